@@ -1,0 +1,51 @@
+package io.merganser.merge
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+
+import scala.collection.JavaConverters._
+
+/**
+ * An error that is the user's to mend: it names the thing, the value and the remedy.
+ *
+ * @param condition  stable name of the error, such as ORDERING_FIELD_MISSING; tests and programs match on it
+ * @param sqlState   five-character SQLSTATE
+ * @param parameters the values that fill the message's template
+ */
+final class MerganserException private (
+    val condition: String,
+    val sqlState: String,
+    val parameters: Map[String, String],
+    message: String,
+    cause: Throwable
+) extends RuntimeException(message, cause) {
+
+  def causedBy(cause: Throwable): MerganserException =
+    new MerganserException(condition, sqlState, parameters, message, cause)
+
+  /** The parameters as a JSON object of strings. */
+  def parametersJson: String = new ObjectMapper().writeValueAsString(parameters.asJava)
+}
+
+object MerganserException {
+
+  /** Each room brings its own templates; a room that is not on the class path has none. */
+  private lazy val conditions: Map[String, JsonNode] = Seq("merge", "table", "spark").flatMap { room =>
+    Option(getClass.getResource(s"/io/merganser/$room/conditions.json")).toSeq.flatMap { url =>
+      new ObjectMapper().readTree(url).fields().asScala.map(e => e.getKey -> e.getValue)
+    }
+  }.toMap
+
+  /** @throws IllegalStateException if no room declares the condition, or a placeholder of its template is not given */
+  def apply(condition: String, parameters: (String, Any)*): MerganserException = {
+    val declared = conditions.getOrElse(condition, throw new IllegalStateException(s"no error condition '$condition'"))
+    val values   = parameters.map { case (k, v) => k -> String.valueOf(v) }.toMap
+    val text = "\\{(\\w+)\\}".r.replaceAllIn(
+      declared.get("message").asText,
+      m =>
+        java.util.regex.Matcher.quoteReplacement(
+          values.getOrElse(m.group(1), throw new IllegalStateException(s"condition '$condition' needs '${m.group(1)}'"))
+        )
+    )
+    new MerganserException(condition, declared.get("sqlState").asText, values, s"[$condition] $text", null)
+  }
+}

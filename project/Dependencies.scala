@@ -1,0 +1,22 @@
+import sbt._
+
+/** Every version number, once. */
+object Dependencies {
+
+  /** One Spark line: the newest release we build against, and the Scala it ships. */
+  final case class Line(spark: String, scala: String, classFiles: String) {
+    val minor: String = spark.split('.').take(2).mkString(".")
+    val major: String = spark.takeWhile(_ != '.')
+    val id: String = minor.replace(".", "")
+  }
+
+  val Spark35: Line = Line("3.5.9", "2.12.18", "8")
+  val Spark40: Line = Line("4.0.4", "2.13.16", "17")
+  val Spark41: Line = Line("4.1.3", "2.13.17", "17")
+  val Spark42: Line = Line("4.2.0", "2.13.18", "17")
+
+  val test: Seq[ModuleID] = Seq(
+    "org.scalatest" %% "scalatest" % "3.2.19" % Test,
+    "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0" % Test
+  )
+}

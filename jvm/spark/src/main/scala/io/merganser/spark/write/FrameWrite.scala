@@ -1,0 +1,79 @@
+package io.merganser.spark.write
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.OpenTable
+import io.merganser.spark.compact.Compaction
+import io.merganser.table.Storage
+import io.merganser.table.avro.AvroSchemas
+import io.merganser.table.base.MetaColumns
+import io.merganser.table.config._
+import org.apache.spark.sql.{DataFrame, SaveMode, SparkSession}
+import org.apache.spark.sql.functions.lit
+import org.apache.spark.sql.types.StructType
+
+/** Writes of whole frames, whatever way they came in: data frame, INSERT, Python. */
+object FrameWrite {
+
+  /**
+   * Writes a frame to a path, creating the table if the save mode says so.
+   *
+   * @return nothing if the mode is Ignore and the table is there
+   */
+  def save(session: SparkSession, path: String, mode: SaveMode, options: Map[String, String], frame: DataFrame): Option[WriteResult] = {
+    val storage = OpenTable.storage(session, path)
+    val exists  = TableConfig.exists(storage)
+    mode match {
+      case SaveMode.Ignore if exists        => None
+      case SaveMode.ErrorIfExists if exists => throw MerganserException("TABLE_EXISTS", "path" -> path)
+      case SaveMode.Overwrite if exists     => Some(overwrite(session, storage, options, frame))
+      case _ if exists                      => Some(append(session, OpenTable.load(storage), options, frame))
+      case _                                => Some(create(session, storage, options, frame))
+    }
+  }
+
+  /** Writes a frame to a table that is there, by the operation its options name. */
+  def append(session: SparkSession, table: OpenTable, options: Map[String, String], frame: DataFrame): WriteResult = {
+    val settings = WriteConfig.parse(options, sessionConf(session), table.config)
+    val data     = if (table.schema.isEmpty) NewTable.storedSchema(frame.schema) else table.schema
+    run(session, table, settings, frame, data, replaceAll = false)
+  }
+
+  /** Replaces all rows in one commit; settings other than the table's are refused. */
+  def overwrite(session: SparkSession, storage: Storage, options: Map[String, String], frame: DataFrame): WriteResult = {
+    val table = OpenTable.load(storage)
+    val settings =
+      try WriteConfig.parse(options, sessionConf(session), table.config)
+      catch {
+        case e: MerganserException if e.condition == "CONFIG_CONFLICT" =>
+          throw MerganserException("OVERWRITE_WITH_OTHER_SETTINGS", "table" -> table.config.name, "conflict" -> e.getMessage).causedBy(e)
+      }
+    val data = NewTable.storedSchema(frame.schema)
+    run(session, table, settings, frame, if (table.schema.isEmpty) data else table.schema, replaceAll = true)
+  }
+
+  private def create(session: SparkSession, storage: Storage, options: Map[String, String], frame: DataFrame): WriteResult = {
+    val schema = NewTable.storedSchema(frame.schema)
+    val config = NewTable.properties(options, sessionConf(session), schema, storage.basePath.getName)
+    val parsed = WriteConfig.parse(options, sessionConf(session), TableConfig(config))
+    if (parsed.operation == Operation.Delete) throw MerganserException("DELETE_FROM_NO_TABLE", "path" -> storage.basePath)
+    FrameCheck.check(frame.schema, schema, TableConfig(config), parsed)
+    TableConfig.create(storage, config)
+    try run(session, OpenTable.load(storage), parsed, frame, schema, replaceAll = false)
+    catch {
+      case e: Throwable =>
+        // What this call began it takes back: the path is no table again.
+        try if (OpenTable.load(storage).timeline.completed.isEmpty) storage.deleteFolder(".hoodie")
+        catch { case second: Throwable => e.addSuppressed(second) }
+        throw e
+    }
+  }
+
+  private def run(session: SparkSession, table: OpenTable, settings: WriteConfig, frame: DataFrame, data: StructType, replaceAll: Boolean): WriteResult = {
+    FrameCheck.check(frame.schema, data, table.config, settings)
+    val result = new TableWrite(session, table, settings).run(frame, data, lit(settings.operation == Operation.Delete), replaceAll)
+    Compaction.inline(session, table, settings)
+    result
+  }
+
+  private[spark] def sessionConf(session: SparkSession): Map[String, String] = session.conf.getAll
+}

@@ -49,8 +49,9 @@ final class Timeline private (
    * An instant before the first write on the timeline counts as completed: it was archived.
    */
   val completedInstants: CompletedInstants = {
-    val writes      = whole.getOrElse(this).instants.filter(i => Action.Writes(Action.completedName(i.action)))
-    val savepointed = instants.filter(_.action == Action.Savepoint).map(_.requested).toSet
+    val all         = whole.getOrElse(this).instants
+    val writes      = all.filter(i => Action.Writes(Action.completedName(i.action)))
+    val savepointed = all.filter(_.action == Action.Savepoint).map(_.requested).toSet
     // Saved instants stay when those around them are archived, so they do not mark where the timeline starts.
     val start = writes.find(i => !savepointed(i.requested)).orElse(writes.headOption).map(_.requested)
     new CompletedInstants(completed.map(_.requested).toSet, pending.map(_.requested).toSet, start, limit)

@@ -4,11 +4,17 @@ package io.merganser.table.base
 import io.merganser.table.avro.AvroSchemas
 import org.apache.spark.sql.types.{Decimal, DecimalType}
 
-/** Decimals of one type as big-endian two's complement of fixed length. */
-private[table] final class DecimalBytes(dataType: DecimalType) {
+/**
+ * Decimals of one type as big-endian two's complement of fixed length.
+ *
+ * @param size that length in bytes
+ */
+private[table] final class DecimalBytes(dataType: DecimalType, size: Int) {
   private[this] val precision = dataType.precision
   private[this] val scale     = dataType.scale
-  private[this] val bytes     = new Array[Byte](AvroSchemas.bytesForPrecision(precision))
+  private[this] val bytes     = new Array[Byte](size)
+
+  def this(dataType: DecimalType) = this(dataType, AvroSchemas.bytesForPrecision(dataType.precision))
 
   /** The value's bytes, in an array that the next call overwrites. */
   def encode(value: Decimal): Array[Byte] = {

@@ -1,6 +1,7 @@
 package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
+import io.merganser.table.config.MergeMode.StrategyId
 
 /**
  * What a new table stores about who wins: inferred from what its creator gave, and checked for contradictions.
@@ -12,14 +13,11 @@ final case class MergeSettings(properties: Map[String, String], orderingFields: 
 
 object MergeSettings {
 
-  val EventTimeId    = "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5"
-  val CommitTimeId   = "ce9acb64-bde0-424c-9b91-f6ebba25356d"
-  val PayloadBasedId = "00000000-0000-0000-0000-000000000000"
   val PropertyPrefix = "hoodie.record.merge.property."
 
-  private val EventTime  = "EVENT_TIME_ORDERING"
-  private val CommitTime = "COMMIT_TIME_ORDERING"
-  private val Custom     = "CUSTOM"
+  private val EventTime  = MergeMode.EventTimeOrdering.name
+  private val CommitTime = MergeMode.CommitTimeOrdering.name
+  private val Custom     = MergeMode.Custom.name
 
   private val Models  = "org.apache.hudi.common.model."
   private val Default = Models + "DefaultHoodieRecordPayload"
@@ -104,13 +102,13 @@ object MergeSettings {
     val implied =
       if (version < 8) byPayload.orElse(byStrategy)
       else {
-        for (p <- byPayload; s <- byStrategy if s != Custom && s != p) throw conflict
+        if (byPayload.isDefined && byStrategy.exists(s => s != Custom && !byPayload.contains(s))) throw conflict
         byStrategy.orElse(byPayload)
       }
     val result = implied.orElse(mode).getOrElse(if (orderingFields.nonEmpty) EventTime else CommitTime)
     if (checked) {
       if (mode.exists(_ != result)) throw conflict
-      val named = payload.isDefined || strategyId.exists(_ != PayloadBasedId)
+      val named = payload.isDefined || strategyId.exists(_ != StrategyId.PayloadBased)
       if (result == Custom && !named) throw MerganserException("MERGE_STRATEGY_MISSING", "mode" -> result, "strategyId" -> strategyId.getOrElse("none"))
     }
     result
@@ -123,17 +121,17 @@ object MergeSettings {
   }
 
   private def modeOfStrategy(id: String): String = id match {
-    case EventTimeId  => EventTime
-    case CommitTimeId => CommitTime
+    case StrategyId.EventTime  => EventTime
+    case StrategyId.CommitTime => CommitTime
     case _            => Custom
   }
 
   /** Which rule it is, as each version stores it. */
   private def identity(version: Int, mode: String, strategyId: Option[String], payload: Option[String]): Map[String, String] = {
     val id = mode match {
-      case EventTime  => EventTimeId
-      case CommitTime => CommitTimeId
-      case _          => strategyId.filter(_ => version >= 8 || payload.isEmpty).getOrElse(PayloadBasedId)
+      case EventTime  => StrategyId.EventTime
+      case CommitTime => StrategyId.CommitTime
+      case _          => strategyId.filter(_ => version >= 8 || payload.isEmpty).getOrElse(StrategyId.PayloadBased)
     }
     val usual     = if (mode == CommitTime) Latest else Default
     val storeMode = Map("hoodie.record.merge.mode" -> mode)

@@ -1,0 +1,20 @@
+package io.merganser.table.config
+
+/** @param readOptimized base files alone, logs not merged */
+final case class ReadConfig(readOptimized: Boolean, mergerClasses: Seq[String])
+
+object ReadConfig {
+
+  /**
+   * Parses and checks the options of one read.
+   *
+   * @throws io.merganser.merge.MerganserException what [[Settings.ofRead]] throws
+   */
+  def parse(options: Map[String, String], sessionConf: Map[String, String]): ReadConfig = {
+    val settings = Settings.ofRead(options, sessionConf)
+    ReadConfig(
+      readOptimized = settings.required(Options.QueryType) == "read_optimized",
+      mergerClasses = settings.fields(Options.MergerClasses)
+    )
+  }
+}

@@ -83,7 +83,8 @@ class Story:
         self.write("delete", *rows, schema=schema)
 
     def compact(self, op: str = "scheduleAndExecute") -> None:
-        compact_table(self.spark, self.path, op)
+        settings = {k: v for k, v in self.options.items() if k.startswith("hoodie.write.")}
+        compact_table(self.spark, self.path, op, settings)
 
     def merge(self, schema: Schema, rows: Sequence[Sequence[Any]], clauses: str) -> None:
         """SQL MERGE INTO the table as ``t``, from ``rows`` as ``s``."""

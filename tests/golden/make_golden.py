@@ -9,8 +9,10 @@ from them. Without names all tables are made.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -71,9 +73,7 @@ class Story:
     def write(self, operation: str, *rows: Sequence[Any], schema: Schema = "", **options: str) -> None:
         """One commit."""
         settings = {**self.options, **options}
-        write_table(
-            self.spark, self.path, schema or self.schema, rows, operation, self.mode, settings
-        )
+        write_table(self.spark, self.path, schema or self.schema, rows, operation, self.mode, settings)
         self.mode = "append"
 
     def upsert(self, *rows: Sequence[Any], **options: str) -> None:
@@ -209,4 +209,8 @@ def main(jar: str, names: Sequence[str]) -> None:
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit("usage: python make_golden.py HUDI_JAR [NAME ...]")
-    main(sys.argv[1], sys.argv[2:])
+    bundle = Path(sys.argv[1]).resolve()
+    with tempfile.TemporaryDirectory() as scratch:  # Spark leaves folders where it runs
+        os.chdir(scratch)
+        main(str(bundle), sys.argv[2:])
+        os.chdir(GOLDEN)

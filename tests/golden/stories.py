@@ -56,7 +56,11 @@ def mor_log_delete(t: Story) -> None:
     )  # fmt: skip
     t.delete("id int, ts bigint, part string", [4, 10, "a"], [6, 10, "b"], [7, 10, "b"])
     # a row older than the soft delete stays out, a newer one comes in, and so does one after the delete operation
-    t.upsert([1, "too old", 0.0, 12, "a", False], [3, "three again", 3.0, 14, "a", False], [6, "six again", 6.0, 20, "b", False])
+    t.upsert(
+        [1, "too old", 0.0, 12, "a", False],
+        [3, "three again", 3.0, 14, "a", False],
+        [6, "six again", 6.0, 20, "b", False],
+    )
 
 
 @golden("parquet", "delete")
@@ -85,14 +89,19 @@ def cow_partitioned_hive(t: Story) -> None:
         [3, "null region", 10, None, "2024-01-03"], [4, "space", 10, "south east", "2024-01-03"],
     )  # fmt: skip
     # the same key in another partition is another row
-    t.upsert([1, "plain+", 11, "north", "2024-01-02"], [2, "escaped+", 11, "a/b=c:d,e %", "2024-01-02"], [1, "other", 1, "north", "2024-01-03"])
+    t.upsert(
+        [1, "plain+", 11, "north", "2024-01-02"],
+        [2, "escaped+", 11, "a/b=c:d,e %", "2024-01-02"],
+        [1, "other", 1, "north", "2024-01-03"],
+    )
 
 
 @golden()
 def cow_composite_key(t: Story) -> None:
     t.table(COW, "shop string, nr int, name string, ts bigint", key="shop,nr", ordering="ts")
     t.upsert(
-        ["x", 1, "x1", 10], ["x", 2, "x2", 10], ["y:z,w", 1, "odd", 10], [None, 1, "null shop", 10], ["", 2, "empty shop", 10],
+        ["x", 1, "x1", 10], ["x", 2, "x2", 10], ["y:z,w", 1, "odd", 10],
+        [None, 1, "null shop", 10], ["", 2, "empty shop", 10],
     )  # fmt: skip
     t.upsert(["x", 1, "x1+", 11], ["x", 2, "late", 9], [None, 1, "null shop+", 11], ["y", 2, "y2", 10])
 
@@ -197,7 +206,9 @@ def mor_bucket(t: Story) -> None:
     )  # fmt: skip
     t.write("bulk_insert", *([i, f"item {i}", i + 0.5, 10] for i in (1, 2, 5, 6)))
     # 3, 4 and 7 open buckets; 9 is new in a bucket that exists, so it goes to its log
-    t.upsert([1, "one+", 1.0, 11], [3, "three", 3.5, 10], [7, "seven", 7.5, 10], [4, "four", 4.5, 10], [9, "nine", 9.5, 10])
+    t.upsert(
+        [1, "one+", 1.0, 11], [3, "three", 3.5, 10], [7, "seven", 7.5, 10], [4, "four", 4.5, 10], [9, "nine", 9.5, 10]
+    )
     t.upsert([3, "three+", 3.0, 11], [5, "late", 0.0, 9])
     t.delete(ITEM, [6, None, None, 10], [7, None, None, 10])
 
@@ -222,9 +233,7 @@ def mor_partial_merge(t: Story) -> None:
 
 @golden("avro", "delete")
 def mor_multi_ordering(t: Story) -> None:
-    t.table(
-        MOR, "id int, name string, ts bigint, nr int, _hoodie_is_deleted boolean", key="id", ordering="ts,nr"
-    )
+    t.table(MOR, "id int, name string, ts bigint, nr int, _hoodie_is_deleted boolean", key="id", ordering="ts,nr")
     t.upsert(*([i, f"item {i}", 10, 5, False] for i in (1, 2, 3, 4, 5)))
     t.upsert([1, "higher nr", 10, 6, False], [2, "lower nr", 10, 4, False], [3, "higher ts", 11, 0, False])
     t.upsert([4, None, 10, 5, True], [5, None, 10, 4, True], [3, "lower ts", 10, 9, False])
@@ -232,11 +241,11 @@ def mor_multi_ordering(t: Story) -> None:
 
 @golden("avro", "delete")
 def mor_decimal_ordering(t: Story) -> None:
-    t.table(
-        MOR, "id int, name string, rank decimal(12,2), _hoodie_is_deleted boolean", key="id", ordering="rank"
-    )
+    t.table(MOR, "id int, name string, rank decimal(12,2), _hoodie_is_deleted boolean", key="id", ordering="rank")
     t.upsert(*([i, f"item {i}", "9.50", False] for i in (1, 2, 3, 4)))
-    t.upsert([1, "higher", "10.00", False], [2, "lower", "9.49", False], [3, None, "9.50", True], [4, None, "9.49", True])
+    t.upsert(
+        [1, "higher", "10.00", False], [2, "lower", "9.49", False], [3, None, "9.50", True], [4, None, "9.49", True]
+    )
 
 
 @golden()
@@ -274,7 +283,8 @@ def cow_timestamp_partition(t: Story) -> None:
 @golden()
 def cow_custom_partition(t: Story) -> None:
     t.table(
-        COW, "id int, name string, region string, ts bigint", key="id", partition="region:SIMPLE,ts:TIMESTAMP", ordering="ts",
+        COW, "id int, name string, region string, ts bigint",
+        key="id", partition="region:SIMPLE,ts:TIMESTAMP", ordering="ts",
         **{
             "hoodie.datasource.write.keygenerator.class": "org.apache.hudi.keygen.CustomKeyGenerator",
             "hoodie.datasource.write.hive_style_partitioning": "true",

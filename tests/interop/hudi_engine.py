@@ -4,7 +4,7 @@
         hudi.upsert(path, "id int, name string", [[1, "a"]])
         assert hudi.read(path).business == [[1, "a"]]
 
-Rows go in and come out as JSON values (see ``interop.values``). Starting takes some seconds: share one engine among tests.
+Rows go in and come out as JSON values (see ``interop.values``). Starting takes some seconds: tests share one engine.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ class HudiEngine:
 
     Args:
         jar: Hudi's Spark 3.5 bundle. ``None`` takes it from the environment variable MERGANSER_HUDI_JAR.
-        python: Interpreter with pyspark 3.5. ``None`` takes the running one.
+        python: Interpreter with pyspark 3.5. ``None`` takes the environment variable MERGANSER_HUDI_PYTHON, and
+            without it the running interpreter.
 
     Raises:
         HudiMissingError: The jar is not there, or the session did not start.
@@ -90,7 +91,12 @@ class HudiEngine:
         self._home = tempfile.TemporaryDirectory(prefix="hudi-engine-")
         self._log = (Path(self._home.name) / "log.txt").open("w+b")
         self._process = subprocess.Popen(
-            [python or sys.executable, "-m", "interop.hudi_worker", str(chosen)],
+            [
+                python or os.environ.get("MERGANSER_HUDI_PYTHON") or sys.executable,
+                "-m",
+                "interop.hudi_worker",
+                str(chosen),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
@@ -206,7 +212,7 @@ class HudiEngine:
 def _clean_environment() -> dict[str, str]:
     """Ours, without what would bring our own jar or settings into Hudi's session."""
     left = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_"))}
-    return {**left, "PYTHONPATH": str(TESTS), "TZ": "UTC"}
+    return {**left, "PYTHONPATH": str(TESTS), "TZ": "UTC", "SPARK_LOCAL_IP": "127.0.0.1"}
 
 
 def _text(path: str | os.PathLike[str]) -> str:

@@ -45,7 +45,8 @@ def fetch(cache_dir: str | os.PathLike[str]) -> Path:
 
 
 def _download(jar: Path) -> None:
-    java = shutil.which("java")
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
     if java is None:
         raise HudiJarError(f"Cannot fetch {jar.name}: no 'java' on the PATH. Install Java 17.")
     jar.parent.mkdir(parents=True, exist_ok=True)
@@ -77,8 +78,11 @@ def _ivy() -> Path:
 
 
 def _sha256(file: Path) -> str:
+    digest = hashlib.sha256()
     with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+        while chunk := stream.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
 
 
 if __name__ == "__main__":

@@ -28,5 +28,5 @@ def read(path: str | os.PathLike[str], **options: str) -> Rows:
     read_rows = pa.Table.from_batches(batches) if batches else pa.table({})
     columns = [(field.name, str(field.type)) for field in read_rows.schema]
     arrays = [column.to_pylist() for column in read_rows.columns]
-    rows = [[encode_arrow(cell) for cell in row] for row in zip(*arrays, strict=True)]
+    rows = [[encode_arrow(cell) for cell in row] for row in zip(*arrays)]
     return Rows(columns, rows)

@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Union
 
 from interop.values import decode, encode_spark
 
@@ -29,7 +29,8 @@ QUIET = {
     "hoodie.simple.index.parallelism": "1",
 }
 
-Schema = str | Sequence[Sequence[str]]
+#: DDL text, or (name, type) pairs.
+Schema = Union[str, Sequence[Sequence[str]]]
 
 
 def start_session(jar: str | os.PathLike[str]) -> Any:
@@ -113,9 +114,7 @@ def compact_table(
     """Run Hudi's own compaction procedure: ``schedule``, ``run`` or ``scheduleAndExecute``."""
     settings = {**QUIET, "hoodie.compact.inline.max.delta.commits": "1", **dict(options or {})}
     text = ",".join(f"{key}={value}" for key, value in settings.items())
-    spark.sql(
-        f"CALL run_compaction(op => '{op}', path => '{path}', options => '{text}')"
-    ).collect()
+    spark.sql(f"CALL run_compaction(op => '{op}', path => '{path}', options => '{text}')").collect()
 
 
 def frame_of(spark: Any, schema: Schema, rows: Sequence[Sequence[Any]]) -> Any:
@@ -125,7 +124,7 @@ def frame_of(spark: Any, schema: Schema, rows: Sequence[Sequence[Any]]) -> Any:
     for row in rows:
         if len(row) != len(struct):
             raise ValueError(f"Row {row} has {len(row)} values, the schema has {len(struct)}")
-    values = [tuple(decode(c, f.dataType) for c, f in zip(row, struct, strict=True)) for row in rows]
+    values = [tuple(decode(c, f.dataType) for c, f in zip(row, struct)) for row in rows]
     return spark.createDataFrame(values, struct).coalesce(1)
 
 

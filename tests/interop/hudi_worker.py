@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from interop.hudi_session import compact_table, read_table, start_session, write_table
 
-COMMANDS = {"read": read_table, "write": write_table, "compact": compact_table}
+COMMANDS: dict[str, Callable[..., Any]] = {"read": read_table, "write": write_table, "compact": compact_table}
 
 
 def main() -> None:

@@ -21,8 +21,6 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
-Cells = list[Any]
-
 
 def encode_scalar(value: Any) -> Any:
     """JSON form of a value that is not an array, struct or map."""
@@ -36,7 +34,7 @@ def encode_scalar(value: Any) -> Any:
         return value.isoformat(timespec="microseconds")
     if isinstance(value, dt.date):
         return value.isoformat()
-    if isinstance(value, bytes | bytearray | memoryview):
+    if isinstance(value, (bytes, bytearray, memoryview)):
         return base64.b64encode(bytes(value)).decode("ascii")
     return value
 
@@ -73,9 +71,7 @@ def decode(value: Any, spark_type: Any) -> Any:
     if kind == "array":
         return [decode(item, spark_type.elementType) for item in value]
     if kind == "map":
-        return {
-            decode(k, spark_type.keyType): decode(v, spark_type.valueType) for k, v in value
-        }
+        return {decode(k, spark_type.keyType): decode(v, spark_type.valueType) for k, v in value}
     if kind == "decimal":
         return Decimal(value)
     if kind == "date":
@@ -89,10 +85,10 @@ def decode(value: Any, spark_type: Any) -> Any:
     return value
 
 
-def sort_rows(rows: Iterable[Sequence[Any]]) -> list[Cells]:
+def sort_rows(rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
     """``rows`` in an order that depends on their values alone."""
     return sorted((list(row) for row in rows), key=json.dumps)
 
 
-def sort_pairs(pairs: Iterable[Cells]) -> list[Cells]:
+def sort_pairs(pairs: Iterable[list[Any]]) -> list[list[Any]]:
     return sorted(pairs, key=lambda pair: json.dumps(pair[0]))

@@ -133,22 +133,21 @@ def differences(expected: pd.DataFrame, actual: pd.DataFrame, *, key: Sequence[s
 def lateness(batches: Iterable[pd.DataFrame], *, key: Sequence[str], ordering: str, received: str) -> pd.DataFrame:
     """Return one row for each message that came in after a later one about the same flight.
 
-    Copies do not count as late. The columns are ``days`` (from the event to its receipt) and ``against_stored``
-    (whether an earlier batch had brought the later message; else both came in the same batch).
+    Copies do not count as late. The columns are the key, ``days`` (from the event to its receipt) and
+    ``against_stored`` (whether an earlier batch had brought the later message; else both came in the same batch).
     """
     names = list(key)
     columns = [*names, ordering, received]
     parts = [batch[columns].assign(batch=number) for number, batch in enumerate(batches, start=1)]
     messages = pd.concat(parts, ignore_index=True)
-    newest = messages.groupby(names)[ordering].cummax()
-    late = messages[newest > messages[ordering]]
-    by_batch = messages.groupby([*names, "batch"])[ordering].max().rename("newest").reset_index()
-    by_batch["batch"] += 1  # what one batch brought is stored from the next one on
-    by_batch = by_batch[by_batch[names].apply(tuple, axis=1).isin(set(late[names].apply(tuple, axis=1)))]
-    pairs = late[[*names, "batch", ordering]].reset_index().merge(by_batch, on=names, suffixes=("", "_stored"))
-    stored = pairs[(pairs["batch_stored"] <= pairs["batch"]) & (pairs["newest"] > pairs[ordering])]
+    messages["newest"] = messages.groupby(names)[ordering].cummax()
+    late = messages[messages["newest"] > messages[ordering]]
+    # What earlier batches brought: the newest of each flight and batch, as of its last message there.
+    ends = messages.drop_duplicates([*names, "batch"], keep="last")[[*names, "batch", "newest"]]
+    pairs = late.reset_index().merge(ends, on=names, suffixes=("", "_end"))
+    stored = pairs[(pairs["batch_end"] < pairs["batch"]) & (pairs["newest_end"] > pairs[ordering])]["index"]
     days = (late[received] - late[ordering]).dt.total_seconds() / 86_400
-    return pd.DataFrame({"days": days, "against_stored": late.index.isin(stored["index"])}).reset_index(drop=True)
+    return late[names].assign(days=days, against_stored=late.index.isin(stored)).reset_index(drop=True)
 
 
 def explain(batches: Iterable[pd.DataFrame], one: Mapping[str, Any], *, ordering: str, deleted: str) -> list[Version]:

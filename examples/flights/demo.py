@@ -89,6 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
             "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",  # Merganser shows its own, and on a terminal only
             "spark.driver.memory": "2g",
         },
     )
@@ -172,8 +173,8 @@ def _messages(spark: SparkSession, file: Path) -> DataFrame:
 
 
 def _read(path: Path) -> pd.DataFrame:
-    frame = pd.read_parquet(path)
-    frame["flight_date"] = pd.to_datetime(frame["flight_date"])  # pandas reads dates as objects, which is slow
+    frame = pd.read_parquet(path, dtype_backend="numpy_nullable")  # whole numbers stay whole beside nulls
+    frame["flight_date"] = pd.to_datetime(frame["flight_date"])  # objects otherwise, which are slow
     return frame
 
 

@@ -129,7 +129,7 @@ def render(report: Report) -> str:
         _legend([("base file", _BASE, ""), ("log files", _LOG, "the number above a bar counts them")]),
         f'<section class="pair">{"".join(_slice_charts(table) for table in report.tables)}</section>',
         "<h2>How late the late messages were</h2>",
-        _legend([("lost to the stored row", _LOG, ""), ("lost inside its batch", _GREY, "")]),
+        _legend([("overtaken by an earlier batch", _LOG, ""), ("overtaken inside its batch", _GREY, "")]),
         f"<figure>{_lateness_chart(report.late)}</figure>",
         "".join(_story(story, [table.name for table in report.tables]) for story in report.stories),
     ]
@@ -244,8 +244,8 @@ def _lateness_chart(late: Sequence[LateMessage], *, bin_days: int = 5) -> str:
     return stacked_bars(
         [str(place * bin_days) for place in range(bins + 1)],
         [
-            Series("days, lost to the stored row", _LOG, stored),
-            Series("days, lost inside its batch", _GREY, inside),
+            Series("days, overtaken by an earlier batch", _LOG, stored),
+            Series("days, overtaken inside its batch", _GREY, inside),
         ],
         title="Histogram of lateness in days",
         x_title="lateness: days from the event to the receipt of its message",

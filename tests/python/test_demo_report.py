@@ -125,8 +125,8 @@ def test_a_slice_shows_its_sizes_and_counts_its_logs() -> None:
 
 def test_late_messages_are_counted_in_bins_of_days() -> None:
     text = read(report.render(made_up())).text
-    assert "0–5 days, lost inside its batch: 1" in text
-    assert "10–15 days, lost to the stored row: 2" in text
+    assert "0–5 days, overtaken inside its batch: 1" in text
+    assert "10–15 days, overtaken by an earlier batch: 2" in text
 
 
 def test_a_flight_shows_every_version_with_ordering_value_commit_outcome_and_reason() -> None:

@@ -3,9 +3,9 @@ package io.merganser.table.slice
 import io.merganser.merge.{BufferedRecord, RowLayout}
 import io.merganser.merge.buffer.{MergeIterator, VersionBuffer}
 import io.merganser.table.Storage
-import io.merganser.table.base.{BaseFileFooter, BaseFileReader, MetaColumns}
+import io.merganser.table.base.{BaseFileReader, MetaColumns}
 import io.merganser.table.config.TableConfig
-import io.merganser.table.log.{LogScanner, LogSink, LogVisibility}
+import io.merganser.table.log.{LogScanner, LogSink}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.sources.Filter
@@ -67,15 +67,27 @@ final class SliceReader(
     }
   }
 
+  private def scanner = new LogScanner(
+    storage,
+    config.version,
+    StructType(TableRule.orderingFields(config, tableSchema).map(tableSchema(_))),
+    visibility.completed(_),
+    visibility.maxInstant,
+    visibility.ours
+  )
+
+  /** A base file's batches of the asked columns; the caller closes the reader. */
+  def openBatches(base: BaseFile): BaseFileReader = openBase(base, asked, filters)
+
   /** The slice's base rows meeting its log records. */
   def merge(slice: FileSlice): OpenMerge = {
     val buffer = new VersionBuffer(compiled.layout, compiled.rule, bufferBytes)
     missingNamed(slice) {
-      LogScanner.scan(storage, config, visibility, slice.logs, schema, new VersionSink(compiled.layout, buffer))
+      scanner.scan(slice.logs, schema, new VersionSink(compiled.layout, buffer))
     }
     val reader = slice.base.map(openBase(_, schema, keyFilters))
     val rows   = reader.map(_.rows()).getOrElse(Iterator.empty)
-    val sorted = slice.base.forall(b => BaseFileFooter.read(storage.conf, storage.path(b.path)).sorted)
+    val sorted = reader.forall(_.footer.isSorted)
     new OpenMerge(buffer.merge(rows, sorted), compiled.layout, reader.toSeq)
   }
 

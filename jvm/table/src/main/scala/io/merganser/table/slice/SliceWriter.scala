@@ -1,11 +1,11 @@
 package io.merganser.table.slice
 
-import io.merganser.merge.{BufferedRecord, MergeRule, OrderingComparator, RowLayout}
+import io.merganser.merge.{BufferedRecord, OrderingComparator, RowLayout}
 import io.merganser.merge.buffer._
 import io.merganser.table.Storage
-import io.merganser.table.base.{BaseFileWriter, MetaColumns}
+import io.merganser.table.base.{BaseFileOptions, BaseFileWriter, MetaColumns}
 import io.merganser.table.config.TableConfig
-import io.merganser.table.log.LogWriter
+import io.merganser.table.log.{LogDelete, LogOptions, LogWriter}
 import io.merganser.table.timeline.{Markers, WriteStat}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
@@ -63,7 +63,8 @@ final case class SliceWriter(
     schema: StructType,
     instant: String,
     markers: Markers,
-    codec: String
+    baseOptions: BaseFileOptions,
+    logOptions: LogOptions
 ) {
   private val width      = schema.length
   private val fileSchema = StructType(MetaColumns.schema ++ schema)
@@ -93,7 +94,7 @@ final case class SliceWriter(
 
     def open(): Unit = {
       markers.create(partitionPath, name, if (previous.exists(_.base.isDefined)) "MERGE" else "CREATE")
-      writer = new BaseFileWriter(storage.conf, storage.path(FileNames.inPartition(partitionPath, name)), fileSchema, codec)
+      writer = new BaseFileWriter(storage.conf, storage.path(FileNames.path(partitionPath, name)), fileSchema, baseOptions)
     }
 
     try {
@@ -122,7 +123,7 @@ final case class SliceWriter(
         Some(SliceWritten(
           WriteStat(
             fileId = fileId,
-            path = FileNames.inPartition(partitionPath, name),
+            path = FileNames.path(partitionPath, name),
             partitionPath = partitionPath,
             prevCommit = previous.flatMap(_.base).map(_.instant).getOrElse("null"),
             numWrites = written.rowCount,
@@ -150,36 +151,36 @@ final case class SliceWriter(
    */
   def appendLog(slice: FileSlice, merge: MergeIterator, layout: RowLayout, token: WriteToken): Option[SliceWritten] = {
     val version = 1
-    val name    = FileNames.log(slice.fileId, instant, version, token.toString)
     val rows    = new LogRows(merge, layout, slice)
     if (!rows.hasNext && rows.deletes.isEmpty) None
     else {
-      markers.create(slice.partitionPath, name, "CREATE")
-      val writer = new LogWriter(storage.conf, storage.path(FileNames.inPartition(slice.partitionPath, name)), instant, config.name)
+      val writer = new LogWriter(
+        storage, config.name, slice.partitionPath, slice.fileId, instant, instant, version, token.toString, fileSchema, logOptions)
+      markers.create(slice.partitionPath, writer.name, "CREATE")
       try {
-        val meta = new MetaRow(instant, token, UTF8String.fromString(slice.fileId))
-        if (rows.hasNext) writer.dataBlock(fileSchema, rows.map(row => meta.joined(row, width)))
-        val orderingTypes = layout.orderingOrdinals.map(i => layout.schema(i).dataType).toSeq
-        if (rows.deletes.nonEmpty) writer.deleteBlock(rows.deletes.toSeq, orderingTypes)
-        if (rows.afterDeletes.nonEmpty) writer.dataBlock(fileSchema, rows.afterDeletes.iterator.map(row => meta.joined(row, width)))
-        val sizeBytes = writer.close()
-        val written   = rows.rowCount + rows.afterDeletes.size
+        val meta           = new MetaRow(instant, token, UTF8String.fromString(slice.fileId))
+        val orderingFields = StructType(layout.orderingOrdinals.map(layout.schema(_)))
+        if (rows.hasNext) writer.dataBlock(rows.map(row => meta.joined(row, width)))
+        if (rows.deletes.nonEmpty) writer.deleteBlock(rows.deletes.iterator, orderingFields)
+        if (rows.afterDeletes.nonEmpty) writer.dataBlock(rows.afterDeletes.iterator.map(row => meta.joined(row, width)))
+        val written = writer.close()
         Some(SliceWritten(
           WriteStat(
             fileId = slice.fileId,
-            path = FileNames.inPartition(slice.partitionPath, name),
+            path = FileNames.path(slice.partitionPath, written.name),
             partitionPath = slice.partitionPath,
             prevCommit = instant,
-            numWrites = written + rows.deletes.size,
-            numUpdateWrites = written,
-            numDeletes = rows.deletes.size.toLong,
-            fileSizeInBytes = sizeBytes,
-            totalWriteBytes = sizeBytes,
+            numWrites = written.records + written.deletes,
+            numUpdateWrites = written.records,
+            numDeletes = written.deletes,
+            fileSizeInBytes = written.sizeBytes,
+            totalWriteBytes = written.sizeBytes,
             logVersion = Some(version),
-            baseFile = slice.base.map(_.name).getOrElse(""),
-            logFiles = slice.logs.map(_.name) :+ name
+            logOffset = Some(0L),
+            baseFile = Some(slice.base.map(_.name).getOrElse("")),
+            logFiles = slice.logs.map(_.name) :+ written.name
           ),
-          MergeCounts(updated = written, deleted = rows.deletes.size.toLong)
+          MergeCounts(updated = written.records, deleted = written.deletes)
         ))
       } catch {
         case e: Throwable =>
@@ -194,7 +195,7 @@ object SliceWriter {
 
   /** The columns of the rows a write works on. */
   def rowSchema(schema: StructType): StructType =
-    StructType(schema ++ Seq(MetaColumns.Key, MetaColumns.PartitionPath, MetaColumns.CommitTime, MetaColumns.SequenceNumber).map(MetaColumns.schema(_)))
+    StructType(schema ++ Seq(MetaColumns.RecordKey, MetaColumns.PartitionPath, MetaColumns.CommitTime, MetaColumns.CommitSeqno).map(MetaColumns.schema(_)))
 }
 
 /** The five meta columns of the row at hand. */
@@ -232,10 +233,8 @@ private final class MetaRow(instant: String, token: WriteToken, fileName: UTF8St
 
 /** The rows of a data block, as the merge leaves them; deletes are put aside on the way. */
 private final class LogRows(merge: MergeIterator, layout: RowLayout, slice: FileSlice) extends Iterator[InternalRow] {
-  val deletes      = mutable.ArrayBuffer.empty[(UTF8String, UTF8String, Array[Any])]
+  val deletes      = mutable.ArrayBuffer.empty[LogDelete]
   val afterDeletes = mutable.ArrayBuffer.empty[InternalRow]
-  var rowCount     = 0L
-
   private[this] val partition  = UTF8String.fromString(slice.partitionPath)
   private[this] var ahead: InternalRow = _
   private[this] var finished   = false
@@ -249,7 +248,6 @@ private final class LogRows(merge: MergeIterator, layout: RowLayout, slice: File
     if (!hasNext) throw new NoSuchElementException("no more rows")
     val row = ahead
     ahead = null
-    rowCount += 1
     row
   }
 
@@ -257,9 +255,9 @@ private final class LogRows(merge: MergeIterator, layout: RowLayout, slice: File
     if (version.isDelete) {
       // The delete block has no way to say "ordered, by null": such a delete stays a row that carries its own flag.
       if (!version.isUnordered && orderingHasNull(version.row)) ahead = version.row
-      else deletes += ((layout.key(version.row).copy(), partition, if (version.isUnordered) null else orderingOf(version.row)))
+      else deletes += LogDelete(layout.key(version.row).copy(), partition, if (version.isUnordered) null else orderingOf(version.row))
     } else if (version.endsHistory) {
-      deletes += ((layout.key(version.row).copy(), partition, null))
+      deletes += LogDelete(layout.key(version.row).copy(), partition, null)
       afterDeletes += version.row.copy()
     } else ahead = version.row
 

@@ -1,8 +1,8 @@
 package io.merganser.table.slice
 
-import io.merganser.merge.{DeleteCheck, DeleteMarker, MerganserException, MergeRule, RowLayout}
+import io.merganser.merge.{DeleteCheck, DeleteMarker, MergeRule, RowLayout}
 import io.merganser.table.base.MetaColumns
-import io.merganser.table.config.{MergeMode, TableConfig}
+import io.merganser.table.config.{MergeMode, TableConfig, MergeRule => StoredRule}
 import org.apache.spark.sql.types.{StructField, StructType}
 
 /** The table's merge rule, compiled for rows of one layout. Every path gets it here. */
@@ -15,29 +15,18 @@ object TableRule {
    * @throws MerganserException MERGE_RULE_UNAVAILABLE if the table stores a rule that is not built in
    */
   def apply(config: TableConfig, schema: StructType): TableRule = {
-    checkAvailable(config)
+    StoredRule.require(config)
     val ordering = if (config.mergeMode == MergeMode.EventTimeOrdering) orderingFields(config, schema) else Nil
-    val layout   = RowLayout(schema, MetaColumns.Key, ordering, marker(config))
+    val layout   = RowLayout(schema, MetaColumns.RecordKey, ordering, marker(config))
     new TableRule(layout, if (ordering.isEmpty) MergeRule.commitTime(layout) else MergeRule.eventTime(layout))
   }
-
-  def checkAvailable(config: TableConfig): Unit =
-    if (config.mergeMode == MergeMode.Custom || config.partialUpdateMode.isDefined)
-      throw MerganserException(
-        "MERGE_RULE_UNAVAILABLE",
-        "table"    -> config.name,
-        "mode"     -> config.mergeMode.name,
-        "payload"  -> config.payloadClass.orElse(config.legacyPayloadClass).getOrElse("none"),
-        "strategy" -> config.strategyId.getOrElse("none"),
-        "partial"  -> config.partialUpdateMode.getOrElse("none")
-      )
 
   /**
    * The columns to read so that `asked` can be merged: the asked ones first, then the record key, the ordering fields
    * and the columns that mark deletes, so far as they are not asked anyway.
    */
   def layoutSchema(asked: StructType, table: StructType, config: TableConfig): StructType = {
-    val needed = Seq(StructField(MetaColumns.Key, MetaColumns.schema(MetaColumns.Key).dataType)) ++
+    val needed = Seq(StructField(MetaColumns.RecordKey, MetaColumns.schema(MetaColumns.RecordKey).dataType)) ++
       orderingFields(config, table).map(table(_)) ++ DeleteCheck.columns(table, marker(config)).map(table(_))
     StructType(asked ++ needed.filterNot(f => asked.fieldNames.contains(f.name)).distinct)
   }

@@ -15,7 +15,7 @@ final class OpenTable(val storage: Storage, val config: TableConfig, val timelin
 
   /** The data columns, without meta columns; empty while the table has neither a declared schema nor a commit. */
   lazy val schema: StructType =
-    timeline.tableSchemaJson.orElse(config.createSchema).map(AvroSchemas.parseToSpark).getOrElse(new StructType)
+    timeline.tableSchemaJson.map(json => AvroSchemas.toSpark(AvroSchemas.parse(json))).getOrElse(new StructType)
 
   lazy val view: TableView = new TableView(storage, config, timeline)
 

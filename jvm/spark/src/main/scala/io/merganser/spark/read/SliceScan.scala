@@ -2,8 +2,7 @@ package io.merganser.spark.read
 
 import io.merganser.spark.OpenTable
 import io.merganser.table.base.BaseFileReader
-import io.merganser.table.log.LogVisibility
-import io.merganser.table.slice.{FileSlice, SliceReader}
+import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read._
@@ -64,7 +63,7 @@ final class SliceScan(
 
   override def createReaderFactory(): PartitionReaderFactory =
     SliceReaderFactory(
-      new SliceReader(table.storage, table.config, table.schema, asked, LogVisibility(table.config, table.timeline), filters, keyFilters),
+      new SliceReader(table.storage, table.config, table.schema, asked, LogVisibility(table.config, table.schema, table.timeline, slices), filters, keyFilters),
       isMerged
     )
 

@@ -55,7 +55,7 @@ final class MerganserTable(
     new MetadataColumn {
       override def name(): String        = field.name
       override def dataType(): DataType  = field.dataType
-      override def isNullable: Boolean   = field.name != MetaColumns.Key && field.name != MetaColumns.PartitionPath
+      override def isNullable: Boolean   = field.name != MetaColumns.RecordKey && field.name != MetaColumns.PartitionPath
       override def comment(): String     = "kept by the table beside every row"
     }
   }

@@ -17,7 +17,7 @@ final class RowChanges(val table: MerganserTable, info: RowLevelOperationInfo) e
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = table.newScanBuilder(options)
 
   override def rowId(): Array[NamedReference] =
-    Array(Expressions.column(MetaColumns.Key), Expressions.column(MetaColumns.PartitionPath))
+    Array(Expressions.column(MetaColumns.RecordKey), Expressions.column(MetaColumns.PartitionPath))
 
   override def newWriteBuilder(write: LogicalWriteInfo): DeltaWriteBuilder = new DeltaWriteBuilder {
     override def build(): DeltaWrite = new DeltaWrite {

@@ -73,10 +73,10 @@ object Incoming {
     val columns =
       schema.map(f => quoted(f.name)) ++
         Seq(
-          requireKey(key, config).as(MetaColumns.Key),
+          requireKey(key, config).as(MetaColumns.RecordKey),
           (if (isIdentified) identified(GivenPath, path, config.partitionFields, config) else path).as(MetaColumns.PartitionPath),
           lit(null).cast(StringType).as(MetaColumns.CommitTime),
-          lit(null).cast(StringType).as(MetaColumns.SequenceNumber)
+          lit(null).cast(StringType).as(MetaColumns.CommitSeqno)
         ) ++ control.map(f => quoted(f.name)) ++
         Seq(monotonically_increasing_id().as(IncomingSchema.Arrival), quoted(IncomingSchema.UnorderedDelete))
     val checked =

@@ -2,7 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.spark.OpenTable
 import io.merganser.spark.compact.Compaction
-import io.merganser.table.config.WriteConfig
+import io.merganser.table.config.{WriteConfig, WriteSource}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.{InternalRow, ProjectingInternalRow}
@@ -26,7 +26,7 @@ object RowChangeWrite {
   /** @param changes rows of Spark's row-level plan: the operation first, then what the projections pick */
   def run(session: SparkSession, table: OpenTable, changes: RDD[InternalRow], projections: Projections): WriteResult = {
     val data     = table.schema
-    val settings = WriteConfig.parse(Map.empty, FrameWrite.sessionConf(session), table.config).asUpsert
+    val settings = WriteConfig.parse(Map.empty, FrameWrite.sessionConf(session), table.config, WriteSource.SqlChange)
     val columns = StructType(data.map(_.copy(nullable = true)) ++ Seq(
       StructField(Incoming.GivenKey, StringType),
       StructField(Incoming.GivenPath, StringType),

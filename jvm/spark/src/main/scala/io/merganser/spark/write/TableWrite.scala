@@ -1,15 +1,12 @@
 package io.merganser.spark.write
 
-import io.merganser.merge.{MerganserException, OrderingComparator}
+import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.config.{Operation, WriteConfig}
+import io.merganser.table.config.{FailedWrites, MergeRule, NullOrdering, WriteConfig, WriteOperation}
 import io.merganser.table.slice._
 import io.merganser.table.timeline.{CommitMetadata, Rollback, Transaction}
-import org.apache.spark.SparkException
-import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
 
 /**
@@ -49,15 +46,18 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
    */
   def run(frame: DataFrame, schema: StructType, unorderedDelete: Column, replaceAll: Boolean = false): WriteResult = {
     val started = System.nanoTime()
-    TableRule.checkAvailable(config)
-    val isDelete = settings.operation == Operation.Delete
+    MergeRule.require(config)
+    val isDelete = settings.operation == WriteOperation.Delete
     val (rows, incoming) =
-      Incoming.rows(frame, config, schema, unorderedDelete, allowMissing = isDelete || settings.nullForMissing, settings.rejectNullOrdering)
-    Rollback.pending(storage, config, settings.failedWrites)
+      Incoming.rows(frame, config, schema, unorderedDelete, allowMissing = isDelete || settings.nullForMissingColumns, settings.nullOrdering == NullOrdering.Reject)
+    settings.failedWrites match {
+      case FailedWrites.Eager => Rollback.pending(storage, config)
+      case _                  => Rollback.expired(storage, config)
+    }
     val action      = if (replaceAll) "replacecommit" else if (config.isMergeOnRead) "deltacommit" else "commit"
     val transaction = Transaction.begin(storage, config, action)
     try {
-      val table   = opened.refreshed()
+      val table   = new OpenTable(storage, config, transaction.timeline)
       val slices  = if (replaceAll) IndexedSeq.empty[FileSlice] else table.view.slices.toIndexedSeq
       val written = WriteTasks(session, table, settings, schema, incoming, transaction).write(rows, slices)
       val metadata = CommitMetadata(
@@ -66,7 +66,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
         extra = extraMetadata(schema, written),
         replacedFileIds = if (replaceAll) table.view.slices.groupBy(_.partitionPath).map { case (p, s) => p -> s.map(_.fileId) } else Map.empty
       )
-      transaction.commit(metadata)
+      transaction.commit(metadata, slices.filter(s => written.exists(_.stat.fileId == s.fileId)).map(s => (s.partitionPath, s.fileId)).toSet)
       result(transaction.instant, written, started)
     } catch {
       case failure: Throwable =>
@@ -78,9 +78,9 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
 
   private def extraMetadata(schema: StructType, written: Seq[SliceWritten]): Map[String, String] = Map(
     "schema"             -> AvroSchemas.toAvro(schema, config.name).toString,
-    TableWrite.WriterKey -> TableWrite.Writer,
+    LogVisibility.WriterKey -> TableWrite.Writer,
     TableWrite.CountsKey -> Counts.toJson(total(written))
-  )
+  ) ++ settings.commitMetadata
 
   private def total(written: Seq[SliceWritten]): MergeCounts = written.map(_.counts).foldLeft(MergeCounts())(_ + _)
 
@@ -97,8 +97,6 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
 
 object TableWrite {
 
-  /** Names the writer of a commit, so that readers know whose bytes its files hold. */
-  val WriterKey = "merganser.writer"
   val Writer    = "merganser"
   val CountsKey = "merganser.counts"
 

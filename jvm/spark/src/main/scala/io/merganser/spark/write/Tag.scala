@@ -39,8 +39,8 @@ object Tag {
   /** Rows shuffled and sorted by key, partition path and arrival; the source is evaluated once, here. */
   def byKey(rows: DataFrame, tasks: Int): DataFrame =
     rows
-      .repartition(tasks, col(MetaColumns.Key), col(MetaColumns.PartitionPath))
-      .sortWithinPartitions(MetaColumns.Key, MetaColumns.PartitionPath, IncomingSchema.Arrival)
+      .repartition(tasks, col(MetaColumns.RecordKey), col(MetaColumns.PartitionPath))
+      .sortWithinPartitions(MetaColumns.RecordKey, MetaColumns.PartitionPath, IncomingSchema.Arrival)
 
   /** The rows of [[byKey]] with [[SliceColumn]]; a key stored in several slices comes once for each. */
   def simple(session: SparkSession, sorted: DataFrame, schema: IncomingSchema, storage: Storage, slices: IndexedSeq[FileSlice], tasks: Int): RDD[InternalRow] = {
@@ -106,15 +106,15 @@ object Tag {
       batch: Broadcast[Batch],
       tasks: Int
   ): RDD[InternalRow] = {
-    val schema = StructType(Seq(MetaColumns.schema(MetaColumns.Key), MetaColumns.schema(MetaColumns.PartitionPath), SliceColumn))
+    val schema = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey), MetaColumns.schema(MetaColumns.PartitionPath), SliceColumn))
     val keys = session.sparkContext.parallelize(slices, slices.size).mapPartitions { it =>
       val bloom  = if (batch.value.rows <= 4 * BloomItems) filterOf(batch.value) else null
       it.flatMap { case (index, slice) => keysOf(storage, index, slice, batch.value, bloom) }
     }
     val frame = SparkBridge.internalCreateDataFrame(session, keys, schema)
     frame
-      .repartition(tasks, col(MetaColumns.Key), col(MetaColumns.PartitionPath))
-      .sortWithinPartitions(MetaColumns.Key, MetaColumns.PartitionPath)
+      .repartition(tasks, col(MetaColumns.RecordKey), col(MetaColumns.PartitionPath))
+      .sortWithinPartitions(MetaColumns.RecordKey, MetaColumns.PartitionPath)
       .queryExecution
       .toRdd
   }
@@ -128,7 +128,7 @@ object Tag {
       footer.maxKey.exists(k => UTF8String.fromString(k).compareTo(min) < 0)
     if (apart) Iterator.empty
     else {
-      val reader = new BaseFileReader(storage.conf, path, base.sizeBytes, StructType(Seq(MetaColumns.schema(MetaColumns.Key))), Nil)
+      val reader = new BaseFileReader(storage.conf, path, base.sizeBytes, StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))), Nil)
       org.apache.spark.TaskContext.get().addTaskCompletionListener[Unit](_ => reader.close())
       val out = new GenericInternalRow(Array[Any](null, UTF8String.fromString(slice.partitionPath), index))
       reader.rows().filter(row => bloom == null || bloom.mightContainBinary(row.getUTF8String(0).getBytes)).map { row =>

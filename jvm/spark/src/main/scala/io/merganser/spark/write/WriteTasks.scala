@@ -3,7 +3,7 @@ package io.merganser.spark.write
 import io.merganser.merge.OrderingComparator
 import io.merganser.spark.OpenTable
 import io.merganser.table.base.MetaColumns
-import io.merganser.table.config.{Operation, WriteConfig}
+import io.merganser.table.config.{IndexType, StoredKeyPolicy, WriteConfig, WriteOperation}
 import io.merganser.table.index.BucketIndex
 import io.merganser.table.slice._
 import io.merganser.table.timeline.Transaction
@@ -31,29 +31,31 @@ private[write] final case class WriteTasks(
 ) {
   private val config   = table.config
   private val compiled = TableRule(config, incoming.layout)
-  private val writer   = SliceWriter(table.storage, config, schema, transaction.instant, transaction.markers, settings.codec)
+  private val writer   = WriterOptions.writer(session, table, schema, transaction, settings.files, Some(settings.index))
 
   def write(rows: DataFrame, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] =
-    if (settings.isBucket) byBucket(rows, slices)
-    else if (settings.operation == Operation.BulkInsert) byRange(rows)
-    else byTag(rows, slices)
+    settings.index match {
+      case bucket: IndexType.Bucket                                       => byBucket(rows, slices, bucket)
+      case _ if settings.operation == WriteOperation.BulkInsert           => byRange(rows)
+      case _                                                              => byTag(rows, slices)
+    }
 
   private def meeting: Meeting = settings.operation match {
-    case Operation.Insert     => Meeting(settings.combineBeforeInsert, meetsStored = !settings.allowDuplicatesOnInsert)
-    case Operation.BulkInsert => Meeting(settings.combineBeforeInsert, meetsStored = false)
-    case _                    => Meeting(settings.combineBeforeUpsert, meetsStored = true)
+    case WriteOperation.Insert     => Meeting(settings.combineBeforeInsert, meetsStored = settings.storedKeys == StoredKeyPolicy.MergeWhenMet)
+    case WriteOperation.BulkInsert => Meeting(settings.combineBeforeInsert, meetsStored = false)
+    case _                         => Meeting(settings.combineBeforeUpsert, meetsStored = true)
   }
 
   // --- SIMPLE index ---------------------------------------------------------------------------------------------
 
   private def byTag(rows: DataFrame, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] = {
-    val tasks  = Tasks.forRows(session, rows, settings.parallelism)
+    val tasks  = Tasks.forRows(session, rows, None)
     val sorted = Tag.byKey(rows, tasks)
-    val looksUp = settings.operation != Operation.Insert || !settings.allowDuplicatesOnInsert || settings.duplicatePolicy.isDefined
+    val looksUp = settings.operation != WriteOperation.Insert || settings.storedKeys != StoredKeyPolicy.InsertAgain
     val tagged  = if (looksUp) Tag.simple(session, sorted, incoming, table.storage, slices, tasks) else sorted.queryExecution.toRdd.mapPartitions(Tag.untagged)
     val kept    = DuplicatePolicy(settings, config, incoming).apply(tagged)
     val work    = workload(kept, slices)
-    val placement = Placement.plan(slices, work, config.isMergeOnRead, settings.smallFileBytes, settings.maxFileBytes, RowSize.estimate(table))
+    val placement = Placement.plan(slices, work, config.isMergeOnRead, settings.files.smallFileLimitBytes, settings.files.maxFileBytes, RowSize.estimate(table))
     if (placement.targets.isEmpty) Nil
     else {
       val shared  = session.sparkContext.broadcast(placement)
@@ -101,10 +103,12 @@ private[write] final case class WriteTasks(
 
   // --- BUCKET index ---------------------------------------------------------------------------------------------
 
-  private def byBucket(rows: DataFrame, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] = {
-    val existing  = session.sparkContext.broadcast(slices.map(s => (UTF8String.fromString(s.partitionPath), FileNames.bucketOf(s.fileId)) -> s).toMap)
-    val buckets   = settings.bucketCount
-    val hashed    = settings.bucketHashFields
+  private def byBucket(rows: DataFrame, slices: IndexedSeq[FileSlice], index: IndexType.Bucket): Seq[SliceWritten] = {
+    val existing = session.sparkContext.broadcast(
+      slices.flatMap(s => FileNames.bucketOf(s.fileId).map(b => (UTF8String.fromString(s.partitionPath), b) -> s)).toMap
+    )
+    val buckets   = index.buckets.getOrElse(Buckets.Unset)
+    val hashed    = index.hashFields
     val keyFields = config.recordKeyFields
     val isLogged  = config.isMergeOnRead
     val tasks     = math.max(1, math.min(buckets * math.max(1, slices.map(_.partitionPath).distinct.size), session.sessionState.conf.numShufflePartitions))
@@ -129,10 +133,10 @@ private[write] final case class WriteTasks(
   // --- bulk insert ----------------------------------------------------------------------------------------------
 
   private def byRange(rows: DataFrame): Seq[SliceWritten] = {
-    val tasks = Tasks.forRows(session, rows, settings.parallelism)
+    val tasks = Tasks.forRows(session, rows, None)
     val sorted = rows
-      .repartitionByRange(tasks, col(MetaColumns.PartitionPath), col(MetaColumns.Key))
-      .sortWithinPartitions(MetaColumns.PartitionPath, MetaColumns.Key, IncomingSchema.Arrival)
+      .repartitionByRange(tasks, col(MetaColumns.PartitionPath), col(MetaColumns.RecordKey))
+      .sortWithinPartitions(MetaColumns.PartitionPath, MetaColumns.RecordKey, IncomingSchema.Arrival)
     val group = new GenericInternalRow(Array[Any](0))
     val step = writeStep(incoming.rows.length, (path: UTF8String, _: Int) => FileGroupTarget(path.toString, FileNames.newFileId(), None, isLog = false))
     sorted.queryExecution.toRdd.mapPartitions { it =>
@@ -149,7 +153,7 @@ private[write] final case class WriteTasks(
     val sorted = SparkBridge
       .internalCreateDataFrame(session, placed, columns)
       .repartition(tasks, col("__merganser_salt"))
-      .sortWithinPartitions(MetaColumns.PartitionPath, "__merganser_group", MetaColumns.Key, IncomingSchema.Arrival)
+      .sortWithinPartitions(MetaColumns.PartitionPath, "__merganser_group", MetaColumns.RecordKey, IncomingSchema.Arrival)
     val step = writeStep(before.length, target)
     sorted.queryExecution.toRdd.mapPartitions(step.run).collect().toSeq
   }

@@ -42,7 +42,7 @@ abstract class MergeIterator(rule: MergeRule) {
   final var row: InternalRow = _
 
   /** The stored row the versions met, or null. */
-  final var base: InternalRow = _
+  final var metBase: InternalRow = _
 
   /** The version that won; null for Unchanged and Kept. */
   final var winner: BufferedRecord = _
@@ -55,7 +55,7 @@ abstract class MergeIterator(rule: MergeRule) {
 
   protected final def unchanged(base: InternalRow): Unit = {
     outcome = Outcome.Unchanged
-    this.base = base
+    metBase = base
     row = base
     winner = null
   }
@@ -67,7 +67,7 @@ abstract class MergeIterator(rule: MergeRule) {
    * @param versions the key's newest version, with the earlier ones behind it where they were kept apart
    */
   protected final def meet(base: InternalRow, versions: BufferedRecord): Unit = {
-    this.base = base
+    metBase = base
     val result = if (base == null) versions.foldEarlier(rule) else versions.foldOnto(stored.set(base, isDelete = false, isUnordered = false), rule)
     if (result eq stored) {
       outcome = Outcome.Kept

@@ -1,12 +1,12 @@
 package io.merganser.spark.write
 
-import io.merganser.merge.MerganserException
+import io.merganser.merge.{DeleteCheck, MerganserException}
 import io.merganser.spark.OpenTable
 import io.merganser.spark.compact.Compaction
 import io.merganser.table.Storage
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.base.MetaColumns
 import io.merganser.table.config._
+import io.merganser.table.slice.TableRule
 import org.apache.spark.sql.{DataFrame, SaveMode, SparkSession}
 import org.apache.spark.sql.functions.lit
 import org.apache.spark.sql.types.StructType
@@ -34,7 +34,7 @@ object FrameWrite {
   /** Writes a frame to a table that is there, by the operation its options name. */
   def append(session: SparkSession, table: OpenTable, options: Map[String, String], frame: DataFrame): WriteResult = {
     val settings = WriteConfig.parse(options, sessionConf(session), table.config)
-    val data     = if (table.schema.isEmpty) NewTable.storedSchema(frame.schema) else table.schema
+    val data     = if (table.schema.isEmpty) storedSchema(frame) else table.schema
     run(session, table, settings, frame, data, replaceAll = false)
   }
 
@@ -47,16 +47,16 @@ object FrameWrite {
         case e: MerganserException if e.condition == "CONFIG_CONFLICT" =>
           throw MerganserException("OVERWRITE_WITH_OTHER_SETTINGS", "table" -> table.config.name, "conflict" -> e.getMessage).causedBy(e)
       }
-    val data = NewTable.storedSchema(frame.schema)
+    val data = storedSchema(frame)
     run(session, table, settings, frame, if (table.schema.isEmpty) data else table.schema, replaceAll = true)
   }
 
   private def create(session: SparkSession, storage: Storage, options: Map[String, String], frame: DataFrame): WriteResult = {
-    val schema = NewTable.storedSchema(frame.schema)
-    val config = NewTable.properties(options, sessionConf(session), schema, storage.basePath.getName)
-    val parsed = WriteConfig.parse(options, sessionConf(session), TableConfig(config))
-    if (parsed.operation == Operation.Delete) throw MerganserException("DELETE_FROM_NO_TABLE", "path" -> storage.basePath)
-    FrameCheck.check(frame.schema, schema, TableConfig(config), parsed)
+    val schema = storedSchema(frame)
+    val config = NewTable.properties(options, schema, storage.basePath.getName, sessionConf = sessionConf(session))
+    val parsed = WriteConfig.parse(options, sessionConf(session), TableConfig(config), creating = true)
+    if (parsed.operation == WriteOperation.Delete) throw MerganserException("DELETE_FROM_NO_TABLE", "path" -> storage.basePath)
+    check(frame, schema, TableConfig(config), parsed)
     TableConfig.create(storage, config)
     try run(session, OpenTable.load(storage), parsed, frame, schema, replaceAll = false)
     catch {
@@ -69,11 +69,23 @@ object FrameWrite {
   }
 
   private def run(session: SparkSession, table: OpenTable, settings: WriteConfig, frame: DataFrame, data: StructType, replaceAll: Boolean): WriteResult = {
-    FrameCheck.check(frame.schema, data, table.config, settings)
-    val result = new TableWrite(session, table, settings).run(frame, data, lit(settings.operation == Operation.Delete), replaceAll)
+    check(frame, data, table.config, settings)
+    val result = new TableWrite(session, table, settings).run(frame, data, lit(settings.operation == WriteOperation.Delete), replaceAll)
     Compaction.inline(session, table, settings)
     result
   }
+
+  /** The frame has what the operation needs; nothing has been written yet. */
+  private def check(frame: DataFrame, data: StructType, config: TableConfig, settings: WriteConfig): Unit = {
+    val isDelete  = settings.operation == WriteOperation.Delete
+    val ordering  = if (isDelete || settings.nullForMissingColumns) Nil else TableRule.orderingFields(config, data)
+    FrameCheck.requireColumns(frame.schema, config.name, s"${settings.operation} into", config.recordKeyFields, config.partitionFields, ordering)
+    val compared = if (isDelete) StructType(frame.schema.filter(f => data.fieldNames.contains(f.name))) else StructType(frame.schema.filter(f => f.name != DeleteCheck.FlagColumn || data.fieldNames.contains(f.name)))
+    FrameCheck.requireSchema(compared, data, config.name, nullForMissing = isDelete || settings.nullForMissingColumns)
+  }
+
+  /** The columns a new table keeps of a frame, in the types its files have. */
+  private def storedSchema(frame: DataFrame): StructType = AvroSchemas.stored(FrameCheck.withoutMetaColumns(frame.schema))
 
   private[spark] def sessionConf(session: SparkSession): Map[String, String] = session.conf.getAll
 }

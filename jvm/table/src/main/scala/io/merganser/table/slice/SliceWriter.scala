@@ -106,7 +106,7 @@ final case class SliceWriter(
           case Outcome.Kept      => late += 1
           case Outcome.Updated =>
             updated += 1
-            if (ordering != null && ordering.compare(merge.base, row) == 0) ties += 1
+            if (ordering != null && ordering.compare(merge.metBase, row) == 0) ties += 1
           case Outcome.Inserted => inserted += 1
           case Outcome.Deleted  => deleted += 1
           case Outcome.Absent   =>

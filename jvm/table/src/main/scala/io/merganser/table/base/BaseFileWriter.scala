@@ -55,7 +55,7 @@ final class BaseFileWriter(
     options: BaseFileOptions = BaseFileOptions()
 ) {
   private[this] val file   = new CountedFile(HadoopOutputFile.fromPath(path, conf))
-  private[this] val writer = new RowParquetWriter(conf, file, path.getName, schema, options)
+  private[this] val writer = new RowParquetWriter(conf, file, Some(path.getName), schema, options)
   private[this] var rows   = 0L
 
   /** @param row not kept, so it may be reused */
@@ -82,11 +82,15 @@ final class BaseFileWriter(
   }
 }
 
-/** Rows into any Parquet output: a base file, or the content of a log block. */
+/**
+ * Rows into any Parquet output: a base file, or the content of a log block.
+ *
+ * @param fileName what the footer says when the rows are sorted; nothing without it
+ */
 private[table] final class RowParquetWriter(
     conf: Configuration,
     file: OutputFile,
-    fileName: String,
+    fileName: Option[String],
     schema: StructType,
     options: BaseFileOptions
 ) {

@@ -10,9 +10,9 @@ import java.nio.charset.StandardCharsets.UTF_8
  * Sees every record key on its way into a file: smallest, largest, whether the keys came in order, and a bloom filter.
  *
  * @param ordinal  place of the record key among the columns; negative if there is none
- * @param fileName the file's own name, the footer's word that its rows are sorted
+ * @param fileName the file's own name, the footer's word that its rows are sorted; nothing is said without it
  */
-private[base] final class KeyTracker(val ordinal: Int, fileName: String, bloom: Option[BloomFilter]) {
+private[base] final class KeyTracker(val ordinal: Int, fileName: Option[String], bloom: Option[BloomFilter]) {
   private[this] val filter              = bloom.orNull
   private[this] var min: Array[Byte]    = _
   private[this] var max: Array[Byte]    = _
@@ -45,7 +45,7 @@ private[base] final class KeyTracker(val ordinal: Int, fileName: String, bloom: 
     val entries = new java.util.HashMap[String, String]()
     minKey.foreach(entries.put(BaseFileFooter.MinKey, _))
     maxKey.foreach(entries.put(BaseFileFooter.MaxKey, _))
-    if (isSorted) entries.put(BaseFileFooter.SortedByKey, fileName)
+    if (isSorted) fileName.foreach(entries.put(BaseFileFooter.SortedByKey, _))
     bloom.foreach(filter => entries.put(BaseFileFooter.BloomFilterText, filter.encode))
     entries
   }

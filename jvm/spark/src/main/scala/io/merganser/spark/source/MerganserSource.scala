@@ -1,9 +1,7 @@
 package io.merganser.spark.source
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.OpenTable
 import io.merganser.spark.write.FrameWrite
-import io.merganser.table.config.Settings
 import org.apache.spark.sql.{DataFrame, SQLContext, SaveMode, SparkSession}
 import org.apache.spark.sql.connector.catalog.{Table, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
@@ -26,7 +24,7 @@ class MerganserSource extends TableProvider with DataSourceRegister with Creatab
 
   override def getTable(schema: StructType, partitioning: Array[Transform], properties: util.Map[String, String]): Table = {
     val options = new CaseInsensitiveStringMap(properties)
-    MerganserTable.lazily(SparkSession.active, path(options), options.asCaseSensitiveMap.asScala.toMap, schema, partitioning)
+    MerganserTable.lazily(SparkSession.active, path(options), options.asCaseSensitiveMap.asScala.toMap, schema)
   }
 
   override def createRelation(context: SQLContext, mode: SaveMode, parameters: Map[String, String], frame: DataFrame): BaseRelation = {

@@ -1,11 +1,10 @@
 package io.merganser.spark.source
 
-import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.spark.read.SliceScanBuilder
 import io.merganser.spark.write.FrameWrite
 import io.merganser.table.base.MetaColumns
-import io.merganser.table.config.ReadConfig
+import io.merganser.table.config.{ReadConfig, WriteSource}
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.connector.catalog._
@@ -43,7 +42,7 @@ final class MerganserTable(
   override def schema(): StructType = declared.getOrElse(opened.schema)
 
   override def partitioning(): Array[Transform] =
-    catalogTable.map(_.partitionColumnNames).getOrElse(Nil).map(c => Expressions.identity(c): Transform).toArray
+    catalogTable.toSeq.flatMap(_ => opened.config.partitionFields).map(c => Expressions.identity(c): Transform).toArray
 
   override def properties(): util.Map[String, String] =
     catalogTable.map(t => t.properties ++ Map(TableCatalog.PROP_PROVIDER -> "merganser", TableCatalog.PROP_LOCATION -> path)).getOrElse(Map.empty[String, String]).asJava
@@ -70,6 +69,10 @@ final class MerganserTable(
 
   override def newRowLevelOperationBuilder(info: RowLevelOperationInfo): RowLevelOperationBuilder = () => new RowChanges(this, info)
 
+  /** The same table as of an instant. */
+  def asOf(instant: String): MerganserTable =
+    new MerganserTable(session, path, label, options + ("as.of.instant" -> instant), open, declared, catalogTable)
+
   private final class InsertBuilder(given: Map[String, String]) extends WriteBuilder with SupportsTruncate {
     private var replaceAll = false
 
@@ -80,9 +83,8 @@ final class MerganserTable(
 
     override def build(): Write = new V1Write {
       override def toInsertableRelation: InsertableRelation = (frame: DataFrame, overwrite: Boolean) => {
-        val settings = InsertOptions(session, options ++ given)
-        if (replaceAll || overwrite) FrameWrite.overwrite(session, opened.storage, settings, frame)
-        else FrameWrite.append(session, OpenTable.load(opened.storage), settings, frame)
+        if (replaceAll || overwrite) FrameWrite.overwrite(session, opened.storage, options ++ given, frame, WriteSource.SqlInsert)
+        else FrameWrite.append(session, OpenTable.load(opened.storage), options ++ given, frame, WriteSource.SqlInsert)
         ()
       }
     }
@@ -98,7 +100,7 @@ object MerganserTable {
   }
 
   /** What a writer asks about a path that may be no table yet. */
-  def lazily(session: SparkSession, path: String, options: Map[String, String], schema: StructType, partitioning: Array[Transform]): MerganserTable = {
+  def lazily(session: SparkSession, path: String, options: Map[String, String], schema: StructType): MerganserTable = {
     val known = if (schema == null || schema.isEmpty) None else Some(schema)
     new MerganserTable(session, path, s"merganser.`$path`", options - "path", () => OpenTable.load(session, path), known, None)
   }
@@ -114,14 +116,4 @@ object MerganserTable {
       Some(table.schema).filter(_.nonEmpty),
       Some(table)
     )
-}
-
-/** Plain INSERT is the insert operation, unless the session says otherwise. */
-private object InsertOptions {
-  private val Asked     = "hoodie.spark.sql.insert.into.operation"
-  private val Operation = "hoodie.datasource.write.operation"
-
-  def apply(session: SparkSession, options: Map[String, String]): Map[String, String] =
-    if (options.contains(Operation)) options
-    else options + (Operation -> options.getOrElse(Asked, session.conf.getOption(Asked).orElse(session.conf.getOption("spark." + Asked)).getOrElse("insert")))
 }

@@ -6,36 +6,24 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, WriteDelta}
-import org.apache.spark.sql.connector.write.{RowLevelOperation, RowLevelOperationTable}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
-import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, V2CommandExec}
+import org.apache.spark.sql.merganser.RowLevelBridge
+import org.apache.spark.sql.execution.datasources.v2.V2CommandExec
 
 /** Plans the row changes of MERGE, UPDATE and DELETE on our tables as one write of ours. */
 final case class RowChangeStrategy(session: SparkSession) extends SparkStrategy {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case delta: WriteDelta =>
-      changes(delta).map(c => WriteRowChanges(session, c, RowChangeWrite.Projections(delta.projections), planLater(delta.query))).toSeq
+      changes(delta).map(c => WriteRowChanges(c, RowChangeWrite.Projections(delta.projections), planLater(delta.query))).toSeq
     case _ => Nil
   }
 
-  private def changes(delta: WriteDelta): Option[RowChanges] = delta.table match {
-    case relation: DataSourceV2Relation =>
-      relation.table match {
-        case operation: RowLevelOperationTable => ours(operation.operation)
-        case _                                 => None
-      }
-    case _ => None
-  }
-
-  private def ours(operation: RowLevelOperation): Option[RowChanges] = operation match {
-    case changes: RowChanges => Some(changes)
-    case _                   => None
-  }
+  private def changes(delta: WriteDelta): Option[RowChanges] = RowLevelBridge.operation(delta).collect { case ours: RowChanges => ours }
 }
 
 /** Runs a row-level statement: its changed rows become incoming rows of the one write. */
-final case class WriteRowChanges(session: SparkSession, changes: RowChanges, projections: RowChangeWrite.Projections, query: SparkPlan)
+final case class WriteRowChanges(changes: RowChanges, projections: RowChangeWrite.Projections, query: SparkPlan)
     extends V2CommandExec {
 
   override def output: Seq[Attribute] = Nil

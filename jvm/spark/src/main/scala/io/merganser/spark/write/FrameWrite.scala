@@ -32,17 +32,17 @@ object FrameWrite {
   }
 
   /** Writes a frame to a table that is there, by the operation its options name. */
-  def append(session: SparkSession, table: OpenTable, options: Map[String, String], frame: DataFrame): WriteResult = {
-    val settings = WriteConfig.parse(options, sessionConf(session), table.config)
+  def append(session: SparkSession, table: OpenTable, options: Map[String, String], frame: DataFrame, source: WriteSource = WriteSource.DataFrameWrite): WriteResult = {
+    val settings = WriteConfig.parse(options, sessionConf(session), table.config, source)
     val data     = if (table.schema.isEmpty) storedSchema(frame) else table.schema
     run(session, table, settings, frame, data, replaceAll = false)
   }
 
   /** Replaces all rows in one commit; settings other than the table's are refused. */
-  def overwrite(session: SparkSession, storage: Storage, options: Map[String, String], frame: DataFrame): WriteResult = {
+  def overwrite(session: SparkSession, storage: Storage, options: Map[String, String], frame: DataFrame, source: WriteSource = WriteSource.DataFrameWrite): WriteResult = {
     val table = OpenTable.load(storage)
     val settings =
-      try WriteConfig.parse(options, sessionConf(session), table.config)
+      try WriteConfig.parse(options, sessionConf(session), table.config, source)
       catch {
         case e: MerganserException if e.condition == "CONFIG_CONFLICT" =>
           throw MerganserException("OVERWRITE_WITH_OTHER_SETTINGS", "table" -> table.config.name, "conflict" -> e.getMessage).causedBy(e)

@@ -39,10 +39,7 @@ final class WriteRows(
     val context = TaskContext.get()
     val token   = WriteToken(context.partitionId(), context.stageId(), context.taskAttemptId())
     val groups  = new GroupedRows(rows, incoming, layout, groupOrdinal)
-    new Iterator[Option[SliceWritten]] {
-      override def hasNext: Boolean              = groups.hasGroup
-      override def next(): Option[SliceWritten] = write(groups, token)
-    }.flatten
+    Iterator.continually(groups).takeWhile(_.hasGroup).flatMap(write(_, token))
   }
 
   private def write(groups: GroupedRows, token: WriteToken): Option[SliceWritten] = {

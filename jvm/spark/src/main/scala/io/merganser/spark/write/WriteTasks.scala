@@ -54,7 +54,7 @@ private[write] final case class WriteTasks(
     val looksUp = settings.operation != WriteOperation.Insert || settings.storedKeys != StoredKeyPolicy.InsertAgain
     val tagged  = if (looksUp) Tag.simple(session, sorted, incoming, table.storage, slices, tasks) else sorted.queryExecution.toRdd.mapPartitions(Tag.untagged)
     val kept    = DuplicatePolicy(settings, config, incoming).apply(tagged)
-    val work    = workload(kept, slices)
+    val work    = workload(kept)
     val placement = Placement.plan(slices, work, config.isMergeOnRead, settings.files.smallFileLimitBytes, settings.files.maxFileBytes, RowSize.estimate(table))
     if (placement.targets.isEmpty) Nil
     else {
@@ -62,7 +62,7 @@ private[write] final case class WriteTasks(
       val width   = incoming.rows.length
       val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
       val salts   = DirectPartitions.salts(placement.targets.length)
-      val placed = kept.mapPartitions { it =>
+      val placed = kept.mapPartitions[InternalRow] { it =>
         val place  = shared.value
         val extra  = new GenericInternalRow(2)
         val joined = new JoinedRow
@@ -78,7 +78,7 @@ private[write] final case class WriteTasks(
   }
 
   /** A delete needs no place if its key is not stored. */
-  private def workload(tagged: RDD[InternalRow], slices: IndexedSeq[FileSlice]): Workload = {
+  private def workload(tagged: RDD[InternalRow]): Workload = {
     val (width, partition) = (incoming.rows.length, incoming.partitionOrdinal)
     val parts = tagged.mapPartitions { it =>
       val bySlice = mutable.HashMap.empty[Int, Long]
@@ -114,7 +114,7 @@ private[write] final case class WriteTasks(
     val tasks     = math.max(1, math.min(buckets * math.max(1, slices.map(_.partitionPath).distinct.size), session.sessionState.conf.numShufflePartitions))
     val salts     = DirectPartitions.salts(tasks)
     val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
-    val placed = rows.queryExecution.toRdd.mapPartitions { it =>
+    val placed = rows.queryExecution.toRdd.mapPartitions[InternalRow] { it =>
       val extra  = new GenericInternalRow(2)
       val joined = new JoinedRow
       it.map { row =>

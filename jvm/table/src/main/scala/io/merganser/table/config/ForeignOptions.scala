@@ -86,7 +86,6 @@ object ForeignOptions {
     never("hoodie.datasource.read.end.instanttime"),
     never("hoodie.datasource.read.incr.path.glob"),
     never("hoodie.datasource.read.paths", "Read the table by its path"),
-    never("as.of.instant"),
     off("hoodie.datasource.read.extract.partition.values.from.path", "Partition columns are read from the files; remove the option"),
     off("hoodie.datasource.read.table.valued.function.timeline.relation"),
     off("hoodie.datasource.read.table.valued.function.timeline.relation.archived"),

@@ -182,6 +182,9 @@ object Options {
   val QueryType: OptionEntry = read("hoodie.datasource.query.type", OneOf(Seq("snapshot", "read_optimized"), notDone = Seq("incremental")), Some("snapshot"),
     "`snapshot` merges logs; `read_optimized` returns base files alone.", "hoodie.datasource.view.type")
 
+  val AsOfInstant: OptionEntry = read("as.of.instant", OptionKind.Text, None,
+    "Read the table as of this instant, by requested time, the instant included: `yyyyMMddHHmmssSSS`.")
+
   val all: Seq[OptionEntry] = Seq(
     TableName, Database, TableTypeOption, TableVersion, RecordKey, PartitionFields, OrderingFields,
     MergeModeOption, StoredMergeMode, StrategyIdOption, PayloadClass, PayloadOrderingField, DeleteField, DeleteMarker,
@@ -194,7 +197,7 @@ object Options {
     AllowEmptyCommit, SmallFileLimit, MaxFileSize, RowGroupSize, PageSize, Dictionary, Codec, BloomEntries, BloomFalsePositives,
     RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat, InlineCompaction, CompactionDeltaCommits, FailedWrites,
     HeartbeatInterval, HeartbeatMisses, LockWait,
-    QueryType
+    QueryType, AsOfInstant
   )
 
   private[config] val byName: Map[String, OptionEntry] =

@@ -1,7 +1,10 @@
 package io.merganser.table.config
 
-/** @param readOptimized base files alone, logs not merged */
-final case class ReadConfig(readOptimized: Boolean, mergerClasses: Seq[String])
+/**
+ * @param readOptimized base files alone, logs not merged
+ * @param asOf          newest instant to read, by requested time; None: the newest there is
+ */
+final case class ReadConfig(readOptimized: Boolean, asOf: Option[String], mergerClasses: Seq[String])
 
 object ReadConfig {
 
@@ -14,6 +17,7 @@ object ReadConfig {
     val settings = Settings.ofRead(options, sessionConf)
     ReadConfig(
       readOptimized = settings.required(Options.QueryType) == "read_optimized",
+      asOf = settings.explicit(Options.AsOfInstant),
       mergerClasses = settings.fields(Options.MergerClasses)
     )
   }

@@ -40,7 +40,7 @@ object NewCatalogTable {
     val location   = given.get(TableCatalog.PROP_LOCATION)
     val place      = location.map(l => locationOf(session, l)).getOrElse(catalog.defaultTablePath(identifier))
     val storage    = OpenTable.storage(session, place.toString)
-    val options    = given.collect { case (k, v) if !Reserved(k) && !k.startsWith(TableCatalog.OPTION_PREFIX) => k -> v }
+    val options    = optionsOf(given)
     val by         = partitions.map(column(name, _)).toSeq
     val existed    = TableConfig.exists(storage)
     if (existed) TableConflicts.refuse(Settings.ofWrite(options, FrameWrite.sessionConf(session)), TableConfig.load(storage))
@@ -87,6 +87,10 @@ object NewCatalogTable {
       identity.references.head.fieldNames.head
     case other => throw MerganserException("PARTITION_TRANSFORM_UNSUPPORTED", "table" -> table, "transform" -> other)
   }
+
+  /** A data-frame writer's options come with a prefix, and on some lines without it as well. */
+  private def optionsOf(given: Map[String, String]): Map[String, String] =
+    given.map { case (k, v) => k.stripPrefix(TableCatalog.OPTION_PREFIX) -> v }.filterNot { case (k, _) => Reserved(k) }
 
   private def locationOf(session: SparkSession, text: String): URI = {
     val path = new Path(text)

@@ -61,7 +61,7 @@ def room(name: String, line: Line): Project = {
     Test / parallelExecution := false,
     Test / javaHome          := sys.props.get("test.java.home").map(file),
     Test / javaOptions ++= openModules ++ Seq("-Xmx2g", s"-Dmerganser.root=${(ThisBuild / baseDirectory).value}"),
-    Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF")
+    Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDS")
   )
 }
 

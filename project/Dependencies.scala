@@ -7,7 +7,7 @@ object Dependencies {
   final case class Line(spark: String, scala: String, classFiles: String) {
     val minor: String = spark.split('.').take(2).mkString(".")
     val major: String = spark.takeWhile(_ != '.')
-    val id: String = minor.replace(".", "")
+    val id: String    = minor.replace(".", "")
   }
 
   val Spark35: Line = Line("3.5.9", "2.12.18", "8")
@@ -16,7 +16,7 @@ object Dependencies {
   val Spark42: Line = Line("4.2.0", "2.13.18", "17")
 
   val test: Seq[ModuleID] = Seq(
-    "org.scalatest" %% "scalatest" % "3.2.19" % Test,
+    "org.scalatest"     %% "scalatest"       % "3.2.19"   % Test,
     "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0" % Test
   )
 }

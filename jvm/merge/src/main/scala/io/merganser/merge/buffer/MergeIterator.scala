@@ -63,7 +63,7 @@ abstract class MergeIterator(rule: MergeRule) {
    * @param versions the key's newest version, with the earlier ones behind it where they were kept apart
    */
   protected final def meet(base: InternalRow, versions: BufferedRecord): Unit = {
-    val result = if (base == null) versions.foldEarlier(rule) else versions.foldOnto(stored.set(base, isDelete = false, isUnordered = false), rule)
+    val result = if (base == null) versions.foldAlone(rule) else versions.foldOnto(stored.set(base, isDelete = false, isUnordered = false), rule)
     if (result eq stored) {
       outcome = Outcome.Kept
       row = base

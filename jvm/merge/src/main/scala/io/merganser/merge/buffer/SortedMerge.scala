@@ -33,6 +33,7 @@ final class SortedMerge(
 ) extends MergeIterator(rule) {
   private[this] val associative           = rule.laws.associative && combineNew
   private[this] var baseRow: InternalRow  = _
+  private[this] var baseKey: UTF8String   = _
   private[this] var baseUsed              = true
   private[this] var waiting               = versions.next()
   private[this] var group: BufferedRecord = _
@@ -53,13 +54,14 @@ final class SortedMerge(
     } else {
       if (baseUsed) {
         baseRow = if (base.hasNext) base.next() else null
+        baseKey = if (baseRow == null) null else layout.key(baseRow)
         baseUsed = false
       }
-      if (groupMet && (baseRow == null || layout.key(baseRow) != groupKey)) dropGroup()
+      if (groupMet && baseKey != groupKey) dropGroup()
       if (group == null && waiting) readGroup()
       if (baseRow == null && group == null) false
       else {
-        val order = if (baseRow == null) 1 else if (group == null) -1 else layout.key(baseRow).compareTo(groupKey)
+        val order = if (baseRow == null) 1 else if (group == null) -1 else baseKey.compareTo(groupKey)
         if (order > 0) meetNew()
         else {
           if (order < 0) unchanged(baseRow)
@@ -84,7 +86,7 @@ final class SortedMerge(
   }
 
   private def meetSingle(): Unit = {
-    meet(null, singles.head)
+    meet(null, singles.head.after(null))
     singles = singles.tail
   }
 
@@ -105,7 +107,7 @@ final class SortedMerge(
       if (!associative || group.isPartial || version.isPartial || group.hasEarlier) group = version.copy().after(group)
       else {
         val result = rule.merge(group, version)
-        if (result ne group) group = if (result.row eq version.row) result.copy() else result
+        if (result ne group) group = if (result.row eq group.row) result else result.copy()
         groupKey = layout.key(group.row)
       }
       waiting = versions.next()

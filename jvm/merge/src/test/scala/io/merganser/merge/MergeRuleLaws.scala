@@ -1,6 +1,6 @@
 package io.merganser.merge
 
-import org.scalacheck.Prop.propBoolean
+import org.scalacheck.Prop.{forAllNoShrink, propBoolean}
 import org.scalacheck.rng.Seed
 import org.scalacheck.util.Pretty
 import org.scalacheck.{Gen, Prop, Test}
@@ -18,33 +18,34 @@ object MergeRuleLaws {
    * @param ordered  the same, each with an ordering value and none after a delete without one
    */
   def of(rule: MergeRule, versions: Gen[BufferedRecord], ordered: Gen[BufferedRecord]): Seq[(String, () => Test.Result)] = {
-    def law(name: String, versions: Gen[BufferedRecord], count: Int)(check: List[BufferedRecord] => Prop) =
-      name -> (() => Test.check(parameters, Prop.forAllNoShrink(Gen.listOfN(count, versions))(check)))
+    def law(name: String)(prop: Prop) = name -> (() => Test.check(parameters, prop))
 
     val claims = Seq(
-      rule.laws.associative -> law("grouping does not matter", versions, 4) { case List(a, b, c, d) =>
+      rule.laws.associative -> law("grouping does not matter")(forAllNoShrink(versions, versions, versions, versions) { (a, b, c, d) =>
         same(rule.merge(rule.merge(a, b), c), rule.merge(a, rule.merge(b, c))) &&
         same(rule.merge(rule.merge(rule.merge(a, b), c), d), rule.merge(rule.merge(a, b), rule.merge(c, d)))
-      },
-      rule.laws.idempotent -> law("a version that comes twice changes nothing", versions, 2) { case List(a, b) =>
+      }),
+      rule.laws.idempotent -> law("a version that comes twice changes nothing")(forAllNoShrink(versions, versions) { (a, b) =>
         same(rule.merge(b, b), b) && same(rule.merge(rule.merge(a, b), b), rule.merge(a, b))
-      },
-      rule.laws.orderFree -> law("the order of versions with different ordering values does not matter", ordered, 3) { versions =>
-        val different = versions.groupBy(Notation.read(_).ts).values.map(_.head).toSeq
-        val results   = different.permutations.map(_.reduceLeft(rule.merge(_, _))).toSeq
-        Prop.all(results.map(same(_, results.head)): _*)
-      }
+      }),
+      rule.laws.orderFree -> law("the order of versions with different ordering values does not matter")(
+        forAllNoShrink(ordered, ordered, ordered) { (a, b, c) =>
+          val different = Seq(a, b, c).groupBy(Notation.read(_).ts).values.map(_.head).toSeq
+          val results   = different.permutations.map(_.reduceLeft(rule.merge(_, _))).toSeq
+          Prop.all(results.map(same(_, results.head)): _*)
+        }
+      )
     )
     claims.collect { case (true, claimed) => claimed } ++ Seq(
-      law("the result is a record with a row, and the arguments are as they were", versions, 2) { case List(a, b) =>
+      law("the result is a record with a row, and the arguments are as they were")(forAllNoShrink(versions, versions) { (a, b) =>
         val before = (meaning(a), meaning(b))
         val result = rule.merge(a, b)
         ((result != null && result.row != null) :| "no record") && (((meaning(a), meaning(b)) == before) :| "an argument was changed")
-      },
-      law("a delete that results keeps its own ordering value, or its having none", versions, 2) { case List(a, b) =>
+      }),
+      law("a delete that results keeps its own ordering value, or its having none")(forAllNoShrink(versions, versions) { (a, b) =>
         val result = Notation.read(rule.merge(a, b))
         (!result.isDelete || Seq(a, b).map(Notation.read(_)).contains(result)) :| s"$result"
-      }
+      })
     )
   }
 
@@ -65,7 +66,7 @@ object MergeRuleLaws {
 
   private def same(a: BufferedRecord, b: BufferedRecord): Prop = (meaning(a) == meaning(b)) :| s"${meaning(a)} is not ${meaning(b)}"
 
-  private implicit val pretty: List[BufferedRecord] => Pretty = records => Pretty(_ => records.map(meaning).mkString("; "))
+  private implicit val pretty: BufferedRecord => Pretty = record => Pretty(_ => meaning(record))
 }
 
 class MergeRuleLawsSuite extends AnyFunSuite {

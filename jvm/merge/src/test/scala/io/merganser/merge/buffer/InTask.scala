@@ -4,6 +4,7 @@ import java.nio.file.{Files, Path}
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicLong
 
+import org.apache.commons.io.FileUtils
 import org.apache.spark.{SparkConf, SparkContext, TaskContext}
 import org.scalatest.{BeforeAndAfterAll, Suite}
 
@@ -31,8 +32,10 @@ trait InTask extends BeforeAndAfterAll { this: Suite =>
   }
 
   override def afterAll(): Unit = {
-    try context.stop()
-    finally super.afterAll()
+    try {
+      context.stop()
+      FileUtils.deleteDirectory(localDirectory.toFile)
+    } finally super.afterAll()
   }
 
   /** What the body gives; what it throws is thrown here. */

@@ -8,6 +8,8 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
+import scala.util.Random
+
 class SpillSuite extends AnyFunSuite with InTask {
   private val rules = Seq[(Oracle.Mode, MergeRule)](
     Oracle.EventTime  -> MergeRule.eventTime(Notation.layout),
@@ -17,7 +19,7 @@ class SpillSuite extends AnyFunSuite with InTask {
 
   private def manyChanges(count: Int): Seq[Change] = {
     val histories = new Histories(partials = true)
-    val random    = new scala.util.Random(Histories.seed)
+    val random    = new Random(Histories.seed)
     Seq.fill(count)(histories.change(random, keys = count / 3))
   }
 
@@ -39,7 +41,7 @@ class SpillSuite extends AnyFunSuite with InTask {
     val (lines, spilled, files) = inTask {
       val buffer = MergePaths.buffer(changes, eventTime, bufferBytes = 2000)
       val files  = spillFiles.size
-      val lines  = MergePaths.lines(buffer.merge(new StoredRows(scala.util.Random.shuffle(base)), baseSorted = false))
+      val lines  = MergePaths.lines(buffer.merge(new StoredRows(new Random(Histories.seed).shuffle(base)), baseSorted = false))
       (lines, InTask.diskBytesSpilled, files)
     }
     assert(spilled > 0 && files > 0)

@@ -32,7 +32,8 @@ final class Histories(partials: Boolean) {
 
   private def ordering(random: Random): Option[Long] = if (random.nextInt(8) == 0) None else Some(random.nextInt(5).toLong - 1)
 
-  private def text(random: Random): Option[String] = if (random.nextInt(6) == 0) None else Some(random.alphanumeric.take(1 + random.nextInt(3)).mkString)
+  private def text(random: Random): Option[String] =
+    if (random.nextInt(6) == 0) None else Some(random.alphanumeric.take(1 + random.nextInt(3)).mkString)
 
   private def partial(row: Change, random: Random): Change = {
     val provided = Seq(random.nextInt(3) > 0, random.nextBoolean(), random.nextBoolean())

@@ -41,6 +41,9 @@ abstract class MergeIterator(rule: MergeRule) {
   /** The row that is left, or for Deleted and Absent the version that won, whose row is then a delete's. Reused. */
   final var row: InternalRow = _
 
+  /** The stored row the versions met, or null. */
+  final var metBase: InternalRow = _
+
   /** The version that won; null for Unchanged and Kept. */
   final var winner: BufferedRecord = _
 
@@ -52,6 +55,7 @@ abstract class MergeIterator(rule: MergeRule) {
 
   protected final def unchanged(base: InternalRow): Unit = {
     outcome = Outcome.Unchanged
+    metBase = base
     row = base
     winner = null
   }
@@ -63,6 +67,7 @@ abstract class MergeIterator(rule: MergeRule) {
    * @param versions the key's newest version, with the earlier ones behind it where they were kept apart
    */
   protected final def meet(base: InternalRow, versions: BufferedRecord): Unit = {
+    metBase = base
     val result = if (base == null) versions.foldAlone(rule) else versions.foldOnto(stored.set(base, isDelete = false, isUnordered = false), rule)
     if (result eq stored) {
       outcome = Outcome.Kept

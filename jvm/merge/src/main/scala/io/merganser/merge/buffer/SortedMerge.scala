@@ -20,16 +20,18 @@ trait VersionCursor {
  *
  * A key that is stored several times meets its versions each time.
  *
- * @param base       stored rows in ascending order of their key's unsigned bytes; a row may be reused by its reader
- * @param versions   what the stored rows meet, in the same order
- * @param combineNew false keeps every version of a key that is not stored as a row of its own
+ * @param base        stored rows in ascending order of their key's unsigned bytes; a row may be reused by its reader
+ * @param versions    what the stored rows meet, in the same order
+ * @param combineNew  false keeps every version of a key that is not stored as a row of its own
+ * @param meetsStored false puts versions beside stored rows of the same key instead of merging them
  */
 final class SortedMerge(
     base: Iterator[InternalRow],
     versions: VersionCursor,
     layout: RowLayout,
     rule: MergeRule,
-    combineNew: Boolean = true
+    combineNew: Boolean = true,
+    meetsStored: Boolean = true
 ) extends MergeIterator(rule) {
   private[this] val associative           = rule.laws.associative && combineNew
   private[this] var baseRow: InternalRow  = _
@@ -64,7 +66,7 @@ final class SortedMerge(
         val order = if (baseRow == null) 1 else if (group == null) -1 else baseKey.compareTo(groupKey)
         if (order > 0) meetNew()
         else {
-          if (order < 0) unchanged(baseRow)
+          if (order < 0 || !meetsStored) unchanged(baseRow)
           else {
             meet(baseRow, group)
             groupMet = true

@@ -20,7 +20,8 @@ class SortedMergeSuite extends AnyFunSuite {
   }
 
   test("keys are ordered by their unsigned bytes") {
-    assert(lines("B@1=1 z@1=2", "a@1=3 \u00e9@1=4 \ud83e\udd86@1=5").map(_.split(" ")(1).takeWhile(_ != '@')) == Seq("B", "a", "z", "\u00e9", "\ud83e\udd86"))
+    val keys = lines("B@1=1 z@1=2", "a@1=3 \u00e9@1=4 \uffee@1=5 \ud83e\udd86@1=6").map(_.split(" ")(1).takeWhile(_ != '@'))
+    assert(keys == Seq("B", "a", "z", "\u00e9", "\uffee", "\ud83e\udd86"))
   }
 
   test("a key that is stored twice meets its versions each time") {
@@ -41,6 +42,33 @@ class SortedMergeSuite extends AnyFunSuite {
       lines("k2@1=s", "k1@10=a k1@5=b k1@7- k2@3=c k2@2=d", combineNew = false) ==
         Seq("Inserted k1@10=a", "Inserted k1@5=b", "Absent k1", "Updated k2@3=c")
     )
+  }
+
+  test("where versions do not meet stored rows, they come after them, combined or each by itself") {
+    def beside(base: String, versions: String, combineNew: Boolean) = MergePaths.lines(
+      new SortedMerge(new StoredRows(Notation.changes(base)), new Versions(Notation.changes(versions)), Notation.layout, rule, combineNew, meetsStored = false)
+    )
+    val (base, versions) = ("k1@1=a k2@1=b k2@9=c k4@1=d", "k2@3=x k2@2=y k3@1=z k4-")
+    assert(
+      beside(base, versions, combineNew = true) == Seq(
+        "Unchanged k1@1=a", "Unchanged k2@1=b", "Unchanged k2@9=c", "Inserted k2@3=x", "Inserted k3@1=z", "Unchanged k4@1=d", "Absent k4"
+      )
+    )
+    assert(
+      beside(base, versions, combineNew = false) == Seq(
+        "Unchanged k1@1=a", "Unchanged k2@1=b", "Unchanged k2@9=c", "Inserted k2@3=x", "Inserted k2@2=y", "Inserted k3@1=z", "Unchanged k4@1=d", "Absent k4"
+      )
+    )
+  }
+
+  test("the stored row that was met is at hand beside the one that took its place") {
+    for ((path, way) <- MergePaths.all) {
+      val merging = way(Notation.changes("k1@1=a k2@1=b k3@1=c k4@9=d"), Notation.changes("k1@2=x k2- k4@1=y k5@1=z"), rule)
+      var met     = Map.empty[String, String]
+      while (merging.next())
+        met += Notation.layout.key(merging.row).toString -> Option(merging.metBase).fold("none")(Notation.read(_).toString)
+      assert(met == Map("k1" -> "k1@1=a", "k2" -> "k2@1=b", "k3" -> "k3@1=c", "k4" -> "k4@9=d", "k5" -> "none"), path)
+    }
   }
 
   test("versions are counted, and those that were not the first of their key") {

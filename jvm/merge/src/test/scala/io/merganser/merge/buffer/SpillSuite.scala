@@ -86,6 +86,14 @@ class SpillSuite extends AnyFunSuite with InTask {
     }
   }
 
+  test("stored rows are put into key order, in a task and outside one; rows of one key keep their order") {
+    val rows           = Notation.changes((0 until 100).map(i => s"k${i * 37 % 20}@$i=a").mkString(" "))
+    def sorted(): Seq[String] = SortedRows.byKey(new StoredRows(rows), Notation.layout).map(Notation.read(_).toString).toList
+    val expected       = rows.sortBy(_.key).map(_.toString)
+    assert(sorted() == expected)
+    assert(inTask(sorted()) == expected)
+  }
+
   test("a delete without data is kept where the columns of the table are declared not null") {
     val schema = StructType(Notation.schema.map(_.copy(nullable = false))).add("n", IntegerType, nullable = false)
     val layout = RowLayout(schema, "k", Seq("ts"), None)

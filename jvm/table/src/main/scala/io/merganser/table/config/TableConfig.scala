@@ -1,0 +1,215 @@
+package io.merganser.table.config
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.time.{ZoneId, ZoneOffset}
+import java.util.zip.CRC32
+
+import io.merganser.merge.MerganserException
+import io.merganser.table.{Storage, TableLock}
+
+/**
+ * hoodie.properties, typed. Every key is kept, understood or not.
+ *
+ * @param properties the file's keys and values as they stand
+ */
+final case class TableConfig(properties: Map[String, String]) {
+
+  /** @throws IllegalStateException if the table has no name; files that were loaded have one */
+  def name: String = text("hoodie.table.name").getOrElse(throw new IllegalStateException("a table without a name"))
+
+  def database: Option[String] = text("hoodie.database.name")
+
+  def tableType: TableType = known("hoodie.table.type", TableType.parse).getOrElse(TableType.CopyOnWrite)
+
+  def isMergeOnRead: Boolean = tableType == TableType.MergeOnRead
+
+  /** 6, 8 or 9. */
+  def version: Int = text("hoodie.table.version").map(_.toInt)
+    .getOrElse(throw new IllegalStateException(s"table '$name' without a version"))
+
+  /** 1: instants lie in `.hoodie` and have no completion time; 2: in a folder of their own, with one. */
+  def layoutVersion: Int = text("hoodie.timeline.layout.version").map(_.toInt).getOrElse(if (version >= 8) 2 else 1)
+
+  /** Folder of the instants, relative to the base path. */
+  def timelineFolder: String =
+    if (layoutVersion >= 2) s".hoodie/${text("hoodie.timeline.path").getOrElse("timeline")}" else ".hoodie"
+
+  /** Folder of the archived instants, relative to the base path. */
+  def historyFolder: String =
+    if (layoutVersion >= 2) s"$timelineFolder/${text("hoodie.timeline.history.path").getOrElse("history")}"
+    else s".hoodie/${text("hoodie.archivelog.folder").getOrElse("archived")}"
+
+  /** Empty: keys are generated. */
+  def recordKeyFields: Seq[String] = list("hoodie.table.recordkey.fields")
+
+  /** Empty: the table is not partitioned. */
+  def partitionFields: Seq[String] = partitionFieldTypes.map(_._1)
+
+  /** Field and its kind, SIMPLE or TIMESTAMP; a field without a kind is what the key generator makes of it. */
+  def partitionFieldTypes: Seq[(String, String)] = list("hoodie.table.partition.fields").map { field =>
+    field.lastIndexOf(':') match {
+      case -1 => field -> (if (keyGeneratorType == "TIMESTAMP") "TIMESTAMP" else "SIMPLE")
+      case at => field.take(at).trim -> field.drop(at + 1).trim.toUpperCase(java.util.Locale.ROOT)
+    }
+  }
+
+  /** SIMPLE, COMPLEX, TIMESTAMP, CUSTOM, NON_PARTITION, ...; inferred from the fields where the table does not say. */
+  def keyGeneratorType: String =
+    text("hoodie.table.keygenerator.type").map(_.toUpperCase(java.util.Locale.ROOT))
+      .orElse(text("hoodie.table.keygenerator.class").map(TableConfig.generatorType))
+      .getOrElse {
+        val partitions = list("hoodie.table.partition.fields")
+        if (partitions.isEmpty) "NON_PARTITION"
+        else if (partitions.exists(_.contains(':'))) "CUSTOM"
+        else if (partitions.size == 1 && recordKeyFields.size <= 1) "SIMPLE"
+        else "COMPLEX"
+      }
+
+  def orderingFields: Seq[String] = list("hoodie.table.ordering.fields") match {
+    case Nil    => list("hoodie.table.precombine.field")
+    case fields => fields
+  }
+
+  /** As the table says it; event time without ordering fields merges as commit time does. */
+  def mergeMode: MergeMode = known("hoodie.record.merge.mode", MergeMode.parse)
+    .getOrElse(MergeMode.infer(version, strategyId, payloadClass, orderingFields.nonEmpty))
+
+  def strategyId: Option[String] =
+    text("hoodie.record.merge.strategy.id").orElse(text("hoodie.compaction.record.merger.strategy"))
+
+  def payloadClass: Option[String] = text("hoodie.compaction.payload.class")
+
+  /** The old payload class the table was asked for, where its rules are now properties of the table. */
+  def legacyPayloadClass: Option[String] = text("hoodie.table.legacy.payload.class")
+
+  /** Has no effect below version 9. */
+  def partialUpdateMode: Option[String] =
+    text("hoodie.table.partial.update.mode").filter(_ => version >= 9).map(_.toUpperCase(java.util.Locale.ROOT))
+
+  /** Merge settings that readers need, without their prefix. */
+  def mergeProperties: Map[String, String] = properties.collect {
+    case (key, value) if key.startsWith(TableConfig.MergeProperty) => key.drop(TableConfig.MergeProperty.length) -> value
+  }
+
+  def hiveStyle: Boolean = flag("hoodie.datasource.write.hive_style_partitioning")
+
+  def urlEncode: Boolean = flag("hoodie.datasource.write.partitionpath.urlencode")
+
+  def partitionMetadataInBaseFormat: Boolean = flag("hoodie.partition.metafile.use.base.format")
+
+  /** Zone in which instants are written; LOCAL, the default, is the zone of this JVM. */
+  def timelineZone: ZoneId =
+    if (text("hoodie.table.timeline.timezone").exists(_.equalsIgnoreCase("UTC"))) ZoneOffset.UTC else ZoneId.systemDefault
+
+  /** Avro JSON without the meta columns; the schema while no commit carries one. */
+  def createSchema: Option[String] = text("hoodie.table.create.schema")
+
+  /** Partitions of the metadata table that other engines rely on, finished and in the making. */
+  def metadataPartitions: Seq[String] =
+    (list(TableConfig.MetadataPartitions) ++ list(TableConfig.MetadataPartitionsInflight)).distinct
+
+  /** CRC32 of `database.name`, unsigned. */
+  def checksum: Long = {
+    val crc = new CRC32
+    crc.update(s"${database.getOrElse("")}.$name".getBytes(UTF_8))
+    crc.getValue
+  }
+
+  private def text(key: String): Option[String] = properties.get(key).map(_.trim).filter(_.nonEmpty)
+
+  private def list(key: String): Seq[String] =
+    text(key).toSeq.flatMap(_.split(',').toSeq).map(_.trim).filter(_.nonEmpty)
+
+  private def flag(key: String): Boolean = text(key).exists(_.equalsIgnoreCase("true"))
+
+  private def known[T](key: String, parse: String => Option[T]): Option[T] = text(key).map { value =>
+    parse(value).getOrElse(throw MerganserException("TABLE_PROPERTIES_INVALID", "file" -> PropertiesFile.Name,
+      "reason" -> s"$key is '$value'"))
+  }
+}
+
+object TableConfig {
+
+  val MetadataPartitions         = "hoodie.table.metadata.partitions"
+  val MetadataPartitionsInflight = "hoodie.table.metadata.partitions.inflight"
+
+  private val MergeProperty = "hoodie.record.merge.property."
+  private val Versions      = Set("6", "8", "9")
+
+  def exists(storage: Storage): Boolean =
+    storage.exists(PropertiesFile.Name) || storage.exists(PropertiesFile.Backup)
+
+  /**
+   * Reads the table's properties; to be read anew at every query, since any writer may change them.
+   *
+   * @throws io.merganser.merge.MerganserException PATH_IS_NO_TABLE, TABLE_PROPERTIES_INVALID, TABLE_VERSION_UNKNOWN,
+   *                                               BOOTSTRAP_TABLE, BASE_FORMAT_UNSUPPORTED
+   */
+  def load(storage: Storage): TableConfig = supported(storage, TableConfig(PropertiesFile.read(storage)))
+
+  /**
+   * Makes an empty table. The properties file comes last and appears at once: before it the path is no table.
+   *
+   * @param properties all of the table's properties; the checksum is added
+   * @throws io.merganser.merge.MerganserException TABLE_EXISTS
+   */
+  def create(storage: Storage, properties: Map[String, String]): TableConfig = {
+    val config = supported(storage, withChecksum(properties))
+    if (exists(storage)) throw MerganserException("TABLE_EXISTS", "path" -> storage)
+    storage.makeFolder(config.historyFolder)
+    try storage.createNew(PropertiesFile.Name, PropertiesFile.write(config.properties))
+    catch {
+      case _: org.apache.hadoop.fs.FileAlreadyExistsException => throw MerganserException("TABLE_EXISTS", "path" -> storage)
+    }
+    config
+  }
+
+  /**
+   * Changes the properties under the table lock, so that every reader sees the old ones or the new ones.
+   *
+   * An update that died half way is first brought to an end.
+   */
+  def update(storage: Storage, change: Map[String, String] => Map[String, String]): TableConfig =
+    TableLock.hold(storage)(_ => updateUnderLock(storage, change))
+
+  /** Brings an update that died to an end; to call under the table lock. */
+  private[table] def repair(storage: Storage): TableConfig = {
+    PropertiesFile.recover(storage)
+    load(storage)
+  }
+
+  private[table] def updateUnderLock(storage: Storage, change: Map[String, String] => Map[String, String]): TableConfig = {
+    val old     = repair(storage)
+    val changed = supported(storage, withChecksum(change(old.properties)))
+    if (changed != old) PropertiesFile.replace(storage, old.properties, changed.properties)
+    changed
+  }
+
+  private def withChecksum(properties: Map[String, String]): TableConfig = {
+    val config = TableConfig(properties)
+    config.copy(properties = properties + (PropertiesFile.Checksum -> config.checksum.toString))
+  }
+
+  private def supported(storage: Storage, config: TableConfig): TableConfig = {
+    val version = config.text("hoodie.table.version").getOrElse("not given")
+    if (!Versions.contains(version)) throw MerganserException("TABLE_VERSION_UNKNOWN", "path" -> storage, "version" -> version)
+    config.text("hoodie.bootstrap.base.path").foreach { source =>
+      throw MerganserException("BOOTSTRAP_TABLE", "path" -> storage, "source" -> source)
+    }
+    config.text("hoodie.table.base.file.format").filterNot(_.equalsIgnoreCase("PARQUET")).foreach { format =>
+      throw MerganserException("BASE_FORMAT_UNSUPPORTED", "path" -> storage, "format" -> format)
+    }
+    config
+  }
+
+  /** Generator classes of older releases, by their last name. */
+  private def generatorType(className: String): String = className.split('.').last match {
+    case "SimpleKeyGenerator" | "SimpleAvroKeyGenerator"                 => "SIMPLE"
+    case "ComplexKeyGenerator" | "ComplexAvroKeyGenerator"               => "COMPLEX"
+    case "TimestampBasedKeyGenerator" | "TimestampBasedAvroKeyGenerator" => "TIMESTAMP"
+    case "CustomKeyGenerator" | "CustomAvroKeyGenerator"                 => "CUSTOM"
+    case "NonpartitionedKeyGenerator" | "NonpartitionedAvroKeyGenerator" => "NON_PARTITION"
+    case "GlobalDeleteKeyGenerator" | "GlobalAvroDeleteKeyGenerator"     => "GLOBAL_DELETE"
+    case _                                                               => "USER_PROVIDED"
+  }
+}

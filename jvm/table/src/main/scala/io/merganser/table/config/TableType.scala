@@ -1,0 +1,60 @@
+package io.merganser.table.config
+
+/** How a table takes changes: by rewriting base files, or by appending log files that readers merge. */
+sealed abstract class TableType(val name: String) extends Serializable {
+  override def toString: String = name
+}
+
+object TableType {
+  case object CopyOnWrite extends TableType("COPY_ON_WRITE")
+  case object MergeOnRead extends TableType("MERGE_ON_READ")
+
+  val all: Seq[TableType] = Seq(CopyOnWrite, MergeOnRead)
+
+  /** By the name in hoodie.properties, in any case. */
+  def parse(name: String): Option[TableType] = all.find(_.name.equalsIgnoreCase(name.trim))
+}
+
+/** Which of two versions of a row wins. */
+sealed abstract class MergeMode(val name: String) extends Serializable {
+  override def toString: String = name
+}
+
+object MergeMode {
+  case object CommitTimeOrdering extends MergeMode("COMMIT_TIME_ORDERING")
+  case object EventTimeOrdering extends MergeMode("EVENT_TIME_ORDERING")
+  case object Custom extends MergeMode("CUSTOM")
+
+  val all: Seq[MergeMode] = Seq(CommitTimeOrdering, EventTimeOrdering, Custom)
+
+  /** By the name in hoodie.properties, in any case. */
+  def parse(name: String): Option[MergeMode] = all.find(_.name.equalsIgnoreCase(name.trim))
+
+  object StrategyId {
+    val EventTime    = "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5"
+    val CommitTime   = "ce9acb64-bde0-424c-9b91-f6ebba25356d"
+    val CustomMerger = "1897ef5f-18bc-4557-939c-9d6a8afd1519"
+    val PayloadBased = "00000000-0000-0000-0000-000000000000"
+  }
+
+  /**
+   * The mode of a table that does not say it (version 6, and version 8 by some writers).
+   *
+   * From version 8 on the strategy id decides before the payload class, in version 6 after it.
+   */
+  private[config] def infer(
+      version: Int, strategyId: Option[String], payloadClass: Option[String], hasOrdering: Boolean): MergeMode = {
+    val byStrategy = strategyId.map {
+      case StrategyId.EventTime  => EventTimeOrdering
+      case StrategyId.CommitTime => CommitTimeOrdering
+      case _                     => Custom
+    }
+    val byPayload = payloadClass.map(_.split('.').last).map {
+      case "DefaultHoodieRecordPayload" | "EventTimeAvroPayload" => EventTimeOrdering
+      case "OverwriteWithLatestAvroPayload"                      => CommitTimeOrdering
+      case _                                                     => Custom
+    }
+    val found = if (version >= 8) byStrategy.orElse(byPayload) else byPayload.orElse(byStrategy)
+    found.getOrElse(if (hasOrdering) EventTimeOrdering else CommitTimeOrdering)
+  }
+}

@@ -1,0 +1,58 @@
+package io.merganser.table.slice
+
+import java.util.UUID
+
+import scala.util.Try
+
+/** Names of data files: made here, and taken apart here. */
+object FileNames {
+
+  private val Base = """^([^_.]+)_([^_.]+)_([^_.]+)\.parquet$""".r
+  private val Log  = """^\.([^._]+)_([^.]*)\.(?:log|archive)\.(\d+)(?:_(\d+-\d+-\d+)(\.cdc)?)?$""".r
+
+  /**
+   * @param writeToken task partition, stage and attempt, `1-0-1`: tells the tries of one task apart
+   * @param instant    requested time of the write
+   */
+  def base(fileId: String, writeToken: String, instant: String): String = s"${fileId}_${writeToken}_$instant.parquet"
+
+  /**
+   * @param instant from version 8 on requested time of the delta commit; in version 6 of the slice's base
+   * @param version from 1 for each group and instant
+   */
+  def log(fileId: String, instant: String, version: Int, writeToken: String): String =
+    s".${fileId}_$instant.log.${version}_$writeToken"
+
+  /** Path relative to the table's base path. */
+  def path(partitionPath: String, name: String): String = if (partitionPath.isEmpty) name else s"$partitionPath/$name"
+
+  def parseBase(partitionPath: String, name: String, sizeBytes: Long): Option[BaseFile] = name match {
+    case Base(fileId, _, instant) => Some(BaseFile(partitionPath, fileId, instant, name, sizeBytes))
+    case _                        => None
+  }
+
+  /** None for change files (`.cdc`) too: they are not part of a slice. */
+  def parseLog(partitionPath: String, name: String, sizeBytes: Long): Option[LogFile] = name match {
+    case Log(fileId, instant, version, token, null) =>
+      Try(version.toInt).toOption.map(LogFile(partitionPath, fileId, instant, _, Option(token), name, sizeBytes))
+    case _ => None
+  }
+
+  def isLog(name: String): Boolean = Log.pattern.matcher(name).matches
+
+  /** Requested time of the write that made a data file, if the name tells: of logs of version 6 it does not. */
+  private[table] def instant(name: String): Option[String] = name match {
+    case Base(_, _, instant)      => Some(instant)
+    case Log(_, instant, _, _, _) => Some(instant)
+    case _                        => None
+  }
+
+  def newFileId(): String = s"${UUID.randomUUID()}-0"
+
+  /** A new file group of a bucket, which other writers find by the first eight characters. */
+  def bucketFileId(bucket: Int): String = "%08d".formatLocal(java.util.Locale.ROOT, bucket) + newFileId().drop(8)
+
+  /** None if the id is not that of a bucket. */
+  def bucketOf(fileId: String): Option[Int] =
+    Some(fileId.take(8)).filter(id => id.length == 8 && id.forall(c => c >= '0' && c <= '9')).map(_.toInt)
+}

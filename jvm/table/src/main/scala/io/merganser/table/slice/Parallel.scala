@@ -1,0 +1,24 @@
+package io.merganser.table.slice
+
+import java.util.concurrent.{Callable, ExecutionException, Executors}
+
+import scala.collection.JavaConverters._
+
+/** Waiting for storage side by side: listings are slow, and there may be thousands. */
+private[slice] object Parallel {
+
+  private val Threads = 16
+  private val Few     = 4
+
+  /** In the order of the input; the first failure is thrown as it is. */
+  def map[A, B](input: Seq[A])(f: A => B): Seq[B] =
+    if (input.size <= Few) input.map(f)
+    else {
+      val pool = Executors.newFixedThreadPool(math.min(Threads, input.size))
+      try {
+        val work = input.map(a => new Callable[B] { override def call(): B = f(a) })
+        pool.invokeAll(work.asJava).asScala.map(_.get).toList
+      } catch { case e: ExecutionException => throw e.getCause }
+      finally { pool.shutdownNow(); () }
+    }
+}

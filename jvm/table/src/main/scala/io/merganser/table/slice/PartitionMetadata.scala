@@ -1,0 +1,29 @@
+package io.merganser.table.slice
+
+import java.nio.charset.StandardCharsets.ISO_8859_1
+
+import io.merganser.table.Storage
+import org.apache.hadoop.fs.FileAlreadyExistsException
+
+/** The file that makes a folder a partition; a folder without it is not looked into by other engines. */
+object PartitionMetadata {
+
+  val Name = ".hoodie_partition_metadata"
+
+  private val Names = Set(Name, s"$Name.parquet", s"$Name.orc")
+
+  private[table] def isMetadata(fileName: String): Boolean = Names(fileName)
+
+  /**
+   * Writes it if the folder has none.
+   *
+   * @param instant requested time of the write that makes the partition
+   */
+  def write(storage: Storage, partitionPath: String, instant: String): Unit =
+    if (!Names.exists(name => storage.exists(FileNames.path(partitionPath, name)))) {
+      val depth = if (partitionPath.isEmpty) 0 else partitionPath.split('/').length
+      val text  = s"#partition metadata\ncommitTime=$instant\npartitionDepth=$depth\n"
+      try storage.createNew(FileNames.path(partitionPath, Name), text.getBytes(ISO_8859_1))
+      catch { case _: FileAlreadyExistsException => () } // another writer made the partition
+    }
+}

@@ -1,0 +1,75 @@
+package io.merganser.table.slice
+
+import java.util.concurrent.ConcurrentHashMap
+
+import io.merganser.table.Storage
+import io.merganser.table.config.TableConfig
+import io.merganser.table.timeline.Timeline
+import org.apache.hadoop.fs.FileStatus
+
+/**
+ * A table's file slices as a timeline has them. Each partition's folder is listed once, the timeline not again.
+ *
+ * Files of writes that have not completed do not exist here, and do not take part in slicing.
+ */
+final class TableView(storage: Storage, config: TableConfig, timeline: Timeline) {
+
+  private val listings = new ConcurrentHashMap[String, Seq[FileStatus]]()
+
+  private lazy val slicing = new Slicing(storage, config, timeline)
+
+  /** Folders that are partitions, "" for a table without; by walking, hidden folders passed over. */
+  lazy val partitions: Seq[String] = walk(Seq("")).sorted
+
+  /** The newest slice of every file group. */
+  def slices: Seq[FileSlice] = partitions.flatMap(slices)
+
+  /** The newest slice of every file group of a partition; none if there is no such partition. */
+  def slices(partition: String): Seq[FileSlice] = slicing.newest(partition, listing(partition))
+
+  /** Base files alone, the newest of every group that has one: what is read without merging. */
+  def readOptimizedSlices: Seq[FileSlice] = partitions.flatMap(readOptimizedSlices)
+
+  def readOptimizedSlices(partition: String): Seq[FileSlice] = slicing.readOptimized(partition, listing(partition))
+
+  /** Every slice of every group of a partition, oldest first: history, for cleaning and explaining. */
+  def allSlices(partition: String): Seq[FileSlice] = slicing.all(partition, listing(partition))
+
+  /**
+   * Base files of a partition whose instant neither completed nor is pending, in groups that readers see: left by a write
+   * that died without markers. Other engines' readers lose later updates of such a group, so they are to be removed first.
+   */
+  def orphans(partition: String): Seq[BaseFile] = {
+    val pending = timeline.pending.map(_.requested).toSet
+    val groups  = slices(partition).map(_.fileId).toSet
+    listing(partition).flatMap(base(partition, _))
+      .filter(f => groups(f.fileId) && !timeline.isCompleted(f.instant) && !pending(f.instant))
+  }
+
+  private def base(partition: String, file: FileStatus): Option[BaseFile] =
+    FileNames.parseBase(partition, file.getPath.getName, file.getLen)
+
+  private def listing(partition: String): Seq[FileStatus] = {
+    val known = listings.get(partition)
+    if (known != null) known
+    else {
+      val listed = storage.list(partition)
+      listings.put(partition, listed)
+      listed
+    }
+  }
+
+  /** Breadth first; the folders of one level are listed side by side. A partition holds no partitions. */
+  private def walk(folders: Seq[String]): Seq[String] = if (folders.isEmpty) Nil
+  else {
+    val listed                = Parallel.map(folders)(folder => folder -> listing(folder))
+    val (partitions, between) = listed.partition(_._2.exists(f => PartitionMetadata.isMetadata(f.getPath.getName)))
+    between.foreach { case (folder, _) => listings.remove(folder) }
+    val below = between.flatMap { case (folder, files) =>
+      files.filter(f => f.isDirectory && !isHidden(f.getPath.getName)).map(f => FileNames.path(folder, f.getPath.getName))
+    }
+    partitions.map(_._1) ++ walk(below)
+  }
+
+  private def isHidden(name: String): Boolean = name.startsWith(".")
+}

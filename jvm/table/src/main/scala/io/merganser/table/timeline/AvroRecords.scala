@@ -1,0 +1,118 @@
+package io.merganser.table.timeline
+
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream}
+
+import org.apache.avro.{JsonProperties, Schema}
+import org.apache.avro.file.{DataFileStream, DataFileWriter}
+import org.apache.avro.generic.{GenericData, GenericDatumReader, GenericDatumWriter, GenericRecord}
+
+import scala.collection.JavaConverters._
+
+/** The timeline's Avro files: containers of one record, fields by name, absent fields null. */
+private[timeline] object AvroRecords {
+
+  val Str: Schema  = Schema.create(Schema.Type.STRING)
+  val Lng: Schema  = Schema.create(Schema.Type.LONG)
+  val Int: Schema  = Schema.create(Schema.Type.INT)
+  val Bool: Schema = Schema.create(Schema.Type.BOOLEAN)
+
+  private val Null = Schema.create(Schema.Type.NULL)
+
+  def array(of: Schema): Schema = Schema.createArray(of)
+
+  def map(of: Schema): Schema = Schema.createMap(of)
+
+  /** May be null, and is by default. */
+  def optional(name: String, of: Schema): Schema.Field =
+    new Schema.Field(name, Schema.createUnion(Null, of), null, JsonProperties.NULL_VALUE)
+
+  def required(name: String, of: Schema): Schema.Field = new Schema.Field(name, of, null, null: Object)
+
+  def withDefault(name: String, of: Schema, default: Object): Schema.Field = new Schema.Field(name, of, null, default)
+
+  def version(default: Int): Schema.Field =
+    new Schema.Field("version", Schema.createUnion(Int, Null), null, Integer.valueOf(default))
+
+  def record(name: String, fields: Schema.Field*): Schema =
+    Schema.createRecord(name, null, "org.apache.hudi.avro.model", false, fields.asJava)
+
+  /** A record from Scala values: Option, Seq, Map, String, numbers, records. */
+  def build(schema: Schema, values: (String, Any)*): GenericRecord = {
+    val record = new GenericData.Record(schema)
+    values.foreach { case (name, value) => record.put(name, toAvro(value)) }
+    record
+  }
+
+  def isContainer(bytes: Array[Byte]): Boolean = bytes.length > 3 && bytes(0) == 'O' && bytes(1) == 'b' && bytes(2) == 'j'
+
+  def encode(record: GenericRecord): Array[Byte] = {
+    val out    = new ByteArrayOutputStream()
+    val writer = new DataFileWriter[GenericRecord](new GenericDatumWriter[GenericRecord](record.getSchema))
+    try { writer.create(record.getSchema, out); writer.append(record) }
+    finally writer.close()
+    out.toByteArray
+  }
+
+  /** The container's record, in the schema it was written with. */
+  def decode(bytes: Array[Byte]): GenericRecord = {
+    val reader = new DataFileStream[GenericRecord](new ByteArrayInputStream(bytes), new GenericDatumReader[GenericRecord]())
+    try reader.next()
+    finally reader.close()
+  }
+
+  private def toAvro(value: Any): Any = value match {
+    case None              => null
+    case Some(inner)       => toAvro(inner)
+    case values: Seq[_]    => values.map(toAvro).asJava
+    case values: Map[_, _] => values.map { case (k, v) => k -> toAvro(v) }.asJava
+    case other             => other
+  }
+
+  /** Reads by name and forgives: a writer may know fewer fields. */
+  implicit final class Fields(private val record: GenericRecord) extends AnyVal {
+
+    def value(name: String): Option[Any] =
+      if (record.getSchema.getField(name) == null) None else Option(record.get(name): Any)
+
+    def string(name: String): Option[String] = value(name).map(_.toString)
+
+    def long(name: String): Long = optionalLong(name).getOrElse(0L)
+
+    def optionalLong(name: String): Option[Long] = value(name).map { case n: Number => n.longValue }
+
+    def boolean(name: String): Boolean = value(name).exists { case b: java.lang.Boolean => b.booleanValue }
+
+    def record(name: String): Option[GenericRecord] = value(name).map { case r: GenericRecord => r }
+
+    def strings(name: String): Seq[String] = elements(value(name)).map(_.toString)
+
+    def records(name: String): Seq[GenericRecord] = elements(value(name)).map { case r: GenericRecord => r }
+
+    def stringMap(name: String): Map[String, String] =
+      entries(value(name)).collect { case (k, v) if v != null => k -> v.toString }
+
+    def recordMap(name: String): Map[String, GenericRecord] =
+      entries(value(name)).collect { case (k, r: GenericRecord) => k -> r }
+
+    def recordsMap(name: String): Map[String, Seq[GenericRecord]] =
+      entries(value(name)).map { case (k, v) => k -> elements(Option(v)).map { case r: GenericRecord => r } }
+
+    def stringsMap(name: String): Map[String, Seq[String]] =
+      entries(value(name)).map { case (k, v) => k -> elements(Option(v)).map(_.toString) }
+
+    def longMap(name: String): Map[String, Long] = entries(value(name)).collect { case (k, v: Number) => k -> v.longValue }
+
+    def doubleMap(name: String): Map[String, Double] =
+      entries(value(name)).collect { case (k, v: Number) => k -> v.doubleValue }
+  }
+
+  private def elements(value: Option[Any]): Seq[Any] = value match {
+    case Some(list: java.util.Collection[_]) => list.asScala.toSeq
+    case _                                   => Nil
+  }
+
+  private def entries(value: Option[Any]): Map[String, Any] = value match {
+    case Some(map: java.util.Map[_, _]) => map.asScala.map { case (k, v) => k.toString -> (v: Any) }.toMap
+    case _                              => Map.empty
+  }
+}

@@ -1,0 +1,199 @@
+package io.merganser.table.timeline
+
+import org.apache.avro.generic.GenericRecord
+
+/**
+ * What one write did to one file.
+ *
+ * @param fileId                 file group, with its `-<n>` suffix
+ * @param path                   written file relative to the table's base path; empty if nothing was written
+ * @param prevCommit             instant of the base file before; "null" for a new group; of a log file its own instant
+ * @param numWrites              records in the written file
+ * @param numInserts             records whose key is new
+ * @param numUpdateWrites        records that replace one
+ * @param numDeletes             records deleted
+ * @param fileSizeInBytes        size of the file after the write
+ * @param totalWriteBytes        bytes written
+ * @param partitionPath          "" in a table without partitions
+ * @param logVersion             of a log file, the version in its name
+ * @param logOffset              of a log file, where the write began in it
+ * @param baseFile               of a log file, the name of its slice's base file, or ""
+ * @param logFiles               of a log file, the names of its slice's log files, itself included
+ * @param prevBaseFile           of a base file, the name of the one it replaces
+ * @param cdcStats               change files, relative path to size in bytes
+ * @param totalLogRecords        compaction: log records read
+ * @param totalLogFilesCompacted compaction: log files read
+ * @param minEventTime           smallest event time written, if it was tracked
+ * @param maxEventTime           largest event time written, if it was tracked
+ */
+final case class WriteStat(
+    fileId: String,
+    path: String,
+    prevCommit: String = WriteStat.NoPrevCommit,
+    numWrites: Long = 0,
+    numInserts: Long = 0,
+    numUpdateWrites: Long = 0,
+    numDeletes: Long = 0,
+    fileSizeInBytes: Long = 0,
+    totalWriteBytes: Long = 0,
+    partitionPath: String = "",
+    logVersion: Option[Int] = None,
+    logOffset: Option[Long] = None,
+    baseFile: Option[String] = None,
+    logFiles: Seq[String] = Nil,
+    prevBaseFile: Option[String] = None,
+    cdcStats: Map[String, Long] = Map.empty,
+    totalWriteErrors: Long = 0,
+    totalLogRecords: Long = 0,
+    totalLogFiles: Long = 0,
+    totalLogBlocks: Long = 0,
+    totalCorruptLogBlocks: Long = 0,
+    totalRollbackBlocks: Long = 0,
+    totalUpdatedRecordsCompacted: Long = 0,
+    totalLogFilesCompacted: Long = 0,
+    totalLogReadTimeMs: Long = 0,
+    totalLogSizeCompacted: Long = 0,
+    minEventTime: Option[Long] = None,
+    maxEventTime: Option[Long] = None
+) extends Serializable {
+
+  /** Name of the written file, without its folders. */
+  def fileName: String = path.drop(path.lastIndexOf('/') + 1)
+
+  def isLogFile: Boolean = fileName.startsWith(".")
+}
+
+object WriteStat {
+
+  /** The text that stands for "a new file group". */
+  val NoPrevCommit = "null"
+}
+
+/**
+ * What a completed write says of itself.
+ *
+ * @param operationType   UPSERT, INSERT, BULK_INSERT, DELETE, COMPACT, INSERT_OVERWRITE, CLUSTER, ...; UNKNOWN if it is not said
+ * @param stats           partition path to the files written there
+ * @param extra           "schema" holds the table's Avro schema without meta columns; other keys are free
+ * @param replacedFileIds of a replacecommit: partition path to the file groups that are gone from then on
+ */
+final case class CommitMetadata(
+    operationType: String,
+    stats: Map[String, Seq[WriteStat]],
+    extra: Map[String, String],
+    replacedFileIds: Map[String, Seq[String]] = Map.empty
+) {
+
+  /** Services rewrite rows and carry the schema they read them with, which is not always the newest. */
+  def maySetSchema: Boolean = !CommitMetadata.Services(operationType)
+
+  def schemaJson: Option[String] = extra.get("schema").filter(_.nonEmpty)
+
+  def allStats: Seq[WriteStat] = stats.values.flatten.toSeq
+
+  /** File groups it wrote or replaced, with their partitions. */
+  def touched: Set[(String, String)] =
+    (stats.toSeq.flatMap { case (partition, files) => files.map(partition -> _.fileId) } ++ replaced).toSet
+
+  /** File groups it replaced, with their partitions. */
+  def replaced: Set[(String, String)] =
+    replacedFileIds.toSeq.flatMap { case (partition, ids) => ids.map(partition -> _) }.toSet
+}
+
+object CommitMetadata {
+
+  import AvroRecords._
+
+  val Unknown = "UNKNOWN"
+
+  private val Services = Set("COMPACT", "LOG_COMPACT", "CLUSTER", "INDEX", "BUCKET_RESCALE")
+
+  /** As tables from version 8 on hold it. Whether it is a replacecommit decides the record's kind. */
+  def encodeAvro(metadata: CommitMetadata, isReplace: Boolean): Array[Byte] = {
+    val common = Seq(
+      "partitionToWriteStats" -> metadata.stats.map { case (partition, stats) => partition -> stats.map(statRecord) },
+      "compacted"             -> false,
+      "extraMetadata"         -> metadata.extra,
+      "version"               -> 1,
+      "operationType"         -> metadata.operationType
+    )
+    AvroRecords.encode(
+      if (isReplace) build(TimelineSchemas.ReplaceCommitMetadata, common :+ ("partitionToReplaceFileIds" -> metadata.replacedFileIds): _*)
+      else build(TimelineSchemas.CommitMetadata, common: _*)
+    )
+  }
+
+  /** Reads either form: Avro, or the JSON of version 6. */
+  def decode(bytes: Array[Byte]): CommitMetadata =
+    if (isContainer(bytes)) decodeAvro(AvroRecords.decode(bytes)) else CommitMetadataJson.decode(bytes)
+
+  private def decodeAvro(record: GenericRecord): CommitMetadata = CommitMetadata(
+    operationType = record.string("operationType").getOrElse(Unknown),
+    stats = record.recordsMap("partitionToWriteStats").map { case (partition, stats) => partition -> stats.map(stat(partition, _)) },
+    extra = record.stringMap("extraMetadata"),
+    replacedFileIds = record.stringsMap("partitionToReplaceFileIds")
+  )
+
+  private def statRecord(stat: WriteStat): GenericRecord = build(
+    TimelineSchemas.WriteStat,
+    "fileId"                       -> stat.fileId,
+    "path"                         -> stat.path,
+    "prevCommit"                   -> stat.prevCommit,
+    "numWrites"                    -> stat.numWrites,
+    "numDeletes"                   -> stat.numDeletes,
+    "numUpdateWrites"              -> stat.numUpdateWrites,
+    "totalWriteBytes"              -> stat.totalWriteBytes,
+    "totalWriteErrors"             -> stat.totalWriteErrors,
+    "partitionPath"                -> stat.partitionPath,
+    "totalLogRecords"              -> stat.totalLogRecords,
+    "totalLogFiles"                -> stat.totalLogFiles,
+    "totalUpdatedRecordsCompacted" -> stat.totalUpdatedRecordsCompacted,
+    "numInserts"                   -> stat.numInserts,
+    "totalLogBlocks"               -> stat.totalLogBlocks,
+    "totalCorruptLogBlock"         -> stat.totalCorruptLogBlocks,
+    "totalRollbackBlocks"          -> stat.totalRollbackBlocks,
+    "fileSizeInBytes"              -> stat.fileSizeInBytes,
+    "logVersion"                   -> stat.logVersion,
+    "logOffset"                    -> stat.logOffset.orElse(stat.logVersion.map(_ => 0L)),
+    "baseFile"                     -> stat.baseFile,
+    "logFiles"                     -> Some(stat.logFiles).filter(_.nonEmpty),
+    "cdcStats"                     -> Some(stat.cdcStats).filter(_.nonEmpty),
+    "prevBaseFile"                 -> stat.prevBaseFile,
+    "minEventTime"                 -> stat.minEventTime,
+    "maxEventTime"                 -> stat.maxEventTime,
+    "totalLogFilesCompacted"       -> stat.totalLogFilesCompacted,
+    "totalLogReadTimeMs"           -> stat.totalLogReadTimeMs,
+    "totalLogSizeCompacted"        -> stat.totalLogSizeCompacted
+  )
+
+  private def stat(partition: String, record: GenericRecord): WriteStat = WriteStat(
+    fileId = record.string("fileId").getOrElse(""),
+    path = record.string("path").getOrElse(""),
+    prevCommit = record.string("prevCommit").getOrElse(WriteStat.NoPrevCommit),
+    numWrites = record.long("numWrites"),
+    numInserts = record.long("numInserts"),
+    numUpdateWrites = record.long("numUpdateWrites"),
+    numDeletes = record.long("numDeletes"),
+    fileSizeInBytes = record.long("fileSizeInBytes"),
+    totalWriteBytes = record.long("totalWriteBytes"),
+    partitionPath = record.string("partitionPath").getOrElse(partition),
+    logVersion = record.optionalLong("logVersion").map(_.toInt).filter(_ > 0),
+    logOffset = record.optionalLong("logOffset"),
+    baseFile = record.string("baseFile"),
+    logFiles = record.strings("logFiles"),
+    prevBaseFile = record.string("prevBaseFile"),
+    cdcStats = record.longMap("cdcStats"),
+    totalWriteErrors = record.long("totalWriteErrors"),
+    totalLogRecords = record.long("totalLogRecords"),
+    totalLogFiles = record.long("totalLogFiles"),
+    totalLogBlocks = record.long("totalLogBlocks"),
+    totalCorruptLogBlocks = record.long("totalCorruptLogBlock"),
+    totalRollbackBlocks = record.long("totalRollbackBlocks"),
+    totalUpdatedRecordsCompacted = record.long("totalUpdatedRecordsCompacted"),
+    totalLogFilesCompacted = record.long("totalLogFilesCompacted"),
+    totalLogReadTimeMs = record.long("totalLogReadTimeMs"),
+    totalLogSizeCompacted = record.long("totalLogSizeCompacted"),
+    minEventTime = record.optionalLong("minEventTime"),
+    maxEventTime = record.optionalLong("maxEventTime")
+  )
+}

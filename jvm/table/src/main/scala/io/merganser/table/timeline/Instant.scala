@@ -1,0 +1,79 @@
+package io.merganser.table.timeline
+
+/** How far an action has come; later states win where several files tell of one instant. */
+sealed abstract class InstantState(val name: String, private[timeline] val rank: Int) extends Serializable {
+  override def toString: String = name
+}
+
+object InstantState {
+  case object Requested extends InstantState("requested", 0)
+  case object Inflight extends InstantState("inflight", 1)
+  case object Completed extends InstantState("completed", 2)
+}
+
+/**
+ * One action on the timeline. Times are compared as strings, nothing else.
+ *
+ * @param requested its name everywhere: in file names, `_hoodie_commit_time`, log block headers
+ * @param action    of a pending compaction `compaction`, of a completed one `commit`; likewise clustering and replacecommit
+ * @param completed completion time; absent while pending, and in tables of version 6
+ */
+final case class Instant(requested: String, action: String, state: InstantState, completed: Option[String] = None) {
+  def isCompleted: Boolean = state == InstantState.Completed
+}
+
+object Action {
+  val Commit        = "commit"
+  val DeltaCommit   = "deltacommit"
+  val ReplaceCommit = "replacecommit"
+  val Compaction    = "compaction"
+  val LogCompaction = "logcompaction"
+  val Clustering    = "clustering"
+  val Savepoint     = "savepoint"
+
+  /** Actions whose files are a table's rows. */
+  val Writes: Set[String] = Set(Commit, DeltaCommit, ReplaceCommit)
+
+  private[timeline] val Known: Set[String] =
+    Writes ++ Set(Compaction, LogCompaction, Clustering, Savepoint, "clean", "rollback", "restore", "indexing")
+
+  /** The name under which an action completes. */
+  def completedName(action: String): String = action match {
+    case Compaction    => Commit
+    case LogCompaction => DeltaCommit
+    case Clustering    => ReplaceCommit
+    case other         => other
+  }
+}
+
+/** Names of the files on the timeline, in both layouts. */
+private[timeline] object InstantFile {
+
+  import InstantState._
+
+  private val Name = """^(\d+)(?:_(\d+))?(?:\.(\w+))?(?:\.(\w+))?$""".r
+
+  /** None for files that are no instants. */
+  def parse(name: String): Option[Instant] = name match {
+    case Name(requested, completed, first, second) =>
+      val found = (Option(first), Option(second)) match {
+        case (Some("inflight"), None)           => Some(Instant(requested, Action.Commit, Inflight))
+        case (Some(action), None)               => Some(Instant(requested, action, Completed, Option(completed)))
+        case (Some(action), Some("requested"))  => Some(Instant(requested, action, Requested))
+        case (Some(action), Some("inflight"))   => Some(Instant(requested, action, Inflight))
+        case _                                  => None
+      }
+      found.filter(instant => Action.Known(instant.action) && (instant.isCompleted || completed == null))
+    case _ => None
+  }
+
+  def requested(instant: String, action: String): String = s"$instant.$action.requested"
+
+  /** A commit's inflight file does not name its action. */
+  def inflight(instant: String, action: String): String =
+    if (action == Action.Commit) s"$instant.inflight" else s"$instant.$action.inflight"
+
+  /** @param completion absent in layout 1 */
+  def completed(instant: String, completion: Option[String], action: String): String =
+    s"$instant${completion.fold("")("_" + _)}.${Action.completedName(action)}"
+}

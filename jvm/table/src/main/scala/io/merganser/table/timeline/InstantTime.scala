@@ -1,0 +1,43 @@
+package io.merganser.table.timeline
+
+import java.time.{Clock, LocalDateTime, ZoneId}
+import java.time.format.{DateTimeFormatter, DateTimeFormatterBuilder}
+import java.time.temporal.ChronoField
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.util.Try
+
+/** Instant times: `yyyyMMddHHmmssSSS` in the table's timeline zone. */
+object InstantTime {
+
+  private val Format: DateTimeFormatter = new DateTimeFormatterBuilder()
+    .appendPattern("yyyyMMddHHmmss")
+    .appendValue(ChronoField.MILLI_OF_SECOND, 3)
+    .toFormatter(java.util.Locale.ROOT)
+
+  /** What this process gave out last, by table: an instant rolled back must not come again. */
+  private val last = new ConcurrentHashMap[String, String]()
+
+  def format(epochMs: Long, zone: ZoneId): String =
+    LocalDateTime.ofInstant(java.time.Instant.ofEpochMilli(epochMs), zone).format(Format)
+
+  /** Instants in seconds, of old tables, are the last millisecond of theirs. None for special instants such as 00000000000001. */
+  def parse(instant: String): Option[LocalDateTime] = {
+    val millis = if (instant.length == 14) instant + "999" else instant.take(17)
+    if (millis.length == 17) Try(LocalDateTime.parse(millis, Format)).toOption else None
+  }
+
+  /**
+   * A time after all that are given and after all this process gave out for the table: now, or a millisecond after the
+   * latest of them when clocks disagree or an hour repeats. To call under the table lock, with every time on the timeline.
+   */
+  private[table] def next(table: String, zone: ZoneId, taken: Iterable[String], clock: Clock = Clock.systemUTC): String =
+    last.compute(table, (_, previous) => {
+      val now    = format(clock.millis, zone)
+      val latest = (taken ++ Option(previous)).foldLeft("")((a, b) => if (a >= b) a else b)
+      if (now > latest) now
+      else
+        parse(latest).map(_.plusNanos(1000000L).format(Format)).filter(_ > latest)
+          .getOrElse(throw new IllegalStateException(s"no instant follows '$latest' on the timeline of $table"))
+    })
+}

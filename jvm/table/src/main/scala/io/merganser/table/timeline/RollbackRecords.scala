@@ -1,0 +1,101 @@
+package io.merganser.table.timeline
+
+/**
+ * What a rollback is to delete.
+ *
+ * @param instant  requested time of the instant rolled back
+ * @param action   its action
+ * @param files    partition path to the paths to delete
+ */
+final case class RollbackPlan(instant: String, action: String, files: Map[String, Seq[String]])
+
+/**
+ * What a rollback deleted.
+ *
+ * @param startTime instant at which it was requested
+ * @param elapsedMs how long it took, in milliseconds
+ * @param instants  requested times of the instants rolled back, with their actions
+ * @param deleted   partition path to the paths deleted
+ * @param failed    partition path to the paths that could not be deleted
+ */
+final case class RollbackMetadata(
+    startTime: String,
+    elapsedMs: Long,
+    instants: Seq[(String, String)],
+    deleted: Map[String, Seq[String]],
+    failed: Map[String, Seq[String]] = Map.empty
+)
+
+object RollbackPlan {
+
+  import AvroRecords._
+
+  def encode(plan: RollbackPlan): Array[Byte] = AvroRecords.encode(
+    build(
+      TimelineSchemas.RollbackPlan,
+      "instantToRollback" -> build(TimelineSchemas.InstantInfo, "commitTime" -> plan.instant, "action" -> plan.action),
+      "RollbackRequests" -> plan.files.toSeq.sortBy(_._1).map { case (partition, files) =>
+        build(
+          TimelineSchemas.RollbackRequest,
+          "partitionPath"        -> partition,
+          "fileId"               -> "",
+          "latestBaseInstant"    -> "",
+          "filesToBeDeleted"     -> files,
+          "logBlocksToBeDeleted" -> Map.empty[String, Long]
+        )
+      },
+      "version" -> 1
+    )
+  )
+
+  def decode(bytes: Array[Byte]): RollbackPlan = {
+    val plan    = AvroRecords.decode(bytes)
+    val instant = plan.record("instantToRollback")
+    val files = plan.records("RollbackRequests").groupBy(_.string("partitionPath").getOrElse(""))
+      .map { case (partition, requests) => partition -> requests.flatMap(_.strings("filesToBeDeleted")) }
+    RollbackPlan(instant.flatMap(_.string("commitTime")).getOrElse(""), instant.flatMap(_.string("action")).getOrElse(""), files)
+  }
+}
+
+object RollbackMetadata {
+
+  import AvroRecords._
+
+  def encode(metadata: RollbackMetadata): Array[Byte] = {
+    val partitions = (metadata.deleted.keySet ++ metadata.failed.keySet).toSeq.map { partition =>
+      partition -> build(
+        TimelineSchemas.RollbackPartitionMetadata,
+        "partitionPath"      -> partition,
+        "successDeleteFiles" -> metadata.deleted.getOrElse(partition, Nil),
+        "failedDeleteFiles"  -> metadata.failed.getOrElse(partition, Nil)
+      )
+    }
+    AvroRecords.encode(
+      build(
+        TimelineSchemas.RollbackMetadata,
+        "startRollbackTime" -> metadata.startTime,
+        "timeTakenInMillis" -> metadata.elapsedMs,
+        "totalFilesDeleted" -> metadata.deleted.values.map(_.size).sum,
+        "commitsRollback"   -> metadata.instants.map(_._1),
+        "partitionMetadata" -> partitions.toMap,
+        "version"           -> 1,
+        "instantsRollback" -> metadata.instants.map { case (instant, action) =>
+          build(TimelineSchemas.InstantInfo, "commitTime" -> instant, "action" -> action)
+        }
+      )
+    )
+  }
+
+  def decode(bytes: Array[Byte]): RollbackMetadata = {
+    val metadata   = AvroRecords.decode(bytes)
+    val partitions = metadata.recordMap("partitionMetadata")
+    RollbackMetadata(
+      startTime = metadata.string("startRollbackTime").getOrElse(""),
+      elapsedMs = metadata.long("timeTakenInMillis"),
+      instants = metadata.records("instantsRollback")
+        .map(i => i.string("commitTime").getOrElse("") -> i.string("action").getOrElse("")),
+      deleted = partitions.map { case (partition, files) => partition -> files.strings("successDeleteFiles") },
+      failed = partitions.map { case (partition, files) => partition -> files.strings("failedDeleteFiles") }.filter(_._2.nonEmpty)
+    )
+  }
+}

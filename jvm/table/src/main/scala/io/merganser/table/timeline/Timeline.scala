@@ -1,0 +1,192 @@
+package io.merganser.table.timeline
+
+import java.io.FileNotFoundException
+import java.util.concurrent.ConcurrentHashMap
+
+import io.merganser.merge.MerganserException
+import io.merganser.table.Storage
+import io.merganser.table.config.TableConfig
+
+import scala.util.control.NonFatal
+
+/**
+ * What happened to a table, as one listing of its timeline saw it.
+ *
+ * @param instants one for each action, in its furthest state, by requested time
+ * @param files    name of the file of each instant and state
+ * @param limit    as-of instant: nothing requested later counts
+ */
+final class Timeline private (
+    storage: Storage,
+    config: TableConfig,
+    val instants: Seq[Instant],
+    files: Map[(Instant, InstantState), String],
+    limit: Option[String],
+    whole: Option[Timeline]
+) {
+
+  private val read = new ConcurrentHashMap[Instant, CommitMetadata]()
+
+  /** Completed commits, deltacommits and replacecommits, by requested time. */
+  val completed: Seq[Instant] = instants.filter(i => i.isCompleted && Action.Writes(i.action))
+
+  /** Whatever has not completed, services included. */
+  val pending: Seq[Instant] = instants.filterNot(_.isCompleted)
+
+  /** Writes that have not completed; of layout 1 these hold clusterings too. */
+  def pendingWrites: Seq[Instant] = pending.filter(i => Action.Writes(i.action))
+
+  def pendingCompactions: Seq[Instant] = pending.filter(_.action == Action.Compaction)
+
+  /** By completion time where the table has one, else by requested time. */
+  def newestCompleted: Option[Instant] = byCompletion.lastOption
+
+  private def byCompletion: Seq[Instant] = completed.sortBy(i => (i.completed.getOrElse(i.requested), i.requested))
+
+  /**
+   * Tells of an instant that is named by a file or a log block whether it counts. Serializable, so that tasks can ask.
+   *
+   * An instant before the first write on the timeline counts as completed: it was archived.
+   */
+  val completedInstants: CompletedInstants = {
+    val all         = whole.getOrElse(this).instants
+    val writes      = all.filter(i => Action.Writes(Action.completedName(i.action)))
+    val savepointed = all.filter(_.action == Action.Savepoint).map(_.requested).toSet
+    // Saved instants stay when those around them are archived, so they do not mark where the timeline starts.
+    val start = writes.find(i => !savepointed(i.requested)).orElse(writes.headOption).map(_.requested)
+    new CompletedInstants(completed.map(_.requested).toSet, pending.map(_.requested).toSet, start, limit)
+  }
+
+  def isCompleted(requested: String): Boolean = completedInstants(requested)
+
+  /** Of an instant on this timeline; none for archived instants and for tables of version 6. */
+  def completionTime(requested: String): Option[String] = completionTimes.get(requested)
+
+  private lazy val completionTimes: Map[String, String] = completed.flatMap(i => i.completed.map(i.requested -> _)).toMap
+
+  /** Whether the instant is older than everything on the timeline, and so counts as completed and archived. */
+  def isArchived(requested: String): Boolean = completedInstants.isArchived(requested)
+
+  /** Every requested and completion time there is: a new one has to be greater. */
+  private[table] def times: Iterable[String] = instants.flatMap(i => i.requested +: i.completed.toSeq)
+
+  /** The timeline of a reader who asks for the table as of an instant: by requested time, the instant included. */
+  def asOf(instant: String): Timeline = {
+    val kept = instants.filter(_.requested <= instant)
+    new Timeline(storage, config, kept, files, Some(limit.fold(instant)(l => if (l < instant) l else instant)),
+      Some(whole.getOrElse(this)))
+  }
+
+  /** Requested time of the newest completed write. */
+  def lastInstant: Option[String] = completed.lastOption.map(_.requested)
+
+  /**
+   * What a completed write says of itself; read once.
+   *
+   * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
+   */
+  def metadata(instant: Instant): CommitMetadata = {
+    val known = read.get(instant)
+    if (known != null) known
+    else {
+      val metadata = decode(fileName(instant, InstantState.Completed))(CommitMetadata.decode)
+      read.put(instant, metadata)
+      metadata
+    }
+  }
+
+  def metadata(requested: String): Option[CommitMetadata] = completed.find(_.requested == requested).map(metadata)
+
+  /** @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE */
+  def compactionPlan(instant: Instant): CompactionPlan =
+    decode(fileName(instant, InstantState.Requested))(CompactionPlan.decode)
+
+  /** File groups under a pending compaction, with its instant. */
+  lazy val groupsInCompaction: Map[(String, String), String] =
+    pendingCompactions.flatMap(instant => compactionPlan(instant).groups.map(_ -> instant.requested)).toMap
+
+  /** File groups under a pending clustering, with its instant: not to be updated. */
+  lazy val groupsInClustering: Map[(String, String), String] =
+    pendingReplaces.flatMap { case (instant, announced) => announced.clusteredGroups.map(_ -> instant.requested) }.toMap
+
+  /** Pending clusterings, whose file does not say so in layout 1. */
+  private[table] lazy val pendingClusterings: Set[String] =
+    pendingReplaces.collect { case (instant, announced) if announced.isClustering => instant.requested }.toSet
+
+  private lazy val pendingReplaces: Seq[(Instant, RequestedReplace)] =
+    pending.filter(i => Action.completedName(i.action) == Action.ReplaceCommit).map { instant =>
+      val announced = files.get((instant, InstantState.Requested)).map(decode(_)(RequestedReplace.decode))
+      instant -> announced.getOrElse(RequestedReplace(None, Set.empty))
+    }
+
+  /** File groups that completed replacecommits took away, with their partitions. */
+  lazy val replacedGroups: Set[(String, String)] =
+    completed.filter(_.action == Action.ReplaceCommit).flatMap(metadata(_).replaced).toSet
+
+  /**
+   * Avro JSON of the table's schema, without meta columns: of the newest commit that may change it, else the schema the
+   * table was created with. None for a table that has neither; its data files then say it.
+   */
+  lazy val tableSchemaJson: Option[String] =
+    byCompletion.reverseIterator.map(metadata).filter(_.maySetSchema).flatMap(_.schemaJson).take(1).toList.headOption
+      .orElse(config.createSchema)
+
+  /** @throws io.merganser.merge.MerganserException SCHEMA_ON_READ_TABLE if the newest commit keeps a schema history */
+  private[table] def requireWritable(): Unit = newestCompleted.foreach { instant =>
+    if (metadata(instant).extra.get("latest_schema").exists(_.nonEmpty))
+      throw MerganserException("SCHEMA_ON_READ_TABLE", "path" -> storage, "instant" -> instant.requested)
+  }
+
+  private[table] def find(requested: String, action: String): Option[Instant] =
+    instants.find(i => i.requested == requested && Action.completedName(i.action) == Action.completedName(action))
+
+  private[table] def hasFile(instant: Instant, state: InstantState): Boolean = files.contains((instant, state))
+
+  private def fileName(instant: Instant, state: InstantState): String =
+    files.getOrElse((instant, state), throw new IllegalStateException(s"no ${state.name} file of $instant on the timeline of $storage"))
+
+  private def decode[T](name: String)(decode: Array[Byte] => T): T = {
+    val file = s"${config.timelineFolder}/$name"
+    def unreadable(reason: String) =
+      MerganserException("TIMELINE_FILE_UNREADABLE", "file" -> storage.path(file), "reason" -> reason)
+    val bytes =
+      try storage.read(file)
+      catch { case e: FileNotFoundException => throw unreadable("it was removed while the table was read").causedBy(e) }
+    try decode(bytes)
+    catch { case NonFatal(e) => throw unreadable(String.valueOf(e.getMessage)).causedBy(e) }
+  }
+}
+
+object Timeline {
+
+  /** One listing of the timeline's folder. A table without the folder has an empty timeline. */
+  def load(storage: Storage, config: TableConfig): Timeline = {
+    val found = storage.list(config.timelineFolder).filter(_.isFile).flatMap { status =>
+      InstantFile.parse(status.getPath.getName).map { instant =>
+        // A completed file of layout 1 in a table of layout 2: its own time is the best there is.
+        val completed =
+          if (instant.isCompleted && instant.completed.isEmpty && config.layoutVersion >= 2)
+            Some(InstantTime.format(status.getModificationTime, config.timelineZone))
+          else instant.completed
+        instant.copy(completed = completed) -> status.getPath.getName
+      }
+    }
+    val byAction = found.groupBy { case (instant, _) => (instant.requested, Action.completedName(instant.action)) }
+    val furthest = byAction.values.map { states =>
+      val instant = states.map(_._1).maxBy(i => (i.state.rank, i.completed))
+      instant -> states.map { case (state, name) => (instant, state.state) -> name }
+    }.toSeq
+    new Timeline(storage, config, furthest.map(_._1).sortBy(i => (i.requested, i.action)), furthest.flatMap(_._2).toMap, None, None)
+  }
+}
+
+/** Which instants count, to carry into tasks. */
+final class CompletedInstants private[timeline] (
+    completed: Set[String], pending: Set[String], start: Option[String], limit: Option[String])
+    extends (String => Boolean) with Serializable {
+
+  override def apply(requested: String): Boolean =
+    completed(requested) || (isArchived(requested) && limit.forall(requested <= _))
+
+  def isArchived(requested: String): Boolean = start.exists(requested < _) && !pending(requested) && !completed(requested)
+}

@@ -1,0 +1,173 @@
+package io.merganser.table.timeline
+
+import org.apache.avro.Schema
+
+/** Avro schemas of the timeline's files; the field order is the format's. */
+private[timeline] object TimelineSchemas {
+
+  import AvroRecords._
+
+  private val RuntimeStats: Schema =
+    record("HoodieRuntimeStats", Seq("totalScanTime", "totalCreateTime", "totalUpsertTime").map(optional(_, Lng)): _*)
+
+  val WriteStat: Schema = record(
+    "HoodieWriteStat",
+    optional("fileId", Str),
+    optional("path", Str),
+    optional("prevCommit", Str),
+    optional("numWrites", Lng),
+    optional("numDeletes", Lng),
+    optional("numUpdateWrites", Lng),
+    optional("totalWriteBytes", Lng),
+    optional("totalWriteErrors", Lng),
+    optional("partitionPath", Str),
+    optional("totalLogRecords", Lng),
+    optional("totalLogFiles", Lng),
+    optional("totalUpdatedRecordsCompacted", Lng),
+    optional("numInserts", Lng),
+    optional("totalLogBlocks", Lng),
+    optional("totalCorruptLogBlock", Lng),
+    optional("totalRollbackBlocks", Lng),
+    optional("fileSizeInBytes", Lng),
+    optional("logVersion", Int),
+    optional("logOffset", Lng),
+    optional("baseFile", Str),
+    optional("logFiles", array(Str)),
+    optional("cdcStats", map(Lng)),
+    optional("prevBaseFile", Str),
+    optional("minEventTime", Lng),
+    optional("maxEventTime", Lng),
+    optional("runtimeStats", RuntimeStats),
+    optional("totalLogFilesCompacted", Lng),
+    optional("totalLogReadTimeMs", Lng),
+    optional("totalLogSizeCompacted", Lng),
+    optional("tempPath", Str),
+    optional("numUpdates", Lng)
+  )
+
+  /** Made anew at each call: an Avro field belongs to one record. */
+  private def commitFields: Seq[Schema.Field] = Seq(
+    optional("partitionToWriteStats", map(array(WriteStat))),
+    optional("compacted", Bool),
+    optional("extraMetadata", map(Str)),
+    version(1),
+    optional("operationType", Str)
+  )
+
+  val CommitMetadata: Schema = record("HoodieCommitMetadata", commitFields: _*)
+
+  val ReplaceCommitMetadata: Schema =
+    record("HoodieReplaceCommitMetadata", commitFields :+ optional("partitionToReplaceFileIds", map(array(Str))): _*)
+
+  val CompactionOperation: Schema = record(
+    "HoodieCompactionOperation",
+    optional("baseInstantTime", Str),
+    optional("deltaFilePaths", array(Str)),
+    optional("dataFilePath", Str),
+    optional("fileId", Str),
+    optional("partitionPath", Str),
+    optional("metrics", map(Schema.create(Schema.Type.DOUBLE))),
+    optional("bootstrapFilePath", Str)
+  )
+
+  private val CompactionStrategy: Schema = record(
+    "HoodieCompactionStrategy",
+    optional("compactorClassName", Str),
+    optional("strategyParams", map(Str)),
+    version(1)
+  )
+
+  val CompactionPlan: Schema = record(
+    "HoodieCompactionPlan",
+    optional("operations", array(CompactionOperation)),
+    optional("extraMetadata", map(Str)),
+    version(1),
+    optional("strategy", CompactionStrategy),
+    withDefault("preserveHoodieMetadata", Schema.createUnion(Bool, Schema.create(Schema.Type.NULL)), java.lang.Boolean.FALSE),
+    optional("missingSchedulePartitions", array(Str))
+  )
+
+  private val SliceInfo: Schema = record(
+    "HoodieSliceInfo",
+    optional("dataFilePath", Str),
+    optional("deltaFilePaths", array(Str)),
+    optional("fileId", Str),
+    optional("partitionPath", Str),
+    optional("bootstrapFilePath", Str),
+    version(1)
+  )
+
+  private val ClusteringGroup: Schema = record(
+    "HoodieClusteringGroup",
+    optional("slices", array(SliceInfo)),
+    optional("metrics", map(Schema.create(Schema.Type.DOUBLE))),
+    withDefault("numOutputFileGroups", Schema.createUnion(Int, Schema.create(Schema.Type.NULL)), Integer.valueOf(1)),
+    optional("extraMetadata", map(Str)),
+    version(1)
+  )
+
+  private val ClusteringStrategy: Schema = record(
+    "HoodieClusteringStrategy",
+    optional("strategyClassName", Str),
+    optional("strategyParams", map(Str)),
+    version(1)
+  )
+
+  private val ClusteringPlan: Schema = record(
+    "HoodieClusteringPlan",
+    optional("inputGroups", array(ClusteringGroup)),
+    optional("strategy", ClusteringStrategy),
+    optional("extraMetadata", map(Str)),
+    version(1),
+    optional("preserveHoodieMetadata", Bool),
+    optional("missingSchedulePartitions", array(Str))
+  )
+
+  val RequestedReplaceMetadata: Schema = record(
+    "HoodieRequestedReplaceMetadata",
+    optional("operationType", Str),
+    optional("clusteringPlan", ClusteringPlan),
+    optional("extraMetadata", map(Str)),
+    version(1)
+  )
+
+  val InstantInfo: Schema = record("HoodieInstantInfo", required("commitTime", Str), required("action", Str))
+
+  private def empty = java.util.Collections.emptyList[AnyRef]()
+
+  val RollbackRequest: Schema = record(
+    "HoodieRollbackRequest",
+    required("partitionPath", Str),
+    optional("fileId", Str),
+    optional("latestBaseInstant", Str),
+    withDefault("filesToBeDeleted", array(Str), empty),
+    optional("logBlocksToBeDeleted", map(Lng))
+  )
+
+  val RollbackPlan: Schema = record(
+    "HoodieRollbackPlan",
+    optional("instantToRollback", InstantInfo),
+    optional("RollbackRequests", array(RollbackRequest)),
+    version(1)
+  )
+
+  val RollbackPartitionMetadata: Schema = record(
+    "HoodieRollbackPartitionMetadata",
+    required("partitionPath", Str),
+    required("successDeleteFiles", array(Str)),
+    required("failedDeleteFiles", array(Str)),
+    optional("rollbackLogFiles", map(Lng)),
+    optional("logFilesFromFailedCommit", map(Lng))
+  )
+
+  val RollbackMetadata: Schema = record(
+    "HoodieRollbackMetadata",
+    required("startRollbackTime", Str),
+    required("timeTakenInMillis", Lng),
+    required("totalFilesDeleted", Int),
+    required("commitsRollback", array(Str)),
+    required("partitionMetadata", map(RollbackPartitionMetadata)),
+    version(1),
+    withDefault("instantsRollback", array(InstantInfo), empty)
+  )
+}

@@ -24,8 +24,8 @@ object OrderingComparator {
 
   /** True for a type whose values can be an ordering field: every type with an order but structs, arrays and maps. */
   def isOrdered(dataType: DataType): Boolean = dataType match {
-    case _: StructType | _: ArrayType | _: MapType  => false
-    case udt: UserDefinedType[_]                    => isOrdered(udt.sqlType)
-    case other                                      => RowOrdering.isOrderable(other)
+    case _: StructType | _: ArrayType | _: MapType => false
+    case udt: UserDefinedType[_]                   => isOrdered(udt.sqlType)
+    case other                                     => RowOrdering.isOrderable(other)
   }
 }

@@ -58,13 +58,16 @@ class DeleteCheckSuite extends AnyFunSuite {
   }
 
   test("flag, operation and marker each suffice") {
-    val schema = StructType(Seq(
-      StructField("_hoodie_is_deleted", BooleanType),
-      StructField("_hoodie_operation", StringType),
-      StructField("op", StringType)
-    ))
-    val check                                   = DeleteCheck(schema, Some(DeleteMarker("op", "x")))
-    def asked(flag: Any, operation: String, op: String) = check.isDelete(new GenericInternalRow(Array[Any](flag, text(operation), text(op))))
+    val schema = StructType(
+      Seq(
+        StructField("_hoodie_is_deleted", BooleanType),
+        StructField("_hoodie_operation", StringType),
+        StructField("op", StringType)
+      )
+    )
+    val check = DeleteCheck(schema, Some(DeleteMarker("op", "x")))
+    def asked(flag: Any, operation: String, op: String) =
+      check.isDelete(new GenericInternalRow(Array[Any](flag, text(operation), text(op))))
     assert(asked(true, "I", "y") && asked(false, "D", "y") && asked(null, "I", "x"))
     assert(!asked(false, "I", "y"))
   }

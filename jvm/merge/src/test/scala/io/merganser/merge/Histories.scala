@@ -52,7 +52,7 @@ object Histories {
   /** The seed of this run; set MERGANSER_SEED to that of a failure to see it again. */
   val seed: Long = sys.env.get("MERGANSER_SEED").fold(20240229L)(_.toLong)
 
-  val count = 1500
+  val count = 1000
 
   /**
    * Runs `check` on many histories. It gives what came and what must come; where they differ, the history is made as
@@ -66,9 +66,9 @@ object Histories {
           val (actual, expected) = check(history, new Random(seed + i))
           (actual.sorted, expected.sorted)
         } catch { case e: RuntimeException => (Seq(e.toString), Nil) }
-      def fails(history: History)            = { val (actual, expected) = outcome(history); actual != expected }
-      def shrink(history: History): History  = history.smaller.find(fails).fold(history)(shrink)
-      val history                            = histories.history(seed + i)
+      def fails(history: History)           = { val (actual, expected) = outcome(history); actual != expected }
+      def shrink(history: History): History = history.smaller.find(fails).fold(history)(shrink)
+      val history                           = histories.history(seed + i)
       if (fails(history)) {
         val small              = shrink(history)
         val (actual, expected) = outcome(small)

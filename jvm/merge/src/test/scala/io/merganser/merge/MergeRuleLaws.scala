@@ -102,7 +102,9 @@ class MergeRuleLawsSuite extends AnyFunSuite {
 
       override def merge(older: BufferedRecord, newer: BufferedRecord): BufferedRecord = rule(older, newer)
     }
-    MergeRuleLaws.of(judged, MergeRuleLaws.versions, MergeRuleLaws.orderedVersions).collect { case (law, result) if !result().passed => law }
+    MergeRuleLaws.of(judged, MergeRuleLaws.versions, MergeRuleLaws.orderedVersions).collect {
+      case (law, result) if !result().passed => law
+    }
   }
 
   test("the laws find a rule that forgets that a delete ended history") {

@@ -24,9 +24,9 @@ final case class Change(
   def isPartial: Boolean = provided.nonEmpty
 
   override def toString: String = {
-    def has(i: Int)                   = !isPartial || provided(i)
-    def text(i: Int, v: Option[Any])  = if (has(i)) v.getOrElse("null").toString else "_"
-    val at                            = if (ordered) "@" + text(0, ts) else ""
+    def has(i: Int)                  = !isPartial || provided(i)
+    def text(i: Int, v: Option[Any]) = if (has(i)) v.getOrElse("null").toString else "_"
+    val at                           = if (ordered) "@" + text(0, ts) else ""
     if (isDelete) s"$key$at-"
     else if (values(1).isEmpty && has(2)) s"$key$at=${text(1, values.head)}"
     else s"$key$at=${text(1, values.head)},${text(2, values(1))}"
@@ -41,12 +41,14 @@ final case class Change(
 object Notation {
   private val Word = """([^@=,]+?)(?:@(null|_|-?\d+))?(?:=([^,]*)(?:,(.*))?|(-))""".r
 
-  val schema: StructType = StructType(Seq(
-    StructField("k", StringType, nullable = false),
-    StructField("ts", LongType),
-    StructField("v", StringType),
-    StructField("w", StringType)
-  ))
+  val schema: StructType = StructType(
+    Seq(
+      StructField("k", StringType, nullable = false),
+      StructField("ts", LongType),
+      StructField("v", StringType),
+      StructField("w", StringType)
+    )
+  )
 
   val layout: RowLayout = RowLayout(schema, "k", Seq("ts"), None)
 
@@ -75,7 +77,9 @@ object Notation {
   def row(change: Change): UnsafeRow = {
     val text = (s: Option[String]) => s.map(UTF8String.fromString).orNull
     val ts   = change.ts.map(Long.box).orNull
-    project.get()(new GenericInternalRow(Array[Any](UTF8String.fromString(change.key), ts, text(change.values.head), text(change.values(1))))).copy()
+    project
+      .get()(new GenericInternalRow(Array[Any](UTF8String.fromString(change.key), ts, text(change.values.head), text(change.values(1)))))
+      .copy()
   }
 
   /** The change in a record, with a row as a reader would give it. */

@@ -34,13 +34,13 @@ object Oracle {
     if (change.isDelete && !change.ordered) Nothing
     else
       state match {
-        case Nothing if change.isPartial                                => Nothing
-        case Nothing                                                    => newest(change)
-        case gone: Tombstone if change.isPartial                        => gone
-        case gone: Tombstone if isLate(mode, change.ts, gone.ts)        => gone
+        case Nothing if change.isPartial                                      => Nothing
+        case Nothing                                                          => newest(change)
+        case gone: Tombstone if change.isPartial                              => gone
+        case gone: Tombstone if isLate(mode, change.ts, gone.ts)              => gone
         case row: Row if isLate(mode, orderingOf(change, row), row.change.ts) => row
-        case row: Row if change.isPartial                               => Row(overlay(row.change, change), isStored = false)
-        case _                                                          => newest(change)
+        case row: Row if change.isPartial                                     => Row(overlay(row.change, change), isStored = false)
+        case _                                                                => newest(change)
       }
 
   private def newest(change: Change): State = if (change.isDelete) Tombstone(change.ts) else Row(change, isStored = false)

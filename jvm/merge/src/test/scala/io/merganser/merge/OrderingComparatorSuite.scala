@@ -55,7 +55,9 @@ class OrderingComparatorSuite extends AnyFunSuite {
   test("decimals compare by value, in few digits and in many") {
     def decimals(t: DecimalType)(values: String*) = values.map(v => Decimal(BigDecimal(v), t.precision, t.scale))
     assertAscending(DecimalType(10, 2))(decimals(DecimalType(10, 2))("-10.50", "-9.00", "0.00", "9.99", "10.00"): _*)
-    assertAscending(DecimalType(38, 4))(decimals(DecimalType(38, 4))("-99999999999999999999999999.0001", "-1", "2", "99999999999999999999999999"): _*)
+    assertAscending(DecimalType(38, 4))(
+      decimals(DecimalType(38, 4))("-99999999999999999999999999.0001", "-1", "2", "99999999999999999999999999"): _*
+    )
   }
 
   test("dates compare by day and timestamps by microsecond, before 1970 too") {
@@ -66,7 +68,15 @@ class OrderingComparatorSuite extends AnyFunSuite {
 
   test("false is before true, and bytes compare unsigned") {
     assertAscending(BooleanType)(false, true)
-    assertAscending(BinaryType)(Array[Byte](), Array[Byte](0), Array[Byte](1), Array[Byte](1, 0), Array[Byte](127), Array[Byte](-128), Array[Byte](-1))
+    assertAscending(BinaryType)(
+      Array[Byte](),
+      Array[Byte](0),
+      Array[Byte](1),
+      Array[Byte](1, 0),
+      Array[Byte](127),
+      Array[Byte](-128),
+      Array[Byte](-1)
+    )
   }
 
   test("several fields compare one after the other; the first difference decides") {
@@ -81,9 +91,9 @@ class OrderingComparatorSuite extends AnyFunSuite {
   }
 
   test("the fields compare in the order of the list, not of the columns") {
-    val schema                 = StructType(Seq(StructField("k", StringType), StructField("a", LongType), StructField("b", LongType)))
-    val comparator             = new OrderingComparator(RowLayout(schema, "k", Seq("b", "a"), None))
-    def row(a: Long, b: Long)  = new GenericInternalRow(Array[Any](UTF8String.fromString("k"), a, b))
+    val schema                = StructType(Seq(StructField("k", StringType), StructField("a", LongType), StructField("b", LongType)))
+    val comparator            = new OrderingComparator(RowLayout(schema, "k", Seq("b", "a"), None))
+    def row(a: Long, b: Long) = new GenericInternalRow(Array[Any](UTF8String.fromString("k"), a, b))
     assert(comparator.compare(row(9, 1), row(1, 2)) < 0)
     assert(comparator.compare(row(9, 1), row(1, 1)) > 0)
   }

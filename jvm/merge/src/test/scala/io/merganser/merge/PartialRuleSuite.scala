@@ -58,7 +58,7 @@ class PartialRuleSuite extends MergeSuite {
   }
 
   test("under commit time a partial version is laid over whatever is stored") {
-    val commitTime = MergeRule.commitTime(Notation.layout)
+    val commitTime            = MergeRule.commitTime(Notation.layout)
     def merged(words: String) = Notation.read(Notation.changes(words).map(Notation.record).reduceLeft(commitTime.merge(_, _))).toString
     assert(merged("k1@10=a,b k1@9=c,_") == "k1@9=c,b")
     assert(merged("k1@10=a,b k1@_=c,_") == "k1@10=c,b")

@@ -27,13 +27,13 @@ private[buffer] object RowSize {
   }
 
   private def ofValue(value: Any): Long = value match {
-    case text: UTF8String       => ObjectBytes + text.numBytes
-    case bytes: Array[Byte]     => ObjectBytes + bytes.length
-    case row: InternalRow       => of(row)
-    case array: UnsafeArrayData => ObjectBytes + array.getSizeInBytes
-    case map: UnsafeMapData     => ObjectBytes + map.getSizeInBytes
+    case text: UTF8String        => ObjectBytes + text.numBytes
+    case bytes: Array[Byte]      => ObjectBytes + bytes.length
+    case row: InternalRow        => of(row)
+    case array: UnsafeArrayData  => ObjectBytes + array.getSizeInBytes
+    case map: UnsafeMapData      => ObjectBytes + map.getSizeInBytes
     case array: GenericArrayData => ofFields(array.array.length, array.array(_))
-    case map: ArrayBasedMapData => ofValue(map.keyArray) + ofValue(map.valueArray)
-    case _                      => 0L
+    case map: ArrayBasedMapData  => ofValue(map.keyArray) + ofValue(map.valueArray)
+    case _                       => 0L
   }
 }

@@ -16,7 +16,8 @@ import org.apache.spark.util.collection.unsafe.sort.PrefixComparators
 private[buffer] final class SortedSpill(layout: RowLayout) {
   import SortedSpill.{Flags, Provided}
 
-  private[this] val sorter = new KeyedSorter(layout, Seq(StructField("flags", IntegerType, nullable = false), StructField("provided", BinaryType)))
+  private[this] val sorter =
+    new KeyedSorter(layout, Seq(StructField("flags", IntegerType, nullable = false), StructField("provided", BinaryType)))
 
   def addWithEarlier(version: BufferedRecord): Unit = version.apart.foreach(add)
 
@@ -27,8 +28,8 @@ private[buffer] final class SortedSpill(layout: RowLayout) {
   }
 
   def cursor(): VersionCursor = new VersionCursor {
-    private[this] val entries    = sorter.sorted()
-    override val record          = new BufferedRecord
+    private[this] val entries = sorter.sorted()
+    override val record       = new BufferedRecord
     override def next(): Boolean = entries.hasNext && {
       val entry = entries.next()
       val flags = entry.getInt(Flags)
@@ -68,9 +69,16 @@ private final class KeyedSorter(layout: RowLayout, fields: Seq[StructField]) {
     ) ++ fields
   )
   private[this] val project = UnsafeProjection.create(entrySchema)
-  private[this] val sorter  = {
+  private[this] val sorter = {
     val order = Seq(0, 1).map(i => SortOrder(BoundReference(i, entrySchema(i).dataType, nullable = false), Ascending))
-    UnsafeExternalRowSorter.create(entrySchema, new LazilyGeneratedOrdering(order), PrefixComparators.STRING, KeyPrefix, KeyedSorter.pageSizeBytes, false)
+    UnsafeExternalRowSorter.create(
+      entrySchema,
+      new LazilyGeneratedOrdering(order),
+      PrefixComparators.STRING,
+      KeyPrefix,
+      KeyedSorter.pageSizeBytes,
+      false
+    )
   }
   private[this] var age = 0L
 

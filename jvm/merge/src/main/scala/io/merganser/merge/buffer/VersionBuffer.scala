@@ -87,7 +87,8 @@ object VersionBuffer {
 }
 
 /** Stored rows stream past a table of versions; what no stored row met comes after them. No order is promised. */
-private final class KeyedMerge(base: Iterator[InternalRow], table: KeyTable, layout: RowLayout, rule: MergeRule) extends MergeIterator(rule) {
+private final class KeyedMerge(base: Iterator[InternalRow], table: KeyTable, layout: RowLayout, rule: MergeRule)
+    extends MergeIterator(rule) {
   private[this] val met  = new Array[Boolean](table.capacity)
   private[this] var rest = 0
 

@@ -50,8 +50,8 @@ class HistoriesSuite extends AnyFunSuite {
     for ((path, merge) <- MergePaths.all)
       test(s"$mode: $path, rewriting the stored rows commit by commit gives what the oracle gives commit by commit") {
         Histories.forAll(partials = true) { (h, random) =>
-          val commits = HistoriesSuite.cut(h.versions, random)
-          val came = commits.foldLeft(h.base)((rows, commit) => Oracle.rows(MergePaths.lines(merge(rows, commit, rule))))
+          val commits  = HistoriesSuite.cut(h.versions, random)
+          val came     = commits.foldLeft(h.base)((rows, commit) => Oracle.rows(MergePaths.lines(merge(rows, commit, rule))))
           val expected = commits.foldLeft(h.base)((rows, commit) => Oracle.rows(Oracle.merge(mode, rows, commit)))
           came.map(_.toString) -> expected.map(_.toString)
         }

@@ -46,17 +46,37 @@ class SortedMergeSuite extends AnyFunSuite {
 
   test("where versions do not meet stored rows, they come after them, combined or each by itself") {
     def beside(base: String, versions: String, combineNew: Boolean) = MergePaths.lines(
-      new SortedMerge(new StoredRows(Notation.changes(base)), new Versions(Notation.changes(versions)), Notation.layout, rule, combineNew, meetsStored = false)
+      new SortedMerge(
+        new StoredRows(Notation.changes(base)),
+        new Versions(Notation.changes(versions)),
+        Notation.layout,
+        rule,
+        combineNew,
+        meetsStored = false
+      )
     )
     val (base, versions) = ("k1@1=a k2@1=b k2@9=c k4@1=d", "k2@3=x k2@2=y k3@1=z k4-")
     assert(
       beside(base, versions, combineNew = true) == Seq(
-        "Unchanged k1@1=a", "Unchanged k2@1=b", "Unchanged k2@9=c", "Inserted k2@3=x", "Inserted k3@1=z", "Unchanged k4@1=d", "Absent k4"
+        "Unchanged k1@1=a",
+        "Unchanged k2@1=b",
+        "Unchanged k2@9=c",
+        "Inserted k2@3=x",
+        "Inserted k3@1=z",
+        "Unchanged k4@1=d",
+        "Absent k4"
       )
     )
     assert(
       beside(base, versions, combineNew = false) == Seq(
-        "Unchanged k1@1=a", "Unchanged k2@1=b", "Unchanged k2@9=c", "Inserted k2@3=x", "Inserted k2@2=y", "Inserted k3@1=z", "Unchanged k4@1=d", "Absent k4"
+        "Unchanged k1@1=a",
+        "Unchanged k2@1=b",
+        "Unchanged k2@9=c",
+        "Inserted k2@3=x",
+        "Inserted k2@2=y",
+        "Inserted k3@1=z",
+        "Unchanged k4@1=d",
+        "Absent k4"
       )
     )
   }

@@ -87,9 +87,9 @@ class SpillSuite extends AnyFunSuite with InTask {
   }
 
   test("stored rows are put into key order, in a task and outside one; rows of one key keep their order") {
-    val rows           = Notation.changes((0 until 100).map(i => s"k${i * 37 % 20}@$i=a").mkString(" "))
+    val rows                  = Notation.changes((0 until 100).map(i => s"k${i * 37 % 20}@$i=a").mkString(" "))
     def sorted(): Seq[String] = SortedRows.byKey(new StoredRows(rows), Notation.layout).map(Notation.read(_).toString).toList
-    val expected       = rows.sortBy(_.key).map(_.toString)
+    val expected              = rows.sortBy(_.key).map(_.toString)
     assert(sorted() == expected)
     assert(inTask(sorted()) == expected)
   }

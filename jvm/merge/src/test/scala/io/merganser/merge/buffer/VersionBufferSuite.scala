@@ -63,7 +63,7 @@ class VersionBufferSuite extends AnyFunSuite {
   test("many keys, in any order, each meet their own versions") {
     val keys     = (0 until 20000).map(i => f"k$i%05d")
     val versions = keys.filter(_.hashCode % 3 == 0).map(key => Change(key, Some(2), Seq(Some("new"), None)))
-    val base     = new Random(Histories.seed).shuffle(keys.filter(_.hashCode % 2 == 0)).map(key => Change(key, Some(1), Seq(Some("old"), None)))
+    val base = new Random(Histories.seed).shuffle(keys.filter(_.hashCode % 2 == 0)).map(key => Change(key, Some(1), Seq(Some("old"), None)))
     assert(
       MergePaths.lines(MergePaths.buffer(versions, rule).merge(new StoredRows(base), baseSorted = false)).sorted ==
         Oracle.merge(Oracle.EventTime, base, versions).sorted
@@ -85,7 +85,13 @@ class VersionBufferSuite extends AnyFunSuite {
       }
     }
     for ((path, merge) <- MergePaths.all.take(2))
-      assert(MergePaths.lines(merge(Nil, Notation.changes("k1@1=a k1@2=b k2@1=c k2@2=d"), concatenating)).toSet == Set("Inserted k1@2=b,a", "Inserted k2@2=d,c"), path)
+      assert(
+        MergePaths.lines(merge(Nil, Notation.changes("k1@1=a k1@2=b k2@1=c k2@2=d"), concatenating)).toSet == Set(
+          "Inserted k1@2=b,a",
+          "Inserted k2@2=d,c"
+        ),
+        path
+      )
   }
 
   test("the size of a row counts its text, its bytes and what is nested") {
@@ -96,13 +102,15 @@ class VersionBufferSuite extends AnyFunSuite {
       .add("m", MapType(StringType, StringType))
       .add("r", new StructType().add("s", StringType))
     val long = UTF8String.fromString("x" * 1000)
-    val row = new GenericInternalRow(Array[Any](
-      long,
-      new Array[Byte](1000),
-      new GenericArrayData(Array[Any](long, null)),
-      new ArrayBasedMapData(new GenericArrayData(Array[Any](long)), new GenericArrayData(Array[Any](long))),
-      new GenericInternalRow(Array[Any](long))
-    ))
+    val row = new GenericInternalRow(
+      Array[Any](
+        long,
+        new Array[Byte](1000),
+        new GenericArrayData(Array[Any](long, null)),
+        new ArrayBasedMapData(new GenericArrayData(Array[Any](long)), new GenericArrayData(Array[Any](long))),
+        new GenericInternalRow(Array[Any](long))
+      )
+    )
     for (r <- Seq[InternalRow](row, UnsafeProjection.create(schema)(row)))
       assert(RowSize.of(r) > 6000 && RowSize.of(r) < 8000, r.getClass)
     assert(RowSize.of(new GenericInternalRow(Array[Any](null, null, null, null, null))) < 1000)

@@ -24,7 +24,7 @@ final class BufferedRecord {
   /** True when nothing older than this version counts any more, the stored row included. */
   var endsHistory: Boolean = false
 
-  /** Which columns of the row this version provides, by position; null when it provides all of them. */
+  /** Which columns of the row this version provides, by position; null when it provides all of them. Never overwritten. */
   var provided: Array[Boolean] = _
 
   /** Versions of the same key that were added before this one and could not be combined with it yet; null if none. */
@@ -68,7 +68,7 @@ final class BufferedRecord {
     this
   }
 
-  /** This version and those kept behind it, oldest first, each by itself. */
+  /** This version and those kept behind it, oldest first. */
   private[merge] def apart: List[BufferedRecord] = {
     var versions = List.empty[BufferedRecord]
     var version  = this
@@ -84,11 +84,12 @@ final class BufferedRecord {
     if (earlier == null) rule.merge(stored, this)
     else apart.foldLeft(stored)((older, newer) => rule.merge(older, newer))
 
-  /** The left fold of the versions kept apart, where nothing is stored. */
-  private[merge] def foldEarlier(rule: MergeRule): BufferedRecord =
+  /** The left fold of the versions kept apart, where nothing is stored: a partial version has no row to be laid over. */
+  private[merge] def foldAlone(rule: MergeRule): BufferedRecord =
     if (earlier == null) this
-    else {
-      val versions = apart
-      versions.tail.foldLeft(versions.head)((older, newer) => rule.merge(older, newer))
-    }
+    else
+      apart.dropWhile(version => version.isPartial && !version.isDelete) match {
+        case Nil           => this
+        case first :: rest => rest.foldLeft(first)((older, newer) => rule.merge(older, newer))
+      }
 }

@@ -43,9 +43,9 @@ object DeleteCheck {
   private val UpdateBefore = UTF8String.fromString("-U")
 
   def apply(schema: StructType, marker: Option[DeleteMarker]): DeleteCheck = {
-    def ordinal(name: String)                  = schema.fieldNames.indexOf(name)
+    def ordinal(name: String)                 = schema.fieldNames.indexOf(name)
     def ordinalOf(name: String, as: DataType) = schema.indexWhere(f => f.name == name && f.dataType == as)
-    val markerOrdinal                          = marker.map(m => ordinal(m.field)).getOrElse(-1)
+    val markerOrdinal                         = marker.map(m => ordinal(m.field)).getOrElse(-1)
     new DeleteCheck(
       ordinalOf(FlagColumn, BooleanType),
       ordinalOf(OperationColumn, StringType),

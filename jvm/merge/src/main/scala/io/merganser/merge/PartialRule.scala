@@ -3,21 +3,24 @@ package io.merganser.merge
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 
 /**
- * Lays a partial version that wins over the one it met: the columns it provides are its own, also when null; the
- * others are the older version's. A version that loses, is full, or is a delete passes as the rule inside decided.
+ * Lays a partial version over the older row: the columns it provides are its own, also when null; the others, an
+ * ordering field too, are the older row's. Then the rule inside decides which of the two rows stays.
  *
- * Nothing is taken over from a deleted version. Laws: as the rule inside for full versions; with partial ones it is
- * not associative (a late full version must not fill what the stored row provides), so those are kept apart.
+ * Nothing is laid over a delete: to a partial version the key is not there, so the delete stays as it was. Full
+ * versions and deletes pass to the rule inside.
+ *
+ * Laws: as the rule inside for full versions. Partial ones are not associative (together they would bring columns of
+ * a version that loses against the stored row), so whoever buffers keeps those apart.
  */
 final class PartialRule(rule: MergeRule, layout: RowLayout) extends MergeRule {
   private[this] val types = layout.schema.map(_.dataType).toArray
 
   override def laws: Laws = rule.laws
 
-  override def merge(older: BufferedRecord, newer: BufferedRecord): BufferedRecord = {
-    val winner = rule.merge(older, newer)
-    if (newer.provided == null || (winner ne newer) || newer.isDelete || older.isDelete) winner else overlay(older, newer)
-  }
+  override def merge(older: BufferedRecord, newer: BufferedRecord): BufferedRecord =
+    if (newer.provided == null || newer.isDelete) rule.merge(older, newer)
+    else if (older.isDelete) older
+    else rule.merge(older, overlay(older, newer))
 
   private def overlay(older: BufferedRecord, newer: BufferedRecord): BufferedRecord = {
     val columns  = new Array[Any](types.length)
@@ -31,7 +34,6 @@ final class PartialRule(rule: MergeRule, layout: RowLayout) extends MergeRule {
     }
     val result = new BufferedRecord().set(new GenericInternalRow(columns), isDelete = false, isUnordered = false)
     result.provided = provided
-    result.endsHistory = older.endsHistory
     result
   }
 }

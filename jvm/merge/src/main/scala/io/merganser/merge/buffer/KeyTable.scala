@@ -9,7 +9,6 @@ private[buffer] final class KeyTable {
   private[this] var keys    = new Array[UTF8String](1024)
   private[this] var hashes  = new Array[Int](1024)
   private[this] var records = new Array[BufferedRecord](1024)
-  private[this] var marks   = new Array[Boolean](1024)
   private[this] var count   = 0
 
   def size: Int = count
@@ -43,10 +42,6 @@ private[buffer] final class KeyTable {
     records(slot) = record
   }
 
-  def mark(slot: Int): Unit = marks(slot) = true
-
-  def isMarked(slot: Int): Boolean = marks(slot)
-
   def foreach(f: BufferedRecord => Unit): Unit = {
     var i = 0
     while (i < records.length) {
@@ -59,7 +54,6 @@ private[buffer] final class KeyTable {
     keys = new Array[UTF8String](1024)
     hashes = new Array[Int](1024)
     records = new Array[BufferedRecord](1024)
-    marks = new Array[Boolean](1024)
     count = 0
   }
 
@@ -69,7 +63,6 @@ private[buffer] final class KeyTable {
     keys = new Array[UTF8String](size)
     hashes = new Array[Int](size)
     records = new Array[BufferedRecord](size)
-    marks = new Array[Boolean](size)
     var i = 0
     while (i < oldKeys.length) {
       if (oldKeys(i) != null) {

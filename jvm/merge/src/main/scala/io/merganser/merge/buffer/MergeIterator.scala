@@ -68,7 +68,8 @@ abstract class MergeIterator(rule: MergeRule) {
    */
   protected final def meet(base: InternalRow, versions: BufferedRecord): Unit = {
     metBase = base
-    val result = if (base == null) versions.foldEarlier(rule) else versions.foldOnto(stored.set(base, isDelete = false, isUnordered = false), rule)
+    val result =
+      if (base == null) versions.foldAlone(rule) else versions.foldOnto(stored.set(base, isDelete = false, isUnordered = false), rule)
     if (result eq stored) {
       outcome = Outcome.Kept
       row = base
@@ -78,10 +79,9 @@ abstract class MergeIterator(rule: MergeRule) {
       winner = result
       // A partial version of a key that is not stored is not a row: nothing brings its other columns back.
       val live = !result.isDelete && !result.isPartial
-      outcome =
-        if (base == null) { if (live) Outcome.Inserted else Outcome.Absent }
-        else if (live) Outcome.Updated
-        else Outcome.Deleted
+      outcome = if (base == null) { if (live) Outcome.Inserted else Outcome.Absent }
+      else if (live) Outcome.Updated
+      else Outcome.Deleted
     }
   }
 }

@@ -20,8 +20,8 @@ trait VersionCursor {
  *
  * A key that is stored several times meets its versions each time.
  *
- * @param base       stored rows in ascending order of their key's unsigned bytes; a row may be reused by its reader
- * @param versions   what the stored rows meet, in the same order
+ * @param base        stored rows in ascending order of their key's unsigned bytes; a row may be reused by its reader
+ * @param versions    what the stored rows meet, in the same order
  * @param combineNew  false keeps every version of a key that is not stored as a row of its own
  * @param meetsStored false puts versions beside stored rows of the same key instead of merging them
  */
@@ -35,6 +35,7 @@ final class SortedMerge(
 ) extends MergeIterator(rule) {
   private[this] val associative           = rule.laws.associative && combineNew
   private[this] var baseRow: InternalRow  = _
+  private[this] var baseKey: UTF8String   = _
   private[this] var baseUsed              = true
   private[this] var waiting               = versions.next()
   private[this] var group: BufferedRecord = _
@@ -55,13 +56,14 @@ final class SortedMerge(
     } else {
       if (baseUsed) {
         baseRow = if (base.hasNext) base.next() else null
+        baseKey = if (baseRow == null) null else layout.key(baseRow)
         baseUsed = false
       }
-      if (groupMet && (baseRow == null || layout.key(baseRow) != groupKey)) dropGroup()
+      if (groupMet && baseKey != groupKey) dropGroup()
       if (group == null && waiting) readGroup()
       if (baseRow == null && group == null) false
       else {
-        val order = if (baseRow == null) 1 else if (group == null) -1 else layout.key(baseRow).compareTo(groupKey)
+        val order = if (baseRow == null) 1 else if (group == null) -1 else baseKey.compareTo(groupKey)
         if (order > 0) meetNew()
         else {
           if (order < 0 || !meetsStored) unchanged(baseRow)
@@ -86,7 +88,7 @@ final class SortedMerge(
   }
 
   private def meetSingle(): Unit = {
-    meet(null, singles.head)
+    meet(null, singles.head.after(null))
     singles = singles.tail
   }
 
@@ -107,7 +109,7 @@ final class SortedMerge(
       if (!associative || group.isPartial || version.isPartial || group.hasEarlier) group = version.copy().after(group)
       else {
         val result = rule.merge(group, version)
-        if (result ne group) group = if (result.row eq version.row) result.copy() else result
+        if (result ne group) group = if (result.row eq group.row) result else result.copy()
         groupKey = layout.key(group.row)
       }
       waiting = versions.next()

@@ -16,10 +16,10 @@ import org.apache.spark.unsafe.types.UTF8String
  *                    no memory manager to spill with, and everything stays in memory.
  */
 final class VersionBuffer(layout: RowLayout, rule: MergeRule, bufferBytes: Long) {
-  private[this] val associative          = rule.laws.associative
-  private[this] val table                = new KeyTable
-  private[this] var usedBytes            = 0L
-  private[this] var sorted: SortedSpill  = _
+  private[this] val associative         = rule.laws.associative
+  private[this] val table               = new KeyTable
+  private[this] var usedBytes           = 0L
+  private[this] var sorted: SortedSpill = _
 
   /** Number of keys buffered in memory. */
   def keyCount: Int = table.size
@@ -49,16 +49,14 @@ final class VersionBuffer(layout: RowLayout, rule: MergeRule, bufferBytes: Long)
     } else {
       val result = rule.merge(held, version)
       if (result ne held) {
-        val kept = if (result.row eq version.row) result.copy() else result
+        // A row the rule made may hold on to the reader's bytes.
+        val kept = if (result.row eq held.row) result else result.copy()
         table.replace(slot, layout.key(kept.row), kept)
         usedBytes += sizeOf(kept) - sizeOf(held)
       }
     }
 
-  private def sizeOf(record: BufferedRecord): Long = VersionBuffer.OverheadBytes + (record.row match {
-    case unsafe: org.apache.spark.sql.catalyst.expressions.UnsafeRow => unsafe.getSizeInBytes.toLong
-    case other                                                       => other.numFields * 24L
-  })
+  private def sizeOf(record: BufferedRecord): Long = VersionBuffer.OverheadBytes + RowSize.of(record.row)
 
   private def goSorted(): Unit = {
     sorted = new SortedSpill(layout)
@@ -68,7 +66,9 @@ final class VersionBuffer(layout: RowLayout, rule: MergeRule, bufferBytes: Long)
   }
 
   /**
-   * @param base     stored rows, in any order unless `baseSorted`; a row may be reused by its reader
+   * What the versions come to where they meet the stored rows. Nothing is added afterwards.
+   *
+   * @param base       stored rows, in any order unless `baseSorted`; a row may be reused by its reader
    * @param baseSorted whether they come in ascending order of their key's unsigned bytes
    */
   def merge(base: Iterator[InternalRow], baseSorted: Boolean): MergeIterator =
@@ -87,7 +87,9 @@ object VersionBuffer {
 }
 
 /** Stored rows stream past a table of versions; what no stored row met comes after them. No order is promised. */
-private final class KeyedMerge(base: Iterator[InternalRow], table: KeyTable, layout: RowLayout, rule: MergeRule) extends MergeIterator(rule) {
+private final class KeyedMerge(base: Iterator[InternalRow], table: KeyTable, layout: RowLayout, rule: MergeRule)
+    extends MergeIterator(rule) {
+  private[this] val met  = new Array[Boolean](table.capacity)
   private[this] var rest = 0
 
   override def next(): Boolean =
@@ -97,14 +99,14 @@ private final class KeyedMerge(base: Iterator[InternalRow], table: KeyTable, lay
       val held = table.record(slot)
       if (held == null) unchanged(row)
       else {
-        table.mark(slot)
+        met(slot) = true
         meet(row, held)
       }
       true
     } else nextNew()
 
   private def nextNew(): Boolean = {
-    while (rest < table.capacity && (table.record(rest) == null || table.isMarked(rest))) rest += 1
+    while (rest < table.capacity && (table.record(rest) == null || met(rest))) rest += 1
     if (rest >= table.capacity) false
     else {
       meet(null, table.record(rest))

@@ -17,7 +17,7 @@ private[timeline] final class Heartbeat(storage: Storage, instant: String) {
 
   def stop(): Unit = { beat.cancel(false); () }
 
-  private def touch(): Unit = storage.fs.create(storage.path(Heartbeat.file(instant)), true).close()
+  private def touch(): Unit = storage.touch(Heartbeat.file(instant))
 
   private def touchQuietly(): Unit =
     try touch()

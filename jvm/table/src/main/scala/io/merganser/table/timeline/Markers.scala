@@ -18,7 +18,7 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
    */
   def create(partitionPath: String, fileName: String, kind: String): Unit = {
     if (!Markers.Kinds(kind)) throw new IllegalArgumentException(s"marker kind '$kind'")
-    storage.fs.create(storage.path(s"$folder/${FileNames.path(partitionPath, fileName)}.marker.$kind"), true).close()
+    storage.touch(s"$folder/${FileNames.path(partitionPath, fileName)}.marker.$kind")
   }
 
   /** Partition path, file name and kind of every file announced, in either of the two styles markers come in. */

@@ -3,7 +3,7 @@ package io.merganser.table.timeline
 import io.merganser.merge.MerganserException
 import io.merganser.table.{Storage, TableLock}
 import io.merganser.table.config.TableConfig
-import io.merganser.table.slice.FileNames
+import io.merganser.table.slice.{BaseFile, FileNames}
 
 /**
  * Removes what writes left that did not complete.
@@ -29,6 +29,22 @@ object Rollback {
   /** Rolls back the writes whose heartbeat stopped, which is right where several processes write. */
   def expired(storage: Storage, config: TableConfig, lock: TableLock.Settings = TableLock.Settings()): Seq[Instant] =
     rollBack(storage, config, lock)(instant => Heartbeat.hasExpired(storage, instant.requested))
+
+  /**
+   * Removes base files that no instant explains; see `TableView.orphans`. Whether one does is asked anew, for the files were
+   * listed a while ago.
+   *
+   * @return the files removed
+   */
+  def removeOrphans(storage: Storage, config: TableConfig, files: Seq[BaseFile]): Seq[BaseFile] =
+    if (files.isEmpty) Nil
+    else {
+      val timeline = Timeline.load(storage, config)
+      val pending  = timeline.pending.map(_.requested).toSet
+      val orphans  = files.filterNot(f => timeline.isCompleted(f.instant) || pending(f.instant))
+      orphans.foreach(f => storage.delete(f.path))
+      orphans
+    }
 
   private def rollBack(storage: Storage, config: TableConfig, settings: TableLock.Settings)(failed: Instant => Boolean): Seq[Instant] = {
     // Before the timeline: a running write is on the timeline before its folder is here.

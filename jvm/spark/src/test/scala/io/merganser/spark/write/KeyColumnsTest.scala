@@ -18,7 +18,7 @@ class KeyColumnsTest extends AnyFunSuite with BeforeAndAfterAll {
 
   override def beforeAll(): Unit = {
     spark = SparkSession.builder().master("local[1]").appName("keys").config("spark.ui.enabled", "false")
-      .config("spark.sql.shuffle.partitions", "2").config("spark.sql.session.timeZone", "UTC").getOrCreate()
+      .config("spark.sql.shuffle.partitions", "2").config("spark.sql.session.timeZone", "UTC").config("spark.sql.datetime.java8API.enabled", "true").getOrCreate()
   }
 
   override def afterAll(): Unit = spark.stop()
@@ -38,9 +38,14 @@ class KeyColumnsTest extends AnyFunSuite with BeforeAndAfterAll {
 
   private def texts(config: TableConfig, values: (String, Any)*): (String, String) = {
     val cells = schema.fieldNames.zip(row).map { case (name, cell) => values.toMap.getOrElse(name, cell) }
-    val rows  = spark.createDataFrame(Seq(Row(cells.toSeq: _*)).asJava, schema)
-    val out   = rows.select(KeyColumns.recordKey(config, schema), KeyColumns.partitionPath(config, schema)).head()
-    (out.getString(0), out.getString(1))
+    val given = Seq(Row(cells.toSeq: _*))
+    // A local relation is evaluated by the optimizer, rows of an RDD by generated code.
+    val both = Seq(spark.createDataFrame(given.asJava, schema), spark.createDataFrame(spark.sparkContext.parallelize(given, 1), schema)).map { rows =>
+      val out = rows.select(KeyColumns.recordKey(config, schema), KeyColumns.partitionPath(config, schema)).head()
+      (out.getString(0), out.getString(1))
+    }
+    assert(both(0) == both(1))
+    both.head
   }
 
   private def key(config: TableConfig, values: (String, Any)*): String  = texts(config, values: _*)._1

@@ -28,7 +28,7 @@ private[log] object LogBlockOrder {
   private def holdsRecords(block: LogBlock): Boolean =
     block.blockType != BlockType.Command && block.blockType != BlockType.Cdc
 
-  /** A block that replaces those of other instants stands where the newest of them stood. */
+  /** A merged block stands where the newest of the blocks stood that it replaces, however often those were merged before. */
   private def withoutCompacted(instants: Seq[(String, Seq[LogBlock])]): Seq[LogBlock] = {
     val replacedBy = mutable.Map.empty[String, String]
     instants.reverseIterator.foreach { case (instant, blocks) =>
@@ -36,15 +36,13 @@ private[log] object LogBlockOrder {
       blocks.head.compactedInstants.foreach(replacedBy.put(_, replacement))
     }
     val ofInstant = instants.toMap
-    val present   = instants.map(_._1).toSet
-    val used      = mutable.Set.empty[String]
-    val newestFirst = instants.reverse.flatMap { case (instant, blocks) =>
-      val replacement = replacedBy.getOrElse(instant, instant)
-      val compacted   = blocks.head.compactedInstants
-      // A merged block whose originals are still there waits for the newest of them.
-      val waits = replacement == instant && compacted.exists(present)
-      if (waits || !used.add(replacement)) Nil else Seq(ofInstant(replacement))
+    val placed = instants.zipWithIndex.groupBy { case ((instant, _), _) => replacedBy.getOrElse(instant, instant) }.map {
+      case (replacement, members) =>
+        val originals = members.filter { case ((_, blocks), _) => blocks.head.compactedInstants.isEmpty }
+        val replaced  = members.filter { case ((instant, _), _) => instant != replacement }
+        val places    = Seq(originals, replaced, members).find(_.nonEmpty).get
+        replacement -> places.map(_._2).max
     }
-    newestFirst.reverse.flatten
+    placed.toSeq.sortBy(_._2).flatMap { case (instant, _) => ofInstant(instant) }
   }
 }

@@ -82,7 +82,8 @@ private[log] final class LogFileReader(storage: Storage, val log: LogFile) exten
       val key  = int(position)
       val size = int(position + 4)
       if (size < 0 || position + 8 + size > end) throw unreadable(start, s"a header entry of $size bytes does not fit")
-      header += key -> new String(window, at(position + 8, size), size, UTF_8)
+      val text = at(position + 8, size)
+      header += key -> new String(window, text, size, UTF_8)
       position += 8 + size
       i += 1
     }

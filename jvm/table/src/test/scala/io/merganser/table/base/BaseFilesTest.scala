@@ -4,6 +4,9 @@ import io.merganser.merge.MerganserException
 import io.merganser.table.index.BloomFilter
 import io.merganser.table.{Rows, TempFolder}
 import org.apache.hadoop.fs.FileAlreadyExistsException
+import org.apache.parquet.example.data.simple.SimpleGroupFactory
+import org.apache.parquet.hadoop.example.ExampleParquetWriter
+import org.apache.parquet.schema.MessageTypeParser
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.sources._
 import org.apache.spark.sql.types._
@@ -178,5 +181,43 @@ class BaseFilesTest extends AnyFunSuite with TempFolder {
       write(s"$codec.parquet", columns, keyed(Seq("a", "b")), BaseFileOptions(codec = codec))
       assert(read(s"$codec.parquet", columns).size == 2)
     }
+  }
+
+  test("lists of two levels, as other writers make them, are read like those of three") {
+    val schema = MessageTypeParser.parseMessageType(
+      """message r {
+        |  optional group ints (LIST) { repeated int32 array; }
+        |  optional group texts (LIST) { repeated binary array (STRING); }
+        |  optional group structs (LIST) { repeated group array { optional int32 a; optional binary b (STRING); } }
+        |}""".stripMargin
+    )
+    val rows   = new SimpleGroupFactory(schema)
+    val writer = ExampleParquetWriter.builder(path("f.parquet")).withType(schema).build()
+    val full   = rows.newGroup()
+    full.addGroup("ints").append("array", 1).append("array", 2)
+    full.addGroup("texts").append("array", "x").append("array", "y")
+    val structs = full.addGroup("structs")
+    structs.addGroup("array").append("a", 1).append("b", "one")
+    structs.addGroup("array").append("a", 2)
+    writer.write(full)
+    val empty = rows.newGroup()
+    empty.addGroup("ints")
+    writer.write(empty)
+    writer.close()
+    val struct  = new StructType().add("a", IntegerType).add("b", StringType)
+    val columns = new StructType().add("structs", ArrayType(struct)).add("ints", ArrayType(IntegerType)).add("texts", ArrayType(StringType))
+    val expected = Seq(Seq[Any](Seq(Seq[Any](1, "one"), Seq[Any](2, null)), Seq(1, 2), Seq("x", "y")), Seq(null, Nil, null))
+    assert(read("f.parquet", columns) == expected && readBatches("f.parquet", columns) == expected)
+  }
+
+  test("an encoding that the vectorized reader may not know is read row by row") {
+    val schema = MessageTypeParser.parseMessageType("message r { required double d; optional binary s (STRING); }")
+    val rows   = new SimpleGroupFactory(schema)
+    val writer = ExampleParquetWriter.builder(path("f.parquet")).withType(schema).withDictionaryEncoding(false).withByteStreamSplitEncoding(true).build()
+    (1 to 5000).foreach(i => writer.write(rows.newGroup().append("d", i / 4.0).append("s", s"row $i")))
+    writer.close()
+    val columns  = new StructType().add("s", StringType).add("d", DoubleType)
+    val expected = (1 to 5000).map(i => Seq[Any](s"row $i", java.lang.Double.doubleToLongBits(i / 4.0)))
+    assert(read("f.parquet", columns) == expected && readBatches("f.parquet", columns) == expected)
   }
 }

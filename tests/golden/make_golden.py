@@ -1,0 +1,216 @@
+"""Make the golden tables again, with the real Apache Hudi: see README.md in this folder.
+
+    python tests/golden/make_golden.py HUDI_JAR [NAME ...]
+
+Each table is a story in ``stories.py``. Beside the table's files this writes ``expected.json``, what Hudi itself reads
+from them. Without names all tables are made.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+GOLDEN = Path(__file__).resolve().parent
+sys.path[:0] = [str(GOLDEN), str(GOLDEN.parent)]
+
+from interop.hudi_session import (  # noqa: E402
+    QUIET,
+    Schema,
+    compact_table,
+    frame_of,
+    read_table,
+    start_session,
+    table_properties,
+    write_table,
+)
+
+META = ["_hoodie_commit_time", "_hoodie_record_key", "_hoodie_partition_path"]
+LEFTOVERS = [".temp", ".heartbeat", ".locks", ".aux", ".schema", ".hoodie.properties.crc"]
+BLOCK_KINDS = ["command", "delete", "corrupt", "avro", "hfile", "parquet", "cdc"]
+
+
+class Story:
+    """One table while it is being made: the words in which ``stories.py`` tells it."""
+
+    def __init__(self, spark: Any, name: str) -> None:
+        self.spark = spark
+        self.name = name
+        self.folder = GOLDEN / name
+        self.path = str(self.folder / "table")
+        self.schema: Schema = ""
+        self.options: dict[str, str] = {}
+        self.mode = "overwrite"
+
+    def table(
+        self,
+        kind: str,
+        schema: Schema,
+        *,
+        key: str,
+        partition: str = "",
+        ordering: str = "",
+        **options: str,
+    ) -> None:
+        """Settings of the table, used by its first write and passed on all of them."""
+        self.schema = schema
+        self.options = {
+            "hoodie.table.name": self.name,
+            "hoodie.datasource.write.table.type": kind,
+            "hoodie.datasource.write.recordkey.field": key,
+            "hoodie.datasource.write.partitionpath.field": partition,
+            "hoodie.parquet.small.file.limit": "0",
+            **({"hoodie.table.ordering.fields": ordering} if ordering else {}),
+            **options,
+        }
+
+    def write(self, operation: str, *rows: Sequence[Any], schema: Schema = "", **options: str) -> None:
+        """One commit."""
+        settings = {**self.options, **options}
+        write_table(self.spark, self.path, schema or self.schema, rows, operation, self.mode, settings)
+        self.mode = "append"
+
+    def upsert(self, *rows: Sequence[Any], **options: str) -> None:
+        self.write("upsert", *rows, **options)
+
+    def delete(self, schema: Schema, *rows: Sequence[Any]) -> None:
+        self.write("delete", *rows, schema=schema)
+
+    def compact(self, op: str = "scheduleAndExecute") -> None:
+        settings = {k: v for k, v in self.options.items() if k.startswith("hoodie.write.")}
+        compact_table(self.spark, self.path, op, settings)
+
+    def merge(self, schema: Schema, rows: Sequence[Sequence[Any]], clauses: str) -> None:
+        """SQL MERGE INTO the table as ``t``, from ``rows`` as ``s``."""
+        for key, value in QUIET.items():
+            self.spark.conf.set(key, value)
+        self.spark.sql(f"CREATE TABLE IF NOT EXISTS {self.name} USING hudi LOCATION '{self.path}'")
+        frame_of(self.spark, schema, rows).createOrReplaceTempView("s")
+        self.spark.sql(f"MERGE INTO {self.name} t USING s {clauses}")
+        self.spark.sql(f"DROP TABLE {self.name}")
+        for key in QUIET:
+            self.spark.conf.unset(key)
+
+    def finish(self, holds: set[str]) -> None:
+        """Read the table with Hudi, write ``expected.json``, drop what is no part of a table.
+
+        Raises:
+            AssertionError: The table lacks a kind of log block that its story promises.
+        """
+        kinds = log_block_kinds(Path(self.path))
+        assert kinds == holds, f"{self.name} has {kinds} blocks, its story promises {holds}"
+        expected = self.expected()
+        clean(Path(self.path))
+        (self.folder / "expected.json").write_text(layout(expected), encoding="utf-8")
+
+    def expected(self) -> dict[str, Any]:
+        properties = table_properties(self.path)
+        snapshot = split(read_table(self.spark, self.path))
+        optimized = split(read_table(self.spark, self.path, "read_optimized"))
+        expected: dict[str, Any] = {
+            "table": {
+                "name": properties["hoodie.table.name"],
+                "type": properties["hoodie.table.type"],
+                "version": int(properties["hoodie.table.version"]),
+                "record_key": fields(properties, "hoodie.table.recordkey.fields"),
+                "partition": fields(properties, "hoodie.table.partition.fields"),
+                "ordering": fields(properties, "hoodie.table.ordering.fields"),
+                "merge_mode": properties.get("hoodie.record.merge.mode"),
+                "key_generator": properties.get("hoodie.table.keygenerator.type"),
+            },
+            "properties": dict(sorted(properties.items())),
+            "log_blocks": sorted(log_block_kinds(Path(self.path))),
+            **snapshot,
+        }
+        for name in ("columns", "rows", "meta_rows"):
+            if optimized[name] != snapshot[name]:
+                expected[f"{name}_ro"] = optimized[name]
+        return expected
+
+
+def split(read: dict[str, Any]) -> dict[str, Any]:
+    """Business columns and, row by row beside them, the meta columns that tests compare."""
+    names = [name for name, _ in read["columns"]]
+    business = [i for i, name in enumerate(names) if not name.startswith("_hoodie_") or name == "_hoodie_is_deleted"]
+    meta = [names.index(name) for name in META] if read["columns"] else []
+    rows = sorted(read["rows"], key=lambda row: json.dumps([row[meta[2]], row[meta[1]], row]))
+    return {
+        "columns": [read["columns"][i] for i in business],
+        "rows": [[row[i] for i in business] for row in rows],
+        "meta_columns": META,
+        "meta_rows": [[row[i] for i in meta] for row in rows],
+    }
+
+
+def fields(properties: dict[str, str], key: str) -> list[str]:
+    return [field for field in properties.get(key, "").split(",") if field]
+
+
+def layout(expected: dict[str, Any]) -> str:
+    """JSON with one row a line."""
+
+    def block(value: Any) -> str:
+        if isinstance(value, list) and value and isinstance(value[0], list):
+            return "[\n    " + ",\n    ".join(json.dumps(r, ensure_ascii=False) for r in value) + "\n  ]"
+        if isinstance(value, dict):
+            pairs = (f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in value.items())
+            return "{\n    " + ",\n    ".join(pairs) + "\n  }"
+        return json.dumps(value, ensure_ascii=False)
+
+    return "{\n  " + ",\n  ".join(f'"{key}": {block(value)}' for key, value in expected.items()) + "\n}\n"
+
+
+def log_block_kinds(table: Path) -> set[str]:
+    """Kinds of the blocks in all log files: type number after magic (6 bytes), length (8) and version (4)."""
+    kinds = set()
+    for log in table.rglob(".*.log.*"):
+        data, position = log.read_bytes(), 0
+        if log.name.endswith(".crc"):
+            continue
+        while position < len(data):
+            assert data[position : position + 6] == b"#HUDI#", f"{log} has no block at {position}"
+            length = int.from_bytes(data[position + 6 : position + 14], "big")
+            kinds.add(BLOCK_KINDS[int.from_bytes(data[position + 18 : position + 22], "big")])
+            position += 14 + length
+    return kinds
+
+
+def clean(table: Path) -> None:
+    for crc in table.rglob(".*.crc"):
+        crc.unlink()
+    for name in LEFTOVERS:
+        shutil.rmtree(table / ".hoodie" / name, ignore_errors=True)
+
+
+def main(jar: str, names: Sequence[str]) -> None:
+    from stories import STORIES
+
+    unknown = set(names) - set(STORIES)
+    if unknown:
+        sys.exit(f"No story is called {', '.join(sorted(unknown))}. There are: {', '.join(STORIES)}")
+    spark = start_session(jar)
+    for name in names or STORIES:
+        story = Story(spark, name)
+        shutil.rmtree(story.folder, ignore_errors=True)
+        tell, holds = STORIES[name]
+        tell(story)
+        story.finish(holds)
+        size = sum(file.stat().st_size for file in story.folder.rglob("*") if file.is_file())
+        print(f"{name}: {size / 1000:.0f} kB", flush=True)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit("usage: python make_golden.py HUDI_JAR [NAME ...]")
+    bundle = Path(sys.argv[1]).resolve()
+    with tempfile.TemporaryDirectory() as scratch:  # Spark leaves folders where it runs
+        os.chdir(scratch)
+        main(str(bundle), sys.argv[2:])
+        os.chdir(GOLDEN)

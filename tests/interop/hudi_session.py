@@ -1,0 +1,135 @@
+"""Apache Hudi inside one Spark session: read, write and compact tables by path.
+
+Runs only in a process that has Hudi's bundle and never our own jar (see ``hudi_engine``).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Union
+
+from interop.values import decode, encode_spark
+
+#: Keep a small write small and alone: they change neither rows nor the layout of base and log files.
+QUIET = {
+    "hoodie.metadata.enable": "false",
+    "hoodie.clean.automatic": "false",
+    "hoodie.archive.automatic": "false",
+    "hoodie.compact.inline": "false",
+    "hoodie.embed.timeline.server": "false",
+    "hoodie.index.bloom.num_entries": "10",
+    "hoodie.bloom.index.filter.type": "SIMPLE",
+    "hoodie.upsert.shuffle.parallelism": "1",
+    "hoodie.insert.shuffle.parallelism": "1",
+    "hoodie.bulkinsert.shuffle.parallelism": "1",
+    "hoodie.delete.shuffle.parallelism": "1",
+    "hoodie.simple.index.parallelism": "1",
+}
+
+#: DDL text, or (name, type) pairs.
+Schema = Union[str, Sequence[Sequence[str]]]
+
+
+def start_session(jar: str | os.PathLike[str]) -> Any:
+    """A local Spark session, in UTC, with Hudi's bundle, SQL extension and catalog.
+
+    Raises:
+        RuntimeError: The running pyspark is not 3.5, the only line the bundle is made for.
+    """
+    import pyspark
+
+    if not pyspark.__version__.startswith("3.5."):
+        raise RuntimeError(
+            f"Hudi's bundle needs pyspark 3.5, this Python has {pyspark.__version__}. "
+            "Give HudiEngine a Python of the 3.5 line."
+        )
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.jars": str(Path(jar).resolve()),
+        "spark.driver.memory": "1200m",
+        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
+        "spark.ui.enabled": "false",
+        "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+        "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+        "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.default.parallelism": "1",
+    }
+    builder = SparkSession.builder.master("local[1]").appName("hudi")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def read_table(
+    spark: Any, path: str, query: str = "snapshot", options: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Columns ``[[name, type], …]`` and rows of a table, the five meta columns first.
+
+    Args:
+        query: ``snapshot`` or ``read_optimized``.
+    """
+    reader = spark.read.format("hudi").option("hoodie.datasource.query.type", query)
+    frame = reader.options(**dict(options or {})).load(path)
+    columns = [[field.name, field.dataType.simpleString()] for field in frame.schema]
+    return {
+        "columns": columns,
+        "rows": [[encode_spark(cell) for cell in row] for row in frame.collect()],
+    }
+
+
+def write_table(
+    spark: Any,
+    path: str,
+    schema: Schema,
+    rows: Sequence[Sequence[Any]],
+    operation: str = "upsert",
+    mode: str = "append",
+    options: Mapping[str, str] | None = None,
+) -> None:
+    """Write ``rows`` (JSON form, one input partition, in this order) in one commit.
+
+    A table that exists lends its name, so that ``options`` may be empty.
+    """
+    written = {**QUIET, **dict(options or {}), "hoodie.datasource.write.operation": operation}
+    if "hoodie.table.name" not in written:
+        written["hoodie.table.name"] = table_properties(path)["hoodie.table.name"]
+    frame_of(spark, schema, rows).write.format("hudi").options(**written).mode(mode).save(path)
+
+
+def compact_table(
+    spark: Any, path: str, op: str = "scheduleAndExecute", options: Mapping[str, str] | None = None
+) -> None:
+    """Run Hudi's own compaction procedure: ``schedule``, ``run`` or ``scheduleAndExecute``."""
+    settings = {**QUIET, "hoodie.compact.inline.max.delta.commits": "1", **dict(options or {})}
+    text = ",".join(f"{key}={value}" for key, value in settings.items())
+    spark.sql(f"CALL run_compaction(op => '{op}', path => '{path}', options => '{text}')").collect()
+
+
+def frame_of(spark: Any, schema: Schema, rows: Sequence[Sequence[Any]]) -> Any:
+    """A data frame of one partition that keeps the order of ``rows``."""
+    ddl = schema if isinstance(schema, str) else ", ".join(f"`{n}` {t}" for n, t in schema)
+    struct = spark.createDataFrame([], ddl).schema
+    for row in rows:
+        if len(row) != len(struct):
+            raise ValueError(f"Row {row} has {len(row)} values, the schema has {len(struct)}")
+    values = [tuple(decode(c, f.dataType) for c, f in zip(row, struct)) for row in rows]
+    return spark.createDataFrame(values, struct).coalesce(1)
+
+
+def table_properties(path: str | os.PathLike[str]) -> dict[str, str]:
+    """The settings stored in the table's ``hoodie.properties``, with Java's escapes of ``:`` and ``=`` removed."""
+    lines = (Path(path) / ".hoodie" / "hoodie.properties").read_text("latin-1").splitlines()
+    pairs = (line.split("=", 1) for line in lines if line and not line.startswith("#"))
+    return {key: value.replace("\\:", ":").replace("\\=", "=") for key, value in pairs}

@@ -41,6 +41,9 @@ final class FaultyFileSystem extends RawLocalFileSystem {
 
   override def getFileStatus(file: Path): FileStatus = operation(s"status $file")(super.getFileStatus(file))
 
+  /** Without Hadoop's native library this starts a process. */
+  override def setPermission(file: Path, permission: FsPermission): Unit = ()
+
   /** Closing is an operation of its own: a file whose close fails is cut off. */
   private def closing(file: Path, out: FSDataOutputStream): FSDataOutputStream =
     if (nested.get > 1) out

@@ -9,7 +9,7 @@ object ForeignOptions {
   /**
    * An option whose effect we do not have.
    *
-   * @param accepted values (in any case) that ask for what we do anyway; empty: no value is accepted
+   * @param accepted values (in any case) that ask for what we do anyway; an empty value always does
    * @param remedy   what to do instead, a sentence without its full stop
    */
   final case class Refused(key: String, accepted: Seq[String], remedy: String)
@@ -18,7 +18,7 @@ object ForeignOptions {
   private def off(key: String, remedy: String = leave)                   = Refused(key, Seq("false"), remedy)
   private def on(key: String, remedy: String = leave)                    = Refused(key, Seq("true"), remedy)
   private def only(key: String, value: String, remedy: String = leave)   = Refused(key, value.split('|').toSeq, remedy)
-  private def never(key: String, remedy: String = leave)                 = Refused(key, Seq(""), remedy)
+  private def never(key: String, remedy: String = leave)                 = Refused(key, Nil, remedy)
 
   /** Would change rows or layout. */
   val refused: Seq[Refused] = Seq(
@@ -36,6 +36,8 @@ object ForeignOptions {
     off("hoodie.clustering.inline"),
     off("hoodie.clustering.async.enabled"),
     off("hoodie.clustering.schedule.inline"),
+    off("hoodie.datasource.clustering.inline.enable"),
+    off("hoodie.datasource.clustering.async.enable"),
     off("hoodie.log.compaction.inline"),
     off("hoodie.log.compaction.enable"),
     off("hoodie.compact.schedule.inline", "Schedule it with CALL run_compaction(op => 'schedule', …)"),
@@ -101,7 +103,7 @@ object ForeignOptions {
     "hoodie.errortable.", "hoodie.expression.index.", "hoodie.file.index.", "hoodie.filesystem.", "hoodie.gcp.", "hoodie.glue.",
     "hoodie.hbase.", "hoodie.hfile.", "hoodie.index.hbase.", "hoodie.lance.", "hoodie.layout.optimize.", "hoodie.log.compaction.",
     "hoodie.markers.", "hoodie.memory.", "hoodie.meta.sync.", "hoodie.meta_sync.", "hoodie.metadata.", "hoodie.metaserver.",
-    "hoodie.metrics.", "hoodie.optimistic.consistency.guard.", "hoodie.orc.", "hoodie.partition.ttl.", "hoodie.precommit.validators.",
+    "hoodie.metrics.", "hoodie.metricscompaction.", "hoodie.optimistic.consistency.guard.", "hoodie.orc.", "hoodie.partition.ttl.", "hoodie.precommit.validators.",
     "hoodie.record.index.", "hoodie.record.size.", "hoodie.rollback.", "hoodie.schema.registry.", "hoodie.simple.index.",
     "hoodie.spark.polaris.", "hoodie.streamer.", "hoodie.table.service.manager.", "hoodie.table.services.", "hoodie.time.generator.",
     "hoodie.timeline.compaction.", "hoodie.timeline.manifest.", "hoodie.write.buffer.", "hoodie.write.commit.callback.",

@@ -22,9 +22,11 @@ final class Settings private (
   /** How it was given: the name that was used, and the canonical text. */
   def given(entry: OptionEntry): Option[Settings.Given] = given.get(entry)
 
+  /** What was given, or what the table keeps. */
+  def said(entry: OptionEntry, kept: Map[String, String]): Option[String] = explicit(entry).orElse(keptBy(entry, kept))
+
   /** What was given, or what the table keeps, or the default. */
-  def text(entry: OptionEntry, kept: Map[String, String] = Map.empty): Option[String] =
-    explicit(entry).orElse(keptBy(entry, kept)).orElse(entry.default)
+  def text(entry: OptionEntry, kept: Map[String, String] = Map.empty): Option[String] = said(entry, kept).orElse(entry.default)
 
   def fields(entry: OptionEntry): Seq[String] = explicit(entry).map(OptionKind.Fields.split).getOrElse(Nil)
 
@@ -93,8 +95,7 @@ object Settings {
         val canonical = entry.parse(value, key)
         seen.get(entry) match {
           case Some(other) if other.value != canonical =>
-            val Seq(first, second) = Seq(other, Given(key, canonical)).sortBy(_.name)
-            throw MerganserException("OPTION_CONFLICT", "key" -> first.name, "value" -> first.value, "otherKey" -> second.name, "otherValue" -> second.value)
+            throw MerganserException("OPTION_CONFLICT", "key" -> key, "value" -> canonical, "otherKey" -> other.name, "otherValue" -> other.value)
           case Some(_) => seen
           case None    => seen + (entry -> Given(key, canonical))
         }
@@ -104,7 +105,7 @@ object Settings {
   private def checkKnown(key: String, asGiven: String, value: String, refused: Map[String, ForeignOptions.Refused]): Unit =
     if (!Options.byName.contains(key)) refused.get(key) match {
       case Some(option) =>
-        if (!option.accepted.exists(_.equalsIgnoreCase(value.trim)))
+        if (value.trim.nonEmpty && !option.accepted.exists(_.equalsIgnoreCase(value.trim)))
           throw MerganserException("UNSUPPORTED_OPTION", "key" -> asGiven, "value" -> value, "remedy" -> option.remedy)
       case None =>
         val known = key.startsWith(MergeProperty) || ForeignOptions.isHarmless(key) || ForeignOptions.isKnown(key) || ForeignOptions.isSparks(key)

@@ -183,11 +183,11 @@ object WriteConfig {
     case WriteSource.DataFrameWrite => WriteOperation.of(settings.required(Options.Operation, kept))
     case WriteSource.SqlChange      => WriteOperation.Upsert
     case WriteSource.SqlInsert =>
-      val named = settings.explicit(Options.SqlInsertOperation).orElse(settings.text(Options.SqlInsertOperation.copy(default = None), kept))
+      val named = settings.said(Options.SqlInsertOperation, kept)
       val older =
         if (settings.bool(Options.SqlBulkInsert, kept)) Some("bulk_insert")
         else settings.text(Options.SqlInsertMode, kept).map(mode => if (mode == "upsert") "upsert" else "insert")
-      WriteOperation.of(named.orElse(older).getOrElse("insert"))
+      WriteOperation.of(named.orElse(older).getOrElse(settings.required(Options.SqlInsertOperation)))
   }
 
   private def storedKeys(settings: Settings, kept: Map[String, String], source: WriteSource): StoredKeyPolicy = {
@@ -210,7 +210,7 @@ object WriteConfig {
       val hashed = settings.text(Options.BucketHashFields, table.properties).toSeq.flatMap(OptionKind.Fields.split)
       for (field <- hashed if !table.recordKeyFields.exists(_.equalsIgnoreCase(field)))
         throw MerganserException("BUCKET_HASH_FIELD_UNKNOWN", "table" -> table.name, "field" -> field, "keys" -> table.recordKeyFields.mkString(", "))
-      val count = settings.text(Options.BucketCount.copy(default = None), table.properties).map(_.toInt)
+      val count = settings.said(Options.BucketCount, table.properties).map(_.toInt)
       IndexType.Bucket(count, if (hashed.isEmpty) table.recordKeyFields else hashed)
     }
   }

@@ -109,7 +109,6 @@ private[write] final case class WriteTasks(
     )
     val buckets   = index.buckets.getOrElse(Buckets.Unset)
     val hashed    = index.hashFields
-    val keyFields = config.recordKeyFields
     val isLogged  = config.isMergeOnRead
     val tasks     = math.max(1, math.min(buckets * math.max(1, slices.map(_.partitionPath).distinct.size), session.sessionState.conf.numShufflePartitions))
     val salts     = DirectPartitions.salts(tasks)
@@ -118,7 +117,7 @@ private[write] final case class WriteTasks(
       val extra  = new GenericInternalRow(2)
       val joined = new JoinedRow
       it.map { row =>
-        val bucket = BucketIndex.bucket(row.getUTF8String(key).toString, keyFields, hashed, buckets)
+        val bucket = BucketIndex.bucket(row.getUTF8String(key), hashed, buckets)
         extra.update(0, bucket)
         extra.update(1, salts(((row.getUTF8String(partition).hashCode & Int.MaxValue) + bucket.toLong).%(tasks).toInt))
         joined(row, extra)

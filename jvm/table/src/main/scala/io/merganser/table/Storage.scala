@@ -1,14 +1,12 @@
 package io.merganser.table
 
 import java.io.{FileNotFoundException, IOException, ObjectInputStream, ObjectOutputStream}
-import java.nio.ByteBuffer
-import java.nio.channels.FileChannel
 import java.nio.charset.StandardCharsets.UTF_8
-import java.nio.file.{FileSystemException, Files, StandardCopyOption, StandardOpenOption}
+import java.nio.file.{FileSystemException, Files, NoSuchFileException, StandardCopyOption, StandardOpenOption}
 import java.util.UUID
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileAlreadyExistsException, FileStatus, FileSystem, LocalFileSystem, Path, RawLocalFileSystem}
+import org.apache.hadoop.fs.{ChecksumFileSystem, FileAlreadyExistsException, FileStatus, FileSystem, LocalFileSystem, Path, RawLocalFileSystem}
 
 import scala.util.control.NonFatal
 
@@ -40,6 +38,20 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
 
   def readText(relative: String): String = new String(read(relative), UTF_8)
 
+  /**
+   * Reads past the checksum files that Hadoop's local file system keeps, which are wrong once another program has written.
+   * For files that carry a checksum of their own.
+   */
+  private[table] def readUnverified(relative: String): Array[Byte] =
+    if (isLocal)
+      try Files.readAllBytes(localFile(relative))
+      catch { case _: NoSuchFileException => throw new FileNotFoundException(path(relative).toString) }
+    else
+      fs match {
+        case checked: ChecksumFileSystem => Storage.readFully(checked.getRawFileSystem, path(relative))
+        case _                           => read(relative)
+      }
+
   /** What lies directly in a folder; nothing if there is no such folder. One listing. */
   def list(relative: String): Seq[FileStatus] =
     try fs.listStatus(path(relative)).toSeq
@@ -55,7 +67,7 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
    */
   def delete(relative: String): Boolean = {
     val deleted = fs.delete(path(relative), false)
-    if (fs.getClass == classOf[RawLocalFileSystem]) Files.deleteIfExists(checksumFile(localFile(relative)))
+    if (isLocal) Files.deleteIfExists(checksumFile(localFile(relative)))
     deleted
   }
 
@@ -97,7 +109,7 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
    * Creates a file that was not there, as the store's exclusive create does it: of several that try, one succeeds.
    * Others may see the file before its content.
    *
-   * @throws org.apache.hadoop.fs.FileAlreadyExistsException if the file is there
+   * @throws org.apache.hadoop.fs.FileAlreadyExistsException if the file is there; other failures leave that open
    */
   def createExclusively(relative: String, bytes: Array[Byte]): Unit =
     if (isLocal) {
@@ -107,11 +119,16 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
       Files.deleteIfExists(checksumFile(file))
       try { Files.write(file, bytes, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE); () }
       catch { case _: java.nio.file.FileAlreadyExistsException => throw alreadyThere(relative) }
-    } else
-      try write(path(relative), bytes, overwrite = false)
-      catch { case e: IOException if !e.isInstanceOf[FileAlreadyExistsException] && present(relative) =>
-        throw new FileAlreadyExistsException(path(relative).toString).initCause(e)
-      }
+    } else write(path(relative), bytes, overwrite = false)
+
+  /** Makes an empty file, or makes it anew. */
+  def touch(relative: String): Unit =
+    if (isLocal) {
+      val file = localFile(relative)
+      Files.createDirectories(file.getParent)
+      Files.write(file, Array.emptyByteArray)
+      ()
+    } else write(path(relative), Array.emptyByteArray, overwrite = true)
 
   /** Writes a file, whether it was there or not. */
   def replace(relative: String, bytes: Array[Byte]): Unit =
@@ -126,7 +143,7 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
   override def toString: String = basePath.toString
 
   /** Only where nothing stands between us and the disk: a file system of somebody's own is to see every operation. */
-  private def isLocal: Boolean = fs.getClass == classOf[LocalFileSystem] || fs.getClass == classOf[RawLocalFileSystem]
+  private def isLocal: Boolean = fs.getUri.getScheme == "file" && Storage.PlainLocal(fs.getClass.getName)
 
   private def localFile(relative: String): java.nio.file.Path =
     java.nio.file.Paths.get(path(relative).toUri.getPath)
@@ -155,12 +172,7 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
   private def writeLocally(bytes: Array[Byte]): java.nio.file.Path = {
     val file = localFile(s"${Storage.Unpublished}${UUID.randomUUID()}")
     Files.createDirectories(file.getParent)
-    val channel = FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)
-    try {
-      val buffer = ByteBuffer.wrap(bytes)
-      while (buffer.hasRemaining) channel.write(buffer)
-      channel.force(true)
-    } finally channel.close()
+    Files.write(file, bytes, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)
     file
   }
 
@@ -170,10 +182,6 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
     finally out.close()
   }
 
-  private def present(relative: String): Boolean =
-    try exists(relative)
-    catch { case _: IOException => false }
-
   private def alreadyThere(relative: String): FileAlreadyExistsException =
     new FileAlreadyExistsException(path(relative).toString)
 }
@@ -182,6 +190,10 @@ object Storage {
 
   /** Files on their way to their name; left behind by a writer that died, swept by a later one. */
   private[table] val Unpublished = ".hoodie/.temp/unpublished-"
+
+  /** Hive's jars bring one of their own, which takes the place of Hadoop's when it is found first. */
+  private val PlainLocal = Set(classOf[LocalFileSystem].getName, classOf[RawLocalFileSystem].getName,
+    "org.apache.hadoop.hive.ql.io.ProxyLocalFileSystem")
 
   /** Stores where a file appears when it is closed, whole, and where a rename is a copy. */
   private val AppearsOnClose = Set("s3", "s3a", "s3n", "gs", "oss", "obs", "cosn")

@@ -31,9 +31,10 @@ final class TableLock private (storage: Storage, settings: TableLock.Settings) {
 
   private val token    = UUID.randomUUID().toString
   private val acquired = System.currentTimeMillis()
-  private val renewal  = Renewer.scheduleAtFixedRate(() => renew(), period, period, TimeUnit.MILLISECONDS)
-
-  private def period: Long = math.max(1L, settings.leaseMs / 3)
+  private lazy val renewal = {
+    val period = math.max(1L, settings.leaseMs / 3)
+    Renewer.scheduleAtFixedRate(() => renew(), period, period, TimeUnit.MILLISECONDS)
+  }
 
   private def content: Array[Byte] = TableLock.content(token, acquired, settings.leaseMs)
 
@@ -53,6 +54,8 @@ final class TableLock private (storage: Storage, settings: TableLock.Settings) {
     TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - renewedNanos) > settings.leaseMs / 2
 
   private def isOurs: Boolean = read(storage).flatMap(Holder.parse).exists(_.token == token)
+
+  private def start(): Unit = { renewedNanos = System.nanoTime(); renewal; () }
 
   private def renew(): Unit =
     try
@@ -87,6 +90,13 @@ object TableLock {
   /** One a table: threads of this process queue here, so whatever holds the file beside us is another process. */
   private val threads = new ConcurrentHashMap[String, ReentrantLock]()
 
+  /** Tables whose lock this process failed to create in a way that may have left the file, empty. */
+  private val doubtful = new ConcurrentHashMap[String, Boolean]()
+
+  /** How long a lock file may stay empty, in milliseconds, until its writer counts as dead between creating and writing. */
+  private val EmptyMs    = 3000L
+  private val OwnEmptyMs = 100L
+
   private lazy val Renewer: ScheduledExecutorService = Executors.newSingleThreadScheduledExecutor(new ThreadFactory {
     override def newThread(work: Runnable): Thread = {
       val thread = new Thread(work, "merganser-lock-renewal")
@@ -114,40 +124,48 @@ object TableLock {
   }
 
   private def acquire(storage: Storage, settings: Settings, deadline: Long): TableLock = {
-    val lock             = new TableLock(storage, settings)
-    var seen             = Option.empty[String]
-    var seenSince        = System.nanoTime()
-    var pauseMs          = 20L
-    def ageMs: Long      = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - seenSince)
-    var acquired         = false
+    val lock        = new TableLock(storage, settings)
+    var seen        = Option.empty[String]
+    var seenSince   = System.nanoTime()
+    var pauseMs     = 20L
+    while (!create(storage, lock)) {
+      val now = read(storage)
+      if (now != seen) { seen = now; seenSince = System.nanoTime() }
+      val unchangedMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - seenSince)
+      if (now.exists(isDead(storage, _, unchangedMs))) takeOver(storage, now.get)
+      else if (now.isDefined) {
+        if (System.nanoTime() > deadline) throw timeout(storage, settings, describe(now.get))
+        Thread.sleep(pauseMs + ThreadLocalRandom.current.nextLong(10))
+        pauseMs = math.min(pauseMs * 2, 500L)
+      }
+    }
+    lock.start()
+    lock
+  }
+
+  /** False if somebody holds it. */
+  private def create(storage: Storage, lock: TableLock): Boolean = {
+    val began = System.nanoTime()
     try {
-      while (!acquired)
-        try {
-          storage.createExclusively(File, lock.content)
-          lock.renewedNanos = System.nanoTime()
-          acquired = true
-        } catch {
-          case _: FileAlreadyExistsException =>
-            val now = read(storage)
-            if (now != seen) { seen = now; seenSince = System.nanoTime() }
-            if (now.exists(isDead(_, ageMs, settings))) takeOver(storage, now.get)
-            else if (now.isDefined) {
-              if (System.nanoTime() > deadline) throw timeout(storage, settings, describe(now.get))
-              Thread.sleep(pauseMs + ThreadLocalRandom.current.nextLong(10))
-              pauseMs = math.min(pauseMs * 2, 500L)
-            }
-        }
-      lock
-    } finally if (!acquired) lock.renewal.cancel(false)
+      storage.createExclusively(File, lock.content)
+      doubtful.remove(storage.toString)
+      // Who takes long between creating and writing may be taken for dead.
+      TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - began) < EmptyMs / 2 || lock.isOurs
+    } catch {
+      case _: FileAlreadyExistsException => false
+      case e: IOException =>
+        doubtful.put(storage.toString, true)
+        throw e
+    }
   }
 
   /** Nobody of this process can hold it while we wait; on this host clocks agree; of others we judge by watching. */
-  private def isDead(content: String, unchangedMs: Long, settings: Settings): Boolean = Holder.parse(content) match {
+  private def isDead(storage: Storage, content: String, unchangedMs: Long): Boolean = Holder.parse(content) match {
     case Some(holder) =>
       holder.process == Process ||
         (holder.host == Host && System.currentTimeMillis() - holder.renewedMs > holder.leaseMs) ||
         unchangedMs > holder.leaseMs
-    case None => content.trim.isEmpty && unchangedMs > settings.leaseMs // died between creating and writing
+    case None => content.trim.isEmpty && unchangedMs > (if (doubtful.containsKey(storage.toString)) OwnEmptyMs else EmptyMs)
   }
 
   /** Moves the file away, so that of several who judge it dead only one removes it. */
@@ -164,7 +182,7 @@ object TableLock {
   }
 
   private def read(storage: Storage): Option[String] =
-    try Some(storage.readText(File))
+    try Some(new String(storage.readUnverified(File), UTF_8))
     catch { case _: FileNotFoundException => None }
 
   private def timeout(storage: Storage, settings: Settings, holder: String): MerganserException =

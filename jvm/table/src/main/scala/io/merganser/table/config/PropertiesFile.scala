@@ -6,7 +6,6 @@ import java.util.Properties
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.Storage
-import org.apache.hadoop.fs.{ChecksumException, ChecksumFileSystem}
 
 import scala.collection.JavaConverters._
 
@@ -96,19 +95,8 @@ private[config] object PropertiesFile {
   }
 
   private def load(storage: Storage, name: String): Option[Content] =
-    try Some(parse(readUnverified(storage, name)))
+    try Some(parse(storage.readUnverified(name)))
     catch { case _: FileNotFoundException => None }
-
-  /** A program that knows no checksum files may have rewritten the properties; they carry a checksum of their own. */
-  private def readUnverified(storage: Storage, name: String): Array[Byte] =
-    try storage.read(name)
-    catch {
-      case e: ChecksumException =>
-        storage.fs match {
-          case checked: ChecksumFileSystem => Storage.readFully(checked.getRawFileSystem, storage.path(name))
-          case _                           => throw e
-        }
-    }
 
   private def parse(bytes: Array[Byte]): Content = {
     val java = new Properties

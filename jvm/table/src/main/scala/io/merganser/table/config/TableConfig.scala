@@ -172,9 +172,14 @@ object TableConfig {
   def update(storage: Storage, change: Map[String, String] => Map[String, String]): TableConfig =
     TableLock.hold(storage)(_ => updateUnderLock(storage, change))
 
-  private[table] def updateUnderLock(storage: Storage, change: Map[String, String] => Map[String, String]): TableConfig = {
+  /** Brings an update that died to an end; to call under the table lock. */
+  private[table] def repair(storage: Storage): TableConfig = {
     PropertiesFile.recover(storage)
-    val old     = load(storage)
+    load(storage)
+  }
+
+  private[table] def updateUnderLock(storage: Storage, change: Map[String, String] => Map[String, String]): TableConfig = {
+    val old     = repair(storage)
     val changed = supported(storage, withChecksum(change(old.properties)))
     if (changed != old) PropertiesFile.replace(storage, old.properties, changed.properties)
     changed

@@ -57,6 +57,10 @@ private[timeline] object CommitMetadataJson {
     node.put("totalUpdatedRecordsCompacted", stat.totalUpdatedRecordsCompacted)
     node.put("totalLogBlocks", stat.totalLogBlocks).put("totalCorruptLogBlock", stat.totalCorruptLogBlocks)
     node.put("totalRollbackBlocks", stat.totalRollbackBlocks)
+    if (stat.cdcStats.nonEmpty) {
+      val sizes = node.putObject("cdcStats")
+      stat.cdcStats.foreach { case (path, size) => sizes.put(path, size) }
+    }
     stat.prevBaseFile.foreach(node.put("prevBaseFile", _))
     stat.minEventTime.foreach(time => node.put("minEventTime", time))
     stat.maxEventTime.foreach(time => node.put("maxEventTime", time))

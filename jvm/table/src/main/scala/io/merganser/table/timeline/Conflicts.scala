@@ -1,0 +1,38 @@
+package io.merganser.table.timeline
+
+/** Whether other writers' commits since a write began leave it without the ground it stands on. */
+private[timeline] object Conflicts {
+
+  private type Group = (String, String)
+
+  /** @return why the write cannot be committed, if it cannot */
+  def find(
+      began: Timeline, now: Timeline, instant: String, action: String, metadata: CommitMetadata, touched: Set[Group]): Option[String] = {
+    val ours  = touched ++ metadata.touched
+    val known = began.completed.map(_.requested).toSet
+    val since = now.completed.filterNot(i => known(i.requested) || i.requested == instant)
+
+    val committed = since.iterator.flatMap { other =>
+      val theirs = if (action == Action.Compaction) replacesBases(now.metadata(other)) else now.metadata(other).touched
+      theirs.find(ours).map { case (partition, fileId) =>
+        s"${other.action} ${other.requested} changed file group '$fileId' of partition '$partition' since the write began"
+      }
+    }
+    def clustered = now.groupsInClustering.collectFirst {
+      case (group, clustering) if ours(group) && clustering != instant =>
+        s"file group '${group._2}' of partition '${group._1}' is being clustered by $clustering"
+    }
+    // Log files go to the right side of a compaction by their completion time; a base file would not.
+    val bases = replacesBases(metadata)
+    def compacted = now.groupsInCompaction.collectFirst {
+      case (group, compaction) if bases(group) && compaction != instant && !began.groupsInCompaction.get(group).contains(compaction) =>
+        s"file group '${group._2}' of partition '${group._1}' is being compacted by $compaction"
+    }
+    committed.take(1).toList.headOption.orElse(clustered).orElse(compacted)
+  }
+
+  /** A compaction lets others append to the logs of its groups meanwhile. */
+  private def replacesBases(metadata: CommitMetadata): Set[Group] =
+    metadata.stats.toSeq.flatMap { case (partition, stats) => stats.filterNot(_.isLogFile).map(partition -> _.fileId) }.toSet ++
+      metadata.replaced
+}

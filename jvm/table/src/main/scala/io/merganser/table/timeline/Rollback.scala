@@ -1,0 +1,117 @@
+package io.merganser.table.timeline
+
+import io.merganser.merge.MerganserException
+import io.merganser.table.{Storage, TableLock}
+import io.merganser.table.config.TableConfig
+import io.merganser.table.slice.{BaseFile, FileNames}
+
+/**
+ * Removes what writes left that did not complete.
+ *
+ * A write that never completed was never visible, so it is removed without a trace: data files first, then its inflight
+ * and requested files, then its markers. Wherever that stops, it can be done again. No `rollback` instant is written: it
+ * would serve those who follow the table through its metadata table, which our commits remove, and the timeline says the
+ * same without it. Compactions and clusterings stay scheduled: their plan holds whoever runs it.
+ */
+object Rollback {
+
+  private val UnpublishedAgeMs = 3600000L
+
+  /**
+   * Rolls back every write that has not completed, which is right where one process writes: whatever is pending, failed.
+   *
+   * @return the instants rolled back
+   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, ROLLBACK_UNSUPPORTED
+   */
+  def pending(storage: Storage, config: TableConfig, lock: TableLock.Settings = TableLock.Settings()): Seq[Instant] =
+    rollBack(storage, config, lock)(_ => true)
+
+  /** Rolls back the writes whose heartbeat stopped, which is right where several processes write. */
+  def expired(storage: Storage, config: TableConfig, lock: TableLock.Settings = TableLock.Settings()): Seq[Instant] =
+    rollBack(storage, config, lock)(instant => Heartbeat.hasExpired(storage, instant.requested))
+
+  /**
+   * Removes base files that no instant explains; see `TableView.orphans`. Whether one does is asked anew, for the files were
+   * listed a while ago.
+   *
+   * @return the files removed
+   */
+  def removeOrphans(storage: Storage, config: TableConfig, files: Seq[BaseFile]): Seq[BaseFile] =
+    if (files.isEmpty) Nil
+    else {
+      val timeline = Timeline.load(storage, config)
+      val pending  = timeline.pending.map(_.requested).toSet
+      val orphans  = files.filterNot(f => timeline.isCompleted(f.instant) || pending(f.instant))
+      orphans.foreach(f => storage.delete(f.path))
+      orphans
+    }
+
+  private def rollBack(storage: Storage, config: TableConfig, settings: TableLock.Settings)(failed: Instant => Boolean): Seq[Instant] = {
+    // Before the timeline: a running write is on the timeline before its folder is here.
+    val temporary = storage.list(Markers.Folder)
+    def left(timeline: Timeline): Seq[String] = temporary.filter(_.isDirectory).map(_.getPath.getName)
+      .filter(name => name.nonEmpty && name.forall(_.isDigit) && !timeline.pending.exists(_.requested == name))
+    def toRollBack(timeline: Timeline): Seq[Instant] =
+      timeline.pendingWrites.filterNot(i => timeline.pendingClusterings(i.requested)).filter(failed)
+
+    val unpublished = temporary.filter(f => f.isFile && f.getPath.getName.startsWith("unpublished-") &&
+      System.currentTimeMillis() - f.getModificationTime > UnpublishedAgeMs)
+    unpublished.foreach(f => storage.delete(s"${Markers.Folder}/${f.getPath.getName}"))
+
+    val seen = Timeline.load(storage, config)
+    if (toRollBack(seen).isEmpty && left(seen).isEmpty) Nil
+    else
+      TableLock.hold(storage, settings) { _ =>
+        val timeline = Timeline.load(storage, config)
+        val instants = toRollBack(timeline)
+        instants.foreach(remove(storage, config, timeline, _))
+        left(timeline).foreach(removeRemains(storage, config, timeline, _))
+        instants
+      }
+  }
+
+  /** To call under the table lock, with a timeline loaded under it. */
+  private[timeline] def remove(storage: Storage, config: TableConfig, timeline: Timeline, instant: Instant): Unit = {
+    if (instant.isCompleted) throw new IllegalStateException(s"$instant of $storage has completed")
+    removeFiles(storage, config, instant.requested, mayHaveFiles = timeline.hasFile(instant, InstantState.Inflight))
+    storage.delete(s"${config.timelineFolder}/${InstantFile.inflight(instant.requested, instant.action)}")
+    storage.delete(s"${config.timelineFolder}/${InstantFile.requested(instant.requested, instant.action)}")
+    new Markers(storage, instant.requested).deleteAll()
+    storage.delete(Heartbeat.file(instant.requested))
+    ()
+  }
+
+  /** Of an instant that is not pending: markers that a committed write left, or a rollback, or a task that outlived it. */
+  private[timeline] def removeRemains(storage: Storage, config: TableConfig, timeline: Timeline, instant: String): Unit = {
+    if (!timeline.isCompleted(instant)) removeFiles(storage, config, instant, mayHaveFiles = false)
+    new Markers(storage, instant).deleteAll()
+  }
+
+  /** The data files of an instant: those with markers, or, where it has none, those whose name or blocks tell. */
+  private[timeline] def removeFiles(storage: Storage, config: TableConfig, instant: String, mayHaveFiles: Boolean): Unit = {
+    val markers = new Markers(storage, instant)
+    if (markers.exist)
+      markers.all.foreach { case (partition, name, kind) =>
+        val file = FileNames.path(partition, name)
+        if (kind != "APPEND" || config.version >= 8) storage.delete(file) else removeLog(storage, file, instant)
+      }
+    else if (mayHaveFiles) removeUnmarked(storage, config, instant, "")
+  }
+
+  private def removeUnmarked(storage: Storage, config: TableConfig, instant: String, folder: String): Unit =
+    storage.list(folder).foreach { found =>
+      val name = found.getPath.getName
+      val file = FileNames.path(folder, name)
+      if (found.isDirectory) { if (!name.startsWith(".")) removeUnmarked(storage, config, instant, file) }
+      else if (config.version < 8 && FileNames.isLog(name)) {
+        if (LogBlockInstants.of(storage, file).exists(_.contains(instant))) removeLog(storage, file, instant)
+      } else if (FileNames.instant(name).contains(instant)) { storage.delete(file); () }
+    }
+
+  /** Version 6: blocks of an instant that did not complete are passed over by readers, but only until it is archived. */
+  private def removeLog(storage: Storage, file: String, instant: String): Unit =
+    if (storage.exists(file)) {
+      if (LogBlockInstants.of(storage, file).contains(Set(instant))) { storage.delete(file); () }
+      else throw MerganserException("ROLLBACK_UNSUPPORTED", "path" -> storage, "instant" -> instant, "file" -> file)
+    }
+}

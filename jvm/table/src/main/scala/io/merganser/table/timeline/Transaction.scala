@@ -1,0 +1,214 @@
+package io.merganser.table.timeline
+
+import java.util.concurrent.atomic.AtomicBoolean
+
+import io.merganser.merge.MerganserException
+import io.merganser.table.{MetadataTable, Storage, TableLock}
+import io.merganser.table.config.TableConfig
+import io.merganser.table.slice.{FileNames, PartitionMetadata}
+import org.slf4j.LoggerFactory
+
+import scala.util.control.NonFatal
+
+/**
+ * One write, from its announcement on the timeline to the one step that makes it visible.
+ *
+ * Until `commit` has created the completed file nobody sees anything of the write; from then on everybody sees all of it.
+ * A write that stops anywhere before leaves files that [[Rollback]] removes.
+ *
+ * @param instant  requested time of the write
+ * @param action   commit, deltacommit, replacecommit, compaction
+ * @param timeline as it was when the write began: slices to write onto come from this one, so that nothing which
+ *                 completes later is overlooked
+ */
+final class Transaction private[timeline] (
+    storage: Storage, config: TableConfig, val instant: String, val action: String, val timeline: Timeline, options: Transaction.Options) {
+
+  import Transaction.Log
+
+  /** Announces data files; to be carried into tasks. */
+  val markers: Markers = new Markers(storage, instant)
+
+  private val ended     = new AtomicBoolean
+  private val heartbeat = if (options.heartbeat) Some(new Heartbeat(storage, instant)) else None
+
+  /**
+   * Makes the write visible.
+   *
+   * Before: partition metadata is written, files of tasks that were tried again are deleted, and other writers' commits
+   * since the beginning are checked for file groups in common. A conflict rolls the write back. Any other failure leaves it
+   * pending, to be rolled back by the caller or the next write; what is thrown then did not make the write visible.
+   *
+   * @param touched partition path and file id of the groups the write depends on, besides those in its metadata
+   * @throws io.merganser.merge.MerganserException COMMIT_CONFLICT, LOCK_TIMEOUT, METADATA_INDEX_PRESENT
+   */
+  def commit(metadata: CommitMetadata, touched: Set[(String, String)]): Instant = {
+    if (ended.get) throw new IllegalStateException(s"write $instant of $storage has ended")
+    metadata.stats.foreach { case (partition, stats) => if (stats.nonEmpty) PartitionMetadata.write(storage, partition, instant) }
+    removeFailedAttempts(metadata)
+    val completed =
+      try
+        TableLock.hold(storage, options.lock) { lock =>
+          val now = Timeline.load(storage, config)
+          requireRunning(now, metadata)
+          Conflicts.find(this.timeline, now, instant, action, metadata, touched).foreach(reason => throw conflict(reason))
+          MetadataTable.drop(storage, options.dropIndexes)
+          complete(now, metadata, lock)
+        }
+      catch {
+        case e: MerganserException if e.condition == "COMMIT_CONFLICT" =>
+          try { removeOwn(metadata); rollback() }
+          catch { case NonFatal(second) => e.addSuppressed(second) }
+          throw e
+      }
+    end()
+    quietly("remove the markers")(markers.deleteAll())
+    if (heartbeat.isDefined) quietly("remove the heartbeat")(storage.delete(Heartbeat.file(instant)))
+    completed
+  }
+
+  /**
+   * Removes everything the write left, unless it has completed. A compaction stays scheduled. May be called again, and
+   * after a commit that failed.
+   *
+   * @return false if the write had completed, and so stays
+   */
+  def rollback(): Boolean = {
+    end()
+    TableLock.hold(storage, options.lock) { _ =>
+      val now = Timeline.load(storage, config)
+      now.find(instant, action) match {
+        case Some(found) if found.isCompleted                       => false
+        case Some(found) if found.action == Action.Compaction       => Compaction.removeRun(storage, config, instant); true
+        case Some(found)                                            => Rollback.remove(storage, config, now, found); true
+        case None                                                   => Rollback.removeRemains(storage, config, now, instant); true
+      }
+    }
+  }
+
+  private def end(): Unit = if (ended.compareAndSet(false, true)) heartbeat.foreach(_.stop())
+
+  private def complete(now: Timeline, metadata: CommitMetadata, lock: TableLock): Instant = {
+    val completion =
+      if (config.layoutVersion >= 2) Some(InstantTime.next(storage.toString, config.timelineZone, now.times)) else None
+    val name      = InstantFile.completed(instant, completion, action)
+    val isReplace = Action.completedName(action) == Action.ReplaceCommit
+    val content =
+      if (config.layoutVersion >= 2) CommitMetadata.encodeAvro(metadata, isReplace) else CommitMetadataJson.encode(metadata, isReplace)
+    lock.requireHeld()
+    val file = s"${config.timelineFolder}/$name"
+    try storage.createNew(file, content)
+    catch {
+      // Whether the file appeared before the failure is what counts; if that cannot be found out, the failure stands.
+      case NonFatal(e) =>
+        val appeared =
+          try storage.exists(file)
+          catch { case NonFatal(second) => e.addSuppressed(second); false }
+        if (!appeared) throw e
+    }
+    Instant(instant, Action.completedName(action), InstantState.Completed, completion)
+  }
+
+  /** Files announced by tasks that failed and were tried again: no reader may meet them once the instant has completed. */
+  private def removeFailedAttempts(metadata: CommitMetadata): Unit = {
+    val written = metadata.allStats.flatMap(stat => stat.path +: stat.cdcStats.keys.toSeq).toSet
+    markers.all.foreach { case (partition, name, kind) =>
+      val file = FileNames.path(partition, name)
+      if (!written(file) && kind != "APPEND") storage.delete(file)
+    }
+  }
+
+  private def requireRunning(now: Timeline, metadata: CommitMetadata): Unit =
+    now.find(instant, action) match {
+      case Some(found) if !found.isCompleted && now.hasFile(found, InstantState.Inflight) =>
+        if (action == Action.Compaction) // a second runner of the same plan would have removed the files of the first
+          metadata.allStats.map(_.path).find(path => !storage.exists(path))
+            .foreach(path => throw conflict(s"its file '$path' is gone, another process runs the same compaction"))
+      case Some(found) if found.isCompleted => throw conflict("another process completed it")
+      case _                                => throw conflict("another writer rolled it back")
+    }
+
+  /** After somebody rolled us back: files written since then have no markers that count. */
+  private def removeOwn(metadata: CommitMetadata): Unit = {
+    val now       = Timeline.load(storage, config)
+    val committed = now.find(instant, action).filter(_.isCompleted).toSeq.flatMap(i => now.metadata(i).allStats).map(_.path).toSet
+    (metadata.allStats.map(_.path) ++ markers.all.collect { case (partition, name, kind) if kind != "APPEND" => FileNames.path(partition, name) })
+      .distinct.filterNot(path => path.isEmpty || committed(path)).foreach(path => storage.delete(path))
+  }
+
+  private def conflict(reason: String): MerganserException =
+    MerganserException("COMMIT_CONFLICT", "instant" -> instant, "path" -> storage, "reason" -> reason)
+
+  private def quietly(what: String)(work: => Any): Unit =
+    try { work; () }
+    catch { case NonFatal(e) => Log.warn(s"write $instant of $storage is committed, but cannot $what", e) }
+}
+
+object Transaction {
+
+  private val Log = LoggerFactory.getLogger(classOf[Transaction])
+
+  /**
+   * @param heartbeat   show signs of life, so that other writers roll back only what has stopped
+   * @param dropIndexes allow the first commit to drop indexes that other engines keep in the metadata table
+   */
+  final case class Options(lock: TableLock.Settings = TableLock.Settings(), heartbeat: Boolean = false, dropIndexes: Boolean = false)
+
+  /**
+   * Announces a write. Failed writes of before are not its business: call [[Rollback]] first.
+   *
+   * @param action           commit, deltacommit or replacecommit
+   * @param requestedContent of the requested file; by default what the action asks for
+   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, SCHEMA_ON_READ_TABLE, METADATA_INDEX_PRESENT, or COMMIT_CONFLICT
+   *                                               if the table was upgraded since its properties were read
+   */
+  def begin(
+      storage: Storage,
+      config: TableConfig,
+      action: String,
+      requestedContent: Array[Byte] = Array.emptyByteArray,
+      options: Options = Options()
+  ): Transaction = {
+    if (!Action.Writes(action)) throw new IllegalArgumentException(s"action '$action' is not begun here")
+    val content = if (action == Action.ReplaceCommit && requestedContent.isEmpty) RequestedReplace.empty else requestedContent
+    val (instant, timeline) = TableLock.hold(storage, options.lock) { lock =>
+      requireSame(storage, config)
+      MetadataTable.requireDroppable(storage, config, options.dropIndexes)
+      val timeline = Timeline.load(storage, config)
+      timeline.requireWritable()
+      (announce(storage, config, timeline, action, content, lock), timeline)
+    }
+    start(storage, config, instant, action, timeline, options)
+  }
+
+  /** To call under the lock. */
+  private[timeline] def announce(
+      storage: Storage, config: TableConfig, timeline: Timeline, action: String, content: Array[Byte], lock: TableLock): String = {
+    val instant = InstantTime.next(storage.toString, config.timelineZone, timeline.times)
+    lock.requireHeld()
+    storage.createNew(s"${config.timelineFolder}/${InstantFile.requested(instant, action)}", content)
+    instant
+  }
+
+  /** The folder of markers comes before the inflight file: an inflight write without one is another engine's. */
+  private[timeline] def start(
+      storage: Storage, config: TableConfig, instant: String, action: String, timeline: Timeline, options: Options): Transaction = {
+    val transaction = new Transaction(storage, config, instant, action, timeline, options)
+    try {
+      transaction.markers.prepare()
+      storage.createNew(s"${config.timelineFolder}/${InstantFile.inflight(instant, action)}", Array.emptyByteArray)
+      transaction
+    } catch {
+      case NonFatal(e) =>
+        transaction.end()
+        throw e
+    }
+  }
+
+  private def requireSame(storage: Storage, config: TableConfig): Unit = {
+    val now = TableConfig.repair(storage)
+    if (now.version != config.version)
+      throw MerganserException("COMMIT_CONFLICT", "instant" -> "the write", "path" -> storage,
+        "reason" -> s"the table was upgraded from version ${config.version} to ${now.version} meanwhile")
+  }
+}

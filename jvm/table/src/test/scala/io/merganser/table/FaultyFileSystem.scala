@@ -1,0 +1,110 @@
+package io.merganser.table
+
+import java.io.{IOException, OutputStream}
+import java.net.URI
+import java.util.concurrent.atomic.AtomicInteger
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FSDataInputStream, FSDataOutputStream, FileStatus, Path, RawLocalFileSystem}
+import org.apache.hadoop.fs.permission.FsPermission
+import org.apache.hadoop.util.Progressable
+
+/** The local disk under the scheme `faulty`, which fails when it is told to. One operation is one call from outside. */
+final class FaultyFileSystem extends RawLocalFileSystem {
+
+  import FaultyFileSystem._
+
+  override def getUri: URI = URI.create("faulty:///")
+
+  override def getScheme: String = "faulty"
+
+  override def open(file: Path, bufferSize: Int): FSDataInputStream = operation(s"open $file")(super.open(file, bufferSize))
+
+  override def create(file: Path, overwrite: Boolean, bufferSize: Int, replication: Short, blockSize: Long, progress: Progressable): FSDataOutputStream =
+    operation(s"create $file")(closing(file, super.create(file, overwrite, bufferSize, replication, blockSize, progress)))
+
+  override def create(file: Path, permission: FsPermission, overwrite: Boolean, bufferSize: Int, replication: Short, blockSize: Long,
+      progress: Progressable): FSDataOutputStream =
+    operation(s"create $file")(closing(file, super.create(file, permission, overwrite, bufferSize, replication, blockSize, progress)))
+
+  override def rename(from: Path, to: Path): Boolean = operation(s"rename $from to $to")(super.rename(from, to))
+
+  override def delete(file: Path, recursive: Boolean): Boolean = operation(s"delete $file")(super.delete(file, recursive))
+
+  override def listStatus(file: Path): Array[FileStatus] = operation(s"list $file")(super.listStatus(file))
+
+  override def mkdirs(file: Path): Boolean = operation(s"mkdirs $file")(super.mkdirs(file))
+
+  override def mkdirs(file: Path, permission: FsPermission): Boolean = operation(s"mkdirs $file")(super.mkdirs(file, permission))
+
+  override def exists(file: Path): Boolean = operation(s"exists $file")(super.exists(file))
+
+  override def getFileStatus(file: Path): FileStatus = operation(s"status $file")(super.getFileStatus(file))
+
+  /** Without Hadoop's native library this starts a process. */
+  override def setPermission(file: Path, permission: FsPermission): Unit = ()
+
+  /** Closing is an operation of its own: a file whose close fails is cut off. */
+  private def closing(file: Path, out: FSDataOutputStream): FSDataOutputStream =
+    if (nested.get > 1) out
+    else
+      new FSDataOutputStream(
+        new OutputStream {
+          private var isOpen                                              = true
+          override def write(b: Int): Unit                                = out.write(b)
+          override def write(b: Array[Byte], off: Int, len: Int): Unit    = out.write(b, off, len)
+          override def close(): Unit = if (isOpen) { isOpen = false; operation(s"close $file")(out.close()) }
+        },
+        null
+      )
+}
+
+object FaultyFileSystem {
+
+  sealed trait Fault
+  case object Before extends Fault // the operation is not done
+  case object After extends Fault  // it is done, and fails all the same
+  case object Dead extends Fault   // from this operation on nothing is done
+
+  private val count                       = new AtomicInteger
+  @volatile private var failAt            = 0
+  @volatile private var fault: Fault      = Before
+  @volatile private var failed            = Option.empty[String]
+  private val nested: ThreadLocal[Int]    = ThreadLocal.withInitial[Int](() => 0)
+
+  /** Configuration with the scheme known. */
+  def configuration: Configuration = {
+    val conf = new Configuration()
+    conf.set("fs.faulty.impl", classOf[FaultyFileSystem].getName)
+    conf
+  }
+
+  /** Does something while the nth operation fails, counted from 1. @return its result, and the operation that failed */
+  def failing[T](n: Int, how: Fault)(body: => T): (Either[Throwable, T], Option[String]) = {
+    count.set(0)
+    failed = None
+    fault = how
+    failAt = n
+    try {
+      val result = try Right(body) catch { case scala.util.control.NonFatal(e) => Left(e) }
+      (result, failed)
+    } finally failAt = 0
+  }
+
+  private def operation[T](what: String)(body: => T): T = {
+    nested.set(nested.get + 1)
+    try {
+      if (nested.get > 1 || failAt == 0) body
+      else {
+        val number = count.incrementAndGet()
+        def fail() = throw new IOException(s"injected: $what")
+        if (number >= failAt && failed.isEmpty) failed = Some(s"$number: $what")
+        fault match {
+          case Before => if (number == failAt) fail() else body
+          case Dead   => if (number >= failAt) fail() else body
+          case After  => val result = body; if (number == failAt) fail() else result
+        }
+      }
+    } finally nested.set(nested.get - 1)
+  }
+}

@@ -1,0 +1,125 @@
+package io.merganser.table.config
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.Files
+
+import io.merganser.table.{FaultyFileSystem, TableSuite}
+
+final class TableConfigSuite extends TableSuite {
+
+  test("checksum: CRC32 of database and name, with the dot also where there is no database") {
+    assert(TableConfig(Map("hoodie.table.name" -> "mor9")).checksum == 1880643271L)
+    assert(TableConfig(Map("hoodie.table.name" -> "mor9", "hoodie.database.name" -> "db")).checksum != 1880643271L)
+  }
+
+  test("a created table reads back with every key, also those nobody knows and those that need escapes") {
+    val odd = properties() ++ Map("some.unknown:key" -> "a=b:c # d\\e", "umlaut" -> "Gänse\nund mehr", "hoodie.table.create.schema" -> "{\"a\": 1}")
+    TableConfig.create(storage, odd)
+    val read = TableConfig.load(storage).properties
+    assert(read - PropertiesFile.Checksum == odd)
+    assert(read(PropertiesFile.Checksum) == TableConfig(odd).checksum.toString)
+  }
+
+  test("creating a table twice is refused and leaves the first") {
+    table()
+    assert(conditionOf(TableConfig.create(storage, properties() + ("hoodie.table.name" -> "other"))) == "TABLE_EXISTS")
+    assert(TableConfig.load(storage).name == "t")
+  }
+
+  test("a path without a table, a version nobody knows, a bootstrapped table and ORC files are refused by name") {
+    assert(conditionOf(TableConfig.load(storage)) == "PATH_IS_NO_TABLE")
+    assert(conditionOf(TableConfig.create(storage, properties(7))) == "TABLE_VERSION_UNKNOWN")
+    assert(conditionOf(TableConfig.create(storage, properties(10))) == "TABLE_VERSION_UNKNOWN")
+    assert(conditionOf(TableConfig.create(storage, properties() - "hoodie.table.version")) == "TABLE_VERSION_UNKNOWN")
+    assert(conditionOf(TableConfig.create(storage, properties() + ("hoodie.bootstrap.base.path" -> "/x"))) == "BOOTSTRAP_TABLE")
+    assert(conditionOf(TableConfig.create(storage, properties() + ("hoodie.table.base.file.format" -> "ORC"))) == "BASE_FORMAT_UNSUPPORTED")
+  }
+
+  test("a wrong checksum makes the file invalid; a valid backup stands in for it, and the next update mends it") {
+    table()
+    val file = folder.resolve("t/.hoodie/hoodie.properties")
+    Files.copy(file, folder.resolve("t/.hoodie/hoodie.properties.backup"))
+    overwrite(file, "hoodie.table.name=t\nhoodie.table.version=9\nhoodie.table.checksum=1\n")
+    assert(TableConfig.load(storage).tableType == TableType.MergeOnRead)
+    TableConfig.update(storage, _ + ("k" -> "v"))
+    assert(!storage.exists(PropertiesFile.Backup))
+    assert(TableConfig.load(storage).properties("k") == "v")
+    overwrite(file, "hoodie.table.name=t\nhoodie.table.version=9\nhoodie.table.checksum=1\n")
+    assert(conditionOf(TableConfig.load(storage)) == "TABLE_PROPERTIES_INVALID")
+  }
+
+  test("a file cut off before its checksum loses to the backup, and is believed without one") {
+    table()
+    val file = folder.resolve("t/.hoodie/hoodie.properties")
+    Files.copy(file, folder.resolve("t/.hoodie/hoodie.properties.backup"))
+    overwrite(file, "hoodie.table.name=t\nhoodie.table.version=9\n")
+    assert(TableConfig.load(storage).recordKeyFields == Seq("id"))
+    Files.delete(folder.resolve("t/.hoodie/hoodie.properties.backup"))
+    assert(TableConfig.load(storage).recordKeyFields.isEmpty)
+  }
+
+  test("a stale checksum file of the local file system does not hide the properties, and an update mends it") {
+    table()
+    TableConfig.update(storage, _ + ("k" -> "v"))
+    val conf  = storage.fs
+    val bytes = storage.read(PropertiesFile.Name)
+    val out   = conf.create(storage.path(PropertiesFile.Name), true) // leaves a .crc
+    try out.write(bytes)
+    finally out.close()
+    val file = folder.resolve("t/.hoodie/hoodie.properties")
+    overwrite(file, new String(bytes, UTF_8).replace("k=v", "k=w"))
+    assert(TableConfig.load(storage).properties("k") == "w")
+    TableConfig.update(storage, _ + ("l" -> "m"))
+    assert(storage.readText(PropertiesFile.Name).contains("l=m"))
+  }
+
+  test("an update that fails at any operation leaves the old properties or the new ones, and the next update succeeds") {
+    for (how <- Seq(FaultyFileSystem.Before, FaultyFileSystem.After, FaultyFileSystem.Dead)) {
+      var n       = 1
+      var reached = true
+      while (reached) {
+        val storage = faulty(s"$how-$n")
+        table(storage = storage)
+        val (result, failed) = FaultyFileSystem.failing(n, how)(TableConfig.update(storage, _ + ("k" -> "new")))
+        reached = failed.isDefined
+        if (!reached) assert(result.isRight)
+        val seen = TableConfig.load(storage).properties
+        assert((seen - "k") == TableConfig(properties()).copy().properties + (PropertiesFile.Checksum -> TableConfig(properties()).checksum.toString), failed)
+        assert(seen.get("k").forall(_ == "new"), failed)
+        TableConfig.update(storage, _ + ("k" -> "newer"))
+        assert(TableConfig.load(storage).properties("k") == "newer", failed)
+        assert(!storage.exists(PropertiesFile.Backup), failed)
+        n += 1
+      }
+      assert(n > 8)
+    }
+  }
+
+  test("fields: legacy ordering key, partition kinds, key generator by class or by the number of fields") {
+    def config(p: (String, String)*) = TableConfig(properties() ++ p)
+    assert(config("hoodie.table.precombine.field" -> "ts").orderingFields == Seq("ts"))
+    assert(config("hoodie.table.ordering.fields" -> "a, b", "hoodie.table.precombine.field" -> "ts").orderingFields == Seq("a", "b"))
+    assert(config("hoodie.table.partition.fields" -> "f:SIMPLE,g:timestamp").partitionFieldTypes == Seq("f" -> "SIMPLE", "g" -> "TIMESTAMP"))
+    assert(config("hoodie.table.partition.fields" -> "f:SIMPLE,g:timestamp").partitionFields == Seq("f", "g"))
+    assert(config("hoodie.table.partition.fields" -> "").keyGeneratorType == "NON_PARTITION")
+    assert(config().keyGeneratorType == "SIMPLE")
+    assert(config("hoodie.table.recordkey.fields" -> "a,b").keyGeneratorType == "COMPLEX")
+    assert(config("hoodie.table.keygenerator.class" -> "org.apache.hudi.keygen.TimestampBasedKeyGenerator").keyGeneratorType == "TIMESTAMP")
+  }
+
+  test("a mode that is not stored follows the payload first in version 6, the strategy first in version 8") {
+    val both = (properties() - "hoodie.record.merge.mode") ++ Map(
+      "hoodie.record.merge.strategy.id" -> MergeMode.StrategyId.EventTime,
+      "hoodie.compaction.payload.class" -> "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload")
+    assert(TableConfig(both + ("hoodie.table.version" -> "6")).mergeMode == MergeMode.CommitTimeOrdering)
+    assert(TableConfig(both + ("hoodie.table.version" -> "8")).mergeMode == MergeMode.EventTimeOrdering)
+    assert(TableConfig(properties() - "hoodie.record.merge.mode" + ("hoodie.table.ordering.fields" -> "ts")).mergeMode == MergeMode.EventTimeOrdering)
+  }
+
+  test("the timeline's zone is UTC if the table says so, else that of this JVM") {
+    assert(TableConfig(properties()).timelineZone == java.time.ZoneOffset.UTC)
+    assert(TableConfig(properties() - "hoodie.table.timeline.timezone").timelineZone == java.time.ZoneId.systemDefault)
+  }
+
+  private def overwrite(file: java.nio.file.Path, text: String): Unit = { Files.write(file, text.getBytes(UTF_8)); () }
+}

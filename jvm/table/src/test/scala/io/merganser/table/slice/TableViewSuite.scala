@@ -1,0 +1,154 @@
+package io.merganser.table.slice
+
+import io.merganser.table.TableSuite
+import io.merganser.table.config.TableConfig
+import io.merganser.table.timeline.{CommitMetadata, Timeline}
+
+final class TableViewSuite extends TableSuite {
+
+  test("names: base and log files are taken apart, change files and others passed over") {
+    assert(FileNames.parseBase("p", "f-0_1-0-1_100.parquet", 5).contains(BaseFile("p", "f-0", "100", "f-0_1-0-1_100.parquet", 5)))
+    assert(FileNames.parseLog("p", ".f-0_100.log.12_1-0-1", 5).contains(LogFile("p", "f-0", "100", 12, Some("1-0-1"), ".f-0_100.log.12_1-0-1", 5)))
+    assert(FileNames.parseLog("p", ".f-0_100.log.1", 5).exists(_.writeToken.isEmpty))
+    assert(FileNames.parseLog("p", ".f-0_100.log.1_1-0-1.cdc", 5).isEmpty)
+    assert(FileNames.parseBase("p", "_SUCCESS", 0).isEmpty && FileNames.parseLog("p", ".f-0_1-0-1_100.parquet.crc", 0).isEmpty)
+    assert(FileNames.base("f-0", "1-0-1", "100") == "f-0_1-0-1_100.parquet")
+    assert(FileNames.log("f-0", "100", 2, "1-0-1") == ".f-0_100.log.2_1-0-1")
+    assert(FileNames.bucketOf(FileNames.bucketFileId(7)).contains(7) && FileNames.bucketFileId(7).startsWith("00000007-"))
+    assert(FileNames.newFileId().matches("[0-9a-f-]{36}-0"))
+  }
+
+  test("log files are read by instant, then by version as a number, then by token") {
+    val names = Seq(".f_200.log.1_0-0-0", ".f_100.log.10_0-0-0", ".f_100.log.2_0-0-1", ".f_100.log.2_0-0-0", ".f_100.log.2")
+    val read  = names.flatMap(FileNames.parseLog("p", _, 1)).sorted.map(_.name)
+    assert(read == Seq(".f_100.log.2", ".f_100.log.2_0-0-0", ".f_100.log.2_0-0-1", ".f_100.log.10_0-0-0", ".f_200.log.1_0-0-0"))
+  }
+
+  test("the newest completed base file and its logs are a slice; pending files are not there") {
+    val s = storage
+    table(storage = s)
+    partition(s, base("a", "100"), base("a", "200"), base("a", "400"), log("a", "150"), log("a", "300"), log("a", "500"), log("b", "500"))
+    Seq("100_110.deltacommit", "150_160.deltacommit", "200_210.commit", "300_310.deltacommit", "400.inflight", "500.deltacommit.inflight")
+      .foreach(instantFile(s, _))
+    assert(show(view(s).slices) == Seq("a@200:300"))
+    assert(show(view(s).allSlices("p")) == Seq("a@100:150", "a@200:300"))
+  }
+
+  test("an orphan base file in a group starts no slice: logs after it stay with the slice before") {
+    val s = storage
+    table(storage = s)
+    partition(s, base("a", "100"), base("a", "200"), log("a", "300"))
+    Seq("100_110.deltacommit", "300_310.deltacommit").foreach(instantFile(s, _))
+    assert(show(view(s).slices) == Seq("a@100:300"))
+    assert(view(s).orphans("p").map(_.instant) == Seq("200"))
+  }
+
+  test("a log belongs to the slice that had started when its delta commit completed, not when it was requested") {
+    val s = storage
+    table(storage = s)
+    partition(s, base("a", "100"), base("a", "200"), log("a", "150"), log("a", "160"))
+    Seq("100_110.deltacommit", "150_300.deltacommit", "160_170.deltacommit", "200_250.commit").foreach(instantFile(s, _))
+    assert(show(view(s).allSlices("p")) == Seq("a@100:160", "a@200:150"))
+  }
+
+  test("a group without base file is one slice from its first log on") {
+    val s = storage
+    table(storage = s)
+    partition(s, log("a", "100"), log("a", "200"))
+    Seq("100_110.deltacommit", "200_210.deltacommit").foreach(instantFile(s, _))
+    assert(show(view(s).slices) == Seq("a@-:100,200"))
+    assert(view(s).slices.head.baseInstant == "100")
+    assert(view(s).readOptimizedSlices.isEmpty)
+  }
+
+  test("pending compaction: previous slice with its logs and those after the compaction, whether or not a base file is half written") {
+    for (halfWritten <- Seq(false, true)) {
+      val s = faulty(s"t$halfWritten")
+      table(storage = s)
+      partition(s, base("a", "100"), log("a", "150"), log("a", "300"), base("b", "100"), log("b", "300"))
+      if (halfWritten) partition(s, base("a", "200"))
+      Seq("100_110.deltacommit", "150_160.deltacommit", "300_310.deltacommit").foreach(instantFile(s, _))
+      compactionFile(s, "200", "a")
+      assert(show(view(s).slices) == Seq("a@100:150,300", "b@100:300"))
+      assert(show(view(s).readOptimizedSlices) == Seq("a@100:", "b@100:"))
+      assert(view(s).orphans("p").isEmpty)
+    }
+  }
+
+  test("after the compaction completed the logs before it are history") {
+    val s = storage
+    table(storage = s)
+    partition(s, base("a", "100"), log("a", "150"), base("a", "200"), log("a", "300"))
+    Seq("100_110.deltacommit", "150_160.deltacommit", "300_310.deltacommit", "200_350.commit").foreach(instantFile(s, _))
+    compactionFile(s, "200", "a")
+    assert(show(view(s).slices) == Seq("a@200:300"))
+  }
+
+  test("version 6: logs belong to the slice they are named after, also while its compaction is pending") {
+    val s = storage
+    table(6, s)
+    partition(s, base("a", "100"), log("a", "100", 1), log("a", "100", 2), log("a", "200", 1), log("b", "300"))
+    Seq("100.deltacommit", "150.deltacommit").foreach(instantFile(s, _))
+    assert(show(view(s).slices) == Seq("a@100:100,100"))
+    compactionFile(s, "200", "a")
+    assert(show(view(s).slices) == Seq("a@100:100,100,200"))
+    partition(s, base("a", "200"))
+    instantFile(s, "200.commit")
+    assert(show(view(s).slices) == Seq("a@200:200"))
+  }
+
+  test("replaced groups are gone from the replacing instant on, and there before it") {
+    val s = storage
+    table(storage = s)
+    partition(s, base("a", "100"), base("b", "100"), base("c", "200"))
+    instantFile(s, "100_110.deltacommit")
+    instantFile(s, "200_210.replacecommit", CommitMetadata("INSERT_OVERWRITE", Map.empty, Map.empty, Map("p" -> Seq("a"), "other" -> Seq("b"))))
+    assert(show(view(s).slices) == Seq("b@100:", "c@200:"))
+    val config = TableConfig.load(s)
+    assert(show(new TableView(s, config, Timeline.load(s, config).asOf("150")).slices) == Seq("a@100:", "b@100:"))
+  }
+
+  test("as of an instant the slices are those of that time") {
+    val s = storage
+    table(storage = s)
+    partition(s, base("a", "100"), log("a", "150"), base("a", "200"), log("a", "300"))
+    Seq("100_110.deltacommit", "150_160.deltacommit", "200_210.commit", "300_310.deltacommit").foreach(instantFile(s, _))
+    val config   = TableConfig.load(s)
+    val timeline = Timeline.load(s, config)
+    def asOf(t: String) = show(new TableView(s, config, timeline.asOf(t)).slices)
+    assert(asOf("099") == Nil && asOf("100") == Seq("a@100:") && asOf("150") == Seq("a@100:150") && asOf("200") == Seq("a@200:") && asOf("999") == Seq("a@200:300"))
+  }
+
+  test("of two base files of one instant in one group the committed one counts") {
+    val s = storage
+    table(storage = s)
+    val first = FileNames.base("a", "0-0-0", "100")
+    val again = FileNames.base("a", "0-0-9", "100")
+    partition(s, first, again)
+    instantFile(s, "100_110.commit", upserted(io.merganser.table.timeline.WriteStat("a", s"p/$first")))
+    assert(view(s).slices.flatMap(_.base).map(_.name) == Seq(first))
+  }
+
+  test("partitions are the folders with partition metadata in either form, at any depth; hidden folders are not entered") {
+    val s = storage
+    table(storage = s)
+    PartitionMetadata.write(s, "2024/01/02", "100")
+    s.createNew("2024/01/03/.hoodie_partition_metadata.parquet", Array[Byte](1))
+    s.createNew("2024/01/04/x", Array[Byte](1))
+    s.createNew(".hidden/p/.hoodie_partition_metadata", Array[Byte](1))
+    s.createNew("a b%3A:c/.hoodie_partition_metadata", Array[Byte](1))
+    assert(view(s).partitions == Seq("2024/01/02", "2024/01/03", "a b%3A:c"))
+    assert(s.readText("2024/01/02/.hoodie_partition_metadata").contains("commitTime=100\npartitionDepth=3"))
+  }
+
+  test("a table without partitions is the one partition of no name") {
+    val s = storage
+    table(storage = s)
+    assert(view(s).partitions.isEmpty && view(s).slices.isEmpty)
+    PartitionMetadata.write(s, "", "100")
+    s.createNew(base("a", "100"), Array[Byte](1))
+    instantFile(s, "100_110.commit")
+    assert(view(s).partitions == Seq("") && show(view(s).slices) == Seq("a@100:"))
+    assert(view(s).slices.head.base.get.path == base("a", "100"))
+  }
+}

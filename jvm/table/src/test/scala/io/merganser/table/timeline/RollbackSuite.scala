@@ -1,0 +1,194 @@
+package io.merganser.table.timeline
+
+import java.io.{ByteArrayOutputStream, DataOutputStream}
+import java.nio.charset.StandardCharsets.UTF_8
+
+import io.merganser.table.{FaultyFileSystem, Storage, TableSuite}
+import io.merganser.table.FaultyFileSystem.{After, Before, Dead}
+import io.merganser.table.config.TableConfig
+
+final class RollbackSuite extends TableSuite {
+
+  private def pending(storage: Storage): Seq[String] = Rollback.pending(storage, TableConfig.load(storage)).map(_.requested)
+
+  private def leftovers(storage: Storage): Set[String] = names(storage, ".hoodie/.temp").filterNot(_.startsWith("unpublished-"))
+
+  /** What a session does: mend, announce, write, commit; on failure roll back what it can. */
+  private def write(storage: Storage, fileId: String, action: String = "commit"): Unit = {
+    pending(storage)
+    val transaction = Transaction.begin(storage, TableConfig.load(storage), action)
+    try { transaction.commit(upserted(writeBase(storage, transaction, fileId)), Set("p" -> fileId)); () }
+    catch {
+      case e: Exception =>
+        try transaction.rollback()
+        catch { case second: Exception => e.addSuppressed(second) }
+        throw e
+    }
+  }
+
+  for (how <- Seq(Before, After, Dead); version <- Seq(9, 6))
+    test(s"version $version: a write that fails at any operation ($how) is visible whole or not at all, and the next write mends the table") {
+      var n       = 1
+      var reached = true
+      while (reached) {
+        val s = faulty(s"t$n")
+        TableConfig.create(s, properties(version) + (TableConfig.MetadataPartitions -> "files"))
+        s.createNew(".hoodie/metadata/x", Array[Byte](1))
+        write(s, "a")
+        TableConfig.update(s, _ + (TableConfig.MetadataPartitions -> "files"))
+        s.createNew(".hoodie/metadata/x", Array[Byte](1))
+        val (result, failed) = FaultyFileSystem.failing(n, how)(write(s, "b"))
+        reached = failed.isDefined
+        val seen = view(s).slices.map(_.fileId)
+        assert(seen == (if (result.isRight) Seq("a", "b") else Seq("a")), failed)
+        write(s, "c")
+        val expected = seen :+ "c"
+        assert(view(s).slices.map(_.fileId) == expected, failed)
+        assert(Timeline.load(s, TableConfig.load(s)).pending.isEmpty, failed)
+        assert(leftovers(s).isEmpty, failed)
+        assert(names(s, "p").filter(_.endsWith(".parquet")) == view(s).slices.flatMap(_.base).map(_.name).toSet, failed)
+        assert(!s.exists(".hoodie/metadata") && TableConfig.load(s).metadataPartitions.isEmpty, failed)
+        n += 1
+      }
+      assert(n > 50)
+    }
+
+  for (how <- Seq(Before, After, Dead))
+    test(s"a rollback that is interrupted at any operation ($how) is brought to its end by the next") {
+      var n       = 1
+      var reached = true
+      while (reached) {
+        val s = faulty(s"t$n")
+        table(storage = s)
+        write(s, "a")
+        val dead = Transaction.begin(s, TableConfig.load(s), "deltacommit")
+        writeBase(s, dead, "b")
+        writeBase(s, dead, "c")
+        val (_, failed) = FaultyFileSystem.failing(n, how)(pending(s))
+        reached = failed.isDefined
+        assert(view(s).slices.map(_.fileId) == Seq("a"), failed)
+        pending(s)
+        assert(pending(s).isEmpty && leftovers(s).isEmpty, failed)
+        assert(names(s, "p").count(_.endsWith(".parquet")) == 1, failed)
+        n += 1
+      }
+      assert(n > 10)
+    }
+
+  test("the markers of a completed write are swept, its files stay") {
+    val s = storage
+    table(storage = s)
+    val t    = Transaction.begin(s, TableConfig.load(s), "commit")
+    val stat = writeBase(s, t, "a")
+    t.commit(upserted(stat), Set.empty)
+    new Markers(s, t.instant).create("p", stat.fileName, "CREATE")
+    assert(pending(s).isEmpty)
+    assert(s.exists(stat.path) && leftovers(s).isEmpty)
+  }
+
+  test("files of a task that outlived its write's rollback are removed by the next") {
+    val s = storage
+    table(storage = s)
+    write(s, "a")
+    val t = Transaction.begin(s, TableConfig.load(s), "commit")
+    pending(s)
+    val late = writeBase(s, t, "b")
+    assert(pending(s).isEmpty)
+    assert(!s.exists(late.path) && leftovers(s).isEmpty)
+  }
+
+  test("markers in the other style, one a line in MARKERS files, are honoured") {
+    val s = storage
+    table(storage = s)
+    instantFile(s, "100.deltacommit.requested")
+    instantFile(s, "100.deltacommit.inflight")
+    partition(s, base("a", "100"), base("b", "100"), log("c", "100"), base("d", "050"))
+    s.createNew(".hoodie/.temp/100/MARKERS.type", "TIMELINE_SERVER_BASED".getBytes(UTF_8))
+    s.createNew(".hoodie/.temp/100/MARKERS0", s"p/${base("a", "100")}.marker.CREATE\n".getBytes(UTF_8))
+    s.createNew(".hoodie/.temp/100/MARKERS1", s"p/${base("b", "100")}.marker.MERGE\np/${log("c", "100")}.marker.CREATE\n".getBytes(UTF_8))
+    assert(pending(s) == Seq("100"))
+    assert(names(s, "p") == Set(".hoodie_partition_metadata", base("d", "050")))
+    assert(Timeline.load(s, TableConfig.load(s)).instants.isEmpty)
+  }
+
+  test("without markers the files are found by the instant in their names, also in folders that are no partitions yet") {
+    val s = storage
+    table(storage = s)
+    instantFile(s, "050_060.deltacommit")
+    instantFile(s, "100.deltacommit.requested")
+    instantFile(s, "100.deltacommit.inflight")
+    partition(s, base("a", "050"), base("a", "100"), log("a", "100"))
+    s.createNew(s"new/deep/${base("b", "100")}", Array[Byte](1))
+    assert(pending(s) == Seq("100"))
+    assert(names(s, "p") == Set(".hoodie_partition_metadata", base("a", "050")) && names(s, "new/deep").isEmpty)
+  }
+
+  test("version 6: a log file is removed if all its blocks are of the failed write, and left alone otherwise") {
+    val s = storage
+    table(6, s)
+    instantFile6(s, "050.deltacommit", CommitMetadataJson.encode(CommitMetadata("UPSERT", Map.empty, Map.empty), isReplace = false))
+    instantFile6(s, "100.deltacommit.requested")
+    instantFile6(s, "100.deltacommit.inflight")
+    partition(s, base("a", "050"))
+    s.createNew(s"p/${log("a", "050", 1)}", block("050"))
+    s.createNew(s"p/${log("a", "050", 2)}", block("100") ++ block("100"))
+    new Markers(s, "100").create("p", log("a", "050", 2), "APPEND")
+    assert(pending(s) == Seq("100"))
+    assert(names(s, "p") == Set(".hoodie_partition_metadata", base("a", "050"), log("a", "050", 1)))
+
+    instantFile6(s, "200.deltacommit.requested")
+    instantFile6(s, "200.deltacommit.inflight")
+    s.createNew(s"p/${log("a", "050", 3)}", block("050") ++ block("200"))
+    new Markers(s, "200").create("p", log("a", "050", 3), "APPEND")
+    assert(conditionOf(pending(s)) == "ROLLBACK_UNSUPPORTED")
+    assert(s.exists(s"p/${log("a", "050", 3)}"))
+  }
+
+  test("with several writers only what shows no sign of life is rolled back") {
+    val s      = storage
+    val config = table(storage = s)
+    val alive  = Transaction.begin(s, config, "commit", options = Transaction.Options(heartbeat = true))
+    val dead   = Transaction.begin(s, config, "commit")
+    assert(Rollback.expired(s, config).map(_.requested) == Seq(dead.instant))
+    alive.commit(upserted(writeBase(s, alive, "a")), Set.empty)
+    assert(view(s).slices.map(_.fileId) == Seq("a") && !s.exists(Heartbeat.file(alive.instant)))
+    val stopped = Transaction.begin(s, config, "commit", options = Transaction.Options(heartbeat = true))
+    s.fs.setTimes(s.path(Heartbeat.file(stopped.instant)), System.currentTimeMillis() - 121000, -1)
+    assert(Rollback.expired(s, config).map(_.requested) == Seq(stopped.instant))
+    stopped.rollback()
+  }
+
+  test("orphans are removed, files of pending and completed writes stay") {
+    val s = storage
+    table(storage = s)
+    partition(s, base("a", "100"), base("a", "200"), base("a", "300"))
+    Seq("100_110.deltacommit", "300.deltacommit.inflight").foreach(instantFile(s, _))
+    val orphans = view(s).orphans("p")
+    assert(Rollback.removeOrphans(s, TableConfig.load(s), orphans).map(_.instant) == Seq("200"))
+    assert(names(s, "p") == Set(".hoodie_partition_metadata", base("a", "100"), base("a", "300")))
+  }
+
+  private def instantFile6(s: Storage, name: String, content: Array[Byte] = Array.emptyByteArray): Unit = s.createNew(s".hoodie/$name", content)
+
+  /** A log block with nothing but its instant. */
+  private def block(instant: String): Array[Byte] = {
+    val header = new ByteArrayOutputStream()
+    val out    = new DataOutputStream(header)
+    out.writeInt(1)
+    out.writeInt(0)
+    out.writeInt(instant.length)
+    out.write(instant.getBytes(UTF_8))
+    val all    = new ByteArrayOutputStream()
+    val write  = new DataOutputStream(all)
+    val length = 4 + 4 + header.size + 8 + 4 + 8
+    write.write("#HUDI#".getBytes(UTF_8))
+    write.writeLong(length.toLong)
+    write.writeInt(1)
+    write.writeInt(3)
+    write.write(header.toByteArray)
+    write.writeLong(0)
+    write.writeInt(0)
+    write.writeLong(length + 6L)
+    all.toByteArray
+  }
+}

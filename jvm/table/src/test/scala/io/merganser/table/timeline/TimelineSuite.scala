@@ -1,0 +1,135 @@
+package io.merganser.table.timeline
+
+import java.time.{Clock, ZoneOffset}
+
+import io.merganser.table.TableSuite
+import io.merganser.table.config.TableConfig
+
+final class TimelineSuite extends TableSuite {
+
+  import InstantState._
+
+  test("names of both layouts are taken apart; a commit's inflight file does not name its action") {
+    assert(InstantFile.parse("100.inflight").contains(Instant("100", "commit", Inflight)))
+    assert(InstantFile.parse("100.commit.requested").contains(Instant("100", "commit", Requested)))
+    assert(InstantFile.parse("100.deltacommit.inflight").contains(Instant("100", "deltacommit", Inflight)))
+    assert(InstantFile.parse("100_150.commit").contains(Instant("100", "commit", Completed, Some("150"))))
+    assert(InstantFile.parse("100.deltacommit").contains(Instant("100", "deltacommit", Completed)))
+    Seq("history", ".100.commit.crc", "100_150.commit.inflight", "100.nonsense", "hoodie.properties", "100")
+      .foreach(name => assert(InstantFile.parse(name).isEmpty, name))
+    assert(InstantFile.inflight("100", "commit") == "100.inflight")
+    assert(InstantFile.completed("100", Some("150"), "compaction") == "100_150.commit")
+  }
+
+  test("the furthest state of an action wins; a compaction and the commit it became are one") {
+    val s = storage
+    table(storage = s)
+    Seq("100.deltacommit.requested", "100.deltacommit.inflight", "100_150.deltacommit", "200.deltacommit.requested", "200.deltacommit.inflight",
+      "300.compaction.inflight", "300_350.commit", "400.savepoint.inflight").foreach(instantFile(s, _))
+    compactionFile(s, "300", "a")
+    compactionFile(s, "400", "b")
+    val timeline = Timeline.load(s, TableConfig.load(s))
+    assert(timeline.completed.map(i => (i.requested, i.action, i.completed)) ==
+      Seq(("100", "deltacommit", Some("150")), ("300", "commit", Some("350"))))
+    assert(timeline.pending.map(i => (i.requested, i.action, i.state)) ==
+      Seq(("200", "deltacommit", Inflight), ("400", "compaction", Requested), ("400", "savepoint", Inflight)))
+    assert(timeline.groupsInCompaction == Map(("p", "b") -> "400"))
+  }
+
+  test("an instant before the timeline's start was archived and so completed; a pending one never, whatever comes after it") {
+    val s = storage
+    table(storage = s)
+    Seq("100.deltacommit.requested", "200_250.deltacommit", "300.deltacommit.inflight").foreach(instantFile(s, _))
+    val timeline = Timeline.load(s, TableConfig.load(s))
+    assert(timeline.isCompleted("050") && timeline.isArchived("050"))
+    assert(!timeline.isCompleted("100"))
+    assert(!timeline.isCompleted("150"))
+    assert(timeline.isCompleted("200") && !timeline.isArchived("200"))
+    assert(!timeline.isCompleted("300"))
+  }
+
+  test("a saved commit that outlived the archiving of its neighbours does not start the timeline") {
+    val s = storage
+    table(storage = s)
+    Seq("100_110.commit", "100_120.savepoint", "300_310.commit").foreach(instantFile(s, _))
+    val timeline = Timeline.load(s, TableConfig.load(s))
+    assert(timeline.isCompleted("200"))
+    assert(!timeline.isCompleted("305"))
+  }
+
+  test("as of an instant: by requested time, itself included, also when it completed later") {
+    val s = storage
+    table(storage = s)
+    Seq("100_110.deltacommit", "200_900.deltacommit", "300_310.deltacommit").foreach(instantFile(s, _))
+    val timeline = Timeline.load(s, TableConfig.load(s)).asOf("200")
+    assert(timeline.completed.map(_.requested) == Seq("100", "200"))
+    assert(timeline.isCompleted("050") && timeline.isCompleted("200") && !timeline.isCompleted("300"))
+    assert(!timeline.asOf("040").isCompleted("050"))
+  }
+
+  test("the schema is that of the newest commit that may change it, then that of the table's creation") {
+    val s      = storage
+    val config = TableConfig.create(s, properties() + ("hoodie.table.create.schema" -> "created"))
+    def schema = Timeline.load(s, config).tableSchemaJson
+    assert(schema.contains("created"))
+    def metadata(operation: String, schema: String) = CommitMetadata(operation, Map.empty, Map("schema" -> schema))
+    instantFile(s, "100_900.deltacommit", metadata("UPSERT", "late"))
+    instantFile(s, "200_210.deltacommit", metadata("UPSERT", "early"))
+    instantFile(s, "300_910.commit", metadata("COMPACT", "compacted"))
+    assert(schema.contains("late"))
+  }
+
+  test("metadata survives the way through Avro and through JSON, every field of it") {
+    val base = WriteStat("f-0", "p/f-0_0-0-0_1.parquet", "0", 7, 3, 2, 1, 900, 900, "p", prevBaseFile = Some("old"), cdcStats = Map("p/x.cdc" -> 3L),
+      totalLogRecords = 5, totalLogFiles = 2, totalLogBlocks = 4, totalCorruptLogBlocks = 1, totalUpdatedRecordsCompacted = 6, minEventTime = Some(1), maxEventTime = Some(9))
+    val log = WriteStat("g-0", "p/.g-0_1.log.1_0-0-0", "1", 2, 0, 2, 0, 50, 50, "p", logVersion = Some(1), logOffset = Some(0),
+      baseFile = Some(""), logFiles = Seq(".g-0_1.log.1_0-0-0"))
+    val metadata = CommitMetadata("INSERT_OVERWRITE", Map("p" -> Seq(base, log), "" -> Nil), Map("schema" -> "{}", "k" -> "ü"), Map("p" -> Seq("h-0")))
+    assert(CommitMetadata.decode(CommitMetadata.encodeAvro(metadata, isReplace = true)) == metadata)
+    assert(CommitMetadata.decode(CommitMetadataJson.encode(metadata, isReplace = true)) == metadata)
+    assert(CommitMetadata.decode(CommitMetadata.encodeAvro(metadata, isReplace = false)).replacedFileIds.isEmpty)
+  }
+
+  test("JSON metadata with fields nobody knows and nulls is read") {
+    val metadata = CommitMetadata.decode(
+      """{"partitionToWriteStats":{"p":[{"fileId":"f","path":null,"prevCommit":"null","numWrites":3,"unknown":{"a":1}}]},
+        |"compacted":false,"extraMetadata":{"schema":"{}","none":null},"operationType":null,"more":[1]}""".stripMargin.getBytes("UTF-8"))
+    assert(metadata.operationType == "UNKNOWN" && metadata.extra == Map("schema" -> "{}"))
+    assert(metadata.stats("p").head == WriteStat("f", "", numWrites = 3, partitionPath = "p"))
+  }
+
+  test("a plan names files without folders, and always the metric that compactors of others insist on") {
+    val plan = CompactionPlan(Seq(CompactionOperation("p", "f", "100", None, Seq("p/x/.f_200.log.1_0-0-0"))))
+    val read = CompactionPlan.decode(CompactionPlan.encode(plan))
+    assert(read.operations.head.logFiles == Seq(".f_200.log.1_0-0-0") && read.operations.head.baseFile.isEmpty)
+    assert(read.operations.head.metrics.contains("TOTAL_LOG_FILES_SIZE"))
+    assert(CompactionPlan.operation("p", "f", "1", Some("b" -> 10L), Seq("l" -> 5L, "m" -> 6L)).metrics("TOTAL_LOG_FILES_SIZE") == 11.0)
+  }
+
+  test("rollback records survive their way through Avro") {
+    val plan = RollbackPlan("100", "deltacommit", Map("p" -> Seq("p/a", "p/b"), "q" -> Seq("q/c")))
+    assert(RollbackPlan.decode(RollbackPlan.encode(plan)) == plan)
+    val done = RollbackMetadata("200", 12, Seq("100" -> "deltacommit"), Map("p" -> Seq("p/a")), Map("q" -> Seq("q/c")))
+    val read = RollbackMetadata.decode(RollbackMetadata.encode(done))
+    assert(read.copy(deleted = read.deleted.filter(_._2.nonEmpty)) == done)
+  }
+
+  test("a new instant comes after everything given, after the last one given out, and has 17 digits") {
+    val clock = Clock.fixed(java.time.Instant.parse("2026-01-01T00:00:00.005Z"), ZoneOffset.UTC)
+    def next(table: String, taken: String*) = InstantTime.next(table, ZoneOffset.UTC, taken, clock)
+    assert(next("a") == "20260101000000005")
+    assert(next("a") == "20260101000000006")
+    assert(next("b", "20270101000000999") == "20270101000001000")
+    assert(next("c", "20271231235959") == "20280101000000000")
+    assert(next("d", "00000000000001", "00000000000000000") == "20260101000000005")
+    assert(InstantTime.format(0, java.time.ZoneId.of("Asia/Tokyo")) == "19700101090000000")
+  }
+
+  test("a timeline file that cannot be read names itself") {
+    val s = storage
+    table(storage = s)
+    s.createNew(".hoodie/timeline/100_150.commit", Array[Byte](1, 2, 3))
+    val timeline = Timeline.load(s, TableConfig.load(s))
+    assert(conditionOf(timeline.metadata(timeline.completed.head)) == "TIMELINE_FILE_UNREADABLE")
+  }
+}

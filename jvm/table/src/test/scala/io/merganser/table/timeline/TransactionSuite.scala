@@ -1,0 +1,209 @@
+package io.merganser.table.timeline
+
+import io.merganser.table.{Storage, TableSuite}
+import io.merganser.table.config.TableConfig
+import io.merganser.table.slice.FileNames
+
+final class TransactionSuite extends TableSuite {
+
+  private val timelineFolder = ".hoodie/timeline"
+
+  private def begin(storage: Storage, action: String = "commit", options: Transaction.Options = Transaction.Options()): Transaction =
+    Transaction.begin(storage, TableConfig.load(storage), action, options = options)
+
+  private def write(storage: Storage, fileIds: String*): Instant = {
+    val transaction = begin(storage)
+    transaction.commit(upserted(fileIds.map(writeBase(storage, transaction, _)): _*), Set.empty)
+  }
+
+  private def visible(storage: Storage): Seq[String] = view(storage).slices.map(_.fileId)
+
+  test("a write goes from requested to inflight to completed, and is visible from then on") {
+    val s = storage
+    table(storage = s)
+    val t = begin(s)
+    assert(names(s, timelineFolder) == Set("history", s"${t.instant}.commit.requested", s"${t.instant}.inflight"))
+    assert(s.exists(s".hoodie/.temp/${t.instant}"))
+    val stat = writeBase(s, t, "a")
+    assert(t.markers.all == Seq(("p", stat.fileName, "CREATE")))
+    assert(visible(s).isEmpty)
+    val done = t.commit(upserted(stat), Set("p" -> "a"))
+    assert(visible(s) == Seq("a"))
+    assert(done.completed.exists(_ > done.requested))
+    assert(names(s, timelineFolder).contains(s"${t.instant}_${done.completed.get}.commit"))
+    assert(!s.exists(s".hoodie/.temp/${t.instant}") && !s.exists(".hoodie/lock"))
+    assert(s.readText("p/.hoodie_partition_metadata").contains(s"commitTime=${t.instant}\npartitionDepth=1"))
+    assertThrows[IllegalStateException](t.commit(upserted(stat), Set.empty))
+    assert(!t.rollback() && visible(s) == Seq("a"))
+  }
+
+  test("instants follow one another, whatever the clock says") {
+    val s = storage
+    table(storage = s)
+    instantFile(s, "29990101000000000_29990101000000005.commit")
+    val done = write(s, "a")
+    assert(done.requested == "29990101000000006" && done.completed.contains("29990101000000007"))
+  }
+
+  test("a replacecommit announces itself as its readers expect, and takes its groups away") {
+    val s = storage
+    table(storage = s)
+    write(s, "a", "b")
+    val t = begin(s, "replacecommit")
+    assert(RequestedReplace.decode(s.read(s"$timelineFolder/${t.instant}.replacecommit.requested")) == RequestedReplace(None, Set.empty))
+    t.commit(CommitMetadata("INSERT_OVERWRITE", Map("p" -> Seq(writeBase(s, t, "c"))), Map.empty, Map("p" -> Seq("a", "b"))), Set.empty)
+    assert(visible(s) == Seq("c"))
+  }
+
+  test("files of task attempts that failed are deleted before the commit completes") {
+    val s = storage
+    table(storage = s)
+    val t       = begin(s)
+    val attempt = writeBase(s, t, "a", token = "0-0-0")
+    val again   = writeBase(s, t, "a", token = "0-0-1")
+    t.markers.create("p", "never-written.parquet", "CREATE")
+    t.commit(upserted(again), Set.empty)
+    assert(!s.exists(attempt.path) && view(s).slices.flatMap(_.base).map(_.name) == Seq(again.fileName))
+  }
+
+  test("of two writes to one file group the second to commit is refused, and nothing of it stays") {
+    val s = storage
+    table(storage = s)
+    write(s, "a", "b")
+    val first  = begin(s)
+    val second = begin(s)
+    val third  = begin(s)
+    val lost   = writeBase(s, second, "a", "MERGE")
+    first.commit(upserted(writeBase(s, first, "a", "MERGE")), Set("p" -> "a"))
+    assert(conditionOf(second.commit(upserted(lost), Set("p" -> "a"))) == "COMMIT_CONFLICT")
+    assert(!s.exists(lost.path) && !names(s, timelineFolder).exists(_.startsWith(second.instant)))
+    third.commit(upserted(writeBase(s, third, "b", "MERGE")), Set("p" -> "b"))
+    assert(view(s).slices.map(_.baseInstant) == Seq(first.instant, third.instant))
+  }
+
+  test("a write that only read a group conflicts with one that replaced it") {
+    val s = storage
+    table(storage = s)
+    write(s, "a")
+    val reader   = begin(s)
+    val replacer = begin(s, "replacecommit")
+    replacer.commit(CommitMetadata("DELETE_PARTITION", Map.empty, Map.empty, Map("p" -> Seq("a"))), Set.empty)
+    assert(conditionOf(reader.commit(upserted(), Set("p" -> "a"))) == "COMMIT_CONFLICT")
+  }
+
+  test("a write that somebody rolled back does not commit, and what it wrote since is removed") {
+    val s = storage
+    table(storage = s)
+    val t     = begin(s)
+    val early = writeBase(s, t, "a")
+    assert(Rollback.pending(s, TableConfig.load(s)).map(_.requested) == Seq(t.instant))
+    assert(!s.exists(early.path))
+    val late = writeBase(s, t, "b")
+    assert(conditionOf(t.commit(upserted(early, late), Set.empty)) == "COMMIT_CONFLICT")
+    assert(!s.exists(late.path) && visible(s).isEmpty && !s.exists(s".hoodie/.temp/${t.instant}"))
+  }
+
+  test("a table upgraded since its properties were read is not written to") {
+    val s   = storage
+    val old = table(8, s)
+    TableConfig.update(s, _ + ("hoodie.table.version" -> "9"))
+    assert(conditionOf(Transaction.begin(s, old, "commit")) == "COMMIT_CONFLICT")
+  }
+
+  test("a table with a schema history is not written to") {
+    val s = storage
+    table(storage = s)
+    instantFile(s, "100_110.commit", CommitMetadata("UPSERT", Map.empty, Map("schema" -> "{}", "latest_schema" -> "{\"schemas\":[]}")))
+    assert(conditionOf(begin(s)) == "SCHEMA_ON_READ_TABLE")
+    assert(names(s, timelineFolder) == Set("history", "100_110.commit"))
+  }
+
+  test("the first commit removes the metadata table of another engine, property first; a write that fails leaves it") {
+    val s = storage
+    TableConfig.create(s, properties() ++ Map(TableConfig.MetadataPartitions -> "files,column_stats", TableConfig.MetadataPartitionsInflight -> "partition_stats"))
+    s.createNew(".hoodie/metadata/files/x", Array[Byte](1))
+    begin(s).rollback()
+    assert(TableConfig.load(s).metadataPartitions.size == 3 && s.exists(".hoodie/metadata/files/x"))
+    write(s, "a")
+    assert(TableConfig.load(s).metadataPartitions.isEmpty && !s.exists(".hoodie/metadata"))
+    assert(TableConfig.load(s).properties.keySet.intersect(Set(TableConfig.MetadataPartitions, TableConfig.MetadataPartitionsInflight)).isEmpty)
+  }
+
+  test("indexes in the metadata table are dropped only with leave") {
+    val s = storage
+    TableConfig.create(s, properties() + (TableConfig.MetadataPartitions -> "files,record_index,secondary_index_x"))
+    val refused = intercept[io.merganser.merge.MerganserException](begin(s))
+    assert(refused.condition == "METADATA_INDEX_PRESENT" && refused.getMessage.contains("record_index, secondary_index_x"))
+    val t = begin(s, options = Transaction.Options(dropIndexes = true))
+    t.commit(upserted(writeBase(s, t, "a")), Set.empty)
+    assert(TableConfig.load(s).metadataPartitions.isEmpty)
+  }
+
+  test("version 6: instants lie in .hoodie, without completion time, and say what they did in JSON") {
+    val s = storage
+    table(6, s)
+    val t    = begin(s, "deltacommit")
+    val done = t.commit(upserted(writeBase(s, t, "a")), Set.empty)
+    assert(done.completed.isEmpty)
+    assert(s.readText(s".hoodie/${t.instant}.deltacommit").contains("\"partitionToWriteStats\""))
+    assert(s.exists(s".hoodie/${t.instant}.deltacommit.requested") && s.exists(s".hoodie/${t.instant}.deltacommit.inflight"))
+    assert(visible(s) == Seq("a"))
+  }
+
+  test("a scheduled compaction runs, and logs written meanwhile do not stand in its way") {
+    val s      = storage
+    val config = table(storage = s)
+    write(s, "a")
+    val update = begin(s, "deltacommit")
+    val name   = FileNames.log("a", update.instant, 1, "0-0-0")
+    s.createNew(s"p/$name", Array[Byte](1))
+    val logStat = WriteStat("a", s"p/$name", partitionPath = "p", logVersion = Some(1))
+
+    val plan = CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil)))
+    val scheduled = Compaction.schedule(s, config)(_ => Some(plan)).get
+    assert(Compaction.schedule(s, config)(_ => Some(plan)).isEmpty)
+    val run = Compaction.begin(s, config, scheduled)
+    update.commit(upserted(logStat), Set("p" -> "a"))
+    val done = run.commit(CommitMetadata("COMPACT", Map("p" -> Seq(writeBase(s, run, "a"))), Map.empty), Set("p" -> "a"))
+    assert(done.action == "commit" && names(s, timelineFolder).contains(s"${scheduled.requested}_${done.completed.get}.commit"))
+    assert(show(view(s).slices) == Seq(s"a@${scheduled.requested}:${update.instant}"))
+  }
+
+  test("a base file onto a group whose compaction was scheduled meanwhile is refused") {
+    val s      = storage
+    val config = table(storage = s)
+    write(s, "a")
+    val t = begin(s, "deltacommit")
+    Compaction.schedule(s, config)(_ => Some(CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil)))))
+    assert(conditionOf(t.commit(upserted(writeBase(s, t, "a", "MERGE")), Set("p" -> "a"))) == "COMMIT_CONFLICT")
+  }
+
+  test("a compaction that failed stays scheduled, is not rolled back by writes, and runs again from the start") {
+    val s      = storage
+    val config = table(storage = s)
+    write(s, "a")
+    val scheduled = Compaction.schedule(s, config)(_ => Some(CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil))))).get
+    val failed    = Compaction.begin(s, config, scheduled)
+    val left      = writeBase(s, failed, "a", token = "0-0-0")
+    assert(Rollback.pending(s, config).isEmpty && s.exists(left.path))
+    val again = Compaction.begin(s, config, scheduled)
+    assert(!s.exists(left.path))
+    assert(conditionOf(failed.commit(CommitMetadata("COMPACT", Map("p" -> Seq(left)), Map.empty), Set.empty)) == "COMMIT_CONFLICT")
+    val third = Compaction.begin(s, config, scheduled)
+    third.rollback()
+    assert(names(s, timelineFolder).filter(_.startsWith(scheduled.requested)) == Set(s"${scheduled.requested}.compaction.requested"))
+    assert(conditionOf(again.commit(CommitMetadata("COMPACT", Map.empty, Map.empty), Set.empty)) == "COMMIT_CONFLICT")
+    val last = Compaction.begin(s, config, scheduled)
+    last.commit(CommitMetadata("COMPACT", Map("p" -> Seq(writeBase(s, last, "a", token = "0-0-9"))), Map.empty), Set.empty)
+    assert(show(view(s).slices) == Seq(s"a@${scheduled.requested}:"))
+    assert(conditionOf(Compaction.begin(s, config, scheduled)) == "COMMIT_CONFLICT")
+  }
+
+  test("version 6 schedules no compaction beside a running write") {
+    val s      = storage
+    val config = table(6, s)
+    write(s, "a")
+    begin(s, "deltacommit")
+    assert(conditionOf(Compaction.schedule(s, config)(_ => None)) == "COMPACTION_BLOCKED")
+  }
+}

@@ -39,9 +39,9 @@ object AvroSchemas {
   /** The branch of a nullable union that is not null; any other schema as it is. */
   private[table] def withoutNull(schema: Schema): Schema =
     if (schema.getType != Schema.Type.UNION) schema
-    else schema.getTypes.asScala.filter(_.getType != Schema.Type.NULL) match {
-      case Seq(one) => one
-      case _        => schema
+    else {
+      val branches = schema.getTypes.asScala.filter(_.getType != Schema.Type.NULL)
+      if (branches.size == 1) branches.head else schema
     }
 
   private[table] def isNullable(schema: Schema): Boolean =

@@ -12,7 +12,7 @@ import java.io.{ByteArrayOutputStream, DataOutputStream}
 import java.nio.file.{Files, StandardOpenOption}
 import scala.util.Random
 
-class LogFilesTest extends AnyFunSuite with TempFolder {
+class LogFilesSuite extends AnyFunSuite with TempFolder {
 
   private val columns  = Rows.withMeta("id" -> IntegerType, "name" -> StringType)
   private val ordering = new StructType().add("id", IntegerType)

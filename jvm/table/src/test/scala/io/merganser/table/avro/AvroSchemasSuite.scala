@@ -5,7 +5,7 @@ import io.merganser.table.Rows
 import org.apache.spark.sql.types._
 import org.scalatest.funsuite.AnyFunSuite
 
-class AvroSchemasTest extends AnyFunSuite {
+class AvroSchemasSuite extends AnyFunSuite {
 
   private def condition(schema: StructType): (String, String) = {
     val error = intercept[MerganserException](AvroSchemas.checkColumns(schema))

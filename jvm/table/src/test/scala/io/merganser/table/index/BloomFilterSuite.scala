@@ -4,7 +4,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import java.nio.charset.StandardCharsets.UTF_8
 
-class BloomFilterTest extends AnyFunSuite {
+class BloomFilterSuite extends AnyFunSuite {
 
   test("every key that was added is found, few others are, also after the way through text") {
     val filter = BloomFilter.sized(1000, 0.01)

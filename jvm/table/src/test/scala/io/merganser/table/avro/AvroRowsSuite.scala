@@ -12,7 +12,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import java.io.{ByteArrayOutputStream, EOFException}
 import scala.util.Random
 
-class AvroRowsTest extends AnyFunSuite {
+class AvroRowsSuite extends AnyFunSuite {
 
   private def encode(row: InternalRow, from: StructType, to: Schema): Array[Byte] = {
     val out = new AvroOutput(1)

@@ -15,7 +15,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.JavaConverters._
 import scala.util.Random
 
-class BaseFilesTest extends AnyFunSuite with TempFolder {
+class BaseFilesSuite extends AnyFunSuite with TempFolder {
 
   private val columns = Rows.withMeta("id" -> LongType, "name" -> StringType)
 

@@ -3,7 +3,7 @@ package io.merganser.table.index
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
-class BucketIndexTest extends AnyFunSuite {
+class BucketIndexSuite extends AnyFunSuite {
 
   private def bucket(key: String, hashFields: String, buckets: Int): Int = {
     val ofText  = BucketIndex.bucket(key, hashFields.split(',').toSeq, buckets)

@@ -20,7 +20,7 @@ import scala.collection.JavaConverters._
 import scala.collection.mutable
 
 /** Tables that the reference wrote, read from their bytes: base files and log blocks under a merge of a few lines. */
-class GoldenTablesTest extends AnyFunSuite {
+class GoldenTablesSuite extends AnyFunSuite {
   private val folder = new File(sys.props("merganser.root"), "tests/golden")
   private val conf   = new Configuration()
 

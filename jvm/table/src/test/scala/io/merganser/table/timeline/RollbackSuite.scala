@@ -26,7 +26,7 @@ final class RollbackSuite extends TableSuite {
     }
   }
 
-  for (how <- Seq(Before, After, Dead); version <- Seq(9, 6))
+  for ((how, version) <- Seq(Before -> 9, After -> 9, Dead -> 9, Before -> 6))
     test(s"version $version: a write that fails at any operation ($how) is visible whole or not at all, and the next write mends the table") {
       var n       = 1
       var reached = true

@@ -1,0 +1,112 @@
+package io.merganser.table.timeline
+
+import java.io.File
+import java.nio.file.Paths
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import io.merganser.table.{Storage, TableSuite}
+import io.merganser.table.config.TableConfig
+import io.merganser.table.slice.TableView
+import org.apache.avro.Schema
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.FileUtil
+
+import scala.collection.JavaConverters._
+
+/** Tables that the reference implementation wrote: what it says of them is what we see. */
+final class GoldenTimelineSuite extends TableSuite {
+
+  private val root   = Paths.get(System.getProperty("merganser.root"), "tests", "golden").toFile
+  private val tables = root.listFiles.filter(new File(_, "expected.json").exists).map(_.getName).sorted.toSeq
+
+  private def golden(name: String): Storage = Storage(new File(root, s"$name/table").toURI.toString, new Configuration())
+
+  private def expected(name: String): JsonNode = new ObjectMapper().readTree(new File(root, s"$name/expected.json"))
+
+  private def texts(node: JsonNode): Seq[String] = node.elements.asScala.map(_.asText).toList
+
+  /** Partition, whether the base file is that of the newest compaction, number of log files: of each slice. */
+  private def shape(name: String): Seq[(String, Boolean, Int)] = {
+    val s        = golden(name)
+    val config   = TableConfig.load(s)
+    val timeline = Timeline.load(s, config)
+    val compacted = timeline.completed.filter(i => i.action == "commit" && timeline.metadata(i).operationType == "COMPACT").lastOption
+    new TableView(s, config, timeline).slices
+      .map(slice => (slice.partitionPath, compacted.exists(c => slice.base.exists(_.instant == c.requested)), slice.logs.size))
+  }
+
+  test("there are golden tables to look at") {
+    assert(tables.size >= 20)
+  }
+
+  tables.foreach { name =>
+    test(s"$name: properties, schema, partitions and files are as their writer says") {
+      val s        = golden(name)
+      val config   = TableConfig.load(s)
+      val timeline = Timeline.load(s, config)
+      val facts    = expected(name).get("table")
+      assert(config.name == name && config.tableType.name == facts.get("type").asText && config.version == facts.get("version").asInt)
+      assert(config.recordKeyFields == texts(facts.get("record_key")))
+      assert(config.partitionFields == texts(facts.get("partition")).map(_.takeWhile(_ != ':')))
+      assert(config.orderingFields == texts(facts.get("ordering")))
+      assert(config.keyGeneratorType == facts.get("key_generator").asText)
+      if (!facts.get("merge_mode").isNull) assert(config.mergeMode.name == facts.get("merge_mode").asText)
+      assert(config.properties == expected(name).get("properties").fields.asScala.map(e => e.getKey -> e.getValue.asText).toMap)
+      assert(config.properties("hoodie.table.checksum") == config.checksum.toString)
+
+      val columns = expected(name).get("columns").elements.asScala.map(_.get(0).asText).toSet
+      assert(new Schema.Parser().parse(timeline.tableSchemaJson.get).getFields.asScala.map(_.name).toSet == columns)
+
+      val view       = new TableView(s, config, timeline)
+      val metaColumn = texts(expected(name).get("meta_columns"))
+      val rows       = expected(name).get("meta_rows").elements.asScala.map(texts).toList
+      assert(rows.map(_(metaColumn.indexOf("_hoodie_partition_path"))).toSet.subsetOf(view.partitions.toSet))
+      assert(rows.map(_(metaColumn.indexOf("_hoodie_commit_time"))).forall(timeline.isCompleted))
+
+      val sizes = view.partitions.flatMap(view.allSlices).flatMap(slice => slice.base.map(f => f.path -> f.sizeBytes) ++ slice.logs.map(f => f.path -> f.sizeBytes)).toMap
+      val stats = timeline.completed.map(timeline.metadata(_: Instant)).flatMap(_.allStats)
+      val gone  = timeline.replacedGroups.map(_._2)
+      assert(stats.filterNot(stat => gone(stat.fileId)).map(stat => stat.path -> stat.fileSizeInBytes).toMap == sizes)
+      timeline.completed.foreach { instant =>
+        val metadata = timeline.metadata(instant)
+        assert(CommitMetadata.decode(CommitMetadata.encodeAvro(metadata, instant.action == Action.ReplaceCommit)) == metadata)
+      }
+    }
+  }
+
+  test("after a compaction a slice is its base file and the logs since") {
+    assert(shape("mor_compacted") == Seq(("a", true, 2), ("b", true, 0), ("c", false, 1)))
+  }
+
+  test("while a compaction is only scheduled the slice before it is read with all logs since") {
+    assert(shape("mor_pending_compaction") == Seq(("", false, 3)))
+    val s        = golden("mor_pending_compaction")
+    val timeline = Timeline.load(s, TableConfig.load(s))
+    val plan     = timeline.compactionPlan(timeline.pendingCompactions.head)
+    assert(plan.operations.map(o => (o.partitionPath, o.baseFile.isDefined, o.logFiles.size)) == Seq(("", true, 1)))
+    assert(plan.operations.head.metrics.contains("TOTAL_LOG_FILES_SIZE"))
+    assert(CompactionPlan.decode(CompactionPlan.encode(plan)).operations == plan.operations)
+  }
+
+  test("a replaced partition shows its new group only") {
+    val s    = golden("cow_replaced")
+    val open = view(s)
+    assert(open.slices("a").size == 1 && open.slices("b").size == 1)
+    assert(open.slices.map(_.fileId).toSet.intersect(Timeline.load(s, TableConfig.load(s)).replacedGroups.map(_._2)).isEmpty)
+  }
+
+  test("a write of ours onto a copy comes after everything there, in each table version") {
+    for (name <- Seq("mor_compacted", "mor_v8", "mor_v6")) {
+      FileUtil.copy(new File(root, s"$name/table"), golden(name).fs, new org.apache.hadoop.fs.Path(folder.resolve(name).toUri), false, new Configuration())
+      val s      = Storage(folder.resolve(name).toUri.toString, new Configuration())
+      val before = view(s).slices
+      assert(Rollback.pending(s, TableConfig.load(s)).isEmpty)
+      val t    = Transaction.begin(s, TableConfig.load(s), "deltacommit")
+      val last = t.timeline.newestCompleted.get
+      assert(t.instant > last.requested && last.completed.forall(t.instant > _))
+      t.commit(upserted(writeBase(s, t, "new")), Set.empty)
+      assert(view(s).slices.filterNot(_.fileId == "new") == before, name)
+      assert(view(s).slices.exists(_.fileId == "new"), name)
+    }
+  }
+}

@@ -46,7 +46,8 @@ final class WriteRows(
     val group  = target(groups.partitionPath, groups.group)
     val cursor = groups.openGroup()
     if (group.isLog) {
-      val merge = new SortedMerge(Iterator.empty, cursor, layout, rule, meeting.combineNew)
+      // Readers fold the log's versions of a key anyway, so those of one batch are folded here.
+      val merge = new SortedMerge(Iterator.empty, cursor, layout, rule)
       writer.appendLog(group.slice.get, merge, layout, token).map(counted(_, merge))
     } else {
       val base = group.slice.flatMap(_.base).map(new StoredRows(_))

@@ -86,7 +86,7 @@ object KeyColumns {
 
   /** The column, or the field of a struct column, that a table's property names. */
   private def column(schema: StructType, field: String): (Column, DataType) = {
-    def quoted(name: String)  = s"`${name.replace("`", "``")}`"
+    def quoted(name: String) = s"`${name.replace("`", "``")}`"
     val found = FrameCheck.find(schema, field)
       .getOrElse(throw new IllegalStateException(s"no column '$field' among ${schema.fieldNames.mkString(", ")}"))
     val topLevel = schema.fieldNames.exists(_.equalsIgnoreCase(field))
@@ -109,10 +109,10 @@ object KeyColumns {
     val (value, dataType) = column(schema, field)
     val time              = PartitionTime(field, config)
     val formatted = dataType match {
-      case TimestampType | TimestampNTZType => invoke(time, "ofMicros", value)
-      case DateType                         => invoke(time, "ofDays", value)
+      case TimestampType | TimestampNTZType          => invoke(time, "ofMicros", value)
+      case DateType                                  => invoke(time, "ofDays", value)
       case StringType | _: CharType | _: VarcharType => invoke(time, "ofText", value.cast(StringType))
-      case _                                => invoke(time, "ofNumber", value.cast(LongType))
+      case _                                         => invoke(time, "ofNumber", value.cast(LongType))
     }
     coalesce(formatted, lit(time.ofMillis(1L).toString))
   }

@@ -29,7 +29,8 @@ final class PartitionTime(
     outputZone: String
 ) extends Serializable {
 
-  @transient private lazy val output = DateTimeFormatter.ofPattern(PartitionTime.printing(outputFormat), Locale.US).withZone(ZoneId.of(outputZone))
+  @transient private lazy val output =
+    DateTimeFormatter.ofPattern(PartitionTime.printing(outputFormat), Locale.US).withZone(ZoneId.of(outputZone))
   @transient private lazy val inputs = inputFormats.map(PartitionTime.parser)
   @transient private lazy val zone   = ZoneId.of(inputZone)
 
@@ -63,7 +64,7 @@ final class PartitionTime(
       catch { case _: DateTimeParseException => None }
     }.collectFirst { case Some(found) => found }
     parsed.map(millis).getOrElse(throw MerganserException("PARTITION_TIME_UNREADABLE", "field" -> field, "value" -> text,
-      "formats" -> inputFormats.mkString("'", "', '", "'")))
+        "formats" -> inputFormats.mkString("'", "', '", "'")))
   }
 
   private def millis(parsed: TemporalAccessor): Long = {
@@ -78,7 +79,8 @@ object PartitionTime {
 
   /** As the table's properties say. */
   def apply(field: String, config: TableConfig): PartitionTime = {
-    def text(entry: OptionEntry): Option[String] = entry.names.flatMap(config.properties.get).map(_.trim).find(_.nonEmpty).orElse(entry.default)
+    def text(entry: OptionEntry): Option[String] =
+      entry.names.flatMap(config.properties.get).map(_.trim).find(_.nonEmpty).orElse(entry.default)
     def required(entry: OptionEntry): String = text(entry).getOrElse(
       throw MerganserException("TIMESTAMP_FORMAT_MISSING", "table" -> config.name, "field" -> field, "key" -> entry.key))
     val general = required(Options.GeneralZone)
@@ -98,18 +100,18 @@ object PartitionTime {
 
   /** java.time's pattern for printing what Joda's pattern prints. */
   private[write] def printing(joda: String): String = translate(joda) {
-    case ('y' | 'Y', n)          => "u" * math.min(n, 18)
-    case ('Z', 1)                => "xx"
-    case ('Z', 2)                => "xxx"
-    case ('Z', _)                => "VV"
+    case ('y' | 'Y', n)                       => "u" * math.min(n, 18)
+    case ('Z', 1)                             => "xx"
+    case ('Z', 2)                             => "xxx"
+    case ('Z', _)                             => "VV"
     case (c, n) if same.indexOf(c.toInt) >= 0 => c.toString * n
   }
 
   private def parser(joda: String): DateTimeFormatter = {
     val pattern = translate(joda) {
-      case ('y' | 'Y', n) => "u" * math.min(n, 18)
-      case ('Z', n) if n < 3 => "[XXX][XX]"
-      case ('Z', _)       => "VV"
+      case ('y' | 'Y', n)                       => "u" * math.min(n, 18)
+      case ('Z', n) if n < 3                    => "[XXX][XX]"
+      case ('Z', _)                             => "VV"
       case (c, n) if same.indexOf(c.toInt) >= 0 => c.toString * n
     }
     val builder = new DateTimeFormatterBuilder().parseCaseInsensitive().appendPattern(pattern)
@@ -131,8 +133,9 @@ object PartitionTime {
         i += 1
       } else {
         val run = joda.drop(i).takeWhile(_ == c).length
-        out.append(letters.applyOrElse((c, run), (_: (Char, Int)) =>
-          throw MerganserException("DATE_FORMAT_UNSUPPORTED", "format" -> joda, "letter" -> c)))
+        out.append(letters.applyOrElse((c, run),
+            (_: (Char, Int)) =>
+              throw MerganserException("DATE_FORMAT_UNSUPPORTED", "format" -> joda, "letter" -> c)))
         i += run
       }
     }

@@ -18,7 +18,8 @@ class KeyColumnsTest extends AnyFunSuite with BeforeAndAfterAll {
 
   override def beforeAll(): Unit = {
     spark = SparkSession.builder().master("local[1]").appName("keys").config("spark.ui.enabled", "false")
-      .config("spark.sql.shuffle.partitions", "2").config("spark.sql.session.timeZone", "UTC").config("spark.sql.datetime.java8API.enabled", "true").getOrCreate()
+      .config("spark.sql.shuffle.partitions", "2").config("spark.sql.session.timeZone", "UTC").config("spark.sql.datetime.java8API.enabled",
+        "true").getOrCreate()
   }
 
   override def afterAll(): Unit = spark.stop()
@@ -27,23 +28,26 @@ class KeyColumnsTest extends AnyFunSuite with BeforeAndAfterAll {
     "id INT, s STRING, big BIGINT, sm SMALLINT, f FLOAT, d DOUBLE, b BOOLEAN, day DATE, dec DECIMAL(20,8), ts TIMESTAMP, ntz TIMESTAMP_NTZ, inner STRUCT<a: STRING>"
   )
 
-  private val row: Seq[Any] = Seq(3, "x", 7L, 4.toShort, 1.5f, 1.0e10, true, LocalDate.of(2024, 1, 2), new java.math.BigDecimal("0.00000000"),
+  private val row: Seq[Any] = Seq(3, "x", 7L, 4.toShort, 1.5f, 1.0e10, true, LocalDate.of(2024, 1, 2),
+    new java.math.BigDecimal("0.00000000"),
     Instant.parse("2024-01-02T03:04:05.678901Z"), LocalDateTime.parse("2024-01-02T03:04:05.678901"), Row("in"))
 
   private def table(keys: String): TableConfig = table(keys, "")
 
   private def table(keys: String, partitions: String, more: (String, String)*): TableConfig = TableConfig(NewTable.properties(
-    Map("hoodie.datasource.write.recordkey.field" -> keys, "hoodie.datasource.write.partitionpath.field" -> partitions) ++ more,
-    schema, "t"))
+      Map("hoodie.datasource.write.recordkey.field" -> keys, "hoodie.datasource.write.partitionpath.field" -> partitions) ++ more,
+      schema, "t"))
 
   private def texts(config: TableConfig, values: (String, Any)*): (String, String) = {
     val cells = schema.fieldNames.zip(row).map { case (name, cell) => values.toMap.getOrElse(name, cell) }
     val given = Seq(Row(cells.toSeq: _*))
     // A local relation is evaluated by the optimizer, rows of an RDD by generated code.
-    val both = Seq(spark.createDataFrame(given.asJava, schema), spark.createDataFrame(spark.sparkContext.parallelize(given, 1), schema)).map { rows =>
-      val out = rows.select(KeyColumns.recordKey(config, schema), KeyColumns.partitionPath(config, schema)).head()
-      (out.getString(0), out.getString(1))
-    }
+    val both =
+      Seq(spark.createDataFrame(given.asJava, schema), spark.createDataFrame(spark.sparkContext.parallelize(given, 1), schema)).map {
+        rows =>
+          val out = rows.select(KeyColumns.recordKey(config, schema), KeyColumns.partitionPath(config, schema)).head()
+          (out.getString(0), out.getString(1))
+      }
     assert(both(0) == both(1))
     both.head
   }
@@ -52,7 +56,8 @@ class KeyColumnsTest extends AnyFunSuite with BeforeAndAfterAll {
   private def path(config: TableConfig, values: (String, Any)*): String = texts(config, values: _*)._2
 
   test("a single key is the value's text") {
-    val expected = Seq("id" -> "3", "s" -> "x", "big" -> "7", "sm" -> "4", "f" -> "1.5", "d" -> "1.0E10", "b" -> "true", "day" -> "2024-01-02",
+    val expected = Seq("id" -> "3", "s" -> "x", "big" -> "7", "sm" -> "4", "f" -> "1.5", "d" -> "1.0E10", "b" -> "true",
+      "day" -> "2024-01-02",
       "dec" -> "0.00000000", "ts" -> "1704164645678901", "ntz" -> "1704164645678901", "inner.a" -> "in")
     for ((field, text) <- expected) assert(key(table(field)) == text, field)
     assert(key(table("d"), "d" -> 1.0e-5) == "1.0E-5")
@@ -72,13 +77,16 @@ class KeyColumnsTest extends AnyFunSuite with BeforeAndAfterAll {
     val older = table("id", "s,big", "hoodie.write.table.version" -> "8", "hoodie.write.complex.keygen.new.encoding" -> "true")
     assert(key(older) == "3")
     assert(key(table("id", "s,big", "hoodie.write.table.version" -> "8")) == "id:3")
-    assert(KeyForm.like("7", table("id", "s,big", "hoodie.write.table.version" -> "6")) == KeyForm(namedSingleKey = false, logicalTimestamps = false))
+    assert(KeyForm.like("7", table("id", "s,big", "hoodie.write.table.version" -> "6")) == KeyForm(namedSingleKey = false,
+      logicalTimestamps = false))
     assert(KeyForm.like("id:7", older).namedSingleKey)
   }
 
   test("without partitions a complex generator still names its key column, a plain one does not") {
-    assert(texts(table("id", "", "hoodie.datasource.write.keygenerator.class" -> "org.apache.hudi.keygen.ComplexKeyGenerator")) == (("id:3", "")))
-    assert(texts(table("id", "", "hoodie.datasource.write.keygenerator.class" -> "org.apache.hudi.keygen.NonpartitionedKeyGenerator")) == (("3", "")))
+    assert(texts(table("id", "", "hoodie.datasource.write.keygenerator.class" -> "org.apache.hudi.keygen.ComplexKeyGenerator")) == (("id:3",
+      "")))
+    assert(texts(table("id", "", "hoodie.datasource.write.keygenerator.class" -> "org.apache.hudi.keygen.NonpartitionedKeyGenerator")) == ((
+      "3", "")))
     assert(texts(table("id,s")) == (("id:3,s:x", "")))
   }
 
@@ -115,8 +123,10 @@ class KeyColumnsTest extends AnyFunSuite with BeforeAndAfterAll {
   test("a null or empty partition value is the default partition") {
     for (value <- Seq[Any](null, "")) {
       assert(path(table("id", "s"), "s" -> value) == "__HIVE_DEFAULT_PARTITION__")
-      assert(path(table("id", "s", "hoodie.datasource.write.hive_style_partitioning" -> "true"), "s" -> value) == "s=__HIVE_DEFAULT_PARTITION__")
-      assert(path(table("id", "s", "hoodie.datasource.write.partitionpath.urlencode" -> "true"), "s" -> value) == "__HIVE_DEFAULT_PARTITION__")
+      assert(path(table("id", "s", "hoodie.datasource.write.hive_style_partitioning" -> "true"),
+        "s" -> value) == "s=__HIVE_DEFAULT_PARTITION__")
+      assert(path(table("id", "s", "hoodie.datasource.write.partitionpath.urlencode" -> "true"),
+        "s" -> value) == "__HIVE_DEFAULT_PARTITION__")
     }
   }
 
@@ -146,7 +156,8 @@ class KeyColumnsTest extends AnyFunSuite with BeforeAndAfterAll {
     assert(path(timed("EPOCHMICROSECONDS", "big", "yyyy-MM-dd HH"), "big" -> 1700000000000000L) == "2023-11-14 22")
     assert(path(timed("UNIX_TIMESTAMP", "big", "yyyyMMdd"), "big" -> 1700000000L) == "20231114")
     assert(path(timed("SCALAR", "id", "yyyyMMdd", "hoodie.keygen.timebased.timestamp.scalar.time.unit" -> "DAYS"), "id" -> 1) == "19700102")
-    assert(path(timed("EPOCHMILLISECONDS", "big", "yyyyMMdd HH:mm", "hoodie.keygen.timebased.timezone" -> "Asia/Tokyo"), "big" -> 0L) == "19700101 09:00")
+    assert(path(timed("EPOCHMILLISECONDS", "big", "yyyyMMdd HH:mm", "hoodie.keygen.timebased.timezone" -> "Asia/Tokyo"),
+      "big" -> 0L) == "19700101 09:00")
   }
 
   test("a time-based partition is formatted from timestamps, dates and texts") {
@@ -176,9 +187,9 @@ class KeyColumnsTest extends AnyFunSuite with BeforeAndAfterAll {
   }
 
   test("keys are computed by generated code") {
-    val config                 = table("id,s", "day,big")
-    val columns: Seq[Column]   = Seq(KeyColumns.recordKey(config, schema).as("k"), KeyColumns.partitionPath(config, schema).as("p"))
-    val plan                   = spark.range(5).selectExpr("CAST(id AS INT) id", "'x' s", "id big", "DATE'2024-01-02' day").select(columns: _*)
+    val config               = table("id,s", "day,big")
+    val columns: Seq[Column] = Seq(KeyColumns.recordKey(config, schema).as("k"), KeyColumns.partitionPath(config, schema).as("p"))
+    val plan = spark.range(5).selectExpr("CAST(id AS INT) id", "'x' s", "id big", "DATE'2024-01-02' day").select(columns: _*)
     assert(plan.collect().map(_.getString(0)).toSeq == (0 until 5).map(i => s"id:$i,s:x"))
     assert(plan.queryExecution.executedPlan.toString.contains("*(1) Project"))
   }

@@ -36,8 +36,9 @@ object ConfigPage {
   private def intro(scope: OptionScope): String = scope match {
     case OptionScope.OfTable =>
       "Set when the table is created, and kept with it. A later write may repeat them; saying something else is an error."
-    case OptionScope.OfWrite => "The write's option wins over Spark's configuration, that over the table's own properties, those over the default."
-    case OptionScope.OfRead  => "The read's option wins over Spark's configuration."
+    case OptionScope.OfWrite =>
+      "The write's option wins over Spark's configuration, that over the table's own properties, those over the default."
+    case OptionScope.OfRead => "The read's option wins over Spark's configuration."
   }
 
   private def entry(option: OptionEntry): String = {

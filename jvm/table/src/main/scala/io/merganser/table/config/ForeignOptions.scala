@@ -14,11 +14,11 @@ object ForeignOptions {
    */
   final case class Refused(key: String, accepted: Seq[String], remedy: String)
 
-  private val leave               = "Remove the option"
-  private def off(key: String, remedy: String = leave)                   = Refused(key, Seq("false"), remedy)
-  private def on(key: String, remedy: String = leave)                    = Refused(key, Seq("true"), remedy)
-  private def only(key: String, value: String, remedy: String = leave)   = Refused(key, value.split('|').toSeq, remedy)
-  private def never(key: String, remedy: String = leave)                 = Refused(key, Nil, remedy)
+  private val leave                                                    = "Remove the option"
+  private def off(key: String, remedy: String = leave)                 = Refused(key, Seq("false"), remedy)
+  private def on(key: String, remedy: String = leave)                  = Refused(key, Seq("true"), remedy)
+  private def only(key: String, value: String, remedy: String = leave) = Refused(key, value.split('|').toSeq, remedy)
+  private def never(key: String, remedy: String = leave)               = Refused(key, Nil, remedy)
 
   /** Would change rows or layout. */
   val refused: Seq[Refused] = Seq(
@@ -58,10 +58,12 @@ object ForeignOptions {
     only("hoodie.index.bucket.engine", "SIMPLE", "Only the SIMPLE bucket engine is written; give a fixed number of buckets"),
     only("hoodie.storage.layout.type", "DEFAULT|BUCKET"),
     only("hoodie.parquet.outputtimestamptype", "TIMESTAMP_MICROS", "Timestamps are stored in microseconds; remove the option"),
-    only("hoodie.compact.inline.trigger.strategy", "NUM_COMMITS", "Compaction becomes due by the number of delta commits alone; use hoodie.compact.inline.max.delta.commits"),
+    only("hoodie.compact.inline.trigger.strategy", "NUM_COMMITS",
+      "Compaction becomes due by the number of delta commits alone; use hoodie.compact.inline.max.delta.commits"),
     only("hoodie.write.concurrency.mode", "SINGLE_WRITER|OPTIMISTIC_CONCURRENCY_CONTROL", "Use OPTIMISTIC_CONCURRENCY_CONTROL"),
     only("hoodie.datasource.overwrite.mode", "STATIC", "Remove the option; an overwrite replaces the whole table"),
-    only("hoodie.keygen.datetime.parser.class", "org.apache.hudi.keygen.parser.HoodieDateTimeParser|org.apache.hudi.keygen.parser.BaseHoodieDateTimeParser"),
+    only("hoodie.keygen.datetime.parser.class",
+      "org.apache.hudi.keygen.parser.HoodieDateTimeParser|org.apache.hudi.keygen.parser.BaseHoodieDateTimeParser"),
     never("hoodie.datasource.write.partitions.to.delete"),
     never("hoodie.static.overwrite.partition.paths"),
     never("hoodie.bulkinsert.user.defined.partitioner.class", "Remove the option; bulk_insert sorts by partition and key"),
@@ -103,7 +105,8 @@ object ForeignOptions {
     "hoodie.errortable.", "hoodie.expression.index.", "hoodie.file.index.", "hoodie.filesystem.", "hoodie.gcp.", "hoodie.glue.",
     "hoodie.hbase.", "hoodie.hfile.", "hoodie.index.hbase.", "hoodie.lance.", "hoodie.layout.optimize.", "hoodie.log.compaction.",
     "hoodie.markers.", "hoodie.memory.", "hoodie.meta.sync.", "hoodie.meta_sync.", "hoodie.metadata.", "hoodie.metaserver.",
-    "hoodie.metrics.", "hoodie.metricscompaction.", "hoodie.optimistic.consistency.guard.", "hoodie.orc.", "hoodie.partition.ttl.", "hoodie.precommit.validators.",
+    "hoodie.metrics.", "hoodie.metricscompaction.", "hoodie.optimistic.consistency.guard.", "hoodie.orc.", "hoodie.partition.ttl.",
+    "hoodie.precommit.validators.",
     "hoodie.record.index.", "hoodie.record.size.", "hoodie.rollback.", "hoodie.schema.registry.", "hoodie.simple.index.",
     "hoodie.spark.polaris.", "hoodie.streamer.", "hoodie.table.service.manager.", "hoodie.table.services.", "hoodie.time.generator.",
     "hoodie.timeline.compaction.", "hoodie.timeline.manifest.", "hoodie.write.buffer.", "hoodie.write.commit.callback.",
@@ -112,7 +115,8 @@ object ForeignOptions {
 
   /** Options that cannot change rows or layout, by name. */
   val harmless: Seq[String] = Seq(
-    "hoodie.auto.adjust.lock.configs", "hoodie.auto.commit", "hoodie.avro.schema.external.transformation", "hoodie.avro.schema.externalTransformation",
+    "hoodie.auto.adjust.lock.configs", "hoodie.auto.commit", "hoodie.avro.schema.external.transformation",
+    "hoodie.avro.schema.externalTransformation",
     "hoodie.avro.schema.validate", "hoodie.avro.write.support.class", "hoodie.base.path", "hoodie.block.writes.on.speculative.execution",
     "hoodie.bucket.index.max.num.buckets", "hoodie.bucket.index.merge.threshold", "hoodie.bucket.index.min.num.buckets",
     "hoodie.bucket.index.partition.rule.type", "hoodie.bucket.index.query.pruning", "hoodie.bucket.index.remote.partitioner.enable",
@@ -125,18 +129,22 @@ object ForeignOptions {
     "hoodie.enable.data.skipping", "hoodie.fail.job.on.duplicate.data.file.detection", "hoodie.fail.on.timeline.archiving",
     "hoodie.fail.writes.on.inline.table.service.exception", "hoodie.file.group.reader.enabled", "hoodie.file.listing.parallelism",
     "hoodie.fileid.prefix.provider.class", "hoodie.finalize.write.parallelism", "hoodie.fs.atomic_creation.support",
-    "hoodie.global.index.reconcile.parallelism", "hoodie.global.simple.index.parallelism", "hoodie.index.bloom.filter.type", "hoodie.index.name",
+    "hoodie.global.index.reconcile.parallelism", "hoodie.global.simple.index.parallelism", "hoodie.index.bloom.filter.type",
+    "hoodie.index.name",
     "hoodie.insert.shuffle.parallelism", "hoodie.io.factory.class", "hoodie.keep.max.commits", "hoodie.keep.min.commits",
     "hoodie.logfile.to.parquet.compression.ratio", "hoodie.merge.data.validation.enabled", "hoodie.merge.small.file.group.candidates.limit",
     "hoodie.merge.use.record.positions", "hoodie.parquet.bloom.filter.enabled", "hoodie.parquet.compression.ratio",
-    "hoodie.parquet.field_id.write.enabled", "hoodie.parquet.flink.rowdata.write.support.class", "hoodie.parquet.spark.row.write.support.class",
+    "hoodie.parquet.field_id.write.enabled", "hoodie.parquet.flink.rowdata.write.support.class",
+    "hoodie.parquet.spark.row.write.support.class",
     "hoodie.parquet.write.utc-timezone.enabled", "hoodie.prewrite.cleaner.policy",
     "hoodie.read.blob.inline.mode", "hoodie.read.timeline.holes.resolution.policy", "hoodie.release.resource.on.completion.enable",
     "hoodie.sensitive.config.keys", "hoodie.skip.default.partition.validation", "hoodie.spark.sql.optimized.writes.enable",
     "hoodie.storage.class", "hoodie.storage.layout.partitioner.class", "hoodie.table.cdc.supplemental.logging.mode",
-    "hoodie.table.partition_extractor_class", "hoodie.upsert.shuffle.parallelism", "hoodie.write.application.id", "hoodie.write.auto.upgrade",
+    "hoodie.table.partition_extractor_class", "hoodie.upsert.shuffle.parallelism", "hoodie.write.application.id",
+    "hoodie.write.auto.upgrade",
     "hoodie.write.can.ignore.post.commit.failures", "hoodie.post.commit.failures.ignored", "hoodie.write.complex.keygen.validation.enable",
-    "hoodie.write.concat.handle.class", "hoodie.write.empty.clean.interval.hours", "hoodie.write.ignore.failed", "hoodie.write.markers.type",
+    "hoodie.write.concat.handle.class", "hoodie.write.empty.clean.interval.hours", "hoodie.write.ignore.failed",
+    "hoodie.write.markers.type",
     "hoodie.write.merge.handle.class", "hoodie.write.merge.handle.fallback", "hoodie.write.num.retries.on.conflict.failures",
     "hoodie.write.record.positions", "hoodie.write.status.storage.level", "hoodie.write.tagged.record.storage.level",
     "hoodie.write.track.event.time.watermark", "hoodie.writestatus.class"
@@ -159,7 +167,7 @@ object ForeignOptions {
 
   private[config] val refusedByName: Map[String, Refused]        = refused.map(r => lower(r.key) -> r).toMap
   private[config] val refusedReadingByName: Map[String, Refused] = refusedReading.map(r => lower(r.key) -> r).toMap
-  private[config] val storedNames: Set[String] = storedOnly.map(lower).toSet
+  private[config] val storedNames: Set[String]                   = storedOnly.map(lower).toSet
 
   private val harmlessNames: Set[String] = harmless.map(lower).toSet
 

@@ -32,24 +32,31 @@ object FrameCheck {
   /**
    * Key, ordering and partition columns exist and have a usable type.
    *
+   * Key and partition columns may lie inside struct columns, ordering columns not.
+   *
    * @param ordering  pass none where a frame need not carry ordering values, such as the keys of a delete
    * @param operation what the user was doing, for the message: "create", "upsert into"
    * @throws MerganserException RECORD_KEY_COLUMN_MISSING, PARTITION_COLUMN_MISSING, ORDERING_FIELD_MISSING,
    *                            KEY_TYPE_UNSUPPORTED or ORDERING_TYPE_UNORDERED
    */
-  def requireColumns(schema: StructType, table: String, operation: String, keys: Seq[String], partitions: Seq[String], ordering: Seq[String]): Unit = {
-    def require(field: String, condition: String): StructField = find(schema, field).getOrElse(
+  def requireColumns(schema: StructType, table: String, operation: String, keys: Seq[String], partitions: Seq[String],
+      ordering: Seq[String]): Unit = {
+    def require(columns: StructType, field: String, condition: String): StructField = find(columns, field).getOrElse(
       throw MerganserException(condition, "operation" -> operation, "table" -> table, "field" -> field,
         "columns" -> withoutMetaColumns(schema).fieldNames.mkString(", "))
     )
-    for (field <- keys) refuseKeyType(table, "record key", field, require(field, "RECORD_KEY_COLUMN_MISSING").dataType)
-    for (field <- partitions) refuseKeyType(table, "partition", field, require(field, "PARTITION_COLUMN_MISSING").dataType)
-    for (field <- ordering) require(field, "ORDERING_FIELD_MISSING").dataType match {
-      case unordered @ (_: ArrayType | _: MapType | _: StructType) =>
-        throw MerganserException("ORDERING_TYPE_UNORDERED", "table" -> table, "field" -> field, "type" -> unordered.catalogString)
-      case _ =>
-    }
+    for (field <- keys) refuseKeyType(table, "record key", field, require(schema, field, "RECORD_KEY_COLUMN_MISSING").dataType)
+    for (field <- partitions) refuseKeyType(table, "partition", field, require(schema, field, "PARTITION_COLUMN_MISSING").dataType)
+    for (field <- ordering)
+      require(if (field.contains('.')) exactly(schema, field) else schema, field, "ORDERING_FIELD_MISSING").dataType match {
+        case unordered @ (_: ArrayType | _: MapType | _: StructType) =>
+          throw MerganserException("ORDERING_TYPE_UNORDERED", "table" -> table, "field" -> field, "type" -> unordered.catalogString)
+        case _ =>
+      }
   }
+
+  /** The column of this very name, so that a dot in the name leads nowhere. */
+  private def exactly(schema: StructType, name: String): StructType = StructType(schema.filter(_.name == name))
 
   private def refuseKeyType(table: String, role: String, field: String, dataType: DataType): Unit = dataType match {
     case _: ArrayType | _: MapType | _: StructType | BinaryType =>
@@ -66,7 +73,9 @@ object FrameCheck {
    * @param allowNewColumns the frame may bring columns that the table has not
    * @throws MerganserException COLUMN_MISSING, SCHEMA_CONFLICT
    */
-  def requireSchema(frame: StructType, stored: StructType, table: String, nullForMissing: Boolean, allowNewColumns: Boolean = false): Unit = {
+  def requireSchema(
+      frame: StructType, stored: StructType, table: String, nullForMissing: Boolean, allowNewColumns: Boolean = false
+  ): Unit = {
     val incoming = withoutMetaColumns(frame)
     val own      = withoutMetaColumns(stored)
     for (field <- own if find(incoming, field.name).isEmpty && !nullForMissing)
@@ -91,10 +100,10 @@ object FrameCheck {
     case (a: MapType, b: MapType)     => fits(a.keyType, b.keyType) && fits(a.valueType, b.valueType)
     case (ByteType, ShortType | IntegerType | LongType) | (ShortType, IntegerType | LongType) | (IntegerType, LongType) => true
     // The table stores byte and short as int: a schema read back from it says int.
-    case (FloatType, DoubleType)                       => true
-    case (a: DecimalType, b: DecimalType)              => a.scale <= b.scale && a.precision - a.scale <= b.precision - b.scale
-    case (NullType, _)                                 => true
-    case (a, b)                                        => a == b || (isText(a) && isText(b))
+    case (FloatType, DoubleType)          => true
+    case (a: DecimalType, b: DecimalType) => a.scale <= b.scale && a.precision - a.scale <= b.precision - b.scale
+    case (NullType, _)                    => true
+    case (a, b)                           => a == b || (isText(a) && isText(b))
   }
 
   /** Char and varchar arrive as string or as themselves, and are stored as string. */

@@ -48,7 +48,8 @@ object KeyGenerator {
    * @throws MerganserException KEY_GENERATOR_UNSUPPORTED: its keys could not be made here
    */
   def stored(table: TableConfig): String = types.getOrElse(table.keyGeneratorType,
-    throw MerganserException("KEY_GENERATOR_UNSUPPORTED", "key" -> s"hoodie.table.keygenerator.type of '${table.name}'", "value" -> table.keyGeneratorType))
+    throw MerganserException("KEY_GENERATOR_UNSUPPORTED", "key" -> s"hoodie.table.keygenerator.type of '${table.name}'",
+      "value" -> table.keyGeneratorType))
 
   def className(generator: String): String =
     classes.collectFirst { case (name, `generator`) if !name.contains("Avro") => name }
@@ -71,7 +72,8 @@ object KeyGenerator {
   private def mismatch(generator: String, partitions: Seq[String]): Option[String] = generator match {
     case "NON_PARTITION" if partitions.nonEmpty => Some(s"the table is partitioned by ${partitions.mkString(", ")}")
     case "SIMPLE" if partitions.size > 1        => Some(s"it takes one partition column, not ${partitions.mkString(", ")}; use COMPLEX")
-    case "TIMESTAMP" if partitions.size != 1    => Some(s"it takes one partition column, not ${if (partitions.isEmpty) "none" else partitions.mkString(", ")}")
+    case "TIMESTAMP" if partitions.size != 1 =>
+      Some(s"it takes one partition column, not ${if (partitions.isEmpty) "none" else partitions.mkString(", ")}")
     case "CUSTOM" =>
       partitions.find { p =>
         val kind = p.drop(p.lastIndexOf(':') + 1).trim

@@ -15,7 +15,7 @@ object MergeRule {
     if (!known)
       throw MerganserException("MERGE_RULE_UNAVAILABLE", "table" -> table.name, "mode" -> table.mergeMode,
         "partialUpdateMode" -> table.partialUpdateMode.getOrElse("none"),
-        "payloadClass"      -> table.payloadClass.orElse(table.legacyPayloadClass).getOrElse("none"),
-        "strategyId"        -> table.strategyId.getOrElse("none"), "option" -> Options.MergerClasses.key)
+        "payloadClass" -> table.payloadClass.orElse(table.legacyPayloadClass).getOrElse("none"),
+        "strategyId" -> table.strategyId.getOrElse("none"), "option" -> Options.MergerClasses.key)
   }
 }

@@ -36,12 +36,12 @@ object MergeSettings {
     Map("hoodie.payload.delete.field" -> field, "hoodie.payload.delete.marker" -> text)
 
   private val translations: Map[String, Translation] = Map(
-    Latest                                               -> Translation(CommitTime),
-    Default                                              -> Translation(EventTime),
-    Event                                                -> Translation(EventTime),
+    Latest -> Translation(CommitTime),
+    Default -> Translation(EventTime),
+    Event -> Translation(EventTime),
     Models + "OverwriteNonDefaultsWithLatestAvroPayload" -> Translation(CommitTime, Some("IGNORE_DEFAULTS")),
-    Models + "PartialUpdateAvroPayload"                  -> Translation(EventTime, Some("IGNORE_DEFAULTS")),
-    Models + "AWSDmsAvroPayload"                         -> Translation(CommitTime, properties = marker("Op", "D")),
+    Models + "PartialUpdateAvroPayload" -> Translation(EventTime, Some("IGNORE_DEFAULTS")),
+    Models + "AWSDmsAvroPayload" -> Translation(CommitTime, properties = marker("Op", "D")),
     Models + "debezium.MySqlDebeziumAvroPayload" -> Translation(
       EventTime,
       properties = marker("_change_operation_type", "d"),
@@ -97,8 +97,9 @@ object MergeSettings {
   ): String = {
     val byPayload  = payload.map(modeOfPayload)
     val byStrategy = strategyId.map(modeOfStrategy)
-    def conflict   = MerganserException("MERGE_SETTINGS_CONFLICT", "mode" -> mode.getOrElse("none"), "strategyId" -> strategyId.getOrElse("none"),
-      "payloadClass" -> payload.getOrElse("none"))
+    def conflict =
+      MerganserException("MERGE_SETTINGS_CONFLICT", "mode" -> mode.getOrElse("none"), "strategyId" -> strategyId.getOrElse("none"),
+        "payloadClass" -> payload.getOrElse("none"))
     val implied =
       if (version < 8) byPayload.orElse(byStrategy)
       else {
@@ -109,7 +110,8 @@ object MergeSettings {
     if (checked) {
       if (mode.exists(_ != result)) throw conflict
       val named = payload.isDefined || strategyId.exists(_ != StrategyId.PayloadBased)
-      if (result == Custom && !named) throw MerganserException("MERGE_STRATEGY_MISSING", "mode" -> result, "strategyId" -> strategyId.getOrElse("none"))
+      if (result == Custom && !named)
+        throw MerganserException("MERGE_STRATEGY_MISSING", "mode" -> result, "strategyId" -> strategyId.getOrElse("none"))
     }
     result
   }
@@ -123,7 +125,7 @@ object MergeSettings {
   private def modeOfStrategy(id: String): String = id match {
     case StrategyId.EventTime  => EventTime
     case StrategyId.CommitTime => CommitTime
-    case _            => Custom
+    case _                     => Custom
   }
 
   /** Which rule it is, as each version stores it. */
@@ -133,9 +135,9 @@ object MergeSettings {
       case CommitTime => StrategyId.CommitTime
       case _          => strategyId.filter(_ => version >= 8 || payload.isEmpty).getOrElse(StrategyId.PayloadBased)
     }
-    val usual     = if (mode == CommitTime) Latest else Default
-    val storeMode = Map("hoodie.record.merge.mode" -> mode)
-    val storeId   = Map("hoodie.record.merge.strategy.id" -> id)
+    val usual        = if (mode == CommitTime) Latest else Default
+    val storeMode    = Map("hoodie.record.merge.mode" -> mode)
+    val storeId      = Map("hoodie.record.merge.strategy.id" -> id)
     val storePayload = Map("hoodie.compaction.payload.class" -> payload.getOrElse(usual))
     if (version < 8) storeId ++ storePayload
     else if (version < 9) storeMode ++ storeId ++ storePayload
@@ -148,7 +150,8 @@ object MergeSettings {
       throw MerganserException("CONFIG_CONFLICT", "key" -> Options.OrderingFields.key, "value" -> ordering.mkString(","),
         "stored" -> prescribed.mkString(","), "by" -> s"payload class $payload prescribes")
     for ((key, value) <- given; prescribed <- to.properties.get(key) if prescribed != value)
-      throw MerganserException("CONFIG_CONFLICT", "key" -> key, "value" -> value, "stored" -> prescribed, "by" -> s"payload class $payload prescribes")
+      throw MerganserException("CONFIG_CONFLICT", "key" -> key, "value" -> value, "stored" -> prescribed,
+        "by" -> s"payload class $payload prescribes")
     MergeSettings(
       Map("hoodie.record.merge.mode" -> to.mode, "hoodie.table.legacy.payload.class" -> payload) ++
         to.partialUpdateMode.map("hoodie.table.partial.update.mode" -> _) ++ prefixed(given ++ to.properties),

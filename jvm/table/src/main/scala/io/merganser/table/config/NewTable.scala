@@ -45,7 +45,8 @@ object NewTable {
       nonEmpty("hoodie.table.partition.fields", partitions) ++ nonEmpty("hoodie.table.ordering.fields", merge.orderingFields) ++
       merge.properties ++ paths(settings, generator, version, bySql) ++ timeBased(settings, name, schema, generator, partitions) ++
       index(settings, name, keys) ++ createSchema.map("hoodie.table.create.schema" -> _) ++
-      (if (bySql) settings.of(OptionScope.OfWrite).map { case (entry, given) => entry.key -> given.value } else Nil)
+      (if (bySql) settings.of(OptionScope.OfWrite).map { case (entry, given) => entry.key -> given.value }
+       else Nil)
     TableConflicts.requireStored(settings, derived, name)
     derived
   }
@@ -53,21 +54,22 @@ object NewTable {
   private def identity(settings: Settings, name: String, version: Int, database: Option[String]): Map[String, String] = {
     val modern = version >= 8
     Map(
-      "hoodie.table.name"              -> name,
-      "hoodie.table.type"              -> settings.required(Options.TableTypeOption),
-      "hoodie.table.version"           -> version.toString,
+      "hoodie.table.name" -> name,
+      "hoodie.table.type" -> settings.required(Options.TableTypeOption),
+      "hoodie.table.version" -> version.toString,
       "hoodie.timeline.layout.version" -> (if (modern) "2" else "1"),
-      "hoodie.table.base.file.format"  -> "PARQUET",
-      "hoodie.populate.meta.fields"    -> "true",
+      "hoodie.table.base.file.format" -> "PARQUET",
+      "hoodie.populate.meta.fields" -> "true",
       "hoodie.table.timeline.timezone" -> settings.required(Options.TimelineZone)
     ) ++ settings.explicit(Options.Database).orElse(database).map("hoodie.database.name" -> _) ++
-      (if (modern) Map("hoodie.table.initial.version" -> version.toString, "hoodie.timeline.path" -> "timeline", "hoodie.timeline.history.path" -> "history")
+      (if (modern) Map("hoodie.table.initial.version" -> version.toString, "hoodie.timeline.path" -> "timeline",
+         "hoodie.timeline.history.path" -> "history")
        else Map("hoodie.archivelog.folder" -> "archived"))
   }
 
   private def mergeSettings(settings: Settings, version: Int, schema: StructType, bySql: Boolean): MergeSettings = {
     // A data frame's write names the mode by the write's option; the stored name is only compared, at the writes that follow.
-    val mode = settings.given(Options.MergeModeOption)
+    val mode       = settings.given(Options.MergeModeOption)
     val storedMode = if (bySql) settings.given(Options.StoredMergeMode) else None
     for (a <- mode; b <- storedMode if a.value != b.value)
       throw MerganserException("OPTION_CONFLICT", "key" -> a.name, "value" -> a.value, "otherKey" -> b.name, "otherValue" -> b.value)
@@ -83,8 +85,8 @@ object NewTable {
     val fields = settings.fields(Options.OrderingFields)
     val counts = fields.isEmpty && version < 9 && MergeSettings.readsPayloadOrderingField(payload)
     settings.explicit(Options.PayloadOrderingField) match {
-      case Some(older) if counts                          => Seq(older)
-      case Some(older) if fields.mkString(",") != older   =>
+      case Some(older) if counts => Seq(older)
+      case Some(older) if fields.mkString(",") != older =>
         throw MerganserException("CONFIG_CONFLICT", "key" -> Options.PayloadOrderingField.key, "value" -> older,
           "stored" -> (if (fields.isEmpty) "none" else fields.mkString(",")), "by" -> s"${Options.OrderingFields.key} says")
       case None if counts && FrameCheck.find(schema, "ts").isDefined => Seq("ts")
@@ -95,9 +97,9 @@ object NewTable {
   private def paths(settings: Settings, generator: String, version: Int, bySql: Boolean): Map[String, String] = {
     val hiveStyle = settings.explicit(Options.HiveStyle).getOrElse(bySql.toString)
     Map(
-      "hoodie.table.keygenerator.type"               -> generator,
-      Options.HiveStyle.key                          -> hiveStyle,
-      Options.UrlEncode.key                          -> settings.required(Options.UrlEncode),
+      "hoodie.table.keygenerator.type" -> generator,
+      Options.HiveStyle.key -> hiveStyle,
+      Options.UrlEncode.key -> settings.required(Options.UrlEncode),
       "hoodie.datasource.write.drop.partition.columns" -> "false"
     ) ++ (if (version < 8) Map("hoodie.table.keygenerator.class" -> KeyGenerator.className(generator)) else Nil) ++
       (if (version < 9) Map(Options.ComplexKeyWithoutName.key -> settings.required(Options.ComplexKeyWithoutName)) else Nil) ++
@@ -105,7 +107,9 @@ object NewTable {
       kept(settings, Options.NullOrderingOption)
   }
 
-  private def timeBased(settings: Settings, table: String, schema: StructType, generator: String, partitions: Seq[String]): Map[String, String] = {
+  private def timeBased(
+      settings: Settings, table: String, schema: StructType, generator: String, partitions: Seq[String]
+  ): Map[String, String] = {
     val timed = partitions.filter(p => generator == "TIMESTAMP" || p.toUpperCase(java.util.Locale.ROOT).endsWith(":TIMESTAMP"))
     val found = kept(settings, Options.TimeBased: _*).toMap
     for (partition <- timed) {
@@ -126,7 +130,7 @@ object NewTable {
       if (kind != "BUCKET") Nil
       else
         Map(
-          Options.BucketCount.key      -> settings.required(Options.BucketCount),
+          Options.BucketCount.key -> settings.required(Options.BucketCount),
           Options.BucketHashFields.key -> (if (hashed.isEmpty) keys else hashed).mkString(",")
         )
     )

@@ -59,7 +59,7 @@ object OptionScope {
   /** Kept with the table from its creation on; no write overrides it. */
   case object OfTable extends OptionScope("Of the table")
   case object OfWrite extends OptionScope("Of one write")
-  case object OfRead  extends OptionScope("Of one read")
+  case object OfRead extends OptionScope("Of one read")
 }
 
 /**

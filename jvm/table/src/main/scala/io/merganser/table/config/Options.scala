@@ -68,14 +68,16 @@ object Options {
     "Partition directories are `column=value`. CREATE TABLE sets it to true unless given.")
   val UrlEncode: OptionEntry = table("hoodie.datasource.write.partitionpath.urlencode", Bool, Some("false"),
     "Characters that paths cannot hold are written as %XX in partition paths.")
-  val LogicalTimestamp: OptionEntry = table("hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled", Bool, Some("false"),
+  val LogicalTimestamp: OptionEntry = table("hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled", Bool,
+    Some("false"),
     "Timestamps in keys and paths as `2024-01-02 03:04:05.678` instead of microseconds since 1970.")
   val ComplexKeyWithoutName: OptionEntry = table("hoodie.write.complex.keygen.new.encoding", Bool, Some("false"),
     "Tables of version 6 and 8 with the COMPLEX key generator and one key column: the key is `1` instead of `id:1`.")
   val TimelineZone: OptionEntry = table("hoodie.table.timeline.timezone", oneOf("UTC", "LOCAL"), Some("UTC"),
     "Zone that instants are formatted in; LOCAL is the JVM's.")
   private def timeBased(name: String, kind: OptionKind, default: Option[String], doc: String) =
-    table(s"hoodie.keygen.timebased.$name", kind, default, doc, s"hoodie.deltastreamer.keygen.timebased.$name", s"hoodie.streamer.keygen.timebased.$name")
+    table(s"hoodie.keygen.timebased.$name", kind, default, doc, s"hoodie.deltastreamer.keygen.timebased.$name",
+      s"hoodie.streamer.keygen.timebased.$name")
   val TimestampType: OptionEntry = timeBased("timestamp.type",
     oneOf("UNIX_TIMESTAMP", "DATE_STRING", "MIXED", "EPOCHMILLISECONDS", "EPOCHMICROSECONDS", "SCALAR"), None,
     "What a time-based partition column holds.")
@@ -88,15 +90,17 @@ object Options {
   val InputZone: OptionEntry =
     timeBased("input.timezone", Text, None, "Zone of texts that name none; UTC, or the general zone below.")
   val OutputDateFormat: OptionEntry = timeBased("output.dateformat", Text, None, "Format of the partition path, such as `yyyy/MM/dd`.")
-  val OutputZone: OptionEntry = timeBased("output.timezone", Text, None, "Zone of the partition path; UTC, or the general zone below.")
+  val OutputZone: OptionEntry  = timeBased("output.timezone", Text, None, "Zone of the partition path; UTC, or the general zone below.")
   val GeneralZone: OptionEntry = timeBased("timezone", Text, Some("UTC"), "Zone of input and output where theirs is not given.")
   val TimeBased: Seq[OptionEntry] = Seq(TimestampType, TimestampUnit, InputDateFormat, InputDateFormatDelimiter, InputZone,
     OutputDateFormat, OutputZone, GeneralZone)
 
   // --- of the table: index
 
-  val IndexTypeOption: OptionEntry = table("hoodie.index.type", OneOf(Seq("SIMPLE", "BUCKET", "BLOOM"),
-    notDone = Seq("GLOBAL_SIMPLE", "GLOBAL_BLOOM", "RECORD_INDEX", "RECORD_LEVEL_INDEX", "GLOBAL_RECORD_LEVEL_INDEX", "INMEMORY", "HBASE", "FLINK_STATE")), Some("SIMPLE"),
+  val IndexTypeOption: OptionEntry = table("hoodie.index.type",
+    OneOf(Seq("SIMPLE", "BUCKET", "BLOOM"),
+      notDone = Seq("GLOBAL_SIMPLE", "GLOBAL_BLOOM", "RECORD_INDEX", "RECORD_LEVEL_INDEX", "GLOBAL_RECORD_LEVEL_INDEX", "INMEMORY", "HBASE",
+        "FLINK_STATE")), Some("SIMPLE"),
     "How stored rows are found. BLOOM is taken as SIMPLE, which finds the same rows, and adds bloom filters to base files.")
   val BucketCount: OptionEntry = table("hoodie.bucket.index.num.buckets", Whole(1), Some("256"),
     "BUCKET: file groups in each partition.")
@@ -105,11 +109,14 @@ object Options {
 
   // --- of one write
 
-  val Operation: OptionEntry = write("hoodie.datasource.write.operation", OneOf(Seq("upsert", "insert", "bulk_insert", "delete"),
-    notDone = Seq("insert_overwrite", "insert_overwrite_table", "delete_partition", "insert_prepped", "upsert_prepped", "bulk_insert_prepped",
-      "delete_prepped", "bootstrap", "cluster", "compact", "alter_schema")), Some("upsert"),
+  val Operation: OptionEntry = write("hoodie.datasource.write.operation",
+    OneOf(Seq("upsert", "insert", "bulk_insert", "delete"),
+      notDone = Seq("insert_overwrite", "insert_overwrite_table", "delete_partition", "insert_prepped", "upsert_prepped",
+        "bulk_insert_prepped",
+        "delete_prepped", "bootstrap", "cluster", "compact", "alter_schema")), Some("upsert"),
     "What a data frame's write does with its rows.")
-  val SqlInsertOperation: OptionEntry = write("hoodie.spark.sql.insert.into.operation", oneOf("insert", "upsert", "bulk_insert"), Some("insert"),
+  val SqlInsertOperation: OptionEntry = write("hoodie.spark.sql.insert.into.operation", oneOf("insert", "upsert", "bulk_insert"),
+    Some("insert"),
     "What SQL INSERT INTO does. `insert` does not merge with stored rows: a key can then be stored twice.")
   val SqlInsertMode: OptionEntry = write("hoodie.sql.insert.mode", oneOf("upsert", "strict", "non-strict"), None,
     "SQL INSERT INTO: `upsert` merges, `strict` fails on a key that is stored, `non-strict` just inserts.")
@@ -141,10 +148,10 @@ object Options {
 
   val SmallFileLimit: OptionEntry = write("hoodie.parquet.small.file.limit", Whole(0), Some("104857600"),
     "Bytes; inserts first fill file groups whose base file is smaller. 0: every insert opens new ones.")
-  val MaxFileSize: OptionEntry = write("hoodie.parquet.max.file.size", Whole(1), Some("125829120"), "Bytes that a base file is filled to.")
+  val MaxFileSize: OptionEntry  = write("hoodie.parquet.max.file.size", Whole(1), Some("125829120"), "Bytes that a base file is filled to.")
   val RowGroupSize: OptionEntry = write("hoodie.parquet.block.size", Whole(1), Some("125829120"), "Bytes of a row group of a base file.")
   val PageSize: OptionEntry     = write("hoodie.parquet.page.size", Whole(1), Some("1048576"), "Bytes of a page of a base file.")
-  val Dictionary: OptionEntry = write("hoodie.parquet.dictionary.enabled", Bool, Some("true"), "Base files use dictionaries.")
+  val Dictionary: OptionEntry   = write("hoodie.parquet.dictionary.enabled", Bool, Some("true"), "Base files use dictionaries.")
   val Codec: OptionEntry = write("hoodie.parquet.compression.codec",
     oneOf("snappy", "gzip", "zstd", "lz4", "lz4_raw", "brotli", "uncompressed"), None,
     "Compression of base files; without it Spark's own setting.")
@@ -179,7 +186,8 @@ object Options {
 
   // --- of one read
 
-  val QueryType: OptionEntry = read("hoodie.datasource.query.type", OneOf(Seq("snapshot", "read_optimized"), notDone = Seq("incremental")), Some("snapshot"),
+  val QueryType: OptionEntry = read("hoodie.datasource.query.type", OneOf(Seq("snapshot", "read_optimized"), notDone = Seq("incremental")),
+    Some("snapshot"),
     "`snapshot` merges logs; `read_optimized` returns base files alone.", "hoodie.datasource.view.type")
 
   val AsOfInstant: OptionEntry = read("as.of.instant", OptionKind.Text, None,

@@ -66,13 +66,15 @@ object Settings {
   def ofWrite(options: Map[String, String], sessionConf: Map[String, String]): Settings =
     resolve(options, sessionConf, ForeignOptions.refusedByName)
 
-  private def resolve(options: Map[String, String], sessionConf: Map[String, String], refused: Map[String, ForeignOptions.Refused]): Settings = {
+  private def resolve(
+      options: Map[String, String], sessionConf: Map[String, String], refused: Map[String, ForeignOptions.Refused]
+  ): Settings = {
     val session = sessionConf.toSeq.collect {
-      case (key, value) if lower(key).startsWith("spark.hoodie.")                                        => key.drop("spark.".length) -> value
-      case (key, value) if lower(key).startsWith("hoodie.") || lower(key).startsWith("spark.merganser.") => key                       -> value
+      case (key, value) if lower(key).startsWith("spark.hoodie.") => key.drop("spark.".length) -> value
+      case (key, value) if lower(key).startsWith("hoodie.") || lower(key).startsWith("spark.merganser.") => key -> value
     }
     val written = options.toSeq.filter(_._2 != null)
-    val prefix  = written.collectFirst { case (k, v) if lower(k) == Options.CommitMetadataPrefix.key && v.nonEmpty => v }
+    val prefix = written.collectFirst { case (k, v) if lower(k) == Options.CommitMetadataPrefix.key && v.nonEmpty => v }
       .orElse(Options.CommitMetadataPrefix.default)
     val (metadata, named) = written.partition { case (key, _) => isMetadata(key, prefix) }
     val both              = session ++ named
@@ -95,7 +97,8 @@ object Settings {
         val canonical = entry.parse(value, key)
         seen.get(entry) match {
           case Some(other) if other.value != canonical =>
-            throw MerganserException("OPTION_CONFLICT", "key" -> key, "value" -> canonical, "otherKey" -> other.name, "otherValue" -> other.value)
+            throw MerganserException("OPTION_CONFLICT", "key" -> key, "value" -> canonical, "otherKey" -> other.name,
+              "otherValue" -> other.value)
           case Some(_) => seen
           case None    => seen + (entry -> Given(key, canonical))
         }
@@ -108,7 +111,8 @@ object Settings {
         if (value.trim.nonEmpty && !option.accepted.exists(_.equalsIgnoreCase(value.trim)))
           throw MerganserException("UNSUPPORTED_OPTION", "key" -> asGiven, "value" -> value, "remedy" -> option.remedy)
       case None =>
-        val known = key.startsWith(MergeProperty) || ForeignOptions.isHarmless(key) || ForeignOptions.isKnown(key) || ForeignOptions.isSparks(key)
+        val known =
+          key.startsWith(MergeProperty) || ForeignOptions.isHarmless(key) || ForeignOptions.isKnown(key) || ForeignOptions.isSparks(key)
         if (!known) throw unknown(asGiven)
     }
 

@@ -34,20 +34,20 @@ object TableConflicts {
       table.properties.get(entry.key).filter(_.nonEmpty).orElse(default).flatMap(unless)
     def joined(fields: Seq[String]) = if (fields.isEmpty) "none" else fields.mkString(",")
     entry match {
-      case Options.TableName        => unless(table.name)
-      case Options.Database         => table.database.flatMap(unless)
-      case Options.TableTypeOption  => unless(table.tableType.name)
-      case Options.TableVersion     => unless(table.version.toString)
-      case Options.RecordKey        => unless(joined(table.recordKeyFields))
-      case Options.PartitionFields  => partitions(value, table)
+      case Options.TableName       => unless(table.name)
+      case Options.Database        => table.database.flatMap(unless)
+      case Options.TableTypeOption => unless(table.tableType.name)
+      case Options.TableVersion    => unless(table.version.toString)
+      case Options.RecordKey       => unless(joined(table.recordKeyFields))
+      case Options.PartitionFields => partitions(value, table)
       // A table without ordering fields merges by commit time; fields named at a write do not change that.
-      case Options.OrderingFields                      => if (table.orderingFields.isEmpty) None else unless(joined(table.orderingFields))
+      case Options.OrderingFields => if (table.orderingFields.isEmpty) None else unless(joined(table.orderingFields))
       case Options.MergeModeOption | Options.StoredMergeMode => unless(table.mergeMode.name)
-      case Options.StrategyIdOption                    => strategy(value, table)
-      case Options.PayloadClass                        => payload(value, table)
-      case Options.PayloadOrderingField                => unless(joined(table.orderingFields))
-      case Options.DeleteField | Options.DeleteMarker  => deleteMarker(entry, value, table)
-      case Options.NullOrderingOption =>
+      case Options.StrategyIdOption                          => strategy(value, table)
+      case Options.PayloadClass                              => payload(value, table)
+      case Options.PayloadOrderingField                      => unless(joined(table.orderingFields))
+      case Options.DeleteField | Options.DeleteMarker        => deleteMarker(entry, value, table)
+      case Options.NullOrderingOption                        =>
         // Stricter than the table is this write's own business.
         if (value == "reject") None else table.properties.get(entry.key).flatMap(unless)
       case Options.KeyGeneratorType | Options.KeyGeneratorClass => generator(given, table)
@@ -60,13 +60,14 @@ object TableConflicts {
   }
 
   private def partitions(value: String, table: TableConfig): Option[String] = {
-    val given  = OptionKind.Fields.split(value)
-    val typed  = table.partitionFieldTypes.map { case (field, kind) => s"$field:$kind" }
-    val plain  = table.partitionFields
+    val given = OptionKind.Fields.split(value)
+    val typed = table.partitionFieldTypes.map { case (field, kind) => s"$field:$kind" }
+    val plain = table.partitionFields
     val same = given.size == plain.size && given.zip(plain.zip(typed)).forall { case (g, (name, full)) =>
       g.equalsIgnoreCase(name) || g.equalsIgnoreCase(full)
     }
-    if (same) None else Some(if (plain.isEmpty) "none" else table.properties.getOrElse("hoodie.table.partition.fields", plain.mkString(",")))
+    if (same) None
+    else Some(if (plain.isEmpty) "none" else table.properties.getOrElse("hoodie.table.partition.fields", plain.mkString(",")))
   }
 
   private def strategy(value: String, table: TableConfig): Option[String] = {

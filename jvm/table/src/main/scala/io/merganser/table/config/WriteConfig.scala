@@ -7,10 +7,10 @@ sealed abstract class WriteOperation(val name: String) extends Serializable {
 }
 
 object WriteOperation {
-  case object Upsert     extends WriteOperation("upsert")
-  case object Insert     extends WriteOperation("insert")
+  case object Upsert extends WriteOperation("upsert")
+  case object Insert extends WriteOperation("insert")
   case object BulkInsert extends WriteOperation("bulk_insert")
-  case object Delete     extends WriteOperation("delete")
+  case object Delete extends WriteOperation("delete")
 
   private[config] def of(name: String): WriteOperation =
     Seq(Upsert, Insert, BulkInsert, Delete).find(_.name == name).getOrElse(throw new IllegalStateException(s"no operation '$name'"))
@@ -21,7 +21,7 @@ sealed trait WriteSource
 
 object WriteSource {
   case object DataFrameWrite extends WriteSource
-  case object SqlInsert      extends WriteSource
+  case object SqlInsert extends WriteSource
 
   /** MERGE, UPDATE and DELETE: their rows are upserted. */
   case object SqlChange extends WriteSource
@@ -37,7 +37,7 @@ object StoredKeyPolicy {
 
   /** Merged when the row is routed to the file group of the stored key, else inserted again. */
   case object MergeWhenMet extends StoredKeyPolicy
-  case object Drop         extends StoredKeyPolicy
+  case object Drop extends StoredKeyPolicy
 
   /** Nothing is written. */
   case object Fail extends StoredKeyPolicy
@@ -205,11 +205,13 @@ object WriteConfig {
 
   private def indexOf(settings: Settings, table: TableConfig): IndexType = {
     val asked = settings.required(Options.IndexTypeOption, table.properties)
-    if (asked != "BUCKET") IndexType.Simple(bloomFilters = asked == "BLOOM" || table.properties.get(Options.IndexTypeOption.key).contains("BLOOM"))
+    if (asked != "BUCKET")
+      IndexType.Simple(bloomFilters = asked == "BLOOM" || table.properties.get(Options.IndexTypeOption.key).contains("BLOOM"))
     else {
       val hashed = settings.text(Options.BucketHashFields, table.properties).toSeq.flatMap(OptionKind.Fields.split)
       for (field <- hashed if !table.recordKeyFields.exists(_.equalsIgnoreCase(field)))
-        throw MerganserException("BUCKET_HASH_FIELD_UNKNOWN", "table" -> table.name, "field" -> field, "keys" -> table.recordKeyFields.mkString(", "))
+        throw MerganserException("BUCKET_HASH_FIELD_UNKNOWN", "table" -> table.name, "field" -> field,
+          "keys" -> table.recordKeyFields.mkString(", "))
       val count = settings.said(Options.BucketCount, table.properties).map(_.toInt)
       IndexType.Bucket(count, if (hashed.isEmpty) table.recordKeyFields else hashed)
     }

@@ -23,7 +23,8 @@ class ConfigConformanceTest extends AnyFunSuite {
   /** Recorded as failing: readers and writers here would agree about these settings, so the writes are accepted. */
   private val accepted = Set("cfg-sql-strategy")
 
-  private val mergeKeys = Seq("hoodie.record.merge.mode", "hoodie.record.merge.strategy.id", "hoodie.table.version", "hoodie.compaction.payload.class",
+  private val mergeKeys = Seq("hoodie.record.merge.mode", "hoodie.record.merge.strategy.id", "hoodie.table.version",
+    "hoodie.compaction.payload.class",
     "hoodie.table.legacy.payload.class", "hoodie.table.partial.update.mode", "hoodie.table.ordering.fields")
 
   for (file <- Seq("config-create.json", "config-change.json"); recorded <- cases(file)) {
@@ -38,8 +39,9 @@ class ConfigConformanceTest extends AnyFunSuite {
   }
 
   private def playSql(recorded: JsonNode): Unit = {
-    val table   = recorded.get("table")
-    val options = optionsOf(table, None) ++ Map("type" -> table.get("type").asText, "primaryKey" -> names(table.get("key")), "orderingFields" -> names(table.get("ordering")))
+    val table = recorded.get("table")
+    val options = optionsOf(table, None) ++ Map("type" -> table.get("type").asText, "primaryKey" -> names(table.get("key")),
+      "orderingFields" -> names(table.get("ordering")))
     val created = outcome(NewTable.properties(options, schemaOf(table), "t", bySql = true))
     if (recorded.has("expect_create")) assert(created.isLeft)
     else {
@@ -52,12 +54,12 @@ class ConfigConformanceTest extends AnyFunSuite {
   }
 
   private def playFrames(recorded: JsonNode): Unit = {
-    val id    = recorded.get("id").asText
-    val table = recorded.get("table")
+    val id                                = recorded.get("id").asText
+    val table                             = recorded.get("table")
     var made: Option[Map[String, String]] = None
     for ((step, at) <- recorded.get("steps").asScala.zipWithIndex) {
-      val options  = optionsOf(table, Option(step.get("options"))) + ("hoodie.datasource.write.operation" -> step.get("operation").asText)
-      val creating = made.isEmpty
+      val options    = optionsOf(table, Option(step.get("options"))) + ("hoodie.datasource.write.operation" -> step.get("operation").asText)
+      val creating   = made.isEmpty
       val properties = made.fold(outcome(NewTable.properties(options, schemaOf(table), "t")))(Right(_))
       val written    = properties.flatMap(p => outcome(WriteConfig.parse(options, Map.empty, TableConfig(p), creating = creating)))
       if (refusedFirst.contains(id)) assert(condition(written) == "OPTION_CONFLICT")
@@ -99,8 +101,10 @@ class ConfigConformanceTest extends AnyFunSuite {
   private def condition(outcome: Either[MerganserException, _]): String = outcome.fold(_.condition, _ => "no error")
 
   private def optionsOf(table: JsonNode, ofStep: Option[JsonNode]): Map[String, String] = {
-    val frame = Map("hoodie.datasource.write.recordkey.field" -> names(table.get("key")), "hoodie.table.ordering.fields" -> names(table.get("ordering")),
-      "hoodie.datasource.write.table.type" -> (if (table.get("type").asText == "mor") "MERGE_ON_READ" else "COPY_ON_WRITE"), "hoodie.table.name" -> "t")
+    val frame = Map("hoodie.datasource.write.recordkey.field" -> names(table.get("key")),
+      "hoodie.table.ordering.fields" -> names(table.get("ordering")),
+      "hoodie.datasource.write.table.type" -> (if (table.get("type").asText == "mor") "MERGE_ON_READ" else "COPY_ON_WRITE"),
+      "hoodie.table.name" -> "t")
     val base  = if (table.get("create").asText == "sql") Map.empty[String, String] else frame
     val given = (Option(table.get("options")).toSeq ++ ofStep).flatMap(_.fields().asScala.map(e => e.getKey -> e.getValue.asText))
     given.foldLeft(base) { case (all, (key, value)) => if (value == "$unset") all - key else all + (key -> value) }.filter(_._2.nonEmpty)

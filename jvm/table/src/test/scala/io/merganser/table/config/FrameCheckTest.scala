@@ -6,7 +6,8 @@ import org.scalatest.funsuite.AnyFunSuite
 
 class FrameCheckTest extends AnyFunSuite {
 
-  private val stored = StructType.fromDDL("_hoodie_record_key STRING, id BIGINT, name STRING, price DECIMAL(10,2), inner STRUCT<a: INT, b: STRING>, tags ARRAY<DOUBLE>")
+  private val stored = StructType.fromDDL(
+    "_hoodie_record_key STRING, id BIGINT, name STRING, price DECIMAL(10,2), inner STRUCT<a: INT, b: STRING>, tags ARRAY<DOUBLE>")
 
   private def check(frame: String, nullForMissing: Boolean = false, allowNewColumns: Boolean = false): Unit =
     FrameCheck.requireSchema(StructType.fromDDL(frame), stored, "trips", nullForMissing, allowNewColumns)
@@ -22,10 +23,14 @@ class FrameCheckTest extends AnyFunSuite {
 
   test("a narrower number is accepted, a wider one is not") {
     check("id INT, name STRING, price DECIMAL(8,1), inner STRUCT<a: SMALLINT, b: STRING>, tags ARRAY<FLOAT>")
-    for ((column, frame) <- Seq("price" -> whole.replace("(10,2)", "(10,3)"), "id" -> whole.replace("id BIGINT", "id DOUBLE"), "inner" -> whole.replace("a: INT", "a: BIGINT"),
-        "name" -> whole.replace("name STRING", "name INT"))) {
+    for (
+      (column, frame) <- Seq("price" -> whole.replace("(10,2)", "(10,3)"), "id" -> whole.replace("id BIGINT", "id DOUBLE"),
+        "inner" -> whole.replace("a: INT", "a: BIGINT"),
+        "name" -> whole.replace("name STRING", "name INT"))
+    ) {
       val thrown = refusal(frame)
-      assert(thrown.condition == "SCHEMA_CONFLICT" && thrown.getMessage.contains(s"'$column'") && thrown.getMessage.contains("'trips'"), frame)
+      assert(thrown.condition == "SCHEMA_CONFLICT" && thrown.getMessage.contains(s"'$column'") && thrown.getMessage.contains("'trips'"),
+        frame)
     }
   }
 

@@ -11,16 +11,18 @@ class NewTableTest extends AnyFunSuite {
   )
   private val key = "hoodie.datasource.write.recordkey.field" -> "id"
 
-  private def made(options: (String, String)*): Map[String, String]       = NewTable.properties(options.toMap, schema, "trips")
-  private def refusal(options: (String, String)*): MerganserException     = intercept[MerganserException](made(options: _*))
-  private def generator(options: (String, String)*): String               = made(key +: options: _*)("hoodie.table.keygenerator.type")
+  private def made(options: (String, String)*): Map[String, String]   = NewTable.properties(options.toMap, schema, "trips")
+  private def refusal(options: (String, String)*): MerganserException = intercept[MerganserException](made(options: _*))
+  private def generator(options: (String, String)*): String           = made(key +: options: _*)("hoodie.table.keygenerator.type")
 
   test("a new table of version 9 stores what readers need, in layout 2 and in UTC") {
     assert(made(key, "hoodie.table.ordering.fields" -> "ts") == Map(
-      "hoodie.table.name" -> "trips", "hoodie.table.type" -> "COPY_ON_WRITE", "hoodie.table.version" -> "9", "hoodie.table.initial.version" -> "9",
+      "hoodie.table.name" -> "trips", "hoodie.table.type" -> "COPY_ON_WRITE", "hoodie.table.version" -> "9",
+      "hoodie.table.initial.version" -> "9",
       "hoodie.timeline.layout.version" -> "2", "hoodie.timeline.path" -> "timeline", "hoodie.timeline.history.path" -> "history",
       "hoodie.table.timeline.timezone" -> "UTC", "hoodie.table.recordkey.fields" -> "id", "hoodie.table.ordering.fields" -> "ts",
-      "hoodie.record.merge.mode" -> "EVENT_TIME_ORDERING", "hoodie.table.keygenerator.type" -> "NON_PARTITION", "hoodie.table.base.file.format" -> "PARQUET",
+      "hoodie.record.merge.mode" -> "EVENT_TIME_ORDERING", "hoodie.table.keygenerator.type" -> "NON_PARTITION",
+      "hoodie.table.base.file.format" -> "PARQUET",
       "hoodie.populate.meta.fields" -> "true", "hoodie.datasource.write.hive_style_partitioning" -> "false",
       "hoodie.datasource.write.partitionpath.urlencode" -> "false", "hoodie.datasource.write.drop.partition.columns" -> "false",
       "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled" -> "false", "hoodie.index.type" -> "SIMPLE"))
@@ -29,13 +31,16 @@ class NewTableTest extends AnyFunSuite {
   test("a table of version 6 has layout 1, no merge mode and no initial version") {
     val six = made(key, "hoodie.write.table.version" -> "6")
     assert(six("hoodie.timeline.layout.version") == "1")
-    assert(!six.contains("hoodie.record.merge.mode") && !six.contains("hoodie.table.initial.version") && !six.contains("hoodie.timeline.path"))
+    assert(
+      !six.contains("hoodie.record.merge.mode") && !six.contains("hoodie.table.initial.version") && !six.contains("hoodie.timeline.path"))
     assert(refusal(key, "hoodie.write.table.version" -> "7").condition == "OPTION_VALUE_INVALID")
   }
 
   test("SQL's names make the same table, with hive-style partitions") {
-    val sql = NewTable.properties(Map("primaryKey" -> "id", "type" -> "mor", "preCombineField" -> "ts"), schema, "trips", Seq("day"), bySql = true)
-    assert(sql("hoodie.table.recordkey.fields") == "id" && sql("hoodie.table.type") == "MERGE_ON_READ" && sql("hoodie.table.ordering.fields") == "ts")
+    val sql =
+      NewTable.properties(Map("primaryKey" -> "id", "type" -> "mor", "preCombineField" -> "ts"), schema, "trips", Seq("day"), bySql = true)
+    assert(sql("hoodie.table.recordkey.fields") == "id" && sql("hoodie.table.type") == "MERGE_ON_READ" && sql(
+      "hoodie.table.ordering.fields") == "ts")
     assert(sql("hoodie.table.partition.fields") == "day" && sql("hoodie.datasource.write.hive_style_partitioning") == "true")
     assert(sql("hoodie.table.keygenerator.type") == "SIMPLE")
   }
@@ -51,12 +56,15 @@ class NewTableTest extends AnyFunSuite {
     assert(generator("hoodie.datasource.write.partitionpath.field" -> "day") == "SIMPLE")
     assert(generator("hoodie.datasource.write.partitionpath.field" -> "day,name") == "COMPLEX")
     assert(generator("hoodie.datasource.write.partitionpath.field" -> "day:SIMPLE") == "CUSTOM")
-    assert(made("hoodie.datasource.write.recordkey.field" -> "id,name", "hoodie.datasource.write.partitionpath.field" -> "day")("hoodie.table.keygenerator.type") == "COMPLEX")
+    assert(made("hoodie.datasource.write.recordkey.field" -> "id,name", "hoodie.datasource.write.partitionpath.field" -> "day")(
+      "hoodie.table.keygenerator.type") == "COMPLEX")
   }
 
   test("a key generator is taken by type and by class, also by the Avro variants") {
-    val classes = Map("SimpleKeyGenerator" -> "NON_PARTITION", "ComplexAvroKeyGenerator" -> "COMPLEX", "NonpartitionedKeyGenerator" -> "NON_PARTITION")
-    for ((name, expected) <- classes) assert(generator("hoodie.datasource.write.keygenerator.class" -> s"org.apache.hudi.keygen.$name") == expected, name)
+    val classes =
+      Map("SimpleKeyGenerator" -> "NON_PARTITION", "ComplexAvroKeyGenerator" -> "COMPLEX", "NonpartitionedKeyGenerator" -> "NON_PARTITION")
+    for ((name, expected) <- classes)
+      assert(generator("hoodie.datasource.write.keygenerator.class" -> s"org.apache.hudi.keygen.$name") == expected, name)
     assert(generator("hoodie.datasource.write.keygenerator.type" -> "complex_avro") == "COMPLEX")
   }
 
@@ -74,8 +82,8 @@ class NewTableTest extends AnyFunSuite {
   }
 
   test("a time-based generator needs its type and format") {
-    val time = Seq(key, "hoodie.datasource.write.keygenerator.type" -> "TIMESTAMP", "hoodie.datasource.write.partitionpath.field" -> "ts")
-    val kind = "hoodie.deltastreamer.keygen.timebased.timestamp.type" -> "EPOCHMILLISECONDS"
+    val time   = Seq(key, "hoodie.datasource.write.keygenerator.type" -> "TIMESTAMP", "hoodie.datasource.write.partitionpath.field" -> "ts")
+    val kind   = "hoodie.deltastreamer.keygen.timebased.timestamp.type" -> "EPOCHMILLISECONDS"
     val format = "hoodie.keygen.timebased.output.dateformat" -> "yyyy/MM/dd"
     assert(refusal(time :+ format: _*).getMessage.contains("hoodie.keygen.timebased.timestamp.type"))
     assert(refusal(time :+ kind: _*).getMessage.contains("hoodie.keygen.timebased.output.dateformat"))
@@ -84,9 +92,11 @@ class NewTableTest extends AnyFunSuite {
   }
 
   test("columns are stored as the schema spells them, and a missing one is refused by name") {
-    val spelled = made("hoodie.datasource.write.recordkey.field" -> "ID", "hoodie.table.ordering.fields" -> "TS", "hoodie.datasource.write.partitionpath.field" -> "Day")
+    val spelled = made("hoodie.datasource.write.recordkey.field" -> "ID", "hoodie.table.ordering.fields" -> "TS",
+      "hoodie.datasource.write.partitionpath.field" -> "Day")
     assert(Seq("recordkey", "ordering", "partition").map(part => spelled(s"hoodie.table.$part.fields")) == Seq("id", "ts", "day"))
-    val missing = Map("hoodie.datasource.write.recordkey.field" -> "RECORD_KEY_COLUMN_MISSING", "hoodie.table.ordering.fields" -> "ORDERING_FIELD_MISSING",
+    val missing = Map("hoodie.datasource.write.recordkey.field" -> "RECORD_KEY_COLUMN_MISSING",
+      "hoodie.table.ordering.fields" -> "ORDERING_FIELD_MISSING",
       "hoodie.datasource.write.partitionpath.field" -> "PARTITION_COLUMN_MISSING")
     for ((option, condition) <- missing) {
       val thrown = refusal((Map(key) + (option -> "nope")).toSeq: _*)
@@ -96,8 +106,14 @@ class NewTableTest extends AnyFunSuite {
   }
 
   test("a type without an order cannot be an ordering field, a type without text no key") {
-    for (field <- Seq("tags", "m", "inner")) assert(refusal(key, "hoodie.table.ordering.fields" -> field).condition == "ORDERING_TYPE_UNORDERED", field)
+    for (field <- Seq("tags", "m", "inner"))
+      assert(refusal(key, "hoodie.table.ordering.fields" -> field).condition == "ORDERING_TYPE_UNORDERED", field)
     for (field <- Seq("tags", "m", "inner", "bytes")) assert(refusal("primaryKey" -> field).condition == "KEY_TYPE_UNSUPPORTED", field)
+  }
+
+  test("a field inside a struct can be a key, but not an ordering field") {
+    assert(made("primaryKey" -> "inner.a")("hoodie.table.recordkey.fields") == "inner.a")
+    assert(refusal(key, "hoodie.table.ordering.fields" -> "inner.a").condition == "ORDERING_FIELD_MISSING")
   }
 
   test("a bucket table keeps its number of buckets and its hash columns") {
@@ -109,7 +125,8 @@ class NewTableTest extends AnyFunSuite {
 
   test("delete field and marker are kept with the table, and one needs the other") {
     val stored = made(key, "hoodie.payload.delete.field" -> "name", "hoodie.payload.delete.marker" -> "D")
-    assert(stored("hoodie.record.merge.property.hoodie.payload.delete.field") == "name" && stored("hoodie.record.merge.property.hoodie.payload.delete.marker") == "D")
+    assert(stored("hoodie.record.merge.property.hoodie.payload.delete.field") == "name" && stored(
+      "hoodie.record.merge.property.hoodie.payload.delete.marker") == "D")
     assert(refusal(key, "hoodie.payload.delete.field" -> "name").condition == "DELETE_MARKER_INCOMPLETE")
     assert(refusal(key, "hoodie.payload.delete.marker" -> "D").condition == "DELETE_MARKER_INCOMPLETE")
   }

@@ -13,15 +13,16 @@ class SettingsTest extends AnyFunSuite {
   test("an unknown option is an error that suggests the nearest known name") {
     val near = Map(
       "hoodie.datasource.write.recordkey.fields" -> "hoodie.datasource.write.recordkey.field",
-      "hoodie.datasource.write.opertaion"        -> "hoodie.datasource.write.operation",
-      "hoodie.upsert.shuffle.paralelism"         -> "hoodie.upsert.shuffle.parallelism",
-      "spark.merganser.write.nullordering2"      -> "spark.merganser.write.nullOrdering",
-      "primarykeys"                              -> "primaryKey",
-      "preCombinedField"                         -> "preCombineField"
+      "hoodie.datasource.write.opertaion" -> "hoodie.datasource.write.operation",
+      "hoodie.upsert.shuffle.paralelism" -> "hoodie.upsert.shuffle.parallelism",
+      "spark.merganser.write.nullordering2" -> "spark.merganser.write.nullOrdering",
+      "primarykeys" -> "primaryKey",
+      "preCombinedField" -> "preCombineField"
     )
     for ((given, meant) <- near) {
       val thrown = refusal(given -> "x")
-      assert(thrown.condition == "UNKNOWN_OPTION" && thrown.getMessage.contains(s"'$given'") && thrown.getMessage.contains(s"'$meant'"), given)
+      assert(thrown.condition == "UNKNOWN_OPTION" && thrown.getMessage.contains(s"'$given'") && thrown.getMessage.contains(s"'$meant'"),
+        given)
     }
   }
 
@@ -33,17 +34,21 @@ class SettingsTest extends AnyFunSuite {
   }
 
   test("options that cannot change rows or layout are accepted with any value") {
-    val settings = accepted("hoodie.upsert.shuffle.parallelism" -> "2", "hoodie.metadata.enable" -> "true", "hoodie.datasource.hive_sync.enable" -> "true",
-      "hoodie.metrics.on" -> "true", "hoodie.clean.automatic" -> "false", "hoodie.cleaner.commits.retained" -> "3", "hoodie.write.markers.type" -> "DIRECT",
-      "hoodie.embed.timeline.server" -> "false", "hoodie.keep.min.commits" -> "20", "hoodie.memory.merge.max.size" -> "1", "hoodie.bloom.index.parallelism" -> "4",
+    val settings = accepted("hoodie.upsert.shuffle.parallelism" -> "2", "hoodie.metadata.enable" -> "true",
+      "hoodie.datasource.hive_sync.enable" -> "true",
+      "hoodie.metrics.on" -> "true", "hoodie.clean.automatic" -> "false", "hoodie.cleaner.commits.retained" -> "3",
+      "hoodie.write.markers.type" -> "DIRECT",
+      "hoodie.embed.timeline.server" -> "false", "hoodie.keep.min.commits" -> "20", "hoodie.memory.merge.max.size" -> "1",
+      "hoodie.bloom.index.parallelism" -> "4",
       "hoodie.write.auto.upgrade" -> "false", "hoodie.meta.sync.client.tool.class" -> "x", "hoodie.write.commit.callback.on" -> "true")
     assert(settings.of(OptionScope.OfWrite).isEmpty && settings.of(OptionScope.OfTable).isEmpty)
   }
 
   test("a known option that would change rows or layout is refused by name, its harmless value accepted") {
     val asked = Seq(("hoodie.populate.meta.fields", "false", "true"), ("hoodie.datasource.write.drop.partition.columns", "true", "false"),
-      ("hoodie.table.cdc.enabled", "true", "false"), ("hoodie.table.base.file.format", "ORC", "parquet"), ("hoodie.index.bucket.engine", "CONSISTENT_HASHING", "SIMPLE"),
-      ("hoodie.clustering.inline", "true", "false"), ("hoodie.schema.on.read.enable", "true", "FALSE"), ("hoodie.allow.operation.metadata.field", "true", "false"),
+      ("hoodie.table.cdc.enabled", "true", "false"), ("hoodie.table.base.file.format", "ORC", "parquet"),
+      ("hoodie.index.bucket.engine", "CONSISTENT_HASHING", "SIMPLE"), ("hoodie.clustering.inline", "true", "false"),
+      ("hoodie.schema.on.read.enable", "true", "FALSE"), ("hoodie.allow.operation.metadata.field", "true", "false"),
       ("hoodie.write.concurrency.mode", "NON_BLOCKING_CONCURRENCY_CONTROL", "optimistic_concurrency_control"))
     for ((key, changing, harmless) <- asked) {
       val thrown = refusal(key -> changing)
@@ -57,7 +62,8 @@ class SettingsTest extends AnyFunSuite {
     assert(refusal("hoodie.datasource.write.operation" -> "insert_overwrite").condition == "UNSUPPORTED_OPTION")
     assert(refusal("hoodie.index.type" -> "TREE").condition == "OPTION_VALUE_INVALID")
     val thrown = refusal("hoodie.parquet.max.file.size" -> "big")
-    assert(thrown.condition == "OPTION_VALUE_INVALID" && thrown.getMessage.contains("'big'") && thrown.getMessage.contains("hoodie.parquet.max.file.size"))
+    assert(thrown.condition == "OPTION_VALUE_INVALID" && thrown.getMessage.contains("'big'") && thrown.getMessage.contains(
+      "hoodie.parquet.max.file.size"))
   }
 
   test("names count in any case, and every alias means its option") {
@@ -68,12 +74,14 @@ class SettingsTest extends AnyFunSuite {
 
   test("two names of one option must agree") {
     val thrown = refusal("hoodie.table.ordering.fields" -> "o", "hoodie.datasource.write.precombine.field" -> "p")
-    assert(thrown.condition == "OPTION_CONFLICT" && Seq("'o'", "'p'", "hoodie.table.ordering.fields", "hoodie.datasource.write.precombine.field").forall(thrown.getMessage.contains))
+    assert(thrown.condition == "OPTION_CONFLICT" && Seq("'o'", "'p'", "hoodie.table.ordering.fields",
+      "hoodie.datasource.write.precombine.field").forall(thrown.getMessage.contains))
     accepted("hoodie.table.ordering.fields" -> "o", "hoodie.datasource.write.precombine.field" -> "o")
   }
 
   test("an option wins over Spark's configuration, which counts for hoodie and merganser names only") {
-    val conf = Map("hoodie.datasource.write.operation" -> "insert", "spark.hoodie.combine.before.insert" -> "true", "spark.sql.shuffle.partitions" -> "2", "unknown" -> "x")
+    val conf = Map("hoodie.datasource.write.operation" -> "insert", "spark.hoodie.combine.before.insert" -> "true",
+      "spark.sql.shuffle.partitions" -> "2", "unknown" -> "x")
     val both = Settings.ofWrite(Map("hoodie.datasource.write.operation" -> "delete"), conf)
     assert(both.required(Options.Operation) == "delete" && both.bool(Options.CombineBeforeInsert))
     assert(Settings.ofWrite(Map.empty, conf).required(Options.Operation) == "insert")
@@ -81,7 +89,8 @@ class SettingsTest extends AnyFunSuite {
   }
 
   test("options that Spark and its catalogs add are passed over") {
-    accepted("path" -> "/t", "provider" -> "merganser", "location" -> "/t", "owner" -> "me", "option.path" -> "/t", "__partition_columns" -> "[]")
+    accepted("path" -> "/t", "provider" -> "merganser", "location" -> "/t", "owner" -> "me", "option.path" -> "/t",
+      "__partition_columns" -> "[]")
   }
 
   test("options that begin with the commit prefix go into the commit") {
@@ -90,7 +99,8 @@ class SettingsTest extends AnyFunSuite {
   }
 
   test("an empty value is as good as none") {
-    assert(accepted("hoodie.datasource.write.precombine.field" -> "", "hoodie.table.ordering.fields" -> "o").fields(Options.OrderingFields) == Seq("o"))
+    assert(accepted("hoodie.datasource.write.precombine.field" -> "", "hoodie.table.ordering.fields" -> "o").fields(
+      Options.OrderingFields) == Seq("o"))
   }
 
   test("a reader accepts what writers take, and refuses what would change the rows it returns") {
@@ -104,7 +114,8 @@ class SettingsTest extends AnyFunSuite {
   test("no name stands for two things") {
     val names = Options.all.flatMap(_.names)
     assert(names.map(_.toLowerCase).distinct.size == names.size)
-    val foreign = ForeignOptions.refused.map(_.key) ++ ForeignOptions.refusedReading.map(_.key) ++ ForeignOptions.harmless ++ ForeignOptions.storedOnly
+    val foreign =
+      ForeignOptions.refused.map(_.key) ++ ForeignOptions.refusedReading.map(_.key) ++ ForeignOptions.harmless ++ ForeignOptions.storedOnly
     assert(foreign.distinct.size == foreign.size)
     assert(foreign.filter(f => Options.byName.contains(f.toLowerCase)).isEmpty)
   }

@@ -7,14 +7,15 @@ import org.scalatest.funsuite.AnyFunSuite
 class WriteConfigTest extends AnyFunSuite {
 
   private val schema = StructType.fromDDL("id INT, name STRING, ts BIGINT, o INT, day STRING")
-  private val base   = Map("hoodie.datasource.write.recordkey.field" -> "id", "hoodie.table.ordering.fields" -> "ts",
+  private val base = Map("hoodie.datasource.write.recordkey.field" -> "id", "hoodie.table.ordering.fields" -> "ts",
     "hoodie.datasource.write.partitionpath.field" -> "day")
 
   private def table(more: (String, String)*): TableConfig = TableConfig(NewTable.properties(base ++ more, schema, "trips"))
 
   private def parse(table: TableConfig, options: (String, String)*): WriteConfig = WriteConfig.parse(options.toMap, Map.empty, table)
 
-  private def conflict(table: TableConfig, option: (String, String)): MerganserException = intercept[MerganserException](parse(table, option))
+  private def conflict(table: TableConfig, option: (String, String)): MerganserException =
+    intercept[MerganserException](parse(table, option))
 
   test("a write without options upserts, combines its rows and looks keys up") {
     val config = parse(table())
@@ -25,8 +26,10 @@ class WriteConfigTest extends AnyFunSuite {
 
   test("options that repeat what the table stores are accepted, in any case") {
     val all = base ++ Map("hoodie.write.record.merge.mode" -> "event_time_ordering", "hoodie.record.merge.mode" -> "EVENT_TIME_ORDERING",
-      "hoodie.write.record.merge.strategy.id" -> "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5", "hoodie.datasource.write.table.type" -> "cow", "hoodie.table.name" -> "trips",
-      "hoodie.datasource.write.keygenerator.class" -> "org.apache.hudi.keygen.SimpleKeyGenerator", "hoodie.datasource.write.hive_style_partitioning" -> "false",
+      "hoodie.write.record.merge.strategy.id" -> "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5", "hoodie.datasource.write.table.type" -> "cow",
+      "hoodie.table.name" -> "trips",
+      "hoodie.datasource.write.keygenerator.class" -> "org.apache.hudi.keygen.SimpleKeyGenerator",
+      "hoodie.datasource.write.hive_style_partitioning" -> "false",
       "hoodie.write.table.version" -> "9", "hoodie.datasource.write.precombine.field" -> "ts", "hoodie.payload.ordering.field" -> "ts",
       "hoodie.datasource.write.payload.class" -> "org.apache.hudi.common.model.DefaultHoodieRecordPayload", "hoodie.index.type" -> "BLOOM")
     assert(parse(table(), all.toSeq: _*).index == IndexType.Simple(bloomFilters = true))
@@ -34,16 +37,21 @@ class WriteConfigTest extends AnyFunSuite {
 
   test("an option that contradicts the table is refused naming it, its value and the table's") {
     val contradictions = Seq(
-      ("hoodie.write.record.merge.mode", "COMMIT_TIME_ORDERING", "EVENT_TIME_ORDERING"), ("hoodie.write.record.merge.mode", "CUSTOM", "EVENT_TIME_ORDERING"),
+      ("hoodie.write.record.merge.mode", "COMMIT_TIME_ORDERING", "EVENT_TIME_ORDERING"),
+      ("hoodie.write.record.merge.mode", "CUSTOM", "EVENT_TIME_ORDERING"),
       ("hoodie.write.record.merge.strategy.id", "ce9acb64-bde0-424c-9b91-f6ebba25356d", "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5"),
       ("hoodie.table.ordering.fields", "o", "ts"), ("hoodie.datasource.write.recordkey.field", "name", "id"),
-      ("hoodie.datasource.write.partitionpath.field", "name", "day"), ("hoodie.datasource.write.table.type", "MERGE_ON_READ", "COPY_ON_WRITE"),
-      ("hoodie.table.name", "others", "trips"), ("hoodie.datasource.write.keygenerator.type", "COMPLEX", "SIMPLE"),
-      ("hoodie.datasource.write.hive_style_partitioning", "true", "false"), ("hoodie.datasource.write.partitionpath.urlencode", "true", "false"),
+      ("hoodie.datasource.write.partitionpath.field", "name", "day"),
+      ("hoodie.datasource.write.table.type", "MERGE_ON_READ", "COPY_ON_WRITE"), ("hoodie.table.name", "others", "trips"),
+      ("hoodie.datasource.write.keygenerator.type", "COMPLEX", "SIMPLE"),
+      ("hoodie.datasource.write.hive_style_partitioning", "true", "false"),
+      ("hoodie.datasource.write.partitionpath.urlencode", "true", "false"),
       ("hoodie.datasource.write.payload.class", "org.apache.hudi.common.model.PartialUpdateAvroPayload", "EVENT_TIME_ORDERING"),
-      ("hoodie.write.table.version", "8", "9"), ("hoodie.payload.ordering.field", "o", "ts"), ("hoodie.payload.delete.field", "name", "none"),
-      ("hoodie.index.type", "BUCKET", "SIMPLE"), ("hoodie.table.partial.update.mode", "IGNORE_DEFAULTS", "none"),
-      ("hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled", "true", "false"), ("hoodie.table.timeline.timezone", "LOCAL", "UTC"))
+      ("hoodie.write.table.version", "8", "9"), ("hoodie.payload.ordering.field", "o", "ts"),
+      ("hoodie.payload.delete.field", "name", "none"), ("hoodie.index.type", "BUCKET", "SIMPLE"),
+      ("hoodie.table.partial.update.mode", "IGNORE_DEFAULTS", "none"),
+      ("hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled", "true", "false"),
+      ("hoodie.table.timeline.timezone", "LOCAL", "UTC"))
     for ((key, value, stored) <- contradictions) {
       val thrown = conflict(table(), key -> value)
       assert(thrown.condition == "CONFIG_CONFLICT", key)
@@ -89,7 +97,8 @@ class WriteConfigTest extends AnyFunSuite {
   test("a bucket table of another writer does not say its number of buckets") {
     val foreign = TableConfig(table().properties - "hoodie.index.type")
     assert(parse(foreign, "hoodie.index.type" -> "BUCKET").index == IndexType.Bucket(None, Seq("id")))
-    assert(parse(foreign, "hoodie.index.type" -> "BUCKET", "hoodie.bucket.index.num.buckets" -> "8").index == IndexType.Bucket(Some(8), Seq("id")))
+    assert(parse(foreign, "hoodie.index.type" -> "BUCKET", "hoodie.bucket.index.num.buckets" -> "8").index == IndexType.Bucket(Some(8),
+      Seq("id")))
   }
 
   test("a SQL INSERT inserts, unless an option names the operation or the older insert mode does") {
@@ -104,7 +113,8 @@ class WriteConfigTest extends AnyFunSuite {
   }
 
   test("rows of SQL's changes are upserted") {
-    assert(WriteConfig.parse(Map("hoodie.spark.sql.insert.into.operation" -> "insert"), Map.empty, table(), WriteSource.SqlChange).operation == WriteOperation.Upsert)
+    assert(WriteConfig.parse(Map("hoodie.spark.sql.insert.into.operation" -> "insert"), Map.empty, table(), WriteSource.SqlChange)
+      .operation == WriteOperation.Upsert)
   }
 
   test("what an insert does with stored keys") {
@@ -113,11 +123,13 @@ class WriteConfigTest extends AnyFunSuite {
     assert(parse(table(), "hoodie.merge.allow.duplicate.on.inserts" -> "false").storedKeys == StoredKeyPolicy.MergeWhenMet)
     val dropping = parse(table(), "hoodie.datasource.write.insert.drop.duplicates" -> "true")
     assert(dropping.storedKeys == StoredKeyPolicy.Drop && dropping.combineBeforeInsert)
-    assert(intercept[MerganserException](parse(table(), "hoodie.datasource.write.insert.drop.duplicates" -> "true", "hoodie.datasource.insert.dup.policy" -> "fail")).condition == "OPTION_CONFLICT")
+    assert(intercept[MerganserException](parse(table(), "hoodie.datasource.write.insert.drop.duplicates" -> "true",
+        "hoodie.datasource.insert.dup.policy" -> "fail")).condition == "OPTION_CONFLICT")
   }
 
   test("a write's option wins over Spark's configuration, that over the table's property, that over the default") {
-    val kept = TableConfig(table("hoodie.datasource.write.table.type" -> "mor").properties + ("hoodie.compact.inline.max.delta.commits" -> "7") + ("hoodie.compact.inline" -> "true"))
+    val kept = TableConfig(table("hoodie.datasource.write.table.type" -> "mor")
+      .properties + ("hoodie.compact.inline.max.delta.commits" -> "7") + ("hoodie.compact.inline" -> "true"))
     val conf = Map("hoodie.compact.inline.max.delta.commits" -> "8")
     assert(parse(kept).compactionDeltaCommits == 7 && parse(kept).inlineCompaction)
     assert(WriteConfig.parse(Map.empty, conf, kept).compactionDeltaCommits == 8)
@@ -137,9 +149,11 @@ class WriteConfigTest extends AnyFunSuite {
   }
 
   test("a delete mark comes from the table, and before version 9 from the write") {
-    assert(parse(table("hoodie.payload.delete.field" -> "name", "hoodie.payload.delete.marker" -> "D")).deleteMark.contains(DeleteMark("name", "D")))
+    assert(parse(table("hoodie.payload.delete.field" -> "name", "hoodie.payload.delete.marker" -> "D")).deleteMark.contains(
+        DeleteMark("name", "D")))
     val foreign = TableConfig(table("hoodie.write.table.version" -> "8").properties)
-    assert(parse(foreign, "hoodie.payload.delete.field" -> "name", "hoodie.payload.delete.marker" -> "D").deleteMark.contains(DeleteMark("name", "D")))
+    assert(parse(foreign, "hoodie.payload.delete.field" -> "name", "hoodie.payload.delete.marker" -> "D").deleteMark.contains(
+        DeleteMark("name", "D")))
     assert(conflict(foreign, "hoodie.payload.delete.field" -> "name").condition == "DELETE_MARKER_INCOMPLETE")
   }
 

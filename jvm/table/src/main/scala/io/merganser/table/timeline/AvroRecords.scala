@@ -78,15 +78,15 @@ private[timeline] object AvroRecords {
 
     def long(name: String): Long = optionalLong(name).getOrElse(0L)
 
-    def optionalLong(name: String): Option[Long] = value(name).map(_.asInstanceOf[Number].longValue)
+    def optionalLong(name: String): Option[Long] = value(name).collect { case n: Number => n.longValue }
 
-    def boolean(name: String): Boolean = value(name).exists(_.asInstanceOf[java.lang.Boolean].booleanValue)
+    def boolean(name: String): Boolean = value(name).contains(true)
 
-    def record(name: String): Option[GenericRecord] = value(name).map(_.asInstanceOf[GenericRecord])
+    def record(name: String): Option[GenericRecord] = value(name).collect { case r: GenericRecord => r }
 
     def strings(name: String): Seq[String] = elements(value(name)).map(_.toString)
 
-    def records(name: String): Seq[GenericRecord] = elements(value(name)).map(_.asInstanceOf[GenericRecord])
+    def records(name: String): Seq[GenericRecord] = elements(value(name)).collect { case r: GenericRecord => r }
 
     def stringMap(name: String): Map[String, String] =
       entries(value(name)).collect { case (k, v) if v != null => k -> v.toString }
@@ -95,7 +95,7 @@ private[timeline] object AvroRecords {
       entries(value(name)).collect { case (k, r: GenericRecord) => k -> r }
 
     def recordsMap(name: String): Map[String, Seq[GenericRecord]] =
-      entries(value(name)).map { case (k, v) => k -> elements(Option(v)).map(_.asInstanceOf[GenericRecord]) }
+      entries(value(name)).map { case (k, v) => k -> elements(Option(v)).collect { case r: GenericRecord => r } }
 
     def stringsMap(name: String): Map[String, Seq[String]] =
       entries(value(name)).map { case (k, v) => k -> elements(Option(v)).map(_.toString) }

@@ -4,6 +4,7 @@ import java.io.EOFException
 import java.nio.charset.StandardCharsets.UTF_8
 
 import io.merganser.table.Storage
+import org.apache.hadoop.fs.FSDataInputStream
 
 import scala.collection.mutable
 
@@ -22,29 +23,38 @@ private[timeline] object LogBlockInstants {
     val in    = storage.fs.open(status.getPath)
     val found = mutable.Set.empty[String]
     try {
-      while (in.getPos < status.getLen) {
-        val magic = new Array[Byte](Magic.length)
-        in.readFully(magic)
-        if (!magic.sameElements(Magic)) return None
-        val length = in.readLong()
-        val end    = in.getPos + length
-        if (length < 0 || end > status.getLen) return None
-        in.readInt() // format version
-        in.readInt() // block type
-        var entries = in.readInt()
-        while (entries > 0) {
-          val key  = in.readInt()
-          val size = in.readInt()
-          if (size < 0 || size > MaxHeaderBytes) return None
-          val value = new Array[Byte](size)
-          in.readFully(value)
-          if (key == InstantKey) found += new String(value, UTF_8)
-          entries -= 1
-        }
-        in.seek(end)
-      }
+      while (in.getPos < status.getLen) found ++= block(in, status.getLen)
       Some(found.toSet)
-    } catch { case _: EOFException => None }
+    } catch { case _: NotUnderstood | _: EOFException => None }
     finally in.close()
   }
+
+  /** Reads one block's header and goes to the block's end. */
+  private def block(in: FSDataInputStream, fileSize: Long): Option[String] = {
+    val magic = new Array[Byte](Magic.length)
+    in.readFully(magic)
+    require(magic.sameElements(Magic))
+    val length = in.readLong()
+    val end    = in.getPos + length
+    require(length >= 0 && end <= fileSize)
+    in.readInt() // format version
+    in.readInt() // block type
+    var instant = Option.empty[String]
+    var entries = in.readInt()
+    while (entries > 0) {
+      val key  = in.readInt()
+      val size = in.readInt()
+      require(size >= 0 && size <= MaxHeaderBytes)
+      val value = new Array[Byte](size)
+      in.readFully(value)
+      if (key == InstantKey) instant = Some(new String(value, UTF_8))
+      entries -= 1
+    }
+    in.seek(end)
+    instant
+  }
+
+  private def require(understood: Boolean): Unit = if (!understood) throw new NotUnderstood
+
+  private final class NotUnderstood extends RuntimeException
 }

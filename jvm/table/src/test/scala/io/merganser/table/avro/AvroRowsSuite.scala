@@ -102,7 +102,7 @@ class AvroRowsSuite extends AnyFunSuite {
     val row = Rows.row(Rows.row(1, "x"), new org.apache.spark.sql.catalyst.util.GenericArrayData(Array[Any](Rows.row(2, "y"), null, Rows.row(3, null))))
     val avro = AvroSchemas.toAvro(from, "t")
     assert(decode(encode(row, from, avro), avro, to) ==
-      Seq(Seq(Seq("y", null, 2L), null, Seq(null, null, 3L)), Seq("x", null, 1L)))
+      Seq(Seq(Seq[Any]("y", null, 2L), null, Seq[Any](null, null, 3L)), Seq[Any]("x", null, 1L)))
   }
 
   test("stored types widen to the ones asked for") {
@@ -177,6 +177,6 @@ class AvroRowsSuite extends AnyFunSuite {
     encoder.flush()
     assert(decode(out.toByteArray, schema, new StructType().add("z", IntegerType)) == Seq(5))
     val all = decode(out.toByteArray, schema, new StructType().add("z", IntegerType).add("l", ArrayType(IntegerType)).add("m", MapType(StringType, LongType)))
-    assert(all == Seq(5, (1 to 300), (1 to 300).map(i => s"k$i" -> i.toLong).toMap))
+    assert(all == Seq[Any](5, (1 to 300), (1 to 300).map(i => s"k$i" -> i.toLong).toMap))
   }
 }

@@ -187,6 +187,7 @@ class LogFilesSuite extends AnyFunSuite with TempFolder {
       scan(scanner(fields = fields, ours = false))._1 match {
         case Seq(Deleted("k", _, null))       => null
         case Seq(Deleted("k", _, Seq(value))) => value
+        case other                            => fail(other.toString)
       }
     }
     assert(read(LongType, "04 0E") == 7L)
@@ -298,7 +299,7 @@ class LogFilesSuite extends AnyFunSuite with TempFolder {
     val request = new StructType().add("id", IntegerType).add("name", StringType).add("_hoodie_record_key", StringType)
     val sink    = new Recorded(request)
     scanner().scan(logs, request, sink)
-    assert(sink.all.toSeq == Seq(Seq(null, "new", "k1"), Seq(null, "new", "k1"), Seq(1, "003:1", "k1")))
+    assert(sink.all.toSeq == Seq(Seq(null, "new", "k1"), Seq(null, "new", "k1"), Seq[Any](1, "003:1", "k1")))
     assert(sink.provided.toSeq == Seq(Seq(false, true, true), Seq(false, true, true), null))
   }
 

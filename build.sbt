@@ -53,8 +53,7 @@ def room(name: String, line: Line): Project = {
     Test / unmanagedResourceDirectories    := Seq((ThisBuild / baseDirectory).value / "jvm" / name / "src/test/resources"),
     libraryDependencies ++= (if (installedJars(line).isDefined) Nil else Seq("org.apache.spark" %% "spark-sql" % line.spark % Provided)),
     Compile / unmanagedJars ++= installedJars(line).toSeq.flatMap(d =>
-      (d ** ("*.jar" -- "scala-library-*" -- "scala-reflect*" -- "scala-compiler*")).classpath
-    ),
+      (d ** ("*.jar" -- "scala-library-*" -- "scala-reflect*" -- "scala-compiler*")).classpath),
     libraryDependencies ++= Dependencies.test,
     Test / fork              := true,
     Test / baseDirectory     := (ThisBuild / baseDirectory).value,
@@ -128,14 +127,20 @@ lazy val notPassed = Exec("notPassed", None)
 
 commands += Command.command(notPassed.commandLine)(_.fail)
 
+/** Forgets what scalafmt remembers of earlier runs: it trips over files that are gone since then. */
+def forgetting(state: State): State = {
+  IO.delete((Project.extract(state).get(root / target) / "streams" / "compile" * "scalafmt*").get)
+  state
+}
+
 /** `lint`: the Scala sources and the build are formatted. */
 commands += Command.command("lint") { state =>
-  runAll(state, "lint", Seq("scala" -> (root / Compile / scalafmtCheck), "build" -> (root / Compile / scalafmtSbtCheck)))
+  runAll(forgetting(state), "lint", Seq("scala" -> (root / Compile / scalafmtCheck), "build" -> (root / Compile / scalafmtSbtCheck)))
 }
 
 /** `format`: formats them. */
 commands += Command.command("format") { state =>
-  runAll(state, "format", Seq("scala" -> (root / Compile / scalafmt), "build" -> (root / Compile / scalafmtSbt)))
+  runAll(forgetting(state), "format", Seq("scala" -> (root / Compile / scalafmt), "build" -> (root / Compile / scalafmtSbt)))
 }
 
 /** `compiles 40 41`: main and test classes of these lines. */

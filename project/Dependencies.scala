@@ -16,7 +16,7 @@ object Dependencies {
   val Spark42: Line = Line("4.2.0", "2.13.18", "17")
 
   val test: Seq[ModuleID] = Seq(
-    "org.scalatest"     %% "scalatest"       % "3.2.19"   % Test,
+    "org.scalatest" %% "scalatest" % "3.2.19" % Test,
     "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0" % Test
   )
 }

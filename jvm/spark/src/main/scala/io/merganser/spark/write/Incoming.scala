@@ -2,10 +2,10 @@ package io.merganser.spark.write
 
 import io.merganser.merge.DeleteCheck
 import io.merganser.table.base.MetaColumns
-import io.merganser.table.config.{FrameCheck, TableConfig}
+import io.merganser.table.config.TableConfig
 import io.merganser.table.slice.{SliceWriter, TableRule}
 import org.apache.spark.sql.{Column, DataFrame}
-import org.apache.spark.sql.functions.{coalesce, col, concat, lit, monotonically_increasing_id, when}
+import org.apache.spark.sql.functions.{coalesce, col, concat, concat_ws, lit, monotonically_increasing_id, when}
 import org.apache.spark.sql.types._
 
 /**
@@ -57,12 +57,10 @@ object Incoming {
     val names    = frame.schema.fieldNames
     val control  = StructType(frame.schema.filter(f => f.name == DeleteCheck.FlagColumn && !schema.fieldNames.contains(f.name)))
     val incoming = IncomingSchema(schema, control)
-    def value(field: StructField): Column = FrameCheck.find(frame.schema, field.name) match {
-      case Some(found) if found.dataType == field.dataType => quoted(found.name)
-      case Some(found)                                     => quoted(found.name).cast(field.dataType)
-      case None if allowMissing                            => lit(null).cast(field.dataType)
-      case None                                            => throw new IllegalStateException(s"column '${field.name}' was checked and is not there")
-    }
+    def value(field: StructField): Column =
+      if (!names.contains(field.name) && allowMissing) lit(null).cast(field.dataType)
+      else if (frame.schema(field.name).dataType == field.dataType) quoted(field.name)
+      else quoted(field.name).cast(field.dataType)
 
     val isIdentified = names.contains(GivenKey)
     val identity     = if (isIdentified) Seq(quoted(GivenKey), quoted(GivenPath)) else Nil
@@ -75,7 +73,7 @@ object Incoming {
     val columns =
       schema.map(f => quoted(f.name)) ++
         Seq(
-          requireKey(key, config, schema).as(MetaColumns.RecordKey),
+          requireKey(key, config).as(MetaColumns.RecordKey),
           (if (isIdentified) identified(GivenPath, path, config.partitionFields, config) else path).as(MetaColumns.PartitionPath),
           lit(null).cast(StringType).as(MetaColumns.CommitTime),
           lit(null).cast(StringType).as(MetaColumns.CommitSeqno)
@@ -97,11 +95,14 @@ object Incoming {
       .otherwise(RequiredValue.raise("KEY_COLUMN_CHANGED", config.name, fields.mkString(","), concat(quoted(given), lit(" to "), coalesce(computed, lit("null")))))
   }
 
-  private def requireKey(key: Column, config: TableConfig, schema: StructType): Column =
-    coalesce(key, KeyColumns.requiredRecordKey(config, schema, KeyForm.of(config)))
+  private def requireKey(key: Column, config: TableConfig): Column =
+    coalesce(key, RequiredValue.raise("NULL_RECORD_KEY", config.name, config.recordKeyFields.mkString(","), keyText(config)))
 
   private def requireOrdering(name: String, key: Column, config: TableConfig): Column =
     coalesce(quoted(name), RequiredValue.raise("NULL_ORDERING_VALUE", config.name, name, key))
+
+  private def keyText(config: TableConfig): Column =
+    concat_ws(", ", config.recordKeyFields.map(f => coalesce(quoted(f).cast(StringType), lit("null"))): _*)
 
   private[write] def quoted(name: String): Column = col("`" + name.replace("`", "``") + "`")
 }

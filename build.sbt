@@ -1,20 +1,34 @@
 // Three rooms (merge <- table <- spark) for each Spark line, from one source tree; one jar a line.
-// Spark's jars come from Maven, or from an installed pyspark with -Dspark.jars.dir=<pyspark>/jars.
+// Spark's jars come from Maven, or from installed pysparks with -Dspark.jars.dir=<pyspark>/jars[:<pyspark>/jars].
 
 import Dependencies.{Line, Spark35, Spark40, Spark41, Spark42}
 
 ThisBuild / organization := "io.merganser"
 ThisBuild / version      := "0.1.0"
 
-/** The installed pyspark's jars, where they are of this line. */
-def installedJars(line: Line): Option[File] = sys.props.get("spark.jars.dir").map(file).filter { dir =>
-  dir.list.exists(jar => jar.startsWith("spark-sql_") && jar.contains(s"-${line.minor}."))
+Global / onChangedBuildSource := IgnoreSourceChanges
+
+/** The installed pyspark's jars of this line, where one of the given folders has them. */
+def installedJars(line: Line): Option[File] = {
+  val folders = sys.props.get("spark.jars.dir").toSeq.flatMap(_.split(java.io.File.pathSeparator)).map(file)
+  folders.find(dir => IO.listFiles(dir).exists(jar => jar.getName.startsWith("spark-sql_") && jar.getName.contains(s"-${line.minor}.")))
 }
 
 val openModules = Seq(
-  "java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util",
-  "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref", "sun.nio.ch", "sun.nio.cs",
-  "sun.security.action", "sun.util.calendar"
+  "java.lang",
+  "java.lang.invoke",
+  "java.lang.reflect",
+  "java.io",
+  "java.net",
+  "java.nio",
+  "java.util",
+  "java.util.concurrent",
+  "java.util.concurrent.atomic",
+  "jdk.internal.ref",
+  "sun.nio.ch",
+  "sun.nio.cs",
+  "sun.security.action",
+  "sun.util.calendar"
 ).map(p => s"--add-opens=java.base/$p=ALL-UNNAMED") :+ "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED"
 
 def warnings(line: Line): Seq[String] = {
@@ -28,28 +42,29 @@ def room(name: String, line: Line): Project = {
   def dirs(base: File, kind: String) =
     Seq("scala", s"scala-spark${line.major}", s"scala-spark${line.minor}").map(d => base / "jvm" / name / "src" / kind / d)
   Project(s"$name${line.id}", file(s"jvm/.lines/${line.id}/$name")).settings(
-    moduleName                           := s"merganser-$name-spark-${line.minor}",
-    scalaVersion                         := line.scala,
-    scalacOptions                       ++= warnings(line),
-    Compile / doc / sources              := Nil,
-    javacOptions                        ++= Seq("--release", line.classFiles, "-Xlint:-options"),
-    Compile / unmanagedSourceDirectories := dirs((ThisBuild / baseDirectory).value, "main"),
-    Test / unmanagedSourceDirectories    := dirs((ThisBuild / baseDirectory).value, "test"),
+    moduleName   := s"merganser-$name-spark-${line.minor}",
+    scalaVersion := line.scala,
+    scalacOptions ++= warnings(line),
+    Compile / doc / sources := Nil,
+    javacOptions ++= Seq("--release", line.classFiles, "-Xlint:-options"),
+    Compile / unmanagedSourceDirectories   := dirs((ThisBuild / baseDirectory).value, "main"),
+    Test / unmanagedSourceDirectories      := dirs((ThisBuild / baseDirectory).value, "test"),
     Compile / unmanagedResourceDirectories := Seq((ThisBuild / baseDirectory).value / "jvm" / name / "src/main/resources"),
-    Test / unmanagedResourceDirectories := Seq((ThisBuild / baseDirectory).value / "jvm" / name / "src/test/resources"),
+    Test / unmanagedResourceDirectories    := Seq((ThisBuild / baseDirectory).value / "jvm" / name / "src/test/resources"),
     libraryDependencies ++= (if (installedJars(line).isDefined) Nil else Seq("org.apache.spark" %% "spark-sql" % line.spark % Provided)),
     Compile / unmanagedJars ++= installedJars(line).toSeq.flatMap(d =>
-      (d ** ("*.jar" -- "scala-library-*" -- "scala-reflect*" -- "scala-compiler*")).classpath
-    ),
-    libraryDependencies     ++= Dependencies.test,
+      (d ** ("*.jar" -- "scala-library-*" -- "scala-reflect*" -- "scala-compiler*")).classpath),
+    libraryDependencies ++= Dependencies.test,
     Test / fork              := true,
     Test / baseDirectory     := (ThisBuild / baseDirectory).value,
     Test / parallelExecution := false,
     Test / javaHome          := sys.props.get("test.java.home").map(file),
-    Test / javaOptions      ++= openModules ++ Seq("-Xmx2g", s"-Dmerganser.root=${(ThisBuild / baseDirectory).value}"),
-    Test / testOptions       += Tests.Argument(TestFrameworks.ScalaTest, "-oDF")
+    Test / javaOptions ++= openModules ++ Seq("-Xmx2g", s"-Dmerganser.root=${(ThisBuild / baseDirectory).value}"),
+    Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDS")
   )
 }
+
+lazy val stageJar = taskKey[File]("The line's jar, in the Python package and alone of its line.")
 
 def mergeRoom(line: Line): Project = room("merge", line)
 
@@ -63,7 +78,14 @@ def sparkRoom(line: Line, merge: Project, table: Project): Project =
       Compile / packageBin / mappings ++=
         (merge / Compile / packageBin / mappings).value ++ (table / Compile / packageBin / mappings).value,
       Compile / packageBin / artifactPath := (ThisBuild / baseDirectory).value / "jvm" / ".lines" / line.id /
-        s"merganser-spark-${line.minor}_${line.scala.split('.').take(2).mkString(".")}-${version.value}.jar"
+        s"merganser-spark-${line.minor}_${line.scala.split('.').take(2).mkString(".")}-${version.value}.jar",
+      stageJar := {
+        val jar    = (Compile / packageBin).value
+        val folder = (ThisBuild / baseDirectory).value / "python" / "src" / "merganser" / "jars"
+        IO.delete((folder * s"merganser-spark-${line.minor}_*.jar").get)
+        IO.copyFile(jar, folder / jar.getName, preserveLastModified = false)
+        folder / jar.getName
+      }
     )
 
 lazy val merge35 = mergeRoom(Spark35)
@@ -79,12 +101,59 @@ lazy val merge42 = mergeRoom(Spark42)
 lazy val table42 = tableRoom(Spark42, merge42)
 lazy val spark42 = sparkRoom(Spark42, merge42, table42)
 
-lazy val root = project.in(file(".")).settings(publish / skip := true, Compile / unmanagedSourceDirectories := Nil)
+lazy val root = project
+  .in(file("."))
+  .settings(
+    publish / skip                       := true,
+    Compile / unmanagedSourceDirectories := Nil,
+    // One source tree serves all lines, so it is formatted once, from here.
+    Compile / scalafmt / sourceDirectories := rooms.map(room => (ThisBuild / baseDirectory).value / "jvm" / room / "src"),
+    Compile / scalafmt / unmanagedSources  := ((Compile / scalafmt / sourceDirectories).value ** "*.scala").get
+  )
 
-/** `stage 35`: build that line's jar and put it where the Python package looks. */
-commands += Command.single("stage") { (state, id) =>
-  val extracted   = Project.extract(state)
-  val (next, jar) = extracted.runTask(LocalProject(s"spark$id") / Compile / packageBin, state)
-  IO.copyFile(jar, extracted.get(ThisBuild / baseDirectory) / "python/src/merganser/jars" / jar.getName)
-  next
+lazy val rooms = Seq("merge", "table", "spark")
+
+/** Runs each task though the one before failed; then sbt fails when everything else it was told to do is done. */
+def runAll(state: State, command: String, tasks: Seq[(String, TaskKey[_])]): State = tasks.foldLeft(state) { case (before, (name, task)) =>
+  val (after, result) = Project.runTask(task, before).getOrElse(sys.error(s"no task $name"))
+  if (result.toEither.isRight) after
+  else {
+    before.log.error(s"not passed: $command $name")
+    before.copy(remainingCommands = before.remainingCommands.filterNot(_ == notPassed) :+ notPassed)
+  }
+}
+
+lazy val notPassed = Exec("notPassed", None)
+
+commands += Command.command(notPassed.commandLine)(_.fail)
+
+/** Forgets what scalafmt remembers of earlier runs: it trips over files that are gone since then. */
+def forgetting(state: State): State = {
+  IO.delete((Project.extract(state).get(root / target) / "streams" / "compile" * "scalafmt*").get)
+  state
+}
+
+/** `lint`: the Scala sources and the build are formatted. */
+commands += Command.command("lint") { state =>
+  runAll(forgetting(state), "lint", Seq("scala" -> (root / Compile / scalafmtCheck), "build" -> (root / Compile / scalafmtSbtCheck)))
+}
+
+/** `format`: formats them. */
+commands += Command.command("format") { state =>
+  runAll(forgetting(state), "format", Seq("scala" -> (root / Compile / scalafmt), "build" -> (root / Compile / scalafmtSbt)))
+}
+
+/** `compiles 40 41`: main and test classes of these lines. */
+commands += Command.args("compiles", "<line>") { (state, lines) =>
+  runAll(state, "compiles", lines.map(line => line -> (LocalProject(s"spark$line") / Test / compile)))
+}
+
+/** `tests 35`: the tests of every room of these lines, the lowest room first. */
+commands += Command.args("tests", "<line>") { (state, lines) =>
+  runAll(state, "tests", for (line <- lines; room <- rooms) yield s"$room$line" -> (LocalProject(s"$room$line") / Test / test))
+}
+
+/** `stage 35`: builds these lines' jars and puts them where the Python package looks. */
+commands += Command.args("stage", "<line>") { (state, lines) =>
+  runAll(state, "stage", lines.map(line => line -> (LocalProject(s"spark$line") / stageJar)))
 }

@@ -7,7 +7,7 @@ object Dependencies {
   final case class Line(spark: String, scala: String, classFiles: String) {
     val minor: String = spark.split('.').take(2).mkString(".")
     val major: String = spark.takeWhile(_ != '.')
-    val id: String = minor.replace(".", "")
+    val id: String    = minor.replace(".", "")
   }
 
   val Spark35: Line = Line("3.5.9", "2.12.18", "8")

@@ -1,0 +1,95 @@
+package io.merganser.merge
+
+import org.apache.spark.sql.catalyst.InternalRow
+
+/**
+ * One version of a row, on its way through a merge.
+ *
+ * Its ordering value stays in the row, at the positions that [[RowLayout]] names: a typed value that may be null (the
+ * smallest). Having none at all is a state of its own, [[isUnordered]], and not a number.
+ *
+ * Instances are filled again by readers; whoever keeps one calls [[copy]].
+ */
+final class BufferedRecord {
+
+  /** The columns of [[RowLayout.schema]]; a delete without data has its key and, if it is ordered, its ordering columns. */
+  var row: InternalRow = _
+
+  /** True for a version that removes its key. */
+  var isDelete: Boolean = false
+
+  /** True for a delete that carries no ordering value: it wins over everything older and loses to everything newer. */
+  var isUnordered: Boolean = false
+
+  /** True when nothing older than this version counts any more, the stored row included. */
+  var endsHistory: Boolean = false
+
+  /** Which columns of the row this version provides, by position; null when it provides all of them. Never overwritten. */
+  var provided: Array[Boolean] = _
+
+  /** Versions of the same key that were added before this one and could not be combined with it yet; null if none. */
+  private[merge] var earlier: BufferedRecord = _
+
+  def isPartial: Boolean = provided != null
+
+  def set(row: InternalRow, isDelete: Boolean, isUnordered: Boolean): BufferedRecord = {
+    this.row = row
+    this.isDelete = isDelete
+    this.isUnordered = isUnordered
+    this.endsHistory = false
+    this.provided = null
+    this.earlier = null
+    this
+  }
+
+  /** A version of its own, with a row of its own. */
+  def copy(): BufferedRecord = {
+    val copied = new BufferedRecord().set(row.copy(), isDelete, isUnordered)
+    copied.endsHistory = endsHistory
+    copied.provided = provided
+    copied
+  }
+
+  /** The same version, which moreover makes the caller drop every older one; forgetting it brings deleted rows back. */
+  def withoutHistory: BufferedRecord =
+    if (endsHistory) this
+    else {
+      val result = new BufferedRecord().set(row, isDelete, isUnordered)
+      result.provided = provided
+      result.endsHistory = true
+      result
+    }
+
+  private[merge] def hasEarlier: Boolean = earlier != null
+
+  /** Keeps `older` apart behind this version, until the stored row is known. */
+  private[merge] def after(older: BufferedRecord): BufferedRecord = {
+    earlier = older
+    this
+  }
+
+  /** This version and those kept behind it, oldest first. */
+  private[merge] def apart: List[BufferedRecord] = {
+    var versions = List.empty[BufferedRecord]
+    var version  = this
+    while (version != null) {
+      versions = version :: versions
+      version = version.earlier
+    }
+    versions
+  }
+
+  /** The left fold of the versions kept apart, from the stored row. */
+  private[merge] def foldOnto(stored: BufferedRecord, rule: MergeRule): BufferedRecord =
+    if (earlier == null) rule.merge(stored, this)
+    else apart.foldLeft(stored)((older, newer) => rule.merge(older, newer))
+
+  /** The left fold of the versions kept apart, where nothing is stored: a partial version has no row to be laid over. */
+  private[merge] def foldAlone(rule: MergeRule): BufferedRecord =
+    if (earlier == null) this
+    else
+      apart.dropWhile(version => version.isPartial && !version.isDelete) match {
+        case Nil           => this
+        case first :: rest => rest.foldLeft(first)((older, newer) => rule.merge(older, newer))
+      }
+}

@@ -1,0 +1,21 @@
+package io.merganser.merge
+
+/**
+ * Keeps the version with the larger ordering value; on a tie, the newer version.
+ *
+ * A delete with an ordering value competes like any version. A delete without one wins over everything older and loses
+ * to everything newer, and ends the key's history: whatever comes after it is merged with nothing before it.
+ *
+ * Laws: associative and idempotent. Free of order while every version has an ordering value and no two tie.
+ */
+final class EventTimeRule(comparator: OrderingComparator) extends MergeRule {
+
+  override val laws: Laws = Laws(associative = true, idempotent = true, orderFree = true)
+
+  override def merge(older: BufferedRecord, newer: BufferedRecord): BufferedRecord =
+    if (newer.endsHistory || newer.isUnordered) newer
+    else if (older.isUnordered) newer.withoutHistory // the stored row is gone for good
+    else if (comparator.compare(newer.row, older.row) < 0) older
+    else if (older.endsHistory) newer.withoutHistory
+    else newer
+}

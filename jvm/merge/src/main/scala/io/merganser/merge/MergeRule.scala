@@ -1,0 +1,38 @@
+package io.merganser.merge
+
+/**
+ * Which laws a merge rule keeps. A reordering for speed is allowed only where the law holds.
+ *
+ * @param associative grouping does not matter: (a b) c = a (b c)
+ * @param idempotent  a version that comes twice changes nothing the second time
+ * @param orderFree   the order of versions with different ordering values does not matter
+ */
+final case class Laws(associative: Boolean, idempotent: Boolean, orderFree: Boolean)
+
+/**
+ * Says what becomes of two versions of one row. Every path (input combine, write merge, compaction, snapshot read)
+ * asks the same compiled rule, through [[MergeIterator]] alone.
+ *
+ * A rule holds no state and reads no settings. It returns one of its arguments or a new record, never null; a deletion
+ * is a record. It keeps no row: whoever buffers copies.
+ */
+trait MergeRule extends Serializable {
+
+  def laws: Laws
+
+  /**
+   * @param older the version committed, or arrived, first
+   * @param newer the version after it
+   */
+  def merge(older: BufferedRecord, newer: BufferedRecord): BufferedRecord
+}
+
+object MergeRule {
+
+  /** Commit time, or event time where the layout has ordering fields to compare. */
+  def eventTime(layout: RowLayout): MergeRule =
+    if (layout.orderingOrdinals.isEmpty) commitTime(layout)
+    else new PartialRule(new EventTimeRule(new OrderingComparator(layout)), layout)
+
+  def commitTime(layout: RowLayout): MergeRule = new PartialRule(new CommitTimeRule, layout)
+}

@@ -1,0 +1,39 @@
+package io.merganser.merge
+
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+
+/**
+ * Lays a partial version over the older row: the columns it provides are its own, also when null; the others, an
+ * ordering field too, are the older row's. Then the rule inside decides which of the two rows stays.
+ *
+ * Nothing is laid over a delete: to a partial version the key is not there, so the delete stays as it was. Full
+ * versions and deletes pass to the rule inside.
+ *
+ * Laws: as the rule inside for full versions. Partial ones are not associative (together they would bring columns of
+ * a version that loses against the stored row), so whoever buffers keeps those apart.
+ */
+final class PartialRule(rule: MergeRule, layout: RowLayout) extends MergeRule {
+  private[this] val types = layout.schema.map(_.dataType).toArray
+
+  override def laws: Laws = rule.laws
+
+  override def merge(older: BufferedRecord, newer: BufferedRecord): BufferedRecord =
+    if (newer.provided == null || newer.isDelete) rule.merge(older, newer)
+    else if (older.isDelete) older
+    else rule.merge(older, overlay(older, newer))
+
+  private def overlay(older: BufferedRecord, newer: BufferedRecord): BufferedRecord = {
+    val columns  = new Array[Any](types.length)
+    val provided = if (older.provided == null) null else new Array[Boolean](types.length)
+    var i        = 0
+    while (i < types.length) {
+      val from = if (newer.provided(i)) newer.row else older.row
+      columns(i) = from.get(i, types(i))
+      if (provided != null) provided(i) = newer.provided(i) || older.provided(i)
+      i += 1
+    }
+    val result = new BufferedRecord().set(new GenericInternalRow(columns), isDelete = false, isUnordered = false)
+    result.provided = provided
+    result
+  }
+}

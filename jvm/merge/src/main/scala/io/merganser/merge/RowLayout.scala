@@ -1,0 +1,43 @@
+package io.merganser.merge
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * Where a merge finds what it needs in the rows that meet: names become positions here, before the first row.
+ *
+ * @param schema           columns of every row that takes part, stored or incoming
+ * @param keyOrdinal       position of the record key, a string that is never null
+ * @param orderingOrdinals positions of the ordering fields, in the order they are compared; empty if there are none
+ * @param deletes          tells a delete by the row's own columns
+ */
+final case class RowLayout(schema: StructType, keyOrdinal: Int, orderingOrdinals: Array[Int], deletes: DeleteCheck) {
+
+  def key(row: InternalRow): UTF8String = row.getUTF8String(keyOrdinal)
+
+  /** Fills `record` with a row as it was read or came in. */
+  def fill(record: BufferedRecord, row: InternalRow): BufferedRecord = record.set(row, deletes.isDelete(row), isUnordered = false)
+
+  /** The ordering values as text, for messages; `null` stands for a null value. */
+  def orderingText(row: InternalRow): String =
+    orderingOrdinals.map(i => String.valueOf(row.get(i, schema(i).dataType))).mkString(", ")
+}
+
+object RowLayout {
+
+  /**
+   * @param keyColumn      name of the column that holds the record key
+   * @param orderingFields names of the ordering fields; each is a column of the schema
+   * @param marker         column and value that mark a delete, when the table has them
+   * @throws IllegalStateException if one of them is not a column of the schema
+   */
+  def apply(schema: StructType, keyColumn: String, orderingFields: Seq[String], marker: Option[DeleteMarker]): RowLayout = {
+    def ordinal(column: String): Int = {
+      val at = schema.fieldNames.indexOf(column)
+      if (at < 0) throw new IllegalStateException(s"column '$column' is not among ${schema.fieldNames.mkString(", ")}")
+      at
+    }
+    RowLayout(schema, ordinal(keyColumn), orderingFields.map(ordinal).toArray, DeleteCheck(schema, marker))
+  }
+}

@@ -1,0 +1,87 @@
+// Hot path: one call per row.
+package io.merganser.merge.buffer
+
+import io.merganser.merge.{BufferedRecord, MergeRule}
+import org.apache.spark.sql.catalyst.InternalRow
+
+/** What became of one key when its stored row met its versions. */
+object Outcome {
+
+  /** No version: the stored row stays as it is. */
+  final val Unchanged = 0
+
+  /** The stored row stays: every version lost against it. */
+  final val Kept = 1
+
+  /** A version took the stored row's place. */
+  final val Updated = 2
+
+  /** Nothing was stored; a version is the row. */
+  final val Inserted = 3
+
+  /** The stored row is gone. */
+  final val Deleted = 4
+
+  /** Nothing was stored, and nothing is: the versions come to a delete. */
+  final val Absent = 5
+}
+
+/**
+ * The one merge: stored rows on one side, versions of keys on the other, and for each key what becomes of it.
+ *
+ * Input combine is this with no stored rows; copy-on-write, compaction and snapshot read give it a base file's rows.
+ * They differ in where the versions come from and in what they do with the outcome, in nothing else.
+ */
+abstract class MergeIterator(rule: MergeRule) {
+  private[this] val stored = new BufferedRecord
+
+  /** One of [[Outcome]]. */
+  final var outcome: Int = Outcome.Unchanged
+
+  /** The row that is left, or for Deleted and Absent the version that won, whose row is then a delete's. Reused. */
+  final var row: InternalRow = _
+
+  /** The stored row the versions met, or null. */
+  final var metBase: InternalRow = _
+
+  /** The version that won; null for Unchanged and Kept. */
+  final var winner: BufferedRecord = _
+
+  /** Moves to the next key; false at the end. */
+  def next(): Boolean
+
+  /** True when the current key has a row. */
+  final def isLive: Boolean = outcome <= Outcome.Inserted
+
+  protected final def unchanged(base: InternalRow): Unit = {
+    outcome = Outcome.Unchanged
+    metBase = base
+    row = base
+    winner = null
+  }
+
+  /**
+   * Where versions of a row meet.
+   *
+   * @param base     the stored row, or null
+   * @param versions the key's newest version, with the earlier ones behind it where they were kept apart
+   */
+  protected final def meet(base: InternalRow, versions: BufferedRecord): Unit = {
+    metBase = base
+    val result =
+      if (base == null) versions.foldAlone(rule) else versions.foldOnto(stored.set(base, isDelete = false, isUnordered = false), rule)
+    if (result eq stored) {
+      outcome = Outcome.Kept
+      row = base
+      winner = null
+    } else {
+      row = result.row
+      winner = result
+      // A partial version of a key that is not stored is not a row: nothing brings its other columns back.
+      val live = !result.isDelete && !result.isPartial
+      outcome = if (base == null) { if (live) Outcome.Inserted else Outcome.Absent }
+      else if (live) Outcome.Updated
+      else Outcome.Deleted
+    }
+  }
+}

@@ -1,0 +1,118 @@
+// Hot path: one call per row.
+package io.merganser.merge.buffer
+
+import io.merganser.merge.{BufferedRecord, MergeRule, RowLayout}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Versions in ascending order of their key's unsigned bytes; those of one key oldest first. */
+trait VersionCursor {
+
+  /** Moves to the next version; false at the end. */
+  def next(): Boolean
+
+  /** The current version; filled again by [[next]]. */
+  def record: BufferedRecord
+}
+
+/**
+ * Stored rows and versions, both in key order, merged as streams: memory does not grow with the file.
+ *
+ * A key that is stored several times meets its versions each time.
+ *
+ * @param base        stored rows in ascending order of their key's unsigned bytes; a row may be reused by its reader
+ * @param versions    what the stored rows meet, in the same order
+ * @param combineNew  false keeps every version of a key that is not stored as a row of its own
+ * @param meetsStored false puts versions beside stored rows of the same key instead of merging them
+ */
+final class SortedMerge(
+    base: Iterator[InternalRow],
+    versions: VersionCursor,
+    layout: RowLayout,
+    rule: MergeRule,
+    combineNew: Boolean = true,
+    meetsStored: Boolean = true
+) extends MergeIterator(rule) {
+  private[this] val associative           = rule.laws.associative && combineNew
+  private[this] var baseRow: InternalRow  = _
+  private[this] var baseKey: UTF8String   = _
+  private[this] var baseUsed              = true
+  private[this] var waiting               = versions.next()
+  private[this] var group: BufferedRecord = _
+  private[this] var groupKey: UTF8String  = _
+  private[this] var groupMet              = false
+  private[this] var singles               = List.empty[BufferedRecord]
+
+  /** Versions read so far. */
+  var versionCount = 0L
+
+  /** Versions read so far that were not the first of their key. */
+  var duplicateCount = 0L
+
+  override def next(): Boolean =
+    if (singles.nonEmpty) {
+      meetSingle()
+      true
+    } else {
+      if (baseUsed) {
+        baseRow = if (base.hasNext) base.next() else null
+        baseKey = if (baseRow == null) null else layout.key(baseRow)
+        baseUsed = false
+      }
+      if (groupMet && baseKey != groupKey) dropGroup()
+      if (group == null && waiting) readGroup()
+      if (baseRow == null && group == null) false
+      else {
+        val order = if (baseRow == null) 1 else if (group == null) -1 else baseKey.compareTo(groupKey)
+        if (order > 0) meetNew()
+        else {
+          if (order < 0 || !meetsStored) unchanged(baseRow)
+          else {
+            meet(baseRow, group)
+            groupMet = true
+          }
+          baseUsed = true // handed out: the next one is read when the caller comes again
+        }
+        true
+      }
+    }
+
+  private def meetNew(): Unit = {
+    val versions = group
+    dropGroup()
+    if (combineNew) meet(null, versions)
+    else {
+      singles = versions.apart
+      meetSingle()
+    }
+  }
+
+  private def meetSingle(): Unit = {
+    meet(null, singles.head.after(null))
+    singles = singles.tail
+  }
+
+  private def dropGroup(): Unit = {
+    group = null
+    groupMet = false
+  }
+
+  private def readGroup(): Unit = {
+    group = versions.record.copy()
+    groupKey = layout.key(group.row)
+    versionCount += 1
+    waiting = versions.next()
+    while (waiting && layout.key(versions.record.row) == groupKey) {
+      val version = versions.record
+      versionCount += 1
+      duplicateCount += 1
+      if (!associative || group.isPartial || version.isPartial || group.hasEarlier) group = version.copy().after(group)
+      else {
+        val result = rule.merge(group, version)
+        if (result ne group) group = if (result.row eq group.row) result else result.copy()
+        groupKey = layout.key(group.row)
+      }
+      waiting = versions.next()
+    }
+  }
+}

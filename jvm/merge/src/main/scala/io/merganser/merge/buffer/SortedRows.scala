@@ -1,0 +1,17 @@
+package io.merganser.merge.buffer
+
+import io.merganser.merge.RowLayout
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
+
+/** Stored rows of a file that is not in key order, put into it. */
+object SortedRows {
+
+  /**
+   * Rows in ascending order of their key's unsigned bytes; rows of one key keep their order. In a Spark task they spill to
+   * local disk as its memory manager asks; outside one they are held in memory.
+   */
+  def byKey(rows: Iterator[InternalRow], layout: RowLayout): Iterator[InternalRow] =
+    if (TaskContext.get() != null) SortedSpill.sortByKey(rows, layout)
+    else rows.map(_.copy()).toArray.sortWith((a, b) => layout.key(a).compareTo(layout.key(b)) < 0).iterator
+}

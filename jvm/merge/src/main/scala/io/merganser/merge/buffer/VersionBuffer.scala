@@ -1,0 +1,117 @@
+package io.merganser.merge.buffer
+
+import io.merganser.merge.{BufferedRecord, MergeRule, RowLayout}
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * Versions of keys, oldest first as they are added, waiting for the stored rows.
+ *
+ * Versions are combined as they come where the rule is associative; otherwise those of a key are kept apart and folded
+ * from the stored row. In memory it is an open-addressed table on the key's bytes. Beyond `bufferBytes` it goes over to
+ * sorted runs that Spark's memory manager spills to local disk, and the stored rows are then merged in key order.
+ *
+ * @param bufferBytes memory for versions before they are sorted and spilled, in bytes. Outside a Spark task there is
+ *                    no memory manager to spill with, and everything stays in memory.
+ */
+final class VersionBuffer(layout: RowLayout, rule: MergeRule, bufferBytes: Long) {
+  private[this] val associative         = rule.laws.associative
+  private[this] val table               = new KeyTable
+  private[this] var usedBytes           = 0L
+  private[this] var sorted: SortedSpill = _
+
+  /** Number of keys buffered in memory. */
+  def keyCount: Int = table.size
+
+  def isEmpty: Boolean = table.size == 0 && sorted == null
+
+  /** Adds a version newer than all that were added before; its row is copied if it is kept. */
+  def add(version: BufferedRecord): Unit =
+    if (sorted != null) sorted.add(version)
+    else {
+      val key  = layout.key(version.row)
+      val slot = table.slot(key)
+      val held = table.record(slot)
+      if (held == null) {
+        val copied = version.copy()
+        table.put(slot, layout.key(copied.row), copied)
+        usedBytes += sizeOf(copied)
+      } else combine(slot, held, version)
+      if (usedBytes > bufferBytes && TaskContext.get() != null) goSorted()
+    }
+
+  private def combine(slot: Int, held: BufferedRecord, version: BufferedRecord): Unit =
+    if (!associative || held.isPartial || version.isPartial || held.hasEarlier) {
+      val copied = version.copy().after(held)
+      table.replace(slot, layout.key(copied.row), copied)
+      usedBytes += sizeOf(copied)
+    } else {
+      val result = rule.merge(held, version)
+      if (result ne held) {
+        // A row the rule made may hold on to the reader's bytes.
+        val kept = if (result.row eq held.row) result else result.copy()
+        table.replace(slot, layout.key(kept.row), kept)
+        usedBytes += sizeOf(kept) - sizeOf(held)
+      }
+    }
+
+  private def sizeOf(record: BufferedRecord): Long = VersionBuffer.OverheadBytes + RowSize.of(record.row)
+
+  private def goSorted(): Unit = {
+    sorted = new SortedSpill(layout)
+    table.foreach(sorted.addWithEarlier)
+    table.clear()
+    usedBytes = 0
+  }
+
+  /**
+   * What the versions come to where they meet the stored rows. Nothing is added afterwards.
+   *
+   * @param base       stored rows, in any order unless `baseSorted`; a row may be reused by its reader
+   * @param baseSorted whether they come in ascending order of their key's unsigned bytes
+   */
+  def merge(base: Iterator[InternalRow], baseSorted: Boolean): MergeIterator =
+    if (sorted == null) new KeyedMerge(base, table, layout, rule)
+    else new SortedMerge(if (baseSorted) base else SortedSpill.sortByKey(base, layout), sorted.cursor(), layout, rule)
+
+  /** What the versions come to by themselves. */
+  def merge(): MergeIterator = merge(Iterator.empty, baseSorted = true)
+
+  /** The version waiting for a key, or null; only while everything is in memory. For tests and explanations. */
+  private[merganser] def get(key: UTF8String): BufferedRecord = table.record(table.slot(key))
+}
+
+object VersionBuffer {
+  private val OverheadBytes = 120L
+}
+
+/** Stored rows stream past a table of versions; what no stored row met comes after them. No order is promised. */
+private final class KeyedMerge(base: Iterator[InternalRow], table: KeyTable, layout: RowLayout, rule: MergeRule)
+    extends MergeIterator(rule) {
+  private[this] val met  = new Array[Boolean](table.capacity)
+  private[this] var rest = 0
+
+  override def next(): Boolean =
+    if (base.hasNext) {
+      val row  = base.next()
+      val slot = table.slot(layout.key(row))
+      val held = table.record(slot)
+      if (held == null) unchanged(row)
+      else {
+        met(slot) = true
+        meet(row, held)
+      }
+      true
+    } else nextNew()
+
+  private def nextNew(): Boolean = {
+    while (rest < table.capacity && (table.record(rest) == null || met(rest))) rest += 1
+    if (rest >= table.capacity) false
+    else {
+      meet(null, table.record(rest))
+      rest += 1
+      true
+    }
+  }
+}

@@ -1,0 +1,11 @@
+package io.merganser.merge
+
+import org.scalatest.funsuite.AnyFunSuite
+
+class MerganserExceptionSuite extends AnyFunSuite {
+
+  test("a condition that no room declares is an error of ours") {
+    val error = intercept[IllegalStateException](MerganserException("NO_SUCH_CONDITION", "table" -> "t"))
+    assert(error.getMessage.contains("'NO_SUCH_CONDITION'"))
+  }
+}

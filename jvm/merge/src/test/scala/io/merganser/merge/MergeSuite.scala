@@ -1,0 +1,84 @@
+package io.merganser.merge
+
+import io.merganser.merge.buffer.{MergeIterator, Outcome, SortedMerge, VersionBuffer}
+import org.scalatest.Assertion
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Runs versions and stored rows, written in [[Notation]], through the merge. */
+trait MergeSuite extends AnyFunSuite {
+
+  def rule: MergeRule
+
+  /** What the table holds afterwards, whichever way the versions met the stored rows. */
+  def assertMerged(base: String, versions: String, expected: String): Assertion = {
+    val (rows, changes) = (Notation.changes(base), Notation.changes(versions))
+    val expectedRows    = Notation.changes(expected).map(_.toString).sorted
+    for ((path, merge) <- MergePaths.all)
+      assert(Oracle.rows(MergePaths.lines(merge(rows, changes, rule))).map(_.toString).sorted == expectedRows, s"($path)")
+    succeed
+  }
+
+  def assertOutcomes(base: String, versions: String, expected: String*): Assertion = {
+    val (rows, changes) = (Notation.changes(base), Notation.changes(versions))
+    for ((path, merge) <- MergePaths.all)
+      assert(MergePaths.lines(merge(rows, changes, rule)).sorted == expected.sorted, s"($path)")
+    succeed
+  }
+}
+
+/** The ways versions meet stored rows; the readers overwrite what they gave. */
+object MergePaths {
+  type MergePath = (Seq[Change], Seq[Change], MergeRule) => MergeIterator
+
+  private val KeepInMemory = Long.MaxValue
+
+  /** The rule, for which nobody claims that grouping does not matter. */
+  final class Apart(inner: MergeRule) extends MergeRule {
+    override def laws: Laws = Laws(associative = false, idempotent = false, orderFree = false)
+
+    override def merge(older: BufferedRecord, newer: BufferedRecord): BufferedRecord = inner.merge(older, newer)
+  }
+
+  def buffer(versions: Seq[Change], rule: MergeRule, bufferBytes: Long = KeepInMemory): VersionBuffer = {
+    val buffer = new VersionBuffer(Notation.layout, rule, bufferBytes)
+    val cursor = new Versions(versions)
+    while (cursor.next()) buffer.add(cursor.record)
+    buffer
+  }
+
+  /** In order of the key's bytes, as files are; versions of a key keep their order. */
+  def inKeyOrder(changes: Seq[Change]): Seq[Change] = changes.sortBy(_.key)
+
+  val keyed: MergePath = (base, versions, rule) => buffer(versions, rule).merge(new StoredRows(base), baseSorted = false)
+
+  val sorted: MergePath = (base, versions, rule) =>
+    new SortedMerge(new StoredRows(inKeyOrder(base)), new Versions(inKeyOrder(versions)), Notation.layout, rule)
+
+  val all: Seq[(String, MergePath)] = Seq(
+    "keyed"         -> keyed,
+    "sorted"        -> sorted,
+    "keyed, apart"  -> ((base, versions, rule) => keyed(base, versions, new Apart(rule))),
+    "sorted, apart" -> ((base, versions, rule) => sorted(base, versions, new Apart(rule)))
+  )
+
+  private val names = Map(
+    Outcome.Unchanged -> "Unchanged",
+    Outcome.Kept      -> "Kept",
+    Outcome.Updated   -> "Updated",
+    Outcome.Inserted  -> "Inserted",
+    Outcome.Deleted   -> "Deleted",
+    Outcome.Absent    -> "Absent"
+  )
+
+  /** One line for each key that comes out: the outcome, and the row or, where there is none, the key. */
+  def lines(merge: MergeIterator): Seq[String] = {
+    val lines = Seq.newBuilder[String]
+    while (merge.next()) {
+      val row = Notation.read(merge.row)
+      lines += s"${names(merge.outcome)} ${if (merge.isLive) row.toString else row.key}"
+      val isOld = merge.outcome == Outcome.Unchanged || merge.outcome == Outcome.Kept
+      if (isOld != (merge.winner == null)) throw new IllegalStateException(s"winner ${merge.winner} of ${names(merge.outcome)}")
+    }
+    lines.result()
+  }
+}

@@ -1,0 +1,72 @@
+package io.merganser.merge
+
+class PartialRuleSuite extends MergeSuite {
+
+  override val rule: MergeRule = MergeRule.eventTime(Notation.layout)
+
+  test("the columns a partial version provides are laid over the stored row, nulls too; the others stay") {
+    assertOutcomes(base = "k1@10=a,b", versions = "k1@11=c,_", "Updated k1@11=c,b")
+    assertOutcomes(base = "k1@10=a,b", versions = "k1@11=null,_", "Updated k1@11=null,b")
+  }
+
+  test("a late partial version loses as a whole") {
+    assertOutcomes(base = "k1@10=a,b", versions = "k1@9=c,_", "Kept k1@10=a,b")
+    assertMerged(base = "k1@10=a,b", versions = "k1@12=c,_ k1@11=_,d", expected = "k1@12=c,b")
+  }
+
+  test("partial versions follow each other") {
+    assertMerged(base = "k1@10=a,b", versions = "k1@11=c,_ k1@12=_,d", expected = "k1@12=c,d")
+  }
+
+  test("a partial version without an ordering value takes the stored one: that is a tie, and it wins") {
+    assertMerged(base = "k1@10=a,b", versions = "k1@_=c,_", expected = "k1@10=c,b")
+    assertMerged(base = "k1@10=a,b", versions = "k1@_=c,_ k1@9=d,d k1@10=_,e", expected = "k1@10=c,e")
+  }
+
+  test("a partial version of a key that is not stored brings nothing back, and is forgotten") {
+    assertOutcomes(base = "", versions = "k1@10=a,_", "Absent k1")
+    assertOutcomes(base = "", versions = "k1@10=a,_ k1@11=_,b", "Absent k1")
+    assertMerged(base = "", versions = "k1@10=a,_ k1@5=b,c", expected = "k1@5=b,c")
+    assertMerged(base = "", versions = "k1@10=a,_ k1@5- k1@6=b,c", expected = "k1@6=b,c")
+  }
+
+  test("a partial version after a delete brings nothing back, and the delete keeps its ordering value") {
+    assertOutcomes(base = "k1@10=a,b", versions = "k1@11- k1@12=c,_", "Deleted k1")
+    assertMerged(base = "k1@10=a,b", versions = "k1@11- k1@13=c,_ k1@12=d,e", expected = "k1@12=d,e")
+    assertMerged(base = "k1@10=a,b", versions = "k1@11- k1@13=c,_ k1@10=d,e", expected = "")
+  }
+
+  test("a partial version after a delete without an ordering value brings nothing back, and the stored row stays away") {
+    assertOutcomes(base = "k1@10=a,b", versions = "k1- k1@12=c,_", "Deleted k1")
+    assertMerged(base = "k1@10=a,b", versions = "k1- k1@12=c,_ k1@2=d,e", expected = "k1@2=d,e")
+    assertMerged(base = "k1@10=a,b", versions = "k1- k1@2=d,e k1@3=f,_", expected = "k1@3=f,e")
+  }
+
+  test("a partial version after a delete that lost is laid over the row that stays") {
+    assertMerged(base = "k1@20=a,b", versions = "k1@11- k1@21=c,_", expected = "k1@21=c,b")
+    assertMerged(base = "k1@20=a,b", versions = "k1@11- k1@12=c,_", expected = "k1@20=a,b")
+  }
+
+  test("a late full version does not fill what a newer partial one leaves open") {
+    assertMerged(base = "k1@10=a,b", versions = "k1@20=c,_ k1@15=x,y", expected = "k1@20=c,b")
+  }
+
+  test("partial versions are not associative, so they are kept apart until the stored row is known") {
+    val (stored, loses, wins) = (Notation.record("k1@10=a,b"), Notation.record("k1@8=c,_"), Notation.record("k1@11=_,d"))
+    assert(Notation.read(rule.merge(rule.merge(stored, loses), wins)).toString == "k1@11=a,d")
+    assert(Notation.read(rule.merge(stored, rule.merge(loses, wins))).toString == "k1@11=c,d", "columns of a version that loses")
+  }
+
+  test("under commit time a partial version is laid over whatever is stored") {
+    val commitTime            = MergeRule.commitTime(Notation.layout)
+    def merged(words: String) = Notation.read(Notation.changes(words).map(Notation.record).reduceLeft(commitTime.merge(_, _))).toString
+    assert(merged("k1@10=a,b k1@9=c,_") == "k1@9=c,b")
+    assert(merged("k1@10=a,b k1@_=c,_") == "k1@10=c,b")
+    assert(merged("k1@10=a,b k1@9- k1@11=c,_") == "k1@9-")
+  }
+
+  test("a result of partial versions carries that history ends") {
+    val fresh = rule.merge(Notation.record("k1-"), Notation.record("k1@5=a,b"))
+    assert(rule.merge(fresh, Notation.record("k1@6=c,_")).endsHistory)
+  }
+}

@@ -1,0 +1,53 @@
+package io.merganser.merge
+
+import io.merganser.merge.buffer.VersionCursor
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/** A row object that a reader uses for every row: what was in it is overwritten, bytes and all. */
+final class ReusedRow(width: Int) {
+  private val bytes       = new Array[Byte](4096)
+  private val row         = new UnsafeRow(width)
+  private val overwritten = Notation.row(Change("overwritten", Some(-99), Seq(Some("overwritten"), Some("overwritten"))))
+
+  def load(from: UnsafeRow): InternalRow = {
+    java.util.Arrays.fill(bytes, 0.toByte)
+    val image = from.getBytes
+    System.arraycopy(image, 0, bytes, 0, image.length)
+    row.pointTo(bytes, image.length)
+    row
+  }
+
+  def overwrite(): Unit = load(overwritten)
+}
+
+/** Stored rows as a reader gives them: one row object for all, overwritten as soon as it is asked for the next. */
+final class StoredRows(rows: Seq[Change]) extends Iterator[InternalRow] {
+  private val left   = rows.iterator
+  private val reused = new ReusedRow(Notation.schema.length)
+
+  override def hasNext: Boolean = {
+    reused.overwrite()
+    left.hasNext
+  }
+
+  override def next(): InternalRow = reused.load(Notation.row(left.next()))
+}
+
+/** Versions as a reader gives them, in one record with one row. */
+final class Versions(versions: Seq[Change]) extends VersionCursor {
+  private val left   = versions.iterator
+  private val reused = new ReusedRow(Notation.schema.length)
+
+  override val record: BufferedRecord = new BufferedRecord
+
+  override def next(): Boolean = {
+    reused.overwrite()
+    record.set(null, isDelete = true, isUnordered = true)
+    left.hasNext && {
+      val change = left.next()
+      Notation.fill(record, change, reused.load(Notation.row(change)))
+      true
+    }
+  }
+}

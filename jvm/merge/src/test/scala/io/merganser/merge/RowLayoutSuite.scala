@@ -1,0 +1,53 @@
+package io.merganser.merge
+
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+import org.scalatest.funsuite.AnyFunSuite
+
+class RowLayoutSuite extends AnyFunSuite {
+  private val schema = Notation.schema.add("_hoodie_is_deleted", BooleanType)
+
+  test("a record is filled as its row says, and nothing is left from the row before") {
+    val layout = RowLayout(schema, "k", Seq("ts"), None)
+    val record = new BufferedRecord().set(Notation.row(Notation.change("k0@1=x")), isDelete = false, isUnordered = true)
+    record.endsHistory = true
+    record.provided = Array(true, true, false, true)
+    val row = new GenericInternalRow(Array[Any](UTF8String.fromString("k1"), 10L, null, null, true))
+    assert(layout.fill(record, row) eq record)
+    assert(record.row eq row)
+    assert(record.isDelete && !record.isUnordered && !record.endsHistory && !record.isPartial)
+    assert(layout.key(record.row).toString == "k1")
+  }
+
+  test("the ordering values are text in messages, null too") {
+    val layout = RowLayout(schema, "k", Seq("v", "ts"), None)
+    val row    = new GenericInternalRow(Array[Any](UTF8String.fromString("k1"), null, UTF8String.fromString("b"), null, null))
+    assert(layout.orderingText(row) == "b, null")
+  }
+
+  test("a column that the schema does not have is named") {
+    val error = intercept[IllegalStateException](RowLayout(schema, "k", Seq("tz"), None))
+    assert(error.getMessage.contains("'tz'") && error.getMessage.contains("k, ts, v, w"))
+  }
+
+  test("a copy has a row of its own and keeps what is known of the version") {
+    val reused = new ReusedRow(Notation.schema.length)
+    val change = Notation.change("k1@10=a,_")
+    val record = Notation.fill(new BufferedRecord, change, reused.load(Notation.row(change)))
+    record.endsHistory = true
+    val copied = record.copy()
+    reused.overwrite()
+    assert(Notation.read(copied) == change)
+    assert(copied.endsHistory && copied.isPartial)
+    assert(Notation.read(record).key == "overwritten")
+  }
+
+  test("a version that ends history is a new record: the one it came from may still be in a buffer") {
+    val record = Notation.record("k1@10=a,_")
+    val ends   = record.withoutHistory
+    assert(ends.endsHistory && !record.endsHistory)
+    assert(Notation.read(ends) == Notation.read(record))
+    assert(ends.withoutHistory eq ends)
+  }
+}

@@ -1,0 +1,89 @@
+package io.merganser.merge.buffer
+
+import io.merganser.merge.{BufferedRecord, Notation, ReusedRow}
+import org.apache.spark.unsafe.types.UTF8String
+import org.scalatest.funsuite.AnyFunSuite
+
+import scala.collection.mutable
+import scala.util.Random
+
+class KeyTableSuite extends AnyFunSuite {
+
+  private def put(table: KeyTable, key: String): BufferedRecord = {
+    val record = Notation.record(s"$key@1=a")
+    table.put(table.slot(UTF8String.fromString(key)), UTF8String.fromString(key), record)
+    record
+  }
+
+  private def get(table: KeyTable, key: String): BufferedRecord = table.record(table.slot(UTF8String.fromString(key)))
+
+  test("a key that was never put has no record") {
+    assert(get(new KeyTable, "k1") == null)
+  }
+
+  test("the table grows, at most half full, and finds every key afterwards") {
+    val table   = new KeyTable
+    val keys    = (0 until 50000).map(i => s"k$i")
+    val records = keys.map(key => key -> put(table, key))
+    assert(table.size == keys.size)
+    assert(table.capacity >= 2 * keys.size && Integer.bitCount(table.capacity) == 1)
+    for ((key, record) <- records) assert(get(table, key) eq record)
+    assert(get(table, "k50000") == null)
+    var seen = 0
+    table.foreach(_ => seen += 1)
+    assert(seen == keys.size)
+  }
+
+  test("keys of one hash are different keys") {
+    val (a, b) = KeyTableSuite.collision
+    val table  = new KeyTable
+    assert(a != b && UTF8String.fromString(a).hashCode == UTF8String.fromString(b).hashCode)
+    val recordA = put(table, a)
+    assert(get(table, b) == null)
+    val recordB = put(table, b)
+    assert((get(table, a) eq recordA) && (get(table, b) eq recordB))
+    for (i <- 0 until 5000) put(table, s"k$i")
+    assert((get(table, a) eq recordA) && (get(table, b) eq recordB))
+  }
+
+  test("a key's record is replaced, and the key no longer needs the bytes of the old row") {
+    val table  = new KeyTable
+    val reused = new ReusedRow(Notation.schema.length)
+    val old    = new BufferedRecord().set(reused.load(Notation.row(Notation.change("k1@1=a"))), isDelete = false, isUnordered = false)
+    val slot   = table.slot(UTF8String.fromString("k1"))
+    table.put(slot, Notation.layout.key(old.row), old)
+    val replacement = Notation.record("k1@2=b")
+    table.replace(slot, Notation.layout.key(replacement.row), replacement)
+    reused.overwrite()
+    assert(get(table, "k1") eq replacement)
+    assert(table.size == 1)
+  }
+
+  test("an empty key is a key") {
+    val table  = new KeyTable
+    val record = Notation.record(Notation.change("k1@1=a").copy(key = ""))
+    table.put(table.slot(UTF8String.EMPTY_UTF8), UTF8String.EMPTY_UTF8, record)
+    assert(get(table, "") eq record)
+  }
+
+  test("a cleared table is empty") {
+    val table = new KeyTable
+    for (i <- 0 until 2000) put(table, s"k$i")
+    table.clear()
+    assert(table.size == 0 && get(table, "k1") == null)
+    table.foreach(record => fail(s"$record is left"))
+  }
+}
+
+object KeyTableSuite {
+
+  /** Two keys with the same hash. */
+  lazy val collision: (String, String) = {
+    val random = new Random(1)
+    val seen   = mutable.HashMap.empty[Int, String]
+    Iterator
+      .continually(random.alphanumeric.take(8).mkString)
+      .flatMap(key => seen.put(UTF8String.fromString(key).hashCode, key).filter(_ != key).map(_ -> key))
+      .next()
+  }
+}

@@ -1,0 +1,108 @@
+package io.merganser.merge.buffer
+
+import io.merganser.merge._
+import org.scalatest.funsuite.AnyFunSuite
+
+class SortedMergeSuite extends AnyFunSuite {
+  private val rule = MergeRule.eventTime(Notation.layout)
+
+  private def merge(base: String, versions: String, combineNew: Boolean = true, rule: MergeRule = rule): SortedMerge =
+    new SortedMerge(new StoredRows(Notation.changes(base)), new Versions(Notation.changes(versions)), Notation.layout, rule, combineNew)
+
+  private def lines(base: String, versions: String, combineNew: Boolean = true): Seq[String] =
+    MergePaths.lines(merge(base, versions, combineNew))
+
+  test("keys come out in order, stored and new ones") {
+    assert(
+      lines("b@1=b d@1=d", "a@1=a b@2=x c@1=c d@0=y e@1=e") ==
+        Seq("Inserted a@1=a", "Updated b@2=x", "Inserted c@1=c", "Kept d@1=d", "Inserted e@1=e")
+    )
+  }
+
+  test("keys are ordered by their unsigned bytes") {
+    val keys = lines("B@1=1 z@1=2", "a@1=3 \u00e9@1=4 \uffee@1=5 \ud83e\udd86@1=6").map(_.split(" ")(1).takeWhile(_ != '@'))
+    assert(keys == Seq("B", "a", "z", "\u00e9", "\uffee", "\ud83e\udd86"))
+  }
+
+  test("a key that is stored twice meets its versions each time") {
+    assert(
+      lines("k1@1=a k1@9=b k1@2=c k2@1=d", "k1@5=x") == Seq("Updated k1@5=x", "Kept k1@9=b", "Updated k1@5=x", "Unchanged k2@1=d")
+    )
+    assert(lines("k1@1=a k1@9=b", "k1-") == Seq("Deleted k1", "Deleted k1"))
+  }
+
+  test("no stored rows, no versions, or neither") {
+    assert(lines("", "k1@1=a k1@2=b") == Seq("Inserted k1@2=b"))
+    assert(lines("k1@1=a k2@1=b", "") == Seq("Unchanged k1@1=a", "Unchanged k2@1=b"))
+    assert(lines("", "").isEmpty)
+  }
+
+  test("without combining, the versions of a new key are rows each by itself, in their order; a stored key meets all of them") {
+    assert(
+      lines("k2@1=s", "k1@10=a k1@5=b k1@7- k2@3=c k2@2=d", combineNew = false) ==
+        Seq("Inserted k1@10=a", "Inserted k1@5=b", "Absent k1", "Updated k2@3=c")
+    )
+  }
+
+  test("where versions do not meet stored rows, they come after them, combined or each by itself") {
+    def beside(base: String, versions: String, combineNew: Boolean) = MergePaths.lines(
+      new SortedMerge(
+        new StoredRows(Notation.changes(base)),
+        new Versions(Notation.changes(versions)),
+        Notation.layout,
+        rule,
+        combineNew,
+        meetsStored = false
+      )
+    )
+    val (base, versions) = ("k1@1=a k2@1=b k2@9=c k4@1=d", "k2@3=x k2@2=y k3@1=z k4-")
+    assert(
+      beside(base, versions, combineNew = true) == Seq(
+        "Unchanged k1@1=a",
+        "Unchanged k2@1=b",
+        "Unchanged k2@9=c",
+        "Inserted k2@3=x",
+        "Inserted k3@1=z",
+        "Unchanged k4@1=d",
+        "Absent k4"
+      )
+    )
+    assert(
+      beside(base, versions, combineNew = false) == Seq(
+        "Unchanged k1@1=a",
+        "Unchanged k2@1=b",
+        "Unchanged k2@9=c",
+        "Inserted k2@3=x",
+        "Inserted k2@2=y",
+        "Inserted k3@1=z",
+        "Unchanged k4@1=d",
+        "Absent k4"
+      )
+    )
+  }
+
+  test("the stored row that was met is at hand beside the one that took its place") {
+    for ((path, way) <- MergePaths.all) {
+      val merging = way(Notation.changes("k1@1=a k2@1=b k3@1=c k4@9=d"), Notation.changes("k1@2=x k2- k4@1=y k5@1=z"), rule)
+      var met     = Map.empty[String, String]
+      while (merging.next())
+        met += Notation.layout.key(merging.row).toString -> Option(merging.metBase).fold("none")(Notation.read(_).toString)
+      assert(met == Map("k1" -> "k1@1=a", "k2" -> "k2@1=b", "k3" -> "k3@1=c", "k4" -> "k4@9=d", "k5" -> "none"), path)
+    }
+  }
+
+  test("versions are counted, and those that were not the first of their key") {
+    for (combineNew <- Seq(true, false)) {
+      val merging = merge("k2@1=s k9@1=t", "k1@1=a k2@1=b k2@2=c k2@3- k3-", combineNew)
+      assert(merging.versionCount == 0)
+      MergePaths.lines(merging)
+      assert(merging.versionCount == 5 && merging.duplicateCount == 2)
+    }
+  }
+
+  test("the end stays the end") {
+    val merging = merge("k1@1=a", "k2@1=b")
+    MergePaths.lines(merging)
+    assert(!merging.next() && !merging.next())
+  }
+}

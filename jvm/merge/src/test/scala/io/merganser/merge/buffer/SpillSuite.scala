@@ -1,0 +1,113 @@
+package io.merganser.merge.buffer
+
+import io.merganser.merge._
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeRow}
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+import org.scalatest.funsuite.AnyFunSuite
+
+import scala.util.Random
+
+class SpillSuite extends AnyFunSuite with InTask {
+  private val rules = Seq[(Oracle.Mode, MergeRule)](
+    Oracle.EventTime  -> MergeRule.eventTime(Notation.layout),
+    Oracle.CommitTime -> MergeRule.commitTime(Notation.layout)
+  )
+  private val eventTime = rules.head._2
+
+  private def manyChanges(count: Int): Seq[Change] = {
+    val histories = new Histories(partials = true)
+    val random    = new Random(Histories.seed)
+    Seq.fill(count)(histories.change(random, keys = count / 3))
+  }
+
+  for ((mode, rule) <- rules; (claim, judged) <- Seq("" -> rule, ", apart" -> new MergePaths.Apart(rule)))
+    test(s"$mode$claim: beyond few bytes or none, stored rows sorted or not, any history gives what the oracle says") {
+      inTask {
+        Histories.forAll(partials = true) { (h, random) =>
+          val baseSorted = random.nextBoolean()
+          val base       = if (baseSorted) MergePaths.inKeyOrder(h.base) else h.base
+          val buffer     = MergePaths.buffer(h.versions, judged, bufferBytes = 500L * random.nextInt(4))
+          MergePaths.lines(buffer.merge(new StoredRows(base), baseSorted)) -> Oracle.merge(mode, h.base, h.versions)
+        }
+      }
+    }
+
+  test("runs go to disk and come back, and no file is left when the task has ended") {
+    val changes = manyChanges(400)
+    val base    = MergePaths.inKeyOrder(changes.filter(c => !c.isDelete && !c.isPartial).groupBy(_.key).values.map(_.head).toSeq)
+    val (lines, spilled, files) = inTask {
+      val buffer = MergePaths.buffer(changes, eventTime, bufferBytes = 2000)
+      val files  = spillFiles.size
+      val lines  = MergePaths.lines(buffer.merge(new StoredRows(new Random(Histories.seed).shuffle(base)), baseSorted = false))
+      (lines, InTask.diskBytesSpilled, files)
+    }
+    assert(spilled > 0 && files > 0)
+    assert(lines.sorted == Oracle.merge(Oracle.EventTime, base, changes).sorted)
+    assert(spillFiles.isEmpty)
+  }
+
+  test("a merge that is given up halfway frees its memory and its files when the task ends") {
+    inTask {
+      val buffer  = MergePaths.buffer(manyChanges(200), eventTime, bufferBytes = 2000)
+      val merging = buffer.merge(new StoredRows(Notation.changes("k5@1=a k3@1=b")), baseSorted = false)
+      assert(merging.next() && merging.next())
+      assert(spillFiles.nonEmpty)
+    }
+    assert(spillFiles.isEmpty)
+  }
+
+  test("a buffer that is never merged frees its memory and its files when the task ends") {
+    inTask {
+      MergePaths.buffer(manyChanges(200), eventTime, bufferBytes = 2000)
+      assert(spillFiles.nonEmpty)
+    }
+    assert(spillFiles.isEmpty)
+  }
+
+  test("a spilled buffer holds no key in memory, and is not empty") {
+    inTask {
+      val buffer = MergePaths.buffer(Notation.changes("k1@1=a k2@1=b"), eventTime, bufferBytes = 0)
+      assert(TaskContext.get() != null)
+      assert(buffer.keyCount == 0 && !buffer.isEmpty)
+      assert(MergePaths.lines(buffer.merge()) == Seq("Inserted k1@1=a", "Inserted k2@1=b"))
+    }
+  }
+
+  test("what comes back has the columns of the table and no more, stored rows too") {
+    inTask {
+      val buffer  = MergePaths.buffer(Notation.changes("k1@1=a k2@2=b"), eventTime, bufferBytes = 0)
+      val merging = buffer.merge(new StoredRows(Notation.changes("k3@1=c k2@1=x")), baseSorted = false)
+      var rows    = Seq.empty[UnsafeRow]
+      while (merging.next()) rows :+= merging.row.copy().asInstanceOf[UnsafeRow]
+      assert(rows == Notation.changes("k1@1=a k2@2=b k3@1=c").map(Notation.row))
+    }
+  }
+
+  test("stored rows are put into key order, in a task and outside one; rows of one key keep their order") {
+    val rows                  = Notation.changes((0 until 100).map(i => s"k${i * 37 % 20}@$i=a").mkString(" "))
+    def sorted(): Seq[String] = SortedRows.byKey(new StoredRows(rows), Notation.layout).map(Notation.read(_).toString).toList
+    val expected              = rows.sortBy(_.key).map(_.toString)
+    assert(sorted() == expected)
+    assert(inTask(sorted()) == expected)
+  }
+
+  test("a delete without data is kept where the columns of the table are declared not null") {
+    val schema = StructType(Notation.schema.map(_.copy(nullable = false))).add("n", IntegerType, nullable = false)
+    val layout = RowLayout(schema, "k", Seq("ts"), None)
+    def row(key: String, values: Any*): InternalRow = new GenericInternalRow(Array[Any](UTF8String.fromString(key) +: values: _*))
+    inTask {
+      val buffer = new VersionBuffer(layout, MergeRule.eventTime(layout), 0)
+      buffer.add(new BufferedRecord().set(row("k1", 5L, null, null, null), isDelete = true, isUnordered = false))
+      buffer.add(new BufferedRecord().set(row("k2", null, null, null, null), isDelete = true, isUnordered = true))
+      val text    = UTF8String.fromString("a")
+      val base    = Iterator(row("k1", 6L, text, text, 1), row("k2", 6L, text, text, 1))
+      val merging = buffer.merge(base, baseSorted = true)
+      assert(merging.next() && merging.outcome == Outcome.Kept)
+      assert(merging.next() && merging.outcome == Outcome.Deleted && merging.winner.isUnordered)
+      assert(!merging.next())
+    }
+  }
+}

@@ -1,0 +1,21 @@
+package io.merganser.spark.sql
+
+import org.apache.spark.sql.catalyst.{FunctionIdentifier, TableIdentifier}
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.parser.ParserInterface
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.types.{DataType, StructType}
+
+/** A parser that leaves everything to another one. */
+trait DelegatingParser extends ParserInterface {
+  protected def inner: ParserInterface
+
+  override def parsePlan(text: String): LogicalPlan                       = inner.parsePlan(text)
+  override def parseExpression(text: String): Expression                  = inner.parseExpression(text)
+  override def parseTableIdentifier(text: String): TableIdentifier        = inner.parseTableIdentifier(text)
+  override def parseFunctionIdentifier(text: String): FunctionIdentifier  = inner.parseFunctionIdentifier(text)
+  override def parseMultipartIdentifier(text: String): Seq[String]        = inner.parseMultipartIdentifier(text)
+  override def parseQuery(text: String): LogicalPlan                      = inner.parseQuery(text)
+  override def parseTableSchema(text: String): StructType                 = inner.parseTableSchema(text)
+  override def parseDataType(text: String): DataType                      = inner.parseDataType(text)
+}

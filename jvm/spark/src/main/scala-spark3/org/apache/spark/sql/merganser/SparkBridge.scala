@@ -1,0 +1,25 @@
+package org.apache.spark.sql.merganser
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.{Column, DataFrame, Dataset, SparkSession}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.types.StructType
+
+/** What Spark keeps to its own packages; one source a Spark major, one signature for both. */
+object SparkBridge {
+
+  /** The column that an expression computes. */
+  def column(expression: Expression): Column = new Column(expression)
+
+  /** The expression behind a column; unresolved where the column names fields. */
+  def expression(column: Column): Expression = column.expr
+
+  /** A logical plan as a data frame. */
+  def ofRows(session: SparkSession, plan: LogicalPlan): DataFrame = Dataset.ofRows(session, plan)
+
+  /** Rows in Catalyst's own form as a data frame; the rows may be reused objects. */
+  def internalCreateDataFrame(session: SparkSession, rows: RDD[InternalRow], schema: StructType): DataFrame =
+    session.internalCreateDataFrame(rows, schema)
+}

@@ -1,0 +1,27 @@
+package org.apache.spark.sql.merganser
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.{classic, Column, DataFrame, SparkSession}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.classic.{ColumnNodeToExpressionConverter, ExpressionUtils}
+import org.apache.spark.sql.types.StructType
+
+/** What Spark keeps to its own packages; one source a Spark major, one signature for both. */
+object SparkBridge {
+
+  /** The column that an expression computes. */
+  def column(expression: Expression): Column = ExpressionUtils.column(expression)
+
+  /** The expression behind a column; unresolved where the column names fields. */
+  def expression(column: Column): Expression = ColumnNodeToExpressionConverter(column.node)
+
+  /** A logical plan as a data frame. */
+  def ofRows(session: SparkSession, plan: LogicalPlan): DataFrame =
+    classic.Dataset.ofRows(session.asInstanceOf[classic.SparkSession], plan)
+
+  /** Rows in Catalyst's own form as a data frame; the rows may be reused objects. */
+  def internalCreateDataFrame(session: SparkSession, rows: RDD[InternalRow], schema: StructType): DataFrame =
+    session.asInstanceOf[classic.SparkSession].internalCreateDataFrame(rows, schema)
+}

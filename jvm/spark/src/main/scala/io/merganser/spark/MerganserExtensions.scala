@@ -1,0 +1,13 @@
+package io.merganser.spark
+
+import io.merganser.spark.sql.{CallParser, RowChangeStrategy}
+import org.apache.spark.sql.SparkSessionExtensions
+
+/** What `spark.sql.extensions` names: CALL on every Spark line, and the write of MERGE, UPDATE and DELETE. */
+class MerganserExtensions extends (SparkSessionExtensions => Unit) {
+
+  override def apply(extensions: SparkSessionExtensions): Unit = {
+    extensions.injectParser((_, parser) => new CallParser(parser))
+    extensions.injectPlannerStrategy(session => RowChangeStrategy(session))
+  }
+}

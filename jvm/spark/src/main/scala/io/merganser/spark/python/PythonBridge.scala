@@ -1,0 +1,136 @@
+package io.merganser.spark.python
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import com.fasterxml.jackson.databind.node.ObjectNode
+import io.merganser.spark.OpenTable
+import io.merganser.spark.compact.{Compaction, CompactionResult}
+import io.merganser.spark.write.{Counts, FrameWrite, TableWrite, WriteResult}
+import io.merganser.table.avro.AvroSchemas
+import io.merganser.table.config._
+import io.merganser.table.slice.FileNames
+import io.merganser.table.timeline.CommitMetadata
+import org.apache.spark.sql.{Dataset, Row, SparkSession}
+import org.apache.spark.sql.types.{DataType, StructType}
+
+import scala.collection.JavaConverters._
+
+/** What the Python package calls: one call here for each of its own. Results and options are JSON. */
+object PythonBridge {
+  private val mapper = new ObjectMapper
+
+  /** Creates an empty table at a path; returns its description. */
+  def create(session: SparkSession, path: String, schemaJson: String, optionsJson: String): String = {
+    val storage = OpenTable.storage(session, path)
+    val schema  = AvroSchemas.stored(FrameCheck.withoutMetaColumns(DataType.fromJson(schemaJson).asInstanceOf[StructType]))
+    val options = optionsOf(optionsJson)
+    val name    = options.getOrElse("hoodie.table.name", storage.basePath.getName)
+    TableConfig.create(storage, NewTable.properties(
+      options,
+      schema,
+      storage.basePath.getName,
+      sessionConf = FrameWrite.sessionConf(session),
+      createSchema = Some(AvroSchemas.toAvro(schema, name).toString)
+    ))
+    describe(session, path)
+  }
+
+  /** Name, place, settings and columns of a table given by path or by name. */
+  def describe(session: SparkSession, pathOrName: String): String = {
+    val path   = OpenTable.pathOf(session, pathOrName)
+    val table  = OpenTable.load(session, path)
+    val config = table.config
+    val node   = mapper.createObjectNode()
+    node.put("name", config.name).put("path", path).put("type", config.tableType.name).put("version", config.version)
+    names(node, "recordKeyFields", config.recordKeyFields)
+    names(node, "partitionFields", config.partitionFields)
+    names(node, "orderingFields", config.orderingFields)
+    node.put("mergeMode", config.mergeMode.name)
+    node.put("index", indexOf(table).orNull)
+    node.put("schema", table.schema.json)
+    node.toString
+  }
+
+  /** Writes a frame by the operation; returns what the commit changed. */
+  def write(session: SparkSession, path: String, frame: Dataset[Row], operation: String, optionsJson: String): String = {
+    val options = optionsOf(optionsJson) + ("hoodie.datasource.write.operation" -> operation)
+    resultOf(FrameWrite.append(session, OpenTable.load(session, path), options, frame)).toString
+  }
+
+  /** @param op schedule, run or scheduleandexecute */
+  def compact(session: SparkSession, path: String, op: String, optionsJson: String): String = {
+    val files = WriteConfig.parse(optionsOf(optionsJson), FrameWrite.sessionConf(session), OpenTable.load(session, path).config).files
+    val result = op match {
+      case "schedule"           => CompactionResult(Compaction.schedule(session, path), 0, 0, 0, 0, 0)
+      case "run"                => Compaction.run(session, path, files)
+      case "scheduleandexecute" => Compaction.scheduleAndRun(session, path, files)
+      case other                => throw new IllegalStateException(s"compaction op '$other'")
+    }
+    mapper.createObjectNode()
+      .put("instant", result.instant.orNull)
+      .put("filesWritten", result.filesWritten)
+      .put("rowsWritten", result.rowsWritten)
+      .put("bytesWritten", result.bytesWritten)
+      .put("logFilesCompacted", result.logFilesCompacted)
+      .put("elapsedMs", result.elapsedMs)
+      .toString
+  }
+
+  /** Every instant on the timeline, oldest first, with the counts of those that are ours. */
+  def history(session: SparkSession, path: String): String = {
+    val timeline = OpenTable.load(session, path).timeline
+    val array    = mapper.createArrayNode()
+    timeline.instants.foreach { instant =>
+      val node = array.addObject()
+      node.put("instant", instant.requested).put("completed", instant.completed.orNull).put("action", instant.action)
+      node.put("state", instant.state.toString.toUpperCase(java.util.Locale.ROOT))
+      if (timeline.completed.contains(instant)) describeCommit(node, timeline.metadata(instant)) else node.putNull("operation")
+    }
+    array.toString
+  }
+
+  /** The newest slice of every file group. */
+  def fileSlices(session: SparkSession, path: String): String = {
+    val array = mapper.createArrayNode()
+    OpenTable.load(session, path).view.slices.foreach { slice =>
+      val node = array.addObject()
+      node.put("partitionPath", slice.partitionPath).put("fileId", slice.fileId).put("baseInstant", slice.baseInstant)
+      node.put("baseFile", slice.base.map(_.name).orNull)
+      slice.base.fold(node.putNull("baseSizeBytes"))(b => node.put("baseSizeBytes", b.sizeBytes))
+      val logs = node.putArray("logFiles")
+      slice.logs.foreach(l => logs.addObject().put("name", l.name).put("sizeBytes", l.sizeBytes))
+    }
+    array.toString
+  }
+
+  private def describeCommit(node: ObjectNode, metadata: CommitMetadata): Unit = {
+    node.put("operation", metadata.operationType)
+    metadata.extra.get(TableWrite.CountsKey).foreach { json =>
+      mapper.readTree(json).fields().asScala.foreach(e => node.put(e.getKey, e.getValue.asLong))
+    }
+    node.put("filesWritten", metadata.allStats.size)
+    node.put("rowsWritten", metadata.allStats.map(_.numWrites).sum)
+    node.put("bytesWritten", metadata.allStats.map(_.totalWriteBytes).sum)
+    ()
+  }
+
+  private def resultOf(result: WriteResult): ObjectNode = {
+    val node = mapper.createObjectNode().put("instant", result.instant).put("operation", result.operation)
+    Counts.fields(result.counts).foreach { case (name, value) => node.put(name, value) }
+    node.put("filesWritten", result.filesWritten).put("rowsWritten", result.rowsWritten)
+    node.put("bytesWritten", result.bytesWritten).put("elapsedMs", result.elapsedMs)
+  }
+
+  private def indexOf(table: OpenTable): Option[String] =
+    table.config.properties.get("hoodie.index.type").orElse {
+      table.view.slices.headOption.map(s => if (FileNames.bucketOf(s.fileId).isDefined) "BUCKET" else "SIMPLE")
+    }
+
+  private def names(node: ObjectNode, field: String, values: Seq[String]): Unit = {
+    val array = node.putArray(field)
+    values.foreach(array.add)
+  }
+
+  private def optionsOf(json: String): Map[String, String] =
+    if (json == null || json.isEmpty) Map.empty
+    else mapper.readTree(json).fields().asScala.map(e => e.getKey -> e.getValue.asText).toMap
+}

@@ -1,0 +1,118 @@
+package io.merganser.spark.read
+
+import io.merganser.spark.OpenTable
+import io.merganser.table.base.BaseFileReader
+import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.vectorized.ColumnarBatch
+
+import java.util.{OptionalLong => Count}
+
+/** Slices that one task reads, one after the other. */
+final case class SlicePartition(slices: Array[FileSlice]) extends InputPartition
+
+/**
+ * A scan of file slices that merges inside the task.
+ *
+ * @param slices         what is read, partitions pruned
+ * @param readOptimized  true to read base files alone
+ */
+final class SliceScan(
+    session: SparkSession,
+    table: OpenTable,
+    slices: Seq[FileSlice],
+    asked: StructType,
+    filters: Seq[Filter],
+    keyFilters: Seq[Filter],
+    readOptimized: Boolean
+) extends Scan with Batch with SupportsReportStatistics {
+
+  private val isMerged = !readOptimized && slices.exists(_.logs.nonEmpty)
+
+  override def readSchema(): StructType = asked
+
+  override def toBatch: Batch = this
+
+  override def description(): String = {
+    val logs = slices.map(_.logs.size).sum
+    s"merganser ${table.config.name} [slices: ${slices.size}, log files: ${if (readOptimized) 0 else logs}, merged in task: $isMerged, " +
+      s"filters: ${filters.mkString(", ")}]"
+  }
+
+  override def planInputPartitions(): Array[InputPartition] = {
+    val conf      = session.sessionState.conf
+    val openCost  = conf.filesOpenCostInBytes
+    val total     = slices.map(_.sizeBytes + openCost).sum
+    val target    = math.min(conf.filesMaxPartitionBytes, math.max(openCost, total / math.max(1, session.sparkContext.defaultParallelism)))
+    val packed    = Array.newBuilder[InputPartition]
+    var bin       = List.empty[FileSlice]
+    var binBytes  = 0L
+    def close(): Unit = if (bin.nonEmpty) { packed += SlicePartition(bin.reverse.toArray); bin = Nil; binBytes = 0 }
+    slices.sortBy(-_.sizeBytes).foreach { slice =>
+      if (binBytes + slice.sizeBytes > target) close()
+      bin = slice :: bin
+      binBytes += slice.sizeBytes + openCost
+    }
+    close()
+    packed.result()
+  }
+
+  override def createReaderFactory(): PartitionReaderFactory =
+    SliceReaderFactory(
+      new SliceReader(table.storage, table.config, table.schema, asked, LogVisibility(table.config, table.schema, table.timeline, slices), filters, keyFilters),
+      isMerged
+    )
+
+  override def estimateStatistics(): Statistics = {
+    val width = math.max(1, table.schema.length + 5)
+    val bytes = slices.map(_.sizeBytes).sum
+    new Statistics {
+      override def sizeInBytes(): Count = Count.of(math.max(1L, bytes * math.max(1, asked.length) / width))
+      override def numRows(): Count     = Count.empty()
+    }
+  }
+}
+
+/** @param isMerged true to merge logs and hand out rows; false to hand out the base files' batches */
+final case class SliceReaderFactory(reader: SliceReader, isMerged: Boolean) extends PartitionReaderFactory {
+
+  override def supportColumnarReads(partition: InputPartition): Boolean = !isMerged
+
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
+    new ChainedReader[InternalRow](partition.asInstanceOf[SlicePartition].slices, slice => {
+      val rows = reader.rows(slice)
+      (rows, rows)
+    })
+
+  override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] =
+    new ChainedReader[ColumnarBatch](partition.asInstanceOf[SlicePartition].slices.filter(_.base.isDefined), slice => {
+      val batches: BaseFileReader = reader.openBatches(slice.base.get)
+      (batches.batches(), batches)
+    })
+}
+
+/** Reads slices one after the other; each owns open files until it is read. */
+private final class ChainedReader[T](slices: Array[FileSlice], open: FileSlice => (Iterator[T], java.io.Closeable)) extends PartitionReader[T] {
+  private[this] var at                        = 0
+  private[this] var current: Iterator[T]      = Iterator.empty
+  private[this] var owner: java.io.Closeable = _
+
+  override def next(): Boolean = {
+    while (!current.hasNext && at < slices.length) {
+      close()
+      val (rows, closeable) = open(slices(at))
+      current = rows
+      owner = closeable
+      at += 1
+    }
+    current.hasNext
+  }
+
+  override def get(): T = current.next()
+
+  override def close(): Unit = if (owner != null) { owner.close(); owner = null }
+}

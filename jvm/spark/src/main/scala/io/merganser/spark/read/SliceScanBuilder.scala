@@ -1,0 +1,38 @@
+package io.merganser.spark.read
+
+import io.merganser.spark.OpenTable
+import io.merganser.table.config.MergeRule
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.connector.read.{Scan, ScanBuilder, SupportsPushDownFilters, SupportsPushDownRequiredColumns}
+import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types.StructType
+
+/**
+ * Plans a read: columns and filters that cannot change the result go down to the files.
+ *
+ * Every filter is applied again above the scan. Below a merge only those on the record key's columns may prune, since they
+ * hold for all versions of a key or for none; where a slice has no logs, all may.
+ */
+final class SliceScanBuilder(session: SparkSession, table: OpenTable, readOptimized: Boolean)
+    extends ScanBuilder with SupportsPushDownRequiredColumns with SupportsPushDownFilters {
+
+  private var asked: StructType      = table.schema
+  private var filters: Array[Filter] = Array.empty
+
+  override def pruneColumns(requiredSchema: StructType): Unit = asked = requiredSchema
+
+  override def pushFilters(given: Array[Filter]): Array[Filter] = {
+    filters = given
+    given
+  }
+
+  override def pushedFilters(): Array[Filter] = filters
+
+  override def build(): Scan = {
+    if (!readOptimized && table.config.isMergeOnRead) MergeRule.require(table.config)
+    val keyFields = table.config.recordKeyFields.toSet
+    val onKeys    = filters.filter(f => f.references.nonEmpty && f.references.forall(keyFields.contains))
+    val slices    = if (readOptimized) table.view.readOptimizedSlices else table.view.slices
+    new SliceScan(session, table, PartitionPruning(table).prune(slices, filters.toSeq), asked, filters.toSeq, onKeys.toSeq, readOptimized)
+  }
+}

@@ -1,0 +1,58 @@
+package io.merganser.spark.source
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.write.FrameWrite
+import org.apache.spark.sql.{DataFrame, SQLContext, SaveMode, SparkSession}
+import org.apache.spark.sql.connector.catalog.{Table, TableProvider}
+import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.sources.{BaseRelation, CreatableRelationProvider, DataSourceRegister}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import java.util
+import scala.collection.JavaConverters._
+
+/** The format `merganser`: reads are a DataSource V2 scan; writes take the whole frame. */
+class MerganserSource extends TableProvider with DataSourceRegister with CreatableRelationProvider {
+
+  override def shortName(): String = "merganser"
+
+  override def supportsExternalMetadata(): Boolean = true
+
+  override def inferSchema(options: CaseInsensitiveStringMap): StructType =
+    MerganserTable.load(SparkSession.active, path(options), options.asCaseSensitiveMap.asScala.toMap).schema()
+
+  override def getTable(schema: StructType, partitioning: Array[Transform], properties: util.Map[String, String]): Table = {
+    val options = new CaseInsensitiveStringMap(properties)
+    MerganserTable.lazily(SparkSession.active, path(options), options.asCaseSensitiveMap.asScala.toMap, schema)
+  }
+
+  override def createRelation(context: SQLContext, mode: SaveMode, parameters: Map[String, String], frame: DataFrame): BaseRelation = {
+    val options = parameters.map { case (k, v) => k.toLowerCase(java.util.Locale.ROOT) -> v }
+    val target  = options.getOrElse("path", throw MerganserException("PATH_MISSING", "format" -> shortName()))
+    FrameWrite.save(context.sparkSession, target, mode, PartitionBy.asOptions(parameters), frame)
+    new BaseRelation {
+      override def sqlContext: SQLContext = context
+      override def schema: StructType     = frame.schema
+    }
+  }
+
+  private def path(options: CaseInsensitiveStringMap): String =
+    Option(options.get("path")).getOrElse(throw MerganserException("PATH_MISSING", "format" -> shortName()))
+}
+
+/** `partitionBy` of a data-frame writer, as the option that says the same. */
+private[source] object PartitionBy {
+  private val Sparks = "__partition_columns"
+  private val Ours   = "hoodie.datasource.write.partitionpath.field"
+
+  def asOptions(parameters: Map[String, String]): Map[String, String] = {
+    val rest = parameters - "path" - Sparks
+    parameters.get(Sparks) match {
+      case Some(json) if !rest.contains(Ours) =>
+        val columns = new com.fasterxml.jackson.databind.ObjectMapper().readValue(json, classOf[Array[String]])
+        if (columns.isEmpty) rest else rest + (Ours -> columns.mkString(","))
+      case _ => rest
+    }
+  }
+}

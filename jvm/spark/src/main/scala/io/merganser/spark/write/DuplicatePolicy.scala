@@ -1,0 +1,25 @@
+package io.merganser.spark.write
+
+import io.merganser.merge.MerganserException
+import io.merganser.table.config.{StoredKeyPolicy, TableConfig, WriteConfig, WriteOperation}
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+
+/** What an insert does with keys that are stored: nothing, leave them out, or fail; and deletes of keys that are not. */
+private[write] final case class DuplicatePolicy(settings: WriteConfig, config: TableConfig, incoming: IncomingSchema) {
+
+  def apply(tagged: RDD[InternalRow]): RDD[InternalRow] = {
+    val (slice, unordered, key) = (incoming.rows.length, incoming.unorderedDeleteOrdinal, incoming.keyOrdinal)
+    val table                   = config.name
+    if (settings.operation == WriteOperation.Insert) settings.storedKeys match {
+      case StoredKeyPolicy.Drop => tagged.mapPartitions(_.filter(_.getInt(slice) < 0))
+      case StoredKeyPolicy.Fail =>
+        tagged.mapPartitions(_.map { row =>
+          if (row.getInt(slice) >= 0) throw MerganserException("DUPLICATE_KEY", "table" -> table, "key" -> row.getUTF8String(key))
+          row
+        })
+      case _ => tagged
+    }
+    else tagged.mapPartitions(_.filter(row => row.getInt(slice) >= 0 || !row.getBoolean(unordered)))
+  }
+}

@@ -1,0 +1,91 @@
+package io.merganser.spark.write
+
+import io.merganser.merge.{DeleteCheck, MerganserException}
+import io.merganser.spark.OpenTable
+import io.merganser.spark.compact.Compaction
+import io.merganser.table.Storage
+import io.merganser.table.avro.AvroSchemas
+import io.merganser.table.config._
+import io.merganser.table.slice.TableRule
+import org.apache.spark.sql.{DataFrame, SaveMode, SparkSession}
+import org.apache.spark.sql.functions.lit
+import org.apache.spark.sql.types.StructType
+
+/** Writes of whole frames, whatever way they came in: data frame, INSERT, Python. */
+object FrameWrite {
+
+  /**
+   * Writes a frame to a path, creating the table if the save mode says so.
+   *
+   * @return nothing if the mode is Ignore and the table is there
+   */
+  def save(session: SparkSession, path: String, mode: SaveMode, options: Map[String, String], frame: DataFrame): Option[WriteResult] = {
+    val storage = OpenTable.storage(session, path)
+    val exists  = TableConfig.exists(storage)
+    mode match {
+      case SaveMode.Ignore if exists        => None
+      case SaveMode.ErrorIfExists if exists => throw MerganserException("TABLE_EXISTS", "path" -> path)
+      case SaveMode.Overwrite if exists     => Some(overwrite(session, storage, options, frame))
+      case _ if exists                      => Some(append(session, OpenTable.load(storage), options, frame))
+      case _                                => Some(create(session, storage, options, frame))
+    }
+  }
+
+  /** Writes a frame to a table that is there, by the operation its options name. */
+  def append(session: SparkSession, table: OpenTable, options: Map[String, String], frame: DataFrame, source: WriteSource = WriteSource.DataFrameWrite): WriteResult = {
+    val settings = WriteConfig.parse(options, sessionConf(session), table.config, source)
+    val data     = if (table.schema.isEmpty) storedSchema(frame) else table.schema
+    run(session, table, settings, frame, data, replaceAll = false)
+  }
+
+  /** Replaces all rows in one commit; settings other than the table's are refused. */
+  def overwrite(session: SparkSession, storage: Storage, options: Map[String, String], frame: DataFrame, source: WriteSource = WriteSource.DataFrameWrite): WriteResult = {
+    val table = OpenTable.load(storage)
+    val settings =
+      try WriteConfig.parse(options, sessionConf(session), table.config, source)
+      catch {
+        case e: MerganserException if e.condition == "CONFIG_CONFLICT" =>
+          throw MerganserException("OVERWRITE_WITH_OTHER_SETTINGS", "table" -> table.config.name, "conflict" -> e.getMessage).causedBy(e)
+      }
+    val data = storedSchema(frame)
+    run(session, table, settings, frame, if (table.schema.isEmpty) data else table.schema, replaceAll = true)
+  }
+
+  private def create(session: SparkSession, storage: Storage, options: Map[String, String], frame: DataFrame): WriteResult = {
+    val schema = storedSchema(frame)
+    val config = NewTable.properties(options, schema, storage.basePath.getName, sessionConf = sessionConf(session))
+    val parsed = WriteConfig.parse(options, sessionConf(session), TableConfig(config), creating = true)
+    if (parsed.operation == WriteOperation.Delete) throw MerganserException("DELETE_FROM_NO_TABLE", "path" -> storage.basePath)
+    check(frame, schema, TableConfig(config), parsed)
+    TableConfig.create(storage, config)
+    try run(session, OpenTable.load(storage), parsed, frame, schema, replaceAll = false)
+    catch {
+      case e: Throwable =>
+        // What this call began it takes back: the path is no table again.
+        try if (OpenTable.load(storage).timeline.completed.isEmpty) storage.deleteFolder(".hoodie")
+        catch { case second: Throwable => e.addSuppressed(second) }
+        throw e
+    }
+  }
+
+  private def run(session: SparkSession, table: OpenTable, settings: WriteConfig, frame: DataFrame, data: StructType, replaceAll: Boolean): WriteResult = {
+    check(frame, data, table.config, settings)
+    val result = new TableWrite(session, table, settings).run(frame, data, lit(settings.operation == WriteOperation.Delete), replaceAll)
+    Compaction.inline(session, table, settings)
+    result
+  }
+
+  /** The frame has what the operation needs; nothing has been written yet. */
+  private def check(frame: DataFrame, data: StructType, config: TableConfig, settings: WriteConfig): Unit = {
+    val isDelete  = settings.operation == WriteOperation.Delete
+    val ordering  = if (isDelete || settings.nullForMissingColumns) Nil else TableRule.orderingFields(config, data)
+    FrameCheck.requireColumns(frame.schema, config.name, s"${settings.operation} into", config.recordKeyFields, config.partitionFields, ordering)
+    val compared = if (isDelete) StructType(frame.schema.filter(f => data.fieldNames.contains(f.name))) else StructType(frame.schema.filter(f => f.name != DeleteCheck.FlagColumn || data.fieldNames.contains(f.name)))
+    FrameCheck.requireSchema(compared, data, config.name, nullForMissing = isDelete || settings.nullForMissingColumns)
+  }
+
+  /** The columns a new table keeps of a frame, in the types its files have. */
+  private def storedSchema(frame: DataFrame): StructType = AvroSchemas.stored(FrameCheck.withoutMetaColumns(frame.schema))
+
+  private[spark] def sessionConf(session: SparkSession): Map[String, String] = session.conf.getAll
+}

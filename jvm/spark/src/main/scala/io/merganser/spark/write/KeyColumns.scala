@@ -1,0 +1,129 @@
+package io.merganser.spark.write
+
+import io.merganser.table.config.{FrameCheck, KeyGenerator, Options, TableConfig}
+import org.apache.spark.sql.Column
+import org.apache.spark.sql.catalyst.expressions.Literal
+import org.apache.spark.sql.catalyst.expressions.objects.{Invoke, StaticInvoke}
+import org.apache.spark.sql.functions.{coalesce, col, concat, lit, when}
+import org.apache.spark.sql.merganser.SparkBridge
+import org.apache.spark.sql.types._
+
+/**
+ * How key texts are formed where tables differ.
+ *
+ * @param namedSingleKey    COMPLEX generator with one key column: `id:1`, not `1`
+ * @param logicalTimestamps timestamps as `2024-01-02 03:04:05.678`, not as microseconds since 1970
+ */
+final case class KeyForm(namedSingleKey: Boolean, logicalTimestamps: Boolean)
+
+object KeyForm {
+
+  /** As the table's properties say. Tables of other writers before version 9 do not always say it: see [[like]]. */
+  def of(config: TableConfig): KeyForm = {
+    def flag(key: String) = config.properties.get(key).exists(_.trim.equalsIgnoreCase("true"))
+    KeyForm(
+      namedSingleKey = config.version >= 9 || !flag(Options.ComplexKeyWithoutName.key),
+      logicalTimestamps = flag(Options.LogicalTimestamp.key)
+    )
+  }
+
+  /**
+   * As a stored key has it, for tables whose properties do not tell.
+   *
+   * @param storedKey any `_hoodie_record_key` of the table
+   */
+  def like(storedKey: String, config: TableConfig): KeyForm = {
+    val prefix = s"${config.recordKeyFields.headOption.getOrElse("")}:"
+    of(config).copy(namedSingleKey = storedKey.startsWith(prefix))
+  }
+}
+
+/** Record key and partition path as columns, computed by generated code. */
+object KeyColumns {
+
+  /**
+   * The record key's text; null where a single key is null or empty, or every part of a composite key is.
+   *
+   * @param config table whose key this is
+   * @param schema columns of the rows
+   */
+  def recordKey(config: TableConfig, schema: StructType): Column = recordKey(config, schema, KeyForm.of(config))
+
+  def recordKey(config: TableConfig, schema: StructType, form: KeyForm): Column = {
+    val fields = config.recordKeyFields
+    val single = fields.size == 1 && !(KeyGenerator.stored(config) == "COMPLEX" && form.namedSingleKey)
+    val texts  = fields.map(field => text(schema, field, form))
+    val absent = texts.map(t => t.isNull || t === lit("")).reduce(_ && _)
+    val key =
+      if (single) texts.head
+      else {
+        val parts = fields.zip(texts).map { case (field, t) => concat(lit(s"$field:"), static("part", t)) }
+        parts.reduce((a, b) => concat(a, lit(","), b))
+      }
+    when(absent, lit(null).cast(StringType)).otherwise(key)
+  }
+
+  /** The record key; a row without one fails the task with NULL_RECORD_KEY, naming the row's key columns. */
+  def requiredRecordKey(config: TableConfig, schema: StructType, form: KeyForm): Column =
+    static("required", recordKey(config, schema, form), lit(config.name), keyValues(config, schema, form))
+
+  /** The key columns with their values, for messages: `id=1, day=null`. */
+  def keyValues(config: TableConfig, schema: StructType, form: KeyForm): Column =
+    config.recordKeyFields.map(field => concat(lit(s"$field="), coalesce(text(schema, field, form), lit("null"))))
+      .reduce((a, b) => concat(a, lit(", "), b))
+
+  /** The partition path, relative to the table; empty for a table without partitions. */
+  def partitionPath(config: TableConfig, schema: StructType): Column = partitionPath(config, schema, KeyForm.of(config))
+
+  def partitionPath(config: TableConfig, schema: StructType, form: KeyForm): Column = {
+    val levels = config.partitionFieldTypes.map { case (field, kind) =>
+      val value = if (kind == "TIMESTAMP") time(config, schema, field) else text(schema, field, form)
+      val level = static(if (config.urlEncode) "encodedLevel" else "level", value)
+      if (config.hiveStyle) concat(lit(s"$field="), level) else level
+    }
+    if (levels.isEmpty) lit("") else static("checkedPath", levels.reduce((a, b) => concat(a, lit("/"), b)))
+  }
+
+  /** The column, or the field of a struct column, that a table's property names. */
+  private def column(schema: StructType, field: String): (Column, DataType) = {
+    def quoted(name: String) = s"`${name.replace("`", "``")}`"
+    val found = FrameCheck.find(schema, field)
+      .getOrElse(throw new IllegalStateException(s"no column '$field' among ${schema.fieldNames.mkString(", ")}"))
+    val topLevel = schema.fieldNames.exists(_.equalsIgnoreCase(field))
+    val name     = if (topLevel) quoted(found.name) else field.split('.').map(quoted).mkString(".")
+    (col(name), found.dataType)
+  }
+
+  private def text(schema: StructType, field: String, form: KeyForm): Column = {
+    val (value, dataType) = column(schema, field)
+    dataType match {
+      case TimestampType if form.logicalTimestamps => static("timestamp", value)
+      case TimestampType | TimestampNTZType        => static("micros", value)
+      case _: DecimalType                          => static("decimal", value)
+      case _                                       => value.cast(StringType)
+    }
+  }
+
+  /** A time-based level; null counts as one millisecond after 1970 began. */
+  private def time(config: TableConfig, schema: StructType, field: String): Column = {
+    val (value, dataType) = column(schema, field)
+    val time              = PartitionTime(field, config)
+    val formatted = dataType match {
+      case TimestampType | TimestampNTZType          => invoke(time, "ofMicros", value)
+      case DateType                                  => invoke(time, "ofDays", value)
+      case StringType | _: CharType | _: VarcharType => invoke(time, "ofText", value.cast(StringType))
+      case _                                         => invoke(time, "ofNumber", value.cast(LongType))
+    }
+    coalesce(formatted, lit(time.ofMillis(1L).toString))
+  }
+
+  private val nullProof = Set("part", "level", "encodedLevel", "required")
+
+  private def static(function: String, arguments: Column*): Column = SparkBridge.column(
+    StaticInvoke(KeyText.getClass, StringType, function, arguments.map(SparkBridge.expression).toSeq, propagateNull = !nullProof(function))
+  )
+
+  private def invoke(target: PartitionTime, function: String, argument: Column): Column = SparkBridge.column(
+    Invoke(Literal.create(target, ObjectType(classOf[PartitionTime])), function, StringType, Seq(SparkBridge.expression(argument)))
+  )
+}

@@ -1,0 +1,114 @@
+// On the row path: called from generated code, once a row and column.
+package io.merganser.spark.write
+
+import io.merganser.merge.MerganserException
+import org.apache.spark.sql.types.Decimal
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Texts of keys and partition paths that Spark's own functions do not give exactly so. */
+object KeyText {
+
+  val NullPart: UTF8String         = UTF8String.fromString("__null__")
+  val EmptyPart: UTF8String        = UTF8String.fromString("__empty__")
+  val DefaultPartition: UTF8String = UTF8String.fromString("__HIVE_DEFAULT_PARTITION__")
+
+  /** Characters that a URL-encoded path does not hold; what lies above them is left as it is. */
+  private[this] val escaped: Array[Boolean] = {
+    val flags = new Array[Boolean](128)
+    (1 to 0x1f).foreach(flags(_) = true)
+    flags(0x7f) = true
+    "\"#%'*/:=?\\{[]^".foreach(flags(_) = true)
+    flags
+  }
+
+  private[this] val Hex = "0123456789ABCDEF".getBytes(java.nio.charset.StandardCharsets.US_ASCII)
+
+  /** Microseconds since 1970, of a timestamp with or without zone. */
+  def micros(value: Long): UTF8String = UTF8String.fromString(java.lang.Long.toString(value))
+
+  /** As `java.sql.Timestamp` prints it in the JVM's zone, cut to milliseconds. */
+  def timestamp(micros: Long): UTF8String =
+    UTF8String.fromString(new java.sql.Timestamp(Math.floorDiv(micros, 1000L)).toString)
+
+  /** Every digit of the scale, never an exponent. */
+  def decimal(value: Decimal): UTF8String = UTF8String.fromString(value.toJavaBigDecimal.toPlainString)
+
+  /** A value inside a composite key. */
+  def part(value: UTF8String): UTF8String =
+    if (value == null) NullPart else if (value.numBytes == 0) EmptyPart else value
+
+  /** One level of a partition path, not encoded. */
+  def level(value: UTF8String): UTF8String =
+    if (value == null || value.numBytes == 0) DefaultPartition else value
+
+  /** One level of a partition path, encoded. */
+  def encodedLevel(value: UTF8String): UTF8String =
+    if (value == null || value.numBytes == 0) DefaultPartition else encode(value)
+
+  private def encode(value: UTF8String): UTF8String = {
+    val bytes = value.getBytes
+    var found = 0
+    var i     = 0
+    while (i < bytes.length) {
+      if (bytes(i) >= 0 && escaped(bytes(i))) found += 1
+      i += 1
+    }
+    if (found == 0) value
+    else {
+      val out = new Array[Byte](bytes.length + 2 * found)
+      var at  = 0
+      i = 0
+      while (i < bytes.length) {
+        val b = bytes(i)
+        if (b >= 0 && escaped(b)) {
+          out(at) = '%'
+          out(at + 1) = Hex(b >> 4)
+          out(at + 2) = Hex(b & 15)
+          at += 3
+        } else {
+          out(at) = b
+          at += 1
+        }
+        i += 1
+      }
+      UTF8String.fromBytes(out)
+    }
+  }
+
+  /**
+   * The path itself, unless it would lead out of the table or into its metadata.
+   *
+   * @throws io.merganser.merge.MerganserException PARTITION_PATH_INVALID
+   */
+  def checkedPath(path: UTF8String): UTF8String = {
+    val bytes = path.getBytes
+    var start = 0
+    var i     = 0
+    while (i <= bytes.length) {
+      if (i == bytes.length || bytes(i) == '/') {
+        val length = i - start
+        if (bytes.length > 0 && (length == 0 || (bytes(start) == '.' && isReserved(bytes, start, length))))
+          throw MerganserException("PARTITION_PATH_INVALID", "path" -> path)
+        start = i + 1
+      }
+      i += 1
+    }
+    path
+  }
+
+  private def isReserved(bytes: Array[Byte], start: Int, length: Int): Boolean = {
+    val name = new String(bytes, start, length, java.nio.charset.StandardCharsets.UTF_8)
+    name == "." || name == ".." || name == ".hoodie"
+  }
+
+  /**
+   * A key that is there.
+   *
+   * @param columns text of the key columns, for the error
+   * @throws io.merganser.merge.MerganserException NULL_RECORD_KEY
+   */
+  def required(key: UTF8String, table: UTF8String, columns: UTF8String): UTF8String = {
+    if (key == null) throw MerganserException("NULL_RECORD_KEY", "table" -> table, "rows" -> columns)
+    key
+  }
+}

@@ -1,0 +1,144 @@
+package io.merganser.spark.write
+
+import java.time.{Instant, LocalDate, LocalDateTime, LocalTime, ZoneId}
+import java.time.format.{DateTimeFormatter, DateTimeFormatterBuilder, DateTimeParseException, ResolverStyle}
+import java.time.temporal.{ChronoField, TemporalAccessor, TemporalQueries}
+import java.util.Locale
+import java.util.concurrent.TimeUnit
+
+import io.merganser.merge.MerganserException
+import io.merganser.table.config.{OptionEntry, Options, TableConfig}
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * Formats a time as a partition path, by the table's `hoodie.keygen.timebased.*` properties.
+ *
+ * The formats are Joda's, as tables store them; the letters of years, months, days, hours, minutes, seconds, fractions,
+ * weekday names, AM/PM and offsets are understood.
+ *
+ * @param kind what the column holds: EPOCHMILLISECONDS, EPOCHMICROSECONDS, UNIX_TIMESTAMP, SCALAR, DATE_STRING or MIXED
+ * @param unit of a SCALAR column
+ */
+final class PartitionTime(
+    field: String,
+    kind: String,
+    unit: String,
+    inputFormats: Seq[String],
+    inputZone: String,
+    outputFormat: String,
+    outputZone: String
+) extends Serializable {
+
+  @transient private lazy val output =
+    DateTimeFormatter.ofPattern(PartitionTime.printing(outputFormat), Locale.US).withZone(ZoneId.of(outputZone))
+  @transient private lazy val inputs = inputFormats.map(PartitionTime.parser)
+  @transient private lazy val zone   = ZoneId.of(inputZone)
+
+  private val perMilli: TimeUnit = kind match {
+    case "EPOCHMILLISECONDS" => TimeUnit.MILLISECONDS
+    case "EPOCHMICROSECONDS" => TimeUnit.MICROSECONDS
+    case "UNIX_TIMESTAMP"    => TimeUnit.SECONDS
+    case _                   => TimeUnit.valueOf(unit)
+  }
+
+  /** True when the column holds texts. */
+  def isText: Boolean = kind == "DATE_STRING" || kind == "MIXED"
+
+  /** Of a number in the column's unit. */
+  def ofNumber(value: Long): UTF8String = ofMillis(TimeUnit.MILLISECONDS.convert(value, perMilli))
+
+  /** Of microseconds since 1970. */
+  def ofMicros(value: Long): UTF8String = ofMillis(Math.floorDiv(value, 1000L))
+
+  /** Of days since 1970. */
+  def ofDays(value: Int): UTF8String = ofMillis(value * 86400000L)
+
+  /** Of a text in the first input format that fits. */
+  def ofText(value: UTF8String): UTF8String = ofMillis(parse(value.toString))
+
+  def ofMillis(value: Long): UTF8String = UTF8String.fromString(output.format(Instant.ofEpochMilli(value)))
+
+  private def parse(text: String): Long = {
+    val parsed = inputs.iterator.map { format =>
+      try Some(format.parse(text))
+      catch { case _: DateTimeParseException => None }
+    }.collectFirst { case Some(found) => found }
+    parsed.map(millis).getOrElse(throw MerganserException("PARTITION_TIME_UNREADABLE", "field" -> field, "value" -> text,
+        "formats" -> inputFormats.mkString("'", "', '", "'")))
+  }
+
+  private def millis(parsed: TemporalAccessor): Long = {
+    val date   = parsed.query(TemporalQueries.localDate)
+    val time   = Option(parsed.query(TemporalQueries.localTime)).getOrElse(LocalTime.MIDNIGHT)
+    val offset = Option(parsed.query(TemporalQueries.zone)).getOrElse(zone)
+    LocalDateTime.of(Option(date).getOrElse(LocalDate.ofEpochDay(0)), time).atZone(offset).toInstant.toEpochMilli
+  }
+}
+
+object PartitionTime {
+
+  /** As the table's properties say. */
+  def apply(field: String, config: TableConfig): PartitionTime = {
+    def text(entry: OptionEntry): Option[String] =
+      entry.names.flatMap(config.properties.get).map(_.trim).find(_.nonEmpty).orElse(entry.default)
+    def required(entry: OptionEntry): String = text(entry).getOrElse(
+      throw MerganserException("TIMESTAMP_FORMAT_MISSING", "table" -> config.name, "field" -> field, "key" -> entry.key))
+    val general = required(Options.GeneralZone)
+    val kind    = required(Options.TimestampType).toUpperCase(Locale.ROOT)
+    new PartitionTime(
+      field,
+      kind,
+      required(Options.TimestampUnit).toUpperCase(Locale.ROOT),
+      text(Options.InputDateFormat).toSeq.flatMap(_.split(required(Options.InputDateFormatDelimiter)).toSeq).map(_.trim).filter(_.nonEmpty),
+      text(Options.InputZone).getOrElse(general),
+      required(Options.OutputDateFormat),
+      text(Options.OutputZone).getOrElse(general)
+    )
+  }
+
+  private val same = "MdDHhkKmsSaEG"
+
+  /** java.time's pattern for printing what Joda's pattern prints. */
+  private[write] def printing(joda: String): String = translate(joda) {
+    case ('y' | 'Y', n)                       => "u" * math.min(n, 18)
+    case ('Z', 1)                             => "xx"
+    case ('Z', 2)                             => "xxx"
+    case ('Z', _)                             => "VV"
+    case (c, n) if same.indexOf(c.toInt) >= 0 => c.toString * n
+  }
+
+  private def parser(joda: String): DateTimeFormatter = {
+    val pattern = translate(joda) {
+      case ('y' | 'Y', n)                       => "u" * math.min(n, 18)
+      case ('Z', n) if n < 3                    => "[XXX][XX]"
+      case ('Z', _)                             => "VV"
+      case (c, n) if same.indexOf(c.toInt) >= 0 => c.toString * n
+    }
+    val builder = new DateTimeFormatterBuilder().parseCaseInsensitive().appendPattern(pattern)
+    if (joda.indexOf('D'.toInt) < 0)
+      builder.parseDefaulting(ChronoField.MONTH_OF_YEAR, 1).parseDefaulting(ChronoField.DAY_OF_MONTH, 1)
+    builder.toFormatter(Locale.US).withResolverStyle(ResolverStyle.STRICT)
+  }
+
+  /** Letter runs outside quotes through `letters`, all else as it is. */
+  private def translate(joda: String)(letters: PartialFunction[(Char, Int), String]): String = {
+    val out    = new StringBuilder
+    var i      = 0
+    var quoted = false
+    while (i < joda.length) {
+      val c = joda.charAt(i)
+      if (c == '\'') quoted = !quoted
+      if (quoted || !c.isLetter) {
+        if (!quoted && "[]{}#".indexOf(c.toInt) >= 0) out.append('\'').append(c).append('\'') else out.append(c)
+        i += 1
+      } else {
+        val run = joda.drop(i).takeWhile(_ == c).length
+        out.append(letters.applyOrElse((c, run),
+            (_: (Char, Int)) =>
+              throw MerganserException("DATE_FORMAT_UNSUPPORTED", "format" -> joda, "letter" -> c)))
+        i += run
+      }
+    }
+    out.toString
+  }
+}

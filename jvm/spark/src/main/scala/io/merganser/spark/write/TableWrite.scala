@@ -1,0 +1,106 @@
+package io.merganser.spark.write
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.OpenTable
+import io.merganser.table.avro.AvroSchemas
+import io.merganser.table.config.{FailedWrites, MergeRule, NullOrdering, WriteConfig, WriteOperation}
+import io.merganser.table.slice._
+import io.merganser.table.timeline.{CommitMetadata, Rollback, Transaction}
+import org.apache.spark.sql.{Column, DataFrame, SparkSession}
+import org.apache.spark.sql.types.StructType
+
+/**
+ * What one write did.
+ *
+ * @param instant      requested time of its commit
+ * @param filesWritten base and log files
+ * @param bytesWritten size of those files, in bytes
+ * @param elapsedMs    from the call to the commit, in milliseconds
+ */
+final case class WriteResult(
+    instant: String,
+    operation: String,
+    counts: MergeCounts,
+    filesWritten: Int,
+    rowsWritten: Long,
+    bytesWritten: Long,
+    elapsedMs: Long
+)
+
+/**
+ * The whole of a write: combine -> tag -> merge -> write -> commit.
+ *
+ * All rows of a key, in order of arrival, reach the one task that writes their file group; there the batch is combined and
+ * met with the stored rows in a single pass of the merge.
+ */
+final class TableWrite(session: SparkSession, opened: OpenTable, settings: WriteConfig) {
+  private val storage = opened.storage
+  private val config  = opened.config
+
+  /**
+   * @param frame           rows with the table's columns, or its key and partition columns for a delete
+   * @param schema          the table's data columns from this write on
+   * @param unorderedDelete tells rows that delete their key whatever its ordering value
+   * @param replaceAll      true to replace all that is stored, in the same commit
+   * @throws MerganserException COMMIT_CONFLICT and the refusals of single rows; nothing is visible then
+   */
+  def run(frame: DataFrame, schema: StructType, unorderedDelete: Column, replaceAll: Boolean = false): WriteResult = {
+    val started = System.nanoTime()
+    MergeRule.require(config)
+    val isDelete = settings.operation == WriteOperation.Delete
+    val (rows, incoming) =
+      Incoming.rows(frame, config, schema, unorderedDelete, allowMissing = isDelete || settings.nullForMissingColumns, settings.nullOrdering == NullOrdering.Reject)
+    settings.failedWrites match {
+      case FailedWrites.Eager => Rollback.pending(storage, config)
+      case _                  => Rollback.expired(storage, config)
+    }
+    val action      = if (replaceAll) "replacecommit" else if (config.isMergeOnRead) "deltacommit" else "commit"
+    val transaction = Transaction.begin(storage, config, action)
+    try {
+      val table   = new OpenTable(storage, config, transaction.timeline)
+      val slices  = if (replaceAll) IndexedSeq.empty[FileSlice] else table.view.slices.toIndexedSeq
+      val written = WriteTasks(session, table, settings, schema, incoming, transaction).write(rows, slices)
+      val metadata = CommitMetadata(
+        operationType = if (replaceAll) "INSERT_OVERWRITE_TABLE" else settings.operation.name.toUpperCase(java.util.Locale.ROOT),
+        stats = written.map(_.stat).groupBy(_.partitionPath),
+        extra = extraMetadata(schema, written),
+        replacedFileIds = if (replaceAll) table.view.slices.groupBy(_.partitionPath).map { case (p, s) => p -> s.map(_.fileId) } else Map.empty
+      )
+      transaction.commit(metadata, slices.filter(s => written.exists(_.stat.fileId == s.fileId)).map(s => (s.partitionPath, s.fileId)).toSet)
+      result(transaction.instant, written, started)
+    } catch {
+      case failure: Throwable =>
+        try transaction.rollback()
+        catch { case second: Throwable => failure.addSuppressed(second) }
+        throw TableWrite.userError(failure)
+    }
+  }
+
+  private def extraMetadata(schema: StructType, written: Seq[SliceWritten]): Map[String, String] = Map(
+    "schema"             -> AvroSchemas.toAvro(schema, config.name).toString,
+    LogVisibility.WriterKey -> TableWrite.Writer,
+    TableWrite.CountsKey -> Counts.toJson(total(written))
+  ) ++ settings.commitMetadata
+
+  private def total(written: Seq[SliceWritten]): MergeCounts = written.map(_.counts).foldLeft(MergeCounts())(_ + _)
+
+  private def result(instant: String, written: Seq[SliceWritten], started: Long): WriteResult = WriteResult(
+    instant,
+    settings.operation.name,
+    total(written),
+    written.size,
+    written.map(_.stat.numWrites).sum,
+    written.map(_.stat.totalWriteBytes).sum,
+    (System.nanoTime() - started) / 1000000L
+  )
+}
+
+object TableWrite {
+
+  val Writer    = "merganser"
+  val CountsKey = "merganser.counts"
+
+  /** The user's error inside what Spark makes of a failed task; the failure itself if there is none. */
+  def userError(failure: Throwable): Throwable =
+    Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(20).collectFirst { case e: MerganserException => e }.getOrElse(failure)
+}

@@ -1,0 +1,118 @@
+package io.merganser.spark.write
+
+import io.merganser.merge.{BufferedRecord, MergeRule, OrderingComparator, RowLayout}
+import io.merganser.merge.buffer.{SortedMerge, SortedRows, VersionCursor}
+import io.merganser.table.base.{BaseFileFooter, BaseFileReader}
+import io.merganser.table.slice._
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.unsafe.types.UTF8String
+
+import java.io.Closeable
+
+/**
+ * How the versions of a batch meet each other and the stored rows.
+ *
+ * @param combineNew  false keeps every version of a key that is not stored as a row of its own
+ * @param meetsStored false adds rows beside stored ones of the same key, as plain insert does
+ */
+final case class Meeting(combineNew: Boolean, meetsStored: Boolean)
+
+/**
+ * Last step of a write, in a task: rows that come sorted by file group, key and arrival meet the stored rows of their
+ * group, and one file is written for each group.
+ *
+ * @param target the file group of a (partition path, group number)
+ */
+final class WriteRows(
+    writer: SliceWriter,
+    incoming: IncomingSchema,
+    layout: RowLayout,
+    rule: MergeRule,
+    meeting: Meeting,
+    ordering: Option[OrderingComparator],
+    groupOrdinal: Int,
+    target: (UTF8String, Int) => FileGroupTarget
+) extends Serializable {
+
+  def run(rows: Iterator[InternalRow]): Iterator[SliceWritten] = {
+    val context = TaskContext.get()
+    val token   = WriteToken(context.partitionId(), context.stageId(), context.taskAttemptId())
+    val groups  = new GroupedRows(rows, incoming, layout, groupOrdinal)
+    Iterator.continually(groups).takeWhile(_.hasGroup).flatMap(write(_, token))
+  }
+
+  private def write(groups: GroupedRows, token: WriteToken): Option[SliceWritten] = {
+    val group  = target(groups.partitionPath, groups.group)
+    val cursor = groups.openGroup()
+    if (group.isLog) {
+      // Readers fold the log's versions of a key anyway, so those of one batch are folded here.
+      val merge = new SortedMerge(Iterator.empty, cursor, layout, rule)
+      writer.appendLog(group.slice.get, merge, layout, token).map(counted(_, merge))
+    } else {
+      val base = group.slice.flatMap(_.base).map(new StoredRows(_))
+      try {
+        val stored = base.map(_.sorted).getOrElse(Iterator.empty)
+        val merge  = new SortedMerge(stored, cursor, layout, rule, meeting.combineNew, meeting.meetsStored)
+        writer
+          .writeBase(group.partitionPath, group.fileId, group.slice, merge, stampAll = true, ordering.orNull, token)
+          .map(counted(_, merge))
+      } finally base.foreach(_.close())
+    }
+  }
+
+  private def counted(written: SliceWritten, merge: SortedMerge): SliceWritten =
+    written.copy(counts = written.counts.copy(duplicates = if (meeting.combineNew) merge.duplicateCount else 0L))
+
+  /** A base file's rows in key order. */
+  private final class StoredRows(base: BaseFile) extends Closeable {
+    private[this] val path   = writer.storage.path(base.path)
+    private[this] val reader = new BaseFileReader(writer.storage.conf, path, base.sizeBytes, incoming.layout, Nil)
+
+    val sorted: Iterator[InternalRow] =
+      if (BaseFileFooter.read(writer.storage.conf, path).isSorted) reader.rows() else SortedRows.byKey(reader.rows(), layout)
+
+    override def close(): Unit = reader.close()
+  }
+}
+
+/** Splits a task's rows into its file groups; each group's rows are its versions, in key order. */
+private final class GroupedRows(rows: Iterator[InternalRow], incoming: IncomingSchema, layout: RowLayout, groupOrdinal: Int) {
+  private[this] var ahead: InternalRow = if (rows.hasNext) rows.next() else null
+  private[this] var open: GroupCursor  = _
+
+  /** True when another group follows; what its predecessor left unread is skipped. */
+  def hasGroup: Boolean = {
+    if (open != null) {
+      while (open.next()) {}
+      open = null
+    }
+    ahead != null
+  }
+
+  def partitionPath: UTF8String = ahead.getUTF8String(incoming.partitionOrdinal)
+
+  def group: Int = ahead.getInt(groupOrdinal)
+
+  def openGroup(): VersionCursor = {
+    open = new GroupCursor(partitionPath.copy(), group)
+    open
+  }
+
+  private final class GroupCursor(path: UTF8String, number: Int) extends VersionCursor {
+    private[this] var started = false
+    override val record       = new BufferedRecord
+
+    override def next(): Boolean = {
+      if (started && ahead != null && isOwn) ahead = if (rows.hasNext) rows.next() else null
+      started = true
+      ahead != null && isOwn && {
+        if (ahead.getBoolean(incoming.unorderedDeleteOrdinal)) record.set(ahead, isDelete = true, isUnordered = true)
+        else layout.fill(record, ahead)
+        true
+      }
+    }
+
+    private def isOwn: Boolean = ahead.getInt(groupOrdinal) == number && ahead.getUTF8String(incoming.partitionOrdinal).equals(path)
+  }
+}

@@ -1,0 +1,211 @@
+package io.merganser.spark.write
+
+import io.merganser.merge.OrderingComparator
+import io.merganser.spark.OpenTable
+import io.merganser.table.base.MetaColumns
+import io.merganser.table.config.{IndexType, StoredKeyPolicy, WriteConfig, WriteOperation}
+import io.merganser.table.index.BucketIndex
+import io.merganser.table.slice._
+import io.merganser.table.timeline.Transaction
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
+import org.apache.spark.sql.execution.LogicalRDD
+import org.apache.spark.sql.functions.col
+import org.apache.spark.sql.merganser.SparkBridge
+import org.apache.spark.sql.types.{IntegerType, StructField, StructType}
+import org.apache.spark.unsafe.hash.Murmur3_x86_32
+import org.apache.spark.unsafe.types.UTF8String
+
+import scala.collection.mutable
+
+/** The distributed steps of a write: rows to their file groups, file groups to files. */
+private[write] final case class WriteTasks(
+    session: SparkSession,
+    table: OpenTable,
+    settings: WriteConfig,
+    schema: StructType,
+    incoming: IncomingSchema,
+    transaction: Transaction
+) {
+  private val config   = table.config
+  private val compiled = TableRule(config, incoming.layout)
+  private val writer   = WriterOptions.writer(session, table, schema, transaction, settings.files, Some(settings.index))
+
+  def write(rows: DataFrame, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] =
+    settings.index match {
+      case bucket: IndexType.Bucket                                       => byBucket(rows, slices, bucket)
+      case _ if settings.operation == WriteOperation.BulkInsert           => byRange(rows)
+      case _                                                              => byTag(rows, slices)
+    }
+
+  private def meeting: Meeting = settings.operation match {
+    case WriteOperation.Insert     => Meeting(settings.combineBeforeInsert, meetsStored = settings.storedKeys == StoredKeyPolicy.MergeWhenMet)
+    case WriteOperation.BulkInsert => Meeting(settings.combineBeforeInsert, meetsStored = false)
+    case _                         => Meeting(settings.combineBeforeUpsert, meetsStored = true)
+  }
+
+  // --- SIMPLE index ---------------------------------------------------------------------------------------------
+
+  private def byTag(rows: DataFrame, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] = {
+    val tasks  = Tasks.forRows(session, rows, None)
+    val sorted = Tag.byKey(rows, tasks)
+    val looksUp = settings.operation != WriteOperation.Insert || settings.storedKeys != StoredKeyPolicy.InsertAgain
+    val tagged  = if (looksUp) Tag.simple(session, sorted, incoming, table.storage, slices, tasks) else sorted.queryExecution.toRdd.mapPartitions(Tag.untagged)
+    val kept    = DuplicatePolicy(settings, config, incoming).apply(tagged)
+    val work    = workload(kept)
+    val placement = Placement.plan(slices, work, config.isMergeOnRead, settings.files.smallFileLimitBytes, settings.files.maxFileBytes, RowSize.estimate(table))
+    if (placement.targets.isEmpty) Nil
+    else {
+      val shared  = session.sparkContext.broadcast(placement)
+      val width   = incoming.rows.length
+      val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
+      val salts   = DirectPartitions.salts(placement.targets.length)
+      val placed = kept.mapPartitions[InternalRow] { it =>
+        val place  = shared.value
+        val extra  = new GenericInternalRow(2)
+        val joined = new JoinedRow
+        it.map { row =>
+          val group = place.group(row.getInt(width), row.getUTF8String(partition), row.getUTF8String(key))
+          extra.update(0, group)
+          extra.update(1, salts(group))
+          joined(row, extra)
+        }
+      }
+      run(placed, incoming.rows.add(Tag.SliceColumn), placement.targets.length, (_: UTF8String, group: Int) => shared.value.targets(group))
+    }
+  }
+
+  /** A delete needs no place if its key is not stored. */
+  private def workload(tagged: RDD[InternalRow]): Workload = {
+    val (width, partition) = (incoming.rows.length, incoming.partitionOrdinal)
+    val parts = tagged.mapPartitions { it =>
+      val bySlice = mutable.HashMap.empty[Int, Long]
+      val fresh   = mutable.HashMap.empty[UTF8String, Long]
+      while (it.hasNext) {
+        val row   = it.next()
+        val slice = row.getInt(width)
+        if (slice >= 0) bySlice(slice) = bySlice.getOrElse(slice, 0L) + 1
+        else {
+          val path = row.getUTF8String(partition)
+          fresh.get(path) match {
+            case Some(count) => fresh(path) = count + 1
+            case None        => fresh(path.copy()) = 1L
+          }
+        }
+      }
+      Iterator((bySlice.toMap, fresh.iterator.map { case (p, n) => p.toString -> n }.toMap))
+    }.collect()
+    def sum[K](maps: Seq[Map[K, Long]]): Map[K, Long] = maps.flatten.groupBy(_._1).map { case (k, counts) => k -> counts.map(_._2).sum }
+    Workload(sum(parts.map(_._1).toSeq), sum(parts.map(_._2).toSeq))
+  }
+
+  // --- BUCKET index ---------------------------------------------------------------------------------------------
+
+  private def byBucket(rows: DataFrame, slices: IndexedSeq[FileSlice], index: IndexType.Bucket): Seq[SliceWritten] = {
+    val existing = session.sparkContext.broadcast(
+      slices.flatMap(s => FileNames.bucketOf(s.fileId).map(b => (UTF8String.fromString(s.partitionPath), b) -> s)).toMap
+    )
+    val buckets   = index.buckets.getOrElse(Buckets.Unset)
+    val hashed    = index.hashFields
+    val isLogged  = config.isMergeOnRead
+    val tasks     = math.max(1, math.min(buckets * math.max(1, slices.map(_.partitionPath).distinct.size), session.sessionState.conf.numShufflePartitions))
+    val salts     = DirectPartitions.salts(tasks)
+    val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
+    val placed = rows.queryExecution.toRdd.mapPartitions[InternalRow] { it =>
+      val extra  = new GenericInternalRow(2)
+      val joined = new JoinedRow
+      it.map { row =>
+        val bucket = BucketIndex.bucket(row.getUTF8String(key), hashed, buckets)
+        extra.update(0, bucket)
+        extra.update(1, salts(((row.getUTF8String(partition).hashCode & Int.MaxValue) + bucket.toLong).%(tasks).toInt))
+        joined(row, extra)
+      }
+    }
+    run(placed, incoming.rows, tasks, (path: UTF8String, bucket: Int) => existing.value.get((path, bucket)) match {
+      case Some(slice) => FileGroupTarget(slice.partitionPath, slice.fileId, Some(slice), isLogged)
+      case None        => FileGroupTarget(path.toString, FileNames.bucketFileId(bucket), None, isLog = false)
+    })
+  }
+
+  // --- bulk insert ----------------------------------------------------------------------------------------------
+
+  private def byRange(rows: DataFrame): Seq[SliceWritten] = {
+    val tasks = Tasks.forRows(session, rows, None)
+    val sorted = rows
+      .repartitionByRange(tasks, col(MetaColumns.PartitionPath), col(MetaColumns.RecordKey))
+      .sortWithinPartitions(MetaColumns.PartitionPath, MetaColumns.RecordKey, IncomingSchema.Arrival)
+    val group = new GenericInternalRow(Array[Any](0))
+    val step = writeStep(incoming.rows.length, (path: UTF8String, _: Int) => FileGroupTarget(path.toString, FileNames.newFileId(), None, isLog = false))
+    sorted.queryExecution.toRdd.mapPartitions { it =>
+      val joined = new JoinedRow
+      step.run(it.map(row => joined(row, group)))
+    }.collect().toSeq
+  }
+
+  // --- all ------------------------------------------------------------------------------------------------------
+
+  /** `placed` has two columns more than `before`: the group, and the salt that leads to its task. */
+  private def run(placed: RDD[InternalRow], before: StructType, tasks: Int, target: (UTF8String, Int) => FileGroupTarget): Seq[SliceWritten] = {
+    val columns = before.add(StructField("__merganser_group", IntegerType, nullable = false)).add(StructField("__merganser_salt", IntegerType, nullable = false))
+    val sorted = SparkBridge
+      .internalCreateDataFrame(session, placed, columns)
+      .repartition(tasks, col("__merganser_salt"))
+      .sortWithinPartitions(MetaColumns.PartitionPath, "__merganser_group", MetaColumns.RecordKey, IncomingSchema.Arrival)
+    val step = writeStep(before.length, target)
+    sorted.queryExecution.toRdd.mapPartitions(step.run).collect().toSeq
+  }
+
+  private def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): WriteRows = {
+    val ordering = if (compiled.layout.orderingOrdinals.isEmpty) None else Some(new OrderingComparator(compiled.layout))
+    new WriteRows(writer, incoming, compiled.layout, compiled.rule, meeting, ordering, groupOrdinal, target)
+  }
+}
+
+/** Numbers that Spark's hash partitioning sends to the partition wanted: a file group each, none doubled up. */
+private[write] object DirectPartitions {
+
+  /** For each of `count` partitions, an int that Spark's hash partitioning into `count` puts there. */
+  def salts(count: Int): Array[Int] = {
+    val salts = new Array[Int](count)
+    val found = new Array[Boolean](count)
+    var left  = count
+    var value = 0
+    while (left > 0) {
+      val hash = Murmur3_x86_32.hashInt(value, 42)
+      val at   = ((hash % count) + count) % count
+      if (!found(at)) { found(at) = true; salts(at) = value; left -= 1 }
+      value += 1
+    }
+    salts
+  }
+}
+
+/** How many tasks a frame is worth. */
+private[write] object Tasks {
+  private val TaskBytes = 64L << 20
+
+  /** As asked; else by the frame's size where Spark knows it, else by its partitions, never above the session's shuffle partitions. */
+  def forRows(session: SparkSession, rows: DataFrame, asked: Option[Int]): Int = asked.getOrElse {
+    val most  = session.sessionState.conf.numShufflePartitions
+    val cores = session.sparkContext.defaultParallelism
+    val bytes = rows.queryExecution.optimizedPlan.stats.sizeInBytes
+    val wanted =
+      if (bytes < BigInt(1L << 50)) math.max((bytes / TaskBytes).toInt + 1, if (bytes > (4L << 20)) cores else 1)
+      else math.max(cores, rows.queryExecution.optimizedPlan.collectLeaves().collect { case l: LogicalRDD => l.rdd.getNumPartitions }.sum)
+    math.max(1, math.min(wanted, math.max(most, 1)))
+  }
+}
+
+/** Bytes of a stored row, from what earlier commits wrote. */
+private[write] object RowSize {
+  private val Unknown = 256.0
+
+  def estimate(table: OpenTable): Double =
+    table.timeline.completed.reverseIterator
+      .take(5)
+      .map(instant => table.timeline.metadata(instant).stats.values.flatten.filter(s => s.logVersion.isEmpty && s.numWrites > 100))
+      .collectFirst { case stats if stats.nonEmpty => stats.map(_.totalWriteBytes).sum.toDouble / stats.map(_.numWrites).sum }
+      .getOrElse(Unknown)
+}

@@ -1,0 +1,43 @@
+package io.merganser.spark.write
+
+import io.merganser.spark.OpenTable
+import io.merganser.table.base.BaseFileOptions
+import io.merganser.table.config.{FileConfig, IndexType}
+import io.merganser.table.log.LogOptions
+import io.merganser.table.slice.SliceWriter
+import io.merganser.table.timeline.Transaction
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.types.StructType
+
+/** From a write's settings to the writer its tasks use. */
+private[spark] object WriterOptions {
+
+  def writer(session: SparkSession, table: OpenTable, schema: StructType, transaction: Transaction, files: FileConfig, index: Option[IndexType] = None): SliceWriter = {
+    val codec = files.codec.getOrElse(session.sessionState.conf.parquetCompressionCodec)
+    val bloom = index.collect { case IndexType.Simple(true) => (files.bloomEntries.toLong, files.bloomFalsePositives) }
+    SliceWriter(
+      table.storage,
+      table.config,
+      schema,
+      transaction.instant,
+      transaction.markers,
+      BaseFileOptions(parquetName(codec), files.rowGroupBytes, bloom),
+      LogOptions(
+        parquetAboveRows = files.logBlockFormat match {
+          case Some("avro")    => Int.MaxValue
+          case Some("parquet") => 0
+          case _               => LogOptions().parquetAboveRows
+        },
+        maxBlockBytes = math.min(files.logBlockMaxBytes, LogOptions().maxBlockBytes.toLong).toInt,
+        codec = parquetName(codec)
+      )
+    )
+  }
+
+  private def parquetName(codec: String): String = if (codec.equalsIgnoreCase("none")) "uncompressed" else codec
+}
+
+/** The number of buckets where neither a write nor the table's files say it. */
+private[spark] object Buckets {
+  val Unset = 256
+}

@@ -1,0 +1,26 @@
+package org.apache.spark.sql.merganser
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.TableIdentifier
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils
+import org.apache.spark.sql.connector.catalog.{CatalogV2Util, Column, Identifier}
+import org.apache.spark.sql.types.StructType
+
+/** What Spark's session catalog keeps of a table. */
+object CatalogBridge {
+
+  def schema(columns: Array[Column]): StructType = CatalogV2Util.v2ColumnsToStructType(columns)
+
+  /** None if there is no such table, or the name has not the form of one of the session catalog. */
+  def catalogTable(session: SparkSession, name: Identifier): Option[CatalogTable] =
+    if (name.namespace.length != 1) None
+    else {
+      val catalog    = session.sessionState.catalog
+      val identifier = TableIdentifier(name.name, Some(name.namespace.head))
+      if (!catalog.isTempView(identifier) && catalog.tableExists(identifier)) Some(catalog.getTableMetadata(identifier)) else None
+    }
+
+  /** Char and varchar columns become string columns that remember what they are. */
+  def keepingLengths(schema: StructType): StructType = CharVarcharUtils.getRawSchema(schema)
+}

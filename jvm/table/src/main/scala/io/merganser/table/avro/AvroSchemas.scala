@@ -1,0 +1,169 @@
+package io.merganser.table.avro
+
+import io.merganser.merge.MerganserException
+import org.apache.avro.{JsonProperties, LogicalTypes, Schema}
+import org.apache.spark.sql.types._
+
+import scala.collection.JavaConverters._
+
+/** Between a table's columns and the Avro schemas that its commits and log blocks carry. */
+object AvroSchemas {
+
+  /**
+   * The record schema as the format spells it: record `<table>_record` in namespace `hoodie.<table>`, nullable columns
+   * as `["null", T]` with default null, decimals as fixed.
+   *
+   * @throws MerganserException UNSUPPORTED_TYPE, UNSUPPORTED_COLUMN_NAME, naming the column with its path
+   */
+  def toAvro(schema: StructType, tableName: String): Schema = {
+    val table = sanitized(tableName)
+    record(schema, s"${table}_record", s"hoodie.$table", path = "")
+  }
+
+  /**
+   * The columns of a record schema. Avro knows no byte, short, char or varchar: they come back as int and string.
+   *
+   * @throws MerganserException UNSUPPORTED_TYPE for what no column can hold, such as a union of several types
+   */
+  def toSpark(avro: Schema): StructType = columns(avro, path = "", enclosing = Set.empty)
+
+  /** The schema as a reader gets it back from storage: byte and short as int, char and varchar as string. */
+  def stored(schema: StructType): StructType = storedType(schema).asInstanceOf[StructType]
+
+  /** @throws MerganserException UNSUPPORTED_TYPE, UNSUPPORTED_COLUMN_NAME */
+  def checkColumns(schema: StructType): Unit = { toAvro(schema, "check"); () }
+
+  /** @throws org.apache.avro.SchemaParseException if the text is no schema */
+  def parse(json: String): Schema = new Schema.Parser().setValidateDefaults(false).parse(json)
+
+  /** The branch of a nullable union that is not null; any other schema as it is. */
+  private[table] def withoutNull(schema: Schema): Schema =
+    if (schema.getType != Schema.Type.UNION) schema
+    else {
+      val branches = schema.getTypes.asScala.filter(_.getType != Schema.Type.NULL)
+      if (branches.size == 1) branches.head else schema
+    }
+
+  private[table] def isNullable(schema: Schema): Boolean =
+    schema.getType == Schema.Type.NULL ||
+      schema.getType == Schema.Type.UNION && schema.getTypes.asScala.exists(_.getType == Schema.Type.NULL)
+
+  /** Smallest number of bytes whose two's complement holds every unscaled value of that many decimal digits. */
+  private[table] def bytesForPrecision(precision: Int): Int = {
+    val bits = java.math.BigInteger.TEN.pow(precision).subtract(java.math.BigInteger.ONE).bitLength + 1
+    (bits + 7) / 8
+  }
+
+  private def record(schema: StructType, name: String, namespace: String, path: String): Schema = {
+    val fields = schema.fields.map { field =>
+      val column = if (path.isEmpty) field.name else s"$path.${field.name}"
+      checkName(field.name, column)
+      val plain = dataType(field.dataType, field.name, s"$namespace.$name", column)
+      if (field.nullable) new Schema.Field(field.name, nullable(plain), null, JsonProperties.NULL_VALUE)
+      else new Schema.Field(field.name, plain, null, null: Object)
+    }
+    Schema.createRecord(name, null, namespace, false, fields.toSeq.asJava)
+  }
+
+  private def nullable(schema: Schema): Schema = Schema.createUnion(Schema.create(Schema.Type.NULL), schema)
+
+  private def dataType(dataType: DataType, name: String, namespace: String, column: String): Schema = dataType match {
+    case BooleanType                    => Schema.create(Schema.Type.BOOLEAN)
+    case ByteType | ShortType | IntegerType => Schema.create(Schema.Type.INT)
+    case LongType                       => Schema.create(Schema.Type.LONG)
+    case FloatType                      => Schema.create(Schema.Type.FLOAT)
+    case DoubleType                     => Schema.create(Schema.Type.DOUBLE)
+    case BinaryType                     => Schema.create(Schema.Type.BYTES)
+    case StringType                     => Schema.create(Schema.Type.STRING)
+    case _: CharType | _: VarcharType   => Schema.create(Schema.Type.STRING)
+    case DateType                       => LogicalTypes.date().addToSchema(Schema.create(Schema.Type.INT))
+    case TimestampType                  => LogicalTypes.timestampMicros().addToSchema(Schema.create(Schema.Type.LONG))
+    case TimestampNTZType               => LogicalTypes.localTimestampMicros().addToSchema(Schema.create(Schema.Type.LONG))
+    case d: DecimalType =>
+      val fixed = Schema.createFixed("fixed", null, s"$namespace.$name", bytesForPrecision(d.precision))
+      LogicalTypes.decimal(d.precision, d.scale).addToSchema(fixed)
+    case a: ArrayType =>
+      val element = this.dataType(a.elementType, name, namespace, s"$column.element")
+      Schema.createArray(if (a.containsNull) nullable(element) else element)
+    case m: MapType =>
+      if (m.keyType != StringType) throw unsupported(column, m, "map keys are strings")
+      val value = this.dataType(m.valueType, name, namespace, s"$column.value")
+      Schema.createMap(if (m.valueContainsNull) nullable(value) else value)
+    case s: StructType =>
+      if (s.isEmpty) throw unsupported(column, s, "a struct holds at least one field")
+      record(s, name, namespace, column)
+    case other => throw unsupported(column, other, "the table format has no such type")
+  }
+
+  private def columns(avro: Schema, path: String, enclosing: Set[String]): StructType = StructType(
+    avro.getFields.asScala.toArray.map { field =>
+      val column = if (path.isEmpty) field.name else s"$path.${field.name}"
+      StructField(field.name, columnType(field.schema, column, enclosing + avro.getFullName), isNullable(field.schema))
+    }
+  )
+
+  private def columnType(avro: Schema, column: String, enclosing: Set[String]): DataType = avro.getType match {
+    case Schema.Type.BOOLEAN => BooleanType
+    case Schema.Type.INT =>
+      if (avro.getLogicalType.isInstanceOf[LogicalTypes.Date]) DateType else IntegerType
+    case Schema.Type.LONG =>
+      avro.getLogicalType match {
+        case _: LogicalTypes.TimestampMicros | _: LogicalTypes.TimestampMillis           => TimestampType
+        case _: LogicalTypes.LocalTimestampMicros | _: LogicalTypes.LocalTimestampMillis => TimestampNTZType
+        case _                                                                           => LongType
+      }
+    case Schema.Type.FLOAT                     => FloatType
+    case Schema.Type.DOUBLE                    => DoubleType
+    case Schema.Type.STRING | Schema.Type.ENUM => StringType
+    case Schema.Type.BYTES | Schema.Type.FIXED =>
+      avro.getLogicalType match {
+        case d: LogicalTypes.Decimal => DecimalType(d.getPrecision, d.getScale)
+        case _                       => BinaryType
+      }
+    case Schema.Type.ARRAY =>
+      ArrayType(columnType(avro.getElementType, s"$column.element", enclosing), isNullable(avro.getElementType))
+    case Schema.Type.MAP =>
+      MapType(StringType, columnType(avro.getValueType, s"$column.value", enclosing), isNullable(avro.getValueType))
+    case Schema.Type.RECORD =>
+      if (enclosing.contains(avro.getFullName)) throw unsupported(column, avro, "a record may not hold itself")
+      columns(avro, column, enclosing)
+    case Schema.Type.UNION =>
+      val branches = avro.getTypes.asScala.filter(_.getType != Schema.Type.NULL)
+      branches.map(_.getType).toSet match {
+        case types if branches.size == 1 && types.nonEmpty                => columnType(branches.head, column, enclosing)
+        case types if types == Set(Schema.Type.INT, Schema.Type.LONG)     => LongType
+        case types if types == Set(Schema.Type.FLOAT, Schema.Type.DOUBLE) => DoubleType
+        case _ => throw unsupported(column, avro, "a union has one type besides null")
+      }
+    case _ => throw unsupported(column, avro, "a column of nulls has no type")
+  }
+
+  private def storedType(dataType: DataType): DataType = dataType match {
+    case ByteType | ShortType         => IntegerType
+    case _: CharType | _: VarcharType => StringType
+    case a: ArrayType                 => ArrayType(storedType(a.elementType), a.containsNull)
+    case m: MapType                   => MapType(storedType(m.keyType), storedType(m.valueType), m.valueContainsNull)
+    case s: StructType                => StructType(s.fields.map(f => f.copy(dataType = storedType(f.dataType))))
+    case other                        => other
+  }
+
+  /** What Avro's own check lets pass, so that no reader of the schema stumbles. */
+  private def checkName(name: String, column: String): Unit = {
+    val fits = name.nonEmpty && (Character.isLetter(name.charAt(0)) || name.charAt(0) == '_') &&
+      name.forall(c => Character.isLetterOrDigit(c) || c == '_')
+    if (!fits) throw MerganserException("UNSUPPORTED_COLUMN_NAME", "column" -> column)
+  }
+
+  private def sanitized(name: String): String = {
+    val body = name.map(c => if (Character.isLetterOrDigit(c) && c < 128 || c == '_') c.toString else "__").mkString
+    if (body.isEmpty || body.charAt(0).isDigit) "_" + body else body
+  }
+
+  private def unsupported(column: String, dataType: Any, reason: String): MerganserException = {
+    val text = dataType match {
+      case t: DataType => t.catalogString
+      case other       => other.toString
+    }
+    MerganserException("UNSUPPORTED_TYPE", "column" -> column, "type" -> text, "reason" -> reason)
+  }
+}

@@ -1,0 +1,56 @@
+package io.merganser.table.base
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.parquet.HadoopReadOptions
+import org.apache.parquet.hadoop.ParquetFileReader
+import org.apache.parquet.hadoop.metadata.ParquetMetadata
+import org.apache.parquet.hadoop.util.HadoopInputFile
+import org.apache.parquet.schema.MessageType
+
+import scala.collection.JavaConverters._
+
+/**
+ * What the end of a base file says about it.
+ *
+ * @param fileName the file's name, without its folder
+ * @param metadata Parquet's own view: row groups, column chunks, statistics
+ */
+final class BaseFileFooter(val fileName: String, val metadata: ParquetMetadata) {
+
+  def schema: MessageType = metadata.getFileMetaData.getSchema
+
+  val keyValues: Map[String, String] = metadata.getFileMetaData.getKeyValueMetaData.asScala.toMap
+
+  lazy val rowCount: Long = metadata.getBlocks.asScala.map(_.getRowCount).sum
+
+  /** Smallest record key, where the writer told; what it told of another file's rows is not asked after. */
+  def minKey: Option[String] = keyValues.get(BaseFileFooter.MinKey)
+
+  def maxKey: Option[String] = keyValues.get(BaseFileFooter.MaxKey)
+
+  /** True if the rows lie in unsigned UTF-8 byte order of the record key: said in this file's name, so no copied footer counts. */
+  def isSorted: Boolean = keyValues.get(BaseFileFooter.SortedByKey).contains(fileName)
+}
+
+object BaseFileFooter {
+  val MinKey          = "hoodie_min_record_key"
+  val MaxKey          = "hoodie_max_record_key"
+  val SortedByKey     = "merganser.sorted.by.key"
+  val BloomFilterText = "org.apache.hudi.bloomfilter"
+
+  /** @throws java.io.FileNotFoundException if the file is gone */
+  def read(conf: Configuration, path: Path): BaseFileFooter = read(conf, HadoopInputFile.fromPath(path, conf), path)
+
+  /** Saves asking the store for the file's size. */
+  def read(conf: Configuration, path: Path, sizeBytes: Long): BaseFileFooter = {
+    val status = new FileStatus(sizeBytes, false, 1, sizeBytes, 0L, path)
+    read(conf, HadoopInputFile.fromStatus(status, conf), path)
+  }
+
+  private def read(conf: Configuration, file: HadoopInputFile, path: Path): BaseFileFooter = {
+    val reader = ParquetFileReader.open(file, HadoopReadOptions.builder(conf, path).build())
+    try new BaseFileFooter(path.getName, reader.getFooter)
+    finally reader.close()
+  }
+}

@@ -1,0 +1,213 @@
+package io.merganser.table.base
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.hadoop.mapred.FileSplit
+import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl
+import org.apache.hadoop.mapreduce.{RecordReader, TaskAttemptID}
+import org.apache.parquet.column.Encoding
+import org.apache.parquet.filter2.predicate.{FilterApi, FilterPredicate}
+import org.apache.parquet.hadoop.{ParquetInputFormat, ParquetRecordReader}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.util.RebaseDateTime.RebaseSpec
+import org.apache.spark.sql.execution.datasources.DataSourceUtils
+import org.apache.spark.sql.execution.datasources.parquet.{ParquetFilters, ParquetReadSupport, VectorizedParquetRecordReader}
+import org.apache.spark.sql.execution.merganser.RowsToBatches
+import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.vectorized.ColumnarBatch
+
+import java.io.Closeable
+import scala.collection.JavaConverters._
+
+/**
+ * Reads a base file, or the content of a Parquet log block, with Spark's vectorized reader.
+ *
+ * Columns are found by name. One that the file lacks reads as null; one that the table widened since is converted.
+ * One pass, in rows or in batches; the reader owns open files, so close it.
+ *
+ * @param sizeBytes the file's size
+ * @param schema    the columns to read, in any order
+ * @param filters   skip row groups and pages without a matching row; rows that do not match still come
+ * @param start     first byte of the range whose row groups are read: those whose middle lies in it
+ * @param length    bytes of that range
+ * @param known     the file's footer, if it was read before
+ */
+final class BaseFileReader(
+    conf: Configuration,
+    path: Path,
+    sizeBytes: Long,
+    schema: StructType,
+    filters: Seq[Filter] = Nil,
+    start: Long = 0L,
+    length: Long = Long.MaxValue,
+    known: Option[BaseFileFooter] = None
+) extends Closeable {
+  import BaseFileReader._
+
+  lazy val footer: BaseFileFooter = known.getOrElse(BaseFileFooter.read(conf, path, sizeBytes))
+
+  private[this] var open: Closeable = _
+
+  /**
+   * @return the rows; the object is reused, so copy what you keep
+   * @throws io.merganser.merge.MerganserException COLUMN_TYPE_CHANGED
+   */
+  def rows(): Iterator[InternalRow] = {
+    val plan   = readPlan()
+    val stored = if (plan.isVectorized) rowsOf(vectorized(plan)) else rowsOf(byRow(plan))
+    plan.conversion.fold(stored) { conversion =>
+      val convert = conversion()
+      stored.map(convert)
+    }
+  }
+
+  /**
+   * @return the rows in batches, each good until the next is asked for
+   * @throws io.merganser.merge.MerganserException COLUMN_TYPE_CHANGED
+   */
+  def batches(): Iterator[ColumnarBatch] = {
+    val plan = readPlan()
+    if (plan.isVectorized && plan.conversion.isEmpty) batchesOf(vectorized(plan))
+    else {
+      val stored = if (plan.isVectorized) rowsOf(vectorized(plan)) else rowsOf(byRow(plan))
+      RowsToBatches(plan.conversion.fold(stored)(conversion => stored.map(conversion())), plan.schema, BatchRows)
+    }
+  }
+
+  override def close(): Unit = if (open != null) {
+    open.close()
+    open = null
+  }
+
+  private final class ReadPlan(val stored: StoredColumns, val isVectorized: Boolean) {
+    def schema: StructType                                   = stored.requested
+    def conversion: Option[() => InternalRow => InternalRow] = stored.conversion
+  }
+
+  private def readPlan(): ReadPlan = {
+    if (open != null) throw new IllegalStateException(s"'$path' is being read already")
+    new ReadPlan(StoredColumns(path.getName, footer.schema, schema), !usesByteStreamSplit)
+  }
+
+  private lazy val rebase: (RebaseSpec, RebaseSpec) = {
+    val lookup = (key: String) => footer.keyValues.getOrElse(key, null)
+    (DataSourceUtils.datetimeRebaseSpec(lookup, Corrected), DataSourceUtils.int96RebaseSpec(lookup, Corrected))
+  }
+
+  private def vectorized(plan: ReadPlan): VectorizedParquetRecordReader = {
+    val (dates, int96) = rebase
+    val reader = new VectorizedParquetRecordReader(
+      null,
+      dates.mode.toString,
+      dates.timeZone,
+      int96.mode.toString,
+      int96.timeZone,
+      false,
+      BatchRows
+    )
+    open = reader
+    initialize(reader, plan)
+    reader.initBatch(new StructType(), InternalRow.empty)
+    reader.enableReturningBatches()
+    reader
+  }
+
+  private def byRow(plan: ReadPlan): ParquetRecordReader[InternalRow] = {
+    val (dates, int96) = rebase
+    val reader         = new ParquetRecordReader[InternalRow](new ParquetReadSupport(None, false, dates, int96))
+    open = reader
+    initialize(reader, plan)
+    reader
+  }
+
+  private def initialize(reader: RecordReader[_, _], plan: ReadPlan): Unit = {
+    val readConf = SparkParquetConf(conf)
+    readConf.set(ParquetReadSupport.SPARK_ROW_REQUESTED_SCHEMA, plan.stored.readSchema.json)
+    predicate(plan.stored).foreach(ParquetInputFormat.setFilterPredicate(readConf, _))
+    val split = new FileSplit(path, start, Math.min(length, sizeBytes - start), Array.empty[String])
+    reader.initialize(split, new TaskAttemptContextImpl(readConf, new TaskAttemptID()))
+  }
+
+  private def predicate(stored: StoredColumns): Option[FilterPredicate] = {
+    val usable = filters.filter(_.references.forall(column => !stored.isConverted(column)))
+    if (usable.isEmpty) None
+    else {
+      val translate = new ParquetFilters(footer.schema, true, true, true, true, 10, true, rebase._1)
+      usable.flatMap(translate.createFilter).reduceOption(FilterApi.and(_, _))
+    }
+  }
+
+  /** The one encoding that the vectorized reader of some lines does not know. */
+  private def usesByteStreamSplit: Boolean = footer.metadata.getBlocks.asScala.exists(
+    _.getColumns.asScala.exists(_.getEncodings.contains(Encoding.BYTE_STREAM_SPLIT))
+  )
+}
+
+private object BaseFileReader {
+  private val BatchRows = 4096
+
+  /** Dates as they are written, without a change of calendar. */
+  private val Corrected = "CORRECTED"
+
+  private def batchesOf(reader: VectorizedParquetRecordReader): Iterator[ColumnarBatch] = new Iterator[ColumnarBatch] {
+    private[this] var isAhead = false
+    private[this] var isDone  = false
+
+    override def hasNext: Boolean = {
+      if (!isAhead && !isDone) {
+        isAhead = reader.nextBatch()
+        isDone = !isAhead
+      }
+      isAhead
+    }
+
+    override def next(): ColumnarBatch = {
+      if (!hasNext) throw new NoSuchElementException
+      isAhead = false
+      reader.resultBatch()
+    }
+  }
+
+  private def rowsOf(reader: VectorizedParquetRecordReader): Iterator[InternalRow] = new Iterator[InternalRow] {
+    private[this] var batch: ColumnarBatch = _
+    private[this] var rowCount             = 0
+    private[this] var position             = 0
+
+    override def hasNext: Boolean = {
+      while (position >= rowCount) {
+        if (!reader.nextBatch()) return false
+        batch = reader.resultBatch()
+        rowCount = batch.numRows
+        position = 0
+      }
+      true
+    }
+
+    override def next(): InternalRow = {
+      if (!hasNext) throw new NoSuchElementException
+      val row = batch.getRow(position)
+      position += 1
+      row
+    }
+  }
+
+  private def rowsOf(reader: ParquetRecordReader[InternalRow]): Iterator[InternalRow] = new Iterator[InternalRow] {
+    private[this] var isAhead = false
+    private[this] var isDone  = false
+
+    override def hasNext: Boolean = {
+      if (!isAhead && !isDone) {
+        isAhead = reader.nextKeyValue()
+        isDone = !isAhead
+      }
+      isAhead
+    }
+
+    override def next(): InternalRow = {
+      if (!hasNext) throw new NoSuchElementException
+      isAhead = false
+      reader.getCurrentValue
+    }
+  }
+}

@@ -1,0 +1,52 @@
+// Hot path: one call per row.
+package io.merganser.table.base
+
+import io.merganser.table.index.BloomFilter
+import org.apache.spark.unsafe.types.ByteArray
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+/**
+ * Sees every record key on its way into a file: smallest, largest, whether the keys came in order, and a bloom filter.
+ *
+ * @param ordinal  place of the record key among the columns; negative if there is none
+ * @param fileName the file's own name, the footer's word that its rows are sorted; nothing is said without it
+ */
+private[base] final class KeyTracker(val ordinal: Int, fileName: Option[String], bloom: Option[BloomFilter]) {
+  private[this] val filter              = bloom.orNull
+  private[this] var min: Array[Byte]    = _
+  private[this] var max: Array[Byte]    = _
+  private[this] var inOrder             = true
+
+  def isTracking: Boolean = ordinal >= 0
+
+  /** True while every key was at least as large as the one before it, as unsigned UTF-8 bytes. */
+  def isSorted: Boolean = isTracking && inOrder
+
+  def minKey: Option[String] = Option(min).map(new String(_, UTF_8))
+
+  def maxKey: Option[String] = Option(max).map(new String(_, UTF_8))
+
+  /** @param key bytes that nobody changes afterwards */
+  def add(key: Array[Byte]): Unit = {
+    if (max == null) {
+      min = key
+      max = key
+    } else if (ByteArray.compareBinary(key, max) >= 0) max = key
+    else {
+      inOrder = false
+      if (ByteArray.compareBinary(key, min) < 0) min = key
+    }
+    if (filter != null) filter.add(key)
+  }
+
+  /** Footer entries of what was seen. */
+  def footer: java.util.Map[String, String] = {
+    val entries = new java.util.HashMap[String, String]()
+    minKey.foreach(entries.put(BaseFileFooter.MinKey, _))
+    maxKey.foreach(entries.put(BaseFileFooter.MaxKey, _))
+    if (isSorted) fileName.foreach(entries.put(BaseFileFooter.SortedByKey, _))
+    bloom.foreach(filter => entries.put(BaseFileFooter.BloomFilterText, filter.encode))
+    entries
+  }
+}

@@ -1,0 +1,35 @@
+package io.merganser.table.base
+
+import org.apache.spark.sql.types.{StringType, StructField, StructType}
+
+/** The five columns that stand before the user's in every base file and log record; all nullable strings. */
+object MetaColumns {
+
+  /** Instant that last wrote the record. */
+  val CommitTime = "_hoodie_commit_time"
+
+  /** `<instant>_<task partition>_<counter>`, unique in its commit. */
+  val CommitSeqno = "_hoodie_commit_seqno"
+
+  val RecordKey = "_hoodie_record_key"
+
+  /** The partition path as the directory spells it; empty in a table without partitions. */
+  val PartitionPath = "_hoodie_partition_path"
+
+  /** Name of the base file that holds the row; in log records the file id. */
+  val FileName = "_hoodie_file_name"
+
+  /** In this order. */
+  val names: Seq[String] = Seq(CommitTime, CommitSeqno, RecordKey, PartitionPath, FileName)
+
+  val schema: StructType = StructType(names.map(StructField(_, StringType, nullable = true)))
+
+  private val nameSet = names.toSet
+
+  def isMeta(column: String): Boolean = nameSet.contains(column)
+
+  /** The meta columns, then those of `schema` that are not meta columns. */
+  def before(schema: StructType): StructType = StructType(MetaColumns.schema.fields ++ without(schema).fields)
+
+  def without(schema: StructType): StructType = StructType(schema.fields.filterNot(field => isMeta(field.name)))
+}

@@ -1,0 +1,180 @@
+// Hot path: one call per row and column.
+package io.merganser.table.base
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.parquet.hadoop.api.WriteSupport
+import org.apache.parquet.hadoop.api.WriteSupport.{FinalizedWriteContext, WriteContext}
+import org.apache.parquet.io.api.{Binary, RecordConsumer}
+import org.apache.spark.SPARK_VERSION
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.SpecializedGetters
+import org.apache.spark.sql.types._
+
+/** Rows into Parquet's columns, in the form of [[BaseFileSchema]]. The keys go through `keys` on their way. */
+private[base] final class RowWriteSupport(schema: StructType, keys: KeyTracker) extends WriteSupport[InternalRow] {
+  import RowWriteSupport.ColumnWriter
+
+  private[this] val names: Array[String]          = schema.fieldNames
+  private[this] var consumer: RecordConsumer      = _
+  private[this] var columns: Array[ColumnWriter]  = _
+
+  override def getName: String = "merganser"
+
+  override def init(conf: Configuration): WriteContext = {
+    val metadata = new java.util.HashMap[String, String]()
+    // Spark reads dates of files that name no version as the session says, and by default not at all.
+    metadata.put("org.apache.spark.version", SPARK_VERSION.takeWhile(_ != '-'))
+    new WriteContext(BaseFileSchema.toParquet(schema), metadata)
+  }
+
+  override def prepareForWrite(consumer: RecordConsumer): Unit = {
+    this.consumer = consumer
+    columns = schema.fields.map(field => column(field.dataType))
+    if (keys.isTracking) {
+      columns(keys.ordinal) = new ColumnWriter {
+        override def write(row: SpecializedGetters, i: Int): Unit = {
+          val bytes = row.getUTF8String(i).getBytes
+          keys.add(bytes)
+          RowWriteSupport.this.consumer.addBinary(Binary.fromConstantByteArray(bytes))
+        }
+      }
+    }
+  }
+
+  override def write(row: InternalRow): Unit = {
+    consumer.startMessage()
+    writeFields(row, names, columns)
+    consumer.endMessage()
+  }
+
+  override def finalizeWrite(): FinalizedWriteContext = new FinalizedWriteContext(keys.footer)
+
+  private[this] def writeFields(row: InternalRow, names: Array[String], columns: Array[ColumnWriter]): Unit = {
+    var i = 0
+    while (i < columns.length) {
+      if (!row.isNullAt(i)) {
+        consumer.startField(names(i), i)
+        columns(i).write(row, i)
+        consumer.endField(names(i), i)
+      }
+      i += 1
+    }
+  }
+
+  private def column(dataType: DataType): ColumnWriter = dataType match {
+    case BooleanType => new ColumnWriter {
+        override def write(row: SpecializedGetters, i: Int): Unit = consumer.addBoolean(row.getBoolean(i))
+      }
+    case ByteType => new ColumnWriter {
+        override def write(row: SpecializedGetters, i: Int): Unit = consumer.addInteger(row.getByte(i).toInt)
+      }
+    case ShortType => new ColumnWriter {
+        override def write(row: SpecializedGetters, i: Int): Unit = consumer.addInteger(row.getShort(i).toInt)
+      }
+    case IntegerType | DateType => new ColumnWriter {
+        override def write(row: SpecializedGetters, i: Int): Unit = consumer.addInteger(row.getInt(i))
+      }
+    case LongType | TimestampType | TimestampNTZType => new ColumnWriter {
+        override def write(row: SpecializedGetters, i: Int): Unit = consumer.addLong(row.getLong(i))
+      }
+    case FloatType => new ColumnWriter {
+        override def write(row: SpecializedGetters, i: Int): Unit = consumer.addFloat(row.getFloat(i))
+      }
+    case DoubleType => new ColumnWriter {
+        override def write(row: SpecializedGetters, i: Int): Unit = consumer.addDouble(row.getDouble(i))
+      }
+    // The bytes may lie in a row that is reused; Parquet copies what its dictionaries and statistics keep.
+    case StringType | _: CharType | _: VarcharType => new ColumnWriter {
+        override def write(row: SpecializedGetters, i: Int): Unit =
+          consumer.addBinary(Binary.fromReusedByteArray(row.getUTF8String(i).getBytes))
+      }
+    case BinaryType => new ColumnWriter {
+        override def write(row: SpecializedGetters, i: Int): Unit =
+          consumer.addBinary(Binary.fromReusedByteArray(row.getBinary(i)))
+      }
+    case d: DecimalType => new DecimalColumn(d)
+    case a: ArrayType   => new ArrayColumn(column(a.elementType))
+    case m: MapType     => new MapColumn(column(m.keyType), column(m.valueType))
+    case s: StructType  => new StructColumn(s)
+    case other          => throw new IllegalStateException(s"no way to write type ${other.catalogString}")
+  }
+
+  private final class DecimalColumn(dataType: DecimalType) extends ColumnWriter {
+    private[this] val precision = dataType.precision
+    private[this] val scale     = dataType.scale
+    private[this] val encoder   = new DecimalBytes(dataType)
+    override def write(row: SpecializedGetters, i: Int): Unit =
+      consumer.addBinary(Binary.fromReusedByteArray(encoder.encode(row.getDecimal(i, precision, scale))))
+  }
+
+  private final class StructColumn(dataType: StructType) extends ColumnWriter {
+    private[this] val names   = dataType.fieldNames
+    private[this] val columns = dataType.fields.map(field => column(field.dataType))
+    override def write(row: SpecializedGetters, i: Int): Unit = {
+      consumer.startGroup()
+      writeFields(row.getStruct(i, columns.length), names, columns)
+      consumer.endGroup()
+    }
+  }
+
+  private final class ArrayColumn(element: ColumnWriter) extends ColumnWriter {
+    override def write(row: SpecializedGetters, i: Int): Unit = {
+      val array = row.getArray(i)
+      val n     = array.numElements()
+      consumer.startGroup()
+      if (n > 0) {
+        consumer.startField("list", 0)
+        var j = 0
+        while (j < n) {
+          consumer.startGroup()
+          if (!array.isNullAt(j)) {
+            consumer.startField("element", 0)
+            element.write(array, j)
+            consumer.endField("element", 0)
+          }
+          consumer.endGroup()
+          j += 1
+        }
+        consumer.endField("list", 0)
+      }
+      consumer.endGroup()
+    }
+  }
+
+  private final class MapColumn(key: ColumnWriter, value: ColumnWriter) extends ColumnWriter {
+    override def write(row: SpecializedGetters, i: Int): Unit = {
+      val map    = row.getMap(i)
+      val keys   = map.keyArray()
+      val values = map.valueArray()
+      val n      = map.numElements()
+      consumer.startGroup()
+      if (n > 0) {
+        consumer.startField("key_value", 0)
+        var j = 0
+        while (j < n) {
+          consumer.startGroup()
+          consumer.startField("key", 0)
+          key.write(keys, j)
+          consumer.endField("key", 0)
+          if (!values.isNullAt(j)) {
+            consumer.startField("value", 1)
+            value.write(values, j)
+            consumer.endField("value", 1)
+          }
+          consumer.endGroup()
+          j += 1
+        }
+        consumer.endField("key_value", 0)
+      }
+      consumer.endGroup()
+    }
+  }
+}
+
+private object RowWriteSupport {
+
+  /** Writes the value at one place of a row or array; the value is not null. */
+  abstract class ColumnWriter {
+    def write(row: SpecializedGetters, i: Int): Unit
+  }
+}

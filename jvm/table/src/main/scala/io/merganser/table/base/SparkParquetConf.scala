@@ -1,0 +1,36 @@
+package io.merganser.table.base
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.parquet.hadoop.ParquetInputFormat
+import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport
+
+/** What Spark's Parquet classes want to find in a configuration, so that no session's settings change what we read. */
+private[base] object SparkParquetConf {
+
+  private val settings: Seq[(String, String)] = Seq(
+    ParquetInputFormat.READ_SUPPORT_CLASS                    -> classOf[ParquetReadSupport].getName,
+    "spark.sql.parquet.binaryAsString"                       -> "false",
+    "spark.sql.parquet.int96AsTimestamp"                     -> "true",
+    "spark.sql.parquet.inferTimestampNTZ.enabled"            -> "true",
+    "spark.sql.legacy.parquet.nanosAsLong"                   -> "false",
+    "spark.sql.caseSensitive"                                -> "true",
+    "spark.sql.optimizer.nestedSchemaPruning.enabled"        -> "true",
+    "spark.sql.parquet.enableNestedColumnVectorizedReader"   -> "true",
+    "spark.sql.parquet.fieldId.read.enabled"                 -> "false",
+    "spark.sql.parquet.fieldId.read.ignoreMissing"           -> "false",
+    "spark.sql.parquet.variant.allowReadingShredded"         -> "false",
+    "spark.sql.parquet.ignoreVariantAnnotation"              -> "false",
+    "spark.sql.parquet.annotateVariantLogicalType"           -> "false",
+    "spark.sql.parquet.reader.respectUnknownTypeAnnotation.enabled" -> "false"
+  )
+
+  /** Nothing but these settings; not to be changed. */
+  val shared: Configuration = withSettings(new Configuration(false))
+
+  def apply(conf: Configuration): Configuration = withSettings(new Configuration(conf))
+
+  private def withSettings(conf: Configuration): Configuration = {
+    settings.foreach { case (key, value) => conf.set(key, value) }
+    conf
+  }
+}

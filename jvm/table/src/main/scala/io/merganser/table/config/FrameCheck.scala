@@ -1,0 +1,114 @@
+package io.merganser.table.config
+
+import io.merganser.merge.MerganserException
+import org.apache.spark.sql.types._
+
+/** Does a schema have what a table needs: checked at creation and before every write, without looking at rows. */
+object FrameCheck {
+
+  private val MetaPrefix = "_hoodie_"
+
+  /** Columns that Hudi keeps beside the user's; accepted in incoming rows and dropped. */
+  val MetaColumns: Seq[String] =
+    Seq("commit_time", "commit_seqno", "record_key", "partition_path", "file_name", "operation").map(MetaPrefix + _)
+
+  /** The user's own columns. */
+  def withoutMetaColumns(schema: StructType): StructType = StructType(schema.filterNot(f => MetaColumns.contains(f.name)))
+
+  /**
+   * A column, or a field inside a struct column by its dotted name; the exact spelling first, then any case.
+   */
+  def find(schema: StructType, name: String): Option[StructField] = {
+    def within(fields: StructType, wanted: String): Option[StructField] =
+      fields.find(_.name == wanted).orElse(Some(fields.filter(_.name.equalsIgnoreCase(wanted))).filter(_.size == 1).map(_.head))
+    within(schema, name).orElse(name.indexOf('.') match {
+      case -1 => None
+      case at =>
+        within(schema, name.take(at)).map(_.dataType).collect { case inner: StructType => inner }
+          .flatMap(inner => find(inner, name.drop(at + 1)))
+    })
+  }
+
+  /**
+   * Key, ordering and partition columns exist and have a usable type.
+   *
+   * Key and partition columns may lie inside struct columns, ordering columns not.
+   *
+   * @param ordering  pass none where a frame need not carry ordering values, such as the keys of a delete
+   * @param operation what the user was doing, for the message: "create", "upsert into"
+   * @throws MerganserException RECORD_KEY_COLUMN_MISSING, PARTITION_COLUMN_MISSING, ORDERING_FIELD_MISSING,
+   *                            KEY_TYPE_UNSUPPORTED or ORDERING_TYPE_UNORDERED
+   */
+  def requireColumns(schema: StructType, table: String, operation: String, keys: Seq[String], partitions: Seq[String],
+      ordering: Seq[String]): Unit = {
+    def require(columns: StructType, field: String, condition: String): StructField = find(columns, field).getOrElse(
+      throw MerganserException(condition, "operation" -> operation, "table" -> table, "field" -> field,
+        "columns" -> withoutMetaColumns(schema).fieldNames.mkString(", "))
+    )
+    for (field <- keys) refuseKeyType(table, "record key", field, require(schema, field, "RECORD_KEY_COLUMN_MISSING").dataType)
+    for (field <- partitions) refuseKeyType(table, "partition", field, require(schema, field, "PARTITION_COLUMN_MISSING").dataType)
+    for (field <- ordering)
+      require(if (field.contains('.')) exactly(schema, field) else schema, field, "ORDERING_FIELD_MISSING").dataType match {
+        case unordered @ (_: ArrayType | _: MapType | _: StructType) =>
+          throw MerganserException("ORDERING_TYPE_UNORDERED", "table" -> table, "field" -> field, "type" -> unordered.catalogString)
+        case _ =>
+      }
+  }
+
+  /** The column of this very name, so that a dot in the name leads nowhere. */
+  private def exactly(schema: StructType, name: String): StructType = StructType(schema.filter(_.name == name))
+
+  private def refuseKeyType(table: String, role: String, field: String, dataType: DataType): Unit = dataType match {
+    case _: ArrayType | _: MapType | _: StructType | BinaryType =>
+      throw MerganserException("KEY_TYPE_UNSUPPORTED", "table" -> table, "role" -> role, "field" -> field, "type" -> dataType.catalogString)
+    case _ =>
+  }
+
+  /**
+   * The table's schema covers the frame's, and the frame has every column that the table has.
+   *
+   * A numeric type that fits into the stored one without loss is accepted (the writer casts); nothing else is converted.
+   *
+   * @param nullForMissing columns that the frame lacks are taken as null
+   * @param allowNewColumns the frame may bring columns that the table has not
+   * @throws MerganserException COLUMN_MISSING, SCHEMA_CONFLICT
+   */
+  def requireSchema(
+      frame: StructType, stored: StructType, table: String, nullForMissing: Boolean, allowNewColumns: Boolean = false
+  ): Unit = {
+    val incoming = withoutMetaColumns(frame)
+    val own      = withoutMetaColumns(stored)
+    for (field <- own if find(incoming, field.name).isEmpty && !nullForMissing)
+      throw MerganserException("COLUMN_MISSING", "table" -> table, "column" -> field.name, "type" -> field.dataType.catalogString,
+        "columns" -> incoming.fieldNames.mkString(", "))
+    for (field <- incoming) own.find(_.name.equalsIgnoreCase(field.name)) match {
+      case Some(kept) if fits(field.dataType, kept.dataType) =>
+      case Some(kept) =>
+        throw conflict(table, s"column '${field.name}' is ${field.dataType.catalogString}, the table has ${kept.dataType.catalogString}")
+      case None if allowNewColumns => ()
+      case None => throw conflict(table, s"column '${field.name}' (${field.dataType.catalogString}) is not a column of the table")
+    }
+  }
+
+  private def conflict(table: String, reason: String) = MerganserException("SCHEMA_CONFLICT", "table" -> table, "reason" -> reason)
+
+  /** Every value of `from` is a value of `to`; nullability is left to the rows. */
+  private[config] def fits(from: DataType, to: DataType): Boolean = (from, to) match {
+    case (a: StructType, b: StructType) =>
+      a.length == b.length && a.fields.forall(f => b.fields.exists(g => g.name.equalsIgnoreCase(f.name) && fits(f.dataType, g.dataType)))
+    case (a: ArrayType, b: ArrayType) => fits(a.elementType, b.elementType)
+    case (a: MapType, b: MapType)     => fits(a.keyType, b.keyType) && fits(a.valueType, b.valueType)
+    case (ByteType, ShortType | IntegerType | LongType) | (ShortType, IntegerType | LongType) | (IntegerType, LongType) => true
+    // The table stores byte and short as int: a schema read back from it says int.
+    case (FloatType, DoubleType)          => true
+    case (a: DecimalType, b: DecimalType) => a.scale <= b.scale && a.precision - a.scale <= b.precision - b.scale
+    case (NullType, _)                    => true
+    case (a, b)                           => a == b || (isText(a) && isText(b))
+  }
+
+  /** Char and varchar arrive as string or as themselves, and are stored as string. */
+  private def isText(dataType: DataType): Boolean = dataType match {
+    case StringType | _: CharType | _: VarcharType => true
+    case _                                         => false
+  }
+}

@@ -1,0 +1,168 @@
+package io.merganser.table.config
+
+import io.merganser.merge.MerganserException
+import io.merganser.table.config.MergeMode.StrategyId
+
+/**
+ * What a new table stores about who wins: inferred from what its creator gave, and checked for contradictions.
+ *
+ * @param properties     the keys of `hoodie.properties` that are about merging, ordering fields apart
+ * @param orderingFields those asked for, or those that the payload class prescribes
+ */
+final case class MergeSettings(properties: Map[String, String], orderingFields: Seq[String])
+
+object MergeSettings {
+
+  val PropertyPrefix = "hoodie.record.merge.property."
+
+  private val EventTime  = MergeMode.EventTimeOrdering.name
+  private val CommitTime = MergeMode.CommitTimeOrdering.name
+  private val Custom     = MergeMode.Custom.name
+
+  private val Models  = "org.apache.hudi.common.model."
+  private val Default = Models + "DefaultHoodieRecordPayload"
+  private val Latest  = Models + "OverwriteWithLatestAvroPayload"
+  private val Event   = Models + "EventTimeAvroPayload"
+
+  /** What version 9 makes of a payload class. */
+  private final case class Translation(
+      mode: String,
+      partialUpdateMode: Option[String] = None,
+      properties: Map[String, String] = Map.empty,
+      orderingFields: Option[Seq[String]] = None
+  )
+
+  private def marker(field: String, text: String) =
+    Map("hoodie.payload.delete.field" -> field, "hoodie.payload.delete.marker" -> text)
+
+  private val translations: Map[String, Translation] = Map(
+    Latest -> Translation(CommitTime),
+    Default -> Translation(EventTime),
+    Event -> Translation(EventTime),
+    Models + "OverwriteNonDefaultsWithLatestAvroPayload" -> Translation(CommitTime, Some("IGNORE_DEFAULTS")),
+    Models + "PartialUpdateAvroPayload" -> Translation(EventTime, Some("IGNORE_DEFAULTS")),
+    Models + "AWSDmsAvroPayload" -> Translation(CommitTime, properties = marker("Op", "D")),
+    Models + "debezium.MySqlDebeziumAvroPayload" -> Translation(
+      EventTime,
+      properties = marker("_change_operation_type", "d"),
+      orderingFields = Some(Seq("_event_bin_file", "_event_pos"))
+    ),
+    Models + "debezium.PostgresDebeziumAvroPayload" -> Translation(
+      EventTime,
+      Some("FILL_UNAVAILABLE"),
+      marker("_change_operation_type", "d") +
+        ("hoodie.write.partial.update.unavailable.value" -> "__debezium_unavailable_value"),
+      Some(Seq("_event_lsn"))
+    )
+  )
+
+  /** Payload classes whose ordering field the older option `hoodie.payload.ordering.field` named. */
+  def readsPayloadOrderingField(payload: Option[String]): Boolean = payload.exists(p => p == Default || p == Event)
+
+  /**
+   * Infers and checks.
+   *
+   * @param version        6, 8 or 9
+   * @param mode           merge mode asked for
+   * @param strategyId     merge strategy asked for
+   * @param payload        payload class asked for
+   * @param orderingFields ordering fields asked for
+   * @param properties     merge properties asked for: delete field and marker, and those given with their stored names
+   * @throws MerganserException MERGE_SETTINGS_CONFLICT, MERGE_STRATEGY_MISSING, CONFIG_CONFLICT or DELETE_MARKER_INCOMPLETE
+   */
+  def infer(
+      version: Int,
+      mode: Option[String],
+      strategyId: Option[String],
+      payload: Option[String],
+      orderingFields: Seq[String],
+      properties: Map[String, String]
+  ): MergeSettings = {
+    val translated = payload.flatMap(translations.get).filter(_ => version >= 9)
+    val resulting  = modeOf(version, mode, strategyId, payload, orderingFields, checked = translated.isEmpty)
+    translated match {
+      case Some(translation) => translate(payload.get, translation, orderingFields, properties)
+      case None =>
+        MergeSettings(identity(version, resulting, strategyId, payload) ++ prefixed(properties), orderingFields)
+    }
+  }
+
+  private def modeOf(
+      version: Int,
+      mode: Option[String],
+      strategyId: Option[String],
+      payload: Option[String],
+      orderingFields: Seq[String],
+      checked: Boolean
+  ): String = {
+    val byPayload  = payload.map(modeOfPayload)
+    val byStrategy = strategyId.map(modeOfStrategy)
+    def conflict =
+      MerganserException("MERGE_SETTINGS_CONFLICT", "mode" -> mode.getOrElse("none"), "strategyId" -> strategyId.getOrElse("none"),
+        "payloadClass" -> payload.getOrElse("none"))
+    val implied =
+      if (version < 8) byPayload.orElse(byStrategy)
+      else {
+        if (byPayload.isDefined && byStrategy.exists(s => s != Custom && !byPayload.contains(s))) throw conflict
+        byStrategy.orElse(byPayload)
+      }
+    val result = implied.orElse(mode).getOrElse(if (orderingFields.nonEmpty) EventTime else CommitTime)
+    if (checked) {
+      if (mode.exists(_ != result)) throw conflict
+      val named = payload.isDefined || strategyId.exists(_ != StrategyId.PayloadBased)
+      if (result == Custom && !named)
+        throw MerganserException("MERGE_STRATEGY_MISSING", "mode" -> result, "strategyId" -> strategyId.getOrElse("none"))
+    }
+    result
+  }
+
+  private def modeOfPayload(payload: String): String = payload match {
+    case Default | Event => EventTime
+    case Latest          => CommitTime
+    case _               => Custom
+  }
+
+  private def modeOfStrategy(id: String): String = id match {
+    case StrategyId.EventTime  => EventTime
+    case StrategyId.CommitTime => CommitTime
+    case _                     => Custom
+  }
+
+  /** Which rule it is, as each version stores it. */
+  private def identity(version: Int, mode: String, strategyId: Option[String], payload: Option[String]): Map[String, String] = {
+    val id = mode match {
+      case EventTime  => StrategyId.EventTime
+      case CommitTime => StrategyId.CommitTime
+      case _          => strategyId.filter(_ => version >= 8 || payload.isEmpty).getOrElse(StrategyId.PayloadBased)
+    }
+    val usual        = if (mode == CommitTime) Latest else Default
+    val storeMode    = Map("hoodie.record.merge.mode" -> mode)
+    val storeId      = Map("hoodie.record.merge.strategy.id" -> id)
+    val storePayload = Map("hoodie.compaction.payload.class" -> payload.getOrElse(usual))
+    if (version < 8) storeId ++ storePayload
+    else if (version < 9) storeMode ++ storeId ++ storePayload
+    else if (mode != Custom) storeMode
+    else storeMode ++ storeId ++ payload.map("hoodie.compaction.payload.class" -> _)
+  }
+
+  private def translate(payload: String, to: Translation, ordering: Seq[String], given: Map[String, String]): MergeSettings = {
+    for (prescribed <- to.orderingFields if ordering.nonEmpty && ordering != prescribed)
+      throw MerganserException("CONFIG_CONFLICT", "key" -> Options.OrderingFields.key, "value" -> ordering.mkString(","),
+        "stored" -> prescribed.mkString(","), "by" -> s"payload class $payload prescribes")
+    for ((key, value) <- given; prescribed <- to.properties.get(key) if prescribed != value)
+      throw MerganserException("CONFIG_CONFLICT", "key" -> key, "value" -> value, "stored" -> prescribed,
+        "by" -> s"payload class $payload prescribes")
+    MergeSettings(
+      Map("hoodie.record.merge.mode" -> to.mode, "hoodie.table.legacy.payload.class" -> payload) ++
+        to.partialUpdateMode.map("hoodie.table.partial.update.mode" -> _) ++ prefixed(given ++ to.properties),
+      to.orderingFields.getOrElse(ordering)
+    )
+  }
+
+  private def prefixed(properties: Map[String, String]): Map[String, String] = {
+    val (field, text) = (properties.get("hoodie.payload.delete.field"), properties.get("hoodie.payload.delete.marker"))
+    if (field.isDefined != text.isDefined)
+      throw MerganserException("DELETE_MARKER_INCOMPLETE", "field" -> field.getOrElse("none"), "marker" -> text.getOrElse("none"))
+    properties.map { case (key, value) => s"$PropertyPrefix$key" -> value }
+  }
+}

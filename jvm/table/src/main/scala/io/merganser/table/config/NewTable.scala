@@ -1,0 +1,167 @@
+package io.merganser.table.config
+
+import io.merganser.merge.MerganserException
+import org.apache.spark.sql.types.{StringType, StructType}
+
+/** From a user's options to the properties that a new table keeps. */
+object NewTable {
+
+  /**
+   * Everything that goes into `hoodie.properties`, the checksum apart.
+   *
+   * @param options      write options or table properties, by Hudi's, SQL's or our names
+   * @param schema       the table's columns; meta columns among them are passed over
+   * @param defaultName  the table's name where the options give none
+   * @param partitionBy  columns of `partitionBy` or PARTITIONED BY; must agree with the options where both are given
+   * @param sessionConf  Spark's configuration
+   * @param bySql        CREATE TABLE: partition directories are hive style unless given, the stored names of merge settings
+   *                     count, and options of writes are kept as the table's defaults
+   * @param createSchema the schema as Avro JSON without meta columns, to be kept until the first commit
+   * @throws MerganserException what [[Settings.ofWrite]], [[MergeSettings.infer]], [[KeyGenerator.typeOf]] and
+   *                            [[FrameCheck.requireColumns]] throw, RECORD_KEY_REQUIRED, BUCKET_HASH_FIELD_UNKNOWN,
+   *                            TIMESTAMP_FORMAT_MISSING
+   */
+  def properties(
+      options: Map[String, String],
+      schema: StructType,
+      defaultName: String,
+      partitionBy: Seq[String] = Nil,
+      sessionConf: Map[String, String] = Map.empty,
+      bySql: Boolean = false,
+      database: Option[String] = None,
+      createSchema: Option[String] = None
+  ): Map[String, String] = {
+    val settings   = Settings.ofWrite(options, sessionConf)
+    val name       = settings.explicit(Options.TableName).getOrElse(defaultName)
+    val version    = settings.whole(Options.TableVersion).toInt
+    val keys       = spelled(schema, settings.fields(Options.RecordKey))
+    val partitions = partitionSpec(settings, partitionBy).map(spelledSpec(schema, _))
+    if (keys.isEmpty) throw MerganserException("RECORD_KEY_REQUIRED", "table" -> name)
+    val generator = KeyGenerator.typeOf(settings, keys, partitions)
+    val merge     = mergeSettings(settings, version, schema, bySql)
+    FrameCheck.requireColumns(schema, name, "create", keys, partitions.map(columnOf), merge.orderingFields)
+    val derived = identity(settings, name, version, database) ++
+      Map("hoodie.table.recordkey.fields" -> keys.mkString(",")) ++
+      nonEmpty("hoodie.table.partition.fields", partitions) ++ nonEmpty("hoodie.table.ordering.fields", merge.orderingFields) ++
+      merge.properties ++ paths(settings, generator, version, bySql) ++ timeBased(settings, name, schema, generator, partitions) ++
+      index(settings, name, keys) ++ createSchema.map("hoodie.table.create.schema" -> _) ++
+      (if (bySql) settings.of(OptionScope.OfWrite).map { case (entry, given) => entry.key -> given.value }
+       else Nil)
+    TableConflicts.requireStored(settings, derived, name)
+    derived
+  }
+
+  private def identity(settings: Settings, name: String, version: Int, database: Option[String]): Map[String, String] = {
+    val modern = version >= 8
+    Map(
+      "hoodie.table.name" -> name,
+      "hoodie.table.type" -> settings.required(Options.TableTypeOption),
+      "hoodie.table.version" -> version.toString,
+      "hoodie.timeline.layout.version" -> (if (modern) "2" else "1"),
+      "hoodie.table.base.file.format" -> "PARQUET",
+      "hoodie.populate.meta.fields" -> "true",
+      "hoodie.table.timeline.timezone" -> settings.required(Options.TimelineZone)
+    ) ++ settings.explicit(Options.Database).orElse(database).map("hoodie.database.name" -> _) ++
+      (if (modern) Map("hoodie.table.initial.version" -> version.toString, "hoodie.timeline.path" -> "timeline",
+         "hoodie.timeline.history.path" -> "history")
+       else Map("hoodie.archivelog.folder" -> "archived"))
+  }
+
+  private def mergeSettings(settings: Settings, version: Int, schema: StructType, bySql: Boolean): MergeSettings = {
+    // A data frame's write names the mode by the write's option; the stored name is only compared, at the writes that follow.
+    val mode       = settings.given(Options.MergeModeOption)
+    val storedMode = if (bySql) settings.given(Options.StoredMergeMode) else None
+    for (a <- mode; b <- storedMode if a.value != b.value)
+      throw MerganserException("OPTION_CONFLICT", "key" -> a.name, "value" -> a.value, "otherKey" -> b.name, "otherValue" -> b.value)
+    val payload  = settings.explicit(Options.PayloadClass)
+    val ordering = spelled(schema, orderingFields(settings, version, payload, schema))
+    val markers  = Seq(Options.DeleteField, Options.DeleteMarker).flatMap(e => settings.explicit(e).map(e.key -> _))
+    MergeSettings.infer(version, mode.orElse(storedMode).map(_.value), settings.explicit(Options.StrategyIdOption), payload, ordering,
+      settings.mergeProperties ++ markers)
+  }
+
+  /** The ordering fields, or what the older name for them says where it counts. */
+  private def orderingFields(settings: Settings, version: Int, payload: Option[String], schema: StructType): Seq[String] = {
+    val fields = settings.fields(Options.OrderingFields)
+    val counts = fields.isEmpty && version < 9 && MergeSettings.readsPayloadOrderingField(payload)
+    settings.explicit(Options.PayloadOrderingField) match {
+      case Some(older) if counts => Seq(older)
+      case Some(older) if fields.mkString(",") != older =>
+        throw MerganserException("CONFIG_CONFLICT", "key" -> Options.PayloadOrderingField.key, "value" -> older,
+          "stored" -> (if (fields.isEmpty) "none" else fields.mkString(",")), "by" -> s"${Options.OrderingFields.key} says")
+      case None if counts && FrameCheck.find(schema, "ts").isDefined => Seq("ts")
+      case _                                                         => fields
+    }
+  }
+
+  private def paths(settings: Settings, generator: String, version: Int, bySql: Boolean): Map[String, String] = {
+    val hiveStyle = settings.explicit(Options.HiveStyle).getOrElse(bySql.toString)
+    Map(
+      "hoodie.table.keygenerator.type" -> generator,
+      Options.HiveStyle.key -> hiveStyle,
+      Options.UrlEncode.key -> settings.required(Options.UrlEncode),
+      "hoodie.datasource.write.drop.partition.columns" -> "false"
+    ) ++ (if (version < 8) Map("hoodie.table.keygenerator.class" -> KeyGenerator.className(generator)) else Nil) ++
+      (if (version < 9) Map(Options.ComplexKeyWithoutName.key -> settings.required(Options.ComplexKeyWithoutName)) else Nil) ++
+      Map(Options.LogicalTimestamp.key -> settings.required(Options.LogicalTimestamp)) ++
+      kept(settings, Options.NullOrderingOption)
+  }
+
+  private def timeBased(
+      settings: Settings, table: String, schema: StructType, generator: String, partitions: Seq[String]
+  ): Map[String, String] = {
+    val timed = partitions.filter(p => generator == "TIMESTAMP" || p.toUpperCase(java.util.Locale.ROOT).endsWith(":TIMESTAMP"))
+    val found = kept(settings, Options.TimeBased: _*).toMap
+    for (partition <- timed) {
+      val needed = Seq(Options.TimestampType, Options.OutputDateFormat) ++
+        (if (FrameCheck.find(schema, columnOf(partition)).exists(_.dataType == StringType)) Seq(Options.InputDateFormat) else Nil)
+      for (entry <- needed if !found.contains(entry.key))
+        throw MerganserException("TIMESTAMP_FORMAT_MISSING", "table" -> table, "field" -> columnOf(partition), "key" -> entry.key)
+    }
+    if (timed.isEmpty) Map.empty else found
+  }
+
+  private def index(settings: Settings, table: String, keys: Seq[String]): Map[String, String] = {
+    val kind   = settings.required(Options.IndexTypeOption)
+    val hashed = settings.fields(Options.BucketHashFields)
+    for (field <- hashed if !keys.exists(_.equalsIgnoreCase(field)))
+      throw MerganserException("BUCKET_HASH_FIELD_UNKNOWN", "table" -> table, "field" -> field, "keys" -> keys.mkString(", "))
+    Map(Options.IndexTypeOption.key -> kind) ++ (
+      if (kind != "BUCKET") Nil
+      else
+        Map(
+          Options.BucketCount.key -> settings.required(Options.BucketCount),
+          Options.BucketHashFields.key -> (if (hashed.isEmpty) keys else hashed).mkString(",")
+        )
+    )
+  }
+
+  private def partitionSpec(settings: Settings, partitionBy: Seq[String]): Seq[String] = {
+    val given = settings.fields(Options.PartitionFields)
+    if (given.nonEmpty && partitionBy.nonEmpty && given.map(columnOf).map(_.toLowerCase) != partitionBy.map(_.toLowerCase))
+      throw MerganserException("OPTION_CONFLICT", "key" -> Options.PartitionFields.key, "value" -> given.mkString(","),
+        "otherKey" -> "the partitioning of the statement", "otherValue" -> partitionBy.mkString(","))
+    if (given.nonEmpty) given else partitionBy
+  }
+
+  /** The column of `column:TYPE`. */
+  private[config] def columnOf(partition: String): String = partition.lastIndexOf(':') match {
+    case -1 => partition
+    case at => partition.take(at).trim
+  }
+
+  private def kept(settings: Settings, entries: OptionEntry*): Seq[(String, String)] =
+    entries.flatMap(entry => settings.explicit(entry).map(entry.key -> _)).toSeq
+
+  private def nonEmpty(key: String, fields: Seq[String]): Seq[(String, String)] =
+    if (fields.isEmpty) Nil else Seq(key -> fields.mkString(","))
+
+  /** Names as the schema spells them; a name that is no column stays as it is, to be refused by name. */
+  private def spelled(schema: StructType, fields: Seq[String]): Seq[String] =
+    fields.map(field => if (field.contains('.')) field else FrameCheck.find(schema, field).fold(field)(_.name))
+
+  private def spelledSpec(schema: StructType, partition: String): String = {
+    val column = columnOf(partition)
+    spelled(schema, Seq(column)).head + partition.drop(column.length).trim
+  }
+}

@@ -1,0 +1,100 @@
+package io.merganser.table.config
+
+import io.merganser.merge.MerganserException
+
+/** What an option's text may be; `parse` returns the canonical text. */
+sealed abstract class OptionKind(val describe: String) extends Serializable {
+
+  /** The canonical text, or None when the value is not of this kind. */
+  def parse(value: String): Option[String]
+}
+
+object OptionKind {
+  case object Text extends OptionKind("text") {
+    def parse(value: String): Option[String] = Some(value.trim)
+  }
+
+  /** Column names with commas between them. */
+  case object Fields extends OptionKind("column names, comma separated") {
+    def parse(value: String): Option[String] = Some(split(value).mkString(","))
+    def split(value: String): Seq[String]    = value.split(",").map(_.trim).filter(_.nonEmpty).toSeq
+  }
+
+  case object Bool extends OptionKind("true or false") {
+    def parse(value: String): Option[String] =
+      Some(value.trim.toLowerCase(java.util.Locale.ROOT)).filter(v => v == "true" || v == "false")
+  }
+
+  /** A whole number not below `least`; the unit is in the option's doc. */
+  final case class Whole(least: Long) extends OptionKind(s"a whole number, $least or more") {
+    def parse(value: String): Option[String] =
+      scala.util.Try(value.trim.toLong).toOption.filter(_ >= least).map(_.toString)
+  }
+
+  case object Fraction extends OptionKind("a number between 0 and 1") {
+    def parse(value: String): Option[String] =
+      scala.util.Try(value.trim.toDouble).toOption.filter(v => v > 0 && v < 1).map(_ => value.trim)
+  }
+
+  /**
+   * One of the values, in any case.
+   *
+   * @param short    other spellings of a value
+   * @param notDone  values that Hudi has and we do not do, for an error that says so
+   */
+  final case class OneOf(values: Seq[String], short: Map[String, String] = Map.empty, notDone: Seq[String] = Nil)
+      extends OptionKind(values.mkString(", ")) {
+    def parse(value: String): Option[String] =
+      (values.map(v => v -> v) ++ short).collectFirst { case (name, v) if name.equalsIgnoreCase(value.trim) => v }
+  }
+
+  def oneOf(values: String*): OneOf = OneOf(values.toSeq)
+}
+
+/** Whose an option is. */
+sealed abstract class OptionScope(val title: String)
+
+object OptionScope {
+
+  /** Kept with the table from its creation on; no write overrides it. */
+  case object OfTable extends OptionScope("Of the table")
+  case object OfWrite extends OptionScope("Of one write")
+  case object OfRead extends OptionScope("Of one read")
+}
+
+/**
+ * One option we act on.
+ *
+ * @param key     the name to use
+ * @param default canonical text of the value when nothing is given; None when there is none
+ * @param doc     one or two sentences: what it does, in which unit
+ * @param since   first version of ours that has it
+ * @param aliases other names for the same thing, older or SQL's
+ */
+final case class OptionEntry(
+    key: String,
+    kind: OptionKind,
+    default: Option[String],
+    doc: String,
+    scope: OptionScope,
+    aliases: Seq[String] = Nil,
+    since: String = "0.1.0"
+) {
+  def names: Seq[String] = key +: aliases
+
+  /**
+   * The canonical text of a value.
+   *
+   * @throws MerganserException OPTION_VALUE_INVALID or UNSUPPORTED_OPTION, naming the option as it was given
+   */
+  def parse(value: String, givenKey: String): String = kind.parse(value).getOrElse {
+    val notDone = kind match {
+      case one: OptionKind.OneOf => one.notDone.exists(_.equalsIgnoreCase(value.trim))
+      case _                     => false
+    }
+    if (notDone)
+      throw MerganserException("UNSUPPORTED_OPTION", "key" -> givenKey, "value" -> value, "remedy" -> s"Give one of ${kind.describe}")
+    else
+      throw MerganserException("OPTION_VALUE_INVALID", "key" -> givenKey, "value" -> value, "expected" -> kind.describe)
+  }
+}

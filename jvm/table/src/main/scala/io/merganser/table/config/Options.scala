@@ -1,0 +1,213 @@
+package io.merganser.table.config
+
+import io.merganser.table.config.OptionKind._
+import io.merganser.table.config.OptionScope._
+
+/** Every option that Merganser acts on. What other Hudi keys mean here is in [[ForeignOptions]]. */
+object Options {
+
+  private def table(key: String, kind: OptionKind, default: Option[String], doc: String, aliases: String*) =
+    OptionEntry(key, kind, default, doc, OfTable, aliases.toSeq)
+  private def write(key: String, kind: OptionKind, default: Option[String], doc: String, aliases: String*) =
+    OptionEntry(key, kind, default, doc, OfWrite, aliases.toSeq)
+  private def read(key: String, kind: OptionKind, default: Option[String], doc: String, aliases: String*) =
+    OptionEntry(key, kind, default, doc, OfRead, aliases.toSeq)
+
+  // --- of the table: names and shape
+
+  val TableName: OptionEntry = table("hoodie.table.name", Text, None,
+    "Name of the table. Without it, the catalog's name or the last part of the path.", "hoodie.datasource.write.table.name")
+  val Database: OptionEntry = table("hoodie.database.name", Text, None, "Database of the table.")
+  val TableTypeOption: OptionEntry = table("hoodie.datasource.write.table.type",
+    OneOf(Seq("COPY_ON_WRITE", "MERGE_ON_READ"), Map("cow" -> "COPY_ON_WRITE", "mor" -> "MERGE_ON_READ")), Some("COPY_ON_WRITE"),
+    "Copy-on-write rewrites base files; merge-on-read appends to log files and merges when read. `cow` and `mor` are accepted.",
+    "hoodie.table.type", "type", "hoodie.datasource.write.storage.type")
+  val TableVersion: OptionEntry = table("hoodie.write.table.version", oneOf("6", "8", "9"), Some("9"),
+    "Version of the table's layout. A table keeps the version it was created with.", "hoodie.table.version")
+  val RecordKey: OptionEntry = table("hoodie.datasource.write.recordkey.field", Fields, None,
+    "Columns that make the record key. A new table must have it.", "hoodie.table.recordkey.fields", "primaryKey")
+  val PartitionFields: OptionEntry = table("hoodie.datasource.write.partitionpath.field", Fields, None,
+    "Columns that make the partition path; none for a table without partitions. With the CUSTOM key generator each is `column:SIMPLE` or `column:TIMESTAMP`.",
+    "hoodie.table.partition.fields")
+  val OrderingFields: OptionEntry = table("hoodie.table.ordering.fields", Fields, None,
+    "Columns whose values say which version of a row is the later event; compared one after the other.",
+    "orderingFields", "preCombineField", "hoodie.datasource.write.precombine.field", "hoodie.table.precombine.field")
+
+  // --- of the table: who wins
+
+  private val modes = oneOf("EVENT_TIME_ORDERING", "COMMIT_TIME_ORDERING", "CUSTOM")
+  val MergeModeOption: OptionEntry = table("hoodie.write.record.merge.mode", modes, None,
+    "How versions of a row merge. Inferred: EVENT_TIME_ORDERING when the table has ordering fields, else COMMIT_TIME_ORDERING.",
+    "recordMergeMode")
+  val StoredMergeMode: OptionEntry = table("hoodie.record.merge.mode", modes, None,
+    "The merge mode as tables store it. Sets the mode in CREATE TABLE; a data frame's write only compares it with the table's.")
+  val StrategyIdOption: OptionEntry = table("hoodie.write.record.merge.strategy.id", Text, None,
+    "Id of the merge strategy (a UUID) of a table with merge mode CUSTOM.",
+    "recordMergeStrategyId", "hoodie.record.merge.strategy.id", "hoodie.datasource.write.record.merger.strategy",
+    "hoodie.compaction.record.merger.strategy")
+  val PayloadClass: OptionEntry = table("hoodie.datasource.write.payload.class", Text, None,
+    "Class that merged rows before merge modes existed. On version 9 the known ones become a merge mode with its properties.",
+    "payloadClass", "hoodie.compaction.payload.class", "hoodie.table.legacy.payload.class")
+  val PayloadOrderingField: OptionEntry = table("hoodie.payload.ordering.field", Text, None,
+    "Older name for the ordering field of DefaultHoodieRecordPayload; must equal the ordering field where there is one.")
+  val DeleteField: OptionEntry = table("hoodie.payload.delete.field", Text, None,
+    "Column that marks deletes: a row is a delete when its text equals hoodie.payload.delete.marker.")
+  val DeleteMarker: OptionEntry =
+    table("hoodie.payload.delete.marker", Text, None, "Text of the delete column that marks a delete, exactly.")
+  val NullOrderingOption: OptionEntry = table("spark.merganser.write.nullOrdering", oneOf("lowest", "reject"), Some("lowest"),
+    "A null ordering value is the lowest of all, or a row that has one is rejected before anything is written.")
+
+  // --- of the table: keys and paths
+
+  val KeyGeneratorType: OptionEntry = table("hoodie.datasource.write.keygenerator.type", Text, None,
+    "SIMPLE, COMPLEX, NON_PARTITION, TIMESTAMP or CUSTOM. Inferred from the number of key and partition columns.",
+    "hoodie.table.keygenerator.type")
+  val KeyGeneratorClass: OptionEntry = table("hoodie.datasource.write.keygenerator.class", Text, None,
+    "The key generator by Hudi's class name.", "hoodie.table.keygenerator.class")
+  val HiveStyle: OptionEntry = table("hoodie.datasource.write.hive_style_partitioning", Bool, Some("false"),
+    "Partition directories are `column=value`. CREATE TABLE sets it to true unless given.")
+  val UrlEncode: OptionEntry = table("hoodie.datasource.write.partitionpath.urlencode", Bool, Some("false"),
+    "Characters that paths cannot hold are written as %XX in partition paths.")
+  val LogicalTimestamp: OptionEntry = table("hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled", Bool,
+    Some("false"),
+    "Timestamps in keys and paths as `2024-01-02 03:04:05.678` instead of microseconds since 1970.")
+  val ComplexKeyWithoutName: OptionEntry = table("hoodie.write.complex.keygen.new.encoding", Bool, Some("false"),
+    "Tables of version 6 and 8 with the COMPLEX key generator and one key column: the key is `1` instead of `id:1`.")
+  val TimelineZone: OptionEntry = table("hoodie.table.timeline.timezone", oneOf("UTC", "LOCAL"), Some("UTC"),
+    "Zone that instants are formatted in; LOCAL is the JVM's.")
+  private def timeBased(name: String, kind: OptionKind, default: Option[String], doc: String) =
+    table(s"hoodie.keygen.timebased.$name", kind, default, doc, s"hoodie.deltastreamer.keygen.timebased.$name",
+      s"hoodie.streamer.keygen.timebased.$name")
+  val TimestampType: OptionEntry = timeBased("timestamp.type",
+    oneOf("UNIX_TIMESTAMP", "DATE_STRING", "MIXED", "EPOCHMILLISECONDS", "EPOCHMICROSECONDS", "SCALAR"), None,
+    "What a time-based partition column holds.")
+  val TimestampUnit: OptionEntry = timeBased("timestamp.scalar.time.unit",
+    oneOf("NANOSECONDS", "MICROSECONDS", "MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS"), Some("SECONDS"),
+    "Unit of a SCALAR column.")
+  val InputDateFormat: OptionEntry = timeBased("input.dateformat", Text, None, "Formats of a DATE_STRING column, the first that fits.")
+  val InputDateFormatDelimiter: OptionEntry =
+    timeBased("input.dateformat.list.delimiter.regex", Text, Some(","), "Regular expression between the input formats.")
+  val InputZone: OptionEntry =
+    timeBased("input.timezone", Text, None, "Zone of texts that name none; UTC, or the general zone below.")
+  val OutputDateFormat: OptionEntry = timeBased("output.dateformat", Text, None, "Format of the partition path, such as `yyyy/MM/dd`.")
+  val OutputZone: OptionEntry  = timeBased("output.timezone", Text, None, "Zone of the partition path; UTC, or the general zone below.")
+  val GeneralZone: OptionEntry = timeBased("timezone", Text, Some("UTC"), "Zone of input and output where theirs is not given.")
+  val TimeBased: Seq[OptionEntry] = Seq(TimestampType, TimestampUnit, InputDateFormat, InputDateFormatDelimiter, InputZone,
+    OutputDateFormat, OutputZone, GeneralZone)
+
+  // --- of the table: index
+
+  val IndexTypeOption: OptionEntry = table("hoodie.index.type",
+    OneOf(Seq("SIMPLE", "BUCKET", "BLOOM"),
+      notDone = Seq("GLOBAL_SIMPLE", "GLOBAL_BLOOM", "RECORD_INDEX", "RECORD_LEVEL_INDEX", "GLOBAL_RECORD_LEVEL_INDEX", "INMEMORY", "HBASE",
+        "FLINK_STATE")), Some("SIMPLE"),
+    "How stored rows are found. BLOOM is taken as SIMPLE, which finds the same rows, and adds bloom filters to base files.")
+  val BucketCount: OptionEntry = table("hoodie.bucket.index.num.buckets", Whole(1), Some("256"),
+    "BUCKET: file groups in each partition.")
+  val BucketHashFields: OptionEntry = table("hoodie.bucket.index.hash.field", Fields, None,
+    "BUCKET: key columns that choose the bucket; all of them unless given.")
+
+  // --- of one write
+
+  val Operation: OptionEntry = write("hoodie.datasource.write.operation",
+    OneOf(Seq("upsert", "insert", "bulk_insert", "delete"),
+      notDone = Seq("insert_overwrite", "insert_overwrite_table", "delete_partition", "insert_prepped", "upsert_prepped",
+        "bulk_insert_prepped",
+        "delete_prepped", "bootstrap", "cluster", "compact", "alter_schema")), Some("upsert"),
+    "What a data frame's write does with its rows.")
+  val SqlInsertOperation: OptionEntry = write("hoodie.spark.sql.insert.into.operation", oneOf("insert", "upsert", "bulk_insert"),
+    Some("insert"),
+    "What SQL INSERT INTO does. `insert` does not merge with stored rows: a key can then be stored twice.")
+  val SqlInsertMode: OptionEntry = write("hoodie.sql.insert.mode", oneOf("upsert", "strict", "non-strict"), None,
+    "SQL INSERT INTO: `upsert` merges, `strict` fails on a key that is stored, `non-strict` just inserts.")
+  val SqlBulkInsert: OptionEntry =
+    write("hoodie.sql.bulk.insert.enable", Bool, Some("false"), "SQL INSERT INTO runs as bulk_insert.")
+  val CombineBeforeInsert: OptionEntry = write("hoodie.combine.before.insert", Bool, Some("false"),
+    "Rows of one key within an insert or bulk_insert are merged into one.")
+  val CombineBeforeUpsert: OptionEntry = write("hoodie.combine.before.upsert", Bool, Some("true"),
+    "Rows of one key within an upsert are merged into one; false keeps all of a key that is not stored yet.")
+  val InsertDropDuplicates: OptionEntry = write("hoodie.datasource.write.insert.drop.duplicates", Bool, Some("false"),
+    "Insert: rows of one key are merged into one, and rows whose key is stored are dropped.")
+  val InsertDuplicatePolicy: OptionEntry = write("hoodie.datasource.insert.dup.policy", oneOf("none", "drop", "fail"), Some("none"),
+    "Insert of a key that is stored: insert it again, drop the row, or fail before anything is written.")
+  val AllowDuplicateInserts: OptionEntry = write("hoodie.merge.allow.duplicate.on.inserts", Bool, Some("true"),
+    "false: an insert that lands in the file group of its stored key is merged with it.")
+  val NullForMissingColumns: OptionEntry = write("hoodie.write.set.null.for.missing.columns", Bool, Some("false"),
+    "Columns of the table that the written rows lack become null instead of an error.")
+  val MergerClasses: OptionEntry = write("hoodie.write.record.merge.custom.implementation.classes", Fields, None,
+    "Classes of user-written mergers; the first whose strategy id is the table's is used. Give it to readers too.",
+    "hoodie.datasource.write.record.merger.impls")
+  val EventTimeField: OptionEntry =
+    write("hoodie.payload.event.time.field", Text, None, "Column whose least and greatest value go to the commit's statistics.")
+  val CommitMetadataPrefix: OptionEntry = write("hoodie.datasource.write.commitmeta.key.prefix", Text, Some("_"),
+    "Options whose name begins so are stored in the commit as extra metadata.")
+  val AllowEmptyCommit: OptionEntry =
+    write("hoodie.allow.empty.commit", Bool, Some("true"), "A write without rows makes a commit too.")
+
+  // --- of one write: files
+
+  val SmallFileLimit: OptionEntry = write("hoodie.parquet.small.file.limit", Whole(0), Some("104857600"),
+    "Bytes; inserts first fill file groups whose base file is smaller. 0: every insert opens new ones.")
+  val MaxFileSize: OptionEntry  = write("hoodie.parquet.max.file.size", Whole(1), Some("125829120"), "Bytes that a base file is filled to.")
+  val RowGroupSize: OptionEntry = write("hoodie.parquet.block.size", Whole(1), Some("125829120"), "Bytes of a row group of a base file.")
+  val PageSize: OptionEntry     = write("hoodie.parquet.page.size", Whole(1), Some("1048576"), "Bytes of a page of a base file.")
+  val Dictionary: OptionEntry   = write("hoodie.parquet.dictionary.enabled", Bool, Some("true"), "Base files use dictionaries.")
+  val Codec: OptionEntry = write("hoodie.parquet.compression.codec",
+    oneOf("snappy", "gzip", "zstd", "lz4", "lz4_raw", "brotli", "uncompressed"), None,
+    "Compression of base files; without it Spark's own setting.")
+  val BloomEntries: OptionEntry = write("hoodie.index.bloom.num_entries", Whole(1), Some("60000"),
+    "BLOOM: keys that a base file's filter is sized for.")
+  val BloomFalsePositives: OptionEntry = write("hoodie.index.bloom.fpp", Fraction, Some("0.000000001"),
+    "BLOOM: share of false positives that the filter is sized for.")
+  val RecordSizeEstimate: OptionEntry = write("hoodie.copyonwrite.record.size.estimate", Whole(1), Some("1024"),
+    "Bytes a row is taken to need in a base file, until commits tell better.")
+  val LogFileMaxSize: OptionEntry =
+    write("hoodie.logfile.max.size", Whole(1), Some("1073741824"), "Bytes after which a log file is followed by a new one.")
+  val LogBlockMaxSize: OptionEntry = write("hoodie.logfile.data.block.max.size", Whole(1), Some("134217728"),
+    "Bytes that a log's data block is filled to.")
+  val LogBlockFormat: OptionEntry = write("hoodie.logfile.data.block.format", OneOf(Seq("avro", "parquet"), notDone = Seq("hfile")), None,
+    "Format of a log's data blocks; without it Avro for few rows and Parquet for many.")
+
+  // --- of one write: compaction and other writers
+
+  val InlineCompaction: OptionEntry = write("hoodie.compact.inline", Bool, Some("false"),
+    "After a write to a merge-on-read table, compact when enough delta commits have gathered.")
+  val CompactionDeltaCommits: OptionEntry = write("hoodie.compact.inline.max.delta.commits", Whole(1), Some("5"),
+    "Delta commits since the last compaction that make a compaction due.")
+  val FailedWrites: OptionEntry = write("hoodie.clean.failed.writes.policy", oneOf("EAGER", "LAZY"), Some("EAGER"),
+    "EAGER: a write first rolls back every pending one. LAZY: only those whose heartbeat has expired; for several writers.",
+    "hoodie.cleaner.policy.failed.writes")
+  val HeartbeatInterval: OptionEntry =
+    write("hoodie.client.heartbeat.interval_in_ms", Whole(1), Some("60000"), "Milliseconds between heartbeats of a write.")
+  val HeartbeatMisses: OptionEntry = write("hoodie.client.heartbeat.tolerable.misses", Whole(0), Some("2"),
+    "Heartbeats that may be missed before a write counts as dead.")
+  val LockWait: OptionEntry = write("hoodie.write.lock.wait_time_ms", Whole(0), Some("60000"),
+    "Milliseconds to wait for the table's lock at the commit.")
+
+  // --- of one read
+
+  val QueryType: OptionEntry = read("hoodie.datasource.query.type", OneOf(Seq("snapshot", "read_optimized"), notDone = Seq("incremental")),
+    Some("snapshot"),
+    "`snapshot` merges logs; `read_optimized` returns base files alone.", "hoodie.datasource.view.type")
+
+  val AsOfInstant: OptionEntry = read("as.of.instant", OptionKind.Text, None,
+    "Read the table as of this instant, by requested time, the instant included: `yyyyMMddHHmmssSSS`.")
+
+  val all: Seq[OptionEntry] = Seq(
+    TableName, Database, TableTypeOption, TableVersion, RecordKey, PartitionFields, OrderingFields,
+    MergeModeOption, StoredMergeMode, StrategyIdOption, PayloadClass, PayloadOrderingField, DeleteField, DeleteMarker,
+    NullOrderingOption, KeyGeneratorType, KeyGeneratorClass, HiveStyle, UrlEncode, LogicalTimestamp, ComplexKeyWithoutName,
+    TimelineZone
+  ) ++ TimeBased ++ Seq(
+    IndexTypeOption, BucketCount, BucketHashFields,
+    Operation, SqlInsertOperation, SqlInsertMode, SqlBulkInsert, CombineBeforeInsert, CombineBeforeUpsert, InsertDropDuplicates,
+    InsertDuplicatePolicy, AllowDuplicateInserts, NullForMissingColumns, MergerClasses, EventTimeField, CommitMetadataPrefix,
+    AllowEmptyCommit, SmallFileLimit, MaxFileSize, RowGroupSize, PageSize, Dictionary, Codec, BloomEntries, BloomFalsePositives,
+    RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat, InlineCompaction, CompactionDeltaCommits, FailedWrites,
+    HeartbeatInterval, HeartbeatMisses, LockWait,
+    QueryType, AsOfInstant
+  )
+
+  private[config] val byName: Map[String, OptionEntry] =
+    all.flatMap(entry => entry.names.map(_.toLowerCase(java.util.Locale.ROOT) -> entry)).toMap
+}

@@ -1,0 +1,125 @@
+package io.merganser.table.config
+
+import io.merganser.merge.MerganserException
+
+/**
+ * Options with their names resolved: known, of the right kind, and free of contradictions among themselves.
+ *
+ * @param mergeProperties options below `hoodie.record.merge.property.`, prefix stripped
+ * @param stored          options that only tables hold, such as `hoodie.table.partial.update.mode`, by lower-case name
+ * @param commitMetadata  options that go into the commit as extra metadata
+ */
+final class Settings private (
+    given: Map[OptionEntry, Settings.Given],
+    val mergeProperties: Map[String, String],
+    val stored: Map[String, Settings.Given],
+    val commitMetadata: Map[String, String]
+) {
+
+  /** The canonical text that was given, or None; an empty text is as good as none. */
+  def explicit(entry: OptionEntry): Option[String] = given.get(entry).map(_.value)
+
+  /** How it was given: the name that was used, and the canonical text. */
+  def given(entry: OptionEntry): Option[Settings.Given] = given.get(entry)
+
+  /** What was given, or what the table keeps. */
+  def said(entry: OptionEntry, kept: Map[String, String]): Option[String] = explicit(entry).orElse(keptBy(entry, kept))
+
+  /** What was given, or what the table keeps, or the default. */
+  def text(entry: OptionEntry, kept: Map[String, String] = Map.empty): Option[String] = said(entry, kept).orElse(entry.default)
+
+  def fields(entry: OptionEntry): Seq[String] = explicit(entry).map(OptionKind.Fields.split).getOrElse(Nil)
+
+  def bool(entry: OptionEntry, kept: Map[String, String] = Map.empty): Boolean = required(entry, kept).toBoolean
+
+  def whole(entry: OptionEntry, kept: Map[String, String] = Map.empty): Long = required(entry, kept).toLong
+
+  def required(entry: OptionEntry, kept: Map[String, String] = Map.empty): String =
+    text(entry, kept).getOrElse(throw new IllegalStateException(s"option '${entry.key}' has no default"))
+
+  /** Names as given and canonical values of a scope's options, by entry. */
+  def of(scope: OptionScope): Map[OptionEntry, Settings.Given] = given.filter(_._1.scope == scope)
+
+  private def keptBy(entry: OptionEntry, kept: Map[String, String]): Option[String] =
+    entry.names.collectFirst { case name if kept.get(name).exists(_.nonEmpty) => entry.parse(kept(name), name) }
+}
+
+object Settings {
+
+  /** @param name the name that the user gave, which may be an alias; @param value canonical text */
+  final case class Given(name: String, value: String)
+
+  private val MergeProperty = "hoodie.record.merge.property."
+
+  private def lower(text: String): String = text.toLowerCase(java.util.Locale.ROOT)
+
+  /** Settings of a read: options that only matter to writes are checked for being known, no more. */
+  def ofRead(options: Map[String, String], sessionConf: Map[String, String]): Settings =
+    resolve(options, sessionConf, ForeignOptions.refusedReadingByName)
+
+  /**
+   * Settings of a write or of a new table.
+   *
+   * @param sessionConf Spark's configuration; `hoodie.*`, `spark.hoodie.*` and `spark.merganser.*` count, and options win over them
+   * @throws MerganserException UNKNOWN_OPTION, UNSUPPORTED_OPTION, OPTION_VALUE_INVALID or OPTION_CONFLICT
+   */
+  def ofWrite(options: Map[String, String], sessionConf: Map[String, String]): Settings =
+    resolve(options, sessionConf, ForeignOptions.refusedByName)
+
+  private def resolve(
+      options: Map[String, String], sessionConf: Map[String, String], refused: Map[String, ForeignOptions.Refused]
+  ): Settings = {
+    val session = sessionConf.toSeq.collect {
+      case (key, value) if lower(key).startsWith("spark.hoodie.") => key.drop("spark.".length) -> value
+      case (key, value) if lower(key).startsWith("hoodie.") || lower(key).startsWith("spark.merganser.") => key -> value
+    }
+    val written = options.toSeq.filter(_._2 != null)
+    val prefix = written.collectFirst { case (k, v) if lower(k) == Options.CommitMetadataPrefix.key && v.nonEmpty => v }
+      .orElse(Options.CommitMetadataPrefix.default)
+    val (metadata, named) = written.partition { case (key, _) => isMetadata(key, prefix) }
+    val both              = session ++ named
+    both.foreach { case (key, value) => checkKnown(lower(key), key, value, refused) }
+    new Settings(
+      entriesOf(session) ++ entriesOf(named),
+      both.collect { case (key, value) if lower(key).startsWith(MergeProperty) => key.drop(MergeProperty.length) -> value }.toMap,
+      both.collect { case (key, value) if ForeignOptions.storedNames(lower(key)) => lower(key) -> Given(key, value) }.toMap,
+      metadata.toMap
+    )
+  }
+
+  private def isMetadata(key: String, prefix: Option[String]): Boolean =
+    prefix.exists(p => key.startsWith(p)) && !Options.byName.contains(lower(key)) && !ForeignOptions.isSparks(lower(key))
+
+  /** What one source of options gives; later names of one entry must agree with earlier ones. */
+  private def entriesOf(pairs: Seq[(String, String)]): Map[OptionEntry, Given] =
+    pairs.foldLeft(Map.empty[OptionEntry, Given]) { case (seen, (key, value)) =>
+      Options.byName.get(lower(key)).filter(_ => value.trim.nonEmpty).fold(seen) { entry =>
+        val canonical = entry.parse(value, key)
+        seen.get(entry) match {
+          case Some(other) if other.value != canonical =>
+            throw MerganserException("OPTION_CONFLICT", "key" -> key, "value" -> canonical, "otherKey" -> other.name,
+              "otherValue" -> other.value)
+          case Some(_) => seen
+          case None    => seen + (entry -> Given(key, canonical))
+        }
+      }
+    }
+
+  private def checkKnown(key: String, asGiven: String, value: String, refused: Map[String, ForeignOptions.Refused]): Unit =
+    if (!Options.byName.contains(key)) refused.get(key) match {
+      case Some(option) =>
+        if (value.trim.nonEmpty && !option.accepted.exists(_.equalsIgnoreCase(value.trim)))
+          throw MerganserException("UNSUPPORTED_OPTION", "key" -> asGiven, "value" -> value, "remedy" -> option.remedy)
+      case None =>
+        val known =
+          key.startsWith(MergeProperty) || ForeignOptions.isHarmless(key) || ForeignOptions.isKnown(key) || ForeignOptions.isSparks(key)
+        if (!known) throw unknown(asGiven)
+    }
+
+  private def unknown(key: String): MerganserException = {
+    val within  = if (lower(key).startsWith("hoodie.") || lower(key).startsWith("spark.")) math.max(2, key.length / 4) else 2
+    val nearest = NearestName.of(key, ForeignOptions.allNames, within)
+    MerganserException("UNKNOWN_OPTION", "key" -> key,
+      "remedy" -> nearest.fold("Remove it; docs/config.md lists the known ones")(name => s"Did you mean '$name'?"))
+  }
+}

@@ -1,0 +1,120 @@
+package io.merganser.table.config
+
+import io.merganser.merge.MerganserException
+import io.merganser.table.config.MergeMode.StrategyId
+
+/**
+ * What belongs to the table no write overrides: options that repeat it are accepted, others are refused before anything
+ * is written.
+ */
+object TableConflicts {
+
+  /** @throws MerganserException CONFIG_CONFLICT naming the option, its value and the table's */
+  def refuse(settings: Settings, table: TableConfig): Unit = {
+    for ((entry, given) <- settings.of(OptionScope.OfTable).toSeq.sortBy(_._1.key); stored <- differing(entry, given, table))
+      throw conflict(given.name, given.value, stored, table.name)
+    for ((key, value) <- settings.mergeProperties; stored = table.mergeProperties.get(key) if !stored.contains(value))
+      throw conflict(MergeSettings.PropertyPrefix + key, value, stored.getOrElse("none"), table.name)
+    requireStored(settings, table.properties, table.name)
+  }
+
+  /** Options that only tables hold say what the table holds. */
+  private[config] def requireStored(settings: Settings, properties: Map[String, String], table: String): Unit =
+    for ((key, given) <- settings.stored; stored = properties.get(key) if given.value.nonEmpty && !stored.contains(given.value))
+      throw conflict(given.name, given.value, stored.getOrElse("none"), table)
+
+  private def conflict(key: String, value: String, stored: String, table: String) =
+    MerganserException("CONFIG_CONFLICT", "key" -> key, "value" -> value, "stored" -> stored, "by" -> s"table '$table' stores")
+
+  /** What the table stores, where the option says something else. */
+  private def differing(entry: OptionEntry, given: Settings.Given, table: TableConfig): Option[String] = {
+    val value                  = given.value
+    def unless(stored: String) = Some(stored).filterNot(_.equalsIgnoreCase(value))
+    def raw(default: Option[String]) =
+      table.properties.get(entry.key).filter(_.nonEmpty).orElse(default).flatMap(unless)
+    def joined(fields: Seq[String]) = if (fields.isEmpty) "none" else fields.mkString(",")
+    entry match {
+      case Options.TableName       => unless(table.name)
+      case Options.Database        => table.database.flatMap(unless)
+      case Options.TableTypeOption => unless(table.tableType.name)
+      case Options.TableVersion    => unless(table.version.toString)
+      case Options.RecordKey       => unless(joined(table.recordKeyFields))
+      case Options.PartitionFields => partitions(value, table)
+      // A table without ordering fields merges by commit time; fields named at a write do not change that.
+      case Options.OrderingFields => if (table.orderingFields.isEmpty) None else unless(joined(table.orderingFields))
+      case Options.MergeModeOption | Options.StoredMergeMode => unless(table.mergeMode.name)
+      case Options.StrategyIdOption                          => strategy(value, table)
+      case Options.PayloadClass                              => payload(value, table)
+      case Options.PayloadOrderingField                      => unless(joined(table.orderingFields))
+      case Options.DeleteField | Options.DeleteMarker        => deleteMarker(entry, value, table)
+      case Options.NullOrderingOption                        =>
+        // Stricter than the table is this write's own business.
+        if (value == "reject") None else table.properties.get(entry.key).flatMap(unless)
+      case Options.KeyGeneratorType | Options.KeyGeneratorClass => generator(given, table)
+      case Options.HiveStyle | Options.UrlEncode                => raw(entry.default)
+      case Options.TimelineZone                                 => raw(Some("LOCAL"))
+      case Options.IndexTypeOption                              => index(value, table)
+      case timeBased if Options.TimeBased.contains(timeBased)   => timed(timeBased, value, table)
+      case _                                                    => raw(None)
+    }
+  }
+
+  private def partitions(value: String, table: TableConfig): Option[String] = {
+    val given = OptionKind.Fields.split(value)
+    val typed = table.partitionFieldTypes.map { case (field, kind) => s"$field:$kind" }
+    val plain = table.partitionFields
+    val same = given.size == plain.size && given.zip(plain.zip(typed)).forall { case (g, (name, full)) =>
+      g.equalsIgnoreCase(name) || g.equalsIgnoreCase(full)
+    }
+    if (same) None
+    else Some(if (plain.isEmpty) "none" else table.properties.getOrElse("hoodie.table.partition.fields", plain.mkString(",")))
+  }
+
+  private def strategy(value: String, table: TableConfig): Option[String] = {
+    val implied = table.mergeMode match {
+      case MergeMode.EventTimeOrdering  => StrategyId.EventTime
+      case MergeMode.CommitTimeOrdering => StrategyId.CommitTime
+      case MergeMode.Custom             => StrategyId.PayloadBased
+    }
+    // "The payload class decides" is what made a translated table what it is.
+    val byPayload = value.equalsIgnoreCase(StrategyId.PayloadBased) && table.legacyPayloadClass.isDefined
+    Some(table.strategyId.getOrElse(implied)).filterNot(stored => byPayload || stored.equalsIgnoreCase(value))
+  }
+
+  private def payload(value: String, table: TableConfig): Option[String] = table.payloadClass.orElse(table.legacyPayloadClass) match {
+    case Some(stored) => Some(stored).filterNot(_ == value)
+    case None         => if (meansTheSame(value, table)) None else Some(s"none, and merge mode ${table.mergeMode}")
+  }
+
+  /** A class whose rule a table without a class has. */
+  private def meansTheSame(payload: String, table: TableConfig): Boolean = scala.util.Try {
+    MergeSettings.infer(table.version, None, None, Some(payload), table.orderingFields, Map.empty).properties
+  }.toOption.exists { asked =>
+    val would = TableConfig(asked + ("hoodie.table.version" -> table.version.toString))
+    would.legacyPayloadClass.isDefined && would.mergeMode == table.mergeMode && would.partialUpdateMode == table.partialUpdateMode &&
+    would.mergeProperties.forall { case (k, v) => table.mergeProperties.get(k).contains(v) }
+  }
+
+  private def deleteMarker(entry: OptionEntry, value: String, table: TableConfig): Option[String] =
+    table.mergeProperties.get(entry.key) match {
+      case Some(stored) => Some(stored).filterNot(_ == value)
+      // Tables before version 9 have no place for it: their writers give it every time.
+      case None => if (table.version < 9) None else Some("none")
+    }
+
+  private def generator(given: Settings.Given, table: TableConfig): Option[String] = {
+    val asked  = KeyGenerator.canonical(given)
+    val stored = KeyGenerator.stored(table)
+    val same   = asked == stored || (stored == "NON_PARTITION" && asked == "SIMPLE")
+    if (same) None else Some(stored)
+  }
+
+  private def index(value: String, table: TableConfig): Option[String] =
+    table.properties.get(Options.IndexTypeOption.key).filter(stored => (stored == "BUCKET") != (value == "BUCKET"))
+
+  private def timed(entry: OptionEntry, value: String, table: TableConfig): Option[String] = {
+    val isTimed = table.partitionFieldTypes.exists(_._2 == "TIMESTAMP")
+    val stored  = entry.names.flatMap(table.properties.get).headOption.orElse(entry.default)
+    if (isTimed) Some(stored.getOrElse("none")).filterNot(_ == value) else None
+  }
+}

@@ -1,0 +1,248 @@
+package io.merganser.table.config
+
+import io.merganser.merge.MerganserException
+
+sealed abstract class WriteOperation(val name: String) extends Serializable {
+  override def toString: String = name
+}
+
+object WriteOperation {
+  case object Upsert extends WriteOperation("upsert")
+  case object Insert extends WriteOperation("insert")
+  case object BulkInsert extends WriteOperation("bulk_insert")
+  case object Delete extends WriteOperation("delete")
+
+  private[config] def of(name: String): WriteOperation =
+    Seq(Upsert, Insert, BulkInsert, Delete).find(_.name == name).getOrElse(throw new IllegalStateException(s"no operation '$name'"))
+}
+
+/** Who asks for the write; it decides which options name the operation. */
+sealed trait WriteSource
+
+object WriteSource {
+  case object DataFrameWrite extends WriteSource
+  case object SqlInsert extends WriteSource
+
+  /** MERGE, UPDATE and DELETE: their rows are upserted. */
+  case object SqlChange extends WriteSource
+}
+
+/** What an insert does with a row whose key is stored. */
+sealed trait StoredKeyPolicy
+
+object StoredKeyPolicy {
+
+  /** The key is then stored twice. */
+  case object InsertAgain extends StoredKeyPolicy
+
+  /** Merged when the row is routed to the file group of the stored key, else inserted again. */
+  case object MergeWhenMet extends StoredKeyPolicy
+  case object Drop extends StoredKeyPolicy
+
+  /** Nothing is written. */
+  case object Fail extends StoredKeyPolicy
+}
+
+sealed trait NullOrdering
+
+object NullOrdering {
+  case object Lowest extends NullOrdering
+  case object Reject extends NullOrdering
+}
+
+sealed trait IndexType
+
+object IndexType {
+
+  /** @param bloomFilters base files carry a bloom filter of their keys */
+  final case class Simple(bloomFilters: Boolean) extends IndexType
+
+  /**
+   * @param buckets    file groups in each partition; None: nobody said, take it from the files that are there, or 256
+   * @param hashFields key columns that choose the bucket
+   */
+  final case class Bucket(buckets: Option[Int], hashFields: Seq[String]) extends IndexType
+}
+
+/** When pending writes of others are rolled back. */
+sealed trait FailedWrites
+
+object FailedWrites {
+  case object Eager extends FailedWrites
+
+  /** Only writes whose last heartbeat is older than this. */
+  final case class Lazy(expiredAfterMs: Long) extends FailedWrites
+}
+
+/** A row is a delete when this column's text equals the marker. */
+final case class DeleteMark(field: String, marker: String)
+
+/**
+ * Sizes and formats of the files that a write makes. All sizes are in bytes.
+ *
+ * @param codec           of base files; None: Spark's own setting
+ * @param logBlockFormat  avro or parquet; None: by the number of rows
+ * @param bloomEntries    keys that a bloom filter is sized for
+ */
+final case class FileConfig(
+    smallFileLimitBytes: Long,
+    maxFileBytes: Long,
+    rowGroupBytes: Long,
+    pageBytes: Long,
+    dictionary: Boolean,
+    codec: Option[String],
+    recordBytesEstimate: Long,
+    logFileMaxBytes: Long,
+    logBlockMaxBytes: Long,
+    logBlockFormat: Option[String],
+    bloomEntries: Int,
+    bloomFalsePositives: Double
+)
+
+/**
+ * Everything one write needs, parsed once; below it no option has a name.
+ *
+ * @param combineBeforeInsert   rows of one key within an insert or bulk_insert become one
+ * @param combineBeforeUpsert   rows of one key within an upsert become one
+ * @param nullForMissingColumns columns that the written rows lack are null, not an error
+ * @param deleteMark            of the table, or, below version 9 where tables cannot keep it, of this write
+ * @param mergerClasses         user-written mergers, in the order to try them
+ * @param eventTimeField        column whose range goes to the commit's statistics
+ * @param commitMetadata        what the user wants in the commit
+ * @param inlineCompaction      compact after this write, when `compactionDeltaCommits` have gathered
+ * @param lockWaitMs            milliseconds to wait for the table lock
+ * @param heartbeatIntervalMs   milliseconds between heartbeats of this write
+ */
+final case class WriteConfig(
+    operation: WriteOperation,
+    combineBeforeInsert: Boolean,
+    combineBeforeUpsert: Boolean,
+    storedKeys: StoredKeyPolicy,
+    index: IndexType,
+    files: FileConfig,
+    nullOrdering: NullOrdering,
+    nullForMissingColumns: Boolean,
+    deleteMark: Option[DeleteMark],
+    mergerClasses: Seq[String],
+    eventTimeField: Option[String],
+    commitMetadata: Map[String, String],
+    allowEmptyCommit: Boolean,
+    inlineCompaction: Boolean,
+    compactionDeltaCommits: Int,
+    failedWrites: FailedWrites,
+    heartbeatIntervalMs: Long,
+    lockWaitMs: Long
+)
+
+object WriteConfig {
+
+  /**
+   * Parses and checks the options of one write, before anything is written.
+   *
+   * @param options     the write's options
+   * @param sessionConf Spark's configuration; options win over it, and both over what the table keeps for its writes
+   * @param creating    this very write's options have just made the table: they are not compared with it again
+   * @throws MerganserException what [[Settings.ofWrite]] and [[TableConflicts.refuse]] throw, MERGE_RULE_UNAVAILABLE,
+   *                            KEY_GENERATOR_UNSUPPORTED, OPTION_CONFLICT, DELETE_MARKER_INCOMPLETE, BUCKET_HASH_FIELD_UNKNOWN
+   */
+  def parse(
+      options: Map[String, String],
+      sessionConf: Map[String, String],
+      table: TableConfig,
+      source: WriteSource = WriteSource.DataFrameWrite,
+      creating: Boolean = false
+  ): WriteConfig = {
+    val settings = Settings.ofWrite(options, sessionConf)
+    if (!creating) TableConflicts.refuse(settings, table)
+    KeyGenerator.stored(table)
+    MergeRule.require(table)
+    val kept = table.properties
+    WriteConfig(
+      operation = operationOf(settings, kept, source),
+      combineBeforeInsert = settings.bool(Options.CombineBeforeInsert, kept) || settings.bool(Options.InsertDropDuplicates, kept),
+      combineBeforeUpsert = settings.bool(Options.CombineBeforeUpsert, kept),
+      storedKeys = storedKeys(settings, kept, source),
+      index = indexOf(settings, table),
+      files = filesOf(settings, kept),
+      nullOrdering = if (settings.required(Options.NullOrderingOption, kept) == "reject") NullOrdering.Reject else NullOrdering.Lowest,
+      nullForMissingColumns = settings.bool(Options.NullForMissingColumns, kept),
+      deleteMark = deleteMark(settings, table),
+      mergerClasses = settings.text(Options.MergerClasses, kept).toSeq.flatMap(OptionKind.Fields.split),
+      eventTimeField = settings.text(Options.EventTimeField, kept),
+      commitMetadata = settings.commitMetadata,
+      allowEmptyCommit = settings.bool(Options.AllowEmptyCommit, kept),
+      inlineCompaction = settings.bool(Options.InlineCompaction, kept) && table.isMergeOnRead,
+      compactionDeltaCommits = settings.whole(Options.CompactionDeltaCommits, kept).toInt,
+      failedWrites = failedWrites(settings, kept),
+      heartbeatIntervalMs = settings.whole(Options.HeartbeatInterval, kept),
+      lockWaitMs = settings.whole(Options.LockWait, kept)
+    )
+  }
+
+  private def operationOf(settings: Settings, kept: Map[String, String], source: WriteSource): WriteOperation = source match {
+    case WriteSource.DataFrameWrite => WriteOperation.of(settings.required(Options.Operation, kept))
+    case WriteSource.SqlChange      => WriteOperation.Upsert
+    case WriteSource.SqlInsert =>
+      val named = settings.said(Options.SqlInsertOperation, kept)
+      val older =
+        if (settings.bool(Options.SqlBulkInsert, kept)) Some("bulk_insert")
+        else settings.text(Options.SqlInsertMode, kept).map(mode => if (mode == "upsert") "upsert" else "insert")
+      WriteOperation.of(named.orElse(older).getOrElse(settings.required(Options.SqlInsertOperation)))
+  }
+
+  private def storedKeys(settings: Settings, kept: Map[String, String], source: WriteSource): StoredKeyPolicy = {
+    val drops  = settings.bool(Options.InsertDropDuplicates, kept)
+    val policy = settings.required(Options.InsertDuplicatePolicy, kept)
+    val strict = source == WriteSource.SqlInsert && settings.text(Options.SqlInsertMode, kept).contains("strict")
+    if (drops && policy == "fail")
+      throw MerganserException("OPTION_CONFLICT", "key" -> Options.InsertDropDuplicates.key, "value" -> "true",
+        "otherKey" -> Options.InsertDuplicatePolicy.key, "otherValue" -> policy)
+    if (drops || policy == "drop") StoredKeyPolicy.Drop
+    else if (policy == "fail" || strict) StoredKeyPolicy.Fail
+    else if (settings.bool(Options.AllowDuplicateInserts, kept)) StoredKeyPolicy.InsertAgain
+    else StoredKeyPolicy.MergeWhenMet
+  }
+
+  private def indexOf(settings: Settings, table: TableConfig): IndexType = {
+    val asked = settings.required(Options.IndexTypeOption, table.properties)
+    if (asked != "BUCKET")
+      IndexType.Simple(bloomFilters = asked == "BLOOM" || table.properties.get(Options.IndexTypeOption.key).contains("BLOOM"))
+    else {
+      val hashed = settings.text(Options.BucketHashFields, table.properties).toSeq.flatMap(OptionKind.Fields.split)
+      for (field <- hashed if !table.recordKeyFields.exists(_.equalsIgnoreCase(field)))
+        throw MerganserException("BUCKET_HASH_FIELD_UNKNOWN", "table" -> table.name, "field" -> field,
+          "keys" -> table.recordKeyFields.mkString(", "))
+      val count = settings.said(Options.BucketCount, table.properties).map(_.toInt)
+      IndexType.Bucket(count, if (hashed.isEmpty) table.recordKeyFields else hashed)
+    }
+  }
+
+  private def filesOf(settings: Settings, kept: Map[String, String]): FileConfig = FileConfig(
+    smallFileLimitBytes = settings.whole(Options.SmallFileLimit, kept),
+    maxFileBytes = settings.whole(Options.MaxFileSize, kept),
+    rowGroupBytes = settings.whole(Options.RowGroupSize, kept),
+    pageBytes = settings.whole(Options.PageSize, kept),
+    dictionary = settings.bool(Options.Dictionary, kept),
+    codec = settings.text(Options.Codec, kept),
+    recordBytesEstimate = settings.whole(Options.RecordSizeEstimate, kept),
+    logFileMaxBytes = settings.whole(Options.LogFileMaxSize, kept),
+    logBlockMaxBytes = settings.whole(Options.LogBlockMaxSize, kept),
+    logBlockFormat = settings.text(Options.LogBlockFormat, kept),
+    bloomEntries = settings.whole(Options.BloomEntries, kept).toInt,
+    bloomFalsePositives = settings.required(Options.BloomFalsePositives, kept).toDouble
+  )
+
+  private def deleteMark(settings: Settings, table: TableConfig): Option[DeleteMark] = {
+    def one(entry: OptionEntry) = table.mergeProperties.get(entry.key).orElse(settings.explicit(entry))
+    (one(Options.DeleteField), one(Options.DeleteMarker)) match {
+      case (Some(field), Some(marker)) => Some(DeleteMark(field, marker))
+      case (None, None)                => None
+      case (field, marker) =>
+        throw MerganserException("DELETE_MARKER_INCOMPLETE", "field" -> field.getOrElse("none"), "marker" -> marker.getOrElse("none"))
+    }
+  }
+
+  private def failedWrites(settings: Settings, kept: Map[String, String]): FailedWrites =
+    if (settings.required(Options.FailedWrites, kept) == "EAGER") FailedWrites.Eager
+    else FailedWrites.Lazy(settings.whole(Options.HeartbeatInterval, kept) * (settings.whole(Options.HeartbeatMisses, kept) + 1))
+}

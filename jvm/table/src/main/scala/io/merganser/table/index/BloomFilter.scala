@@ -1,0 +1,100 @@
+package io.merganser.table.index
+
+import java.nio.ByteBuffer
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Base64
+
+/** Which record keys a base file may hold, in the form the reference's BLOOM index reads (type SIMPLE). */
+final class BloomFilter private (bitCount: Int, hashCount: Int, bytes: Array[Byte]) {
+
+  /** @param key UTF-8 bytes of the record key */
+  def add(key: Array[Byte]): Unit = {
+    var hash = 0
+    var i    = 0
+    while (i < hashCount) {
+      hash = BloomFilter.murmur2(key, hash)
+      val bit = Math.abs(hash % bitCount)
+      bytes(bit >> 3) = (bytes(bit >> 3) | 1 << (bit & 7)).toByte
+      i += 1
+    }
+  }
+
+  /** False if the key was never added. */
+  def mayContain(key: Array[Byte]): Boolean = {
+    var hash  = 0
+    var i     = 0
+    var found = true
+    while (found && i < hashCount) {
+      hash = BloomFilter.murmur2(key, hash)
+      val bit = Math.abs(hash % bitCount)
+      found = (bytes(bit >> 3) & 1 << (bit & 7)) != 0
+      i += 1
+    }
+    found
+  }
+
+  def mayContain(key: String): Boolean = mayContain(key.getBytes(UTF_8))
+
+  /** The footer's text. */
+  def encode: String = {
+    val out = ByteBuffer.allocate(13 + bytes.length)
+    out.putInt(BloomFilter.Version).putInt(hashCount).put(BloomFilter.Murmur).putInt(bitCount).put(bytes)
+    Base64.getEncoder.encodeToString(out.array)
+  }
+}
+
+object BloomFilter {
+  private val Version      = -1
+  private val Murmur: Byte = 1
+
+  /**
+   * An empty filter.
+   *
+   * @param expectedKeys      number of keys it is sized for
+   * @param falsePositiveRate share of foreign keys that it may take for its own once it holds so many
+   */
+  def sized(expectedKeys: Long, falsePositiveRate: Double): BloomFilter = {
+    val keys = Math.max(1L, expectedKeys).toDouble
+    val bits = Math.min(Int.MaxValue.toDouble, Math.ceil(keys * -Math.log(falsePositiveRate) / (Math.log(2) * Math.log(2))))
+    val hashes = Math.max(1, Math.ceil(Math.log(2) * bits / keys).toInt)
+    new BloomFilter(bits.toInt, hashes, new Array[Byte](((bits + 7) / 8).toInt))
+  }
+
+  /** @throws IllegalArgumentException if the text is no filter of type SIMPLE */
+  def decode(text: String): BloomFilter = {
+    val in = ByteBuffer.wrap(Base64.getDecoder.decode(text))
+    val (version, hashes, hash, bits) = (in.getInt, in.getInt, in.get, in.getInt)
+    if (version != Version || hash != Murmur || in.remaining != (bits.toLong + 7) / 8)
+      throw new IllegalArgumentException(s"a bloom filter of version $version, hash $hash, $bits bits in ${in.remaining} bytes")
+    val bytes = new Array[Byte](in.remaining)
+    in.get(bytes)
+    new BloomFilter(bits, hashes, bytes)
+  }
+
+  /** 32-bit MurmurHash 2, where the last byte of every chunk and the tail are signed. */
+  private[index] def murmur2(data: Array[Byte], seed: Int): Int = {
+    val m    = 0x5bd1e995
+    var h    = seed ^ data.length
+    val full = data.length & ~3
+    var i    = 0
+    while (i < full) {
+      var k = (data(i) & 0xff) | (data(i + 1) & 0xff) << 8 | (data(i + 2) & 0xff) << 16 | data(i + 3).toInt << 24
+      k *= m
+      k ^= k >>> 24
+      k *= m
+      h *= m
+      h ^= k
+      i += 4
+    }
+    val left = data.length - full
+    if (left != 0) {
+      if (left >= 3) h ^= data(data.length - 3).toInt << 16
+      if (left >= 2) h ^= data(data.length - 2).toInt << 8
+      h ^= data(data.length - 1).toInt
+      h *= m
+    }
+    h ^= h >>> 13
+    h *= m
+    h ^ h >>> 15
+  }
+}

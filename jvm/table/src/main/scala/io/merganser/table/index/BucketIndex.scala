@@ -1,0 +1,77 @@
+package io.merganser.table.index
+
+import org.apache.spark.unsafe.Platform
+import org.apache.spark.unsafe.types.UTF8String
+
+import scala.annotation.tailrec
+import scala.collection.mutable.ArrayBuffer
+
+/** Which bucket a record key belongs to; every engine that writes the table computes the same number. */
+object BucketIndex {
+
+  /**
+   * @param recordKey  the record key's text: the value alone, or `field:value,field:value`
+   * @param hashFields the key fields whose values are hashed
+   * @param buckets    number of buckets of a partition
+   * @return from 0 to `buckets` - 1
+   */
+  def bucket(recordKey: String, hashFields: Seq[String], buckets: Int): Int = {
+    val hash = hashed(recordKey, hashFields).foldLeft(1)((h, value) => 31 * h + (if (value == null) 0 else value.hashCode))
+    (hash & Int.MaxValue) % buckets
+  }
+
+  /** The same, without taking a plain ASCII key out of its bytes. */
+  def bucket(recordKey: UTF8String, hashFields: Seq[String], buckets: Int): Int = {
+    val length   = recordKey.numBytes
+    var hash     = 0
+    var isAscii  = true
+    var hasComma = false
+    var hasColon = false
+    var i        = 0
+    while (isAscii && i < length) {
+      val b = Platform.getByte(recordKey.getBaseObject, recordKey.getBaseOffset + i)
+      hash = 31 * hash + b
+      isAscii = b >= 0
+      if (b == ',') hasComma = true else if (b == ':') hasColon = true
+      i += 1
+    }
+    if (!isAscii || hasComma && hasColon) bucket(recordKey.toString, hashFields, buckets)
+    else (31 + hash & Int.MaxValue) % buckets
+  }
+
+  /**
+   * The texts that are hashed; null for a null value.
+   *
+   * A key without a comma or without a colon is hashed whole, be it `id:1`. Any other is taken apart from the left,
+   * whatever the table's key fields: a name ends at its colon, and its value before the last comma that stands ahead of
+   * a later colon. The values of the hash fields count, in the key's order; without any, the whole key does.
+   */
+  private[index] def hashed(recordKey: String, hashFields: Seq[String]): Seq[String] =
+    if (recordKey.indexOf(',') < 0 || recordKey.indexOf(':') < 0) Seq(recordKey)
+    else {
+      val values   = ArrayBuffer.empty[String]
+      var position = 0
+      while (position < recordKey.length) {
+        val colon = recordKey.indexOf(':', position)
+        val comma = endOfValue(recordKey, colon, recordKey.indexOf(':', colon + 1))
+        val end   = if (comma < 0) recordKey.length else comma
+        if (hashFields.contains(recordKey.substring(position, colon))) values += value(recordKey.substring(colon + 1, end))
+        position = if (comma < 0) end else comma + 1
+      }
+      if (values.isEmpty) Seq(recordKey) else values.toSeq
+    }
+
+  /** The comma that ends the value behind `colon`; -1 if the value is the rest. */
+  @tailrec private def endOfValue(key: String, colon: Int, nextColon: Int): Int =
+    if (nextColon < 0) -1
+    else {
+      val comma = key.lastIndexOf(',', nextColon)
+      if (comma > colon) comma else endOfValue(key, colon, key.indexOf(':', nextColon + 1))
+    }
+
+  private def value(text: String): String = text match {
+    case "__null__"  => null
+    case "__empty__" => ""
+    case other       => other
+  }
+}

@@ -1,0 +1,66 @@
+// Hot path: one call per record.
+package io.merganser.table.log
+
+import io.merganser.table.avro.AvroInput
+
+import java.nio.ByteBuffer
+
+/**
+ * The records of an Avro data block, one after the other, through a buffer that grows no larger than the largest record
+ * asks for.
+ */
+private[log] final class AvroBlock(file: LogFileReader, block: LogBlock) {
+  private[this] val input      = new AvroInput
+  private[this] var buffer     = new Array[Byte](Math.min(block.contentLength, AvroBlock.BufferBytes.toLong).toInt)
+  private[this] var from       = 0
+  private[this] var until      = 0
+  private[this] var unread     = block.contentLength
+  private[this] val version    = int()
+  private[this] var recordsLeft = int()
+  if (version < 1 || version > LogFormat.ContentVersion)
+    throw block.unreadable(s"its content is of version $version", "Compact the slice with the engine that wrote it.")
+
+  /**
+   * The next record's bytes, good until the next call; null after the last.
+   *
+   * @throws io.merganser.merge.MerganserException LOG_BLOCK_UNREADABLE if the content ends too early
+   */
+  def next(): AvroInput =
+    if (recordsLeft <= 0) null
+    else {
+      recordsLeft -= 1
+      val length = int()
+      if (length < 0) throw short(length)
+      require(length)
+      from += length
+      input.reset(buffer, from - length, from)
+    }
+
+  private[this] def int(): Int = {
+    require(4)
+    from += 4
+    ByteBuffer.wrap(buffer, from - 4, 4).getInt
+  }
+
+  /** Makes the next `length` bytes of the content lie in the buffer. */
+  private[this] def require(length: Int): Unit =
+    if (until - from < length) {
+      val kept = until - from
+      if (length - kept > unread) throw short(length)
+      val target = if (length > buffer.length) new Array[Byte](length) else buffer
+      System.arraycopy(buffer, from, target, 0, kept)
+      buffer = target
+      val more = Math.min(unread, (buffer.length - kept).toLong).toInt
+      file.read(block.contentOffset + block.contentLength - unread, buffer, kept, more)
+      unread -= more
+      from = 0
+      until = kept + more
+    }
+
+  private[this] def short(length: Int) =
+    block.unreadable(s"a record of $length bytes does not fit its content", "Restore the file from a copy.")
+}
+
+private object AvroBlock {
+  private val BufferBytes = 1024 * 1024
+}

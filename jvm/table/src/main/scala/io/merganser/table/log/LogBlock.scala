@@ -1,0 +1,47 @@
+package io.merganser.table.log
+
+import io.merganser.merge.MerganserException
+import io.merganser.table.log.LogFormat.{BlockType, Header}
+import io.merganser.table.slice.LogFile
+
+/**
+ * One block of a log file, its content unread.
+ *
+ * @param log           the file it lies in
+ * @param offset        where it begins in the file, in bytes
+ * @param contentOffset where its content begins in the file
+ * @param header        by ordinal; those we do not know too
+ */
+private[log] final case class LogBlock(
+    log: LogFile,
+    offset: Long,
+    blockType: Int,
+    header: Map[Int, String],
+    contentOffset: Long,
+    contentLength: Long
+) {
+
+  /** The instant that wrote the block. */
+  def instant: String = header.getOrElse(
+    Header.InstantTime,
+    throw unreadable("its header names no instant", "Restore the file from a copy.")
+  )
+
+  def isPartial: Boolean = header.get(Header.IsPartial).exists(_.equalsIgnoreCase("true"))
+
+  def isRollback: Boolean =
+    blockType == BlockType.Command && header.getOrElse(Header.CommandType, LogFormat.Rollback) == LogFormat.Rollback
+
+  /** The instants whose blocks this one replaces. */
+  def compactedInstants: Seq[String] =
+    header.get(Header.CompactedBlockTimes).toSeq.flatMap(_.split(',')).map(_.trim).filter(_.nonEmpty)
+
+  def unreadable(reason: String, remedy: String): MerganserException = MerganserException(
+    "LOG_BLOCK_UNREADABLE",
+    "block"  -> BlockType.name(blockType),
+    "offset" -> offset,
+    "file"   -> log.path,
+    "reason" -> reason,
+    "remedy" -> remedy
+  )
+}

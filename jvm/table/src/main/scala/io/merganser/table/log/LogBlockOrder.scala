@@ -1,0 +1,48 @@
+package io.merganser.table.log
+
+import io.merganser.table.log.LogFormat.BlockType
+
+import scala.collection.mutable
+import scala.collection.mutable.ArrayBuffer
+
+/** Which of a slice's blocks count, and in which order they take effect. */
+private[log] object LogBlockOrder {
+
+  /**
+   * @param blocks     in reading order: by file, then by place
+   * @param maxInstant the newest instant of the view; what was written later does not count
+   * @return data and delete blocks, oldest first
+   */
+  def select(blocks: Seq[LogBlock], maxInstant: String): Seq[LogBlock] = {
+    val byInstant = mutable.LinkedHashMap.empty[String, ArrayBuffer[LogBlock]]
+    blocks.foreach { block =>
+      if (block.isRollback) {
+        block.header.get(LogFormat.Header.TargetInstantTime).foreach(byInstant.remove)
+      } else if (holdsRecords(block) && block.instant <= maxInstant) {
+        byInstant.getOrElseUpdate(block.instant, ArrayBuffer.empty) += block
+      }
+    }
+    withoutCompacted(byInstant.toSeq.map { case (instant, ofInstant) => (instant, ofInstant.toSeq) })
+  }
+
+  private def holdsRecords(block: LogBlock): Boolean =
+    block.blockType != BlockType.Command && block.blockType != BlockType.Cdc
+
+  /** A merged block stands where the newest of the blocks stood that it replaces, however often those were merged before. */
+  private def withoutCompacted(instants: Seq[(String, Seq[LogBlock])]): Seq[LogBlock] = {
+    val replacedBy = mutable.Map.empty[String, String]
+    instants.reverseIterator.foreach { case (instant, blocks) =>
+      val replacement = replacedBy.getOrElse(instant, instant)
+      blocks.head.compactedInstants.foreach(replacedBy.put(_, replacement))
+    }
+    val ofInstant = instants.toMap
+    val placed = instants.zipWithIndex.groupBy { case ((instant, _), _) => replacedBy.getOrElse(instant, instant) }.map {
+      case (replacement, members) =>
+        val originals = members.filter { case ((_, blocks), _) => blocks.head.compactedInstants.isEmpty }
+        val replaced  = members.filter { case ((instant, _), _) => instant != replacement }
+        val places    = Seq(originals, replaced, members).find(_.nonEmpty).get
+        replacement -> places.map(_._2).max
+    }
+    placed.toSeq.sortBy(_._2).flatMap { case (instant, _) => ofInstant(instant) }
+  }
+}

@@ -1,0 +1,152 @@
+package io.merganser.table.log
+
+import io.merganser.merge.MerganserException
+import io.merganser.table.Storage
+import io.merganser.table.slice.LogFile
+import org.apache.hadoop.fs.FSDataInputStream
+
+import java.io.Closeable
+import java.nio.charset.StandardCharsets.UTF_8
+import scala.collection.mutable.ArrayBuffer
+
+/**
+ * Finds the blocks of a log file and reads their content. A block that is cut short or overwritten is stepped over: the
+ * next one begins at the next magic.
+ */
+private[log] final class LogFileReader(storage: Storage, val log: LogFile) extends Closeable {
+  import LogFileReader._
+  import LogFormat._
+
+  private[this] lazy val stream: FSDataInputStream = storage.fs.open(storage.path(log.path))
+  private[this] var isOpen                         = false
+  private[this] var window                         = Array.emptyByteArray
+  private[this] var windowStart                    = 0L
+  private[this] var windowLength                   = 0
+
+  /**
+   * The whole blocks in file order, and how many broken ones lie between them.
+   *
+   * @throws MerganserException LOG_BLOCK_UNREADABLE if the file is no log file or a whole block is not of the format
+   */
+  def blocks(): (Seq[LogBlock], Int) = {
+    val found    = ArrayBuffer.empty[LogBlock]
+    var corrupt  = 0
+    var position = 0L
+    if (log.sizeBytes >= Magic.length && !isMagic(0L)) throw unreadable(0L, "the file does not begin with a block")
+    while (log.sizeBytes - position >= Magic.length) {
+      val end = endOfBlock(position)
+      if (end >= 0) {
+        found += parse(position, end)
+        position = end
+      } else {
+        corrupt += 1
+        position = nextMagic(position + Magic.length)
+      }
+    }
+    (found.toSeq, corrupt)
+  }
+
+  /** Copies bytes of the file. */
+  def read(position: Long, target: Array[Byte], offset: Int, length: Int): Unit =
+    if (position >= windowStart && position + length <= windowStart + windowLength)
+      System.arraycopy(window, (position - windowStart).toInt, target, offset, length)
+    else {
+      isOpen = true
+      stream.readFully(position, target, offset, length)
+    }
+
+  override def close(): Unit = if (isOpen) stream.close()
+
+  /** Where the block ends that begins there; -1 if it is broken. */
+  private def endOfBlock(start: Long): Long =
+    if (log.sizeBytes - start < PrefixBytes + SmallestLength) -1L
+    else {
+      val length = long(start + Magic.length)
+      val end    = start + PrefixBytes + length
+      if (length < SmallestLength || length > log.sizeBytes - start - PrefixBytes) -1L
+      else if (long(end - 8) != length + Magic.length) -1L
+      else if (log.sizeBytes - end >= Magic.length && !isMagic(end)) -1L
+      else end
+    }
+
+  private def parse(start: Long, end: Long): LogBlock = {
+    val version = int(start + PrefixBytes)
+    if (version != Version) throw unreadable(start, s"it is of log format version $version")
+    val blockType = int(start + PrefixBytes + 4)
+    var position  = start + PrefixBytes + 8
+    val entries   = int(position)
+    position += 4
+    val header = Map.newBuilder[Int, String]
+    var i      = 0
+    while (i < entries) {
+      val key  = int(position)
+      val size = int(position + 4)
+      if (size < 0 || position + 8 + size > end) throw unreadable(start, s"a header entry of $size bytes does not fit")
+      val text = at(position + 8, size)
+      header += key -> new String(window, text, size, UTF_8)
+      position += 8 + size
+      i += 1
+    }
+    val contentLength = long(position)
+    if (contentLength < 0 || position + 8 + contentLength + 4 + 8 > end)
+      throw unreadable(start, s"a content of $contentLength bytes does not fit")
+    LogBlock(log, start, blockType, header.result(), position + 8, contentLength)
+  }
+
+  private def nextMagic(from: Long): Long = {
+    var position = from
+    while (log.sizeBytes - position >= Magic.length) {
+      val length = Math.min(WindowBytes.toLong, log.sizeBytes - position).toInt
+      val start  = at(position, length)
+      var i      = start
+      val last   = start + length - Magic.length
+      while (i <= last) {
+        if (isMagicAt(i)) return position + (i - start)
+        i += 1
+      }
+      position += length - Magic.length + 1
+    }
+    log.sizeBytes
+  }
+
+  private def isMagic(position: Long): Boolean = isMagicAt(at(position, Magic.length))
+
+  private def isMagicAt(index: Int): Boolean = {
+    var i = 0
+    while (i < Magic.length && window(index + i) == Magic(i)) i += 1
+    i == Magic.length
+  }
+
+  private def int(position: Long): Int = {
+    val i = at(position, 4)
+    window(i) << 24 | (window(i + 1) & 0xff) << 16 | (window(i + 2) & 0xff) << 8 | window(i + 3) & 0xff
+  }
+
+  private def long(position: Long): Long = int(position).toLong << 32 | int(position + 4) & 0xffffffffL
+
+  /** Index in the window of a position of the file; as many bytes as asked for are there. */
+  private def at(position: Long, length: Int): Int = {
+    if (position < windowStart || position + length > windowStart + windowLength) {
+      val available = log.sizeBytes - position
+      if (position < 0 || length > available) throw unreadable(position, s"$length bytes are missing at its end")
+      val wanted = Math.min(available, Math.max(length, WindowBytes).toLong).toInt
+      if (window.length < wanted) window = new Array[Byte](wanted)
+      isOpen = true
+      windowLength = 0
+      stream.readFully(position, window, 0, wanted)
+      windowStart = position
+      windowLength = wanted
+    }
+    (position - windowStart).toInt
+  }
+
+  private def unreadable(offset: Long, reason: String): MerganserException =
+    LogBlock(log, offset, NoType, Map.empty, 0L, 0L).unreadable(reason, "Restore the file from a copy.")
+}
+
+private object LogFileReader {
+
+  /** One read of the store fetches so many bytes, so a small file takes one. */
+  private val WindowBytes = 64 * 1024
+  private val NoType      = -1
+}

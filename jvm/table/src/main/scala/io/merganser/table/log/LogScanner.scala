@@ -1,0 +1,177 @@
+package io.merganser.table.log
+
+import io.merganser.table.Storage
+import io.merganser.table.avro.{AvroInput, AvroRowReader, AvroSchemas}
+import io.merganser.table.base.BaseFileReader
+import io.merganser.table.log.LogFormat.{BlockType, Header}
+import io.merganser.table.slice.LogFile
+import org.apache.avro.{AvroRuntimeException, LogicalTypes, Schema}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
+
+import java.io.EOFException
+import java.nio.ByteBuffer
+import scala.collection.JavaConverters._
+import scala.collection.mutable
+
+/**
+ * Reads the log files of slices: which blocks count, in which order, and what is in them.
+ *
+ * @param tableVersion   below 8 a file holds blocks of several writes, and blocks count by their own instant; from 8 on
+ *                       a file is of the write in its name
+ * @param orderingFields the table's ordering fields with their types, in property order; empty if there are none
+ * @param isCompleted    whether the write of that instant was completed
+ * @param maxInstant     the newest instant of the view
+ * @param writtenByUs    whether a write of that instant was ours, where an ordering value of int 0 in a delete is a real
+ *                       0; in others' blocks it stands for no ordering value
+ */
+final class LogScanner(
+    storage: Storage,
+    tableVersion: Int,
+    orderingFields: StructType,
+    isCompleted: String => Boolean,
+    maxInstant: String,
+    writtenByUs: String => Boolean
+) {
+  private[this] val orderingTypes = orderingFields.fields.map(_.dataType)
+  private[this] val schemas       = mutable.Map.empty[String, Schema]
+
+  /**
+   * Gives what the files hold to the sink, oldest first.
+   *
+   * @param logs   the files of one slice in reading order
+   * @param schema the columns to read; one that a block lacks is null
+   * @throws io.merganser.merge.MerganserException LOG_BLOCK_UNREADABLE, COLUMN_TYPE_CHANGED
+   */
+  def scan(logs: Seq[LogFile], schema: StructType, sink: LogSink): LogScanned = {
+    val counted = logs.filter(log => !log.name.endsWith(".cdc") && (tableVersion < 8 || isCompleted(log.instant)))
+    val files   = counted.map(new LogFileReader(storage, _))
+    try {
+      val found  = files.map(_.blocks())
+      val fileOf = files.map(file => file.log -> file).toMap
+      val blocks = LogBlockOrder.select(found.flatMap(_._1).filter(isOfCompleted), maxInstant)
+      val feed   = new Feed(schema, sink)
+      blocks.foreach(block => feed.block(fileOf(block.log), block))
+      LogScanned(counted.size, blocks.size, found.map(_._2).sum, feed.records, feed.deletes, counted.map(_.sizeBytes).sum)
+    } finally files.foreach(_.close())
+  }
+
+  private def isOfCompleted(block: LogBlock): Boolean = tableVersion >= 8 || isCompleted(block.instant)
+
+  private def schemaOf(block: LogBlock): Schema = {
+    val json = block.header.getOrElse(Header.Schema, throw block.unreadable("its header has no schema", Restore))
+    schemas.getOrElseUpdate(
+      json,
+      try AvroSchemas.parse(json)
+      catch { case e: AvroRuntimeException => throw block.unreadable("its schema is no Avro schema", Restore).causedBy(e) }
+    )
+  }
+
+  private final class Feed(schema: StructType, sink: LogSink) {
+    private[this] val readers = mutable.Map.empty[Schema, AvroRowReader]
+    var records               = 0L
+    var deletes               = 0L
+
+    def block(file: LogFileReader, block: LogBlock): Unit = block.blockType match {
+      case BlockType.Avro    => avro(file, block)
+      case BlockType.Parquet => parquet(block)
+      case BlockType.Delete  => delete(file, block)
+      case BlockType.HFile =>
+        throw block.unreadable("HFile blocks are not supported", "Rewrite the slice with Avro or Parquet log blocks.")
+      case other =>
+        throw block.unreadable(s"blocks of type $other are not known", "Compact the slice with the engine that wrote it.")
+    }
+
+    private def avro(file: LogFileReader, block: LogBlock): Unit = {
+      val stored   = schemaOf(block)
+      val reader   = readers.getOrElseUpdate(stored, new AvroRowReader(stored, schema, block.log.name))
+      val provided = if (block.isPartial) reader.provided else null
+      val content  = new AvroBlock(file, block)
+      var in       = content.next()
+      while (in != null) {
+        val row =
+          try reader.read(in)
+          catch { case e @ (_: EOFException | _: IndexOutOfBoundsException) => throw block.unreadable(s"a record is not of its schema ($e)", Restore) }
+        sink.row(row, provided)
+        records += 1
+        in = content.next()
+      }
+    }
+
+    private def parquet(block: LogBlock): Unit = {
+      val provided = if (block.isPartial) {
+        val stored = schemaOf(block).getFields.asScala.map(_.name).toSet
+        schema.fieldNames.map(stored.contains)
+      } else null
+      val reader = new BaseFileReader(
+        LogContentFileSystem.conf(storage, block),
+        LogContentFileSystem.path(block),
+        block.contentLength,
+        schema
+      )
+      try {
+        val rows = reader.rows()
+        while (rows.hasNext) {
+          sink.row(rows.next(), provided)
+          records += 1
+        }
+      } finally reader.close()
+    }
+
+    private def delete(file: LogFileReader, block: LogBlock): Unit = {
+      if (block.contentLength > Int.MaxValue - 16) throw block.unreadable("its content is beyond 2 GB", CompactElsewhere)
+      val content = new Array[Byte](block.contentLength.toInt)
+      file.read(block.contentOffset, content, 0, content.length)
+      val head    = ByteBuffer.wrap(content)
+      val version = if (content.length >= 8) head.getInt else throw block.unreadable("its content is cut short", Restore)
+      if (version != LogFormat.ContentVersion)
+        throw block.unreadable(s"deletes of version $version are in a form that only old releases wrote", CompactElsewhere)
+      val length = head.getInt
+      if (length < 0 || length > content.length - 8) throw block.unreadable("its content is cut short", Restore)
+      val decoder = new DeleteRecords.Decoder(orderingTypes, isMillis(block), !writtenByUs(block.instant))
+      val in      = new AvroInput().reset(content, 8, 8 + length)
+      try deleteRecords(in, decoder)
+      catch {
+        case e: EOFException             => throw block.unreadable(s"a record is cut short ($e)", Restore)
+        case e: IllegalArgumentException => throw block.unreadable(e.getMessage, CompactElsewhere)
+      }
+    }
+
+    private def deleteRecords(in: AvroInput, decoder: DeleteRecords.Decoder): Unit = {
+      var count = in.readLong()
+      while (count != 0) {
+        if (count < 0) {
+          in.readLong()
+          count = -count
+        }
+        var i = 0L
+        while (i < count) {
+          val key       = text(in)
+          val partition = text(in)
+          sink.delete(key, partition, decoder.ordering(in))
+          deletes += 1
+          i += 1
+        }
+        count = in.readLong()
+      }
+    }
+
+    private def text(in: AvroInput): UTF8String = if (in.readInt() == 0) null else in.readString()
+  }
+
+  /** Which ordering fields the writer kept in milliseconds; deletes carry them as they are stored. */
+  private def isMillis(block: LogBlock): Array[Boolean] = {
+    val stored = if (block.header.contains(Header.Schema)) Some(schemaOf(block)) else None
+    orderingFields.fieldNames.map { name =>
+      stored.flatMap(schema => Option(schema.getField(name))).exists { field =>
+        AvroSchemas.withoutNull(field.schema).getLogicalType match {
+          case _: LogicalTypes.TimestampMillis | _: LogicalTypes.LocalTimestampMillis => true
+          case _                                                                      => false
+        }
+      }
+    }
+  }
+
+  private def Restore          = "Restore the file from a copy."
+  private def CompactElsewhere = "Compact the slice with the engine that wrote it."
+}

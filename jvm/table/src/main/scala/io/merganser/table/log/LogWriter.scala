@@ -1,0 +1,238 @@
+package io.merganser.table.log
+
+import io.merganser.table.Storage
+import io.merganser.table.avro.{AvroOutput, AvroRowWriter, AvroSchemas}
+import io.merganser.table.base.{BaseFileOptions, RowParquetWriter}
+import io.merganser.table.log.LogFormat.{BlockType, Header}
+import io.merganser.table.slice.FileNames
+import org.apache.hadoop.fs.{FSDataOutputStream, Path}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.types.StructType
+
+import java.io.{ByteArrayOutputStream, DataOutputStream, IOException, OutputStream}
+import java.nio.charset.StandardCharsets.UTF_8
+import scala.collection.mutable.ArrayBuffer
+import scala.util.control.NonFatal
+
+/**
+ * How log blocks are written.
+ *
+ * @param parquetAboveRows rows beyond which a data block is Parquet, which readers project, and not Avro
+ * @param maxBlockBytes    content beyond which a block is followed by another
+ * @param codec            Parquet's name of the compression
+ */
+final case class LogOptions(
+    parquetAboveRows: Int = 1000,
+    maxBlockBytes: Int = 128 * 1024 * 1024,
+    codec: String = "snappy"
+)
+
+/**
+ * What was written.
+ *
+ * @param name      the file's, without its folders
+ * @param sizeBytes 0 if no block was written, and then there is no file
+ * @param records   rows in data blocks
+ * @param deletes   entries of delete blocks
+ */
+final case class LogWritten(name: String, sizeBytes: Long, blocks: Int, records: Long, deletes: Long)
+
+/**
+ * Writes one log file, of one delta commit, block by block. The file is created with its first block.
+ *
+ * @param tableName   names the record in the blocks' schemas
+ * @param nameInstant the instant in the file's name: from version 8 on the delta commit's, in version 6 the slice's base
+ * @param instant     requested time of the delta commit, which every block carries
+ * @param version     the file's number, larger than those of the files of that name that are there
+ * @param schema      the table's columns, the meta columns first; delete blocks carry it
+ */
+final class LogWriter(
+    storage: Storage,
+    tableName: String,
+    partitionPath: String,
+    fileId: String,
+    nameInstant: String,
+    instant: String,
+    version: Int,
+    writeToken: String,
+    schema: StructType,
+    options: LogOptions = LogOptions()
+) {
+  val name: String = FileNames.log(fileId, nameInstant, version, writeToken)
+
+  private[this] val path: Path               = storage.path(FileNames.path(partitionPath, name))
+  private[this] var out: FSDataOutputStream  = _
+  private[this] var size                     = 0L
+  private[this] var blocks                   = 0
+  private[this] var records                  = 0L
+  private[this] var deletes                  = 0L
+
+  /** The file, relative to the table's base path. */
+  def relativePath: String = FileNames.path(partitionPath, name)
+
+  /** Bytes written so far: where the next block begins. */
+  def sizeBytes: Long = size
+
+  /** Writes rows of all columns; none, if there are none. Their `_hoodie_file_name` is the file id. */
+  def dataBlock(rows: Iterator[InternalRow]): Unit = dataBlock(schema, rows, isPartial = false)
+
+  /**
+   * Writes rows that carry some of the columns: the others are left as they are by the merge.
+   *
+   * @param columns the rows' columns, the meta columns first and the ordering fields among them
+   */
+  def partialBlock(columns: StructType, rows: Iterator[InternalRow]): Unit = dataBlock(columns, rows, isPartial = true)
+
+  /**
+   * Writes deletes.
+   *
+   * @param orderingFields the table's ordering fields with their types, in property order
+   */
+  def deleteBlock(entries: Iterator[LogDelete], orderingFields: StructType): Unit = {
+    val types = orderingFields.fields.map(_.dataType)
+    val items = new AvroOutput()
+    var count = 0
+    entries.foreach { entry =>
+      DeleteRecords.encode(entry, types, items)
+      count += 1
+      if (items.size >= options.maxBlockBytes - LogWriter.SlackBytes) {
+        deleteBlock(items, count)
+        items.clear()
+        count = 0
+      }
+    }
+    if (count > 0) deleteBlock(items, count)
+  }
+
+  /** Ends the file. */
+  def close(): LogWritten = {
+    if (out != null) out.close()
+    LogWritten(name, size, blocks, records, deletes)
+  }
+
+  /** Gives the file up and removes what is there of it. Never throws: it is called where something failed before. */
+  def abort(): Unit = if (out != null) {
+    try out.close()
+    catch { case NonFatal(_) => () }
+    try { storage.fs.delete(path, false); () }
+    catch { case _: IOException => () }
+  }
+
+  private def dataBlock(columns: StructType, rows: Iterator[InternalRow], isPartial: Boolean): Unit = {
+    val header = Seq(
+      Header.InstantTime -> instant,
+      Header.Schema      -> AvroSchemas.toAvro(columns, tableName).toString
+    ) ++ (if (isPartial) Seq(Header.IsPartial -> "true") else Nil)
+    val first = ArrayBuffer.empty[InternalRow]
+    while (first.size <= options.parquetAboveRows && rows.hasNext) first += rows.next().copy()
+    if (first.size <= options.parquetAboveRows) avroBlocks(columns, first, header)
+    else parquetBlocks(columns, first.iterator ++ rows, header)
+  }
+
+  private def avroBlocks(columns: StructType, rows: ArrayBuffer[InternalRow], header: Seq[(Int, String)]): Unit = {
+    val writer  = new AvroRowWriter(columns, AvroSchemas.toAvro(columns, tableName))
+    val content = new AvroOutput()
+    var next    = 0
+    while (next < rows.size) {
+      content.clear()
+      content.writeBigEndian(LogFormat.ContentVersion)
+      content.writeBigEndian(0)
+      var count = 0
+      var fits  = true
+      while (fits && next < rows.size) {
+        val start = content.size
+        content.writeBigEndian(0)
+        writer.write(rows(next), content)
+        content.putBigEndian(start, content.size - start - 4)
+        fits = count == 0 || content.size <= options.maxBlockBytes
+        if (fits) {
+          count += 1
+          next += 1
+        } else content.truncate(start)
+      }
+      content.putBigEndian(4, count)
+      block(BlockType.Avro, header, content.size.toLong)(content.writeTo)
+      records += count
+    }
+  }
+
+  private def parquetBlocks(columns: StructType, rows: Iterator[InternalRow], header: Seq[(Int, String)]): Unit = {
+    val rowGroupBytes = Math.min(LogWriter.RowGroupBytes, options.maxBlockBytes)
+    val full          = options.maxBlockBytes.toLong - options.maxBlockBytes / 16
+    while (rows.hasNext) {
+      val content = new MemoryFile(name)
+      val writer  = new RowParquetWriter(storage.conf, content, None, columns, BaseFileOptions(options.codec, rowGroupBytes.toLong))
+      var count   = 0L
+      var check   = LogWriter.FirstCheck
+      var isFull  = false
+      while (!isFull && rows.hasNext) {
+        writer.write(rows.next())
+        count += 1
+        if (count >= check) {
+          val bytes = writer.estimatedBytes
+          isFull = bytes >= full
+          // Half of the rows that would fit, so that growing rows do not run past the end.
+          check = count + Math.max(1L, Math.min(10000L, (full - bytes) / Math.max(1L, bytes / count) / 2))
+        }
+      }
+      writer.close()
+      block(BlockType.Parquet, header, content.sizeBytes)(content.writeTo)
+      records += count
+    }
+  }
+
+  private def deleteBlock(items: AvroOutput, count: Int): Unit = {
+    val list = new AvroOutput(32)
+    list.writeInt(count)
+    val length = list.size + items.size + 1
+    val header = Seq(
+      Header.InstantTime -> instant,
+      Header.Schema      -> AvroSchemas.toAvro(schema, tableName).toString
+    )
+    block(BlockType.Delete, header, 8L + length) { out =>
+      val head = new AvroOutput(8)
+      head.writeBigEndian(LogFormat.ContentVersion)
+      head.writeBigEndian(length)
+      head.writeTo(out)
+      list.writeTo(out)
+      items.writeTo(out)
+      out.write(0)
+    }
+    deletes += count
+  }
+
+  private def block(blockType: Int, header: Seq[(Int, String)], contentLength: Long)(content: OutputStream => Unit): Unit = {
+    val head = new ByteArrayOutputStream()
+    val map  = new DataOutputStream(head)
+    map.writeInt(header.size)
+    header.foreach { case (key, value) =>
+      val bytes = value.getBytes(UTF_8)
+      map.writeInt(key)
+      map.writeInt(bytes.length)
+      map.write(bytes)
+    }
+    val length = 4L + 4L + head.size + 8L + contentLength + 4L + 8L
+    if (out == null) out = storage.fs.create(path, false)
+    out.write(LogFormat.Magic)
+    out.writeLong(length)
+    out.writeInt(LogFormat.Version)
+    out.writeInt(blockType)
+    head.writeTo(out)
+    out.writeLong(contentLength)
+    content(out)
+    out.writeInt(0)
+    out.writeLong(length + LogFormat.Magic.length)
+    size += LogFormat.PrefixBytes + length
+    blocks += 1
+  }
+}
+
+private object LogWriter {
+
+  /** Row groups of a block: small, since a block's content is gathered in memory. */
+  private val RowGroupBytes = 32 * 1024 * 1024
+  private val FirstCheck    = 100L
+
+  /** Room for the largest delete entry to come: keys are not that long. */
+  private val SlackBytes = 1024 * 1024
+}

@@ -1,0 +1,159 @@
+package io.merganser.table.slice
+
+import io.merganser.merge.{BufferedRecord, RowLayout}
+import io.merganser.merge.buffer.{MergeIterator, VersionBuffer}
+import io.merganser.table.Storage
+import io.merganser.table.base.{BaseFileReader, MetaColumns}
+import io.merganser.table.config.TableConfig
+import io.merganser.table.log.{LogScanner, LogSink}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
+
+import java.io.Closeable
+
+/** Rows that own open files: close them. The row object is reused, so copy what you keep. */
+trait SliceRows extends Iterator[InternalRow] with Closeable
+
+/** A merge over a file slice that owns open files. */
+final class OpenMerge(val merge: MergeIterator, val layout: RowLayout, open: Seq[Closeable]) extends Closeable {
+  override def close(): Unit = open.foreach(_.close())
+}
+
+/**
+ * Reads file slices of one table: base file and log files go through the one merge.
+ *
+ * @param asked       columns to return, data and meta columns in any order; what the merge needs besides is read too and
+ *                    follows them in the rows
+ * @param filters     filters that may prune row groups of a base file; rows they do not hold for may still come
+ * @param keyFilters  those of the filters that look at record key columns only: they hold for all versions of a key or
+ *                    for none, so they may prune below a merge as well
+ * @param bufferBytes memory for log records, in bytes, before they are sorted and spilled
+ */
+final class SliceReader(
+    storage: Storage,
+    config: TableConfig,
+    tableSchema: StructType,
+    asked: StructType,
+    visibility: LogVisibility,
+    filters: Seq[Filter] = Nil,
+    keyFilters: Seq[Filter] = Nil,
+    bufferBytes: Long = SliceReader.DefaultBufferBytes
+) extends Serializable {
+
+  /** The columns of the rows, the asked ones first. */
+  val schema: StructType = TableRule.layoutSchema(asked, tableSchema, config)
+
+  private lazy val compiled = TableRule(config, schema)
+
+  /**
+   * The slice's live rows, one a record key. No order is promised.
+   *
+   * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING if cleaning removed a file after the slice was listed
+   */
+  def rows(slice: FileSlice): SliceRows =
+    if (slice.logs.isEmpty) baseRows(slice) else liveRows(merge(slice))
+
+  /** The base file's rows as they are, whatever the logs say. */
+  def baseRows(slice: FileSlice): SliceRows = {
+    val reader = slice.base.map(openBase(_, asked, filters))
+    val found  = reader.map(_.rows()).getOrElse(Iterator.empty)
+    new SliceRows {
+      override def hasNext: Boolean     = found.hasNext
+      override def next(): InternalRow = found.next()
+      override def close(): Unit       = reader.foreach(_.close())
+    }
+  }
+
+  private def scanner = new LogScanner(
+    storage,
+    config.version,
+    StructType(TableRule.orderingFields(config, tableSchema).map(tableSchema(_))),
+    visibility.completed(_),
+    visibility.maxInstant,
+    visibility.ours
+  )
+
+  /** A base file's batches of the asked columns; the caller closes the reader. */
+  def openBatches(base: BaseFile): BaseFileReader = openBase(base, asked, filters)
+
+  /** The slice's base rows meeting its log records. */
+  def merge(slice: FileSlice): OpenMerge = {
+    val buffer = new VersionBuffer(compiled.layout, compiled.rule, bufferBytes)
+    missingNamed(slice) {
+      scanner.scan(slice.logs, schema, new VersionSink(compiled.layout, buffer))
+    }
+    val reader = slice.base.map(openBase(_, schema, keyFilters))
+    val rows   = reader.map(_.rows()).getOrElse(Iterator.empty)
+    val sorted = reader.forall(_.footer.isSorted)
+    new OpenMerge(buffer.merge(rows, sorted), compiled.layout, reader.toSeq)
+  }
+
+  private def liveRows(open: OpenMerge): SliceRows = new SliceRows {
+    private[this] val merge    = open.merge
+    private[this] var ready    = false
+    private[this] var finished = false
+
+    override def hasNext: Boolean = {
+      while (!ready && !finished) {
+        if (!merge.next()) finished = true
+        else ready = merge.isLive
+      }
+      ready
+    }
+
+    override def next(): InternalRow = {
+      if (!hasNext) throw new NoSuchElementException("no more rows")
+      ready = false
+      merge.row
+    }
+
+    override def close(): Unit = open.close()
+  }
+
+  private def openBase(base: BaseFile, columns: StructType, filters: Seq[Filter]): BaseFileReader =
+    SliceReader.missingNamed(config, base.path)(
+      new BaseFileReader(storage.conf, storage.path(base.path), base.sizeBytes, columns, filters)
+    )
+
+  private def missingNamed[T](slice: FileSlice)(read: => T): T =
+    SliceReader.missingNamed(config, s"${slice.fileId} (${slice.logs.map(_.name).mkString(", ")})")(read)
+}
+
+object SliceReader {
+  val DefaultBufferBytes: Long = 256L << 20
+
+  private[slice] def missingNamed[T](config: TableConfig, what: String)(read: => T): T =
+    try read
+    catch {
+      case e: java.io.FileNotFoundException =>
+        throw io.merganser.merge.MerganserException("SLICE_FILE_MISSING", "table" -> config.name, "file" -> what).causedBy(e)
+    }
+}
+
+/** Log records on their way into the buffer. */
+private final class VersionSink(layout: RowLayout, buffer: VersionBuffer) extends LogSink {
+  private[this] val record    = new BufferedRecord
+  private[this] val deleteRow = new GenericInternalRow(layout.schema.length)
+  private[this] val partition = layout.schema.fieldNames.indexOf(MetaColumns.PartitionPath)
+
+  override def row(row: InternalRow, provided: Array[Boolean]): Unit = {
+    layout.fill(record, row)
+    record.provided = provided
+    buffer.add(record)
+  }
+
+  override def delete(key: UTF8String, partitionPath: UTF8String, ordering: Array[Any]): Unit = {
+    var i = 0
+    while (i < layout.schema.length) { deleteRow.update(i, null); i += 1 }
+    deleteRow.update(layout.keyOrdinal, key)
+    if (partition >= 0) deleteRow.update(partition, partitionPath)
+    if (ordering != null) {
+      i = 0
+      while (i < layout.orderingOrdinals.length) { deleteRow.update(layout.orderingOrdinals(i), ordering(i)); i += 1 }
+    }
+    buffer.add(record.set(deleteRow, isDelete = true, isUnordered = ordering == null))
+  }
+}

@@ -1,0 +1,269 @@
+package io.merganser.table.slice
+
+import io.merganser.merge.{BufferedRecord, OrderingComparator, RowLayout}
+import io.merganser.merge.buffer._
+import io.merganser.table.Storage
+import io.merganser.table.base.{BaseFileOptions, BaseFileWriter, MetaColumns}
+import io.merganser.table.config.TableConfig
+import io.merganser.table.log.{LogDelete, LogOptions, LogWriter}
+import io.merganser.table.timeline.{Markers, WriteStat}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
+
+import scala.collection.mutable
+
+/** Which attempt of which task writes: it makes the names of files of a retried task distinct. */
+final case class WriteToken(partitionId: Int, stageId: Int, attemptId: Long) {
+  override def toString: String = s"$partitionId-$stageId-$attemptId"
+}
+
+/**
+ * What a write did to rows.
+ *
+ * @param inserted   keys that are new
+ * @param updated    stored rows that a version replaced; in a log file, versions appended
+ * @param unchanged  stored rows of rewritten files that stayed as they were, late ones not counted
+ * @param late       keys whose versions all lost against the stored row
+ * @param deleted    stored rows removed; in a log file, deletes appended
+ * @param ties       updated rows whose ordering value was equal to the stored one
+ * @param duplicates versions that another version of the same batch took the place of
+ */
+final case class MergeCounts(
+    inserted: Long = 0,
+    updated: Long = 0,
+    unchanged: Long = 0,
+    late: Long = 0,
+    deleted: Long = 0,
+    ties: Long = 0,
+    duplicates: Long = 0
+) {
+  def +(o: MergeCounts): MergeCounts = MergeCounts(
+    inserted + o.inserted, updated + o.updated, unchanged + o.unchanged, late + o.late,
+    deleted + o.deleted, ties + o.ties, duplicates + o.duplicates
+  )
+}
+
+/** One file written, as the commit will record it. */
+final case class SliceWritten(stat: WriteStat, counts: MergeCounts)
+
+/**
+ * Writes base files and log files of one instant.
+ *
+ * The rows it is given have the columns of [[SliceWriter.rowSchema]]: the table's data columns, then the record key, the
+ * partition path, and the commit time and sequence number of rows that are already stored.
+ *
+ * @param schema  the table's data columns
+ * @param instant requested time of the commit that writes
+ */
+final case class SliceWriter(
+    storage: Storage,
+    config: TableConfig,
+    schema: StructType,
+    instant: String,
+    markers: Markers,
+    baseOptions: BaseFileOptions,
+    logOptions: LogOptions
+) {
+  private val width      = schema.length
+  private val fileSchema = StructType(MetaColumns.schema ++ schema)
+
+  /**
+   * Writes a base file from what the merge leaves.
+   *
+   * @param previous   the slice whose base file this one follows, if any
+   * @param stampAll   true when winners are changes of this instant; false in a compaction, where they keep their own
+   * @param ordering   compares ordering values, to count ties; null under a rule that has none
+   * @return nothing if there is no row to write and no earlier base file to follow
+   */
+  def writeBase(
+      partitionPath: String,
+      fileId: String,
+      previous: Option[FileSlice],
+      merge: MergeIterator,
+      stampAll: Boolean,
+      ordering: OrderingComparator,
+      token: WriteToken
+  ): Option[SliceWritten] = {
+    val name   = FileNames.base(fileId, token.toString, instant)
+    val meta   = new MetaRow(instant, token, UTF8String.fromString(name))
+    val joined = new JoinedRow
+    var writer: BaseFileWriter = null
+    var (inserted, updated, unchanged, late, deleted, ties) = (0L, 0L, 0L, 0L, 0L, 0L)
+
+    def open(): Unit = {
+      markers.create(partitionPath, name, if (previous.exists(_.base.isDefined)) "MERGE" else "CREATE")
+      writer = new BaseFileWriter(storage.conf, storage.path(FileNames.path(partitionPath, name)), fileSchema, baseOptions)
+    }
+
+    try {
+      if (previous.exists(_.base.isDefined)) open()
+      while (merge.next()) {
+        val row = merge.row
+        merge.outcome match {
+          case Outcome.Unchanged => unchanged += 1
+          case Outcome.Kept      => late += 1
+          case Outcome.Updated =>
+            updated += 1
+            if (ordering != null && ordering.compare(merge.metBase, row) == 0) ties += 1
+          case Outcome.Inserted => inserted += 1
+          case Outcome.Deleted  => deleted += 1
+          case Outcome.Absent   =>
+        }
+        if (merge.isLive) {
+          if (writer == null) open()
+          val isNew = stampAll && merge.outcome >= Outcome.Updated
+          writer.write(joined(if (isNew) meta.stamped(row, width) else meta.kept(row, width), row))
+        }
+      }
+      if (writer == null) None
+      else {
+        val written = writer.close()
+        Some(SliceWritten(
+          WriteStat(
+            fileId = fileId,
+            path = FileNames.path(partitionPath, name),
+            partitionPath = partitionPath,
+            prevCommit = previous.flatMap(_.base).map(_.instant).getOrElse("null"),
+            numWrites = written.rowCount,
+            numInserts = inserted,
+            numUpdateWrites = updated,
+            numDeletes = deleted,
+            fileSizeInBytes = written.sizeBytes,
+            totalWriteBytes = written.sizeBytes,
+            prevBaseFile = previous.flatMap(_.base).map(_.name)
+          ),
+          MergeCounts(inserted, updated, unchanged, late, deleted, ties)
+        ))
+      }
+    } catch {
+      case e: Throwable =>
+        if (writer != null) writer.abort()
+        throw e
+    }
+  }
+
+  /**
+   * Appends one log file to a slice: what the batch comes to for each key, data before deletes.
+   *
+   * @return nothing if the batch comes to nothing
+   */
+  def appendLog(slice: FileSlice, merge: MergeIterator, layout: RowLayout, token: WriteToken): Option[SliceWritten] = {
+    val version = 1
+    val rows    = new LogRows(merge, layout, slice)
+    if (!rows.hasNext && rows.deletes.isEmpty) None
+    else {
+      val writer = new LogWriter(
+        storage, config.name, slice.partitionPath, slice.fileId, instant, instant, version, token.toString, fileSchema, logOptions)
+      markers.create(slice.partitionPath, writer.name, "CREATE")
+      try {
+        val meta           = new MetaRow(instant, token, UTF8String.fromString(slice.fileId))
+        val orderingFields = StructType(layout.orderingOrdinals.map(layout.schema(_)))
+        if (rows.hasNext) writer.dataBlock(rows.map(row => meta.joined(row, width)))
+        if (rows.deletes.nonEmpty) writer.deleteBlock(rows.deletes.iterator, orderingFields)
+        if (rows.afterDeletes.nonEmpty) writer.dataBlock(rows.afterDeletes.iterator.map(row => meta.joined(row, width)))
+        val written = writer.close()
+        Some(SliceWritten(
+          WriteStat(
+            fileId = slice.fileId,
+            path = FileNames.path(slice.partitionPath, written.name),
+            partitionPath = slice.partitionPath,
+            prevCommit = instant,
+            numWrites = written.records + written.deletes,
+            numUpdateWrites = written.records,
+            numDeletes = written.deletes,
+            fileSizeInBytes = written.sizeBytes,
+            totalWriteBytes = written.sizeBytes,
+            logVersion = Some(version),
+            logOffset = Some(0L),
+            baseFile = Some(slice.base.map(_.name).getOrElse("")),
+            logFiles = slice.logs.map(_.name) :+ written.name
+          ),
+          MergeCounts(updated = written.records, deleted = written.deletes)
+        ))
+      } catch {
+        case e: Throwable =>
+          writer.abort()
+          throw e
+      }
+    }
+  }
+}
+
+object SliceWriter {
+
+  /** The columns of the rows a write works on. */
+  def rowSchema(schema: StructType): StructType =
+    StructType(schema ++ Seq(MetaColumns.RecordKey, MetaColumns.PartitionPath, MetaColumns.CommitTime, MetaColumns.CommitSeqno).map(MetaColumns.schema(_)))
+}
+
+/** The five meta columns of the row at hand. */
+private final class MetaRow(instant: String, token: WriteToken, fileName: UTF8String) {
+  private[this] val instantText  = UTF8String.fromString(instant)
+  private[this] val sequenceHead = s"${instant}_${token.partitionId}_"
+  private[this] val meta         = new GenericInternalRow(5)
+  private[this] val both         = new JoinedRow
+  private[this] var sequence     = 0L
+
+  /** For a change of this instant. */
+  def stamped(row: InternalRow, width: Int): InternalRow = {
+    meta.update(0, instantText)
+    meta.update(1, UTF8String.fromString(sequenceHead + sequence))
+    sequence += 1
+    rest(row, width)
+  }
+
+  /** For a row that keeps the commit that last changed it. */
+  def kept(row: InternalRow, width: Int): InternalRow = {
+    meta.update(0, row.getUTF8String(width + 2))
+    meta.update(1, row.getUTF8String(width + 3))
+    rest(row, width)
+  }
+
+  def joined(row: InternalRow, width: Int): InternalRow = both(stamped(row, width), row)
+
+  private def rest(row: InternalRow, width: Int): InternalRow = {
+    meta.update(2, row.getUTF8String(width))
+    meta.update(3, row.getUTF8String(width + 1))
+    meta.update(4, fileName)
+    meta
+  }
+}
+
+/** The rows of a data block, as the merge leaves them; deletes are put aside on the way. */
+private final class LogRows(merge: MergeIterator, layout: RowLayout, slice: FileSlice) extends Iterator[InternalRow] {
+  val deletes      = mutable.ArrayBuffer.empty[LogDelete]
+  val afterDeletes = mutable.ArrayBuffer.empty[InternalRow]
+  private[this] val partition  = UTF8String.fromString(slice.partitionPath)
+  private[this] var ahead: InternalRow = _
+  private[this] var finished   = false
+
+  override def hasNext: Boolean = {
+    while (ahead == null && !finished) if (merge.next()) take(merge.winner) else finished = true
+    ahead != null
+  }
+
+  override def next(): InternalRow = {
+    if (!hasNext) throw new NoSuchElementException("no more rows")
+    val row = ahead
+    ahead = null
+    row
+  }
+
+  private def take(version: BufferedRecord): Unit =
+    if (version.isDelete) {
+      // The delete block has no way to say "ordered, by null": such a delete stays a row that carries its own flag.
+      if (!version.isUnordered && orderingHasNull(version.row)) ahead = version.row
+      else deletes += LogDelete(layout.key(version.row).copy(), partition, if (version.isUnordered) null else orderingOf(version.row))
+    } else if (version.endsHistory) {
+      deletes += LogDelete(layout.key(version.row).copy(), partition, null)
+      afterDeletes += version.row.copy()
+    } else ahead = version.row
+
+  private def orderingHasNull(row: InternalRow): Boolean = layout.orderingOrdinals.exists(row.isNullAt)
+
+  private def orderingOf(row: InternalRow): Array[Any] =
+    if (layout.orderingOrdinals.isEmpty) null
+    else layout.orderingOrdinals.map(i => InternalRow.copyValue(row.get(i, layout.schema(i).dataType)))
+}

@@ -1,0 +1,33 @@
+package io.merganser.table.index
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+class BloomFilterSuite extends AnyFunSuite {
+
+  test("every key that was added is found, few others are, also after the way through text") {
+    val filter = BloomFilter.sized(1000, 0.01)
+    (0 until 1000).foreach(i => filter.add(s"schlüssel-$i".getBytes(UTF_8)))
+    val read = BloomFilter.decode(filter.encode)
+    assert((0 until 1000).forall(i => read.mayContain(s"schlüssel-$i")))
+    assert((0 until 10000).count(i => read.mayContain(s"other-$i")) < 300)
+  }
+
+  test("a filter for 60,000 keys at 1e-9 has the size and hashes the reference computes") {
+    val bytes = java.util.Base64.getDecoder.decode(BloomFilter.sized(60000, 1e-9).encode)
+    val head  = java.nio.ByteBuffer.wrap(bytes)
+    assert((head.getInt, head.getInt, head.get, head.getInt) == ((-1, 30, 1.toByte, 2587966)))
+    assert(bytes.length == 13 + (2587966 + 7) / 8)
+  }
+
+  test("the text is the one that the reference writes for the same keys") {
+    val filter = BloomFilter.sized(3, 0.01)
+    Seq("1", "schlüssel-é€", "abcdefgh😀").foreach(key => filter.add(key.getBytes(UTF_8)))
+    assert(filter.encode == "/////wAAAAcBAAAAHYzc4wo=")
+  }
+
+  test("a text that is no filter of this form is refused") {
+    intercept[IllegalArgumentException](BloomFilter.decode("AAAAAAAAAAAAAAAAAAAAAAAA"))
+  }
+}

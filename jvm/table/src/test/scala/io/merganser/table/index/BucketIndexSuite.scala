@@ -1,0 +1,47 @@
+package io.merganser.table.index
+
+import org.apache.spark.unsafe.types.UTF8String
+import org.scalatest.funsuite.AnyFunSuite
+
+class BucketIndexSuite extends AnyFunSuite {
+
+  private def bucket(key: String, hashFields: String, buckets: Int): Int = {
+    val ofText  = BucketIndex.bucket(key, hashFields.split(',').toSeq, buckets)
+    val ofBytes = BucketIndex.bucket(UTF8String.fromString(key), hashFields.split(',').toSeq, buckets)
+    assert(ofText == ofBytes, key)
+    ofText
+  }
+
+  test("key 3 lies in bucket 2 of 4") {
+    assert(bucket("3", "id", 4) == 2)
+  }
+
+  test("keys lie in the buckets that the reference computes, however odd their values") {
+    // (key, hash fields, bucket of 1000003), computed by the reference's release 1.2.0
+    val recorded = Seq(
+      ("id:1", "id", 226024),
+      ("a:1,b:2", "a,b", 2530),
+      ("a:1,b:2", "b", 81),
+      ("a:__null__,b:__empty__", "a,b", 961),
+      ("a:x:y,b:2", "a,b", 635411),
+      ("a:x,y,b:2", "a,b", 621957),
+      ("12:30", "id", 799339),
+      ("12:30,x", "id", 590089),
+      ("a,b", "id", 94710),
+      ("a:x,c:3,b:2", "a,b", 4731),
+      ("a:,b:2", "a,b", 1011),
+      ("id:", "id", 104094),
+      ("id:a:b", "id", 749473),
+      ("a:1,b:2,", "a,b", 4074),
+      ("http://x", "id", 561134)
+    )
+    recorded.foreach { case (key, hashFields, expected) => assert(bucket(key, hashFields, 1000003) == expected, key) }
+  }
+
+  test("keys of any script have the same bucket as text and as bytes, and it is never negative") {
+    (0 until 2000).foreach { i =>
+      assert((0 until 7).contains(bucket(s"key-$i", "id", 7)))
+      assert((0 until 7).contains(bucket(s"schlüssel-$i-€😀", "id", 7)))
+    }
+  }
+}

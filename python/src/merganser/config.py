@@ -1,0 +1,97 @@
+"""Settings by type. ``None`` always means "not set": the defaults live in the jar."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from enum import Enum
+
+from merganser.errors import ConfigurationConflictError
+
+
+class TableType(Enum):
+    """How a table takes changes."""
+
+    COPY_ON_WRITE = "COPY_ON_WRITE"
+    """A write rewrites the files it touches. Reads are plain scans."""
+    MERGE_ON_READ = "MERGE_ON_READ"
+    """A write appends to logs. Reads merge them, compaction folds them in."""
+
+
+class MergeMode(Enum):
+    """Which of two versions of a row wins."""
+
+    EVENT_TIME_ORDERING = "EVENT_TIME_ORDERING"
+    """The one with the larger ordering value; of equal ones the newer."""
+    COMMIT_TIME_ORDERING = "COMMIT_TIME_ORDERING"
+    """The one written last."""
+
+
+class IndexType(Enum):
+    """How a write finds the file group of a key."""
+
+    SIMPLE = "SIMPLE"
+    """By a join with the stored keys."""
+    BUCKET = "BUCKET"
+    """By a hash of the key; the number of buckets is fixed when the table is created."""
+
+
+Options = Mapping[str, str]
+"""Settings by their ``hoodie.*`` names."""
+
+
+@dataclass(frozen=True)
+class WriteOptions:
+    """Settings of one write. What is left out is the table's, then the session's, then the default.
+
+    ``hoodie`` takes any other setting by its name.
+    """
+
+    combine_before_insert: bool | None = field(default=None, metadata={"key": "hoodie.combine.before.insert"})
+    """Whether insert and bulk_insert reduce the versions of a key in the batch to one."""
+    combine_before_upsert: bool | None = field(default=None, metadata={"key": "hoodie.combine.before.upsert"})
+    compact_inline: bool | None = field(default=None, metadata={"key": "hoodie.compact.inline"})
+    """Whether the write compacts a merge-on-read table when enough has been written to its logs."""
+    compact_after_commits: int | None = field(default=None, metadata={"key": "hoodie.compact.inline.max.delta.commits"})
+    """How many writes are enough, for ``compact_inline``."""
+    delete_field: str | None = field(default=None, metadata={"key": "hoodie.payload.delete.field"})
+    """Column that marks a row as a delete when it holds ``delete_marker``."""
+    delete_marker: str | None = field(default=None, metadata={"key": "hoodie.payload.delete.marker"})
+    hoodie: Options | None = None
+
+    def to_options(self) -> dict[str, str]:
+        """Return the settings that are set, by their ``hoodie.*`` names."""
+        named: dict[str, str | int | None] = {
+            one.metadata["key"]: getattr(self, one.name) for one in fields(self) if "key" in one.metadata
+        }
+        return merged_options(named, self.hoodie)
+
+
+def merged_options(
+    named: Mapping[str, str | int | Enum | Sequence[str] | None], more: Options | None
+) -> dict[str, str]:
+    """Return named settings and further ones as one; unset ones are left out.
+
+    Raises:
+        ConfigurationConflictError: Both hold a setting, with different values.
+    """
+    options = {key: _text(value) for key, value in named.items() if value is not None}
+    for key, value in (more or {}).items():
+        if options.setdefault(key, value) != value:
+            raise ConfigurationConflictError(
+                f"Setting '{key}' is given twice: as '{options[key]}' by its argument and as '{value}' among the "
+                "options. Leave one of them out.",
+                condition="SETTING_GIVEN_TWICE",
+                parameters={"key": key, "argument": options[key], "option": value},
+            )
+    return options
+
+
+def _text(value: str | int | Enum | Sequence[str]) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, (str, int)):
+        return str(value)
+    return ",".join(value)

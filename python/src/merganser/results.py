@@ -1,0 +1,199 @@
+"""What calls return. Sizes are in bytes, times in milliseconds, counts in rows unless they say otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class CommitResult:
+    """What one write changed."""
+
+    instant: str
+    """When it was requested, ``yyyyMMddHHmmssSSS`` in the zone of the table's timeline; names the commit."""
+    operation: str
+    inserted: int
+    """Rows whose key was new."""
+    updated: int
+    """Stored rows that an incoming version replaced."""
+    unchanged: int
+    """Stored rows that were met and kept as they are."""
+    late: int
+    """Incoming versions that lost to the stored row."""
+    ties: int
+    """Incoming versions with the ordering value of the stored row."""
+    deleted: int
+    """Stored rows removed."""
+    duplicates: int
+    """Incoming versions that lost to another version of their key in the same batch."""
+    files: int
+    """Files written."""
+    rows_written: int
+    bytes_written: int
+    elapsed_ms: int
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> CommitResult:
+        """Build one from what the jar answers."""
+        return cls(
+            instant=wire["instant"],
+            operation=wire["operation"],
+            inserted=wire["inserted"],
+            updated=wire["updated"],
+            unchanged=wire["unchanged"],
+            late=wire["late"],
+            ties=wire["ties"],
+            deleted=wire["deleted"],
+            duplicates=wire["duplicates"],
+            files=wire["filesWritten"],
+            rows_written=wire["rowsWritten"],
+            bytes_written=wire["bytesWritten"],
+            elapsed_ms=wire["elapsedMs"],
+        )
+
+
+@dataclass(frozen=True)
+class CompactionResult:
+    """What one compaction planned or did. A compaction that is only scheduled has written nothing yet."""
+
+    instant: str
+    files: int
+    """Base files written."""
+    rows_written: int
+    bytes_written: int
+    log_files_compacted: int
+    elapsed_ms: int
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> CompactionResult | None:
+        """Build one from what the jar answers; ``None`` when there was nothing to compact."""
+        if wire["instant"] is None:
+            return None
+        return cls(
+            instant=wire["instant"],
+            files=wire["filesWritten"],
+            rows_written=wire["rowsWritten"],
+            bytes_written=wire["bytesWritten"],
+            log_files_compacted=wire["logFilesCompacted"],
+            elapsed_ms=wire["elapsedMs"],
+        )
+
+
+@dataclass(frozen=True)
+class HistoryEntry:
+    """One action on the table's timeline. Counts are ``None`` where the timeline does not hold them."""
+
+    instant: str
+    completed: str | None
+    """When it was completed, written as ``instant`` is; ``None`` while it is pending."""
+    action: str
+    """``commit``, ``deltacommit``, ``compaction``, ``replacecommit``, ..."""
+    operation: str | None
+    state: str
+    """``REQUESTED``, ``INFLIGHT`` or ``COMPLETED``."""
+    inserted: int | None
+    updated: int | None
+    unchanged: int | None
+    late: int | None
+    ties: int | None
+    deleted: int | None
+    duplicates: int | None
+    files: int | None
+    rows_written: int | None
+    bytes_written: int | None
+    elapsed_ms: int | None
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> HistoryEntry:
+        """Build one from what the jar answers."""
+        return cls(
+            instant=wire["instant"],
+            completed=wire["completed"],
+            action=wire["action"],
+            operation=wire["operation"],
+            state=wire["state"],
+            inserted=wire.get("inserted"),
+            updated=wire.get("updated"),
+            unchanged=wire.get("unchanged"),
+            late=wire.get("late"),
+            ties=wire.get("ties"),
+            deleted=wire.get("deleted"),
+            duplicates=wire.get("duplicates"),
+            files=wire.get("filesWritten"),
+            rows_written=wire.get("rowsWritten"),
+            bytes_written=wire.get("bytesWritten"),
+            elapsed_ms=wire.get("elapsedMs"),
+        )
+
+
+@dataclass(frozen=True)
+class LogFile:
+    """One log file of a slice."""
+
+    name: str
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class FileSlice:
+    """One base file (or none yet) and the log files on top of it, in commit order."""
+
+    partition_path: str
+    """Empty in a table without partitions."""
+    file_id: str
+    base_instant: str
+    base_file: str | None
+    base_size_bytes: int
+    """0 without a base file."""
+    log_files: tuple[LogFile, ...]
+
+    @property
+    def log_size_bytes(self) -> int:
+        """Size of all log files together."""
+        return sum(log.size_bytes for log in self.log_files)
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> FileSlice:
+        """Build one from what the jar answers."""
+        return cls(
+            partition_path=wire["partitionPath"],
+            file_id=wire["fileId"],
+            base_instant=wire["baseInstant"],
+            base_file=wire["baseFile"],
+            base_size_bytes=wire["baseSizeBytes"] or 0,
+            log_files=tuple(LogFile(log["name"], log["sizeBytes"]) for log in wire["logFiles"]),
+        )
+
+
+@dataclass(frozen=True)
+class TableInfo:
+    """What a table stores about itself."""
+
+    name: str
+    path: str
+    type: str
+    version: int
+    record_key: tuple[str, ...]
+    partition_by: tuple[str, ...]
+    ordering_by: tuple[str, ...]
+    merge_mode: str
+    index: str | None
+    schema_json: str
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> TableInfo:
+        """Build one from what the jar answers."""
+        return cls(
+            name=wire["name"],
+            path=wire["path"],
+            type=wire["type"],
+            version=wire["version"],
+            record_key=tuple(wire["recordKeyFields"]),
+            partition_by=tuple(wire["partitionFields"]),
+            ordering_by=tuple(wire["orderingFields"]),
+            merge_mode=wire["mergeMode"],
+            index=wire["index"],
+            schema_json=wire["schema"],
+        )

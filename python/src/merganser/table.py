@@ -1,0 +1,205 @@
+"""A table: one row per record key, kept right by its merge rule."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Union
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from merganser._bridge import Bridge
+from merganser.config import IndexType, MergeMode, Options, TableType, WriteOptions, merged_options
+from merganser.results import CommitResult, CompactionResult, FileSlice, HistoryEntry, TableInfo
+
+Columns = Union[str, Sequence[str]]
+_FORMAT = "merganser"
+
+
+class Table:
+    """A table at a path. Make one with :meth:`create` or :meth:`load`."""
+
+    def __init__(self, spark: SparkSession, bridge: Bridge, info: TableInfo) -> None:
+        self._spark = spark
+        self._bridge = bridge
+        self._info = info
+
+    @classmethod
+    def create(
+        cls,
+        spark: SparkSession,
+        path: str,
+        schema: StructType,
+        *,
+        record_key: Columns,
+        partition_by: Columns | None = None,
+        ordering_by: Columns | None = None,
+        table_type: TableType | None = None,
+        merge_mode: MergeMode | None = None,
+        index: IndexType | None = None,
+        name: str | None = None,
+        options: Options | None = None,
+    ) -> Table:
+        """Create an empty table.
+
+        Args:
+            spark: The session.
+            path: Where the table lives; nothing may be there yet.
+            schema: Columns of the table.
+            record_key: Column or columns that name a row.
+            partition_by: Column or columns that choose the folder of a row.
+            ordering_by: Column or columns whose larger value wins, compared in this order.
+            table_type: Copy-on-write or merge-on-read.
+            merge_mode: Which of two versions wins; follows from ``ordering_by`` unless given.
+            index: How a write finds the file group of a key.
+            name: Name of the table.
+            options: Further settings by their ``hoodie.*`` names.
+
+        Raises:
+            MissingJarError: The session runs without the jar.
+            ConfigurationConflictError: ``options`` contradicts an argument.
+            MerganserError: The table cannot be; the condition says why.
+        """
+        bridge = Bridge(spark)
+        wire = merged_options(
+            {
+                "hoodie.table.name": name,
+                "hoodie.datasource.write.recordkey.field": record_key,
+                "hoodie.datasource.write.partitionpath.field": partition_by,
+                "hoodie.table.ordering.fields": ordering_by,
+                "hoodie.datasource.write.table.type": table_type,
+                "hoodie.write.record.merge.mode": merge_mode,
+                "hoodie.index.type": index,
+            },
+            options,
+        )
+        return cls(spark, bridge, TableInfo.from_wire(bridge.create(path, schema.json(), wire)))
+
+    @classmethod
+    def load(cls, spark: SparkSession, path_or_name: str) -> Table:
+        """Open a table by its path, or by its name in the session's catalog.
+
+        Raises:
+            MissingJarError: The session runs without the jar.
+            TableNotFoundError: There is none.
+        """
+        bridge = Bridge(spark)
+        return cls(spark, bridge, TableInfo.from_wire(bridge.describe(path_or_name)))
+
+    @property
+    def path(self) -> str:
+        """Folder of the table."""
+        return self._info.path
+
+    @property
+    def name(self) -> str:
+        """Name the table stores."""
+        return self._info.name
+
+    @property
+    def type(self) -> TableType:
+        """Copy-on-write or merge-on-read."""
+        return TableType(self._info.type)
+
+    @property
+    def version(self) -> int:
+        """Version of the table's layout."""
+        return self._info.version
+
+    @property
+    def record_key(self) -> tuple[str, ...]:
+        """Columns that name a row."""
+        return self._info.record_key
+
+    @property
+    def partition_by(self) -> tuple[str, ...]:
+        """Columns that choose the folder of a row; empty without partitions."""
+        return self._info.partition_by
+
+    @property
+    def ordering_by(self) -> tuple[str, ...]:
+        """Columns whose larger value wins; empty under commit-time ordering."""
+        return self._info.ordering_by
+
+    @property
+    def merge_mode(self) -> str:
+        """Merge mode the table stores; text, as tables of other engines hold modes that cannot be chosen here."""
+        return self._info.merge_mode
+
+    @property
+    def index(self) -> str | None:
+        """Index the table stores, or ``None`` when that is left to each write."""
+        return self._info.index
+
+    @property
+    def schema(self) -> StructType:
+        """Columns of the table when this object was made, without the meta columns."""
+        return StructType.fromJson(json.loads(self._info.schema_json))
+
+    def df(self, *, as_of: str | None = None, read_optimized: bool = False) -> DataFrame:
+        """Return the rows of the table.
+
+        Args:
+            as_of: Instant to read as of, ``yyyyMMddHHmmssSSS``; ``None`` reads the latest commit.
+            read_optimized: Read base files alone: faster on merge-on-read tables, and without what is in the logs.
+        """
+        reader = self._spark.read.format(_FORMAT)
+        if as_of is not None:
+            reader = reader.option("as.of.instant", as_of)
+        if read_optimized:
+            reader = reader.option("hoodie.datasource.query.type", "read_optimized")
+        return reader.load(self.path)
+
+    def upsert(self, rows: DataFrame, *, options: WriteOptions | None = None) -> CommitResult:
+        """Insert rows whose key is new; merge rows whose key is stored.
+
+        Args:
+            rows: Incoming rows. Holds the record key columns and, under event-time ordering, the ordering fields.
+            options: Settings of this write alone. ``None`` uses the table's and the session's.
+
+        Raises:
+            OrderingFieldMissingError: An ordering field is not a column of ``rows``.
+            CommitConflictError: Another writer committed to the same file groups first.
+        """
+        return self._write("upsert", rows, options)
+
+    def insert(self, rows: DataFrame, *, options: WriteOptions | None = None) -> CommitResult:
+        """Add rows without merging: a key that is stored already is then there twice."""
+        return self._write("insert", rows, options)
+
+    def bulk_insert(self, rows: DataFrame, *, options: WriteOptions | None = None) -> CommitResult:
+        """Add many rows without merging, as the first load of a table does."""
+        return self._write("bulk_insert", rows, options)
+
+    def delete(self, rows: DataFrame, *, options: WriteOptions | None = None) -> CommitResult:
+        """Delete the rows whose keys ``rows`` holds, whatever their ordering value."""
+        return self._write("delete", rows, options)
+
+    def compact(self, *, schedule_only: bool = False, options: Options | None = None) -> CompactionResult | None:
+        """Fold the logs of a merge-on-read table into its base files.
+
+        Args:
+            schedule_only: Write the plan and leave the work to a later compaction.
+            options: Settings of this compaction alone, by their ``hoodie.*`` names.
+
+        Returns:
+            What was done or planned; ``None`` when there was nothing to compact.
+        """
+        op = "schedule" if schedule_only else "scheduleandexecute"
+        return CompactionResult.from_wire(self._bridge.compact(self.path, op, merged_options({}, options)))
+
+    def history(self) -> list[HistoryEntry]:
+        """Return what happened to the table, oldest first."""
+        return [HistoryEntry.from_wire(entry) for entry in self._bridge.history(self.path)]
+
+    def file_slices(self) -> list[FileSlice]:
+        """Return the latest file slice of every file group."""
+        return [FileSlice.from_wire(entry) for entry in self._bridge.file_slices(self.path)]
+
+    def __repr__(self) -> str:
+        return f"Table(name={self.name!r}, path={self.path!r})"
+
+    def _write(self, operation: str, rows: DataFrame, options: WriteOptions | None) -> CommitResult:
+        wire = options.to_options() if options is not None else {}
+        return CommitResult.from_wire(self._bridge.write(self.path, rows, operation, wire))

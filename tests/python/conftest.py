@@ -1,0 +1,37 @@
+"""What the Python tests share: one Spark session for all of them, and quick tests first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+#: Tests that use one of these start a Spark session, here or in a process of their own.
+SLOW_FIXTURES = {"spark", "hudi"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests without a session go first; otherwise the order stays."""
+    items.sort(key=lambda item: bool(SLOW_FIXTURES & set(getattr(item, "fixturenames", ()))))
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A local session with Merganser in it, made as users make it."""
+    import merganser
+
+    warehouse = tmp_path_factory.mktemp("warehouse")
+    settings = {
+        "spark.driver.memory": "2g",
+        "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Dderby.system.home={warehouse}",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(warehouse / "tables"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    session = merganser.session("tests", master="local[2]", config=settings)
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()

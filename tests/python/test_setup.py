@@ -1,0 +1,129 @@
+"""`./dev` says what it can do and what is missing, and the jar it builds is the one that the package picks."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pyspark
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def dev(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if name not in ("JAVA_HOME", "CI")}
+    command = [sys.executable, str(ROOT / "dev"), *words]
+    return subprocess.run(command, env={**kept, **variables}, capture_output=True, text=True, timeout=60)
+
+
+def dev_with_java(folder: Path, version: str | None, *words: str, jdk: bool = True) -> subprocess.CompletedProcess[str]:
+    """`./dev` where `java` is a script that names a version, or where there is none."""
+    folder.joinpath("bin").mkdir()
+    if version is not None:
+        java = folder / "bin" / "java"
+        java.write_text(f"#!/bin/sh\necho '    java.home = {folder}' >&2\necho 'openjdk version \"{version}\"' >&2\n")
+        java.chmod(0o755)
+        folder.joinpath("lib").mkdir()
+        if jdk:
+            folder.joinpath("lib", "ct.sym").touch()
+    return dev(*words, PATH=str(folder / "bin"))
+
+
+def test_help_lists_every_command() -> None:
+    listed = re.findall(r"^  (\w+) ", dev("help").stdout, re.MULTILINE)
+
+    assert listed == ["help", "demo", "test", "build", "lint", "fmt", "bench", "shell", "python", "clean"]
+
+
+def test_an_unknown_command_is_named_and_sent_to_help() -> None:
+    run = dev("bild")
+
+    assert run.returncode == 2
+    assert run.stderr == "There is no command 'bild': `./dev help` lists the commands.\n"
+
+
+def test_an_unknown_spark_line_is_answered_with_the_known_ones() -> None:
+    run = dev("build", "--spark", "2.4")
+
+    assert run.returncode == 2
+    assert "'2.4'" in run.stderr
+    assert all(line in run.stderr for line in ("3.5", "4.0", "4.1", "4.2"))
+
+
+@pytest.mark.parametrize(
+    ("version", "line", "sentence"),
+    [
+        (None, "3.5", "Java was not found: install a JDK 17 and put it on the PATH, or point JAVA_HOME at it."),
+        ("1.8.0_392", "3.5", "Java 8 ({java}) is too old: install a JDK 17 and point JAVA_HOME at it."),
+        ("11.0.21", "4.2", "Java 11 ({java}) is too old: install a JDK 17 and point JAVA_HOME at it."),
+        (
+            "25",
+            "3.5",
+            "Java 25 ({java}) is too new for Spark 3.5, which runs on Java 17 to 21: "
+            "install a JDK 17 and point JAVA_HOME at it.",
+        ),
+        (
+            "25.0.1",
+            "4.0",
+            "Java 25 ({java}) is too new for Spark 4.0, which runs on Java 17 to 21: "
+            "install a JDK 17 and point JAVA_HOME at it.",
+        ),
+        (
+            "26-ea",
+            "4.2",
+            "Java 26 ({java}) is too new for Spark 4.2, which runs on Java 17 to 25: "
+            "install a JDK 17 and point JAVA_HOME at it.",
+        ),
+    ],
+)
+def test_a_java_that_will_not_do_gets_one_sentence(
+    tmp_path: Path, version: str | None, line: str, sentence: str
+) -> None:
+    run = dev_with_java(tmp_path, version, "build", "--spark", line)
+
+    assert run.returncode == 2
+    assert run.stderr == sentence.format(java=tmp_path / "bin" / "java") + "\n"
+    assert run.stdout == ""
+
+
+def test_a_java_without_a_compiler_gets_one_sentence(tmp_path: Path) -> None:
+    run = dev_with_java(tmp_path, "17.0.9", "build", jdk=False)
+
+    assert run.returncode == 2
+    assert run.stderr == (f"The Java in {tmp_path} has no compiler: install a JDK 17 and point JAVA_HOME at it.\n")
+
+
+def test_a_java_home_without_java_is_named(tmp_path: Path) -> None:
+    run = dev("build", JAVA_HOME=str(tmp_path))
+
+    assert run.returncode == 2
+    assert run.stderr == f"JAVA_HOME is '{tmp_path}', which holds no bin/java: point it at a JDK 17, or unset it.\n"
+
+
+@pytest.mark.e2e
+def test_the_jar_of_the_installed_spark_is_staged_and_picked() -> None:
+    from merganser.session import jar_for
+
+    line = ".".join(pyspark.__version__.split(".")[:2])
+    jar = jar_for(pyspark.__version__)
+
+    assert jar.parent == ROOT / "python" / "src" / "merganser" / "jars"
+    assert jar.name.startswith(f"merganser-spark-{line}_")
+
+
+@pytest.mark.e2e
+def test_the_jar_holds_class_files_that_the_line_s_oldest_java_reads() -> None:
+    from merganser.session import jar_for
+
+    oldest = 52 if pyspark.__version__.startswith("3.5.") else 61  # class files of Java 8 and 17
+    with zipfile.ZipFile(jar_for(pyspark.__version__)) as jar:
+        classes = [name for name in jar.namelist() if name.endswith(".class")]
+        found = {int.from_bytes(jar.read(name)[6:8], "big") for name in classes}
+
+    assert {"io/merganser/merge/MerganserException.class"} <= set(classes)
+    assert found == {oldest}

@@ -48,9 +48,10 @@ final class StorageSuite extends TableSuite {
   test("of many threads that create one file one succeeds") {
     val s    = storage
     val wins = new java.util.concurrent.atomic.AtomicInteger
-    val threads = (1 to 8).map(i => new Thread(() =>
-      try { s.createNew("x/one", Array(i.toByte)); wins.incrementAndGet(); () }
-      catch { case _: FileAlreadyExistsException => () }))
+    val threads = (1 to 8).map(i =>
+      new Thread(() =>
+        try { s.createNew("x/one", Array(i.toByte)); wins.incrementAndGet(); () }
+        catch { case _: FileAlreadyExistsException => () }))
     threads.foreach(_.start())
     threads.foreach(_.join(30000))
     assert(wins.get == 1 && s.read("x/one").length == 1)

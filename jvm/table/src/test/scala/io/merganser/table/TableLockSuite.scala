@@ -109,8 +109,9 @@ object LockContender {
   }
 
   def start(args: String*): Process = {
-    val java    = Paths.get(System.getProperty("java.home"), "bin", "java").toString
-    val command = Seq(java, "-Xmx128m", "-cp", System.getProperty("java.class.path"), LockContender.getClass.getName.stripSuffix("$")) ++ args
+    val java = Paths.get(System.getProperty("java.home"), "bin", "java").toString
+    val command =
+      Seq(java, "-Xmx128m", "-cp", System.getProperty("java.class.path"), LockContender.getClass.getName.stripSuffix("$")) ++ args
     new ProcessBuilder(command: _*).inheritIO().start()
   }
 }

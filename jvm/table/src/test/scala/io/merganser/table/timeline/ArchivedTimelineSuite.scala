@@ -17,16 +17,18 @@ final class ArchivedTimelineSuite extends TableSuite {
   private def archive(s: Storage, file: String, instants: (String, String)*): Unit = {
     val writer = ExampleParquetWriter.builder(s.path(s"$history/$file")).withType(schema).withConf(s.conf).build()
     try instants.foreach { case (requested, completed) =>
-      writer.write(new SimpleGroupFactory(schema).newGroup().append("instantTime", requested).append("completionTime", completed)
-        .append("action", "deltacommit").append("version", 1))
-    } finally writer.close()
+        writer.write(new SimpleGroupFactory(schema).newGroup().append("instantTime", requested).append("completionTime", completed)
+            .append("action", "deltacommit").append("version", 1))
+      }
+    finally writer.close()
   }
 
   private def manifest(s: Storage, number: Int, files: String*): Unit =
-    s.createNew(s"$history/manifest_$number", files.map(f => s"""{"fileName":"$f","fileLen":1}""").mkString("""{"files":[""", ",", "]}").getBytes)
+    s.createNew(s"$history/manifest_$number",
+      files.map(f => s"""{"fileName":"$f","fileLen":1}""").mkString("""{"files":[""", ",", "]}").getBytes)
 
   test("completion times come from the files of the current manifest") {
-    val s = storage
+    val s      = storage
     val config = table(storage = s)
     archive(s, "100_200_0.parquet", "100" -> "110", "200" -> "350")
     archive(s, "300_300_0.parquet", "300" -> "310")
@@ -34,7 +36,8 @@ final class ArchivedTimelineSuite extends TableSuite {
     manifest(s, 1, "100_200_1.parquet")
     manifest(s, 2, "100_200_0.parquet", "300_300_0.parquet")
     val newest = new ArchivedTimeline(s, config)
-    assert(newest.completionTime("200").contains("350") && newest.completionTime("300").contains("310") && newest.completionTime("400").isEmpty)
+    assert(
+      newest.completionTime("200").contains("350") && newest.completionTime("300").contains("310") && newest.completionTime("400").isEmpty)
     s.createNew(s"$history/_version_", "1".getBytes)
     assert(new ArchivedTimeline(s, config).completionTime("200").contains("999"))
   }

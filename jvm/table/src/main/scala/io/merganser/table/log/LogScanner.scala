@@ -101,7 +101,10 @@ final class LogScanner(
       while (in != null) {
         val row =
           try reader.read(in)
-          catch { case e @ (_: EOFException | _: IndexOutOfBoundsException) => throw block.unreadable(s"a record is not of its schema ($e)", Restore) }
+          catch {
+            case e @ (_: EOFException | _: IndexOutOfBoundsException) =>
+              throw block.unreadable(s"a record is not of its schema ($e)", Restore)
+          }
         sink.row(row, provided)
         records += 1
         in = content.next()

@@ -19,7 +19,7 @@ class DeleteBlocksSuite extends LogFixture {
   }
 
   test("a decimal ordering value is rescaled to 15 digits behind the point") {
-    val log = writer("001")
+    val log    = writer("001")
     val fields = new StructType().add("d", DecimalType(5, 1))
     log.deleteBlock(Iterator(LogDelete(UTF8String.fromString("2"), null, Array[Any](Decimal("9.5")))), fields)
     log.close()
@@ -48,8 +48,8 @@ class DeleteBlocksSuite extends LogFixture {
     val random = new Random(seed)
     withClue(s"seed $seed: ") {
       fields.fields.zipWithIndex.foreach { case (field, i) =>
-        val one = new StructType().add(field)
-        val log = writer(f"$i%03d")
+        val one    = new StructType().add(field)
+        val log    = writer(f"$i%03d")
         val values = Seq.fill(20)(Rows.random(one, random).toSeq(one).head)
         log.deleteBlock(values.iterator.map(v => LogDelete(UTF8String.fromString("k"), null, Array[Any](v))), one)
         log.close()

@@ -63,9 +63,10 @@ class LogFilesSuite extends LogFixture {
 
   test("no block grows beyond its limit: data and deletes go on in the next") {
     val limit = 64 * 1024
-    Seq(("001", LogOptions(parquetAboveRows = 1 << 20, maxBlockBytes = limit)), ("002", LogOptions(parquetAboveRows = 10, maxBlockBytes = limit))).foreach {
+    Seq(("001", LogOptions(parquetAboveRows = 1 << 20, maxBlockBytes = limit)),
+      ("002", LogOptions(parquetAboveRows = 10, maxBlockBytes = limit))).foreach {
       case (instant, options) =>
-        val log = writer(instant, options = options)
+        val log    = writer(instant, options = options)
         val random = new Random(1)
         log.dataBlock((0 until 8000).iterator.map(i => Rows.stored(instant, s"k$i", "p", "f1-0")(i, random.alphanumeric.take(50).mkString)))
         val written = log.close()
@@ -147,7 +148,7 @@ class LogFilesSuite extends LogFixture {
     val log = writer("001")
     log.dataBlock(rows("001", Seq(1)))
     log.close()
-    val cdc = logs.head.copy(name = logs.head.name + ".cdc")
+    val cdc  = logs.head.copy(name = logs.head.name + ".cdc")
     val sink = new Recorded(names)
     assert(scanner().scan(Seq(cdc), names, sink).files == 0 && sink.all.isEmpty)
   }
@@ -171,8 +172,8 @@ class LogFilesSuite extends LogFixture {
       val log = writer(instant, version, nameInstant = "001")
       log.dataBlock(rows(instant, Seq(key)))
       log.close()
-      val plain  = new LogFileReader(storage, logs.find(_.version == version).get)
-      val found  = plain.blocks()._1.head
+      val plain   = new LogFileReader(storage, logs.find(_.version == version).get)
+      val found   = plain.blocks()._1.head
       val content = new Array[Byte](found.contentLength.toInt)
       plain.read(found.contentOffset, content, 0, content.length)
       plain.close()
@@ -195,10 +196,11 @@ class LogFilesSuite extends LogFixture {
     log.dataBlock(rows("001", 1 to 3))
     log.close()
     val seen = scala.collection.mutable.ArrayBuffer.empty[InternalRow]
-    scanner().scan(logs, names, new LogSink {
-      override def row(row: InternalRow, provided: Array[Boolean]): Unit                                 = seen += row
-      override def delete(key: UTF8String, partitionPath: UTF8String, ordering: Array[Any]): Unit = ()
-    })
+    scanner().scan(logs, names,
+      new LogSink {
+        override def row(row: InternalRow, provided: Array[Boolean]): Unit                          = seen += row
+        override def delete(key: UTF8String, partitionPath: UTF8String, ordering: Array[Any]): Unit = ()
+      })
     assert(seen.size == 3 && seen.forall(_ eq seen.head))
   }
 

@@ -56,9 +56,9 @@ abstract class LogFixture extends AnyFunSuite with TempFolder {
 
   /** A block as bytes. */
   protected def block(blockType: Int, header: Seq[(Int, String)], content: Array[Byte], version: Int = 1): Array[Byte] = {
-    val bytes = new ByteArrayOutputStream()
-    val out   = new DataOutputStream(bytes)
-    val head  = header.map { case (k, v) => (k, v.getBytes("UTF-8")) }
+    val bytes  = new ByteArrayOutputStream()
+    val out    = new DataOutputStream(bytes)
+    val head   = header.map { case (k, v) => (k, v.getBytes("UTF-8")) }
     val length = 4 + 4 + 4 + head.map(8 + _._2.length).sum + 8 + content.length + 4 + 8L
     out.writeBytes("#HUDI#")
     out.writeLong(length)

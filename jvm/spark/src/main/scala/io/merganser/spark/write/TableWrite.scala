@@ -48,8 +48,9 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
     val started = System.nanoTime()
     MergeRule.require(config)
     val isDelete = settings.operation == WriteOperation.Delete
+    val keyed    = config.copy(properties = settings.partitionTime ++ config.properties)
     val (rows, incoming) =
-      Incoming.rows(frame, config, schema, unorderedDelete, allowMissing = isDelete || settings.nullForMissingColumns, settings.nullOrdering == NullOrdering.Reject)
+      Incoming.rows(frame, keyed, schema, unorderedDelete, allowMissing = isDelete || settings.nullForMissingColumns, settings.nullOrdering == NullOrdering.Reject)
     settings.failedWrites match {
       case FailedWrites.Eager => Rollback.pending(storage, config)
       case _                  => Rollback.expired(storage, config)
@@ -78,7 +79,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
 
   private def extraMetadata(schema: StructType, written: Seq[SliceWritten]): Map[String, String] = Map(
     "schema"             -> AvroSchemas.toAvro(schema, config.name).toString,
-    LogVisibility.WriterKey -> TableWrite.Writer,
+    TableWrite.WriterKey -> TableWrite.Writer,
     TableWrite.CountsKey -> Counts.toJson(total(written))
   ) ++ settings.commitMetadata
 
@@ -97,6 +98,8 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
 
 object TableWrite {
 
+  /** The commit's extra metadata says under this key who wrote it. */
+  val WriterKey = "merganser.writer"
   val Writer    = "merganser"
   val CountsKey = "merganser.counts"
 

@@ -72,8 +72,7 @@ final class SliceReader(
     config.version,
     StructType(TableRule.orderingFields(config, tableSchema).map(tableSchema(_))),
     visibility.completed(_),
-    visibility.maxInstant,
-    visibility.ours
+    visibility.maxInstant
   )
 
   /** A base file's batches of the asked columns; the caller closes the reader. */

@@ -42,9 +42,8 @@ class LogFilesSuite extends AnyFunSuite with TempFolder {
       isCompleted: String => Boolean = _ => true,
       maxInstant: String = "99",
       version: Int = 9,
-      fields: StructType = ordering,
-      ours: Boolean = true
-  ): LogScanner = new LogScanner(storage, version, fields, isCompleted, maxInstant, _ => ours)
+      fields: StructType = ordering
+  ): LogScanner = new LogScanner(storage, version, fields, isCompleted, maxInstant)
 
   private def scan(by : LogScanner = scanner(), schema: StructType = names): (Seq[Any], LogScanned) = {
     val sink    = new Recorded(schema)
@@ -133,7 +132,7 @@ class LogFilesSuite extends AnyFunSuite with TempFolder {
     assert(bytesOf(log.name).dropRight(12).takeRight(content.length).toSeq == content.toSeq)
   }
 
-  test("int 0 in a delete is a real 0 in our blocks and no ordering value in others'; null is none in both") {
+  test("an ordering value of int 0 in a delete comes back as 0, and none as none, in the order written") {
     val log = writer("001")
     log.deleteBlock(
       Iterator(
@@ -145,7 +144,16 @@ class LogFilesSuite extends AnyFunSuite with TempFolder {
     )
     log.close()
     assert(scan()._1 == Seq(Deleted("a", "p", Seq(0)), Deleted("b", "p", null), Deleted("c", "p", Seq(7))))
-    assert(scan(scanner(ours = false))._1 == Seq(Deleted("a", "p", null), Deleted("b", "p", null), Deleted("c", "p", Seq(7))))
+  }
+
+  test("a delete without ordering value is written as the reference writes it, and a 0 of the reference is read so") {
+    val log = writer("001")
+    log.deleteBlock(Iterator(LogDelete(UTF8String.fromString("2"), UTF8String.fromString("p"), null)), ordering)
+    log.close()
+    val content = hex("00 00 00 03 | 00 00 00 0A | 02 02 02 32 02 02 70 04 00 00")
+    assert(bytesOf(log.name).dropRight(12).takeRight(content.length).toSeq == content.toSeq)
+    append(logName("002"), block(1, Seq(0 -> "002"), content))
+    assert(scan()._1 == Seq(Deleted("2", "p", null), Deleted("2", "p", null)))
   }
 
   test("ordering values of every type come back from a delete block, alone and several together, nulls too") {
@@ -184,7 +192,7 @@ class LogFilesSuite extends AnyFunSuite with TempFolder {
       Files.deleteIfExists(folder.resolve(s"p/$name"))
       append(name, block(1, Seq(0 -> "001"), content(ordering)))
       val fields = new StructType().add("o", dataType)
-      scan(scanner(fields = fields, ours = false))._1 match {
+      scan(scanner(fields = fields))._1 match {
         case Seq(Deleted("k", _, null))       => null
         case Seq(Deleted("k", _, Seq(value))) => value
         case other                            => fail(other.toString)
@@ -432,7 +440,7 @@ class LogFilesSuite extends AnyFunSuite with TempFolder {
   test("headers we do not know are passed over") {
     val content = hex("00 00 00 03 | 00 00 00 0A | 02 02 02 32 02 02 70 04 00 00")
     append(logName("001"), block(1, Seq(9 -> "x", 0 -> "001", 77 -> "y" * 100000, 5 -> "z"), content))
-    assert(scan()._1 == Seq(Deleted("2", "p", Seq(0))))
+    assert(scan()._1 == Seq(Deleted("2", "p", null)))
   }
 
   test("blocks we cannot read are refused by file, place and type, unless they were rolled back") {

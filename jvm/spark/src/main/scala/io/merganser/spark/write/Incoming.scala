@@ -2,7 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.DeleteCheck
 import io.merganser.table.base.MetaColumns
-import io.merganser.table.config.TableConfig
+import io.merganser.table.config.{FrameCheck, TableConfig}
 import io.merganser.table.slice.{SliceWriter, TableRule}
 import org.apache.spark.sql.{Column, DataFrame}
 import org.apache.spark.sql.functions.{coalesce, col, concat, concat_ws, lit, monotonically_increasing_id, when}
@@ -57,10 +57,12 @@ object Incoming {
     val names    = frame.schema.fieldNames
     val control  = StructType(frame.schema.filter(f => f.name == DeleteCheck.FlagColumn && !schema.fieldNames.contains(f.name)))
     val incoming = IncomingSchema(schema, control)
-    def value(field: StructField): Column =
-      if (!names.contains(field.name) && allowMissing) lit(null).cast(field.dataType)
-      else if (frame.schema(field.name).dataType == field.dataType) quoted(field.name)
-      else quoted(field.name).cast(field.dataType)
+    def value(field: StructField): Column = FrameCheck.find(frame.schema, field.name) match {
+      case Some(found) if found.dataType == field.dataType => quoted(found.name)
+      case Some(found)                                     => quoted(found.name).cast(field.dataType)
+      case None if allowMissing                            => lit(null).cast(field.dataType)
+      case None                                            => throw new IllegalStateException(s"column '${field.name}' was checked and is not there")
+    }
 
     val isIdentified = names.contains(GivenKey)
     val identity     = if (isIdentified) Seq(quoted(GivenKey), quoted(GivenPath)) else Nil

@@ -112,6 +112,7 @@ final case class FileConfig(
  * @param inlineCompaction      compact after this write, when `compactionDeltaCommits` have gathered
  * @param lockWaitMs            milliseconds to wait for the table lock
  * @param heartbeatIntervalMs   milliseconds between heartbeats of this write
+ * @param shuffleTasks          tasks of its shuffles; None: by the frame's size
  */
 final case class WriteConfig(
     operation: WriteOperation,
@@ -131,7 +132,8 @@ final case class WriteConfig(
     compactionDeltaCommits: Int,
     failedWrites: FailedWrites,
     heartbeatIntervalMs: Long,
-    lockWaitMs: Long
+    lockWaitMs: Long,
+    shuffleTasks: Option[Int]
 )
 
 object WriteConfig {
@@ -157,8 +159,9 @@ object WriteConfig {
     KeyGenerator.stored(table)
     MergeRule.require(table)
     val kept = table.properties
+    val operation = operationOf(settings, kept, source)
     WriteConfig(
-      operation = operationOf(settings, kept, source),
+      operation = operation,
       combineBeforeInsert = settings.bool(Options.CombineBeforeInsert, kept) || settings.bool(Options.InsertDropDuplicates, kept),
       combineBeforeUpsert = settings.bool(Options.CombineBeforeUpsert, kept),
       storedKeys = storedKeys(settings, kept, source),
@@ -175,7 +178,8 @@ object WriteConfig {
       compactionDeltaCommits = settings.whole(Options.CompactionDeltaCommits, kept).toInt,
       failedWrites = failedWrites(settings, kept),
       heartbeatIntervalMs = settings.whole(Options.HeartbeatInterval, kept),
-      lockWaitMs = settings.whole(Options.LockWait, kept)
+      lockWaitMs = settings.whole(Options.LockWait, kept),
+      shuffleTasks = settings.text(Options.ShuffleTasks(operation), kept).map(_.toInt).filter(_ > 0)
     )
   }
 

@@ -6,7 +6,15 @@ import java.nio.file.{FileSystemException, Files, NoSuchFileException, StandardC
 import java.util.UUID
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{ChecksumFileSystem, FileAlreadyExistsException, FileStatus, FileSystem, LocalFileSystem, Path, RawLocalFileSystem}
+import org.apache.hadoop.fs.{
+  ChecksumFileSystem,
+  FileAlreadyExistsException,
+  FileStatus,
+  FileSystem,
+  LocalFileSystem,
+  Path,
+  RawLocalFileSystem
+}
 
 import scala.util.control.NonFatal
 
@@ -160,7 +168,7 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
       Files.deleteIfExists(checksumFile(file))
       try Files.createLink(file, unpublished)
       catch {
-        case e: java.nio.file.FileAlreadyExistsException                     => throw e
+        case e: java.nio.file.FileAlreadyExistsException               => throw e
         case _: UnsupportedOperationException | _: FileSystemException => Files.move(unpublished, file)
       }
       ()

@@ -124,10 +124,10 @@ object TableLock {
   }
 
   private def acquire(storage: Storage, settings: Settings, deadline: Long): TableLock = {
-    val lock        = new TableLock(storage, settings)
-    var seen        = Option.empty[String]
-    var seenSince   = System.nanoTime()
-    var pauseMs     = 20L
+    val lock      = new TableLock(storage, settings)
+    var seen      = Option.empty[String]
+    var seenSince = System.nanoTime()
+    var pauseMs   = 20L
     while (!create(storage, lock)) {
       val now = read(storage)
       if (now != seen) { seen = now; seenSince = System.nanoTime() }
@@ -163,8 +163,8 @@ object TableLock {
   private def isDead(storage: Storage, content: String, unchangedMs: Long): Boolean = Holder.parse(content) match {
     case Some(holder) =>
       holder.process == Process ||
-        (holder.host == Host && System.currentTimeMillis() - holder.renewedMs > holder.leaseMs) ||
-        unchangedMs > holder.leaseMs
+      (holder.host == Host && System.currentTimeMillis() - holder.renewedMs > holder.leaseMs) ||
+      unchangedMs > holder.leaseMs
     case None => content.trim.isEmpty && unchangedMs > (if (doubtful.containsKey(storage.toString)) OwnEmptyMs else EmptyMs)
   }
 
@@ -204,7 +204,8 @@ object TableLock {
   }
 
   private final case class Holder(
-      process: String, token: String, host: String, pid: String, acquired: String, renewedMs: Long, leaseMs: Long)
+      process: String, token: String, host: String, pid: String, acquired: String, renewedMs: Long, leaseMs: Long
+  )
 
   private object Holder {
     def parse(content: String): Option[Holder] =

@@ -20,7 +20,9 @@ final class FaultyFileSystem extends RawLocalFileSystem {
 
   override def open(file: Path, bufferSize: Int): FSDataInputStream = operation(s"open $file")(super.open(file, bufferSize))
 
-  override def create(file: Path, overwrite: Boolean, bufferSize: Int, replication: Short, blockSize: Long, progress: Progressable): FSDataOutputStream =
+  override def create(
+      file: Path, overwrite: Boolean, bufferSize: Int, replication: Short, blockSize: Long, progress: Progressable
+  ): FSDataOutputStream =
     operation(s"create $file")(closing(file, super.create(file, overwrite, bufferSize, replication, blockSize, progress)))
 
   override def create(file: Path, permission: FsPermission, overwrite: Boolean, bufferSize: Int, replication: Short, blockSize: Long,
@@ -50,9 +52,9 @@ final class FaultyFileSystem extends RawLocalFileSystem {
     else
       new FSDataOutputStream(
         new OutputStream {
-          private var isOpen                                              = true
-          override def write(b: Int): Unit                                = out.write(b)
-          override def write(b: Array[Byte], off: Int, len: Int): Unit    = out.write(b, off, len)
+          private var isOpen                                           = true
+          override def write(b: Int): Unit                             = out.write(b)
+          override def write(b: Array[Byte], off: Int, len: Int): Unit = out.write(b, off, len)
           override def close(): Unit = if (isOpen) { isOpen = false; operation(s"close $file")(out.close()) }
         },
         null
@@ -63,14 +65,14 @@ object FaultyFileSystem {
 
   sealed trait Fault
   case object Before extends Fault // the operation is not done
-  case object After extends Fault  // it is done, and fails all the same
-  case object Dead extends Fault   // from this operation on nothing is done
+  case object After extends Fault // it is done, and fails all the same
+  case object Dead extends Fault // from this operation on nothing is done
 
-  private val count                       = new AtomicInteger
-  @volatile private var failAt            = 0
-  @volatile private var fault: Fault      = Before
-  @volatile private var failed            = Option.empty[String]
-  private val nested: ThreadLocal[Int]    = ThreadLocal.withInitial[Int](() => 0)
+  private val count                    = new AtomicInteger
+  @volatile private var failAt         = 0
+  @volatile private var fault: Fault   = Before
+  @volatile private var failed         = Option.empty[String]
+  private val nested: ThreadLocal[Int] = ThreadLocal.withInitial[Int](() => 0)
 
   /** Configuration with the scheme known. */
   def configuration: Configuration = {
@@ -86,7 +88,9 @@ object FaultyFileSystem {
     fault = how
     failAt = n
     try {
-      val result = try Right(body) catch { case scala.util.control.NonFatal(e) => Left(e) }
+      val result =
+        try Right(body)
+        catch { case scala.util.control.NonFatal(e) => Left(e) }
       (result, failed)
     } finally failAt = 0
   }

@@ -15,27 +15,27 @@ object Rows {
   /** Every type a table may have, nested ones too. */
   val everyType: StructType = StructType(
     Seq(
-      "boolean_"   -> BooleanType,
-      "byte_"      -> ByteType,
-      "short_"     -> ShortType,
-      "int_"       -> IntegerType,
-      "long_"      -> LongType,
-      "float_"     -> FloatType,
-      "double_"    -> DoubleType,
-      "dec9"       -> DecimalType(9, 2),
-      "dec18"      -> DecimalType(18, 6),
-      "dec38"      -> DecimalType(38, 10),
-      "string_"    -> StringType,
-      "binary_"    -> BinaryType,
-      "date_"      -> DateType,
+      "boolean_" -> BooleanType,
+      "byte_" -> ByteType,
+      "short_" -> ShortType,
+      "int_" -> IntegerType,
+      "long_" -> LongType,
+      "float_" -> FloatType,
+      "double_" -> DoubleType,
+      "dec9" -> DecimalType(9, 2),
+      "dec18" -> DecimalType(18, 6),
+      "dec38" -> DecimalType(38, 10),
+      "string_" -> StringType,
+      "binary_" -> BinaryType,
+      "date_" -> DateType,
       "timestamp_" -> TimestampType,
-      "ntz"        -> TimestampNTZType,
-      "struct_"    -> StructType(Seq(StructField("a", IntegerType), StructField("b", StringType), StructField("c", DecimalType(20, 3)))),
-      "ints"       -> ArrayType(IntegerType),
-      "texts"      -> ArrayType(StringType),
-      "structs"    -> ArrayType(StructType(Seq(StructField("x", LongType), StructField("y", ArrayType(DateType))))),
-      "map_"       -> MapType(StringType, DoubleType),
-      "deep"       -> MapType(StringType, ArrayType(StructType(Seq(StructField("m", MapType(StringType, StringType))))))
+      "ntz" -> TimestampNTZType,
+      "struct_" -> StructType(Seq(StructField("a", IntegerType), StructField("b", StringType), StructField("c", DecimalType(20, 3)))),
+      "ints" -> ArrayType(IntegerType),
+      "texts" -> ArrayType(StringType),
+      "structs" -> ArrayType(StructType(Seq(StructField("x", LongType), StructField("y", ArrayType(DateType))))),
+      "map_" -> MapType(StringType, DoubleType),
+      "deep" -> MapType(StringType, ArrayType(StructType(Seq(StructField("m", MapType(StringType, StringType))))))
     ).map { case (name, dataType) => StructField(name, dataType) }
   )
 
@@ -75,14 +75,14 @@ object Rows {
         (0 until map.numElements).map { j =>
           plainValue(map.keyArray, j, m.keyType) -> plainValue(map.valueArray, j, m.valueType)
         }.toMap
-      case FloatType   => java.lang.Float.floatToIntBits(row.getFloat(i))
-      case DoubleType  => java.lang.Double.doubleToLongBits(row.getDouble(i))
-      case BooleanType => row.getBoolean(i)
-      case ByteType    => row.getByte(i)
-      case ShortType   => row.getShort(i)
-      case IntegerType | DateType                         => row.getInt(i)
-      case LongType | TimestampType | TimestampNTZType    => row.getLong(i)
-      case other                                          => throw new IllegalArgumentException(other.toString)
+      case FloatType                                   => java.lang.Float.floatToIntBits(row.getFloat(i))
+      case DoubleType                                  => java.lang.Double.doubleToLongBits(row.getDouble(i))
+      case BooleanType                                 => row.getBoolean(i)
+      case ByteType                                    => row.getByte(i)
+      case ShortType                                   => row.getShort(i)
+      case IntegerType | DateType                      => row.getInt(i)
+      case LongType | TimestampType | TimestampNTZType => row.getLong(i)
+      case other                                       => throw new IllegalArgumentException(other.toString)
     }
 
   private def value(dataType: DataType, nullable: Boolean, random: Random): Any =
@@ -118,5 +118,5 @@ object Rows {
     }
 
   private def text(random: Random): String =
-    Seq.fill(random.nextInt(8))("aZ9_é€😀 :,"(random.nextInt(9))).filterNot(Character.isSurrogate).mkString
+    Seq.fill(random.nextInt(8))("aZ9_é€😀 :," (random.nextInt(9))).filterNot(Character.isSurrogate).mkString
 }

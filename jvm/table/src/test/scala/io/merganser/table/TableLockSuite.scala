@@ -49,8 +49,8 @@ final class TableLockSuite extends TableSuite {
   }
 
   test("a lock that is renewed is not taken over, however long it is held") {
-    val lease  = TableLock.Settings(timeoutMs = 5000, leaseMs = 300)
-    val holder = LockContender.start(folder.resolve("t").toUri.toString, "hold", "300", "1500")
+    val lease  = TableLock.Settings(timeoutMs = 60000, leaseMs = 2000)
+    val holder = LockContender.start(folder.resolve("t").toUri.toString, "hold", "2000", "5000")
     while (!Files.exists(folder.resolve("t/held"))) Thread.sleep(10)
     TableLock.hold(storage, lease)(_ => assert(Files.exists(folder.resolve("t/released"))))
     assert(holder.waitFor(60, TimeUnit.SECONDS) && holder.exitValue == 0)
@@ -109,8 +109,9 @@ object LockContender {
   }
 
   def start(args: String*): Process = {
-    val java    = Paths.get(System.getProperty("java.home"), "bin", "java").toString
-    val command = Seq(java, "-Xmx128m", "-cp", System.getProperty("java.class.path"), LockContender.getClass.getName.stripSuffix("$")) ++ args
+    val java = Paths.get(System.getProperty("java.home"), "bin", "java").toString
+    val command =
+      Seq(java, "-Xmx128m", "-cp", System.getProperty("java.class.path"), LockContender.getClass.getName.stripSuffix("$")) ++ args
     new ProcessBuilder(command: _*).inheritIO().start()
   }
 }

@@ -30,14 +30,14 @@ abstract class TableSuite extends AnyFunSuite with BeforeAndAfterEach {
   protected def faulty(name: String): Storage = Storage(s"faulty://${folder.resolve(name)}", FaultyFileSystem.configuration)
 
   protected def properties(version: Int = 9, mergeOnRead: Boolean = true): Map[String, String] = Map(
-    "hoodie.table.name"              -> "t",
-    "hoodie.table.type"              -> (if (mergeOnRead) "MERGE_ON_READ" else "COPY_ON_WRITE"),
-    "hoodie.table.version"           -> version.toString,
+    "hoodie.table.name" -> "t",
+    "hoodie.table.type" -> (if (mergeOnRead) "MERGE_ON_READ" else "COPY_ON_WRITE"),
+    "hoodie.table.version" -> version.toString,
     "hoodie.timeline.layout.version" -> (if (version >= 8) "2" else "1"),
-    "hoodie.table.recordkey.fields"  -> "id",
-    "hoodie.table.partition.fields"  -> "part",
+    "hoodie.table.recordkey.fields" -> "id",
+    "hoodie.table.partition.fields" -> "part",
     "hoodie.table.timeline.timezone" -> "UTC",
-    "hoodie.record.merge.mode"       -> "COMMIT_TIME_ORDERING"
+    "hoodie.record.merge.mode" -> "COMMIT_TIME_ORDERING"
   )
 
   protected def table(version: Int = 9, storage: Storage = storage): TableConfig = TableConfig.create(storage, properties(version))
@@ -52,7 +52,9 @@ abstract class TableSuite extends AnyFunSuite with BeforeAndAfterEach {
     slices.map(s => s"${s.fileId}@${s.base.fold("-")(_.instant)}:${s.logs.map(_.instant).mkString(",")}")
 
   /** A file of the timeline: `100_150.deltacommit`, with metadata if it completed. */
-  protected def instantFile(storage: Storage, name: String, metadata: CommitMetadata = CommitMetadata("UPSERT", Map.empty, Map.empty)): Unit = {
+  protected def instantFile(
+      storage: Storage, name: String, metadata: CommitMetadata = CommitMetadata("UPSERT", Map.empty, Map.empty)
+  ): Unit = {
     val config = TableConfig.load(storage)
     val bytes =
       if (name.endsWith(".requested") || name.endsWith(".inflight")) Array.emptyByteArray
@@ -76,7 +78,9 @@ abstract class TableSuite extends AnyFunSuite with BeforeAndAfterEach {
   protected def log(fileId: String, instant: String, version: Int = 1): String = FileNames.log(fileId, instant, version, "0-0-0")
 
   /** Writes one base file of a new group, with its marker, as a task would. */
-  protected def writeBase(storage: Storage, transaction: Transaction, fileId: String, kind: String = "CREATE", token: String = "0-0-0"): WriteStat = {
+  protected def writeBase(
+      storage: Storage, transaction: Transaction, fileId: String, kind: String = "CREATE", token: String = "0-0-0"
+  ): WriteStat = {
     val name = FileNames.base(fileId, token, transaction.instant)
     transaction.markers.create("p", name, kind)
     val out = storage.fs.create(storage.path(s"p/$name"), false)

@@ -75,6 +75,9 @@ final class VersionBuffer(layout: RowLayout, rule: MergeRule, bufferBytes: Long)
     if (sorted == null) new KeyedMerge(base, table, layout, rule)
     else new SortedMerge(if (baseSorted) base else SortedSpill.sortByKey(base, layout), sorted.cursor(), layout, rule)
 
+  /** The same for stored rows that come in column batches; None once the versions are on disk, where rows have to be sorted. */
+  def mergeBatches(): Option[BatchMerge] = if (sorted == null) Some(new BatchMerge(table, layout, rule)) else None
+
   /** What the versions come to by themselves. */
   def merge(): MergeIterator = merge(Iterator.empty, baseSorted = true)
 

@@ -1,8 +1,7 @@
 package io.merganser.spark.read
 
 import io.merganser.spark.OpenTable
-import io.merganser.table.base.BaseFileReader
-import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader}
+import io.merganser.table.slice.{FileSlice, LogVisibility, SliceBatches, SliceReader}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read._
@@ -77,42 +76,36 @@ final class SliceScan(
   }
 }
 
-/** @param isMerged true to merge logs and hand out rows; false to hand out the base files' batches */
+/** Column batches throughout: a scan is all columnar or all rows. */
 final case class SliceReaderFactory(reader: SliceReader, isMerged: Boolean) extends PartitionReaderFactory {
 
-  override def supportColumnarReads(partition: InputPartition): Boolean = !isMerged
+  override def supportColumnarReads(partition: InputPartition): Boolean = true
 
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
-    new ChainedReader[InternalRow](partition.asInstanceOf[SlicePartition].slices, slice => {
-      val rows = reader.rows(slice)
-      (rows, rows)
-    })
+    throw new IllegalStateException("a scan of file slices is read in batches")
 
   override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] =
-    new ChainedReader[ColumnarBatch](partition.asInstanceOf[SlicePartition].slices.filter(_.base.isDefined), slice => {
-      val batches: BaseFileReader = reader.openBatches(slice.base.get)
-      (batches.batches(), batches)
-    })
+    new ChainedReader(partition.asInstanceOf[SlicePartition].slices, if (isMerged) reader.batches else reader.baseBatches)
 }
 
 /** Reads slices one after the other; each owns open files until it is read. */
-private final class ChainedReader[T](slices: Array[FileSlice], open: FileSlice => (Iterator[T], java.io.Closeable)) extends PartitionReader[T] {
-  private[this] var at                        = 0
-  private[this] var current: Iterator[T]      = Iterator.empty
-  private[this] var owner: java.io.Closeable = _
+private final class ChainedReader(slices: Array[FileSlice], open: FileSlice => SliceBatches) extends PartitionReader[ColumnarBatch] {
+  private[this] var at                    = 0
+  private[this] var current: SliceBatches = _
 
   override def next(): Boolean = {
-    while (!current.hasNext && at < slices.length) {
+    while ((current == null || !current.hasNext) && at < slices.length) {
       close()
-      val (rows, closeable) = open(slices(at))
-      current = rows
-      owner = closeable
+      current = open(slices(at))
       at += 1
     }
-    current.hasNext
+    current != null && current.hasNext
   }
 
-  override def get(): T = current.next()
+  override def get(): ColumnarBatch = current.next()
 
-  override def close(): Unit = if (owner != null) { owner.close(); owner = null }
+  override def close(): Unit = if (current != null) {
+    current.close()
+    current = null
+  }
 }

@@ -48,8 +48,8 @@ object RunCompaction extends Procedure {
 
   override def run(session: SparkSession, arguments: Map[String, String]): Seq[Row] = {
     val path = (arguments.get("path"), arguments.get("table")) match {
-      case (Some(path), None) => path
-      case (None, Some(name)) => OpenTable.pathOf(session, name)
+      case (Some(path), None)  => path
+      case (None, Some(table)) => OpenTable.pathOf(session, table)
       case _                  => throw MerganserException("CALL_TABLE_OR_PATH", "procedure" -> name)
     }
     val options = arguments.get("options").toSeq.flatMap(_.split(",")).map(_.split("=", 2)).map {

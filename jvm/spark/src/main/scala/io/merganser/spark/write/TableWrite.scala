@@ -56,9 +56,11 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       case _                  => Rollback.expired(storage, config)
     }
     val action      = if (replaceAll) "replacecommit" else if (config.isMergeOnRead) "deltacommit" else "commit"
-    val transaction = Transaction.begin(storage, config, action)
+    val transaction = Transaction.begin(storage, config, action, options = Transaction.Options(heartbeat = settings.failedWrites != FailedWrites.Eager))
     try {
       val table   = new OpenTable(storage, config, transaction.timeline)
+      // Other engines' readers would lose later updates of a group that a dead writer left a base file in.
+      table.view.partitions.foreach(p => Rollback.removeOrphans(storage, config, table.view.orphans(p)))
       val slices  = if (replaceAll) IndexedSeq.empty[FileSlice] else table.view.slices.toIndexedSeq
       val written = WriteTasks(session, table, settings, index, schema, incoming.schema, transaction).write(incoming.rows, slices)
       val metadata = CommitMetadata(

@@ -66,7 +66,12 @@ object Tag {
       val filter = session.sparkContext.broadcast(batch.get)
       val stored = storedKeys(session, storage, matters.map(i => (i, slices(i))), filter, tasks, live)
       val (key, partition) = (schema.keyOrdinal, schema.partitionOrdinal)
-      rows.zipPartitions(stored)((incoming, held) => new TagIterator(incoming, held, key, partition))
+      // Adaptive execution takes an empty side away together with its partitions: then no key is stored.
+      if (stored.getNumPartitions != rows.getNumPartitions) {
+        if (!stored.isEmpty() && !rows.isEmpty())
+          throw new IllegalStateException(s"incoming rows in ${rows.getNumPartitions} partitions, stored keys in ${stored.getNumPartitions}")
+        rows.mapPartitions(untagged)
+      } else rows.zipPartitions(stored)((incoming, held) => new TagIterator(incoming, held, key, partition))
     }
   }
 

@@ -50,7 +50,7 @@ private[write] final case class WriteTasks(
   // --- SIMPLE index ---------------------------------------------------------------------------------------------
 
   private def byTag(rows: DataFrame, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] = {
-    val tasks  = Tasks.forRows(session, rows, None)
+    val tasks  = Tasks.forRows(session, rows, settings.shuffleTasks)
     val sorted = Tag.byKey(rows, tasks)
     val looksUp = settings.operation != WriteOperation.Insert || settings.storedKeys != StoredKeyPolicy.InsertAgain
     val kept =
@@ -152,7 +152,7 @@ private[write] final case class WriteTasks(
   // --- bulk insert ----------------------------------------------------------------------------------------------
 
   private def byRange(rows: DataFrame): Seq[SliceWritten] = {
-    val tasks = Tasks.forRows(session, rows, None)
+    val tasks = Tasks.forRows(session, rows, settings.shuffleTasks)
     val sorted = rows
       .repartitionByRange(tasks, col(MetaColumns.PartitionPath), col(MetaColumns.RecordKey))
       .sortWithinPartitions(MetaColumns.PartitionPath, MetaColumns.RecordKey, IncomingSchema.Arrival)

@@ -44,7 +44,7 @@ final class AvroInput {
   def readFloat(): Float = java.lang.Float.intBitsToFloat(Integer.reverseBytes(bigEndianInt(take(4))))
 
   def readDouble(): Double = {
-    val at = take(8)
+    val at          = take(8)
     val (low, high) = (Integer.reverseBytes(bigEndianInt(at)), Integer.reverseBytes(bigEndianInt(at + 4)))
     java.lang.Double.longBitsToDouble(high.toLong << 32 | low & 0xffffffffL)
   }

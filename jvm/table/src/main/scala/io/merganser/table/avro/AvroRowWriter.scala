@@ -104,7 +104,8 @@ private object AvroRowWriter {
       }
     case (d: DecimalType, Schema.Type.FIXED) if isDecimal(to, d) =>
       new FixedDecimalWriter(d, to.getFixedSize)
-    case (d: DecimalType, Schema.Type.BYTES) if isDecimal(to, d) => new ValueWriter {
+    case (d: DecimalType, Schema.Type.BYTES) if isDecimal(to, d) =>
+      new ValueWriter {
         override def write(row: SpecializedGetters, i: Int, out: AvroOutput): Unit = out.writeBytes(
           row.getDecimal(i, d.precision, d.scale).toJavaBigDecimal.setScale(d.scale).unscaledValue.toByteArray
         )

@@ -17,18 +17,18 @@ private[avro] object AvroScalars {
 
   /** None if the type asked for is not one the stored values widen to. */
   def reader(from: Schema, to: DataType): Option[ValueReader] = (from.getType, to) match {
-    case (Schema.Type.BOOLEAN, BooleanType) => Some(BooleanReader)
-    case (Schema.Type.INT | Schema.Type.LONG, _)   => whole(from, to)
-    case (Schema.Type.FLOAT, FloatType)            => Some(FloatReader)
-    case (Schema.Type.FLOAT, DoubleType)           => Some(FloatAsDouble)
-    case (Schema.Type.FLOAT, _) if isText(to)      => Some(text(in => java.lang.Float.toString(in.readFloat())))
-    case (Schema.Type.DOUBLE, DoubleType)          => Some(DoubleReader)
-    case (Schema.Type.DOUBLE, _) if isText(to)     => Some(text(in => java.lang.Double.toString(in.readDouble())))
-    case (Schema.Type.STRING, _) if isText(to)     => Some(StringReader)
-    case (Schema.Type.STRING, BinaryType)          => Some(BytesReader)
-    case (Schema.Type.ENUM, _) if isText(to)       => Some(new EnumReader(from.getEnumSymbols.asScala.toArray))
+    case (Schema.Type.BOOLEAN, BooleanType)         => Some(BooleanReader)
+    case (Schema.Type.INT | Schema.Type.LONG, _)    => whole(from, to)
+    case (Schema.Type.FLOAT, FloatType)             => Some(FloatReader)
+    case (Schema.Type.FLOAT, DoubleType)            => Some(FloatAsDouble)
+    case (Schema.Type.FLOAT, _) if isText(to)       => Some(text(in => java.lang.Float.toString(in.readFloat())))
+    case (Schema.Type.DOUBLE, DoubleType)           => Some(DoubleReader)
+    case (Schema.Type.DOUBLE, _) if isText(to)      => Some(text(in => java.lang.Double.toString(in.readDouble())))
+    case (Schema.Type.STRING, _) if isText(to)      => Some(StringReader)
+    case (Schema.Type.STRING, BinaryType)           => Some(BytesReader)
+    case (Schema.Type.ENUM, _) if isText(to)        => Some(new EnumReader(from.getEnumSymbols.asScala.toArray))
     case (Schema.Type.BYTES | Schema.Type.FIXED, _) => bytes(from, to)
-    case _                                         => None
+    case _                                          => None
   }
 
   private def isText(dataType: DataType): Boolean = dataType match {
@@ -40,20 +40,20 @@ private[avro] object AvroScalars {
   private def whole(from: Schema, to: DataType): Option[ValueReader] = {
     val isInt = from.getType == Schema.Type.INT
     (from.getLogicalType, to) match {
-      case (_: LogicalTypes.Date, DateType)                                  => Some(IntReader)
-      case (_: LogicalTypes.Date, _) if isText(to)                           => Some(text(in => LocalDate.ofEpochDay(in.readLong()).toString))
-      case (_: LogicalTypes.Date, _)                                         => None
-      case (_: LogicalTypes.TimestampMicros, TimestampType)                  => Some(LongReader)
-      case (_: LogicalTypes.LocalTimestampMicros, TimestampNTZType)          => Some(LongReader)
-      case (_: LogicalTypes.TimestampMillis, TimestampType)                  => Some(MillisReader)
-      case (_: LogicalTypes.LocalTimestampMillis, TimestampNTZType)          => Some(MillisReader)
+      case (_: LogicalTypes.Date, DateType)                         => Some(IntReader)
+      case (_: LogicalTypes.Date, _) if isText(to)                  => Some(text(in => LocalDate.ofEpochDay(in.readLong()).toString))
+      case (_: LogicalTypes.Date, _)                                => None
+      case (_: LogicalTypes.TimestampMicros, TimestampType)         => Some(LongReader)
+      case (_: LogicalTypes.LocalTimestampMicros, TimestampNTZType) => Some(LongReader)
+      case (_: LogicalTypes.TimestampMillis, TimestampType)         => Some(MillisReader)
+      case (_: LogicalTypes.LocalTimestampMillis, TimestampNTZType) => Some(MillisReader)
       case (_: LogicalTypes.TimestampMicros | _: LogicalTypes.TimestampMillis, _) => None
-      case (_, ByteType) if isInt                                            => Some(ByteReader)
-      case (_, ShortType) if isInt                                           => Some(ShortReader)
-      case (_, IntegerType) if isInt                                         => Some(IntReader)
-      case (_, LongType)                                                     => Some(LongReader)
-      case (_, FloatType)                                                    => Some(WholeAsFloat)
-      case (_, DoubleType)                                                   => Some(WholeAsDouble)
+      case (_, ByteType) if isInt                                                 => Some(ByteReader)
+      case (_, ShortType) if isInt                                                => Some(ShortReader)
+      case (_, IntegerType) if isInt                                              => Some(IntReader)
+      case (_, LongType)                                                          => Some(LongReader)
+      case (_, FloatType)                                                         => Some(WholeAsFloat)
+      case (_, DoubleType)                                                        => Some(WholeAsDouble)
       case (_, d: DecimalType) if Widening.isAllowed(if (isInt) IntegerType else LongType, d) =>
         Some(of(in => decimal(JavaDecimal.valueOf(in.readLong()), d)))
       case (_, _) if isText(to) => Some(text(in => java.lang.Long.toString(in.readLong())))

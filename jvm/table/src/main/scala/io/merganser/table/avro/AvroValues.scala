@@ -19,7 +19,7 @@ private[avro] object AvroValues {
    * @param isReusable true outside of arrays and maps, where one row object can serve every record
    */
   final case class Place(source: String, column: String, isReusable: Boolean) {
-    def /(name: String): Place = copy(column = if (column.isEmpty) name else s"$column.$name")
+    def /(name: String): Place      = copy(column = if (column.isEmpty) name else s"$column.$name")
     def within(name: String): Place = (this / name).copy(isReusable = false)
   }
 
@@ -36,7 +36,7 @@ private[avro] object AvroValues {
   def reader(from: Schema, to: DataType, place: Place): ValueReader = from.getType match {
     case Schema.Type.UNION => union(from, to, place)
     case Schema.Type.NULL => new ValueReader {
-        override def value(in: AvroInput): Any                                      = null
+        override def value(in: AvroInput): Any                               = null
         override def readInto(in: AvroInput, row: InternalRow, i: Int): Unit = row.setNullAt(i)
       }
     case _ =>
@@ -65,7 +65,7 @@ private[avro] object AvroValues {
   }
 
   private final class UnionReader(branches: Array[ValueReader]) extends ValueReader {
-    override def value(in: AvroInput): Any                                      = branches(in.readInt()).value(in)
+    override def value(in: AvroInput): Any                               = branches(in.readInt()).value(in)
     override def readInto(in: AvroInput, row: InternalRow, i: Int): Unit = branches(in.readInt()).readInto(in, row, i)
   }
 
@@ -166,7 +166,7 @@ private[avro] object AvroValues {
   }
 
   private def skipper(schema: Schema): Skipper = schema.getType match {
-    case Schema.Type.NULL => new Skipper { override def apply(in: AvroInput): Unit = () }
+    case Schema.Type.NULL    => new Skipper { override def apply(in: AvroInput): Unit = () }
     case Schema.Type.BOOLEAN => new Skipper { override def apply(in: AvroInput): Unit = in.skip(1) }
     case Schema.Type.INT | Schema.Type.LONG | Schema.Type.ENUM => new Skipper {
         override def apply(in: AvroInput): Unit = { in.readLong(); () }
@@ -210,9 +210,9 @@ private[avro] object AvroValues {
 
   private def changed(from: Schema, to: DataType, place: Place): MerganserException = MerganserException(
     "COLUMN_TYPE_CHANGED",
-    "column"    -> place.column,
-    "file"      -> place.source,
-    "stored"    -> from.toString,
+    "column" -> place.column,
+    "file" -> place.source,
+    "stored" -> from.toString,
     "requested" -> to.catalogString
   )
 }

@@ -117,7 +117,7 @@ private object RowParquetWriter {
 
   final class Builder(file: OutputFile, support: WriteSupport[InternalRow])
       extends ParquetWriter.Builder[InternalRow, Builder](file) {
-    override protected def self(): Builder = this
+    override protected def self(): Builder                                                 = this
     override protected def getWriteSupport(conf: Configuration): WriteSupport[InternalRow] = support
   }
 }
@@ -135,10 +135,10 @@ private final class CountedFile(file: OutputFile) extends OutputFile {
   override def getPath: String                                              = file.getPath
 
   private def counted(out: PositionOutputStream): PositionOutputStream = new PositionOutputStream {
-    override def getPos: Long                                           = out.getPos
-    override def write(b: Int): Unit                                    = out.write(b)
-    override def write(b: Array[Byte], offset: Int, length: Int): Unit  = out.write(b, offset, length)
-    override def flush(): Unit                                          = out.flush()
+    override def getPos: Long                                          = out.getPos
+    override def write(b: Int): Unit                                   = out.write(b)
+    override def write(b: Array[Byte], offset: Int, length: Int): Unit = out.write(b, offset, length)
+    override def flush(): Unit                                         = out.flush()
     override def close(): Unit = {
       size = out.getPos
       out.close()

@@ -13,10 +13,10 @@ import java.nio.charset.StandardCharsets.UTF_8
  * @param fileName the file's own name, the footer's word that its rows are sorted; nothing is said without it
  */
 private[base] final class KeyTracker(val ordinal: Int, fileName: Option[String], bloom: Option[BloomFilter]) {
-  private[this] val filter              = bloom.orNull
-  private[this] var min: Array[Byte]    = _
-  private[this] var max: Array[Byte]    = _
-  private[this] var inOrder             = true
+  private[this] val filter           = bloom.orNull
+  private[this] var min: Array[Byte] = _
+  private[this] var max: Array[Byte] = _
+  private[this] var inOrder          = true
 
   def isTracking: Boolean = ordinal >= 0
 

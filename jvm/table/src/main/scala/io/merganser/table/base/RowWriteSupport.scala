@@ -14,9 +14,9 @@ import org.apache.spark.sql.types._
 private[base] final class RowWriteSupport(schema: StructType, keys: KeyTracker) extends WriteSupport[InternalRow] {
   import RowWriteSupport.ColumnWriter
 
-  private[this] val names: Array[String]          = schema.fieldNames
-  private[this] var consumer: RecordConsumer      = _
-  private[this] var columns: Array[ColumnWriter]  = _
+  private[this] val names: Array[String]         = schema.fieldNames
+  private[this] var consumer: RecordConsumer     = _
+  private[this] var columns: Array[ColumnWriter] = _
 
   override def getName: String = "merganser"
 

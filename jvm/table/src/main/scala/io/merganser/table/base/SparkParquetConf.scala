@@ -8,19 +8,19 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport
 private[base] object SparkParquetConf {
 
   private val settings: Seq[(String, String)] = Seq(
-    ParquetInputFormat.READ_SUPPORT_CLASS                    -> classOf[ParquetReadSupport].getName,
-    "spark.sql.parquet.binaryAsString"                       -> "false",
-    "spark.sql.parquet.int96AsTimestamp"                     -> "true",
-    "spark.sql.parquet.inferTimestampNTZ.enabled"            -> "true",
-    "spark.sql.legacy.parquet.nanosAsLong"                   -> "false",
-    "spark.sql.caseSensitive"                                -> "true",
-    "spark.sql.optimizer.nestedSchemaPruning.enabled"        -> "true",
-    "spark.sql.parquet.enableNestedColumnVectorizedReader"   -> "true",
-    "spark.sql.parquet.fieldId.read.enabled"                 -> "false",
-    "spark.sql.parquet.fieldId.read.ignoreMissing"           -> "false",
-    "spark.sql.parquet.variant.allowReadingShredded"         -> "false",
-    "spark.sql.parquet.ignoreVariantAnnotation"              -> "false",
-    "spark.sql.parquet.annotateVariantLogicalType"           -> "false",
+    ParquetInputFormat.READ_SUPPORT_CLASS -> classOf[ParquetReadSupport].getName,
+    "spark.sql.parquet.binaryAsString" -> "false",
+    "spark.sql.parquet.int96AsTimestamp" -> "true",
+    "spark.sql.parquet.inferTimestampNTZ.enabled" -> "true",
+    "spark.sql.legacy.parquet.nanosAsLong" -> "false",
+    "spark.sql.caseSensitive" -> "true",
+    "spark.sql.optimizer.nestedSchemaPruning.enabled" -> "true",
+    "spark.sql.parquet.enableNestedColumnVectorizedReader" -> "true",
+    "spark.sql.parquet.fieldId.read.enabled" -> "false",
+    "spark.sql.parquet.fieldId.read.ignoreMissing" -> "false",
+    "spark.sql.parquet.variant.allowReadingShredded" -> "false",
+    "spark.sql.parquet.ignoreVariantAnnotation" -> "false",
+    "spark.sql.parquet.annotateVariantLogicalType" -> "false",
     "spark.sql.parquet.reader.respectUnknownTypeAnnotation.enabled" -> "false"
   )
 

@@ -66,15 +66,15 @@ private[base] object StoredColumns {
       case (s: MapType, r: MapType) =>
         val key = readType(s.keyType, r.keyType, s"$column.key", file)
         MapType(key, readType(s.valueType, r.valueType, s"$column.value", file), r.valueContainsNull)
-      case (s, r) if s == r                                     => r
+      case (s, r) if s == r                                                         => r
       case (ByteType | ShortType | IntegerType, ByteType | ShortType | IntegerType) => requested
-      case (s, r) if Widening.isAllowed(s, r)                   => s
+      case (s, r) if Widening.isAllowed(s, r)                                       => s
       case _ =>
         throw MerganserException(
           "COLUMN_TYPE_CHANGED",
-          "column"    -> column,
-          "file"      -> file,
-          "stored"    -> stored.catalogString,
+          "column" -> column,
+          "file" -> file,
+          "stored" -> stored.catalogString,
           "requested" -> requested.catalogString
         )
     }

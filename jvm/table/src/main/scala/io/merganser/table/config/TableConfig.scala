@@ -124,7 +124,7 @@ final case class TableConfig(properties: Map[String, String]) {
 
   private def known[T](key: String, parse: String => Option[T]): Option[T] = text(key).map { value =>
     parse(value).getOrElse(throw MerganserException("TABLE_PROPERTIES_INVALID", "file" -> PropertiesFile.Name,
-      "reason" -> s"$key is '$value'"))
+        "reason" -> s"$key is '$value'"))
   }
 }
 

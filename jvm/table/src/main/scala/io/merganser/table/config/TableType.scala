@@ -43,7 +43,8 @@ object MergeMode {
    * From version 8 on the strategy id decides before the payload class, in version 6 after it.
    */
   private[config] def infer(
-      version: Int, strategyId: Option[String], payloadClass: Option[String], hasOrdering: Boolean): MergeMode = {
+      version: Int, strategyId: Option[String], payloadClass: Option[String], hasOrdering: Boolean
+  ): MergeMode = {
     val byStrategy = strategyId.map {
       case StrategyId.EventTime  => EventTimeOrdering
       case StrategyId.CommitTime => CommitTimeOrdering

@@ -115,6 +115,7 @@ final case class FileConfig(
  * @param inlineCompaction      compact after this write, when `compactionDeltaCommits` have gathered
  * @param lockWaitMs            milliseconds to wait for the table lock
  * @param heartbeatIntervalMs   milliseconds between heartbeats of this write
+ * @param shuffleTasks          tasks of its shuffles; None: by the frame's size
  */
 final case class WriteConfig(
     operation: WriteOperation,
@@ -134,7 +135,8 @@ final case class WriteConfig(
     compactionDeltaCommits: Int,
     failedWrites: FailedWrites,
     heartbeatIntervalMs: Long,
-    lockWaitMs: Long
+    lockWaitMs: Long,
+    shuffleTasks: Option[Int]
 )
 
 object WriteConfig {
@@ -160,8 +162,9 @@ object WriteConfig {
     KeyGenerator.stored(table)
     MergeRule.require(table)
     val kept = table.properties
+    val operation = operationOf(settings, kept, source)
     WriteConfig(
-      operation = operationOf(settings, kept, source),
+      operation = operation,
       combineBeforeInsert = settings.bool(Options.CombineBeforeInsert, kept) || settings.bool(Options.InsertDropDuplicates, kept),
       combineBeforeUpsert = settings.bool(Options.CombineBeforeUpsert, kept),
       storedKeys = storedKeys(settings, kept, source),
@@ -178,7 +181,8 @@ object WriteConfig {
       compactionDeltaCommits = settings.whole(Options.CompactionDeltaCommits, kept).toInt,
       failedWrites = failedWrites(settings, kept),
       heartbeatIntervalMs = settings.whole(Options.HeartbeatInterval, kept),
-      lockWaitMs = settings.whole(Options.LockWait, kept)
+      lockWaitMs = settings.whole(Options.LockWait, kept),
+      shuffleTasks = settings.text(Options.ShuffleTasks(operation), kept).map(_.toInt).filter(_ > 0)
     )
   }
 

@@ -10,12 +10,12 @@ import java.nio.ByteBuffer
  * asks for.
  */
 private[log] final class AvroBlock(file: LogFileReader, block: LogBlock) {
-  private[this] val input      = new AvroInput
-  private[this] var buffer     = new Array[Byte](Math.min(block.contentLength, AvroBlock.BufferBytes.toLong).toInt)
-  private[this] var from       = 0
-  private[this] var until      = 0
-  private[this] var unread     = block.contentLength
-  private[this] val version    = int()
+  private[this] val input       = new AvroInput
+  private[this] var buffer      = new Array[Byte](Math.min(block.contentLength, AvroBlock.BufferBytes.toLong).toInt)
+  private[this] var from        = 0
+  private[this] var until       = 0
+  private[this] var unread      = block.contentLength
+  private[this] val version     = int()
   private[this] var recordsLeft = int()
   if (version < 1 || version > LogFormat.ContentVersion)
     throw block.unreadable(s"its content is of version $version", "Compact the slice with the engine that wrote it.")

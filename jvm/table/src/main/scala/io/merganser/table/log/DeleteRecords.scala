@@ -57,7 +57,7 @@ private[log] object DeleteRecords {
     }
 
     private def several(in: AvroInput): Array[Any] = {
-      val values  = Array.newBuilder[Any]
+      val values = Array.newBuilder[Any]
       if (in.readInt() != Null) {
         var count = in.readLong()
         while (count != 0) {
@@ -92,28 +92,28 @@ private[log] object DeleteRecords {
       case Bytes                               => in.readBytes()
       case Text                                => in.readString().copy()
       case DecimalValue                        => new JavaDecimal(new BigInteger(in.readBytes()), Scale)
-      case other => throw new IllegalArgumentException(s"branch $other of an ordering value is not known")
+      case other                               => throw new IllegalArgumentException(s"branch $other of an ordering value is not known")
     }
 
     private def convert(stored: Any, field: Int): Any = (stored, orderingTypes(field)) match {
-      case (v: Boolean, BooleanType)                       => v
-      case (v: Int, ByteType)                              => v.toByte
-      case (v: Int, ShortType)                             => v.toShort
-      case (v: Int, IntegerType | DateType)                => v
-      case (v: Long, TimestampType | TimestampNTZType)     => if (isMillis(field)) v * 1000L else v
+      case (v: Boolean, BooleanType)                                              => v
+      case (v: Int, ByteType)                                                     => v.toByte
+      case (v: Int, ShortType)                                                    => v.toShort
+      case (v: Int, IntegerType | DateType)                                       => v
+      case (v: Long, TimestampType | TimestampNTZType)                            => if (isMillis(field)) v * 1000L else v
       case (v: Number, LongType | TimestampType | TimestampNTZType) if isWhole(v) => v.longValue
-      case (v: Number, FloatType)                          => v.floatValue
-      case (v: Number, DoubleType)                         => v.doubleValue
-      case (v: Long, ByteType) if v.toByte == v            => v.toByte
-      case (v: Long, ShortType) if v.toShort == v          => v.toShort
-      case (v: Long, IntegerType | DateType) if v.toInt == v => v.toInt
-      case (v: JavaDecimal, d: DecimalType)                => decimal(v, d)
-      case (v: Number, d: DecimalType)                     => decimal(new JavaDecimal(v.toString), d)
-      case (v: UTF8String, d: DecimalType)                 => decimal(new JavaDecimal(v.toString), d)
-      case (v: Array[Byte], BinaryType)                    => v
-      case (v: UTF8String, BinaryType)                     => v.getBytes
-      case (v: Array[Byte], _) if isText(orderingTypes(field)) => UTF8String.fromBytes(v)
-      case (v, _) if isText(orderingTypes(field))          => UTF8String.fromString(v.toString)
+      case (v: Number, FloatType)                                                 => v.floatValue
+      case (v: Number, DoubleType)                                                => v.doubleValue
+      case (v: Long, ByteType) if v.toByte == v                                   => v.toByte
+      case (v: Long, ShortType) if v.toShort == v                                 => v.toShort
+      case (v: Long, IntegerType | DateType) if v.toInt == v                      => v.toInt
+      case (v: JavaDecimal, d: DecimalType)                                       => decimal(v, d)
+      case (v: Number, d: DecimalType)                                            => decimal(new JavaDecimal(v.toString), d)
+      case (v: UTF8String, d: DecimalType)                                        => decimal(new JavaDecimal(v.toString), d)
+      case (v: Array[Byte], BinaryType)                                           => v
+      case (v: UTF8String, BinaryType)                                            => v.getBytes
+      case (v: Array[Byte], _) if isText(orderingTypes(field))                    => UTF8String.fromBytes(v)
+      case (v, _) if isText(orderingTypes(field))                                 => UTF8String.fromString(v.toString)
       case (v, dataType) =>
         throw new IllegalArgumentException(
           s"its ordering value $v of ${v.getClass.getSimpleName} does not fit the ordering field's type ${dataType.catalogString}"

@@ -38,9 +38,9 @@ private[log] final case class LogBlock(
 
   def unreadable(reason: String, remedy: String): MerganserException = MerganserException(
     "LOG_BLOCK_UNREADABLE",
-    "block"  -> BlockType.name(blockType),
+    "block" -> BlockType.name(blockType),
     "offset" -> offset,
-    "file"   -> log.path,
+    "file" -> log.path,
     "reason" -> reason,
     "remedy" -> remedy
   )

@@ -36,8 +36,8 @@ final class LogContentFileSystem extends FileSystem {
 
   override def getFileStatus(path: Path): FileStatus = new FileStatus(contentLength, false, 1, contentLength, 0L, path)
 
-  override def getWorkingDirectory: Path              = Root
-  override def setWorkingDirectory(path: Path): Unit  = ()
+  override def getWorkingDirectory: Path                 = Root
+  override def setWorkingDirectory(path: Path): Unit     = ()
   override def listStatus(path: Path): Array[FileStatus] = Array(getFileStatus(path))
 
   override def create(
@@ -105,9 +105,9 @@ private[log] object LogContentFileSystem {
       position = to
     }
 
-    override def getPos: Long                          = position
+    override def getPos: Long                           = position
     override def seekToNewSource(target: Long): Boolean = false
-    override def available(): Int                      = Math.min(Int.MaxValue.toLong, length - position).toInt
-    override def close(): Unit                         = file.close()
+    override def available(): Int                       = Math.min(Int.MaxValue.toLong, length - position).toInt
+    override def close(): Unit                          = file.close()
   }
 }

@@ -17,11 +17,10 @@ private[log] final class LogFileReader(storage: Storage, val log: LogFile) exten
   import LogFileReader._
   import LogFormat._
 
-  private[this] lazy val stream: FSDataInputStream = storage.fs.open(storage.path(log.path))
-  private[this] var isOpen                         = false
-  private[this] var window                         = Array.emptyByteArray
-  private[this] var windowStart                    = 0L
-  private[this] var windowLength                   = 0
+  private[this] var stream: FSDataInputStream = _
+  private[this] var window                    = Array.emptyByteArray
+  private[this] var windowStart               = 0L
+  private[this] var windowLength              = 0
 
   /**
    * The whole blocks in file order, and how many broken ones lie between them.
@@ -50,12 +49,13 @@ private[log] final class LogFileReader(storage: Storage, val log: LogFile) exten
   def read(position: Long, target: Array[Byte], offset: Int, length: Int): Unit =
     if (position >= windowStart && position + length <= windowStart + windowLength)
       System.arraycopy(window, (position - windowStart).toInt, target, offset, length)
-    else {
-      isOpen = true
-      stream.readFully(position, target, offset, length)
-    }
+    else fetch(position, target, offset, length)
 
-  override def close(): Unit = if (isOpen) stream.close()
+  /** Lets go of the store; reading on opens the file again. A small file is in memory whole by then. */
+  override def close(): Unit = if (stream != null) {
+    stream.close()
+    stream = null
+  }
 
   /** Where the block ends that begins there; -1 if it is broken. */
   private def endOfBlock(start: Long): Long =
@@ -131,13 +131,17 @@ private[log] final class LogFileReader(storage: Storage, val log: LogFile) exten
       if (position < 0 || length > available) throw unreadable(position, s"$length bytes are missing at its end")
       val wanted = Math.min(available, Math.max(length, WindowBytes).toLong).toInt
       if (window.length < wanted) window = new Array[Byte](wanted)
-      isOpen = true
       windowLength = 0
-      stream.readFully(position, window, 0, wanted)
+      fetch(position, window, 0, wanted)
       windowStart = position
       windowLength = wanted
     }
     (position - windowStart).toInt
+  }
+
+  private def fetch(position: Long, target: Array[Byte], offset: Int, length: Int): Unit = {
+    if (stream == null) stream = storage.fs.open(storage.path(log.path))
+    stream.readFully(position, target, offset, length)
   }
 
   private def unreadable(offset: Long, reason: String): MerganserException =

@@ -45,16 +45,26 @@ final class LogScanner(
    */
   def scan(logs: Seq[LogFile], schema: StructType, sink: LogSink): LogScanned = {
     val counted = logs.filter(log => !log.name.endsWith(".cdc") && (tableVersion < 8 || isCompleted(log.instant)))
-    val files   = counted.map(new LogFileReader(storage, _))
-    try {
-      val found  = files.map(_.blocks())
-      val fileOf = files.map(file => file.log -> file).toMap
-      val blocks = LogBlockOrder.select(found.flatMap(_._1).filter(isOfCompleted), maxInstant)
-      val feed   = new Feed(schema, sink)
-      blocks.foreach(block => feed.block(fileOf(block.log), block))
-      LogScanned(counted.size, blocks.size, found.map(_._2).sum, feed.records, feed.deletes, counted.map(_.sizeBytes).sum)
-    } finally files.foreach(_.close())
+    val files   = counted.map(log => log -> new LogFileReader(storage, log)).toMap
+    val found   = counted.map(log => closing(files(log))(_.blocks()))
+    val blocks  = LogBlockOrder.select(found.flatMap(_._1).filter(isOfCompleted), maxInstant)
+    val feed    = new Feed(schema, sink)
+    // One file is open at a time: a slice may have hundreds.
+    runs(blocks).foreach(run => closing(files(run.head.log))(file => run.foreach(feed.block(file, _))))
+    LogScanned(counted.size, blocks.size, found.map(_._2).sum, feed.records, feed.deletes, counted.map(_.sizeBytes).sum)
   }
+
+  private def closing[T](file: LogFileReader)(body: LogFileReader => T): T =
+    try body(file)
+    finally file.close()
+
+  /** Neighbours of one file together. */
+  private def runs(blocks: Seq[LogBlock]): Seq[Seq[LogBlock]] =
+    if (blocks.isEmpty) Nil
+    else {
+      val (run, rest) = blocks.span(_.log == blocks.head.log)
+      run +: runs(rest)
+    }
 
   private def isOfCompleted(block: LogBlock): Boolean = tableVersion >= 8 || isCompleted(block.instant)
 
@@ -91,7 +101,10 @@ final class LogScanner(
       while (in != null) {
         val row =
           try reader.read(in)
-          catch { case e @ (_: EOFException | _: IndexOutOfBoundsException) => throw block.unreadable(s"a record is not of its schema ($e)", Restore) }
+          catch {
+            case e @ (_: EOFException | _: IndexOutOfBoundsException) =>
+              throw block.unreadable(s"a record is not of its schema ($e)", Restore)
+          }
         sink.row(row, provided)
         records += 1
         in = content.next()

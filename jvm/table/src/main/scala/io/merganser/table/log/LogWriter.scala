@@ -60,12 +60,12 @@ final class LogWriter(
 ) {
   val name: String = FileNames.log(fileId, nameInstant, version, writeToken)
 
-  private[this] val path: Path               = storage.path(FileNames.path(partitionPath, name))
-  private[this] var out: FSDataOutputStream  = _
-  private[this] var size                     = 0L
-  private[this] var blocks                   = 0
-  private[this] var records                  = 0L
-  private[this] var deletes                  = 0L
+  private[this] val path: Path              = storage.path(FileNames.path(partitionPath, name))
+  private[this] var out: FSDataOutputStream = _
+  private[this] var size                    = 0L
+  private[this] var blocks                  = 0
+  private[this] var records                 = 0L
+  private[this] var deletes                 = 0L
 
   /** The file, relative to the table's base path. */
   def relativePath: String = FileNames.path(partitionPath, name)
@@ -121,7 +121,7 @@ final class LogWriter(
   private def dataBlock(columns: StructType, rows: Iterator[InternalRow], isPartial: Boolean): Unit = {
     val header = Seq(
       Header.InstantTime -> instant,
-      Header.Schema      -> AvroSchemas.toAvro(columns, tableName).toString
+      Header.Schema -> AvroSchemas.toAvro(columns, tableName).toString
     ) ++ (if (isPartial) Seq(Header.IsPartial -> "true") else Nil)
     val first = ArrayBuffer.empty[InternalRow]
     while (first.size <= options.parquetAboveRows && rows.hasNext) first += rows.next().copy()
@@ -187,7 +187,7 @@ final class LogWriter(
     val length = list.size + items.size + 1
     val header = Seq(
       Header.InstantTime -> instant,
-      Header.Schema      -> AvroSchemas.toAvro(schema, tableName).toString
+      Header.Schema -> AvroSchemas.toAvro(schema, tableName).toString
     )
     block(BlockType.Delete, header, 8L + length) { out =>
       val head = new AvroOutput(8)

@@ -21,7 +21,8 @@ final case class BaseFile(partitionPath: String, fileId: String, instant: String
  * @param writeToken absent in very old tables
  */
 final case class LogFile(
-    partitionPath: String, fileId: String, instant: String, version: Int, writeToken: Option[String], name: String, sizeBytes: Long) {
+    partitionPath: String, fileId: String, instant: String, version: Int, writeToken: Option[String], name: String, sizeBytes: Long
+) {
 
   /** Relative to the table's base path. */
   def path: String = FileNames.path(partitionPath, name)
@@ -40,7 +41,8 @@ object LogFile {
  * @param logs        in reading order
  */
 final case class FileSlice(
-    partitionPath: String, fileId: String, baseInstant: String, base: Option[BaseFile], logs: Seq[LogFile]) {
+    partitionPath: String, fileId: String, baseInstant: String, base: Option[BaseFile], logs: Seq[LogFile]
+) {
 
   def sizeBytes: Long = base.fold(0L)(_.sizeBytes) + logs.map(_.sizeBytes).sum
 }

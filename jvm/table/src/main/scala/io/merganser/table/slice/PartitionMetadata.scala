@@ -12,6 +12,11 @@ object PartitionMetadata {
 
   private val Names = Set(Name, s"$Name.parquet", s"$Name.orc")
 
+  /** Folders of the format and of file systems; any other may be a partition, for a partition's value may begin with a dot. */
+  private val Foreign = Set(".hoodie", ".snapshot", ".Trash")
+
+  private[table] def mayLieIn(folderName: String): Boolean = !Foreign(folderName)
+
   private[table] def isMetadata(fileName: String): Boolean = Names(fileName)
 
   /**

@@ -8,14 +8,27 @@ import io.merganser.table.config.TableConfig
 import io.merganser.table.log.{LogScanner, LogSink}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.execution.merganser.RowsToBatches
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.unsafe.types.UTF8String
 
 import java.io.Closeable
 
 /** Rows that own open files: close them. The row object is reused, so copy what you keep. */
 trait SliceRows extends Iterator[InternalRow] with Closeable
+
+/** Column batches that own open files: close them. A batch is good until the next is asked for. */
+final class SliceBatches private (batches: Iterator[ColumnarBatch], open: Seq[Closeable]) extends Iterator[ColumnarBatch] with Closeable {
+  override def hasNext: Boolean      = batches.hasNext
+  override def next(): ColumnarBatch = batches.next()
+  override def close(): Unit         = open.foreach(_.close())
+}
+
+private[slice] object SliceBatches {
+  def apply(batches: Iterator[ColumnarBatch], open: Seq[Closeable]): SliceBatches = new SliceBatches(batches, open)
+}
 
 /** A merge over a file slice that owns open files. */
 final class OpenMerge(val merge: MergeIterator, val layout: RowLayout, open: Seq[Closeable]) extends Closeable {
@@ -76,15 +89,43 @@ final class SliceReader(
     visibility.ours
   )
 
-  /** A base file's batches of the asked columns; the caller closes the reader. */
-  def openBatches(base: BaseFile): BaseFileReader = openBase(base, asked, filters)
+  /**
+   * The slice's live rows in column batches of the asked columns. Rows that no log record touches stay as they were read.
+   *
+   * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING
+   */
+  def batches(slice: FileSlice): SliceBatches = if (slice.logs.isEmpty) baseBatches(slice) else mergedBatches(slice)
+
+  /** The base file's rows as they are, whatever the logs say. */
+  def baseBatches(slice: FileSlice): SliceBatches = {
+    val reader = slice.base.map(openBase(_, asked, filters))
+    SliceBatches(reader.map(_.batches()).getOrElse(Iterator.empty), reader.toSeq)
+  }
+
+  private def mergedBatches(slice: FileSlice): SliceBatches = {
+    val buffer = versions(slice)
+    buffer.mergeBatches() match {
+      case Some(merge) =>
+        val reader = slice.base.map(openBase(_, schema, keyFilters))
+        SliceBatches(new MergedBatches(reader.map(_.batches()).getOrElse(Iterator.empty), merge, asked), reader.toSeq)
+      case None =>
+        val open = merge(slice, buffer)
+        SliceBatches(RowsToBatches(liveRows(open), asked, SliceReader.BatchRows), Seq(open))
+    }
+  }
 
   /** The slice's base rows meeting its log records. */
-  def merge(slice: FileSlice): OpenMerge = {
+  def merge(slice: FileSlice): OpenMerge = merge(slice, versions(slice))
+
+  private def versions(slice: FileSlice): VersionBuffer = {
     val buffer = new VersionBuffer(compiled.layout, compiled.rule, bufferBytes)
     missingNamed(slice) {
       scanner.scan(slice.logs, schema, new VersionSink(compiled.layout, buffer))
     }
+    buffer
+  }
+
+  private def merge(slice: FileSlice, buffer: VersionBuffer): OpenMerge = {
     val reader = slice.base.map(openBase(_, schema, keyFilters))
     val rows   = reader.map(_.rows()).getOrElse(Iterator.empty)
     val sorted = reader.forall(_.footer.isSorted)
@@ -123,6 +164,8 @@ final class SliceReader(
 }
 
 object SliceReader {
+  private val BatchRows = 4096
+
   val DefaultBufferBytes: Long = 256L << 20
 
   private[slice] def missingNamed[T](config: TableConfig, what: String)(read: => T): T =

@@ -75,7 +75,7 @@ final case class SliceWriter(
    * @param previous   the slice whose base file this one follows, if any
    * @param stampAll   true when winners are changes of this instant; false in a compaction, where they keep their own
    * @param ordering   compares ordering values, to count ties; null under a rule that has none
-   * @return nothing if there is no row to write and no earlier base file to follow
+   * @return nothing if there is no row to write and no earlier slice to follow
    */
   def writeBase(
       partitionPath: String,
@@ -98,7 +98,7 @@ final case class SliceWriter(
     }
 
     try {
-      if (previous.exists(_.base.isDefined)) open()
+      if (previous.isDefined) open()
       while (merge.next()) {
         val row = merge.row
         merge.outcome match {

@@ -18,7 +18,7 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
 
   private lazy val slicing = new Slicing(storage, config, timeline)
 
-  /** Folders that are partitions, "" for a table without; by walking, hidden folders passed over. */
+  /** Folders that are partitions, "" for a table without; by walking. */
   lazy val partitions: Seq[String] = walk(Seq("")).sorted
 
   /** The newest slice of every file group. */
@@ -26,6 +26,12 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
 
   /** The newest slice of every file group of a partition; none if there is no such partition. */
   def slices(partition: String): Seq[FileSlice] = slicing.newest(partition, listing(partition))
+
+  /** The newest slices of some partitions, listed side by side. */
+  def slicesOf(partitions: Seq[String]): Seq[FileSlice] = {
+    Parallel.map(partitions)(listing)
+    partitions.flatMap(slices)
+  }
 
   /** Base files alone, the newest of every group that has one: what is read without merging. */
   def readOptimizedSlices: Seq[FileSlice] = partitions.flatMap(readOptimizedSlices)
@@ -66,10 +72,8 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
     val (partitions, between) = listed.partition(_._2.exists(f => PartitionMetadata.isMetadata(f.getPath.getName)))
     between.foreach { case (folder, _) => listings.remove(folder) }
     val below = between.flatMap { case (folder, files) =>
-      files.filter(f => f.isDirectory && !isHidden(f.getPath.getName)).map(f => FileNames.path(folder, f.getPath.getName))
+      files.filter(f => f.isDirectory && PartitionMetadata.mayLieIn(f.getPath.getName)).map(f => FileNames.path(folder, f.getPath.getName))
     }
     partitions.map(_._1) ++ walk(below)
   }
-
-  private def isHidden(name: String): Boolean = name.startsWith(".")
 }

@@ -112,10 +112,10 @@ object CommitMetadata {
   def encodeAvro(metadata: CommitMetadata, isReplace: Boolean): Array[Byte] = {
     val common = Seq(
       "partitionToWriteStats" -> metadata.stats.map { case (partition, stats) => partition -> stats.map(statRecord) },
-      "compacted"             -> false,
-      "extraMetadata"         -> metadata.extra,
-      "version"               -> 1,
-      "operationType"         -> metadata.operationType
+      "compacted" -> false,
+      "extraMetadata" -> metadata.extra,
+      "version" -> 1,
+      "operationType" -> metadata.operationType
     )
     AvroRecords.encode(
       if (isReplace) build(TimelineSchemas.ReplaceCommitMetadata, common :+ ("partitionToReplaceFileIds" -> metadata.replacedFileIds): _*)
@@ -136,34 +136,34 @@ object CommitMetadata {
 
   private def statRecord(stat: WriteStat): GenericRecord = build(
     TimelineSchemas.WriteStat,
-    "fileId"                       -> stat.fileId,
-    "path"                         -> stat.path,
-    "prevCommit"                   -> stat.prevCommit,
-    "numWrites"                    -> stat.numWrites,
-    "numDeletes"                   -> stat.numDeletes,
-    "numUpdateWrites"              -> stat.numUpdateWrites,
-    "totalWriteBytes"              -> stat.totalWriteBytes,
-    "totalWriteErrors"             -> stat.totalWriteErrors,
-    "partitionPath"                -> stat.partitionPath,
-    "totalLogRecords"              -> stat.totalLogRecords,
-    "totalLogFiles"                -> stat.totalLogFiles,
+    "fileId" -> stat.fileId,
+    "path" -> stat.path,
+    "prevCommit" -> stat.prevCommit,
+    "numWrites" -> stat.numWrites,
+    "numDeletes" -> stat.numDeletes,
+    "numUpdateWrites" -> stat.numUpdateWrites,
+    "totalWriteBytes" -> stat.totalWriteBytes,
+    "totalWriteErrors" -> stat.totalWriteErrors,
+    "partitionPath" -> stat.partitionPath,
+    "totalLogRecords" -> stat.totalLogRecords,
+    "totalLogFiles" -> stat.totalLogFiles,
     "totalUpdatedRecordsCompacted" -> stat.totalUpdatedRecordsCompacted,
-    "numInserts"                   -> stat.numInserts,
-    "totalLogBlocks"               -> stat.totalLogBlocks,
-    "totalCorruptLogBlock"         -> stat.totalCorruptLogBlocks,
-    "totalRollbackBlocks"          -> stat.totalRollbackBlocks,
-    "fileSizeInBytes"              -> stat.fileSizeInBytes,
-    "logVersion"                   -> stat.logVersion,
-    "logOffset"                    -> stat.logOffset.orElse(stat.logVersion.map(_ => 0L)),
-    "baseFile"                     -> stat.baseFile,
-    "logFiles"                     -> Some(stat.logFiles).filter(_.nonEmpty),
-    "cdcStats"                     -> Some(stat.cdcStats).filter(_.nonEmpty),
-    "prevBaseFile"                 -> stat.prevBaseFile,
-    "minEventTime"                 -> stat.minEventTime,
-    "maxEventTime"                 -> stat.maxEventTime,
-    "totalLogFilesCompacted"       -> stat.totalLogFilesCompacted,
-    "totalLogReadTimeMs"           -> stat.totalLogReadTimeMs,
-    "totalLogSizeCompacted"        -> stat.totalLogSizeCompacted
+    "numInserts" -> stat.numInserts,
+    "totalLogBlocks" -> stat.totalLogBlocks,
+    "totalCorruptLogBlock" -> stat.totalCorruptLogBlocks,
+    "totalRollbackBlocks" -> stat.totalRollbackBlocks,
+    "fileSizeInBytes" -> stat.fileSizeInBytes,
+    "logVersion" -> stat.logVersion,
+    "logOffset" -> stat.logOffset.orElse(stat.logVersion.map(_ => 0L)),
+    "baseFile" -> stat.baseFile,
+    "logFiles" -> Some(stat.logFiles).filter(_.nonEmpty),
+    "cdcStats" -> Some(stat.cdcStats).filter(_.nonEmpty),
+    "prevBaseFile" -> stat.prevBaseFile,
+    "minEventTime" -> stat.minEventTime,
+    "maxEventTime" -> stat.maxEventTime,
+    "totalLogFilesCompacted" -> stat.totalLogFilesCompacted,
+    "totalLogReadTimeMs" -> stat.totalLogReadTimeMs,
+    "totalLogSizeCompacted" -> stat.totalLogSizeCompacted
   )
 
   private def stat(partition: String, record: GenericRecord): WriteStat = WriteStat(

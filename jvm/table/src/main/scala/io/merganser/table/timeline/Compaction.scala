@@ -19,7 +19,8 @@ object Compaction {
    *                                               would belong to the slice that is compacted; LOCK_TIMEOUT
    */
   def schedule(storage: Storage, config: TableConfig, lock: TableLock.Settings = TableLock.Settings())(
-      plan: Timeline => Option[CompactionPlan]): Option[Instant] =
+      plan: Timeline => Option[CompactionPlan]
+  ): Option[Instant] =
     TableLock.hold(storage, lock) { held =>
       val timeline = Timeline.load(storage, config)
       timeline.requireWritable()

@@ -42,11 +42,11 @@ object CompactionPlan {
     val logs     = logFiles.map(_._2).sum.toDouble
     val base     = baseFile.fold(0.0)(_._2.toDouble)
     val metrics = Map(
-      LogSize             -> logs,
-      "TOTAL_LOG_FILES"   -> logFiles.size.toDouble,
-      "TOTAL_IO_READ_MB"  -> (logs + base) / megabyte,
+      LogSize -> logs,
+      "TOTAL_LOG_FILES" -> logFiles.size.toDouble,
+      "TOTAL_IO_READ_MB" -> (logs + base) / megabyte,
       "TOTAL_IO_WRITE_MB" -> (if (base > 0) base else logs) / megabyte,
-      "TOTAL_IO_MB"       -> (logs + base + (if (base > 0) base else logs)) / megabyte
+      "TOTAL_IO_MB" -> (logs + base + (if (base > 0) base else logs)) / megabyte
     )
     CompactionOperation(partitionPath, fileId, baseInstant, baseFile.map(_._1), logFiles.map(_._1), metrics)
   }
@@ -58,15 +58,15 @@ object CompactionPlan {
         build(
           TimelineSchemas.CompactionOperation,
           "baseInstantTime" -> o.baseInstant,
-          "deltaFilePaths"  -> o.logFiles,
-          "dataFilePath"    -> o.baseFile,
-          "fileId"          -> o.fileId,
-          "partitionPath"   -> o.partitionPath,
-          "metrics"         -> (Map(LogSize -> 0.0) ++ o.metrics)
+          "deltaFilePaths" -> o.logFiles,
+          "dataFilePath" -> o.baseFile,
+          "fileId" -> o.fileId,
+          "partitionPath" -> o.partitionPath,
+          "metrics" -> (Map(LogSize -> 0.0) ++ o.metrics)
         )
       },
-      "extraMetadata"          -> Some(plan.extra).filter(_.nonEmpty),
-      "version"                -> 2,
+      "extraMetadata" -> Some(plan.extra).filter(_.nonEmpty),
+      "version" -> 2,
       "preserveHoodieMetadata" -> true
     )
   )

@@ -7,7 +7,8 @@ private[timeline] object Conflicts {
 
   /** @return why the write cannot be committed, if it cannot */
   def find(
-      began: Timeline, now: Timeline, instant: String, action: String, metadata: CommitMetadata, touched: Set[Group]): Option[String] = {
+      began: Timeline, now: Timeline, instant: String, action: String, metadata: CommitMetadata, touched: Set[Group]
+  ): Option[String] = {
     val ours  = touched ++ metadata.touched
     val known = began.completed.map(_.requested).toSet
     val since = now.completed.filterNot(i => known(i.requested) || i.requested == instant)

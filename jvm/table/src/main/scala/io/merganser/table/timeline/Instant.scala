@@ -57,11 +57,11 @@ private[timeline] object InstantFile {
   def parse(name: String): Option[Instant] = name match {
     case Name(requested, completed, first, second) =>
       val found = (Option(first), Option(second)) match {
-        case (Some("inflight"), None)           => Some(Instant(requested, Action.Commit, Inflight))
-        case (Some(action), None)               => Some(Instant(requested, action, Completed, Option(completed)))
-        case (Some(action), Some("requested"))  => Some(Instant(requested, action, Requested))
-        case (Some(action), Some("inflight"))   => Some(Instant(requested, action, Inflight))
-        case _                                  => None
+        case (Some("inflight"), None)          => Some(Instant(requested, Action.Commit, Inflight))
+        case (Some(action), None)              => Some(Instant(requested, action, Completed, Option(completed)))
+        case (Some(action), Some("requested")) => Some(Instant(requested, action, Requested))
+        case (Some(action), Some("inflight"))  => Some(Instant(requested, action, Inflight))
+        case _                                 => None
       }
       found.filter(instant => Action.Known(instant.action) && (instant.isCompleted || completed == null))
     case _ => None

@@ -32,12 +32,13 @@ object InstantTime {
    * latest of them when clocks disagree or an hour repeats. To call under the table lock, with every time on the timeline.
    */
   private[table] def next(table: String, zone: ZoneId, taken: Iterable[String], clock: Clock = Clock.systemUTC): String =
-    last.compute(table, (_, previous) => {
-      val now    = format(clock.millis, zone)
-      val latest = (taken ++ Option(previous)).foldLeft("")((a, b) => if (a >= b) a else b)
-      if (now > latest) now
-      else
-        parse(latest).map(_.plusNanos(1000000L).format(Format)).filter(_ > latest)
-          .getOrElse(throw new IllegalStateException(s"no instant follows '$latest' on the timeline of $table"))
-    })
+    last.compute(table,
+      (_, previous) => {
+        val now    = format(clock.millis, zone)
+        val latest = (taken ++ Option(previous)).foldLeft("")((a, b) => if (a >= b) a else b)
+        if (now > latest) now
+        else
+          parse(latest).map(_.plusNanos(1000000L).format(Format)).filter(_ > latest)
+            .getOrElse(throw new IllegalStateException(s"no instant follows '$latest' on the timeline of $table"))
+      })
 }

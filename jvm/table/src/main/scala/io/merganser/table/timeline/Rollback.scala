@@ -3,7 +3,9 @@ package io.merganser.table.timeline
 import io.merganser.merge.MerganserException
 import io.merganser.table.{Storage, TableLock}
 import io.merganser.table.config.TableConfig
-import io.merganser.table.slice.{BaseFile, FileNames}
+import io.merganser.table.log.BlockInstants
+import io.merganser.table.slice.{BaseFile, FileNames, PartitionMetadata}
+import org.apache.hadoop.fs.FileStatus
 
 /**
  * Removes what writes left that did not complete.
@@ -54,8 +56,9 @@ object Rollback {
     def toRollBack(timeline: Timeline): Seq[Instant] =
       timeline.pendingWrites.filterNot(i => timeline.pendingClusterings(i.requested)).filter(failed)
 
-    val unpublished = temporary.filter(f => f.isFile && f.getPath.getName.startsWith("unpublished-") &&
-      System.currentTimeMillis() - f.getModificationTime > UnpublishedAgeMs)
+    val unpublished = temporary.filter(f =>
+      f.isFile && f.getPath.getName.startsWith("unpublished-") &&
+        System.currentTimeMillis() - f.getModificationTime > UnpublishedAgeMs)
     unpublished.foreach(f => storage.delete(s"${Markers.Folder}/${f.getPath.getName}"))
 
     val seen = Timeline.load(storage, config)
@@ -102,16 +105,20 @@ object Rollback {
     storage.list(folder).foreach { found =>
       val name = found.getPath.getName
       val file = FileNames.path(folder, name)
-      if (found.isDirectory) { if (!name.startsWith(".")) removeUnmarked(storage, config, instant, file) }
+      if (found.isDirectory) { if (PartitionMetadata.mayLieIn(name)) removeUnmarked(storage, config, instant, file) }
       else if (config.version < 8 && FileNames.isLog(name)) {
-        if (LogBlockInstants.of(storage, file).exists(_.contains(instant))) removeLog(storage, file, instant)
+        if (blockInstants(storage, folder, found).contains(instant)) removeLog(storage, file, instant)
       } else if (FileNames.instant(name).contains(instant)) { storage.delete(file); () }
     }
 
   /** Version 6: blocks of an instant that did not complete are passed over by readers, but only until it is archived. */
   private def removeLog(storage: Storage, file: String, instant: String): Unit =
-    if (storage.exists(file)) {
-      if (LogBlockInstants.of(storage, file).contains(Set(instant))) { storage.delete(file); () }
+    storage.status(file).foreach { found =>
+      val at = file.lastIndexOf('/')
+      if ((blockInstants(storage, file.take(math.max(at, 0)), found) - instant).isEmpty) { storage.delete(file); () }
       else throw MerganserException("ROLLBACK_UNSUPPORTED", "path" -> storage, "instant" -> instant, "file" -> file)
     }
+
+  private def blockInstants(storage: Storage, partition: String, file: FileStatus): Set[String] =
+    FileNames.parseLog(partition, file.getPath.getName, file.getLen).map(BlockInstants.of(storage, _)).getOrElse(Set.empty)
 }

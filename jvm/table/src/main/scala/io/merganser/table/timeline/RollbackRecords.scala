@@ -37,10 +37,10 @@ object RollbackPlan {
       "RollbackRequests" -> plan.files.toSeq.sortBy(_._1).map { case (partition, files) =>
         build(
           TimelineSchemas.RollbackRequest,
-          "partitionPath"        -> partition,
-          "fileId"               -> "",
-          "latestBaseInstant"    -> "",
-          "filesToBeDeleted"     -> files,
+          "partitionPath" -> partition,
+          "fileId" -> "",
+          "latestBaseInstant" -> "",
+          "filesToBeDeleted" -> files,
           "logBlocksToBeDeleted" -> Map.empty[String, Long]
         )
       },
@@ -65,9 +65,9 @@ object RollbackMetadata {
     val partitions = (metadata.deleted.keySet ++ metadata.failed.keySet).toSeq.map { partition =>
       partition -> build(
         TimelineSchemas.RollbackPartitionMetadata,
-        "partitionPath"      -> partition,
+        "partitionPath" -> partition,
         "successDeleteFiles" -> metadata.deleted.getOrElse(partition, Nil),
-        "failedDeleteFiles"  -> metadata.failed.getOrElse(partition, Nil)
+        "failedDeleteFiles" -> metadata.failed.getOrElse(partition, Nil)
       )
     }
     AvroRecords.encode(
@@ -76,9 +76,9 @@ object RollbackMetadata {
         "startRollbackTime" -> metadata.startTime,
         "timeTakenInMillis" -> metadata.elapsedMs,
         "totalFilesDeleted" -> metadata.deleted.values.map(_.size).sum,
-        "commitsRollback"   -> metadata.instants.map(_._1),
+        "commitsRollback" -> metadata.instants.map(_._1),
         "partitionMetadata" -> partitions.toMap,
-        "version"           -> 1,
+        "version" -> 1,
         "instantsRollback" -> metadata.instants.map { case (instant, action) =>
           build(TimelineSchemas.InstantInfo, "commitTime" -> instant, "action" -> action)
         }

@@ -123,17 +123,19 @@ final class Timeline private (
   lazy val replacedGroups: Set[(String, String)] =
     completed.filter(_.action == Action.ReplaceCommit).flatMap(metadata(_).replaced).toSet
 
+  /** The newest write that may change the schema and carries one. */
+  private lazy val schemaCommit: Option[(Instant, CommitMetadata)] =
+    byCompletion.reverseIterator.map(i => i -> metadata(i)).find { case (_, m) => m.maySetSchema && m.schemaJson.isDefined }
+
   /**
    * Avro JSON of the table's schema, without meta columns: of the newest commit that may change it, else the schema the
    * table was created with. None for a table that has neither; its data files then say it.
    */
-  lazy val tableSchemaJson: Option[String] =
-    byCompletion.reverseIterator.map(metadata).filter(_.maySetSchema).flatMap(_.schemaJson).take(1).toList.headOption
-      .orElse(config.createSchema)
+  def tableSchemaJson: Option[String] = schemaCommit.flatMap(_._2.schemaJson).orElse(config.createSchema)
 
-  /** @throws io.merganser.merge.MerganserException SCHEMA_ON_READ_TABLE if the newest commit keeps a schema history */
-  private[table] def requireWritable(): Unit = newestCompleted.foreach { instant =>
-    if (metadata(instant).extra.get("latest_schema").exists(_.nonEmpty))
+  /** @throws io.merganser.merge.MerganserException SCHEMA_ON_READ_TABLE if the commit of the schema keeps its history */
+  private[table] def requireWritable(): Unit = schemaCommit.foreach { case (instant, metadata) =>
+    if (metadata.extra.get("latest_schema").exists(_.nonEmpty))
       throw MerganserException("SCHEMA_ON_READ_TABLE", "path" -> storage, "instant" -> instant.requested)
   }
 
@@ -182,8 +184,8 @@ object Timeline {
 
 /** Which instants count, to carry into tasks. */
 final class CompletedInstants private[timeline] (
-    completed: Set[String], pending: Set[String], start: Option[String], limit: Option[String])
-    extends (String => Boolean) with Serializable {
+    completed: Set[String], pending: Set[String], start: Option[String], limit: Option[String]
+) extends (String => Boolean) with Serializable {
 
   override def apply(requested: String): Boolean =
     completed(requested) || (isArchived(requested) && limit.forall(requested <= _))

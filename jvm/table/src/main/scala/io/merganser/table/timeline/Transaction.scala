@@ -22,7 +22,8 @@ import scala.util.control.NonFatal
  *                 completes later is overlooked
  */
 final class Transaction private[timeline] (
-    storage: Storage, config: TableConfig, val instant: String, val action: String, val timeline: Timeline, options: Transaction.Options) {
+    storage: Storage, config: TableConfig, val instant: String, val action: String, val timeline: Timeline, options: Transaction.Options
+) {
 
   import Transaction.Log
 
@@ -78,10 +79,10 @@ final class Transaction private[timeline] (
     TableLock.hold(storage, options.lock) { _ =>
       val now = Timeline.load(storage, config)
       now.find(instant, action) match {
-        case Some(found) if found.isCompleted                       => false
-        case Some(found) if found.action == Action.Compaction       => Compaction.removeRun(storage, config, instant); true
-        case Some(found)                                            => Rollback.remove(storage, config, now, found); true
-        case None                                                   => Rollback.removeRemains(storage, config, now, instant); true
+        case Some(found) if found.isCompleted                 => false
+        case Some(found) if found.action == Action.Compaction => Compaction.removeRun(storage, config, instant); true
+        case Some(found)                                      => Rollback.remove(storage, config, now, found); true
+        case None                                             => Rollback.removeRemains(storage, config, now, instant); true
       }
     }
   }
@@ -132,7 +133,9 @@ final class Transaction private[timeline] (
   private def removeOwn(metadata: CommitMetadata): Unit = {
     val now       = Timeline.load(storage, config)
     val committed = now.find(instant, action).filter(_.isCompleted).toSeq.flatMap(i => now.metadata(i).allStats).map(_.path).toSet
-    (metadata.allStats.map(_.path) ++ markers.all.collect { case (partition, name, kind) if kind != "APPEND" => FileNames.path(partition, name) })
+    (metadata.allStats.map(_.path) ++ markers.all.collect {
+      case (partition, name, kind) if kind != "APPEND" => FileNames.path(partition, name)
+    })
       .distinct.filterNot(path => path.isEmpty || committed(path)).foreach(path => storage.delete(path))
   }
 
@@ -183,7 +186,8 @@ object Transaction {
 
   /** To call under the lock. */
   private[timeline] def announce(
-      storage: Storage, config: TableConfig, timeline: Timeline, action: String, content: Array[Byte], lock: TableLock): String = {
+      storage: Storage, config: TableConfig, timeline: Timeline, action: String, content: Array[Byte], lock: TableLock
+  ): String = {
     val instant = InstantTime.next(storage.toString, config.timelineZone, timeline.times)
     lock.requireHeld()
     storage.createNew(s"${config.timelineFolder}/${InstantFile.requested(instant, action)}", content)
@@ -192,7 +196,8 @@ object Transaction {
 
   /** The folder of markers comes before the inflight file: an inflight write without one is another engine's. */
   private[timeline] def start(
-      storage: Storage, config: TableConfig, instant: String, action: String, timeline: Timeline, options: Options): Transaction = {
+      storage: Storage, config: TableConfig, instant: String, action: String, timeline: Timeline, options: Options
+  ): Transaction = {
     val transaction = new Transaction(storage, config, instant, action, timeline, options)
     try {
       transaction.markers.prepare()

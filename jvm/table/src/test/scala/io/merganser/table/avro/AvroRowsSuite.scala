@@ -95,11 +95,12 @@ class AvroRowsSuite extends AnyFunSuite {
   }
 
   test("a struct that gained and lost fields reads by name, inside arrays too") {
-    val old = new StructType().add("a", IntegerType).add("b", StringType)
-    val now = new StructType().add("b", StringType).add("c", LongType).add("a", LongType)
+    val old  = new StructType().add("a", IntegerType).add("b", StringType)
+    val now  = new StructType().add("b", StringType).add("c", LongType).add("a", LongType)
     val from = new StructType().add("s", old).add("l", ArrayType(old))
     val to   = new StructType().add("l", ArrayType(now)).add("s", now)
-    val row = Rows.row(Rows.row(1, "x"), new org.apache.spark.sql.catalyst.util.GenericArrayData(Array[Any](Rows.row(2, "y"), null, Rows.row(3, null))))
+    val row = Rows.row(Rows.row(1, "x"),
+      new org.apache.spark.sql.catalyst.util.GenericArrayData(Array[Any](Rows.row(2, "y"), null, Rows.row(3, null))))
     val avro = AvroSchemas.toAvro(from, "t")
     assert(decode(encode(row, from, avro), avro, to) ==
       Seq(Seq(Seq[Any]("y", null, 2L), null, Seq[Any](null, null, 3L)), Seq[Any]("x", null, 1L)))
@@ -134,15 +135,16 @@ class AvroRowsSuite extends AnyFunSuite {
   }
 
   test("enums read as strings") {
-    val json = """{"type":"record","name":"r","fields":[{"name":"v","type":{"type":"enum","name":"e","symbols":["A","B"]}}]}"""
-    val e    = AvroSchemas.parse(json)
+    val json            = """{"type":"record","name":"r","fields":[{"name":"v","type":{"type":"enum","name":"e","symbols":["A","B"]}}]}"""
+    val e               = AvroSchemas.parse(json)
     val (schema, bytes) = avro(json)("v" -> new GenericData.EnumSymbol(e.getField("v").schema, "B"))
     assert(decode(bytes, schema, new StructType().add("v", StringType)) == Seq("B"))
   }
 
   test("a type that does not widen is refused by the column's path") {
-    val avro  = AvroSchemas.toAvro(new StructType().add("s", new StructType().add("v", LongType)), "t")
-    val error = intercept[MerganserException](new AvroRowReader(avro, new StructType().add("s", new StructType().add("v", IntegerType)), "f.log"))
+    val avro = AvroSchemas.toAvro(new StructType().add("s", new StructType().add("v", LongType)), "t")
+    val error =
+      intercept[MerganserException](new AvroRowReader(avro, new StructType().add("s", new StructType().add("v", IntegerType)), "f.log"))
     assert(error.condition == "COLUMN_TYPE_CHANGED" && error.parameters("column") == "s.v" && error.parameters("file") == "f.log")
   }
 
@@ -157,15 +159,15 @@ class AvroRowsSuite extends AnyFunSuite {
 
   test("null in a column that takes none is an error that names it") {
     val schema = new StructType().add("s", new StructType().add("v", IntegerType, nullable = false))
-    val error = intercept[IllegalStateException](encode(Rows.row(Rows.row(null)), schema, AvroSchemas.toAvro(schema, "t")))
+    val error  = intercept[IllegalStateException](encode(Rows.row(Rows.row(null)), schema, AvroSchemas.toAvro(schema, "t")))
     assert(error.getMessage.contains("'s.v'"))
   }
 
   test("arrays and maps that Avro wrote in several blocks with sizes are read and skipped") {
-    val json = """{"type":"record","name":"r","fields":[{"name":"l","type":{"type":"array","items":"int"}},
+    val json   = """{"type":"record","name":"r","fields":[{"name":"l","type":{"type":"array","items":"int"}},
       {"name":"m","type":{"type":"map","values":"long"}},{"name":"z","type":"int"}]}"""
-    val schema  = AvroSchemas.parse(json)
-    val record  = new GenericData.Record(schema)
+    val schema = AvroSchemas.parse(json)
+    val record = new GenericData.Record(schema)
     record.put("l", java.util.Arrays.asList((1 to 300).map(Int.box): _*))
     val map = new java.util.TreeMap[String, Long]()
     (1 to 300).foreach(i => map.put(s"k$i", i.toLong))
@@ -176,7 +178,8 @@ class AvroRowsSuite extends AnyFunSuite {
     new GenericDatumWriter[GenericRecord](schema).write(record, encoder)
     encoder.flush()
     assert(decode(out.toByteArray, schema, new StructType().add("z", IntegerType)) == Seq(5))
-    val all = decode(out.toByteArray, schema, new StructType().add("z", IntegerType).add("l", ArrayType(IntegerType)).add("m", MapType(StringType, LongType)))
+    val all = decode(out.toByteArray, schema,
+      new StructType().add("z", IntegerType).add("l", ArrayType(IntegerType)).add("m", MapType(StringType, LongType)))
     assert(all == Seq[Any](5, (1 to 300), (1 to 300).map(i => s"k$i" -> i.toLong).toMap))
   }
 }

@@ -14,13 +14,13 @@ class AvroSchemasSuite extends AnyFunSuite {
 
   test("the record schema is spelled as the format has it: names, namespaces, null unions, logical types") {
     val schema = StructType(Seq(
-      StructField("id", LongType, nullable = false),
-      StructField("price", DecimalType(10, 2)),
-      StructField("at", TimestampType),
-      StructField("on", DateType),
-      StructField("tags", ArrayType(StringType)),
-      StructField("where", StructType(Seq(StructField("x", TimestampNTZType))))
-    ))
+        StructField("id", LongType, nullable = false),
+        StructField("price", DecimalType(10, 2)),
+        StructField("at", TimestampType),
+        StructField("on", DateType),
+        StructField("tags", ArrayType(StringType)),
+        StructField("where", StructType(Seq(StructField("x", TimestampNTZType))))
+      ))
     val expected =
       """{"type":"record","name":"trips_record","namespace":"hoodie.trips","fields":[
         |{"name":"id","type":"long"},

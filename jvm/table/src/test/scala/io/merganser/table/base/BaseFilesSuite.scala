@@ -19,7 +19,9 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
 
   private val columns = Rows.withMeta("id" -> LongType, "name" -> StringType)
 
-  private def write(name: String, schema: StructType, rows: Iterator[InternalRow], options: BaseFileOptions = BaseFileOptions()): BaseFileWritten = {
+  private def write(
+      name: String, schema: StructType, rows: Iterator[InternalRow], options: BaseFileOptions = BaseFileOptions()
+  ): BaseFileWritten = {
     val writer = new BaseFileWriter(conf, path(name), schema, options)
     rows.foreach(writer.write)
     writer.close()
@@ -46,8 +48,8 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     keys.iterator.map(key => Rows.stored("001", key, "p", "f.parquet")(key.hashCode.toLong, s"name of $key"))
 
   test("random rows of every type come back from rows and from batches") {
-    val seed = System.nanoTime()
-    val rows = { val random = new Random(seed); Seq.fill(5000)(Rows.random(Rows.everyType, random)) }
+    val seed    = System.nanoTime()
+    val rows    = { val random = new Random(seed); Seq.fill(5000)(Rows.random(Rows.everyType, random)) }
     val written = write("f.parquet", Rows.everyType, rows.iterator)
     assert(written.rowCount == 5000 && written.sizeBytes == size("f.parquet") && !written.isSorted)
     withClue(s"seed $seed: ") {
@@ -119,10 +121,11 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     val now = new StructType().add("i", LongType).add("f", StringType).add("d", StringType).add("b", StringType)
       .add("s", new StructType().add("i", StringType)).add("l", ArrayType(DoubleType)).add("c", DecimalType(9, 4)).add("k", StringType)
     val list = new org.apache.spark.sql.catalyst.util.GenericArrayData(Array[Any](1, null))
-    write("f.parquet", old, Iterator(
-      Rows.row(7, 1.5f, 19724, "é".getBytes("UTF-8"), Rows.row(3), list, Decimal("1.25"), "k"),
-      Rows.row(null, null, null, null, null, null, null, null)
-    ))
+    write("f.parquet", old,
+      Iterator(
+        Rows.row(7, 1.5f, 19724, "é".getBytes("UTF-8"), Rows.row(3), list, Decimal("1.25"), "k"),
+        Rows.row(null, null, null, null, null, null, null, null)
+      ))
     val one = java.lang.Double.doubleToLongBits(1.0)
     val expected = Seq(
       Seq[Any](7L, "1.5", "2024-01-02", "é", Seq("3"), Seq[Any](one, null), new java.math.BigDecimal("1.2500"), "k"),
@@ -213,7 +216,8 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
   test("an encoding that the vectorized reader may not know is read row by row") {
     val schema = MessageTypeParser.parseMessageType("message r { required double d; optional binary s (STRING); }")
     val rows   = new SimpleGroupFactory(schema)
-    val writer = ExampleParquetWriter.builder(path("f.parquet")).withType(schema).withDictionaryEncoding(false).withByteStreamSplitEncoding(true).build()
+    val writer = ExampleParquetWriter.builder(path("f.parquet")).withType(schema).withDictionaryEncoding(false).withByteStreamSplitEncoding(
+      true).build()
     (1 to 5000).foreach(i => writer.write(rows.newGroup().append("d", i / 4.0).append("s", s"row $i")))
     writer.close()
     val columns  = new StructType().add("s", StringType).add("d", DoubleType)

@@ -13,7 +13,8 @@ final class TableConfigSuite extends TableSuite {
   }
 
   test("a created table reads back with every key, also those nobody knows and those that need escapes") {
-    val odd = properties() ++ Map("some.unknown:key" -> "a=b:c # d\\e", "umlaut" -> "Gänse\nund mehr", "hoodie.table.create.schema" -> "{\"a\": 1}")
+    val odd =
+      properties() ++ Map("some.unknown:key" -> "a=b:c # d\\e", "umlaut" -> "Gänse\nund mehr", "hoodie.table.create.schema" -> "{\"a\": 1}")
     TableConfig.create(storage, odd)
     val read = TableConfig.load(storage).properties
     assert(read - PropertiesFile.Checksum == odd)
@@ -84,7 +85,8 @@ final class TableConfigSuite extends TableSuite {
         reached = failed.isDefined
         if (!reached) assert(result.isRight)
         val seen = TableConfig.load(storage).properties
-        assert((seen - "k") == TableConfig(properties()).copy().properties + (PropertiesFile.Checksum -> TableConfig(properties()).checksum.toString), failed)
+        assert((seen - "k") == TableConfig(properties()).copy()
+            .properties + (PropertiesFile.Checksum -> TableConfig(properties()).checksum.toString), failed)
         assert(seen.get("k").forall(_ == "new"), failed)
         TableConfig.update(storage, _ + ("k" -> "newer"))
         assert(TableConfig.load(storage).properties("k") == "newer", failed)
@@ -99,7 +101,8 @@ final class TableConfigSuite extends TableSuite {
     def config(p: (String, String)*) = TableConfig(properties() ++ p)
     assert(config("hoodie.table.precombine.field" -> "ts").orderingFields == Seq("ts"))
     assert(config("hoodie.table.ordering.fields" -> "a, b", "hoodie.table.precombine.field" -> "ts").orderingFields == Seq("a", "b"))
-    assert(config("hoodie.table.partition.fields" -> "f:SIMPLE,g:timestamp").partitionFieldTypes == Seq("f" -> "SIMPLE", "g" -> "TIMESTAMP"))
+    assert(config("hoodie.table.partition.fields" -> "f:SIMPLE,g:timestamp").partitionFieldTypes == Seq("f" -> "SIMPLE",
+      "g" -> "TIMESTAMP"))
     assert(config("hoodie.table.partition.fields" -> "f:SIMPLE,g:timestamp").partitionFields == Seq("f", "g"))
     assert(config("hoodie.table.partition.fields" -> "").keyGeneratorType == "NON_PARTITION")
     assert(config().keyGeneratorType == "SIMPLE")
@@ -113,7 +116,8 @@ final class TableConfigSuite extends TableSuite {
       "hoodie.compaction.payload.class" -> "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload")
     assert(TableConfig(both + ("hoodie.table.version" -> "6")).mergeMode == MergeMode.CommitTimeOrdering)
     assert(TableConfig(both + ("hoodie.table.version" -> "8")).mergeMode == MergeMode.EventTimeOrdering)
-    assert(TableConfig(properties() - "hoodie.record.merge.mode" + ("hoodie.table.ordering.fields" -> "ts")).mergeMode == MergeMode.EventTimeOrdering)
+    assert(
+      TableConfig(properties() - "hoodie.record.merge.mode" + ("hoodie.table.ordering.fields" -> "ts")).mergeMode == MergeMode.EventTimeOrdering)
   }
 
   test("the timeline's zone is UTC if the table says so, else that of this JVM") {

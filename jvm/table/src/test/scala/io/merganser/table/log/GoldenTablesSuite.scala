@@ -47,12 +47,12 @@ class GoldenTablesSuite extends AnyFunSuite {
   }
 
   private final class Golden(table: String) {
-    val json: JsonNode     = new ObjectMapper().readTree(new File(folder, s"$table/expected.json"))
-    private val storage    = Storage(new File(folder, s"$table/table").toURI.toString, conf)
-    private val config     = TableConfig.load(storage)
-    private val timeline   = Timeline.load(storage, config)
-    val view               = new TableView(storage, config, timeline)
-    val columns            = columnsOf("columns")
+    val json: JsonNode   = new ObjectMapper().readTree(new File(folder, s"$table/expected.json"))
+    private val storage  = Storage(new File(folder, s"$table/table").toURI.toString, conf)
+    private val config   = TableConfig.load(storage)
+    private val timeline = Timeline.load(storage, config)
+    val view             = new TableView(storage, config, timeline)
+    val columns          = columnsOf("columns")
 
     /** The reference reads a partition column of a formatted timestamp as the partition's text. */
     private val unread = if (table == "cow_timestamp_partition") Set("ts") else Set.empty[String]
@@ -90,11 +90,11 @@ class GoldenTablesSuite extends AnyFunSuite {
       }
 
       private def compare(a: Seq[Any], b: Seq[Any]): Int = a.zip(b).map {
-        case (null, null)                                => 0
-        case (null, _)                                   => -1
-        case (_, null)                                   => 1
-        case (x: Comparable[Any @unchecked], y)          => x.compareTo(y)
-        case (x, y)                                      => fail(s"$x and $y")
+        case (null, null)                       => 0
+        case (null, _)                          => -1
+        case (_, null)                          => 1
+        case (x: Comparable[Any @unchecked], y) => x.compareTo(y)
+        case (x, y)                             => fail(s"$x and $y")
       }.find(_ != 0).getOrElse(0)
 
       private def add(row: Seq[Any]): Unit = {
@@ -116,20 +116,23 @@ class GoldenTablesSuite extends AnyFunSuite {
 
       private def scan(): Unit = {
         val scanner = new LogScanner(storage, config.version, fields, timeline.isCompleted, "99999999999999999", _ => false)
-        scanner.scan(slice.logs, schema, new LogSink {
-          override def row(row: InternalRow, provided: Array[Boolean]): Unit = {
-            val plain = Rows.plain(row, schema)
-            if (provided == null) add(plain)
-            else merged.get(plain(2).toString).flatMap(_._1).foreach { stored =>
-              add(schema.fields.indices.map(i => if (provided(i)) plain(i) else stored(i)))
+        scanner.scan(slice.logs, schema,
+          new LogSink {
+            override def row(row: InternalRow, provided: Array[Boolean]): Unit = {
+              val plain = Rows.plain(row, schema)
+              if (provided == null) add(plain)
+              else merged.get(plain(2).toString).flatMap(_._1).foreach { stored =>
+                add(schema.fields.indices.map(i => if (provided(i)) plain(i) else stored(i)))
+              }
             }
-          }
-          override def delete(key: UTF8String, partitionPath: UTF8String, order: Array[Any]): Unit =
-            put(key.toString, None, if (order == null) null else order.toSeq.map {
-              case d: Decimal => d.toJavaBigDecimal
-              case other      => other
-            })
-        })
+            override def delete(key: UTF8String, partitionPath: UTF8String, order: Array[Any]): Unit =
+              put(key.toString, None,
+                if (order == null) null
+                else order.toSeq.map {
+                  case d: Decimal => d.toJavaBigDecimal
+                  case other      => other
+                })
+          })
         ()
       }
     }
@@ -139,16 +142,16 @@ class GoldenTablesSuite extends AnyFunSuite {
   private def value(node: JsonNode, dataType: DataType): Any =
     if (node == null || node.isNull) null
     else dataType match {
-      case BooleanType             => node.asBoolean
-      case ByteType                => node.asInt.toByte
-      case ShortType               => node.asInt.toShort
-      case IntegerType             => node.asInt
-      case LongType                => node.asLong
-      case FloatType               => java.lang.Float.floatToIntBits(if (node.isTextual) node.asText.toFloat else node.asDouble.toFloat)
-      case DoubleType              => java.lang.Double.doubleToLongBits(if (node.isTextual) node.asText.toDouble else node.asDouble)
-      case d: DecimalType          => new java.math.BigDecimal(node.asText).setScale(d.scale)
-      case BinaryType              => Base64.getDecoder.decode(node.asText).toSeq
-      case DateType                => LocalDate.parse(node.asText).toEpochDay.toInt
+      case BooleanType    => node.asBoolean
+      case ByteType       => node.asInt.toByte
+      case ShortType      => node.asInt.toShort
+      case IntegerType    => node.asInt
+      case LongType       => node.asLong
+      case FloatType      => java.lang.Float.floatToIntBits(if (node.isTextual) node.asText.toFloat else node.asDouble.toFloat)
+      case DoubleType     => java.lang.Double.doubleToLongBits(if (node.isTextual) node.asText.toDouble else node.asDouble)
+      case d: DecimalType => new java.math.BigDecimal(node.asText).setScale(d.scale)
+      case BinaryType     => Base64.getDecoder.decode(node.asText).toSeq
+      case DateType       => LocalDate.parse(node.asText).toEpochDay.toInt
       case TimestampType | TimestampNTZType =>
         val time = LocalDateTime.parse(node.asText)
         time.toEpochSecond(ZoneOffset.UTC) * 1000000L + time.getNano / 1000

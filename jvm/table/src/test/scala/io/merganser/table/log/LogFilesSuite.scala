@@ -1,100 +1,14 @@
 package io.merganser.table.log
 
-import io.merganser.merge.MerganserException
-import io.merganser.table.slice.{FileNames, LogFile}
-import io.merganser.table.{Rows, TempFolder}
+import io.merganser.table.Rows
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
-import org.scalatest.funsuite.AnyFunSuite
 
-import java.io.{ByteArrayOutputStream, DataOutputStream}
-import java.nio.file.{Files, StandardOpenOption}
+import java.nio.file.Files
 import scala.util.Random
 
-class LogFilesSuite extends AnyFunSuite with TempFolder {
-
-  private val columns  = Rows.withMeta("id" -> IntegerType, "name" -> StringType)
-  private val ordering = new StructType().add("id", IntegerType)
-  private val names    = new StructType().add("_hoodie_record_key", StringType).add("name", StringType)
-
-  private def writer(
-      instant: String,
-      version: Int = 1,
-      schema: StructType = columns,
-      options: LogOptions = LogOptions(),
-      nameInstant: String = null
-  ): LogWriter = new LogWriter(
-    storage, "t", "p", "f1-0", Option(nameInstant).getOrElse(instant), instant, version, "1-0-1", schema, options
-  )
-
-  private def rows(instant: String, keys: Seq[Int]): Iterator[InternalRow] =
-    keys.iterator.map(i => Rows.stored(instant, s"k$i", "p", "f1-0")(i, s"$instant:$i"))
-
-  private def deletes(keys: String*): Iterator[LogDelete] =
-    keys.iterator.map(key => LogDelete(UTF8String.fromString(key), UTF8String.fromString("p"), null))
-
-  /** The log files of the partition in reading order. */
-  private def logs: Seq[LogFile] =
-    storage.list("p").flatMap(status => FileNames.parseLog("p", status.getPath.getName, status.getLen)).sorted
-
-  private def scanner(
-      isCompleted: String => Boolean = _ => true,
-      maxInstant: String = "99",
-      version: Int = 9,
-      fields: StructType = ordering,
-      ours: Boolean = true
-  ): LogScanner = new LogScanner(storage, version, fields, isCompleted, maxInstant, _ => ours)
-
-  private def scan(by : LogScanner = scanner(), schema: StructType = names): (Seq[Any], LogScanned) = {
-    val sink    = new Recorded(schema)
-    val scanned = by.scan(logs, schema, sink)
-    (sink.all.toSeq, scanned)
-  }
-
-  private def named(instant: String, keys: Int*): Seq[Seq[Any]] = keys.map(i => Seq(s"k$i", s"$instant:$i"))
-
-  /** A block as bytes. */
-  private def block(blockType: Int, header: Seq[(Int, String)], content: Array[Byte], version: Int = 1): Array[Byte] = {
-    val bytes = new ByteArrayOutputStream()
-    val out   = new DataOutputStream(bytes)
-    val head  = header.map { case (k, v) => (k, v.getBytes("UTF-8")) }
-    val length = 4 + 4 + 4 + head.map(8 + _._2.length).sum + 8 + content.length + 4 + 8L
-    out.writeBytes("#HUDI#")
-    out.writeLong(length)
-    out.writeInt(version)
-    out.writeInt(blockType)
-    out.writeInt(head.size)
-    head.foreach { case (k, v) =>
-      out.writeInt(k)
-      out.writeInt(v.length)
-      out.write(v)
-    }
-    out.writeLong(content.length.toLong)
-    out.write(content)
-    out.writeInt(0)
-    out.writeLong(length + 6)
-    bytes.toByteArray
-  }
-
-  private def bytesOf(name: String): Array[Byte] = Files.readAllBytes(folder.resolve(s"p/$name"))
-
-  private def append(name: String, bytes: Array[Byte]*): Unit = {
-    Files.createDirectories(folder.resolve("p"))
-    Files.deleteIfExists(folder.resolve(s"p/.$name.crc"))
-    bytes.foreach(Files.write(folder.resolve(s"p/$name"), _, StandardOpenOption.CREATE, StandardOpenOption.APPEND))
-  }
-
-  private def logName(instant: String, version: Int = 1): String = FileNames.log("f1-0", instant, version, "1-0-1")
-
-  private def hex(text: String): Array[Byte] =
-    text.split("[ |]+").filter(_.nonEmpty).map(Integer.parseInt(_, 16).toByte)
-
-  private def unreadable(schema: StructType = names): MerganserException = {
-    val error = intercept[MerganserException](scan(schema = schema))
-    assert(error.condition == "LOG_BLOCK_UNREADABLE")
-    error
-  }
+class LogFilesSuite extends LogFixture {
 
   test("a block's bytes: magic, length, version, type, header, content, footer and pointer") {
     val log = writer("001")
@@ -114,102 +28,6 @@ class LogFilesSuite extends AnyFunSuite with TempFolder {
     assert(in.getLong(content) == bytes.length - content - 8 - 12)
     assert(in.getInt(content + 8) == 3 && in.getInt(content + 12) == 1)
     assert(in.getInt(content + 16) == bytes.length - (content + 20) - 12)
-  }
-
-  test("a delete block of key 2 in partition p with int 0 has the bytes that the reference writes") {
-    val log = writer("001")
-    log.deleteBlock(Iterator(LogDelete(UTF8String.fromString("2"), UTF8String.fromString("p"), Array[Any](0))), ordering)
-    log.close()
-    val content = hex("00 00 00 03 | 00 00 00 0A | 02 02 02 32 02 02 70 04 00 00")
-    assert(bytesOf(log.name).dropRight(12).takeRight(content.length).toSeq == content.toSeq)
-  }
-
-  test("a decimal ordering value is rescaled to 15 digits behind the point") {
-    val log = writer("001")
-    val fields = new StructType().add("d", DecimalType(5, 1))
-    log.deleteBlock(Iterator(LogDelete(UTF8String.fromString("2"), null, Array[Any](Decimal("9.5")))), fields)
-    log.close()
-    val content = hex("00 00 00 03 00 00 00 0F | 02 02 02 32 00 12 0E 21 C0 33 1D 5D C0 00 00")
-    assert(bytesOf(log.name).dropRight(12).takeRight(content.length).toSeq == content.toSeq)
-  }
-
-  test("int 0 in a delete is a real 0 in our blocks and no ordering value in others'; null is none in both") {
-    val log = writer("001")
-    log.deleteBlock(
-      Iterator(
-        LogDelete(UTF8String.fromString("a"), UTF8String.fromString("p"), Array[Any](0)),
-        LogDelete(UTF8String.fromString("b"), UTF8String.fromString("p"), null),
-        LogDelete(UTF8String.fromString("c"), UTF8String.fromString("p"), Array[Any](7))
-      ),
-      ordering
-    )
-    log.close()
-    assert(scan()._1 == Seq(Deleted("a", "p", Seq(0)), Deleted("b", "p", null), Deleted("c", "p", Seq(7))))
-    assert(scan(scanner(ours = false))._1 == Seq(Deleted("a", "p", null), Deleted("b", "p", null), Deleted("c", "p", Seq(7))))
-  }
-
-  test("ordering values of every type come back from a delete block, alone and several together, nulls too") {
-    val fields = StructType(Rows.everyType.take(15))
-    val seed   = System.nanoTime()
-    val random = new Random(seed)
-    withClue(s"seed $seed: ") {
-      fields.fields.zipWithIndex.foreach { case (field, i) =>
-        val one = new StructType().add(field)
-        val log = writer(f"$i%03d")
-        val values = Seq.fill(20)(Rows.random(one, random).toSeq(one).head)
-        log.deleteBlock(values.iterator.map(v => LogDelete(UTF8String.fromString("k"), null, Array[Any](v))), one)
-        log.close()
-        val sink = new Recorded(one)
-        scanner(fields = one).scan(logs.filter(_.instant == f"$i%03d"), one, sink)
-        assert(sink.all.toSeq == values.map(v => Deleted("k", "null", Seq(Recorded.comparable(v)))), field.name)
-      }
-      val log    = writer("900")
-      val values = Seq.fill(50)(Rows.random(fields, random))
-      log.deleteBlock(values.iterator.map(v => LogDelete(UTF8String.fromString("k"), null, v.toSeq(fields).toArray)), fields)
-      log.close()
-      val sink = new Recorded(fields)
-      scanner(fields = fields).scan(logs.filter(_.instant == "900"), fields, sink)
-      assert(sink.all.toSeq == values.map(v => Deleted("k", "null", v.toSeq(fields).map(Recorded.comparable))))
-    }
-  }
-
-  test("wrappers other than the one we write are converted to the ordering field's type") {
-    // a delete of key k whose ordering value is the branch and value given
-    def content(ordering: String): Array[Byte] = {
-      val record = hex("02 02 02 6B 00") ++ hex(ordering) ++ hex("00")
-      hex("00 00 00 03 00 00 00") ++ Array(record.length.toByte) ++ record
-    }
-    def read(dataType: DataType, ordering: String): Any = {
-      val name = logName("001")
-      Files.deleteIfExists(folder.resolve(s"p/$name"))
-      append(name, block(1, Seq(0 -> "001"), content(ordering)))
-      val fields = new StructType().add("o", dataType)
-      scan(scanner(fields = fields, ours = false))._1 match {
-        case Seq(Deleted("k", _, null))       => null
-        case Seq(Deleted("k", _, Seq(value))) => value
-        case other                            => fail(other.toString)
-      }
-    }
-    assert(read(LongType, "04 0E") == 7L)
-    assert(read(LongType, "04 00") == null)
-    assert(read(IntegerType, "06 0E") == 7)
-    assert(read(DateType, "10 0E") == 7)
-    assert(read(TimestampType, "16 0E") == 7L)
-    assert(read(TimestampType, "04 0E") == 7L)
-    assert(read(DoubleType, "04 0E") == java.lang.Double.doubleToLongBits(7.0))
-    assert(read(StringType, "04 0E") == "7")
-    assert(read(DecimalType(10, 2), "04 0E") == Decimal("7.00"))
-    assert(read(DecimalType(10, 2), "12 0E 21 C0 33 1D 5D C0 00") == Decimal("9.50"))
-    assert(read(DateType, "18 02 02 18 0E 00") == 7)
-    assert(read(StringType, "0E 02 78") == "x")
-    assert(intercept[MerganserException](read(IntegerType, "0E 02 78")).condition == "LOG_BLOCK_UNREADABLE")
-    assert(intercept[MerganserException](read(IntegerType, "18 02 04 04 0E 04 0E 00")).condition == "LOG_BLOCK_UNREADABLE")
-  }
-
-  test("a timestamp ordering value that is stored in milliseconds is read in microseconds") {
-    val schema = """{"type":"record","name":"r","fields":[{"name":"o","type":["null",{"type":"long","logicalType":"timestamp-millis"}]}]}"""
-    append(logName("001"), block(1, Seq(0 -> "001", 2 -> schema), hex("00 00 00 03 00 00 00 08 02 02 02 6B 00 06 0E 00")))
-    assert(scan(scanner(fields = new StructType().add("o", TimestampType)))._1 == Seq(Deleted("k", "null", Seq(7000L))))
   }
 
   test("random rows of every type come back from Avro and from Parquet blocks, in order") {
@@ -245,9 +63,10 @@ class LogFilesSuite extends AnyFunSuite with TempFolder {
 
   test("no block grows beyond its limit: data and deletes go on in the next") {
     val limit = 64 * 1024
-    Seq(("001", LogOptions(parquetAboveRows = 1 << 20, maxBlockBytes = limit)), ("002", LogOptions(parquetAboveRows = 10, maxBlockBytes = limit))).foreach {
+    Seq(("001", LogOptions(parquetAboveRows = 1 << 20, maxBlockBytes = limit)),
+      ("002", LogOptions(parquetAboveRows = 10, maxBlockBytes = limit))).foreach {
       case (instant, options) =>
-        val log = writer(instant, options = options)
+        val log    = writer(instant, options = options)
         val random = new Random(1)
         log.dataBlock((0 until 8000).iterator.map(i => Rows.stored(instant, s"k$i", "p", "f1-0")(i, random.alphanumeric.take(50).mkString)))
         val written = log.close()
@@ -329,7 +148,7 @@ class LogFilesSuite extends AnyFunSuite with TempFolder {
     val log = writer("001")
     log.dataBlock(rows("001", Seq(1)))
     log.close()
-    val cdc = logs.head.copy(name = logs.head.name + ".cdc")
+    val cdc  = logs.head.copy(name = logs.head.name + ".cdc")
     val sink = new Recorded(names)
     assert(scanner().scan(Seq(cdc), names, sink).files == 0 && sink.all.isEmpty)
   }
@@ -353,8 +172,8 @@ class LogFilesSuite extends AnyFunSuite with TempFolder {
       val log = writer(instant, version, nameInstant = "001")
       log.dataBlock(rows(instant, Seq(key)))
       log.close()
-      val plain  = new LogFileReader(storage, logs.find(_.version == version).get)
-      val found  = plain.blocks()._1.head
+      val plain   = new LogFileReader(storage, logs.find(_.version == version).get)
+      val found   = plain.blocks()._1.head
       val content = new Array[Byte](found.contentLength.toInt)
       plain.read(found.contentOffset, content, 0, content.length)
       plain.close()
@@ -372,105 +191,16 @@ class LogFilesSuite extends AnyFunSuite with TempFolder {
     assert(scan(scanner(version = 6))._1 == named("006", 6) ++ named("004", 4))
   }
 
-  test("a block cut short between two good ones is stepped over") {
-    val bytes = Seq("001", "002", "003").map { instant =>
-      val log = writer(instant)
-      log.dataBlock(rows(instant, Seq(1)))
-      log.close()
-      val bytes = bytesOf(log.name)
-      Files.delete(folder.resolve(s"p/${log.name}"))
-      bytes
-    }
-    Seq(1, 7, 13, 20, 100, bytes(1).length - 1).foreach { kept =>
-      if (kept >= 6) {
-        val name = logName("001", kept)
-        append(name, bytes(0), bytes(1).take(kept), bytes(2))
-        val (found, scanned) = scan()
-        assert(found == named("001", 1) ++ named("003", 1) && scanned.corruptBlocks == 1, s"$kept bytes kept")
-        Files.delete(folder.resolve(s"p/$name"))
-      }
-    }
-    val name = logName("001", 1)
-    append(name, bytes(0), bytes(1).dropRight(3))
-    assert(scan()._1 == named("001", 1))
-    append(name, bytes(2))
-    assert(scan()._1 == named("001", 1) ++ named("003", 1))
-  }
-
-  test("a block whose pointer or follower is wrong is stepped over, wherever the next begins") {
-    val log = writer("001")
-    log.dataBlock(rows("001", Seq(1)))
-    log.close()
-    val good = bytesOf(log.name)
-    Files.delete(folder.resolve(s"p/${log.name}"))
-    val wrong = good.clone()
-    wrong(wrong.length - 1) = (wrong.last + 1).toByte
-    append(log.name, wrong, good)
-    assert(scan()._1 == named("001", 1))
-    Files.delete(folder.resolve(s"p/${log.name}"))
-    val garbage = Array.fill[Byte](200000)('#')
-    append(log.name, good, garbage, good)
-    val (found, scanned) = scan()
-    assert(found == named("001", 1) && scanned.corruptBlocks == 1)
-  }
-
-  test("a few bytes behind the last block are no block") {
-    val log = writer("001")
-    log.dataBlock(rows("001", Seq(1)))
-    log.close()
-    append(log.name, "#HUD".getBytes)
-    assert(scan()._1 == named("001", 1))
-  }
-
-  test("an empty log file has no blocks") {
-    append(logName("001"))
-    Files.createDirectories(folder.resolve("p"))
-    Files.createFile(folder.resolve(s"p/${logName("001")}"))
-    assert(scan()._1.isEmpty)
-  }
-
-  test("headers we do not know are passed over") {
-    val content = hex("00 00 00 03 | 00 00 00 0A | 02 02 02 32 02 02 70 04 00 00")
-    append(logName("001"), block(1, Seq(9 -> "x", 0 -> "001", 77 -> "y" * 100000, 5 -> "z"), content))
-    assert(scan()._1 == Seq(Deleted("2", "p", Seq(0))))
-  }
-
-  test("blocks we cannot read are refused by file, place and type, unless they were rolled back") {
-    val name = logName("001")
-    Seq(4 -> "HFile", 9 -> "type 9").foreach { case (blockType, text) =>
-      Files.deleteIfExists(folder.resolve(s"p/$name"))
-      append(name, block(blockType, Seq(0 -> "001"), Array.emptyByteArray))
-      val error = unreadable()
-      assert(error.getMessage.contains(text) && error.parameters("file").endsWith(s"p/$name") && error.parameters("offset") == "0")
-    }
-    append(name, block(0, Seq(0 -> "002", 1 -> "001", 3 -> "0"), Array.emptyByteArray))
-    assert(scan()._1.isEmpty)
-    Files.delete(folder.resolve(s"p/$name"))
-    append(name, block(1, Seq(0 -> "001"), hex("00 00 00 02 00 00 00 00")))
-    assert(unreadable().getMessage.contains("version 2"))
-    Files.delete(folder.resolve(s"p/$name"))
-    append(name, block(1, Seq(0 -> "001"), hex("00 00 00 03 | 00 00 00 03 | 02 02 02")))
-    unreadable()
-    Files.delete(folder.resolve(s"p/$name"))
-    append(name, block(3, Seq(0 -> "001", 2 -> "no schema"), hex("00 00 00 03 00 00 00 00")))
-    assert(unreadable().getMessage.contains("schema"))
-    Files.delete(folder.resolve(s"p/$name"))
-    append(name, block(3, Seq(0 -> "001"), hex("00 00 00 03 00 00 00 00"), version = 2))
-    assert(unreadable().getMessage.contains("version 2"))
-    Files.delete(folder.resolve(s"p/$name"))
-    append(name, "this is no log file at all".getBytes)
-    assert(unreadable().parameters("offset") == "0")
-  }
-
   test("a row is given out again and again: what is kept must be copied") {
     val log = writer("001")
     log.dataBlock(rows("001", 1 to 3))
     log.close()
     val seen = scala.collection.mutable.ArrayBuffer.empty[InternalRow]
-    scanner().scan(logs, names, new LogSink {
-      override def row(row: InternalRow, provided: Array[Boolean]): Unit                                 = seen += row
-      override def delete(key: UTF8String, partitionPath: UTF8String, ordering: Array[Any]): Unit = ()
-    })
+    scanner().scan(logs, names,
+      new LogSink {
+        override def row(row: InternalRow, provided: Array[Boolean]): Unit                          = seen += row
+        override def delete(key: UTF8String, partitionPath: UTF8String, ordering: Array[Any]): Unit = ()
+      })
     assert(seen.size == 3 && seen.forall(_ eq seen.head))
   }
 

@@ -18,7 +18,8 @@ final class Recorded(schema: StructType) extends LogSink {
   }
 
   override def delete(key: UTF8String, partitionPath: UTF8String, ordering: Array[Any]): Unit =
-    all += Deleted(String.valueOf(key), String.valueOf(partitionPath), if (ordering == null) null else ordering.toSeq.map(Recorded.comparable))
+    all += Deleted(String.valueOf(key), String.valueOf(partitionPath),
+      if (ordering == null) null else ordering.toSeq.map(Recorded.comparable))
 }
 
 object Recorded {

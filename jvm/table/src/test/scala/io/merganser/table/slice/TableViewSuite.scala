@@ -8,7 +8,8 @@ final class TableViewSuite extends TableSuite {
 
   test("names: base and log files are taken apart, change files and others passed over") {
     assert(FileNames.parseBase("p", "f-0_1-0-1_100.parquet", 5).contains(BaseFile("p", "f-0", "100", "f-0_1-0-1_100.parquet", 5)))
-    assert(FileNames.parseLog("p", ".f-0_100.log.12_1-0-1", 5).contains(LogFile("p", "f-0", "100", 12, Some("1-0-1"), ".f-0_100.log.12_1-0-1", 5)))
+    assert(FileNames.parseLog("p", ".f-0_100.log.12_1-0-1", 5).contains(LogFile("p", "f-0", "100", 12, Some("1-0-1"),
+          ".f-0_100.log.12_1-0-1", 5)))
     assert(FileNames.parseLog("p", ".f-0_100.log.1", 5).exists(_.writeToken.isEmpty))
     assert(FileNames.parseLog("p", ".f-0_100.log.1_1-0-1.cdc", 5).isEmpty)
     assert(FileNames.parseBase("p", "_SUCCESS", 0).isEmpty && FileNames.parseLog("p", ".f-0_1-0-1_100.parquet.crc", 0).isEmpty)
@@ -102,8 +103,10 @@ final class TableViewSuite extends TableSuite {
     table(storage = s)
     partition(s, base("a", "100"), base("b", "100"), base("c", "200"))
     instantFile(s, "100_110.deltacommit")
-    instantFile(s, "200_210.replacecommit", CommitMetadata("INSERT_OVERWRITE", Map.empty, Map.empty, Map("p" -> Seq("a"), "other" -> Seq("b"))))
+    instantFile(s, "200_210.replacecommit",
+      CommitMetadata("INSERT_OVERWRITE", Map.empty, Map.empty, Map("p" -> Seq("a"), "other" -> Seq("b"))))
     assert(show(view(s).slices) == Seq("b@100:", "c@200:"))
+    assert(show(view(s).slicesOf(Seq("p", "nowhere"))) == Seq("b@100:", "c@200:"))
     val config = TableConfig.load(s)
     assert(show(new TableView(s, config, Timeline.load(s, config).asOf("150")).slices) == Seq("a@100:", "b@100:"))
   }
@@ -113,10 +116,11 @@ final class TableViewSuite extends TableSuite {
     table(storage = s)
     partition(s, base("a", "100"), log("a", "150"), base("a", "200"), log("a", "300"))
     Seq("100_110.deltacommit", "150_160.deltacommit", "200_210.commit", "300_310.deltacommit").foreach(instantFile(s, _))
-    val config   = TableConfig.load(s)
-    val timeline = Timeline.load(s, config)
+    val config          = TableConfig.load(s)
+    val timeline        = Timeline.load(s, config)
     def asOf(t: String) = show(new TableView(s, config, timeline.asOf(t)).slices)
-    assert(asOf("099") == Nil && asOf("100") == Seq("a@100:") && asOf("150") == Seq("a@100:150") && asOf("200") == Seq("a@200:") && asOf("999") == Seq("a@200:300"))
+    assert(asOf("099") == Nil && asOf("100") == Seq("a@100:") && asOf("150") == Seq("a@100:150") && asOf("200") == Seq("a@200:") && asOf(
+      "999") == Seq("a@200:300"))
   }
 
   test("of two base files of one instant in one group the committed one counts") {
@@ -129,15 +133,17 @@ final class TableViewSuite extends TableSuite {
     assert(view(s).slices.flatMap(_.base).map(_.name) == Seq(first))
   }
 
-  test("partitions are the folders with partition metadata in either form, at any depth; hidden folders are not entered") {
+  test("partitions are the folders with partition metadata in either form, at any depth; also where a value begins with a dot") {
     val s = storage
     table(storage = s)
     PartitionMetadata.write(s, "2024/01/02", "100")
     s.createNew("2024/01/03/.hoodie_partition_metadata.parquet", Array[Byte](1))
     s.createNew("2024/01/04/x", Array[Byte](1))
-    s.createNew(".hidden/p/.hoodie_partition_metadata", Array[Byte](1))
+    s.createNew(".5/p/.hoodie_partition_metadata", Array[Byte](1))
+    s.createNew(".hoodie/metadata/p/.hoodie_partition_metadata", Array[Byte](1))
+    s.createNew(".snapshot/p/.hoodie_partition_metadata", Array[Byte](1))
     s.createNew("a b%3A:c/.hoodie_partition_metadata", Array[Byte](1))
-    assert(view(s).partitions == Seq("2024/01/02", "2024/01/03", "a b%3A:c"))
+    assert(view(s).partitions == Seq(".5/p", "2024/01/02", "2024/01/03", "a b%3A:c"))
     assert(s.readText("2024/01/02/.hoodie_partition_metadata").contains("commitTime=100\npartitionDepth=3"))
   }
 

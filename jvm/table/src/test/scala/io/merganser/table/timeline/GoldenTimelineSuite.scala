@@ -27,9 +27,9 @@ final class GoldenTimelineSuite extends TableSuite {
 
   /** Partition, whether the base file is that of the newest compaction, number of log files: of each slice. */
   private def shape(name: String): Seq[(String, Boolean, Int)] = {
-    val s        = golden(name)
-    val config   = TableConfig.load(s)
-    val timeline = Timeline.load(s, config)
+    val s         = golden(name)
+    val config    = TableConfig.load(s)
+    val timeline  = Timeline.load(s, config)
     val compacted = timeline.completed.filter(i => i.action == "commit" && timeline.metadata(i).operationType == "COMPACT").lastOption
     new TableView(s, config, timeline).slices
       .map(slice => (slice.partitionPath, compacted.exists(c => slice.base.exists(_.instant == c.requested)), slice.logs.size))
@@ -63,7 +63,8 @@ final class GoldenTimelineSuite extends TableSuite {
       assert(rows.map(_(metaColumn.indexOf("_hoodie_partition_path"))).toSet.subsetOf(view.partitions.toSet))
       assert(rows.map(_(metaColumn.indexOf("_hoodie_commit_time"))).forall(timeline.isCompleted))
 
-      val sizes = view.partitions.flatMap(view.allSlices).flatMap(slice => slice.base.map(f => f.path -> f.sizeBytes) ++ slice.logs.map(f => f.path -> f.sizeBytes)).toMap
+      val sizes = view.partitions.flatMap(view.allSlices).flatMap(slice =>
+        slice.base.map(f => f.path -> f.sizeBytes) ++ slice.logs.map(f => f.path -> f.sizeBytes)).toMap
       val stats = timeline.completed.map(timeline.metadata(_: Instant)).flatMap(_.allStats)
       val gone  = timeline.replacedGroups.map(_._2)
       assert(stats.filterNot(stat => gone(stat.fileId)).map(stat => stat.path -> stat.fileSizeInBytes).toMap == sizes)
@@ -97,7 +98,8 @@ final class GoldenTimelineSuite extends TableSuite {
 
   test("a write of ours onto a copy comes after everything there, in each table version") {
     for (name <- Seq("mor_compacted", "mor_v8", "mor_v6")) {
-      FileUtil.copy(new File(root, s"$name/table"), golden(name).fs, new org.apache.hadoop.fs.Path(folder.resolve(name).toUri), false, new Configuration())
+      FileUtil.copy(new File(root, s"$name/table"), golden(name).fs, new org.apache.hadoop.fs.Path(folder.resolve(name).toUri), false,
+        new Configuration())
       val s      = Storage(folder.resolve(name).toUri.toString, new Configuration())
       val before = view(s).slices
       assert(Rollback.pending(s, TableConfig.load(s)).isEmpty)

@@ -27,7 +27,8 @@ final class RollbackSuite extends TableSuite {
   }
 
   for ((how, version) <- Seq(Before -> 9, After -> 9, Dead -> 9, Before -> 6))
-    test(s"version $version: a write that fails at any operation ($how) is visible whole or not at all, and the next write mends the table") {
+    test(
+      s"version $version: a write that fails at any operation ($how) is visible whole or not at all, and the next write mends the table") {
       var n       = 1
       var reached = true
       while (reached) {
@@ -168,7 +169,8 @@ final class RollbackSuite extends TableSuite {
     assert(names(s, "p") == Set(".hoodie_partition_metadata", base("a", "100"), base("a", "300")))
   }
 
-  private def instantFile6(s: Storage, name: String, content: Array[Byte] = Array.emptyByteArray): Unit = s.createNew(s".hoodie/$name", content)
+  private def instantFile6(s: Storage, name: String, content: Array[Byte] = Array.emptyByteArray): Unit =
+    s.createNew(s".hoodie/$name", content)
 
   /** A log block with nothing but its instant. */
   private def block(instant: String): Array[Byte] = {

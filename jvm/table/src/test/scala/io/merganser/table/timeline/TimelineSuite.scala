@@ -24,7 +24,8 @@ final class TimelineSuite extends TableSuite {
   test("the furthest state of an action wins; a compaction and the commit it became are one") {
     val s = storage
     table(storage = s)
-    Seq("100.deltacommit.requested", "100.deltacommit.inflight", "100_150.deltacommit", "200.deltacommit.requested", "200.deltacommit.inflight",
+    Seq("100.deltacommit.requested", "100.deltacommit.inflight", "100_150.deltacommit", "200.deltacommit.requested",
+      "200.deltacommit.inflight",
       "300.compaction.inflight", "300_350.commit", "400.savepoint.inflight").foreach(instantFile(s, _))
     compactionFile(s, "300", "a")
     compactionFile(s, "400", "b")
@@ -80,11 +81,14 @@ final class TimelineSuite extends TableSuite {
   }
 
   test("metadata survives the way through Avro and through JSON, every field of it") {
-    val base = WriteStat("f-0", "p/f-0_0-0-0_1.parquet", "0", 7, 3, 2, 1, 900, 900, "p", prevBaseFile = Some("old"), cdcStats = Map("p/x.cdc" -> 3L),
-      totalLogRecords = 5, totalLogFiles = 2, totalLogBlocks = 4, totalCorruptLogBlocks = 1, totalUpdatedRecordsCompacted = 6, minEventTime = Some(1), maxEventTime = Some(9))
+    val base = WriteStat("f-0", "p/f-0_0-0-0_1.parquet", "0", 7, 3, 2, 1, 900, 900, "p", prevBaseFile = Some("old"),
+      cdcStats = Map("p/x.cdc" -> 3L),
+      totalLogRecords = 5, totalLogFiles = 2, totalLogBlocks = 4, totalCorruptLogBlocks = 1, totalUpdatedRecordsCompacted = 6,
+      minEventTime = Some(1), maxEventTime = Some(9))
     val log = WriteStat("g-0", "p/.g-0_1.log.1_0-0-0", "1", 2, 0, 2, 0, 50, 50, "p", logVersion = Some(1), logOffset = Some(0),
       baseFile = Some(""), logFiles = Seq(".g-0_1.log.1_0-0-0"))
-    val metadata = CommitMetadata("INSERT_OVERWRITE", Map("p" -> Seq(base, log), "" -> Nil), Map("schema" -> "{}", "k" -> "ü"), Map("p" -> Seq("h-0")))
+    val metadata =
+      CommitMetadata("INSERT_OVERWRITE", Map("p" -> Seq(base, log), "" -> Nil), Map("schema" -> "{}", "k" -> "ü"), Map("p" -> Seq("h-0")))
     assert(CommitMetadata.decode(CommitMetadata.encodeAvro(metadata, isReplace = true)) == metadata)
     assert(CommitMetadata.decode(CommitMetadataJson.encode(metadata, isReplace = true)) == metadata)
     assert(CommitMetadata.decode(CommitMetadata.encodeAvro(metadata, isReplace = false)).replacedFileIds.isEmpty)
@@ -115,7 +119,7 @@ final class TimelineSuite extends TableSuite {
   }
 
   test("a new instant comes after everything given, after the last one given out, and has 17 digits") {
-    val clock = Clock.fixed(java.time.Instant.parse("2026-01-01T00:00:00.005Z"), ZoneOffset.UTC)
+    val clock                               = Clock.fixed(java.time.Instant.parse("2026-01-01T00:00:00.005Z"), ZoneOffset.UTC)
     def next(table: String, taken: String*) = InstantTime.next(table, ZoneOffset.UTC, taken, clock)
     assert(next("a") == "20260101000000005")
     assert(next("a") == "20260101000000006")

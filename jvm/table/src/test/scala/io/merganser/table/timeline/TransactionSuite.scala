@@ -120,7 +120,9 @@ final class TransactionSuite extends TableSuite {
 
   test("the first commit removes the metadata table of another engine, property first; a write that fails leaves it") {
     val s = storage
-    TableConfig.create(s, properties() ++ Map(TableConfig.MetadataPartitions -> "files,column_stats", TableConfig.MetadataPartitionsInflight -> "partition_stats"))
+    TableConfig.create(s,
+      properties() ++ Map(TableConfig.MetadataPartitions -> "files,column_stats",
+        TableConfig.MetadataPartitionsInflight -> "partition_stats"))
     s.createNew(".hoodie/metadata/files/x", Array[Byte](1))
     begin(s).rollback()
     assert(TableConfig.load(s).metadataPartitions.size == 3 && s.exists(".hoodie/metadata/files/x"))
@@ -159,7 +161,7 @@ final class TransactionSuite extends TableSuite {
     s.createNew(s"p/$name", Array[Byte](1))
     val logStat = WriteStat("a", s"p/$name", partitionPath = "p", logVersion = Some(1))
 
-    val plan = CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil)))
+    val plan      = CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil)))
     val scheduled = Compaction.schedule(s, config)(_ => Some(plan)).get
     assert(Compaction.schedule(s, config)(_ => Some(plan)).isEmpty)
     val run = Compaction.begin(s, config, scheduled)

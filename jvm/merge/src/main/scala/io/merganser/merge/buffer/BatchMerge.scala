@@ -1,0 +1,74 @@
+// Hot path: one lookup per stored row.
+package io.merganser.merge.buffer
+
+import io.merganser.merge.{MergeRule, RowLayout}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.vectorized.ColumnarBatch
+
+/**
+ * The merge for stored rows that come in column batches: rows that no version touches stay in their batch, and only the
+ * touched ones become rows and meet.
+ *
+ * For each batch: [[take]] it, use its untouched rows, and call [[next]] until it is false before taking another. After the
+ * last one, [[finish]], and [[next]] gives the keys that are not stored.
+ */
+final class BatchMerge private[buffer] (table: KeyTable, layout: RowLayout, rule: MergeRule) extends MergeIterator(rule) {
+  private[this] val met                  = new Array[Boolean](table.capacity)
+  private[this] var batch: ColumnarBatch = _
+  private[this] var touched              = new Array[Int](0)
+  private[this] var touchedCount         = 0
+  private[this] var at                   = 0
+  private[this] var rest                 = 0
+  private[this] var isFinished           = false
+
+  /** Positions of the batch's rows that no version touches, as many as [[take]] said. */
+  var untouched: Array[Int] = new Array[Int](0)
+
+  /** Looks at a batch with the columns of the layout; returns how many of its rows no version touches. */
+  def take(taken: ColumnarBatch): Int = {
+    batch = taken
+    val rows = taken.numRows
+    if (untouched.length < rows) {
+      untouched = new Array[Int](rows)
+      touched = new Array[Int](rows)
+    }
+    val keys  = taken.column(layout.keyOrdinal)
+    var count = 0
+    touchedCount = 0
+    at = 0
+    var i = 0
+    while (i < rows) {
+      if (table.record(table.slot(keys.getUTF8String(i))) == null) {
+        untouched(count) = i
+        count += 1
+      } else {
+        touched(touchedCount) = i
+        touchedCount += 1
+      }
+      i += 1
+    }
+    count
+  }
+
+  /** No batch follows: what was not met is new. */
+  def finish(): Unit = isFinished = true
+
+  override def next(): Boolean =
+    if (at < touchedCount) {
+      val row: InternalRow = batch.getRow(touched(at))
+      val slot             = table.slot(layout.key(row))
+      at += 1
+      met(slot) = true
+      meet(row, table.record(slot))
+      true
+    } else if (!isFinished) false
+    else {
+      while (rest < table.capacity && (table.record(rest) == null || met(rest))) rest += 1
+      if (rest >= table.capacity) false
+      else {
+        meet(null, table.record(rest))
+        rest += 1
+        true
+      }
+    }
+}

@@ -1,0 +1,69 @@
+package io.merganser.table
+
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream}
+
+import io.merganser.table.config.TableConfig
+import io.merganser.table.slice.FileSlice
+import io.merganser.table.timeline.{CompletedInstants, Markers, Timeline}
+import org.apache.hadoop.fs.FileAlreadyExistsException
+
+final class StorageSuite extends TableSuite {
+
+  private def travelled[T](thing: T): T = {
+    val bytes = new ByteArrayOutputStream()
+    val out   = new ObjectOutputStream(bytes)
+    out.writeObject(thing)
+    out.close()
+    new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)).readObject().asInstanceOf[T]
+  }
+
+  test("what tasks need travels to them: storage with its settings, markers, completed instants, slices") {
+    val s = faulty("t")
+    s.conf.set("some.setting", "kept")
+    table(storage = s)
+    partition(s, base("a", "100"))
+    instantFile(s, "100_110.commit")
+    val there = travelled(s)
+    assert(there.conf.get("some.setting") == "kept" && there.basePath == s.basePath && there.exists("p"))
+    travelled(new Markers(s, "200")).create("p", "x.parquet", "CREATE")
+    assert(s.exists(".hoodie/.temp/200/p/x.parquet.marker.CREATE"))
+    val completed: CompletedInstants = travelled(Timeline.load(s, TableConfig.load(s)).completedInstants)
+    assert(completed("100") && !completed("200"))
+    assert(travelled(view(s).slices: Seq[FileSlice]) == view(s).slices)
+  }
+
+  for (kind <- Seq("local", "foreign"))
+    test(s"a file is created once, with its content, and leaves nothing beside it ($kind file system)") {
+      val s = if (kind == "local") storage else faulty("t")
+      s.createNew("a/b/file", "first".getBytes)
+      intercept[FileAlreadyExistsException](s.createNew("a/b/file", "second".getBytes))
+      intercept[FileAlreadyExistsException](s.createExclusively("a/b/file", "third".getBytes))
+      assert(s.readText("a/b/file") == "first")
+      s.replace("a/b/file", "fourth".getBytes)
+      assert(s.readText("a/b/file") == "fourth")
+      assert(s.list(".hoodie/.temp").isEmpty && s.list("a/b").size == 1)
+      assert(s.delete("a/b/file") && !s.delete("a/b/file") && s.list("a/b").isEmpty && s.list("nowhere").isEmpty)
+    }
+
+  test("of many threads that create one file one succeeds") {
+    val s    = storage
+    val wins = new java.util.concurrent.atomic.AtomicInteger
+    val threads = (1 to 8).map(i =>
+      new Thread(() =>
+        try { s.createNew("x/one", Array(i.toByte)); wins.incrementAndGet(); () }
+        catch { case _: FileAlreadyExistsException => () }))
+    threads.foreach(_.start())
+    threads.foreach(_.join(30000))
+    assert(wins.get == 1 && s.read("x/one").length == 1)
+  }
+
+  test("deleting a file deletes the checksum that the local file system keeps of it") {
+    val s   = storage
+    val out = s.fs.create(s.path("d/file"), false)
+    out.write(1)
+    out.close()
+    assert(folder.resolve("t/d/.file.crc").toFile.exists)
+    s.delete("d/file")
+    assert(folder.resolve("t/d").toFile.list.isEmpty)
+  }
+}

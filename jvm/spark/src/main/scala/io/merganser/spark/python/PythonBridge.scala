@@ -4,10 +4,9 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
 import io.merganser.spark.OpenTable
 import io.merganser.spark.compact.{Compaction, CompactionResult}
-import io.merganser.spark.write.{Counts, FrameWrite, TableWrite, WriteResult}
+import io.merganser.spark.write.{Counts, FrameWrite, TableIndex, TableWrite, WriteResult}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config._
-import io.merganser.table.slice.FileNames
 import io.merganser.table.timeline.{CommitMetadata, Instant, InstantTime}
 import org.apache.spark.sql.{Dataset, Row, SparkSession}
 import org.apache.spark.sql.types.{DataType, StructType}
@@ -46,7 +45,7 @@ object PythonBridge {
     names(node, "partitionFields", config.partitionFields)
     names(node, "orderingFields", config.orderingFields)
     node.put("mergeMode", config.mergeMode.name)
-    node.put("index", indexOf(table).orNull)
+    node.put("index", TableIndex.nameOf(table).orNull)
     node.put("schema", table.schema.json)
     node.toString
   }
@@ -127,11 +126,6 @@ object PythonBridge {
     node.put("filesWritten", result.filesWritten).put("rowsWritten", result.rowsWritten)
     node.put("bytesWritten", result.bytesWritten).put("elapsedMs", result.elapsedMs)
   }
-
-  private def indexOf(table: OpenTable): Option[String] =
-    table.config.properties.get("hoodie.index.type").orElse {
-      table.view.slices.headOption.map(s => if (FileNames.bucketOf(s.fileId).isDefined) "BUCKET" else "SIMPLE")
-    }
 
   private def names(node: ObjectNode, field: String, values: Seq[String]): Unit = {
     val array = node.putArray(field)

@@ -2,7 +2,8 @@ package io.merganser.spark.write
 
 import io.merganser.table.Storage
 import io.merganser.table.base.{BaseFileFooter, BaseFileReader, MetaColumns}
-import io.merganser.table.slice.FileSlice
+import io.merganser.table.slice.{FileSlice, SliceReader}
+import org.apache.spark.TaskContext
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
@@ -48,15 +49,28 @@ object Tag {
    */
   private def walk: Seq[Column] = Seq(xxhash64(col(MetaColumns.RecordKey)), col(MetaColumns.RecordKey), col(MetaColumns.PartitionPath))
 
-  /** The rows of [[byKey]] with [[SliceColumn]]; a key stored in several slices comes once for each. */
-  def simple(session: SparkSession, sorted: DataFrame, schema: IncomingSchema, storage: Storage, slices: IndexedSeq[FileSlice], tasks: Int): RDD[InternalRow] = {
+  /**
+   * The rows of [[byKey]] with [[SliceColumn]]; a key stored in several slices comes once for each.
+   *
+   * @param live reads the key column alone, where keys that a log has deleted are not to count; None: those of base files
+   *             count, deleted or not, since later versions must meet the delete
+   */
+  def simple(
+      session: SparkSession,
+      sorted: DataFrame,
+      schema: IncomingSchema,
+      storage: Storage,
+      slices: IndexedSeq[FileSlice],
+      tasks: Int,
+      live: Option[SliceReader] = None
+  ): RDD[InternalRow] = {
     val rows    = sorted.queryExecution.toRdd
     val batch   = if (slices.isEmpty) None else summary(rows, schema)
-    val matters = batch.toSeq.flatMap(b => slices.indices.filter(i => slices(i).base.isDefined && b.partitions.contains(slices(i).partitionPath)))
+    val matters = batch.toSeq.flatMap(b => slices.indices.filter(i => (slices(i).base.isDefined || live.isDefined) && b.partitions.contains(slices(i).partitionPath)))
     if (matters.isEmpty) rows.mapPartitions(untagged)
     else {
       val filter = session.sparkContext.broadcast(batch.get)
-      val stored = storedKeys(session, storage, matters.map(i => (i, slices(i))), filter, tasks)
+      val stored = storedKeys(session, storage, matters.map(i => (i, slices(i))), filter, tasks, live)
       val (key, partition) = (schema.keyOrdinal, schema.partitionOrdinal)
       // Adaptive execution takes an empty side away together with its partitions: then no key is stored.
       if (stored.getNumPartitions != rows.getNumPartitions) {
@@ -118,12 +132,13 @@ object Tag {
       storage: Storage,
       slices: Seq[(Int, FileSlice)],
       batch: Broadcast[Batch],
-      tasks: Int
+      tasks: Int,
+      live: Option[SliceReader]
   ): RDD[InternalRow] = {
     val schema = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey), MetaColumns.schema(MetaColumns.PartitionPath), SliceColumn))
     val keys = session.sparkContext.parallelize(slices, slices.size).mapPartitions { it =>
       val bloom  = if (batch.value.rows <= 4 * BloomItems) filterOf(batch.value) else null
-      it.flatMap { case (index, slice) => keysOf(storage, index, slice, batch.value, bloom) }
+      it.flatMap { case (index, slice) => keysOf(storage, index, slice, batch.value, bloom, live) }
     }
     val frame = SparkBridge.internalCreateDataFrame(session, keys, schema)
     frame
@@ -133,7 +148,16 @@ object Tag {
       .toRdd
   }
 
-  private def keysOf(storage: Storage, index: Int, slice: FileSlice, batch: Batch, bloom: BloomFilter): Iterator[InternalRow] = {
+  private def keysOf(storage: Storage, index: Int, slice: FileSlice, batch: Batch, bloom: BloomFilter, live: Option[SliceReader]): Iterator[InternalRow] =
+    live match {
+      case Some(reader) if slice.logs.nonEmpty =>
+        val rows = reader.rows(slice)
+        TaskContext.get().addTaskCompletionListener[Unit](_ => rows.close())
+        named(rows, index, slice, bloom)
+      case _ => baseKeysOf(storage, index, slice, batch, bloom)
+    }
+
+  private def baseKeysOf(storage: Storage, index: Int, slice: FileSlice, batch: Batch, bloom: BloomFilter): Iterator[InternalRow] = {
     val base   = slice.base.get
     val path   = storage.path(base.path)
     val footer = BaseFileFooter.read(storage.conf, path)
@@ -143,12 +167,16 @@ object Tag {
     if (apart) Iterator.empty
     else {
       val reader = new BaseFileReader(storage.conf, path, base.sizeBytes, StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))), Nil)
-      org.apache.spark.TaskContext.get().addTaskCompletionListener[Unit](_ => reader.close())
-      val out = new GenericInternalRow(Array[Any](null, UTF8String.fromString(slice.partitionPath), index))
-      reader.rows().filter(row => bloom == null || bloom.mightContainBinary(row.getUTF8String(0).getBytes)).map { row =>
-        out.update(0, row.getUTF8String(0))
-        out
-      }
+      TaskContext.get().addTaskCompletionListener[Unit](_ => reader.close())
+      named(reader.rows(), index, slice, bloom)
+    }
+  }
+
+  private def named(keys: Iterator[InternalRow], index: Int, slice: FileSlice, bloom: BloomFilter): Iterator[InternalRow] = {
+    val out = new GenericInternalRow(Array[Any](null, UTF8String.fromString(slice.partitionPath), index))
+    keys.filter(row => bloom == null || bloom.mightContainBinary(row.getUTF8String(0).getBytes)).map { row =>
+      out.update(0, row.getUTF8String(0))
+      out
     }
   }
 }

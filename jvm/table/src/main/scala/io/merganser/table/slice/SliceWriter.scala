@@ -1,6 +1,6 @@
 package io.merganser.table.slice
 
-import io.merganser.merge.{BufferedRecord, OrderingComparator, RowLayout}
+import io.merganser.merge.{BufferedRecord, DeleteCheck, OrderingComparator, RowLayout}
 import io.merganser.merge.buffer._
 import io.merganser.table.Storage
 import io.merganser.table.base.{BaseFileOptions, BaseFileWriter, MetaColumns}
@@ -75,13 +75,16 @@ final case class SliceWriter(
   private val width      = schema.length
   private val fileSchema = StructType(MetaColumns.schema ++ schema)
 
+  /** Tells a delete by what the file keeps of its row. */
+  private val storedDeletes = DeleteCheck(schema, TableRule.marker(config))
+
   /**
    * Writes a base file from what the merge leaves.
    *
    * @param previous   the slice whose base file this one follows, if any
    * @param stampAll   true when winners are changes of this instant; false in a compaction, where they keep their own
    * @param ordering   compares ordering values, to count ties; null under a rule that has none
-   * @return nothing if there is no row to write and no earlier base file to follow
+   * @return nothing if there is no row to write and no earlier slice to follow
    */
   def writeBase(
       partitionPath: String,
@@ -104,7 +107,7 @@ final case class SliceWriter(
     }
 
     try {
-      if (previous.exists(_.base.isDefined)) open()
+      if (previous.isDefined) open()
       while (merge.next()) {
         val row = merge.row
         merge.outcome match {
@@ -157,7 +160,7 @@ final case class SliceWriter(
    */
   def appendLog(slice: FileSlice, merge: MergeIterator, layout: RowLayout, token: WriteToken): Option[SliceWritten] = {
     val version = 1
-    val rows    = new LogRows(merge, layout, slice)
+    val rows    = new LogRows(merge, layout, storedDeletes, slice)
     if (!rows.hasNext && rows.deletes.isEmpty) None
     else {
       val writer = new LogWriter(
@@ -238,7 +241,7 @@ private final class MetaRow(instant: String, token: WriteToken, fileName: UTF8St
 }
 
 /** The rows of a data block, as the merge leaves them; deletes are put aside on the way. */
-private final class LogRows(merge: MergeIterator, layout: RowLayout, slice: FileSlice) extends Iterator[InternalRow] {
+private final class LogRows(merge: MergeIterator, layout: RowLayout, storedDeletes: DeleteCheck, slice: FileSlice) extends Iterator[InternalRow] {
   val deletes      = mutable.ArrayBuffer.empty[LogDelete]
   val afterDeletes = mutable.ArrayBuffer.empty[InternalRow]
   private[this] val partition  = UTF8String.fromString(slice.partitionPath)
@@ -259,8 +262,9 @@ private final class LogRows(merge: MergeIterator, layout: RowLayout, slice: File
 
   private def take(version: BufferedRecord): Unit =
     if (version.isDelete) {
-      // The delete block has no way to say "ordered, by null": such a delete stays a row that carries its own flag.
-      if (!version.isUnordered && orderingHasNull(version.row)) ahead = version.row
+      // Other readers know no null among the ordering values of a delete block, so the row stays one where it says itself
+      // that it is a delete.
+      if (!version.isUnordered && orderingHasNull(version.row) && storedDeletes.isDelete(version.row)) ahead = version.row
       else deletes += LogDelete(layout.key(version.row).copy(), partition, if (version.isUnordered) null else orderingOf(version.row))
     } else if (version.endsHistory) {
       deletes += LogDelete(layout.key(version.row).copy(), partition, null)

@@ -7,10 +7,11 @@ import io.merganser.spark.compact.{Compaction, CompactionResult}
 import io.merganser.spark.write.{Counts, FrameWrite, TableIndex, TableWrite, WriteResult}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config._
-import io.merganser.table.timeline.CommitMetadata
+import io.merganser.table.timeline.{CommitMetadata, Instant, InstantTime}
 import org.apache.spark.sql.{Dataset, Row, SparkSession}
 import org.apache.spark.sql.types.{DataType, StructType}
 
+import java.time.temporal.ChronoUnit
 import scala.collection.JavaConverters._
 
 /** What the Python package calls: one call here for each of its own. Results and options are JSON. */
@@ -83,6 +84,7 @@ object PythonBridge {
       node.put("instant", instant.requested).put("completed", instant.completed.orNull).put("action", instant.action)
       node.put("state", instant.state.toString.toUpperCase(java.util.Locale.ROOT))
       if (timeline.completed.contains(instant)) describeCommit(node, timeline.metadata(instant)) else node.putNull("operation")
+      elapsedMs(instant).foreach(node.put("elapsedMs", _))
     }
     array.toString
   }
@@ -111,6 +113,12 @@ object PythonBridge {
     node.put("bytesWritten", metadata.allStats.map(_.totalWriteBytes).sum)
     ()
   }
+
+  /** From the request of an action to its completion. */
+  private def elapsedMs(instant: Instant): Option[Long] = for {
+    requested <- InstantTime.parse(instant.requested)
+    completed <- instant.completed.flatMap(InstantTime.parse)
+  } yield ChronoUnit.MILLIS.between(requested, completed)
 
   private def resultOf(result: WriteResult): ObjectNode = {
     val node = mapper.createObjectNode().put("instant", result.instant).put("operation", result.operation)

@@ -48,9 +48,10 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
     val started = System.nanoTime()
     MergeRule.require(config)
     val isDelete = settings.operation == WriteOperation.Delete
-    val index    = TableIndex.resolve(settings.index, opened)
+    val index = TableIndex.resolve(settings.index, opened)
+    val keyed = config.copy(properties = settings.partitionTime ++ config.properties)
     val incoming =
-      Incoming(frame, config, schema, unorderedDelete, allowMissing = isDelete || settings.nullForMissingColumns, settings.nullOrdering == NullOrdering.Reject)
+      Incoming(frame, keyed, schema, unorderedDelete, allowMissing = isDelete || settings.nullForMissingColumns, settings.nullOrdering == NullOrdering.Reject)
     settings.failedWrites match {
       case FailedWrites.Eager => Rollback.pending(storage, config)
       case _                  => Rollback.expired(storage, config)
@@ -81,7 +82,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
 
   private def extraMetadata(schema: StructType, written: Seq[SliceWritten]): Map[String, String] = Map(
     "schema"             -> AvroSchemas.toAvro(schema, config.name).toString,
-    LogVisibility.WriterKey -> TableWrite.Writer,
+    TableWrite.WriterKey -> TableWrite.Writer,
     TableWrite.CountsKey -> Counts.toJson(total(written))
   ) ++ settings.commitMetadata
 
@@ -100,6 +101,8 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
 
 object TableWrite {
 
+  /** The commit's extra metadata says under this key who wrote it. */
+  val WriterKey = "merganser.writer"
   val Writer    = "merganser"
   val CountsKey = "merganser.counts"
 

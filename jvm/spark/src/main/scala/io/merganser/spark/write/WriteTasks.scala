@@ -75,13 +75,14 @@ private[write] final case class WriteTasks(
           joined(row, extra)
         }
       }
-      run(placed, incoming.rows.add(Tag.SliceColumn), placement.targets.length, (_: UTF8String, group: Int) => shared.value.targets(group))
+      // A task has one group, so the order is that inside it.
+      run(placed, incoming.rows.add(Tag.SliceColumn), placement.targets.length, Nil)((_: UTF8String, group: Int) => shared.value.targets(group))
     }
   }
 
   /** Rows with the slices that hold their key, less those that the duplicate policy leaves out. */
   private def tagged(sorted: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int): RDD[InternalRow] = {
-    val live = if (asksForLiveKeys) Some(keyReader(slices)) else None
+    val live = if (asksForLiveKeys) Some(keyReader) else None
     DuplicatePolicy(settings, config, incoming).apply(Tag.simple(session, sorted, incoming, table.storage, slices, tasks, live))
   }
 
@@ -89,9 +90,9 @@ private[write] final case class WriteTasks(
   private def asksForLiveKeys: Boolean =
     settings.operation == WriteOperation.Insert && Set[StoredKeyPolicy](StoredKeyPolicy.Drop, StoredKeyPolicy.Fail)(settings.storedKeys)
 
-  private def keyReader(slices: IndexedSeq[FileSlice]): SliceReader = {
+  private def keyReader: SliceReader = {
     val key = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey)))
-    new SliceReader(table.storage, config, table.schema, key, LogVisibility(config, table.schema, table.timeline, slices))
+    new SliceReader(table.storage, config, table.schema, key, LogVisibility(table.timeline))
   }
 
   /** A delete needs no place if its key is not stored. */
@@ -143,10 +144,12 @@ private[write] final case class WriteTasks(
         joined(row, extra)
       }
     }
-    run(placed, columns, tasks, (path: UTF8String, bucket: Int) => existing.value.get((path, bucket)) match {
-      case Some(slice) => FileGroupTarget(slice.partitionPath, slice.fileId, Some(slice), isLogged)
-      case None        => FileGroupTarget(path.toString, FileNames.bucketFileId(bucket), None, isLog = false)
-    })
+    run(placed, columns, tasks, Seq(MetaColumns.PartitionPath, WriteTasks.Group)) { (path: UTF8String, bucket: Int) =>
+      existing.value.get((path, bucket)) match {
+        case Some(slice) => FileGroupTarget(slice.partitionPath, slice.fileId, Some(slice), isLogged)
+        case None        => FileGroupTarget(path.toString, FileNames.bucketFileId(bucket), None, isLog = false)
+      }
+    }
   }
 
   // --- bulk insert ----------------------------------------------------------------------------------------------
@@ -166,13 +169,18 @@ private[write] final case class WriteTasks(
 
   // --- all ------------------------------------------------------------------------------------------------------
 
-  /** `placed` has two columns more than `before`: the group, and the salt that leads to its task. */
-  private def run(placed: RDD[InternalRow], before: StructType, tasks: Int, target: (UTF8String, Int) => FileGroupTarget): Seq[SliceWritten] = {
-    val columns = before.add(StructField("__merganser_group", IntegerType, nullable = false)).add(StructField("__merganser_salt", IntegerType, nullable = false))
+  /**
+   * Shuffles rows to the tasks of their file groups and writes these.
+   *
+   * @param placed  rows with two columns more than `before`: the group, and the salt that leads to its task
+   * @param byGroup columns that keep the groups of a task apart; none where a task has one
+   */
+  private def run(placed: RDD[InternalRow], before: StructType, tasks: Int, byGroup: Seq[String])(target: (UTF8String, Int) => FileGroupTarget): Seq[SliceWritten] = {
+    val columns = before.add(StructField(WriteTasks.Group, IntegerType, nullable = false)).add(StructField(WriteTasks.Salt, IntegerType, nullable = false))
     val sorted = SparkBridge
       .internalCreateDataFrame(session, placed, columns)
-      .repartition(tasks, col("__merganser_salt"))
-      .sortWithinPartitions(MetaColumns.PartitionPath, "__merganser_group", MetaColumns.RecordKey, IncomingSchema.Arrival)
+      .repartition(tasks, col(WriteTasks.Salt))
+      .sortWithinPartitions((byGroup ++ Seq(MetaColumns.RecordKey, IncomingSchema.Arrival)).map(col(_)): _*)
     val step = writeStep(before.length, target)
     sorted.queryExecution.toRdd.mapPartitions(step.run).collect().toSeq
   }
@@ -181,6 +189,11 @@ private[write] final case class WriteTasks(
     val ordering = if (compiled.layout.orderingOrdinals.isEmpty) None else Some(new OrderingComparator(compiled.layout))
     new WriteRows(writer, incoming, compiled.layout, compiled.rule, meeting, ordering, groupOrdinal, target)
   }
+}
+
+private object WriteTasks {
+  private val Group = "__merganser_group"
+  private val Salt  = "__merganser_salt"
 }
 
 /** Numbers that Spark's hash partitioning sends to the partition wanted: a file group each, none doubled up. */
@@ -206,13 +219,16 @@ private[write] object DirectPartitions {
 private[write] object Tasks {
   private val TaskBytes = 64L << 20
 
+  /** Compressed; below this a task of its own costs more than it saves. */
+  private val LeastBytes = 512L << 10
+
   /** As asked; else by the frame's size where Spark knows it, else by its partitions, never above the session's shuffle partitions. */
   def forRows(session: SparkSession, rows: DataFrame, asked: Option[Int]): Int = asked.getOrElse {
     val most  = session.sessionState.conf.numShufflePartitions
     val cores = session.sparkContext.defaultParallelism
     val bytes = rows.queryExecution.optimizedPlan.stats.sizeInBytes
     val wanted =
-      if (bytes < BigInt(1L << 50)) math.max((bytes / TaskBytes).toInt + 1, if (bytes > (4L << 20)) cores else 1)
+      if (bytes < BigInt(1L << 50)) math.max((bytes / TaskBytes).toInt + 1, (bytes / LeastBytes).min(cores).toInt)
       else math.max(cores, rows.queryExecution.optimizedPlan.collectLeaves().collect { case l: LogicalRDD => l.rdd.getNumPartitions }.sum)
     math.max(1, math.min(wanted, math.max(most, 1)))
   }

@@ -109,6 +109,7 @@ final case class FileConfig(
  * @param combineBeforeUpsert   rows of one key within an upsert become one
  * @param nullForMissingColumns columns that the written rows lack are null, not an error
  * @param deleteMark            of the table, or, below version 9 where tables cannot keep it, of this write
+ * @param partitionTime         time-based settings of the partition path, by name, for a table that keeps none
  * @param mergerClasses         user-written mergers, in the order to try them
  * @param eventTimeField        column whose range goes to the commit's statistics
  * @param commitMetadata        what the user wants in the commit
@@ -127,6 +128,7 @@ final case class WriteConfig(
     nullOrdering: NullOrdering,
     nullForMissingColumns: Boolean,
     deleteMark: Option[DeleteMark],
+    partitionTime: Map[String, String],
     mergerClasses: Seq[String],
     eventTimeField: Option[String],
     commitMetadata: Map[String, String],
@@ -173,6 +175,7 @@ object WriteConfig {
       nullOrdering = if (settings.required(Options.NullOrderingOption, kept) == "reject") NullOrdering.Reject else NullOrdering.Lowest,
       nullForMissingColumns = settings.bool(Options.NullForMissingColumns, kept),
       deleteMark = deleteMark(settings, table),
+      partitionTime = Options.TimeBased.flatMap(entry => settings.explicit(entry).map(entry.key -> _)).toMap,
       mergerClasses = settings.text(Options.MergerClasses, kept).toSeq.flatMap(OptionKind.Fields.split),
       eventTimeField = settings.text(Options.EventTimeField, kept),
       commitMetadata = settings.commitMetadata,

@@ -32,6 +32,7 @@ class GoldenTablesSuite extends AnyFunSuite {
       val golden = new Golden(name)
       assert(golden.schema.fields.map(f => f.name -> f.dataType).toSeq == golden.columns.fields.map(f => f.name -> f.dataType).toSeq)
       assert(golden.rows(golden.view.slices)(_.rows(_)) == golden.expected(""))
+      assert(golden.batches(golden.view.slices) == golden.expected(""))
     }
 
     test(s"$name: base files alone hold what the reference reads without merging") {
@@ -63,12 +64,21 @@ class GoldenTablesSuite extends AnyFunSuite {
     private val meta  = list("meta_columns").map(_.asText)
     private val asked = StructType(columns ++ meta.map(MetaColumns.schema(_)))
 
+    private def reader = new SliceReader(storage, config, schema, asked, LogVisibility(timeline))
+
     def rows(slices: Seq[FileSlice])(read: (SliceReader, FileSlice) => SliceRows): Seq[Seq[Any]] = sorted {
-      val reader = new SliceReader(storage, config, schema, asked, LogVisibility(timeline))
       slices.flatMap { slice =>
         val rows = read(reader, slice)
         try rows.map(Rows.plain(_, asked)).toVector
         finally rows.close()
+      }
+    }
+
+    def batches(slices: Seq[FileSlice]): Seq[Seq[Any]] = sorted {
+      slices.flatMap { slice =>
+        val batches = reader.batches(slice)
+        try batches.flatMap(_.rowIterator.asScala.map(Rows.plain(_, asked))).toVector
+        finally batches.close()
       }
     }
 

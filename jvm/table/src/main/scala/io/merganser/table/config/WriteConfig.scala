@@ -57,6 +57,9 @@ object IndexType {
   /** @param bloomFilters base files carry a bloom filter of their keys */
   final case class Simple(bloomFilters: Boolean) extends IndexType
 
+  /** Nobody said, as in tables of other writers: BUCKET if the table's file ids are numbers of buckets, else SIMPLE. */
+  final case class ByFiles(bucket: Bucket) extends IndexType
+
   /**
    * @param buckets    file groups in each partition; None: nobody said, take it from the files that are there, or 256
    * @param hashFields key columns that choose the bucket
@@ -210,18 +213,25 @@ object WriteConfig {
     else StoredKeyPolicy.MergeWhenMet
   }
 
-  private def indexOf(settings: Settings, table: TableConfig): IndexType = {
-    val asked = settings.required(Options.IndexTypeOption, table.properties)
-    if (asked != "BUCKET")
-      IndexType.Simple(bloomFilters = asked == "BLOOM" || table.properties.get(Options.IndexTypeOption.key).contains("BLOOM"))
-    else {
-      val hashed = settings.text(Options.BucketHashFields, table.properties).toSeq.flatMap(OptionKind.Fields.split)
-      for (field <- hashed if !table.recordKeyFields.exists(_.equalsIgnoreCase(field)))
-        throw MerganserException("BUCKET_HASH_FIELD_UNKNOWN", "table" -> table.name, "field" -> field,
-          "keys" -> table.recordKeyFields.mkString(", "))
-      val count = settings.said(Options.BucketCount, table.properties).map(_.toInt)
-      IndexType.Bucket(count, if (hashed.isEmpty) table.recordKeyFields else hashed)
+  private def indexOf(settings: Settings, table: TableConfig): IndexType =
+    settings.said(Options.IndexTypeOption, table.properties) match {
+      case Some("BUCKET") => bucketOf(settings, table)
+      case Some(asked) =>
+        IndexType.Simple(bloomFilters = asked == "BLOOM" || table.properties.get(Options.IndexTypeOption.key).contains("BLOOM"))
+      case None => IndexType.ByFiles(bucketOf(settings, table))
     }
+
+  private def bucketOf(settings: Settings, table: TableConfig): IndexType.Bucket = {
+    val hashed = settings.text(Options.BucketHashFields, table.properties).toSeq.flatMap(OptionKind.Fields.split)
+    for (field <- hashed if !table.recordKeyFields.exists(_.equalsIgnoreCase(field)))
+      throw MerganserException(
+        "BUCKET_HASH_FIELD_UNKNOWN",
+        "table" -> table.name,
+        "field" -> field,
+        "keys"  -> table.recordKeyFields.mkString(", ")
+      )
+    val count = settings.said(Options.BucketCount, table.properties).map(_.toInt)
+    IndexType.Bucket(count, if (hashed.isEmpty) table.recordKeyFields else hashed)
   }
 
   private def filesOf(settings: Settings, kept: Map[String, String]): FileConfig = FileConfig(

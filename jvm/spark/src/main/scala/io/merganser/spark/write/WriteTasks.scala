@@ -82,7 +82,7 @@ private[write] final case class WriteTasks(
 
   /** Rows with the slices that hold their key, less those that the duplicate policy leaves out. */
   private def tagged(sorted: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int): RDD[InternalRow] = {
-    val live = if (asksForLiveKeys) Some(keyReader(slices)) else None
+    val live = if (asksForLiveKeys) Some(keyReader) else None
     DuplicatePolicy(settings, config, incoming).apply(Tag.simple(session, sorted, incoming, table.storage, slices, tasks, live))
   }
 
@@ -90,9 +90,9 @@ private[write] final case class WriteTasks(
   private def asksForLiveKeys: Boolean =
     settings.operation == WriteOperation.Insert && Set[StoredKeyPolicy](StoredKeyPolicy.Drop, StoredKeyPolicy.Fail)(settings.storedKeys)
 
-  private def keyReader(slices: IndexedSeq[FileSlice]): SliceReader = {
+  private def keyReader: SliceReader = {
     val key = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey)))
-    new SliceReader(table.storage, config, table.schema, key, LogVisibility(config, table.schema, table.timeline, slices))
+    new SliceReader(table.storage, config, table.schema, key, LogVisibility(table.timeline))
   }
 
   /** A delete needs no place if its key is not stored. */

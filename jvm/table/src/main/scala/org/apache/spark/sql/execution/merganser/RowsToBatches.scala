@@ -9,20 +9,22 @@ import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarBatch}
 /**
  * A column batch that rows are put into.
  *
+ * @param schema   columns of the rows
+ * @param width    how many of them, from the first, the batch has
  * @param capacity most rows it holds
  */
-final class RowBatch(schema: StructType, capacity: Int) {
+final class RowBatch(schema: StructType, width: Int, capacity: Int) {
   private[this] val vectors: Array[WritableColumnVector] =
     OnHeapColumnVector.allocateColumns(capacity, schema).map(v => v: WritableColumnVector)
   private[this] val converter = new RowToColumnConverter(schema)
-  private[this] val batch     = new ColumnarBatch(vectors.map(v => v: ColumnVector))
+  private[this] val batch     = new ColumnarBatch(vectors.take(width).map(v => v: ColumnVector))
   private[this] var count     = 0
 
   def isFull: Boolean = count >= capacity
 
   def isEmpty: Boolean = count == 0
 
-  /** Puts a row's values behind the others; columns beyond the schema's are passed over. */
+  /** Puts a row's values behind the others. */
   def append(row: InternalRow): Unit = {
     converter.convert(row, vectors)
     count += 1
@@ -39,19 +41,21 @@ final class RowBatch(schema: StructType, capacity: Int) {
     count = 0
   }
 
-  def close(): Unit = batch.close()
+  def close(): Unit = vectors.foreach(_.close())
 }
 
 /**
  * Gathers rows into column batches.
  *
+ * @param schema   columns of the rows
+ * @param width    how many of them, from the first, the batches have
  * @param capacity most rows of a batch
  * @return batches that share their vectors: one is good until the next is asked for; the last one's end closes them
  */
 object RowsToBatches {
-  def apply(rows: Iterator[InternalRow], schema: StructType, capacity: Int): Iterator[ColumnarBatch] =
+  def apply(rows: Iterator[InternalRow], schema: StructType, width: Int, capacity: Int): Iterator[ColumnarBatch] =
     new Iterator[ColumnarBatch] {
-      private[this] val gathered = new RowBatch(schema, capacity)
+      private[this] val gathered = new RowBatch(schema, width, capacity)
 
       override def hasNext: Boolean = {
         val more = rows.hasNext

@@ -1,13 +1,14 @@
 package io.merganser.spark
 
-import io.merganser.spark.sql.{CallParser, RowChangeStrategy}
+import io.merganser.spark.sql.{CallParser, FrameAppends, RowChangeStrategy}
 import org.apache.spark.sql.SparkSessionExtensions
 
-/** What `spark.sql.extensions` names: CALL on every Spark line, and the write of MERGE, UPDATE and DELETE. */
+/** What `spark.sql.extensions` names: CALL on every Spark line, appends of data frames, and the write of MERGE, UPDATE and DELETE. */
 class MerganserExtensions extends (SparkSessionExtensions => Unit) {
 
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectParser((_, parser) => new CallParser(parser))
+    extensions.injectResolutionRule(_ => FrameAppends)
     extensions.injectPlannerStrategy(session => RowChangeStrategy(session))
   }
 }

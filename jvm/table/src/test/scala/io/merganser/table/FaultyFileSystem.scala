@@ -1,6 +1,6 @@
 package io.merganser.table
 
-import java.io.{IOException, OutputStream}
+import java.io.{BufferedOutputStream, IOException, OutputStream}
 import java.net.URI
 import java.util.concurrent.atomic.AtomicInteger
 
@@ -46,17 +46,17 @@ final class FaultyFileSystem extends RawLocalFileSystem {
   /** Without Hadoop's native library this starts a process. */
   override def setPermission(file: Path, permission: FsPermission): Unit = ()
 
-  /** Closing is an operation of its own: a file whose close fails is cut off. */
+  /** Each full buffer is an operation, and so is closing: a file whose close fails is cut off. */
   private def closing(file: Path, out: FSDataOutputStream): FSDataOutputStream =
     if (nested.get > 1) out
     else
       new FSDataOutputStream(
-        new OutputStream {
+        new BufferedOutputStream(new OutputStream {
           private var isOpen                                           = true
-          override def write(b: Int): Unit                             = out.write(b)
-          override def write(b: Array[Byte], off: Int, len: Int): Unit = out.write(b, off, len)
+          override def write(b: Int): Unit                             = operation(s"write $file")(out.write(b))
+          override def write(b: Array[Byte], off: Int, len: Int): Unit = operation(s"write $file")(out.write(b, off, len))
           override def close(): Unit = if (isOpen) { isOpen = false; operation(s"close $file")(out.close()) }
-        },
+        }),
         null
       )
 }
@@ -93,6 +93,12 @@ object FaultyFileSystem {
         catch { case scala.util.control.NonFatal(e) => Left(e) }
       (result, failed)
     } finally failAt = 0
+  }
+
+  /** How many operations something takes. */
+  def operations(body: => Any): Int = {
+    failing(Int.MaxValue, Before)(body)._1.fold(e => throw e, identity)
+    count.get
   }
 
   private def operation[T](what: String)(body: => T): T = {

@@ -59,7 +59,7 @@ final class TableLockSuite extends TableSuite {
   test("a lock file that could not be removed does not block the same process") {
     val storage = faulty("t")
     storage.makeFolder(".hoodie")
-    val (result, failed) = FaultyFileSystem.failing(3, FaultyFileSystem.Before)(TableLock.hold(storage)(_ => "done"))
+    val (result, failed) = FaultyFileSystem.failing(4, FaultyFileSystem.Before)(TableLock.hold(storage)(_ => "done"))
     assert(result == Right("done") && failed.exists(_.contains("delete")))
     assert(storage.exists(TableLock.File))
     assert(TableLock.hold(storage, brief)(_ => "again") == "again")

@@ -1,0 +1,206 @@
+package io.merganser.table
+
+import io.merganser.merge.{BufferedRecord, Change, DeleteCheck, Notation, RowLayout}
+import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
+import io.merganser.table.avro.AvroSchemas
+import io.merganser.table.base.{BaseFileOptions, BaseFileReader, MetaColumns}
+import io.merganser.table.config.TableConfig
+import io.merganser.table.index.BucketIndex
+import io.merganser.table.log.LogOptions
+import io.merganser.table.slice._
+import io.merganser.table.timeline._
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * The table of [[io.merganser.merge.Notation]], written and read by this room alone: the steps of an engine, in one
+ * thread. Keys that end in an even digit are in partition p0, the others in p1.
+ *
+ * @param bucketed file groups by the hash of the key, two in a partition, instead of by looking where a key is stored
+ */
+final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transaction.Options = Transaction.Options()) {
+  import DirectTable._
+
+  private lazy val config   = TableConfig.load(storage)
+  private lazy val compiled = TableRule(config, TableRule.layoutSchema(rowSchema, schema, config))
+
+  def timeline: Timeline = Timeline.load(storage, config)
+
+  private def view(now: Timeline) = new TableView(storage, config, now)
+
+  /** The rows that a reader sees who comes now. */
+  def rows: Seq[Change] = {
+    val now    = timeline
+    val slices = view(now).slices
+    val reader = new SliceReader(storage, config, schema, schema, LogVisibility(config, schema, now, slices))
+    slices.flatMap(slice => read(reader.rows(slice)))
+  }
+
+  /** The rows of the base files alone. */
+  def readOptimizedRows: Seq[Change] = {
+    val now    = timeline
+    val slices = view(now).readOptimizedSlices
+    val reader = new SliceReader(storage, config, schema, schema, LogVisibility(config, schema, now, slices))
+    slices.flatMap(slice => read(reader.baseRows(slice)))
+  }
+
+  /**
+   * Rolls back what failed before, then writes the batch in one commit.
+   *
+   * @return the file groups it was split into
+   */
+  def upsert(changes: Seq[Change]): Seq[Part] = {
+    if (options.heartbeat) Rollback.expired(storage, config, options.lock) else Rollback.pending(storage, config, options.lock)
+    val action = if (config.isMergeOnRead) Action.DeltaCommit else Action.Commit
+    rolledBackOnFailure(Transaction.begin(storage, config, action, options = options)) { transaction =>
+      val slices  = view(transaction.timeline).slices
+      val parts   = changes.groupBy(c => partitionOf(c.key)).toSeq.sortBy(_._1).flatMap { case (partition, some) => place(partition, slices, some) }
+      val written = parts.zipWithIndex.flatMap { case (part, task) => write(transaction, part, WriteToken(task, 0, task.toLong)) }
+      transaction.commit(
+        CommitMetadata("UPSERT", written.map(_.stat).groupBy(_.partitionPath), extra),
+        parts.flatMap(part => part.slice.map(s => (s.partitionPath, s.fileId))).toSet
+      )
+      parts
+    }
+  }
+
+  /** Puts a compaction of all slices with logs on the timeline. */
+  def scheduleCompaction(): Option[Instant] = Compaction.schedule(storage, config, options.lock) { now =>
+    Some(view(now).slices.filter(_.logs.nonEmpty)).filter(_.nonEmpty).map(slices => CompactionPlan(slices.map { s =>
+      CompactionPlan.operation(s.partitionPath, s.fileId, s.baseInstant, s.base.map(b => b.name -> b.sizeBytes), s.logs.map(l => l.name -> l.sizeBytes))
+    }))
+  }
+
+  /** Runs the compactions that are scheduled. */
+  def runCompactions(): Unit = timeline.pendingCompactions.foreach { instant =>
+    rolledBackOnFailure(Compaction.begin(storage, config, instant, options)) { transaction =>
+      val operations = transaction.timeline.compactionPlan(instant).operations
+      val slices     = operations.map(planned)
+      val reader     = new SliceReader(storage, config, schema, rowSchema, LogVisibility(config, schema, transaction.timeline, slices))
+      val written = slices.zipWithIndex.flatMap { case (slice, task) =>
+        val open = reader.merge(slice)
+        try writer(transaction).writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge, stampAll = false, null, WriteToken(task, 0, task.toLong))
+        finally open.close()
+      }
+      transaction.commit(CommitMetadata("COMPACT", written.map(_.stat).groupBy(_.partitionPath), extra), operations.map(o => (o.partitionPath, o.fileId)).toSet)
+    }
+  }
+
+  def compact(): Unit = {
+    scheduleCompaction()
+    runCompactions()
+  }
+
+  private def rolledBackOnFailure[T](transaction: Transaction)(write: Transaction => T): T =
+    try write(transaction)
+    catch {
+      case e: Throwable =>
+        try transaction.rollback()
+        catch { case second: Throwable => e.addSuppressed(second) }
+        throw e
+    }
+
+  private def planned(o: CompactionOperation): FileSlice = {
+    def size(name: String) = storage.status(FileNames.path(o.partitionPath, name)).get.getLen
+    FileSlice(o.partitionPath, o.fileId, o.baseInstant, o.baseFile.flatMap(n => FileNames.parseBase(o.partitionPath, n, size(n))),
+      o.logFiles.flatMap(n => FileNames.parseLog(o.partitionPath, n, size(n))).sorted)
+  }
+
+  private def place(partition: String, all: Seq[FileSlice], changes: Seq[Change]): Seq[Part] = {
+    val slices = all.filter(_.partitionPath == partition)
+    if (bucketed)
+      changes.groupBy(c => BucketIndex.bucket(c.key, Nil, 2)).toSeq.sortBy(_._1).map { case (bucket, some) =>
+        val slice = slices.find(s => FileNames.bucketOf(s.fileId).contains(bucket))
+        Part(partition, slice.fold(FileNames.bucketFileId(bucket))(_.fileId), slice, config.isMergeOnRead && slice.isDefined, some)
+      }
+    else {
+      val stored = slices.flatMap(s => s.base.toSeq.flatMap(keys).map(_ -> s)).toMap
+      val small  = slices.find(s => s.logs.isEmpty && s.base.isDefined)
+      val (tagged, fresh) = changes.partition(c => stored.contains(c.key))
+      val takesFresh      = if (fresh.isEmpty) None else small
+      val old = (tagged.map(c => stored(c.key)) ++ takesFresh).distinct.map { slice =>
+        val some = changes.filter(c => stored.get(c.key).contains(slice) || (takesFresh.contains(slice) && !stored.contains(c.key)))
+        Part(partition, slice.fileId, Some(slice), config.isMergeOnRead && !takesFresh.contains(slice), some)
+      }
+      if (fresh.isEmpty || small.isDefined) old else old :+ Part(partition, FileNames.newFileId(), None, isLog = false, fresh)
+    }
+  }
+
+  private def keys(base: BaseFile): Seq[String] = {
+    val reader = new BaseFileReader(storage.conf, storage.path(base.path), base.sizeBytes, StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))))
+    try reader.rows().map(_.getUTF8String(0).toString).toList
+    finally reader.close()
+  }
+
+  private def write(transaction: Transaction, part: Part, token: WriteToken): Option[SliceWritten] = {
+    val batch = new Batch(part, compiled.layout)
+    if (part.isLog) writer(transaction).appendLog(part.slice.get, new SortedMerge(Iterator.empty, batch, compiled.layout, compiled.rule), compiled.layout, token)
+    else {
+      val base = part.slice.flatMap(_.base).map(b => new BaseFileReader(storage.conf, storage.path(b.path), b.sizeBytes, compiled.layout.schema))
+      try {
+        assert(base.forall(_.footer.isSorted))
+        val merge = new SortedMerge(base.map(_.rows()).getOrElse(Iterator.empty), batch, compiled.layout, compiled.rule)
+        writer(transaction).writeBase(part.partition, part.fileId, part.slice, merge, stampAll = true, null, token)
+      } finally base.foreach(_.close())
+    }
+  }
+
+  private def writer(transaction: Transaction): SliceWriter =
+    SliceWriter(storage, config, schema, transaction.instant, transaction.markers, BaseFileOptions(codec = "uncompressed"), LogOptions())
+
+  private def extra: Map[String, String] =
+    Map("schema" -> AvroSchemas.toAvro(schema, config.name).toString, LogVisibility.WriterKey -> "merganser")
+
+  private def read(rows: SliceRows): Seq[Change] =
+    try rows.map { row =>
+      def text(i: Int) = if (row.isNullAt(i)) None else Some(row.getUTF8String(i).toString)
+      Change(text(0).get, if (row.isNullAt(1)) None else Some(row.getLong(1)), Seq(text(2), text(3)))
+    }.toList
+    finally rows.close()
+}
+
+object DirectTable {
+
+  /** What of a batch goes to one file group. */
+  final case class Part(partition: String, fileId: String, slice: Option[FileSlice], isLog: Boolean, changes: Seq[Change])
+
+  val schema: StructType = StructType(
+    Notation.schema.map(_.copy(nullable = true)) ++ Seq(StructField("part", StringType), StructField(DeleteCheck.FlagColumn, BooleanType)))
+
+  private val rowSchema = SliceWriter.rowSchema(schema)
+
+  def partitionOf(key: String): String = s"p${key.last.asDigit % 2}"
+
+  def properties(mergeOnRead: Boolean, eventTime: Boolean = true): Map[String, String] = Map(
+    "hoodie.table.name"              -> "t",
+    "hoodie.table.type"              -> (if (mergeOnRead) "MERGE_ON_READ" else "COPY_ON_WRITE"),
+    "hoodie.table.version"           -> "9",
+    "hoodie.timeline.layout.version" -> "2",
+    "hoodie.table.recordkey.fields"  -> "k",
+    "hoodie.table.partition.fields"  -> "part",
+    "hoodie.table.timeline.timezone" -> "UTC"
+  ) ++ (if (eventTime) Map("hoodie.record.merge.mode" -> "EVENT_TIME_ORDERING", "hoodie.table.ordering.fields" -> "ts")
+        else Map("hoodie.record.merge.mode" -> "COMMIT_TIME_ORDERING"))
+
+  /** A batch's versions of one file group, by key and then as they came; one row object for all. */
+  private final class Batch(part: Part, layout: RowLayout) extends VersionCursor {
+    private val left = part.changes.sortBy(_.key).iterator
+    private val row  = new GenericInternalRow(layout.schema.length)
+    private val path = UTF8String.fromString(part.partition)
+
+    override val record: BufferedRecord = new BufferedRecord
+
+    override def next(): Boolean = left.hasNext && {
+      val change = left.next()
+      val key    = UTF8String.fromString(change.key)
+      val values = Seq[Any](key, change.ts.orNull, text(change.values.head), text(change.values(1)), path, change.isDelete, key, path)
+      (0 until layout.schema.length).foreach(i => row.update(i, if (i < values.length) values(i) else null))
+      if (change.isDelete && !change.ordered) record.set(row, isDelete = true, isUnordered = true) else layout.fill(record, row: InternalRow)
+      true
+    }
+
+    private def text(value: Option[String]): UTF8String = value.map(UTF8String.fromString).orNull
+  }
+}

@@ -1,0 +1,106 @@
+package io.merganser.table
+
+import java.nio.file.{Path => NioPath}
+
+import io.merganser.merge.Notation
+import io.merganser.table.FaultyFileSystem.{Before, Dead, Fault}
+import io.merganser.table.config.TableConfig
+import io.merganser.table.slice.TableView
+import org.apache.commons.io.FileUtils
+
+/**
+ * A file system that fails at operation n, for every n of a write: readers see the table before it or after it, and the
+ * next write mends the table. All n, without an engine; the engine's suite takes some of them through Spark.
+ */
+final class WriteFaultsSuite extends TableSuite {
+
+  private val before = Seq("k1@10=a", "k2@10=b", "k3@10=c", "k4@10=d")
+  private val batch  = "k1@20=A k2- k5@20=e k6@20=f"
+  private val after  = Seq("k1@20=A", "k3@10=c", "k4@10=d", "k5@20=e", "k6@20=f")
+  private val mending = "k3@30=C"
+  private val faults = Seq(Before -> "fails once", Dead -> "is dead from then on")
+
+  private val kinds = for (mergeOnRead <- Seq(false, true); bucketed <- Seq(false, true)) yield (mergeOnRead, bucketed)
+
+  private def name(mergeOnRead: Boolean, bucketed: Boolean): String =
+    s"${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "BUCKET" else "SIMPLE"}"
+
+  for ((mergeOnRead, bucketed) <- kinds; (fault, how) <- faults)
+    test(s"${name(mergeOnRead, bucketed)}: a file system that $how at any operation of an upsert leaves the old table or the new one, and the next write mends it") {
+      val prepared = prepare(mergeOnRead, bucketed)(_ => ())
+      check(prepared, bucketed, fault, _.upsert(Notation.changes(batch)), Seq(before, after))
+    }
+
+  for (bucketed <- Seq(false, true); (fault, how) <- faults) {
+    test(s"${name(mergeOnRead = true, bucketed)}: a file system that $how at any operation of a compaction leaves the rows as they are, and the next run completes it") {
+      val prepared = prepare(mergeOnRead = true, bucketed)(_.upsert(Notation.changes(batch)))
+      check(prepared, bucketed, fault, _.compact(), Seq(after), _.compact())
+    }
+  }
+
+  for ((fault, how) <- faults)
+    test(s"a file system that $how at any operation of a table's creation and first write leaves no table, an empty one or the whole one, and the next write works") {
+      everyOperation(fault) { (storage, failing) =>
+        def write(): Unit = {
+          if (!TableConfig.exists(storage)) TableConfig.create(storage, DirectTable.properties(mergeOnRead = true))
+          new DirectTable(storage, bucketed = false).upsert(Notation.changes(before.mkString(" ")))
+          ()
+        }
+        val failed = failing(write())
+        if (TableConfig.exists(storage)) assert(Set(Seq.empty[String], before)(rowsOf(storage)), failed)
+        else assert(conditionOf(rowsOf(storage)) == "PATH_IS_NO_TABLE", failed)
+        write()
+        assertMended(storage, before, failed)
+        failed.isDefined
+      }
+    }
+
+  /** @param states the rows a reader may see after the failure */
+  private def check(prepared: NioPath, bucketed: Boolean, fault: Fault, work: DirectTable => Any, states: Seq[Seq[String]],
+      repeated: DirectTable => Any = _ => ()): Unit =
+    everyOperation(fault) { (storage, failing) =>
+      FileUtils.copyDirectory(prepared.toFile, new java.io.File(storage.basePath.toUri.getPath))
+      val table  = new DirectTable(storage, bucketed)
+      var isDone = false
+      val failed = failing { work(table); isDone = true }
+      val seen   = rowsOf(storage)
+      assert(if (isDone) seen == states.last else states.contains(seen), failed)
+      table.upsert(Notation.changes(mending))
+      repeated(table)
+      assertMended(storage, (seen.filterNot(_.startsWith("k3")) :+ mending).sorted, failed)
+      failed.isDefined
+    }
+
+  /** Runs the body with a table's place for n = 1, 2, ... until it says that operation n was not reached. */
+  private def everyOperation(fault: Fault)(body: (Storage, (=> Unit) => Option[String]) => Boolean): Unit = {
+    var n = 1
+    while (body(faulty(s"n$n"), work => FaultyFileSystem.failing(n, fault)(work)._2)) n += 1
+    info(s"${n - 1} operations")
+    assert(n > 30)
+  }
+
+  private def prepare(mergeOnRead: Boolean, bucketed: Boolean)(more: DirectTable => Any): NioPath = {
+    val storage = faulty("prepared")
+    TableConfig.create(storage, DirectTable.properties(mergeOnRead))
+    val table = new DirectTable(storage, bucketed)
+    table.upsert(Notation.changes(before.mkString(" ")))
+    more(table)
+    folder.resolve("prepared")
+  }
+
+  private def rowsOf(storage: Storage): Seq[String] = new DirectTable(storage, bucketed = false).rows.map(_.toString).sorted
+
+  /** The rows are right, nothing is pending, and every data file belongs to a slice's history. */
+  private def assertMended(storage: Storage, rows: Seq[String], failed: Option[String]): Unit = {
+    assert(rowsOf(storage) == rows, failed)
+    val config   = TableConfig.load(storage)
+    val timeline = io.merganser.table.timeline.Timeline.load(storage, config)
+    assert(timeline.pending.isEmpty, failed)
+    assert(names(storage, ".hoodie/.temp").filterNot(_.startsWith("unpublished-")).isEmpty, failed)
+    assert(!storage.exists(".hoodie/lock"), failed)
+    val slices    = new TableView(storage, config, timeline)
+    val committed = timeline.completed.flatMap(timeline.metadata(_).allStats.map(_.path)).toSet
+    val found = slices.partitions.flatMap(p => names(storage, p).filterNot(_.startsWith(".hoodie")).map(n => s"$p/$n")).toSet
+    assert(found == committed, failed)
+  }
+}

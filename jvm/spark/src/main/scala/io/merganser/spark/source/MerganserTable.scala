@@ -84,8 +84,11 @@ final class MerganserTable(
 
     override def build(): Write = new V1Write {
       override def toInsertableRelation: InsertableRelation = (frame: DataFrame, overwrite: Boolean) => {
-        val source = if (given.contains(MerganserTable.ByFrame)) WriteSource.DataFrameWrite else WriteSource.SqlInsert
-        val said   = options ++ given - MerganserTable.ByFrame
+        val source =
+          if (given.contains(MerganserTable.ByMerge)) WriteSource.SqlChange
+          else if (given.contains(MerganserTable.ByFrame)) WriteSource.DataFrameWrite
+          else WriteSource.SqlInsert
+        val said = options ++ given -- Seq(MerganserTable.ByMerge, MerganserTable.ByFrame)
         if (replaceAll || overwrite) FrameWrite.overwrite(session, opened.storage, said, frame, source)
         else FrameWrite.append(session, OpenTable.load(opened.storage), said, frame, source)
         ()
@@ -98,6 +101,9 @@ object MerganserTable {
 
   /** Option that [[io.merganser.spark.sql.FrameAppends]] gives to appends that no SQL statement asks for. */
   private[spark] val ByFrame = "__merganser_by_frame"
+
+  /** Option that [[io.merganser.spark.sql.MergeStatements]] gives to appends that a MERGE has become. */
+  private[spark] val ByMerge = "__merganser_by_merge"
 
   /** A table that is at the path. */
   def load(session: SparkSession, path: String, options: Map[String, String]): MerganserTable = {

@@ -30,9 +30,10 @@ final class StagedCatalogTable(session: SparkSession, ident: Identifier, columns
 
   override def schema(): StructType = columns
 
-  override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(TableCapability.V1_BATCH_WRITE)
+  override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(TableCapability.V1_BATCH_WRITE, TableCapability.TRUNCATE)
 
-  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new WriteBuilder {
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new WriteBuilder with SupportsTruncate {
+    override def truncate(): WriteBuilder = this // there are no rows to keep, or they are replaced anyway
     override def build(): Write = new V1Write {
       override def toInsertableRelation: InsertableRelation =
         (frame: DataFrame, _: Boolean) => write(frame, NewCatalogTable.optionsOf(info.options().asCaseSensitiveMap.asScala.toMap))

@@ -2,6 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
+import io.merganser.table.TableLock
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config.{FailedWrites, MergeRule, NullOrdering, WriteConfig, WriteOperation}
 import io.merganser.table.slice._
@@ -50,12 +51,13 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
     val isDelete = settings.operation == WriteOperation.Delete
     val (rows, incoming) =
       Incoming.rows(frame, config, schema, unorderedDelete, allowMissing = isDelete || settings.nullForMissingColumns, settings.nullOrdering == NullOrdering.Reject)
-    settings.failedWrites match {
-      case FailedWrites.Eager => Rollback.pending(storage, config)
-      case _                  => Rollback.expired(storage, config)
+    val lock = TableLock.Settings(timeoutMs = settings.lockWaitMs)
+    val heartbeatMs = settings.failedWrites match {
+      case FailedWrites.Eager => Rollback.pending(storage, config, lock); None
+      case FailedWrites.Lazy(afterMs) => Rollback.expired(storage, config, lock, afterMs); Some(settings.heartbeatIntervalMs)
     }
     val action      = if (replaceAll) "replacecommit" else if (config.isMergeOnRead) "deltacommit" else "commit"
-    val transaction = Transaction.begin(storage, config, action)
+    val transaction = Transaction.begin(storage, config, action, options = Transaction.Options(lock, heartbeatMs))
     try {
       val table   = new OpenTable(storage, config, transaction.timeline)
       val slices  = if (replaceAll) IndexedSeq.empty[FileSlice] else table.view.slices.toIndexedSeq
@@ -69,10 +71,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       transaction.commit(metadata, slices.filter(s => written.exists(_.stat.fileId == s.fileId)).map(s => (s.partitionPath, s.fileId)).toSet)
       result(transaction.instant, written, started)
     } catch {
-      case failure: Throwable =>
-        try transaction.rollback()
-        catch { case second: Throwable => failure.addSuppressed(second) }
-        throw TableWrite.userError(failure)
+      case failure: Throwable => throw transaction.abandon(TableWrite.userError(failure))
     }
   }
 

@@ -1,5 +1,7 @@
 package io.merganser.table.timeline
 
+import io.merganser.table.slice.FileNames
+
 /** Whether other writers' commits since a write began leave it without the ground it stands on. */
 private[timeline] object Conflicts {
 
@@ -9,13 +11,13 @@ private[timeline] object Conflicts {
   def find(
       began: Timeline, now: Timeline, instant: String, action: String, metadata: CommitMetadata, touched: Set[Group]
   ): Option[String] = {
-    val ours  = touched ++ metadata.touched
-    val known = began.completed.map(_.requested).toSet
-    val since = now.completed.filterNot(i => known(i.requested) || i.requested == instant)
+    val ours   = touched ++ metadata.touched
+    val places = ours.map(place)
+    val since  = completedSince(began, now, instant)
 
     val committed = since.iterator.flatMap { other =>
       val theirs = if (action == Action.Compaction) replacesBases(now.metadata(other)) else now.metadata(other).touched
-      theirs.find(ours).map { case (partition, fileId) =>
+      theirs.find(group => places(place(group))).map { case (partition, fileId) =>
         s"${other.action} ${other.requested} changed file group '$fileId' of partition '$partition' since the write began"
       }
     }
@@ -31,6 +33,14 @@ private[timeline] object Conflicts {
     }
     committed.take(1).toList.headOption.orElse(clustered).orElse(compacted)
   }
+
+  def completedSince(began: Timeline, now: Timeline, instant: String): Seq[Instant] = {
+    val known = began.completed.map(_.requested).toSet
+    now.completed.filterNot(i => known(i.requested) || i.requested == instant)
+  }
+
+  /** A bucket is one group, though two writers that both begin it give it ids of their own. */
+  private def place(group: Group): Group = FileNames.bucketOf(group._2).fold(group)(bucket => (group._1, bucket.toString))
 
   /** A compaction lets others append to the logs of its groups meanwhile. */
   private def replacesBases(metadata: CommitMetadata): Set[Group] =

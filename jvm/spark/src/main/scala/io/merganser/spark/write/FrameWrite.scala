@@ -34,8 +34,7 @@ object FrameWrite {
   /** Writes a frame to a table that is there, by the operation its options name. */
   def append(session: SparkSession, table: OpenTable, options: Map[String, String], frame: DataFrame, source: WriteSource = WriteSource.DataFrameWrite): WriteResult = {
     val settings = WriteConfig.parse(options, sessionConf(session), table.config, source)
-    val data     = if (table.schema.isEmpty) storedSchema(frame) else table.schema
-    run(session, table, settings, frame, data, replaceAll = false)
+    run(session, table, settings, frame, columns(table, settings, frame), replaceAll = false)
   }
 
   /** Replaces all rows in one commit; settings other than the table's are refused. */
@@ -47,9 +46,14 @@ object FrameWrite {
         case e: MerganserException if e.condition == "CONFIG_CONFLICT" =>
           throw MerganserException("OVERWRITE_WITH_OTHER_SETTINGS", "table" -> table.config.name, "conflict" -> e.getMessage).causedBy(e)
       }
-    val data = storedSchema(frame)
-    run(session, table, settings, frame, if (table.schema.isEmpty) data else table.schema, replaceAll = true)
+    run(session, table, settings, frame, columns(table, settings, frame), replaceAll = true)
   }
+
+  /** The table's columns from this write on. */
+  private def columns(table: OpenTable, settings: WriteConfig, frame: DataFrame): StructType =
+    if (table.schema.isEmpty) storedSchema(frame)
+    else if (settings.operation == WriteOperation.Delete) table.schema
+    else FrameCheck.withNullsOf(frame.schema, table.schema)
 
   private def create(session: SparkSession, storage: Storage, options: Map[String, String], frame: DataFrame): WriteResult = {
     val schema = storedSchema(frame)
@@ -77,6 +81,7 @@ object FrameWrite {
 
   /** The frame has what the operation needs; nothing has been written yet. */
   private def check(frame: DataFrame, data: StructType, config: TableConfig, settings: WriteConfig): Unit = {
+    AvroSchemas.checkColumns(data)
     val isDelete  = settings.operation == WriteOperation.Delete
     val ordering  = if (isDelete || settings.nullForMissingColumns) Nil else TableRule.orderingFields(config, data)
     FrameCheck.requireColumns(frame.schema, config.name, s"${settings.operation} into", config.recordKeyFields, config.partitionFields, ordering)

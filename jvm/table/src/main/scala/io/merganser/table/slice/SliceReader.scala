@@ -106,10 +106,10 @@ final class SliceReader(
     buffer.mergeBatches() match {
       case Some(merge) =>
         val reader = slice.base.map(openBase(_, schema, keyFilters))
-        SliceBatches(new MergedBatches(reader.map(_.batches()).getOrElse(Iterator.empty), merge, asked), reader.toSeq)
+        SliceBatches(new MergedBatches(reader.map(_.batches()).getOrElse(Iterator.empty), merge, schema, asked.length), reader.toSeq)
       case None =>
         val open = merge(slice, buffer)
-        SliceBatches(RowsToBatches(liveRows(open), asked, SliceReader.BatchRows), Seq(open))
+        SliceBatches(RowsToBatches(liveRows(open), schema, asked.length, SliceReader.BatchRows), Seq(open))
     }
   }
 
@@ -154,9 +154,11 @@ final class SliceReader(
   }
 
   private def openBase(base: BaseFile, columns: StructType, filters: Seq[Filter]): BaseFileReader =
-    SliceReader.missingNamed(config, base.path)(
-      new BaseFileReader(storage.conf, storage.path(base.path), base.sizeBytes, columns, filters)
-    )
+    SliceReader.missingNamed(config, base.path) {
+      val reader = new BaseFileReader(storage.conf, storage.path(base.path), base.sizeBytes, columns, filters)
+      reader.footer // read now: here a file that is gone gets its name
+      reader
+    }
 
   private def missingNamed[T](slice: FileSlice)(read: => T): T =
     SliceReader.missingNamed(config, s"${slice.fileId} (${slice.logs.map(_.name).mkString(", ")})")(read)

@@ -7,6 +7,7 @@ import io.merganser.table.Storage
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config._
 import io.merganser.table.slice.TableRule
+import io.merganser.table.timeline.Creation
 import org.apache.spark.sql.{DataFrame, SaveMode, SparkSession}
 import org.apache.spark.sql.functions.lit
 import org.apache.spark.sql.types.StructType
@@ -21,7 +22,7 @@ object FrameWrite {
    */
   def save(session: SparkSession, path: String, mode: SaveMode, options: Map[String, String], frame: DataFrame): Option[WriteResult] = {
     val storage = OpenTable.storage(session, path)
-    val exists  = TableConfig.exists(storage)
+    val exists  = TableConfig.exists(storage) && !Creation.isUnfinished(storage)
     mode match {
       case SaveMode.Ignore if exists        => None
       case SaveMode.ErrorIfExists if exists => throw MerganserException("TABLE_EXISTS", "path" -> path)
@@ -61,12 +62,12 @@ object FrameWrite {
     val parsed = WriteConfig.parse(options, sessionConf(session), TableConfig(config), creating = true)
     if (parsed.operation == WriteOperation.Delete) throw MerganserException("DELETE_FROM_NO_TABLE", "path" -> storage.basePath)
     check(frame, schema, TableConfig(config), parsed)
-    TableConfig.create(storage, config)
+    Creation.begin(storage, config)
     try run(session, OpenTable.load(storage), parsed, frame, schema, replaceAll = false)
     catch {
       case e: Throwable =>
         // What this call began it takes back: the path is no table again.
-        try if (OpenTable.load(storage).timeline.completed.isEmpty) storage.deleteFolder(".hoodie")
+        try Creation.undo(storage)
         catch { case second: Throwable => e.addSuppressed(second) }
         throw e
     }

@@ -71,7 +71,7 @@ final class BaseFileReader(
     if (plan.isVectorized && plan.conversion.isEmpty) batchesOf(vectorized(plan))
     else {
       val stored = if (plan.isVectorized) rowsOf(vectorized(plan)) else rowsOf(byRow(plan))
-      RowsToBatches(plan.conversion.fold(stored)(conversion => stored.map(conversion())), plan.schema, plan.schema.length, BatchRows)
+      RowsToBatches(plan.conversion.fold(stored)(conversion => stored.map(conversion())), plan.schema, BatchRows)
     }
   }
 

@@ -10,12 +10,11 @@ import org.apache.spark.unsafe.types.UTF8String
  * A slice's live rows in batches: of each base batch the rows that no log record touches, and, gathered over several of
  * them, the rows that the merge made.
  *
- * @param base   batches with the merge's columns, the asked ones first
- * @param schema the merge's columns
- * @param width  how many of them are asked for
+ * @param base  batches with the merge's columns, the asked ones first
+ * @param asked columns to hand out
  */
-private[slice] final class MergedBatches(base: Iterator[ColumnarBatch], merge: BatchMerge, schema: StructType, width: Int) extends Iterator[ColumnarBatch] {
-  private[this] val merged               = new RowBatch(schema, width, MergedBatches.Rows)
+private[slice] final class MergedBatches(base: Iterator[ColumnarBatch], merge: BatchMerge, asked: StructType) extends Iterator[ColumnarBatch] {
+  private[this] val merged               = new RowBatch(asked, MergedBatches.Rows)
   private[this] var ready: ColumnarBatch = _
   private[this] var isHandedOut          = false
   private[this] var isMerging            = false
@@ -61,7 +60,7 @@ private[slice] final class MergedBatches(base: Iterator[ColumnarBatch], merge: B
   }
 
   private def untouched(batch: ColumnarBatch, count: Int): ColumnarBatch = {
-    val columns = Array.tabulate[ColumnVector](width)(batch.column)
+    val columns = Array.tabulate[ColumnVector](asked.length)(batch.column)
     if (count == batch.numRows) new ColumnarBatch(columns, count)
     else {
       val rows = merge.untouched

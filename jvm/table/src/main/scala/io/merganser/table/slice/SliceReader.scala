@@ -106,10 +106,10 @@ final class SliceReader(
     buffer.mergeBatches() match {
       case Some(merge) =>
         val reader = slice.base.map(openBase(_, schema, keyFilters))
-        SliceBatches(new MergedBatches(reader.map(_.batches()).getOrElse(Iterator.empty), merge, schema, asked.length), reader.toSeq)
+        SliceBatches(new MergedBatches(reader.map(_.batches()).getOrElse(Iterator.empty), merge, asked), reader.toSeq)
       case None =>
         val open = merge(slice, buffer)
-        SliceBatches(RowsToBatches(liveRows(open), schema, asked.length, SliceReader.BatchRows), Seq(open))
+        SliceBatches(RowsToBatches(liveRows(open), asked, SliceReader.BatchRows), Seq(open))
     }
   }
 

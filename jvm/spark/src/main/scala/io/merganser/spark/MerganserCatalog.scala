@@ -1,7 +1,7 @@
 package io.merganser.spark
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.source.{MerganserTable, NewCatalogTable}
+import io.merganser.spark.source.{MerganserTable, NewCatalogTable, StagedCatalogTable, StagedForeignTable}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.expressions.Transform
@@ -15,7 +15,8 @@ import java.util
  *
  * A table is kept in Spark's own catalog, with its columns and place; what it is otherwise stands in its folder.
  */
-class MerganserCatalog extends DelegatingCatalogExtension {
+class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatalog {
+  private type Properties = util.Map[String, String]
 
   override def loadTable(name: Identifier): Table = CatalogBridge.catalogTable(SparkSession.active, name) match {
     case Some(table) if NewCatalogTable.isOurs(table.provider) => MerganserTable.ofCatalog(SparkSession.active, table)
@@ -27,16 +28,57 @@ class MerganserCatalog extends DelegatingCatalogExtension {
     case _                    => super.loadTable(name, version)
   }
 
-  override def createTable(name: Identifier, schema: StructType, partitions: Array[Transform], properties: util.Map[String, String]): Table =
-    if (NewCatalogTable.isOurs(Option(properties.get(TableCatalog.PROP_PROVIDER))))
-      NewCatalogTable.create(SparkSession.active, name, schema, partitions, properties)
+  override def createTable(name: Identifier, schema: StructType, partitions: Array[Transform], properties: Properties): Table =
+    if (isOurs(properties)) NewCatalogTable.create(SparkSession.active, name, schema, partitions, properties)
     else super.createTable(name, schema, partitions, properties)
 
-  override def createTable(name: Identifier, columns: Array[Column], partitions: Array[Transform], properties: util.Map[String, String]): Table =
-    if (NewCatalogTable.isOurs(Option(properties.get(TableCatalog.PROP_PROVIDER)))) {
-      columns.find(c => c.defaultValue != null || c.generationExpression != null).foreach { c =>
-        throw MerganserException("COLUMN_DEFAULT_UNSUPPORTED", "table" -> name, "column" -> c.name)
+  override def createTable(name: Identifier, columns: Array[Column], partitions: Array[Transform], properties: Properties): Table =
+    if (isOurs(properties)) createTable(name, plain(name, columns), partitions, properties)
+    else super.createTable(name, columns, partitions, properties)
+
+  override def stageCreate(name: Identifier, schema: StructType, partitions: Array[Transform], properties: Properties): StagedTable =
+    stage(name, schema, partitions, properties, replaces = false)
+
+  override def stageCreate(name: Identifier, columns: Array[Column], partitions: Array[Transform], properties: Properties): StagedTable =
+    if (isOurs(properties)) stageCreate(name, plain(name, columns), partitions, properties)
+    else new StagedForeignTable(this, name, createTable(name, columns, partitions, properties))
+
+  override def stageReplace(name: Identifier, schema: StructType, partitions: Array[Transform], properties: Properties): StagedTable =
+    stage(name, schema, partitions, properties, replaces = true)
+
+  override def stageReplace(name: Identifier, columns: Array[Column], partitions: Array[Transform], properties: Properties): StagedTable =
+    if (isOurs(properties)) stageReplace(name, plain(name, columns), partitions, properties)
+    else {
+      dropTable(name)
+      new StagedForeignTable(this, name, createTable(name, columns, partitions, properties))
+    }
+
+  override def stageCreateOrReplace(name: Identifier, schema: StructType, partitions: Array[Transform], properties: Properties): StagedTable =
+    stageReplace(name, schema, partitions, properties)
+
+  override def stageCreateOrReplace(name: Identifier, columns: Array[Column], partitions: Array[Transform], properties: Properties): StagedTable =
+    stageReplace(name, columns, partitions, properties)
+
+  private def stage(name: Identifier, schema: StructType, partitions: Array[Transform], properties: Properties, replaces: Boolean): StagedTable =
+    if (isOurs(properties)) {
+      val session = SparkSession.active
+      val there   = CatalogBridge.catalogTable(session, name)
+      there.filterNot(t => NewCatalogTable.isOurs(t.provider)).foreach { other =>
+        throw MerganserException("REPLACE_OF_OTHER_FORMAT", "table" -> name, "format" -> other.provider.getOrElse("none"))
       }
-      createTable(name, CatalogBridge.schema(columns), partitions, properties)
-    } else super.createTable(name, columns, partitions, properties)
+      val described = new NewCatalogTable(session, name, schema, partitions, properties, there.map(_.location))
+      new StagedCatalogTable(session, name, schema, described, replaces)
+    } else {
+      if (replaces) dropTable(name)
+      new StagedForeignTable(this, name, createTable(name, schema, partitions, properties))
+    }
+
+  private def isOurs(properties: Properties): Boolean = NewCatalogTable.isOurs(Option(properties.get(TableCatalog.PROP_PROVIDER)))
+
+  private def plain(name: Identifier, columns: Array[Column]): StructType = {
+    columns.find(c => c.defaultValue != null || c.generationExpression != null).foreach { c =>
+      throw MerganserException("COLUMN_DEFAULT_UNSUPPORTED", "table" -> name, "column" -> c.name)
+    }
+    CatalogBridge.schema(columns)
+  }
 }

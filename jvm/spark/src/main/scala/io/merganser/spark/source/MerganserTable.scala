@@ -11,6 +11,7 @@ import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.expressions.{Expressions, Transform}
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.connector.write._
+import org.apache.spark.sql.merganser.CatalogBridge
 import org.apache.spark.sql.sources.InsertableRelation
 import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -83,8 +84,13 @@ final class MerganserTable(
 
     override def build(): Write = new V1Write {
       override def toInsertableRelation: InsertableRelation = (frame: DataFrame, overwrite: Boolean) => {
-        if (replaceAll || overwrite) FrameWrite.overwrite(session, opened.storage, options ++ given, frame, WriteSource.SqlInsert)
-        else FrameWrite.append(session, OpenTable.load(opened.storage), options ++ given, frame, WriteSource.SqlInsert)
+        val source =
+          if (given.contains(MerganserTable.ByMerge)) WriteSource.SqlChange
+          else if (given.contains(MerganserTable.ByFrame)) WriteSource.DataFrameWrite
+          else WriteSource.SqlInsert
+        val said = options ++ given -- Seq(MerganserTable.ByMerge, MerganserTable.ByFrame)
+        if (replaceAll || overwrite) FrameWrite.overwrite(session, opened.storage, said, frame, source)
+        else FrameWrite.append(session, OpenTable.load(opened.storage), said, frame, source)
         ()
       }
     }
@@ -92,6 +98,12 @@ final class MerganserTable(
 }
 
 object MerganserTable {
+
+  /** Option that [[io.merganser.spark.sql.FrameAppends]] gives to appends that no SQL statement asks for. */
+  private[spark] val ByFrame = "__merganser_by_frame"
+
+  /** Option that [[io.merganser.spark.sql.MergeStatements]] gives to appends that a MERGE has become. */
+  private[spark] val ByMerge = "__merganser_by_merge"
 
   /** A table that is at the path. */
   def load(session: SparkSession, path: String, options: Map[String, String]): MerganserTable = {
@@ -113,7 +125,7 @@ object MerganserTable {
       table.identifier.unquotedString,
       Map.empty,
       () => OpenTable.load(session, table.location.toString),
-      Some(table.schema).filter(_.nonEmpty),
+      Some(CatalogBridge.columns(table)).filter(_.nonEmpty),
       Some(table)
     )
 }

@@ -3,13 +3,14 @@ package io.merganser.spark.source
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.spark.write.FrameWrite
+import io.merganser.table.Storage
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.config.{FrameCheck, NewTable, TableConfig, TableConflicts, Settings}
+import io.merganser.table.config.{FrameCheck, NewTable, Options, Settings, TableConfig, TableConflicts}
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.{CatalogStorageFormat, CatalogTable, CatalogTableType}
-import org.apache.spark.sql.connector.catalog.{Identifier, Table, TableCatalog}
+import org.apache.spark.sql.connector.catalog.{Identifier, TableCatalog}
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.types.StructType
 
@@ -17,11 +18,116 @@ import java.net.URI
 import java.util
 import scala.collection.JavaConverters._
 
-/** CREATE TABLE … USING merganser. */
-object NewCatalogTable {
+/**
+ * A table that a statement describes: its folder is made, then its entry in the session catalog.
+ *
+ * @param columns    of the statement or its query; may be empty where the folder holds a table
+ * @param properties of the statement, Spark's own among them
+ * @param known      where it is, if the catalog has it already
+ */
+final class NewCatalogTable(
+    session: SparkSession,
+    name: Identifier,
+    columns: StructType,
+    partitions: Array[Transform],
+    properties: util.Map[String, String],
+    known: Option[URI] = None
+) {
+  private val given      = properties.asScala.toMap
+  private val catalog    = session.sessionState.catalog
+  private val identifier = TableIdentifier(name.name, name.namespace.lastOption)
+  private val location   = given.get(TableCatalog.PROP_LOCATION)
+  private val place      = known.orElse(location.map(locationOf)).getOrElse(catalog.defaultTablePath(identifier))
+  private val by         = partitions.map(column).toSeq
 
-  def isOurs(provider: Option[String]): Boolean =
-    provider.exists(p => p.equalsIgnoreCase("merganser") || p == classOf[MerganserSource].getName)
+  val storage: Storage = OpenTable.storage(session, place.toString)
+
+  /** What the statement says about the table. */
+  val options: Map[String, String] = NewCatalogTable.optionsOf(given)
+
+  private val hadFolder = storage.exists("")
+
+  def exists: Boolean = TableConfig.exists(storage)
+
+  /** The statement's options with its partitioning, as a write to a table that exists would give them. */
+  def asWriteOptions: Map[String, String] = if (by.isEmpty) options else options + (Options.PartitionFields.key -> by.mkString(","))
+
+  /**
+   * Makes the folder and what tells that it is a table.
+   *
+   * @param written options of the write that fills it; only a data frame has any
+   */
+  def make(written: Map[String, String] = Map.empty): Unit = {
+    if (columns.isEmpty) throw MerganserException("NO_TABLE_AND_NO_COLUMNS", "table" -> name, "path" -> storage.basePath)
+    val data = AvroSchemas.stored(FrameCheck.withoutMetaColumns(columns))
+    TableConfig.create(storage, NewTable.properties(
+      options ++ written,
+      data,
+      name.name,
+      partitionBy = by,
+      sessionConf = FrameWrite.sessionConf(session),
+      bySql = written.isEmpty,
+      database = name.namespace.lastOption,
+      createSchema = Some(AvroSchemas.toAvro(data, name.name).toString)
+    ))
+    ()
+  }
+
+  /** Takes back what [[make]] did, and what was written since. */
+  def unmake(): Unit = {
+    storage.deleteFolder(if (hadFolder) ".hoodie" else "")
+    ()
+  }
+
+  /** @throws MerganserException CONFIG_CONFLICT, COLUMN_MISSING, SCHEMA_CONFLICT where the table in the folder is another than described */
+  def requireSame(): Unit = {
+    val there = OpenTable.load(storage)
+    TableConflicts.refuse(Settings.ofWrite(asWriteOptions, FrameWrite.sessionConf(session)), there.config)
+    if (columns.nonEmpty) FrameCheck.requireSchema(columns, there.schema, there.config.name, nullForMissing = false)
+  }
+
+  /** The entry in the session catalog. */
+  def register(): MerganserTable = {
+    catalog.createTable(
+      CatalogTable(
+        identifier,
+        if (location.isDefined || given.contains(TableCatalog.PROP_EXTERNAL)) CatalogTableType.EXTERNAL else CatalogTableType.MANAGED,
+        CatalogStorageFormat.empty.copy(locationUri = Some(place)),
+        declared,
+        provider = Some("merganser"),
+        partitionColumnNames = Nil,
+        properties = options,
+        comment = given.get(TableCatalog.PROP_COMMENT)
+      ),
+      ignoreIfExists = false,
+      validateLocation = false
+    )
+    MerganserTable.ofCatalog(session, catalog.getTableMetadata(identifier))
+  }
+
+  /** Columns as the statement has them; where the table stores a wider type, with that. */
+  private def declared: StructType = {
+    val stored = OpenTable.load(storage).schema
+    if (columns.isEmpty) stored
+    else StructType(columns.map { field =>
+      val kept = FrameCheck.find(stored, field.name).map(_.dataType)
+      if (kept.forall(_ == AvroSchemas.stored(StructType(Seq(field))).head.dataType)) field else field.copy(dataType = kept.get)
+    })
+  }
+
+  private def column(transform: Transform): String = transform match {
+    case identity if identity.name == "identity" && identity.references.length == 1 && identity.references.head.fieldNames.length == 1 =>
+      identity.references.head.fieldNames.head
+    case other => throw MerganserException("PARTITION_TRANSFORM_UNSUPPORTED", "table" -> name, "transform" -> other)
+  }
+
+  private def locationOf(text: String): URI = {
+    val path = new Path(text)
+    path.getFileSystem(session.sessionState.newHadoopConf()).makeQualified(path).toUri
+  }
+}
+
+object NewCatalogTable {
 
   /** Properties that Spark itself puts among those of a table. */
   private val Reserved = Set(
@@ -29,71 +135,23 @@ object NewCatalogTable {
     TableCatalog.PROP_IS_MANAGED_LOCATION, "path"
   )
 
-  /**
-   * Makes the table's folder and its entry in the session catalog. A folder that holds a table already is taken as it is,
-   * if what the statement says agrees with it.
-   */
-  def create(session: SparkSession, name: Identifier, schema: StructType, partitions: Array[Transform], properties: util.Map[String, String]): Table = {
-    val given      = properties.asScala.toMap
-    val catalog    = session.sessionState.catalog
-    val identifier = TableIdentifier(name.name, name.namespace.lastOption)
-    val location   = given.get(TableCatalog.PROP_LOCATION)
-    val place      = location.map(l => locationOf(session, l)).getOrElse(catalog.defaultTablePath(identifier))
-    val storage    = OpenTable.storage(session, place.toString)
-    val options    = optionsOf(given)
-    val by         = partitions.map(column(name, _)).toSeq
-    val existed    = TableConfig.exists(storage)
-    if (existed) TableConflicts.refuse(Settings.ofWrite(options, FrameWrite.sessionConf(session)), TableConfig.load(storage))
-    else make(session, storage, name, options, schema, by)
-    val columns = if (schema.nonEmpty) schema else OpenTable.load(storage).schema
-    val entry = CatalogTable(
-      identifier,
-      if (location.isDefined || given.contains(TableCatalog.PROP_EXTERNAL)) CatalogTableType.EXTERNAL else CatalogTableType.MANAGED,
-      CatalogStorageFormat.empty.copy(locationUri = Some(place)),
-      columns,
-      provider = Some("merganser"),
-      partitionColumnNames = Nil,
-      properties = options,
-      comment = given.get(TableCatalog.PROP_COMMENT)
-    )
-    try catalog.createTable(entry, ignoreIfExists = false, validateLocation = false)
+  def isOurs(provider: Option[String]): Boolean =
+    provider.exists(p => p.equalsIgnoreCase("merganser") || p == classOf[MerganserSource].getName)
+
+  /** CREATE TABLE … USING merganser. A folder that holds a table already is taken as it is, if the statement agrees with it. */
+  def create(session: SparkSession, name: Identifier, columns: StructType, partitions: Array[Transform], properties: util.Map[String, String]): MerganserTable = {
+    val table  = new NewCatalogTable(session, name, columns, partitions, properties)
+    val exists = table.exists
+    if (exists) table.requireSame() else table.make()
+    try table.register()
     catch {
       case e: Throwable =>
-        if (!existed) storage.deleteFolder(".hoodie")
+        if (!exists) table.unmake()
         throw e
     }
-    MerganserTable.ofCatalog(session, catalog.getTableMetadata(identifier))
-  }
-
-  private def make(
-      session: SparkSession, storage: io.merganser.table.Storage, name: Identifier, options: Map[String, String], schema: StructType, by: Seq[String]): Unit = {
-    if (schema.isEmpty) throw MerganserException("NO_TABLE_AND_NO_COLUMNS", "table" -> name, "path" -> storage.basePath)
-    val data = AvroSchemas.stored(FrameCheck.withoutMetaColumns(schema))
-    TableConfig.create(storage, NewTable.properties(
-      options,
-      data,
-      name.name,
-      partitionBy = by,
-      sessionConf = FrameWrite.sessionConf(session),
-      bySql = true,
-      database = name.namespace.lastOption,
-      createSchema = Some(AvroSchemas.toAvro(data, name.name).toString)
-    ))
-    ()
-  }
-
-  private def column(table: Identifier, transform: Transform): String = transform match {
-    case identity if identity.name == "identity" && identity.references.length == 1 && identity.references.head.fieldNames.length == 1 =>
-      identity.references.head.fieldNames.head
-    case other => throw MerganserException("PARTITION_TRANSFORM_UNSUPPORTED", "table" -> table, "transform" -> other)
   }
 
   /** A data-frame writer's options come with a prefix, and on some lines without it as well. */
-  private def optionsOf(given: Map[String, String]): Map[String, String] =
+  private[source] def optionsOf(given: Map[String, String]): Map[String, String] =
     given.map { case (k, v) => k.stripPrefix(TableCatalog.OPTION_PREFIX) -> v }.filterNot { case (k, _) => Reserved(k) }
-
-  private def locationOf(session: SparkSession, text: String): URI = {
-    val path = new Path(text)
-    path.getFileSystem(session.sessionState.newHadoopConf()).makeQualified(path).toUri
-  }
 }

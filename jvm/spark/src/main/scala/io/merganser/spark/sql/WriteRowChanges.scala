@@ -15,9 +15,11 @@ final case class RowChangeStrategy(session: SparkSession) extends SparkStrategy 
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case delta: WriteDelta =>
-      changes(delta).map(c => WriteRowChanges(c, RowChangeWrite.Projections(delta.projections), planLater(delta.query))).toSeq
+      changes(delta).map(c => WriteRowChanges(c, RowChangeWrite.Projections(delta.projections, arrivalIn(delta.query)), planLater(delta.query))).toSeq
     case _ => Nil
   }
+
+  private def arrivalIn(query: LogicalPlan): Option[Int] = Some(query.output.indexWhere(_.name == MergeStatements.Arrival)).filter(_ >= 0)
 
   private def changes(delta: WriteDelta): Option[RowChanges] = RowLevelBridge.operation(delta).collect { case ours: RowChanges => ours }
 }

@@ -17,8 +17,8 @@ import org.apache.spark.sql.types._
  */
 final case class IncomingSchema(data: StructType, control: StructType) {
 
-  /** What the merge sees. */
-  val layout: StructType = StructType(SliceWriter.rowSchema(data) ++ control)
+  /** What the merge sees. The rows of deletes hold nulls where stored rows may have none. */
+  val layout: StructType = StructType((SliceWriter.rowSchema(data) ++ control).map(_.copy(nullable = true)))
 
   /** All of it. */
   val rows: StructType = StructType(
@@ -58,6 +58,9 @@ object Incoming {
   val GivenKey  = "__merganser_given_key"
   val GivenPath = "__merganser_given_path"
 
+  /** Where such a row stood in its source; null where it comes from no source. */
+  val GivenArrival = "__merganser_given_arrival"
+
   /**
    * @param frame           what the user writes; meta columns in it are passed over
    * @param schema          the table's data columns
@@ -68,7 +71,7 @@ object Incoming {
     val names        = frame.schema.fieldNames
     val control      = StructType(frame.schema.filter(f => f.name == DeleteCheck.FlagColumn && !schema.fieldNames.contains(f.name)))
     val isIdentified = names.contains(GivenKey)
-    val identity     = if (isIdentified) Seq(quoted(GivenKey), quoted(GivenPath)) else Nil
+    val identity     = if (isIdentified) Seq(GivenKey, GivenPath, GivenArrival).map(quoted) else Nil
     val aligned = frame.select(
       (schema.map(f => value(frame, f, allowMissing).as(f.name)) ++ control.map(f => quoted(f.name)) ++ identity) :+
         unorderedDelete.as(IncomingSchema.UnorderedDelete): _*
@@ -89,6 +92,7 @@ object Incoming {
       )
     val requirements = keyGiven +: (stays ++ ordered)
     val key          = if (isIdentified) coalesce(quoted(GivenKey), computed) else computed
+    val position     = monotonically_increasing_id()
     val columns = schema.map(f => quoted(f.name)) ++
       Seq(
         requirements.foldRight(key)(_ guard _).as(MetaColumns.RecordKey),
@@ -96,7 +100,7 @@ object Incoming {
         lit(null).cast(StringType).as(MetaColumns.CommitTime),
         lit(null).cast(StringType).as(MetaColumns.CommitSeqno)
       ) ++ control.map(f => quoted(f.name)) ++
-      Seq(monotonically_increasing_id().as(IncomingSchema.Arrival), quoted(IncomingSchema.UnorderedDelete))
+      Seq((if (isIdentified) coalesce(quoted(GivenArrival), position) else position).as(IncomingSchema.Arrival), quoted(IncomingSchema.UnorderedDelete))
     Incoming(aligned.select(columns: _*), IncomingSchema(schema, control), aligned, requirements)
   }
 

@@ -16,11 +16,11 @@ import org.apache.spark.sql.types._
 /** The changed rows of a MERGE, UPDATE or DELETE, on their way into the write that frames take too. */
 object RowChangeWrite {
 
-  /** Where a changed row's new values and the stored row's identity stand. */
-  final case class Projections(row: Option[ProjectingInternalRow], rowId: ProjectingInternalRow)
+  /** Where a changed row's new values, the stored row's identity and its place in the source stand. */
+  final case class Projections(row: Option[ProjectingInternalRow], rowId: ProjectingInternalRow, arrival: Option[Int])
 
   object Projections {
-    def apply(p: WriteDeltaProjections): Projections = Projections(p.rowProjection, p.rowIdProjection)
+    def apply(p: WriteDeltaProjections, arrival: Option[Int]): Projections = Projections(p.rowProjection, p.rowIdProjection, arrival)
   }
 
   /** @param changes rows of Spark's row-level plan: the operation first, then what the projections pick */
@@ -30,6 +30,7 @@ object RowChangeWrite {
     val columns = StructType(data.map(_.copy(nullable = true)) ++ Seq(
       StructField(Incoming.GivenKey, StringType),
       StructField(Incoming.GivenPath, StringType),
+      StructField(Incoming.GivenArrival, LongType),
       StructField(IncomingSchema.UnorderedDelete, BooleanType, nullable = false)
     ))
     val frame  = SparkBridge.internalCreateDataFrame(session, changes.mapPartitions(new ChangedRows(_, projections, data.length)), columns)
@@ -41,7 +42,8 @@ object RowChangeWrite {
 
 private final class ChangedRows(changes: Iterator[InternalRow], projections: RowChangeWrite.Projections, width: Int) extends Iterator[InternalRow] {
   private[this] val joined   = new JoinedRow
-  private[this] val identity = new GenericInternalRow(3)
+  private[this] val identity = new GenericInternalRow(4)
+  private[this] val arrival  = projections.arrival
   private[this] val noValues = new GenericInternalRow(width)
 
   override def hasNext: Boolean = changes.hasNext
@@ -58,7 +60,11 @@ private final class ChangedRows(changes: Iterator[InternalRow], projections: Row
       identity.update(0, projections.rowId.getUTF8String(0))
       identity.update(1, projections.rowId.getUTF8String(1))
     }
-    identity.update(2, isDelete)
+    identity.update(3, isDelete)
+    arrival match {
+      case Some(at) if !change.isNullAt(at) => identity.update(2, change.getLong(at))
+      case _                                => identity.setNullAt(2)
+    }
     joined(if (isDelete) noValues else values(change), identity)
   }
 

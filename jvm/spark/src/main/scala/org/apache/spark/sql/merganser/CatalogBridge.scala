@@ -21,6 +21,6 @@ object CatalogBridge {
       if (!catalog.isTempView(identifier) && catalog.tableExists(identifier)) Some(catalog.getTableMetadata(identifier)) else None
     }
 
-  /** Char and varchar columns become string columns that remember what they are. */
-  def keepingLengths(schema: StructType): StructType = CharVarcharUtils.getRawSchema(schema)
+  /** The columns of a table, with the lengths of char and varchar columns. */
+  def columns(table: CatalogTable): StructType = CharVarcharUtils.getRawSchema(table.schema)
 }

@@ -16,4 +16,7 @@ object RowLevelBridge {
       }
     case _ => None
   }
+
+  /** Is it the table that the statement changes, and not one that it reads besides? */
+  def isTarget(relation: DataSourceV2Relation): Boolean = relation.table.isInstanceOf[RowLevelOperationTable]
 }

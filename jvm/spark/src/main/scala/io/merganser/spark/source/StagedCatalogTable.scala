@@ -1,0 +1,93 @@
+package io.merganser.spark.source
+
+import io.merganser.spark.write.FrameWrite
+import io.merganser.spark.OpenTable
+import io.merganser.table.config.WriteSource
+import io.merganser.merge.MerganserException
+import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.catalog._
+import org.apache.spark.sql.connector.write._
+import org.apache.spark.sql.merganser.{CatalogBridge, SparkBridge}
+import org.apache.spark.sql.sources.InsertableRelation
+import org.apache.spark.sql.types.StructType
+
+import java.util
+import scala.collection.JavaConverters._
+
+/**
+ * CREATE TABLE … AS SELECT, REPLACE TABLE and `saveAsTable`: a table that appears together with its first rows, or one
+ * whose rows are all replaced in one commit.
+ *
+ * @param replaces true if a table that is there is to be overwritten, false if there must be none
+ */
+final class StagedCatalogTable(session: SparkSession, ident: Identifier, columns: StructType, described: NewCatalogTable, replaces: Boolean)
+    extends StagedTable with SupportsWrite {
+  private var made    = false
+  private var written = false
+
+  override def name(): String = ident.toString
+
+  override def schema(): StructType = columns
+
+  override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(TableCapability.V1_BATCH_WRITE, TableCapability.TRUNCATE)
+
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new WriteBuilder with SupportsTruncate {
+    override def truncate(): WriteBuilder = this // there are no rows to keep, or they are replaced anyway
+    override def build(): Write = new V1Write {
+      override def toInsertableRelation: InsertableRelation =
+        (frame: DataFrame, _: Boolean) => write(frame, NewCatalogTable.optionsOf(info.options().asCaseSensitiveMap.asScala.toMap))
+    }
+  }
+
+  /** Only a data frame's write has options of its own: a statement's are properties of the table. */
+  private def write(frame: DataFrame, given: Map[String, String]): Unit = {
+    val source  = if (given.isEmpty) WriteSource.SqlInsert else WriteSource.DataFrameWrite
+    val storage = described.storage
+    if (described.exists) {
+      if (!replaces) throw MerganserException("TABLE_EXISTS", "path" -> storage.basePath)
+      FrameWrite.overwrite(session, storage, described.asWriteOptions ++ given, frame, source)
+    } else {
+      described.make(given)
+      made = true
+      FrameWrite.append(session, OpenTable.load(storage), described.options ++ given, frame, source)
+    }
+    written = true
+  }
+
+  override def commitStagedChanges(): Unit = {
+    if (!written) {
+      if (described.exists) write(SparkBridge.internalCreateDataFrame(session, session.sparkContext.emptyRDD[InternalRow], columns), Map.empty)
+      else {
+        described.make()
+        made = true
+      }
+    }
+    if (CatalogBridge.catalogTable(session, ident).isEmpty) described.register()
+    ()
+  }
+
+  override def abortStagedChanges(): Unit = if (made) described.unmake()
+}
+
+/** The same for a table of another format: made at once, dropped again when the statement fails. */
+final class StagedForeignTable(catalog: TableCatalog, ident: Identifier, table: Table) extends StagedTable with SupportsWrite {
+
+  override def name(): String                            = table.name()
+  override def schema(): StructType                      = CatalogBridge.schema(table.columns())
+  override def columns(): Array[Column]                  = table.columns()
+  override def properties(): util.Map[String, String]    = table.properties()
+  override def capabilities(): util.Set[TableCapability] = table.capabilities()
+
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = table match {
+    case writable: SupportsWrite => writable.newWriteBuilder(info)
+    case _                       => throw new UnsupportedOperationException(s"table ${table.name()} cannot be written to")
+  }
+
+  override def commitStagedChanges(): Unit = ()
+
+  override def abortStagedChanges(): Unit = {
+    catalog.dropTable(ident)
+    ()
+  }
+}

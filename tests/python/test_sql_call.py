@@ -1,0 +1,121 @@
+"""CALL: procedures by unqualified name, on every Spark line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sql_steps import Sql, sql  # noqa: F401  (a fixture)
+
+pytestmark = pytest.mark.e2e
+
+
+def logged(sql: Sql, **properties: str) -> str:
+    """A merge-on-read table with one base file and one log file; its rows."""
+    table = sql.create("mor", **properties)
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b')")
+    sql.run(f"UPDATE {table} SET v = 'c', ts = 6 WHERE id = 1")
+    return table
+
+
+ROWS = [(1, 6, "c"), (2, 5, "b")]
+
+
+def test_schedule_then_run_compacts_what_was_planned(sql: Sql) -> None:
+    table = logged(sql)
+    ((instant, size, state),) = sql.run(f"CALL run_compaction(op => 'schedule', table => '{table}')")
+    assert state == "REQUESTED"
+    assert sql.rows(table) == ROWS
+    sql.run(f"UPDATE {table} SET v = 'between', ts = 6 WHERE id = 2")
+    ((ran, files, done),) = sql.run(f"CALL run_compaction(op => 'run', table => '{table}')")
+    assert (ran, files, done) == (instant, 1, "COMPLETED")
+    assert sql.rows(table) == [(1, 6, "c"), (2, 6, "between")]
+    assert sql.commits(table).count("commit") == 1
+
+
+@pytest.mark.parametrize("op", ["scheduleandexecute", "scheduleAndExecute", "SCHEDULEANDEXECUTE"])
+def test_schedule_and_execute_by_path_in_any_case(sql: Sql, op: str) -> None:
+    table = logged(sql)
+    call = f"call RUN_COMPACTION ( path => '{sql.folder(table)}' , op => '{op}' ) ;"
+    ((_, files, state),) = sql.run(call)
+    assert (files, state) == (1, "COMPLETED")
+    assert sql.rows(table) == ROWS
+    assert sql.run(call) == []
+
+
+def test_execute_is_another_word_for_run_and_the_name_may_have_its_database(sql: Sql) -> None:
+    table = logged(sql)
+    sql.run(f"CALL run_compaction(op => 'schedule', table => 'default.{table}')")
+    assert len(sql.run(f"CALL run_compaction(op => 'execute', table => 'spark_catalog.default.{table}')")) == 1
+    assert sql.run(f"CALL run_compaction(op => 'run', table => '{table}')") == []
+    assert sql.rows(table) == ROWS
+
+
+def test_options_of_the_call_reach_the_compaction(sql: Sql) -> None:
+    table = logged(sql)
+    sql.run(
+        f"CALL run_compaction(op => 'scheduleandexecute', table => '{table}', "
+        "options => 'hoodie.parquet.compression.codec=gzip, hoodie.parquet.max.file.size=1048576')"
+    )
+    assert sql.rows(table) == ROWS
+    newest = max(sql.folder(table).glob("*.parquet"), key=lambda f: f.name.split("_")[2])
+    codec = sql.spark.sparkContext._jvm.org.apache.parquet.hadoop.ParquetFileReader.open(  # type: ignore[union-attr]
+        sql.spark.sparkContext._jvm.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(  # type: ignore[union-attr]
+            sql.spark.sparkContext._jvm.org.apache.hadoop.fs.Path(str(newest)),  # type: ignore[union-attr]
+            sql.spark._jsparkSession.sessionState().newHadoopConf(),
+        )
+    ).getFooter()
+    assert "GZIP" in codec.getBlocks().toString()
+
+
+def test_a_table_without_logs_has_nothing_to_compact(sql: Sql) -> None:
+    table = sql.create("mor")
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
+    for op in ("schedule", "run", "scheduleandexecute"):
+        assert sql.run(f"CALL run_compaction(op => '{op}', table => '{table}')") == []
+    assert len(sql.commits(table)) == 1
+
+
+def test_a_call_that_cannot_be_done_names_what_is_wrong_and_the_remedy(sql: Sql, tmp_path: Path) -> None:
+    table = sql.create("mor")
+    copy = sql.create("cow")
+
+    def refused(arguments: str) -> str:
+        return sql.fails(f"CALL run_compaction({arguments})")
+
+    op = "op => 'schedule'"
+    assert "CALL_TABLE_OR_PATH" in refused(op)
+    assert "CALL_TABLE_OR_PATH" in refused(f"{op}, table => '{table}', path => '/x/y'")
+    missing = refused(f"table => '{table}'")
+    assert "CALL_ARGUMENT_MISSING" in missing and "'op'" in missing
+    wrong = refused(f"op => 'scedule', table => '{table}'")
+    assert "CALL_ARGUMENT_INVALID" in wrong and "scheduleandexecute" in wrong
+    unknown = refused(f"{op}, tabel => '{table}'")
+    assert "CALL_ARGUMENT_UNKNOWN" in unknown and "tabel" in unknown and "table" in unknown
+    assert "CALL_ARGUMENT_TWICE" in refused(f"{op}, op => 'run', table => '{table}'")
+    assert "CALL_SYNTAX" in refused(f"{op} table => '{table}'")
+    assert "CALL_OPTION_SYNTAX" in refused(f"{op}, table => '{table}', options => 'nothing'")
+    option = refused(f"{op}, table => '{table}', options => 'hoodie.parquet.max.file.sise=1'")
+    assert "UNKNOWN_OPTION" in option and "hoodie.parquet.max.file.size" in option
+    assert "TABLE_NOT_FOUND" in refused(f"{op}, table => 'no_such_table'")
+    assert "PATH_IS_NO_TABLE" in refused(f"{op}, path => '{tmp_path}'")
+    assert "COMPACTION_OF_COPY_ON_WRITE" in refused(f"{op}, table => '{copy}'")
+
+
+def test_arguments_may_be_given_by_position(sql: Sql) -> None:
+    table = logged(sql)
+    ((_, files, state),) = sql.run(f"CALL run_compaction('scheduleandexecute', '{table}')")
+    assert (files, state) == (1, "COMPLETED")
+
+
+def test_help_lists_the_procedures_and_the_parameters_of_one(sql: Sql) -> None:
+    assert ("run_compaction",) in sql.run("CALL help()")
+    told = "\n".join(row[0] for row in sql.run("CALL help(cmd => 'run_compaction')"))
+    assert all(word in told for word in ("op", "table", "path", "options"))
+    unknown = sql.fails("CALL help(cmd => 'run_compactoin')")
+    assert "PROCEDURE_UNKNOWN" in unknown and "run_compaction" in unknown
+
+
+def test_a_procedure_that_nobody_has_is_an_error(sql: Sql) -> None:
+    with pytest.raises(Exception, match="(?i)PARSE_SYNTAX_ERROR|PROCEDURE|ROUTINE"):
+        sql.run("CALL run_compactoin(op => 'run')")

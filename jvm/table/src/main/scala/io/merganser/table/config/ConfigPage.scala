@@ -57,7 +57,7 @@ object ConfigPage {
        |
        || option | accepted value | instead |
        ||---|---|---|
-       |${rows.mkString("\n")}
+       |${rows.mkString("\n|")}
        |""".stripMargin
   }
 

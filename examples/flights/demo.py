@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     spark.sparkContext.setLogLevel("ERROR")
     try:
-        runs = [_run(spark, plan, asked.out, files, [len(batch) for batch in batches], expected) for plan in PLANS]
+        runs = [_run(spark, plan, asked.out, files, batches, expected, outcomes) for plan in PLANS]
     finally:
         spark.stop()
 
@@ -126,10 +126,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(
-    spark: SparkSession, plan: Plan, out: Path, files: Sequence[Path], sizes: Sequence[int], expected: pd.DataFrame
+    spark: SparkSession,
+    plan: Plan,
+    out: Path,
+    files: Sequence[Path],
+    batches: Sequence[pd.DataFrame],
+    expected: pd.DataFrame,
+    outcomes: Sequence[truth.BatchOutcome],
 ) -> report.TableRun:
-    """Write every batch to a new table, and compare the table with the truth."""
-    print(f"\n{plan.name}, {plan.description}\n{_HEAD}")
+    """Write every batch to a new table; compare the counts of each commit and the table with the truth."""
+    print(f"\n{plan.name}, {plan.description}")
+    if plan.table_type is merganser.TableType.MERGE_ON_READ:
+        print("  what becomes of rows and deletes in logs shows when the logs are merged")
+    print(_HEAD)
     path = (out / "tables" / plan.folder).resolve().as_uri()
     schema = _messages(spark, files[0]).schema
     table = merganser.Table.create(
@@ -147,17 +156,21 @@ def _run(
     merge_on_read = plan.table_type is merganser.TableType.MERGE_ON_READ
     commits: list[report.Commit] = []
     slices: list[tuple[str, list[report.Slice]]] = []
-    for number, (file, size) in enumerate(zip(files, sizes), start=1):
+    miscounted = 0
+    for number, (file, batch, outcome) in enumerate(zip(files, batches, outcomes), start=1):
         result = table.upsert(_messages(spark, file))
-        commits.append(_commit(number, size, result))
+        commits.append(_commit(number, len(batch), result))
         print(_line(commits[-1]))
+        if not _counts_are_right(commits[-1], outcome, merge_on_read):
+            print(f"  WRONG: pandas counts {outcome}")
+            miscounted += 1
         if merge_on_read and number == COMPACT_AFTER:
             slices.append(("before the compaction", _slices(table)))
             compacted = table.compact()
             if compacted is None:
                 raise AssertionError(f"there was nothing to compact after {number} batches")
-            commits.append(_compaction(compacted))
-            print(f"  compaction: {compacted.log_files_compacted} logs, {commits[-1].seconds:.2f} s")
+            commits.append(_compaction(table, compacted))
+            print(_line(commits[-1]))
             slices.append(("right after it", _slices(table)))
     slices.append(("at the end", _slices(table)))
     found = truth.differences(expected, _content(table, schema, out / "checked" / plan.folder), key=feed.KEY)
@@ -165,7 +178,18 @@ def _run(
         print(f"  WRONG in {len(found):,} rows or cells, such as:\n{found.head(10).to_string(index=False)}")
     else:
         print(f"  all {len(expected):,} rows and {len(expected.columns)} columns are right")
-    return report.TableRun(plan.name, plan.description, commits, slices, len(expected), len(found))
+    return report.TableRun(plan.name, plan.description, commits, slices, len(expected), len(found) + miscounted)
+
+
+def _counts_are_right(commit: report.Commit, outcome: truth.BatchOutcome, merge_on_read: bool) -> bool:
+    """Compare with pandas what the write told; of what went into logs, a write knows only how much it was."""
+    told = dict(commit.outcomes)
+    into_logs = told.pop("appended") + told.pop("appended delete")
+    truly = {name: getattr(outcome, "duplicates" if name == "duplicate" else name) for name in told}
+    if merge_on_read:
+        total = outcome.inserted + outcome.updated + outcome.late + outcome.deleted + outcome.void
+        return told["duplicate"] == truly["duplicate"] and told["inserted"] + told["void"] + into_logs == total
+    return told == truly and into_logs == 0
 
 
 def _messages(spark: SparkSession, file: Path) -> DataFrame:
@@ -199,21 +223,35 @@ def _commit(number: int, size: int, result: merganser.CommitResult) -> report.Co
         late=result.late,
         duplicates=result.duplicates,
         seconds=result.elapsed_ms / 1000,
+        appended=result.appended - result.appended_deletes,
+        appended_deletes=result.appended_deletes,
     )
 
 
-def _compaction(result: merganser.CompactionResult) -> report.Commit:
-    seconds = result.elapsed_ms / 1000
-    return report.Commit(result.instant, "compaction", 0, 0, 0, 0, 0, 0, seconds, is_compaction=True)
+def _compaction(table: merganser.Table, result: merganser.CompactionResult) -> report.Commit:
+    """What the logs came to, which only the compaction found out."""
+    counts = next(entry for entry in table.history() if entry.instant == result.instant)
+    return report.Commit(
+        instant=result.instant,
+        label="compaction",
+        messages=0,
+        inserted=counts.inserted or 0,
+        updated=counts.updated or 0,
+        deleted=counts.deleted or 0,
+        late=counts.late or 0,
+        duplicates=0,
+        seconds=result.elapsed_ms / 1000,
+        is_compaction=True,
+    )
 
 
-_HEAD = "    commit  messages  inserted   updated    late  duplicates  deletes  seconds"
+_HEAD = "    commit  messages  inserted   updated    late  duplicates  deletes  in logs  seconds"
 
 
 def _line(one: report.Commit) -> str:
     return (
-        f"{one.label:>10}{one.messages:>10,}{one.inserted:>10,}{one.updated:>10,}{one.late:>8,}"
-        f"{one.duplicates:>12,}{one.deleted:>9,}{one.seconds:>9.2f}"
+        f"{one.label:>10}{one.messages:>10,}{one.inserted:>10,}{one.updated:>10,}{one.late:>8,}{one.duplicates:>12,}"
+        f"{one.deleted:>9,}{one.appended + one.appended_deletes:>9,}{one.seconds:>9.2f}"
     )
 
 

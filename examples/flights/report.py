@@ -20,6 +20,8 @@ OUTCOMES = {
     "late": ("#d98e04", "lost to the stored row"),
     "duplicate": ("#7b8794", "lost to another message of its batch"),
     "void": ("#a0569a", "a delete without a row to delete"),
+    "appended": ("#56b4e9", "a row written to a log: what it comes to shows when the log is merged"),
+    "appended delete": ("#f2a5b3", "a delete written to a log"),
 }
 _BASE, _LOG, _GREY = "#0072b2", "#d98e04", "#7b8794"
 
@@ -30,19 +32,36 @@ class Commit:
 
     instant: str
     label: str  # the batch, or what else it was
-    messages: int  # rows written in; 0 for a compaction
+    messages: int  # rows written in; 0 for a compaction, whose outcomes are those of the logs
     inserted: int
     updated: int
     deleted: int
     late: int
     duplicates: int
     seconds: float
+    appended: int = 0  # rows written to logs
+    appended_deletes: int = 0
     is_compaction: bool = False
 
     @property
     def void(self) -> int:
         """Messages that met no row and left none."""
-        return max(self.messages - self.inserted - self.updated - self.deleted - self.late - self.duplicates, 0)
+        known = self.inserted + self.updated + self.deleted + self.late + self.duplicates
+        return max(self.messages - known - self.appended - self.appended_deletes, 0)
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        """Number of messages by what became of them, in the order of OUTCOMES."""
+        return {
+            "inserted": self.inserted,
+            "updated": self.updated,
+            "deleted": self.deleted,
+            "late": self.late,
+            "duplicate": self.duplicates,
+            "void": self.void,
+            "appended": self.appended,
+            "appended delete": self.appended_deletes,
+        }
 
 
 @dataclass(frozen=True)
@@ -63,7 +82,7 @@ class TableRun:
     commits: Sequence[Commit]
     slices: Sequence[tuple[str, Sequence[Slice]]]  # when, and the slices then
     rows: int
-    differences: int  # cells and rows that are not as in the truth
+    differences: int  # rows, cells and commits' counts that are not as in the truth
 
 
 @dataclass(frozen=True)
@@ -113,9 +132,9 @@ def render(report: Report) -> str:
     """Return the report as HTML."""
     wrong = sum(table.differences for table in report.tables)
     verdict = (
-        '<p class="verdict good">Every row and every column of every table equals the truth.</p>'
+        '<p class="verdict good">Every row, every column and every count equals the truth.</p>'
         if wrong == 0
-        else f'<p class="verdict bad">{number(wrong)} rows or cells differ from the truth.</p>'
+        else f'<p class="verdict bad">{number(wrong)} rows, cells or counts differ from the truth.</p>'
     )
     facts = "".join(f"<div><b>{escape(value)}</b><span>{escape(what)}</span></div>" for value, what in report.facts)
     body = [
@@ -161,14 +180,6 @@ def _legend(entries: Sequence[tuple[str, str, str]]) -> str:
 
 def _commit_chart(table: TableRun) -> str:
     writes = [commit for commit in table.commits if not commit.is_compaction]
-    values = {
-        "inserted": [c.inserted for c in writes],
-        "updated": [c.updated for c in writes],
-        "deleted": [c.deleted for c in writes],
-        "late": [c.late for c in writes],
-        "duplicate": [c.duplicates for c in writes],
-        "void": [c.void for c in writes],
-    }
     lines, done = [], 0
     for commit in table.commits:
         if commit.is_compaction:
@@ -177,7 +188,7 @@ def _commit_chart(table: TableRun) -> str:
             done += 1
     chart = stacked_bars(
         [f"{c.label}\n{_clock(c.instant)}" for c in writes],
-        [Series(name, OUTCOMES[name][0], values[name]) for name in OUTCOMES],
+        [Series(name, OUTCOMES[name][0], [c.outcomes[name] for c in writes]) for name in OUTCOMES],
         title=f"Commits to {table.name} by outcome",
         x_title="commits, with the time of their instants (hours:minutes:seconds)",
         y_title="messages",
@@ -199,9 +210,9 @@ def _commit_table(table: TableRun) -> str:
     head = "".join(f"<th>{name}</th>" for name in names)
     rows = []
     for c in table.commits:
-        counts = (c.messages, c.inserted, c.updated, c.deleted, c.late, c.duplicates, c.void)
-        cells = "<td></td>" * len(counts) if c.is_compaction else "".join(f"<td>{number(n)}</td>" for n in counts)
-        rows.append(f"<tr><td>{escape(c.label)}</td><td>{escape(c.instant)}</td>{cells}<td>{c.seconds:.2f}</td></tr>")
+        counts = ["" if c.is_compaction else number(c.messages), *map(number, c.outcomes.values())]
+        cells = "".join(f"<td>{count}</td>" for count in [*counts, f"{c.seconds:.2f}"])
+        rows.append(f"<tr><td>{escape(c.label)}</td><td>{escape(c.instant)}</td>{cells}</tr>")
     summary = f"Every commit to {escape(table.name)}, in numbers"
     return (
         f"<details><summary>{summary}</summary><table class='numbers'><thead><tr>{head}</tr></thead>"

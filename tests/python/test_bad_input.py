@@ -258,6 +258,12 @@ def test_a_table_that_could_not_work_is_refused_at_its_creation(rows: DataFrame,
     never(tmp_path / "new")
 
 
+def test_partition_by_may_not_contradict_the_option(rows: DataFrame, tmp_path: Path) -> None:
+    writer = rows.write.format("merganser").options(**OPTIONS).partitionBy("v")
+    refused(lambda: writer.save(str(tmp_path / "new")), "OPTION_CONFLICT", "partitionBy", "'v'", "'city'")
+    never(tmp_path / "new")
+
+
 # --- tables that cannot be opened
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from datetime import datetime, timezone
 from html.parser import HTMLParser
@@ -90,7 +91,7 @@ def test_nothing_is_wider_than_a_window_of_1280_pixels() -> None:
 def test_the_verdict_says_whether_the_tables_are_right() -> None:
     assert "equals the truth" in report.render(made_up())
     wrong = report.render(made_up(differences=1_234))
-    assert "1,234 rows or cells differ from the truth" in wrong
+    assert "1,234 rows, cells or counts differ from the truth" in wrong
     assert "equals the truth" not in wrong
 
 
@@ -111,8 +112,21 @@ def test_a_commit_shows_each_of_its_counts_and_the_messages_without_effect() -> 
     text = read(report.render(made_up())).text
     for tip in ("inserted: 50", "updated: 20", "deleted: 5", "late: 4", "duplicate: 15", "void: 6"):
         assert f"batch 1 12:01:30 {tip}" in text
+    assert "batch 1 12:01:30 appended: 0" not in text  # bars of no height have no place
     assert commit(1).void == 6
     assert commit(1, late=40).void == 0
+    logged = dataclasses.replace(commit(1), updated=0, deleted=0, late=0, appended=26, appended_deletes=4)
+    assert logged.outcomes == {
+        "inserted": 50,
+        "updated": 0,
+        "deleted": 0,
+        "late": 0,
+        "duplicate": 15,
+        "void": 5,
+        "appended": 26,
+        "appended delete": 4,
+    }
+    assert list(logged.outcomes) == list(report.OUTCOMES)
     assert "compaction" in text
 
 

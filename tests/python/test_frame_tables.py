@@ -384,7 +384,6 @@ REFUSED_TYPES = {
     "nested map with date keys": ("struct(array(map(date'2024-01-01', 1)) as m) as s", "UNSUPPORTED_TYPE", "s.m.element"),
     "day-time interval": ("interval '1' day as odd", "UNSUPPORTED_TYPE", "odd"),
     "year-month interval": ("interval '1' month as odd", "UNSUPPORTED_TYPE", "odd"),
-    "calendar interval": ("make_interval(1, 2) as odd", "UNSUPPORTED_TYPE", "odd"),
     "void": ("null as odd", "UNSUPPORTED_TYPE", "odd"),
     "a name with a space": ("1 as `a b`", "UNSUPPORTED_COLUMN_NAME", "a b"),
     "a nested name with a dash": ("struct(1 as `a-b`) as s", "UNSUPPORTED_COLUMN_NAME", "s.a-b"),
@@ -398,8 +397,11 @@ def test_what_the_format_cannot_hold_is_refused_at_creation_by_name(
 ) -> None:
     select, condition, name = REFUSED_TYPES[column]
     rows = spark.sql(f"select 1 as id, 1L as ts, {select}")
-    refused(lambda: save(rows, tmp_path / "t", OPTIONS), condition, name)
-    assert not (tmp_path / "t").exists() or listing(tmp_path / "t") == []
+    path = tmp_path / "t"
+    refused(lambda: merganser.Table.create(spark, str(path), rows.schema, record_key="id", ordering_by="ts"), condition, name)
+    if "interval" not in column:  # Spark itself refuses to write intervals
+        refused(lambda: save(rows, path, OPTIONS), condition, name)
+    assert not path.exists() or listing(path) == []
 
 
 def test_variant_is_refused_at_creation_where_spark_has_it(spark: SparkSession, tmp_path: Path) -> None:

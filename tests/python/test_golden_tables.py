@@ -40,7 +40,14 @@ class Change:
 NEWER = "2030-01-01T00:00:00.000000"
 CHANGES = {
     "cow_composite_key": Change(insert={"shop": "new", "nr": 9}),
-    "cow_custom_partition": Change(update={"name": "changed"}),
+    "cow_custom_partition": Change(
+        update={"name": "changed"},
+        options={
+            "hoodie.keygen.timebased.timestamp.type": "SCALAR",
+            "hoodie.keygen.timebased.timestamp.scalar.time.unit": "days",
+            "hoodie.keygen.timebased.output.dateformat": "yyyyMMdd",
+        },
+    ),
     "cow_key_texts": Change(update={"name": "changed"}, insert={"b": 99}),
     "cow_timestamp_partition": Change(update={"name": "changed", "ts": 1700000000002}),
     "mor_bucket": Change(options={"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "4"}),

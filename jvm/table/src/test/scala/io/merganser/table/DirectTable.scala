@@ -34,7 +34,7 @@ final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transa
   def rows: Seq[Change] = {
     val now    = timeline
     val slices = view(now).slices
-    val reader = new SliceReader(storage, config, schema, schema, LogVisibility(config, schema, now, slices))
+    val reader = new SliceReader(storage, config, schema, schema, LogVisibility(now))
     slices.flatMap(slice => read(reader.rows(slice)))
   }
 
@@ -42,27 +42,34 @@ final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transa
   def readOptimizedRows: Seq[Change] = {
     val now    = timeline
     val slices = view(now).readOptimizedSlices
-    val reader = new SliceReader(storage, config, schema, schema, LogVisibility(config, schema, now, slices))
+    val reader = new SliceReader(storage, config, schema, schema, LogVisibility(now))
     slices.flatMap(slice => read(reader.baseRows(slice)))
   }
 
-  /**
-   * Rolls back what failed before, then writes the batch in one commit.
-   *
-   * @return the file groups it was split into
-   */
+  /** @return the file groups it was split into */
   def upsert(changes: Seq[Change]): Seq[Part] = {
-    if (options.heartbeat) Rollback.expired(storage, config, options.lock) else Rollback.pending(storage, config, options.lock)
+    val begun = this.begun(changes)
+    begun.commit()
+    begun.parts
+  }
+
+  /** An upsert that has written its files; it begins with rolling back what failed before. */
+  def begun(changes: Seq[Change]): Begun = {
+    if (options.heartbeatMs.isDefined) Rollback.expired(storage, config, options.lock) else Rollback.pending(storage, config, options.lock)
     val action = if (config.isMergeOnRead) Action.DeltaCommit else Action.Commit
     rolledBackOnFailure(Transaction.begin(storage, config, action, options = options)) { transaction =>
-      val slices  = view(transaction.timeline).slices
+      val slices = view(transaction.timeline).slices
       val parts   = changes.groupBy(c => partitionOf(c.key)).toSeq.sortBy(_._1).flatMap { case (partition, some) => place(partition, slices, some) }
       val written = parts.zipWithIndex.flatMap { case (part, task) => write(transaction, part, WriteToken(task, 0, task.toLong)) }
-      transaction.commit(
-        CommitMetadata("UPSERT", written.map(_.stat).groupBy(_.partitionPath), extra),
-        parts.flatMap(part => part.slice.map(s => (s.partitionPath, s.fileId))).toSet
-      )
-      parts
+      val metadata = CommitMetadata("UPSERT", written.map(_.stat).groupBy(_.partitionPath), extra)
+      new Begun(transaction, parts, metadata)
+    }
+  }
+
+  final class Begun(transaction: Transaction, val parts: Seq[Part], metadata: CommitMetadata) {
+    def commit(): Unit = rolledBackOnFailure(transaction) { t =>
+      t.commit(metadata, parts.flatMap(part => part.slice.map(s => (s.partitionPath, s.fileId))).toSet)
+      ()
     }
   }
 
@@ -78,7 +85,7 @@ final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transa
     rolledBackOnFailure(Compaction.begin(storage, config, instant, options)) { transaction =>
       val operations = transaction.timeline.compactionPlan(instant).operations
       val slices     = operations.map(planned)
-      val reader     = new SliceReader(storage, config, schema, rowSchema, LogVisibility(config, schema, transaction.timeline, slices))
+      val reader     = new SliceReader(storage, config, schema, rowSchema, LogVisibility(transaction.timeline))
       val written = slices.zipWithIndex.flatMap { case (slice, task) =>
         val open = reader.merge(slice)
         try writer(transaction).writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge, stampAll = false, null, WriteToken(task, 0, task.toLong))
@@ -95,12 +102,7 @@ final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transa
 
   private def rolledBackOnFailure[T](transaction: Transaction)(write: Transaction => T): T =
     try write(transaction)
-    catch {
-      case e: Throwable =>
-        try transaction.rollback()
-        catch { case second: Throwable => e.addSuppressed(second) }
-        throw e
-    }
+    catch { case e: Throwable => throw transaction.abandon(e) }
 
   private def planned(o: CompactionOperation): FileSlice = {
     def size(name: String) = storage.status(FileNames.path(o.partitionPath, name)).get.getLen
@@ -151,7 +153,7 @@ final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transa
     SliceWriter(storage, config, schema, transaction.instant, transaction.markers, BaseFileOptions(codec = "uncompressed"), LogOptions())
 
   private def extra: Map[String, String] =
-    Map("schema" -> AvroSchemas.toAvro(schema, config.name).toString, LogVisibility.WriterKey -> "merganser")
+    Map("schema" -> AvroSchemas.toAvro(schema, config.name).toString)
 
   private def read(rows: SliceRows): Seq[Change] =
     try rows.map { row =>

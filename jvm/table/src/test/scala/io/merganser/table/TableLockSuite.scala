@@ -108,10 +108,12 @@ object LockContender {
     }
   }
 
-  def start(args: String*): Process = {
-    val java = Paths.get(System.getProperty("java.home"), "bin", "java").toString
-    val command =
-      Seq(java, "-Xmx128m", "-cp", System.getProperty("java.class.path"), LockContender.getClass.getName.stripSuffix("$")) ++ args
+  def start(args: String*): Process = startMain(LockContender, args: _*)
+
+  /** @param main the object whose main method is to run */
+  def startMain(main: AnyRef, args: String*): Process = {
+    val java    = Paths.get(System.getProperty("java.home"), "bin", "java").toString
+    val command = Seq(java, "-Xmx256m", "-cp", System.getProperty("java.class.path"), main.getClass.getName.stripSuffix("$")) ++ args
     new ProcessBuilder(command: _*).inheritIO().start()
   }
 }

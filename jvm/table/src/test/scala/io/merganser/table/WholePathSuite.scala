@@ -13,7 +13,7 @@ import scala.util.Random
 /** Random histories through files: written, appended, compacted and read without an engine, against the oracle. */
 final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {
 
-  private val perKind = 40
+  private val perKind = 30
 
   private var folder: java.nio.file.Path = _
 

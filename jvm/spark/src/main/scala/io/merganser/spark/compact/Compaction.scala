@@ -118,10 +118,7 @@ object Compaction {
       CompactionResult(Some(instant.requested), written.size, written.map(_.stat.numWrites).sum, written.map(_.stat.totalWriteBytes).sum,
         slices.map(_.logs.size).sum, elapsed(started))
     } catch {
-      case failure: Throwable =>
-        try transaction.rollback()
-        catch { case second: Throwable => failure.addSuppressed(second) }
-        throw TableWrite.userError(failure)
+      case failure: Throwable => throw transaction.abandon(TableWrite.userError(failure))
     }
   }
 

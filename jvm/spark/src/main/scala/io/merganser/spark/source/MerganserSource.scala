@@ -1,10 +1,12 @@
 package io.merganser.spark.source
 
+import com.fasterxml.jackson.databind.ObjectMapper
 import io.merganser.merge.MerganserException
 import io.merganser.spark.write.FrameWrite
 import org.apache.spark.sql.{DataFrame, SQLContext, SaveMode, SparkSession}
 import org.apache.spark.sql.connector.catalog.{Table, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.sources.{BaseRelation, CreatableRelationProvider, DataSourceRegister}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -28,9 +30,13 @@ class MerganserSource extends TableProvider with DataSourceRegister with Creatab
   }
 
   override def createRelation(context: SQLContext, mode: SaveMode, parameters: Map[String, String], frame: DataFrame): BaseRelation = {
-    val options = parameters.map { case (k, v) => k.toLowerCase(java.util.Locale.ROOT) -> v }
-    val target  = options.getOrElse("path", throw MerganserException("PATH_MISSING", "format" -> shortName()))
-    FrameWrite.save(context.sparkSession, target, mode, PartitionBy.asOptions(parameters), frame)
+    // Spark hands names over in lower case, and keeps them as they were given behind.
+    val options = parameters match {
+      case lowered: CaseInsensitiveMap[String @unchecked] => lowered.originalMap
+      case asGiven                                        => asGiven
+    }
+    val target = CaseInsensitiveMap(options).getOrElse("path", throw MerganserException("PATH_MISSING", "format" -> shortName()))
+    FrameWrite.save(context.sparkSession, target, mode, PartitionBy.asOptions(options), frame)
     new BaseRelation {
       override def sqlContext: SQLContext = context
       override def schema: StructType     = frame.schema
@@ -46,13 +52,20 @@ private[source] object PartitionBy {
   private val Sparks = "__partition_columns"
   private val Ours   = "hoodie.datasource.write.partitionpath.field"
 
+  /** @throws MerganserException OPTION_CONFLICT if options name other columns */
   def asOptions(parameters: Map[String, String]): Map[String, String] = {
-    val rest = parameters - "path" - Sparks
-    parameters.get(Sparks) match {
-      case Some(json) if !rest.contains(Ours) =>
-        val columns = new com.fasterxml.jackson.databind.ObjectMapper().readValue(json, classOf[Array[String]])
-        if (columns.isEmpty) rest else rest + (Ours -> columns.mkString(","))
-      case _ => rest
+    val rest    = parameters.filterNot { case (name, _) => name.equalsIgnoreCase("path") || name == Sparks }
+    val columns = parameters.get(Sparks).toSeq.flatMap(json => new ObjectMapper().readValue(json, classOf[Array[String]]).toSeq)
+    rest.find(_._1.equalsIgnoreCase(Ours)) match {
+      case _ if columns.isEmpty => rest
+      case None                 => rest + (Ours -> columns.mkString(","))
+      case Some((name, value)) =>
+        val named = value.split(',').map(_.trim.takeWhile(_ != ':')).toSeq
+        if (named.map(lower) != columns.map(lower))
+          throw MerganserException("OPTION_CONFLICT", "key" -> name, "value" -> value, "otherKey" -> "partitionBy", "otherValue" -> columns.mkString(","))
+        rest
     }
   }
+
+  private def lower(name: String): String = name.toLowerCase(java.util.Locale.ROOT)
 }

@@ -7,6 +7,7 @@ import io.merganser.table.Storage
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config._
 import io.merganser.table.slice.TableRule
+import io.merganser.table.timeline.Creation
 import org.apache.spark.sql.{DataFrame, SaveMode, SparkSession}
 import org.apache.spark.sql.functions.lit
 import org.apache.spark.sql.types.StructType
@@ -21,7 +22,7 @@ object FrameWrite {
    */
   def save(session: SparkSession, path: String, mode: SaveMode, options: Map[String, String], frame: DataFrame): Option[WriteResult] = {
     val storage = OpenTable.storage(session, path)
-    val exists  = TableConfig.exists(storage)
+    val exists  = TableConfig.exists(storage) && !Creation.isUnfinished(storage)
     mode match {
       case SaveMode.Ignore if exists        => None
       case SaveMode.ErrorIfExists if exists => throw MerganserException("TABLE_EXISTS", "path" -> path)
@@ -34,8 +35,7 @@ object FrameWrite {
   /** Writes a frame to a table that is there, by the operation its options name. */
   def append(session: SparkSession, table: OpenTable, options: Map[String, String], frame: DataFrame, source: WriteSource = WriteSource.DataFrameWrite): WriteResult = {
     val settings = WriteConfig.parse(options, sessionConf(session), table.config, source)
-    val data     = if (table.schema.isEmpty) storedSchema(frame) else table.schema
-    run(session, table, settings, frame, data, replaceAll = false)
+    run(session, table, settings, frame, columns(table, settings, frame), replaceAll = false)
   }
 
   /** Replaces all rows in one commit; settings other than the table's are refused. */
@@ -47,9 +47,14 @@ object FrameWrite {
         case e: MerganserException if e.condition == "CONFIG_CONFLICT" =>
           throw MerganserException("OVERWRITE_WITH_OTHER_SETTINGS", "table" -> table.config.name, "conflict" -> e.getMessage).causedBy(e)
       }
-    val data = storedSchema(frame)
-    run(session, table, settings, frame, if (table.schema.isEmpty) data else table.schema, replaceAll = true)
+    run(session, table, settings, frame, columns(table, settings, frame), replaceAll = true)
   }
+
+  /** The table's columns from this write on. */
+  private def columns(table: OpenTable, settings: WriteConfig, frame: DataFrame): StructType =
+    if (table.schema.isEmpty) storedSchema(frame)
+    else if (settings.operation == WriteOperation.Delete) table.schema
+    else FrameCheck.withNullsOf(frame.schema, table.schema)
 
   private def create(session: SparkSession, storage: Storage, options: Map[String, String], frame: DataFrame): WriteResult = {
     val schema = storedSchema(frame)
@@ -57,12 +62,12 @@ object FrameWrite {
     val parsed = WriteConfig.parse(options, sessionConf(session), TableConfig(config), creating = true)
     if (parsed.operation == WriteOperation.Delete) throw MerganserException("DELETE_FROM_NO_TABLE", "path" -> storage.basePath)
     check(frame, schema, TableConfig(config), parsed)
-    TableConfig.create(storage, config)
+    Creation.begin(storage, config)
     try run(session, OpenTable.load(storage), parsed, frame, schema, replaceAll = false)
     catch {
       case e: Throwable =>
         // What this call began it takes back: the path is no table again.
-        try if (OpenTable.load(storage).timeline.completed.isEmpty) storage.deleteFolder(".hoodie")
+        try Creation.undo(storage)
         catch { case second: Throwable => e.addSuppressed(second) }
         throw e
     }
@@ -77,6 +82,7 @@ object FrameWrite {
 
   /** The frame has what the operation needs; nothing has been written yet. */
   private def check(frame: DataFrame, data: StructType, config: TableConfig, settings: WriteConfig): Unit = {
+    AvroSchemas.checkColumns(data)
     val isDelete  = settings.operation == WriteOperation.Delete
     val ordering  = if (isDelete || settings.nullForMissingColumns) Nil else TableRule.orderingFields(config, data)
     FrameCheck.requireColumns(frame.schema, config.name, s"${settings.operation} into", config.recordKeyFields, config.partitionFields, ordering)

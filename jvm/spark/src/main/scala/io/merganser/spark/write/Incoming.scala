@@ -17,8 +17,8 @@ import org.apache.spark.sql.types._
  */
 final case class IncomingSchema(data: StructType, control: StructType) {
 
-  /** What the merge sees. */
-  val layout: StructType = StructType(SliceWriter.rowSchema(data) ++ control)
+  /** What the merge sees. The rows of deletes hold nulls where stored rows may have none. */
+  val layout: StructType = StructType((SliceWriter.rowSchema(data) ++ control).map(_.copy(nullable = true)))
 
   /** All of it. */
   val rows: StructType = StructType(

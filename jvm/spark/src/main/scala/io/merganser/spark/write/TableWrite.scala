@@ -2,6 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
+import io.merganser.table.TableLock
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config.{FailedWrites, MergeRule, NullOrdering, WriteConfig, WriteOperation}
 import io.merganser.table.slice._
@@ -48,16 +49,17 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
     val started = System.nanoTime()
     MergeRule.require(config)
     val isDelete = settings.operation == WriteOperation.Delete
-    val index = TableIndex.resolve(settings.index, opened)
-    val keyed = config.copy(properties = settings.partitionTime ++ config.properties)
+    val index    = TableIndex.resolve(settings.index, opened)
+    val keyed    = config.copy(properties = settings.partitionTime ++ config.properties)
     val incoming =
       Incoming(frame, keyed, schema, unorderedDelete, allowMissing = isDelete || settings.nullForMissingColumns, settings.nullOrdering == NullOrdering.Reject)
-    settings.failedWrites match {
-      case FailedWrites.Eager => Rollback.pending(storage, config)
-      case _                  => Rollback.expired(storage, config)
+    val lock = TableLock.Settings(timeoutMs = settings.lockWaitMs)
+    val heartbeatMs = settings.failedWrites match {
+      case FailedWrites.Eager         => Rollback.pending(storage, config, lock); None
+      case FailedWrites.Lazy(afterMs) => Rollback.expired(storage, config, lock, afterMs); Some(settings.heartbeatIntervalMs)
     }
     val action      = if (replaceAll) "replacecommit" else if (config.isMergeOnRead) "deltacommit" else "commit"
-    val transaction = Transaction.begin(storage, config, action, options = Transaction.Options(heartbeat = settings.failedWrites != FailedWrites.Eager))
+    val transaction = Transaction.begin(storage, config, action, options = Transaction.Options(lock, heartbeatMs))
     try {
       val table   = new OpenTable(storage, config, transaction.timeline)
       // Other engines' readers would lose later updates of a group that a dead writer left a base file in.
@@ -73,10 +75,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       transaction.commit(metadata, slices.filter(s => written.exists(_.stat.fileId == s.fileId)).map(s => (s.partitionPath, s.fileId)).toSet)
       result(transaction.instant, written, started)
     } catch {
-      case failure: Throwable =>
-        try transaction.rollback()
-        catch { case second: Throwable => failure.addSuppressed(second) }
-        throw incoming.named(TableWrite.userError(failure))
+      case failure: Throwable => throw transaction.abandon(incoming.named(TableWrite.userError(failure)))
     }
   }
 

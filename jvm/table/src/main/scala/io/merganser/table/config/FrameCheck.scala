@@ -90,6 +90,24 @@ object FrameCheck {
     }
   }
 
+  /**
+   * The table's columns, made nullable wherever the frame's are or the frame has none: a column that never was null may
+   * become so. Files written before stay as they are.
+   */
+  def withNullsOf(frame: StructType, stored: StructType): StructType = StructType(stored.map { field =>
+    find(frame, field.name) match {
+      case Some(given) => field.copy(dataType = nullableAs(given.dataType, field.dataType), nullable = field.nullable || given.nullable)
+      case None        => field.copy(nullable = true)
+    }
+  })
+
+  private def nullableAs(given: DataType, stored: DataType): DataType = (given, stored) match {
+    case (a: StructType, b: StructType) => withNullsOf(a, b)
+    case (a: ArrayType, b: ArrayType)   => ArrayType(nullableAs(a.elementType, b.elementType), a.containsNull || b.containsNull)
+    case (a: MapType, b: MapType) => MapType(b.keyType, nullableAs(a.valueType, b.valueType), a.valueContainsNull || b.valueContainsNull)
+    case _                        => stored
+  }
+
   private def conflict(table: String, reason: String) = MerganserException("SCHEMA_CONFLICT", "table" -> table, "reason" -> reason)
 
   /** Every value of `from` is a value of `to`; nullability is left to the rows. */

@@ -185,6 +185,9 @@ object TableConfig {
     changed
   }
 
+  /** Makes the path no table; to call under the table lock. */
+  private[table] def remove(storage: Storage): Unit = Seq(PropertiesFile.Backup, PropertiesFile.Name).foreach(storage.delete)
+
   private def withChecksum(properties: Map[String, String]): TableConfig = {
     val config = TableConfig(properties)
     config.copy(properties = properties + (PropertiesFile.Checksum -> config.checksum.toString))

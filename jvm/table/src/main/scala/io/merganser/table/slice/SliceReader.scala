@@ -154,9 +154,11 @@ final class SliceReader(
   }
 
   private def openBase(base: BaseFile, columns: StructType, filters: Seq[Filter]): BaseFileReader =
-    SliceReader.missingNamed(config, base.path)(
-      new BaseFileReader(storage.conf, storage.path(base.path), base.sizeBytes, columns, filters)
-    )
+    SliceReader.missingNamed(config, base.path) {
+      val reader = new BaseFileReader(storage.conf, storage.path(base.path), base.sizeBytes, columns, filters)
+      reader.footer // read now: here a file that is gone gets its name
+      reader
+    }
 
   private def missingNamed[T](slice: FileSlice)(read: => T): T =
     SliceReader.missingNamed(config, s"${slice.fileId} (${slice.logs.map(_.name).mkString(", ")})")(read)

@@ -1,5 +1,7 @@
 package io.merganser.table.timeline
 
+import io.merganser.table.slice.FileNames
+
 /** Whether other writers' commits since a write began leave it without the ground it stands on. */
 private[timeline] object Conflicts {
 
@@ -10,12 +12,17 @@ private[timeline] object Conflicts {
       began: Timeline, now: Timeline, instant: String, action: String, metadata: CommitMetadata, touched: Set[Group]
   ): Option[String] = {
     val ours  = touched ++ metadata.touched
-    val known = began.completed.map(_.requested).toSet
-    val since = now.completed.filterNot(i => known(i.requested) || i.requested == instant)
+    val bases = replacesBases(metadata)
 
-    val committed = since.iterator.flatMap { other =>
-      val theirs = if (action == Action.Compaction) replacesBases(now.metadata(other)) else now.metadata(other).touched
-      theirs.find(ours).map { case (partition, fileId) =>
+    // A compaction changes no row, and log files go to the right side of it by their completion time; a base file would not.
+    val committed = completedSince(began, now, instant).iterator.flatMap { other =>
+      val done           = now.metadata(other)
+      val (mine, theirs) =
+        if (action == Action.Compaction) (ours, replacesBases(done))
+        else if (done.operationType == "COMPACT") (bases, done.touched)
+        else (ours, done.touched)
+      val places = mine.map(place)
+      theirs.find(group => places(place(group))).map { case (partition, fileId) =>
         s"${other.action} ${other.requested} changed file group '$fileId' of partition '$partition' since the write began"
       }
     }
@@ -23,8 +30,6 @@ private[timeline] object Conflicts {
       case (group, clustering) if ours(group) && clustering != instant =>
         s"file group '${group._2}' of partition '${group._1}' is being clustered by $clustering"
     }
-    // Log files go to the right side of a compaction by their completion time; a base file would not.
-    val bases = replacesBases(metadata)
     def compacted = now.groupsInCompaction.collectFirst {
       case (group, compaction) if bases(group) && compaction != instant && !began.groupsInCompaction.get(group).contains(compaction) =>
         s"file group '${group._2}' of partition '${group._1}' is being compacted by $compaction"
@@ -32,7 +37,14 @@ private[timeline] object Conflicts {
     committed.take(1).toList.headOption.orElse(clustered).orElse(compacted)
   }
 
-  /** A compaction lets others append to the logs of its groups meanwhile. */
+  def completedSince(began: Timeline, now: Timeline, instant: String): Seq[Instant] = {
+    val known = began.completed.map(_.requested).toSet
+    now.completed.filterNot(i => known(i.requested) || i.requested == instant)
+  }
+
+  /** A bucket is one group, though two writers that both begin it give it ids of their own. */
+  private def place(group: Group): Group = FileNames.bucketOf(group._2).fold(group)(bucket => (group._1, bucket.toString))
+
   private def replacesBases(metadata: CommitMetadata): Set[Group] =
     metadata.stats.toSeq.flatMap { case (partition, stats) => stats.filterNot(_.isLogFile).map(partition -> _.fileId) }.toSet ++
       metadata.replaced

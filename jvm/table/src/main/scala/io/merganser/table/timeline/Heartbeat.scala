@@ -7,12 +7,12 @@ import org.slf4j.LoggerFactory
 
 import scala.util.control.NonFatal
 
-/** The sign of life of a running write, for tables with several writers: `.hoodie/.heartbeat/<instant>`, touched every minute. */
-private[timeline] final class Heartbeat(storage: Storage, instant: String) {
+/** The sign of life of a running write, for tables with several writers: `.hoodie/.heartbeat/<instant>`, touched again and again. */
+private[timeline] final class Heartbeat(storage: Storage, instant: String, intervalMs: Long) {
 
   private val beat: ScheduledFuture[_] = {
     touch()
-    Heartbeat.Timer.scheduleAtFixedRate(() => touchQuietly(), Heartbeat.IntervalMs, Heartbeat.IntervalMs, TimeUnit.MILLISECONDS)
+    Heartbeat.Timer.scheduleAtFixedRate(() => touchQuietly(), intervalMs, intervalMs, TimeUnit.MILLISECONDS)
   }
 
   def stop(): Unit = { beat.cancel(false); () }
@@ -26,8 +26,8 @@ private[timeline] final class Heartbeat(storage: Storage, instant: String) {
 
 private[timeline] object Heartbeat {
 
-  val IntervalMs      = 60000L
-  val TolerableMisses = 2
+  /** As long as other engines wait by default: two missed beats of a minute each. */
+  val ExpiredAfterMs = 120000L
 
   private val Log = LoggerFactory.getLogger(classOf[Heartbeat])
 
@@ -41,7 +41,7 @@ private[timeline] object Heartbeat {
 
   def file(instant: String): String = s".hoodie/.heartbeat/$instant"
 
-  /** Whether the write has shown no sign of life for two intervals; without a file it never did. */
-  def hasExpired(storage: Storage, instant: String): Boolean =
-    storage.status(file(instant)).forall(System.currentTimeMillis() - _.getModificationTime > IntervalMs * TolerableMisses)
+  /** Whether the write has shown no sign of life for so long; without a file it never did. */
+  def hasExpired(storage: Storage, instant: String, afterMs: Long = ExpiredAfterMs): Boolean =
+    storage.status(file(instant)).forall(System.currentTimeMillis() - _.getModificationTime > afterMs)
 }

@@ -28,9 +28,14 @@ object Rollback {
   def pending(storage: Storage, config: TableConfig, lock: TableLock.Settings = TableLock.Settings()): Seq[Instant] =
     rollBack(storage, config, lock)(_ => true)
 
-  /** Rolls back the writes whose heartbeat stopped, which is right where several processes write. */
-  def expired(storage: Storage, config: TableConfig, lock: TableLock.Settings = TableLock.Settings()): Seq[Instant] =
-    rollBack(storage, config, lock)(instant => Heartbeat.hasExpired(storage, instant.requested))
+  /**
+   * Rolls back the writes whose heartbeat stopped, which is right where several processes write.
+   *
+   * @param afterMs milliseconds without a beat after which a write counts as dead
+   */
+  def expired(
+      storage: Storage, config: TableConfig, lock: TableLock.Settings = TableLock.Settings(), afterMs: Long = Heartbeat.ExpiredAfterMs): Seq[Instant] =
+    rollBack(storage, config, lock)(instant => Heartbeat.hasExpired(storage, instant.requested, afterMs))
 
   /**
    * Removes base files that no instant explains; see `TableView.orphans`. Whether one does is asked anew, for the files were

@@ -31,7 +31,7 @@ final class Transaction private[timeline] (
   val markers: Markers = new Markers(storage, instant)
 
   private val ended     = new AtomicBoolean
-  private val heartbeat = if (options.heartbeat) Some(new Heartbeat(storage, instant)) else None
+  private val heartbeat = options.heartbeatMs.map(new Heartbeat(storage, instant, _))
 
   /**
    * Makes the write visible.
@@ -52,7 +52,9 @@ final class Transaction private[timeline] (
         TableLock.hold(storage, options.lock) { lock =>
           val now = Timeline.load(storage, config)
           requireRunning(now, metadata)
-          Conflicts.find(this.timeline, now, instant, action, metadata, touched).foreach(reason => throw conflict(reason))
+          Conflicts.find(this.timeline, now, instant, action, metadata, touched)
+            .orElse(NewKeys.broughtByOthers(storage, this.timeline, now, instant, metadata))
+            .foreach(reason => throw conflict(reason))
           MetadataTable.drop(storage, options.dropIndexes)
           complete(now, metadata, lock)
         }
@@ -74,16 +76,35 @@ final class Transaction private[timeline] (
    *
    * @return false if the write had completed, and so stays
    */
-  def rollback(): Boolean = {
+  def rollback(): Boolean = removed().forall(identity)
+
+  /**
+   * Ends a write that failed: rolls it back, so far as that can be done now; the next write does the rest.
+   *
+   * @return what to throw: COMMIT_CONFLICT where another writer had rolled this one back and so made it fail, else the failure
+   */
+  def abandon(failure: Throwable): Throwable =
+    try
+      if (removed().isEmpty && !failure.isInstanceOf[MerganserException]) conflict(Transaction.RolledBack).causedBy(failure) else failure
+    catch {
+      case NonFatal(second) =>
+        failure.addSuppressed(second)
+        failure
+    }
+
+  /** Whether something pending was removed, or the write had completed; none if it was not on the timeline any more. */
+  private def removed(): Option[Boolean] = {
     end()
     TableLock.hold(storage, options.lock) { _ =>
-      val now = Timeline.load(storage, config)
-      now.find(instant, action) match {
-        case Some(found) if found.isCompleted                 => false
-        case Some(found) if found.action == Action.Compaction => Compaction.removeRun(storage, config, instant); true
-        case Some(found)                                      => Rollback.remove(storage, config, now, found); true
-        case None                                             => Rollback.removeRemains(storage, config, now, instant); true
+      val now   = Timeline.load(storage, config)
+      val found = now.find(instant, action)
+      found match {
+        case Some(pending) if pending.isCompleted                 => ()
+        case Some(pending) if pending.action == Action.Compaction => Compaction.removeRun(storage, config, instant)
+        case Some(pending)                                        => Rollback.remove(storage, config, now, pending)
+        case None                                                 => Rollback.removeRemains(storage, config, now, instant)
       }
+      found.map(!_.isCompleted)
     }
   }
 
@@ -121,12 +142,12 @@ final class Transaction private[timeline] (
 
   private def requireRunning(now: Timeline, metadata: CommitMetadata): Unit =
     now.find(instant, action) match {
-      case Some(found) if !found.isCompleted && now.hasFile(found, InstantState.Inflight) =>
+      case Some(found) if !found.isCompleted && now.hasFile(found, InstantState.Requested) && now.hasFile(found, InstantState.Inflight) =>
         if (action == Action.Compaction) // a second runner of the same plan would have removed the files of the first
           metadata.allStats.map(_.path).find(path => !storage.exists(path))
             .foreach(path => throw conflict(s"its file '$path' is gone, another process runs the same compaction"))
       case Some(found) if found.isCompleted => throw conflict("another process completed it")
-      case _                                => throw conflict("another writer rolled it back")
+      case _                                => throw conflict(Transaction.RolledBack)
     }
 
   /** After somebody rolled us back: files written since then have no markers that count. */
@@ -151,11 +172,13 @@ object Transaction {
 
   private val Log = LoggerFactory.getLogger(classOf[Transaction])
 
+  private val RolledBack = "another writer rolled it back"
+
   /**
-   * @param heartbeat   show signs of life, so that other writers roll back only what has stopped
+   * @param heartbeatMs show a sign of life every so many milliseconds, so that other writers roll back only what has stopped
    * @param dropIndexes allow the first commit to drop indexes that other engines keep in the metadata table
    */
-  final case class Options(lock: TableLock.Settings = TableLock.Settings(), heartbeat: Boolean = false, dropIndexes: Boolean = false)
+  final case class Options(lock: TableLock.Settings = TableLock.Settings(), heartbeatMs: Option[Long] = None, dropIndexes: Boolean = false)
 
   /**
    * Announces a write. Failed writes of before are not its business: call [[Rollback]] first.
@@ -163,7 +186,7 @@ object Transaction {
    * @param action           commit, deltacommit or replacecommit
    * @param requestedContent of the requested file; by default what the action asks for
    * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, SCHEMA_ON_READ_TABLE, METADATA_INDEX_PRESENT, or COMMIT_CONFLICT
-   *                                               if the table was upgraded since its properties were read
+   *                                               if the table's properties are others than those that were read
    */
   def begin(
       storage: Storage,
@@ -179,7 +202,10 @@ object Transaction {
       MetadataTable.requireDroppable(storage, config, options.dropIndexes)
       val timeline = Timeline.load(storage, config)
       timeline.requireWritable()
-      (announce(storage, config, timeline, action, content, lock), timeline)
+      val instant = announce(storage, config, timeline, action, content, lock)
+      // Before anybody else looks: an announced write without a sign of life is a dead one.
+      if (options.heartbeatMs.isDefined) storage.touch(Heartbeat.file(instant))
+      (instant, timeline)
     }
     start(storage, config, instant, action, timeline, options)
   }
@@ -204,16 +230,16 @@ object Transaction {
       storage.createNew(s"${config.timelineFolder}/${InstantFile.inflight(instant, action)}", Array.emptyByteArray)
       transaction
     } catch {
-      case NonFatal(e) =>
-        transaction.end()
-        throw e
+      case NonFatal(e) => throw transaction.abandon(e)
     }
   }
 
   private def requireSame(storage: Storage, config: TableConfig): Unit = {
     val now = TableConfig.repair(storage)
-    if (now.version != config.version)
-      throw MerganserException("COMMIT_CONFLICT", "instant" -> "the write", "path" -> storage,
-        "reason" -> s"the table was upgraded from version ${config.version} to ${now.version} meanwhile")
+    def conflict(reason: String) = throw MerganserException("COMMIT_CONFLICT", "instant" -> "the write", "path" -> storage, "reason" -> reason)
+    if (now.version != config.version) conflict(s"the table was upgraded from version ${config.version} to ${now.version} meanwhile")
+    Seq("hoodie.table.name", "hoodie.table.type", "hoodie.table.recordkey.fields", "hoodie.table.partition.fields", "hoodie.record.merge.mode")
+      .find(key => now.properties.get(key) != config.properties.get(key))
+      .foreach(key => conflict(s"the table was made anew with another '$key' meanwhile"))
   }
 }

@@ -32,6 +32,14 @@ class GoldenTablesSuite extends AnyFunSuite {
       val golden = new Golden(name)
       assert(golden.schema.fields.map(f => f.name -> f.dataType).toSeq == golden.columns.fields.map(f => f.name -> f.dataType).toSeq)
       assert(golden.rows(golden.view.slices)(_.rows(_)) == golden.expected(""))
+      assert(golden.batches(golden.view.slices) == golden.expected(""))
+    }
+
+    test(s"$name: a column asked for alone has the values that the reference reads") {
+      val golden = new Golden(name)
+      golden.columns.indices.foreach { i =>
+        assert(golden.columnOf(golden.view.slices, i) == golden.expected("").map(_(i)).sortBy(String.valueOf), golden.columns(i).name)
+      }
     }
 
     test(s"$name: base files alone hold what the reference reads without merging") {
@@ -63,13 +71,25 @@ class GoldenTablesSuite extends AnyFunSuite {
     private val meta  = list("meta_columns").map(_.asText)
     private val asked = StructType(columns ++ meta.map(MetaColumns.schema(_)))
 
+    private def reader(asked: StructType) = new SliceReader(storage, config, schema, asked, LogVisibility(timeline))
+
     def rows(slices: Seq[FileSlice])(read: (SliceReader, FileSlice) => SliceRows): Seq[Seq[Any]] = sorted {
-      val reader = new SliceReader(storage, config, schema, asked, LogVisibility(timeline))
       slices.flatMap { slice =>
-        val rows = read(reader, slice)
+        val rows = read(reader(asked), slice)
         try rows.map(Rows.plain(_, asked)).toVector
         finally rows.close()
       }
+    }
+
+    def batches(slices: Seq[FileSlice]): Seq[Seq[Any]] = sorted(slices.flatMap(batches(_, asked)))
+
+    def columnOf(slices: Seq[FileSlice], i: Int): Seq[Any] =
+      slices.flatMap(batches(_, StructType(Seq(columns(i))))).map(_.head).sortBy(String.valueOf)
+
+    private def batches(slice: FileSlice, asked: StructType): Seq[Seq[Any]] = {
+      val batches = reader(asked).batches(slice)
+      try batches.flatMap(_.rowIterator.asScala.map(Rows.plain(_, asked))).toVector
+      finally batches.close()
     }
 
     /** @param suffix of the names under which a read stands that differs from the snapshot */

@@ -148,12 +148,12 @@ final class RollbackSuite extends TableSuite {
   test("with several writers only what shows no sign of life is rolled back") {
     val s      = storage
     val config = table(storage = s)
-    val alive  = Transaction.begin(s, config, "commit", options = Transaction.Options(heartbeat = true))
+    val alive  = Transaction.begin(s, config, "commit", options = Transaction.Options(heartbeatMs = Some(60000L)))
     val dead   = Transaction.begin(s, config, "commit")
     assert(Rollback.expired(s, config).map(_.requested) == Seq(dead.instant))
     alive.commit(upserted(writeBase(s, alive, "a")), Set.empty)
     assert(view(s).slices.map(_.fileId) == Seq("a") && !s.exists(Heartbeat.file(alive.instant)))
-    val stopped = Transaction.begin(s, config, "commit", options = Transaction.Options(heartbeat = true))
+    val stopped = Transaction.begin(s, config, "commit", options = Transaction.Options(heartbeatMs = Some(60000L)))
     s.fs.setTimes(s.path(Heartbeat.file(stopped.instant)), System.currentTimeMillis() - 121000, -1)
     assert(Rollback.expired(s, config).map(_.requested) == Seq(stopped.instant))
     stopped.rollback()

@@ -1,0 +1,53 @@
+package io.merganser.table.timeline
+
+import io.merganser.merge.MerganserException
+import io.merganser.table.{Storage, TableLock}
+import io.merganser.table.config.TableConfig
+
+/**
+ * Tables that a first write creates. The table is there before its first commit, so a write that dies between the two
+ * leaves a table nobody asked for: it has no commit and was not declared with columns. It counts as not created.
+ */
+object Creation {
+
+  /** Whether the path holds a table that a first write began, did not complete, and shows no sign of life of. */
+  def isUnfinished(storage: Storage): Boolean = TableConfig.exists(storage) && {
+    val config = TableConfig.load(storage)
+    isUnfinished(storage, config, Timeline.load(storage, config))
+  }
+
+  /**
+   * Makes an empty table for a first write, in the place of an unfinished one if there is one.
+   *
+   * @throws io.merganser.merge.MerganserException TABLE_EXISTS if somebody else's table is there by now
+   */
+  def begin(storage: Storage, properties: Map[String, String]): TableConfig =
+    if (!TableConfig.exists(storage)) TableConfig.create(storage, properties)
+    else
+      TableLock.hold(storage) { _ =>
+        val config   = TableConfig.load(storage)
+        val timeline = Timeline.load(storage, config)
+        if (!isUnfinished(storage, config, timeline)) throw MerganserException("TABLE_EXISTS", "path" -> storage)
+        timeline.pendingWrites.foreach(Rollback.remove(storage, config, timeline, _))
+        TableConfig.updateUnderLock(storage, _ => properties)
+      }
+
+  /** Takes a creation back whose first write failed, unless another write has begun or completed since. */
+  def undo(storage: Storage): Unit = {
+    val isUndone = TableLock.hold(storage) { _ =>
+      TableConfig.exists(storage) && Timeline.load(storage, TableConfig.load(storage)).instants.isEmpty && {
+        TableConfig.remove(storage)
+        // Whoever creates a table here by now cannot begin a write before we let go of the lock.
+        storage.list(Folder).filter(_.isDirectory).foreach(f => storage.deleteFolder(s"$Folder/${f.getPath.getName}"))
+        true
+      }
+    }
+    if (isUndone && storage.list(Folder).isEmpty) storage.delete(Folder)
+    ()
+  }
+
+  private val Folder = ".hoodie"
+
+  private def isUnfinished(storage: Storage, config: TableConfig, timeline: Timeline): Boolean =
+    timeline.completed.isEmpty && config.createSchema.isEmpty && timeline.pendingWrites.forall(i => Heartbeat.hasExpired(storage, i.requested))
+}

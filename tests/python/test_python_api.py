@@ -1,0 +1,302 @@
+"""The Python API through the jar: tables are made, written, read, compacted and told about; errors have their class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+import merganser
+from merganser import CommitResult, IndexType, MergeMode, Table, TableType, WriteOptions
+
+pytestmark = pytest.mark.e2e
+
+SCHEMA = StructType.fromJson(
+    {
+        "type": "struct",
+        "fields": [
+            {"name": name, "type": kind, "nullable": True, "metadata": {}}
+            for name, kind in [("id", "long"), ("day", "string"), ("ts", "long"), ("fare", "double")]
+        ],
+    }
+)
+Row = tuple[object, ...]
+Rows = Callable[..., DataFrame]
+
+
+@pytest.fixture
+def rows(spark: SparkSession) -> Rows:
+    """Frames of one partition from rows of (id, day, ts, fare)."""
+    return lambda *values: spark.createDataFrame(list(values), SCHEMA).coalesce(1)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return (tmp_path / "trips").as_uri()
+
+
+def create(spark: SparkSession, path: str, *, merge_on_read: bool = False, **more: object) -> Table:
+    kind = TableType.MERGE_ON_READ if merge_on_read else TableType.COPY_ON_WRITE
+    given = {"record_key": "id", "partition_by": "day", "ordering_by": "ts", "table_type": kind, **more}
+    return Table.create(spark, path, SCHEMA, **given)  # type: ignore[arg-type]
+
+
+def content(frame: DataFrame) -> list[Row]:
+    return sorted(tuple(row) for row in frame.select("id", "day", "ts", "fare").collect())
+
+
+def counts(result: CommitResult) -> dict[str, int]:
+    """The counts that are not 0."""
+    names = ("inserted", "updated", "unchanged", "late", "ties", "deleted", "duplicates", "appended", "appended_deletes")
+    return {name: getattr(result, name) for name in names if getattr(result, name)}
+
+
+# ---- tables
+
+
+def test_a_created_table_is_loaded_with_everything_it_was_given(spark: SparkSession, path: str) -> None:
+    made = create(
+        spark,
+        path,
+        merge_on_read=True,
+        record_key=["id", "day"],
+        index=IndexType.BUCKET,
+        merge_mode=MergeMode.EVENT_TIME_ORDERING,
+        name="trips_of_a_day",
+        options={"hoodie.bucket.index.num.buckets": "2"},
+    )
+    table = Table.load(spark, path)
+    for one in (made, table):
+        assert (one.name, one.type, one.version) == ("trips_of_a_day", TableType.MERGE_ON_READ, 9)
+        assert (one.record_key, one.partition_by, one.ordering_by) == (("id", "day"), ("day",), ("ts",))
+        assert (one.merge_mode, one.index) == ("EVENT_TIME_ORDERING", "BUCKET")
+        assert one.schema == SCHEMA
+    assert table.path.rstrip("/").endswith("/trips")
+    assert content(table.df()) == []
+    assert table.history() == []
+    assert table.file_slices() == []
+
+
+def test_a_table_is_loaded_by_its_name_in_the_catalog(spark: SparkSession, rows: Rows, path: str) -> None:
+    create(spark, path).upsert(rows((1, "a", 1, 1.0)))
+    spark.sql(f"CREATE TABLE trips_by_name USING merganser LOCATION '{path}'")
+    try:
+        assert content(Table.load(spark, "trips_by_name").df()) == [(1, "a", 1, 1.0)]
+    finally:
+        spark.sql("DROP TABLE trips_by_name")
+
+
+# ---- writes
+
+
+def test_an_upsert_says_what_became_of_every_row_it_was_given(spark: SparkSession, rows: Rows, path: str) -> None:
+    table = create(spark, path)
+    first = table.upsert(rows((1, "a", 5, 1.0), (2, "a", 5, 2.0), (3, "a", 5, 3.0), (4, "a", 5, 4.0)))
+    assert counts(first) == {"inserted": 4}
+    assert (first.operation, first.files, first.rows_written) == ("upsert", 1, 4)
+    assert first.bytes_written > 0
+    assert first.elapsed_ms > 0
+    second = table.upsert(
+        rows((1, "a", 6, 1.5), (2, "a", 4, 0.0), (3, "a", 5, 3.5), (5, "a", 1, 5.0), (5, "a", 2, 5.5))
+    )
+    assert counts(second) == {"inserted": 1, "updated": 2, "ties": 1, "late": 1, "unchanged": 1, "duplicates": 1}
+    assert content(table.df()) == [
+        (1, "a", 6, 1.5),
+        (2, "a", 5, 2.0),
+        (3, "a", 5, 3.5),
+        (4, "a", 5, 4.0),
+        (5, "a", 2, 5.5),
+    ]
+
+
+def test_a_deleted_row_is_gone_and_counted_and_a_key_that_is_not_stored_is_passed_over(
+    spark: SparkSession, rows: Rows, path: str
+) -> None:
+    table = create(spark, path)
+    table.upsert(rows((1, "a", 5, 1.0), (2, "a", 5, 2.0)))
+    keys = rows((1, "a", None, None), (9, "a", None, None)).select("id", "day")
+    result = table.delete(keys)
+    assert counts(result) == {"deleted": 1, "unchanged": 1}
+    assert result.operation == "delete"
+    assert content(table.df()) == [(2, "a", 5, 2.0)]
+
+
+def test_an_insert_adds_a_stored_key_again_and_can_be_told_to_leave_it_out_or_to_fail(
+    spark: SparkSession, rows: Rows, path: str
+) -> None:
+    table = create(spark, path)
+    table.upsert(rows((1, "a", 5, 1.0)))
+    left_out = WriteOptions(hoodie={"hoodie.datasource.insert.dup.policy": "drop"})
+    table.insert(rows((1, "a", 6, 1.5), (2, "a", 6, 2.0)), options=left_out)
+    assert content(table.df()) == [(1, "a", 5, 1.0), (2, "a", 6, 2.0)]
+    failing = WriteOptions(hoodie={"hoodie.datasource.insert.dup.policy": "fail"})
+    with pytest.raises(merganser.DuplicateKeyError, match="'1'"):
+        table.insert(rows((1, "a", 7, 1.7)), options=failing)
+    table.insert(rows((1, "a", 4, 0.5)))
+    assert content(table.df()) == [(1, "a", 4, 0.5), (1, "a", 5, 1.0), (2, "a", 6, 2.0)]
+
+
+def test_a_bulk_insert_loads_every_row(spark: SparkSession, rows: Rows, path: str) -> None:
+    result = (table := create(spark, path)).bulk_insert(rows((1, "a", 1, 1.0), (2, "b", 1, 2.0)))
+    assert (result.operation, counts(result), result.files) == ("bulk_insert", {"inserted": 2}, 2)
+    assert content(table.df()) == [(1, "a", 1, 1.0), (2, "b", 1, 2.0)]
+
+
+# ---- merge-on-read
+
+
+def test_what_goes_into_a_log_counts_as_appended_until_a_compaction_finds_out_what_it_comes_to(
+    spark: SparkSession, rows: Rows, path: str
+) -> None:
+    table = create(spark, path, merge_on_read=True)
+    assert counts(table.upsert(rows((1, "a", 5, 1.0), (2, "a", 5, 2.0), (3, "a", 5, 3.0)))) == {"inserted": 3}
+    logged = table.upsert(rows((1, "a", 6, 1.5), (2, "a", 4, 0.0), (2, "a", 3, 0.0)))
+    assert counts(logged) == {"appended": 2, "duplicates": 1}
+    assert counts(table.delete(rows((3, "a", None, None)).select("id", "day"))) == {
+        "appended": 1,
+        "appended_deletes": 1,
+    }
+    after = [(1, "a", 6, 1.5), (2, "a", 5, 2.0)]
+    assert content(table.df()) == after
+    assert content(table.df(read_optimized=True)) == [(1, "a", 5, 1.0), (2, "a", 5, 2.0), (3, "a", 5, 3.0)]
+    (before,) = table.file_slices()
+    assert (before.partition_path, len(before.log_files)) == ("a", 2)
+    assert before.log_size_bytes == sum(log.size_bytes for log in before.log_files) > 0
+
+    compacted = table.compact()
+    assert compacted is not None
+    assert (compacted.files, compacted.rows_written, compacted.log_files_compacted) == (1, 2, 2)
+    entry = next(one for one in table.history() if one.instant == compacted.instant)
+    assert (entry.action, entry.operation, entry.state) == ("commit", "COMPACT", "COMPLETED")
+    assert (entry.inserted, entry.updated, entry.late, entry.deleted) == (0, 1, 1, 1)
+    (now,) = table.file_slices()
+    assert (now.file_id, now.log_files, now.base_size_bytes > 0) == (before.file_id, (), True)
+    assert content(table.df()) == content(table.df(read_optimized=True)) == after
+    assert table.compact() is None
+
+
+def test_a_compaction_can_be_scheduled_now_and_run_later(spark: SparkSession, rows: Rows, path: str) -> None:
+    table = create(spark, path, merge_on_read=True)
+    table.upsert(rows((1, "a", 5, 1.0)))
+    table.upsert(rows((1, "a", 6, 1.5)))
+    planned = table.compact(schedule_only=True)
+    assert planned is not None
+    assert (planned.files, planned.log_files_compacted) == (0, 0)
+    assert [(one.action, one.state) for one in table.history() if one.instant == planned.instant] == [
+        ("compaction", "REQUESTED")
+    ]
+    table.upsert(rows((1, "a", 7, 1.7)))
+    done = table.compact()
+    assert done is not None
+    assert content(table.df()) == [(1, "a", 7, 1.7)]
+
+
+# ---- history
+
+
+def test_history_tells_every_commit_oldest_first_with_its_counts(spark: SparkSession, rows: Rows, path: str) -> None:
+    table = create(spark, path)
+    results = [table.upsert(rows((1, "a", 5, 1.0))), table.upsert(rows((1, "a", 4, 0.0), (2, "a", 1, 2.0)))]
+    entries = table.history()
+    assert [entry.instant for entry in entries] == [result.instant for result in results]
+    assert [(e.action, e.operation, e.state) for e in entries] == [("commit", "UPSERT", "COMPLETED")] * 2
+    assert [(e.inserted, e.updated, e.late, e.files, e.rows_written) for e in entries] == [
+        (1, 0, 0, 1, 1),
+        (1, 0, 1, 1, 2),
+    ]
+    assert all(entry.completed is not None and entry.completed >= entry.instant for entry in entries)
+    assert all(0 <= (entry.elapsed_ms or 0) <= result.elapsed_ms for entry, result in zip(entries, results))
+
+
+def test_a_table_is_read_as_of_an_instant(spark: SparkSession, rows: Rows, path: str) -> None:
+    table = create(spark, path)
+    first = table.upsert(rows((1, "a", 5, 1.0)))
+    table.upsert(rows((1, "a", 6, 1.5), (2, "a", 6, 2.0)))
+    assert content(table.df(as_of=first.instant)) == [(1, "a", 5, 1.0)]
+    assert content(table.df()) == [(1, "a", 6, 1.5), (2, "a", 6, 2.0)]
+
+
+# ---- errors
+
+
+def test_a_path_without_a_table_and_a_name_that_nobody_has_are_not_found(spark: SparkSession, path: str) -> None:
+    with pytest.raises(merganser.TableNotFoundError, match="trips") as by_path:
+        Table.load(spark, path)
+    assert by_path.value.condition == "PATH_IS_NO_TABLE"
+    assert by_path.value.sql_state is not None
+    with pytest.raises(merganser.TableNotFoundError, match="nobody_has_it"):
+        Table.load(spark, "nobody_has_it")
+
+
+def test_a_second_table_at_a_path_is_refused(spark: SparkSession, path: str) -> None:
+    create(spark, path)
+    with pytest.raises(merganser.TableExistsError, match="trips"):
+        create(spark, path)
+
+
+def test_columns_that_a_write_needs_are_named_when_they_are_missing(
+    spark: SparkSession, rows: Rows, path: str
+) -> None:
+    table = create(spark, path)
+    row = rows((1, "a", 1, 1.0))
+    with pytest.raises(merganser.OrderingFieldMissingError, match="'ts'") as raised:
+        table.upsert(row.drop("ts"))
+    assert raised.value.condition == "ORDERING_FIELD_MISSING"
+    assert raised.value.parameters["field"] == "ts"
+    assert raised.value.__cause__ is not None
+    for column in ("id", "day", "fare"):
+        with pytest.raises(merganser.ColumnMissingError, match=f"'{column}'"):
+            table.upsert(row.drop(column))
+    assert table.history() == []
+
+
+def test_a_row_without_a_key_is_refused_from_inside_the_task_and_nothing_of_the_write_is_seen(
+    spark: SparkSession, rows: Rows, path: str
+) -> None:
+    table = create(spark, path)
+    with pytest.raises(merganser.NullValueError, match="record key") as raised:
+        table.upsert(rows((1, "a", 1, 1.0), (None, "a", 1, 2.0)))
+    assert raised.value.condition == "NULL_RECORD_KEY"
+    assert content(table.df()) == []
+    assert not [entry for entry in table.history() if entry.state == "COMPLETED" and entry.action == "commit"]
+
+
+def test_a_column_the_table_cannot_take_is_a_schema_conflict(spark: SparkSession, rows: Rows, path: str) -> None:
+    table = create(spark, path)
+    row = rows((1, "a", 1, 1.0))
+    with pytest.raises(merganser.SchemaConflictError, match="fare"):
+        table.upsert(row.withColumn("fare", row["day"]))
+
+
+def test_an_option_that_nobody_knows_is_refused_with_the_nearest_name(
+    spark: SparkSession, rows: Rows, path: str
+) -> None:
+    table = create(spark, path)
+    with pytest.raises(merganser.OptionError, match=r"hoodie\.combine\.before\.upsert") as raised:
+        table.upsert(rows((1, "a", 1, 1.0)), options=WriteOptions(hoodie={"hoodie.combine.before.upsrt": "true"}))
+    assert raised.value.condition == "UNKNOWN_OPTION"
+
+
+def test_an_option_that_contradicts_the_table_is_a_configuration_conflict(
+    spark: SparkSession, rows: Rows, path: str
+) -> None:
+    table = create(spark, path)
+    wrong = WriteOptions(hoodie={"hoodie.datasource.write.recordkey.field": "fare"})
+    with pytest.raises(merganser.ConfigurationConflictError, match="'fare'") as raised:
+        table.upsert(rows((1, "a", 1, 1.0)), options=wrong)
+    assert raised.value.condition == "CONFIG_CONFLICT"
+
+
+# ---- progress
+
+
+def test_nothing_is_printed_where_there_is_no_terminal(
+    spark: SparkSession, rows: Rows, path: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    table = create(spark, path)
+    table.upsert(rows((1, "a", 1, 1.0)))
+    table.df().collect()
+    assert capfd.readouterr() == ("", "")

@@ -20,11 +20,10 @@ from typing import Any
 GOLDEN = Path(__file__).resolve().parent
 sys.path[:0] = [str(GOLDEN), str(GOLDEN.parent)]
 
+from interop.frames import Schema, frame_of  # noqa: E402
 from interop.hudi_session import (  # noqa: E402
     QUIET,
-    Schema,
     compact_table,
-    frame_of,
     read_table,
     start_session,
     table_properties,

@@ -9,9 +9,9 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
-from interop.values import decode, encode_spark
+from interop.frames import Schema, frame_of, rows_of
 
 #: Keep a small write small and alone: they change neither rows nor the layout of base and log files.
 QUIET = {
@@ -28,9 +28,6 @@ QUIET = {
     "hoodie.delete.shuffle.parallelism": "1",
     "hoodie.simple.index.parallelism": "1",
 }
-
-#: DDL text, or (name, type) pairs.
-Schema = Union[str, Sequence[Sequence[str]]]
 
 
 def start_session(jar: str | os.PathLike[str]) -> Any:
@@ -81,12 +78,7 @@ def read_table(
         query: ``snapshot`` or ``read_optimized``.
     """
     reader = spark.read.format("hudi").option("hoodie.datasource.query.type", query)
-    frame = reader.options(**dict(options or {})).load(path)
-    columns = [[field.name, field.dataType.simpleString()] for field in frame.schema]
-    return {
-        "columns": columns,
-        "rows": [[encode_spark(cell) for cell in row] for row in frame.collect()],
-    }
+    return rows_of(reader.options(**dict(options or {})).load(path))
 
 
 def write_table(
@@ -115,17 +107,6 @@ def compact_table(
     settings = {**QUIET, "hoodie.compact.inline.max.delta.commits": "1", **dict(options or {})}
     text = ",".join(f"{key}={value}" for key, value in settings.items())
     spark.sql(f"CALL run_compaction(op => '{op}', path => '{path}', options => '{text}')").collect()
-
-
-def frame_of(spark: Any, schema: Schema, rows: Sequence[Sequence[Any]]) -> Any:
-    """A data frame of one partition that keeps the order of ``rows``."""
-    ddl = schema if isinstance(schema, str) else ", ".join(f"`{n}` {t}" for n, t in schema)
-    struct = spark.createDataFrame([], ddl).schema
-    for row in rows:
-        if len(row) != len(struct):
-            raise ValueError(f"Row {row} has {len(row)} values, the schema has {len(struct)}")
-    values = [tuple(decode(c, f.dataType) for c, f in zip(row, struct)) for row in rows]
-    return spark.createDataFrame(values, struct).coalesce(1)
 
 
 def table_properties(path: str | os.PathLike[str]) -> dict[str, str]:

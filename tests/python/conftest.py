@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterator
 
 import pytest
+from interop.hudi_engine import HudiEngine
 from pyspark.sql import SparkSession
+
+# PySpark hands timestamps over in the local time of its process.
+os.environ["TZ"] = "UTC"
+time.tzset()
 
 #: Tests that use one of these start a Spark session, here or in a process of their own.
 SLOW_FIXTURES = {"spark", "hudi"}
@@ -35,3 +42,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def hudi() -> Iterator[HudiEngine]:
+    """The real Hudi in a process of its own."""
+    with HudiEngine() as engine:
+        yield engine

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +28,6 @@ BEYOND_HUDI_RS = {
     "cow_custom_partition": "takes 'region:SIMPLE' for the name of a column",
     "cow_timestamp_partition": "returns the partition column as stored, a number; Hudi turns it into a string",
 }
-
-
-@pytest.fixture(scope="module")
-def hudi() -> Iterator[HudiEngine]:
-    with HudiEngine() as engine:
-        yield engine
 
 
 def expected(name: str) -> dict[str, Any]:

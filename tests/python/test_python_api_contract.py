@@ -20,7 +20,7 @@ from pyspark.sql.types import LongType, StringType, StructType
 import merganser
 from merganser import _bridge, _progress
 from merganser.config import merged_options
-from merganser.errors import error_for
+from merganser.errors import BY_CONDITION, error_for
 from merganser.session import CATALOG, EXTENSIONS, configure, jar_for
 
 EXCEPTION = "io.merganser.merge.MerganserException"
@@ -154,6 +154,8 @@ COMMIT = {
     "ties": 5,
     "deleted": 6,
     "duplicates": 7,
+    "appended": 12,
+    "appendedDeletes": 13,
     "filesWritten": 8,
     "rowsWritten": 9,
     "bytesWritten": 10,
@@ -261,6 +263,8 @@ def test_a_write_returns_every_count_of_its_commit() -> None:
         ties=5,
         deleted=6,
         duplicates=7,
+        appended=12,
+        appended_deletes=13,
         files=8,
         rows_written=9,
         bytes_written=10,
@@ -387,6 +391,19 @@ def test_an_exception_that_is_not_ours_is_left_alone_also_when_its_causes_are_a_
     with pytest.raises(Py4JJavaError) as raised:
         table_with(Entry(thrown)).history()
     assert raised.value is thrown
+
+
+def test_every_condition_that_has_a_class_is_one_the_jar_can_raise() -> None:
+    files = list(Path(__file__).resolve().parents[2].glob("jvm/*/src/main/resources/io/merganser/*/conditions.json"))
+    assert len(files) >= 2
+    known = {name for file in files for name in json.loads(file.read_text(encoding="utf-8"))}
+    assert set(BY_CONDITION) - known == set()
+
+
+def test_a_condition_belongs_to_one_class_and_a_missing_ordering_field_is_a_missing_column() -> None:
+    assert len(BY_CONDITION) == sum(len(kind.CONDITIONS) for kind in set(BY_CONDITION.values()))
+    assert BY_CONDITION["ORDERING_FIELD_MISSING"] is merganser.OrderingFieldMissingError
+    assert issubclass(merganser.OrderingFieldMissingError, merganser.ColumnMissingError)
 
 
 def test_every_exception_class_is_exported_and_derives_from_the_base_class() -> None:

@@ -14,14 +14,20 @@ from __future__ import annotations
 
 from merganser.config import IndexType, MergeMode, TableType, WriteOptions
 from merganser.errors import (
+    ColumnMissingError,
     CommitConflictError,
     ConfigurationConflictError,
+    DuplicateKeyError,
+    LockTimeoutError,
     MerganserError,
-    MergeModeConflictError,
     MissingJarError,
+    NullValueError,
+    OptionError,
     OrderingFieldMissingError,
+    SchemaConflictError,
     SliceFileMissingError,
     SparkConnectError,
+    TableExistsError,
     TableNotFoundError,
 )
 from merganser.results import CommitResult, CompactionResult, FileSlice, HistoryEntry, LogFile
@@ -29,22 +35,28 @@ from merganser.session import configure, session
 from merganser.table import Table
 
 __all__ = [
+    "ColumnMissingError",
     "CommitConflictError",
     "CommitResult",
     "CompactionResult",
     "ConfigurationConflictError",
+    "DuplicateKeyError",
     "FileSlice",
     "HistoryEntry",
     "IndexType",
+    "LockTimeoutError",
     "LogFile",
     "MerganserError",
     "MergeMode",
-    "MergeModeConflictError",
     "MissingJarError",
+    "NullValueError",
+    "OptionError",
     "OrderingFieldMissingError",
+    "SchemaConflictError",
     "SliceFileMissingError",
     "SparkConnectError",
     "Table",
+    "TableExistsError",
     "TableNotFoundError",
     "TableType",
     "WriteOptions",

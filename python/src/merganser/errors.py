@@ -1,12 +1,12 @@
 """Exceptions, one class for each condition that a program may want to handle.
 
-The jar names what went wrong by a *condition*, as in ``[MERGE_MODE_CONFLICT] Cannot write to 'trips': ...``.
+The jar names what went wrong by a *condition*, as in ``[ORDERING_FIELD_MISSING] Cannot upsert into 'trips': ...``.
 A condition without a class of its own raises :class:`MerganserError`, which holds its name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -37,37 +37,79 @@ class MerganserError(Exception):
 class _ConditionError(MerganserError):
     """Base of the classes that stand for conditions of the jar."""
 
-    CONDITION: ClassVar[str]
-
-
-class OrderingFieldMissingError(_ConditionError):
-    """An ordering field is not a column of the incoming rows."""
-
-    CONDITION = "ORDERING_FIELD_MISSING"
-
-
-class MergeModeConflictError(_ConditionError):
-    """A write asks for another merge mode than the table stores."""
-
-    CONDITION = "MERGE_MODE_CONFLICT"
-
-
-class CommitConflictError(_ConditionError):
-    """Another writer committed to the same file groups first; write again."""
-
-    CONDITION = "COMMIT_CONFLICT"
-
-
-class SliceFileMissingError(_ConditionError):
-    """A file of a slice is gone, probably cleaned while it was read."""
-
-    CONDITION = "SLICE_FILE_MISSING"
+    CONDITIONS: ClassVar[tuple[str, ...]]
 
 
 class TableNotFoundError(_ConditionError):
     """There is no table at the path, or none of the name."""
 
-    CONDITION = "TABLE_NOT_FOUND"
+    CONDITIONS = ("TABLE_NOT_FOUND", "PATH_IS_NO_TABLE", "DELETE_FROM_NO_TABLE")
+
+
+class TableExistsError(_ConditionError):
+    """There is a table at the path already."""
+
+    CONDITIONS = ("TABLE_EXISTS",)
+
+
+class ColumnMissingError(_ConditionError):
+    """A column that the operation needs is not among the incoming ones."""
+
+    CONDITIONS = ("COLUMN_MISSING", "RECORD_KEY_COLUMN_MISSING", "PARTITION_COLUMN_MISSING")
+
+
+class OrderingFieldMissingError(ColumnMissingError):
+    """An ordering field is not a column of the incoming rows."""
+
+    CONDITIONS = ("ORDERING_FIELD_MISSING",)
+
+
+class NullValueError(_ConditionError):
+    """A row lacks a value it must have: its key, or an ordering value where the table rejects null."""
+
+    CONDITIONS = ("NULL_RECORD_KEY", "NULL_ORDERING_VALUE")
+
+
+class SchemaConflictError(_ConditionError):
+    """The columns of the incoming rows contradict those of the table."""
+
+    CONDITIONS = ("SCHEMA_CONFLICT",)
+
+
+class OptionError(_ConditionError):
+    """An option that nobody knows, that cannot be done, or whose value makes no sense."""
+
+    CONDITIONS = ("UNKNOWN_OPTION", "UNSUPPORTED_OPTION", "OPTION_VALUE_INVALID")
+
+
+class ConfigurationConflictError(_ConditionError):
+    """A setting contradicts the table or another setting, or is given twice with different values."""
+
+    CONDITIONS = ("CONFIG_CONFLICT", "OPTION_CONFLICT", "MERGE_SETTINGS_CONFLICT", "OVERWRITE_WITH_OTHER_SETTINGS")
+
+
+class DuplicateKeyError(_ConditionError):
+    """An insert that is to fail on stored keys met one."""
+
+    CONDITIONS = ("DUPLICATE_KEY",)
+
+
+class CommitConflictError(_ConditionError):
+    """Another writer committed to the same file groups first; write again."""
+
+    CONDITIONS = ("COMMIT_CONFLICT",)
+
+
+class LockTimeoutError(_ConditionError):
+    """Another writer held the table's lock for too long; write again."""
+
+    CONDITIONS = ("LOCK_TIMEOUT",)
+
+
+class SliceFileMissingError(_ConditionError):
+    """A file of a slice is gone, probably cleaned while it was read."""
+
+    CONDITIONS = ("SLICE_FILE_MISSING",)
 
 
 class MissingJarError(MerganserError):
@@ -78,13 +120,16 @@ class SparkConnectError(MerganserError):
     """The session is a Spark Connect client, which has no JVM to call."""
 
 
-class ConfigurationConflictError(MerganserError):
-    """A setting is given twice with different values."""
+def _classes(base: type[_ConditionError]) -> Iterator[type[_ConditionError]]:
+    for kind in base.__subclasses__():
+        yield kind
+        yield from _classes(kind)
 
 
-_BY_CONDITION: Mapping[str, type[_ConditionError]] = MappingProxyType(
-    {kind.CONDITION: kind for kind in _ConditionError.__subclasses__()}
+BY_CONDITION: Mapping[str, type[_ConditionError]] = MappingProxyType(
+    {condition: kind for kind in _classes(_ConditionError) for condition in kind.CONDITIONS}
 )
+"""The class of each condition that has one."""
 
 
 def error_for(
@@ -95,5 +140,5 @@ def error_for(
     parameters: Mapping[str, str] | None = None,
 ) -> MerganserError:
     """Return the exception for a condition of the jar; not raised yet."""
-    kind: type[MerganserError] = _BY_CONDITION.get(condition, MerganserError)
+    kind: type[MerganserError] = BY_CONDITION.get(condition, MerganserError)
     return kind(message, condition=condition, sql_state=sql_state, parameters=parameters)

@@ -9,7 +9,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class CommitResult:
-    """What one write changed."""
+    """What one write changed.
+
+    A write to a merge-on-read table appends most versions to logs without reading the stored rows. Such a version counts
+    as ``appended`` and as nothing else: whether it updates, deletes or is late shows when the logs are read.
+    """
 
     instant: str
     """When it was requested, ``yyyyMMddHHmmssSSS`` in the zone of the table's timeline; names the commit."""
@@ -19,15 +23,19 @@ class CommitResult:
     updated: int
     """Stored rows that an incoming version replaced."""
     unchanged: int
-    """Stored rows that were met and kept as they are."""
+    """Stored rows of the rewritten files that stay as they are; those that won against a late version not counted."""
     late: int
-    """Incoming versions that lost to the stored row."""
+    """Keys whose incoming versions lost to the stored row."""
     ties: int
-    """Incoming versions with the ordering value of the stored row."""
+    """Those of the updated rows that had the ordering value of the incoming version."""
     deleted: int
     """Stored rows removed."""
     duplicates: int
     """Incoming versions that lost to another version of their key in the same batch."""
+    appended: int
+    """Versions written to log files, deletes among them."""
+    appended_deletes: int
+    """Deletes written to log files."""
     files: int
     """Files written."""
     rows_written: int
@@ -47,6 +55,8 @@ class CommitResult:
             ties=wire["ties"],
             deleted=wire["deleted"],
             duplicates=wire["duplicates"],
+            appended=wire["appended"],
+            appended_deletes=wire["appendedDeletes"],
             files=wire["filesWritten"],
             rows_written=wire["rowsWritten"],
             bytes_written=wire["bytesWritten"],
@@ -83,7 +93,10 @@ class CompactionResult:
 
 @dataclass(frozen=True)
 class HistoryEntry:
-    """One action on the table's timeline. Counts are ``None`` where the timeline does not hold them."""
+    """One action on the table's timeline. Counts are ``None`` where the timeline does not hold them.
+
+    Those of a compaction say what the versions in the logs came to when they met the rows of the base files.
+    """
 
     instant: str
     completed: str | None
@@ -100,6 +113,8 @@ class HistoryEntry:
     ties: int | None
     deleted: int | None
     duplicates: int | None
+    appended: int | None
+    appended_deletes: int | None
     files: int | None
     rows_written: int | None
     bytes_written: int | None
@@ -121,6 +136,8 @@ class HistoryEntry:
             ties=wire.get("ties"),
             deleted=wire.get("deleted"),
             duplicates=wire.get("duplicates"),
+            appended=wire.get("appended"),
+            appended_deletes=wire.get("appendedDeletes"),
             files=wire.get("filesWritten"),
             rows_written=wire.get("rowsWritten"),
             bytes_written=wire.get("bytesWritten"),

@@ -92,7 +92,7 @@ object Compaction {
     try {
       val schema = table.schema
       val slices = table.timeline.compactionPlan(instant).operations.map(planned(table, _))
-      val seen   = LogVisibility(table.config, schema, table.timeline, slices)
+      val seen   = LogVisibility(table.timeline)
       val reader = new SliceReader(table.storage, table.config, schema, SliceWriter.rowSchema(schema), seen)
       val writer = WriterOptions.writer(session, table, schema, transaction, files)
       val written = session.sparkContext.parallelize(slices, math.max(1, slices.size)).mapPartitions { it =>
@@ -111,7 +111,7 @@ object Compaction {
         written.map(_.stat).groupBy(_.partitionPath),
         Map(
           "schema"             -> io.merganser.table.avro.AvroSchemas.toAvro(schema, table.config.name).toString,
-          LogVisibility.WriterKey -> TableWrite.Writer,
+          TableWrite.WriterKey -> TableWrite.Writer,
           TableWrite.CountsKey -> Counts.toJson(written.map(_.counts).foldLeft(MergeCounts())(_ + _))
         )
       ), slices.map(s => (s.partitionPath, s.fileId)).toSet)

@@ -4,14 +4,14 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
 import io.merganser.spark.OpenTable
 import io.merganser.spark.compact.{Compaction, CompactionResult}
-import io.merganser.spark.write.{Counts, FrameWrite, TableWrite, WriteResult}
+import io.merganser.spark.write.{Counts, FrameWrite, TableIndex, TableWrite, WriteResult}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config._
-import io.merganser.table.slice.FileNames
-import io.merganser.table.timeline.CommitMetadata
+import io.merganser.table.timeline.{CommitMetadata, Instant, InstantTime}
 import org.apache.spark.sql.{Dataset, Row, SparkSession}
 import org.apache.spark.sql.types.{DataType, StructType}
 
+import java.time.temporal.ChronoUnit
 import scala.collection.JavaConverters._
 
 /** What the Python package calls: one call here for each of its own. Results and options are JSON. */
@@ -45,7 +45,7 @@ object PythonBridge {
     names(node, "partitionFields", config.partitionFields)
     names(node, "orderingFields", config.orderingFields)
     node.put("mergeMode", config.mergeMode.name)
-    node.put("index", indexOf(table).orNull)
+    node.put("index", TableIndex.nameOf(table).orNull)
     node.put("schema", table.schema.json)
     node.toString
   }
@@ -84,6 +84,7 @@ object PythonBridge {
       node.put("instant", instant.requested).put("completed", instant.completed.orNull).put("action", instant.action)
       node.put("state", instant.state.toString.toUpperCase(java.util.Locale.ROOT))
       if (timeline.completed.contains(instant)) describeCommit(node, timeline.metadata(instant)) else node.putNull("operation")
+      elapsedMs(instant).foreach(node.put("elapsedMs", _))
     }
     array.toString
   }
@@ -113,17 +114,18 @@ object PythonBridge {
     ()
   }
 
+  /** From the request of an action to its completion. */
+  private def elapsedMs(instant: Instant): Option[Long] = for {
+    requested <- InstantTime.parse(instant.requested)
+    completed <- instant.completed.flatMap(InstantTime.parse)
+  } yield ChronoUnit.MILLIS.between(requested, completed)
+
   private def resultOf(result: WriteResult): ObjectNode = {
     val node = mapper.createObjectNode().put("instant", result.instant).put("operation", result.operation)
     Counts.fields(result.counts).foreach { case (name, value) => node.put(name, value) }
     node.put("filesWritten", result.filesWritten).put("rowsWritten", result.rowsWritten)
     node.put("bytesWritten", result.bytesWritten).put("elapsedMs", result.elapsedMs)
   }
-
-  private def indexOf(table: OpenTable): Option[String] =
-    table.config.properties.get("hoodie.index.type").orElse {
-      table.view.slices.headOption.map(s => if (FileNames.bucketOf(s.fileId).isDefined) "BUCKET" else "SIMPLE")
-    }
 
   private def names(node: ObjectNode, field: String, values: Seq[String]): Unit = {
     val array = node.putArray(field)

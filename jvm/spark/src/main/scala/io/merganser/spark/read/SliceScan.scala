@@ -62,7 +62,7 @@ final class SliceScan(
 
   override def createReaderFactory(): PartitionReaderFactory =
     SliceReaderFactory(
-      new SliceReader(table.storage, table.config, table.schema, asked, LogVisibility(table.config, table.schema, table.timeline, slices), filters, keyFilters),
+      new SliceReader(table.storage, table.config, table.schema, asked, LogVisibility(table.timeline), filters, keyFilters),
       isMerged
     )
 

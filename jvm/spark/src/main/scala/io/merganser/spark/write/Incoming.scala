@@ -5,7 +5,7 @@ import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{FrameCheck, TableConfig}
 import io.merganser.table.slice.{SliceWriter, TableRule}
 import org.apache.spark.sql.{Column, DataFrame}
-import org.apache.spark.sql.functions.{coalesce, col, concat, concat_ws, lit, monotonically_increasing_id, when}
+import org.apache.spark.sql.functions.{coalesce, col, concat, lit, monotonically_increasing_id, struct, substring, to_json, transform, transform_values, when}
 import org.apache.spark.sql.types._
 
 /**
@@ -39,7 +39,19 @@ object IncomingSchema {
   val UnorderedDelete = "__merganser_unordered_delete"
 }
 
-/** First step of a write: a frame of the user's becomes rows with key, partition path and arrival. */
+/**
+ * First step of a write: a frame of the user's becomes rows with key, partition path and arrival.
+ *
+ * @param rows         the columns of [[IncomingSchema.rows]]
+ * @param aligned      the frame's rows in the table's columns and types
+ * @param requirements what every row must fulfil; `rows` stops at the first that does not
+ */
+final case class Incoming(rows: DataFrame, schema: IncomingSchema, aligned: DataFrame, requirements: Seq[Requirement]) {
+
+  /** A failure of a write of these rows, with more of the rows that made it where it was rows. */
+  def named(failure: Throwable): Throwable = RefusedRows.named(failure, aligned, requirements)
+}
+
 object Incoming {
 
   /** Columns of a frame whose rows say which stored row they change; null for a row that is new. */
@@ -52,59 +64,71 @@ object Incoming {
    * @param unorderedDelete tells rows that delete their key whatever its ordering value
    * @param allowMissing    true where absent columns are null, as in a delete by key
    */
-  def rows(frame: DataFrame, config: TableConfig, schema: StructType, unorderedDelete: Column, allowMissing: Boolean, rejectNullOrdering: Boolean)
-      : (DataFrame, IncomingSchema) = {
-    val names    = frame.schema.fieldNames
-    val control  = StructType(frame.schema.filter(f => f.name == DeleteCheck.FlagColumn && !schema.fieldNames.contains(f.name)))
-    val incoming = IncomingSchema(schema, control)
-    def value(field: StructField): Column = FrameCheck.find(frame.schema, field.name) match {
-      case Some(found) if found.dataType == field.dataType => quoted(found.name)
-      case Some(found)                                     => quoted(found.name).cast(field.dataType)
-      case None if allowMissing                            => lit(null).cast(field.dataType)
-      case None                                            => throw new IllegalStateException(s"column '${field.name}' was checked and is not there")
-    }
-
+  def apply(frame: DataFrame, config: TableConfig, schema: StructType, unorderedDelete: Column, allowMissing: Boolean, rejectNullOrdering: Boolean): Incoming = {
+    val names        = frame.schema.fieldNames
+    val control      = StructType(frame.schema.filter(f => f.name == DeleteCheck.FlagColumn && !schema.fieldNames.contains(f.name)))
     val isIdentified = names.contains(GivenKey)
     val identity     = if (isIdentified) Seq(quoted(GivenKey), quoted(GivenPath)) else Nil
     val aligned = frame.select(
-      (schema.map(f => value(f).as(f.name)) ++ control.map(f => quoted(f.name)) ++ identity) :+ unorderedDelete.as(IncomingSchema.UnorderedDelete): _*
+      (schema.map(f => value(frame, f, allowMissing).as(f.name)) ++ control.map(f => quoted(f.name)) ++ identity) :+
+        unorderedDelete.as(IncomingSchema.UnorderedDelete): _*
     )
     val computed = KeyColumns.recordKey(config, schema)
-    val key      = if (isIdentified) identified(GivenKey, computed, config.recordKeyFields, config) else computed
     val path     = KeyColumns.partitionPath(config, schema)
-    val columns =
-      schema.map(f => quoted(f.name)) ++
-        Seq(
-          requireKey(key, config).as(MetaColumns.RecordKey),
-          (if (isIdentified) identified(GivenPath, path, config.partitionFields, config) else path).as(MetaColumns.PartitionPath),
-          lit(null).cast(StringType).as(MetaColumns.CommitTime),
-          lit(null).cast(StringType).as(MetaColumns.CommitSeqno)
-        ) ++ control.map(f => quoted(f.name)) ++
-        Seq(monotonically_increasing_id().as(IncomingSchema.Arrival), quoted(IncomingSchema.UnorderedDelete))
-    val checked =
-      if (rejectNullOrdering) TableRule.orderingFields(config, schema).foldLeft(aligned) { (f, name) =>
-        f.withColumn(name, requireOrdering(name, key, config))
+    val keyGiven = Requirement("NULL_RECORD_KEY", config.name, config.recordKeyFields.mkString(","), (if (isIdentified) coalesce(quoted(GivenKey), computed) else computed).isNull, rowText(schema))
+    val ordered =
+      if (!rejectNullOrdering) Nil
+      else TableRule.orderingFields(config, schema).map { f =>
+        Requirement("NULL_ORDERING_VALUE", config.name, f, quoted(f).isNull && !quoted(IncomingSchema.UnorderedDelete), computed)
       }
-      else aligned
-    (checked.select(columns: _*), incoming)
+    val stays =
+      if (!isIdentified) Nil
+      else Seq(
+        unchanged(GivenKey, computed, config.recordKeyFields, config),
+        unchanged(GivenPath, path, config.partitionFields, config)
+      )
+    val requirements = keyGiven +: (stays ++ ordered)
+    val key          = if (isIdentified) coalesce(quoted(GivenKey), computed) else computed
+    val columns = schema.map(f => quoted(f.name)) ++
+      Seq(
+        requirements.foldRight(key)(_ guard _).as(MetaColumns.RecordKey),
+        (if (isIdentified) coalesce(quoted(GivenPath), path) else path).as(MetaColumns.PartitionPath),
+        lit(null).cast(StringType).as(MetaColumns.CommitTime),
+        lit(null).cast(StringType).as(MetaColumns.CommitSeqno)
+      ) ++ control.map(f => quoted(f.name)) ++
+      Seq(monotonically_increasing_id().as(IncomingSchema.Arrival), quoted(IncomingSchema.UnorderedDelete))
+    Incoming(aligned.select(columns: _*), IncomingSchema(schema, control), aligned, requirements)
   }
 
-  /** The stored row's identity where there is one; a change must not alter the columns it comes from. */
-  private def identified(given: String, computed: Column, fields: Seq[String], config: TableConfig): Column = {
-    val stays = quoted(IncomingSchema.UnorderedDelete) || computed === quoted(given)
-    when(quoted(given).isNull, computed)
-      .when(stays, quoted(given))
-      .otherwise(RequiredValue.raise("KEY_COLUMN_CHANGED", config.name, fields.mkString(","), concat(quoted(given), lit(" to "), coalesce(computed, lit("null")))))
+  /** A change of a stored row must not alter the columns its identity comes from. */
+  private def unchanged(given: String, computed: Column, fields: Seq[String], config: TableConfig): Requirement = {
+    val changes = quoted(given).isNotNull && !quoted(IncomingSchema.UnorderedDelete) && !(computed <=> quoted(given))
+    Requirement("KEY_COLUMN_CHANGED", config.name, fields.mkString(","), changes, concat(quoted(given), lit(" to "), coalesce(computed, lit("null"))))
   }
 
-  private def requireKey(key: Column, config: TableConfig): Column =
-    coalesce(key, RequiredValue.raise("NULL_RECORD_KEY", config.name, config.recordKeyFields.mkString(","), keyText(config)))
+  /** The frame's column in the table's type; columns and the fields of structs go by name. */
+  private def value(frame: DataFrame, field: StructField, allowMissing: Boolean): Column = FrameCheck.find(frame.schema, field.name) match {
+    case Some(given)          => converted(quoted(given.name), given.dataType, field.dataType)
+    case None if allowMissing => lit(null).cast(field.dataType)
+    case None                 => throw new IllegalStateException(s"column '${field.name}' is missing and was not refused")
+  }
 
-  private def requireOrdering(name: String, key: Column, config: TableConfig): Column =
-    coalesce(quoted(name), RequiredValue.raise("NULL_ORDERING_VALUE", config.name, name, key))
+  private def converted(value: Column, from: DataType, to: DataType): Column = (from, to) match {
+    case (a, b) if a == b => value
+    case (a: StructType, b: StructType) =>
+      val fields = b.map { f =>
+        val own = FrameCheck.find(a, f.name).getOrElse(throw new IllegalStateException(s"field '${f.name}' is missing and was not refused"))
+        converted(value.getField(own.name), own.dataType, f.dataType).as(f.name)
+      }
+      when(value.isNotNull, struct(fields: _*))
+    case (a: ArrayType, b: ArrayType) if a.elementType != b.elementType => transform(value, converted(_, a.elementType, b.elementType))
+    case (a: MapType, b: MapType) if a.valueType != b.valueType        => transform_values(value, (_, v) => converted(v, a.valueType, b.valueType))
+    case (_: ArrayType, _) | (_: MapType, _)                            => value
+    case _                                                              => value.cast(to)
+  }
 
-  private def keyText(config: TableConfig): Column =
-    concat_ws(", ", config.recordKeyFields.map(f => coalesce(quoted(f).cast(StringType), lit("null"))): _*)
+  /** Shows a row that has no key; nulls are left out. */
+  private def rowText(schema: StructType): Column = substring(to_json(struct(schema.map(f => quoted(f.name)): _*)), 1, 200)
 
   private[write] def quoted(name: String): Column = col("`" + name.replace("`", "``") + "`")
 }

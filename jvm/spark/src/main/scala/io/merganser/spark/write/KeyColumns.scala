@@ -63,15 +63,6 @@ object KeyColumns {
     when(absent, lit(null).cast(StringType)).otherwise(key)
   }
 
-  /** The record key; a row without one fails the task with NULL_RECORD_KEY, naming the row's key columns. */
-  def requiredRecordKey(config: TableConfig, schema: StructType, form: KeyForm): Column =
-    static("required", recordKey(config, schema, form), lit(config.name), keyValues(config, schema, form))
-
-  /** The key columns with their values, for messages: `id=1, day=null`. */
-  def keyValues(config: TableConfig, schema: StructType, form: KeyForm): Column =
-    config.recordKeyFields.map(field => concat(lit(s"$field="), coalesce(text(schema, field, form), lit("null"))))
-      .reduce((a, b) => concat(a, lit(", "), b))
-
   /** The partition path, relative to the table; empty for a table without partitions. */
   def partitionPath(config: TableConfig, schema: StructType): Column = partitionPath(config, schema, KeyForm.of(config))
 
@@ -117,7 +108,7 @@ object KeyColumns {
     coalesce(formatted, lit(time.ofMillis(1L).toString))
   }
 
-  private val nullProof = Set("part", "level", "encodedLevel", "required")
+  private val nullProof = Set("part", "level", "encodedLevel")
 
   private def static(function: String, arguments: Column*): Column = SparkBridge.column(
     StaticInvoke(KeyText.getClass, StringType, function, arguments.map(SparkBridge.expression).toSeq, propagateNull = !nullProof(function))

@@ -100,15 +100,4 @@ object KeyText {
     val name = new String(bytes, start, length, java.nio.charset.StandardCharsets.UTF_8)
     name == "." || name == ".." || name == ".hoodie"
   }
-
-  /**
-   * A key that is there.
-   *
-   * @param columns text of the key columns, for the error
-   * @throws io.merganser.merge.MerganserException NULL_RECORD_KEY
-   */
-  def required(key: UTF8String, table: UTF8String, columns: UTF8String): UTF8String = {
-    if (key == null) throw MerganserException("NULL_RECORD_KEY", "table" -> table, "rows" -> columns)
-    key
-  }
 }

@@ -49,8 +49,10 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
     val started = System.nanoTime()
     MergeRule.require(config)
     val isDelete = settings.operation == WriteOperation.Delete
-    val (rows, incoming) =
-      Incoming.rows(frame, config, schema, unorderedDelete, allowMissing = isDelete || settings.nullForMissingColumns, settings.nullOrdering == NullOrdering.Reject)
+    val index = TableIndex.resolve(settings.index, opened)
+    val keyed = config.copy(properties = settings.partitionTime ++ config.properties)
+    val incoming =
+      Incoming(frame, keyed, schema, unorderedDelete, allowMissing = isDelete || settings.nullForMissingColumns, settings.nullOrdering == NullOrdering.Reject)
     val lock = TableLock.Settings(timeoutMs = settings.lockWaitMs)
     val heartbeatMs = settings.failedWrites match {
       case FailedWrites.Eager => Rollback.pending(storage, config, lock); None
@@ -60,8 +62,10 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
     val transaction = Transaction.begin(storage, config, action, options = Transaction.Options(lock, heartbeatMs))
     try {
       val table   = new OpenTable(storage, config, transaction.timeline)
+      // Other engines' readers would lose later updates of a group that a dead writer left a base file in.
+      table.view.partitions.foreach(p => Rollback.removeOrphans(storage, config, table.view.orphans(p)))
       val slices  = if (replaceAll) IndexedSeq.empty[FileSlice] else table.view.slices.toIndexedSeq
-      val written = WriteTasks(session, table, settings, schema, incoming, transaction).write(rows, slices)
+      val written = WriteTasks(session, table, settings, index, schema, incoming.schema, transaction).write(incoming.rows, slices)
       val metadata = CommitMetadata(
         operationType = if (replaceAll) "INSERT_OVERWRITE_TABLE" else settings.operation.name.toUpperCase(java.util.Locale.ROOT),
         stats = written.map(_.stat).groupBy(_.partitionPath),
@@ -71,13 +75,13 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       transaction.commit(metadata, slices.filter(s => written.exists(_.stat.fileId == s.fileId)).map(s => (s.partitionPath, s.fileId)).toSet)
       result(transaction.instant, written, started)
     } catch {
-      case failure: Throwable => throw transaction.abandon(TableWrite.userError(failure))
+      case failure: Throwable => throw incoming.named(transaction.abandon(TableWrite.userError(failure)))
     }
   }
 
   private def extraMetadata(schema: StructType, written: Seq[SliceWritten]): Map[String, String] = Map(
     "schema"             -> AvroSchemas.toAvro(schema, config.name).toString,
-    LogVisibility.WriterKey -> TableWrite.Writer,
+    TableWrite.WriterKey -> TableWrite.Writer,
     TableWrite.CountsKey -> Counts.toJson(total(written))
   ) ++ settings.commitMetadata
 
@@ -96,6 +100,8 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
 
 object TableWrite {
 
+  /** The commit's extra metadata says under this key who wrote it. */
+  val WriterKey = "merganser.writer"
   val Writer    = "merganser"
   val CountsKey = "merganser.counts"
 

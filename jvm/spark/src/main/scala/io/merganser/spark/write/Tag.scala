@@ -2,13 +2,14 @@ package io.merganser.spark.write
 
 import io.merganser.table.Storage
 import io.merganser.table.base.{BaseFileFooter, BaseFileReader, MetaColumns}
-import io.merganser.table.slice.FileSlice
+import io.merganser.table.slice.{FileSlice, SliceReader}
+import org.apache.spark.TaskContext
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.rdd.RDD
-import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
-import org.apache.spark.sql.functions.col
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow, XXH64}
+import org.apache.spark.sql.functions.{col, xxhash64}
 import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -19,7 +20,7 @@ import scala.collection.mutable
 /**
  * Second step of a write: which stored file slice holds an incoming key.
  *
- * Incoming rows and stored keys are shuffled alike and walked together in key order; no key reaches the driver. Stored
+ * Incoming rows and stored keys are shuffled alike and walked together in one order; no key reaches the driver. Stored
  * keys are read from the key column alone, only in partitions the batch names and files whose key range it meets, and
  * pass a Bloom filter of the batch before they are shuffled.
  */
@@ -36,21 +37,40 @@ object Tag {
   /** What the batch looks like, gathered by tasks. */
   private final case class Batch(rows: Long, partitions: Set[String], bloom: Array[Byte], minKey: Array[Byte], maxKey: Array[Byte])
 
-  /** Rows shuffled and sorted by key, partition path and arrival; the source is evaluated once, here. */
+  /** Rows shuffled by key and partition path, and in the order of [[walk]] and arrival; the source is evaluated once, here. */
   def byKey(rows: DataFrame, tasks: Int): DataFrame =
     rows
       .repartition(tasks, col(MetaColumns.RecordKey), col(MetaColumns.PartitionPath))
-      .sortWithinPartitions(MetaColumns.RecordKey, MetaColumns.PartitionPath, IncomingSchema.Arrival)
+      .sortWithinPartitions(walk :+ col(IncomingSchema.Arrival): _*)
 
-  /** The rows of [[byKey]] with [[SliceColumn]]; a key stored in several slices comes once for each. */
-  def simple(session: SparkSession, sorted: DataFrame, schema: IncomingSchema, storage: Storage, slices: IndexedSeq[FileSlice], tasks: Int): RDD[InternalRow] = {
+  /**
+   * The order in which rows and stored keys are walked together. By hash first: Spark sorts by the first eight bytes
+   * while they differ, and those of composite keys are the same name for all.
+   */
+  private def walk: Seq[Column] = Seq(xxhash64(col(MetaColumns.RecordKey)), col(MetaColumns.RecordKey), col(MetaColumns.PartitionPath))
+
+  /**
+   * The rows of [[byKey]] with [[SliceColumn]]; a key stored in several slices comes once for each.
+   *
+   * @param live reads the key column alone, where keys that a log has deleted are not to count; None: those of base files
+   *             count, deleted or not, since later versions must meet the delete
+   */
+  def simple(
+      session: SparkSession,
+      sorted: DataFrame,
+      schema: IncomingSchema,
+      storage: Storage,
+      slices: IndexedSeq[FileSlice],
+      tasks: Int,
+      live: Option[SliceReader] = None
+  ): RDD[InternalRow] = {
     val rows    = sorted.queryExecution.toRdd
     val batch   = if (slices.isEmpty) None else summary(rows, schema)
-    val matters = batch.toSeq.flatMap(b => slices.indices.filter(i => slices(i).base.isDefined && b.partitions.contains(slices(i).partitionPath)))
+    val matters = batch.toSeq.flatMap(b => slices.indices.filter(i => (slices(i).base.isDefined || live.isDefined) && b.partitions.contains(slices(i).partitionPath)))
     if (matters.isEmpty) rows.mapPartitions(untagged)
     else {
       val filter = session.sparkContext.broadcast(batch.get)
-      val stored = storedKeys(session, storage, matters.map(i => (i, slices(i))), filter, tasks)
+      val stored = storedKeys(session, storage, matters.map(i => (i, slices(i))), filter, tasks, live)
       val (key, partition) = (schema.keyOrdinal, schema.partitionOrdinal)
       // Adaptive execution takes an empty side away together with its partitions: then no key is stored.
       if (stored.getNumPartitions != rows.getNumPartitions) {
@@ -67,6 +87,9 @@ object Tag {
     rows.map(row => joined(row, tag))
   }
 
+  /** What `xxhash64` makes of a key. */
+  private[write] def hash(key: UTF8String): Long = XXH64.hashUnsafeBytes(key.getBaseObject, key.getBaseOffset, key.numBytes, 42L)
+
   private def summary(rows: RDD[InternalRow], schema: IncomingSchema): Option[Batch] = {
     val (key, partition) = (schema.keyOrdinal, schema.partitionOrdinal)
     val parts = rows.mapPartitions { it =>
@@ -80,8 +103,8 @@ object Tag {
           val k   = row.getUTF8String(key)
           bloom.putBinary(k.getBytes)
           if (!partitions.contains(row.getUTF8String(partition))) partitions += row.getUTF8String(partition).copy()
-          if (min == null) min = k.copy()
-          if (max == null || !max.equals(k)) max = k.copy()
+          if (min == null || k.compareTo(min) < 0) min = k.copy()
+          if (max == null || k.compareTo(max) > 0) max = k.copy()
           count += 1
         }
         val out = new java.io.ByteArrayOutputStream
@@ -109,22 +132,32 @@ object Tag {
       storage: Storage,
       slices: Seq[(Int, FileSlice)],
       batch: Broadcast[Batch],
-      tasks: Int
+      tasks: Int,
+      live: Option[SliceReader]
   ): RDD[InternalRow] = {
     val schema = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey), MetaColumns.schema(MetaColumns.PartitionPath), SliceColumn))
     val keys = session.sparkContext.parallelize(slices, slices.size).mapPartitions { it =>
       val bloom  = if (batch.value.rows <= 4 * BloomItems) filterOf(batch.value) else null
-      it.flatMap { case (index, slice) => keysOf(storage, index, slice, batch.value, bloom) }
+      it.flatMap { case (index, slice) => keysOf(storage, index, slice, batch.value, bloom, live) }
     }
     val frame = SparkBridge.internalCreateDataFrame(session, keys, schema)
     frame
       .repartition(tasks, col(MetaColumns.RecordKey), col(MetaColumns.PartitionPath))
-      .sortWithinPartitions(MetaColumns.RecordKey, MetaColumns.PartitionPath)
+      .sortWithinPartitions(walk: _*)
       .queryExecution
       .toRdd
   }
 
-  private def keysOf(storage: Storage, index: Int, slice: FileSlice, batch: Batch, bloom: BloomFilter): Iterator[InternalRow] = {
+  private def keysOf(storage: Storage, index: Int, slice: FileSlice, batch: Batch, bloom: BloomFilter, live: Option[SliceReader]): Iterator[InternalRow] =
+    live match {
+      case Some(reader) if slice.logs.nonEmpty =>
+        val rows = reader.rows(slice)
+        TaskContext.get().addTaskCompletionListener[Unit](_ => rows.close())
+        named(rows, index, slice, bloom)
+      case _ => baseKeysOf(storage, index, slice, batch, bloom)
+    }
+
+  private def baseKeysOf(storage: Storage, index: Int, slice: FileSlice, batch: Batch, bloom: BloomFilter): Iterator[InternalRow] = {
     val base   = slice.base.get
     val path   = storage.path(base.path)
     val footer = BaseFileFooter.read(storage.conf, path)
@@ -134,21 +167,26 @@ object Tag {
     if (apart) Iterator.empty
     else {
       val reader = new BaseFileReader(storage.conf, path, base.sizeBytes, StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))), Nil)
-      org.apache.spark.TaskContext.get().addTaskCompletionListener[Unit](_ => reader.close())
-      val out = new GenericInternalRow(Array[Any](null, UTF8String.fromString(slice.partitionPath), index))
-      reader.rows().filter(row => bloom == null || bloom.mightContainBinary(row.getUTF8String(0).getBytes)).map { row =>
-        out.update(0, row.getUTF8String(0))
-        out
-      }
+      TaskContext.get().addTaskCompletionListener[Unit](_ => reader.close())
+      named(reader.rows(), index, slice, bloom)
+    }
+  }
+
+  private def named(keys: Iterator[InternalRow], index: Int, slice: FileSlice, bloom: BloomFilter): Iterator[InternalRow] = {
+    val out = new GenericInternalRow(Array[Any](null, UTF8String.fromString(slice.partitionPath), index))
+    keys.filter(row => bloom == null || bloom.mightContainBinary(row.getUTF8String(0).getBytes)).map { row =>
+      out.update(0, row.getUTF8String(0))
+      out
     }
   }
 }
 
-/** Walks incoming rows and stored keys together, both in order of key and partition path. */
+/** Walks incoming rows and stored keys together, both in order of the key's hash, the key and the partition path. */
 private final class TagIterator(incoming: Iterator[InternalRow], stored: Iterator[InternalRow], keyOrdinal: Int, partitionOrdinal: Int)
     extends Iterator[InternalRow] {
   private[this] val joined                 = new JoinedRow
   private[this] val tag                    = new GenericInternalRow(Array[Any](Tag.Untagged))
+  private[this] var heldHash               = 0L
   private[this] var held: InternalRow      = nextStored()
   private[this] val matching               = mutable.ArrayBuffer.empty[Int]
   private[this] var matchKey: UTF8String   = _
@@ -183,18 +221,27 @@ private final class TagIterator(incoming: Iterator[InternalRow], stored: Iterato
       matching.clear()
       matchKey = key.copy()
       matchPath = path.copy()
-      while (held != null && compare(held, key, path) < 0) held = nextStored()
-      while (held != null && compare(held, key, path) == 0) {
+      val hash = Tag.hash(key)
+      while (held != null && compare(hash, key, path) < 0) held = nextStored()
+      while (held != null && compare(hash, key, path) == 0) {
         if (!matching.contains(held.getInt(2))) matching += held.getInt(2)
         held = nextStored()
       }
     }
   }
 
-  private def compare(stored: InternalRow, key: UTF8String, path: UTF8String): Int = {
-    val byKey = stored.getUTF8String(0).compareTo(key)
-    if (byKey != 0) byKey else stored.getUTF8String(1).compareTo(path)
-  }
+  private def compare(hash: Long, key: UTF8String, path: UTF8String): Int =
+    if (heldHash != hash) java.lang.Long.compare(heldHash, hash)
+    else {
+      val byKey = held.getUTF8String(0).compareTo(key)
+      if (byKey != 0) byKey else held.getUTF8String(1).compareTo(path)
+    }
 
-  private def nextStored(): InternalRow = if (stored.hasNext) stored.next() else null
+  private def nextStored(): InternalRow =
+    if (!stored.hasNext) null
+    else {
+      val row = stored.next()
+      heldHash = Tag.hash(row.getUTF8String(0))
+      row
+    }
 }

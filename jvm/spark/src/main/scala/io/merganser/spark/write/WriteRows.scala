@@ -2,7 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.{BufferedRecord, MergeRule, OrderingComparator, RowLayout}
 import io.merganser.merge.buffer.{SortedMerge, SortedRows, VersionCursor}
-import io.merganser.table.base.{BaseFileFooter, BaseFileReader}
+import io.merganser.table.base.BaseFileReader
 import io.merganser.table.slice._
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
@@ -66,11 +66,10 @@ final class WriteRows(
 
   /** A base file's rows in key order. */
   private final class StoredRows(base: BaseFile) extends Closeable {
-    private[this] val path   = writer.storage.path(base.path)
-    private[this] val reader = new BaseFileReader(writer.storage.conf, path, base.sizeBytes, incoming.layout, Nil)
+    private[this] val reader = new BaseFileReader(writer.storage.conf, writer.storage.path(base.path), base.sizeBytes, incoming.layout, Nil)
 
     val sorted: Iterator[InternalRow] =
-      if (BaseFileFooter.read(writer.storage.conf, path).isSorted) reader.rows() else SortedRows.byKey(reader.rows(), layout)
+      if (reader.footer.isSorted) reader.rows() else SortedRows.byKey(reader.rows(), layout)
 
     override def close(): Unit = reader.close()
   }

@@ -25,16 +25,17 @@ private[write] final case class WriteTasks(
     session: SparkSession,
     table: OpenTable,
     settings: WriteConfig,
+    index: IndexType,
     schema: StructType,
     incoming: IncomingSchema,
     transaction: Transaction
 ) {
   private val config   = table.config
   private val compiled = TableRule(config, incoming.layout)
-  private val writer   = WriterOptions.writer(session, table, schema, transaction, settings.files, Some(settings.index))
+  private val writer   = WriterOptions.writer(session, table, schema, transaction, settings.files, Some(index))
 
   def write(rows: DataFrame, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] =
-    settings.index match {
+    index match {
       case bucket: IndexType.Bucket                                       => byBucket(rows, slices, bucket)
       case _ if settings.operation == WriteOperation.BulkInsert           => byRange(rows)
       case _                                                              => byTag(rows, slices)
@@ -52,8 +53,9 @@ private[write] final case class WriteTasks(
     val tasks  = Tasks.forRows(session, rows, settings.shuffleTasks)
     val sorted = Tag.byKey(rows, tasks)
     val looksUp = settings.operation != WriteOperation.Insert || settings.storedKeys != StoredKeyPolicy.InsertAgain
-    val tagged  = if (looksUp) Tag.simple(session, sorted, incoming, table.storage, slices, tasks) else sorted.queryExecution.toRdd.mapPartitions(Tag.untagged)
-    val kept    = DuplicatePolicy(settings, config, incoming).apply(tagged)
+    val kept =
+      if (looksUp) tagged(sorted, slices, tasks)
+      else DuplicatePolicy(settings, config, incoming).apply(sorted.queryExecution.toRdd.mapPartitions(Tag.untagged))
     val work    = workload(kept)
     val placement = Placement.plan(slices, work, config.isMergeOnRead, settings.files.smallFileLimitBytes, settings.files.maxFileBytes, RowSize.estimate(table))
     if (placement.targets.isEmpty) Nil
@@ -73,8 +75,24 @@ private[write] final case class WriteTasks(
           joined(row, extra)
         }
       }
-      run(placed, incoming.rows.add(Tag.SliceColumn), placement.targets.length, (_: UTF8String, group: Int) => shared.value.targets(group))
+      // A task has one group, so the order is that inside it.
+      run(placed, incoming.rows.add(Tag.SliceColumn), placement.targets.length, Nil)((_: UTF8String, group: Int) => shared.value.targets(group))
     }
+  }
+
+  /** Rows with the slices that hold their key, less those that the duplicate policy leaves out. */
+  private def tagged(sorted: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int): RDD[InternalRow] = {
+    val live = if (asksForLiveKeys) Some(keyReader) else None
+    DuplicatePolicy(settings, config, incoming).apply(Tag.simple(session, sorted, incoming, table.storage, slices, tasks, live))
+  }
+
+  /** An insert that drops or refuses stored keys: one that a log has deleted is not stored. */
+  private def asksForLiveKeys: Boolean =
+    settings.operation == WriteOperation.Insert && Set[StoredKeyPolicy](StoredKeyPolicy.Drop, StoredKeyPolicy.Fail)(settings.storedKeys)
+
+  private def keyReader: SliceReader = {
+    val key = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey)))
+    new SliceReader(table.storage, config, table.schema, key, LogVisibility(table.timeline))
   }
 
   /** A delete needs no place if its key is not stored. */
@@ -107,13 +125,16 @@ private[write] final case class WriteTasks(
     val existing = session.sparkContext.broadcast(
       slices.flatMap(s => FileNames.bucketOf(s.fileId).map(b => (UTF8String.fromString(s.partitionPath), b) -> s)).toMap
     )
-    val buckets   = index.buckets.getOrElse(Buckets.Unset)
+    val buckets   = index.buckets.getOrElse(throw new IllegalStateException("an index whose number of buckets was not resolved"))
     val hashed    = index.hashFields
     val isLogged  = config.isMergeOnRead
     val tasks     = math.max(1, math.min(buckets * math.max(1, slices.map(_.partitionPath).distinct.size), session.sessionState.conf.numShufflePartitions))
     val salts     = DirectPartitions.salts(tasks)
     val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
-    val placed = rows.queryExecution.toRdd.mapPartitions[InternalRow] { it =>
+    val (kept, columns) =
+      if (asksForLiveKeys) (tagged(Tag.byKey(rows, tasks), slices, tasks), incoming.rows.add(Tag.SliceColumn))
+      else (rows.queryExecution.toRdd, incoming.rows)
+    val placed = kept.mapPartitions[InternalRow] { it =>
       val extra  = new GenericInternalRow(2)
       val joined = new JoinedRow
       it.map { row =>
@@ -123,10 +144,12 @@ private[write] final case class WriteTasks(
         joined(row, extra)
       }
     }
-    run(placed, incoming.rows, tasks, (path: UTF8String, bucket: Int) => existing.value.get((path, bucket)) match {
-      case Some(slice) => FileGroupTarget(slice.partitionPath, slice.fileId, Some(slice), isLogged)
-      case None        => FileGroupTarget(path.toString, FileNames.bucketFileId(bucket), None, isLog = false)
-    })
+    run(placed, columns, tasks, Seq(MetaColumns.PartitionPath, WriteTasks.Group)) { (path: UTF8String, bucket: Int) =>
+      existing.value.get((path, bucket)) match {
+        case Some(slice) => FileGroupTarget(slice.partitionPath, slice.fileId, Some(slice), isLogged)
+        case None        => FileGroupTarget(path.toString, FileNames.bucketFileId(bucket), None, isLog = false)
+      }
+    }
   }
 
   // --- bulk insert ----------------------------------------------------------------------------------------------
@@ -146,13 +169,18 @@ private[write] final case class WriteTasks(
 
   // --- all ------------------------------------------------------------------------------------------------------
 
-  /** `placed` has two columns more than `before`: the group, and the salt that leads to its task. */
-  private def run(placed: RDD[InternalRow], before: StructType, tasks: Int, target: (UTF8String, Int) => FileGroupTarget): Seq[SliceWritten] = {
-    val columns = before.add(StructField("__merganser_group", IntegerType, nullable = false)).add(StructField("__merganser_salt", IntegerType, nullable = false))
+  /**
+   * Shuffles rows to the tasks of their file groups and writes these.
+   *
+   * @param placed  rows with two columns more than `before`: the group, and the salt that leads to its task
+   * @param byGroup columns that keep the groups of a task apart; none where a task has one
+   */
+  private def run(placed: RDD[InternalRow], before: StructType, tasks: Int, byGroup: Seq[String])(target: (UTF8String, Int) => FileGroupTarget): Seq[SliceWritten] = {
+    val columns = before.add(StructField(WriteTasks.Group, IntegerType, nullable = false)).add(StructField(WriteTasks.Salt, IntegerType, nullable = false))
     val sorted = SparkBridge
       .internalCreateDataFrame(session, placed, columns)
-      .repartition(tasks, col("__merganser_salt"))
-      .sortWithinPartitions(MetaColumns.PartitionPath, "__merganser_group", MetaColumns.RecordKey, IncomingSchema.Arrival)
+      .repartition(tasks, col(WriteTasks.Salt))
+      .sortWithinPartitions((byGroup ++ Seq(MetaColumns.RecordKey, IncomingSchema.Arrival)).map(col(_)): _*)
     val step = writeStep(before.length, target)
     sorted.queryExecution.toRdd.mapPartitions(step.run).collect().toSeq
   }
@@ -161,6 +189,11 @@ private[write] final case class WriteTasks(
     val ordering = if (compiled.layout.orderingOrdinals.isEmpty) None else Some(new OrderingComparator(compiled.layout))
     new WriteRows(writer, incoming, compiled.layout, compiled.rule, meeting, ordering, groupOrdinal, target)
   }
+}
+
+private object WriteTasks {
+  private val Group = "__merganser_group"
+  private val Salt  = "__merganser_salt"
 }
 
 /** Numbers that Spark's hash partitioning sends to the partition wanted: a file group each, none doubled up. */
@@ -186,13 +219,16 @@ private[write] object DirectPartitions {
 private[write] object Tasks {
   private val TaskBytes = 64L << 20
 
+  /** Compressed; below this a task of its own costs more than it saves. */
+  private val LeastBytes = 512L << 10
+
   /** As asked; else by the frame's size where Spark knows it, else by its partitions, never above the session's shuffle partitions. */
   def forRows(session: SparkSession, rows: DataFrame, asked: Option[Int]): Int = asked.getOrElse {
     val most  = session.sessionState.conf.numShufflePartitions
     val cores = session.sparkContext.defaultParallelism
     val bytes = rows.queryExecution.optimizedPlan.stats.sizeInBytes
     val wanted =
-      if (bytes < BigInt(1L << 50)) math.max((bytes / TaskBytes).toInt + 1, if (bytes > (4L << 20)) cores else 1)
+      if (bytes < BigInt(1L << 50)) math.max((bytes / TaskBytes).toInt + 1, (bytes / LeastBytes).min(cores).toInt)
       else math.max(cores, rows.queryExecution.optimizedPlan.collectLeaves().collect { case l: LogicalRDD => l.rdd.getNumPartitions }.sum)
     math.max(1, math.min(wanted, math.max(most, 1)))
   }

@@ -36,8 +36,3 @@ private[spark] object WriterOptions {
 
   private def parquetName(codec: String): String = if (codec.equalsIgnoreCase("none")) "uncompressed" else codec
 }
-
-/** The number of buckets where neither a write nor the table's files say it. */
-private[spark] object Buckets {
-  val Unset = 256
-}

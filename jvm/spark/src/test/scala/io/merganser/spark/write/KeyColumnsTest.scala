@@ -98,15 +98,6 @@ class KeyColumnsTest extends AnyFunSuite with BeforeAndAfterAll {
     assert(key(table("id", "s,big"), "id" -> null) == null)
   }
 
-  test("a required key that is null names the row's key columns") {
-    val config = table("id,s")
-    val rows   = spark.createDataFrame(Seq(Row((Seq[Any](null, null) ++ row.drop(2)): _*)).asJava, schema)
-    val thrown = intercept[Exception](rows.select(KeyColumns.requiredRecordKey(config, schema, KeyForm.of(config))).collect())
-    val causes = Iterator.iterate[Throwable](thrown)(_.getCause).takeWhile(_ != null).toSeq
-    val ours   = causes.collectFirst { case e: MerganserException => e }.getOrElse(fail(thrown))
-    assert(ours.condition == "NULL_RECORD_KEY" && ours.getMessage.contains("id=null, s=null"))
-  }
-
   test("timestamps read as logical ones are text in the JVM's zone, cut to milliseconds") {
     val logical = "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled" -> "true"
     val at      = Instant.parse("2024-01-02T03:04:05.678901Z")

@@ -104,6 +104,9 @@ private[table] final class RowParquetWriter(
     .withConf(conf)
     .withCompressionCodec(CompressionCodecName.valueOf(options.codec.toUpperCase(Locale.ROOT)))
     .withRowGroupSize(options.rowGroupBytes)
+    // No two values are the same: Parquet would find that out page by page and throw the dictionary away.
+    .withDictionaryEncoding(MetaColumns.RecordKey, false)
+    .withDictionaryEncoding(MetaColumns.CommitSeqno, false)
     .build()
 
   def write(row: InternalRow): Unit = writer.write(row)

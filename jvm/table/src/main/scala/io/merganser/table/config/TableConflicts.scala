@@ -115,6 +115,8 @@ object TableConflicts {
   private def timed(entry: OptionEntry, value: String, table: TableConfig): Option[String] = {
     val isTimed = table.partitionFieldTypes.exists(_._2 == "TIMESTAMP")
     val stored  = entry.names.flatMap(table.properties.get).headOption.orElse(entry.default)
-    if (isTimed) Some(stored.getOrElse("none")).filterNot(_ == value) else None
+    // Tables of other writers may leave these settings to every write.
+    val isKept = Options.TimeBased.flatMap(_.names).exists(table.properties.contains)
+    if (isTimed && isKept) Some(stored.getOrElse("none")).filterNot(_ == value) else None
   }
 }

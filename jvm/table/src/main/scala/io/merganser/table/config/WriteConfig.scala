@@ -57,6 +57,9 @@ object IndexType {
   /** @param bloomFilters base files carry a bloom filter of their keys */
   final case class Simple(bloomFilters: Boolean) extends IndexType
 
+  /** Nobody said, as in tables of other writers: BUCKET if the table's file ids are numbers of buckets, else SIMPLE. */
+  final case class ByFiles(bucket: Bucket) extends IndexType
+
   /**
    * @param buckets    file groups in each partition; None: nobody said, take it from the files that are there, or 256
    * @param hashFields key columns that choose the bucket
@@ -106,6 +109,7 @@ final case class FileConfig(
  * @param combineBeforeUpsert   rows of one key within an upsert become one
  * @param nullForMissingColumns columns that the written rows lack are null, not an error
  * @param deleteMark            of the table, or, below version 9 where tables cannot keep it, of this write
+ * @param partitionTime         time-based settings of the partition path, by name, for a table that keeps none
  * @param mergerClasses         user-written mergers, in the order to try them
  * @param eventTimeField        column whose range goes to the commit's statistics
  * @param commitMetadata        what the user wants in the commit
@@ -124,6 +128,7 @@ final case class WriteConfig(
     nullOrdering: NullOrdering,
     nullForMissingColumns: Boolean,
     deleteMark: Option[DeleteMark],
+    partitionTime: Map[String, String],
     mergerClasses: Seq[String],
     eventTimeField: Option[String],
     commitMetadata: Map[String, String],
@@ -170,6 +175,7 @@ object WriteConfig {
       nullOrdering = if (settings.required(Options.NullOrderingOption, kept) == "reject") NullOrdering.Reject else NullOrdering.Lowest,
       nullForMissingColumns = settings.bool(Options.NullForMissingColumns, kept),
       deleteMark = deleteMark(settings, table),
+      partitionTime = Options.TimeBased.flatMap(entry => settings.explicit(entry).map(entry.key -> _)).toMap,
       mergerClasses = settings.text(Options.MergerClasses, kept).toSeq.flatMap(OptionKind.Fields.split),
       eventTimeField = settings.text(Options.EventTimeField, kept),
       commitMetadata = settings.commitMetadata,
@@ -207,18 +213,25 @@ object WriteConfig {
     else StoredKeyPolicy.MergeWhenMet
   }
 
-  private def indexOf(settings: Settings, table: TableConfig): IndexType = {
-    val asked = settings.required(Options.IndexTypeOption, table.properties)
-    if (asked != "BUCKET")
-      IndexType.Simple(bloomFilters = asked == "BLOOM" || table.properties.get(Options.IndexTypeOption.key).contains("BLOOM"))
-    else {
-      val hashed = settings.text(Options.BucketHashFields, table.properties).toSeq.flatMap(OptionKind.Fields.split)
-      for (field <- hashed if !table.recordKeyFields.exists(_.equalsIgnoreCase(field)))
-        throw MerganserException("BUCKET_HASH_FIELD_UNKNOWN", "table" -> table.name, "field" -> field,
-          "keys" -> table.recordKeyFields.mkString(", "))
-      val count = settings.said(Options.BucketCount, table.properties).map(_.toInt)
-      IndexType.Bucket(count, if (hashed.isEmpty) table.recordKeyFields else hashed)
+  private def indexOf(settings: Settings, table: TableConfig): IndexType =
+    settings.said(Options.IndexTypeOption, table.properties) match {
+      case Some("BUCKET") => bucketOf(settings, table)
+      case Some(asked) =>
+        IndexType.Simple(bloomFilters = asked == "BLOOM" || table.properties.get(Options.IndexTypeOption.key).contains("BLOOM"))
+      case None => IndexType.ByFiles(bucketOf(settings, table))
     }
+
+  private def bucketOf(settings: Settings, table: TableConfig): IndexType.Bucket = {
+    val hashed = settings.text(Options.BucketHashFields, table.properties).toSeq.flatMap(OptionKind.Fields.split)
+    for (field <- hashed if !table.recordKeyFields.exists(_.equalsIgnoreCase(field)))
+      throw MerganserException(
+        "BUCKET_HASH_FIELD_UNKNOWN",
+        "table" -> table.name,
+        "field" -> field,
+        "keys"  -> table.recordKeyFields.mkString(", ")
+      )
+    val count = settings.said(Options.BucketCount, table.properties).map(_.toInt)
+    IndexType.Bucket(count, if (hashed.isEmpty) table.recordKeyFields else hashed)
   }
 
   private def filesOf(settings: Settings, kept: Map[String, String]): FileConfig = FileConfig(

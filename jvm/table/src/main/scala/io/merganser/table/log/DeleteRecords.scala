@@ -1,6 +1,7 @@
 package io.merganser.table.log
 
 import io.merganser.table.avro.{AvroInput, AvroOutput}
+import org.apache.avro.Schema
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -38,7 +39,17 @@ private[log] object DeleteRecords {
   /** Scale of every decimal in a delete block, whatever its column's. */
   private val Scale = 15
 
-  /** Where a value came from decides what a wrapped Int 0 means: a real 0 in our blocks, no ordering value in others'. */
+  /**
+   * Property of a delete block's schema that we set where every entry has an ordering value. Without it a wrapped Int 0
+   * stands for no ordering value, as every reader takes it.
+   */
+  private val OrderedProperty = "merganser.ordered"
+
+  def markOrdered(schema: Schema): Unit = schema.addProp(OrderedProperty, "true")
+
+  def areOrdered(schema: Option[Schema]): Boolean = schema.exists(_.getProp(OrderedProperty) == "true")
+
+  /** @param isZeroAbsent whether a wrapped Int 0 is no ordering value */
   final class Decoder(orderingTypes: Array[DataType], isMillis: Array[Boolean], isZeroAbsent: Boolean) {
 
     /** @return null for no ordering value */
@@ -135,8 +146,11 @@ private[log] object DeleteRecords {
     text(delete.key, out)
     text(delete.partitionPath, out)
     val ordering = delete.ordering
-    if (ordering == null || orderingTypes.length == 0) out.writeInt(Null)
-    else if (ordering.length == 1 && ordering(0) != null) wrapper(ordering(0), orderingTypes(0), out)
+    if (ordering == null || orderingTypes.length == 0) {
+      // Not the null branch: the reference cannot compare it with a record of the same key in an earlier log.
+      out.writeInt(Integer)
+      out.writeInt(0)
+    } else if (ordering.length == 1 && ordering(0) != null) wrapper(ordering(0), orderingTypes(0), out)
     else {
       // A single null too: bare, it would read as no ordering value, which wins where null loses.
       out.writeInt(Several)

@@ -22,16 +22,13 @@ import scala.collection.mutable
  * @param orderingFields the table's ordering fields with their types, in property order; empty if there are none
  * @param isCompleted    whether the write of that instant was completed
  * @param maxInstant     the newest instant of the view
- * @param writtenByUs    whether a write of that instant was ours, where an ordering value of int 0 in a delete is a real
- *                       0; in others' blocks it stands for no ordering value
  */
 final class LogScanner(
     storage: Storage,
     tableVersion: Int,
     orderingFields: StructType,
     isCompleted: String => Boolean,
-    maxInstant: String,
-    writtenByUs: String => Boolean
+    maxInstant: String
 ) {
   private[this] val orderingTypes = orderingFields.fields.map(_.dataType)
   private[this] val schemas       = mutable.Map.empty[String, Schema]
@@ -76,6 +73,10 @@ final class LogScanner(
       catch { case e: AvroRuntimeException => throw block.unreadable("its schema is no Avro schema", Restore).causedBy(e) }
     )
   }
+
+  /** Others may leave it out where there are only keys. */
+  private def deleteSchema(block: LogBlock): Option[Schema] =
+    if (block.header.contains(Header.Schema)) Some(schemaOf(block)) else None
 
   private final class Feed(schema: StructType, sink: LogSink) {
     private[this] val readers = mutable.Map.empty[Schema, AvroRowReader]
@@ -141,7 +142,7 @@ final class LogScanner(
         throw block.unreadable(s"deletes of version $version are in a form that only old releases wrote", CompactElsewhere)
       val length = head.getInt
       if (length < 0 || length > content.length - 8) throw block.unreadable("its content is cut short", Restore)
-      val decoder = new DeleteRecords.Decoder(orderingTypes, isMillis(block), !writtenByUs(block.instant))
+      val decoder = new DeleteRecords.Decoder(orderingTypes, isMillis(block), isZeroAbsent = !DeleteRecords.areOrdered(deleteSchema(block)))
       val in      = new AvroInput().reset(content, 8, 8 + length)
       try deleteRecords(in, decoder)
       catch {
@@ -174,7 +175,7 @@ final class LogScanner(
 
   /** Which ordering fields the writer kept in milliseconds; deletes carry them as they are stored. */
   private def isMillis(block: LogBlock): Array[Boolean] = {
-    val stored = if (block.header.contains(Header.Schema)) Some(schemaOf(block)) else None
+    val stored = deleteSchema(block)
     orderingFields.fieldNames.map { name =>
       stored.flatMap(schema => Option(schema.getField(name))).exists { field =>
         AvroSchemas.withoutNull(field.schema).getLogicalType match {

@@ -84,24 +84,29 @@ final class LogWriter(
   def partialBlock(columns: StructType, rows: Iterator[InternalRow]): Unit = dataBlock(columns, rows, isPartial = true)
 
   /**
-   * Writes deletes.
+   * Writes deletes. Those with an ordering value and those without go to blocks of their own, in the order given.
    *
    * @param orderingFields the table's ordering fields with their types, in property order
    */
   def deleteBlock(entries: Iterator[LogDelete], orderingFields: StructType): Unit = {
-    val types = orderingFields.fields.map(_.dataType)
-    val items = new AvroOutput()
-    var count = 0
+    val types     = orderingFields.fields.map(_.dataType)
+    val items     = new AvroOutput()
+    var count     = 0
+    var isOrdered = false
+    def finish(): Unit = if (count > 0) {
+      deleteBlock(items, count, isOrdered)
+      items.clear()
+      count = 0
+    }
     entries.foreach { entry =>
+      val hasOrdering = entry.ordering != null && types.nonEmpty
+      if (hasOrdering != isOrdered) finish()
+      isOrdered = hasOrdering
       DeleteRecords.encode(entry, types, items)
       count += 1
-      if (items.size >= options.maxBlockBytes - LogWriter.SlackBytes) {
-        deleteBlock(items, count)
-        items.clear()
-        count = 0
-      }
+      if (items.size >= options.maxBlockBytes - LogWriter.SlackBytes) finish()
     }
-    if (count > 0) deleteBlock(items, count)
+    finish()
   }
 
   /** Ends the file. */
@@ -181,14 +186,13 @@ final class LogWriter(
     }
   }
 
-  private def deleteBlock(items: AvroOutput, count: Int): Unit = {
+  private def deleteBlock(items: AvroOutput, count: Int, isOrdered: Boolean): Unit = {
     val list = new AvroOutput(32)
     list.writeInt(count)
     val length = list.size + items.size + 1
-    val header = Seq(
-      Header.InstantTime -> instant,
-      Header.Schema -> AvroSchemas.toAvro(schema, tableName).toString
-    )
+    val avroSchema = AvroSchemas.toAvro(schema, tableName)
+    if (isOrdered) DeleteRecords.markOrdered(avroSchema)
+    val header = Seq(Header.InstantTime -> instant, Header.Schema -> avroSchema.toString)
     block(BlockType.Delete, header, 8L + length) { out =>
       val head = new AvroOutput(8)
       head.writeBigEndian(LogFormat.ContentVersion)

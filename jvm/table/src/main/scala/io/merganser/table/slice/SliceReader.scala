@@ -85,8 +85,7 @@ final class SliceReader(
     config.version,
     StructType(TableRule.orderingFields(config, tableSchema).map(tableSchema(_))),
     visibility.completed(_),
-    visibility.maxInstant,
-    visibility.ours
+    visibility.maxInstant
   )
 
   /**

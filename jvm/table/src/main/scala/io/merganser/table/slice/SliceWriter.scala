@@ -1,6 +1,6 @@
 package io.merganser.table.slice
 
-import io.merganser.merge.{BufferedRecord, OrderingComparator, RowLayout}
+import io.merganser.merge.{BufferedRecord, DeleteCheck, OrderingComparator, RowLayout}
 import io.merganser.merge.buffer._
 import io.merganser.table.Storage
 import io.merganser.table.base.{BaseFileOptions, BaseFileWriter, MetaColumns}
@@ -20,15 +20,18 @@ final case class WriteToken(partitionId: Int, stageId: Int, attemptId: Long) {
 }
 
 /**
- * What a write did to rows.
+ * What a write did to rows. A version appended to a log has not met the stored row: whether it wins, loses, or deletes
+ * anything is for readers and compactions to find, so it counts as appended and as nothing else.
  *
- * @param inserted   keys that are new
- * @param updated    stored rows that a version replaced; in a log file, versions appended
- * @param unchanged  stored rows of rewritten files that stayed as they were, late ones not counted
- * @param late       keys whose versions all lost against the stored row
- * @param deleted    stored rows removed; in a log file, deletes appended
- * @param ties       updated rows whose ordering value was equal to the stored one
- * @param duplicates versions that another version of the same batch took the place of
+ * @param inserted        keys that are new
+ * @param updated         stored rows that a version replaced
+ * @param unchanged       stored rows of rewritten files that stayed as they were, late ones not counted
+ * @param late            keys whose versions all lost against the stored row
+ * @param deleted         stored rows removed
+ * @param ties            updated rows whose ordering value was equal to the stored one
+ * @param duplicates      versions that another version of the same batch took the place of
+ * @param appended        versions in log files, deletes among them
+ * @param appendedDeletes deletes in log files
  */
 final case class MergeCounts(
     inserted: Long = 0,
@@ -37,11 +40,14 @@ final case class MergeCounts(
     late: Long = 0,
     deleted: Long = 0,
     ties: Long = 0,
-    duplicates: Long = 0
+    duplicates: Long = 0,
+    appended: Long = 0,
+    appendedDeletes: Long = 0
 ) {
   def +(o: MergeCounts): MergeCounts = MergeCounts(
     inserted + o.inserted, updated + o.updated, unchanged + o.unchanged, late + o.late,
-    deleted + o.deleted, ties + o.ties, duplicates + o.duplicates
+    deleted + o.deleted, ties + o.ties, duplicates + o.duplicates,
+    appended + o.appended, appendedDeletes + o.appendedDeletes
   )
 }
 
@@ -69,13 +75,16 @@ final case class SliceWriter(
   private val width      = schema.length
   private val fileSchema = StructType(MetaColumns.schema ++ schema)
 
+  /** Tells a delete by what the file keeps of its row. */
+  private val storedDeletes = DeleteCheck(schema, TableRule.marker(config))
+
   /**
    * Writes a base file from what the merge leaves.
    *
    * @param previous   the slice whose base file this one follows, if any
    * @param stampAll   true when winners are changes of this instant; false in a compaction, where they keep their own
    * @param ordering   compares ordering values, to count ties; null under a rule that has none
-   * @return nothing if there is no row to write and no earlier base file to follow
+   * @return nothing if there is no row to write and no earlier slice to follow
    */
   def writeBase(
       partitionPath: String,
@@ -98,7 +107,7 @@ final case class SliceWriter(
     }
 
     try {
-      if (previous.exists(_.base.isDefined)) open()
+      if (previous.isDefined) open()
       while (merge.next()) {
         val row = merge.row
         merge.outcome match {
@@ -151,7 +160,7 @@ final case class SliceWriter(
    */
   def appendLog(slice: FileSlice, merge: MergeIterator, layout: RowLayout, token: WriteToken): Option[SliceWritten] = {
     val version = 1
-    val rows    = new LogRows(merge, layout, slice)
+    val rows    = new LogRows(merge, layout, storedDeletes, slice)
     if (!rows.hasNext && rows.deletes.isEmpty) None
     else {
       val writer = new LogWriter(
@@ -180,7 +189,7 @@ final case class SliceWriter(
             baseFile = Some(slice.base.map(_.name).getOrElse("")),
             logFiles = slice.logs.map(_.name) :+ written.name
           ),
-          MergeCounts(updated = written.records, deleted = written.deletes)
+          MergeCounts(appended = written.records + written.deletes, appendedDeletes = written.deletes)
         ))
       } catch {
         case e: Throwable =>
@@ -232,7 +241,7 @@ private final class MetaRow(instant: String, token: WriteToken, fileName: UTF8St
 }
 
 /** The rows of a data block, as the merge leaves them; deletes are put aside on the way. */
-private final class LogRows(merge: MergeIterator, layout: RowLayout, slice: FileSlice) extends Iterator[InternalRow] {
+private final class LogRows(merge: MergeIterator, layout: RowLayout, storedDeletes: DeleteCheck, slice: FileSlice) extends Iterator[InternalRow] {
   val deletes      = mutable.ArrayBuffer.empty[LogDelete]
   val afterDeletes = mutable.ArrayBuffer.empty[InternalRow]
   private[this] val partition  = UTF8String.fromString(slice.partitionPath)
@@ -253,8 +262,9 @@ private final class LogRows(merge: MergeIterator, layout: RowLayout, slice: File
 
   private def take(version: BufferedRecord): Unit =
     if (version.isDelete) {
-      // The delete block has no way to say "ordered, by null": such a delete stays a row that carries its own flag.
-      if (!version.isUnordered && orderingHasNull(version.row)) ahead = version.row
+      // Other readers know no null among the ordering values of a delete block, so the row stays one where it says itself
+      // that it is a delete.
+      if (!version.isUnordered && orderingHasNull(version.row) && storedDeletes.isDelete(version.row)) ahead = version.row
       else deletes += LogDelete(layout.key(version.row).copy(), partition, if (version.isUnordered) null else orderingOf(version.row))
     } else if (version.endsHistory) {
       deletes += LogDelete(layout.key(version.row).copy(), partition, null)

@@ -35,7 +35,7 @@ object TableRule {
   def orderingFields(config: TableConfig, schema: StructType): Seq[String] =
     if (config.mergeMode == MergeMode.CommitTimeOrdering) Nil else config.orderingFields.filter(schema.fieldNames.contains)
 
-  private def marker(config: TableConfig): Option[DeleteMarker] = for {
+  private[slice] def marker(config: TableConfig): Option[DeleteMarker] = for {
     field <- config.mergeProperties.get("hoodie.payload.delete.field")
     value <- config.mergeProperties.get("hoodie.payload.delete.marker")
   } yield DeleteMarker(field, value)

@@ -96,6 +96,7 @@ class WriteConfigTest extends AnyFunSuite {
 
   test("a bucket table of another writer does not say its number of buckets") {
     val foreign = TableConfig(table().properties - "hoodie.index.type")
+    assert(parse(foreign).index == IndexType.ByFiles(IndexType.Bucket(None, Seq("id"))))
     assert(parse(foreign, "hoodie.index.type" -> "BUCKET").index == IndexType.Bucket(None, Seq("id")))
     assert(parse(foreign, "hoodie.index.type" -> "BUCKET", "hoodie.bucket.index.num.buckets" -> "8").index == IndexType.Bucket(Some(8),
       Seq("id")))

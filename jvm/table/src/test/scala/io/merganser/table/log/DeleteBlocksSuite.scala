@@ -27,7 +27,7 @@ class DeleteBlocksSuite extends LogFixture {
     assert(bytesOf(log.name).dropRight(12).takeRight(content.length).toSeq == content.toSeq)
   }
 
-  test("int 0 in a delete is a real 0 in our blocks and no ordering value in others'; null is none in both") {
+  test("an ordering value of int 0 in a delete comes back as 0, and none as none, in the order written") {
     val log = writer("001")
     log.deleteBlock(
       Iterator(
@@ -39,7 +39,16 @@ class DeleteBlocksSuite extends LogFixture {
     )
     log.close()
     assert(scan()._1 == Seq(Deleted("a", "p", Seq(0)), Deleted("b", "p", null), Deleted("c", "p", Seq(7))))
-    assert(scan(scanner(ours = false))._1 == Seq(Deleted("a", "p", null), Deleted("b", "p", null), Deleted("c", "p", Seq(7))))
+  }
+
+  test("a delete without ordering value is written as the reference writes it, and a 0 of the reference is read so") {
+    val log = writer("001")
+    log.deleteBlock(Iterator(LogDelete(UTF8String.fromString("2"), UTF8String.fromString("p"), null)), ordering)
+    log.close()
+    val content = hex("00 00 00 03 | 00 00 00 0A | 02 02 02 32 02 02 70 04 00 00")
+    assert(bytesOf(log.name).dropRight(12).takeRight(content.length).toSeq == content.toSeq)
+    append(logName("002"), block(1, Seq(0 -> "002"), content))
+    assert(scan()._1 == Seq(Deleted("2", "p", null), Deleted("2", "p", null)))
   }
 
   test("ordering values of every type come back from a delete block, alone and several together, nulls too") {
@@ -78,7 +87,7 @@ class DeleteBlocksSuite extends LogFixture {
       Files.deleteIfExists(folder.resolve(s"p/$name"))
       append(name, block(1, Seq(0 -> "001"), content(ordering)))
       val fields = new StructType().add("o", dataType)
-      scan(scanner(fields = fields, ours = false))._1 match {
+      scan(scanner(fields = fields))._1 match {
         case Seq(Deleted("k", _, null))       => null
         case Seq(Deleted("k", _, Seq(value))) => value
         case other                            => fail(other.toString)

@@ -42,9 +42,8 @@ abstract class LogFixture extends AnyFunSuite with TempFolder {
       isCompleted: String => Boolean = _ => true,
       maxInstant: String = "99",
       version: Int = 9,
-      fields: StructType = ordering,
-      ours: Boolean = true
-  ): LogScanner = new LogScanner(storage, version, fields, isCompleted, maxInstant, _ => ours)
+      fields: StructType = ordering
+  ): LogScanner = new LogScanner(storage, version, fields, isCompleted, maxInstant)
 
   protected def scan(by: LogScanner = scanner(), schema: StructType = names): (Seq[Any], LogScanned) = {
     val sink    = new Recorded(schema)

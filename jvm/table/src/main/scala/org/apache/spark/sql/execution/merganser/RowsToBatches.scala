@@ -1,6 +1,6 @@
 package org.apache.spark.sql.execution.merganser
 
-import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.{InternalRow, ProjectingInternalRow}
 import org.apache.spark.sql.execution.RowToColumnConverter
 import org.apache.spark.sql.execution.vectorized.{OnHeapColumnVector, WritableColumnVector}
 import org.apache.spark.sql.types.StructType
@@ -14,7 +14,8 @@ import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarBatch}
 final class RowBatch(schema: StructType, capacity: Int) {
   private[this] val vectors: Array[WritableColumnVector] =
     OnHeapColumnVector.allocateColumns(capacity, schema).map(v => v: WritableColumnVector)
-  private[this] val converter = new RowToColumnConverter(schema)
+  private[this] val converter = new RowToColumnConverter(schema) // takes as many columns as the row has
+  private[this] val leading   = ProjectingInternalRow(schema, schema.indices)
   private[this] val batch     = new ColumnarBatch(vectors.map(v => v: ColumnVector))
   private[this] var count     = 0
 
@@ -24,7 +25,8 @@ final class RowBatch(schema: StructType, capacity: Int) {
 
   /** Puts a row's values behind the others; columns beyond the schema's are passed over. */
   def append(row: InternalRow): Unit = {
-    converter.convert(row, vectors)
+    leading.project(row)
+    converter.convert(leading, vectors)
     count += 1
   }
 

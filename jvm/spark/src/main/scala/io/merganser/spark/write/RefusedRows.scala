@@ -1,0 +1,60 @@
+package io.merganser.spark.write
+
+import io.merganser.merge.MerganserException
+import org.apache.spark.sql.{Column, DataFrame}
+import org.apache.spark.sql.catalyst.expressions.Literal
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
+import org.apache.spark.sql.functions.when
+import org.apache.spark.sql.merganser.SparkBridge
+import org.apache.spark.sql.types.StringType
+import org.apache.spark.unsafe.types.UTF8String
+
+import scala.util.control.NonFatal
+
+/**
+ * A requirement on incoming rows: the first row that fails it stops the write, and then up to ten of them are looked for,
+ * so that the error names them. Nothing is spent on rows that pass.
+ *
+ * @param condition the error; its parameters are table, column and rows
+ * @param column    the user's column, or columns, that the requirement is about
+ * @param fails     true for a row to refuse
+ * @param row       what names a row to the user
+ */
+private[write] final case class Requirement(condition: String, table: String, column: String, fails: Column, row: Column) {
+
+  /** The value, or the error where the row fails. */
+  def guard(value: Column): Column = when(fails, refusal).otherwise(value)
+
+  private def refusal: Column = SparkBridge.column(
+    StaticInvoke(
+      RefusedRows.getClass,
+      StringType,
+      "refuse",
+      Seq(Literal(condition), Literal(table), Literal(column), SparkBridge.expression(row.cast(StringType))),
+      propagateNull = false
+    )
+  )
+}
+
+private[write] object RefusedRows {
+  val Shown = 10
+
+  /** @throws MerganserException always */
+  def refuse(condition: UTF8String, table: UTF8String, column: UTF8String, row: UTF8String): UTF8String =
+    throw error(condition.toString, table.toString, column.toString, Seq(String.valueOf(row)))
+
+  private def error(condition: String, table: String, column: String, rows: Seq[String]): MerganserException =
+    MerganserException(condition, "table" -> table, "column" -> column, "rows" -> rows.mkString(", "))
+
+  /** The same failure; where a requirement made it, with up to ten of the rows that fail it. */
+  def named(failure: Throwable, frame: DataFrame, requirements: Seq[Requirement]): Throwable = failure match {
+    case first: MerganserException =>
+      requirements.find(r => r.condition == first.condition && first.parameters.get("column").contains(r.column)).fold[Throwable](first) { r =>
+        try {
+          val found = frame.filter(r.fails).select(r.row.as("row")).limit(Shown).collect().map(row => String.valueOf(row.get(0))).toSeq
+          if (found.isEmpty) first else error(r.condition, r.table, r.column, found).causedBy(first)
+        } catch { case NonFatal(_) => first } // the frame gives other rows, or none, the second time
+      }
+    case other => other
+  }
+}

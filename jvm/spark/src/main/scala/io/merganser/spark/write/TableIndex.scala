@@ -1,0 +1,97 @@
+package io.merganser.spark.write
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.OpenTable
+import io.merganser.table.base.BaseFileFooter
+import io.merganser.table.config.{IndexType, Options}
+import io.merganser.table.index.BucketIndex
+import io.merganser.table.slice.{FileNames, FileSlice}
+
+/**
+ * The index of a table. Ours say it in their properties; of tables of other writers the file ids tell, which for BUCKET
+ * begin with the bucket's number in eight digits.
+ */
+private[spark] object TableIndex {
+
+  /** No table has more buckets in a partition; a random file id is a number below it once in 40,000 times. */
+  private val MostBuckets = 100000
+
+  /** Base files whose keys are looked at, to see whether a number of buckets is right. */
+  private val CheckedFiles = 16
+
+  /**
+   * The index to write with: SIMPLE, or BUCKET with a number of buckets.
+   *
+   * @param said what options and properties say
+   * @throws io.merganser.merge.MerganserException CONFIG_CONFLICT if the files are of another index or number of buckets,
+   *                                               BUCKET_COUNT_UNKNOWN if nothing tells the number
+   */
+  def resolve(said: IndexType, table: OpenTable): IndexType = {
+    val isStored = table.config.properties.contains(Options.IndexTypeOption.key)
+    said match {
+      case bucket: IndexType.Bucket if isStored && bucket.buckets.isDefined => bucket
+      case simple: IndexType.Simple if isStored                             => simple
+      case _                                                                => byFiles(said, table, isStored)
+    }
+  }
+
+  /** SIMPLE, BUCKET, ...; None for a table that does not say it and holds no file yet. */
+  def nameOf(table: OpenTable): Option[String] =
+    table.config.properties.get(Options.IndexTypeOption.key).orElse {
+      val slices = table.view.slices
+      if (slices.isEmpty) None else Some(if (areBuckets(slices)) "BUCKET" else "SIMPLE")
+    }
+
+  private def byFiles(said: IndexType, table: OpenTable, isStored: Boolean): IndexType = {
+    val slices = table.view.slices
+    val found  = if (slices.isEmpty) None else Some(areBuckets(slices))
+    def refuse(asked: String, is: String) =
+      throw MerganserException("CONFIG_CONFLICT", "key" -> Options.IndexTypeOption.key, "value" -> asked, "stored" -> is,
+        "by" -> s"the files of table '${table.config.name}' are of index")
+    (said, found) match {
+      case (_: IndexType.Bucket, Some(false)) if !isStored => refuse("BUCKET", "SIMPLE")
+      case (_: IndexType.Simple, Some(true))                    => refuse("SIMPLE", "BUCKET")
+      case (bucket: IndexType.Bucket, _)                        => counted(bucket, table, slices)
+      case (IndexType.ByFiles(bucket), Some(true))              => counted(bucket, table, slices)
+      case (simple: IndexType.Simple, _)                        => simple
+      case _                                                    => IndexType.Simple(bloomFilters = false)
+    }
+  }
+
+  private def areBuckets(slices: Seq[FileSlice]): Boolean =
+    slices.groupBy(_.partitionPath).values.forall { inPartition =>
+      val numbers = inPartition.map(s => FileNames.bucketOf(s.fileId).filter(_ < MostBuckets))
+      numbers.forall(_.isDefined) && numbers.distinct.size == numbers.size
+    }
+
+  private def counted(bucket: IndexType.Bucket, table: OpenTable, slices: Seq[FileSlice]): IndexType.Bucket =
+    if (slices.isEmpty) bucket.copy(buckets = bucket.buckets.orElse(Options.BucketCount.default.map(_.toInt)))
+    else {
+      val found = slices.groupBy(_.partitionPath).values.map(_.flatMap(s => FileNames.bucketOf(s.fileId)).toSet)
+      val least = found.map(_.max).max + 1
+      bucket.buckets match {
+        case Some(count) =>
+          if (count < least) throw otherCount(table, count, s"bucket ${least - 1}")
+          strayKey(table, slices, bucket.hashFields, count).foreach(where => throw otherCount(table, count, where))
+          bucket
+        // A partition that has every bucket up to the last one that is known.
+        case None if found.exists(_.size == least) && strayKey(table, slices, bucket.hashFields, least).isEmpty =>
+          bucket.copy(buckets = Some(least))
+        case None =>
+          throw MerganserException("BUCKET_COUNT_UNKNOWN", "table" -> table.config.name,
+            "found" -> found.flatten.toSeq.distinct.sorted.take(20).mkString(", "))
+      }
+    }
+
+  /** A stored key that would lie in another bucket if there were so many, and where it lies. */
+  private def strayKey(table: OpenTable, slices: Seq[FileSlice], hashFields: Seq[String], count: Int): Option[String] =
+    slices.flatMap(s => s.base.map(b => FileNames.bucketOf(s.fileId) -> b)).take(CheckedFiles).flatMap { case (number, base) =>
+      val footer = BaseFileFooter.read(table.storage.conf, table.storage.path(base.path), base.sizeBytes)
+      (footer.minKey ++ footer.maxKey).find(key => !number.contains(BucketIndex.bucket(key, hashFields, count)))
+        .map(key => s"key $key in bucket ${number.mkString}")
+    }.headOption
+
+  private def otherCount(table: OpenTable, count: Int, where: String) =
+    MerganserException("CONFIG_CONFLICT", "key" -> Options.BucketCount.key, "value" -> count, "stored" -> where,
+      "by" -> s"the files of table '${table.config.name}' have")
+}

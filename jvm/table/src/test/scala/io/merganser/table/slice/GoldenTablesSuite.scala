@@ -1,0 +1,109 @@
+package io.merganser.table.slice
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import io.merganser.table.avro.AvroSchemas
+import io.merganser.table.base.MetaColumns
+import io.merganser.table.config.TableConfig
+import io.merganser.table.timeline.Timeline
+import io.merganser.table.{Rows, Storage}
+import org.apache.hadoop.conf.Configuration
+import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
+import org.apache.spark.sql.types._
+import org.scalatest.funsuite.AnyFunSuite
+
+import java.io.File
+import java.time.{LocalDate, LocalDateTime, ZoneOffset}
+import java.util.Base64
+import scala.collection.JavaConverters._
+
+/** Tables that the reference wrote, read without a Spark session by the same timeline, slices and merge as queries. */
+class GoldenTablesSuite extends AnyFunSuite {
+  private val folder = new File(sys.props("merganser.root"), "tests/golden")
+  private val conf   = new Configuration()
+
+  private val tables = Option(folder.list).toSeq.flatten.filter(new File(folder, _).isDirectory).sorted
+
+  test("there are golden tables of every kind") {
+    assert(tables.count(_.startsWith("mor")) >= 8 && tables.count(_.startsWith("cow")) >= 4)
+  }
+
+  tables.foreach { name =>
+    test(s"$name: a snapshot holds the rows, keys, partition paths and commit times that the reference reads") {
+      val golden = new Golden(name)
+      assert(golden.schema.fields.map(f => f.name -> f.dataType).toSeq == golden.columns.fields.map(f => f.name -> f.dataType).toSeq)
+      assert(golden.rows(golden.view.slices)(_.rows(_)) == golden.expected(""))
+    }
+
+    test(s"$name: base files alone hold what the reference reads without merging") {
+      val golden = new Golden(name)
+      assert(golden.rows(golden.view.readOptimizedSlices)(_.baseRows(_)) == golden.expected("_ro"))
+    }
+  }
+
+  private final class Golden(name: String) {
+    private val json     = new ObjectMapper().readTree(new File(folder, s"$name/expected.json"))
+    private val storage  = Storage(new File(folder, s"$name/table").toURI.toString, conf)
+    private val config   = TableConfig.load(storage)
+    private val timeline = Timeline.load(storage, config)
+
+    val schema: StructType = AvroSchemas.toSpark(AvroSchemas.parse(timeline.tableSchemaJson.get))
+    val view               = new TableView(storage, config, timeline)
+
+    /**
+     * Under the TIMESTAMP key generator the reference gives the partition column the type of its folder's name, string; the
+     * files hold numbers.
+     */
+    private val textInReference = if (name == "cow_timestamp_partition") Set("ts") else Set.empty[String]
+
+    val columns: StructType = StructType(list("columns").map { column =>
+      val dataType = CatalystSqlParser.parseDataType(column.get(1).asText)
+      StructField(column.get(0).asText, if (textInReference(column.get(0).asText)) LongType else dataType)
+    })
+
+    private val meta  = list("meta_columns").map(_.asText)
+    private val asked = StructType(columns ++ meta.map(MetaColumns.schema(_)))
+
+    def rows(slices: Seq[FileSlice])(read: (SliceReader, FileSlice) => SliceRows): Seq[Seq[Any]] = sorted {
+      val reader = new SliceReader(storage, config, schema, asked, LogVisibility(timeline))
+      slices.flatMap { slice =>
+        val rows = read(reader, slice)
+        try rows.map(Rows.plain(_, asked)).toVector
+        finally rows.close()
+      }
+    }
+
+    /** @param suffix of the names under which a read stands that differs from the snapshot */
+    def expected(suffix: String): Seq[Seq[Any]] = sorted {
+      def of(name: String) = list(if (json.has(name + suffix)) name + suffix else name)
+      of("rows").zip(of("meta_rows")).map { case (row, meta) =>
+        (row.elements.asScala ++ meta.elements.asScala).toSeq.zip(asked.map(_.dataType)).map { case (node, t) => value(node, t) }
+      }
+    }
+
+    private def sorted(rows: Seq[Seq[Any]]): Seq[Seq[Any]] = rows.sortBy(_.takeRight(meta.size).toString)
+
+    private def list(name: String): Seq[JsonNode] = json.get(name).elements.asScala.toVector
+  }
+
+  /** A value of `expected.json` as [[Rows.plain]] has it. */
+  private def value(node: JsonNode, dataType: DataType): Any =
+    if (node == null || node.isNull) null
+    else dataType match {
+      case BooleanType    => node.asBoolean
+      case IntegerType    => node.asInt
+      case LongType       => node.asLong
+      case FloatType      => java.lang.Float.floatToIntBits(if (node.isTextual) node.asText.toFloat else node.asDouble.toFloat)
+      case DoubleType     => java.lang.Double.doubleToLongBits(if (node.isTextual) node.asText.toDouble else node.asDouble)
+      case d: DecimalType => new java.math.BigDecimal(node.asText).setScale(d.scale)
+      case BinaryType     => Base64.getDecoder.decode(node.asText).toVector
+      case DateType       => LocalDate.parse(node.asText).toEpochDay.toInt
+      case TimestampType | TimestampNTZType =>
+        val time = LocalDateTime.parse(node.asText)
+        time.toEpochSecond(ZoneOffset.UTC) * 1000000L + time.getNano / 1000
+      case a: ArrayType  => node.elements.asScala.map(value(_, a.elementType)).toVector
+      case s: StructType => s.fields.toVector.map(field => value(node.get(field.name), field.dataType))
+      case m: MapType =>
+        node.elements.asScala.map(pair => value(pair.get(0), m.keyType) -> value(pair.get(1), m.valueType)).toMap
+      case _ => node.asText
+    }
+}

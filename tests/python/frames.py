@@ -1,0 +1,81 @@
+"""Short hands for tests that write and read frames: one line a write, rows as plain tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from merganser._bridge import translated
+from merganser.errors import MerganserError
+from pyspark.sql import DataFrame, SparkSession
+
+COW = "COPY_ON_WRITE"
+MOR = "MERGE_ON_READ"
+
+KEY = "hoodie.datasource.write.recordkey.field"
+ORDERING = "hoodie.table.ordering.fields"
+PARTITION = "hoodie.datasource.write.partitionpath.field"
+TYPE = "hoodie.datasource.write.table.type"
+OPERATION = "hoodie.datasource.write.operation"
+INDEX = "hoodie.index.type"
+BUCKETS = "hoodie.bucket.index.num.buckets"
+
+
+def frame(spark: SparkSession, rows: Sequence[Any], schema: Any, parts: int = 1) -> DataFrame:
+    """A frame whose partitions hold the rows in their order."""
+    return spark.createDataFrame(spark.sparkContext.parallelize(rows, parts), schema)
+
+
+def save(rows: DataFrame, path: Any, options: Mapping[str, str], *, mode: str | None = "append") -> None:
+    writer = rows.write.format("merganser").options(**options)
+    (writer if mode is None else writer.mode(mode)).save(str(path))
+
+
+def load(spark: SparkSession, path: Any, **options: str) -> DataFrame:
+    return spark.read.format("merganser").options(**options).load(str(path))
+
+
+def rows_of(rows: DataFrame) -> list[tuple[Any, ...]]:
+    return sorted((tuple(row) for row in rows.collect()), key=repr)
+
+
+def listing(path: Any) -> list[str]:
+    """Every file below a folder; checksum files of the local file system left out."""
+    folder = Path(path)
+    return sorted(str(f.relative_to(folder)) for f in folder.rglob("*") if f.is_file() and not f.name.endswith(".crc"))
+
+
+def properties(path: Any) -> dict[str, str]:
+    lines = (Path(path) / ".hoodie" / "hoodie.properties").read_text().splitlines()
+    pairs = (line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
+    return {key: value.replace("\\:", ":").replace("\\=", "=") for key, value in pairs}
+
+
+def refusal(action: Callable[[], object]) -> MerganserError:
+    """The error of ours that the action ends in."""
+    try:
+        action()
+    except MerganserError as error:
+        return error
+    except Exception as failure:
+        error = translated(failure)
+        if error is not None:
+            return error
+        raise
+    raise AssertionError("nothing was refused")
+
+
+def refused(action: Callable[[], object], condition: str, *mentions: str) -> MerganserError:
+    """The action is refused by that condition, and the message mentions all of these."""
+    error = refusal(action)
+    assert error.condition == condition, str(error)
+    missing = [text for text in mentions if text not in str(error)]
+    assert not missing, f"{missing} not in: {error}"
+    return error
+
+
+def cases(names: Iterable[str]) -> Any:
+    """Parameters that are their own names."""
+    return [pytest.param(name, id=name) for name in names]

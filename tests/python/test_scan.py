@@ -1,0 +1,174 @@
+"""Scans: what goes down to the files, what must not, and when logs are folded in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from frames import BUCKETS, COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE, frame, load, refused, rows_of, save
+from merganser import Table, WriteOptions
+from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.e2e
+
+COLUMNS = "id int, ts long, v int, city string"
+OPTIONS = {KEY: "id", ORDERING: "ts", TYPE: MOR}
+
+
+def scan(rows: DataFrame) -> str:
+    """The line of the plan that reads the table."""
+    plan = rows._jdf.queryExecution().executedPlan().toString()
+    (line,) = [line for line in plan.splitlines() if "BatchScan" in line]
+    return str(line)
+
+
+@pytest.fixture(scope="module")
+def changed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ten rows with v = 1; in logs: an update, a late update, a delete, a late delete and an update back."""
+    path = tmp_path_factory.mktemp("scan") / "t"
+    flagged = COLUMNS + ", _hoodie_is_deleted boolean"
+    save(frame(spark, [(i, 10, 1, "x") for i in range(10)], COLUMNS), path, OPTIONS)
+    save(frame(spark, [(0, 11, 100, "z", None), (1, 9, 100, "z", None), (2, 11, 1, "x", True), (3, 9, 1, "x", True)], flagged), path, OPTIONS)
+    save(frame(spark, [(0, 12, 1, "x"), (4, 11, 50, "w")], COLUMNS), path, OPTIONS)
+    assert sum(len(s.log_files) for s in Table.load(spark, str(path)).file_slices()) == 2
+    return path
+
+
+FILTERS = [
+    "v = 100", "v = 1", "v > 1", "v < 50", "v <> 1", "v in (50, 100)", "v is null", "not (v = 1)", "city = 'z'", "city = 'x'",
+    "city like 'w%'", "ts = 9", "ts < 10", "ts >= 11", "ts = 12 and v = 1", "ts = 11 or v = 100", "id = 0", "id = 2", "id in (1, 3)",
+    "id > 3 and v = 50", "id = 4 and v = 1", "_hoodie_record_key = '0'", "v + 1 = 2", "id = 1 or city = 'w'",
+]  # fmt: skip
+
+
+def test_no_filter_changes_which_version_of_a_row_is_read(spark: SparkSession, changed: Path) -> None:
+    live = {i: (i, 10, 1, "x") for i in range(10) if i != 2}
+    live |= {0: (0, 12, 1, "x"), 4: (4, 11, 50, "w")}
+    assert rows_of(load(spark, changed)) == sorted(live.values())
+    truth = frame(spark, list(live.values()), COLUMNS).selectExpr("*", "cast(id as string) as _hoodie_record_key")
+    parts = [
+        (text, load(spark, changed).filter(text).selectExpr("id", "v", f"{i} as n"), truth.filter(text).selectExpr("id", "v", f"{i} as n"))
+        for i, text in enumerate(FILTERS)
+    ]
+    read, expected = parts[0][1], parts[0][2]
+    for _, one, other in parts[1:]:
+        read, expected = read.union(one), expected.union(other)
+    wrong = sorted(set(rows_of(read)) ^ set(rows_of(expected)))
+    assert not wrong, {FILTERS[n]: (key, v) for key, v, n in wrong}
+
+
+def test_only_the_columns_asked_for_leave_the_scan(spark: SparkSession, changed: Path) -> None:
+    asked = load(spark, changed).select("v")
+    line = scan(asked)
+    assert "v#" in line and "city#" not in line and "ts#" not in line
+    assert sorted(row.v for row in asked.collect()) == [1] * 8 + [50]
+    assert load(spark, changed).count() == 9
+    assert rows_of(load(spark, changed).filter("city = 'w'").select("_hoodie_record_key", "id")) == [("4", 4)]
+
+
+def test_nested_columns_are_read_by_field(spark: SparkSession, tmp_path: Path) -> None:
+    columns = "id int, ts long, s struct<a:int,b:struct<c:string,d:array<int>>>"
+    save(frame(spark, [(1, 1, (1, ("x", [1]))), (2, 1, None)], columns), tmp_path / "t", OPTIONS)
+    save(frame(spark, [(1, 2, (2, ("y", [2, 3])))], columns), tmp_path / "t", OPTIONS)
+    fields = load(spark, tmp_path / "t").selectExpr("id", "s.b.c", "s.b.d[1]", "s.a")
+    assert rows_of(fields) == [(1, "y", 3, 2), (2, None, None, None)]
+
+
+def test_a_snapshot_read_merges_inside_the_scan(spark: SparkSession, changed: Path) -> None:
+    rows = load(spark, changed)
+    plan = rows._jdf.queryExecution().executedPlan().toString()
+    assert "merged in task: true" in plan and "log files: 2" in plan
+    for operator in ("Union", "Window", "Aggregate", "Exchange", "Sort", "Join"):
+        assert operator not in plan
+    optimized = scan(load(spark, changed, **{"hoodie.datasource.query.type": "read_optimized"}))
+    assert "merged in task: false" in optimized and "log files: 0" in optimized
+
+
+@pytest.mark.parametrize("hive_style", ["true", "false"])
+def test_filters_on_partition_columns_leave_partitions_out(spark: SparkSession, tmp_path: Path, hive_style: str) -> None:
+    columns = "id int, ts long, v int, city string, day date"
+    options = {**OPTIONS, PARTITION: "city,day", "hoodie.datasource.write.hive_style_partitioning": hive_style}
+    days = [f"2024-01-0{d}" for d in (1, 2, 3)]
+    rows = [(i, 1, i, city, day) for i, (city, day) in enumerate((c, d) for c in ("x", "y", None) for d in days)]
+    text = frame(spark, rows, columns.replace("date", "string"))
+    save(text.withColumn("day", text.day.cast("date")), tmp_path / "t", options)
+    table = load(spark, tmp_path / "t")
+    expected = {
+        "city = 'x'": (3, [0, 1, 2]),
+        "city in ('x', 'y') and day >= '2024-01-03'": (2, [2, 5]),
+        "day = date'2024-01-02'": (3, [1, 4, 7]),
+        "city = 'nowhere'": (0, []),
+        "city = 'x' or v = 5": (9, [0, 1, 2, 5]),
+        "v = 5": (9, [5]),
+    }
+    for text_filter, (slices, ids) in expected.items():
+        found = table.filter(text_filter)
+        read = [w for w in scan(found).split("slices: ")[1:]]
+        assert sorted(row.id for row in found.select("id").collect()) == ids, text_filter
+        assert int(read[0].split(",")[0]) <= max(slices, 3 if "city = 'n" in text_filter else slices), (text_filter, scan(found))
+    assert sorted(row.id for row in table.filter("city is null").collect()) == [6, 7, 8]
+
+
+@pytest.mark.parametrize("index", ["SIMPLE", "BUCKET"])
+def test_a_write_compacts_when_enough_delta_commits_have_gathered(spark: SparkSession, tmp_path: Path, index: str) -> None:
+    path = tmp_path / "t"
+    inline = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "3"}
+    options = {**OPTIONS, INDEX: index, BUCKETS: "1", **inline}
+    actions = []
+    for i in range(4):
+        save(frame(spark, [(1, i, i, "x"), (2, -i, i, "x")], COLUMNS), path, options)
+        actions.append([entry.action for entry in Table.load(spark, str(path)).history()])
+    assert [len(a) for a in actions] == [1, 2, 4, 5]
+    assert actions[-1][3] == "commit", "a compaction is a commit on the timeline"
+    table = Table.load(spark, str(path))
+    assert [len(s.log_files) for s in table.file_slices()] == [1]
+    assert rows_of(table.df().select("id", "v")) == [(1, 3), (2, 0)]
+
+
+def test_compaction_on_demand_folds_logs_in_and_is_done_then(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    save(frame(spark, [(i, 1, 1, "x") for i in range(6)], COLUMNS), path, {**OPTIONS, PARTITION: "city"})
+    table = Table.load(spark, str(path))
+    assert table.compact() is None
+    first = table.upsert(frame(spark, [(0, 2, 2, "x"), (1, 0, 2, "x")], COLUMNS))
+    table.delete(frame(spark, [(5, "x")], "id int, city string"))
+    before = rows_of(table.df().select("_hoodie_commit_time", "*"))
+    assert {row[0] for row in before if row[1] == 0} == {first.instant}
+    result = table.compact()
+    assert result is not None
+    assert (result.files, result.rows_written, result.log_files_compacted) == (1, 5, 2)
+    assert rows_of(table.df().select("_hoodie_commit_time", "*")) == before
+    assert [s.log_files for s in table.file_slices()] == [()]
+    assert table.compact() is None
+
+
+def test_a_scheduled_compaction_leaves_later_changes_in_the_logs_of_its_slice(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    save(frame(spark, [(1, 1, 1, "x"), (2, 1, 1, "x")], COLUMNS), path, OPTIONS)
+    table = Table.load(spark, str(path))
+    table.upsert(frame(spark, [(1, 2, 2, "x")], COLUMNS))
+    planned = table.compact(schedule_only=True)
+    assert planned is not None
+    table.upsert(frame(spark, [(1, 3, 3, "x"), (2, 3, 3, "x")], COLUMNS))
+    assert rows_of(table.df().select("id", "v")) == [(1, 3), (2, 3)]
+    done = table.compact()
+    assert done is not None and done.instant >= planned.instant
+    assert rows_of(table.df().select("id", "v")) == [(1, 3), (2, 3)]
+    table.upsert(frame(spark, [(1, 2, 9, "x")], COLUMNS), options=WriteOptions(compact_inline=False))
+    assert rows_of(table.df().select("id", "v")) == [(1, 3), (2, 3)]
+
+
+def test_a_copy_on_write_table_has_nothing_to_compact(spark: SparkSession, tmp_path: Path) -> None:
+    save(frame(spark, [(1, 1, 1, "x")], COLUMNS), tmp_path / "t", {**OPTIONS, TYPE: COW})
+    refused(lambda: Table.load(spark, str(tmp_path / "t")).compact(), "COMPACTION_OF_COPY_ON_WRITE", "COPY_ON_WRITE")
+    assert "merged in task: false" in scan(load(spark, tmp_path / "t"))
+
+
+def test_a_read_as_of_an_instant_sees_what_was_committed_then(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    save(frame(spark, [(1, 1, 1, "x")], COLUMNS), path, OPTIONS)
+    save(frame(spark, [(1, 2, 2, "x")], COLUMNS), path, OPTIONS)
+    save(frame(spark, [(1, None, None, None)], COLUMNS), path, {**OPTIONS, OPERATION: "delete"})
+    table = Table.load(spark, str(path))
+    instants = [entry.instant for entry in table.history()]
+    assert [rows_of(table.df(as_of=instant).select("v")) for instant in instants] == [[(1,)], [(2,)], []]

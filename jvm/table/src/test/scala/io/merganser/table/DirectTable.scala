@@ -34,7 +34,7 @@ final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transa
   def rows: Seq[Change] = {
     val now    = timeline
     val slices = view(now).slices
-    val reader = new SliceReader(storage, config, schema, schema, LogVisibility(config, schema, now, slices))
+    val reader = new SliceReader(storage, config, schema, schema, LogVisibility(now))
     slices.flatMap(slice => read(reader.rows(slice)))
   }
 
@@ -42,7 +42,7 @@ final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transa
   def readOptimizedRows: Seq[Change] = {
     val now    = timeline
     val slices = view(now).readOptimizedSlices
-    val reader = new SliceReader(storage, config, schema, schema, LogVisibility(config, schema, now, slices))
+    val reader = new SliceReader(storage, config, schema, schema, LogVisibility(now))
     slices.flatMap(slice => read(reader.baseRows(slice)))
   }
 
@@ -85,7 +85,7 @@ final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transa
     rolledBackOnFailure(Compaction.begin(storage, config, instant, options)) { transaction =>
       val operations = transaction.timeline.compactionPlan(instant).operations
       val slices     = operations.map(planned)
-      val reader     = new SliceReader(storage, config, schema, rowSchema, LogVisibility(config, schema, transaction.timeline, slices))
+      val reader     = new SliceReader(storage, config, schema, rowSchema, LogVisibility(transaction.timeline))
       val written = slices.zipWithIndex.flatMap { case (slice, task) =>
         val open = reader.merge(slice)
         try writer(transaction).writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge, stampAll = false, null, WriteToken(task, 0, task.toLong))
@@ -153,7 +153,7 @@ final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transa
     SliceWriter(storage, config, schema, transaction.instant, transaction.markers, BaseFileOptions(codec = "uncompressed"), LogOptions())
 
   private def extra: Map[String, String] =
-    Map("schema" -> AvroSchemas.toAvro(schema, config.name).toString, LogVisibility.WriterKey -> "merganser")
+    Map("schema" -> AvroSchemas.toAvro(schema, config.name).toString)
 
   private def read(rows: SliceRows): Seq[Change] =
     try rows.map { row =>

@@ -21,7 +21,7 @@ final class SparkFaultsSuite extends TableSuite with LocalSession {
 
   override protected def master: String = "local[1]"
 
-  private val runs = if (sys.env.get("MERGANSER_FULL").contains("1")) Int.MaxValue else 8
+  private val runs = if (sys.env.get("MERGANSER_FULL").contains("1")) Int.MaxValue else 6
 
   private val before  = Seq("k1@10=a", "k2@10=b", "k3@10=c", "k4@10=d")
   private val batch   = "k1@20=A k2@20- k5@20=e k6@20=f"

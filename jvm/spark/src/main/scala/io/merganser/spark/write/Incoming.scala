@@ -78,7 +78,8 @@ object Incoming {
     )
     val computed = KeyColumns.recordKey(config, schema)
     val path     = KeyColumns.partitionPath(config, schema)
-    val keyGiven = Requirement("NULL_RECORD_KEY", config.name, config.recordKeyFields.mkString(","), (if (isIdentified) coalesce(quoted(GivenKey), computed) else computed).isNull, rowText(schema))
+    val key      = if (isIdentified) coalesce(quoted(GivenKey), computed) else computed
+    val keyGiven = Requirement("NULL_RECORD_KEY", config.name, config.recordKeyFields.mkString(","), key.isNull, rowText(schema))
     val ordered =
       if (!rejectNullOrdering) Nil
       else TableRule.orderingFields(config, schema).map { f =>
@@ -91,7 +92,6 @@ object Incoming {
         unchanged(GivenPath, path, config.partitionFields, config)
       )
     val requirements = keyGiven +: (stays ++ ordered)
-    val key          = if (isIdentified) coalesce(quoted(GivenKey), computed) else computed
     val position     = monotonically_increasing_id()
     val columns = schema.map(f => quoted(f.name)) ++
       Seq(

@@ -125,8 +125,8 @@ object Incoming {
         converted(value.getField(own.name), own.dataType, f.dataType).as(f.name)
       }
       when(value.isNotNull, struct(fields: _*))
-    case (a: ArrayType, b: ArrayType) if a.elementType != b.elementType => transform(value, converted(_, a.elementType, b.elementType))
-    case (a: MapType, b: MapType) if a.valueType != b.valueType        => transform_values(value, (_, v) => converted(v, a.valueType, b.valueType))
+    case (a: ArrayType, b: ArrayType) if a.elementType != b.elementType => transform(value, (element: Column) => converted(element, a.elementType, b.elementType))
+    case (a: MapType, b: MapType) if a.valueType != b.valueType        => transform_values(value, (_: Column, v: Column) => converted(v, a.valueType, b.valueType))
     case (_: ArrayType, _) | (_: MapType, _)                            => value
     case _                                                              => value.cast(to)
   }

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.e2e
 sys.path.append(str(Path(__file__).resolve().parents[1] / "golden"))
 
 from stories import COW, MOR, STORIES  # noqa: E402
-from test_golden_tables import EXPECTED, as_stored, columns_of  # noqa: E402
+from test_golden_tables import EXPECTED, GOLDEN, as_stored, columns_of  # noqa: E402
 from test_golden_tools import BEYOND_HUDI_RS  # noqa: E402
 
 ITEM = "id int, name string, ts bigint"
@@ -197,6 +197,33 @@ def test_each_engine_runs_the_compaction_that_the_other_scheduled_with_later_log
     assert hudi.read(table, "read_optimized").business == rows
     hudi.delete(table, schema, [[2, None, 0, "x"]])
     assert_all_read(ours, hudi, table, [rows[0], *rows[2:]])
+
+
+@pytest.mark.parametrize("name", ["mor_v6", "mor_v8"])
+def test_a_table_of_an_older_version_is_written_on_and_compacted_in_its_own_layout(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, name: str
+) -> None:
+    table = tmp_path / name
+    shutil.copytree(GOLDEN / name / "table", table)
+    schema, version = columns_of(name), table_properties(table)["hoodie.table.version"]
+    stays = {"hoodie.write.table.version": version, "hoodie.write.auto.upgrade": "false"}
+    new = [[10, "ten", 1.0, 10, "b", False], [11, "eleven", 1.0, 10, "b", False], [12, "twelve", 1.0, 10, "b", False]]
+    ours.upsert(table, schema, new)
+    ours.upsert(table, schema, [[10, "ten+", 1.0, 11, "b", False], [11, "late", 1.0, 9, "b", False]])
+    ours.compact(table, "schedule")
+    ours.upsert(table, schema, [[11, "eleven+", 1.0, 12, "b", False], [10, "late", 1.0, 9, "b", False]])
+    ours.delete(table, schema, [new[2]])
+    one, three = [1, "one+", 1.0, 12, "a", False], [3, "three++", 3.25, 12, "b", False]
+    rows = [one, [10, "ten+", 1.0, 11, "b", False], [11, "eleven+", 1.0, 12, "b", False], three]
+    assert hudi.read(table).business == rows
+    assert ours.read(table).business == rows
+    ours.compact(table, "run")
+    hudi.upsert(table, schema, [[10, "ten++", 1.0, 12, "b", False]], **stays)
+    ours.upsert(table, schema, [[11, "eleven++", 1.0, 13, "b", False]])
+    rows = [one, [10, "ten++", 1.0, 12, "b", False], [11, "eleven++", 1.0, 13, "b", False], three]
+    assert hudi.read(table).business == rows
+    assert ours.read(table).business == rows
+    assert table_properties(table)["hoodie.table.version"] == version
 
 
 # --- other writers' ways ------------------------------------------------------------------------------------------

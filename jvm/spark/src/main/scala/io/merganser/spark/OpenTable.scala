@@ -8,6 +8,7 @@ import io.merganser.table.slice.TableView
 import io.merganser.table.timeline.Timeline
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.types.StructType
 
 /** A table as one query or one write sees it: settings and timeline read once. */
@@ -40,7 +41,12 @@ object OpenTable {
   def pathOf(session: SparkSession, pathOrName: String): String =
     if (pathOrName.contains("/")) pathOrName
     else {
-      val name = session.sessionState.sqlParser.parseTableIdentifier(pathOrName)
+      val parts = session.sessionState.sqlParser.parseMultipartIdentifier(pathOrName)
+      val name = (if (parts.length == 3 && parts.head.equalsIgnoreCase("spark_catalog")) parts.tail else parts) match {
+        case Seq(table)           => TableIdentifier(table)
+        case Seq(database, table) => TableIdentifier(table, Some(database))
+        case _                    => throw MerganserException("TABLE_NOT_FOUND", "table" -> pathOrName)
+      }
       if (!session.sessionState.catalog.tableExists(name)) throw MerganserException("TABLE_NOT_FOUND", "table" -> pathOrName)
       session.sessionState.catalog.getTableMetadata(name).location.toString
     }

@@ -2,6 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.spark.OpenTable
 import io.merganser.spark.compact.Compaction
+import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{WriteConfig, WriteSource}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
@@ -20,7 +21,14 @@ object RowChangeWrite {
   final case class Projections(row: Option[ProjectingInternalRow], rowId: ProjectingInternalRow, arrival: Option[Int])
 
   object Projections {
-    def apply(p: WriteDeltaProjections, arrival: Option[Int]): Projections = Projections(p.rowProjection, p.rowIdProjection, arrival)
+    def apply(p: WriteDeltaProjections, arrival: Option[Int]): Projections =
+      Projections(p.rowProjection.map(dataColumns), p.rowIdProjection, arrival)
+
+    /** A statement that names a meta column has all of them among its rows' values. */
+    private def dataColumns(values: ProjectingInternalRow): ProjectingInternalRow = {
+      val kept = values.schema.indices.filterNot(i => MetaColumns.names.contains(values.schema(i).name))
+      ProjectingInternalRow(StructType(kept.map(values.schema(_))), kept.map(values.colOrdinals(_)))
+    }
   }
 
   /** @param changes rows of Spark's row-level plan: the operation first, then what the projections pick */

@@ -155,6 +155,33 @@ def test_updates_and_deletes_with_ordering_values_of_a_type_win_and_lose_alike_i
     assert_all_read(ours, hudi, table, rows)
 
 
+def test_a_soft_delete_with_a_null_ordering_value_loses_to_any_value_where_the_table_does_not_keep_the_flag(
+    ours: MerganserEngine, tmp_path: Path
+) -> None:
+    table = tmp_path / "unflagged"
+    options = settings("unflagged", MOR, "id", ordering="ts")
+    ours.upsert(table, ITEM, [[1, "has one", 10], [2, "has none", None], [3, "older", 10]], **options)
+    deletes = [[1, None, None, True], [2, None, None, True], [3, None, 11, True]]
+    ours.upsert(table, f"{ITEM}, _hoodie_is_deleted boolean", deletes, **options)
+    assert ours.read(table).business == [[1, "has one", 10]]
+    ours.compact(table)
+    assert ours.read(table).business == [[1, "has one", 10]]
+
+
+def test_null_elements_of_lists_in_our_base_files_come_through_in_every_reader_and_in_a_compaction_of_hudi(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
+) -> None:
+    table = tmp_path / "lists"
+    schema = "id int, tags array<string>, deep array<struct<codes:array<int>>>, counts map<string,int>, ts bigint"
+    stays, changes = [1, [None, "a"], [None, {"codes": [1, None]}], [["k", None]], 10], [2, ["x"], [], [], 10]
+    ours.upsert(table, schema, [stays, changes], **settings("lists", MOR, "id", ordering="ts"))
+    assert_all_read(ours, hudi, table, [stays, changes])
+    changed = [2, ["y"], [{"codes": [2]}], [], 11]
+    hudi.upsert(table, schema, [changed])
+    hudi.compact(table)
+    assert_all_read(ours, hudi, table, [stays, changed])
+
+
 def assert_all_read(ours: MerganserEngine, hudi: HudiEngine, table: Path, rows: list[list[Any]]) -> None:
     """Three readers see these rows."""
     wanted = sort_rows(rows)

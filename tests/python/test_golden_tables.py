@@ -92,6 +92,32 @@ def test_a_table_of_hudi_reads_row_for_row_as_hudi_reads_it(ours: MerganserEngin
     assert_reads_as_recorded(name, ours.read(table, "read_optimized"), "_ro")
 
 
+def test_a_table_of_hudi_whose_rule_is_not_built_in_is_refused_by_name(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
+) -> None:
+    table, row = tmp_path / "ruled", [[1, "one", 10]]
+    hudi.write(
+        table,
+        "id int, name string, ts bigint",
+        row,
+        mode="overwrite",
+        options={
+            "hoodie.table.name": "ruled",
+            "hoodie.datasource.write.table.type": "MERGE_ON_READ",
+            "hoodie.datasource.write.recordkey.field": "id",
+            "hoodie.table.ordering.fields": "ts",
+            "hoodie.datasource.write.payload.class": "org.apache.hudi.common.model.PartialUpdateAvroPayload",
+        },
+    )
+    for attempt in (
+        lambda: ours.read(table),
+        lambda: ours.upsert(table, "id int, name string, ts bigint", row),
+        lambda: ours.compact(table),
+    ):
+        with pytest.raises(Exception, match=r"MERGE_RULE_UNAVAILABLE.*IGNORE_DEFAULTS.*PartialUpdateAvroPayload"):
+            attempt()
+
+
 @pytest.mark.parametrize("name", EXPECTED)
 def test_our_upsert_and_delete_on_a_table_of_hudi_are_right_for_both_readers(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, name: str

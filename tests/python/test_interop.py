@@ -25,7 +25,7 @@ pytestmark = pytest.mark.e2e
 sys.path.append(str(Path(__file__).resolve().parents[1] / "golden"))
 
 from stories import COW, MOR, STORIES  # noqa: E402
-from test_golden_tables import EXPECTED, as_stored, columns_of  # noqa: E402
+from test_golden_tables import EXPECTED, GOLDEN, as_stored, columns_of  # noqa: E402
 from test_golden_tools import BEYOND_HUDI_RS  # noqa: E402
 
 ITEM = "id int, name string, ts bigint"
@@ -155,6 +155,33 @@ def test_updates_and_deletes_with_ordering_values_of_a_type_win_and_lose_alike_i
     assert_all_read(ours, hudi, table, rows)
 
 
+def test_a_soft_delete_with_a_null_ordering_value_loses_to_any_value_where_the_table_does_not_keep_the_flag(
+    ours: MerganserEngine, tmp_path: Path
+) -> None:
+    table = tmp_path / "unflagged"
+    options = settings("unflagged", MOR, "id", ordering="ts")
+    ours.upsert(table, ITEM, [[1, "has one", 10], [2, "has none", None], [3, "older", 10]], **options)
+    deletes = [[1, None, None, True], [2, None, None, True], [3, None, 11, True]]
+    ours.upsert(table, f"{ITEM}, _hoodie_is_deleted boolean", deletes, **options)
+    assert ours.read(table).business == [[1, "has one", 10]]
+    ours.compact(table)
+    assert ours.read(table).business == [[1, "has one", 10]]
+
+
+def test_null_elements_of_lists_in_our_base_files_come_through_in_every_reader_and_in_a_compaction_of_hudi(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
+) -> None:
+    table = tmp_path / "lists"
+    schema = "id int, tags array<string>, deep array<struct<codes:array<int>>>, counts map<string,int>, ts bigint"
+    stays, changes = [1, [None, "a"], [None, {"codes": [1, None]}], [["k", None]], 10], [2, ["x"], [], [], 10]
+    ours.upsert(table, schema, [stays, changes], **settings("lists", MOR, "id", ordering="ts"))
+    assert_all_read(ours, hudi, table, [stays, changes])
+    changed = [2, ["y"], [{"codes": [2]}], [], 11]
+    hudi.upsert(table, schema, [changed])
+    hudi.compact(table)
+    assert_all_read(ours, hudi, table, [stays, changed])
+
+
 def assert_all_read(ours: MerganserEngine, hudi: HudiEngine, table: Path, rows: list[list[Any]]) -> None:
     """Three readers see these rows."""
     wanted = sort_rows(rows)
@@ -197,6 +224,33 @@ def test_each_engine_runs_the_compaction_that_the_other_scheduled_with_later_log
     assert hudi.read(table, "read_optimized").business == rows
     hudi.delete(table, schema, [[2, None, 0, "x"]])
     assert_all_read(ours, hudi, table, [rows[0], *rows[2:]])
+
+
+@pytest.mark.parametrize("name", ["mor_v6", "mor_v8"])
+def test_a_table_of_an_older_version_is_written_on_and_compacted_in_its_own_layout(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, name: str
+) -> None:
+    table = tmp_path / name
+    shutil.copytree(GOLDEN / name / "table", table)
+    schema, version = columns_of(name), table_properties(table)["hoodie.table.version"]
+    stays = {"hoodie.write.table.version": version, "hoodie.write.auto.upgrade": "false"}
+    new = [[10, "ten", 1.0, 10, "b", False], [11, "eleven", 1.0, 10, "b", False], [12, "twelve", 1.0, 10, "b", False]]
+    ours.upsert(table, schema, new)
+    ours.upsert(table, schema, [[10, "ten+", 1.0, 11, "b", False], [11, "late", 1.0, 9, "b", False]])
+    ours.compact(table, "schedule")
+    ours.upsert(table, schema, [[11, "eleven+", 1.0, 12, "b", False], [10, "late", 1.0, 9, "b", False]])
+    ours.delete(table, schema, [new[2]])
+    one, three = [1, "one+", 1.0, 12, "a", False], [3, "three++", 3.25, 12, "b", False]
+    rows = [one, [10, "ten+", 1.0, 11, "b", False], [11, "eleven+", 1.0, 12, "b", False], three]
+    assert hudi.read(table).business == rows
+    assert ours.read(table).business == rows
+    ours.compact(table, "run")
+    hudi.upsert(table, schema, [[10, "ten++", 1.0, 12, "b", False]], **stays)
+    ours.upsert(table, schema, [[11, "eleven++", 1.0, 13, "b", False]])
+    rows = [one, [10, "ten++", 1.0, 12, "b", False], [11, "eleven++", 1.0, 13, "b", False], three]
+    assert hudi.read(table).business == rows
+    assert ours.read(table).business == rows
+    assert table_properties(table)["hoodie.table.version"] == version
 
 
 # --- other writers' ways ------------------------------------------------------------------------------------------

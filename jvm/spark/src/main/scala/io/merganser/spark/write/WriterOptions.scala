@@ -30,7 +30,8 @@ private[spark] object WriterOptions {
         },
         maxBlockBytes = math.min(files.logBlockMaxBytes, LogOptions().maxBlockBytes.toLong).toInt,
         codec = parquetName(codec)
-      )
+      ),
+      if (table.config.version < 8) table.timeline.groupsInCompaction else Map.empty
     )
   }
 

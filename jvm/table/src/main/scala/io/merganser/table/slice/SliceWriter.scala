@@ -62,6 +62,7 @@ final case class SliceWritten(stat: WriteStat, counts: MergeCounts)
  *
  * @param schema  the table's data columns
  * @param instant requested time of the commit that writes
+ * @param compactions pending ones by partition path and file id; below version 8 they name the log files to come
  */
 final case class SliceWriter(
     storage: Storage,
@@ -70,7 +71,8 @@ final case class SliceWriter(
     instant: String,
     markers: Markers,
     baseOptions: BaseFileOptions,
-    logOptions: LogOptions
+    logOptions: LogOptions,
+    compactions: Map[(String, String), String] = Map.empty
 ) {
   private val width      = schema.length
   private val fileSchema = StructType(MetaColumns.schema ++ schema)
@@ -153,19 +155,29 @@ final case class SliceWriter(
     }
   }
 
+  private def namesLogsBySlice: Boolean = config.version < 8
+
+  /** Instant and number in the name of a log file: of the delta commit, or, below version 8, the slice's with the next number. */
+  private def logName(slice: FileSlice): (String, Int) =
+    if (!namesLogsBySlice) (instant, 1)
+    else {
+      val named = compactions.getOrElse((slice.partitionPath, slice.fileId), slice.baseInstant)
+      (named, slice.logs.filter(_.instant == named).map(_.version).foldLeft(0)(math.max(_, _)) + 1)
+    }
+
   /**
    * Appends one log file to a slice: what the batch comes to for each key, data before deletes.
    *
    * @return nothing if the batch comes to nothing
    */
   def appendLog(slice: FileSlice, merge: MergeIterator, layout: RowLayout, token: WriteToken): Option[SliceWritten] = {
-    val version = 1
-    val rows    = new LogRows(merge, layout, storedDeletes, slice)
+    val (nameInstant, version) = logName(slice)
+    val rows = new LogRows(merge, layout, storedDeletes, slice)
     if (!rows.hasNext && rows.deletes.isEmpty) None
     else {
       val writer = new LogWriter(
-        storage, config.name, slice.partitionPath, slice.fileId, instant, instant, version, token.toString, fileSchema, logOptions)
-      markers.create(slice.partitionPath, writer.name, "CREATE")
+        storage, config.name, slice.partitionPath, slice.fileId, nameInstant, instant, version, token.toString, fileSchema, logOptions)
+      markers.create(slice.partitionPath, writer.name, if (namesLogsBySlice) "APPEND" else "CREATE")
       try {
         val meta           = new MetaRow(instant, token, UTF8String.fromString(slice.fileId))
         val orderingFields = StructType(layout.orderingOrdinals.map(layout.schema(_)))
@@ -178,7 +190,7 @@ final case class SliceWriter(
             fileId = slice.fileId,
             path = FileNames.path(slice.partitionPath, written.name),
             partitionPath = slice.partitionPath,
-            prevCommit = instant,
+            prevCommit = nameInstant,
             numWrites = written.records + written.deletes,
             numUpdateWrites = written.records,
             numDeletes = written.deletes,

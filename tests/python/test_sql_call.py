@@ -119,3 +119,9 @@ def test_help_lists_the_procedures_and_the_parameters_of_one(sql: Sql) -> None:
 def test_a_procedure_that_nobody_has_is_an_error(sql: Sql) -> None:
     with pytest.raises(Exception, match="(?i)PARSE_SYNTAX_ERROR|PROCEDURE|ROUTINE"):
         sql.run("CALL run_compactoin(op => 'run')")
+
+
+def test_statements_with_parameters_work_beside_the_extension(sql: Sql) -> None:
+    table = logged(sql)
+    chosen = sql.spark.sql(f"SELECT v FROM {table} WHERE id = :id", {"id": 2}).collect()
+    assert [row.v for row in chosen] == ["b"]

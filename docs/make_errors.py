@@ -14,8 +14,8 @@ HEAD = """# Errors
 
 <!-- Made by docs/make_errors.py from the rooms' conditions.json; a test compares. Do not edit. -->
 
-An error that a user can mend has a name, which stays, and a SQLSTATE. In Python it is a `merganser.MerganserError` with `.condition` and
-`.parameters`, and for the frequent ones a class of its own. `{...}` stands for a value.
+An error that a user can mend has a name, which stays, and a SQLSTATE. In Python it is a `merganser.MerganserError` with
+`.condition` and `.parameters`, and for the frequent ones a class of its own. `{...}` stands for a value.
 """
 
 

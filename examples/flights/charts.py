@@ -114,7 +114,8 @@ def scatter(
         return _LEFT + inner * (value - x_ticks[0][0]) / ((x_ticks[-1][0] - x_ticks[0][0]) or 1)
 
     def y_of(value: float) -> float:
-        return _TOP + depth * (value - y_ticks[0][0]) / ((y_ticks[-1][0] - y_ticks[0][0]) or 1)
+        room = depth - 14  # the lowest points and labels keep clear of the names below
+        return _TOP + room * (value - y_ticks[0][0]) / ((y_ticks[-1][0] - y_ticks[0][0]) or 1)
 
     parts = [_open(title, width, height), _axis_titles(width, height, x_title, y_title)]
     for value, name in y_ticks:

@@ -18,10 +18,10 @@ OUTCOMES = {
     "updated": ("#009e73", "replaced the stored row"),
     "deleted": ("#d1495b", "removed the stored row"),
     "late": ("#d98e04", "lost to the stored row"),
-    "duplicate": ("#7b8794", "lost to another message of its batch"),
-    "void": ("#a0569a", "a delete without a row to delete"),
     "appended": ("#56b4e9", "a row written to a log: what it comes to shows when the log is merged"),
     "appended delete": ("#f2a5b3", "a delete written to a log"),
+    "duplicate": ("#7b8794", "lost to another message of its batch"),
+    "void": ("#a0569a", "a delete without a row to delete"),
 }
 _BASE, _LOG, _GREY = "#0072b2", "#d98e04", "#7b8794"
 
@@ -57,10 +57,10 @@ class Commit:
             "updated": self.updated,
             "deleted": self.deleted,
             "late": self.late,
-            "duplicate": self.duplicates,
-            "void": self.void,
             "appended": self.appended,
             "appended delete": self.appended_deletes,
+            "duplicate": self.duplicates,
+            "void": self.void,
         }
 
 
@@ -264,6 +264,7 @@ def _lateness_chart(late: Sequence[LateMessage], *, bin_days: int = 5) -> str:
         text=number,
         width=1156,
         edges=True,
+        on_top=[number(count) if count else "" for count in map(sum, zip(stored, inside))],
     )
 
 
@@ -316,7 +317,7 @@ def _story_chart(story: Story) -> str:
         y_title="received",
         x_ticks=x_ticks,
         y_ticks=y_ticks,
-        height=100 + 34 * len(y_ticks),
+        height=110 + 34 * len(y_ticks),
     )
 
 

@@ -121,10 +121,10 @@ def test_a_commit_shows_each_of_its_counts_and_the_messages_without_effect() -> 
         "updated": 0,
         "deleted": 0,
         "late": 0,
-        "duplicate": 15,
-        "void": 5,
         "appended": 26,
         "appended delete": 4,
+        "duplicate": 15,
+        "void": 5,
     }
     assert list(logged.outcomes) == list(report.OUTCOMES)
     assert "compaction" in text

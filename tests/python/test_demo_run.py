@@ -15,8 +15,8 @@ import merganser
 FLIGHTS = Path(__file__).resolve().parents[2] / "examples" / "flights"
 sys.path.insert(0, str(FLIGHTS))
 
-import feed
-import truth
+import feed  # noqa: E402
+import truth  # noqa: E402
 
 pytestmark = pytest.mark.e2e
 
@@ -47,8 +47,7 @@ def test_each_commit_to_a_copy_on_write_table_counts_as_pandas_does(spark: Spark
     files = feed.write_batches(messages, tmp_path / "feed")
     batches = [batch for _, batch in messages.groupby("batch")]
     assert len(batches) == 4
-    rule = {"key": feed.KEY, "ordering": feed.ORDERING, "deleted": feed.DELETED}
-    outcomes = truth.replay(batches, **rule)[1]
+    outcomes = truth.replay(batches, key=feed.KEY, ordering=feed.ORDERING, deleted=feed.DELETED)[1]
     assert sum(one.late for one in outcomes) > 0
     assert sum(one.deleted for one in outcomes) > 0
     frames = [spark.read.parquet(file.as_uri()).drop(feed.RECEIVED) for file in files]

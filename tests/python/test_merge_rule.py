@@ -202,7 +202,7 @@ def test_the_delete_operation_needs_the_key_alone_and_wins_over_everything_older
     table = new()
     upsert(table, (1, 10, "a"), (2, 10, "b"), (3, 10, "c"))
     result = delete(table, 1, 99)
-    assert result.deleted == 1
+    assert result.deleted + result.appended_deletes == 1
     table.delete(frame(table.df().sparkSession, [(2, 0, "ordering is not looked at")], COLUMNS))
     assert values(table) == {3: "c"}
     upsert(table, (1, 1, "back"), (99, 1, "new"))
@@ -341,6 +341,23 @@ def test_a_key_stored_twice_is_reached_twice_by_update_and_delete(new: NEW) -> N
     assert [row.v for row in table.df().collect()] == ["b", "b"]
     delete(table, 1)
     assert table.df().count() == 0
+
+
+def test_a_key_that_was_deleted_and_inserted_again_is_there_once(new: NEW) -> None:
+    table = new()
+    upsert(table, (1, 5, "a"), (2, 5, "b"), (3, 5, "c"))
+    delete(table, 1, 2)
+    spark = table.df().sparkSession
+    table.insert(frame(spark, [(1, 4, "again"), (2, 4, "again")], COLUMNS))
+    upsert(table, (1, 6, "updated"), (2, 3, "late"), (3, 6, "c2"))
+    assert values(table) == {1: "updated", 2: "again", 3: "c2"}
+    delete(table, 1, 2)
+    assert values(table) == {3: "c2"}
+    upsert(table, (1, 1, "back"))
+    assert values(table) == {1: "back", 3: "c2"}
+    if table.type is TableType.MERGE_ON_READ:
+        table.compact()
+        assert values(table) == {1: "back", 3: "c2"}
 
 
 def test_results_and_history_tell_the_same(new: NEW) -> None:

@@ -50,7 +50,17 @@ def content(frame: DataFrame) -> list[Row]:
 
 def counts(result: CommitResult) -> dict[str, int]:
     """The counts that are not 0."""
-    names = ("inserted", "updated", "unchanged", "late", "ties", "deleted", "duplicates", "appended", "appended_deletes")
+    names = (
+        "inserted",
+        "updated",
+        "unchanged",
+        "late",
+        "ties",
+        "deleted",
+        "duplicates",
+        "appended",
+        "appended_deletes",
+    )
     return {name: getattr(result, name) for name in names if getattr(result, name)}
 
 
@@ -237,9 +247,7 @@ def test_a_second_table_at_a_path_is_refused(spark: SparkSession, path: str) -> 
         create(spark, path)
 
 
-def test_columns_that_a_write_needs_are_named_when_they_are_missing(
-    spark: SparkSession, rows: Rows, path: str
-) -> None:
+def test_columns_that_a_write_needs_are_named_when_they_are_missing(spark: SparkSession, rows: Rows, path: str) -> None:
     table = create(spark, path)
     row = rows((1, "a", 1, 1.0))
     with pytest.raises(merganser.OrderingFieldMissingError, match="'ts'") as raised:

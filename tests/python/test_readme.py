@@ -7,11 +7,12 @@ import re
 import subprocess
 from pathlib import Path
 
-import merganser
 import pyspark
 import pytest
-from merganser.session import jar_for
 from pyspark.sql import SparkSession
+
+import merganser
+from merganser.session import jar_for
 
 pytestmark = pytest.mark.e2e
 
@@ -51,6 +52,7 @@ def test_the_sql_of_the_readme_needs_nothing_but_the_jar_and_two_settings(tmp_pa
     script = tmp_path / "readme.sql"
     script.write_text(block("sql"))
     more = ["--master", "local[1]", "--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=1"]
+    more += ["--driver-java-options", "-XX:TieredStopAtLevel=1"]  # starts sooner
     clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "SPARK_HOME", "SPARK_CONF_DIR")}
     ran = subprocess.run(
         [*spark_sql_command(), *more, "-f", str(script)],

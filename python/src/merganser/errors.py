@@ -43,73 +43,78 @@ class _ConditionError(MerganserError):
 class TableNotFoundError(_ConditionError):
     """There is no table at the path, or none of the name."""
 
-    CONDITIONS = ("TABLE_NOT_FOUND", "PATH_IS_NO_TABLE", "DELETE_FROM_NO_TABLE")
+    CONDITIONS: ClassVar[tuple[str, ...]] = ("TABLE_NOT_FOUND", "PATH_IS_NO_TABLE", "DELETE_FROM_NO_TABLE")
 
 
 class TableExistsError(_ConditionError):
     """There is a table at the path already."""
 
-    CONDITIONS = ("TABLE_EXISTS",)
+    CONDITIONS: ClassVar[tuple[str, ...]] = ("TABLE_EXISTS",)
 
 
 class ColumnMissingError(_ConditionError):
     """A column that the operation needs is not among the incoming ones."""
 
-    CONDITIONS = ("COLUMN_MISSING", "RECORD_KEY_COLUMN_MISSING", "PARTITION_COLUMN_MISSING")
+    CONDITIONS: ClassVar[tuple[str, ...]] = ("COLUMN_MISSING", "RECORD_KEY_COLUMN_MISSING", "PARTITION_COLUMN_MISSING")
 
 
 class OrderingFieldMissingError(ColumnMissingError):
     """An ordering field is not a column of the incoming rows."""
 
-    CONDITIONS = ("ORDERING_FIELD_MISSING",)
+    CONDITIONS: ClassVar[tuple[str, ...]] = ("ORDERING_FIELD_MISSING",)
 
 
 class NullValueError(_ConditionError):
     """A row lacks a value it must have: its key, or an ordering value where the table rejects null."""
 
-    CONDITIONS = ("NULL_RECORD_KEY", "NULL_ORDERING_VALUE")
+    CONDITIONS: ClassVar[tuple[str, ...]] = ("NULL_RECORD_KEY", "NULL_ORDERING_VALUE")
 
 
 class SchemaConflictError(_ConditionError):
     """The columns of the incoming rows contradict those of the table."""
 
-    CONDITIONS = ("SCHEMA_CONFLICT",)
+    CONDITIONS: ClassVar[tuple[str, ...]] = ("SCHEMA_CONFLICT",)
 
 
 class OptionError(_ConditionError):
     """An option that nobody knows, that cannot be done, or whose value makes no sense."""
 
-    CONDITIONS = ("UNKNOWN_OPTION", "UNSUPPORTED_OPTION", "OPTION_VALUE_INVALID")
+    CONDITIONS: ClassVar[tuple[str, ...]] = ("UNKNOWN_OPTION", "UNSUPPORTED_OPTION", "OPTION_VALUE_INVALID")
 
 
 class ConfigurationConflictError(_ConditionError):
     """A setting contradicts the table or another setting, or is given twice with different values."""
 
-    CONDITIONS = ("CONFIG_CONFLICT", "OPTION_CONFLICT", "MERGE_SETTINGS_CONFLICT", "OVERWRITE_WITH_OTHER_SETTINGS")
+    CONDITIONS: ClassVar[tuple[str, ...]] = (
+        "CONFIG_CONFLICT",
+        "OPTION_CONFLICT",
+        "MERGE_SETTINGS_CONFLICT",
+        "OVERWRITE_WITH_OTHER_SETTINGS",
+    )
 
 
 class DuplicateKeyError(_ConditionError):
     """An insert that is to fail on stored keys met one."""
 
-    CONDITIONS = ("DUPLICATE_KEY",)
+    CONDITIONS: ClassVar[tuple[str, ...]] = ("DUPLICATE_KEY",)
 
 
 class CommitConflictError(_ConditionError):
     """Another writer committed to the same file groups first; write again."""
 
-    CONDITIONS = ("COMMIT_CONFLICT",)
+    CONDITIONS: ClassVar[tuple[str, ...]] = ("COMMIT_CONFLICT",)
 
 
 class LockTimeoutError(_ConditionError):
     """Another writer held the table's lock for too long; write again."""
 
-    CONDITIONS = ("LOCK_TIMEOUT",)
+    CONDITIONS: ClassVar[tuple[str, ...]] = ("LOCK_TIMEOUT",)
 
 
 class SliceFileMissingError(_ConditionError):
     """A file of a slice is gone, probably cleaned while it was read."""
 
-    CONDITIONS = ("SLICE_FILE_MISSING",)
+    CONDITIONS: ClassVar[tuple[str, ...]] = ("SLICE_FILE_MISSING",)
 
 
 class MissingJarError(MerganserError):

@@ -11,8 +11,8 @@ from typing import Any
 class CommitResult:
     """What one write changed.
 
-    A write to a merge-on-read table appends most versions to logs without reading the stored rows. Such a version counts
-    as ``appended`` and as nothing else: whether it updates, deletes or is late shows when the logs are read.
+    A write to a merge-on-read table appends most versions to logs without reading the stored rows. Such a version
+    counts as ``appended`` and as nothing else: whether it updates, deletes or is late shows when the logs are read.
     """
 
     instant: str

@@ -2,12 +2,15 @@ package io.merganser.table
 
 import java.io.{BufferedOutputStream, IOException, OutputStream}
 import java.net.URI
+import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicInteger
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FSDataInputStream, FSDataOutputStream, FileStatus, Path, RawLocalFileSystem}
 import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.util.Progressable
+
+import scala.collection.JavaConverters._
 
 /** The local disk under the scheme `faulty`, which fails when it is told to. One operation is one call from outside. */
 final class FaultyFileSystem extends RawLocalFileSystem {
@@ -72,6 +75,7 @@ object FaultyFileSystem {
   @volatile private var failAt         = 0
   @volatile private var fault: Fault   = Before
   @volatile private var failed         = Option.empty[String]
+  private val waiting                  = new ConcurrentHashMap[String, Boolean]
   private val nested: ThreadLocal[Int] = ThreadLocal.withInitial[Int](() => 0)
 
   /** Configuration with the scheme known. */
@@ -95,6 +99,19 @@ object FaultyFileSystem {
     } finally failAt = 0
   }
 
+  /**
+   * Does something while, of the operations that a pattern matches, the first fails; for each pattern.
+   *
+   * @return the patterns that no operation matched
+   */
+  def failingFirst(patterns: String*)(body: => Any): Seq[String] = {
+    patterns.foreach(pattern => waiting.put(pattern, true))
+    try {
+      body
+      waiting.keySet.asScala.toSeq
+    } finally waiting.clear()
+  }
+
   /** How many operations something takes. */
   def operations(body: => Any): Int = {
     failing(Int.MaxValue, Before)(body)._1.fold(e => throw e, identity)
@@ -104,7 +121,11 @@ object FaultyFileSystem {
   private def operation[T](what: String)(body: => T): T = {
     nested.set(nested.get + 1)
     try {
-      if (nested.get > 1 || failAt == 0) body
+      if (nested.get > 1) body
+      else if (failAt == 0) {
+        if (waiting.keySet.asScala.exists(pattern => what.matches(pattern) && waiting.remove(pattern))) throw new IOException(s"injected: $what")
+        body
+      }
       else {
         val number = count.incrementAndGet()
         def fail() = throw new IOException(s"injected: $what")

@@ -5,7 +5,6 @@ import java.nio.file.{Path => NioPath}
 import io.merganser.merge.Notation
 import io.merganser.table.FaultyFileSystem.{Before, Dead, Fault}
 import io.merganser.table.config.TableConfig
-import io.merganser.table.slice.TableView
 import org.apache.commons.io.FileUtils
 
 /**
@@ -89,17 +88,8 @@ final class WriteFaultsSuite extends TableSuite {
 
   private def rowsOf(storage: Storage): Seq[String] = new DirectTable(storage, bucketed = false).rows.map(_.toString).sorted
 
-  /** The rows are right, nothing is pending, and every data file belongs to a slice's history. */
   private def assertMended(storage: Storage, rows: Seq[String], failed: Option[String]): Unit = {
     assert(rowsOf(storage) == rows, failed)
-    val config   = TableConfig.load(storage)
-    val timeline = io.merganser.table.timeline.Timeline.load(storage, config)
-    assert(timeline.pending.isEmpty, failed)
-    assert(names(storage, ".hoodie/.temp").filterNot(_.startsWith("unpublished-")).isEmpty, failed)
-    assert(!storage.exists(".hoodie/lock"), failed)
-    val slices    = new TableView(storage, config, timeline)
-    val committed = timeline.completed.flatMap(timeline.metadata(_).allStats.map(_.path)).toSet
-    val found = slices.partitions.flatMap(p => names(storage, p).filterNot(_.startsWith(".hoodie")).map(n => s"$p/$n")).toSet
-    assert(found == committed, failed)
+    assert(Leftovers.of(storage).isEmpty, failed)
   }
 }

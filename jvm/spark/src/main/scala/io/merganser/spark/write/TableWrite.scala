@@ -49,8 +49,8 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
     val started = System.nanoTime()
     MergeRule.require(config)
     val isDelete = settings.operation == WriteOperation.Delete
-    val index    = TableIndex.resolve(settings.index, opened)
-    val keyed    = config.copy(properties = settings.partitionTime ++ config.properties)
+    val index = TableIndex.resolve(settings.index, opened)
+    val keyed = config.copy(properties = settings.partitionTime ++ config.properties)
     val incoming =
       Incoming(frame, keyed, schema, unorderedDelete, allowMissing = isDelete || settings.nullForMissingColumns, settings.nullOrdering == NullOrdering.Reject)
     val lock = TableLock.Settings(timeoutMs = settings.lockWaitMs)
@@ -75,7 +75,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       transaction.commit(metadata, slices.filter(s => written.exists(_.stat.fileId == s.fileId)).map(s => (s.partitionPath, s.fileId)).toSet)
       result(transaction.instant, written, started)
     } catch {
-      case failure: Throwable => throw transaction.abandon(incoming.named(TableWrite.userError(failure)))
+      case failure: Throwable => throw incoming.named(transaction.abandon(TableWrite.userError(failure)))
     }
   }
 

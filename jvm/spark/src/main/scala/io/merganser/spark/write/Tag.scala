@@ -13,6 +13,7 @@ import org.apache.spark.sql.functions.{col, xxhash64}
 import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.util.LongAccumulator
 import org.apache.spark.util.sketch.BloomFilter
 
 import scala.collection.mutable
@@ -31,6 +32,8 @@ object Tag {
 
   /** The column that tagging adds: an index into the slices, or [[Untagged]]. */
   val SliceColumn: StructField = StructField("__merganser_slice", IntegerType, nullable = false)
+
+  private val LiveColumn = StructField("__merganser_live", BooleanType, nullable = false)
 
   private val BloomItems = 1000000L
 
@@ -52,8 +55,8 @@ object Tag {
   /**
    * The rows of [[byKey]] with [[SliceColumn]]; a key stored in several slices comes once for each.
    *
-   * @param live reads the key column alone, where keys that a log has deleted are not to count; None: those of base files
-   *             count, deleted or not, since later versions must meet the delete
+   * @param counting which stored keys count
+   * @param several  counts the rows whose key is stored in several slices
    */
   def simple(
       session: SparkSession,
@@ -62,22 +65,26 @@ object Tag {
       storage: Storage,
       slices: IndexedSeq[FileSlice],
       tasks: Int,
-      live: Option[SliceReader] = None
+      counting: StoredKeys,
+      several: LongAccumulator
   ): RDD[InternalRow] = {
     val rows    = sorted.queryExecution.toRdd
     val batch   = if (slices.isEmpty) None else summary(rows, schema)
-    val matters = batch.toSeq.flatMap(b => slices.indices.filter(i => (slices(i).base.isDefined || live.isDefined) && b.partitions.contains(slices(i).partitionPath)))
+    val matters = batch.toSeq.flatMap(b => slices.indices.filter(i => (slices(i).base.isDefined || counting != StoredKeys.OfBases) && b.partitions.contains(slices(i).partitionPath)))
     if (matters.isEmpty) rows.mapPartitions(untagged)
     else {
       val filter = session.sparkContext.broadcast(batch.get)
-      val stored = storedKeys(session, storage, matters.map(i => (i, slices(i))), filter, tasks, live)
+      val stored = storedKeys(session, storage, matters.map(i => (i, slices(i))), filter, tasks, counting)
       val (key, partition) = (schema.keyOrdinal, schema.partitionOrdinal)
       // Adaptive execution takes an empty side away together with its partitions: then no key is stored.
       if (stored.getNumPartitions != rows.getNumPartitions) {
         if (!stored.isEmpty() && !rows.isEmpty())
           throw new IllegalStateException(s"incoming rows in ${rows.getNumPartitions} partitions, stored keys in ${stored.getNumPartitions}")
         rows.mapPartitions(untagged)
-      } else rows.zipPartitions(stored)((incoming, held) => new TagIterator(incoming, held, key, partition))
+      } else {
+        val instants = slices.map(_.baseInstant).toArray
+        rows.zipPartitions(stored)((incoming, held) => new TagIterator(incoming, held, key, partition, instants, several))
+      }
     }
   }
 
@@ -133,12 +140,12 @@ object Tag {
       slices: Seq[(Int, FileSlice)],
       batch: Broadcast[Batch],
       tasks: Int,
-      live: Option[SliceReader]
+      counting: StoredKeys
   ): RDD[InternalRow] = {
-    val schema = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey), MetaColumns.schema(MetaColumns.PartitionPath), SliceColumn))
+    val schema = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey), MetaColumns.schema(MetaColumns.PartitionPath), SliceColumn, LiveColumn))
     val keys = session.sparkContext.parallelize(slices, slices.size).mapPartitions { it =>
       val bloom  = if (batch.value.rows <= 4 * BloomItems) filterOf(batch.value) else null
-      it.flatMap { case (index, slice) => keysOf(storage, index, slice, batch.value, bloom, live) }
+      it.flatMap { case (index, slice) => keysOf(storage, index, slice, batch.value, bloom, counting) }
     }
     val frame = SparkBridge.internalCreateDataFrame(session, keys, schema)
     frame
@@ -148,16 +155,21 @@ object Tag {
       .toRdd
   }
 
-  private def keysOf(storage: Storage, index: Int, slice: FileSlice, batch: Batch, bloom: BloomFilter, live: Option[SliceReader]): Iterator[InternalRow] =
-    live match {
-      case Some(reader) if slice.logs.nonEmpty =>
-        val rows = reader.rows(slice)
-        TaskContext.get().addTaskCompletionListener[Unit](_ => rows.close())
-        named(rows, index, slice, bloom)
-      case _ => baseKeysOf(storage, index, slice, batch, bloom)
+  private def keysOf(storage: Storage, index: Int, slice: FileSlice, batch: Batch, bloom: BloomFilter, counting: StoredKeys): Iterator[InternalRow] = {
+    def bases(live: Boolean) = if (slice.base.isEmpty) Iterator.empty else baseKeysOf(storage, index, slice, batch, bloom, live)
+    def read(reader: SliceReader) = {
+      val rows = reader.rows(slice)
+      TaskContext.get().addTaskCompletionListener[Unit](_ => rows.close())
+      named(rows, index, slice, bloom, isLive = true)
     }
+    counting match {
+      case StoredKeys.Live(reader) if slice.logs.nonEmpty     => read(reader)
+      case StoredKeys.AndLive(reader) if slice.logs.nonEmpty => bases(live = false) ++ read(reader)
+      case _                                                   => bases(live = true)
+    }
+  }
 
-  private def baseKeysOf(storage: Storage, index: Int, slice: FileSlice, batch: Batch, bloom: BloomFilter): Iterator[InternalRow] = {
+  private def baseKeysOf(storage: Storage, index: Int, slice: FileSlice, batch: Batch, bloom: BloomFilter, isLive: Boolean): Iterator[InternalRow] = {
     val base   = slice.base.get
     val path   = storage.path(base.path)
     val footer = BaseFileFooter.read(storage.conf, path)
@@ -168,12 +180,12 @@ object Tag {
     else {
       val reader = new BaseFileReader(storage.conf, path, base.sizeBytes, StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))), Nil)
       TaskContext.get().addTaskCompletionListener[Unit](_ => reader.close())
-      named(reader.rows(), index, slice, bloom)
+      named(reader.rows(), index, slice, bloom, isLive)
     }
   }
 
-  private def named(keys: Iterator[InternalRow], index: Int, slice: FileSlice, bloom: BloomFilter): Iterator[InternalRow] = {
-    val out = new GenericInternalRow(Array[Any](null, UTF8String.fromString(slice.partitionPath), index))
+  private def named(keys: Iterator[InternalRow], index: Int, slice: FileSlice, bloom: BloomFilter, isLive: Boolean): Iterator[InternalRow] = {
+    val out = new GenericInternalRow(Array[Any](null, UTF8String.fromString(slice.partitionPath), index, isLive))
     keys.filter(row => bloom == null || bloom.mightContainBinary(row.getUTF8String(0).getBytes)).map { row =>
       out.update(0, row.getUTF8String(0))
       out
@@ -181,14 +193,44 @@ object Tag {
   }
 }
 
-/** Walks incoming rows and stored keys together, both in order of the key's hash, the key and the partition path. */
-private final class TagIterator(incoming: Iterator[InternalRow], stored: Iterator[InternalRow], keyOrdinal: Int, partitionOrdinal: Int)
-    extends Iterator[InternalRow] {
+/** Which of the keys in a table count as stored. */
+sealed trait StoredKeys extends Serializable
+
+object StoredKeys {
+
+  /** Those of base files, even if a log deletes them: later versions must meet the delete. */
+  case object OfBases extends StoredKeys
+
+  /** Those that readers see. @param reader reads the key column alone */
+  final case class Live(reader: SliceReader) extends StoredKeys
+
+  /**
+   * Those of base files, told apart by whether readers see them: of a key in several slices only the live rows count, and
+   * without a live one the newest slice, or a deleted key would come back once for each.
+   */
+  final case class AndLive(reader: SliceReader) extends StoredKeys
+}
+
+/**
+ * Walks incoming rows and stored keys together, both in order of the key's hash, the key and the partition path.
+ *
+ * @param instants base instants of the slices
+ * @param several  counts the rows that have several slices
+ */
+private final class TagIterator(
+    incoming: Iterator[InternalRow],
+    stored: Iterator[InternalRow],
+    keyOrdinal: Int,
+    partitionOrdinal: Int,
+    instants: Array[String],
+    several: LongAccumulator
+) extends Iterator[InternalRow] {
   private[this] val joined                 = new JoinedRow
   private[this] val tag                    = new GenericInternalRow(Array[Any](Tag.Untagged))
   private[this] var heldHash               = 0L
   private[this] var held: InternalRow      = nextStored()
   private[this] val matching               = mutable.ArrayBuffer.empty[Int]
+  private[this] val dead                   = mutable.ArrayBuffer.empty[Int]
   private[this] var matchKey: UTF8String   = _
   private[this] var matchPath: UTF8String  = _
   private[this] var row: InternalRow       = _
@@ -219,14 +261,18 @@ private final class TagIterator(incoming: Iterator[InternalRow], stored: Iterato
     val path = row.getUTF8String(partitionOrdinal)
     if (matchKey == null || !matchKey.equals(key) || !matchPath.equals(path)) {
       matching.clear()
+      dead.clear()
       matchKey = key.copy()
       matchPath = path.copy()
       val hash = Tag.hash(key)
       while (held != null && compare(hash, key, path) < 0) held = nextStored()
       while (held != null && compare(hash, key, path) == 0) {
-        if (!matching.contains(held.getInt(2))) matching += held.getInt(2)
+        val found = if (held.getBoolean(3)) matching else dead
+        if (!found.contains(held.getInt(2))) found += held.getInt(2)
         held = nextStored()
       }
+      if (matching.isEmpty && dead.nonEmpty) matching += dead.maxBy(instants(_))
+      if (matching.size > 1) several.add(1)
     }
   }
 

@@ -17,6 +17,7 @@ import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types.{IntegerType, StructField, StructType}
 import org.apache.spark.unsafe.hash.Murmur3_x86_32
 import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.util.LongAccumulator
 
 import scala.collection.mutable
 
@@ -53,10 +54,12 @@ private[write] final case class WriteTasks(
     val tasks  = Tasks.forRows(session, rows, settings.shuffleTasks)
     val sorted = Tag.byKey(rows, tasks)
     val looksUp = settings.operation != WriteOperation.Insert || settings.storedKeys != StoredKeyPolicy.InsertAgain
-    val kept =
-      if (looksUp) tagged(sorted, slices, tasks)
-      else DuplicatePolicy(settings, config, incoming).apply(sorted.queryExecution.toRdd.mapPartitions(Tag.untagged))
-    val work    = workload(kept)
+    val (kept, work) =
+      if (looksUp) taggedOnce(sorted, slices, tasks)
+      else {
+        val untagged = sorted.queryExecution.toRdd.mapPartitions(Tag.untagged)
+        (untagged, workload(untagged))
+      }
     val placement = Placement.plan(slices, work, config.isMergeOnRead, settings.files.smallFileLimitBytes, settings.files.maxFileBytes, RowSize.estimate(table))
     if (placement.targets.isEmpty) Nil
     else {
@@ -80,11 +83,22 @@ private[write] final case class WriteTasks(
     }
   }
 
-  /** Rows with the slices that hold their key, less those that the duplicate policy leaves out. */
-  private def tagged(sorted: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int): RDD[InternalRow] = {
-    val live = if (asksForLiveKeys) Some(keyReader) else None
-    DuplicatePolicy(settings, config, incoming).apply(Tag.simple(session, sorted, incoming, table.storage, slices, tasks, live))
+  /** Tagged rows; where a key is in several slices and a log may have deleted it in some, its live rows are looked for. */
+  private def taggedOnce(sorted: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int): (RDD[InternalRow], Workload) = {
+    val several = session.sparkContext.longAccumulator
+    val counting = if (asksForLiveKeys) StoredKeys.Live(keyReader) else StoredKeys.OfBases
+    val first   = tagged(sorted, slices, tasks, counting, several)
+    val work    = workload(first)
+    if (asksForLiveKeys || several.sum == 0 || slices.forall(_.logs.isEmpty)) (first, work)
+    else {
+      val again = tagged(sorted, slices, tasks, StoredKeys.AndLive(keyReader), several)
+      (again, workload(again))
+    }
   }
+
+  /** Rows with the slices that hold their key, less those that the duplicate policy leaves out. */
+  private def tagged(sorted: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int, counting: StoredKeys, several: LongAccumulator): RDD[InternalRow] =
+    DuplicatePolicy(settings, config, incoming).apply(Tag.simple(session, sorted, incoming, table.storage, slices, tasks, counting, several))
 
   /** An insert that drops or refuses stored keys: one that a log has deleted is not stored. */
   private def asksForLiveKeys: Boolean =
@@ -132,7 +146,7 @@ private[write] final case class WriteTasks(
     val salts     = DirectPartitions.salts(tasks)
     val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
     val (kept, columns) =
-      if (asksForLiveKeys) (tagged(Tag.byKey(rows, tasks), slices, tasks), incoming.rows.add(Tag.SliceColumn))
+      if (asksForLiveKeys) (tagged(Tag.byKey(rows, tasks), slices, tasks, StoredKeys.Live(keyReader), session.sparkContext.longAccumulator), incoming.rows.add(Tag.SliceColumn))
       else (rows.queryExecution.toRdd, incoming.rows)
     val placed = kept.mapPartitions[InternalRow] { it =>
       val extra  = new GenericInternalRow(2)

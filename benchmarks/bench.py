@@ -1,0 +1,269 @@
+"""Times loads, upserts, reads and compaction of TPC-H's lineitem beside plain Spark on the same Parquet files.
+
+Run it with ``./dev bench``. Every measurement follows one of plain Spark in the same session, and what is reported is
+their ratio. Every table is compared with the truth by count and checksum; one that differs fails the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import lineitem
+import ratios
+from lineitem import Lineitem, checksum
+from pyspark.sql import DataFrame, SparkSession
+
+import merganser
+from merganser import IndexType, TableType, WriteOptions
+
+RESULTS = Path(__file__).resolve().parent / "results"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A kind of table."""
+
+    name: str
+    table_type: TableType
+    index: IndexType
+
+
+VARIANTS = {
+    f"{short}-{index.value.lower()}": Variant(f"{short}-{index.value.lower()}", table_type, index)
+    for short, table_type in (("cow", TableType.COPY_ON_WRITE), ("mor", TableType.MERGE_ON_READ))
+    for index in IndexType
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is measured, and how often."""
+
+    scale: float = 0.1
+    files: int = 8
+    batches: int = 3
+    repetitions: int = 3
+    warm_ups: int = 1
+    reads: int = 3
+    """Runs of each read, which is short; the middle one counts."""
+    variants: list[str] = field(default_factory=lambda: list(VARIANTS))
+
+
+class WrongResult(Exception):
+    """A table does not hold what it has to."""
+
+
+class Bench:
+    """One run. Everything it makes lies in `folder`."""
+
+    def __init__(self, spark: SparkSession, settings: Settings, folder: Path, say: Callable[[str], None]) -> None:
+        self.spark = spark
+        self.settings = settings
+        self.folder = folder
+        self.say = say
+        self.samples: list[ratios.Sample] = []
+        self.data: Lineitem | None = None
+
+    def run(self) -> list[ratios.Sample]:
+        """Measure everything; the kinds of tables take turns in each repetition."""
+        given = self.settings
+        self.say(f"Making lineitem at scale {given.scale} and {given.batches} batches of changes ...")
+        start = time.perf_counter()
+        self.data = lineitem.generate(
+            self.spark, self.folder / "data", scale=given.scale, files=given.files, batches=given.batches
+        )
+        self.say(
+            f"  {self.data.loaded[0]:,} rows, {self.data.size_bytes / 1e6:.1f} MB, {time.perf_counter() - start:.1f} s"
+        )
+        for repetition in range(given.warm_ups + given.repetitions):
+            counted = repetition >= given.warm_ups
+            name = f"repetition {repetition - given.warm_ups + 1}" if counted else "warm-up"
+            for variant in given.variants:
+                start = time.perf_counter()
+                samples = list(self._measure(VARIANTS[variant], self.data))
+                if counted:
+                    self.samples += samples
+                self.say(f"{name}, {variant}: {time.perf_counter() - start:.1f} s")
+        return self.samples
+
+    def _measure(self, variant: Variant, data: Lineitem) -> Iterator[ratios.Sample]:
+        """Load a table, change it, read it, compact it, throw it away."""
+
+        def sample(work: str, ours: float, plain: float, unit: str = "seconds") -> ratios.Sample:
+            return ratios.Sample(work, variant.name, unit, ours, plain)
+
+        path = self.folder / "table"
+        rewrite = self._rewrite()
+        table = self._create(variant, path, data)
+        many = WriteOptions(hoodie={"hoodie.bulkinsert.shuffle.parallelism": str(self.settings.files)})
+        load = timed(lambda: table.bulk_insert(self._parquet(data.table), options=many))
+        yield sample("bulk load", load, rewrite)
+        yield sample("bytes on disk after it", lineitem.size_of(path), data.size_bytes, "bytes")
+        require(table, data.loaded, f"{variant.name} after the load")
+
+        for batch in data.batches:
+            rewrite = self._rewrite()
+            changes = self._parquet(batch)
+            yield sample("upsert of 5 %", timed(lambda rows=changes: table.upsert(rows)), rewrite)
+        yield from self._reads(table, data, "snapshot read", sample)
+        require(table, data.merged, f"{variant.name} after {len(data.batches)} upserts")
+
+        if variant.table_type is TableType.MERGE_ON_READ:
+            rewrite = self._rewrite()
+            yield sample("compaction", timed(table.compact), rewrite)
+            yield from self._reads(table, data, "read after compaction", sample)
+            require(table, data.merged, f"{variant.name} after compaction")
+        shutil.rmtree(path)
+
+    def _create(self, variant: Variant, path: Path, data: Lineitem) -> merganser.Table:
+        buckets = {"hoodie.bucket.index.num.buckets": str(self.settings.files)}
+        return merganser.Table.create(
+            self.spark,
+            str(path),
+            self._parquet(data.table).schema,
+            record_key=lineitem.KEY,
+            ordering_by=lineitem.ORDERING,
+            table_type=variant.table_type,
+            index=variant.index,
+            options=buckets if variant.index is IndexType.BUCKET else None,
+        )
+
+    def _reads(
+        self, table: merganser.Table, data: Lineitem, name: str, sample: Callable[[str, float, float], ratios.Sample]
+    ) -> Iterator[ratios.Sample]:
+        """Read by plain Spark and by us in turns."""
+        for columns, what in (
+            (lineitem.THREE_COLUMNS, "3 columns"),
+            (self._parquet(data.table).columns, "all columns"),
+        ):
+            plain, ours = [], []
+            for _ in range(self.settings.reads):
+                plain.append(timed(lambda names=columns: consume(self._parquet(data.table).select(names))))
+                ours.append(timed(lambda names=columns: consume(table.df().select(names))))
+            yield sample(f"{name}, {what}", statistics.median(ours), statistics.median(plain))
+
+    def _rewrite(self) -> float:
+        """Seconds in which plain Spark reads the table's Parquet files and writes them."""
+        assert self.data is not None
+        source, target = self.data.table, self.folder / "plain"
+        seconds = timed(lambda: self._parquet(source).write.parquet(str(target)))
+        shutil.rmtree(target)
+        return seconds
+
+    def _parquet(self, path: str) -> DataFrame:
+        """Plain Spark's frame; its schema is given, so that no job runs to find it."""
+        assert self.data is not None
+        return self.spark.read.schema(self.data.schema).parquet(path)
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Seconds that the work takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def consume(rows: DataFrame) -> None:
+    """Make every value and drop it."""
+    rows.write.format("noop").mode("overwrite").save()
+
+
+def require(table: merganser.Table, expected: tuple[int, int], where: str) -> None:
+    """Compare a table with the truth.
+
+    Raises:
+        WrongResult: They differ.
+    """
+    found = checksum(table.df())
+    if found != expected:
+        raise WrongResult(f"{where}: {found[0]:,} rows, checksum {found[1]}; right are {expected[0]:,}, {expected[1]}.")
+
+
+def described(spark: SparkSession, settings: Settings, data: Lineitem) -> dict[str, object]:
+    """What a reader of the numbers has to know."""
+    java = spark.sparkContext._jvm.System
+    megabytes = data.size_bytes / 1e6
+    conf = spark.sparkContext.getConf()
+    return {
+        "scale": f"{settings.scale} ({data.loaded[0]:,} rows, {megabytes:.1f} MB in {settings.files} files)",
+        "batches": f"{settings.batches}, each {lineitem.CHANGED:.0%} of the keys at random: {lineitem.LATE:.0%} late, "
+        f"{lineitem.DOUBLED:.0%} doubled, {lineitem.NEW:.0%} new",
+        "repetitions": f"{settings.repetitions} after {settings.warm_ups} to warm up",
+        "tables": f"key {', '.join(lineitem.KEY)}; ordering {lineitem.ORDERING}; {settings.files} files or buckets",
+        "Spark": f"{spark.version}, {conf.get('spark.master')}, {conf.get('spark.driver.memory', 'default')} memory, "
+        f"{spark.conf.get('spark.sql.shuffle.partitions')} shuffle partitions",
+        "Java": java.getProperty("java.version"),
+        "machine": f"{platform.platform()}, {os.cpu_count()} cores",
+    }
+
+
+def start_session(cores: int, memory: str, files: int) -> SparkSession:
+    settings = {
+        "spark.driver.memory": memory,
+        "spark.sql.shuffle.partitions": str(files),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    spark = merganser.session("bench", master=f"local[{cores}]", config=settings)
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def arguments(words: list[str]) -> argparse.Namespace:
+    usual = Settings()
+    parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__.splitlines()[0])
+    parser.add_argument("--scale", type=float, default=usual.scale, help="TPC-H scale factor; 1 is 6 million rows")
+    parser.add_argument("--files", type=int, default=usual.files, help="files of the table, and its buckets")
+    parser.add_argument("--batches", type=int, default=usual.batches, help="upserts")
+    parser.add_argument("--repetitions", type=int, default=usual.repetitions)
+    parser.add_argument("--warm-ups", type=int, default=usual.warm_ups)
+    parser.add_argument("--only", nargs="+", choices=list(VARIANTS), default=usual.variants, help="kinds of tables")
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--memory", default="3g", help="of the JVM")
+    parser.add_argument("--folder", type=Path, help="where data and tables go; a temporary folder unless given")
+    parser.add_argument(
+        "--write", action="store_true", help=f"keep the results in {RESULTS.parent.name}/{RESULTS.name}/"
+    )
+    return parser.parse_args(words)
+
+
+def main(words: list[str]) -> int:
+    given = arguments(words)
+    settings = Settings(given.scale, given.files, given.batches, given.repetitions, given.warm_ups, variants=given.only)
+    spark = start_session(given.cores, given.memory, given.files)
+    folder = Path(tempfile.mkdtemp(prefix="merganser-bench-", dir=given.folder))
+    bench = Bench(spark, settings, folder, lambda text: print(text, flush=True))
+    try:
+        samples = bench.run()
+        assert bench.data is not None
+        said = described(spark, settings, bench.data)
+    except WrongResult as wrong:
+        print(f"WRONG RESULT: {wrong}", file=sys.stderr)
+        return 1
+    finally:
+        spark.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+    print("\n" + ratios.markdown(said, ratios.summed_up(samples)), end="")
+    if given.write:
+        for file in ratios.write(RESULTS, f"spark-{spark_line(said)}-scale-{settings.scale:g}", said, samples):
+            print(f"Wrote {file.relative_to(RESULTS.parents[1])}")
+    return 0
+
+
+def spark_line(said: dict[str, object]) -> str:
+    """The Spark line of a run, such as 3.5."""
+    return ".".join(str(said["Spark"]).split(",")[0].split(".")[:2])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,107 @@
+package io.merganser.spark.write
+
+import java.nio.file.{Files, Path => NioPath}
+
+import io.merganser.merge.Notation
+import io.merganser.spark.LocalSession
+import io.merganser.table.{DirectTable, FaultyFileSystem, Leftovers, Storage, TableSuite}
+import io.merganser.table.FaultyFileSystem.{Before, Dead}
+import io.merganser.table.config.TableConfig
+import io.merganser.table.timeline.Creation
+import org.apache.commons.io.FileUtils
+
+/**
+ * A file system that fails at operation n of a write through Spark, inside tasks too: readers see the table before the
+ * write or after it, and the next write mends the table.
+ *
+ * Every n is run without Spark by the table room's suite. Here some of them are, spread over the whole write; all with the
+ * environment variable MERGANSER_FULL=1.
+ */
+final class SparkFaultsSuite extends TableSuite with LocalSession {
+
+  override protected def master: String = "local[1]"
+
+  private val runs = if (sys.env.get("MERGANSER_FULL").contains("1")) Int.MaxValue else 6
+
+  private val before  = Seq("k1@10=a", "k2@10=b", "k3@10=c", "k4@10=d")
+  private val batch   = "k1@20=A k2@20- k5@20=e k6@20=f"
+  private val after   = Seq("k1@20=A", "k3@10=c", "k4@10=d", "k5@20=e", "k6@20=f")
+  private val mending = "k3@30=C"
+  private val faults  = Seq(Before -> "fails once", Dead -> "is dead from then on")
+
+  for (mergeOnRead <- Seq(false, true); bucketed <- Seq(false, true))
+    test(s"${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "BUCKET" else "SIMPLE"}: a file system that fails " +
+      "at an operation of an upsert leaves the old table or the new one, and the next write mends it") {
+      val options  = this.options(mergeOnRead, bucketed)
+      val prepared = prepare(options)
+      someOperations(prepared)(upsert(_, Notation.changes(batch), options)) { (storage, isDone, failed) =>
+        val seen = direct(storage)
+        assert(if (isDone) seen == after else seen == before || seen == after, failed)
+        upsert(storage, Notation.changes(mending), options)
+        assert(rows(storage) == mended(seen), failed)
+        assert(Leftovers.of(storage).isEmpty, failed)
+      }
+    }
+
+  test("a file system that fails at an operation of a compaction leaves the rows as they are, and the next run completes it") {
+    val options  = this.options(mergeOnRead = true, bucketed = true)
+    val prepared = prepare(options, batch)
+    def compact(storage: Storage): Unit = {
+      spark.sql(s"CALL run_compaction(op => 'scheduleandexecute', path => '$storage')").collect()
+      ()
+    }
+    someOperations(prepared)(compact) { (storage, _, failed) =>
+      assert(direct(storage) == after, failed)
+      upsert(storage, Notation.changes(mending), options)
+      compact(storage)
+      assert(rows(storage) == mended(after), failed)
+      assert(Leftovers.of(storage).isEmpty, failed)
+    }
+  }
+
+  test("a file system that fails at an operation of a first write leaves no table, one without rows or the whole one, and the write can be said again") {
+    val options = this.options(mergeOnRead = false, bucketed = false)
+    def write(storage: Storage): Unit =
+      frame(Notation.changes(before.mkString(" "))).write.format("merganser").options(options).save(storage.toString)
+    val nothing = Files.createDirectory(folder.resolve("nothing"))
+    someOperations(nothing)(write) { (storage, isDone, failed) =>
+      val seen = if (TableConfig.exists(storage)) direct(storage) else Nil
+      assert(if (isDone) seen == before else seen.isEmpty || seen == before, failed)
+      if (seen.isEmpty) write(storage)
+      assert(conditionOf(write(storage)) == "TABLE_EXISTS", failed)
+      assert(!Creation.isUnfinished(storage))
+      upsert(storage, Notation.changes(mending), options)
+      assert(rows(storage) == mended(before), failed)
+      assert(Leftovers.of(storage).isEmpty, failed)
+    }
+  }
+
+  private def mended(rows: Seq[String]): Seq[String] = (rows.filterNot(_.startsWith("k3")) :+ mending).sorted
+
+  /** Runs the work on copies of a table, failing at operations all along it, in both ways. */
+  private def someOperations(prepared: NioPath)(work: Storage => Unit)(check: (Storage, Boolean, Option[String]) => Unit): Unit = {
+    def copy(name: String): Storage = {
+      FileUtils.copyDirectory(prepared.toFile, folder.resolve(name).toFile)
+      faulty(name)
+    }
+    work(copy("warm"))
+    val counted = copy("counted")
+    val count   = FaultyFileSystem.operations(work(counted))
+    val step    = math.max(1, count / runs)
+    for (((fault, how), i) <- faults.zipWithIndex; n <- 1 + i * step / 2 to count by step) {
+      val storage        = copy(s"$i-$n")
+      val (done, failed) = FaultyFileSystem.failing(n, fault)(work(storage))
+      check(storage, done.isRight, failed.map(operation => s"$how at $operation"))
+    }
+    info(s"$count operations, one in $step failed")
+    assert(count > 30)
+  }
+
+  private def prepare(options: Map[String, String], more: String*): NioPath = {
+    val storage = faulty("prepared")
+    (before.mkString(" ") +: more).foreach(batch => upsert(storage, Notation.changes(batch), options))
+    folder.resolve("prepared")
+  }
+
+  private def direct(storage: Storage): Seq[String] = new DirectTable(storage, bucketed = false).rows.map(_.toString).sorted
+}

@@ -1,0 +1,104 @@
+package io.merganser.spark.write
+
+import io.merganser.merge.{MerganserException, Notation}
+import io.merganser.spark.LocalSession
+import io.merganser.table.{DirectTable, FaultyFileSystem, Leftovers, TableSuite}
+
+import scala.collection.JavaConverters._
+import scala.util.{Failure, Success, Try}
+
+/** Several writers of one table at once, and tasks that are tried again. */
+final class SparkWritersSuite extends TableSuite with LocalSession {
+
+  override protected def master: String = "local[2,4]"
+
+  private val several = Map("hoodie.clean.failed.writes.policy" -> "LAZY")
+
+  test("EAGER: of sessions that upsert at once each succeeds or is told of the conflict, and the rows of those that succeed are there") {
+    val options = this.options(mergeOnRead = false, bucketed = false)
+    val table   = faulty("t")
+    val written = new java.util.concurrent.ConcurrentLinkedQueue[String]
+    upsert(table, Notation.changes("z1@1=z"), options)
+    atOnce(Seq("a", "b").map { writer => () =>
+      val session = spark.newSession()
+      for (i <- 1 to 3) if (isWritten(upsert(table, Notation.changes(s"$writer$i@$i=$writer"), options, session))) written.add(s"$writer$i@$i=$writer")
+    }: _*)
+    upsert(table, Notation.changes("z1@2=z"), options)
+    assert(rows(table) == (written.asScala.toSeq :+ "z1@2=z").sorted)
+    assert(Leftovers.of(table).isEmpty)
+  }
+
+  test("LAZY: sessions that upsert at once and try again after a conflict lose and double no row") {
+    val options = this.options(mergeOnRead = false, bucketed = false) ++ several
+    val table   = faulty("t")
+    upsert(table, Notation.changes("z1@1=z z2@1=z"), options)
+    atOnce(Seq("a", "b").map { writer => () =>
+      val session = spark.newSession()
+      for (i <- 1 to 3) insist(upsert(table, Notation.changes(s"$writer$i@$i=$writer z1@$i=z"), options, session))
+    }: _*)
+    assert(rows(table) == Seq("a1@1=a", "a2@2=a", "a3@3=a", "b1@1=b", "b2@2=b", "b3@3=b", "z1@3=z", "z2@1=z"))
+    assert(Leftovers.of(table).isEmpty)
+  }
+
+  test("LAZY: sessions that upsert to different file groups at once all succeed") {
+    val options = this.options(mergeOnRead = true, bucketed = true) ++ several
+    val table   = faulty("t")
+    upsert(table, Notation.changes("z0@1=z z1@1=z"), options)
+    atOnce(Seq(0, 1).map { partition => () =>
+      val session = spark.newSession()
+      for (i <- 1 to 3) upsert(table, Notation.changes(s"a$i$partition@$i=a z$partition@$i=z"), options, session)
+    }: _*)
+    assert(rows(table) == Seq("a10@1=a", "a11@1=a", "a20@2=a", "a21@2=a", "a30@3=a", "a31@3=a", "z0@3=z", "z1@3=z"))
+    assert(Leftovers.of(table).isEmpty)
+  }
+
+  test("a session that compacts and one that upserts meet, and every row is there") {
+    val options = this.options(mergeOnRead = true, bucketed = true) ++ several
+    val table   = faulty("t")
+    def compact(op: String): Unit = { spark.newSession().sql(s"CALL run_compaction(op => '$op', path => '$table')").collect(); () }
+    upsert(table, Notation.changes("k1@1=a k2@1=a"), options)
+    upsert(table, Notation.changes("k1@2=b"), options)
+    atOnce(
+      () => for (_ <- 1 to 3) insist(compact("scheduleandexecute")),
+      () => for (i <- 3 to 6) insist(upsert(table, Notation.changes(s"k1@$i=c k2@$i=c k$i@$i=c"), options, spark.newSession()))
+    )
+    val expected = Seq("k1@6=c", "k2@6=c", "k3@3=c", "k4@4=c", "k5@5=c", "k6@6=c")
+    assert(rows(table) == expected)
+    compact("scheduleandexecute")
+    assert(rows(table) == expected)
+    assert(Leftovers.of(table).isEmpty)
+  }
+
+  for ((mergeOnRead, file) <- Seq(false -> """[^/]*\.parquet""", true -> """\.[^/]*\.log\.\d+_[\d-]+"""))
+    test(s"${if (mergeOnRead) "merge on read" else "copy on write"}: a task that fails as it ends its file, and cannot remove it, " +
+      "is tried again, and one file of it stays") {
+      val options = this.options(mergeOnRead, bucketed = true)
+      val table   = faulty("t")
+      upsert(table, Notation.changes("k1@1=a k2@1=a"), options)
+      val unmet = FaultyFileSystem.failingFirst(s"close .*/p1/$file", s"delete .*/p1/$file")(
+        upsert(table, Notation.changes("k1@2=b k2@2=b"), options))
+      assert(unmet.isEmpty)
+      assert(rows(table) == Seq("k1@2=b", "k2@2=b"))
+      assert(Leftovers.of(table).isEmpty)
+      assert(new DirectTable(table, bucketed = true).timeline.completed.size == 2)
+    }
+
+  private def atOnce(work: (() => Unit)*): Unit = {
+    val outcomes = new java.util.concurrent.ConcurrentLinkedQueue[Try[Unit]]
+    val threads  = work.map(body => new Thread(() => { outcomes.add(Try(body())); () }))
+    threads.foreach(_.start())
+    threads.foreach(_.join(120000))
+    assert(outcomes.size == work.size)
+    outcomes.forEach(outcome => outcome.get)
+  }
+
+  /** False if the write was refused for another one. */
+  private def isWritten(write: => Any): Boolean = Try(write) match {
+    case Success(_)                                                         => true
+    case Failure(e: MerganserException) if e.condition == "COMMIT_CONFLICT" => false
+    case Failure(e)                                                         => throw e
+  }
+
+  /** Says a write again for as long as it is refused for another one. */
+  private def insist(write: => Any): Unit = while (!isWritten(write)) {}
+}

@@ -1,0 +1,25 @@
+package io.merganser.table
+
+import io.merganser.table.config.TableConfig
+import io.merganser.table.slice.{FileNames, TableView}
+import io.merganser.table.timeline.Timeline
+
+/** What a table holds that no completed write accounts for. */
+object Leftovers {
+
+  /** Pending instants, temporary folders, heartbeats, the lock, and data files that no commit names. */
+  def of(storage: Storage): Seq[String] = {
+    val config    = TableConfig.load(storage)
+    val timeline  = Timeline.load(storage, config)
+    val committed = timeline.completed.flatMap(timeline.metadata(_).allStats.map(_.path)).toSet
+    val files     = new TableView(storage, config, timeline).partitions.flatMap(p => names(storage, p).map(FileNames.path(p, _)))
+    timeline.pending.map(_.toString) ++
+      names(storage, ".hoodie/.temp").filterNot(_.startsWith("unpublished-")) ++
+      names(storage, ".hoodie/.heartbeat") ++
+      names(storage, ".hoodie").filter(_ == "lock") ++
+      files.filterNot(file => committed(file) || file.contains(".hoodie"))
+  }
+
+  private def names(storage: Storage, folder: String): Seq[String] =
+    storage.list(folder).map(_.getPath.getName).filterNot(_.endsWith(".crc"))
+}

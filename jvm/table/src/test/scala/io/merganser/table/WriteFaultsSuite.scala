@@ -25,7 +25,8 @@ final class WriteFaultsSuite extends TableSuite {
     s"${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "BUCKET" else "SIMPLE"}"
 
   for ((mergeOnRead, bucketed) <- kinds; (fault, how) <- faults)
-    test(s"${name(mergeOnRead, bucketed)}: a file system that $how at any operation of an upsert leaves the old table or the new one, and the next write mends it") {
+    test(s"${name(mergeOnRead, bucketed)}: a file system that $how at any operation of an upsert " +
+      "leaves the old table or the new one, and the next write mends it") {
       val prepared = prepare(mergeOnRead, bucketed)(_ => ())
       check(prepared, bucketed, fault, _.upsert(Notation.changes(batch)), Seq(before, after))
     }
@@ -38,7 +39,8 @@ final class WriteFaultsSuite extends TableSuite {
 
   for ((fault, how) <- faults)
     test(
-      s"a file system that $how at any operation of a table's creation and first write leaves no table, an empty one or the whole one, and the next write works") {
+      s"a file system that $how at any operation of a table's creation and first write leaves no table, " +
+        "an empty one or the whole one, and the next write works") {
       everyOperation(fault) { (storage, failing) =>
         def write(): Unit = {
           if (!TableConfig.exists(storage)) TableConfig.create(storage, DirectTable.properties(mergeOnRead = true))

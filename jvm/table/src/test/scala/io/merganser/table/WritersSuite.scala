@@ -54,7 +54,8 @@ final class WritersSuite extends TableSuite {
 
   for (bucketed <- Seq(false, true))
     test(
-      s"${if (bucketed) "BUCKET" else "SIMPLE"}: of two upserts at once that bring one new key the second is refused, so that it is stored once") {
+      s"${if (bucketed) "BUCKET" else "SIMPLE"}: of two upserts at once that bring one new key the second is refused, " +
+        "so that it is stored once") {
       val table = new DirectTable(create(mergeOnRead = false), bucketed, beating)
       val one   = table.begun(Notation.changes("k1@1=a k3@1=a"))
       val other = table.begun(Notation.changes("k3@2=b k5@2=b"))

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
+
 from interop.hudi_engine import HudiEngine, Rows
 from interop.merganser_engine import MerganserEngine
 from interop.values import sort_rows
-from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.e2e
 

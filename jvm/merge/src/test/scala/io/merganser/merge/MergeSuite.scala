@@ -55,19 +55,19 @@ object MergePaths {
     new SortedMerge(new StoredRows(inKeyOrder(base)), new Versions(inKeyOrder(versions)), Notation.layout, rule)
 
   val all: Seq[(String, MergePath)] = Seq(
-    "keyed"         -> keyed,
-    "sorted"        -> sorted,
-    "keyed, apart"  -> ((base, versions, rule) => keyed(base, versions, new Apart(rule))),
+    "keyed" -> keyed,
+    "sorted" -> sorted,
+    "keyed, apart" -> ((base, versions, rule) => keyed(base, versions, new Apart(rule))),
     "sorted, apart" -> ((base, versions, rule) => sorted(base, versions, new Apart(rule)))
   )
 
   private val names = Map(
     Outcome.Unchanged -> "Unchanged",
-    Outcome.Kept      -> "Kept",
-    Outcome.Updated   -> "Updated",
-    Outcome.Inserted  -> "Inserted",
-    Outcome.Deleted   -> "Deleted",
-    Outcome.Absent    -> "Absent"
+    Outcome.Kept -> "Kept",
+    Outcome.Updated -> "Updated",
+    Outcome.Inserted -> "Inserted",
+    Outcome.Deleted -> "Deleted",
+    Outcome.Absent -> "Absent"
   )
 
   /** One line for each key that comes out: the outcome, and the row or, where there is none, the key. */

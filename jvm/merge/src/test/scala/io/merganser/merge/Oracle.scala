@@ -8,7 +8,7 @@ object Oracle {
 
   sealed trait Mode
   case object CommitTime extends Mode
-  case object EventTime  extends Mode
+  case object EventTime extends Mode
 
   private sealed trait State
 

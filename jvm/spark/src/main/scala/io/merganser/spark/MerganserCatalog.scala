@@ -53,13 +53,19 @@ class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatal
       new StagedForeignTable(this, name, createTable(name, columns, partitions, properties))
     }
 
-  override def stageCreateOrReplace(name: Identifier, schema: StructType, partitions: Array[Transform], properties: Properties): StagedTable =
+  override def stageCreateOrReplace(
+      name: Identifier, schema: StructType, partitions: Array[Transform], properties: Properties
+  ): StagedTable =
     stageReplace(name, schema, partitions, properties)
 
-  override def stageCreateOrReplace(name: Identifier, columns: Array[Column], partitions: Array[Transform], properties: Properties): StagedTable =
+  override def stageCreateOrReplace(
+      name: Identifier, columns: Array[Column], partitions: Array[Transform], properties: Properties
+  ): StagedTable =
     stageReplace(name, columns, partitions, properties)
 
-  private def stage(name: Identifier, schema: StructType, partitions: Array[Transform], properties: Properties, replaces: Boolean): StagedTable =
+  private def stage(
+      name: Identifier, schema: StructType, partitions: Array[Transform], properties: Properties, replaces: Boolean
+  ): StagedTable =
     if (isOurs(properties)) {
       val session = SparkSession.active
       val there   = CatalogBridge.catalogTable(session, name)

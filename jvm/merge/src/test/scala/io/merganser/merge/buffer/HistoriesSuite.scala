@@ -9,7 +9,7 @@ import scala.util.Random
 /** Random histories, each way through the merge, against the oracle. */
 class HistoriesSuite extends AnyFunSuite {
   private val modes = Seq[(Oracle.Mode, MergeRule)](
-    Oracle.EventTime  -> MergeRule.eventTime(Notation.layout),
+    Oracle.EventTime -> MergeRule.eventTime(Notation.layout),
     Oracle.CommitTime -> MergeRule.commitTime(Notation.layout)
   )
 

@@ -12,7 +12,7 @@ import scala.util.Random
 
 class SpillSuite extends AnyFunSuite with InTask {
   private val rules = Seq[(Oracle.Mode, MergeRule)](
-    Oracle.EventTime  -> MergeRule.eventTime(Notation.layout),
+    Oracle.EventTime -> MergeRule.eventTime(Notation.layout),
     Oracle.CommitTime -> MergeRule.commitTime(Notation.layout)
   )
   private val eventTime = rules.head._2

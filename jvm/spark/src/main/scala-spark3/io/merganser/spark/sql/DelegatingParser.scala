@@ -13,12 +13,12 @@ trait DelegatingParser extends ParserInterface {
   /** None if the text is none of its own statements. */
   protected def own(text: String): Option[LogicalPlan]
 
-  override def parsePlan(text: String): LogicalPlan                       = own(text).getOrElse(PartialInserts(inner.parsePlan(text)))
-  override def parseExpression(text: String): Expression                  = inner.parseExpression(text)
-  override def parseTableIdentifier(text: String): TableIdentifier        = inner.parseTableIdentifier(text)
-  override def parseFunctionIdentifier(text: String): FunctionIdentifier  = inner.parseFunctionIdentifier(text)
-  override def parseMultipartIdentifier(text: String): Seq[String]        = inner.parseMultipartIdentifier(text)
-  override def parseQuery(text: String): LogicalPlan                      = inner.parseQuery(text)
-  override def parseTableSchema(text: String): StructType                 = inner.parseTableSchema(text)
-  override def parseDataType(text: String): DataType                      = inner.parseDataType(text)
+  override def parsePlan(text: String): LogicalPlan                      = own(text).getOrElse(PartialInserts(inner.parsePlan(text)))
+  override def parseExpression(text: String): Expression                 = inner.parseExpression(text)
+  override def parseTableIdentifier(text: String): TableIdentifier       = inner.parseTableIdentifier(text)
+  override def parseFunctionIdentifier(text: String): FunctionIdentifier = inner.parseFunctionIdentifier(text)
+  override def parseMultipartIdentifier(text: String): Seq[String]       = inner.parseMultipartIdentifier(text)
+  override def parseQuery(text: String): LogicalPlan                     = inner.parseQuery(text)
+  override def parseTableSchema(text: String): StructType                = inner.parseTableSchema(text)
+  override def parseDataType(text: String): DataType                     = inner.parseDataType(text)
 }

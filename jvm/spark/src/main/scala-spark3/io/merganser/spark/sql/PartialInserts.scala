@@ -28,16 +28,17 @@ object PartialInserts {
   /** Columns of a table of ours; none of any other. */
   private def columns(table: LogicalPlan): Seq[String] = table match {
     case relation: UnresolvedRelation =>
-      val session = SparkSession.active
-      val current = session.sessionState.catalogManager
+      val session  = SparkSession.active
+      val current  = session.sessionState.catalogManager
       val inSparks = current.currentCatalog.name == "spark_catalog"
       val name = relation.multipartIdentifier match {
-        case Seq(table) if inSparks           => Some(Identifier.of(current.currentNamespace, table))
-        case Seq(database, table) if inSparks => Some(Identifier.of(Array(database), table))
+        case Seq(table) if inSparks                => Some(Identifier.of(current.currentNamespace, table))
+        case Seq(database, table) if inSparks      => Some(Identifier.of(Array(database), table))
         case Seq("spark_catalog", database, table) => Some(Identifier.of(Array(database), table))
-        case _                                => None
+        case _                                     => None
       }
-      name.flatMap(CatalogBridge.catalogTable(session, _)).filter(t => NewCatalogTable.isOurs(t.provider)).toSeq.flatMap(_.schema.fieldNames)
+      name.flatMap(CatalogBridge.catalogTable(session, _)).filter(t => NewCatalogTable.isOurs(t.provider)).toSeq.flatMap(
+        _.schema.fieldNames)
     case _ => Nil
   }
 }

@@ -16,7 +16,8 @@ import org.apache.spark.sql.SparkSession
  * @param bytesWritten size of the new base files, in bytes
  * @param elapsedMs    milliseconds
  */
-final case class CompactionResult(instant: Option[String], filesWritten: Int, rowsWritten: Long, bytesWritten: Long, logFilesCompacted: Int, elapsedMs: Long)
+final case class CompactionResult(instant: Option[String], filesWritten: Int, rowsWritten: Long, bytesWritten: Long, logFilesCompacted: Int,
+    elapsedMs: Long)
 
 /** Compaction of a merge-on-read table: read, which is slice -> merge -> rows, then write and commit. */
 object Compaction {
@@ -62,9 +63,10 @@ object Compaction {
     val table   = OpenTable.load(session, path)
     val results = table.timeline.pendingCompactions.map(i => execute(session, OpenTable.load(table.storage), i, files, started))
     if (results.isEmpty) CompactionResult(None, 0, 0, 0, 0, elapsed(started))
-    else results.reduce((a, b) => CompactionResult(
-      b.instant, a.filesWritten + b.filesWritten, a.rowsWritten + b.rowsWritten, a.bytesWritten + b.bytesWritten,
-      a.logFilesCompacted + b.logFilesCompacted, b.elapsedMs))
+    else results.reduce((a, b) =>
+      CompactionResult(
+        b.instant, a.filesWritten + b.filesWritten, a.rowsWritten + b.rowsWritten, a.bytesWritten + b.bytesWritten,
+        a.logFilesCompacted + b.logFilesCompacted, b.elapsedMs))
   }
 
   def scheduleAndRun(session: SparkSession, path: String, files: FileConfig): CompactionResult = {
@@ -101,20 +103,21 @@ object Compaction {
         it.flatMap { slice =>
           val open = reader.merge(slice)
           try writer.writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge, stampAll = false, null, token).map { w =>
-            w.copy(stat = w.stat.copy(totalLogFilesCompacted = slice.logs.size.toLong))
-          }
+              w.copy(stat = w.stat.copy(totalLogFilesCompacted = slice.logs.size.toLong))
+            }
           finally open.close()
         }
       }.collect().toSeq
-      transaction.commit(CommitMetadata(
-        "COMPACT",
-        written.map(_.stat).groupBy(_.partitionPath),
-        Map(
-          "schema"             -> io.merganser.table.avro.AvroSchemas.toAvro(schema, table.config.name).toString,
-          TableWrite.WriterKey -> TableWrite.Writer,
-          TableWrite.CountsKey -> Counts.toJson(written.map(_.counts).foldLeft(MergeCounts())(_ + _))
-        )
-      ), slices.map(s => (s.partitionPath, s.fileId)).toSet)
+      transaction.commit(
+        CommitMetadata(
+          "COMPACT",
+          written.map(_.stat).groupBy(_.partitionPath),
+          Map(
+            "schema" -> io.merganser.table.avro.AvroSchemas.toAvro(schema, table.config.name).toString,
+            TableWrite.WriterKey -> TableWrite.Writer,
+            TableWrite.CountsKey -> Counts.toJson(written.map(_.counts).foldLeft(MergeCounts())(_ + _))
+          )
+        ), slices.map(s => (s.partitionPath, s.fileId)).toSet)
       CompactionResult(Some(instant.requested), written.size, written.map(_.stat.numWrites).sum, written.map(_.stat.totalWriteBytes).sum,
         slices.map(_.logs.size).sum, elapsed(started))
     } catch {

@@ -24,13 +24,14 @@ object PythonBridge {
     val schema  = AvroSchemas.stored(FrameCheck.withoutMetaColumns(DataType.fromJson(schemaJson).asInstanceOf[StructType]))
     val options = optionsOf(optionsJson)
     val name    = options.getOrElse("hoodie.table.name", storage.basePath.getName)
-    TableConfig.create(storage, NewTable.properties(
-      options,
-      schema,
-      storage.basePath.getName,
-      sessionConf = FrameWrite.sessionConf(session),
-      createSchema = Some(AvroSchemas.toAvro(schema, name).toString)
-    ))
+    TableConfig.create(storage,
+      NewTable.properties(
+        options,
+        schema,
+        storage.basePath.getName,
+        sessionConf = FrameWrite.sessionConf(session),
+        createSchema = Some(AvroSchemas.toAvro(schema, name).toString)
+      ))
     describe(session, path)
   }
 

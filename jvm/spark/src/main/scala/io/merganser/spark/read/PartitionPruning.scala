@@ -37,7 +37,7 @@ final case class PartitionPruning(table: OpenTable) {
   }
 
   private def value(field: StructField, level: String): Option[Any] = {
-    val text = if (level.startsWith(field.name + "=")) level.drop(field.name.length + 1) else level
+    val text   = if (level.startsWith(field.name + "=")) level.drop(field.name.length + 1) else level
     val isText = text != "__HIVE_DEFAULT_PARTITION__" && text != "default" && text != "__null__"
     field.dataType match {
       case StringType if isText => Some(if (config.urlEncode) PartitionPruning.unescape(text) else text)
@@ -69,14 +69,15 @@ object PartitionPruning {
 
   /** None if the two are not comparable here: then nothing is pruned. */
   private def compare(a: Any, b: Any): Option[Int] = (a, b) match {
-    case (x: String, y: String)                            => Some(org.apache.spark.unsafe.types.UTF8String.fromString(x).compareTo(org.apache.spark.unsafe.types.UTF8String.fromString(y)))
+    case (x: String, y: String) =>
+      Some(org.apache.spark.unsafe.types.UTF8String.fromString(x).compareTo(org.apache.spark.unsafe.types.UTF8String.fromString(y)))
     case (x: java.lang.Boolean, y: java.lang.Boolean)     => Some(x.compareTo(y))
-    case (x: java.lang.Number, y: java.lang.Number)        => Some(java.lang.Long.compare(x.longValue, y.longValue))
-    case (x: java.sql.Date, y: java.sql.Date)              => Some(x.compareTo(y))
+    case (x: java.lang.Number, y: java.lang.Number)       => Some(java.lang.Long.compare(x.longValue, y.longValue))
+    case (x: java.sql.Date, y: java.sql.Date)             => Some(x.compareTo(y))
     case (x: java.time.LocalDate, y: java.time.LocalDate) => Some(x.compareTo(y))
-    case (x: java.sql.Date, y: java.time.LocalDate)        => Some(x.toLocalDate.compareTo(y))
-    case (x: java.time.LocalDate, y: java.sql.Date)        => Some(x.compareTo(y.toLocalDate))
-    case _                                                 => None
+    case (x: java.sql.Date, y: java.time.LocalDate)       => Some(x.toLocalDate.compareTo(y))
+    case (x: java.time.LocalDate, y: java.sql.Date)       => Some(x.compareTo(y.toLocalDate))
+    case _                                                => None
   }
 
   private[read] def unescape(text: String): String =

@@ -43,13 +43,13 @@ final class SliceScan(
   }
 
   override def planInputPartitions(): Array[InputPartition] = {
-    val conf      = session.sessionState.conf
-    val openCost  = conf.filesOpenCostInBytes
-    val total     = slices.map(_.sizeBytes + openCost).sum
-    val target    = math.min(conf.filesMaxPartitionBytes, math.max(openCost, total / math.max(1, session.sparkContext.defaultParallelism)))
-    val packed    = Array.newBuilder[InputPartition]
-    var bin       = List.empty[FileSlice]
-    var binBytes  = 0L
+    val conf     = session.sessionState.conf
+    val openCost = conf.filesOpenCostInBytes
+    val total    = slices.map(_.sizeBytes + openCost).sum
+    val target   = math.min(conf.filesMaxPartitionBytes, math.max(openCost, total / math.max(1, session.sparkContext.defaultParallelism)))
+    val packed   = Array.newBuilder[InputPartition]
+    var bin      = List.empty[FileSlice]
+    var binBytes = 0L
     def close(): Unit = if (bin.nonEmpty) { packed += SlicePartition(bin.reverse.toArray); bin = Nil; binBytes = 0 }
     slices.sortBy(-_.sizeBytes).foreach { slice =>
       if (binBytes + slice.sizeBytes > target) close()

@@ -62,7 +62,8 @@ private[source] object PartitionBy {
       case Some((name, value)) =>
         val named = value.split(',').map(_.trim.takeWhile(_ != ':')).toSeq
         if (named.map(lower) != columns.map(lower))
-          throw MerganserException("OPTION_CONFLICT", "key" -> name, "value" -> value, "otherKey" -> "partitionBy", "otherValue" -> columns.mkString(","))
+          throw MerganserException("OPTION_CONFLICT", "key" -> name, "value" -> value, "otherKey" -> "partitionBy",
+            "otherValue" -> columns.mkString(","))
         rest
     }
   }

@@ -46,17 +46,18 @@ final class MerganserTable(
     catalogTable.toSeq.flatMap(_ => opened.config.partitionFields).map(c => Expressions.identity(c): Transform).toArray
 
   override def properties(): util.Map[String, String] =
-    catalogTable.map(t => t.properties ++ Map(TableCatalog.PROP_PROVIDER -> "merganser", TableCatalog.PROP_LOCATION -> path)).getOrElse(Map.empty[String, String]).asJava
+    catalogTable.map(t => t.properties ++ Map(TableCatalog.PROP_PROVIDER -> "merganser", TableCatalog.PROP_LOCATION -> path)).getOrElse(
+      Map.empty[String, String]).asJava
 
   override def capabilities(): util.Set[TableCapability] =
     util.EnumSet.of(TableCapability.BATCH_READ, TableCapability.V1_BATCH_WRITE, TableCapability.TRUNCATE)
 
   override def metadataColumns(): Array[MetadataColumn] = MetaColumns.schema.fields.map { field =>
     new MetadataColumn {
-      override def name(): String        = field.name
-      override def dataType(): DataType  = field.dataType
-      override def isNullable: Boolean   = field.name != MetaColumns.RecordKey && field.name != MetaColumns.PartitionPath
-      override def comment(): String     = "kept by the table beside every row"
+      override def name(): String       = field.name
+      override def dataType(): DataType = field.dataType
+      override def isNullable: Boolean  = field.name != MetaColumns.RecordKey && field.name != MetaColumns.PartitionPath
+      override def comment(): String    = "kept by the table beside every row"
     }
   }
 

@@ -60,16 +60,17 @@ final class NewCatalogTable(
   def make(written: Map[String, String] = Map.empty): Unit = {
     if (columns.isEmpty) throw MerganserException("NO_TABLE_AND_NO_COLUMNS", "table" -> name, "path" -> storage.basePath)
     val data = AvroSchemas.stored(FrameCheck.withoutMetaColumns(columns))
-    TableConfig.create(storage, NewTable.properties(
-      options ++ written,
-      data,
-      name.name,
-      partitionBy = by,
-      sessionConf = FrameWrite.sessionConf(session),
-      bySql = written.isEmpty,
-      database = name.namespace.lastOption,
-      createSchema = Some(AvroSchemas.toAvro(data, name.name).toString)
-    ))
+    TableConfig.create(storage,
+      NewTable.properties(
+        options ++ written,
+        data,
+        name.name,
+        partitionBy = by,
+        sessionConf = FrameWrite.sessionConf(session),
+        bySql = written.isEmpty,
+        database = name.namespace.lastOption,
+        createSchema = Some(AvroSchemas.toAvro(data, name.name).toString)
+      ))
     ()
   }
 
@@ -139,7 +140,8 @@ object NewCatalogTable {
     provider.exists(p => p.equalsIgnoreCase("merganser") || p == classOf[MerganserSource].getName)
 
   /** CREATE TABLE … USING merganser. A folder that holds a table already is taken as it is, if the statement agrees with it. */
-  def create(session: SparkSession, name: Identifier, columns: StructType, partitions: Array[Transform], properties: util.Map[String, String]): MerganserTable = {
+  def create(session: SparkSession, name: Identifier, columns: StructType, partitions: Array[Transform],
+      properties: util.Map[String, String]): MerganserTable = {
     val table  = new NewCatalogTable(session, name, columns, partitions, properties)
     val exists = table.exists
     if (exists) table.requireSame() else table.make()

@@ -57,7 +57,8 @@ final class StagedCatalogTable(session: SparkSession, ident: Identifier, columns
 
   override def commitStagedChanges(): Unit = {
     if (!written) {
-      if (described.exists) write(SparkBridge.internalCreateDataFrame(session, session.sparkContext.emptyRDD[InternalRow], columns), Map.empty)
+      if (described.exists)
+        write(SparkBridge.internalCreateDataFrame(session, session.sparkContext.emptyRDD[InternalRow], columns), Map.empty)
       else {
         described.make()
         made = true

@@ -17,8 +17,8 @@ final class CallParser(protected val inner: ParserInterface) extends DelegatingP
 }
 
 object CallParser {
-  private val Call    = "(?is)\\s*CALL\\s+(?:system\\.)?([A-Za-z_][A-Za-z0-9_]*)\\s*\\((.*)\\)\\s*;?\\s*".r
-  private val Literal = "'(?:[^'\\\\]|\\\\.|'')*'|\"(?:[^\"\\\\]|\\\\.|\"\")*\"|[-+.A-Za-z0-9_]+"
+  private val Call     = "(?is)\\s*CALL\\s+(?:system\\.)?([A-Za-z_][A-Za-z0-9_]*)\\s*\\((.*)\\)\\s*;?\\s*".r
+  private val Literal  = "'(?:[^'\\\\]|\\\\.|'')*'|\"(?:[^\"\\\\]|\\\\.|\"\")*\"|[-+.A-Za-z0-9_]+"
   private val Argument = s"(?s)\\s*(?:([A-Za-z_][A-Za-z0-9_]*)\\s*=>\\s*)?($Literal)\\s*(,|$$)".r
 
   /**

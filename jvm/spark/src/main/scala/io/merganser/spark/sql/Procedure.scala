@@ -34,23 +34,23 @@ object RunCompaction extends Procedure {
   override val name = "run_compaction"
 
   override val parameters: Seq[(String, String)] = Seq(
-    "op"      -> "schedule, run, execute or scheduleandexecute",
-    "table"   -> "name of the table",
-    "path"    -> "path of the table, instead of its name",
+    "op" -> "schedule, run, execute or scheduleandexecute",
+    "table" -> "name of the table",
+    "path" -> "path of the table, instead of its name",
     "options" -> "write options, as k=v,k=v"
   )
 
   override val result: StructType = StructType(Seq(
-    StructField("timestamp", StringType),
-    StructField("operation_size", IntegerType),
-    StructField("state", StringType)
-  ))
+      StructField("timestamp", StringType),
+      StructField("operation_size", IntegerType),
+      StructField("state", StringType)
+    ))
 
   override def run(session: SparkSession, arguments: Map[String, String]): Seq[Row] = {
     val path = (arguments.get("path"), arguments.get("table")) match {
       case (Some(path), None)  => path
       case (None, Some(table)) => OpenTable.pathOf(session, table)
-      case _                  => throw MerganserException("CALL_TABLE_OR_PATH", "procedure" -> name)
+      case _                   => throw MerganserException("CALL_TABLE_OR_PATH", "procedure" -> name)
     }
     val options = arguments.get("options").toSeq.flatMap(_.split(",")).map(_.split("=", 2)).map {
       case Array(key, value) => key.trim -> value.trim
@@ -58,10 +58,10 @@ object RunCompaction extends Procedure {
     }.toMap
     val files = WriteConfig.parse(options, FrameWrite.sessionConf(session), OpenTable.load(session, path).config).files
     arguments.getOrElse("op", throw MerganserException("CALL_ARGUMENT_MISSING", "procedure" -> name, "argument" -> "op")).toLowerCase match {
-      case "schedule"                => Compaction.schedule(session, path).map(Row(_, null, "REQUESTED")).toSeq
-      case "run" | "execute"         => done(Compaction.run(session, path, files))
-      case "scheduleandexecute"      => done(Compaction.scheduleAndRun(session, path, files))
-      case other                     => throw MerganserException("CALL_ARGUMENT_INVALID", "procedure" -> name, "argument" -> "op", "value" -> other,
+      case "schedule"           => Compaction.schedule(session, path).map(Row(_, null, "REQUESTED")).toSeq
+      case "run" | "execute"    => done(Compaction.run(session, path, files))
+      case "scheduleandexecute" => done(Compaction.scheduleAndRun(session, path, files))
+      case other => throw MerganserException("CALL_ARGUMENT_INVALID", "procedure" -> name, "argument" -> "op", "value" -> other,
           "allowed" -> "schedule, run, execute, scheduleandexecute")
     }
   }
@@ -81,7 +81,8 @@ object Help extends Procedure {
   override def run(session: SparkSession, arguments: Map[String, String]): Seq[Row] =
     arguments.get("cmd") match {
       case Some(cmd) =>
-        val found = Procedure.byName(cmd).getOrElse(throw MerganserException("PROCEDURE_UNKNOWN", "procedure" -> cmd, "known" -> Procedure.all.map(_.name).mkString(", ")))
+        val found = Procedure.byName(cmd).getOrElse(throw MerganserException("PROCEDURE_UNKNOWN", "procedure" -> cmd,
+            "known" -> Procedure.all.map(_.name).mkString(", ")))
         found.parameters.map { case (parameter, meaning) => Row(s"$parameter: $meaning") }
       case None => Procedure.all.map(p => Row(p.name))
     }

@@ -8,14 +8,14 @@ object Counts {
   private val mapper = new ObjectMapper
 
   def fields(c: MergeCounts): Seq[(String, Long)] = Seq(
-    "inserted"        -> c.inserted,
-    "updated"         -> c.updated,
-    "unchanged"       -> c.unchanged,
-    "late"            -> c.late,
-    "deleted"         -> c.deleted,
-    "ties"            -> c.ties,
-    "duplicates"      -> c.duplicates,
-    "appended"        -> c.appended,
+    "inserted" -> c.inserted,
+    "updated" -> c.updated,
+    "unchanged" -> c.unchanged,
+    "late" -> c.late,
+    "deleted" -> c.deleted,
+    "ties" -> c.ties,
+    "duplicates" -> c.duplicates,
+    "appended" -> c.appended,
     "appendedDeletes" -> c.appendedDeletes
   )
 

@@ -5,7 +5,19 @@ import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{FrameCheck, TableConfig}
 import io.merganser.table.slice.{SliceWriter, TableRule}
 import org.apache.spark.sql.{Column, DataFrame}
-import org.apache.spark.sql.functions.{coalesce, col, concat, lit, monotonically_increasing_id, struct, substring, to_json, transform, transform_values, when}
+import org.apache.spark.sql.functions.{
+  coalesce,
+  col,
+  concat,
+  lit,
+  monotonically_increasing_id,
+  struct,
+  substring,
+  to_json,
+  transform,
+  transform_values,
+  when
+}
 import org.apache.spark.sql.types._
 
 /**
@@ -67,7 +79,8 @@ object Incoming {
    * @param unorderedDelete tells rows that delete their key whatever its ordering value
    * @param allowMissing    true where absent columns are null, as in a delete by key
    */
-  def apply(frame: DataFrame, config: TableConfig, schema: StructType, unorderedDelete: Column, allowMissing: Boolean, rejectNullOrdering: Boolean): Incoming = {
+  def apply(frame: DataFrame, config: TableConfig, schema: StructType, unorderedDelete: Column, allowMissing: Boolean,
+      rejectNullOrdering: Boolean): Incoming = {
     val names        = frame.schema.fieldNames
     val control      = StructType(frame.schema.filter(f => f.name == DeleteCheck.FlagColumn && !schema.fieldNames.contains(f.name)))
     val isIdentified = names.contains(GivenKey)
@@ -100,14 +113,16 @@ object Incoming {
         lit(null).cast(StringType).as(MetaColumns.CommitTime),
         lit(null).cast(StringType).as(MetaColumns.CommitSeqno)
       ) ++ control.map(f => quoted(f.name)) ++
-      Seq((if (isIdentified) coalesce(quoted(GivenArrival), position) else position).as(IncomingSchema.Arrival), quoted(IncomingSchema.UnorderedDelete))
+      Seq((if (isIdentified) coalesce(quoted(GivenArrival), position) else position).as(IncomingSchema.Arrival),
+        quoted(IncomingSchema.UnorderedDelete))
     Incoming(aligned.select(columns: _*), IncomingSchema(schema, control), aligned, requirements)
   }
 
   /** A change of a stored row must not alter the columns its identity comes from. */
   private def unchanged(given: String, computed: Column, fields: Seq[String], config: TableConfig): Requirement = {
     val changes = quoted(given).isNotNull && !quoted(IncomingSchema.UnorderedDelete) && !(computed <=> quoted(given))
-    Requirement("KEY_COLUMN_CHANGED", config.name, fields.mkString(","), changes, concat(quoted(given), lit(" to "), coalesce(computed, lit("null"))))
+    Requirement("KEY_COLUMN_CHANGED", config.name, fields.mkString(","), changes,
+      concat(quoted(given), lit(" to "), coalesce(computed, lit("null"))))
   }
 
   /** The frame's column in the table's type; columns and the fields of structs go by name. */
@@ -125,10 +140,12 @@ object Incoming {
         converted(value.getField(own.name), own.dataType, f.dataType).as(f.name)
       }
       when(value.isNotNull, struct(fields: _*))
-    case (a: ArrayType, b: ArrayType) if a.elementType != b.elementType => transform(value, (element: Column) => converted(element, a.elementType, b.elementType))
-    case (a: MapType, b: MapType) if a.valueType != b.valueType        => transform_values(value, (_: Column, v: Column) => converted(v, a.valueType, b.valueType))
-    case (_: ArrayType, _) | (_: MapType, _)                            => value
-    case _                                                              => value.cast(to)
+    case (a: ArrayType, b: ArrayType) if a.elementType != b.elementType =>
+      transform(value, (element: Column) => converted(element, a.elementType, b.elementType))
+    case (a: MapType, b: MapType) if a.valueType != b.valueType =>
+      transform_values(value, (_: Column, v: Column) => converted(v, a.valueType, b.valueType))
+    case (_: ArrayType, _) | (_: MapType, _) => value
+    case _                                   => value.cast(to)
   }
 
   /** Shows a row that has no key; nulls are left out. */

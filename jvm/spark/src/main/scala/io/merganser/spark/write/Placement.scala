@@ -23,7 +23,8 @@ final case class Workload(bySlice: Map[Int, Long], newByPartition: Map[String, L
  * @param sliceGroup for each slice, its index in `targets`, or -1
  * @param newGroups  for each partition path with new keys, cumulative shares of 2^32 and the targets they belong to
  */
-final case class Placement(targets: IndexedSeq[FileGroupTarget], sliceGroup: Array[Int], newGroups: Map[UTF8String, (Array[Long], Array[Int])]) {
+final case class Placement(targets: IndexedSeq[FileGroupTarget], sliceGroup: Array[Int],
+    newGroups: Map[UTF8String, (Array[Long], Array[Int])]) {
 
   def group(slice: Int, partitionPath: UTF8String, key: UTF8String): Int =
     if (slice >= 0) sliceGroup(slice)
@@ -50,22 +51,26 @@ object Placement {
    * @param maxBytes     size that a base file is filled up to, in bytes
    * @param rowBytes     size of a stored row, in bytes
    */
-  def plan(slices: IndexedSeq[FileSlice], work: Workload, isMergeOnRead: Boolean, smallBytes: Long, maxBytes: Long, rowBytes: Double): Placement = {
-    val targets    = Array.newBuilder[FileGroupTarget]
-    var count      = 0
-    val sliceGroup = Array.fill(slices.length)(-1)
-    val takesNew   = new Array[Boolean](slices.length)
+  def plan(
+      slices: IndexedSeq[FileSlice], work: Workload, isMergeOnRead: Boolean, smallBytes: Long, maxBytes: Long, rowBytes: Double
+  ): Placement = {
+    val targets                           = Array.newBuilder[FileGroupTarget]
+    var count                             = 0
+    val sliceGroup                        = Array.fill(slices.length)(-1)
+    val takesNew                          = new Array[Boolean](slices.length)
     def add(target: FileGroupTarget): Int = { targets += target; count += 1; count - 1 }
 
     val byPartition = slices.indices.groupBy(slices(_).partitionPath)
     val shares = work.newByPartition.toSeq.sortBy(_._1).map { case (partition, rows) =>
-      val small = byPartition.getOrElse(partition, Nil).filter(i => isSmall(slices(i), smallBytes)).sortBy(i => slices(i).base.get.sizeBytes)
-      var left  = rows
+      val small =
+        byPartition.getOrElse(partition, Nil).filter(i => isSmall(slices(i), smallBytes)).sortBy(i => slices(i).base.get.sizeBytes)
+      var left = rows
       val filled = small.flatMap { i =>
         val room = math.max(1L, ((maxBytes - slices(i).base.get.sizeBytes) / rowBytes).toLong)
         val take = math.min(left, room)
         left -= take
-        if (take > 0) { takesNew(i) = true; Some((i, take)) } else None
+        if (take > 0) { takesNew(i) = true; Some((i, take)) }
+        else None
       }
       val perFile  = math.max(1L, (maxBytes / rowBytes).toLong)
       val newFiles = ((left + perFile - 1) / perFile).toInt
@@ -79,7 +84,8 @@ object Placement {
       }
     }
     val newGroups = shares.map { case (partition, filled, fresh) =>
-      val groups  = filled.map { case (i, _) => sliceGroup(i) } ++ fresh.map(_ => add(FileGroupTarget(partition, FileNames.newFileId(), None, isLog = false)))
+      val groups = filled.map { case (i, _) => sliceGroup(i) } ++ fresh.map(_ =>
+        add(FileGroupTarget(partition, FileNames.newFileId(), None, isLog = false)))
       val weights = filled.map(_._2.toDouble) ++ fresh
       UTF8String.fromString(partition) -> ((cumulative(weights), groups.toArray))
     }.toMap

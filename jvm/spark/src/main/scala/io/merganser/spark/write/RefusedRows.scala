@@ -49,11 +49,12 @@ private[write] object RefusedRows {
   /** The same failure; where a requirement made it, with up to ten of the rows that fail it. */
   def named(failure: Throwable, frame: DataFrame, requirements: Seq[Requirement]): Throwable = failure match {
     case first: MerganserException =>
-      requirements.find(r => r.condition == first.condition && first.parameters.get("column").contains(r.column)).fold[Throwable](first) { r =>
-        try {
-          val found = frame.filter(r.fails).select(r.row.as("row")).limit(Shown).collect().map(row => String.valueOf(row.get(0))).toSeq
-          if (found.isEmpty) first else error(r.condition, r.table, r.column, found).causedBy(first)
-        } catch { case NonFatal(_) => first } // the frame gives other rows, or none, the second time
+      requirements.find(r => r.condition == first.condition && first.parameters.get("column").contains(r.column)).fold[Throwable](first) {
+        r =>
+          try {
+            val found = frame.filter(r.fails).select(r.row.as("row")).limit(Shown).collect().map(row => String.valueOf(row.get(0))).toSeq
+            if (found.isEmpty) first else error(r.condition, r.table, r.column, found).causedBy(first)
+          } catch { case NonFatal(_) => first } // the frame gives other rows, or none, the second time
       }
     case other => other
   }

@@ -48,7 +48,8 @@ object RowChangeWrite {
   }
 }
 
-private final class ChangedRows(changes: Iterator[InternalRow], projections: RowChangeWrite.Projections, width: Int) extends Iterator[InternalRow] {
+private final class ChangedRows(changes: Iterator[InternalRow], projections: RowChangeWrite.Projections, width: Int)
+    extends Iterator[InternalRow] {
   private[this] val joined   = new JoinedRow
   private[this] val identity = new GenericInternalRow(4)
   private[this] val arrival  = projections.arrival

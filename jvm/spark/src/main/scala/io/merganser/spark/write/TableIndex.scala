@@ -50,11 +50,11 @@ private[spark] object TableIndex {
         "by" -> s"the files of table '${table.config.name}' are of index")
     (said, found) match {
       case (_: IndexType.Bucket, Some(false)) if !isStored => refuse("BUCKET", "SIMPLE")
-      case (_: IndexType.Simple, Some(true))                    => refuse("SIMPLE", "BUCKET")
-      case (bucket: IndexType.Bucket, _)                        => counted(bucket, table, slices)
-      case (IndexType.ByFiles(bucket), Some(true))              => counted(bucket, table, slices)
-      case (simple: IndexType.Simple, _)                        => simple
-      case _                                                    => IndexType.Simple(bloomFilters = false)
+      case (_: IndexType.Simple, Some(true))               => refuse("SIMPLE", "BUCKET")
+      case (bucket: IndexType.Bucket, _)                   => counted(bucket, table, slices)
+      case (IndexType.ByFiles(bucket), Some(true))         => counted(bucket, table, slices)
+      case (simple: IndexType.Simple, _)                   => simple
+      case _                                               => IndexType.Simple(bloomFilters = false)
     }
   }
 

@@ -68,18 +68,21 @@ object Tag {
       counting: StoredKeys,
       several: LongAccumulator
   ): RDD[InternalRow] = {
-    val rows    = sorted.queryExecution.toRdd
-    val batch   = if (slices.isEmpty) None else summary(rows, schema)
-    val matters = batch.toSeq.flatMap(b => slices.indices.filter(i => (slices(i).base.isDefined || counting != StoredKeys.OfBases) && b.partitions.contains(slices(i).partitionPath)))
+    val rows  = sorted.queryExecution.toRdd
+    val batch = if (slices.isEmpty) None else summary(rows, schema)
+    val matters = batch.toSeq.flatMap(b =>
+      slices.indices.filter(i =>
+        (slices(i).base.isDefined || counting != StoredKeys.OfBases) && b.partitions.contains(slices(i).partitionPath)))
     if (matters.isEmpty) rows.mapPartitions(untagged)
     else {
-      val filter = session.sparkContext.broadcast(batch.get)
-      val stored = storedKeys(session, storage, matters.map(i => (i, slices(i))), filter, tasks, counting)
+      val filter           = session.sparkContext.broadcast(batch.get)
+      val stored           = storedKeys(session, storage, matters.map(i => (i, slices(i))), filter, tasks, counting)
       val (key, partition) = (schema.keyOrdinal, schema.partitionOrdinal)
       // Adaptive execution takes an empty side away together with its partitions: then no key is stored.
       if (stored.getNumPartitions != rows.getNumPartitions) {
         if (!stored.isEmpty() && !rows.isEmpty())
-          throw new IllegalStateException(s"incoming rows in ${rows.getNumPartitions} partitions, stored keys in ${stored.getNumPartitions}")
+          throw new IllegalStateException(
+            s"incoming rows in ${rows.getNumPartitions} partitions, stored keys in ${stored.getNumPartitions}")
         rows.mapPartitions(untagged)
       } else {
         val instants = slices.map(_.baseInstant).toArray
@@ -102,8 +105,8 @@ object Tag {
     val parts = rows.mapPartitions { it =>
       if (!it.hasNext) Iterator.empty
       else {
-        val bloom                          = BloomFilter.create(BloomItems, 0.03)
-        val partitions                     = mutable.HashSet.empty[UTF8String]
+        val bloom                                             = BloomFilter.create(BloomItems, 0.03)
+        val partitions                                        = mutable.HashSet.empty[UTF8String]
         var (count, min, max): (Long, UTF8String, UTF8String) = (0L, null, null)
         while (it.hasNext) {
           val row = it.next()
@@ -142,9 +145,10 @@ object Tag {
       tasks: Int,
       counting: StoredKeys
   ): RDD[InternalRow] = {
-    val schema = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey), MetaColumns.schema(MetaColumns.PartitionPath), SliceColumn, LiveColumn))
+    val schema =
+      StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey), MetaColumns.schema(MetaColumns.PartitionPath), SliceColumn, LiveColumn))
     val keys = session.sparkContext.parallelize(slices, slices.size).mapPartitions { it =>
-      val bloom  = if (batch.value.rows <= 4 * BloomItems) filterOf(batch.value) else null
+      val bloom = if (batch.value.rows <= 4 * BloomItems) filterOf(batch.value) else null
       it.flatMap { case (index, slice) => keysOf(storage, index, slice, batch.value, bloom, counting) }
     }
     val frame = SparkBridge.internalCreateDataFrame(session, keys, schema)
@@ -155,7 +159,9 @@ object Tag {
       .toRdd
   }
 
-  private def keysOf(storage: Storage, index: Int, slice: FileSlice, batch: Batch, bloom: BloomFilter, counting: StoredKeys): Iterator[InternalRow] = {
+  private def keysOf(
+      storage: Storage, index: Int, slice: FileSlice, batch: Batch, bloom: BloomFilter, counting: StoredKeys
+  ): Iterator[InternalRow] = {
     def bases(live: Boolean) = if (slice.base.isEmpty) Iterator.empty else baseKeysOf(storage, index, slice, batch, bloom, live)
     def read(reader: SliceReader) = {
       val rows = reader.rows(slice)
@@ -163,16 +169,18 @@ object Tag {
       named(rows, index, slice, bloom, isLive = true)
     }
     counting match {
-      case StoredKeys.Live(reader) if slice.logs.nonEmpty     => read(reader)
+      case StoredKeys.Live(reader) if slice.logs.nonEmpty    => read(reader)
       case StoredKeys.AndLive(reader) if slice.logs.nonEmpty => bases(live = false) ++ read(reader)
-      case _                                                   => bases(live = true)
+      case _                                                 => bases(live = true)
     }
   }
 
-  private def baseKeysOf(storage: Storage, index: Int, slice: FileSlice, batch: Batch, bloom: BloomFilter, isLive: Boolean): Iterator[InternalRow] = {
-    val base   = slice.base.get
-    val path   = storage.path(base.path)
-    val footer = BaseFileFooter.read(storage.conf, path)
+  private def baseKeysOf(
+      storage: Storage, index: Int, slice: FileSlice, batch: Batch, bloom: BloomFilter, isLive: Boolean
+  ): Iterator[InternalRow] = {
+    val base       = slice.base.get
+    val path       = storage.path(base.path)
+    val footer     = BaseFileFooter.read(storage.conf, path)
     val (min, max) = (UTF8String.fromBytes(batch.minKey), UTF8String.fromBytes(batch.maxKey))
     val apart = footer.minKey.exists(k => UTF8String.fromString(k).compareTo(max) > 0) ||
       footer.maxKey.exists(k => UTF8String.fromString(k).compareTo(min) < 0)
@@ -184,7 +192,9 @@ object Tag {
     }
   }
 
-  private def named(keys: Iterator[InternalRow], index: Int, slice: FileSlice, bloom: BloomFilter, isLive: Boolean): Iterator[InternalRow] = {
+  private def named(
+      keys: Iterator[InternalRow], index: Int, slice: FileSlice, bloom: BloomFilter, isLive: Boolean
+  ): Iterator[InternalRow] = {
     val out = new GenericInternalRow(Array[Any](null, UTF8String.fromString(slice.partitionPath), index, isLive))
     keys.filter(row => bloom == null || bloom.mightContainBinary(row.getUTF8String(0).getBytes)).map { row =>
       out.update(0, row.getUTF8String(0))
@@ -225,16 +235,16 @@ private final class TagIterator(
     instants: Array[String],
     several: LongAccumulator
 ) extends Iterator[InternalRow] {
-  private[this] val joined                 = new JoinedRow
-  private[this] val tag                    = new GenericInternalRow(Array[Any](Tag.Untagged))
-  private[this] var heldHash               = 0L
-  private[this] var held: InternalRow      = nextStored()
-  private[this] val matching               = mutable.ArrayBuffer.empty[Int]
-  private[this] val dead                   = mutable.ArrayBuffer.empty[Int]
-  private[this] var matchKey: UTF8String   = _
-  private[this] var matchPath: UTF8String  = _
-  private[this] var row: InternalRow       = _
-  private[this] var at                     = 0
+  private[this] val joined                = new JoinedRow
+  private[this] val tag                   = new GenericInternalRow(Array[Any](Tag.Untagged))
+  private[this] var heldHash              = 0L
+  private[this] var held: InternalRow     = nextStored()
+  private[this] val matching              = mutable.ArrayBuffer.empty[Int]
+  private[this] val dead                  = mutable.ArrayBuffer.empty[Int]
+  private[this] var matchKey: UTF8String  = _
+  private[this] var matchPath: UTF8String = _
+  private[this] var row: InternalRow      = _
+  private[this] var at                    = 0
 
   override def hasNext: Boolean = (row != null && at < matching.size) || incoming.hasNext
 

@@ -37,13 +37,13 @@ private[write] final case class WriteTasks(
 
   def write(rows: DataFrame, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] =
     index match {
-      case bucket: IndexType.Bucket                                       => byBucket(rows, slices, bucket)
-      case _ if settings.operation == WriteOperation.BulkInsert           => byRange(rows)
-      case _                                                              => byTag(rows, slices)
+      case bucket: IndexType.Bucket                             => byBucket(rows, slices, bucket)
+      case _ if settings.operation == WriteOperation.BulkInsert => byRange(rows)
+      case _                                                    => byTag(rows, slices)
     }
 
   private def meeting: Meeting = settings.operation match {
-    case WriteOperation.Insert     => Meeting(settings.combineBeforeInsert, meetsStored = settings.storedKeys == StoredKeyPolicy.MergeWhenMet)
+    case WriteOperation.Insert => Meeting(settings.combineBeforeInsert, meetsStored = settings.storedKeys == StoredKeyPolicy.MergeWhenMet)
     case WriteOperation.BulkInsert => Meeting(settings.combineBeforeInsert, meetsStored = false)
     case _                         => Meeting(settings.combineBeforeUpsert, meetsStored = true)
   }
@@ -51,8 +51,8 @@ private[write] final case class WriteTasks(
   // --- SIMPLE index ---------------------------------------------------------------------------------------------
 
   private def byTag(rows: DataFrame, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] = {
-    val tasks  = Tasks.forRows(session, rows, settings.shuffleTasks)
-    val sorted = Tag.byKey(rows, tasks)
+    val tasks   = Tasks.forRows(session, rows, settings.shuffleTasks)
+    val sorted  = Tag.byKey(rows, tasks)
     val looksUp = settings.operation != WriteOperation.Insert || settings.storedKeys != StoredKeyPolicy.InsertAgain
     val (kept, work) =
       if (looksUp) taggedOnce(sorted, slices, tasks)
@@ -60,13 +60,14 @@ private[write] final case class WriteTasks(
         val untagged = sorted.queryExecution.toRdd.mapPartitions(Tag.untagged)
         (untagged, workload(untagged))
       }
-    val placement = Placement.plan(slices, work, config.isMergeOnRead, settings.files.smallFileLimitBytes, settings.files.maxFileBytes, RowSize.estimate(table))
+    val placement = Placement.plan(slices, work, config.isMergeOnRead, settings.files.smallFileLimitBytes, settings.files.maxFileBytes,
+      RowSize.estimate(table))
     if (placement.targets.isEmpty) Nil
     else {
-      val shared  = session.sparkContext.broadcast(placement)
-      val width   = incoming.rows.length
+      val shared           = session.sparkContext.broadcast(placement)
+      val width            = incoming.rows.length
       val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
-      val salts   = DirectPartitions.salts(placement.targets.length)
+      val salts            = DirectPartitions.salts(placement.targets.length)
       val placed = kept.mapPartitions[InternalRow] { it =>
         val place  = shared.value
         val extra  = new GenericInternalRow(2)
@@ -79,16 +80,17 @@ private[write] final case class WriteTasks(
         }
       }
       // A task has one group, so the order is that inside it.
-      run(placed, incoming.rows.add(Tag.SliceColumn), placement.targets.length, Nil)((_: UTF8String, group: Int) => shared.value.targets(group))
+      run(placed, incoming.rows.add(Tag.SliceColumn), placement.targets.length, Nil)((_: UTF8String, group: Int) =>
+        shared.value.targets(group))
     }
   }
 
   /** Tagged rows; where a key is in several slices and a log may have deleted it in some, its live rows are looked for. */
   private def taggedOnce(sorted: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int): (RDD[InternalRow], Workload) = {
-    val several = session.sparkContext.longAccumulator
+    val several  = session.sparkContext.longAccumulator
     val counting = if (asksForLiveKeys) StoredKeys.Live(keyReader) else StoredKeys.OfBases
-    val first   = tagged(sorted, slices, tasks, counting, several)
-    val work    = workload(first)
+    val first    = tagged(sorted, slices, tasks, counting, several)
+    val work     = workload(first)
     if (asksForLiveKeys || several.sum == 0 || slices.forall(_.logs.isEmpty)) (first, work)
     else {
       val again = tagged(sorted, slices, tasks, StoredKeys.AndLive(keyReader), several)
@@ -97,8 +99,11 @@ private[write] final case class WriteTasks(
   }
 
   /** Rows with the slices that hold their key, less those that the duplicate policy leaves out. */
-  private def tagged(sorted: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int, counting: StoredKeys, several: LongAccumulator): RDD[InternalRow] =
-    DuplicatePolicy(settings, config, incoming).apply(Tag.simple(session, sorted, incoming, table.storage, slices, tasks, counting, several))
+  private def tagged(
+      sorted: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int, counting: StoredKeys, several: LongAccumulator
+  ): RDD[InternalRow] =
+    DuplicatePolicy(settings, config, incoming).apply(Tag.simple(session, sorted, incoming, table.storage, slices, tasks, counting,
+        several))
 
   /** An insert that drops or refuses stored keys: one that a log has deleted is not stored. */
   private def asksForLiveKeys: Boolean =
@@ -139,14 +144,16 @@ private[write] final case class WriteTasks(
     val existing = session.sparkContext.broadcast(
       slices.flatMap(s => FileNames.bucketOf(s.fileId).map(b => (UTF8String.fromString(s.partitionPath), b) -> s)).toMap
     )
-    val buckets   = index.buckets.getOrElse(throw new IllegalStateException("an index whose number of buckets was not resolved"))
-    val hashed    = index.hashFields
-    val isLogged  = config.isMergeOnRead
-    val tasks     = math.max(1, math.min(buckets * math.max(1, slices.map(_.partitionPath).distinct.size), session.sessionState.conf.numShufflePartitions))
-    val salts     = DirectPartitions.salts(tasks)
+    val buckets  = index.buckets.getOrElse(throw new IllegalStateException("an index whose number of buckets was not resolved"))
+    val hashed   = index.hashFields
+    val isLogged = config.isMergeOnRead
+    val tasks = math.max(1,
+      math.min(buckets * math.max(1, slices.map(_.partitionPath).distinct.size), session.sessionState.conf.numShufflePartitions))
+    val salts            = DirectPartitions.salts(tasks)
     val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
     val (kept, columns) =
-      if (asksForLiveKeys) (tagged(Tag.byKey(rows, tasks), slices, tasks, StoredKeys.Live(keyReader), session.sparkContext.longAccumulator), incoming.rows.add(Tag.SliceColumn))
+      if (asksForLiveKeys) (tagged(Tag.byKey(rows, tasks), slices, tasks, StoredKeys.Live(keyReader), session.sparkContext.longAccumulator),
+        incoming.rows.add(Tag.SliceColumn))
       else (rows.queryExecution.toRdd, incoming.rows)
     val placed = kept.mapPartitions[InternalRow] { it =>
       val extra  = new GenericInternalRow(2)
@@ -174,7 +181,8 @@ private[write] final case class WriteTasks(
       .repartitionByRange(tasks, col(MetaColumns.PartitionPath), col(MetaColumns.RecordKey))
       .sortWithinPartitions(MetaColumns.PartitionPath, MetaColumns.RecordKey, IncomingSchema.Arrival)
     val group = new GenericInternalRow(Array[Any](0))
-    val step = writeStep(incoming.rows.length, (path: UTF8String, _: Int) => FileGroupTarget(path.toString, FileNames.newFileId(), None, isLog = false))
+    val step = writeStep(incoming.rows.length,
+      (path: UTF8String, _: Int) => FileGroupTarget(path.toString, FileNames.newFileId(), None, isLog = false))
     sorted.queryExecution.toRdd.mapPartitions { it =>
       val joined = new JoinedRow
       step.run(it.map(row => joined(row, group)))
@@ -189,8 +197,10 @@ private[write] final case class WriteTasks(
    * @param placed  rows with two columns more than `before`: the group, and the salt that leads to its task
    * @param byGroup columns that keep the groups of a task apart; none where a task has one
    */
-  private def run(placed: RDD[InternalRow], before: StructType, tasks: Int, byGroup: Seq[String])(target: (UTF8String, Int) => FileGroupTarget): Seq[SliceWritten] = {
-    val columns = before.add(StructField(WriteTasks.Group, IntegerType, nullable = false)).add(StructField(WriteTasks.Salt, IntegerType, nullable = false))
+  private def run(placed: RDD[InternalRow], before: StructType, tasks: Int, byGroup: Seq[String])(target: (UTF8String,
+          Int) => FileGroupTarget): Seq[SliceWritten] = {
+    val columns = before.add(StructField(WriteTasks.Group, IntegerType, nullable = false)).add(StructField(WriteTasks.Salt, IntegerType,
+        nullable = false))
     val sorted = SparkBridge
       .internalCreateDataFrame(session, placed, columns)
       .repartition(tasks, col(WriteTasks.Salt))

@@ -29,7 +29,8 @@ class CallParserTest extends AnyFunSuite {
   }
 
   test("a string keeps what looks like syntax, and quotes that are doubled or escaped") {
-    assert(arguments("CALL run_compaction(options => 'a=1,b=(x) => y', op => 'r''u\\'n')") == Map("options" -> "a=1,b=(x) => y", "op" -> "r'u'n"))
+    assert(arguments("CALL run_compaction(options => 'a=1,b=(x) => y', op => 'r''u\\'n')") == Map("options" -> "a=1,b=(x) => y",
+      "op" -> "r'u'n"))
     assert(arguments("CALL run_compaction(path => \"/it's/here\")") == Map("path" -> "/it's/here"))
   }
 

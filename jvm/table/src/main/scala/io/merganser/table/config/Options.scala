@@ -183,11 +183,14 @@ object Options {
     "Heartbeats that may be missed before a write counts as dead.")
   val LockWait: OptionEntry = write("hoodie.write.lock.wait_time_ms", Whole(0), Some("60000"),
     "Milliseconds to wait for the table's lock at the commit.")
+
   /** By operation. */
   val ShuffleTasks: Map[WriteOperation, OptionEntry] = Seq(
-    WriteOperation.Upsert -> "upsert", WriteOperation.Insert -> "insert", WriteOperation.BulkInsert -> "bulkinsert", WriteOperation.Delete -> "delete"
+    WriteOperation.Upsert -> "upsert", WriteOperation.Insert -> "insert", WriteOperation.BulkInsert -> "bulkinsert",
+    WriteOperation.Delete -> "delete"
   ).map { case (operation, key) =>
-    operation -> write(s"hoodie.$key.shuffle.parallelism", Whole(0), None, s"Tasks of the shuffles of ${operation.name}. 0 or none: by the frame's size.")
+    operation -> write(s"hoodie.$key.shuffle.parallelism", Whole(0), None,
+      s"Tasks of the shuffles of ${operation.name}. 0 or none: by the frame's size.")
   }.toMap
 
   // --- of one read

@@ -163,7 +163,7 @@ object WriteConfig {
     if (!creating) TableConflicts.refuse(settings, table)
     KeyGenerator.stored(table)
     MergeRule.require(table)
-    val kept = table.properties
+    val kept      = table.properties
     val operation = operationOf(settings, kept, source)
     WriteConfig(
       operation = operation,
@@ -228,7 +228,7 @@ object WriteConfig {
         "BUCKET_HASH_FIELD_UNKNOWN",
         "table" -> table.name,
         "field" -> field,
-        "keys"  -> table.recordKeyFields.mkString(", ")
+        "keys" -> table.recordKeyFields.mkString(", ")
       )
     val count = settings.said(Options.BucketCount, table.properties).map(_.toInt)
     IndexType.Bucket(count, if (hashed.isEmpty) table.recordKeyFields else hashed)

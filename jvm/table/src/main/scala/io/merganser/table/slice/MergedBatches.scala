@@ -13,7 +13,8 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param base  batches with the merge's columns, the asked ones first
  * @param asked columns to hand out
  */
-private[slice] final class MergedBatches(base: Iterator[ColumnarBatch], merge: BatchMerge, asked: StructType) extends Iterator[ColumnarBatch] {
+private[slice] final class MergedBatches(base: Iterator[ColumnarBatch], merge: BatchMerge, asked: StructType)
+    extends Iterator[ColumnarBatch] {
   private[this] val merged               = new RowBatch(asked, MergedBatches.Rows)
   private[this] var ready: ColumnarBatch = _
   private[this] var isHandedOut          = false
@@ -75,21 +76,21 @@ private object MergedBatches {
 
 /** Some rows of a column, without copying them. */
 private final class SelectedColumn(column: ColumnVector, rows: Array[Int]) extends ColumnVector(column.dataType) {
-  override def close(): Unit                                              = () // the column is its reader's
-  override def hasNull: Boolean                                           = column.hasNull
-  override def numNulls: Int                                              = column.numNulls
-  override def isNullAt(i: Int): Boolean                                  = column.isNullAt(rows(i))
-  override def getBoolean(i: Int): Boolean                                = column.getBoolean(rows(i))
-  override def getByte(i: Int): Byte                                      = column.getByte(rows(i))
-  override def getShort(i: Int): Short                                    = column.getShort(rows(i))
-  override def getInt(i: Int): Int                                        = column.getInt(rows(i))
-  override def getLong(i: Int): Long                                      = column.getLong(rows(i))
-  override def getFloat(i: Int): Float                                    = column.getFloat(rows(i))
-  override def getDouble(i: Int): Double                                  = column.getDouble(rows(i))
-  override def getArray(i: Int): ColumnarArray                            = column.getArray(rows(i))
-  override def getMap(i: Int): ColumnarMap                                = column.getMap(rows(i))
-  override def getDecimal(i: Int, precision: Int, scale: Int): Decimal    = column.getDecimal(rows(i), precision, scale)
-  override def getUTF8String(i: Int): UTF8String                          = column.getUTF8String(rows(i))
-  override def getBinary(i: Int): Array[Byte]                             = column.getBinary(rows(i))
-  override def getChild(ordinal: Int): ColumnVector                       = new SelectedColumn(column.getChild(ordinal), rows)
+  override def close(): Unit                                           = () // the column is its reader's
+  override def hasNull: Boolean                                        = column.hasNull
+  override def numNulls: Int                                           = column.numNulls
+  override def isNullAt(i: Int): Boolean                               = column.isNullAt(rows(i))
+  override def getBoolean(i: Int): Boolean                             = column.getBoolean(rows(i))
+  override def getByte(i: Int): Byte                                   = column.getByte(rows(i))
+  override def getShort(i: Int): Short                                 = column.getShort(rows(i))
+  override def getInt(i: Int): Int                                     = column.getInt(rows(i))
+  override def getLong(i: Int): Long                                   = column.getLong(rows(i))
+  override def getFloat(i: Int): Float                                 = column.getFloat(rows(i))
+  override def getDouble(i: Int): Double                               = column.getDouble(rows(i))
+  override def getArray(i: Int): ColumnarArray                         = column.getArray(rows(i))
+  override def getMap(i: Int): ColumnarMap                             = column.getMap(rows(i))
+  override def getDecimal(i: Int, precision: Int, scale: Int): Decimal = column.getDecimal(rows(i), precision, scale)
+  override def getUTF8String(i: Int): UTF8String                       = column.getUTF8String(rows(i))
+  override def getBinary(i: Int): Array[Byte]                          = column.getBinary(rows(i))
+  override def getChild(ordinal: Int): ColumnVector                    = new SelectedColumn(column.getChild(ordinal), rows)
 }

@@ -74,7 +74,7 @@ final class SliceReader(
     val reader = slice.base.map(openBase(_, asked, filters))
     val found  = reader.map(_.rows()).getOrElse(Iterator.empty)
     new SliceRows {
-      override def hasNext: Boolean     = found.hasNext
+      override def hasNext: Boolean    = found.hasNext
       override def next(): InternalRow = found.next()
       override def close(): Unit       = reader.foreach(_.close())
     }

@@ -314,7 +314,8 @@ def copy_before_commit(
     try:
         deadline = time.monotonic() + 60
         while len(data_files(table)) < len(before) + 2:
-            assert time.monotonic() < deadline and writing.is_alive(), "the write did not come to its commit"
+            assert time.monotonic() < deadline, "the write did not come to its commit"
+            assert writing.is_alive(), "the write ended before its commit"
             time.sleep(0.05)
         shutil.copytree(table, to)
     finally:
@@ -348,8 +349,9 @@ def test_an_overwrite_and_changes_by_sql_leave_a_table_that_other_readers_see_th
         sql("DELETE FROM changed WHERE id = 3")
         sql("INSERT INTO changed VALUES (4, 'd', 10, 'y'), (5, 'e', 10, 'x')")
         sql(
-            "MERGE INTO changed t USING (SELECT * FROM VALUES (1, 'a+', 11L, 'x'), (4, 'x', 11L, 'y'), (6, 'f', 1L, 'y') "
-            "AS v(id, name, ts, part)) s ON t.id = s.id AND t.part = s.part "
+            "MERGE INTO changed t USING "
+            "(SELECT * FROM VALUES (1, 'a+', 11L, 'x'), (4, 'x', 11L, 'y'), (6, 'f', 1L, 'y') AS v(id, name, ts, part)) s "
+            "ON t.id = s.id AND t.part = s.part "
             "WHEN MATCHED AND s.name = 'x' THEN DELETE WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
         )
     finally:

@@ -350,8 +350,8 @@ def test_an_overwrite_and_changes_by_sql_leave_a_table_that_other_readers_see_th
         sql("INSERT INTO changed VALUES (4, 'd', 10, 'y'), (5, 'e', 10, 'x')")
         sql(
             "MERGE INTO changed t USING "
-            "(SELECT * FROM VALUES (1, 'a+', 11L, 'x'), (4, 'x', 11L, 'y'), (6, 'f', 1L, 'y') AS v(id, name, ts, part)) s "
-            "ON t.id = s.id AND t.part = s.part "
+            "(SELECT * FROM VALUES (1, 'a+', 11L, 'x'), (4, 'x', 11L, 'y'), (6, 'f', 1L, 'y') "
+            "AS v(id, name, ts, part)) s ON t.id = s.id AND t.part = s.part "
             "WHEN MATCHED AND s.name = 'x' THEN DELETE WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
         )
     finally:

@@ -78,9 +78,7 @@ class Story:
         spark.sql(f"DROP TABLE {self.path.name}")
 
 
-def settings(
-    name: str, kind: str, key: str, partition: str = "", ordering: str = "", **options: str
-) -> dict[str, str]:
+def settings(name: str, kind: str, key: str, partition: str = "", ordering: str = "", **options: str) -> dict[str, str]:
     """Options of a table's first write, in the words of Hudi's jobs."""
     return {
         "hoodie.table.name": name,
@@ -338,7 +336,9 @@ def test_an_overwrite_and_changes_by_sql_leave_a_table_that_other_readers_see_th
     options = settings("changed", kind, "id", "part", "ts")
     schema = ITEM + ", part string"
     ours.upsert(table, schema, [[1, "old", 99, "x"], [9, "gone", 99, "z"]], **options)
-    ours.write(table, schema, [[1, "a", 10, "x"], [2, "b", 10, "x"], [3, "c", 10, "y"]], mode="overwrite", options=options)
+    ours.write(
+        table, schema, [[1, "a", 10, "x"], [2, "b", 10, "x"], [3, "c", 10, "y"]], mode="overwrite", options=options
+    )
     assert_all_read(ours, hudi, table, [[1, "a", 10, "x"], [2, "b", 10, "x"], [3, "c", 10, "y"]])
 
     sql(f"CREATE TABLE changed USING merganser LOCATION '{table}'")

@@ -93,7 +93,8 @@ class Bench:
                 samples = list(self._measure(VARIANTS[variant], self.data))
                 if counted:
                     self.samples += samples
-                self.say(f"{name}, {variant}: {time.perf_counter() - start:.1f} s")
+                found = ", ".join(f"{sample.work} {sample.ratio:.2f}" for sample in samples)
+                self.say(f"{name}, {variant}, {time.perf_counter() - start:.0f} s: {found}")
         return self.samples
 
     def _measure(self, variant: Variant, data: Lineitem) -> Iterator[ratios.Sample]:

@@ -207,4 +207,4 @@ def _against_stored(mine: pd.Timestamp, gone: bool, before: Version | None) -> t
 
 
 def _text(moment: pd.Timestamp) -> str:
-    return moment.strftime("%Y-%m-%d %H:%M:%S")
+    return str(moment.strftime("%Y-%m-%d %H:%M:%S"))

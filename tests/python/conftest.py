@@ -7,8 +7,10 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from interop.hudi_engine import HudiEngine
 from pyspark.sql import SparkSession
+from sql_steps import Sql
+
+from interop.hudi_engine import HudiEngine
 
 # PySpark hands timestamps over in the local time of its process.
 os.environ["TZ"] = "UTC"
@@ -49,3 +51,11 @@ def hudi() -> Iterator[HudiEngine]:
     """The real Hudi in a process of its own."""
     with HudiEngine() as engine:
         yield engine
+
+
+@pytest.fixture
+def sql(spark: SparkSession) -> Iterator[Sql]:
+    """Statements in that session, and tables of this test alone."""
+    steps = Sql(spark)
+    yield steps
+    steps.drop()

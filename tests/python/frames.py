@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import DataFrame, SparkSession
+
 from merganser._bridge import translated
 from merganser.errors import MerganserError
-from pyspark.sql import DataFrame, SparkSession
 
 COW = "COPY_ON_WRITE"
 MOR = "MERGE_ON_READ"

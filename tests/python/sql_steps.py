@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -64,19 +63,14 @@ class Sql:
     def commits(self, table: str) -> list[str]:
         """Actions of the completed commits, oldest first."""
         timeline = self.folder(table) / ".hoodie" / "timeline"
-        done = sorted(f.name for f in timeline.iterdir() if "_" in f.name and f.is_file() and not f.name.startswith("."))
+        done = sorted(
+            f.name for f in timeline.iterdir() if "_" in f.name and f.is_file() and not f.name.startswith(".")
+        )
         return [name.split(".")[1] for name in done]
 
     def drop(self) -> None:
         for name in self._names:
             self.spark.sql(f"DROP TABLE IF EXISTS {name}")
-
-
-@pytest.fixture
-def sql(spark: SparkSession) -> Iterator[Sql]:
-    steps = Sql(spark)
-    yield steps
-    steps.drop()
 
 
 def properties(folder: Path) -> dict[str, str]:

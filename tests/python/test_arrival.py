@@ -1,4 +1,4 @@
-"""Arrival is (input partition, position in it): neither the number of partitions nor how Spark shuffles decides who wins."""
+"""Arrival is (input partition, position in it): neither partitions nor shuffles decide who wins."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from frames import BUCKETS, COW, INDEX, KEY, MOR, ORDERING, TYPE, frame, load, rows_of, save
-from merganser import Table
 from pyspark.sql import SparkSession
+
+from merganser import Table
 
 pytestmark = pytest.mark.e2e
 
@@ -50,7 +51,8 @@ def conf(spark: SparkSession, **settings: str) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("parts", "shuffle", "adaptive"), [(1, "2", "true"), (2, "1", "false"), (2, "7", "true"), (8, "2", "true"), (8, "5", "false")]
+    ("parts", "shuffle", "adaptive"),
+    [(1, "2", "true"), (2, "1", "false"), (2, "7", "true"), (8, "2", "true"), (8, "5", "false")],
 )
 @pytest.mark.parametrize("options", [COMMIT, EVENT], ids=["commit time", "event time"])
 def test_the_same_batch_gives_the_same_table_however_it_is_cut_and_shuffled(
@@ -68,7 +70,9 @@ def test_the_same_batch_gives_the_same_table_however_it_is_cut_and_shuffled(
 
 @pytest.mark.parametrize("parts", [1, 8])
 @pytest.mark.parametrize("index", ["SIMPLE", "BUCKET"])
-def test_logs_and_buckets_keep_the_order_of_arrival(spark: SparkSession, tmp_path: Path, index: str, parts: int) -> None:
+def test_logs_and_buckets_keep_the_order_of_arrival(
+    spark: SparkSession, tmp_path: Path, index: str, parts: int
+) -> None:
     options = {**COMMIT, TYPE: MOR, INDEX: index, BUCKETS: "4"}
     first, second = batch(3), batch(4)
     save(frame(spark, first, COLUMNS, parts), tmp_path / "t", options)
@@ -82,7 +86,11 @@ def test_logs_and_buckets_keep_the_order_of_arrival(spark: SparkSession, tmp_pat
 @pytest.mark.parametrize("parts", [1, 8])
 def test_a_union_arrives_side_after_side(spark: SparkSession, tmp_path: Path, parts: int) -> None:
     first, second = batch(5), batch(6)
-    save(frame(spark, first, COLUMNS, parts).union(frame(spark, second, COLUMNS, 3)), tmp_path / "t", {**COMMIT, TYPE: COW})
+    save(
+        frame(spark, first, COLUMNS, parts).union(frame(spark, second, COLUMNS, 3)),
+        tmp_path / "t",
+        {**COMMIT, TYPE: COW},
+    )
     assert {row.id: row.v for row in load(spark, tmp_path / "t").collect()} == last([*first, *second])
 
 

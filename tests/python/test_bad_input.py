@@ -8,10 +8,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from frames import COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE, cases, frame, listing, load, refused, rows_of, save
+from frames import (
+    COW,
+    INDEX,
+    KEY,
+    MOR,
+    OPERATION,
+    ORDERING,
+    PARTITION,
+    TYPE,
+    cases,
+    frame,
+    listing,
+    load,
+    refused,
+    rows_of,
+    save,
+)
+from pyspark.sql import DataFrame, SparkSession
+
 from merganser import Table
 from merganser.errors import OrderingFieldMissingError
-from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.e2e
 
@@ -67,7 +84,8 @@ def test_a_missing_key_ordering_or_partition_column_is_named(
 def test_the_python_api_raises_the_class_of_the_condition(spark: SparkSession, rows: DataFrame, intact: Path) -> None:
     with pytest.raises(OrderingFieldMissingError) as raised:
         Table.load(spark, str(intact)).upsert(rows.drop("ts"))
-    assert raised.value.parameters["field"] == "ts" and raised.value.sql_state == "42703"
+    assert raised.value.parameters["field"] == "ts"
+    assert raised.value.sql_state == "42703"
 
 
 def test_another_missing_column_is_named_unless_it_may_be_null(
@@ -102,7 +120,12 @@ def test_a_schema_that_contradicts_the_table_is_refused(rows: DataFrame, intact:
 def test_rows_without_a_key_are_named_ten_at_most(spark: SparkSession, tmp_path: Path, table_type: str) -> None:
     path, options = tmp_path / "t", {KEY: "id", ORDERING: "ts", TYPE: table_type}
     columns = "id string, ts long, v string"
-    bad = frame(spark, [("k", 1, "fine"), *((None, 1, f"null{i}") for i in range(9)), *(("", 1, f"empty{i}") for i in range(9))], columns, 3)
+    bad = frame(
+        spark,
+        [("k", 1, "fine"), *((None, 1, f"null{i}") for i in range(9)), *(("", 1, f"empty{i}") for i in range(9))],
+        columns,
+        3,
+    )
     refused(lambda: save(bad, path, options), "NULL_RECORD_KEY", "(id)", "null0", "Give every row a key")
     never(path)
     save(frame(spark, [("k", 1, "fine")], columns), path, options)
@@ -139,26 +162,50 @@ REFUSED_OPTIONS: dict[str, tuple[dict[str, str], str, list[str]]] = {
     ),
     "unknown, near nothing": ({"hoodie.xyzzy": "1"}, "UNKNOWN_OPTION", ["hoodie.xyzzy", "docs/config.md"]),
     "unknown, of other formats": ({"mergeSchema": "true"}, "UNKNOWN_OPTION", ["mergeSchema"]),
-    "a value of the wrong kind": ({"hoodie.combine.before.upsert": "yes"}, "OPTION_VALUE_INVALID", ["'yes'", "true or false"]),
-    "an operation that is none": ({OPERATION: "upsrt"}, "OPTION_VALUE_INVALID", ["upsrt", "upsert, insert, bulk_insert, delete"]),
-    "an operation we do not do": ({OPERATION: "insert_overwrite"}, "UNSUPPORTED_OPTION", ["insert_overwrite", "Give one of upsert"]),
+    "a value of the wrong kind": (
+        {"hoodie.combine.before.upsert": "yes"},
+        "OPTION_VALUE_INVALID",
+        ["'yes'", "true or false"],
+    ),
+    "an operation that is none": (
+        {OPERATION: "upsrt"},
+        "OPTION_VALUE_INVALID",
+        ["upsrt", "upsert, insert, bulk_insert, delete"],
+    ),
+    "an operation we do not do": (
+        {OPERATION: "insert_overwrite"},
+        "UNSUPPORTED_OPTION",
+        ["insert_overwrite", "Give one of upsert"],
+    ),
     "an index we do not have": ({INDEX: "RECORD_INDEX"}, "UNSUPPORTED_OPTION", ["RECORD_INDEX", "SIMPLE, BUCKET"]),
-    "change data capture": ({"hoodie.table.cdc.enabled": "true"}, "UNSUPPORTED_OPTION", ["hoodie.table.cdc.enabled", "'true'"]),
+    "change data capture": (
+        {"hoodie.table.cdc.enabled": "true"},
+        "UNSUPPORTED_OPTION",
+        ["hoodie.table.cdc.enabled", "'true'"],
+    ),
     "no meta fields": ({"hoodie.populate.meta.fields": "false"}, "UNSUPPORTED_OPTION", ["always written"]),
     "dropped partition columns": (
-        {"hoodie.datasource.write.drop.partition.columns": "true"}, "UNSUPPORTED_OPTION", ["always stored"],
+        {"hoodie.datasource.write.drop.partition.columns": "true"},
+        "UNSUPPORTED_OPTION",
+        ["always stored"],
     ),
     "inline clustering": ({"hoodie.clustering.inline": "true"}, "UNSUPPORTED_OPTION", ["hoodie.clustering.inline"]),
-    "hfile log blocks": ({"hoodie.logfile.data.block.format": "hfile"}, "UNSUPPORTED_OPTION", ["hfile", "avro, parquet"]),
+    "hfile log blocks": (
+        {"hoodie.logfile.data.block.format": "hfile"},
+        "UNSUPPORTED_OPTION",
+        ["hfile", "avro, parquet"],
+    ),
     "two names, two values": (
-        {"hoodie.datasource.write.precombine.field": "v"}, "OPTION_CONFLICT", ["hoodie.datasource.write.precombine.field", "'v'", "'ts'"],
+        {"hoodie.datasource.write.precombine.field": "v"},
+        "OPTION_CONFLICT",
+        ["hoodie.datasource.write.precombine.field", "'v'", "'ts'"],
     ),
     "drop and fail": (
         {"hoodie.datasource.write.insert.drop.duplicates": "true", "hoodie.datasource.insert.dup.policy": "fail"},
         "OPTION_CONFLICT",
         ["hoodie.datasource.insert.dup.policy"],
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", cases(REFUSED_OPTIONS))
@@ -193,23 +240,31 @@ CONTRADICTING: dict[str, tuple[dict[str, str], list[str]]] = {
     "ordering": ({ORDERING: "v"}, [ORDERING, "'v'", "'ts'"]),
     "partition": ({PARTITION: "v"}, [PARTITION, "'v'", "'city'"]),
     "type": ({TYPE: MOR}, [TYPE, MOR, COW]),
-    "merge mode": ({"hoodie.write.record.merge.mode": "COMMIT_TIME_ORDERING"}, ["COMMIT_TIME_ORDERING", "EVENT_TIME_ORDERING"]),
+    "merge mode": (
+        {"hoodie.write.record.merge.mode": "COMMIT_TIME_ORDERING"},
+        ["COMMIT_TIME_ORDERING", "EVENT_TIME_ORDERING"],
+    ),
     "merge strategy": (
-        {"hoodie.write.record.merge.strategy.id": "ce9acb64-bde0-424c-9b91-f6ebba25356d"}, ["ce9acb64-bde0-424c-9b91-f6ebba25356d"],
+        {"hoodie.write.record.merge.strategy.id": "ce9acb64-bde0-424c-9b91-f6ebba25356d"},
+        ["ce9acb64-bde0-424c-9b91-f6ebba25356d"],
     ),
     "payload class": (
         {"hoodie.datasource.write.payload.class": "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload"},
         ["OverwriteWithLatestAvroPayload", "EVENT_TIME_ORDERING"],
     ),
     "index": ({INDEX: "BUCKET"}, [INDEX, "BUCKET", "SIMPLE"]),
-    "hive style": ({"hoodie.datasource.write.hive_style_partitioning": "true"}, ["hive_style_partitioning", "'true'", "'false'"]),
+    "hive style": (
+        {"hoodie.datasource.write.hive_style_partitioning": "true"},
+        ["hive_style_partitioning", "'true'", "'false'"],
+    ),
     "key generator": ({"hoodie.datasource.write.keygenerator.type": "COMPLEX"}, ["COMPLEX", "SIMPLE"]),
     "name": ({"hoodie.table.name": "other"}, ["'other'", "'trips'"]),
     "version": ({"hoodie.write.table.version": "8"}, ["'8'", "'9'"]),
     "delete marker": (
-        {"hoodie.payload.delete.field": "v", "hoodie.payload.delete.marker": "D"}, ["hoodie.payload.delete", "none"],
+        {"hoodie.payload.delete.field": "v", "hoodie.payload.delete.marker": "D"},
+        ["hoodie.payload.delete", "none"],
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", cases(CONTRADICTING))
@@ -220,7 +275,11 @@ def test_an_option_that_contradicts_what_the_table_stores_is_refused(rows: DataF
 
 NO_TABLE: dict[str, tuple[dict[str, str], str, list[str]]] = {
     "no record key": ({KEY: ""}, "RECORD_KEY_REQUIRED", [KEY, "primaryKey"]),
-    "a marker without its field": ({"hoodie.payload.delete.marker": "D"}, "DELETE_MARKER_INCOMPLETE", ["'D'", "Give both or neither"]),
+    "a marker without its field": (
+        {"hoodie.payload.delete.marker": "D"},
+        "DELETE_MARKER_INCOMPLETE",
+        ["'D'", "Give both or neither"],
+    ),
     "modes that contradict": (
         {
             "hoodie.write.record.merge.mode": "COMMIT_TIME_ORDERING",
@@ -229,26 +288,41 @@ NO_TABLE: dict[str, tuple[dict[str, str], str, list[str]]] = {
         "MERGE_SETTINGS_CONFLICT",
         ["COMMIT_TIME_ORDERING", "eeb8d96f"],
     ),
-    "a mode that is none": ({"hoodie.write.record.merge.mode": "NEWEST"}, "OPTION_VALUE_INVALID", ["NEWEST", "EVENT_TIME_ORDERING"]),
+    "a mode that is none": (
+        {"hoodie.write.record.merge.mode": "NEWEST"},
+        "OPTION_VALUE_INVALID",
+        ["NEWEST", "EVENT_TIME_ORDERING"],
+    ),
     "a user's rule": (
-        {"hoodie.write.record.merge.mode": "CUSTOM", "hoodie.write.record.merge.strategy.id": "00000000-1111-2222-3333-444444444444"},
+        {
+            "hoodie.write.record.merge.mode": "CUSTOM",
+            "hoodie.write.record.merge.strategy.id": "00000000-1111-2222-3333-444444444444",
+        },
         "MERGE_RULE_UNAVAILABLE",
         ["00000000-1111-2222-3333-444444444444"],
     ),
     "a generator that does not fit": (
-        {"hoodie.datasource.write.keygenerator.type": "NON_PARTITION"}, "KEY_GENERATOR_MISMATCH", ["NON_PARTITION", "city"],
+        {"hoodie.datasource.write.keygenerator.type": "NON_PARTITION"},
+        "KEY_GENERATOR_MISMATCH",
+        ["NON_PARTITION", "city"],
     ),
     "a generator we do not have": (
-        {"hoodie.datasource.write.keygenerator.class": "com.example.Mine"}, "KEY_GENERATOR_UNSUPPORTED", ["com.example.Mine"],
+        {"hoodie.datasource.write.keygenerator.class": "com.example.Mine"},
+        "KEY_GENERATOR_UNSUPPORTED",
+        ["com.example.Mine"],
     ),
     "a time format left out": (
-        {PARTITION: "ts", "hoodie.datasource.write.keygenerator.type": "TIMESTAMP"}, "TIMESTAMP_FORMAT_MISSING", ["'ts'", "timestamp.type"],
+        {PARTITION: "ts", "hoodie.datasource.write.keygenerator.type": "TIMESTAMP"},
+        "TIMESTAMP_FORMAT_MISSING",
+        ["'ts'", "timestamp.type"],
     ),
     "buckets by no key": (
-        {INDEX: "BUCKET", "hoodie.bucket.index.hash.field": "v"}, "BUCKET_HASH_FIELD_UNKNOWN", ["'v'", "(id)"],
+        {INDEX: "BUCKET", "hoodie.bucket.index.hash.field": "v"},
+        "BUCKET_HASH_FIELD_UNKNOWN",
+        ["'v'", "(id)"],
     ),
     "a delete": ({OPERATION: "delete"}, "DELETE_FROM_NO_TABLE", ["new"]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", cases(NO_TABLE))
@@ -280,9 +354,13 @@ def test_a_path_that_is_no_table_is_named(spark: SparkSession, tmp_path: Path) -
 
 def test_an_unknown_option_of_a_read_is_refused(spark: SparkSession, stored: Path) -> None:
     wrong = {"hoodie.datasource.query.tpye": "snapshot"}
-    refused(lambda: load(spark, stored, **wrong).collect(), "UNKNOWN_OPTION", "Did you mean 'hoodie.datasource.query.type'?")
+    refused(
+        lambda: load(spark, stored, **wrong).collect(), "UNKNOWN_OPTION", "Did you mean 'hoodie.datasource.query.type'?"
+    )
     cdc = {"hoodie.datasource.query.type": "incremental"}
-    refused(lambda: load(spark, stored, **cdc).collect(), "UNSUPPORTED_OPTION", "incremental", "snapshot, read_optimized")
+    refused(
+        lambda: load(spark, stored, **cdc).collect(), "UNSUPPORTED_OPTION", "incremental", "snapshot, read_optimized"
+    )
 
 
 @pytest.mark.parametrize(
@@ -322,7 +400,9 @@ def test_a_log_block_we_cannot_read_is_named_and_not_passed_over(spark: SparkSes
     refused(lambda: load(spark, path).collect(), "LOG_BLOCK_UNREADABLE", log.name, "99")
     before = listing(path)
     refused(lambda: Table.load(spark, str(path)).compact(), "LOG_BLOCK_UNREADABLE", log.name)
-    assert [name for name in listing(path) if name.endswith(".parquet")] == [n for n in before if n.endswith(".parquet")]
+    assert [name for name in listing(path) if name.endswith(".parquet")] == [
+        n for n in before if n.endswith(".parquet")
+    ]
 
 
 def test_a_base_file_that_is_gone_is_named(spark: SparkSession, stored: Path, tmp_path: Path) -> None:
@@ -360,6 +440,16 @@ def test_a_foreign_bucket_table_stays_one_with_its_number_of_buckets(spark: Spar
     expected = {i: "b" if i % 2 == 0 else "a" for i in [*range(40), *range(40, 50, 2)]}
     assert {row.id: row.v for row in load(spark, path).collect()} == expected
     assert load(spark, path).count() == len(expected)
+
+
+def test_a_bucket_table_that_hudi_wrote_is_upserted_into_its_buckets(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    shutil.copytree(Path(__file__).parents[1] / "golden" / "mor_bucket" / "table", path)
+    before, groups = rows_of(load(spark, path)), {s.file_id for s in Table.load(spark, str(path)).file_slices()}
+    assert len(groups) == 4
+    save(load(spark, path), path, {})
+    assert rows_of(load(spark, path)) == before
+    assert {s.file_id for s in Table.load(spark, str(path)).file_slices()} == groups
 
 
 def test_a_number_of_buckets_that_nobody_tells_is_asked_for(spark: SparkSession, tmp_path: Path) -> None:

@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 from frames import COW, KEY, MOR, OPERATION, ORDERING, TYPE, frame, load, save
-from merganser import Table
 from pyspark.sql import SparkSession
+
+from merganser import Table
 
 pytestmark = pytest.mark.e2e
 
@@ -146,13 +147,19 @@ def test_every_path_gives_what_the_fold_gives(
     single = one_version_a_batch(batches)
     # Tombstones are what the paths differ in, as documented: a log keeps them, a base file does not.
     kept = oracle(batches, by_event=by_event, tombstones=True)
-    assert kept == oracle(whole, by_event=by_event, tombstones=False) == oracle(single, by_event=by_event, tombstones=True)
+    assert (
+        kept == oracle(whole, by_event=by_event, tombstones=False) == oracle(single, by_event=by_event, tombstones=True)
+    )
     agree(result(spark, tmp_path / "one", whole, settings, COW), kept, "combined in one batch")
     agree(result(spark, tmp_path / "read", batches, settings, MOR), kept, "merged at read")
     agree(result(spark, tmp_path / "single", single, settings, MOR), kept, "one version a batch, merged at read")
     forgotten = oracle(batches, by_event=by_event, tombstones=False)
     agree(result(spark, tmp_path / "cow", batches, settings, COW), forgotten, "merged at write")
-    agree(result(spark, tmp_path / "compacted", batches, settings, MOR, compacting=True), forgotten, "compacted after each batch")
+    agree(
+        result(spark, tmp_path / "compacted", batches, settings, MOR, compacting=True),
+        forgotten,
+        "compacted after each batch",
+    )
 
 
 def test_compaction_changes_no_row_whatever_lies_in_the_logs(spark: SparkSession, tmp_path: Path) -> None:
@@ -178,4 +185,6 @@ def test_the_histories_hold_what_the_paths_could_differ_in() -> None:
     assert kept != oracle(batches, by_event=True, tombstones=False)
     assert kept != oracle(batches, by_event=False, tombstones=True)
     versions = [v for seed in SEEDS for batch in history(seed, erasing=True) for v in batch]
-    assert any(v.erases for v in versions) and any(v.deletes for v in versions) and any(v.ts is None for v in versions)
+    assert any(v.erases for v in versions)
+    assert any(v.deletes for v in versions)
+    assert any(v.ts is None for v in versions)

@@ -7,7 +7,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import merganser
 import pytest
 from frames import (
     BUCKETS,
@@ -32,6 +31,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+import merganser
+
 pytestmark = pytest.mark.e2e
 
 TRIPS = "id int, ts long, v string, city string"
@@ -46,7 +47,9 @@ def trips(spark: SparkSession, *rows: tuple[Any, ...]) -> DataFrame:
 
 
 @pytest.mark.parametrize("mode", [None, "error", "ignore", "append", "overwrite"])
-def test_every_save_mode_makes_a_table_where_there_is_none(spark: SparkSession, tmp_path: Path, mode: str | None) -> None:
+def test_every_save_mode_makes_a_table_where_there_is_none(
+    spark: SparkSession, tmp_path: Path, mode: str | None
+) -> None:
     save(trips(spark, (1, 1, "a", "x")), tmp_path / "t", OPTIONS, mode=mode)
     assert rows_of(load(spark, tmp_path / "t")) == [(1, 1, "a", "x")]
     assert properties(tmp_path / "t")["hoodie.table.name"] == "t"
@@ -84,7 +87,13 @@ def test_an_overwrite_with_the_same_settings_is_one_replacecommit(
 
 @pytest.mark.parametrize(
     ("other", "value"),
-    [(KEY, "v"), (ORDERING, "v"), (TYPE, MOR), (PARTITION, "city"), ("hoodie.write.record.merge.mode", "COMMIT_TIME_ORDERING")],
+    [
+        (KEY, "v"),
+        (ORDERING, "v"),
+        (TYPE, MOR),
+        (PARTITION, "city"),
+        ("hoodie.write.record.merge.mode", "COMMIT_TIME_ORDERING"),
+    ],
 )
 def test_an_overwrite_with_other_settings_is_refused_and_names_drop_table(
     spark: SparkSession, tmp_path: Path, other: str, value: str
@@ -113,7 +122,9 @@ def test_both_table_types_take_changes_under_both_indexes(
     path = tmp_path / "t"
     options = {**OPTIONS, TYPE: table_type, INDEX: index, BUCKETS: "3", PARTITION: "city"}
     save(trips(spark, *((i, 1, f"v{i}", "xy"[i % 2]) for i in range(10))), path, options)
-    save(trips(spark, (1, 2, "new", "y"), (2, 0, "late", "x"), (3, 1, "tie", "y"), (77, 1, "other", "z")), path, options)
+    save(
+        trips(spark, (1, 2, "new", "y"), (2, 0, "late", "x"), (3, 1, "tie", "y"), (77, 1, "other", "z")), path, options
+    )
     save(trips(spark, (4, 0, None, "x"), (88, 0, None, "x")), path, {**options, OPERATION: "delete"})
     expected = {i: (i, 1, f"v{i}", "xy"[i % 2]) for i in range(10) if i != 4}
     expected |= {1: (1, 2, "new", "y"), 3: (3, 1, "tie", "y"), 77: (77, 1, "other", "z")}
@@ -133,8 +144,16 @@ def test_both_table_types_take_changes_under_both_indexes(
     [
         ([], {}, {""}),
         (["city"], {}, {"x:y", "__HIVE_DEFAULT_PARTITION__"}),
-        (["city"], {"hoodie.datasource.write.hive_style_partitioning": "true"}, {"city=x:y", "city=__HIVE_DEFAULT_PARTITION__"}),
-        (["city"], {"hoodie.datasource.write.partitionpath.urlencode": "true"}, {"x%3Ay", "__HIVE_DEFAULT_PARTITION__"}),
+        (
+            ["city"],
+            {"hoodie.datasource.write.hive_style_partitioning": "true"},
+            {"city=x:y", "city=__HIVE_DEFAULT_PARTITION__"},
+        ),
+        (
+            ["city"],
+            {"hoodie.datasource.write.partitionpath.urlencode": "true"},
+            {"x%3Ay", "__HIVE_DEFAULT_PARTITION__"},
+        ),
         (
             ["city", "id"],
             {
@@ -153,7 +172,11 @@ def test_partitions_lie_in_folders_as_asked_for(
     rows = trips(spark, (1, 1, "a", "x:y"), (2, 1, "b", None))
     writer = rows.write.format("merganser").options(**OPTIONS, **more)
     (writer.partitionBy(*partitions) if partitions else writer).save(str(path))
-    save(trips(spark, (1, 2, "a2", "x:y"), (2, 2, "b2", None)), path, {**OPTIONS, **more, PARTITION: ",".join(partitions)})
+    save(
+        trips(spark, (1, 2, "a2", "x:y"), (2, 2, "b2", None)),
+        path,
+        {**OPTIONS, **more, PARTITION: ",".join(partitions)},
+    )
     expected = [(1, 2, "a2", "x:y"), (2, 2, "b2", None)]
     assert rows_of(load(spark, path)) == expected
     assert rows_of(load(spark, path).filter("city = 'x:y'")) == expected[:1]
@@ -165,7 +188,11 @@ def test_partitions_lie_in_folders_as_asked_for(
 
 GENERATORS: dict[str, tuple[dict[str, str], str, list[tuple[str, str]]]] = {
     "SIMPLE": ({KEY: "id", PARTITION: "city"}, "Simple", [("1", "x"), ("2", "y")]),
-    "COMPLEX": ({KEY: "id,v", PARTITION: "city,ts"}, "Complex", [("id:1,v:a", "x/86400"), ("id:2,v:__null__", "y/172800")]),
+    "COMPLEX": (
+        {KEY: "id,v", PARTITION: "city,ts"},
+        "Complex",
+        [("id:1,v:a", "x/86400"), ("id:2,v:__null__", "y/172800")],
+    ),
     "NON_PARTITION": ({KEY: "id"}, "Nonpartitioned", [("1", ""), ("2", "")]),
     "TIMESTAMP": (
         {
@@ -265,13 +292,20 @@ def test_meta_columns_are_hidden_and_selectable_by_name(spark: SparkSession, tmp
     names = {row[0] for row in table.select("_hoodie_file_name").collect()}
     assert {f"x/{name}" for name in names} <= set(listing(path))
     numbers = [row[0] for row in table.select("_hoodie_commit_seqno").collect()]
-    assert len(set(numbers)) == 2 and {n.split("_")[0] for n in numbers} == {first, second}
+    assert len(set(numbers)) == 2
+    assert {n.split("_")[0] for n in numbers} == {first, second}
 
 
 def test_meta_columns_of_incoming_rows_are_passed_over(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     save(trips(spark, (1, 1, "a", "x")), path, OPTIONS)
-    meta = ["_hoodie_commit_time", "_hoodie_commit_seqno", "_hoodie_record_key", "_hoodie_partition_path", "_hoodie_file_name"]
+    meta = [
+        "_hoodie_commit_time",
+        "_hoodie_commit_seqno",
+        "_hoodie_record_key",
+        "_hoodie_partition_path",
+        "_hoodie_file_name",
+    ]
     with_meta = load(spark, path).select(*meta, "*")
     changed = with_meta.withColumn("_hoodie_record_key", F.lit("stray")).withColumn("ts", F.lit(2).cast("long"))
     save(changed, path, OPTIONS)
@@ -306,12 +340,20 @@ EVERY_TYPE = T.StructType(
             T.StructType(
                 [
                     T.StructField("a", T.IntegerType()),
-                    T.StructField("deep", T.StructType([T.StructField("at", T.TimestampType()), T.StructField("d", T.DecimalType(20, 3))])),
+                    T.StructField(
+                        "deep",
+                        T.StructType(
+                            [T.StructField("at", T.TimestampType()), T.StructField("d", T.DecimalType(20, 3))]
+                        ),
+                    ),
                 ]
             ),
         ),
         T.StructField("list", T.ArrayType(T.StringType())),
-        T.StructField("list_of_structs", T.ArrayType(T.StructType([T.StructField("x", T.LongType()), T.StructField("y", T.DateType())]))),
+        T.StructField(
+            "list_of_structs",
+            T.ArrayType(T.StructType([T.StructField("x", T.LongType()), T.StructField("y", T.DateType())])),
+        ),
         T.StructField("lists", T.ArrayType(T.ArrayType(T.IntegerType()))),
         T.StructField("map", T.MapType(T.StringType(), T.DoubleType())),
         T.StructField("map_of_lists", T.MapType(T.StringType(), T.ArrayType(T.TimestampNTZType()))),
@@ -322,8 +364,10 @@ EVERY_TYPE = T.StructType(
 def full_row(key: int, ts: int) -> tuple[Any, ...]:
     return (
         key, ts, ts % 2 == 0, -128, 32767, -(2**31), 2**63 - ts, float("inf"), 1e-300 * ts, Decimal("-1234567.89"),
-        Decimal("9999999999999999999999999999.0123456789"), f"ä€𝄞\u0000{ts}", bytes([0, 255, ts % 256]), dt.date(1, 1, 1),
-        dt.datetime(1969, 12, 31, 23, 59, 59, 999999), dt.datetime(2024, 2, 29, 12, 0, 0, ts % 1000), (ts, (dt.datetime(2001, 1, 1), Decimal("0.001"))),
+        Decimal("9999999999999999999999999999.0123456789"), f"ä€𝄞\u0000{ts}", bytes([0, 255, ts % 256]),
+        dt.date(1, 1, 1),
+        dt.datetime(1969, 12, 31, 23, 59, 59, 999999), dt.datetime(2024, 2, 29, 12, 0, 0, ts % 1000),
+        (ts, (dt.datetime(2001, 1, 1), Decimal("0.001"))),
         ["a", None, ""], [(1, dt.date(9999, 12, 31)), None, (None, None)], [[1, None], None, []], {"k": 1.5, "": None},
         {"a": [dt.datetime(1960, 1, 1, 0, 0, 0, 1), None], "b": None, "c": []},
     )  # fmt: skip
@@ -370,7 +414,12 @@ def test_char_and_varchar_are_stored_as_text(spark: SparkSession, tmp_path: Path
         [T.StructField("id", T.CharType(3)), T.StructField("ts", T.LongType()), T.StructField("v", T.VarcharType(5))]
     )
     table = merganser.Table.create(
-        spark, str(tmp_path / "t"), columns, record_key="id", ordering_by="ts", table_type=merganser.TableType.MERGE_ON_READ
+        spark,
+        str(tmp_path / "t"),
+        columns,
+        record_key="id",
+        ordering_by="ts",
+        table_type=merganser.TableType.MERGE_ON_READ,
     )
     text = "id string, ts long, v string"
     table.upsert(frame(spark, [("a  ", 1, "x"), ("b  ", 1, None)], text))
@@ -381,7 +430,11 @@ def test_char_and_varchar_are_stored_as_text(spark: SparkSession, tmp_path: Path
 
 REFUSED_TYPES = {
     "map with int keys": ("map(1, 'a') as odd", "UNSUPPORTED_TYPE", "odd"),
-    "nested map with date keys": ("struct(array(map(date'2024-01-01', 1)) as m) as s", "UNSUPPORTED_TYPE", "s.m.element"),
+    "nested map with date keys": (
+        "struct(array(map(date'2024-01-01', 1)) as m) as s",
+        "UNSUPPORTED_TYPE",
+        "s.m.element",
+    ),
     "day-time interval": ("interval '1' day as odd", "UNSUPPORTED_TYPE", "odd"),
     "year-month interval": ("interval '1' month as odd", "UNSUPPORTED_TYPE", "odd"),
     "void": ("null as odd", "UNSUPPORTED_TYPE", "odd"),
@@ -398,7 +451,11 @@ def test_what_the_format_cannot_hold_is_refused_at_creation_by_name(
     select, condition, name = REFUSED_TYPES[column]
     rows = spark.sql(f"select 1 as id, 1L as ts, {select}")
     path = tmp_path / "t"
-    refused(lambda: merganser.Table.create(spark, str(path), rows.schema, record_key="id", ordering_by="ts"), condition, name)
+    refused(
+        lambda: merganser.Table.create(spark, str(path), rows.schema, record_key="id", ordering_by="ts"),
+        condition,
+        name,
+    )
     if "interval" not in column:  # Spark itself refuses to write intervals
         refused(lambda: save(rows, path, OPTIONS), condition, name)
     assert not path.exists() or listing(path) == []
@@ -415,15 +472,21 @@ def test_an_ordering_field_without_an_order_is_refused_at_creation(
     spark: SparkSession, tmp_path: Path, type_name: str
 ) -> None:
     rows = spark.sql(f"select 1 as id, cast(null as {type_name}) as seen")
-    refused(lambda: save(rows, tmp_path / "t", {KEY: "id", ORDERING: "seen"}), "ORDERING_TYPE_UNORDERED", "seen", type_name)
+    refused(
+        lambda: save(rows, tmp_path / "t", {KEY: "id", ORDERING: "seen"}), "ORDERING_TYPE_UNORDERED", "seen", type_name
+    )
     assert listing(tmp_path / "t") == []
 
 
 def test_columns_go_by_name_and_are_widened_without_loss(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
-    stored = "id int, ts long, d double, m decimal(10,2), s struct<a:string,n:long>, l array<long>, q map<string,double>"
+    stored = (
+        "id int, ts long, d double, m decimal(10,2), s struct<a:string,n:long>, l array<long>, q map<string,double>"
+    )
     save(frame(spark, [(1, 1, 1.5, Decimal("1.25"), ("x", 5), [1], {"k": 1.0})], stored), path, OPTIONS)
-    narrow = "S struct<N:int,A:string>, q map<string,float>, l array<int>, m decimal(5,1), d float, TS short, ID tinyint"
+    narrow = (
+        "S struct<N:int,A:string>, q map<string,float>, l array<int>, m decimal(5,1), d float, TS short, ID tinyint"
+    )
     save(frame(spark, [((7, "y"), {"k": 0.5}, [2, None], Decimal("3.5"), 2.5, 300, 1)], narrow), path, OPTIONS)
     expected = [(1, 300, 2.5, Decimal("3.50"), ("y", 7), [2, None], {"k": 0.5})]
     assert [tuple(row) for row in load(spark, path).collect()] == expected

@@ -1,16 +1,18 @@
-"""Who wins, through frames and the Python API: both merge modes, deletes, nulls, duplicates, and what a commit counts."""
+"""Who wins, through frames and the Python API: both merge modes, deletes, nulls, duplicates, counts."""
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from frames import COW, KEY, MOR, OPERATION, ORDERING, TYPE, frame, listing, load, properties, refused, rows_of, save
-from merganser import CommitResult, MergeMode, Table, TableType, WriteOptions
 from pyspark.sql import SparkSession
 from pyspark.sql.types import _parse_datatype_string as parse
+
+from merganser import CommitResult, MergeMode, Table, TableType, WriteOptions
 
 pytestmark = pytest.mark.e2e
 
@@ -29,7 +31,9 @@ def new(spark: SparkSession, tmp_path: Path, table_type: TableType) -> NEW:
 
     def make(columns: str = COLUMNS, *, ordering_by: Any = "ts", type_: TableType = table_type, **more: Any) -> Table:
         path = str(tmp_path / f"t{len(list(tmp_path.iterdir()))}")
-        return Table.create(spark, path, parse(columns), record_key="id", ordering_by=ordering_by, table_type=type_, **more)
+        return Table.create(
+            spark, path, parse(columns), record_key="id", ordering_by=ordering_by, table_type=type_, **more
+        )
 
     return make
 
@@ -78,15 +82,18 @@ def test_a_row_that_loses_keeps_the_stored_row_with_its_commit_time(new: NEW) ->
 def test_several_ordering_fields_are_compared_one_after_the_other(new: NEW) -> None:
     columns = "id int, day date, seq string, v string"
     table = new(columns, ordering_by=["day", "seq"])
-    day = __import__("datetime").date
+    day = dt.date
 
     upsert(table, *((i, day(2024, 1, 2), "5", "old") for i in range(1, 6)), columns=columns)
     upsert(
         table,
-        (1, day(2024, 1, 3), "1", "later day"), (2, day(2024, 1, 1), "9", "earlier day"), (3, day(2024, 1, 2), "6", "same day, later"),
-        (4, day(2024, 1, 2), "10", "10 is less than 5 as text"), (5, day(2024, 1, 2), "5", "tie"),
+        (1, day(2024, 1, 3), "1", "later day"),
+        (2, day(2024, 1, 1), "9", "earlier day"),
+        (3, day(2024, 1, 2), "6", "same day, later"),
+        (4, day(2024, 1, 2), "10", "10 is less than 5 as text"),
+        (5, day(2024, 1, 2), "5", "tie"),
         columns=columns,
-    )  # fmt: skip
+    )
     assert values(table) == {1: "later day", 2: "old", 3: "same day, later", 4: "old", 5: "tie"}
 
 
@@ -115,7 +122,14 @@ def test_duplicates_in_a_batch_become_one_by_the_same_rule(new: NEW) -> None:
 @pytest.mark.parametrize("type_name", ["int", "string", "date", "decimal(5,1)", "timestamp", "boolean"])
 def test_a_null_ordering_value_is_the_smallest(spark: SparkSession, new: NEW, type_name: str) -> None:
     columns = f"id int, ts {type_name}, v string"
-    low = {"int": "-5", "string": "''", "date": "'0001-01-01'", "decimal(5,1)": "-9.5", "timestamp": "'1950-01-01'", "boolean": "false"}
+    low = {
+        "int": "-5",
+        "string": "''",
+        "date": "'0001-01-01'",
+        "decimal(5,1)": "-9.5",
+        "timestamp": "'1950-01-01'",
+        "boolean": "false",
+    }
     value = f"cast({low[type_name]} as {type_name})"
     null = f"cast(null as {type_name})"
 
@@ -141,7 +155,9 @@ def test_null_ordering_values_can_be_rejected_by_the_table_or_by_one_write(new: 
     upsert(lax, (1, None, "a"))
     before = listing(strict.path), listing(lax.path)
     many = [(100 + i, None, "x") for i in range(25)]
-    error = refused(lambda: upsert(strict, (1, 2, "b"), *many), "NULL_ORDERING_VALUE", "ts", "nullOrdering=lowest", "100")
+    error = refused(
+        lambda: upsert(strict, (1, 2, "b"), *many), "NULL_ORDERING_VALUE", "ts", "nullOrdering=lowest", "100"
+    )
     assert len(error.parameters["rows"].split(", ")) == 10
     refused(lambda: upsert(lax, (7, None, "b"), **reject), "NULL_ORDERING_VALUE", "ts", "7")
     assert (listing(strict.path), listing(lax.path)) == before
@@ -159,10 +175,14 @@ def test_a_soft_delete_takes_part_with_its_ordering_value(new: NEW, stored: bool
     upsert(table, *((i, 10, "a", None) for i in range(1, 7)), columns=flagged)
     result = upsert(
         table,
-        (1, 11, None, True), (2, 10, "tie", True), (3, 9, "late", True), (4, 11, "no delete", False), (5, 11, "nor this", None),
+        (1, 11, None, True),
+        (2, 10, "tie", True),
+        (3, 9, "late", True),
+        (4, 11, "no delete", False),
+        (5, 11, "nor this", None),
         (9, 5, "unknown", True),
         columns=flagged,
-    )  # fmt: skip
+    )
     expected = {3: "a", 4: "no delete", 5: "nor this", 6: "a"}
     assert values(table) == expected
     if table.type is TableType.COPY_ON_WRITE:
@@ -183,7 +203,9 @@ def test_a_soft_delete_with_a_null_ordering_value_deletes_what_has_none(new: NEW
         assert values(table) == {2: "b"}
 
 
-@pytest.mark.parametrize(("field", "marker", "others"), [("op string", "D", ["d", "I", None]), ("op int", "3", [30, 0, None])])
+@pytest.mark.parametrize(
+    ("field", "marker", "others"), [("op string", "D", ["d", "I", None]), ("op int", "3", [30, 0, None])]
+)
 def test_a_delete_marker_is_kept_with_the_table_and_matched_exactly(
     new: NEW, field: str, marker: str, others: list[Any]
 ) -> None:
@@ -191,7 +213,8 @@ def test_a_delete_marker_is_kept_with_the_table_and_matched_exactly(
     mark = int(marker) if field.endswith("int") else marker
     table = new(columns, options={"hoodie.payload.delete.field": "op", "hoodie.payload.delete.marker": marker})
     prefix = "hoodie.record.merge.property.hoodie.payload.delete"
-    assert properties(table.path)[f"{prefix}.field"] == "op" and properties(table.path)[f"{prefix}.marker"] == marker
+    assert properties(table.path)[f"{prefix}.field"] == "op"
+    assert properties(table.path)[f"{prefix}.marker"] == marker
     upsert(table, *((i, 10, "a", others[1]) for i in range(1, 7)), columns=columns)
     kept = [(i, 11, "b", other) for i, other in zip((3, 4, 5), others)]
     upsert(table, (1, 11, "x", mark), (2, 9, "late", mark), *kept, columns=columns)
@@ -252,8 +275,16 @@ def test_a_batch_of_versions_and_deletes_comes_to_what_its_last_in_order_says(ne
     table = new()
     upsert(table, (1, 1, "a"), (2, 1, "b"), (3, 1, "c"))
     flagged = COLUMNS + ", _hoodie_is_deleted boolean"
-    batch = [(1, 5, None, True), (1, 4, "before the delete", False), (2, 5, None, True), (2, 5, "tie", False),
-             (3, 6, "after the delete", False), (3, 5, None, True), (4, 2, None, True), (4, 1, "x", False)]  # fmt: skip
+    batch = [
+        (1, 5, None, True),
+        (1, 4, "before the delete", False),
+        (2, 5, None, True),
+        (2, 5, "tie", False),
+        (3, 6, "after the delete", False),
+        (3, 5, None, True),
+        (4, 2, None, True),
+        (4, 1, "x", False),
+    ]
     upsert(table, *batch, columns=flagged)
     assert values(table) == {2: "tie", 3: "after the delete"}
 
@@ -284,9 +315,11 @@ DUPLICATES: dict[str, tuple[dict[str, str], list[str], list[str]]] = {
     "insert, policy none": ({"hoodie.datasource.insert.dup.policy": "none"}, ["1a", "1b"], ["1c", "1d", "2a", "2b"]),
     "bulk_insert": ({OPERATION: "bulk_insert"}, ["1a", "1b"], ["1c", "1d", "2a", "2b"]),
     "bulk_insert, combined": (
-        {OPERATION: "bulk_insert", "hoodie.combine.before.insert": "true"}, ["1b"], ["1d", "2b"],
+        {OPERATION: "bulk_insert", "hoodie.combine.before.insert": "true"},
+        ["1b"],
+        ["1d", "2b"],
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", [pytest.param(name, id=name) for name in DUPLICATES])
@@ -335,7 +368,10 @@ def test_an_upsert_without_combining_keeps_all_rows_of_a_new_key(new: NEW) -> No
 def test_a_key_stored_twice_is_reached_twice_by_update_and_delete(new: NEW) -> None:
     table = new()
     for _ in range(2):
-        table.insert(frame(table.df().sparkSession, [(1, 5, "a")], COLUMNS), options=WriteOptions(hoodie={"hoodie.parquet.small.file.limit": "0"}))
+        table.insert(
+            frame(table.df().sparkSession, [(1, 5, "a")], COLUMNS),
+            options=WriteOptions(hoodie={"hoodie.parquet.small.file.limit": "0"}),
+        )
     assert [row.v for row in table.df().collect()] == ["a", "a"]
     upsert(table, (1, 6, "b"))
     assert [row.v for row in table.df().collect()] == ["b", "b"]
@@ -366,6 +402,11 @@ def test_results_and_history_tell_the_same(new: NEW) -> None:
     entry = table.history()[-1]
     assert (entry.instant, entry.state) == (result.instant, "COMPLETED")
     assert entry.action == ("deltacommit" if table.type is TableType.MERGE_ON_READ else "commit")
-    assert (entry.files, entry.rows_written, entry.bytes_written) == (result.files, result.rows_written, result.bytes_written)
+    assert (entry.files, entry.rows_written, entry.bytes_written) == (
+        result.files,
+        result.rows_written,
+        result.bytes_written,
+    )
     assert (result.files, result.rows_written, result.inserted, result.operation) == (1, 2, 2, "upsert")
-    assert result.bytes_written > 0 and result.elapsed_ms > 0
+    assert result.bytes_written > 0
+    assert result.elapsed_ms > 0

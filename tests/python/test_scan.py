@@ -5,9 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from frames import BUCKETS, COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE, frame, load, refused, rows_of, save
-from merganser import Table, WriteOptions
+from frames import (
+    BUCKETS,
+    COW,
+    INDEX,
+    KEY,
+    MOR,
+    OPERATION,
+    ORDERING,
+    PARTITION,
+    TYPE,
+    frame,
+    load,
+    refused,
+    rows_of,
+    save,
+)
 from pyspark.sql import DataFrame, SparkSession
+
+from merganser import Table, WriteOptions
 
 pytestmark = pytest.mark.e2e
 
@@ -28,17 +44,46 @@ def changed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pa
     path = tmp_path_factory.mktemp("scan") / "t"
     flagged = COLUMNS + ", _hoodie_is_deleted boolean"
     save(frame(spark, [(i, 10, 1, "x") for i in range(10)], COLUMNS), path, OPTIONS)
-    save(frame(spark, [(0, 11, 100, "z", None), (1, 9, 100, "z", None), (2, 11, 1, "x", True), (3, 9, 1, "x", True)], flagged), path, OPTIONS)
+    save(
+        frame(
+            spark,
+            [(0, 11, 100, "z", None), (1, 9, 100, "z", None), (2, 11, 1, "x", True), (3, 9, 1, "x", True)],
+            flagged,
+        ),
+        path,
+        OPTIONS,
+    )
     save(frame(spark, [(0, 12, 1, "x"), (4, 11, 50, "w")], COLUMNS), path, OPTIONS)
     assert sum(len(s.log_files) for s in Table.load(spark, str(path)).file_slices()) == 2
     return path
 
 
 FILTERS = [
-    "v = 100", "v = 1", "v > 1", "v < 50", "v <> 1", "v in (50, 100)", "v is null", "not (v = 1)", "city = 'z'", "city = 'x'",
-    "city like 'w%'", "ts = 9", "ts < 10", "ts >= 11", "ts = 12 and v = 1", "ts = 11 or v = 100", "id = 0", "id = 2", "id in (1, 3)",
-    "id > 3 and v = 50", "id = 4 and v = 1", "_hoodie_record_key = '0'", "v + 1 = 2", "id = 1 or city = 'w'",
-]  # fmt: skip
+    "v = 100",
+    "v = 1",
+    "v > 1",
+    "v < 50",
+    "v <> 1",
+    "v in (50, 100)",
+    "v is null",
+    "not (v = 1)",
+    "city = 'z'",
+    "city = 'x'",
+    "city like 'w%'",
+    "ts = 9",
+    "ts < 10",
+    "ts >= 11",
+    "ts = 12 and v = 1",
+    "ts = 11 or v = 100",
+    "id = 0",
+    "id = 2",
+    "id in (1, 3)",
+    "id > 3 and v = 50",
+    "id = 4 and v = 1",
+    "_hoodie_record_key = '0'",
+    "v + 1 = 2",
+    "id = 1 or city = 'w'",
+]
 
 
 def test_no_filter_changes_which_version_of_a_row_is_read(spark: SparkSession, changed: Path) -> None:
@@ -47,7 +92,11 @@ def test_no_filter_changes_which_version_of_a_row_is_read(spark: SparkSession, c
     assert rows_of(load(spark, changed)) == sorted(live.values())
     truth = frame(spark, list(live.values()), COLUMNS).selectExpr("*", "cast(id as string) as _hoodie_record_key")
     parts = [
-        (text, load(spark, changed).filter(text).selectExpr("id", "v", f"{i} as n"), truth.filter(text).selectExpr("id", "v", f"{i} as n"))
+        (
+            text,
+            load(spark, changed).filter(text).selectExpr("id", "v", f"{i} as n"),
+            truth.filter(text).selectExpr("id", "v", f"{i} as n"),
+        )
         for i, text in enumerate(FILTERS)
     ]
     read, expected = parts[0][1], parts[0][2]
@@ -60,7 +109,9 @@ def test_no_filter_changes_which_version_of_a_row_is_read(spark: SparkSession, c
 def test_only_the_columns_asked_for_leave_the_scan(spark: SparkSession, changed: Path) -> None:
     asked = load(spark, changed).select("v")
     line = scan(asked)
-    assert "v#" in line and "city#" not in line and "ts#" not in line
+    assert "v#" in line
+    assert "city#" not in line
+    assert "ts#" not in line
     assert sorted(row.v for row in asked.collect()) == [1] * 8 + [50]
     assert load(spark, changed).count() == 9
     assert rows_of(load(spark, changed).filter("city = 'w'").select("_hoodie_record_key", "id")) == [("4", 4)]
@@ -77,18 +128,24 @@ def test_nested_columns_are_read_by_field(spark: SparkSession, tmp_path: Path) -
 def test_a_snapshot_read_merges_inside_the_scan(spark: SparkSession, changed: Path) -> None:
     rows = load(spark, changed)
     plan = rows._jdf.queryExecution().executedPlan().toString()
-    assert "merged in task: true" in plan and "log files: 2" in plan
+    assert "merged in task: true" in plan
+    assert "log files: 2" in plan
     for operator in ("Union", "Window", "Aggregate", "Exchange", "Sort", "Join"):
         assert operator not in plan
     optimized = scan(load(spark, changed, **{"hoodie.datasource.query.type": "read_optimized"}))
-    assert "merged in task: false" in optimized and "log files: 0" in optimized
+    assert "merged in task: false" in optimized
+    assert "log files: 0" in optimized
 
 
 @pytest.mark.parametrize("hive_style", ["true", "false"])
-def test_filters_on_partition_columns_leave_partitions_out(spark: SparkSession, tmp_path: Path, hive_style: str) -> None:
+def test_filters_on_partition_columns_leave_partitions_out(
+    spark: SparkSession, tmp_path: Path, hive_style: str
+) -> None:
     options = {**OPTIONS, PARTITION: "city,day", "hoodie.datasource.write.hive_style_partitioning": hive_style}
     places = [(city, f"2024-01-0{day}") for city in ("x", "y", None) for day in (1, 2, 3)]
-    rows = frame(spark, [(i, 1, i, *place) for i, place in enumerate(places)], "id int, ts long, v int, city string, day string")
+    rows = frame(
+        spark, [(i, 1, i, *place) for i, place in enumerate(places)], "id int, ts long, v int, city string, day string"
+    )
     save(rows.withColumn("day", rows.day.cast("date")), tmp_path / "t", options)
     table = load(spark, tmp_path / "t")
     # The default partition holds null and empty text: it does not tell which, so it is read.
@@ -109,7 +166,9 @@ def test_filters_on_partition_columns_leave_partitions_out(spark: SparkSession, 
 
 
 @pytest.mark.parametrize("index", ["SIMPLE", "BUCKET"])
-def test_a_write_compacts_when_enough_delta_commits_have_gathered(spark: SparkSession, tmp_path: Path, index: str) -> None:
+def test_a_write_compacts_when_enough_delta_commits_have_gathered(
+    spark: SparkSession, tmp_path: Path, index: str
+) -> None:
     path = tmp_path / "t"
     inline = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "3"}
     options = {**OPTIONS, INDEX: index, BUCKETS: "1", **inline}
@@ -141,7 +200,9 @@ def test_compaction_on_demand_folds_logs_in_and_is_done_then(spark: SparkSession
     assert table.compact() is None
 
 
-def test_a_scheduled_compaction_leaves_later_changes_in_the_logs_of_its_slice(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_scheduled_compaction_leaves_later_changes_in_the_logs_of_its_slice(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     path = tmp_path / "t"
     save(frame(spark, [(1, 1, 1, "x"), (2, 1, 1, "x")], COLUMNS), path, OPTIONS)
     table = Table.load(spark, str(path))
@@ -151,7 +212,8 @@ def test_a_scheduled_compaction_leaves_later_changes_in_the_logs_of_its_slice(sp
     table.upsert(frame(spark, [(1, 3, 3, "x"), (2, 3, 3, "x")], COLUMNS))
     assert rows_of(table.df().select("id", "v")) == [(1, 3), (2, 3)]
     done = table.compact()
-    assert done is not None and done.instant >= planned.instant
+    assert done is not None
+    assert done.instant >= planned.instant
     assert rows_of(table.df().select("id", "v")) == [(1, 3), (2, 3)]
     table.upsert(frame(spark, [(1, 2, 9, "x")], COLUMNS), options=WriteOptions(compact_inline=False))
     assert rows_of(table.df().select("id", "v")) == [(1, 3), (2, 3)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sql_steps import Sql, sql  # noqa: F401  (a fixture)
+from sql_steps import Sql
 
 pytestmark = pytest.mark.e2e
 
@@ -23,7 +23,7 @@ ROWS = [(1, 6, "c"), (2, 5, "b")]
 
 def test_schedule_then_run_compacts_what_was_planned(sql: Sql) -> None:
     table = logged(sql)
-    ((instant, size, state),) = sql.run(f"CALL run_compaction(op => 'schedule', table => '{table}')")
+    ((instant, _size, state),) = sql.run(f"CALL run_compaction(op => 'schedule', table => '{table}')")
     assert state == "REQUESTED"
     assert sql.rows(table) == ROWS
     sql.run(f"UPDATE {table} SET v = 'between', ts = 6 WHERE id = 2")
@@ -87,16 +87,21 @@ def test_a_call_that_cannot_be_done_names_what_is_wrong_and_the_remedy(sql: Sql,
     assert "CALL_TABLE_OR_PATH" in refused(op)
     assert "CALL_TABLE_OR_PATH" in refused(f"{op}, table => '{table}', path => '/x/y'")
     missing = refused(f"table => '{table}'")
-    assert "CALL_ARGUMENT_MISSING" in missing and "'op'" in missing
+    assert "CALL_ARGUMENT_MISSING" in missing
+    assert "'op'" in missing
     wrong = refused(f"op => 'scedule', table => '{table}'")
-    assert "CALL_ARGUMENT_INVALID" in wrong and "scheduleandexecute" in wrong
+    assert "CALL_ARGUMENT_INVALID" in wrong
+    assert "scheduleandexecute" in wrong
     unknown = refused(f"{op}, tabel => '{table}'")
-    assert "CALL_ARGUMENT_UNKNOWN" in unknown and "tabel" in unknown and "table" in unknown
+    assert "CALL_ARGUMENT_UNKNOWN" in unknown
+    assert "tabel" in unknown
+    assert "table" in unknown
     assert "CALL_ARGUMENT_TWICE" in refused(f"{op}, op => 'run', table => '{table}'")
     assert "CALL_SYNTAX" in refused(f"{op} table => '{table}'")
     assert "CALL_OPTION_SYNTAX" in refused(f"{op}, table => '{table}', options => 'nothing'")
     option = refused(f"{op}, table => '{table}', options => 'hoodie.parquet.max.file.sise=1'")
-    assert "UNKNOWN_OPTION" in option and "hoodie.parquet.max.file.size" in option
+    assert "UNKNOWN_OPTION" in option
+    assert "hoodie.parquet.max.file.size" in option
     assert "TABLE_NOT_FOUND" in refused(f"{op}, table => 'no_such_table'")
     assert "PATH_IS_NO_TABLE" in refused(f"{op}, path => '{tmp_path}'")
     assert "COMPACTION_OF_COPY_ON_WRITE" in refused(f"{op}, table => '{copy}'")
@@ -113,9 +118,16 @@ def test_help_lists_the_procedures_and_the_parameters_of_one(sql: Sql) -> None:
     told = "\n".join(row[0] for row in sql.run("CALL help(cmd => 'run_compaction')"))
     assert all(word in told for word in ("op", "table", "path", "options"))
     unknown = sql.fails("CALL help(cmd => 'run_compactoin')")
-    assert "PROCEDURE_UNKNOWN" in unknown and "run_compaction" in unknown
+    assert "PROCEDURE_UNKNOWN" in unknown
+    assert "run_compaction" in unknown
 
 
 def test_a_procedure_that_nobody_has_is_an_error(sql: Sql) -> None:
-    with pytest.raises(Exception, match="(?i)PARSE_SYNTAX_ERROR|PROCEDURE|ROUTINE"):
+    with pytest.raises(Exception, match=r"(?i)PARSE_SYNTAX_ERROR|PROCEDURE|ROUTINE"):
         sql.run("CALL run_compactoin(op => 'run')")
+
+
+def test_statements_with_parameters_work_beside_the_extension(sql: Sql) -> None:
+    table = logged(sql)
+    chosen = sql.spark.sql(f"SELECT v FROM {table} WHERE id = :id", {"id": 2}).collect()
+    assert [row.v for row in chosen] == ["b"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from sql_steps import Sql, sql  # noqa: F401  (a fixture)
+from sql_steps import Sql
+
+import merganser
 
 pytestmark = pytest.mark.e2e
 
@@ -72,7 +74,14 @@ def test_the_first_matching_clause_in_the_order_written_is_taken(sql: Sql, kind:
     sql.run(
         merge(
             table,
-            source("(1, 6L, 'drop')", "(2, 6L, 'keep')", "(3, 6L, 'up')", "(4, 6L, 'drop')", "(5, 1L, 'in')", "(6, 1L, 'out')"),
+            source(
+                "(1, 6L, 'drop')",
+                "(2, 6L, 'keep')",
+                "(3, 6L, 'up')",
+                "(4, 6L, 'drop')",
+                "(5, 1L, 'in')",
+                "(6, 1L, 'out')",
+            ),
             "WHEN MATCHED AND s.v = 'drop' THEN DELETE",
             "WHEN MATCHED AND s.v = 'up' THEN UPDATE SET v = concat(t.v, '+', s.v), ts = s.ts",
             "WHEN MATCHED AND s.v = 'drop' THEN UPDATE SET *",
@@ -96,7 +105,15 @@ def test_a_delete_clause_applies_whatever_the_sources_ordering_value(sql: Sql, k
 def test_several_source_rows_of_one_key_become_the_one_with_the_greatest_ordering_value(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b')")
-    rows = source("(1, 7L, 'x')", "(1, 9L, 'y')", "(1, 8L, 'z')", "(2, 1L, 'late')", "(2, 2L, 'late')", "(3, 2L, 'n')", "(3, 1L, 'm')")
+    rows = source(
+        "(1, 7L, 'x')",
+        "(1, 9L, 'y')",
+        "(1, 8L, 'z')",
+        "(2, 1L, 'late')",
+        "(2, 2L, 'late')",
+        "(3, 2L, 'n')",
+        "(3, 1L, 'm')",
+    )
     sql.run(merge(table, rows, UPDATE_ALL, INSERT_ALL))
     assert sql.rows(table) == [(1, 9, "y"), (2, 5, "b"), (3, 2, "n")]
 
@@ -151,8 +168,11 @@ def test_merge_that_changes_a_key_or_partition_column_is_refused_and_changes_not
     table = sql.create(kind, "id int, ts bigint, v string, p string", by="p")
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a', 'x')")
     message = sql.fails(merge(table, source("(1, 6L, 'b')"), "WHEN MATCHED THEN UPDATE SET id = 9"))
-    assert "KEY_COLUMN_CHANGED" in message and "id" in message
-    assert "KEY_COLUMN_CHANGED" in sql.fails(merge(table, source("(1, 6L, 'b')"), "WHEN MATCHED THEN UPDATE SET p = s.v"))
+    assert "KEY_COLUMN_CHANGED" in message
+    assert "id" in message
+    assert "KEY_COLUMN_CHANGED" in sql.fails(
+        merge(table, source("(1, 6L, 'b')"), "WHEN MATCHED THEN UPDATE SET p = s.v")
+    )
     assert sql.rows(table) == [(1, 5, "a", "x")]
     assert len(sql.commits(table)) == 1
 
@@ -230,7 +250,9 @@ def test_update_of_a_key_or_partition_column_is_refused_and_changes_nothing(sql:
     table = sql.create(kind, "id int, ts bigint, p string", by="p")
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'x')")
     message = sql.fails(f"UPDATE {table} SET id = 2 WHERE id = 1")
-    assert "KEY_COLUMN_CHANGED" in message and "'id'" in message and "1 to 2" in message
+    assert "KEY_COLUMN_CHANGED" in message
+    assert "'id'" in message
+    assert "1 to 2" in message
     assert "KEY_COLUMN_CHANGED" in sql.fails(f"UPDATE {table} SET id = NULL WHERE id = 1")
     assert "KEY_COLUMN_CHANGED" in sql.fails(f"UPDATE {table} SET p = 'y' WHERE id = 1")
     sql.run(f"UPDATE {table} SET id = id, p = p, ts = 6 WHERE id = 1")
@@ -267,11 +289,11 @@ def test_update_of_nested_and_many_typed_rows_keeps_the_other_columns(sql: Sql, 
     )
     table = sql.create(kind, columns)
     values = (
-        "1, TIMESTAMP'2024-01-01 00:00:00', true, 1Y, 2S, 1.5F, 2.5D, 12345678901234567.125, 'text', X'0A', DATE'2024-01-01', "
-        "named_struct('a', 1, 'b', array('x', null)), map('k', null)"
+        "1, TIMESTAMP'2024-01-01 00:00:00', true, 1Y, 2S, 1.5F, 2.5D, 12345678901234567.125, 'text', X'0A', "
+        "DATE'2024-01-01', named_struct('a', 1, 'b', array('x', null)), map('k', null)"
     )
     sql.run(f"INSERT INTO {table} VALUES ({values})")
-    before = sql.rows(table, "* EXCEPT (b)") if False else sql.rows(table)
+    before = sql.rows(table)
     sql.run(f"UPDATE {table} SET b = false WHERE st.a = 1")
     after = sql.rows(table)
     assert [(*row[:2], None, *row[3:]) for row in before] == [(*row[:2], None, *row[3:]) for row in after]
@@ -315,7 +337,9 @@ def test_changes_reach_rows_by_the_meta_columns_too(sql: Sql, kind: str) -> None
 
 
 @pytest.mark.parametrize("index", [{}, BUCKET], ids=["simple", "bucket"])
-def test_changes_of_a_merge_on_read_table_go_to_its_logs_and_compaction_keeps_the_rows(sql: Sql, index: dict[str, str]) -> None:
+def test_changes_of_a_merge_on_read_table_go_to_its_logs_and_compaction_keeps_the_rows(
+    sql: Sql, index: dict[str, str]
+) -> None:
     table = sql.create("mor", **index)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b'), (3, 5, 'c'), (4, 5, 'd')")
     sql.run(f"UPDATE {table} SET v = 'up', ts = 6 WHERE id = 1")
@@ -331,13 +355,14 @@ def test_changes_of_a_merge_on_read_table_go_to_its_logs_and_compaction_keeps_th
     assert optimized.load(str(sql.folder(table))).count() == 3
 
 
-@each_kind
-def test_what_a_statement_did_is_in_the_tables_history(sql: Sql, kind: str) -> None:
-    import merganser
-
-    table = sql.create(kind)
+def test_what_a_statement_did_is_in_the_tables_history(sql: Sql) -> None:
+    table = sql.create("cow")
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b'), (3, 5, 'c')")
     sql.run(merge(table, source("(1, 6L, 'up')", "(2, 4L, 'late')", "(4, 1L, 'new')"), UPDATE_ALL, INSERT_ALL))
     sql.run(f"DELETE FROM {table} WHERE id = 3")
     history = sorted(merganser.Table.load(sql.spark, str(sql.folder(table))).history(), key=lambda entry: entry.instant)
-    assert len(history) == 3
+    assert [(entry.inserted, entry.updated, entry.late, entry.deleted) for entry in history] == [
+        (3, 0, 0, 0),
+        (1, 1, 1, 0),
+        (0, 0, 0, 1),
+    ]

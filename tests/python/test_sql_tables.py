@@ -9,9 +9,10 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from merganser.session import jar_for
 from pyspark import __version__ as pyspark_version
-from sql_steps import Sql, properties, sql  # noqa: F401  (a fixture)
+from sql_steps import Sql, properties
+
+from merganser.session import jar_for
 
 pytestmark = pytest.mark.e2e
 
@@ -45,7 +46,8 @@ def test_create_table_takes_the_older_name_of_the_ordering_field_and_hudis_full_
     sql.run(
         f"CREATE TABLE {full} (id int, ts bigint, v string) USING merganser TBLPROPERTIES ("
         "'hoodie.datasource.write.table.type' = 'MERGE_ON_READ', 'hoodie.datasource.write.recordkey.field' = 'id', "
-        "'hoodie.table.ordering.fields' = 'ts', 'hoodie.index.type' = 'BUCKET', 'hoodie.bucket.index.num.buckets' = '2')"
+        "'hoodie.table.ordering.fields' = 'ts', 'hoodie.index.type' = 'BUCKET', "
+        "'hoodie.bucket.index.num.buckets' = '2')"
     )
     kept = properties(sql.folder(full))
     assert kept["hoodie.table.type"] == "MERGE_ON_READ"
@@ -105,7 +107,9 @@ def test_a_location_that_holds_a_table_is_taken_with_its_columns_settings_and_ro
     frame.write.format("merganser").options(**OPTIONS).save(str(tmp_path / "t"))
     table = sql.name()
     sql.run(f"CREATE TABLE {table} {columns} USING merganser LOCATION '{tmp_path / 't'}'")
-    sql.run(f"MERGE INTO {table} t USING (SELECT 1 id, 4L ts, 'late' v) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *")
+    sql.run(
+        f"MERGE INTO {table} t USING (SELECT 1 id, 4L ts, 'late' v) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *"
+    )
     assert sql.rows(table) == [(1, 5, "a")]
 
 
@@ -119,7 +123,9 @@ def test_a_location_that_holds_a_table_of_other_settings_or_columns_is_refused(s
     assert "CONFIG_CONFLICT" in sql.fails(f"{start} {end} TBLPROPERTIES (type = 'mor')")
     assert "SCHEMA_CONFLICT" in sql.fails(f"{start} (id int, ts string, v string) {end}")
     assert "COLUMN_MISSING" in sql.fails(f"{start} (id int, v string) {end}")
-    assert "CONFIG_CONFLICT" in sql.fails(f"{start} (id int, ts bigint, v string) {end.replace('LOCATION', 'PARTITIONED BY (v) LOCATION')}")
+    assert "CONFIG_CONFLICT" in sql.fails(
+        f"{start} (id int, ts bigint, v string) {end.replace('LOCATION', 'PARTITIONED BY (v) LOCATION')}"
+    )
     assert sql.run(f"SHOW TABLES LIKE '{table}'") == []
 
 
@@ -136,9 +142,12 @@ def test_create_table_refuses_what_no_write_could_honour(sql: Sql) -> None:
     assert "UNSUPPORTED_COLUMN_NAME" in refused("id int, `a-b` int", "primaryKey = 'id'")
     assert "OPTION_VALUE_INVALID" in refused("id int", "primaryKey = 'id', type = 'cor'")
     nearest = refused("id int", "primaryKey = 'id', 'hoodie.index.typ' = 'SIMPLE'")
-    assert "UNKNOWN_OPTION" in nearest and "hoodie.index.type" in nearest
+    assert "UNKNOWN_OPTION" in nearest
+    assert "hoodie.index.type" in nearest
     assert "COLUMN_DEFAULT_UNSUPPORTED" in refused("id int, n int DEFAULT 1", "primaryKey = 'id'")
-    assert "PARTITION_TRANSFORM_UNSUPPORTED" in refused("id int, d date", "primaryKey = 'id'", "PARTITIONED BY (years(d))")
+    assert "PARTITION_TRANSFORM_UNSUPPORTED" in refused(
+        "id int, d date", "primaryKey = 'id'", "PARTITIONED BY (years(d))"
+    )
     assert sql.run(f"SHOW TABLES LIKE '{table}'") == []
     # Nothing of it is left in the way of a right one.
     sql.run(f"CREATE TABLE {table} (id int) USING merganser TBLPROPERTIES (primaryKey = 'id')")
@@ -183,12 +192,13 @@ def test_create_table_as_select_that_fails_leaves_no_table(sql: Sql) -> None:
 def test_create_or_replace_with_the_same_settings_is_one_replacecommit(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a'), (2, 1, 'b')")
-    replaced = f"CREATE OR REPLACE TABLE {table} USING merganser TBLPROPERTIES (primaryKey = 'id', type = '{kind}', orderingFields = "
-    sql.run(replaced + "'ts') AS SELECT 3 id, 1L ts, 'c' v")
+    replaced = f"CREATE OR REPLACE TABLE {table} USING merganser TBLPROPERTIES (primaryKey = 'id', type = '{kind}', "
+    sql.run(replaced + "orderingFields = 'ts') AS SELECT 3 id, 1L ts, 'c' v")
     assert sql.rows(table) == [(3, 1, "c")]
     assert sql.commits(table)[1:] == ["replacecommit"]
-    refused = sql.fails(replaced + "'v') AS SELECT 4 id, 1L ts, 'd' v")
-    assert "OVERWRITE_WITH_OTHER_SETTINGS" in refused and "DROP TABLE" in refused
+    refused = sql.fails(replaced + "orderingFields = 'v') AS SELECT 4 id, 1L ts, 'd' v")
+    assert "OVERWRITE_WITH_OTHER_SETTINGS" in refused
+    assert "DROP TABLE" in refused
     assert sql.rows(table) == [(3, 1, "c")]
 
 
@@ -252,13 +262,14 @@ def test_insert_takes_column_lists_names_and_casts_that_lose_nothing(sql: Sql, k
         (3, 7, "c", "1.50"),
         (3, 7, "c", "1.50"),
     ]
-    assert "CAST_INVALID_INPUT" in sql.fails(f"INSERT INTO {table} VALUES (id('x'), 1, 'a', 1)".replace("id('x')", "'x'"))
+    assert "CANNOT_SAFELY_CAST" in sql.fails(f"INSERT INTO {table} VALUES ('x', 1, 'a', 1)")
 
 
 def test_insert_refuses_a_null_key_naming_column_and_row(sql: Sql) -> None:
     table = sql.create("cow")
     message = sql.fails(f"INSERT INTO {table} VALUES (NULL, 1, 'a')")
-    assert "NULL_RECORD_KEY" in message and "id" in message
+    assert "NULL_RECORD_KEY" in message
+    assert "id" in message
     assert sql.commits(table) == []
 
 
@@ -274,10 +285,12 @@ def test_insert_overwrite_is_one_replacecommit(sql: Sql, kind: str) -> None:
     assert sql.rows(table) == [(1, 2, "x"), (3, 1, "z")]
 
 
-def test_truncate_removes_all_rows(sql: Sql) -> None:
+def test_a_table_may_be_overwritten_from_itself_and_by_no_rows_at_all(sql: Sql) -> None:
     table = sql.create("mor")
-    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
-    sql.run(f"INSERT OVERWRITE {table} SELECT * FROM {table} WHERE id > 1")
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b')")
+    sql.run(f"INSERT OVERWRITE {table} SELECT id, ts + 1, v FROM {table} WHERE id > 1")
+    assert sql.rows(table) == [(2, 6, "b")]
+    sql.run(f"INSERT OVERWRITE {table} SELECT * FROM {table} WHERE id > 2")
     assert sql.rows(table) == []
 
 
@@ -291,11 +304,15 @@ def test_meta_columns_are_there_by_name_and_not_in_a_star(sql: Sql, kind: str) -
     sql.run(f"UPDATE {table} SET ts = 6")
     assert sql.spark.table(table).columns == ["id", "ts", "p"]
     ((key, path, time, seqno, file),) = sql.rows(
-        table, "_hoodie_record_key, _hoodie_partition_path, _hoodie_commit_time, _hoodie_commit_seqno, _hoodie_file_name"
+        table,
+        "_hoodie_record_key, _hoodie_partition_path, _hoodie_commit_time, _hoodie_commit_seqno, _hoodie_file_name",
     )
     assert (key, path) == ("1", "p=x")
-    assert seqno.startswith(time + "_") and file
-    assert sql.run(f"SELECT count(*) FROM {table} WHERE _hoodie_record_key = '1' AND _hoodie_partition_path = 'p=x'") == [(1,)]
+    assert seqno.startswith(time + "_")
+    assert file
+    assert sql.run(
+        f"SELECT count(*) FROM {table} WHERE _hoodie_record_key = '1' AND _hoodie_partition_path = 'p=x'"
+    ) == [(1,)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -324,9 +341,11 @@ def test_a_snapshot_read_is_one_scan_that_merges_in_the_task(sql: Sql) -> None:
     plan = sql.spark.sql(f"SELECT * FROM {table} WHERE ts > 0")._jdf.queryExecution().executedPlan().toString()
     words = [line.strip(" :+-*()0123456789").split(" ")[0].split("(")[0] for line in plan.strip().splitlines()]
     assert [word for word in words if word.startswith("BatchScan")] != []
-    assert not {word.split("[")[0] for word in words} - {"BatchScan", "Filter", "Project", "ColumnarToRow"} - {
-        word for word in words if word.startswith("BatchScan")
-    }, plan
+    assert (
+        not {word.split("[")[0] for word in words}
+        - {"BatchScan", "Filter", "Project", "ColumnarToRow"}
+        - {word for word in words if word.startswith("BatchScan")}
+    ), plan
     assert "merged in task: true" in plan
 
 
@@ -343,7 +362,9 @@ def test_describe_and_show_tell_columns_partitions_and_properties(sql: Sql) -> N
     assert told["Type"] == "MANAGED"
     assert (table, False) in [r[1:] for r in sql.run(f"SHOW TABLES LIKE '{table}'")]
     (statement,) = sql.run(f"SHOW CREATE TABLE {table}")[0]
-    assert "USING merganser" in statement and "PARTITIONED BY (p)" in statement and "'primaryKey' = 'id'" in statement
+    assert "USING merganser" in statement
+    assert "PARTITIONED BY (p)" in statement
+    assert "'primaryKey' = 'id'" in statement
     assert ("primaryKey", "id") in sql.run(f"SHOW TBLPROPERTIES {table}")
 
 
@@ -416,7 +437,7 @@ def test_save_as_table_creates_appends_and_overwrites_as_a_data_frame_does(sql: 
     save("overwrite", [(1, 1, "d")])
     assert sql.rows(table) == [(1, 1, "d")]
     assert sql.commits(table)[-2:] == ["replacecommit", "replacecommit"]
-    with pytest.raises(Exception, match="OVERWRITE_WITH_OTHER_SETTINGS.*DROP TABLE"):
+    with pytest.raises(Exception, match=r"OVERWRITE_WITH_OTHER_SETTINGS.*DROP TABLE"):
         save("overwrite", [(1, 1, "e")], **{**options, "hoodie.datasource.write.recordkey.field": "v"})
     assert sql.rows(table) == [(1, 1, "d")]
 

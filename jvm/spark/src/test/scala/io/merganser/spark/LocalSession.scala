@@ -40,11 +40,11 @@ trait LocalSession extends BeforeAndAfterAll { this: Suite =>
 
   /** What makes the table, and may be said again at every write. */
   protected def options(mergeOnRead: Boolean, bucketed: Boolean): Map[String, String] = Map(
-    "hoodie.table.name"                           -> "t",
-    "hoodie.datasource.write.table.type"          -> (if (mergeOnRead) "MERGE_ON_READ" else "COPY_ON_WRITE"),
-    "hoodie.datasource.write.recordkey.field"     -> "k",
+    "hoodie.table.name" -> "t",
+    "hoodie.datasource.write.table.type" -> (if (mergeOnRead) "MERGE_ON_READ" else "COPY_ON_WRITE"),
+    "hoodie.datasource.write.recordkey.field" -> "k",
     "hoodie.datasource.write.partitionpath.field" -> "part",
-    "hoodie.table.ordering.fields"                -> "ts"
+    "hoodie.table.ordering.fields" -> "ts"
   ) ++ (if (bucketed) Map("hoodie.index.type" -> "BUCKET", "hoodie.bucket.index.num.buckets" -> "2") else Map.empty)
 
   protected def upsert(storage: Storage, changes: Seq[Change], options: Map[String, String], session: SparkSession = spark): Unit =

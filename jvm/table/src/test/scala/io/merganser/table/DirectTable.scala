@@ -59,8 +59,10 @@ final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transa
     val action = if (config.isMergeOnRead) Action.DeltaCommit else Action.Commit
     rolledBackOnFailure(Transaction.begin(storage, config, action, options = options)) { transaction =>
       val slices = view(transaction.timeline).slices
-      val parts   = changes.groupBy(c => partitionOf(c.key)).toSeq.sortBy(_._1).flatMap { case (partition, some) => place(partition, slices, some) }
-      val written = parts.zipWithIndex.flatMap { case (part, task) => write(transaction, part, WriteToken(task, 0, task.toLong)) }
+      val parts = changes.groupBy(c => partitionOf(c.key)).toSeq.sortBy(_._1).flatMap { case (partition, some) =>
+        place(partition, slices, some)
+      }
+      val written  = parts.zipWithIndex.flatMap { case (part, task) => write(transaction, part, WriteToken(task, 0, task.toLong)) }
       val metadata = CommitMetadata("UPSERT", written.map(_.stat).groupBy(_.partitionPath), extra)
       new Begun(transaction, parts, metadata)
     }
@@ -75,9 +77,11 @@ final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transa
 
   /** Puts a compaction of all slices with logs on the timeline. */
   def scheduleCompaction(): Option[Instant] = Compaction.schedule(storage, config, options.lock) { now =>
-    Some(view(now).slices.filter(_.logs.nonEmpty)).filter(_.nonEmpty).map(slices => CompactionPlan(slices.map { s =>
-      CompactionPlan.operation(s.partitionPath, s.fileId, s.baseInstant, s.base.map(b => b.name -> b.sizeBytes), s.logs.map(l => l.name -> l.sizeBytes))
-    }))
+    Some(view(now).slices.filter(_.logs.nonEmpty)).filter(_.nonEmpty).map(slices =>
+      CompactionPlan(slices.map { s =>
+        CompactionPlan.operation(s.partitionPath, s.fileId, s.baseInstant, s.base.map(b => b.name -> b.sizeBytes),
+          s.logs.map(l => l.name -> l.sizeBytes))
+      }))
   }
 
   /** Runs the compactions that are scheduled. */
@@ -88,10 +92,12 @@ final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transa
       val reader     = new SliceReader(storage, config, schema, rowSchema, LogVisibility(transaction.timeline))
       val written = slices.zipWithIndex.flatMap { case (slice, task) =>
         val open = reader.merge(slice)
-        try writer(transaction).writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge, stampAll = false, null, WriteToken(task, 0, task.toLong))
+        try writer(transaction).writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge, stampAll = false, null,
+            WriteToken(task, 0, task.toLong))
         finally open.close()
       }
-      transaction.commit(CommitMetadata("COMPACT", written.map(_.stat).groupBy(_.partitionPath), extra), operations.map(o => (o.partitionPath, o.fileId)).toSet)
+      transaction.commit(CommitMetadata("COMPACT", written.map(_.stat).groupBy(_.partitionPath), extra),
+        operations.map(o => (o.partitionPath, o.fileId)).toSet)
     }
   }
 
@@ -118,8 +124,8 @@ final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transa
         Part(partition, slice.fold(FileNames.bucketFileId(bucket))(_.fileId), slice, config.isMergeOnRead && slice.isDefined, some)
       }
     else {
-      val stored = slices.flatMap(s => s.base.toSeq.flatMap(keys).map(_ -> s)).toMap
-      val small  = slices.find(s => s.logs.isEmpty && s.base.isDefined)
+      val stored          = slices.flatMap(s => s.base.toSeq.flatMap(keys).map(_ -> s)).toMap
+      val small           = slices.find(s => s.logs.isEmpty && s.base.isDefined)
       val (tagged, fresh) = changes.partition(c => stored.contains(c.key))
       val takesFresh      = if (fresh.isEmpty) None else small
       val old = (tagged.map(c => stored(c.key)) ++ takesFresh).distinct.map { slice =>
@@ -131,16 +137,19 @@ final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transa
   }
 
   private def keys(base: BaseFile): Seq[String] = {
-    val reader = new BaseFileReader(storage.conf, storage.path(base.path), base.sizeBytes, StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))))
+    val reader =
+      new BaseFileReader(storage.conf, storage.path(base.path), base.sizeBytes, StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))))
     try reader.rows().map(_.getUTF8String(0).toString).toList
     finally reader.close()
   }
 
   private def write(transaction: Transaction, part: Part, token: WriteToken): Option[SliceWritten] = {
     val batch = new Batch(part, compiled.layout)
-    if (part.isLog) writer(transaction).appendLog(part.slice.get, new SortedMerge(Iterator.empty, batch, compiled.layout, compiled.rule), compiled.layout, token)
+    if (part.isLog) writer(transaction).appendLog(part.slice.get, new SortedMerge(Iterator.empty, batch, compiled.layout, compiled.rule),
+      compiled.layout, token)
     else {
-      val base = part.slice.flatMap(_.base).map(b => new BaseFileReader(storage.conf, storage.path(b.path), b.sizeBytes, compiled.layout.schema))
+      val base =
+        part.slice.flatMap(_.base).map(b => new BaseFileReader(storage.conf, storage.path(b.path), b.sizeBytes, compiled.layout.schema))
       try {
         assert(base.forall(_.footer.isSorted))
         val merge = new SortedMerge(base.map(_.rows()).getOrElse(Iterator.empty), batch, compiled.layout, compiled.rule)
@@ -157,9 +166,9 @@ final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transa
 
   private def read(rows: SliceRows): Seq[Change] =
     try rows.map { row =>
-      def text(i: Int) = if (row.isNullAt(i)) None else Some(row.getUTF8String(i).toString)
-      Change(text(0).get, if (row.isNullAt(1)) None else Some(row.getLong(1)), Seq(text(2), text(3)))
-    }.toList
+        def text(i: Int) = if (row.isNullAt(i)) None else Some(row.getUTF8String(i).toString)
+        Change(text(0).get, if (row.isNullAt(1)) None else Some(row.getLong(1)), Seq(text(2), text(3)))
+      }.toList
     finally rows.close()
 }
 
@@ -176,12 +185,12 @@ object DirectTable {
   def partitionOf(key: String): String = s"p${key.last.asDigit % 2}"
 
   def properties(mergeOnRead: Boolean, eventTime: Boolean = true): Map[String, String] = Map(
-    "hoodie.table.name"              -> "t",
-    "hoodie.table.type"              -> (if (mergeOnRead) "MERGE_ON_READ" else "COPY_ON_WRITE"),
-    "hoodie.table.version"           -> "9",
+    "hoodie.table.name" -> "t",
+    "hoodie.table.type" -> (if (mergeOnRead) "MERGE_ON_READ" else "COPY_ON_WRITE"),
+    "hoodie.table.version" -> "9",
     "hoodie.timeline.layout.version" -> "2",
-    "hoodie.table.recordkey.fields"  -> "k",
-    "hoodie.table.partition.fields"  -> "part",
+    "hoodie.table.recordkey.fields" -> "k",
+    "hoodie.table.partition.fields" -> "part",
     "hoodie.table.timeline.timezone" -> "UTC"
   ) ++ (if (eventTime) Map("hoodie.record.merge.mode" -> "EVENT_TIME_ORDERING", "hoodie.table.ordering.fields" -> "ts")
         else Map("hoodie.record.merge.mode" -> "COMMIT_TIME_ORDERING"))
@@ -199,7 +208,8 @@ object DirectTable {
       val key    = UTF8String.fromString(change.key)
       val values = Seq[Any](key, change.ts.orNull, text(change.values.head), text(change.values(1)), path, change.isDelete, key, path)
       (0 until layout.schema.length).foreach(i => row.update(i, if (i < values.length) values(i) else null))
-      if (change.isDelete && !change.ordered) record.set(row, isDelete = true, isUnordered = true) else layout.fill(record, row: InternalRow)
+      if (change.isDelete && !change.ordered) record.set(row, isDelete = true, isUnordered = true)
+      else layout.fill(record, row: InternalRow)
       true
     }
 

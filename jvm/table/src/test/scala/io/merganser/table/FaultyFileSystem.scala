@@ -123,10 +123,10 @@ object FaultyFileSystem {
     try {
       if (nested.get > 1) body
       else if (failAt == 0) {
-        if (waiting.keySet.asScala.exists(pattern => what.matches(pattern) && waiting.remove(pattern))) throw new IOException(s"injected: $what")
+        if (waiting.keySet.asScala.exists(pattern => what.matches(pattern) && waiting.remove(pattern)))
+          throw new IOException(s"injected: $what")
         body
-      }
-      else {
+      } else {
         val number = count.incrementAndGet()
         def fail() = throw new IOException(s"injected: $what")
         if (number >= failAt && failed.isEmpty) failed = Some(s"$number: $what")

@@ -13,11 +13,11 @@ import org.apache.commons.io.FileUtils
  */
 final class WriteFaultsSuite extends TableSuite {
 
-  private val before = Seq("k1@10=a", "k2@10=b", "k3@10=c", "k4@10=d")
-  private val batch  = "k1@20=A k2- k5@20=e k6@20=f"
-  private val after  = Seq("k1@20=A", "k3@10=c", "k4@10=d", "k5@20=e", "k6@20=f")
+  private val before  = Seq("k1@10=a", "k2@10=b", "k3@10=c", "k4@10=d")
+  private val batch   = "k1@20=A k2- k5@20=e k6@20=f"
+  private val after   = Seq("k1@20=A", "k3@10=c", "k4@10=d", "k5@20=e", "k6@20=f")
   private val mending = "k3@30=C"
-  private val faults = Seq(Before -> "fails once", Dead -> "is dead from then on")
+  private val faults  = Seq(Before -> "fails once", Dead -> "is dead from then on")
 
   private val kinds = for (mergeOnRead <- Seq(false, true); bucketed <- Seq(false, true)) yield (mergeOnRead, bucketed)
 
@@ -25,7 +25,8 @@ final class WriteFaultsSuite extends TableSuite {
     s"${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "BUCKET" else "SIMPLE"}"
 
   for ((mergeOnRead, bucketed) <- kinds; (fault, how) <- faults)
-    test(s"${name(mergeOnRead, bucketed)}: a file system that $how at any operation of an upsert leaves the old table or the new one, and the next write mends it") {
+    test(s"${name(mergeOnRead, bucketed)}: a file system that $how at any operation of an upsert " +
+      "leaves the old table or the new one, and the next write mends it") {
       val prepared = prepare(mergeOnRead, bucketed)(_ => ())
       check(prepared, bucketed, fault, _.upsert(Notation.changes(batch)), Seq(before, after))
     }
@@ -37,7 +38,9 @@ final class WriteFaultsSuite extends TableSuite {
     }
 
   for ((fault, how) <- faults)
-    test(s"a file system that $how at any operation of a table's creation and first write leaves no table, an empty one or the whole one, and the next write works") {
+    test(
+      s"a file system that $how at any operation of a table's creation and first write leaves no table, " +
+        "an empty one or the whole one, and the next write works") {
       everyOperation(fault) { (storage, failing) =>
         def write(): Unit = {
           if (!TableConfig.exists(storage)) TableConfig.create(storage, DirectTable.properties(mergeOnRead = true))

@@ -24,7 +24,8 @@ final class WritersSuite extends TableSuite {
     (for (w <- writers; i <- 1 to times) yield s"$w$i@$i=$w").sorted
 
   for (mergeOnRead <- Seq(false, true); bucketed <- Seq(false, true); beats <- Seq(false, true))
-    test(s"${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "BUCKET" else "SIMPLE"}, ${if (beats) "with" else "without"} " +
+    test(s"${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "BUCKET" else "SIMPLE"}, ${if (beats) "with"
+      else "without"} " +
       "heartbeats: threads that upsert at once and try again after a conflict lose and double no row") {
       val table   = create(mergeOnRead)
       val options = if (beats) beating else Transaction.Options()
@@ -52,7 +53,9 @@ final class WritersSuite extends TableSuite {
   }
 
   for (bucketed <- Seq(false, true))
-    test(s"${if (bucketed) "BUCKET" else "SIMPLE"}: of two upserts at once that bring one new key the second is refused, so that it is stored once") {
+    test(
+      s"${if (bucketed) "BUCKET" else "SIMPLE"}: of two upserts at once that bring one new key the second is refused, " +
+        "so that it is stored once") {
       val table = new DirectTable(create(mergeOnRead = false), bucketed, beating)
       val one   = table.begun(Notation.changes("k1@1=a k3@1=a"))
       val other = table.begun(Notation.changes("k3@2=b k5@2=b"))
@@ -99,10 +102,11 @@ object Writer {
     for (i <- 1 to times) insist(table.upsert(Notation.changes(s"$name$i@$i=$name ${name}1@1=$name")))
 
   private def insist(write: => Any): Unit = Try(write) match {
-    case Success(_)                                                              => ()
+    case Success(_)                                                         => ()
     case Failure(e: MerganserException) if e.condition == "COMMIT_CONFLICT" => insist(write)
-    case Failure(e)                                                              => throw e
+    case Failure(e)                                                         => throw e
   }
 
-  def main(args: Array[String]): Unit = upserting(new DirectTable(Storage(args(0), new Configuration()), bucketed = false, beating), args(1), args(2).toInt)
+  def main(args: Array[String]): Unit =
+    upserting(new DirectTable(Storage(args(0), new Configuration()), bucketed = false, beating), args(1), args(2).toInt)
 }

@@ -6,11 +6,14 @@ import org.apache.spark.sql.catalyst.parser.ParserInterface
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.types.{DataType, StructType}
 
-/** A parser that leaves everything to another one. */
+/** A parser that leaves everything but its own statements to another one. */
 trait DelegatingParser extends ParserInterface {
   protected def inner: ParserInterface
 
-  override def parsePlan(text: String): LogicalPlan                       = inner.parsePlan(text)
+  /** None if the text is none of its own statements. */
+  protected def own(text: String): Option[LogicalPlan]
+
+  override def parsePlan(text: String): LogicalPlan                       = own(text).getOrElse(PartialInserts(inner.parsePlan(text)))
   override def parseExpression(text: String): Expression                  = inner.parseExpression(text)
   override def parseTableIdentifier(text: String): TableIdentifier        = inner.parseTableIdentifier(text)
   override def parseFunctionIdentifier(text: String): FunctionIdentifier  = inner.parseFunctionIdentifier(text)

@@ -2,15 +2,13 @@ package io.merganser.spark.sql
 
 import org.apache.spark.sql.catalyst.{FunctionIdentifier, TableIdentifier}
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.parser.ParserInterface
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.types.{DataType, StructType}
 
-/** A parser that leaves everything to another one. */
-trait DelegatingParser extends ParserInterface {
-  protected def inner: ParserInterface
+/** A parser that leaves everything but its own statements to another one. */
+trait DelegatingParser extends ParameterParser {
 
-  override def parsePlan(text: String): LogicalPlan                       = inner.parsePlan(text)
+  override def parsePlan(text: String): LogicalPlan                       = own(text).getOrElse(inner.parsePlan(text))
   override def parseExpression(text: String): Expression                  = inner.parseExpression(text)
   override def parseTableIdentifier(text: String): TableIdentifier        = inner.parseTableIdentifier(text)
   override def parseFunctionIdentifier(text: String): FunctionIdentifier  = inner.parseFunctionIdentifier(text)

@@ -13,7 +13,7 @@ import java.util.Locale
  */
 final class CallParser(protected val inner: ParserInterface) extends DelegatingParser {
 
-  override def parsePlan(text: String): LogicalPlan = CallParser.parse(text).getOrElse(inner.parsePlan(text))
+  override protected def own(text: String): Option[LogicalPlan] = CallParser.parse(text)
 }
 
 object CallParser {

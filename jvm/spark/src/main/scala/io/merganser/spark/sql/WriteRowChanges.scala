@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, WriteDelta}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
-import org.apache.spark.sql.merganser.RowLevelBridge
+import org.apache.spark.sql.merganser.{RowLevelBridge, SparkBridge}
 import org.apache.spark.sql.execution.datasources.v2.V2CommandExec
 
 /** Plans the row changes of MERGE, UPDATE and DELETE on our tables as one write of ours. */
@@ -15,7 +15,10 @@ final case class RowChangeStrategy(session: SparkSession) extends SparkStrategy 
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case delta: WriteDelta =>
-      changes(delta).map(c => WriteRowChanges(c, RowChangeWrite.Projections(delta.projections, arrivalIn(delta.query)), planLater(delta.query))).toSeq
+      changes(delta).map { c =>
+        val projections = RowChangeWrite.Projections(delta.projections, arrivalIn(delta.query))
+        WriteRowChanges(c, projections, planLater(delta.query), delta.originalTable)
+      }.toSeq
     case _ => Nil
   }
 
@@ -24,8 +27,12 @@ final case class RowChangeStrategy(session: SparkSession) extends SparkStrategy 
   private def changes(delta: WriteDelta): Option[RowChanges] = RowLevelBridge.operation(delta).collect { case ours: RowChanges => ours }
 }
 
-/** Runs a row-level statement: its changed rows become incoming rows of the one write. */
-final case class WriteRowChanges(changes: RowChanges, projections: RowChangeWrite.Projections, query: SparkPlan)
+/**
+ * Runs a row-level statement: its changed rows become incoming rows of the one write.
+ *
+ * @param relation the table as other queries know it, whose cached rows are stale afterwards
+ */
+final case class WriteRowChanges(changes: RowChanges, projections: RowChangeWrite.Projections, query: SparkPlan, relation: LogicalPlan)
     extends V2CommandExec {
 
   override def output: Seq[Attribute] = Nil
@@ -38,6 +45,7 @@ final case class WriteRowChanges(changes: RowChanges, projections: RowChangeWrit
 
   override protected def run(): Seq[InternalRow] = {
     RowChangeWrite.run(session, changes.table.opened, query.execute(), projections)
+    SparkBridge.refreshCached(session, relation)
     Nil
   }
 }

@@ -33,13 +33,15 @@ object FrameWrite {
   }
 
   /** Writes a frame to a table that is there, by the operation its options name. */
-  def append(session: SparkSession, table: OpenTable, options: Map[String, String], frame: DataFrame, source: WriteSource = WriteSource.DataFrameWrite): WriteResult = {
+  def append(session: SparkSession, table: OpenTable, options: Map[String, String], frame: DataFrame,
+      source: WriteSource = WriteSource.DataFrameWrite): WriteResult = {
     val settings = WriteConfig.parse(options, sessionConf(session), table.config, source)
     run(session, table, settings, frame, columns(table, settings, frame), replaceAll = false)
   }
 
   /** Replaces all rows in one commit; settings other than the table's are refused. */
-  def overwrite(session: SparkSession, storage: Storage, options: Map[String, String], frame: DataFrame, source: WriteSource = WriteSource.DataFrameWrite): WriteResult = {
+  def overwrite(session: SparkSession, storage: Storage, options: Map[String, String], frame: DataFrame,
+      source: WriteSource = WriteSource.DataFrameWrite): WriteResult = {
     val table = OpenTable.load(storage)
     val settings =
       try WriteConfig.parse(options, sessionConf(session), table.config, source)
@@ -73,7 +75,9 @@ object FrameWrite {
     }
   }
 
-  private def run(session: SparkSession, table: OpenTable, settings: WriteConfig, frame: DataFrame, data: StructType, replaceAll: Boolean): WriteResult = {
+  private def run(
+      session: SparkSession, table: OpenTable, settings: WriteConfig, frame: DataFrame, data: StructType, replaceAll: Boolean
+  ): WriteResult = {
     check(frame, data, table.config, settings)
     val result = new TableWrite(session, table, settings).run(frame, data, lit(settings.operation == WriteOperation.Delete), replaceAll)
     Compaction.inline(session, table, settings)
@@ -83,10 +87,12 @@ object FrameWrite {
   /** The frame has what the operation needs; nothing has been written yet. */
   private def check(frame: DataFrame, data: StructType, config: TableConfig, settings: WriteConfig): Unit = {
     AvroSchemas.checkColumns(data)
-    val isDelete  = settings.operation == WriteOperation.Delete
-    val ordering  = if (isDelete || settings.nullForMissingColumns) Nil else TableRule.orderingFields(config, data)
-    FrameCheck.requireColumns(frame.schema, config.name, s"${settings.operation} into", config.recordKeyFields, config.partitionFields, ordering)
-    val compared = if (isDelete) StructType(frame.schema.filter(f => data.fieldNames.contains(f.name))) else StructType(frame.schema.filter(f => f.name != DeleteCheck.FlagColumn || data.fieldNames.contains(f.name)))
+    val isDelete = settings.operation == WriteOperation.Delete
+    val ordering = if (isDelete || settings.nullForMissingColumns) Nil else TableRule.orderingFields(config, data)
+    FrameCheck.requireColumns(frame.schema, config.name, s"${settings.operation} into", config.recordKeyFields, config.partitionFields,
+      ordering)
+    val compared = if (isDelete) StructType(frame.schema.filter(f => data.fieldNames.contains(f.name)))
+    else StructType(frame.schema.filter(f => f.name != DeleteCheck.FlagColumn || data.fieldNames.contains(f.name)))
     FrameCheck.requireSchema(compared, data, config.name, nullForMissing = isDelete || settings.nullForMissingColumns)
   }
 

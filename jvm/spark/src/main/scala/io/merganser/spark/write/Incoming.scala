@@ -78,7 +78,8 @@ object Incoming {
     )
     val computed = KeyColumns.recordKey(config, schema)
     val path     = KeyColumns.partitionPath(config, schema)
-    val keyGiven = Requirement("NULL_RECORD_KEY", config.name, config.recordKeyFields.mkString(","), (if (isIdentified) coalesce(quoted(GivenKey), computed) else computed).isNull, rowText(schema))
+    val key      = if (isIdentified) coalesce(quoted(GivenKey), computed) else computed
+    val keyGiven = Requirement("NULL_RECORD_KEY", config.name, config.recordKeyFields.mkString(","), key.isNull, rowText(schema))
     val ordered =
       if (!rejectNullOrdering) Nil
       else TableRule.orderingFields(config, schema).map { f =>
@@ -91,7 +92,6 @@ object Incoming {
         unchanged(GivenPath, path, config.partitionFields, config)
       )
     val requirements = keyGiven +: (stays ++ ordered)
-    val key          = if (isIdentified) coalesce(quoted(GivenKey), computed) else computed
     val position     = monotonically_increasing_id()
     val columns = schema.map(f => quoted(f.name)) ++
       Seq(
@@ -125,8 +125,8 @@ object Incoming {
         converted(value.getField(own.name), own.dataType, f.dataType).as(f.name)
       }
       when(value.isNotNull, struct(fields: _*))
-    case (a: ArrayType, b: ArrayType) if a.elementType != b.elementType => transform(value, converted(_, a.elementType, b.elementType))
-    case (a: MapType, b: MapType) if a.valueType != b.valueType        => transform_values(value, (_, v) => converted(v, a.valueType, b.valueType))
+    case (a: ArrayType, b: ArrayType) if a.elementType != b.elementType => transform(value, (element: Column) => converted(element, a.elementType, b.elementType))
+    case (a: MapType, b: MapType) if a.valueType != b.valueType        => transform_values(value, (_: Column, v: Column) => converted(v, a.valueType, b.valueType))
     case (_: ArrayType, _) | (_: MapType, _)                            => value
     case _                                                              => value.cast(to)
   }

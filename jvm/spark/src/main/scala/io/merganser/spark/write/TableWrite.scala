@@ -49,10 +49,11 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
     val started = System.nanoTime()
     MergeRule.require(config)
     val isDelete = settings.operation == WriteOperation.Delete
-    val index = TableIndex.resolve(settings.index, opened)
-    val keyed = config.copy(properties = settings.partitionTime ++ config.properties)
+    val index    = TableIndex.resolve(settings.index, opened)
+    val keyed    = config.copy(properties = settings.partitionTime ++ config.properties)
     val incoming =
-      Incoming(frame, keyed, schema, unorderedDelete, allowMissing = isDelete || settings.nullForMissingColumns, settings.nullOrdering == NullOrdering.Reject)
+      Incoming(frame, keyed, schema, unorderedDelete, allowMissing = isDelete || settings.nullForMissingColumns,
+        settings.nullOrdering == NullOrdering.Reject)
     val lock = TableLock.Settings(timeoutMs = settings.lockWaitMs)
     val heartbeatMs = settings.failedWrites match {
       case FailedWrites.Eager         => Rollback.pending(storage, config, lock); None
@@ -61,7 +62,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
     val action      = if (replaceAll) "replacecommit" else if (config.isMergeOnRead) "deltacommit" else "commit"
     val transaction = Transaction.begin(storage, config, action, options = Transaction.Options(lock, heartbeatMs))
     try {
-      val table   = new OpenTable(storage, config, transaction.timeline)
+      val table = new OpenTable(storage, config, transaction.timeline)
       // Other engines' readers would lose later updates of a group that a dead writer left a base file in.
       table.view.partitions.foreach(p => Rollback.removeOrphans(storage, config, table.view.orphans(p)))
       val slices  = if (replaceAll) IndexedSeq.empty[FileSlice] else table.view.slices.toIndexedSeq
@@ -70,9 +71,11 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
         operationType = if (replaceAll) "INSERT_OVERWRITE_TABLE" else settings.operation.name.toUpperCase(java.util.Locale.ROOT),
         stats = written.map(_.stat).groupBy(_.partitionPath),
         extra = extraMetadata(schema, written),
-        replacedFileIds = if (replaceAll) table.view.slices.groupBy(_.partitionPath).map { case (p, s) => p -> s.map(_.fileId) } else Map.empty
+        replacedFileIds = if (replaceAll) table.view.slices.groupBy(_.partitionPath).map { case (p, s) => p -> s.map(_.fileId) }
+        else Map.empty
       )
-      transaction.commit(metadata, slices.filter(s => written.exists(_.stat.fileId == s.fileId)).map(s => (s.partitionPath, s.fileId)).toSet)
+      transaction.commit(metadata,
+        slices.filter(s => written.exists(_.stat.fileId == s.fileId)).map(s => (s.partitionPath, s.fileId)).toSet)
       result(transaction.instant, written, started)
     } catch {
       case failure: Throwable => throw incoming.named(transaction.abandon(TableWrite.userError(failure)))
@@ -80,7 +83,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
   }
 
   private def extraMetadata(schema: StructType, written: Seq[SliceWritten]): Map[String, String] = Map(
-    "schema"             -> AvroSchemas.toAvro(schema, config.name).toString,
+    "schema" -> AvroSchemas.toAvro(schema, config.name).toString,
     TableWrite.WriterKey -> TableWrite.Writer,
     TableWrite.CountsKey -> Counts.toJson(total(written))
   ) ++ settings.commitMetadata

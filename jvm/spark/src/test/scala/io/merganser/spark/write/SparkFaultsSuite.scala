@@ -59,7 +59,9 @@ final class SparkFaultsSuite extends TableSuite with LocalSession {
     }
   }
 
-  test("a file system that fails at an operation of a first write leaves no table, one without rows or the whole one, and the write can be said again") {
+  test(
+    "a file system that fails at an operation of a first write leaves no table, one without rows or the whole one, " +
+      "and the write can be said again") {
     val options = this.options(mergeOnRead = false, bucketed = false)
     def write(storage: Storage): Unit =
       frame(Notation.changes(before.mkString(" "))).write.format("merganser").options(options).save(storage.toString)

@@ -21,7 +21,8 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
     upsert(table, Notation.changes("z1@1=z"), options)
     atOnce(Seq("a", "b").map { writer => () =>
       val session = spark.newSession()
-      for (i <- 1 to 3) if (isWritten(upsert(table, Notation.changes(s"$writer$i@$i=$writer"), options, session))) written.add(s"$writer$i@$i=$writer")
+      for (i <- 1 to 3)
+        if (isWritten(upsert(table, Notation.changes(s"$writer$i@$i=$writer"), options, session))) written.add(s"$writer$i@$i=$writer")
     }: _*)
     upsert(table, Notation.changes("z1@2=z"), options)
     assert(rows(table) == (written.asScala.toSeq :+ "z1@2=z").sorted)
@@ -53,8 +54,8 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
   }
 
   test("a session that compacts and one that upserts meet, and every row is there") {
-    val options = this.options(mergeOnRead = true, bucketed = true) ++ several
-    val table   = faulty("t")
+    val options                   = this.options(mergeOnRead = true, bucketed = true) ++ several
+    val table                     = faulty("t")
     def compact(op: String): Unit = { spark.newSession().sql(s"CALL run_compaction(op => '$op', path => '$table')").collect(); () }
     upsert(table, Notation.changes("k1@1=a k2@1=a"), options)
     upsert(table, Notation.changes("k1@2=b"), options)

@@ -16,7 +16,7 @@ private[timeline] object Conflicts {
 
     // A compaction changes no row, and log files go to the right side of it by their completion time; a base file would not.
     val committed = completedSince(began, now, instant).iterator.flatMap { other =>
-      val done           = now.metadata(other)
+      val done = now.metadata(other)
       val (mine, theirs) =
         if (action == Action.Compaction) (ours, replacesBases(done))
         else if (done.operationType == "COMPACT") (bases, done.touched)

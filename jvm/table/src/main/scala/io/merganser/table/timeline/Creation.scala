@@ -49,5 +49,6 @@ object Creation {
   private val Folder = ".hoodie"
 
   private def isUnfinished(storage: Storage, config: TableConfig, timeline: Timeline): Boolean =
-    timeline.completed.isEmpty && config.createSchema.isEmpty && timeline.pendingWrites.forall(i => Heartbeat.hasExpired(storage, i.requested))
+    timeline.completed.isEmpty && config.createSchema.isEmpty && timeline.pendingWrites.forall(i =>
+      Heartbeat.hasExpired(storage, i.requested))
 }

@@ -30,7 +30,8 @@ private[timeline] object NewKeys {
       if (found.hasNext) Some(found.next()) else None
     }
 
-  private def withNewKeys(metadata: CommitMetadata): Seq[WriteStat] = metadata.allStats.filter(stat => !stat.isLogFile && stat.numInserts > 0)
+  private def withNewKeys(metadata: CommitMetadata): Seq[WriteStat] =
+    metadata.allStats.filter(stat => !stat.isLogFile && stat.numInserts > 0)
 
   private def meet(storage: Storage, a: WriteStat, b: WriteStat): Boolean = {
     val (one, other) = (footer(storage, a), footer(storage, b))
@@ -47,8 +48,8 @@ private[timeline] object NewKeys {
 
   private def haveOneInCommon(left: Iterator[InternalRow], right: Iterator[InternalRow]): Boolean = {
     def next(rows: Iterator[InternalRow]) = if (rows.hasNext) rows.next().getUTF8String(0) else null
-    var (l, r) = (next(left), next(right))
-    var order  = -1
+    var (l, r)                            = (next(left), next(right))
+    var order                             = -1
     while (l != null && r != null && order != 0) {
       order = l.compareTo(r)
       if (order < 0) l = next(left) else if (order > 0) r = next(right)

@@ -34,7 +34,8 @@ object Rollback {
    * @param afterMs milliseconds without a beat after which a write counts as dead
    */
   def expired(
-      storage: Storage, config: TableConfig, lock: TableLock.Settings = TableLock.Settings(), afterMs: Long = Heartbeat.ExpiredAfterMs): Seq[Instant] =
+      storage: Storage, config: TableConfig, lock: TableLock.Settings = TableLock.Settings(), afterMs: Long = Heartbeat.ExpiredAfterMs
+  ): Seq[Instant] =
     rollBack(storage, config, lock)(instant => Heartbeat.hasExpired(storage, instant.requested, afterMs))
 
   /**

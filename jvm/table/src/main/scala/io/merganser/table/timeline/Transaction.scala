@@ -236,9 +236,11 @@ object Transaction {
 
   private def requireSame(storage: Storage, config: TableConfig): Unit = {
     val now = TableConfig.repair(storage)
-    def conflict(reason: String) = throw MerganserException("COMMIT_CONFLICT", "instant" -> "the write", "path" -> storage, "reason" -> reason)
+    def conflict(reason: String) =
+      throw MerganserException("COMMIT_CONFLICT", "instant" -> "the write", "path" -> storage, "reason" -> reason)
     if (now.version != config.version) conflict(s"the table was upgraded from version ${config.version} to ${now.version} meanwhile")
-    Seq("hoodie.table.name", "hoodie.table.type", "hoodie.table.recordkey.fields", "hoodie.table.partition.fields", "hoodie.record.merge.mode")
+    Seq("hoodie.table.name", "hoodie.table.type", "hoodie.table.recordkey.fields", "hoodie.table.partition.fields",
+      "hoodie.record.merge.mode")
       .find(key => now.properties.get(key) != config.properties.get(key))
       .foreach(key => conflict(s"the table was made anew with another '$key' meanwhile"))
   }

@@ -34,7 +34,7 @@ class SettingsTest extends AnyFunSuite {
   }
 
   test("options that cannot change rows or layout are accepted with any value") {
-    val settings = accepted("hoodie.upsert.shuffle.parallelism" -> "2", "hoodie.metadata.enable" -> "true",
+    val settings = accepted("hoodie.file.listing.parallelism" -> "2", "hoodie.metadata.enable" -> "true",
       "hoodie.datasource.hive_sync.enable" -> "true",
       "hoodie.metrics.on" -> "true", "hoodie.clean.automatic" -> "false", "hoodie.cleaner.commits.retained" -> "3",
       "hoodie.write.markers.type" -> "DIRECT",

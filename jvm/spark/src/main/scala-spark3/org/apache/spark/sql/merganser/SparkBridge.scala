@@ -22,4 +22,9 @@ object SparkBridge {
   /** Rows in Catalyst's own form as a data frame; the rows may be reused objects. */
   def internalCreateDataFrame(session: SparkSession, rows: RDD[InternalRow], schema: StructType): DataFrame =
     session.internalCreateDataFrame(rows, schema)
+
+  /** What is cached of a relation, or made from it, is read anew. */
+  def refreshCached(session: SparkSession, relation: LogicalPlan): Unit = {
+    session.sharedState.cacheManager.recacheByPlan(session, relation)
+  }
 }

@@ -1,0 +1,15 @@
+package io.merganser.spark.sql
+
+import org.apache.spark.sql.catalyst.parser.{ParameterContext, ParserInterface}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+
+/** The part of a parser that statements with parameters go through. */
+trait ParameterParser extends ParserInterface {
+  protected def inner: ParserInterface
+
+  /** None if the text is none of its own statements. */
+  protected def own(text: String): Option[LogicalPlan]
+
+  override def parsePlanWithParameters(text: String, parameters: ParameterContext): LogicalPlan =
+    own(text).getOrElse(inner.parsePlanWithParameters(text, parameters))
+}

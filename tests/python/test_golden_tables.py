@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
+
 from interop.hudi_engine import HudiEngine, Rows
 from interop.merganser_engine import MerganserEngine
 from interop.values import sort_rows
-from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.e2e
 
@@ -22,14 +23,14 @@ EXPECTED: dict[str, dict[str, Any]] = {
     file.parent.name: json.loads(file.read_text("utf-8")) for file in sorted(GOLDEN.glob("*/expected.json"))
 }
 
-#: Columns compared by number. Under the TIMESTAMP key generator Hudi gives the partition column the type of its folder's
-#: name, string; the files hold numbers, and so do our rows.
+#: Columns compared by number. Under the TIMESTAMP key generator Hudi gives the partition column the type of its
+#: folder's name, string; the files hold numbers, and so do our rows.
 TEXT_IN_HUDI = {"cow_timestamp_partition": "ts"}
 
 
 @dataclass(frozen=True)
 class Change:
-    """What we do to a table: values that the first row's upsert and a new row have, and settings that no table stores."""
+    """What we do to a table: values of the first row's upsert and of a new row, and settings that no table stores."""
 
     update: Mapping[str, Any] = field(default_factory=lambda: {"name": "changed", "ts": 1000})
     insert: Mapping[str, Any] = field(default_factory=lambda: {"id": 1000, "name": "inserted"})

@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import udf
+
 from interop import hudi_rs
 from interop.frames import Schema, frame_of
 from interop.hudi_engine import HudiEngine
 from interop.hudi_session import table_properties
 from interop.merganser_engine import MerganserEngine
 from interop.values import sort_rows
-from pyspark.sql import SparkSession
-from pyspark.sql.functions import udf
 
 pytestmark = pytest.mark.e2e
 
@@ -313,7 +314,8 @@ def copy_before_commit(
     try:
         deadline = time.monotonic() + 60
         while len(data_files(table)) < len(before) + 2:
-            assert time.monotonic() < deadline and writing.is_alive(), "the write did not come to its commit"
+            assert writing.is_alive(), "the write ended although the table was locked"
+            assert time.monotonic() < deadline, "the write did not come to its commit"
             time.sleep(0.05)
         shutil.copytree(table, to)
     finally:
@@ -347,7 +349,8 @@ def test_an_overwrite_and_changes_by_sql_leave_a_table_that_other_readers_see_th
         sql("DELETE FROM changed WHERE id = 3")
         sql("INSERT INTO changed VALUES (4, 'd', 10, 'y'), (5, 'e', 10, 'x')")
         sql(
-            "MERGE INTO changed t USING (SELECT * FROM VALUES (1, 'a+', 11L, 'x'), (4, 'x', 11L, 'y'), (6, 'f', 1L, 'y') "
+            "MERGE INTO changed t USING "
+            "(SELECT * FROM VALUES (1, 'a+', 11L, 'x'), (4, 'x', 11L, 'y'), (6, 'f', 1L, 'y') "
             "AS v(id, name, ts, part)) s ON t.id = s.id AND t.part = s.part "
             "WHEN MATCHED AND s.name = 'x' THEN DELETE WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
         )

@@ -12,7 +12,8 @@ import org.apache.spark.sql.types.StructType
 /** From a write's settings to the writer its tasks use. */
 private[spark] object WriterOptions {
 
-  def writer(session: SparkSession, table: OpenTable, schema: StructType, transaction: Transaction, files: FileConfig, index: Option[IndexType] = None): SliceWriter = {
+  def writer(session: SparkSession, table: OpenTable, schema: StructType, transaction: Transaction, files: FileConfig,
+      index: Option[IndexType] = None): SliceWriter = {
     val codec = files.codec.getOrElse(session.sessionState.conf.parquetCompressionCodec)
     val bloom = index.collect { case IndexType.Simple(true) => (files.bloomEntries.toLong, files.bloomFalsePositives) }
     SliceWriter(

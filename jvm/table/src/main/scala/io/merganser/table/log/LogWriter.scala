@@ -189,7 +189,7 @@ final class LogWriter(
   private def deleteBlock(items: AvroOutput, count: Int, isOrdered: Boolean): Unit = {
     val list = new AvroOutput(32)
     list.writeInt(count)
-    val length = list.size + items.size + 1
+    val length     = list.size + items.size + 1
     val avroSchema = AvroSchemas.toAvro(schema, tableName)
     if (isOrdered) DeleteRecords.markOrdered(avroSchema)
     val header = Seq(Header.InstantTime -> instant, Header.Schema -> avroSchema.toString)

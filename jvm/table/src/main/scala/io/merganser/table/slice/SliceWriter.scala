@@ -97,10 +97,10 @@ final case class SliceWriter(
       ordering: OrderingComparator,
       token: WriteToken
   ): Option[SliceWritten] = {
-    val name   = FileNames.base(fileId, token.toString, instant)
-    val meta   = new MetaRow(instant, token, UTF8String.fromString(name))
-    val joined = new JoinedRow
-    var writer: BaseFileWriter = null
+    val name                                                = FileNames.base(fileId, token.toString, instant)
+    val meta                                                = new MetaRow(instant, token, UTF8String.fromString(name))
+    val joined                                              = new JoinedRow
+    var writer: BaseFileWriter                              = null
     var (inserted, updated, unchanged, late, deleted, ties) = (0L, 0L, 0L, 0L, 0L, 0L)
 
     def open(): Unit = {
@@ -132,21 +132,21 @@ final case class SliceWriter(
       else {
         val written = writer.close()
         Some(SliceWritten(
-          WriteStat(
-            fileId = fileId,
-            path = FileNames.path(partitionPath, name),
-            partitionPath = partitionPath,
-            prevCommit = previous.flatMap(_.base).map(_.instant).getOrElse("null"),
-            numWrites = written.rowCount,
-            numInserts = inserted,
-            numUpdateWrites = updated,
-            numDeletes = deleted,
-            fileSizeInBytes = written.sizeBytes,
-            totalWriteBytes = written.sizeBytes,
-            prevBaseFile = previous.flatMap(_.base).map(_.name)
-          ),
-          MergeCounts(inserted, updated, unchanged, late, deleted, ties)
-        ))
+            WriteStat(
+              fileId = fileId,
+              path = FileNames.path(partitionPath, name),
+              partitionPath = partitionPath,
+              prevCommit = previous.flatMap(_.base).map(_.instant).getOrElse("null"),
+              numWrites = written.rowCount,
+              numInserts = inserted,
+              numUpdateWrites = updated,
+              numDeletes = deleted,
+              fileSizeInBytes = written.sizeBytes,
+              totalWriteBytes = written.sizeBytes,
+              prevBaseFile = previous.flatMap(_.base).map(_.name)
+            ),
+            MergeCounts(inserted, updated, unchanged, late, deleted, ties)
+          ))
       }
     } catch {
       case e: Throwable =>
@@ -172,7 +172,7 @@ final case class SliceWriter(
    */
   def appendLog(slice: FileSlice, merge: MergeIterator, layout: RowLayout, token: WriteToken): Option[SliceWritten] = {
     val (nameInstant, version) = logName(slice)
-    val rows = new LogRows(merge, layout, storedDeletes, slice)
+    val rows                   = new LogRows(merge, layout, storedDeletes, slice)
     if (!rows.hasNext && rows.deletes.isEmpty) None
     else {
       val writer = new LogWriter(
@@ -186,23 +186,23 @@ final case class SliceWriter(
         if (rows.afterDeletes.nonEmpty) writer.dataBlock(rows.afterDeletes.iterator.map(row => meta.joined(row, width)))
         val written = writer.close()
         Some(SliceWritten(
-          WriteStat(
-            fileId = slice.fileId,
-            path = FileNames.path(slice.partitionPath, written.name),
-            partitionPath = slice.partitionPath,
-            prevCommit = nameInstant,
-            numWrites = written.records + written.deletes,
-            numUpdateWrites = written.records,
-            numDeletes = written.deletes,
-            fileSizeInBytes = written.sizeBytes,
-            totalWriteBytes = written.sizeBytes,
-            logVersion = Some(version),
-            logOffset = Some(0L),
-            baseFile = Some(slice.base.map(_.name).getOrElse("")),
-            logFiles = slice.logs.map(_.name) :+ written.name
-          ),
-          MergeCounts(appended = written.records + written.deletes, appendedDeletes = written.deletes)
-        ))
+            WriteStat(
+              fileId = slice.fileId,
+              path = FileNames.path(slice.partitionPath, written.name),
+              partitionPath = slice.partitionPath,
+              prevCommit = nameInstant,
+              numWrites = written.records + written.deletes,
+              numUpdateWrites = written.records,
+              numDeletes = written.deletes,
+              fileSizeInBytes = written.sizeBytes,
+              totalWriteBytes = written.sizeBytes,
+              logVersion = Some(version),
+              logOffset = Some(0L),
+              baseFile = Some(slice.base.map(_.name).getOrElse("")),
+              logFiles = slice.logs.map(_.name) :+ written.name
+            ),
+            MergeCounts(appended = written.records + written.deletes, appendedDeletes = written.deletes)
+          ))
       } catch {
         case e: Throwable =>
           writer.abort()
@@ -216,7 +216,8 @@ object SliceWriter {
 
   /** The columns of the rows a write works on. */
   def rowSchema(schema: StructType): StructType =
-    StructType(schema ++ Seq(MetaColumns.RecordKey, MetaColumns.PartitionPath, MetaColumns.CommitTime, MetaColumns.CommitSeqno).map(MetaColumns.schema(_)))
+    StructType(schema ++ Seq(MetaColumns.RecordKey, MetaColumns.PartitionPath, MetaColumns.CommitTime, MetaColumns.CommitSeqno).map(
+      MetaColumns.schema(_)))
 }
 
 /** The five meta columns of the row at hand. */
@@ -253,12 +254,13 @@ private final class MetaRow(instant: String, token: WriteToken, fileName: UTF8St
 }
 
 /** The rows of a data block, as the merge leaves them; deletes are put aside on the way. */
-private final class LogRows(merge: MergeIterator, layout: RowLayout, storedDeletes: DeleteCheck, slice: FileSlice) extends Iterator[InternalRow] {
-  val deletes      = mutable.ArrayBuffer.empty[LogDelete]
-  val afterDeletes = mutable.ArrayBuffer.empty[InternalRow]
-  private[this] val partition  = UTF8String.fromString(slice.partitionPath)
+private final class LogRows(merge: MergeIterator, layout: RowLayout, storedDeletes: DeleteCheck, slice: FileSlice)
+    extends Iterator[InternalRow] {
+  val deletes                          = mutable.ArrayBuffer.empty[LogDelete]
+  val afterDeletes                     = mutable.ArrayBuffer.empty[InternalRow]
+  private[this] val partition          = UTF8String.fromString(slice.partitionPath)
   private[this] var ahead: InternalRow = _
-  private[this] var finished   = false
+  private[this] var finished           = false
 
   override def hasNext: Boolean = {
     while (ahead == null && !finished) if (merge.next()) take(merge.winner) else finished = true

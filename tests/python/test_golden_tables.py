@@ -30,7 +30,7 @@ TEXT_IN_HUDI = {"cow_timestamp_partition": "ts"}
 
 @dataclass(frozen=True)
 class Change:
-    """What we do to a table: what the first row's upsert and a new row have, and settings that no table stores."""
+    """What we do to a table: values of the first row's upsert and of a new row, and settings that no table stores."""
 
     update: Mapping[str, Any] = field(default_factory=lambda: {"name": "changed", "ts": 1000})
     insert: Mapping[str, Any] = field(default_factory=lambda: {"id": 1000, "name": "inserted"})

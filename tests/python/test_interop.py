@@ -314,8 +314,8 @@ def copy_before_commit(
     try:
         deadline = time.monotonic() + 60
         while len(data_files(table)) < len(before) + 2:
+            assert writing.is_alive(), "the write ended although the table was locked"
             assert time.monotonic() < deadline, "the write did not come to its commit"
-            assert writing.is_alive(), "the write ended before its commit"
             time.sleep(0.05)
         shutil.copytree(table, to)
     finally:

@@ -23,9 +23,9 @@ object MergeStatements extends Rule[LogicalPlan] with PredicateHelper {
   val Arrival = "__merganser_source_arrival"
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
-    case delta: WriteDelta  => RowLevelBridge.operation(delta).collect { case c: RowChanges => withVersions(delta, c) }.getOrElse(delta)
-    case append: AppendData => if (isMerge(append)) append.copy(writeOptions = append.writeOptions + (MerganserTable.ByMerge -> "true")) else append
-    case other              => other
+    case delta: WriteDelta     => RowLevelBridge.operation(delta).collect { case c: RowChanges => withVersions(delta, c) }.getOrElse(delta)
+    case write: V2WriteCommand => insertsOfMerge(write).getOrElse(write)
+    case other                 => other
   }
 
   private def withVersions(delta: WriteDelta, changes: RowChanges): LogicalPlan = delta.query match {
@@ -92,12 +92,18 @@ object MergeStatements extends Rule[LogicalPlan] with PredicateHelper {
   }
 
   /** Spark makes an append of a MERGE without WHEN MATCHED; only then does a query read the very relation it is written to. */
-  private def isMerge(append: AppendData): Boolean = append.table match {
-    case relation: DataSourceV2Relation if relation.table.isInstanceOf[MerganserTable] && !append.writeOptions.contains(MerganserTable.ByMerge) =>
-      append.query.exists {
-        case read: DataSourceV2Relation => read.outputSet.intersect(relation.outputSet).nonEmpty
-        case _                          => false
+  private def insertsOfMerge(write: V2WriteCommand): Option[LogicalPlan] = write.table match {
+    case relation: DataSourceV2Relation =>
+      relation.table match {
+        case table: MerganserTable if !table.isMergeTarget && reads(write.query, relation) =>
+          Some(write.withNewTable(relation.copy(table = table.asMergeTarget)))
+        case _ => None
       }
-    case _ => false
+    case _ => None
+  }
+
+  private def reads(query: LogicalPlan, target: DataSourceV2Relation): Boolean = query.exists {
+    case read: DataSourceV2Relation => read.outputSet.intersect(target.outputSet).nonEmpty
+    case _                          => false
   }
 }

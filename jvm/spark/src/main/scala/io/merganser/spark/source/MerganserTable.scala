@@ -24,6 +24,7 @@ import scala.collection.JavaConverters._
  *
  * @param label    its name in messages and plans
  * @param open     reads settings and timeline; called once a query, when it is first needed
+ * @param isMergeTarget true if what is inserted comes from a MERGE: it is merged, not inserted beside what is there
  * @param declared columns as its catalog declares them, when it has one: they may be char or varchar
  */
 final class MerganserTable(
@@ -33,7 +34,8 @@ final class MerganserTable(
     options: Map[String, String],
     open: () => OpenTable,
     declared: Option[StructType],
-    val catalogTable: Option[CatalogTable]
+    val catalogTable: Option[CatalogTable],
+    val isMergeTarget: Boolean = false
 ) extends Table with SupportsRead with SupportsWrite with SupportsMetadataColumns with SupportsRowLevelOperations {
 
   lazy val opened: OpenTable = open()
@@ -71,6 +73,8 @@ final class MerganserTable(
 
   override def newRowLevelOperationBuilder(info: RowLevelOperationInfo): RowLevelOperationBuilder = () => new RowChanges(this, info)
 
+  def asMergeTarget: MerganserTable = new MerganserTable(session, path, label, options, open, declared, catalogTable, isMergeTarget = true)
+
   /** The same table as of an instant. */
   def asOf(instant: String): MerganserTable =
     new MerganserTable(session, path, label, options + ("as.of.instant" -> instant), open, declared, catalogTable)
@@ -86,10 +90,10 @@ final class MerganserTable(
     override def build(): Write = new V1Write {
       override def toInsertableRelation: InsertableRelation = (frame: DataFrame, overwrite: Boolean) => {
         val source =
-          if (given.contains(MerganserTable.ByMerge)) WriteSource.SqlChange
+          if (isMergeTarget) WriteSource.SqlChange
           else if (given.contains(MerganserTable.ByFrame)) WriteSource.DataFrameWrite
           else WriteSource.SqlInsert
-        val said = options ++ given -- Seq(MerganserTable.ByMerge, MerganserTable.ByFrame)
+        val said = options ++ given - MerganserTable.ByFrame
         if (replaceAll || overwrite) FrameWrite.overwrite(session, opened.storage, said, frame, source)
         else FrameWrite.append(session, OpenTable.load(opened.storage), said, frame, source)
         ()
@@ -102,9 +106,6 @@ object MerganserTable {
 
   /** Option that [[io.merganser.spark.sql.FrameAppends]] gives to appends that no SQL statement asks for. */
   private[spark] val ByFrame = "__merganser_by_frame"
-
-  /** Option that [[io.merganser.spark.sql.MergeStatements]] gives to appends that a MERGE has become. */
-  private[spark] val ByMerge = "__merganser_by_merge"
 
   /** A table that is at the path. */
   def load(session: SparkSession, path: String, options: Map[String, String]): MerganserTable = {

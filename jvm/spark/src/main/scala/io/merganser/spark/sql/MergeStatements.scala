@@ -23,10 +23,9 @@ object MergeStatements extends Rule[LogicalPlan] with PredicateHelper {
   val Arrival = "__merganser_source_arrival"
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
-    case delta: WriteDelta => RowLevelBridge.operation(delta).collect { case c: RowChanges => withVersions(delta, c) }.getOrElse(delta)
-    case append: AppendData =>
-      if (isMerge(append)) append.copy(writeOptions = append.writeOptions + (MerganserTable.ByMerge -> "true")) else append
-    case other => other
+    case delta: WriteDelta     => RowLevelBridge.operation(delta).collect { case c: RowChanges => withVersions(delta, c) }.getOrElse(delta)
+    case write: V2WriteCommand => insertsOfMerge(write).getOrElse(write)
+    case other                 => other
   }
 
   private def withVersions(delta: WriteDelta, changes: RowChanges): LogicalPlan = delta.query match {
@@ -60,11 +59,9 @@ object MergeStatements extends Rule[LogicalPlan] with PredicateHelper {
       val number = Alias(MonotonicallyIncreasingID(), Arrival)()
       val rows   = Project(source.output :+ number, source)
       Some((if (onLeft) join.copy(left = rows) else join.copy(right = rows), number.toAttribute.withNullability(true)))
-    case project: Project => numberSource(project.child).map { case (child, number) =>
-        (project.copy(project.projectList :+ number, child), number)
-      }
-    case filter: Filter => numberSource(filter.child).map { case (child, number) => (filter.copy(child = child), number) }
-    case _              => None
+    case project: Project => numberSource(project.child).map { case (child, number) => (project.copy(project.projectList :+ number, child), number) }
+    case filter: Filter   => numberSource(filter.child).map { case (child, number) => (filter.copy(child = child), number) }
+    case _                => None
   }
 
   private def readsTarget(plan: LogicalPlan): Boolean = plan.exists {
@@ -76,9 +73,9 @@ object MergeStatements extends Rule[LogicalPlan] with PredicateHelper {
   private def equates(plan: LogicalPlan, keys: Seq[String]): Boolean = {
     val target = AttributeSet(plan.collect { case r: DataSourceV2Relation if RowLevelBridge.isTarget(r) => r.output }.flatten)
     def column(e: Expression): Option[String] = e match {
-      case cast: Cast                                  => column(cast.child)
+      case cast: Cast                                     => column(cast.child)
       case a: AttributeReference if target.contains(a) => Some(a.name)
-      case _                                           => None
+      case _                                              => None
     }
     def equated(a: Expression, b: Expression): Seq[String] =
       Seq(a -> b, b -> a).flatMap { case (x, y) => if (y.references.intersect(target).isEmpty) column(x) else None }
@@ -95,13 +92,18 @@ object MergeStatements extends Rule[LogicalPlan] with PredicateHelper {
   }
 
   /** Spark makes an append of a MERGE without WHEN MATCHED; only then does a query read the very relation it is written to. */
-  private def isMerge(append: AppendData): Boolean = append.table match {
-    case relation: DataSourceV2Relation
-        if relation.table.isInstanceOf[MerganserTable] && !append.writeOptions.contains(MerganserTable.ByMerge) =>
-      append.query.exists {
-        case read: DataSourceV2Relation => read.outputSet.intersect(relation.outputSet).nonEmpty
-        case _                          => false
+  private def insertsOfMerge(write: V2WriteCommand): Option[LogicalPlan] = write.table match {
+    case relation: DataSourceV2Relation =>
+      relation.table match {
+        case table: MerganserTable if !table.isMergeTarget && reads(write.query, relation) =>
+          Some(write.withNewTable(relation.copy(table = table.asMergeTarget)))
+        case _ => None
       }
-    case _ => false
+    case _ => None
+  }
+
+  private def reads(query: LogicalPlan, target: DataSourceV2Relation): Boolean = query.exists {
+    case read: DataSourceV2Relation => read.outputSet.intersect(target.outputSet).nonEmpty
+    case _                          => false
   }
 }

@@ -17,7 +17,7 @@ final case class RowChangeStrategy(session: SparkSession) extends SparkStrategy 
     case delta: WriteDelta =>
       changes(delta).map { c =>
         val projections = RowChangeWrite.Projections(delta.projections, arrivalIn(delta.query))
-        WriteRowChanges(c, projections, planLater(delta.query), delta.originalTable)
+        WriteRowChanges(c, projections, planLater(delta.query))
       }.toSeq
     case _ => Nil
   }
@@ -27,12 +27,8 @@ final case class RowChangeStrategy(session: SparkSession) extends SparkStrategy 
   private def changes(delta: WriteDelta): Option[RowChanges] = RowLevelBridge.operation(delta).collect { case ours: RowChanges => ours }
 }
 
-/**
- * Runs a row-level statement: its changed rows become incoming rows of the one write.
- *
- * @param relation the table as other queries know it, whose cached rows are stale afterwards
- */
-final case class WriteRowChanges(changes: RowChanges, projections: RowChangeWrite.Projections, query: SparkPlan, relation: LogicalPlan)
+/** Runs a row-level statement: its changed rows become incoming rows of the one write. */
+final case class WriteRowChanges(changes: RowChanges, projections: RowChangeWrite.Projections, query: SparkPlan)
     extends V2CommandExec {
 
   override def output: Seq[Attribute] = Nil
@@ -45,7 +41,7 @@ final case class WriteRowChanges(changes: RowChanges, projections: RowChangeWrit
 
   override protected def run(): Seq[InternalRow] = {
     RowChangeWrite.run(session, changes.table.opened, query.execute(), projections)
-    SparkBridge.refreshCached(session, relation)
+    changes.table.catalogTable.foreach(t => SparkBridge.refreshCached(session, t.identifier))
     Nil
   }
 }

@@ -2,7 +2,7 @@ package org.apache.spark.sql.merganser
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{Column, DataFrame, Dataset, SparkSession}
-import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.{InternalRow, TableIdentifier}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.types.StructType
@@ -23,8 +23,7 @@ object SparkBridge {
   def internalCreateDataFrame(session: SparkSession, rows: RDD[InternalRow], schema: StructType): DataFrame =
     session.internalCreateDataFrame(rows, schema)
 
-  /** What is cached of a relation, or made from it, is read anew. */
-  def refreshCached(session: SparkSession, relation: LogicalPlan): Unit = {
-    session.sharedState.cacheManager.recacheByPlan(session, relation)
-  }
+  /** What is cached of a table, or made from it, is read anew. */
+  def refreshCached(session: SparkSession, table: TableIdentifier): Unit =
+    if (!session.sharedState.cacheManager.isEmpty) session.catalog.refreshTable(table.quotedString)
 }

@@ -2,7 +2,7 @@ package org.apache.spark.sql.merganser
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{classic, Column, DataFrame, SparkSession}
-import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.{InternalRow, TableIdentifier}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.{ColumnNodeToExpressionConverter, ExpressionUtils}
@@ -25,9 +25,7 @@ object SparkBridge {
   def internalCreateDataFrame(session: SparkSession, rows: RDD[InternalRow], schema: StructType): DataFrame =
     session.asInstanceOf[classic.SparkSession].internalCreateDataFrame(rows, schema)
 
-  /** What is cached of a relation, or made from it, is read anew. */
-  def refreshCached(session: SparkSession, relation: LogicalPlan): Unit = {
-    val classicSession = session.asInstanceOf[classic.SparkSession]
-    classicSession.sharedState.cacheManager.recacheByPlan(classicSession, relation)
-  }
+  /** What is cached of a table, or made from it, is read anew. */
+  def refreshCached(session: SparkSession, table: TableIdentifier): Unit =
+    if (!session.asInstanceOf[classic.SparkSession].sharedState.cacheManager.isEmpty) session.catalog.refreshTable(table.quotedString)
 }

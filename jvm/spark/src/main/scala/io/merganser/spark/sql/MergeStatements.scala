@@ -59,9 +59,11 @@ object MergeStatements extends Rule[LogicalPlan] with PredicateHelper {
       val number = Alias(MonotonicallyIncreasingID(), Arrival)()
       val rows   = Project(source.output :+ number, source)
       Some((if (onLeft) join.copy(left = rows) else join.copy(right = rows), number.toAttribute.withNullability(true)))
-    case project: Project => numberSource(project.child).map { case (child, number) => (project.copy(project.projectList :+ number, child), number) }
-    case filter: Filter   => numberSource(filter.child).map { case (child, number) => (filter.copy(child = child), number) }
-    case _                => None
+    case project: Project => numberSource(project.child).map { case (child, number) =>
+        (project.copy(project.projectList :+ number, child), number)
+      }
+    case filter: Filter => numberSource(filter.child).map { case (child, number) => (filter.copy(child = child), number) }
+    case _              => None
   }
 
   private def readsTarget(plan: LogicalPlan): Boolean = plan.exists {
@@ -73,9 +75,9 @@ object MergeStatements extends Rule[LogicalPlan] with PredicateHelper {
   private def equates(plan: LogicalPlan, keys: Seq[String]): Boolean = {
     val target = AttributeSet(plan.collect { case r: DataSourceV2Relation if RowLevelBridge.isTarget(r) => r.output }.flatten)
     def column(e: Expression): Option[String] = e match {
-      case cast: Cast                                     => column(cast.child)
+      case cast: Cast                                  => column(cast.child)
       case a: AttributeReference if target.contains(a) => Some(a.name)
-      case _                                              => None
+      case _                                           => None
     }
     def equated(a: Expression, b: Expression): Seq[String] =
       Seq(a -> b, b -> a).flatMap { case (x, y) => if (y.references.intersect(target).isEmpty) column(x) else None }

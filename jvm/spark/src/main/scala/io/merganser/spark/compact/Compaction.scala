@@ -3,7 +3,7 @@ package io.merganser.spark.compact
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.spark.write.{Counts, TableWrite, WriterOptions}
-import io.merganser.table.config.{FileConfig, MergeRule, WriteConfig}
+import io.merganser.table.config.{FileConfig, StoredRule, WriteConfig}
 import io.merganser.table.slice._
 import io.merganser.table.timeline
 import io.merganser.table.timeline.{Action, CommitMetadata, CompactionOperation, CompactionPlan, Instant, Timeline}
@@ -27,7 +27,7 @@ object Compaction {
 
   private def schedule(table: OpenTable): Option[String] = {
     if (!table.config.isMergeOnRead) throw MerganserException("COMPACTION_OF_COPY_ON_WRITE", "table" -> table.config.name)
-    MergeRule.require(table.config)
+    StoredRule.require(table.config)
     timeline.Compaction.schedule(table.storage, table.config) { now =>
       val slices = new TableView(table.storage, table.config, now).slices.filter(_.logs.nonEmpty)
       if (slices.isEmpty) None else Some(CompactionPlan(slices.map(operation)))

@@ -1,7 +1,7 @@
 package io.merganser.spark.read
 
 import io.merganser.spark.OpenTable
-import io.merganser.table.config.MergeRule
+import io.merganser.table.config.StoredRule
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.read.{Scan, ScanBuilder, SupportsPushDownFilters, SupportsPushDownRequiredColumns}
 import org.apache.spark.sql.sources.Filter
@@ -29,7 +29,7 @@ final class SliceScanBuilder(session: SparkSession, table: OpenTable, readOptimi
   override def pushedFilters(): Array[Filter] = filters
 
   override def build(): Scan = {
-    if (!readOptimized && table.config.isMergeOnRead) MergeRule.require(table.config)
+    if (!readOptimized && table.config.isMergeOnRead) StoredRule.require(table.config)
     val keyFields = table.config.recordKeyFields.toSet
     val onKeys    = filters.filter(f => f.references.nonEmpty && f.references.forall(keyFields.contains))
     val slices    = if (readOptimized) table.view.readOptimizedSlices else table.view.slices

@@ -7,7 +7,7 @@ import org.apache.spark.sql.{DataFrame, SQLContext, SaveMode, SparkSession}
 import org.apache.spark.sql.connector.catalog.{Table, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
-import org.apache.spark.sql.sources.{BaseRelation, CreatableRelationProvider, DataSourceRegister}
+import org.apache.spark.sql.sources.{BaseRelation, DataSourceRegister}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -15,7 +15,7 @@ import java.util
 import scala.collection.JavaConverters._
 
 /** The format `merganser`: reads are a DataSource V2 scan; writes take the whole frame. */
-class MerganserSource extends TableProvider with DataSourceRegister with CreatableRelationProvider {
+class MerganserSource extends TableProvider with DataSourceRegister with WholeFrameWriter {
 
   override def shortName(): String = "merganser"
 

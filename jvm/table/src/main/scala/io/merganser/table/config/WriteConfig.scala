@@ -162,7 +162,7 @@ object WriteConfig {
     val settings = Settings.ofWrite(options, sessionConf)
     if (!creating) TableConflicts.refuse(settings, table)
     KeyGenerator.stored(table)
-    MergeRule.require(table)
+    StoredRule.require(table)
     val kept      = table.properties
     val operation = operationOf(settings, kept, source)
     WriteConfig(

@@ -2,7 +2,7 @@ package io.merganser.table.slice
 
 import io.merganser.merge.{DeleteCheck, DeleteMarker, MergeRule, RowLayout}
 import io.merganser.table.base.MetaColumns
-import io.merganser.table.config.{MergeMode, TableConfig, MergeRule => StoredRule}
+import io.merganser.table.config.{MergeMode, StoredRule, TableConfig}
 import org.apache.spark.sql.types.{StructField, StructType}
 
 /** The table's merge rule, compiled for rows of one layout. Every path gets it here. */

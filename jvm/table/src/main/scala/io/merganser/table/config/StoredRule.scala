@@ -3,7 +3,7 @@ package io.merganser.table.config
 import io.merganser.merge.MerganserException
 
 /** Whether we have the merge rule that a table stores. */
-object MergeRule {
+object StoredRule {
 
   /**
    * To be called before a table is written or its rows are merged for a reader.

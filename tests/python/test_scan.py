@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from frames import (
     BUCKETS,
@@ -233,3 +234,15 @@ def test_a_read_as_of_an_instant_sees_what_was_committed_then(spark: SparkSessio
     table = Table.load(spark, str(path))
     instants = [entry.instant for entry in table.history()]
     assert [rows_of(table.df(as_of=instant).select("v")) for instant in instants] == [[(1,)], [(2,)], []]
+
+
+def test_a_compaction_keeps_the_bloom_filters_of_a_bloom_table(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    options = {KEY: "id", ORDERING: "ts", TYPE: MOR, INDEX: "BLOOM"}
+    save(frame(spark, [(1, 1, "a"), (2, 1, "b")], "id int, ts long, v string"), path, options)
+    save(frame(spark, [(1, 2, "c")], "id int, ts long, v string"), path, options)
+    assert Table.load(spark, str(path)).compact() is not None
+    files = sorted(path.glob("*.parquet"))
+    assert len(files) == 2
+    for file in files:
+        assert b"org.apache.hudi.bloomfilter" in pq.read_metadata(file).metadata

@@ -12,13 +12,11 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
  * For each batch: [[take]] it, use its untouched rows, and call [[next]] until it is false before taking another. After the
  * last one, [[finish]], and [[next]] gives the keys that are not stored.
  */
-final class BatchMerge private[buffer] (table: KeyTable, layout: RowLayout, rule: MergeRule) extends MergeIterator(rule) {
-  private[this] val met                  = new Array[Boolean](table.capacity)
+final class BatchMerge private[buffer] (table: KeyTable, layout: RowLayout, rule: MergeRule) extends TableMerge(table, rule) {
   private[this] var batch: ColumnarBatch = _
   private[this] var touched              = new Array[Int](0)
   private[this] var touchedCount         = 0
   private[this] var at                   = 0
-  private[this] var rest                 = 0
   private[this] var isFinished           = false
 
   /** Positions of the batch's rows that no version touches, as many as [[take]] said. */
@@ -56,19 +54,8 @@ final class BatchMerge private[buffer] (table: KeyTable, layout: RowLayout, rule
   override def next(): Boolean =
     if (at < touchedCount) {
       val row: InternalRow = batch.getRow(touched(at))
-      val slot             = table.slot(layout.key(row))
       at += 1
-      met(slot) = true
-      meet(row, table.record(slot))
+      meetAt(row, table.slot(layout.key(row)))
       true
-    } else if (!isFinished) false
-    else {
-      while (rest < table.capacity && (table.record(rest) == null || met(rest))) rest += 1
-      if (rest >= table.capacity) false
-      else {
-        meet(null, table.record(rest))
-        rest += 1
-        true
-      }
-    }
+    } else isFinished && nextNew()
 }

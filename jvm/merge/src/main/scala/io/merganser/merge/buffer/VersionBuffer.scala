@@ -89,26 +89,18 @@ object VersionBuffer {
   private val OverheadBytes = 120L
 }
 
-/** Stored rows stream past a table of versions; what no stored row met comes after them. No order is promised. */
-private final class KeyedMerge(base: Iterator[InternalRow], table: KeyTable, layout: RowLayout, rule: MergeRule)
-    extends MergeIterator(rule) {
+/** A merge with a table of versions: which of them stored rows have met, and then those that none has. */
+private[buffer] abstract class TableMerge(table: KeyTable, rule: MergeRule) extends MergeIterator(rule) {
   private[this] val met  = new Array[Boolean](table.capacity)
   private[this] var rest = 0
 
-  override def next(): Boolean =
-    if (base.hasNext) {
-      val row  = base.next()
-      val slot = table.slot(layout.key(row))
-      val held = table.record(slot)
-      if (held == null) unchanged(row)
-      else {
-        met(slot) = true
-        meet(row, held)
-      }
-      true
-    } else nextNew()
+  protected final def meetAt(row: InternalRow, slot: Int): Unit = {
+    met(slot) = true
+    meet(row, table.record(slot))
+  }
 
-  private def nextNew(): Boolean = {
+  /** After the stored rows: the next key that is not stored; false at the end. */
+  protected final def nextNew(): Boolean = {
     while (rest < table.capacity && (table.record(rest) == null || met(rest))) rest += 1
     if (rest >= table.capacity) false
     else {
@@ -117,4 +109,17 @@ private final class KeyedMerge(base: Iterator[InternalRow], table: KeyTable, lay
       true
     }
   }
+}
+
+/** Stored rows stream past a table of versions; what no stored row met comes after them. No order is promised. */
+private final class KeyedMerge(base: Iterator[InternalRow], table: KeyTable, layout: RowLayout, rule: MergeRule)
+    extends TableMerge(table, rule) {
+
+  override def next(): Boolean =
+    if (base.hasNext) {
+      val row  = base.next()
+      val slot = table.slot(layout.key(row))
+      if (table.record(slot) == null) unchanged(row) else meetAt(row, slot)
+      true
+    } else nextNew()
 }

@@ -15,7 +15,10 @@ private[spark] object WriterOptions {
   def writer(session: SparkSession, table: OpenTable, schema: StructType, transaction: Transaction, files: FileConfig,
       index: Option[IndexType] = None): SliceWriter = {
     val codec = files.codec.getOrElse(session.sessionState.conf.parquetCompressionCodec)
-    val bloom = index.collect { case IndexType.Simple(true) => (files.bloomEntries.toLong, files.bloomFalsePositives) }
+    // What the table keeps counts for its services too: an index of another engine fails on a base file without a filter.
+    val hasBloom =
+      index.contains(IndexType.Simple(bloomFilters = true)) || table.config.properties.get("hoodie.index.type").contains("BLOOM")
+    val bloom = if (hasBloom) Some((files.bloomEntries.toLong, files.bloomFalsePositives)) else None
     SliceWriter(
       table.storage,
       table.config,

@@ -11,6 +11,6 @@ final class CommitTimeRule extends MergeRule {
 
   override val laws: Laws = Laws(associative = true, idempotent = true, orderFree = false)
 
-  override def merge(older: BufferedRecord, newer: BufferedRecord): BufferedRecord =
+  override def merge(older: Version, newer: Version): Version =
     if (older.endsHistory || (older.isDelete && older.isUnordered)) newer.withoutHistory else newer
 }

@@ -12,7 +12,7 @@ final class EventTimeRule(comparator: OrderingComparator) extends MergeRule {
 
   override val laws: Laws = Laws(associative = true, idempotent = true, orderFree = true)
 
-  override def merge(older: BufferedRecord, newer: BufferedRecord): BufferedRecord =
+  override def merge(older: Version, newer: Version): Version =
     if (newer.endsHistory || newer.isUnordered) newer
     else if (older.isUnordered) newer.withoutHistory // the stored row is gone for good
     else if (comparator.compare(newer.row, older.row) < 0) older

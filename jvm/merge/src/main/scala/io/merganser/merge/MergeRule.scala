@@ -1,5 +1,7 @@
 package io.merganser.merge
 
+import scala.annotation.nowarn
+
 /**
  * Which laws a merge rule keeps. A reordering for speed is allowed only where the law holds.
  *
@@ -24,7 +26,20 @@ trait MergeRule extends Serializable {
    * @param older the version committed, or arrived, first
    * @param newer the version after it
    */
-  def merge(older: BufferedRecord, newer: BufferedRecord): BufferedRecord
+  def merge(older: Version, newer: Version): Version
+
+  /**
+   * What two versions of one batch come to before they meet anything stored: [[merge]], unless the rule has another one
+   * for it, as payload classes do.
+   */
+  def combine(older: Version, newer: Version): Version = merge(older, newer)
+
+  /** Whether the full versions of one batch are combined into one; otherwise all of them are passed on, apart. */
+  def combinesBatch: Boolean = laws.associative
+
+  /** The same rule for rows of one file group, which its failures then name. */
+  @nowarn("cat=unused-params")
+  def at(fileGroup: String): MergeRule = this
 }
 
 object MergeRule {

@@ -17,12 +17,18 @@ final class PartialRule(rule: MergeRule, layout: RowLayout) extends MergeRule {
 
   override def laws: Laws = rule.laws
 
-  override def merge(older: BufferedRecord, newer: BufferedRecord): BufferedRecord =
+  override def combine(older: Version, newer: Version): Version = rule.combine(older, newer)
+
+  override def combinesBatch: Boolean = rule.combinesBatch
+
+  override def at(fileGroup: String): MergeRule = new PartialRule(rule.at(fileGroup), layout)
+
+  override def merge(older: Version, newer: Version): Version =
     if (newer.provided == null || newer.isDelete) rule.merge(older, newer)
     else if (older.isDelete) older
     else rule.merge(older, overlay(older, newer))
 
-  private def overlay(older: BufferedRecord, newer: BufferedRecord): BufferedRecord = {
+  private def overlay(older: Version, newer: Version): Version = {
     val columns  = new Array[Any](types.length)
     val provided = if (older.provided == null) null else new Array[Boolean](types.length)
     var i        = 0
@@ -32,7 +38,7 @@ final class PartialRule(rule: MergeRule, layout: RowLayout) extends MergeRule {
       if (provided != null) provided(i) = newer.provided(i) || older.provided(i)
       i += 1
     }
-    val result = new BufferedRecord().set(new GenericInternalRow(columns), isDelete = false, isUnordered = false)
+    val result = new Version().set(new GenericInternalRow(columns), isDelete = false, isUnordered = false)
     result.provided = provided
     result
   }

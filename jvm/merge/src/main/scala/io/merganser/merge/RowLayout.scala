@@ -17,7 +17,7 @@ final case class RowLayout(schema: StructType, keyOrdinal: Int, orderingOrdinals
   def key(row: InternalRow): UTF8String = row.getUTF8String(keyOrdinal)
 
   /** Fills `record` with a row as it was read or came in. */
-  def fill(record: BufferedRecord, row: InternalRow): BufferedRecord = record.set(row, deletes.isDelete(row), isUnordered = false)
+  def fill(record: Version, row: InternalRow): Version = record.set(row, deletes.isDelete(row), isUnordered = false)
 
   /** The ordering values as text, for messages; `null` stands for a null value. */
   def orderingText(row: InternalRow): String =

@@ -17,7 +17,7 @@ object MergeRuleLaws {
    * @param versions versions of the kind the claims are made for
    * @param ordered  the same, each with an ordering value and none after a delete without one
    */
-  def of(rule: MergeRule, versions: Gen[BufferedRecord], ordered: Gen[BufferedRecord]): Seq[(String, () => Test.Result)] = {
+  def of(rule: MergeRule, versions: Gen[Version], ordered: Gen[Version]): Seq[(String, () => Test.Result)] = {
     def law(name: String)(prop: Prop) = name -> (() => Test.check(parameters, prop))
 
     val claims = Seq(
@@ -50,23 +50,23 @@ object MergeRuleLaws {
   }
 
   /** Versions as they come, and some that an unordered delete was merged into. */
-  val versions: Gen[BufferedRecord] = Gen.long.map { seed =>
+  val versions: Gen[Version] = Gen.long.map { seed =>
     val random = new Random(seed)
     val record = Notation.record(new Histories(partials = false).change(random, keys = 1))
     if (random.nextInt(5) == 0) record.withoutHistory else record
   }
 
-  val orderedVersions: Gen[BufferedRecord] = versions.suchThat(version => !version.isUnordered && !version.endsHistory)
+  val orderedVersions: Gen[Version] = versions.suchThat(version => !version.isUnordered && !version.endsHistory)
 
   private val parameters = Test.Parameters.default.withMinSuccessfulTests(1000).withInitialSeed(Seed(Histories.seed))
 
   /** What two records must share to be the same to every caller. */
-  private def meaning(record: BufferedRecord): String =
+  private def meaning(record: Version): String =
     s"${Notation.read(record)}${if (record.endsHistory || record.isUnordered) " and nothing before it" else ""}"
 
-  private def same(a: BufferedRecord, b: BufferedRecord): Prop = (meaning(a) == meaning(b)) :| s"${meaning(a)} is not ${meaning(b)}"
+  private def same(a: Version, b: Version): Prop = (meaning(a) == meaning(b)) :| s"${meaning(a)} is not ${meaning(b)}"
 
-  private implicit val pretty: BufferedRecord => Pretty = record => Pretty(_ => meaning(record))
+  private implicit val pretty: Version => Pretty = record => Pretty(_ => meaning(record))
 }
 
 class MergeRuleLawsSuite extends AnyFunSuite {
@@ -96,11 +96,11 @@ class MergeRuleLawsSuite extends AnyFunSuite {
   }
 
   /** The laws that a rule claims wrongly, or breaks. */
-  private def broken(rule: (BufferedRecord, BufferedRecord) => BufferedRecord): Seq[String] = {
+  private def broken(rule: (Version, Version) => Version): Seq[String] = {
     val judged = new MergeRule {
       override def laws: Laws = Laws(associative = true, idempotent = true, orderFree = true)
 
-      override def merge(older: BufferedRecord, newer: BufferedRecord): BufferedRecord = rule(older, newer)
+      override def merge(older: Version, newer: Version): Version = rule(older, newer)
     }
     MergeRuleLaws.of(judged, MergeRuleLaws.versions, MergeRuleLaws.orderedVersions).collect {
       case (law, result) if !result().passed => law
@@ -118,7 +118,7 @@ class MergeRuleLawsSuite extends AnyFunSuite {
   test("the laws find a rule that gives a delete another ordering value") {
     val law = "a delete that results keeps its own ordering value, or its having none"
     assert(broken { (older, newer) =>
-      if (newer.isDelete) new BufferedRecord().set(older.row, isDelete = true, isUnordered = false) else newer
+      if (newer.isDelete) new Version().set(older.row, isDelete = true, isUnordered = false) else newer
     }.contains(law))
   }
 

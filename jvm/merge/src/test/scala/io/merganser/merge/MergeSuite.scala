@@ -36,7 +36,7 @@ object MergePaths {
   final class Apart(inner: MergeRule) extends MergeRule {
     override def laws: Laws = Laws(associative = false, idempotent = false, orderFree = false)
 
-    override def merge(older: BufferedRecord, newer: BufferedRecord): BufferedRecord = inner.merge(older, newer)
+    override def merge(older: Version, newer: Version): Version = inner.merge(older, newer)
   }
 
   def buffer(versions: Seq[Change], rule: MergeRule, bufferBytes: Long = KeepInMemory): VersionBuffer = {

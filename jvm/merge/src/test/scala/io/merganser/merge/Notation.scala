@@ -83,15 +83,15 @@ object Notation {
   }
 
   /** The change in a record, with a row as a reader would give it. */
-  def fill(record: BufferedRecord, change: Change, row: InternalRow): BufferedRecord = {
+  def fill(record: Version, change: Change, row: InternalRow): Version = {
     record.set(row, change.isDelete, !change.ordered)
     if (change.isPartial) record.provided = (true +: change.provided).toArray
     record
   }
 
-  def record(change: Change): BufferedRecord = fill(new BufferedRecord, change, row(change))
+  def record(change: Change): Version = fill(new Version, change, row(change))
 
-  def record(word: String): BufferedRecord = record(change(word))
+  def record(word: String): Version = record(change(word))
 
   /** A live row, as its change. */
   def read(row: InternalRow): Change = {
@@ -101,7 +101,7 @@ object Notation {
   }
 
   /** The record as its change. */
-  def read(record: BufferedRecord): Change = {
+  def read(record: Version): Change = {
     val provided = if (record.provided == null) Nil else record.provided.toSeq.tail
     read(record.row).copy(isDelete = record.isDelete, ordered = !record.isUnordered, provided = provided)
   }

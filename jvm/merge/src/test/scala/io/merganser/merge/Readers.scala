@@ -39,7 +39,7 @@ final class Versions(versions: Seq[Change]) extends VersionCursor {
   private val left   = versions.iterator
   private val reused = new ReusedRow(Notation.schema.length)
 
-  override val record: BufferedRecord = new BufferedRecord
+  override val record: Version = new Version
 
   override def next(): Boolean = {
     reused.overwrite()

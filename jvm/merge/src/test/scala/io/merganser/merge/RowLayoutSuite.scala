@@ -10,7 +10,7 @@ class RowLayoutSuite extends AnyFunSuite {
 
   test("a record is filled as its row says, and nothing is left from the row before") {
     val layout = RowLayout(schema, "k", Seq("ts"), None)
-    val record = new BufferedRecord().set(Notation.row(Notation.change("k0@1=x")), isDelete = false, isUnordered = true)
+    val record = new Version().set(Notation.row(Notation.change("k0@1=x")), isDelete = false, isUnordered = true)
     record.endsHistory = true
     record.provided = Array(true, true, false, true)
     val row = new GenericInternalRow(Array[Any](UTF8String.fromString("k1"), 10L, null, null, true))
@@ -34,7 +34,7 @@ class RowLayoutSuite extends AnyFunSuite {
   test("a copy has a row of its own and keeps what is known of the version") {
     val reused = new ReusedRow(Notation.schema.length)
     val change = Notation.change("k1@10=a,_")
-    val record = Notation.fill(new BufferedRecord, change, reused.load(Notation.row(change)))
+    val record = Notation.fill(new Version, change, reused.load(Notation.row(change)))
     record.endsHistory = true
     val copied = record.copy()
     reused.overwrite()

@@ -1,10 +1,10 @@
 package io.merganser.table
 
-import io.merganser.merge.{BufferedRecord, Change, DeleteCheck, Notation, RowLayout}
+import io.merganser.merge.{Version, Change, DeleteCheck, Notation, RowLayout}
 import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.base.{BaseFileOptions, BaseFileReader, MetaColumns}
-import io.merganser.table.config.TableConfig
+import io.merganser.table.config.{StoredRule, TableConfig}
 import io.merganser.table.index.BucketIndex
 import io.merganser.table.log.LogOptions
 import io.merganser.table.slice._
@@ -24,7 +24,8 @@ final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transa
   import DirectTable._
 
   private lazy val config   = TableConfig.load(storage)
-  private lazy val compiled = TableRule(config, TableRule.layoutSchema(rowSchema, schema, config))
+  private lazy val rule     = StoredRule.of(config, Nil)
+  private lazy val compiled = TableRule(rule, config, TableRule.layoutSchema(rowSchema, schema, config, rule))
 
   def timeline: Timeline = Timeline.load(storage, config)
 
@@ -34,7 +35,7 @@ final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transa
   def rows: Seq[Change] = {
     val now    = timeline
     val slices = view(now).slices
-    val reader = new SliceReader(storage, config, schema, schema, LogVisibility(now))
+    val reader = new SliceReader(storage, config, rule, schema, schema, LogVisibility(now))
     slices.flatMap(slice => read(reader.rows(slice)))
   }
 
@@ -42,7 +43,7 @@ final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transa
   def readOptimizedRows: Seq[Change] = {
     val now    = timeline
     val slices = view(now).readOptimizedSlices
-    val reader = new SliceReader(storage, config, schema, schema, LogVisibility(now))
+    val reader = new SliceReader(storage, config, rule, schema, schema, LogVisibility(now))
     slices.flatMap(slice => read(reader.baseRows(slice)))
   }
 
@@ -89,7 +90,7 @@ final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transa
     rolledBackOnFailure(Compaction.begin(storage, config, instant, options)) { transaction =>
       val operations = transaction.timeline.compactionPlan(instant).operations
       val slices     = operations.map(planned)
-      val reader     = new SliceReader(storage, config, schema, rowSchema, LogVisibility(transaction.timeline))
+      val reader     = new SliceReader(storage, config, rule, schema, rowSchema, LogVisibility(transaction.timeline))
       val written = slices.zipWithIndex.flatMap { case (slice, task) =>
         val open = reader.merge(slice)
         try writer(transaction).writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge, stampAll = false, null,
@@ -201,7 +202,7 @@ object DirectTable {
     private val row  = new GenericInternalRow(layout.schema.length)
     private val path = UTF8String.fromString(part.partition)
 
-    override val record: BufferedRecord = new BufferedRecord
+    override val record: Version = new Version
 
     override def next(): Boolean = left.hasNext && {
       val change = left.next()

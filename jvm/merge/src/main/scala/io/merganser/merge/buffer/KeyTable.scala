@@ -1,14 +1,14 @@
 // Hot path: one lookup per stored row.
 package io.merganser.merge.buffer
 
-import io.merganser.merge.BufferedRecord
+import io.merganser.merge.Version
 import org.apache.spark.unsafe.types.UTF8String
 
 /** Open addressing with linear probing on a key's bytes and hash; a slot holds the key's newest version. */
 private[buffer] final class KeyTable {
   private[this] var keys    = new Array[UTF8String](1024)
   private[this] var hashes  = new Array[Int](1024)
-  private[this] var records = new Array[BufferedRecord](1024)
+  private[this] var records = new Array[Version](1024)
   private[this] var count   = 0
 
   def size: Int = count
@@ -25,10 +25,10 @@ private[buffer] final class KeyTable {
   }
 
   /** The version in a slot, or null. */
-  def record(slot: Int): BufferedRecord = records(slot)
+  def record(slot: Int): Version = records(slot)
 
   /** Puts a new key into the slot that [[slot]] gave for it. The key must not be overwritten by its reader later. */
-  def put(slot: Int, key: UTF8String, record: BufferedRecord): Unit = {
+  def put(slot: Int, key: UTF8String, record: Version): Unit = {
     keys(slot) = key
     hashes(slot) = key.hashCode
     records(slot) = record
@@ -37,12 +37,12 @@ private[buffer] final class KeyTable {
   }
 
   /** Gives a key that is there another version; the key's bytes are those of the new one, so that the old row can go. */
-  def replace(slot: Int, key: UTF8String, record: BufferedRecord): Unit = {
+  def replace(slot: Int, key: UTF8String, record: Version): Unit = {
     keys(slot) = key
     records(slot) = record
   }
 
-  def foreach(f: BufferedRecord => Unit): Unit = {
+  def foreach(f: Version => Unit): Unit = {
     var i = 0
     while (i < records.length) {
       if (records(i) != null) f(records(i))
@@ -53,7 +53,7 @@ private[buffer] final class KeyTable {
   def clear(): Unit = {
     keys = new Array[UTF8String](1024)
     hashes = new Array[Int](1024)
-    records = new Array[BufferedRecord](1024)
+    records = new Array[Version](1024)
     count = 0
   }
 
@@ -62,7 +62,7 @@ private[buffer] final class KeyTable {
     val size                             = oldKeys.length * 2
     keys = new Array[UTF8String](size)
     hashes = new Array[Int](size)
-    records = new Array[BufferedRecord](size)
+    records = new Array[Version](size)
     var i = 0
     while (i < oldKeys.length) {
       if (oldKeys(i) != null) {

@@ -1,7 +1,7 @@
 // Hot path: one call per row.
 package io.merganser.merge.buffer
 
-import io.merganser.merge.{BufferedRecord, MergeRule}
+import io.merganser.merge.{Version, MergeRule}
 import org.apache.spark.sql.catalyst.InternalRow
 
 /** What became of one key when its stored row met its versions. */
@@ -33,7 +33,7 @@ object Outcome {
  * They differ in where the versions come from and in what they do with the outcome, in nothing else.
  */
 abstract class MergeIterator(rule: MergeRule) {
-  private[this] val stored = new BufferedRecord
+  private[this] val stored = new Version
 
   /** One of [[Outcome]]. */
   final var outcome: Int = Outcome.Unchanged
@@ -45,7 +45,7 @@ abstract class MergeIterator(rule: MergeRule) {
   final var metBase: InternalRow = _
 
   /** The version that won; null for Unchanged and Kept. */
-  final var winner: BufferedRecord = _
+  final var winner: Version = _
 
   /** Moves to the next key; false at the end. */
   def next(): Boolean
@@ -66,7 +66,7 @@ abstract class MergeIterator(rule: MergeRule) {
    * @param base     the stored row, or null
    * @param versions the key's newest version, with the earlier ones behind it where they were kept apart
    */
-  protected final def meet(base: InternalRow, versions: BufferedRecord): Unit = {
+  protected final def meet(base: InternalRow, versions: Version): Unit = {
     metBase = base
     val result =
       if (base == null) versions.foldAlone(rule) else versions.foldOnto(stored.set(base, isDelete = false, isUnordered = false), rule)

@@ -1,7 +1,7 @@
 // Hot path: one call per row.
 package io.merganser.merge.buffer
 
-import io.merganser.merge.{BufferedRecord, MergeRule, RowLayout}
+import io.merganser.merge.{Version, MergeRule, RowLayout}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -12,7 +12,7 @@ trait VersionCursor {
   def next(): Boolean
 
   /** The current version; filled again by [[next]]. */
-  def record: BufferedRecord
+  def record: Version
 }
 
 /**
@@ -24,6 +24,7 @@ trait VersionCursor {
  * @param versions    what the stored rows meet, in the same order
  * @param combineNew  false keeps every version of a key that is not stored as a row of its own
  * @param meetsStored false puts versions beside stored rows of the same key instead of merging them
+ * @param ofBatch     true when the versions are those of one batch, which the rule may combine in a way of its own
  */
 final class SortedMerge(
     base: Iterator[InternalRow],
@@ -31,17 +32,18 @@ final class SortedMerge(
     layout: RowLayout,
     rule: MergeRule,
     combineNew: Boolean = true,
-    meetsStored: Boolean = true
+    meetsStored: Boolean = true,
+    ofBatch: Boolean = true
 ) extends MergeIterator(rule) {
-  private[this] val associative           = rule.laws.associative && combineNew
+  private[this] val combines              = (if (ofBatch) rule.combinesBatch else rule.laws.associative) && combineNew
   private[this] var baseRow: InternalRow  = _
   private[this] var baseKey: UTF8String   = _
   private[this] var baseUsed              = true
   private[this] var waiting               = versions.next()
-  private[this] var group: BufferedRecord = _
+  private[this] var group: Version = _
   private[this] var groupKey: UTF8String  = _
   private[this] var groupMet              = false
-  private[this] var singles               = List.empty[BufferedRecord]
+  private[this] var singles               = List.empty[Version]
 
   /** Versions read so far. */
   var versionCount = 0L
@@ -106,9 +108,9 @@ final class SortedMerge(
       val version = versions.record
       versionCount += 1
       duplicateCount += 1
-      if (!associative || group.isPartial || version.isPartial || group.hasEarlier) group = version.copy().after(group)
+      if (!combines || group.isPartial || version.isPartial || group.hasEarlier) group = version.copy().after(group)
       else {
-        val result = rule.merge(group, version)
+        val result = if (ofBatch) rule.combine(group, version) else rule.merge(group, version)
         if (result ne group) group = if (result.row eq group.row) result else result.copy()
         groupKey = layout.key(group.row)
       }

@@ -1,6 +1,6 @@
 package io.merganser.merge.buffer
 
-import io.merganser.merge.{BufferedRecord, RowLayout}
+import io.merganser.merge.{Version, RowLayout}
 import org.apache.spark.SparkEnv
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
@@ -19,9 +19,9 @@ private[buffer] final class SortedSpill(layout: RowLayout) {
   private[this] val sorter =
     new KeyedSorter(layout, Seq(StructField("flags", IntegerType, nullable = false), StructField("provided", BinaryType)))
 
-  def addWithEarlier(version: BufferedRecord): Unit = version.apart.foreach(add)
+  def addWithEarlier(version: Version): Unit = version.apart.foreach(add)
 
-  def add(version: BufferedRecord): Unit = {
+  def add(version: Version): Unit = {
     sorter.extra.update(Flags, SortedSpill.flags(version))
     sorter.extra.update(Provided, if (version.provided == null) null else version.provided.map(p => if (p) 1.toByte else 0.toByte))
     sorter.add(version.row)
@@ -29,7 +29,7 @@ private[buffer] final class SortedSpill(layout: RowLayout) {
 
   def cursor(): VersionCursor = new VersionCursor {
     private[this] val entries = sorter.sorted()
-    override val record       = new BufferedRecord
+    override val record       = new Version
     override def next(): Boolean = entries.hasNext && {
       val entry = entries.next()
       val flags = entry.getInt(Flags)
@@ -52,7 +52,7 @@ private[buffer] object SortedSpill {
     sorter.sorted().map(sorter.row)
   }
 
-  private def flags(v: BufferedRecord): Int = (if (v.isDelete) 1 else 0) | (if (v.isUnordered) 2 else 0) | (if (v.endsHistory) 4 else 0)
+  private def flags(v: Version): Int = (if (v.isDelete) 1 else 0) | (if (v.isUnordered) 2 else 0) | (if (v.endsHistory) 4 else 0)
 }
 
 /**

@@ -1,6 +1,6 @@
 package io.merganser.merge.buffer
 
-import io.merganser.merge.{BufferedRecord, MergeRule, RowLayout}
+import io.merganser.merge.{Version, MergeRule, RowLayout}
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.unsafe.types.UTF8String
@@ -27,7 +27,7 @@ final class VersionBuffer(layout: RowLayout, rule: MergeRule, bufferBytes: Long)
   def isEmpty: Boolean = table.size == 0 && sorted == null
 
   /** Adds a version newer than all that were added before; its row is copied if it is kept. */
-  def add(version: BufferedRecord): Unit =
+  def add(version: Version): Unit =
     if (sorted != null) sorted.add(version)
     else {
       val key  = layout.key(version.row)
@@ -41,7 +41,7 @@ final class VersionBuffer(layout: RowLayout, rule: MergeRule, bufferBytes: Long)
       if (usedBytes > bufferBytes && TaskContext.get() != null) goSorted()
     }
 
-  private def combine(slot: Int, held: BufferedRecord, version: BufferedRecord): Unit =
+  private def combine(slot: Int, held: Version, version: Version): Unit =
     if (!associative || held.isPartial || version.isPartial || held.hasEarlier) {
       val copied = version.copy().after(held)
       table.replace(slot, layout.key(copied.row), copied)
@@ -56,7 +56,7 @@ final class VersionBuffer(layout: RowLayout, rule: MergeRule, bufferBytes: Long)
       }
     }
 
-  private def sizeOf(record: BufferedRecord): Long = VersionBuffer.OverheadBytes + RowSize.of(record.row)
+  private def sizeOf(record: Version): Long = VersionBuffer.OverheadBytes + RowSize.of(record.row)
 
   private def goSorted(): Unit = {
     sorted = new SortedSpill(layout)
@@ -73,7 +73,8 @@ final class VersionBuffer(layout: RowLayout, rule: MergeRule, bufferBytes: Long)
    */
   def merge(base: Iterator[InternalRow], baseSorted: Boolean): MergeIterator =
     if (sorted == null) new KeyedMerge(base, table, layout, rule)
-    else new SortedMerge(if (baseSorted) base else SortedSpill.sortByKey(base, layout), sorted.cursor(), layout, rule)
+    else
+      new SortedMerge(if (baseSorted) base else SortedSpill.sortByKey(base, layout), sorted.cursor(), layout, rule, ofBatch = false)
 
   /** The same for stored rows that come in column batches; None once the versions are on disk, where rows have to be sorted. */
   def mergeBatches(): Option[BatchMerge] = if (sorted == null) Some(new BatchMerge(table, layout, rule)) else None
@@ -82,7 +83,7 @@ final class VersionBuffer(layout: RowLayout, rule: MergeRule, bufferBytes: Long)
   def merge(): MergeIterator = merge(Iterator.empty, baseSorted = true)
 
   /** The version waiting for a key, or null; only while everything is in memory. For tests and explanations. */
-  private[merganser] def get(key: UTF8String): BufferedRecord = table.record(table.slot(key))
+  private[merganser] def get(key: UTF8String): Version = table.record(table.slot(key))
 }
 
 object VersionBuffer {

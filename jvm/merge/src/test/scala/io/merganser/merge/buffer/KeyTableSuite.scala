@@ -1,6 +1,6 @@
 package io.merganser.merge.buffer
 
-import io.merganser.merge.{BufferedRecord, Notation, ReusedRow}
+import io.merganser.merge.{Version, Notation, ReusedRow}
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -9,13 +9,13 @@ import scala.util.Random
 
 class KeyTableSuite extends AnyFunSuite {
 
-  private def put(table: KeyTable, key: String): BufferedRecord = {
+  private def put(table: KeyTable, key: String): Version = {
     val record = Notation.record(s"$key@1=a")
     table.put(table.slot(UTF8String.fromString(key)), UTF8String.fromString(key), record)
     record
   }
 
-  private def get(table: KeyTable, key: String): BufferedRecord = table.record(table.slot(UTF8String.fromString(key)))
+  private def get(table: KeyTable, key: String): Version = table.record(table.slot(UTF8String.fromString(key)))
 
   test("a key that was never put has no record") {
     assert(get(new KeyTable, "k1") == null)
@@ -49,7 +49,7 @@ class KeyTableSuite extends AnyFunSuite {
   test("a key's record is replaced, and the key no longer needs the bytes of the old row") {
     val table  = new KeyTable
     val reused = new ReusedRow(Notation.schema.length)
-    val old    = new BufferedRecord().set(reused.load(Notation.row(Notation.change("k1@1=a"))), isDelete = false, isUnordered = false)
+    val old    = new Version().set(reused.load(Notation.row(Notation.change("k1@1=a"))), isDelete = false, isUnordered = false)
     val slot   = table.slot(UTF8String.fromString("k1"))
     table.put(slot, Notation.layout.key(old.row), old)
     val replacement = Notation.record("k1@2=b")

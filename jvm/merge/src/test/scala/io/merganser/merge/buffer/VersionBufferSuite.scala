@@ -79,9 +79,9 @@ class VersionBufferSuite extends AnyFunSuite {
     val concatenating = new MergeRule {
       override def laws: Laws = Laws(associative = true, idempotent = false, orderFree = false)
 
-      override def merge(older: BufferedRecord, newer: BufferedRecord): BufferedRecord = {
+      override def merge(older: Version, newer: Version): Version = {
         val columns = Array[Any](newer.row.getUTF8String(0), newer.row.getLong(1), newer.row.getUTF8String(2), older.row.getUTF8String(2))
-        new BufferedRecord().set(new GenericInternalRow(columns), isDelete = false, isUnordered = false)
+        new Version().set(new GenericInternalRow(columns), isDelete = false, isUnordered = false)
       }
     }
     for ((path, merge) <- MergePaths.all.take(2))

@@ -3,7 +3,7 @@ package io.merganser.spark.compact
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.spark.write.{Counts, TableWrite, WriterOptions}
-import io.merganser.table.config.{FileConfig, StoredRule, WriteConfig}
+import io.merganser.table.config.WriteConfig
 import io.merganser.table.slice._
 import io.merganser.table.timeline
 import io.merganser.table.timeline.{Action, CommitMetadata, CompactionOperation, CompactionPlan, Instant, Timeline}
@@ -27,7 +27,6 @@ object Compaction {
 
   private def schedule(table: OpenTable): Option[String] = {
     if (!table.config.isMergeOnRead) throw MerganserException("COMPACTION_OF_COPY_ON_WRITE", "table" -> table.config.name)
-    StoredRule.require(table.config)
     timeline.Compaction.schedule(table.storage, table.config) { now =>
       val slices = new TableView(table.storage, table.config, now).slices.filter(_.logs.nonEmpty)
       if (slices.isEmpty) None else Some(CompactionPlan(slices.map(operation)))
@@ -58,10 +57,10 @@ object Compaction {
   }
 
   /** Runs every planned compaction, oldest first. */
-  def run(session: SparkSession, path: String, files: FileConfig): CompactionResult = {
+  def run(session: SparkSession, path: String, settings: WriteConfig): CompactionResult = {
     val started = System.nanoTime()
     val table   = OpenTable.load(session, path)
-    val results = table.timeline.pendingCompactions.map(i => execute(session, OpenTable.load(table.storage), i, files, started))
+    val results = table.timeline.pendingCompactions.map(i => execute(session, OpenTable.load(table.storage), i, settings, started))
     if (results.isEmpty) CompactionResult(None, 0, 0, 0, 0, elapsed(started))
     else results.reduce((a, b) =>
       CompactionResult(
@@ -69,16 +68,16 @@ object Compaction {
         a.logFilesCompacted + b.logFilesCompacted, b.elapsedMs))
   }
 
-  def scheduleAndRun(session: SparkSession, path: String, files: FileConfig): CompactionResult = {
+  def scheduleAndRun(session: SparkSession, path: String, settings: WriteConfig): CompactionResult = {
     schedule(session, path)
-    run(session, path, files)
+    run(session, path, settings)
   }
 
   /** After a write: compacts when as many delta commits came since the last compaction as the write's options say. */
   def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
     if (table.config.isMergeOnRead && settings.inlineCompaction) {
       if (deltaCommitsSince(table.refreshed().timeline) >= settings.compactionDeltaCommits) {
-        scheduleAndRun(session, table.storage.basePath.toString, settings.files)
+        scheduleAndRun(session, table.storage.basePath.toString, settings)
         ()
       }
     }
@@ -89,14 +88,14 @@ object Compaction {
     now.completed.count(i => i.action == Action.DeltaCommit && i.requested > last)
   }
 
-  private def execute(session: SparkSession, table: OpenTable, instant: Instant, files: FileConfig, started: Long): CompactionResult = {
+  private def execute(session: SparkSession, table: OpenTable, instant: Instant, settings: WriteConfig, started: Long): CompactionResult = {
     val transaction = timeline.Compaction.begin(table.storage, table.config, instant)
     try {
       val schema = table.schema
       val slices = table.timeline.compactionPlan(instant).operations.map(planned(table, _))
       val seen   = LogVisibility(table.timeline)
-      val reader = new SliceReader(table.storage, table.config, schema, SliceWriter.rowSchema(schema), seen)
-      val writer = WriterOptions.writer(session, table, schema, transaction, files)
+      val reader = new SliceReader(table.storage, table.config, settings.rule, schema, SliceWriter.rowSchema(schema), seen)
+      val writer = WriterOptions.writer(session, table, schema, transaction, settings.files)
       val written = session.sparkContext.parallelize(slices, math.max(1, slices.size)).mapPartitions { it =>
         val context = TaskContext.get()
         val token   = WriteToken(context.partitionId(), context.stageId(), context.taskAttemptId())

@@ -59,11 +59,11 @@ object PythonBridge {
 
   /** @param op schedule, run or scheduleandexecute */
   def compact(session: SparkSession, path: String, op: String, optionsJson: String): String = {
-    val files = WriteConfig.parse(optionsOf(optionsJson), FrameWrite.sessionConf(session), OpenTable.load(session, path).config).files
+    val settings = WriteConfig.parse(optionsOf(optionsJson), FrameWrite.sessionConf(session), OpenTable.load(session, path).config)
     val result = op match {
       case "schedule"           => CompactionResult(Compaction.schedule(session, path), 0, 0, 0, 0, 0)
-      case "run"                => Compaction.run(session, path, files)
-      case "scheduleandexecute" => Compaction.scheduleAndRun(session, path, files)
+      case "run"                => Compaction.run(session, path, settings)
+      case "scheduleandexecute" => Compaction.scheduleAndRun(session, path, settings)
       case other                => throw new IllegalStateException(s"compaction op '$other'")
     }
     mapper.createObjectNode()

@@ -1,6 +1,7 @@
 package io.merganser.spark.read
 
 import io.merganser.spark.OpenTable
+import io.merganser.table.config.StoredRule
 import io.merganser.table.slice.{FileSlice, LogVisibility, SliceBatches, SliceReader}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
@@ -23,6 +24,7 @@ final case class SlicePartition(slices: Array[FileSlice]) extends InputPartition
 final class SliceScan(
     session: SparkSession,
     table: OpenTable,
+    rule: StoredRule,
     slices: Seq[FileSlice],
     asked: StructType,
     filters: Seq[Filter],
@@ -62,7 +64,7 @@ final class SliceScan(
 
   override def createReaderFactory(): PartitionReaderFactory =
     SliceReaderFactory(
-      new SliceReader(table.storage, table.config, table.schema, asked, LogVisibility(table.timeline), filters, keyFilters),
+      new SliceReader(table.storage, table.config, rule, table.schema, asked, LogVisibility(table.timeline), filters, keyFilters),
       isMerged
     )
 

@@ -1,7 +1,7 @@
 package io.merganser.spark.read
 
 import io.merganser.spark.OpenTable
-import io.merganser.table.config.StoredRule
+import io.merganser.table.config.{ReadConfig, StoredRule}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.read.{Scan, ScanBuilder, SupportsPushDownFilters, SupportsPushDownRequiredColumns}
 import org.apache.spark.sql.sources.Filter
@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.StructType
  * Every filter is applied again above the scan. Below a merge only those on the record key's columns may prune, since they
  * hold for all versions of a key or for none; where a slice has no logs, all may.
  */
-final class SliceScanBuilder(session: SparkSession, table: OpenTable, readOptimized: Boolean)
+final class SliceScanBuilder(session: SparkSession, table: OpenTable, read: ReadConfig)
     extends ScanBuilder with SupportsPushDownRequiredColumns with SupportsPushDownFilters {
 
   private var asked: StructType      = table.schema
@@ -29,10 +29,13 @@ final class SliceScanBuilder(session: SparkSession, table: OpenTable, readOptimi
   override def pushedFilters(): Array[Filter] = filters
 
   override def build(): Scan = {
-    if (!readOptimized && table.config.isMergeOnRead) StoredRule.require(table.config)
+    val readOptimized = read.readOptimized
+    val rule =
+      if (!readOptimized && table.config.isMergeOnRead) StoredRule.of(table.config, read.mergerClassesFor(table.config))
+      else StoredRule.Unmerged
     val keyFields = table.config.recordKeyFields.toSet
     val onKeys    = filters.filter(f => f.references.nonEmpty && f.references.forall(keyFields.contains))
     val slices    = if (readOptimized) table.view.readOptimizedSlices else table.view.slices
-    new SliceScan(session, table, PartitionPruning(table).prune(slices, filters.toSeq), asked, filters.toSeq, onKeys.toSeq, readOptimized)
+    new SliceScan(session, table, rule, PartitionPruning(table).prune(slices, filters.toSeq), asked, filters.toSeq, onKeys.toSeq, readOptimized)
   }
 }

@@ -66,7 +66,7 @@ final class MerganserTable(
   override def newScanBuilder(query: CaseInsensitiveStringMap): ScanBuilder = {
     val read = ReadConfig.parse(options ++ query.asCaseSensitiveMap.asScala, session.conf.getAll)
     val seen = read.asOf.map(instant => new OpenTable(opened.storage, opened.config, opened.timeline.asOf(instant))).getOrElse(opened)
-    new SliceScanBuilder(session, seen, read.readOptimized)
+    new SliceScanBuilder(session, seen, read)
   }
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new InsertBuilder(info.options().asCaseSensitiveMap.asScala.toMap)

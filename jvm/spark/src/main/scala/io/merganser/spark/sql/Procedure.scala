@@ -56,11 +56,11 @@ object RunCompaction extends Procedure {
       case Array(key, value) => key.trim -> value.trim
       case other             => throw MerganserException("CALL_OPTION_SYNTAX", "procedure" -> name, "text" -> other.mkString("="))
     }.toMap
-    val files = WriteConfig.parse(options, FrameWrite.sessionConf(session), OpenTable.load(session, path).config).files
+    val settings = WriteConfig.parse(options, FrameWrite.sessionConf(session), OpenTable.load(session, path).config)
     arguments.getOrElse("op", throw MerganserException("CALL_ARGUMENT_MISSING", "procedure" -> name, "argument" -> "op")).toLowerCase match {
       case "schedule"           => Compaction.schedule(session, path).map(Row(_, null, "REQUESTED")).toSeq
-      case "run" | "execute"    => done(Compaction.run(session, path, files))
-      case "scheduleandexecute" => done(Compaction.scheduleAndRun(session, path, files))
+      case "run" | "execute"    => done(Compaction.run(session, path, settings))
+      case "scheduleandexecute" => done(Compaction.scheduleAndRun(session, path, settings))
       case other => throw MerganserException("CALL_ARGUMENT_INVALID", "procedure" -> name, "argument" -> "op", "value" -> other,
           "allowed" -> "schedule, run, execute, scheduleandexecute")
     }

@@ -88,7 +88,7 @@ object FrameWrite {
   private def check(frame: DataFrame, data: StructType, config: TableConfig, settings: WriteConfig): Unit = {
     AvroSchemas.checkColumns(data)
     val isDelete = settings.operation == WriteOperation.Delete
-    val ordering = if (isDelete || settings.nullForMissingColumns) Nil else TableRule.orderingFields(config, data)
+    val ordering = if (isDelete || settings.nullForMissingColumns) Nil else TableRule.orderingFields(settings.rule, data)
     FrameCheck.requireColumns(frame.schema, config.name, s"${settings.operation} into", config.recordKeyFields, config.partitionFields,
       ordering)
     val compared = if (isDelete) StructType(frame.schema.filter(f => data.fieldNames.contains(f.name)))

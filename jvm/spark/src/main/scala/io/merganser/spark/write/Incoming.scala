@@ -2,7 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.DeleteCheck
 import io.merganser.table.base.MetaColumns
-import io.merganser.table.config.{FrameCheck, TableConfig}
+import io.merganser.table.config.{FrameCheck, StoredRule, TableConfig}
 import io.merganser.table.slice.{SliceWriter, TableRule}
 import org.apache.spark.sql.{Column, DataFrame}
 import org.apache.spark.sql.functions.{
@@ -79,7 +79,7 @@ object Incoming {
    * @param unorderedDelete tells rows that delete their key whatever its ordering value
    * @param allowMissing    true where absent columns are null, as in a delete by key
    */
-  def apply(frame: DataFrame, config: TableConfig, schema: StructType, unorderedDelete: Column, allowMissing: Boolean,
+  def apply(frame: DataFrame, config: TableConfig, rule: StoredRule, schema: StructType, unorderedDelete: Column, allowMissing: Boolean,
       rejectNullOrdering: Boolean): Incoming = {
     val names        = frame.schema.fieldNames
     val control      = StructType(frame.schema.filter(f => f.name == DeleteCheck.FlagColumn && !schema.fieldNames.contains(f.name)))
@@ -95,7 +95,7 @@ object Incoming {
     val keyGiven = Requirement("NULL_RECORD_KEY", config.name, config.recordKeyFields.mkString(","), key.isNull, rowText(schema))
     val ordered =
       if (!rejectNullOrdering) Nil
-      else TableRule.orderingFields(config, schema).map { f =>
+      else TableRule.orderingFields(rule, schema).map { f =>
         Requirement("NULL_ORDERING_VALUE", config.name, f, quoted(f).isNull && !quoted(IncomingSchema.UnorderedDelete), computed)
       }
     val stays =

@@ -4,7 +4,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.table.TableLock
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.config.{FailedWrites, StoredRule, NullOrdering, WriteConfig, WriteOperation}
+import io.merganser.table.config.{FailedWrites, NullOrdering, WriteConfig, WriteOperation}
 import io.merganser.table.slice._
 import io.merganser.table.timeline.{CommitMetadata, Rollback, Transaction}
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
@@ -47,12 +47,11 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
    */
   def run(frame: DataFrame, schema: StructType, unorderedDelete: Column, replaceAll: Boolean = false): WriteResult = {
     val started = System.nanoTime()
-    StoredRule.require(config)
     val isDelete = settings.operation == WriteOperation.Delete
     val index    = TableIndex.resolve(settings.index, opened)
     val keyed    = config.copy(properties = settings.partitionTime ++ config.properties)
     val incoming =
-      Incoming(frame, keyed, schema, unorderedDelete, allowMissing = isDelete || settings.nullForMissingColumns,
+      Incoming(frame, keyed, settings.rule, schema, unorderedDelete, allowMissing = isDelete || settings.nullForMissingColumns,
         settings.nullOrdering == NullOrdering.Reject)
     val lock = TableLock.Settings(timeoutMs = settings.lockWaitMs)
     val heartbeatMs = settings.failedWrites match {

@@ -1,6 +1,6 @@
 package io.merganser.spark.write
 
-import io.merganser.merge.{BufferedRecord, MergeRule, OrderingComparator, RowLayout}
+import io.merganser.merge.{Version, MergeRule, OrderingComparator, RowLayout}
 import io.merganser.merge.buffer.{SortedMerge, SortedRows, VersionCursor}
 import io.merganser.table.base.BaseFileReader
 import io.merganser.table.slice._
@@ -44,6 +44,7 @@ final class WriteRows(
 
   private def write(groups: GroupedRows, token: WriteToken): Option[SliceWritten] = {
     val group  = target(groups.partitionPath, groups.group)
+    val rule   = this.rule.at(FileNames.path(group.partitionPath, group.fileId))
     val cursor = groups.openGroup()
     if (group.isLog) {
       // Readers fold the log's versions of a key anyway, so those of one batch are folded here.
@@ -100,7 +101,7 @@ private final class GroupedRows(rows: Iterator[InternalRow], incoming: IncomingS
 
   private final class GroupCursor(path: UTF8String, number: Int) extends VersionCursor {
     private[this] var started = false
-    override val record       = new BufferedRecord
+    override val record       = new Version
 
     override def next(): Boolean = {
       if (started && ahead != null && isOwn) ahead = if (rows.hasNext) rows.next() else null

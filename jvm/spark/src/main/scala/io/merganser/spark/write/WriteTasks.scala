@@ -32,7 +32,7 @@ private[write] final case class WriteTasks(
     transaction: Transaction
 ) {
   private val config   = table.config
-  private val compiled = TableRule(config, incoming.layout)
+  private val compiled = TableRule(settings.rule, config, incoming.layout)
   private val writer   = WriterOptions.writer(session, table, schema, transaction, settings.files, Some(index))
 
   def write(rows: DataFrame, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] =
@@ -111,7 +111,7 @@ private[write] final case class WriteTasks(
 
   private def keyReader: SliceReader = {
     val key = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey)))
-    new SliceReader(table.storage, config, table.schema, key, LogVisibility(table.timeline))
+    new SliceReader(table.storage, config, settings.rule, table.schema, key, LogVisibility(table.timeline))
   }
 
   /** A delete needs no place if its key is not stored. */

@@ -2,9 +2,16 @@ package io.merganser.table.config
 
 /**
  * @param readOptimized base files alone, logs not merged
+ * @param mergerClasses user-written mergers, in the order to try them
  * @param asOf          newest instant to read, by requested time; None: the newest there is
  */
-final case class ReadConfig(readOptimized: Boolean, asOf: Option[String], mergerClasses: Seq[String])
+final case class ReadConfig(readOptimized: Boolean, asOf: Option[String], mergerClasses: Seq[String]) {
+
+  /** Those given to this read, or else those the table keeps as a default for its writes. */
+  def mergerClassesFor(table: TableConfig): Seq[String] =
+    if (mergerClasses.nonEmpty) mergerClasses
+    else Options.MergerClasses.names.flatMap(table.properties.get).headOption.toSeq.flatMap(OptionKind.Fields.split)
+}
 
 object ReadConfig {
 

@@ -110,7 +110,7 @@ final case class FileConfig(
  * @param nullForMissingColumns columns that the written rows lack are null, not an error
  * @param deleteMark            of the table, or, below version 9 where tables cannot keep it, of this write
  * @param partitionTime         time-based settings of the partition path, by name, for a table that keeps none
- * @param mergerClasses         user-written mergers, in the order to try them
+ * @param rule                  the table's merge rule
  * @param eventTimeField        column whose range goes to the commit's statistics
  * @param commitMetadata        what the user wants in the commit
  * @param inlineCompaction      compact after this write, when `compactionDeltaCommits` have gathered
@@ -129,7 +129,7 @@ final case class WriteConfig(
     nullForMissingColumns: Boolean,
     deleteMark: Option[DeleteMark],
     partitionTime: Map[String, String],
-    mergerClasses: Seq[String],
+    rule: StoredRule,
     eventTimeField: Option[String],
     commitMetadata: Map[String, String],
     allowEmptyCommit: Boolean,
@@ -162,7 +162,6 @@ object WriteConfig {
     val settings = Settings.ofWrite(options, sessionConf)
     if (!creating) TableConflicts.refuse(settings, table)
     KeyGenerator.stored(table)
-    StoredRule.require(table)
     val kept      = table.properties
     val operation = operationOf(settings, kept, source)
     WriteConfig(
@@ -176,7 +175,7 @@ object WriteConfig {
       nullForMissingColumns = settings.bool(Options.NullForMissingColumns, kept),
       deleteMark = deleteMark(settings, table),
       partitionTime = Options.TimeBased.flatMap(entry => settings.explicit(entry).map(entry.key -> _)).toMap,
-      mergerClasses = settings.text(Options.MergerClasses, kept).toSeq.flatMap(OptionKind.Fields.split),
+      rule = StoredRule.of(table, settings.text(Options.MergerClasses, kept).toSeq.flatMap(OptionKind.Fields.split)),
       eventTimeField = settings.text(Options.EventTimeField, kept),
       commitMetadata = settings.commitMetadata,
       allowEmptyCommit = settings.bool(Options.AllowEmptyCommit, kept),

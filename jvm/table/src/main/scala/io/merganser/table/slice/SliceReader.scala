@@ -1,10 +1,10 @@
 package io.merganser.table.slice
 
-import io.merganser.merge.{BufferedRecord, RowLayout}
+import io.merganser.merge.{Version, RowLayout}
 import io.merganser.merge.buffer.{MergeIterator, VersionBuffer}
 import io.merganser.table.Storage
 import io.merganser.table.base.{BaseFileReader, MetaColumns}
-import io.merganser.table.config.TableConfig
+import io.merganser.table.config.{StoredRule, TableConfig}
 import io.merganser.table.log.{LogScanner, LogSink}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
@@ -38,6 +38,7 @@ final class OpenMerge(val merge: MergeIterator, val layout: RowLayout, open: Seq
 /**
  * Reads file slices of one table: base file and log files go through the one merge.
  *
+ * @param rule        the rule that the table stores
  * @param asked       columns to return, data and meta columns in any order; what the merge needs besides is read too and
  *                    follows them in the rows
  * @param filters     filters that may prune row groups of a base file; rows they do not hold for may still come
@@ -48,6 +49,7 @@ final class OpenMerge(val merge: MergeIterator, val layout: RowLayout, open: Seq
 final class SliceReader(
     storage: Storage,
     config: TableConfig,
+    rule: StoredRule,
     tableSchema: StructType,
     asked: StructType,
     visibility: LogVisibility,
@@ -57,9 +59,9 @@ final class SliceReader(
 ) extends Serializable {
 
   /** The columns of the rows, the asked ones first. */
-  val schema: StructType = TableRule.layoutSchema(asked, tableSchema, config)
+  val schema: StructType = TableRule.layoutSchema(asked, tableSchema, config, rule)
 
-  private lazy val compiled = TableRule(config, schema)
+  private lazy val compiled = TableRule(rule, config, schema)
 
   /**
    * The slice's live rows, one a record key. No order is promised.
@@ -83,7 +85,7 @@ final class SliceReader(
   private def scanner = new LogScanner(
     storage,
     config.version,
-    StructType(TableRule.orderingFields(config, tableSchema).map(tableSchema(_))),
+    StructType(TableRule.orderingFields(rule, tableSchema).map(tableSchema(_))),
     visibility.completed(_),
     visibility.maxInstant
   )
@@ -117,7 +119,7 @@ final class SliceReader(
   def merge(slice: FileSlice): OpenMerge = merge(slice, versions(slice))
 
   private def versions(slice: FileSlice): VersionBuffer = {
-    val buffer = new VersionBuffer(compiled.layout, compiled.rule, bufferBytes)
+    val buffer = new VersionBuffer(compiled.layout, compiled.rule.at(FileNames.path(slice.partitionPath, slice.fileId)), bufferBytes)
     missingNamed(slice) {
       scanner.scan(slice.logs, schema, new VersionSink(compiled.layout, buffer))
     }
@@ -179,7 +181,7 @@ object SliceReader {
 
 /** Log records on their way into the buffer. */
 private final class VersionSink(layout: RowLayout, buffer: VersionBuffer) extends LogSink {
-  private[this] val record    = new BufferedRecord
+  private[this] val record    = new Version
   private[this] val deleteRow = new GenericInternalRow(layout.schema.length)
   private[this] val partition = layout.schema.fieldNames.indexOf(MetaColumns.PartitionPath)
 

@@ -1,6 +1,6 @@
 package io.merganser.table.slice
 
-import io.merganser.merge.{BufferedRecord, DeleteCheck, OrderingComparator, RowLayout}
+import io.merganser.merge.{Version, DeleteCheck, OrderingComparator, RowLayout}
 import io.merganser.merge.buffer._
 import io.merganser.table.Storage
 import io.merganser.table.base.{BaseFileOptions, BaseFileWriter, MetaColumns}
@@ -274,7 +274,7 @@ private final class LogRows(merge: MergeIterator, layout: RowLayout, storedDelet
     row
   }
 
-  private def take(version: BufferedRecord): Unit =
+  private def take(version: Version): Unit =
     if (version.isDelete) {
       // Other readers know no null among the ordering values of a delete block, so the row stays one where it says itself
       // that it is a delete.

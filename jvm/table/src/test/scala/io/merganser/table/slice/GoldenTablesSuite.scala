@@ -3,7 +3,7 @@ package io.merganser.table.slice
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.base.MetaColumns
-import io.merganser.table.config.TableConfig
+import io.merganser.table.config.{StoredRule, TableConfig}
 import io.merganser.table.timeline.Timeline
 import io.merganser.table.{Rows, Storage}
 import org.apache.hadoop.conf.Configuration
@@ -71,7 +71,9 @@ class GoldenTablesSuite extends AnyFunSuite {
     private val meta  = list("meta_columns").map(_.asText)
     private val asked = StructType(columns ++ meta.map(MetaColumns.schema(_)))
 
-    private def reader(asked: StructType) = new SliceReader(storage, config, schema, asked, LogVisibility(timeline))
+    private val rule = StoredRule.of(config, Nil)
+
+    private def reader(asked: StructType) = new SliceReader(storage, config, rule, schema, asked, LogVisibility(timeline))
 
     def rows(slices: Seq[FileSlice])(read: (SliceReader, FileSlice) => SliceRows): Seq[Seq[Any]] = sorted {
       slices.flatMap { slice =>

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.InternalRow
  *
  * Instances are filled again by readers; whoever keeps one calls [[copy]].
  */
-final class BufferedRecord {
+final class Version {
 
   /** The columns of [[RowLayout.schema]]; a delete without data has its key and, if it is ordered, its ordering columns. */
   var row: InternalRow = _
@@ -28,11 +28,11 @@ final class BufferedRecord {
   var provided: Array[Boolean] = _
 
   /** Versions of the same key that were added before this one and could not be combined with it yet; null if none. */
-  private[merge] var earlier: BufferedRecord = _
+  private[merge] var earlier: Version = _
 
   def isPartial: Boolean = provided != null
 
-  def set(row: InternalRow, isDelete: Boolean, isUnordered: Boolean): BufferedRecord = {
+  def set(row: InternalRow, isDelete: Boolean, isUnordered: Boolean): Version = {
     this.row = row
     this.isDelete = isDelete
     this.isUnordered = isUnordered
@@ -43,18 +43,18 @@ final class BufferedRecord {
   }
 
   /** A version of its own, with a row of its own. */
-  def copy(): BufferedRecord = {
-    val copied = new BufferedRecord().set(row.copy(), isDelete, isUnordered)
+  def copy(): Version = {
+    val copied = new Version().set(row.copy(), isDelete, isUnordered)
     copied.endsHistory = endsHistory
     copied.provided = provided
     copied
   }
 
   /** The same version, which moreover makes the caller drop every older one; forgetting it brings deleted rows back. */
-  def withoutHistory: BufferedRecord =
+  def withoutHistory: Version =
     if (endsHistory) this
     else {
-      val result = new BufferedRecord().set(row, isDelete, isUnordered)
+      val result = new Version().set(row, isDelete, isUnordered)
       result.provided = provided
       result.endsHistory = true
       result
@@ -63,14 +63,14 @@ final class BufferedRecord {
   private[merge] def hasEarlier: Boolean = earlier != null
 
   /** Keeps `older` apart behind this version, until the stored row is known. */
-  private[merge] def after(older: BufferedRecord): BufferedRecord = {
+  private[merge] def after(older: Version): Version = {
     earlier = older
     this
   }
 
   /** This version and those kept behind it, oldest first. */
-  private[merge] def apart: List[BufferedRecord] = {
-    var versions = List.empty[BufferedRecord]
+  private[merge] def apart: List[Version] = {
+    var versions = List.empty[Version]
     var version  = this
     while (version != null) {
       versions = version :: versions
@@ -80,12 +80,12 @@ final class BufferedRecord {
   }
 
   /** The left fold of the versions kept apart, from the stored row. */
-  private[merge] def foldOnto(stored: BufferedRecord, rule: MergeRule): BufferedRecord =
+  private[merge] def foldOnto(stored: Version, rule: MergeRule): Version =
     if (earlier == null) rule.merge(stored, this)
     else apart.foldLeft(stored)((older, newer) => rule.merge(older, newer))
 
   /** The left fold of the versions kept apart, where nothing is stored: a partial version has no row to be laid over. */
-  private[merge] def foldAlone(rule: MergeRule): BufferedRecord =
+  private[merge] def foldAlone(rule: MergeRule): Version =
     if (earlier == null) this
     else
       apart.dropWhile(version => version.isPartial && !version.isDelete) match {

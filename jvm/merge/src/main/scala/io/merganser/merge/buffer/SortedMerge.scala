@@ -35,15 +35,15 @@ final class SortedMerge(
     meetsStored: Boolean = true,
     ofBatch: Boolean = true
 ) extends MergeIterator(rule) {
-  private[this] val combines             = (if (ofBatch) rule.combinesBatch else rule.laws.associative) && combineNew
-  private[this] var baseRow: InternalRow = _
-  private[this] var baseKey: UTF8String  = _
-  private[this] var baseUsed             = true
-  private[this] var waiting              = versions.next()
-  private[this] var group: Version       = _
-  private[this] var groupKey: UTF8String = _
-  private[this] var groupMet             = false
-  private[this] var singles              = List.empty[Version]
+  private[this] val combines              = (if (ofBatch) rule.combinesBatch else rule.laws.associative) && combineNew
+  private[this] var baseRow: InternalRow  = _
+  private[this] var baseKey: UTF8String   = _
+  private[this] var baseUsed              = true
+  private[this] var waiting               = versions.next()
+  private[this] var group: Version = _
+  private[this] var groupKey: UTF8String  = _
+  private[this] var groupMet              = false
+  private[this] var singles               = List.empty[Version]
 
   /** Versions read so far. */
   var versionCount = 0L

@@ -46,7 +46,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
    * @throws MerganserException COMMIT_CONFLICT and the refusals of single rows; nothing is visible then
    */
   def run(frame: DataFrame, schema: StructType, unorderedDelete: Column, replaceAll: Boolean = false): WriteResult = {
-    val started  = System.nanoTime()
+    val started = System.nanoTime()
     val isDelete = settings.operation == WriteOperation.Delete
     val index    = TableIndex.resolve(settings.index, opened)
     val keyed    = config.copy(properties = settings.partitionTime ++ config.properties)

@@ -1,9 +1,11 @@
 package io.merganser.table.slice
 
-import io.merganser.merge.{DeleteCheck, DeleteMarker, MergeRule, RowLayout}
+import io.merganser.merge.{CustomRule, DeleteCheck, DeleteMarker, MergeRule, RowLayout}
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{StoredRule, TableConfig}
 import org.apache.spark.sql.types.{StructField, StructType}
+
+import scala.collection.JavaConverters._
 
 /** The table's merge rule, compiled for rows of one layout. Every path gets it here. */
 final class TableRule private (val layout: RowLayout, val rule: MergeRule) extends Serializable
@@ -16,6 +18,8 @@ object TableRule {
     val rule = stored match {
       case _: StoredRule.ByMode =>
         if (layout.orderingOrdinals.isEmpty) MergeRule.commitTime(layout) else MergeRule.eventTime(layout)
+      case user: StoredRule.ByMerger =>
+        new CustomRule(user.source, layout, MetaColumns.names.toSet, new java.util.TreeMap(user.properties.asJava))
       case StoredRule.Unmerged => throw new IllegalStateException(s"rows of '${config.name}' meet where no rule was asked for")
     }
     new TableRule(layout, rule)

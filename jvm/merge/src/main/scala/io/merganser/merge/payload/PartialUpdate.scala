@@ -18,11 +18,11 @@ case object PartialUpdate extends ClassicPayload {
 /**
  * A delete wins over everything older, also when its ordering value is the smaller one; else the rule inside decides.
  *
- * Laws: idempotent as the rule inside. What a late delete removes would stay if it met another version first.
+ * Laws: those of the rule inside, but for the order of versions: a delete removes what came before it alone.
  */
 final class LateDeleteRule(rule: MergeRule) extends MergeRule {
 
-  override val laws: Laws = rule.laws.copy(associative = false, orderFree = false)
+  override val laws: Laws = rule.laws.copy(orderFree = false)
 
   override def merge(older: Version, newer: Version): Version =
     if (!newer.isDelete) rule.merge(older, newer)

@@ -19,6 +19,24 @@ final case class RowLayout(schema: StructType, keyOrdinal: Int, orderingOrdinals
   /** Fills `record` with a row as it was read or came in. */
   def fill(record: Version, row: InternalRow): Version = record.set(row, deletes.isDelete(row), isUnordered = false)
 
+  /**
+   * The same for a row that provides some of the columns; null for all. A delete provides none, and where an ordering
+   * field is not among those provided it has no ordering value.
+   *
+   * @param inserts whether it is a row of its own, with nulls in the other columns, where nothing is stored
+   */
+  def fill(record: Version, row: InternalRow, provided: Array[Boolean], inserts: Boolean): Version = {
+    fill(record, row)
+    if (provided != null) {
+      if (record.isDelete) record.isUnordered = orderingOrdinals.exists(!provided(_))
+      else {
+        record.provided = provided
+        record.inserts = inserts
+      }
+    }
+    record
+  }
+
   /** The ordering values as text, for messages; `null` stands for a null value. */
   def orderingText(row: InternalRow): String =
     orderingOrdinals.map(i => String.valueOf(row.get(i, schema(i).dataType))).mkString(", ")
@@ -29,15 +47,15 @@ object RowLayout {
   /**
    * @param keyColumn      name of the column that holds the record key
    * @param orderingFields names of the ordering fields; each is a column of the schema
-   * @param marker         column and value that mark a delete, when the table has them
+   * @param markers        columns and values that mark a delete, when the table has them
    * @throws IllegalStateException if one of them is not a column of the schema
    */
-  def apply(schema: StructType, keyColumn: String, orderingFields: Seq[String], marker: Option[DeleteMarker]): RowLayout = {
+  def apply(schema: StructType, keyColumn: String, orderingFields: Seq[String], markers: Iterable[DeleteMarker]): RowLayout = {
     def ordinal(column: String): Int = {
       val at = schema.fieldNames.indexOf(column)
       if (at < 0) throw new IllegalStateException(s"column '$column' is not among ${schema.fieldNames.mkString(", ")}")
       at
     }
-    RowLayout(schema, ordinal(keyColumn), orderingFields.map(ordinal).toArray, DeleteCheck(schema, marker))
+    RowLayout(schema, ordinal(keyColumn), orderingFields.map(ordinal).toArray, DeleteCheck(schema, markers))
   }
 }

@@ -33,7 +33,7 @@ private[write] final case class WriteTasks(
 ) {
   private val config   = table.config
   private val compiled = TableRule(settings.rule, config, incoming.layout)
-  private val writer   = WriterOptions.writer(session, table, schema, transaction, settings.files, Some(index))
+  private val writer   = WriterOptions.writer(session, table, schema, transaction, settings, Some(index))
 
   def write(rows: DataFrame, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] =
     index match {
@@ -214,7 +214,8 @@ private[write] final case class WriteTasks(
     // A bulk insert meets nothing stored: only its own rows are picked from, and of ties the first.
     val picks = settings.operation == WriteOperation.BulkInsert && settings.combineBeforeInsert
     val rule  = ordering.filter(_ => picks).fold(compiled.rule)(comparator => new FirstOfTies(compiled.rule, comparator))
-    new WriteRows(writer, incoming, compiled.layout, rule, meeting, ordering, groupOrdinal, target)
+    new WriteRows(writer, incoming, compiled.layout, rule, meeting, ordering, groupOrdinal,
+      keepsDeletedRows = settings.rule.columns(schema).nonEmpty, target)
   }
 }
 

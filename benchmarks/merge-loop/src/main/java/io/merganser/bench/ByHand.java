@@ -4,6 +4,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import java.util.Arrays;
+import java.util.List;
 
 /**
  * The loops one would write by hand for one table and one rule: the keys' bytes in one array, ordering values and amounts
@@ -13,23 +14,29 @@ import java.util.Arrays;
  * amount and its balance to a sum. The rule is told apart by an int that never changes in a fork.
  */
 final class ByHand {
-  static final int COMMIT_TIME = 0;
-  static final int EVENT_TIME_1 = 1;
-  static final int EVENT_TIME_2 = 2;
-  static final int PARTIAL = 3;
+  private static final int COMMIT_TIME = 0;
+  private static final int EVENT_TIME_2 = 2;
+  private static final int PARTIAL = 3;
 
   private final int rule;
+  private final boolean isSorted;
   private final Rows stored;
   private final Rows versions;
 
-  ByHand(int rule, Rows stored, Rows versions) {
-    this.rule = rule;
+  ByHand(String rule, String merge, Rows stored, Rows versions) {
+    this.rule = List.of("commit-time", "event-time-1", "event-time-2", "partial").indexOf(rule);
+    this.isSorted = merge.equals("sorted");
     this.stored = stored;
     this.versions = versions;
+    if (!isSorted) fill();
+  }
+
+  long run() {
+    return isSorted ? sorted() : keyed();
   }
 
   /** Two sorted lists of keys, walked together. */
-  long sorted() {
+  private long sorted() {
     long sum = 0;
     int j = 0;
     for (int i = 0; i < stored.count; i++) {
@@ -60,7 +67,7 @@ final class ByHand {
   private int[] ends;
 
   /** Puts the versions' keys into an open-addressed table; not part of what is measured. */
-  void fill() {
+  private void fill() {
     int size = Integer.highestOneBit(Math.max(versions.count, 16)) * 4;
     slots = new int[size];
     hashes = new int[size];
@@ -77,7 +84,7 @@ final class ByHand {
   }
 
   /** Stored keys looked up in the table of versions, one by one; then the versions that were not met. */
-  long keyed() {
+  private long keyed() {
     long sum = 0;
     int mask = slots.length - 1;
     boolean[] met = new boolean[slots.length];

@@ -1,54 +1,73 @@
 package io.merganser.bench;
 
+import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.*;
 
 /**
  * The merge loop alone, beside a loop written by hand over primitive arrays. An operation is one stored row.
  *
- * <p>What is merged, and what each side does, is said in {@link Rows}, {@link Engine} and {@link ByHand}. A fork that
- * starts checks that both sides leave the same rows.
+ * <p>What is merged, and what each side does, is said in {@link Rows}, {@link Case} and {@link ByHand}. The engine's side
+ * checks before it starts that both leave the same rows.
  */
-@State(Scope.Benchmark)
 @BenchmarkMode(Mode.Throughput)
 @OutputTimeUnit(TimeUnit.SECONDS)
 public class MergeLoop {
 
-  /** {@code commit-time}, {@code event-time-1}, {@code event-time-2} or {@code partial}. */
-  @Param({"event-time-1"})
-  public String rule;
+  @State(Scope.Benchmark)
+  public static class Given {
 
-  /** {@code sorted}, {@code keyed} or {@code batches}. */
-  @Param({"sorted"})
-  public String merge;
+    /** {@code commit-time}, {@code event-time-1}, {@code event-time-2} or {@code partial}. */
+    @Param({"event-time-1"})
+    public String rule;
 
-  /** Percentage of the stored rows that a version meets. */
-  @Param({"5"})
-  public int met;
+    /** {@code sorted}, {@code keyed} or {@code batches}. */
+    @Param({"sorted"})
+    public String merge;
 
-  /** {@code uuid} or {@code orders}. */
-  @Param({"uuid"})
-  public String keys;
+    /** Percentage of the stored rows that a version meets. */
+    @Param({"5"})
+    public int met;
 
-  private Case work;
+    /** {@code uuid} or {@code orders}. */
+    @Param({"uuid"})
+    public String keys;
 
-  @Setup
-  public void setup() {
-    work = Case.of(rule, merge, met, keys);
-    work.season();
-    work.verify();
-    System.out.println("rows that win unchanged: " + work.unchanged());
+    Rows stored;
+    Rows versions;
+    ByHand hand;
+
+    @Setup
+    public void setup() {
+      SplittableRandom random = new SplittableRandom(20240229);
+      stored = Rows.stored(keys, Rows.COUNT, random);
+      versions = Rows.versions(stored, met, random);
+      hand = new ByHand(rule, merge, stored, versions);
+      System.out.println("rows that win unchanged: " + hand.unchanged());
+    }
+  }
+
+  @State(Scope.Benchmark)
+  public static class Engine {
+    Case work;
+
+    @Setup
+    public void setup(Given given) {
+      work = new Case(given.rule, given.merge, given.stored, given.versions);
+      work.season();
+      work.verify(given.hand);
+    }
   }
 
   @Benchmark
   @OperationsPerInvocation(Rows.COUNT)
-  public long engine() {
-    return work.engine();
+  public long engine(Engine engine) {
+    return engine.work.run();
   }
 
   @Benchmark
   @OperationsPerInvocation(Rows.COUNT)
-  public long byHand() {
-    return work.byHand();
+  public long byHand(Given given) {
+    return given.hand.run();
   }
 }

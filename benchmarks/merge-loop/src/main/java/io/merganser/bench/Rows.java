@@ -3,7 +3,6 @@ package io.merganser.bench;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.SplittableRandom;
-import java.util.UUID;
 
 /**
  * Rows in primitive arrays, in ascending order of their key's unsigned bytes; those of one key oldest first.
@@ -16,7 +15,7 @@ final class Rows {
   /** Stored rows of a merge. */
   static final int COUNT = 1 << 17;
 
-  final int count;
+  int count;
   final Texts keys;
   final long[] times;
   final Texts positions;
@@ -25,90 +24,79 @@ final class Rows {
   final Texts notes;
   final boolean[] deletes;
 
-  private Rows(int count) {
-    this.count = count;
-    keys = new Texts(count, 40);
-    times = new long[count];
-    positions = new Texts(count, 16);
-    amounts = new long[count];
-    balances = new long[count];
-    notes = new Texts(count, 48);
-    deletes = new boolean[count];
+  private Rows(int most) {
+    keys = new Texts(most, 42);
+    times = new long[most];
+    positions = new Texts(most, 16);
+    amounts = new long[most];
+    balances = new long[most];
+    notes = new Texts(most, 42);
+    deletes = new boolean[most];
   }
 
-  /** What a file holds. */
-  static Rows stored(String kind, int count, SplittableRandom random) {
-    String[] keys = new String[count];
-    for (int i = 0; i < count; i++) keys[i] = key(kind, i, random);
-    Arrays.sort(keys);
+  /**
+   * What a file holds.
+   *
+   * @param keys {@code uuid}: random UUIDs as text, which differ in their first bytes; {@code orders}: order numbers of one
+   *     store, which differ in their last
+   */
+  static Rows stored(String keys, int count, SplittableRandom random) {
     Rows rows = new Rows(count);
-    for (String key : keys)
-      rows.add(key, 1_700_000_000_000L + random.nextInt(1_000_000_000), position(random.nextLong(1L << 40)), random, false);
+    for (int i = 0; i < count; i++) {
+      String number = hex(((long) i * (0xFFFFFFFFL / count)) + random.nextInt((int) (0xFFFFFFFFL / count)), 8);
+      String key = keys.equals("uuid")
+          ? number + "-" + hex(random.nextLong(), 4) + "-4" + hex(random.nextLong(), 3) + "-a" + hex(random.nextLong(), 3) + "-"
+              + hex(random.nextLong(), 12)
+          : "store:004217,order:00000000000000" + number;
+      rows.add(key, 1_700_000_000_000L + random.nextInt(1_000_000_000), random.nextLong(1L << 40), random, false);
+    }
     return rows;
   }
 
   /**
    * What comes for them: a version for {@code met} percent of the rows. Of these a tenth has an older time, four tenths the
-   * same time, of which a quarter has an older position; the others are newer. Besides, one key in a hundred comes twice,
+   * same time, of which a quarter has an older position; the others are newer. Besides, of a hundred keys one comes twice,
    * one is new and one version is a delete.
    */
-  static Rows versions(String kind, Rows stored, int met, SplittableRandom random) {
-    int wanted = (int) ((long) stored.count * met / 100);
-    String[] picked = new String[wanted + 2 * (wanted / 100)];
-    int[] order = random.ints(stored.count, 0, Integer.MAX_VALUE).toArray();
-    long[] shuffled = new long[stored.count];
-    for (int i = 0; i < stored.count; i++) shuffled[i] = ((long) order[i] << 32) | i;
-    Arrays.sort(shuffled);
-    int n = 0;
-    // A stored row's number follows its key, so that it can be looked up after the sort.
-    for (; n < wanted; n++) picked[n] = stored.keys.text((int) shuffled[n]) + "\u0000" + (int) shuffled[n];
-    for (int i = 0; i < wanted / 100; i++) picked[n++] = picked[i];
-    for (int i = 0; i < wanted / 100; i++) picked[n++] = key(kind, stored.count + i, random) + "\u0000-1";
-    Arrays.sort(picked);
-    Rows rows = new Rows(n);
-    for (String one : picked) {
-      int end = one.indexOf('\u0000');
-      int row = Integer.parseInt(one.substring(end + 1));
-      long time = row < 0 ? 1_700_000_000_000L : stored.times[row];
-      String position = row < 0 ? position(0) : stored.positions.text(row);
-      int kindOf = random.nextInt(10);
-      if (kindOf == 0) time -= 1 + random.nextInt(1_000_000);
-      else if (kindOf == 1) position = position(random.nextLong(1 + Long.parseLong(position, 16)));
-      else if (kindOf < 5) position = position(Long.parseLong(position, 16) + random.nextInt(1_000_000));
-      else time += 1 + random.nextInt(1_000_000);
-      rows.add(one.substring(0, end), time, position, random, random.nextInt(100) == 0);
-    }
+  static Rows versions(Rows stored, int met, SplittableRandom random) {
+    Rows rows = new Rows(stored.count * 2);
+    for (int i = 0; i < stored.count; i++)
+      if (random.nextInt(100) < met) {
+        String key = stored.keys.text(i);
+        rows.add(key, stored, i, random);
+        if (random.nextInt(100) == 0) rows.add(key, stored, i, random);
+        // No hexadecimal digit, so no stored key; and the next one in order.
+        if (random.nextInt(100) == 0) rows.add(key.substring(0, key.length() - 1) + "g", stored, i, random);
+      }
     return rows;
   }
 
-  private int filled = 0;
-
-  private void add(String key, long time, String position, SplittableRandom random, boolean isDelete) {
-    keys.set(filled, key);
-    times[filled] = time;
-    positions.set(filled, position);
-    amounts[filled] = random.nextLong();
-    balances[filled] = random.nextLong();
-    notes.set(filled, "left at the door, ring twice " + Long.toHexString(random.nextLong()));
-    deletes[filled] = isDelete;
-    filled++;
+  private void add(String key, Rows stored, int i, SplittableRandom random) {
+    long time = stored.times[i];
+    long position = Long.parseLong(stored.positions.text(i), 16);
+    int kind = random.nextInt(10);
+    if (kind == 0) time -= 1 + random.nextInt(1_000_000);
+    else if (kind == 1) position = random.nextLong(1 + position);
+    else if (kind < 5) position += random.nextInt(1_000_000);
+    else time += 1 + random.nextInt(1_000_000);
+    add(key, time, position, random, random.nextInt(100) == 0);
   }
 
-  /** Random UUIDs, which differ in their first bytes, or order numbers, which differ in their last. */
-  private static String key(String kind, int i, SplittableRandom random) {
-    switch (kind) {
-      case "uuid":
-        return new UUID(random.nextLong(), random.nextLong()).toString();
-      case "orders":
-        return String.format("store:%03d,order:%012d", 42, Math.floorMod(i * 7_919L, 100_000_000L));
-      default:
-        throw new IllegalArgumentException(kind);
-    }
+  private void add(String key, long time, long position, SplittableRandom random, boolean isDelete) {
+    keys.set(count, key);
+    times[count] = time;
+    positions.set(count, hex(position, 16));
+    amounts[count] = random.nextLong();
+    balances[count] = random.nextLong();
+    notes.set(count, "left at the door, ring twice " + hex(random.nextLong(), 12));
+    deletes[count] = isDelete;
+    count++;
   }
 
-  private static String position(long value) {
-    String digits = Long.toHexString(value);
-    return "0000000000000000".substring(digits.length()) + digits;
+  private static String hex(long value, int digits) {
+    byte[] text = new byte[digits];
+    for (int i = digits - 1; i >= 0; i--, value >>>= 4) text[i] = (byte) "0123456789abcdef".charAt((int) value & 15);
+    return new String(text, StandardCharsets.ISO_8859_1);
   }
 
   /** Texts in one array of bytes: number i lies from starts[i] to starts[i + 1]. */

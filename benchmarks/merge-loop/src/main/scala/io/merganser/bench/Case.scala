@@ -9,9 +9,9 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
 import java.util.SplittableRandom
 
 /**
- * Stored rows, versions and a rule, merged by the engine and by hand.
+ * Stored rows, versions and a rule, merged by the engine.
  *
- * The engine's side is what the product runs, from the reader's batches to the row that is handed out:
+ * It is what the product runs, from the reader's batches to the row that is handed out:
  *  - `sorted`: [[SortedMerge]], the merge of a copy-on-write upsert. Stored rows come from the reader's batches one by one;
  *    versions come sorted, as Spark's sort gives them.
  *  - `keyed`: what [[VersionBuffer]] makes for a compaction. The versions are in the buffer already, put there as the
@@ -34,12 +34,8 @@ private[bench] final class Case(rule: String, merge: String, stored: Rows, versi
   private[this] val sorted  = merge == "sorted"
   private[this] val packed  = if (sorted) EngineRows.packed(versions) else null
   private[this] val buffer  = if (sorted) null else buffered(EngineRows.rowsOf(EngineRows.batches(versions)))
-  private[this] val hand    = new ByHand(Case.Rules.indexOf(rule), stored, versions)
-  if (!sorted) hand.fill()
 
-  def byHand(): Long = if (sorted) hand.sorted() else hand.keyed()
-
-  def engine(): Long = merge match {
+  def run(): Long = merge match {
     case "sorted"  => sum(sortedMerge(EngineRows.rowsOf(batches), packed.iterator))
     case "keyed"   => sum(buffer.merge(EngineRows.rowsOf(batches), baseSorted = true))
     case "batches" => sum(buffer.mergeBatches().get)
@@ -89,12 +85,9 @@ private[bench] final class Case(rule: String, merge: String, stored: Rows, versi
     sum
   }
 
-  /** How many of the stored rows are left as they were, whether a version met them or not. */
-  def unchanged: Int = hand.unchanged()
-
   /** @throws java.lang.IllegalStateException if the two sides do not leave the same rows */
-  def verify(): Unit =
-    if (engine() != byHand()) throw new IllegalStateException(s"$rule, $merge: the engine's rows are not those of the loop by hand")
+  def verify(hand: ByHand): Unit =
+    if (run() != hand.run()) throw new IllegalStateException(s"$rule, $merge: the engine's rows are not those of the loop by hand")
 
   /**
    * Runs every merge over a few rows of each class that a process of the product sees, so that what is measured was not
@@ -103,7 +96,7 @@ private[bench] final class Case(rule: String, merge: String, stored: Rows, versi
   def season(): Unit = {
     val random    = new SplittableRandom(7)
     val rows      = Rows.stored("uuid", 4096, random)
-    val some      = Rows.versions("uuid", rows, 20, random)
+    val some      = Rows.versions(rows, 20, random)
     val (b, p, g) = (EngineRows.batches(rows), EngineRows.packed(rows), EngineRows.generics(some))
     val changes   = EngineRows.packed(some)
     for (_ <- 1 to Case.SeasonRuns) {
@@ -123,13 +116,5 @@ private[bench] final class Case(rule: String, merge: String, stored: Rows, versi
 }
 
 private[bench] object Case {
-  val Rules: Seq[String] = Seq("commit-time", "event-time-1", "event-time-2", "partial")
-
   private val SeasonRuns = 15
-
-  def of(rule: String, merge: String, met: Int, keys: String): Case = {
-    val random = new SplittableRandom(20240229)
-    val stored = Rows.stored(keys, Rows.COUNT, random)
-    new Case(rule, merge, stored, Rows.versions(keys, stored, met, random))
-  }
 }

@@ -95,10 +95,14 @@ private[bench] object EngineRows {
   /** Rows as Spark's shuffle and sort give them: side by side in memory, seen through one object. */
   def packed(rows: Rows): Packed = {
     val project = UnsafeProjection.create(Schema)
-    val sizes   = Array.tabulate(rows.count)(i => project(generic(rows, i)).getSizeInBytes)
-    val starts  = sizes.scanLeft(0)(_ + _)
-    val memory  = new Array[Byte](starts.last)
-    for (i <- sizes.indices) project(generic(rows, i)).writeToMemory(memory, Platform.BYTE_ARRAY_OFFSET + starts(i))
+    val starts  = new Array[Int](rows.count + 1)
+    var memory  = new Array[Byte](rows.count * 192)
+    for (i <- 0 until rows.count) {
+      val row = project(generic(rows, i))
+      starts(i + 1) = starts(i) + row.getSizeInBytes
+      if (starts(i + 1) > memory.length) memory = java.util.Arrays.copyOf(memory, memory.length * 2)
+      row.writeToMemory(memory, Platform.BYTE_ARRAY_OFFSET + starts(i))
+    }
     new Packed(memory, starts)
   }
 

@@ -74,7 +74,7 @@ private[merge] final class RowContext(layout: RowLayout, hidden: Set[String]) ex
   def data(version: Version): InternalRow =
     if (version.isDelete) null
     else if (version.provided == null && visibleFirst) version.row
-    else new GenericInternalRow(shown(version).map[Any, Array[Any]](i => version.row.get(i, types(i))))
+    else new GenericInternalRow(shown(version).map[Any, Array[Any]](i => RowLayout.valueAt(version.row, i, types(i))))
 
   def schemaId(version: Version): Int =
     if (version.isDelete) -1
@@ -152,7 +152,7 @@ private[merge] final class RowContext(layout: RowLayout, hidden: Set[String]) ex
   override def mergeWithEngineRecord(record: BufferedRecord, values: JavaMap[String, _]): BufferedRecord = {
     val from = record.version
     if (from.isDelete) constructEngineRecord(record, values)
-    else built(record, values, i => if (provides(from, i)) from.row.get(i, types(i)) else null, provides(from, _))
+    else built(record, values, i => if (provides(from, i)) RowLayout.valueAt(from.row, i, types(i)) else null, provides(from, _))
   }
 
   override def constructEngineRecord(record: BufferedRecord, values: JavaMap[String, _]): BufferedRecord =
@@ -162,7 +162,7 @@ private[merge] final class RowContext(layout: RowLayout, hidden: Set[String]) ex
   private[merganser] def ofEngineRow(record: BufferedRecord, row: InternalRow, columns: StructType): BufferedRecord = {
     val at   = columns.fieldNames.zipWithIndex.toMap
     val from = visible.map { i => i -> at(layout.schema(i).name) }.toMap
-    built(record, Collections.emptyMap(), i => row.get(from(i), types(i)), _ => true)
+    built(record, Collections.emptyMap(), i => RowLayout.valueAt(row, from(i), types(i)), _ => true)
   }
 
   private def built(record: BufferedRecord, values: JavaMap[String, _], rest: Int => Any, alsoProvided: Int => Boolean): BufferedRecord = {
@@ -194,7 +194,7 @@ private[merge] final class RowContext(layout: RowLayout, hidden: Set[String]) ex
     val row     = new GenericInternalRow(width)
     val version = new Version().set(row, isDelete = true, isUnordered = isUnordered)
     setHidden(version, record.version)
-    if (!isUnordered) layout.orderingOrdinals.foreach(i => row.update(i, record.version.row.get(i, types(i))))
+    if (!isUnordered) layout.orderingOrdinals.foreach(i => row.update(i, RowLayout.valueAt(record.version.row, i, types(i))))
     view(version)
   }
 
@@ -207,7 +207,7 @@ private[merge] final class RowContext(layout: RowLayout, hidden: Set[String]) ex
     case row: GenericInternalRow if row.numFields == width =>
       var n = 0
       while (n < engines.length) {
-        row.update(engines(n), from.row.get(engines(n), types(engines(n))))
+        row.update(engines(n), RowLayout.valueAt(from.row, engines(n), types(engines(n))))
         n += 1
       }
     case _ =>

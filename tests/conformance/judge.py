@@ -107,8 +107,8 @@ def _multiset_differences(
     wanted = Counter(_text(row, [kinds[name] for name in columns]) for row in rows)
     given = Counter(_text([row[p] for p in places], [kinds[name] for name in columns]) for row in found.cells)
     if wanted != given:
-        missing, extra = sorted((wanted - given).elements()), sorted((given - wanted).elements())
-        yield f"{what} {list(columns)}: missing {'; '.join(missing) or 'none'}; not expected {'; '.join(extra) or 'none'}"
+        missing, extra = ("; ".join(sorted(rows.elements())) or "none" for rows in (wanted - given, given - wanted))
+        yield f"{what} {list(columns)}: missing {missing}; not expected {extra}"
 
 
 def _text(row: Sequence[Any], kinds: Sequence[str]) -> str:

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from interop.values import decode, encode_spark
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import DataType, StructField, StructType
 
 from conformance.cases import Case
+from interop.values import decode, encode_spark
 from merganser import Table
 
 FORMAT = "merganser"
@@ -73,7 +74,7 @@ class Player:
         self._spark = spark
         self._folder = folder
         self._mergers = mergers
-        self._types: dict[str, Any] = {}
+        self._types: dict[str, DataType] = {}
 
     def play(self, case: Case) -> Played:
         """The table's folder is deleted afterwards."""
@@ -91,7 +92,7 @@ class Player:
         """One partition that holds the rows in their order."""
         kinds = [self._type(kind) for _, kind in schema]
         values = [tuple(decode(cell, kind) for cell, kind in zip(row, kinds)) for row in rows]
-        columns = self._struct([name for name, _ in schema], kinds)
+        columns = StructType([StructField(name, kind) for (name, _), kind in zip(schema, kinds)])
         return self._spark.createDataFrame(self._spark.sparkContext.parallelize(values, 1), columns)
 
     def options(self, given: Mapping[str, str]) -> dict[str, str]:
@@ -104,15 +105,10 @@ class Player:
             return self._mergers[name].class_name
         return self._mergers[name].strategy_id if kind == "$merger.id" else text
 
-    def _type(self, ddl: str) -> Any:
+    def _type(self, ddl: str) -> DataType:
         if ddl not in self._types:
             self._types[ddl] = self._spark.createDataFrame([], f"c {ddl}").schema[0].dataType
         return self._types[ddl]
-
-    def _struct(self, names: Sequence[str], kinds: Sequence[Any]) -> Any:
-        from pyspark.sql.types import StructField, StructType
-
-        return StructType([StructField(name, kind) for name, kind in zip(names, kinds)])
 
 
 class _Story:
@@ -221,7 +217,8 @@ class _Story:
             options = self._player.options(self._table.get("read_options", {}))
             reader = self._spark.read.format(FORMAT).options(**options)
             frame = reader.option("hoodie.datasource.query.type", query).load(str(self.path))
-        frame = frame.select(*(f"`{name}`" for name in frame.columns if not name.startswith("_hoodie_") or name == DELETED))
+        own = [name for name in frame.columns if not name.startswith("_hoodie_") or name == DELETED]
+        frame = frame.select(*(f"`{name}`" for name in own))
         columns = [(column.name, column.dataType.simpleString()) for column in frame.schema]
         return Rows(columns, [[encode_spark(cell) for cell in row] for row in frame.collect()])
 

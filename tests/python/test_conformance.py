@@ -166,5 +166,3 @@ def test_a_difference_by_decision_differs() -> None:
         if step >= 0 and case.expected(step, by_decision=True) == case.expected(step, by_decision=False)
     ]
     assert same == []
-
-

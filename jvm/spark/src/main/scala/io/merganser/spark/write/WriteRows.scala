@@ -16,7 +16,11 @@ import java.io.Closeable
  * @param combineNew  false keeps every version of a key that is not stored as a row of its own
  * @param meetsStored false adds rows beside stored ones of the same key, as plain insert does
  */
-final case class Meeting(combineNew: Boolean, meetsStored: Boolean)
+final case class Meeting(combineNew: Boolean, meetsStored: Boolean) {
+
+  /** In a file group that is there, versions that meet stored rows also meet each other: it gets no key twice. */
+  def combines(group: FileGroupTarget): Boolean = combineNew || (meetsStored && group.slice.isDefined)
+}
 
 /**
  * Last step of a write, in a task: rows that come sorted by file group, key and arrival meet the stored rows of their
@@ -45,27 +49,28 @@ final class WriteRows(
   }
 
   private def write(groups: GroupedRows, token: WriteToken): Option[SliceWritten] = {
-    val group  = target(groups.partitionPath, groups.group)
-    val rule   = this.rule.at(FileNames.path(group.partitionPath, group.fileId))
-    val cursor = groups.openGroup()
+    val group    = target(groups.partitionPath, groups.group)
+    val rule     = this.rule.at(FileNames.path(group.partitionPath, group.fileId))
+    val cursor   = groups.openGroup()
+    val combines = meeting.combines(group)
     if (group.isLog) {
       // What the rule does not combine is for readers to fold, from the stored row.
       val merge = new SortedMerge(Iterator.empty, cursor, layout, rule, foldsNew = false)
-      writer.appendLog(group.slice.get, merge, layout, token, keepsDeletedRows).map(counted(_, merge))
+      writer.appendLog(group.slice.get, merge, layout, token, keepsDeletedRows).map(counted(_, merge, combines))
     } else {
       val base = group.slice.flatMap(_.base).map(new StoredRows(_))
       try {
         val stored = base.map(_.sorted).getOrElse(Iterator.empty)
-        val merge  = new SortedMerge(stored, cursor, layout, rule, meeting.combineNew, meeting.meetsStored)
+        val merge  = new SortedMerge(stored, cursor, layout, rule, combines, meeting.meetsStored)
         writer
           .writeBase(group.partitionPath, group.fileId, group.slice, merge, stampAll = true, ordering.orNull, token)
-          .map(counted(_, merge))
+          .map(counted(_, merge, combines))
       } finally base.foreach(_.close())
     }
   }
 
-  private def counted(written: SliceWritten, merge: SortedMerge): SliceWritten =
-    written.copy(counts = written.counts.copy(duplicates = if (meeting.combineNew) merge.duplicateCount else 0L))
+  private def counted(written: SliceWritten, merge: SortedMerge, combines: Boolean): SliceWritten =
+    written.copy(counts = written.counts.copy(duplicates = if (combines) merge.duplicateCount else 0L))
 
   /** A base file's rows in key order. */
   private final class StoredRows(base: BaseFile) extends Closeable {

@@ -1,6 +1,6 @@
 package io.merganser.spark.write
 
-import io.merganser.merge.OrderingComparator
+import io.merganser.merge.{FirstOfTies, OrderingComparator}
 import io.merganser.spark.OpenTable
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{IndexType, StoredKeyPolicy, WriteConfig, WriteOperation}
@@ -211,7 +211,10 @@ private[write] final case class WriteTasks(
 
   private def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): WriteRows = {
     val ordering = if (compiled.layout.orderingOrdinals.isEmpty) None else Some(new OrderingComparator(compiled.layout))
-    new WriteRows(writer, incoming, compiled.layout, compiled.rule, meeting, ordering, groupOrdinal,
+    // A bulk insert meets nothing stored: only its own rows are picked from, and of ties the first.
+    val picks = settings.operation == WriteOperation.BulkInsert && settings.combineBeforeInsert
+    val rule  = ordering.filter(_ => picks).fold(compiled.rule)(comparator => new FirstOfTies(compiled.rule, comparator))
+    new WriteRows(writer, incoming, compiled.layout, rule, meeting, ordering, groupOrdinal,
       keepsDeletedRows = settings.rule.columns(schema).nonEmpty, target)
   }
 }

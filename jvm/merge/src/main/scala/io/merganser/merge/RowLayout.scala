@@ -19,6 +19,24 @@ final case class RowLayout(schema: StructType, keyOrdinal: Int, orderingOrdinals
   /** Fills `record` with a row as it was read or came in. */
   def fill(record: Version, row: InternalRow): Version = record.set(row, deletes.isDelete(row), isUnordered = false)
 
+  /**
+   * The same for a row that provides some of the columns; null for all. A delete provides none, and where an ordering
+   * field is not among those provided it has no ordering value.
+   *
+   * @param inserts whether it is a row of its own, with nulls in the other columns, where nothing is stored
+   */
+  def fill(record: Version, row: InternalRow, provided: Array[Boolean], inserts: Boolean): Version = {
+    fill(record, row)
+    if (provided != null) {
+      if (record.isDelete) record.isUnordered = orderingOrdinals.exists(!provided(_))
+      else {
+        record.provided = provided
+        record.inserts = inserts
+      }
+    }
+    record
+  }
+
   /** The ordering values as text, for messages; `null` stands for a null value. */
   def orderingText(row: InternalRow): String =
     orderingOrdinals.map(i => String.valueOf(row.get(i, schema(i).dataType))).mkString(", ")

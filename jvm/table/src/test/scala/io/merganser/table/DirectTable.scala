@@ -146,8 +146,8 @@ final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transa
 
   private def write(transaction: Transaction, part: Part, token: WriteToken): Option[SliceWritten] = {
     val batch = new Batch(part, compiled.layout)
-    if (part.isLog) writer(transaction).appendLog(part.slice.get, new SortedMerge(Iterator.empty, batch, compiled.layout, compiled.rule),
-      compiled.layout, token)
+    if (part.isLog) writer(transaction).appendLog(part.slice.get,
+      new SortedMerge(Iterator.empty, batch, compiled.layout, compiled.rule, foldsNew = false), compiled.layout, token)
     else {
       val base =
         part.slice.flatMap(_.base).map(b => new BaseFileReader(storage.conf, storage.path(b.path), b.sizeBytes, compiled.layout.schema))
@@ -210,9 +210,12 @@ object DirectTable {
       val values = Seq[Any](key, change.ts.orNull, text(change.values.head), text(change.values(1)), path, change.isDelete, key, path)
       (0 until layout.schema.length).foreach(i => row.update(i, if (i < values.length) values(i) else null))
       if (change.isDelete && !change.ordered) record.set(row, isDelete = true, isUnordered = true)
-      else layout.fill(record, row: InternalRow)
+      else layout.fill(record, row: InternalRow, if (change.isPartial) mask(change) else null, inserts = false)
       true
     }
+
+    private def mask(change: Change): Array[Boolean] =
+      (true +: change.provided).toArray.padTo(layout.schema.length, true)
 
     private def text(value: Option[String]): UTF8String = value.map(UTF8String.fromString).orNull
   }

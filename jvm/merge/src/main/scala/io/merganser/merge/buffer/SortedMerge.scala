@@ -25,6 +25,8 @@ trait VersionCursor {
  * @param combineNew  false keeps every version of a key that is not stored as a row of its own
  * @param meetsStored false puts versions beside stored rows of the same key instead of merging them
  * @param ofBatch     true when the versions are those of one batch, which the rule may combine in a way of its own
+ * @param foldsNew    false hands out the versions of a key that is not stored one by one, oldest first, where the rule
+ *                    does not combine them: as a log takes them, which another merge folds from the stored row
  */
 final class SortedMerge(
     base: Iterator[InternalRow],
@@ -33,22 +35,23 @@ final class SortedMerge(
     rule: MergeRule,
     combineNew: Boolean = true,
     meetsStored: Boolean = true,
-    ofBatch: Boolean = true
+    ofBatch: Boolean = true,
+    foldsNew: Boolean = true
 ) extends MergeIterator(rule) {
-  private[this] val combines              = (if (ofBatch) rule.combinesBatch else rule.laws.associative) && combineNew
-  private[this] var baseRow: InternalRow  = _
-  private[this] var baseKey: UTF8String   = _
-  private[this] var baseUsed              = true
-  private[this] var waiting               = versions.next()
-  private[this] var group: Version = _
-  private[this] var groupKey: UTF8String  = _
-  private[this] var groupMet              = false
-  private[this] var singles               = List.empty[Version]
+  private[this] val combines             = (if (ofBatch) rule.combinesBatch else rule.laws.associative) && combineNew
+  private[this] var baseRow: InternalRow = _
+  private[this] var baseKey: UTF8String  = _
+  private[this] var baseUsed             = true
+  private[this] var waiting              = versions.next()
+  private[this] var group: Version       = _
+  private[this] var groupKey: UTF8String = _
+  private[this] var groupMet             = false
+  private[this] var singles              = List.empty[Version]
 
   /** Versions read so far. */
   var versionCount = 0L
 
-  /** Versions read so far that were not the first of their key. */
+  /** Versions read so far that were not the first of their key; those handed out one by one not counted. */
   var duplicateCount = 0L
 
   override def next(): Boolean =
@@ -82,7 +85,7 @@ final class SortedMerge(
   private def meetNew(): Unit = {
     val versions = group
     dropGroup()
-    if (combineNew) meet(null, versions)
+    if (combineNew && foldsNew) meet(null, versions)
     else {
       singles = versions.apart
       meetSingle()
@@ -107,9 +110,11 @@ final class SortedMerge(
     while (waiting && layout.key(versions.record.row) == groupKey) {
       val version = versions.record
       versionCount += 1
-      duplicateCount += 1
-      if (!combines || group.isPartial || version.isPartial || group.hasEarlier) group = version.copy().after(group)
-      else {
+      if (!combines || group.isPartial || version.isPartial || group.hasEarlier) {
+        if (foldsNew) duplicateCount += 1
+        group = version.copy().after(group)
+      } else {
+        duplicateCount += 1
         val result = if (ofBatch) rule.combine(group, version) else rule.merge(group, version)
         if (result ne group) group = if (result.row eq group.row) result else result.copy()
         groupKey = layout.key(group.row)

@@ -22,7 +22,8 @@ final case class Meeting(combineNew: Boolean, meetsStored: Boolean)
  * Last step of a write, in a task: rows that come sorted by file group, key and arrival meet the stored rows of their
  * group, and one file is written for each group.
  *
- * @param target the file group of a (partition path, group number)
+ * @param keepsDeletedRows true where the rule looks at more of a delete than its ordering value
+ * @param target           the file group of a (partition path, group number)
  */
 final class WriteRows(
     writer: SliceWriter,
@@ -32,6 +33,7 @@ final class WriteRows(
     meeting: Meeting,
     ordering: Option[OrderingComparator],
     groupOrdinal: Int,
+    keepsDeletedRows: Boolean,
     target: (UTF8String, Int) => FileGroupTarget
 ) extends Serializable {
 
@@ -47,9 +49,9 @@ final class WriteRows(
     val rule   = this.rule.at(FileNames.path(group.partitionPath, group.fileId))
     val cursor = groups.openGroup()
     if (group.isLog) {
-      // Readers fold the log's versions of a key anyway, so those of one batch are folded here.
-      val merge = new SortedMerge(Iterator.empty, cursor, layout, rule)
-      writer.appendLog(group.slice.get, merge, layout, token).map(counted(_, merge))
+      // What the rule does not combine is for readers to fold, from the stored row.
+      val merge = new SortedMerge(Iterator.empty, cursor, layout, rule, foldsNew = false)
+      writer.appendLog(group.slice.get, merge, layout, token, keepsDeletedRows).map(counted(_, merge))
     } else {
       val base = group.slice.flatMap(_.base).map(new StoredRows(_))
       try {

@@ -211,7 +211,8 @@ private[write] final case class WriteTasks(
 
   private def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): WriteRows = {
     val ordering = if (compiled.layout.orderingOrdinals.isEmpty) None else Some(new OrderingComparator(compiled.layout))
-    new WriteRows(writer, incoming, compiled.layout, compiled.rule, meeting, ordering, groupOrdinal, target)
+    new WriteRows(writer, incoming, compiled.layout, compiled.rule, meeting, ordering, groupOrdinal,
+      keepsDeletedRows = settings.rule.columns(schema).nonEmpty, target)
   }
 }
 

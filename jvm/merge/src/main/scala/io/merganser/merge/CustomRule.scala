@@ -54,9 +54,9 @@ final class CustomRule(source: MergerSource, layout: RowLayout, hidden: Set[Stri
   override def at(fileGroup: String): MergeRule = new CustomRule(source, layout, hidden, props, fileGroup)
 
   override def merge(older: Version, newer: Version): Version =
-    if (newer.endsHistory) newer
-    else if (newer.isPartial && !newer.isDelete && older.isDelete) older
-    else if (context.isUnordered(older)) newer.withoutHistory
+    if (newer.isPartial && older.isDelete) { if (newer.inserts) merge(older, newer.asRow) else older }
+    else if (newer.endsHistory) insert(newer)
+    else if (context.isUnordered(older)) insert(newer).withoutHistory
     else {
       val result = ask(older, newer) { (olderRecord, newerRecord) =>
         if (older.isPartial || newer.isPartial) merger.partialMerge(olderRecord, newerRecord, context.schema, context, props)
@@ -98,6 +98,7 @@ final class CustomRule(source: MergerSource, layout: RowLayout, hidden: Set[Stri
     else if (merged.owner ne context) throw failed(older, newer, "it returned a record of another file group or table")
     else {
       context.setHidden(merged.version, if (newer.isDelete && !merged.isDelete) older else newer)
+      merged.version.inserts = merged.version.isPartial && older.inserts && newer.inserts
       checked(merged.version, older, newer)
     }
   }

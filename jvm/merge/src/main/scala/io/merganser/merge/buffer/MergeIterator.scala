@@ -60,6 +60,14 @@ abstract class MergeIterator(rule: MergeRule) {
     winner = null
   }
 
+  /** A version as it came, for another merge to fold. */
+  protected final def passOn(version: Version): Unit = {
+    metBase = null
+    row = version.row
+    winner = version
+    outcome = if (version.isDelete || version.isPartial) Outcome.Absent else Outcome.Inserted
+  }
+
   /**
    * Where versions of a row meet.
    *

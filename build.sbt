@@ -33,9 +33,11 @@ val openModules = Seq(
 
 def warnings(line: Line): Seq[String] = {
   val both = Seq("-feature", "-unchecked", "-encoding", "utf8", "-Xlint")
-  // One source serves four releases of every library: what a later one deprecates is the only name the first has.
+  // One source serves four releases of every library and two of the compiler: what a later one deprecates is the only name
+  // the first has, and where the first warns the later need not.
   if (line.scala.startsWith("2.12")) both ++ Seq("-deprecation", "-Ywarn-unused", "-Xfatal-warnings", s"-release:${line.classFiles}")
-  else both ++ Seq("-Wunused", "-Xlint:-byname-implicit", "-Werror", "-Wconf:cat=deprecation:s", s"-release:${line.classFiles}")
+  else both ++ Seq("-Wunused", "-Xlint:-byname-implicit", "-Werror", "-Wconf:cat=deprecation:s,cat=unused-nowarn:s",
+    s"-release:${line.classFiles}")
 }
 
 def room(name: String, line: Line): Project = {

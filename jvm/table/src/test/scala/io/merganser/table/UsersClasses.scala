@@ -75,10 +75,21 @@ object UsersClasses {
       if (text(record, "v") == "never") Optional.empty() else Optional.of(withText("(" + text(record, "v") + ")"))
   }
 
-  class WithoutConstructor extends Words(null, null)
-
-  /** A hook of its constructor fails. */
-  class Refusing(record: GenericRecord, ordering: Comparable[_]) extends Words(record, ordering) {
-    throw new IllegalArgumentException("refused")
+  /** The newer record as it came. */
+  class Unchanging(record: GenericRecord, ordering: Comparable[_]) extends Words(record, ordering) {
+    override def combineAndGetUpdateValue(current: IndexedRecord, schema: Schema, properties: Properties): Optional[IndexedRecord] =
+      Optional.of(record)
   }
+
+  /** A record of a schema of its own, with one column. */
+  class Narrowing(record: GenericRecord, ordering: Comparable[_]) extends Words(record, ordering) {
+    override def combineAndGetUpdateValue(current: IndexedRecord, schema: Schema, properties: Properties): Optional[IndexedRecord] = {
+      val narrow = new Schema.Parser().parse("""{"type": "record", "name": "r", "fields": [{"name": "int_", "type": "int"}]}""")
+      val made   = new GenericData.Record(narrow)
+      made.put("int_", 1)
+      Optional.of(made)
+    }
+  }
+
+  class WithoutConstructor extends Words(null, null)
 }

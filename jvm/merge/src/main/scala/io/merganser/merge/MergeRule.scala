@@ -45,9 +45,7 @@ trait MergeRule extends Serializable {
 object MergeRule {
 
   /** Commit time, or event time where the layout has ordering fields to compare. */
-  def eventTime(layout: RowLayout): MergeRule =
-    if (layout.orderingOrdinals.isEmpty) commitTime(layout)
-    else new PartialRule(new EventTimeRule(new OrderingComparator(layout)), layout)
+  def eventTime(layout: RowLayout): MergeRule = new PartialRule(EventTimeRule(layout), layout)
 
   def commitTime(layout: RowLayout): MergeRule = new PartialRule(new CommitTimeRule, layout)
 }

@@ -11,13 +11,12 @@ import org.apache.spark.sql.types._
  *
  * The comparison is compiled for the declared types, once where the comparator is made and once where it is sent.
  */
-final class OrderingComparator(layout: RowLayout) extends Serializable {
+final class OrderingComparator(layout: RowLayout) extends RowOrder {
   private[this] val compiled = new LazilyGeneratedOrdering(layout.orderingOrdinals.toSeq.map { i =>
     SortOrder(BoundReference(i, layout.schema(i).dataType, nullable = true), Ascending)
   })
 
-  /** Negative, zero or positive as `a` is ordered before, with or after `b`. */
-  def compare(a: InternalRow, b: InternalRow): Int = compiled.compare(a, b)
+  override def compare(a: InternalRow, b: InternalRow): Int = compiled.compare(a, b)
 }
 
 object OrderingComparator {

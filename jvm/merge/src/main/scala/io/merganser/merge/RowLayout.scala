@@ -47,15 +47,15 @@ object RowLayout {
   /**
    * @param keyColumn      name of the column that holds the record key
    * @param orderingFields names of the ordering fields; each is a column of the schema
-   * @param marker         column and value that mark a delete, when the table has them
+   * @param markers        columns and values that mark a delete, when the table has them
    * @throws IllegalStateException if one of them is not a column of the schema
    */
-  def apply(schema: StructType, keyColumn: String, orderingFields: Seq[String], marker: Option[DeleteMarker]): RowLayout = {
+  def apply(schema: StructType, keyColumn: String, orderingFields: Seq[String], markers: Iterable[DeleteMarker]): RowLayout = {
     def ordinal(column: String): Int = {
       val at = schema.fieldNames.indexOf(column)
       if (at < 0) throw new IllegalStateException(s"column '$column' is not among ${schema.fieldNames.mkString(", ")}")
       at
     }
-    RowLayout(schema, ordinal(keyColumn), orderingFields.map(ordinal).toArray, DeleteCheck(schema, marker))
+    RowLayout(schema, ordinal(keyColumn), orderingFields.map(ordinal).toArray, DeleteCheck(schema, markers))
   }
 }

@@ -4,7 +4,7 @@ import io.merganser.merge.{DeleteCheck, OrderingComparator, RowLayout}
 import io.merganser.merge.buffer._
 import io.merganser.table.Storage
 import io.merganser.table.base.{BaseFileOptions, BaseFileWriter, MetaColumns}
-import io.merganser.table.config.TableConfig
+import io.merganser.table.config.{ClassicPayloads, TableConfig}
 import io.merganser.table.log.{LogOptions, LogWriter}
 import io.merganser.table.timeline.{Markers, WriteStat}
 import org.apache.spark.sql.catalyst.expressions.JoinedRow
@@ -75,7 +75,7 @@ final case class SliceWriter(
   private val fileSchema = StructType(MetaColumns.schema ++ schema)
 
   /** Tells a delete by what the file keeps of its row. */
-  private val storedDeletes = DeleteCheck(schema, TableRule.marker(config))
+  private val storedDeletes = DeleteCheck(schema, ClassicPayloads.markers(config))
 
   /**
    * Writes a base file from what the merge leaves.

@@ -15,7 +15,7 @@ import scala.collection.mutable
  *
  * @param hidden names of columns that users do not see
  */
-private[merge] final class RowContext(layout: RowLayout, hidden: Set[String]) extends RecordContext {
+private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]) extends RecordContext {
   private[this] val width      = layout.schema.length
   private[this] val types      = layout.schema.map(_.dataType).toArray
   private[this] val visible    = layout.schema.fieldNames.indices.filterNot(i => hidden(layout.schema(i).name)).toArray
@@ -159,7 +159,7 @@ private[merge] final class RowContext(layout: RowLayout, hidden: Set[String]) ex
     built(record, values, _ => null, _ => false)
 
   /** A record of columns that the engine already holds, all of them. */
-  private[merganser] def ofEngineRow(record: BufferedRecord, row: InternalRow, columns: StructType): BufferedRecord = {
+  def ofEngineRow(record: BufferedRecord, row: InternalRow, columns: StructType): BufferedRecord = {
     val at   = columns.fieldNames.zipWithIndex.toMap
     val from = visible.map { i => i -> at(layout.schema(i).name) }.toMap
     built(record, Collections.emptyMap(), i => RowLayout.valueAt(row, from(i), types(i)), _ => true)
@@ -227,7 +227,7 @@ private[merge] final class RowContext(layout: RowLayout, hidden: Set[String]) ex
     throw new IllegalArgumentException(s"there is no column '$column'; columns are ${schema.fieldNames.mkString(", ")}"))
 }
 
-private[merge] object RowContext {
+private[merganser] object RowContext {
   private val NoColumns = new StructType
 
   /** Characters of a version in a message, more or less. */

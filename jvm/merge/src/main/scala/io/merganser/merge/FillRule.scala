@@ -120,6 +120,7 @@ final class FillRule private (
     }
     val result = new Version().set(new GenericInternalRow(columns), isDelete = false, isUnordered = false)
     result.provided = provided
+    result.inserts = provided != null && leader.inserts && other.inserts
     result.endsHistory = leader.endsHistory
     result
   }

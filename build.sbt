@@ -124,14 +124,32 @@ lazy val table42   = tableRoom(Spark42, merge42)
 lazy val spark42   = sparkRoom(Spark42, merge42, table42)
 lazy val mergers42 = mergersOf(Spark42, merge42)
 
+/** Writes what `java @file` needs to run the benchmark of the merge loop. */
+lazy val javaArguments = taskKey[File]("The class path and flags of the merge loop's benchmark, for java.")
+
+/** The benchmark of the merge loop: on the default line alone, in no jar. */
+lazy val bench35 = room("bench", Spark35)
+  .dependsOn(merge35)
+  .settings(
+    Compile / unmanagedSourceDirectories := Seq("java", "scala").map((ThisBuild / baseDirectory).value / "benchmarks/merge-loop/src/main" / _),
+    libraryDependencies ++= Dependencies.jmh :+ "org.scala-lang" % "scala-reflect" % scalaVersion.value,
+    javacOptions := Seq("--release", "17", "-processor", "org.openjdk.jmh.generators.BenchmarkProcessor"),
+    javaArguments := {
+      val classPath = (Compile / fullClasspath).value.files.mkString(java.io.File.pathSeparator)
+      val file      = baseDirectory.value / "java.args"
+      IO.writeLines(file, openModules ++ Seq("-cp", "\"" + classPath.replace("\\", "\\\\") + "\""))
+      file
+    }
+  )
+
 lazy val root = project
   .in(file("."))
   .settings(
     publish / skip                       := true,
     Compile / unmanagedSourceDirectories := Nil,
     // One source tree serves all lines, so it is formatted once, from here.
-    Compile / scalafmt / sourceDirectories := rooms.map(room => (ThisBuild / baseDirectory).value / "jvm" / room / "src") :+
-      (ThisBuild / baseDirectory).value / mergers,
+    Compile / scalafmt / sourceDirectories :=
+      (rooms.map(room => s"jvm/$room/src") ++ Seq("benchmarks/merge-loop/src", mergers)).map((ThisBuild / baseDirectory).value / _),
     Compile / scalafmt / unmanagedSources := ((Compile / scalafmt / sourceDirectories).value ** "*.scala").get
   )
 

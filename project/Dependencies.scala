@@ -19,4 +19,9 @@ object Dependencies {
     "org.scalatest" %% "scalatest" % "3.2.19" % Test,
     "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0" % Test
   )
+
+  val jmh: Seq[ModuleID] = Seq(
+    "org.openjdk.jmh" % "jmh-core"                 % "1.37",
+    "org.openjdk.jmh" % "jmh-generator-annprocess" % "1.37" % Provided
+  )
 }

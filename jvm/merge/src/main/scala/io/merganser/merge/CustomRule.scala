@@ -9,6 +9,9 @@ trait MergerSource extends Serializable {
   /** Class that users know the rule by. */
   def className: String
 
+  /** True if what it makes is a [[CombiningMerger]]. */
+  def combines: Boolean = false
+
   def open(): RecordMerger
 }
 
@@ -33,7 +36,8 @@ object MergerClass {
  * before it, whatever the merger makes of it. A partial version finds nothing to be laid over on a delete, which then
  * stays. Everything else the merger decides.
  *
- * Laws: none is assumed, so versions are kept apart and folded from the stored row.
+ * Laws: none is assumed, so versions are kept apart and folded from the stored row; but a [[CombiningMerger]] combines
+ * those of a batch.
  *
  * @param hidden    columns that the merger does not see
  * @param props     what the merger is given as the table's properties; not to be changed
@@ -50,19 +54,41 @@ final class CustomRule(source: MergerSource, layout: RowLayout, hidden: Set[Stri
   override def at(fileGroup: String): MergeRule = new CustomRule(source, layout, hidden, props, fileGroup)
 
   override def merge(older: Version, newer: Version): Version =
-    if (newer.endsHistory) newer
-    else if (newer.isPartial && !newer.isDelete && older.isDelete) older
-    else if (context.isUnordered(older)) newer.withoutHistory
+    if (newer.isPartial && older.isDelete) { if (newer.inserts) merge(older, newer.asRow) else older }
+    else if (newer.endsHistory) insert(newer)
+    else if (context.isUnordered(older)) insert(newer).withoutHistory
     else {
-      val result = ask(older, newer)
-      if ((result eq older) || !(older.endsHistory || (older.isDelete && !result.isDelete))) result else result.withoutHistory
+      val result = ask(older, newer) { (olderRecord, newerRecord) =>
+        if (older.isPartial || newer.isPartial) merger.partialMerge(olderRecord, newerRecord, context.schema, context, props)
+        else merger.merge(olderRecord, newerRecord, context, props)
+      }
+      withHistoryOf(older, result)
     }
 
-  private def ask(older: Version, newer: Version): Version = {
+  override def combinesBatch: Boolean = source.combines
+
+  override def combine(older: Version, newer: Version): Version =
+    if (!source.combines) merge(older, newer)
+    else if (newer.endsHistory) newer
+    else if (context.isUnordered(older)) newer.withoutHistory
+    else withHistoryOf(older, ask(older, newer)(combining.combine(_, _, context, props)))
+
+  override def insert(version: Version): Version =
+    if (!source.combines || version.isDelete) version
+    else {
+      val result = ask(version, version)((_, record) => combining.insert(record, context, props))
+      if (version.endsHistory) result.withoutHistory else result
+    }
+
+  private def combining = merger.asInstanceOf[CombiningMerger]
+
+  private def withHistoryOf(older: Version, result: Version): Version =
+    if ((result eq older) || !(older.endsHistory || (older.isDelete && !result.isDelete))) result else result.withoutHistory
+
+  private def ask(older: Version, newer: Version)(question: (BufferedRecord, BufferedRecord) => BufferedRecord): Version = {
     val (olderRecord, newerRecord) = (context.view(older), context.view(newer))
     val merged =
-      try if (older.isPartial || newer.isPartial) merger.partialMerge(olderRecord, newerRecord, context.schema, context, props)
-        else merger.merge(olderRecord, newerRecord, context, props)
+      try question(olderRecord, newerRecord)
       catch {
         case failure: Throwable if CustomRule.isTheMergers(failure) => throw failed(older, newer, s"it threw $failure").causedBy(failure)
       }
@@ -72,6 +98,7 @@ final class CustomRule(source: MergerSource, layout: RowLayout, hidden: Set[Stri
     else if (merged.owner ne context) throw failed(older, newer, "it returned a record of another file group or table")
     else {
       context.setHidden(merged.version, if (newer.isDelete && !merged.isDelete) older else newer)
+      merged.version.inserts = merged.version.isPartial && older.inserts && newer.inserts
       checked(merged.version, older, newer)
     }
   }

@@ -101,25 +101,26 @@ final class FillRule private (
     val provided = if (leader.isPartial) leader.provided.clone() else null
     var i        = 0
     while (i < types.length) {
-      columns(i) = leader.row.get(i, types(i))
+      columns(i) = RowLayout.valueAt(leader.row, i, types(i))
       i += 1
     }
     i = first
     while (i < fillable.length) {
       val column = fillable(i)
       if (takes(leader, other, column)) {
-        columns(column) = other.row.get(column, types(column))
+        columns(column) = RowLayout.valueAt(other.row, column, types(column))
         if (provided != null) provided(column) = true
       }
       i += 1
     }
     i = 0
     while (i < stamps.length) {
-      columns(stamps(i)) = newer.row.get(stamps(i), types(stamps(i)))
+      columns(stamps(i)) = RowLayout.valueAt(newer.row, stamps(i), types(stamps(i)))
       i += 1
     }
     val result = new Version().set(new GenericInternalRow(columns), isDelete = false, isUnordered = false)
     result.provided = provided
+    result.inserts = provided != null && leader.inserts && other.inserts
     result.endsHistory = leader.endsHistory
     result
   }

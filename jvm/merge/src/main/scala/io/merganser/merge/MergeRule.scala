@@ -34,6 +34,9 @@ trait MergeRule extends Serializable {
    */
   def combine(older: Version, newer: Version): Version = merge(older, newer)
 
+  /** What a full version comes to where nothing is stored: it is the row, unless the rule has a say in it. */
+  def insert(version: Version): Version = version
+
   /** Whether the full versions of one batch are combined into one; otherwise all of them are passed on, apart. */
   def combinesBatch: Boolean = laws.associative
 

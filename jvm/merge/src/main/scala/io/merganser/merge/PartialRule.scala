@@ -34,7 +34,7 @@ final class PartialRule(rule: MergeRule, layout: RowLayout) extends MergeRule {
     var i        = 0
     while (i < types.length) {
       val from = if (newer.provided(i)) newer.row else older.row
-      columns(i) = from.get(i, types(i))
+      columns(i) = RowLayout.valueAt(from, i, types(i))
       if (provided != null) provided(i) = newer.provided(i) || older.provided(i)
       i += 1
     }

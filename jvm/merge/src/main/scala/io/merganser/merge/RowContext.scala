@@ -15,7 +15,7 @@ import scala.collection.mutable
  *
  * @param hidden names of columns that users do not see
  */
-private[merge] final class RowContext(layout: RowLayout, hidden: Set[String]) extends RecordContext {
+private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]) extends RecordContext {
   private[this] val width      = layout.schema.length
   private[this] val types      = layout.schema.map(_.dataType).toArray
   private[this] val visible    = layout.schema.fieldNames.indices.filterNot(i => hidden(layout.schema(i).name)).toArray
@@ -74,7 +74,7 @@ private[merge] final class RowContext(layout: RowLayout, hidden: Set[String]) ex
   def data(version: Version): InternalRow =
     if (version.isDelete) null
     else if (version.provided == null && visibleFirst) version.row
-    else new GenericInternalRow(shown(version).map[Any, Array[Any]](i => version.row.get(i, types(i))))
+    else new GenericInternalRow(shown(version).map[Any, Array[Any]](i => RowLayout.valueAt(version.row, i, types(i))))
 
   def schemaId(version: Version): Int =
     if (version.isDelete) -1
@@ -152,17 +152,17 @@ private[merge] final class RowContext(layout: RowLayout, hidden: Set[String]) ex
   override def mergeWithEngineRecord(record: BufferedRecord, values: JavaMap[String, _]): BufferedRecord = {
     val from = record.version
     if (from.isDelete) constructEngineRecord(record, values)
-    else built(record, values, i => if (provides(from, i)) from.row.get(i, types(i)) else null, provides(from, _))
+    else built(record, values, i => if (provides(from, i)) RowLayout.valueAt(from.row, i, types(i)) else null, provides(from, _))
   }
 
   override def constructEngineRecord(record: BufferedRecord, values: JavaMap[String, _]): BufferedRecord =
     built(record, values, _ => null, _ => false)
 
   /** A record of columns that the engine already holds, all of them. */
-  private[merganser] def ofEngineRow(record: BufferedRecord, row: InternalRow, columns: StructType): BufferedRecord = {
+  def ofEngineRow(record: BufferedRecord, row: InternalRow, columns: StructType): BufferedRecord = {
     val at   = columns.fieldNames.zipWithIndex.toMap
     val from = visible.map { i => i -> at(layout.schema(i).name) }.toMap
-    built(record, Collections.emptyMap(), i => row.get(from(i), types(i)), _ => true)
+    built(record, Collections.emptyMap(), i => RowLayout.valueAt(row, from(i), types(i)), _ => true)
   }
 
   private def built(record: BufferedRecord, values: JavaMap[String, _], rest: Int => Any, alsoProvided: Int => Boolean): BufferedRecord = {
@@ -194,7 +194,7 @@ private[merge] final class RowContext(layout: RowLayout, hidden: Set[String]) ex
     val row     = new GenericInternalRow(width)
     val version = new Version().set(row, isDelete = true, isUnordered = isUnordered)
     setHidden(version, record.version)
-    if (!isUnordered) layout.orderingOrdinals.foreach(i => row.update(i, record.version.row.get(i, types(i))))
+    if (!isUnordered) layout.orderingOrdinals.foreach(i => row.update(i, RowLayout.valueAt(record.version.row, i, types(i))))
     view(version)
   }
 
@@ -207,7 +207,7 @@ private[merge] final class RowContext(layout: RowLayout, hidden: Set[String]) ex
     case row: GenericInternalRow if row.numFields == width =>
       var n = 0
       while (n < engines.length) {
-        row.update(engines(n), from.row.get(engines(n), types(engines(n))))
+        row.update(engines(n), RowLayout.valueAt(from.row, engines(n), types(engines(n))))
         n += 1
       }
     case _ =>
@@ -227,7 +227,7 @@ private[merge] final class RowContext(layout: RowLayout, hidden: Set[String]) ex
     throw new IllegalArgumentException(s"there is no column '$column'; columns are ${schema.fieldNames.mkString(", ")}"))
 }
 
-private[merge] object RowContext {
+private[merganser] object RowContext {
   private val NoColumns = new StructType
 
   /** Characters of a version in a message, more or less. */

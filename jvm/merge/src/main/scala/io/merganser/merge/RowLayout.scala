@@ -1,7 +1,7 @@
 package io.merganser.merge
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
@@ -39,10 +39,14 @@ final case class RowLayout(schema: StructType, keyOrdinal: Int, orderingOrdinals
 
   /** The ordering values as text, for messages; `null` stands for a null value. */
   def orderingText(row: InternalRow): String =
-    orderingOrdinals.map(i => String.valueOf(row.get(i, schema(i).dataType))).mkString(", ")
+    orderingOrdinals.map(i => String.valueOf(RowLayout.valueAt(row, i, schema(i).dataType))).mkString(", ")
 }
 
 object RowLayout {
+
+  /** A column's value, or null. Rows of column batches do not look for nulls themselves, and give 0 or false. */
+  def valueAt(row: InternalRow, ordinal: Int, dataType: DataType): Any =
+    if (row.isNullAt(ordinal)) null else row.get(ordinal, dataType)
 
   /**
    * @param keyColumn      name of the column that holds the record key

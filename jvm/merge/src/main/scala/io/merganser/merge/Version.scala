@@ -107,12 +107,15 @@ final class Version {
    * is a row of its own or passed over.
    */
   private[merge] def foldAlone(rule: MergeRule): Version =
-    if (earlier == null) alone
+    if (earlier == null) inserted(rule)
     else
       apart.dropWhile(version => version.isPartial && !version.inserts) match {
         case Nil           => this
-        case first :: rest => rest.foldLeft(first.alone)((older, newer) => rule.merge(older, newer))
+        case first :: rest => rest.foldLeft(first.inserted(rule))((older, newer) => rule.merge(older, newer))
       }
 
-  private def alone: Version = if (inserts) asRow else this
+  private def inserted(rule: MergeRule): Version = {
+    val whole = if (inserts) asRow else this
+    if (whole.isPartial || whole.isDelete) whole else rule.insert(whole)
+  }
 }

@@ -19,12 +19,14 @@ import org.apache.spark.unsafe.types.UTF8String
  * thread. Keys that end in an even digit are in partition p0, the others in p1.
  *
  * @param bucketed file groups by the hash of the key, two in a partition, instead of by looking where a key is stored
+ * @param mergers  classes of users' mergers
  */
-final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transaction.Options = Transaction.Options()) {
+final class DirectTable(
+    val storage: Storage, bucketed: Boolean, options: Transaction.Options = Transaction.Options(), mergers: Seq[String] = Nil) {
   import DirectTable._
 
   private lazy val config   = TableConfig.load(storage)
-  private lazy val rule     = StoredRule.of(config, Nil)
+  private lazy val rule     = StoredRule.of(config, mergers)
   private lazy val compiled = TableRule(rule, config, TableRule.layoutSchema(rowSchema, schema, config, rule))
 
   def timeline: Timeline = Timeline.load(storage, config)
@@ -146,14 +148,15 @@ final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transa
 
   private def write(transaction: Transaction, part: Part, token: WriteToken): Option[SliceWritten] = {
     val batch = new Batch(part, compiled.layout)
+    val rule  = compiled.rule.at(FileNames.path(part.partition, part.fileId))
     if (part.isLog) writer(transaction).appendLog(part.slice.get,
-      new SortedMerge(Iterator.empty, batch, compiled.layout, compiled.rule, foldsNew = false), compiled.layout, token)
+      new SortedMerge(Iterator.empty, batch, compiled.layout, rule, foldsNew = false), compiled.layout, token)
     else {
       val base =
         part.slice.flatMap(_.base).map(b => new BaseFileReader(storage.conf, storage.path(b.path), b.sizeBytes, compiled.layout.schema))
       try {
         assert(base.forall(_.footer.isSorted))
-        val merge = new SortedMerge(base.map(_.rows()).getOrElse(Iterator.empty), batch, compiled.layout, compiled.rule)
+        val merge = new SortedMerge(base.map(_.rows()).getOrElse(Iterator.empty), batch, compiled.layout, rule)
         writer(transaction).writeBase(part.partition, part.fileId, part.slice, merge, stampAll = true, null, token)
       } finally base.foreach(_.close())
     }

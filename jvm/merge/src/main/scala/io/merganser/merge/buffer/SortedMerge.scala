@@ -93,7 +93,8 @@ final class SortedMerge(
   }
 
   private def meetSingle(): Unit = {
-    meet(null, singles.head.after(null))
+    val single = singles.head.after(null)
+    if (foldsNew) meet(null, single) else handOn(single)
     singles = singles.tail
   }
 

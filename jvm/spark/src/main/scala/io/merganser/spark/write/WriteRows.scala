@@ -26,6 +26,8 @@ final case class Meeting(combineNew: Boolean, meetsStored: Boolean) {
  * Last step of a write, in a task: rows that come sorted by file group, key and arrival meet the stored rows of their
  * group, and one file is written for each group.
  *
+ * @param groupOrdinal     where the number of a row's file group stands
+ * @param liveOrdinal      where it stands whether a row's key is live; -1 where nobody looked
  * @param keepsDeletedRows true where the rule looks at more of a delete than its ordering value
  * @param target           the file group of a (partition path, group number)
  */
@@ -37,6 +39,7 @@ final class WriteRows(
     meeting: Meeting,
     ordering: Option[OrderingComparator],
     groupOrdinal: Int,
+    liveOrdinal: Int,
     keepsDeletedRows: Boolean,
     target: (UTF8String, Int) => FileGroupTarget
 ) extends Serializable {
@@ -44,14 +47,14 @@ final class WriteRows(
   def run(rows: Iterator[InternalRow]): Iterator[SliceWritten] = {
     val context = TaskContext.get()
     val token   = WriteToken(context.partitionId(), context.stageId(), context.taskAttemptId())
-    val groups  = new GroupedRows(rows, incoming, layout, groupOrdinal)
+    val groups  = new GroupedRows(rows, incoming, layout, groupOrdinal, liveOrdinal)
     Iterator.continually(groups).takeWhile(_.hasGroup).flatMap(write(_, token))
   }
 
   private def write(groups: GroupedRows, token: WriteToken): Option[SliceWritten] = {
     val group    = target(groups.partitionPath, groups.group)
     val rule     = this.rule.at(FileNames.path(group.partitionPath, group.fileId))
-    val cursor   = groups.openGroup()
+    val cursor   = groups.openGroup(group.isLog)
     val combines = meeting.combines(group)
     if (group.isLog) {
       // What the rule does not combine is for readers to fold, from the stored row.
@@ -84,7 +87,8 @@ final class WriteRows(
 }
 
 /** Splits a task's rows into its file groups; each group's rows are its versions, in key order. */
-private final class GroupedRows(rows: Iterator[InternalRow], incoming: IncomingSchema, layout: RowLayout, groupOrdinal: Int) {
+private final class GroupedRows(rows: Iterator[InternalRow], incoming: IncomingSchema, layout: RowLayout, groupOrdinal: Int,
+    liveOrdinal: Int) {
   private[this] var ahead: InternalRow = if (rows.hasNext) rows.next() else null
   private[this] var open: GroupCursor  = _
 
@@ -101,24 +105,41 @@ private final class GroupedRows(rows: Iterator[InternalRow], incoming: IncomingS
 
   def group: Int = ahead.getInt(groupOrdinal)
 
-  def openGroup(): VersionCursor = {
-    open = new GroupCursor(partitionPath.copy(), group)
+  /** @param isLog whether the versions meet no stored row here */
+  def openGroup(isLog: Boolean): VersionCursor = {
+    open = new GroupCursor(partitionPath.copy(), group, isLog && liveOrdinal >= 0)
     open
   }
 
-  private final class GroupCursor(path: UTF8String, number: Int) extends VersionCursor {
-    private[this] var started = false
-    override val record       = new Version
+  /** @param fillsFirst whether the first of several partial versions that insert a key is a whole row: others count on it in logs */
+  private final class GroupCursor(path: UTF8String, number: Int, fillsFirst: Boolean) extends VersionCursor {
+    private[this] var started                 = false
+    private[this] var insertedKey: UTF8String = _
+    override val record                       = new Version
 
     override def next(): Boolean = {
       if (started && ahead != null && isOwn) ahead = if (rows.hasNext) rows.next() else null
       started = true
       ahead != null && isOwn && {
         if (ahead.getBoolean(incoming.unorderedDeleteOrdinal)) record.set(ahead, isDelete = true, isUnordered = true)
-        else layout.fill(record, ahead)
+        else if (incoming.maskOrdinal < 0) layout.fill(record, ahead)
+        else fillMasked(ahead.getInt(incoming.maskOrdinal))
         true
       }
     }
+
+    private def fillMasked(mask: Int): Unit =
+      if (mask == IncomingSchema.FullRow) {
+        layout.fill(record, ahead)
+        if (fillsFirst && !record.isDelete) insertedKey = layout.key(ahead).copy()
+      } else {
+        layout.fill(record, ahead, incoming.provided(mask), incoming.inserts(mask))
+        if (fillsFirst && record.inserts && !ahead.getBoolean(liveOrdinal) && layout.key(ahead) != insertedKey) {
+          insertedKey = layout.key(ahead).copy()
+          record.provided = null
+          record.inserts = false
+        }
+      }
 
     private def isOwn: Boolean = ahead.getInt(groupOrdinal) == number && ahead.getUTF8String(incoming.partitionOrdinal).equals(path)
   }

@@ -61,14 +61,18 @@ object StoredRule {
    * To be called before a table is written or its rows are merged for a reader.
    *
    * @param mergerClasses the user's classes to choose from, in the order to try them
-   * @throws MerganserException MERGE_RULE_UNAVAILABLE naming mode, payload class or strategy id; MERGER_UNAVAILABLE
+   * @throws MerganserException MERGE_RULE_UNAVAILABLE naming mode, payload class or strategy id; MERGER_UNAVAILABLE or
+   *                            PAYLOAD_UNAVAILABLE naming the user's classes
    */
   def of(table: TableConfig, mergerClasses: Seq[String]): StoredRule =
-    builtIn(table).orElse(byMerger(table, mergerClasses)).getOrElse(throw unavailable(table))
+    builtIn(table).orElse(byUser(table, mergerClasses)).getOrElse(throw unavailable(table))
 
-  private def byMerger(table: TableConfig, classes: Seq[String]): Option[StoredRule] =
-    table.strategyId.filter(id => table.mergeMode == MergeMode.Custom && id != MergeMode.StrategyId.PayloadBased)
-      .map(UserMergers.choose(table, _, classes))
+  private def byUser(table: TableConfig, classes: Seq[String]): Option[StoredRule] =
+    if (table.mergeMode != MergeMode.Custom) None
+    else table.strategyId.filter(_ != MergeMode.StrategyId.PayloadBased) match {
+      case Some(id) => Some(UserMergers.choose(table, id, classes))
+      case None     => table.payloadClass.map(UserMergers.payload(table, _))
+    }
 
   private def builtIn(table: TableConfig): Option[StoredRule] =
     if (table.mergeMode != MergeMode.Custom) byMode(table)

@@ -1,6 +1,7 @@
 package io.merganser.table.config
 
 import io.merganser.merge.{MerganserException, MergerClass, RecordMerger, RecordType}
+import io.merganser.table.avro.{PayloadClass, PayloadMerger, RecordPayload}
 
 import scala.util.control.NonFatal
 
@@ -35,7 +36,8 @@ private[config] object UserMergers {
   }
 
   private def consider(className: String, strategyId: String): Either[String, RecordMerger] =
-    loaded(className, classOf[RecordMerger]).flatMap { merger =>
+    loaded(className, classOf[RecordMerger], mergerOf).flatMap { made =>
+      val merger = made.asInstanceOf[RecordMerger]
       try
         if (merger.getRecordType != RecordType.SPARK) Left(s"merges ${merger.getRecordType} records")
         else if (!strategyId.equalsIgnoreCase(merger.getMergingStrategy)) Left(s"has strategy id ${merger.getMergingStrategy}")
@@ -43,21 +45,44 @@ private[config] object UserMergers {
       catch { case failure: Throwable if isOfItsCode(failure) => Left(s"fails when asked what it is: $failure") }
     }
 
-  /** An instance of the class, or why there is none. */
-  private[config] def loaded[T](className: String, wanted: Class[T]): Either[String, T] =
+  /**
+   * The user's payload class of a table.
+   *
+   * @throws MerganserException PAYLOAD_UNAVAILABLE naming table, class and why it cannot be used
+   */
+  def payload(table: TableConfig, className: String): StoredRule = {
+    val reason =
+      if (className.split('.').last == "ExpressionPayload")
+        Some("belongs to Hudi's SQL statements; MERGE, UPDATE and DELETE need no payload class here")
+      else loaded(className, classOf[RecordPayload], payloadOf).left.toOption
+    reason.foreach(why => throw MerganserException("PAYLOAD_UNAVAILABLE", "table" -> table.name, "class" -> className, "reason" -> why))
+    val ordering = if (table.orderingFields.isEmpty) Nil else Seq(PayloadMerger.OrderingField -> table.orderingFields.mkString(","))
+    StoredRule.ByMerger(PayloadClass(className, table.name), table.orderingFields, properties(table) ++ ordering, isProjectionCompatible = false)
+  }
+
+  private def payloadOf(found: Class[_]): Any = found.getConstructor(RecordPayload.Constructor: _*)
+
+  private def mergerOf(found: Class[_]): Any = found.getDeclaredConstructor().newInstance()
+
+  /** What is made of a class, or why it cannot be. */
+  private def loaded(className: String, wanted: Class[_], make: Class[_] => Any): Either[String, Any] =
     try {
       val found = Class.forName(className, true, MergerClass.loader)
-      if (wanted.isAssignableFrom(found)) Right(found.getDeclaredConstructor().newInstance().asInstanceOf[T])
+      if (wanted.isAssignableFrom(found)) Right(make(found))
       else if (ancestors(found).exists(_.getName.startsWith(HudiInterfaces))) Left(ofHudi(wanted))
       else Left(s"does not implement ${wanted.getName}")
     } catch {
       case missing: LinkageError if String.valueOf(missing.getMessage).replace('/', '.').contains(HudiInterfaces) => Left(ofHudi(wanted))
       case _: ClassNotFoundException => Left("is not on the class path (its jar goes into spark.jars)")
-      case _: NoSuchMethodException  => Left("has no constructor without arguments")
+      case _: NoSuchMethodException  => Left(s"has no public constructor ${constructorOf(wanted)}")
+      case _: IllegalAccessException => Left(s"is not public, or its constructor ${constructorOf(wanted)} is not")
       case thrown: java.lang.reflect.InvocationTargetException if isOfItsCode(thrown.getCause) =>
         Left(s"cannot be made: its constructor threw ${thrown.getCause}")
       case failure: Throwable if isOfItsCode(failure) => Left(s"cannot be loaded: $failure")
     }
+
+  private def constructorOf(wanted: Class[_]): String =
+    if (wanted == classOf[RecordPayload]) RecordPayload.Constructor.map(_.getSimpleName).mkString("(", ", ", ")") else "without arguments"
 
   private def ofHudi(wanted: Class[_]) = s"is made for Hudi's interface; implement ${wanted.getName} instead"
 

@@ -108,7 +108,7 @@ private[slice] final class LogBlocks(
       val stored = rows.map { row =>
         var i = 0
         while (i < picked.length) {
-          values.update(i, row.get(picked(i), types(i)))
+          values.update(i, RowLayout.valueAt(row, picked(i), types(i)))
           i += 1
         }
         meta.joined(row, width, values)
@@ -207,7 +207,7 @@ private[slice] final class LogBlocks(
 
   private def orderingOf(row: InternalRow): Array[Any] =
     if (layout.orderingOrdinals.isEmpty) null
-    else layout.orderingOrdinals.map(i => InternalRow.copyValue(row.get(i, layout.schema(i).dataType)))
+    else layout.orderingOrdinals.map(i => InternalRow.copyValue(RowLayout.valueAt(row, i, layout.schema(i).dataType)))
 }
 
 private object LogBlocks {

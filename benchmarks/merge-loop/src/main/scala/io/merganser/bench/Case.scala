@@ -1,0 +1,120 @@
+package io.merganser.bench
+
+import io.merganser.bench.EngineRows.{Amount, Balance, Position, Schema, Time}
+import io.merganser.merge.{MergeRule, RowLayout, Version}
+import io.merganser.merge.buffer.{BatchMerge, MergeIterator, SortedMerge, VersionBuffer}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.vectorized.ColumnarBatch
+
+import java.util.SplittableRandom
+
+/**
+ * Stored rows, versions and a rule, merged by the engine.
+ *
+ * It is what the product runs, from the reader's batches to the row that is handed out:
+ *  - `sorted`: [[SortedMerge]], the merge of a copy-on-write upsert. Stored rows come from the reader's batches one by one;
+ *    versions come sorted, as Spark's sort gives them.
+ *  - `keyed`: what [[VersionBuffer]] makes for a compaction. The versions are in the buffer already, put there as the
+ *    reader of a Parquet log block gives them; stored rows come as above.
+ *  - `batches`: [[BatchMerge]], the merge of a snapshot read: the buffer as above, stored rows in batches.
+ *
+ * Of each row that is left it reads two columns, as a sum.
+ */
+private[bench] final class Case(rule: String, merge: String, stored: Rows, versions: Rows) {
+  private[this] val ordering = rule match {
+    case "commit-time"              => Nil
+    case "event-time-1" | "partial" => Seq(Schema(Time).name)
+    case "event-time-2"             => Seq(Schema(Time).name, Schema(Position).name)
+  }
+  private[this] val layout   = RowLayout(Schema, Schema.head.name, ordering, None)
+  private[this] val compiled = if (ordering.isEmpty) MergeRule.commitTime(layout) else MergeRule.eventTime(layout)
+  private[this] val provided = if (rule == "partial") Array.tabulate(Schema.length)(i => i <= Time || i == Amount) else null
+
+  private[this] val batches = EngineRows.batches(stored)
+  private[this] val sorted  = merge == "sorted"
+  private[this] val packed  = if (sorted) EngineRows.packed(versions) else null
+  private[this] val buffer  = if (sorted) null else buffered(EngineRows.rowsOf(EngineRows.batches(versions)))
+
+  def run(): Long = merge match {
+    case "sorted"  => sum(sortedMerge(EngineRows.rowsOf(batches), packed.iterator))
+    case "keyed"   => sum(buffer.merge(EngineRows.rowsOf(batches), baseSorted = true))
+    case "batches" => sum(buffer.mergeBatches().get)
+  }
+
+  private def sortedMerge(base: Iterator[InternalRow], of: Iterator[InternalRow]): MergeIterator =
+    new SortedMerge(base, new EngineRows.Cursor(of, layout, provided), layout, compiled)
+
+  private def buffered(of: Iterator[InternalRow]): VersionBuffer = {
+    val buffer = new VersionBuffer(layout, compiled, Long.MaxValue)
+    val record = new Version
+    while (of.hasNext) buffer.add(EngineRows.fill(record, of.next(), layout, provided))
+    buffer
+  }
+
+  private def sum(merge: MergeIterator): Long = {
+    var sum = 0L
+    while (merge.next())
+      if (merge.isLive) {
+        val row = merge.row
+        sum += row.getLong(Amount) + row.getLong(Balance)
+      }
+    sum
+  }
+
+  private def sum(merge: BatchMerge): Long = {
+    var sum = 0L
+    var i   = 0
+    while (i < batches.length) {
+      sum += untouched(batches(i), merge.take(batches(i)), merge.untouched)
+      sum += this.sum(merge: MergeIterator)
+      i += 1
+    }
+    merge.finish()
+    sum + this.sum(merge: MergeIterator)
+  }
+
+  private def untouched(batch: ColumnarBatch, count: Int, rows: Array[Int]): Long = {
+    val amounts  = batch.column(Amount)
+    val balances = batch.column(Balance)
+    var sum      = 0L
+    var i        = 0
+    while (i < count) {
+      sum += amounts.getLong(rows(i)) + balances.getLong(rows(i))
+      i += 1
+    }
+    sum
+  }
+
+  /** @throws java.lang.IllegalStateException if the two sides do not leave the same rows */
+  def verify(hand: ByHand): Unit =
+    if (run() != hand.run()) throw new IllegalStateException(s"$rule, $merge: the engine's rows are not those of the loop by hand")
+
+  /**
+   * Runs every merge over a few rows of each class that a process of the product sees, so that what is measured was not
+   * compiled for one class of rows alone.
+   */
+  def season(): Unit = {
+    val random    = new SplittableRandom(7)
+    val rows      = Rows.stored("uuid", 4096, random)
+    val some      = Rows.versions(rows, 20, random)
+    val (b, p, g) = (EngineRows.batches(rows), EngineRows.packed(rows), EngineRows.generics(some))
+    val changes   = EngineRows.packed(some)
+    for (_ <- 1 to Case.SeasonRuns) {
+      for (of <- Seq(changes.iterator, g.iterator); base <- Seq(EngineRows.rowsOf(b), p.iterator)) sum(sortedMerge(base, of))
+      for (of <- Seq(changes.iterator, g.iterator, EngineRows.rowsOf(EngineRows.batches(some)))) {
+        val buffer = buffered(of)
+        sum(buffer.merge(EngineRows.rowsOf(b), baseSorted = true))
+        sum(buffer.merge(p.iterator, baseSorted = true))
+        val merge = buffer.mergeBatches().get
+        b.foreach { batch =>
+          merge.take(batch)
+          sum(merge: MergeIterator)
+        }
+      }
+    }
+  }
+}
+
+private[bench] object Case {
+  private val SeasonRuns = 15
+}

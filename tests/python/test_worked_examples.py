@@ -1,6 +1,6 @@
 """The worked examples of Hudi's documentation, on both table types, on tables of version 9 and of version 8.
 
-One row is stored, one comes in. The columns are those of the documentation: id, ts, name, price; ts is the ordering field.
+One row is stored, one comes in. The columns are the documentation's: id, ts, name, price; ts is the ordering field.
 Payload classes: https://hudi.apache.org/docs/record_payload. Merge modes: https://hudi.apache.org/docs/record_merger.
 """
 

@@ -42,13 +42,16 @@ final class Version {
     this
   }
 
-  /** A version of its own, with a row of its own. */
-  def copy(): Version = {
-    val copied = new Version().set(row.copy(), isDelete, isUnordered)
-    copied.endsHistory = endsHistory
-    copied.provided = provided
-    copied
+  /** Makes this version the same as another one, with another copy of its row. */
+  private[merge] def become(other: Version, copiedRow: InternalRow): Version = {
+    set(copiedRow, other.isDelete, other.isUnordered)
+    endsHistory = other.endsHistory
+    provided = other.provided
+    this
   }
+
+  /** A version of its own, with a row of its own. */
+  def copy(): Version = new Version().become(this, row.copy())
 
   /** The same version, which moreover makes the caller drop every older one; forgetting it brings deleted rows back. */
   def withoutHistory: Version =

@@ -1,6 +1,6 @@
 """One order, two services: a table whose merge rule is a class of its own. See README.md.
 
-Run: ./dev python examples/custom-merger/orders.py JAR
+Run: ./dev python examples/custom-merger/orders.py JAR [FOLDER]
 """
 
 import sys
@@ -29,10 +29,10 @@ def show(spark: SparkSession, path: str, step: str) -> None:
         print(f"{step}: {' '.join(str(value) for value in row)}")
 
 
-def main(jar: str) -> None:
+def main(jar: str, folder: str) -> None:
     spark = merganser.session("orders", master="local[2]", config={"spark.jars": jar})
     for kind in (merganser.TableType.COPY_ON_WRITE, merganser.TableType.MERGE_ON_READ):
-        path = f"{tempfile.mkdtemp()}/{kind.name.lower()}"
+        path = f"{folder}/{kind.name.lower()}"
         orders = merganser.Table.create(
             spark, path, spark.createDataFrame([], ALL).schema, record_key="id", table_type=kind, options=TABLE
         )
@@ -46,7 +46,9 @@ def main(jar: str) -> None:
         if kind is merganser.TableType.MERGE_ON_READ:
             orders.compact(options=MERGER)
             show(spark, path, "compacted")
+            orders.upsert(spark.createDataFrame([("o1", None, None, None, "delivered")], INFO), options=SENT)
+            show(spark, path, kind.name.lower())
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else tempfile.mkdtemp())

@@ -57,6 +57,7 @@ private final class PlannedBlock(val kind: BlockKind) {
  * @param keepsDeletedRows  true where the rule looks at more of a delete than its ordering value: one whose row says itself
  *                          that it is a delete is then written as that row
  * @param schema            the table's data columns
+ * @param times             gathers the event times of the rows
  */
 private[slice] final class LogBlocks(
     merge: MergeIterator,
@@ -66,6 +67,7 @@ private[slice] final class LogBlocks(
     schema: StructType,
     partitionPath: String,
     meta: MetaRow,
+    times: EventTimes,
     bufferBytes: Long = LogBlocks.BufferBytes
 ) {
   private[this] val width                          = schema.length
@@ -140,7 +142,13 @@ private[slice] final class LogBlocks(
     }
   }
 
-  private def advance(): Version = if (merge.next()) merge.winner else null
+  private def advance(): Version =
+    if (!merge.next()) null
+    else {
+      val version = merge.winner
+      if (!version.isDelete) times.add(version.row, version.provided)
+      version
+    }
 
   private def isFull: Boolean = laterBytes > bufferBytes && layout.key(version.row) != key
 

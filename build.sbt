@@ -33,14 +33,16 @@ val openModules = Seq(
 
 def warnings(line: Line): Seq[String] = {
   val both = Seq("-feature", "-unchecked", "-encoding", "utf8", "-Xlint")
-  // One source serves four releases of every library: what a later one deprecates is the only name the first has.
+  // One source serves four releases of every library and two of the compiler: what a later one deprecates is the only name
+  // the first has, and where the first warns the later need not.
   if (line.scala.startsWith("2.12")) both ++ Seq("-deprecation", "-Ywarn-unused", "-Xfatal-warnings", s"-release:${line.classFiles}")
-  else both ++ Seq("-Wunused", "-Xlint:-byname-implicit", "-Werror", "-Wconf:cat=deprecation:s", s"-release:${line.classFiles}")
+  else both ++ Seq("-Wunused", "-Xlint:-byname-implicit", "-Werror", "-Wconf:cat=deprecation:s,cat=unused-nowarn:s",
+    s"-release:${line.classFiles}")
 }
 
 def room(name: String, line: Line): Project = {
   def dirs(base: File, kind: String) =
-    Seq("scala", s"scala-spark${line.major}", s"scala-spark${line.minor}").map(d => base / "jvm" / name / "src" / kind / d)
+    Seq("java", "scala", s"scala-spark${line.major}", s"scala-spark${line.minor}").map(d => base / "jvm" / name / "src" / kind / d)
   Project(s"$name${line.id}", file(s"jvm/.lines/${line.id}/$name")).settings(
     moduleName   := s"merganser-$name-spark-${line.minor}",
     scalaVersion := line.scala,
@@ -66,7 +68,24 @@ def room(name: String, line: Line): Project = {
 
 lazy val stageJar = taskKey[File]("The line's jar, in the Python package and alone of its line.")
 
-def mergeRoom(line: Line): Project = room("merge", line)
+lazy val stageMergers = taskKey[File]("The jar of the mergers that the conformance cases use, beside the cases.")
+
+/** Sources of those mergers. */
+val mergers = "tests/conformance/mergers"
+
+def mergeRoom(line: Line): Project = room("merge", line).settings(
+  Test / unmanagedSourceDirectories += (ThisBuild / baseDirectory).value / mergers
+)
+
+/** The mergers of the conformance cases, as a user's jar of its own. */
+def mergersOf(line: Line, merge: Project): Project = room("mergers", line).dependsOn(merge).settings(
+  Compile / unmanagedSourceDirectories := Seq((ThisBuild / baseDirectory).value / mergers),
+  stageMergers := {
+    val staged = (ThisBuild / baseDirectory).value / "tests" / "conformance" / "jars" / s"merganser-conformance-spark-${line.minor}.jar"
+    IO.copyFile((Compile / packageBin).value, staged, preserveLastModified = false)
+    staged
+  }
+)
 
 def tableRoom(line: Line, merge: Project): Project = room("table", line).dependsOn(merge % "compile->compile;test->test")
 
@@ -88,18 +107,22 @@ def sparkRoom(line: Line, merge: Project, table: Project): Project =
       }
     )
 
-lazy val merge35 = mergeRoom(Spark35)
-lazy val table35 = tableRoom(Spark35, merge35)
-lazy val spark35 = sparkRoom(Spark35, merge35, table35)
-lazy val merge40 = mergeRoom(Spark40)
-lazy val table40 = tableRoom(Spark40, merge40)
-lazy val spark40 = sparkRoom(Spark40, merge40, table40)
-lazy val merge41 = mergeRoom(Spark41)
-lazy val table41 = tableRoom(Spark41, merge41)
-lazy val spark41 = sparkRoom(Spark41, merge41, table41)
-lazy val merge42 = mergeRoom(Spark42)
-lazy val table42 = tableRoom(Spark42, merge42)
-lazy val spark42 = sparkRoom(Spark42, merge42, table42)
+lazy val merge35   = mergeRoom(Spark35)
+lazy val table35   = tableRoom(Spark35, merge35)
+lazy val spark35   = sparkRoom(Spark35, merge35, table35)
+lazy val mergers35 = mergersOf(Spark35, merge35)
+lazy val merge40   = mergeRoom(Spark40)
+lazy val table40   = tableRoom(Spark40, merge40)
+lazy val spark40   = sparkRoom(Spark40, merge40, table40)
+lazy val mergers40 = mergersOf(Spark40, merge40)
+lazy val merge41   = mergeRoom(Spark41)
+lazy val table41   = tableRoom(Spark41, merge41)
+lazy val spark41   = sparkRoom(Spark41, merge41, table41)
+lazy val mergers41 = mergersOf(Spark41, merge41)
+lazy val merge42   = mergeRoom(Spark42)
+lazy val table42   = tableRoom(Spark42, merge42)
+lazy val spark42   = sparkRoom(Spark42, merge42, table42)
+lazy val mergers42 = mergersOf(Spark42, merge42)
 
 /** Writes what `java @file` needs to run the benchmark of the merge loop. */
 lazy val javaArguments = taskKey[File]("The class path and flags of the merge loop's benchmark, for java.")
@@ -125,8 +148,9 @@ lazy val root = project
     publish / skip                       := true,
     Compile / unmanagedSourceDirectories := Nil,
     // One source tree serves all lines, so it is formatted once, from here.
-    Compile / scalafmt / sourceDirectories := (rooms.map("jvm/" + _) :+ "benchmarks/merge-loop").map((ThisBuild / baseDirectory).value / _ / "src"),
-    Compile / scalafmt / unmanagedSources  := ((Compile / scalafmt / sourceDirectories).value ** "*.scala").get
+    Compile / scalafmt / sourceDirectories :=
+      (rooms.map(room => s"jvm/$room/src") ++ Seq("benchmarks/merge-loop/src", mergers)).map((ThisBuild / baseDirectory).value / _),
+    Compile / scalafmt / unmanagedSources := ((Compile / scalafmt / sourceDirectories).value ** "*.scala").get
   )
 
 lazy val rooms = Seq("merge", "table", "spark")
@@ -173,5 +197,6 @@ commands += Command.args("tests", "<line>") { (state, lines) =>
 
 /** `stage 35`: builds these lines' jars and puts them where the Python package looks. */
 commands += Command.args("stage", "<line>") { (state, lines) =>
-  runAll(state, "stage", lines.map(line => line -> (LocalProject(s"spark$line") / stageJar)))
+  runAll(state, "stage",
+    lines.flatMap(line => Seq(line -> (LocalProject(s"spark$line") / stageJar), line -> (LocalProject(s"mergers$line") / stageMergers))))
 }

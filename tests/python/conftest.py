@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 from sql_steps import Sql
@@ -31,7 +33,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     import merganser
 
     warehouse = tmp_path_factory.mktemp("warehouse")
+    line = ".".join(pyspark.__version__.split(".")[:2])
+    mergers = Path(__file__).parents[1] / "conformance" / "jars" / f"merganser-conformance-spark-{line}.jar"
     settings = {
+        "spark.jars": str(mergers),
         "spark.driver.memory": "2g",
         "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Dderby.system.home={warehouse}",
         "spark.sql.session.timeZone": "UTC",

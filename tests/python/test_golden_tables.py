@@ -107,15 +107,16 @@ def test_a_table_of_hudi_whose_rule_is_not_built_in_is_refused_by_name(
             "hoodie.datasource.write.table.type": "MERGE_ON_READ",
             "hoodie.datasource.write.recordkey.field": "id",
             "hoodie.table.ordering.fields": "ts",
-            "hoodie.datasource.write.payload.class": "org.apache.hudi.common.model.PartialUpdateAvroPayload",
         },
     )
+    properties = table / ".hoodie" / "hoodie.properties"
+    properties.write_text(properties.read_text() + "hoodie.table.partial.update.mode=FILL_DEFAULTS\n")
     for attempt in (
         lambda: ours.read(table),
         lambda: ours.upsert(table, "id int, name string, ts bigint", row),
         lambda: ours.compact(table),
     ):
-        with pytest.raises(Exception, match=r"MERGE_RULE_UNAVAILABLE.*IGNORE_DEFAULTS.*PartialUpdateAvroPayload"):
+        with pytest.raises(Exception, match=r"MERGE_RULE_UNAVAILABLE.*EVENT_TIME_ORDERING.*FILL_DEFAULTS"):
             attempt()
 
 

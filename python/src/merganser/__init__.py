@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from merganser.config import IndexType, MergeMode, TableType, WriteOptions
+from merganser.config import IndexType, MergeMode, MissingColumns, TableType, WriteOptions
 from merganser.errors import (
     ColumnMissingError,
     CommitConflictError,
@@ -48,6 +48,7 @@ __all__ = [
     "LogFile",
     "MerganserError",
     "MergeMode",
+    "MissingColumns",
     "MissingJarError",
     "NullValueError",
     "OptionError",

@@ -36,6 +36,17 @@ class IndexType(Enum):
     """By a hash of the key; the number of buckets is fixed when the table is created."""
 
 
+class MissingColumns(Enum):
+    """What a write does about columns of the table that its rows lack."""
+
+    REJECT = "reject"
+    """It fails."""
+    NULL = "null"
+    """They become null."""
+    KEEP = "keep"
+    """An upsert leaves them as they are stored; a new key gets null."""
+
+
 Options = Mapping[str, str]
 """Settings by their ``hoodie.*`` names."""
 
@@ -57,11 +68,15 @@ class WriteOptions:
     delete_field: str | None = field(default=None, metadata={"key": "hoodie.payload.delete.field"})
     """Column that marks a row as a delete when it holds ``delete_marker``."""
     delete_marker: str | None = field(default=None, metadata={"key": "hoodie.payload.delete.marker"})
+    missing_columns: MissingColumns | None = field(
+        default=None, metadata={"key": "spark.merganser.write.missingColumns"}
+    )
+    """What becomes of columns of the table that the rows lack."""
     hoodie: Options | None = None
 
     def to_options(self) -> dict[str, str]:
         """Return the settings that are set, by their ``hoodie.*`` names."""
-        named: dict[str, str | int | None] = {
+        named: dict[str, str | int | Enum | None] = {
             one.metadata["key"]: getattr(self, one.name) for one in fields(self) if "key" in one.metadata
         }
         return merged_options(named, self.hoodie)

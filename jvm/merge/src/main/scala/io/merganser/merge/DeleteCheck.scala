@@ -4,15 +4,14 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** A row whose column `field`, as text, equals `value` exactly is a delete. */
-final case class DeleteMarker(field: String, value: String)
+/** A row whose column `field`, as text, equals `value` is a delete; exactly, unless `ignoresCase`. */
+final case class DeleteMarker(field: String, value: String, ignoresCase: Boolean = false)
 
 /** Tells a delete by the row's own columns. Hot path: one call per version. */
-final class DeleteCheck private (flagOrdinal: Int, operationOrdinal: Int, markerOrdinal: Int, markerType: DataType, marker: UTF8String)
-    extends Serializable {
+final class DeleteCheck private (flagOrdinal: Int, operationOrdinal: Int, marks: Array[DeleteCheck.Mark]) extends Serializable {
 
   /** False when no row can be a delete. */
-  val isNeeded: Boolean = flagOrdinal >= 0 || operationOrdinal >= 0 || markerOrdinal >= 0
+  val isNeeded: Boolean = flagOrdinal >= 0 || operationOrdinal >= 0 || marks.nonEmpty
 
   def isDelete(row: InternalRow): Boolean =
     isNeeded && (isFlagged(row) || hasDeleteOperation(row) || isMarked(row))
@@ -26,13 +25,11 @@ final class DeleteCheck private (flagOrdinal: Int, operationOrdinal: Int, marker
       operation == DeleteCheck.Delete || operation == DeleteCheck.UpdateBefore
     }
 
-  private def isMarked(row: InternalRow): Boolean =
-    markerOrdinal >= 0 && !row.isNullAt(markerOrdinal) && {
-      markerType match {
-        case StringType => row.getUTF8String(markerOrdinal) == marker
-        case other      => UTF8String.fromString(String.valueOf(row.get(markerOrdinal, other))) == marker
-      }
-    }
+  private def isMarked(row: InternalRow): Boolean = {
+    var i = 0
+    while (i < marks.length && !marks(i).isOn(row)) i += 1
+    i < marks.length
+  }
 }
 
 object DeleteCheck {
@@ -42,20 +39,31 @@ object DeleteCheck {
   private val Delete       = UTF8String.fromString("D")
   private val UpdateBefore = UTF8String.fromString("-U")
 
-  def apply(schema: StructType, marker: Option[DeleteMarker]): DeleteCheck = {
-    def ordinal(name: String)                 = schema.fieldNames.indexOf(name)
+  /** A marker whose column is there. */
+  private final class Mark(ordinal: Int, dataType: DataType, value: UTF8String, ignoresCase: Boolean) extends Serializable {
+    private[this] val lowerCase = value.toLowerCase
+
+    def isOn(row: InternalRow): Boolean = !row.isNullAt(ordinal) && {
+      val text = dataType match {
+        case StringType => row.getUTF8String(ordinal)
+        case other      => UTF8String.fromString(String.valueOf(row.get(ordinal, other)))
+      }
+      text == value || (ignoresCase && text.toLowerCase == lowerCase)
+    }
+  }
+
+  /** @param markers those whose column the schema lacks mark nothing */
+  def apply(schema: StructType, markers: Iterable[DeleteMarker]): DeleteCheck = {
     def ordinalOf(name: String, as: DataType) = schema.indexWhere(f => f.name == name && f.dataType == as)
-    val markerOrdinal                         = marker.map(m => ordinal(m.field)).getOrElse(-1)
-    new DeleteCheck(
-      ordinalOf(FlagColumn, BooleanType),
-      ordinalOf(OperationColumn, StringType),
-      markerOrdinal,
-      if (markerOrdinal < 0) null else schema(markerOrdinal).dataType,
-      marker.map(m => UTF8String.fromString(m.value)).orNull
-    )
+    val marks = markers.toSeq.flatMap { marker =>
+      Some(schema.fieldNames.indexOf(marker.field)).filter(_ >= 0).map { i =>
+        new Mark(i, schema(i).dataType, UTF8String.fromString(marker.value), marker.ignoresCase)
+      }
+    }
+    new DeleteCheck(ordinalOf(FlagColumn, BooleanType), ordinalOf(OperationColumn, StringType), marks.toArray)
   }
 
   /** The columns a row must be read with, so that its deletes are seen. */
-  def columns(schema: StructType, marker: Option[DeleteMarker]): Seq[String] =
-    (Seq(FlagColumn, OperationColumn) ++ marker.map(_.field)).filter(schema.fieldNames.contains).distinct
+  def columns(schema: StructType, markers: Iterable[DeleteMarker]): Seq[String] =
+    (Seq(FlagColumn, OperationColumn) ++ markers.map(_.field)).filter(schema.fieldNames.contains).distinct
 }

@@ -8,14 +8,21 @@ package io.merganser.merge
  *
  * Laws: associative and idempotent. Free of order while every version has an ordering value and no two tie.
  */
-final class EventTimeRule(comparator: OrderingComparator) extends MergeRule {
+final class EventTimeRule(order: RowOrder) extends MergeRule {
 
   override val laws: Laws = Laws(associative = true, idempotent = true, orderFree = true)
 
   override def merge(older: Version, newer: Version): Version =
     if (newer.endsHistory || newer.isUnordered) newer
     else if (older.isUnordered) newer.withoutHistory // the stored row is gone for good
-    else if (comparator.compare(newer.row, older.row) < 0) older
+    else if (order.compare(newer.row, older.row) < 0) older
     else if (older.endsHistory) newer.withoutHistory
     else newer
+}
+
+object EventTimeRule {
+
+  /** By the layout's ordering fields; commit time where it has none. */
+  def apply(layout: RowLayout): MergeRule =
+    if (layout.orderingOrdinals.isEmpty) new CommitTimeRule else new EventTimeRule(new OrderingComparator(layout))
 }

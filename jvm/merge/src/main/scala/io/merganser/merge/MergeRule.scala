@@ -34,6 +34,9 @@ trait MergeRule extends Serializable {
    */
   def combine(older: Version, newer: Version): Version = merge(older, newer)
 
+  /** What a full version comes to where nothing is stored: it is the row, unless the rule has a say in it. */
+  def insert(version: Version): Version = version
+
   /** Whether the full versions of one batch are combined into one; otherwise all of them are passed on, apart. */
   def combinesBatch: Boolean = laws.associative
 
@@ -45,9 +48,7 @@ trait MergeRule extends Serializable {
 object MergeRule {
 
   /** Commit time, or event time where the layout has ordering fields to compare. */
-  def eventTime(layout: RowLayout): MergeRule =
-    if (layout.orderingOrdinals.isEmpty) commitTime(layout)
-    else new PartialRule(new EventTimeRule(new OrderingComparator(layout)), layout)
+  def eventTime(layout: RowLayout): MergeRule = new PartialRule(EventTimeRule(layout), layout)
 
   def commitTime(layout: RowLayout): MergeRule = new PartialRule(new CommitTimeRule, layout)
 }

@@ -6,8 +6,8 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
  * Lays a partial version over the older row: the columns it provides are its own, also when null; the others, an
  * ordering field too, are the older row's. Then the rule inside decides which of the two rows stays.
  *
- * Nothing is laid over a delete: to a partial version the key is not there, so the delete stays as it was. Full
- * versions and deletes pass to the rule inside.
+ * Nothing is laid over a delete: to a partial version the key is not there, so the delete stays as it was, unless the
+ * version inserts: then it meets the delete as a row of its own. Full versions and deletes pass to the rule inside.
  *
  * Laws: as the rule inside for full versions. Partial ones are not associative (together they would bring columns of
  * a version that loses against the stored row), so whoever buffers keeps those apart.
@@ -25,7 +25,7 @@ final class PartialRule(rule: MergeRule, layout: RowLayout) extends MergeRule {
 
   override def merge(older: Version, newer: Version): Version =
     if (newer.provided == null || newer.isDelete) rule.merge(older, newer)
-    else if (older.isDelete) older
+    else if (older.isDelete) { if (newer.inserts) rule.merge(older, newer.asRow) else older }
     else rule.merge(older, overlay(older, newer))
 
   private def overlay(older: Version, newer: Version): Version = {
@@ -34,12 +34,13 @@ final class PartialRule(rule: MergeRule, layout: RowLayout) extends MergeRule {
     var i        = 0
     while (i < types.length) {
       val from = if (newer.provided(i)) newer.row else older.row
-      columns(i) = from.get(i, types(i))
+      columns(i) = RowLayout.valueAt(from, i, types(i))
       if (provided != null) provided(i) = newer.provided(i) || older.provided(i)
       i += 1
     }
     val result = new Version().set(new GenericInternalRow(columns), isDelete = false, isUnordered = false)
     result.provided = provided
+    result.inserts = provided != null && newer.inserts && older.inserts
     result
   }
 }

@@ -1,7 +1,7 @@
 package io.merganser.merge
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
@@ -19,25 +19,47 @@ final case class RowLayout(schema: StructType, keyOrdinal: Int, orderingOrdinals
   /** Fills `record` with a row as it was read or came in. */
   def fill(record: Version, row: InternalRow): Version = record.set(row, deletes.isDelete(row), isUnordered = false)
 
+  /**
+   * The same for a row that provides some of the columns; null for all. A delete provides none, and where an ordering
+   * field is not among those provided it has no ordering value.
+   *
+   * @param inserts whether it is a row of its own, with nulls in the other columns, where nothing is stored
+   */
+  def fill(record: Version, row: InternalRow, provided: Array[Boolean], inserts: Boolean): Version = {
+    fill(record, row)
+    if (provided != null) {
+      if (record.isDelete) record.isUnordered = orderingOrdinals.exists(!provided(_))
+      else {
+        record.provided = provided
+        record.inserts = inserts
+      }
+    }
+    record
+  }
+
   /** The ordering values as text, for messages; `null` stands for a null value. */
   def orderingText(row: InternalRow): String =
-    orderingOrdinals.map(i => String.valueOf(row.get(i, schema(i).dataType))).mkString(", ")
+    orderingOrdinals.map(i => String.valueOf(RowLayout.valueAt(row, i, schema(i).dataType))).mkString(", ")
 }
 
 object RowLayout {
 
+  /** A column's value, or null. Rows of column batches do not look for nulls themselves, and give 0 or false. */
+  def valueAt(row: InternalRow, ordinal: Int, dataType: DataType): Any =
+    if (row.isNullAt(ordinal)) null else row.get(ordinal, dataType)
+
   /**
    * @param keyColumn      name of the column that holds the record key
    * @param orderingFields names of the ordering fields; each is a column of the schema
-   * @param marker         column and value that mark a delete, when the table has them
+   * @param markers        columns and values that mark a delete, when the table has them
    * @throws IllegalStateException if one of them is not a column of the schema
    */
-  def apply(schema: StructType, keyColumn: String, orderingFields: Seq[String], marker: Option[DeleteMarker]): RowLayout = {
+  def apply(schema: StructType, keyColumn: String, orderingFields: Seq[String], markers: Iterable[DeleteMarker]): RowLayout = {
     def ordinal(column: String): Int = {
       val at = schema.fieldNames.indexOf(column)
       if (at < 0) throw new IllegalStateException(s"column '$column' is not among ${schema.fieldNames.mkString(", ")}")
       at
     }
-    RowLayout(schema, ordinal(keyColumn), orderingFields.map(ordinal).toArray, DeleteCheck(schema, marker))
+    RowLayout(schema, ordinal(keyColumn), orderingFields.map(ordinal).toArray, DeleteCheck(schema, markers))
   }
 }

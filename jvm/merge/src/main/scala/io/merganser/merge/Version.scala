@@ -27,6 +27,12 @@ final class Version {
   /** Which columns of the row this version provides, by position; null when it provides all of them. Never overwritten. */
   var provided: Array[Boolean] = _
 
+  /**
+   * What a partial version is where nothing is stored, or where a delete came before it: a row of its own, with nulls in the
+   * columns that it does not provide; or, if false, nothing.
+   */
+  var inserts: Boolean = false
+
   /** Versions of the same key that were added before this one and could not be combined with it yet; null if none. */
   private[merge] var earlier: Version = _
 
@@ -38,6 +44,7 @@ final class Version {
     this.isUnordered = isUnordered
     this.endsHistory = false
     this.provided = null
+    this.inserts = false
     this.earlier = null
     this
   }
@@ -47,11 +54,21 @@ final class Version {
     set(copiedRow, other.isDelete, other.isUnordered)
     endsHistory = other.endsHistory
     provided = other.provided
+    inserts = other.inserts
     this
   }
 
   /** A version of its own, with a row of its own. */
   def copy(): Version = new Version().become(this, row.copy())
+
+  /** A partial version as a row of its own: what it does not provide is null. */
+  def asRow: Version =
+    if (provided == null) this
+    else {
+      val result = new Version().set(row, isDelete, isUnordered)
+      result.endsHistory = endsHistory
+      result
+    }
 
   /** The same version, which moreover makes the caller drop every older one; forgetting it brings deleted rows back. */
   def withoutHistory: Version =
@@ -59,6 +76,7 @@ final class Version {
     else {
       val result = new Version().set(row, isDelete, isUnordered)
       result.provided = provided
+      result.inserts = inserts
       result.endsHistory = true
       result
     }
@@ -87,12 +105,20 @@ final class Version {
     if (earlier == null) rule.merge(stored, this)
     else apart.foldLeft(stored)((older, newer) => rule.merge(older, newer))
 
-  /** The left fold of the versions kept apart, where nothing is stored: a partial version has no row to be laid over. */
+  /**
+   * The left fold of the versions kept apart, where nothing is stored: a partial version has no row to be laid over, so it
+   * is a row of its own or passed over.
+   */
   private[merge] def foldAlone(rule: MergeRule): Version =
-    if (earlier == null) this
+    if (earlier == null) inserted(rule)
     else
-      apart.dropWhile(version => version.isPartial && !version.isDelete) match {
+      apart.dropWhile(version => version.isPartial && !version.inserts) match {
         case Nil           => this
-        case first :: rest => rest.foldLeft(first)((older, newer) => rule.merge(older, newer))
+        case first :: rest => rest.foldLeft(first.inserted(rule))((older, newer) => rule.merge(older, newer))
       }
+
+  private def inserted(rule: MergeRule): Version = {
+    val whole = if (inserts) asRow else this
+    if (whole.isPartial || whole.isDelete) whole else rule.insert(whole)
+  }
 }

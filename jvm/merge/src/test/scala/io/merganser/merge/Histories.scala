@@ -11,13 +11,36 @@ final case class History(base: Seq[Change], versions: Seq[Change]) {
     base.indices.map(i => copy(base = base.patch(i, Nil, 1))) ++ versions.indices.map(i => copy(versions = versions.patch(i, Nil, 1)))
 }
 
-/** Random histories: few keys and few ordering values, so that everything meets, ties and nulls too. */
-final class Histories(partials: Boolean) {
+/** Stored rows, and the batches that are written one after the other. */
+final case class Writes(base: Seq[Change], batches: Seq[Seq[Change]]) {
+  override def toString: String =
+    s"""base = "${base.mkString(" ")}", batches = ${batches.map(_.mkString(" ")).mkString("\"", "\", \"", "\"")}"""
+
+  /** Every history with one change less. */
+  def smaller: Seq[Writes] = base.indices.map(i => copy(base = base.patch(i, Nil, 1))) ++
+    batches.indices.flatMap(i => batches(i).indices.map(j => copy(batches = batches.updated(i, batches(i).patch(j, Nil, 1))))) ++
+    batches.indices.filter(batches(_).isEmpty).map(i => copy(batches = batches.patch(i, Nil, 1)))
+}
+
+/**
+ * Random histories: few keys and few ordering values, so that everything meets, ties and nulls too.
+ *
+ * @param word a text that comes often, if not empty
+ */
+final class Histories(partials: Boolean, word: String = "") {
 
   def history(seed: Long): History = {
     val random = new Random(seed)
     val keys   = 1 + random.nextInt(5)
     History(Seq.fill(random.nextInt(6))(row(random, keys)), Seq.fill(random.nextInt(13))(change(random, keys)))
+  }
+
+  /** Stored rows have a key each, as in a table that was never given one twice. */
+  def writes(seed: Long): Writes = {
+    val random = new Random(seed)
+    val keys   = 1 + random.nextInt(5)
+    val base   = Seq.fill(random.nextInt(6))(row(random, keys)).groupBy(_.key).values.map(_.head).toSeq
+    Writes(base, Seq.fill(1 + random.nextInt(5))(Seq.fill(1 + random.nextInt(5))(change(random, keys))))
   }
 
   def change(random: Random, keys: Int): Change = random.nextInt(12) match {
@@ -33,7 +56,9 @@ final class Histories(partials: Boolean) {
   private def ordering(random: Random): Option[Long] = if (random.nextInt(8) == 0) None else Some(random.nextInt(5).toLong - 1)
 
   private def text(random: Random): Option[String] =
-    if (random.nextInt(6) == 0) None else Some(random.alphanumeric.take(1 + random.nextInt(3)).mkString)
+    if (random.nextInt(4) == 0) None
+    else if (word.nonEmpty && random.nextInt(3) == 0) Some(word)
+    else Some(random.alphanumeric.take(1 + random.nextInt(3)).mkString)
 
   private def partial(row: Change, random: Random): Change = {
     val provided = Seq(random.nextInt(3) > 0, random.nextBoolean(), random.nextBoolean())
@@ -58,17 +83,29 @@ object Histories {
    * Runs `check` on many histories. It gives what came and what must come; where they differ, the history is made as
    * small as it goes.
    */
-  def forAll(partials: Boolean)(check: (History, Random) => (Seq[String], Seq[String])): Unit = {
-    val histories = new Histories(partials)
+  def forAll(partials: Boolean, word: String = "", count: Int = count)(check: (History, Random) => (Seq[String], Seq[String])): Unit = {
+    val histories = new Histories(partials, word)
+    search(count, histories.history, (h: History) => h.smaller)(check)
+  }
+
+  /** The same for histories of batches. */
+  def forAllWrites(partials: Boolean, word: String = "", count: Int = count)(
+      check: (Writes, Random) => (Seq[String], Seq[String])
+  ): Unit = {
+    val histories = new Histories(partials, word)
+    search(count, histories.writes, (w: Writes) => w.smaller)(check)
+  }
+
+  private def search[H](count: Int, make: Long => H, smaller: H => Seq[H])(check: (H, Random) => (Seq[String], Seq[String])): Unit =
     for (i <- 0 until count) {
-      def outcome(history: History) =
+      def outcome(history: H) =
         try {
           val (actual, expected) = check(history, new Random(seed + i))
           (actual.sorted, expected.sorted)
         } catch { case e: RuntimeException => (Seq(e.toString), Nil) }
-      def fails(history: History)           = { val (actual, expected) = outcome(history); actual != expected }
-      def shrink(history: History): History = history.smaller.find(fails).fold(history)(shrink)
-      val history                           = histories.history(seed + i)
+      def fails(history: H)     = { val (actual, expected) = outcome(history); actual != expected }
+      def shrink(history: H): H = smaller(history).find(fails).fold(history)(shrink)
+      val history               = make(seed + i)
       if (fails(history)) {
         val small              = shrink(history)
         val (actual, expected) = outcome(small)
@@ -77,5 +114,4 @@ object Histories {
         )
       }
     }
-  }
 }

@@ -26,7 +26,7 @@ trait MergeSuite extends AnyFunSuite {
   }
 }
 
-/** The ways versions meet stored rows; the readers overwrite what they gave. */
+/** The ways versions of several batches meet stored rows; the readers overwrite what they gave. */
 object MergePaths {
   type MergePath = (Seq[Change], Seq[Change], MergeRule) => MergeIterator
 
@@ -52,7 +52,7 @@ object MergePaths {
   val keyed: MergePath = (base, versions, rule) => buffer(versions, rule).merge(new StoredRows(base), baseSorted = false)
 
   val sorted: MergePath = (base, versions, rule) =>
-    new SortedMerge(new StoredRows(inKeyOrder(base)), new Versions(inKeyOrder(versions)), Notation.layout, rule)
+    new SortedMerge(new StoredRows(inKeyOrder(base)), new Versions(inKeyOrder(versions)), Notation.layout, rule, ofBatch = false)
 
   val all: Seq[(String, MergePath)] = Seq(
     "keyed" -> keyed,

@@ -19,12 +19,14 @@ import org.apache.spark.unsafe.types.UTF8String
  * thread. Keys that end in an even digit are in partition p0, the others in p1.
  *
  * @param bucketed file groups by the hash of the key, two in a partition, instead of by looking where a key is stored
+ * @param mergers  classes of users' mergers
  */
-final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transaction.Options = Transaction.Options()) {
+final class DirectTable(
+    val storage: Storage, bucketed: Boolean, options: Transaction.Options = Transaction.Options(), mergers: Seq[String] = Nil) {
   import DirectTable._
 
   private lazy val config   = TableConfig.load(storage)
-  private lazy val rule     = StoredRule.of(config, Nil)
+  private lazy val rule     = StoredRule.of(config, mergers)
   private lazy val compiled = TableRule(rule, config, TableRule.layoutSchema(rowSchema, schema, config, rule))
 
   def timeline: Timeline = Timeline.load(storage, config)
@@ -146,14 +148,15 @@ final class DirectTable(val storage: Storage, bucketed: Boolean, options: Transa
 
   private def write(transaction: Transaction, part: Part, token: WriteToken): Option[SliceWritten] = {
     val batch = new Batch(part, compiled.layout)
-    if (part.isLog) writer(transaction).appendLog(part.slice.get, new SortedMerge(Iterator.empty, batch, compiled.layout, compiled.rule),
-      compiled.layout, token)
+    val rule  = compiled.rule.at(FileNames.path(part.partition, part.fileId))
+    if (part.isLog) writer(transaction).appendLog(part.slice.get,
+      new SortedMerge(Iterator.empty, batch, compiled.layout, rule, foldsNew = false), compiled.layout, token)
     else {
       val base =
         part.slice.flatMap(_.base).map(b => new BaseFileReader(storage.conf, storage.path(b.path), b.sizeBytes, compiled.layout.schema))
       try {
         assert(base.forall(_.footer.isSorted))
-        val merge = new SortedMerge(base.map(_.rows()).getOrElse(Iterator.empty), batch, compiled.layout, compiled.rule)
+        val merge = new SortedMerge(base.map(_.rows()).getOrElse(Iterator.empty), batch, compiled.layout, rule)
         writer(transaction).writeBase(part.partition, part.fileId, part.slice, merge, stampAll = true, null, token)
       } finally base.foreach(_.close())
     }
@@ -210,9 +213,12 @@ object DirectTable {
       val values = Seq[Any](key, change.ts.orNull, text(change.values.head), text(change.values(1)), path, change.isDelete, key, path)
       (0 until layout.schema.length).foreach(i => row.update(i, if (i < values.length) values(i) else null))
       if (change.isDelete && !change.ordered) record.set(row, isDelete = true, isUnordered = true)
-      else layout.fill(record, row: InternalRow)
+      else layout.fill(record, row: InternalRow, if (change.isPartial) mask(change) else null, inserts = false)
       true
     }
+
+    private def mask(change: Change): Array[Boolean] =
+      (true +: change.provided).toArray.padTo(layout.schema.length, true)
 
     private def text(value: Option[String]): UTF8String = value.map(UTF8String.fromString).orNull
   }

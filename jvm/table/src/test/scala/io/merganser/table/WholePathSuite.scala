@@ -33,7 +33,7 @@ final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {
       var groups  = Map.empty[String, Group]
       val history = Seq.newBuilder[String]
       for (_ <- 0 until 2 + random.nextInt(4)) {
-        val batch = Seq.fill(1 + random.nextInt(6))(new Histories(partials = false).change(random, keys = 6))
+        val batch = Seq.fill(1 + random.nextInt(6))(new Histories(partials = true).change(random, keys = 6))
         history += batch.mkString(" ")
         table.upsert(batch).foreach { part =>
           val group = groups.getOrElse(part.fileId, Group())

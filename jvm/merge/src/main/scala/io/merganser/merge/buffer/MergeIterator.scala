@@ -60,6 +60,14 @@ abstract class MergeIterator(rule: MergeRule) {
     winner = null
   }
 
+  /** A version that is handed on as it came, to meet the stored row elsewhere. */
+  protected final def handOn(version: Version): Unit = {
+    outcome = if (version.isDelete) Outcome.Absent else Outcome.Inserted
+    metBase = null
+    row = version.row
+    winner = version
+  }
+
   /**
    * Where versions of a row meet.
    *

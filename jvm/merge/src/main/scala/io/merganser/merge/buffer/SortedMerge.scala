@@ -1,11 +1,9 @@
 // Hot path: one call per row.
 package io.merganser.merge.buffer
 
-import io.merganser.merge.{Version, MergeRule, RowLayout}
+import io.merganser.merge.{MergeRule, RowLayout, TextBytes, Version}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.vectorized.ColumnarBatchRow
-import org.apache.spark.unsafe.types.UTF8String
 
 /** Versions in ascending order of their key's unsigned bytes; those of one key oldest first. */
 trait VersionCursor {
@@ -27,6 +25,8 @@ trait VersionCursor {
  * @param combineNew  false keeps every version of a key that is not stored as a row of its own
  * @param meetsStored false puts versions beside stored rows of the same key instead of merging them
  * @param ofBatch     true when the versions are those of one batch, which the rule may combine in a way of its own
+ * @param foldsNew    false hands out the versions of a key that is not stored one by one, oldest first, where the rule
+ *                    does not combine them: as a log takes them, which another merge folds from the stored row
  */
 final class SortedMerge(
     base: Iterator[InternalRow],
@@ -35,7 +35,8 @@ final class SortedMerge(
     rule: MergeRule,
     combineNew: Boolean = true,
     meetsStored: Boolean = true,
-    ofBatch: Boolean = true
+    ofBatch: Boolean = true,
+    foldsNew: Boolean = true
 ) extends MergeIterator(rule) {
   private[this] val combines              = (if (ofBatch) rule.combinesBatch else rule.laws.associative) && combineNew
   private[this] val keyOrdinal            = layout.keyOrdinal
@@ -55,7 +56,7 @@ final class SortedMerge(
   /** Versions read so far. */
   var versionCount = 0L
 
-  /** Versions read so far that were not the first of their key. */
+  /** Versions read so far that were not the first of their key; those handed out one by one not counted. */
   var duplicateCount = 0L
 
   override def next(): Boolean =
@@ -90,24 +91,12 @@ final class SortedMerge(
   private def baseToGroup: Int =
     if (group == null) -1
     else if (baseRow == null) 1
-    else
-      baseRow match {
-        case packed: UnsafeRow =>
-          val at = packed.getLong(keyOrdinal) // offset and size, as getUTF8String takes them apart
-          compareToGroup(packed.getBaseObject, packed.getBaseOffset + (at >>> 32), at.toInt)
-        case columnar: ColumnarBatchRow => compareToGroup(columnar.getUTF8String(keyOrdinal))
-        case other                      => compareToGroup(other.getUTF8String(keyOrdinal))
-      }
-
-  private def compareToGroup(key: UTF8String): Int = compareToGroup(key.getBaseObject, key.getBaseOffset, key.numBytes)
-
-  private def compareToGroup(base: AnyRef, offset: Long, bytes: Int): Int =
-    KeyBytes.compare(base, offset, bytes, keyBase, keyOffset, keyBytes)
+    else TextBytes.compare(baseRow, keyOrdinal, keyBase, keyOffset, keyBytes)
 
   private def meetNew(): Unit = {
     val versions = group
     dropGroup()
-    if (combineNew) meet(null, versions)
+    if (combineNew && foldsNew) meet(null, versions)
     else {
       singles = versions.apart
       meetSingle()
@@ -115,7 +104,8 @@ final class SortedMerge(
   }
 
   private def meetSingle(): Unit = {
-    meet(null, singles.head.after(null))
+    val single = singles.head.after(null)
+    if (foldsNew) meet(null, single) else handOn(single)
     singles = singles.tail
   }
 
@@ -128,9 +118,8 @@ final class SortedMerge(
     startWith(held.hold(versions.record))
     versionCount += 1
     waiting = versions.next()
-    while (waiting && isOfGroup(versions.record.row)) {
+    while (waiting && TextBytes.areEqual(versions.record.row, keyOrdinal, keyBase, keyOffset, keyBytes)) {
       versionCount += 1
-      duplicateCount += 1
       add(versions.record)
       waiting = versions.next()
     }
@@ -152,19 +141,13 @@ final class SortedMerge(
     }
   }
 
-  private def isOfGroup(row: InternalRow): Boolean = row match {
-    case packed: UnsafeRow =>
-      val at = packed.getLong(keyOrdinal)
-      KeyBytes.areEqual(packed.getBaseObject, packed.getBaseOffset + (at >>> 32), at.toInt, keyBase, keyOffset, keyBytes)
-    case other =>
-      val key = other.getUTF8String(keyOrdinal)
-      KeyBytes.areEqual(key.getBaseObject, key.getBaseOffset, key.numBytes, keyBase, keyOffset, keyBytes)
-  }
-
   /** Another version of the group's key. What is held lies in the group that it began, until the next one is begun. */
   private def add(version: Version): Unit =
-    if (!combines || group.isPartial || version.isPartial || group.hasEarlier) startWith(version.copy().after(group))
-    else {
+    if (!combines || group.isPartial || version.isPartial || group.hasEarlier) {
+      if (foldsNew) duplicateCount += 1
+      startWith(version.copy().after(group))
+    } else {
+      duplicateCount += 1
       val result = if (ofBatch) rule.combine(group, version) else rule.merge(group, version)
       if (result ne group) {
         if (result eq version) startWith(held.hold(version))

@@ -35,6 +35,7 @@ private[buffer] final class SortedSpill(layout: RowLayout) {
       val flags = entry.getInt(Flags)
       record.set(sorter.row(entry), (flags & 1) != 0, (flags & 2) != 0)
       record.endsHistory = (flags & 4) != 0
+      record.inserts = (flags & 8) != 0
       record.provided = if (entry.isNullAt(Provided)) null else entry.getBinary(Provided).map(_ != 0)
       true
     }
@@ -52,7 +53,8 @@ private[buffer] object SortedSpill {
     sorter.sorted().map(sorter.row)
   }
 
-  private def flags(v: Version): Int = (if (v.isDelete) 1 else 0) | (if (v.isUnordered) 2 else 0) | (if (v.endsHistory) 4 else 0)
+  private def flags(v: Version): Int =
+    (if (v.isDelete) 1 else 0) | (if (v.isUnordered) 2 else 0) | (if (v.endsHistory) 4 else 0) | (if (v.inserts) 8 else 0)
 }
 
 /**

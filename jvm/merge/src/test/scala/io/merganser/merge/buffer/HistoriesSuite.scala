@@ -8,22 +8,20 @@ import scala.util.Random
 
 /** Random histories, each way through the merge, against the oracle. */
 class HistoriesSuite extends AnyFunSuite {
-  private val modes = Seq[(Oracle.Mode, MergeRule)](
-    Oracle.EventTime -> MergeRule.eventTime(Notation.layout),
-    Oracle.CommitTime -> MergeRule.commitTime(Notation.layout)
-  )
 
-  for ((mode, rule) <- modes) {
+  for (builtIn <- BuiltInRules.all) {
+    val (mode, rule) = (builtIn.oracle, builtIn.rule)
+    val count        = HistoriesSuite.countEach
     for ((path, merge) <- MergePaths.all)
       test(s"$mode: $path, any history gives what the oracle says") {
-        Histories.forAll(partials = true) { (h, _) =>
+        Histories.forAll(partials = true, BuiltInRules.Unavailable, count) { (h, _) =>
           MergePaths.lines(merge(h.base, h.versions, rule)) -> Oracle.merge(mode, h.base, h.versions)
         }
       }
 
     for ((claim, claimed) <- Seq("" -> rule, ", apart" -> new Apart(rule)))
       test(s"$mode: sorted$claim, without combining, each version of a key that is not stored is a row of its own") {
-        Histories.forAll(partials = true) { (h, _) =>
+        Histories.forAll(partials = true, BuiltInRules.Unavailable, count) { (h, _) =>
           val merge = new SortedMerge(
             new StoredRows(MergePaths.inKeyOrder(h.base)),
             new Versions(MergePaths.inKeyOrder(h.versions)),
@@ -35,9 +33,9 @@ class HistoriesSuite extends AnyFunSuite {
         }
       }
 
-    for ((path, merge) <- MergePaths.all.take(2))
+    if (rule.laws.associative) for ((path, merge) <- MergePaths.all.take(2))
       test(s"$mode: $path, versions that were combined in groups of any size give the same") {
-        Histories.forAll(partials = false) { (h, random) =>
+        Histories.forAll(partials = false, BuiltInRules.Unavailable, count) { (h, random) =>
           val regrouped = new VersionBuffer(Notation.layout, rule, Long.MaxValue)
           for (group <- HistoriesSuite.cut(h.versions, random)) {
             val combined = merge(Nil, group, rule)
@@ -49,7 +47,7 @@ class HistoriesSuite extends AnyFunSuite {
 
     for ((path, merge) <- MergePaths.all)
       test(s"$mode: $path, rewriting the stored rows commit by commit gives what the oracle gives commit by commit") {
-        Histories.forAll(partials = true) { (h, random) =>
+        Histories.forAll(partials = true, BuiltInRules.Unavailable, count) { (h, random) =>
           val commits  = HistoriesSuite.cut(h.versions, random)
           val came     = commits.foldLeft(h.base)((rows, commit) => Oracle.rows(MergePaths.lines(merge(rows, commit, rule))))
           val expected = commits.foldLeft(h.base)((rows, commit) => Oracle.rows(Oracle.merge(mode, rows, commit)))
@@ -67,6 +65,9 @@ class HistoriesSuite extends AnyFunSuite {
 }
 
 object HistoriesSuite {
+
+  /** Histories for each rule and each way. */
+  val countEach = 100
 
   /** The versions in runs of one to four. */
   def cut(versions: Seq[Change], random: Random): Seq[Seq[Change]] =

@@ -2,6 +2,7 @@ package io.merganser.spark.read
 
 import io.merganser.spark.OpenTable
 import io.merganser.table.config.{ReadConfig, StoredRule}
+import io.merganser.table.slice.FileSlice
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.read.{Scan, ScanBuilder, SupportsPushDownFilters, SupportsPushDownRequiredColumns}
 import org.apache.spark.sql.sources.Filter
@@ -30,12 +31,15 @@ final class SliceScanBuilder(session: SparkSession, table: OpenTable, read: Read
 
   override def build(): Scan = {
     val readOptimized = read.readOptimized
-    val rule =
-      if (!readOptimized && table.config.isMergeOnRead) StoredRule.of(table.config, read.mergerClassesFor(table.config))
-      else StoredRule.Unmerged
-    val keyFields = table.config.recordKeyFields.toSet
-    val onKeys    = filters.filter(f => f.references.nonEmpty && f.references.forall(keyFields.contains))
-    val slices    = if (readOptimized) table.view.readOptimizedSlices else table.view.slices
-    new SliceScan(session, table, rule, PartitionPruning(table).prune(slices, filters.toSeq), asked, filters.toSeq, onKeys.toSeq, readOptimized)
+    val keyFields     = table.config.recordKeyFields.toSet
+    val onKeys        = filters.filter(f => f.references.nonEmpty && f.references.forall(keyFields.contains))
+    val all           = if (readOptimized) table.view.readOptimizedSlices else table.view.slices
+    val slices        = PartitionPruning(table).prune(all, filters.toSeq)
+    new SliceScan(session, table, rule(slices), slices, asked, filters.toSeq, onKeys.toSeq, readOptimized)
   }
+
+  /** A user's class is needed only where rows meet. */
+  private def rule(slices: Seq[FileSlice]): StoredRule =
+    if (read.readOptimized || slices.forall(_.logs.isEmpty)) StoredRule.Unmerged
+    else StoredRule.of(table.config, read.mergerClassesFor(table.config))
 }

@@ -79,7 +79,9 @@ object FrameWrite {
       session: SparkSession, table: OpenTable, settings: WriteConfig, frame: DataFrame, data: StructType, replaceAll: Boolean
   ): WriteResult = {
     check(frame, data, table.config, settings)
-    val result = new TableWrite(session, table, settings).run(frame, data, lit(settings.operation == WriteOperation.Delete), replaceAll)
+    val isDelete = settings.operation == WriteOperation.Delete
+    val masks    = if (isDelete) Nil else provided(frame, data, settings)
+    val result   = new TableWrite(session, table, settings).run(frame, data, lit(isDelete), replaceAll, masks)
     Compaction.inline(session, table, settings)
     result
   }
@@ -88,12 +90,29 @@ object FrameWrite {
   private def check(frame: DataFrame, data: StructType, config: TableConfig, settings: WriteConfig): Unit = {
     AvroSchemas.checkColumns(data)
     val isDelete = settings.operation == WriteOperation.Delete
-    val ordering = if (isDelete || settings.nullForMissingColumns) Nil else TableRule.orderingFields(settings.rule, data)
+    val ordering = if (isDelete || !needsOrdering(settings)) Nil else TableRule.orderingFields(settings.rule, data)
     FrameCheck.requireColumns(frame.schema, config.name, s"${settings.operation} into", config.recordKeyFields, config.partitionFields,
       ordering)
     val compared = if (isDelete) StructType(frame.schema.filter(f => data.fieldNames.contains(f.name)))
     else StructType(frame.schema.filter(f => f.name != DeleteCheck.FlagColumn || data.fieldNames.contains(f.name)))
-    FrameCheck.requireSchema(compared, data, config.name, nullForMissing = isDelete || settings.nullForMissingColumns)
+    FrameCheck.requireSchema(compared, data, config.name, nullForMissing = isDelete || settings.missingColumns != MissingColumns.Reject)
+    if (!isDelete && settings.operation != WriteOperation.Upsert && provided(frame, data, settings).nonEmpty)
+      throw MerganserException("KEEP_NEEDS_UPSERT", "operation" -> settings.operation, "table" -> config.name,
+        "columns" -> data.fieldNames.filter(FrameCheck.find(frame.schema, _).isEmpty).mkString(", "),
+        "key" -> Options.MissingColumnsOption.key)
+  }
+
+  /** A key that is new would have a null ordering value. */
+  private def needsOrdering(settings: WriteConfig): Boolean = settings.missingColumns match {
+    case MissingColumns.Reject => true
+    case MissingColumns.Null   => false
+    case MissingColumns.Keep   => settings.nullOrdering == NullOrdering.Reject
+  }
+
+  /** What all of the frame's rows provide, where columns that it lacks keep their stored values. */
+  private def provided(frame: DataFrame, data: StructType, settings: WriteConfig): Seq[ColumnMask] = {
+    val columns = data.fieldNames.filter(FrameCheck.find(frame.schema, _).isDefined).toSet
+    if (settings.missingColumns != MissingColumns.Keep || columns.size == data.length) Nil else Seq(ColumnMask(columns, inserts = true))
   }
 
   /** The columns a new table keeps of a frame, in the types its files have. */

@@ -26,8 +26,10 @@ import org.apache.spark.sql.types._
  *
  * @param data    the table's data columns
  * @param control columns that only this write has, such as `_hoodie_is_deleted` where the table does not store it
+ * @param masks   which columns rows provide that do not provide all; a row says the number of its mask, or
+ *                [[IncomingSchema.FullRow]]
  */
-final case class IncomingSchema(data: StructType, control: StructType) {
+final case class IncomingSchema(data: StructType, control: StructType, masks: Seq[ColumnMask] = Nil) {
 
   /** What the merge sees. The rows of deletes hold nulls where stored rows may have none. */
   val layout: StructType = StructType((SliceWriter.rowSchema(data) ++ control).map(_.copy(nullable = true)))
@@ -37,19 +39,42 @@ final case class IncomingSchema(data: StructType, control: StructType) {
     layout ++ Seq(
       StructField(IncomingSchema.Arrival, LongType, nullable = false),
       StructField(IncomingSchema.UnorderedDelete, BooleanType, nullable = false)
-    )
+    ) ++ (if (masks.isEmpty) Nil else Seq(StructField(IncomingSchema.Mask, IntegerType, nullable = false)))
   )
 
   val keyOrdinal: Int             = data.length
   val partitionOrdinal: Int       = data.length + 1
   val arrivalOrdinal: Int         = layout.length
   val unorderedDeleteOrdinal: Int = layout.length + 1
+
+  /** -1 where all rows are full. */
+  val maskOrdinal: Int = if (masks.isEmpty) -1 else layout.length + 2
+
+  /** For each mask, whether its rows insert. */
+  val inserts: Array[Boolean] = masks.map(_.inserts).toArray
+
+  /** For each mask, which columns of the layout it provides. */
+  val provided: Array[Array[Boolean]] =
+    masks.map(mask => layout.fieldNames.map(name => !data.fieldNames.contains(name) || mask.columns.contains(name))).toArray
 }
 
 object IncomingSchema {
   val Arrival         = "__merganser_arrival"
   val UnorderedDelete = "__merganser_unordered_delete"
+  val Mask            = "__merganser_mask"
+
+  /** Instead of a mask's number. */
+  final val FullRow = -1
 }
+
+/**
+ * Columns that rows of a write provide; their other columns stay as they are stored.
+ *
+ * @param columns data columns, those of key and partition path among them
+ * @param inserts whether such a row is inserted, with nulls in the other columns, where its key is not stored; otherwise it
+ *                changes stored rows only
+ */
+final case class ColumnMask(columns: Set[String], inserts: Boolean)
 
 /**
  * First step of a write: a frame of the user's becomes rows with key, partition path and arrival.
@@ -78,16 +103,21 @@ object Incoming {
    * @param schema          the table's data columns
    * @param unorderedDelete tells rows that delete their key whatever its ordering value
    * @param allowMissing    true where absent columns are null, as in a delete by key
+   * @param masks           which columns rows provide; the frame's column [[IncomingSchema.Mask]] numbers each row's, and
+   *                        without it all rows have the first
    */
   def apply(frame: DataFrame, config: TableConfig, rule: StoredRule, schema: StructType, unorderedDelete: Column, allowMissing: Boolean,
-      rejectNullOrdering: Boolean): Incoming = {
+      rejectNullOrdering: Boolean, masks: Seq[ColumnMask] = Nil): Incoming = {
     val names        = frame.schema.fieldNames
     val control      = StructType(frame.schema.filter(f => f.name == DeleteCheck.FlagColumn && !schema.fieldNames.contains(f.name)))
     val isIdentified = names.contains(GivenKey)
     val identity     = if (isIdentified) Seq(GivenKey, GivenPath, GivenArrival).map(quoted) else Nil
+    val mask =
+      if (masks.isEmpty) Nil
+      else Seq((if (names.contains(IncomingSchema.Mask)) quoted(IncomingSchema.Mask) else lit(0)).as(IncomingSchema.Mask))
     val aligned = frame.select(
-      (schema.map(f => value(frame, f, allowMissing).as(f.name)) ++ control.map(f => quoted(f.name)) ++ identity) :+
-        unorderedDelete.as(IncomingSchema.UnorderedDelete): _*
+      (schema.map(f => value(frame, f, allowMissing).as(f.name)) ++ control.map(f => quoted(f.name)) ++ identity) ++
+        Seq(unorderedDelete.as(IncomingSchema.UnorderedDelete)) ++ mask: _*
     )
     val computed = KeyColumns.recordKey(config, schema)
     val path     = KeyColumns.partitionPath(config, schema)
@@ -96,7 +126,9 @@ object Incoming {
     val ordered =
       if (!rejectNullOrdering) Nil
       else TableRule.orderingFields(rule, schema).map { f =>
-        Requirement("NULL_ORDERING_VALUE", config.name, f, quoted(f).isNull && !quoted(IncomingSchema.UnorderedDelete), computed)
+        val isOwn = masks.indices.filterNot(masks(_).columns.contains(f)).foldLeft(!quoted(IncomingSchema.UnorderedDelete))((own, i) =>
+          own && quoted(IncomingSchema.Mask) =!= i)
+        Requirement("NULL_ORDERING_VALUE", config.name, f, quoted(f).isNull && isOwn, computed)
       }
     val stays =
       if (!isIdentified) Nil
@@ -114,8 +146,8 @@ object Incoming {
         lit(null).cast(StringType).as(MetaColumns.CommitSeqno)
       ) ++ control.map(f => quoted(f.name)) ++
       Seq((if (isIdentified) coalesce(quoted(GivenArrival), position) else position).as(IncomingSchema.Arrival),
-        quoted(IncomingSchema.UnorderedDelete))
-    Incoming(aligned.select(columns: _*), IncomingSchema(schema, control), aligned, requirements)
+        quoted(IncomingSchema.UnorderedDelete)) ++ (if (masks.isEmpty) Nil else Seq(quoted(IncomingSchema.Mask)))
+    Incoming(aligned.select(columns: _*), IncomingSchema(schema, control, masks), aligned, requirements)
   }
 
   /** A change of a stored row must not alter the columns its identity comes from. */

@@ -4,7 +4,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.table.TableLock
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.config.{FailedWrites, NullOrdering, WriteConfig, WriteOperation}
+import io.merganser.table.config.{FailedWrites, MissingColumns, NullOrdering, WriteConfig, WriteOperation}
 import io.merganser.table.slice._
 import io.merganser.table.timeline.{CommitMetadata, Rollback, Transaction}
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
@@ -43,16 +43,19 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
    * @param schema          the table's data columns from this write on
    * @param unorderedDelete tells rows that delete their key whatever its ordering value
    * @param replaceAll      true to replace all that is stored, in the same commit
+   * @param masks           which columns the rows provide, where not all of them; see [[Incoming.apply]]
    * @throws MerganserException COMMIT_CONFLICT and the refusals of single rows; nothing is visible then
    */
-  def run(frame: DataFrame, schema: StructType, unorderedDelete: Column, replaceAll: Boolean = false): WriteResult = {
-    val started = System.nanoTime()
+  def run(
+      frame: DataFrame, schema: StructType, unorderedDelete: Column, replaceAll: Boolean = false, masks: Seq[ColumnMask] = Nil
+  ): WriteResult = {
+    val started  = System.nanoTime()
     val isDelete = settings.operation == WriteOperation.Delete
     val index    = TableIndex.resolve(settings.index, opened)
     val keyed    = config.copy(properties = settings.partitionTime ++ config.properties)
     val incoming =
-      Incoming(frame, keyed, settings.rule, schema, unorderedDelete, allowMissing = isDelete || settings.nullForMissingColumns,
-        settings.nullOrdering == NullOrdering.Reject)
+      Incoming(frame, keyed, settings.rule, schema, unorderedDelete,
+        allowMissing = isDelete || settings.missingColumns != MissingColumns.Reject, settings.nullOrdering == NullOrdering.Reject, masks)
     val lock = TableLock.Settings(timeoutMs = settings.lockWaitMs)
     val heartbeatMs = settings.failedWrites match {
       case FailedWrites.Eager         => Rollback.pending(storage, config, lock); None

@@ -16,13 +16,20 @@ import java.io.Closeable
  * @param combineNew  false keeps every version of a key that is not stored as a row of its own
  * @param meetsStored false adds rows beside stored ones of the same key, as plain insert does
  */
-final case class Meeting(combineNew: Boolean, meetsStored: Boolean)
+final case class Meeting(combineNew: Boolean, meetsStored: Boolean) {
+
+  /** In a file group that is there, versions that meet stored rows also meet each other: it gets no key twice. */
+  def combines(group: FileGroupTarget): Boolean = combineNew || (meetsStored && group.slice.isDefined)
+}
 
 /**
  * Last step of a write, in a task: rows that come sorted by file group, key and arrival meet the stored rows of their
  * group, and one file is written for each group.
  *
- * @param target the file group of a (partition path, group number)
+ * @param groupOrdinal     where the number of a row's file group stands
+ * @param liveOrdinal      where it stands whether a row's key is live; -1 where nobody looked
+ * @param keepsDeletedRows true where the rule looks at more of a delete than its ordering value
+ * @param target           the file group of a (partition path, group number)
  */
 final class WriteRows(
     writer: SliceWriter,
@@ -32,38 +39,41 @@ final class WriteRows(
     meeting: Meeting,
     ordering: Option[OrderingComparator],
     groupOrdinal: Int,
+    liveOrdinal: Int,
+    keepsDeletedRows: Boolean,
     target: (UTF8String, Int) => FileGroupTarget
 ) extends Serializable {
 
   def run(rows: Iterator[InternalRow]): Iterator[SliceWritten] = {
     val context = TaskContext.get()
     val token   = WriteToken(context.partitionId(), context.stageId(), context.taskAttemptId())
-    val groups  = new GroupedRows(rows, incoming, layout, groupOrdinal)
+    val groups  = new GroupedRows(rows, incoming, layout, groupOrdinal, liveOrdinal)
     Iterator.continually(groups).takeWhile(_.hasGroup).flatMap(write(_, token))
   }
 
   private def write(groups: GroupedRows, token: WriteToken): Option[SliceWritten] = {
-    val group  = target(groups.partitionPath, groups.group)
-    val rule   = this.rule.at(FileNames.path(group.partitionPath, group.fileId))
-    val cursor = groups.openGroup()
+    val group    = target(groups.partitionPath, groups.group)
+    val rule     = this.rule.at(FileNames.path(group.partitionPath, group.fileId))
+    val cursor   = groups.openGroup(group.isLog)
+    val combines = meeting.combines(group)
     if (group.isLog) {
-      // Readers fold the log's versions of a key anyway, so those of one batch are folded here.
-      val merge = new SortedMerge(Iterator.empty, cursor, layout, rule)
-      writer.appendLog(group.slice.get, merge, layout, token).map(counted(_, merge))
+      // What the rule does not combine is for readers to fold, from the stored row.
+      val merge = new SortedMerge(Iterator.empty, cursor, layout, rule, foldsNew = false)
+      writer.appendLog(group.slice.get, merge, layout, token, keepsDeletedRows).map(counted(_, merge, combines))
     } else {
       val base = group.slice.flatMap(_.base).map(new StoredRows(_))
       try {
         val stored = base.map(_.sorted).getOrElse(Iterator.empty)
-        val merge  = new SortedMerge(stored, cursor, layout, rule, meeting.combineNew, meeting.meetsStored)
+        val merge  = new SortedMerge(stored, cursor, layout, rule, combines, meeting.meetsStored)
         writer
           .writeBase(group.partitionPath, group.fileId, group.slice, merge, stampAll = true, ordering.orNull, token)
-          .map(counted(_, merge))
+          .map(counted(_, merge, combines))
       } finally base.foreach(_.close())
     }
   }
 
-  private def counted(written: SliceWritten, merge: SortedMerge): SliceWritten =
-    written.copy(counts = written.counts.copy(duplicates = if (meeting.combineNew) merge.duplicateCount else 0L))
+  private def counted(written: SliceWritten, merge: SortedMerge, combines: Boolean): SliceWritten =
+    written.copy(counts = written.counts.copy(duplicates = if (combines) merge.duplicateCount else 0L))
 
   /** A base file's rows in key order. */
   private final class StoredRows(base: BaseFile) extends Closeable {
@@ -77,7 +87,8 @@ final class WriteRows(
 }
 
 /** Splits a task's rows into its file groups; each group's rows are its versions, in key order. */
-private final class GroupedRows(rows: Iterator[InternalRow], incoming: IncomingSchema, layout: RowLayout, groupOrdinal: Int) {
+private final class GroupedRows(rows: Iterator[InternalRow], incoming: IncomingSchema, layout: RowLayout, groupOrdinal: Int,
+    liveOrdinal: Int) {
   private[this] var ahead: InternalRow = if (rows.hasNext) rows.next() else null
   private[this] var open: GroupCursor  = _
 
@@ -94,24 +105,41 @@ private final class GroupedRows(rows: Iterator[InternalRow], incoming: IncomingS
 
   def group: Int = ahead.getInt(groupOrdinal)
 
-  def openGroup(): VersionCursor = {
-    open = new GroupCursor(partitionPath.copy(), group)
+  /** @param isLog whether the versions meet no stored row here */
+  def openGroup(isLog: Boolean): VersionCursor = {
+    open = new GroupCursor(partitionPath.copy(), group, isLog && liveOrdinal >= 0)
     open
   }
 
-  private final class GroupCursor(path: UTF8String, number: Int) extends VersionCursor {
-    private[this] var started = false
-    override val record       = new Version
+  /** @param fillsFirst whether the first of several partial versions that insert a key is a whole row: others count on it in logs */
+  private final class GroupCursor(path: UTF8String, number: Int, fillsFirst: Boolean) extends VersionCursor {
+    private[this] var started                 = false
+    private[this] var insertedKey: UTF8String = _
+    override val record                       = new Version
 
     override def next(): Boolean = {
       if (started && ahead != null && isOwn) ahead = if (rows.hasNext) rows.next() else null
       started = true
       ahead != null && isOwn && {
         if (ahead.getBoolean(incoming.unorderedDeleteOrdinal)) record.set(ahead, isDelete = true, isUnordered = true)
-        else layout.fill(record, ahead)
+        else if (incoming.maskOrdinal < 0) layout.fill(record, ahead)
+        else fillMasked(ahead.getInt(incoming.maskOrdinal))
         true
       }
     }
+
+    private def fillMasked(mask: Int): Unit =
+      if (mask == IncomingSchema.FullRow) {
+        layout.fill(record, ahead)
+        if (fillsFirst && !record.isDelete) insertedKey = layout.key(ahead).copy()
+      } else {
+        layout.fill(record, ahead, incoming.provided(mask), incoming.inserts(mask))
+        if (fillsFirst && record.inserts && !ahead.getBoolean(liveOrdinal) && layout.key(ahead) != insertedKey) {
+          insertedKey = layout.key(ahead).copy()
+          record.provided = null
+          record.inserts = false
+        }
+      }
 
     private def isOwn: Boolean = ahead.getInt(groupOrdinal) == number && ahead.getUTF8String(incoming.partitionOrdinal).equals(path)
   }

@@ -1,6 +1,6 @@
 package io.merganser.spark.write
 
-import io.merganser.merge.OrderingComparator
+import io.merganser.merge.{FirstOfTies, OrderingComparator}
 import io.merganser.spark.OpenTable
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{IndexType, StoredKeyPolicy, WriteConfig, WriteOperation}
@@ -80,18 +80,17 @@ private[write] final case class WriteTasks(
         }
       }
       // A task has one group, so the order is that inside it.
-      run(placed, incoming.rows.add(Tag.SliceColumn), placement.targets.length, Nil)((_: UTF8String, group: Int) =>
+      run(placed, StructType(incoming.rows ++ Tag.columns), placement.targets.length, Nil)((_: UTF8String, group: Int) =>
         shared.value.targets(group))
     }
   }
 
   /** Tagged rows; where a key is in several slices and a log may have deleted it in some, its live rows are looked for. */
   private def taggedOnce(sorted: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int): (RDD[InternalRow], Workload) = {
-    val several  = session.sparkContext.longAccumulator
-    val counting = if (asksForLiveKeys) StoredKeys.Live(keyReader) else StoredKeys.OfBases
-    val first    = tagged(sorted, slices, tasks, counting, several)
-    val work     = workload(first)
-    if (asksForLiveKeys || several.sum == 0 || slices.forall(_.logs.isEmpty)) (first, work)
+    val several = session.sparkContext.longAccumulator
+    val first   = tagged(sorted, slices, tasks, asked.getOrElse(StoredKeys.OfBases), several)
+    val work    = workload(first)
+    if (asked.isDefined || several.sum == 0 || slices.forall(_.logs.isEmpty)) (first, work)
     else {
       val again = tagged(sorted, slices, tasks, StoredKeys.AndLive(keyReader), several)
       (again, workload(again))
@@ -108,6 +107,13 @@ private[write] final case class WriteTasks(
   /** An insert that drops or refuses stored keys: one that a log has deleted is not stored. */
   private def asksForLiveKeys: Boolean =
     settings.operation == WriteOperation.Insert && Set[StoredKeyPolicy](StoredKeyPolicy.Drop, StoredKeyPolicy.Fail)(settings.storedKeys)
+
+  /** Rows of some columns that insert: where no row of the key is live in a log's slice, the first must be a whole one. */
+  private def asksWhetherLive: Boolean = config.isMergeOnRead && incoming.masks.exists(_.inserts)
+
+  /** Which stored keys the write must know, where those of base files do not do. */
+  private def asked: Option[StoredKeys] =
+    if (asksForLiveKeys) Some(StoredKeys.Live(keyReader)) else if (asksWhetherLive) Some(StoredKeys.AndLive(keyReader)) else None
 
   private def keyReader: SliceReader = {
     val key = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey)))
@@ -152,8 +158,8 @@ private[write] final case class WriteTasks(
     val salts            = DirectPartitions.salts(tasks)
     val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
     val (kept, columns) =
-      if (asksForLiveKeys) (tagged(Tag.byKey(rows, tasks), slices, tasks, StoredKeys.Live(keyReader), session.sparkContext.longAccumulator),
-        incoming.rows.add(Tag.SliceColumn))
+      if (asked.isDefined) (tagged(Tag.byKey(rows, tasks), slices, tasks, asked.get, session.sparkContext.longAccumulator),
+        StructType(incoming.rows ++ Tag.columns))
       else (rows.queryExecution.toRdd, incoming.rows)
     val placed = kept.mapPartitions[InternalRow] { it =>
       val extra  = new GenericInternalRow(2)
@@ -181,7 +187,7 @@ private[write] final case class WriteTasks(
       .repartitionByRange(tasks, col(MetaColumns.PartitionPath), col(MetaColumns.RecordKey))
       .sortWithinPartitions(MetaColumns.PartitionPath, MetaColumns.RecordKey, IncomingSchema.Arrival)
     val group = new GenericInternalRow(Array[Any](0))
-    val step = writeStep(incoming.rows.length,
+    val step = writeStep(incoming.rows,
       (path: UTF8String, _: Int) => FileGroupTarget(path.toString, FileNames.newFileId(), None, isLog = false))
     sorted.queryExecution.toRdd.mapPartitions { it =>
       val joined = new JoinedRow
@@ -205,13 +211,18 @@ private[write] final case class WriteTasks(
       .internalCreateDataFrame(session, placed, columns)
       .repartition(tasks, col(WriteTasks.Salt))
       .sortWithinPartitions((byGroup ++ Seq(MetaColumns.RecordKey, IncomingSchema.Arrival)).map(col(_)): _*)
-    val step = writeStep(before.length, target)
+    val step = writeStep(before, target)
     sorted.queryExecution.toRdd.mapPartitions(step.run).collect().toSeq
   }
 
-  private def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): WriteRows = {
+  private def writeStep(before: StructType, target: (UTF8String, Int) => FileGroupTarget): WriteRows = {
     val ordering = if (compiled.layout.orderingOrdinals.isEmpty) None else Some(new OrderingComparator(compiled.layout))
-    new WriteRows(writer, incoming, compiled.layout, compiled.rule, meeting, ordering, groupOrdinal, target)
+    // A bulk insert meets nothing stored: only its own rows are picked from, and of ties the first.
+    val picks = settings.operation == WriteOperation.BulkInsert && settings.combineBeforeInsert
+    val rule  = ordering.filter(_ => picks).fold(compiled.rule)(comparator => new FirstOfTies(compiled.rule, comparator))
+    new WriteRows(writer, incoming, compiled.layout, rule, meeting, ordering, before.length,
+      liveOrdinal = before.fieldNames.indexOf(Tag.LiveColumn.name),
+      keepsDeletedRows = settings.rule.columns(schema).nonEmpty, target)
   }
 }
 

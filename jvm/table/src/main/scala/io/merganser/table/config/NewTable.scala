@@ -75,10 +75,17 @@ object NewTable {
       throw MerganserException("OPTION_CONFLICT", "key" -> a.name, "value" -> a.value, "otherKey" -> b.name, "otherValue" -> b.value)
     val payload  = settings.explicit(Options.PayloadClass)
     val ordering = spelled(schema, orderingFields(settings, version, payload, schema))
-    val markers  = Seq(Options.DeleteField, Options.DeleteMarker).flatMap(e => settings.explicit(e).map(e.key -> _))
+    if (bySql && mode.isEmpty && storedMode.isEmpty && payload.isEmpty) requireStrategyFits(settings, ordering)
+    val markers = Seq(Options.DeleteField, Options.DeleteMarker).flatMap(e => settings.explicit(e).map(e.key -> _))
     MergeSettings.infer(version, mode.orElse(storedMode).map(_.value), settings.explicit(Options.StrategyIdOption), payload, ordering,
       settings.mergeProperties ++ markers)
   }
+
+  /** Such a table could be created in Hudi, and then nobody could write to it: version 9 stores no id that its writes could agree with. */
+  private def requireStrategyFits(settings: Settings, ordering: Seq[String]): Unit =
+    for (id <- settings.given(Options.StrategyIdOption) if id.value == MergeMode.StrategyId.CommitTime && ordering.nonEmpty)
+      throw MerganserException("OPTION_CONFLICT", "key" -> id.name, "value" -> id.value, "otherKey" -> Options.OrderingFields.key,
+        "otherValue" -> ordering.mkString(","))
 
   /** The ordering fields, or what the older name for them says where it counts. */
   private def orderingFields(settings: Settings, version: Int, payload: Option[String], schema: StructType): Seq[String] = {

@@ -132,8 +132,10 @@ object Options {
     "Insert of a key that is stored: insert it again, drop the row, or fail before anything is written.")
   val AllowDuplicateInserts: OptionEntry = write("hoodie.merge.allow.duplicate.on.inserts", Bool, Some("true"),
     "false: an insert that lands in the file group of its stored key is merged with it.")
-  val NullForMissingColumns: OptionEntry = write("hoodie.write.set.null.for.missing.columns", Bool, Some("false"),
-    "Columns of the table that the written rows lack become null instead of an error.")
+  val MissingColumnsOption: OptionEntry = write("spark.merganser.write.missingColumns",
+    OneOf(Seq("reject", "null", "keep"), Map("true" -> "null", "false" -> "reject")), Some("reject"),
+    "Columns of the table that the written rows lack. `reject`: an error. `null`: null is written, as by the other name with `true`. `keep`: an upsert keeps the stored row's values; a new key gets null.",
+    "hoodie.write.set.null.for.missing.columns")
   val MergerClasses: OptionEntry = write("hoodie.write.record.merge.custom.implementation.classes", Fields, None,
     "Classes of user-written mergers; the first whose strategy id is the table's is used. Give it to readers too.",
     "hoodie.datasource.write.record.merger.impls")
@@ -210,7 +212,7 @@ object Options {
   ) ++ TimeBased ++ Seq(
     IndexTypeOption, BucketCount, BucketHashFields,
     Operation, SqlInsertOperation, SqlInsertMode, SqlBulkInsert, CombineBeforeInsert, CombineBeforeUpsert, InsertDropDuplicates,
-    InsertDuplicatePolicy, AllowDuplicateInserts, NullForMissingColumns, MergerClasses, EventTimeField, CommitMetadataPrefix,
+    InsertDuplicatePolicy, AllowDuplicateInserts, MissingColumnsOption, MergerClasses, EventTimeField, CommitMetadataPrefix,
     AllowEmptyCommit, SmallFileLimit, MaxFileSize, RowGroupSize, PageSize, Dictionary, Codec, BloomEntries, BloomFalsePositives,
     RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat, InlineCompaction, CompactionDeltaCommits, FailedWrites,
     HeartbeatInterval, HeartbeatMisses, LockWait

@@ -1,9 +1,11 @@
 package io.merganser.table.config
 
-import io.merganser.merge.MerganserException
+import io.merganser.merge.{Holes, MerganserException, MergerSource}
+import io.merganser.merge.payload.{ClassicPayload, OverwriteWithLatest}
 import org.apache.spark.sql.types.StructType
 
 import scala.annotation.nowarn
+import scala.collection.JavaConverters._
 
 /** The merge rule that a table stores: found and checked on the driver, compiled where rows meet. */
 sealed trait StoredRule extends Serializable {
@@ -22,8 +24,33 @@ sealed trait StoredRule extends Serializable {
 
 object StoredRule {
 
-  /** A merge mode: the newer version, or the one with the greater ordering value. */
-  final case class ByMode(mode: MergeMode, orderingFields: Seq[String]) extends StoredRule
+  /**
+   * A merge mode: the newer version, or the one with the greater ordering value.
+   *
+   * @param holes values of that version which the other version's take the place of
+   */
+  final case class ByMode(mode: MergeMode, orderingFields: Seq[String], holes: Option[Holes] = None) extends StoredRule
+
+  /** A classic payload class, with its own rules. */
+  final case class ByPayload(payload: ClassicPayload, orderingFields: Seq[String]) extends StoredRule
+
+  /**
+   * A user's merger.
+   *
+   * @param properties            what it is given as the table's properties
+   * @param isProjectionCompatible true if it names the columns it looks at
+   */
+  final case class ByMerger(
+      source: MergerSource,
+      orderingFields: Seq[String],
+      properties: Map[String, String],
+      isProjectionCompatible: Boolean
+  ) extends StoredRule {
+
+    override def columns(table: StructType): Seq[String] =
+      if (isProjectionCompatible) source.open().getMandatoryFieldsForMerging(table, properties.asJava).asScala.toSeq
+      else table.fieldNames.toSeq
+  }
 
   /** For readers of base files alone: nothing meets. */
   case object Unmerged extends StoredRule {
@@ -34,13 +61,50 @@ object StoredRule {
    * To be called before a table is written or its rows are merged for a reader.
    *
    * @param mergerClasses the user's classes to choose from, in the order to try them
-   * @throws MerganserException MERGE_RULE_UNAVAILABLE naming mode, payload class or strategy id
+   * @throws MerganserException MERGE_RULE_UNAVAILABLE naming mode, payload class or strategy id; MERGER_UNAVAILABLE or
+   *                            PAYLOAD_UNAVAILABLE naming the user's classes
    */
-  @nowarn("cat=unused-params")
   def of(table: TableConfig, mergerClasses: Seq[String]): StoredRule =
-    if (table.mergeMode != MergeMode.Custom && table.partialUpdateMode.isEmpty)
-      ByMode(table.mergeMode, if (table.mergeMode == MergeMode.CommitTimeOrdering) Nil else table.orderingFields)
-    else throw unavailable(table)
+    builtIn(table).orElse(byUser(table, mergerClasses)).getOrElse(throw unavailable(table))
+
+  private def byUser(table: TableConfig, classes: Seq[String]): Option[StoredRule] =
+    if (table.mergeMode != MergeMode.Custom) None
+    else table.strategyId.filter(_ != MergeMode.StrategyId.PayloadBased) match {
+      case Some(id) => Some(UserMergers.choose(table, id, classes))
+      case None     => table.payloadClass.map(UserMergers.payload(table, _))
+    }
+
+  private def builtIn(table: TableConfig): Option[StoredRule] =
+    if (table.mergeMode != MergeMode.Custom) byMode(table)
+    else if (table.version < 8 || table.strategyId.forall(_ == MergeMode.StrategyId.PayloadBased))
+      table.payloadClass.flatMap(ClassicPayloads.named).map(byPayload(_, table))
+    else None
+
+  private def byMode(table: TableConfig): Option[StoredRule] = {
+    val ordering = if (table.mergeMode == MergeMode.CommitTimeOrdering) Nil else table.orderingFields
+    table.partialUpdateMode match {
+      case None | Some("NONE") =>
+        Some(if (picksGreatestOfBatch(table)) byPayload(OverwriteWithLatest, table) else ByMode(table.mergeMode, ordering))
+      case Some(name) => holes(name, table).map(found => ByMode(table.mergeMode, ordering, Some(found)))
+    }
+  }
+
+  private def byPayload(payload: ClassicPayload, table: TableConfig) =
+    ByPayload(payload, payload.orderingFields(table.orderingFields))
+
+  /** A table that was made for this payload class keeps its rule for batches, whatever the table's version. */
+  private def picksGreatestOfBatch(table: TableConfig): Boolean =
+    table.mergeMode == MergeMode.CommitTimeOrdering && table.orderingFields.nonEmpty &&
+      table.legacyPayloadClass.orElse(table.payloadClass).flatMap(ClassicPayloads.named).contains(OverwriteWithLatest)
+
+  private def holes(partialUpdateMode: String, table: TableConfig): Option[Holes] = partialUpdateMode match {
+    case "IGNORE_DEFAULTS"  => Some(Holes.Nulls)
+    case "FILL_UNAVAILABLE" => Some(Holes.Marked(table.mergeProperties.getOrElse(UnavailableValue, Unavailable)))
+    case _                  => None
+  }
+
+  private val UnavailableValue = "hoodie.write.partial.update.unavailable.value"
+  private val Unavailable      = "__debezium_unavailable_value"
 
   private def unavailable(table: TableConfig) =
     MerganserException("MERGE_RULE_UNAVAILABLE", "table" -> table.name, "mode" -> table.mergeMode,

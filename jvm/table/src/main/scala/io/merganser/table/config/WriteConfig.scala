@@ -50,6 +50,23 @@ object NullOrdering {
   case object Reject extends NullOrdering
 }
 
+/** What becomes of columns that written rows lack. */
+sealed trait MissingColumns
+
+object MissingColumns {
+  case object Reject extends MissingColumns
+  case object Null extends MissingColumns
+
+  /** They are not provided: a stored row keeps its values. */
+  case object Keep extends MissingColumns
+
+  private[config] def of(text: String): MissingColumns = text match {
+    case "reject" => Reject
+    case "null"   => Null
+    case "keep"   => Keep
+  }
+}
+
 sealed trait IndexType
 
 object IndexType {
@@ -107,7 +124,7 @@ final case class FileConfig(
  *
  * @param combineBeforeInsert   rows of one key within an insert or bulk_insert become one
  * @param combineBeforeUpsert   rows of one key within an upsert become one
- * @param nullForMissingColumns columns that the written rows lack are null, not an error
+ * @param missingColumns        what becomes of columns that the written rows lack
  * @param deleteMark            of the table, or, below version 9 where tables cannot keep it, of this write
  * @param partitionTime         time-based settings of the partition path, by name, for a table that keeps none
  * @param rule                  the table's merge rule
@@ -126,7 +143,7 @@ final case class WriteConfig(
     index: IndexType,
     files: FileConfig,
     nullOrdering: NullOrdering,
-    nullForMissingColumns: Boolean,
+    missingColumns: MissingColumns,
     deleteMark: Option[DeleteMark],
     partitionTime: Map[String, String],
     rule: StoredRule,
@@ -172,7 +189,7 @@ object WriteConfig {
       index = indexOf(settings, table),
       files = filesOf(settings, kept),
       nullOrdering = if (settings.required(Options.NullOrderingOption, kept) == "reject") NullOrdering.Reject else NullOrdering.Lowest,
-      nullForMissingColumns = settings.bool(Options.NullForMissingColumns, kept),
+      missingColumns = MissingColumns.of(settings.required(Options.MissingColumnsOption, kept)),
       deleteMark = deleteMark(settings, table),
       partitionTime = Options.TimeBased.flatMap(entry => settings.explicit(entry).map(entry.key -> _)).toMap,
       rule = StoredRule.of(table, settings.text(Options.MergerClasses, kept).toSeq.flatMap(OptionKind.Fields.split)),

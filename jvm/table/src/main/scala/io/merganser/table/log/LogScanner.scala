@@ -97,6 +97,7 @@ final class LogScanner(
       val stored   = schemaOf(block)
       val reader   = readers.getOrElseUpdate(stored, new AvroRowReader(stored, schema, block.log.name))
       val provided = if (block.isPartial) reader.provided else null
+      val inserts  = block.isPartial && PartialRecords.areInserting(stored)
       val content  = new AvroBlock(file, block)
       var in       = content.next()
       while (in != null) {
@@ -106,7 +107,7 @@ final class LogScanner(
             case e @ (_: EOFException | _: IndexOutOfBoundsException) =>
               throw block.unreadable(s"a record is not of its schema ($e)", Restore)
           }
-        sink.row(row, provided)
+        sink.row(row, provided, inserts)
         records += 1
         in = content.next()
       }
@@ -117,6 +118,7 @@ final class LogScanner(
         val stored = schemaOf(block).getFields.asScala.map(_.name).toSet
         schema.fieldNames.map(stored.contains)
       } else null
+      val inserts = block.isPartial && PartialRecords.areInserting(schemaOf(block))
       val reader = new BaseFileReader(
         LogContentFileSystem.conf(storage, block),
         LogContentFileSystem.path(block),
@@ -126,7 +128,7 @@ final class LogScanner(
       try {
         val rows = reader.rows()
         while (rows.hasNext) {
-          sink.row(rows.next(), provided)
+          sink.row(rows.next(), provided, inserts)
           records += 1
         }
       } finally reader.close()

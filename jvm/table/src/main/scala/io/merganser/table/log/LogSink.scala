@@ -9,8 +9,9 @@ trait LogSink {
   /**
    * @param row      the columns that were asked for
    * @param provided which of them the record carries; null if it carries all that its schema has
+   * @param inserts  whether a record that carries some columns is a row of its own where its key is not stored
    */
-  def row(row: InternalRow, provided: Array[Boolean]): Unit
+  def row(row: InternalRow, provided: Array[Boolean], inserts: Boolean): Unit
 
   /**
    * @param ordering the delete's ordering values as Catalyst has them, in the order of the ordering fields; null if it

@@ -5,6 +5,7 @@ import io.merganser.table.avro.{AvroOutput, AvroRowWriter, AvroSchemas}
 import io.merganser.table.base.{BaseFileOptions, RowParquetWriter}
 import io.merganser.table.log.LogFormat.{BlockType, Header}
 import io.merganser.table.slice.FileNames
+import org.apache.avro.Schema
 import org.apache.hadoop.fs.{FSDataOutputStream, Path}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
@@ -74,14 +75,22 @@ final class LogWriter(
   def sizeBytes: Long = size
 
   /** Writes rows of all columns; none, if there are none. Their `_hoodie_file_name` is the file id. */
-  def dataBlock(rows: Iterator[InternalRow]): Unit = dataBlock(schema, rows, isPartial = false)
+  def dataBlock(rows: Iterator[InternalRow]): Unit =
+    dataBlock(schema, AvroSchemas.toAvro(schema, tableName), rows, isPartial = false)
 
   /**
    * Writes rows that carry some of the columns: the others are left as they are by the merge.
    *
-   * @param columns the rows' columns, the meta columns first and the ordering fields among them
+   * @param columns the rows' columns, the meta columns first; an ordering field that is not among them is left as it is
+   *                too, but other engines cannot merge such a block under event-time ordering
+   * @param inserts whether a row is inserted, with nulls in the other columns, where its key is not stored; otherwise it
+   *                is then nothing, as it is to other engines
    */
-  def partialBlock(columns: StructType, rows: Iterator[InternalRow]): Unit = dataBlock(columns, rows, isPartial = true)
+  def partialBlock(columns: StructType, rows: Iterator[InternalRow], inserts: Boolean = false): Unit = {
+    val avroSchema = AvroSchemas.toAvro(columns, tableName)
+    if (inserts) PartialRecords.markInserting(avroSchema)
+    dataBlock(columns, avroSchema, rows, isPartial = true)
+  }
 
   /**
    * Writes deletes. Those with an ordering value and those without go to blocks of their own, in the order given.
@@ -123,11 +132,9 @@ final class LogWriter(
     catch { case _: IOException => () }
   }
 
-  private def dataBlock(columns: StructType, rows: Iterator[InternalRow], isPartial: Boolean): Unit = {
-    val header = Seq(
-      Header.InstantTime -> instant,
-      Header.Schema -> AvroSchemas.toAvro(columns, tableName).toString
-    ) ++ (if (isPartial) Seq(Header.IsPartial -> "true") else Nil)
+  private def dataBlock(columns: StructType, avroSchema: Schema, rows: Iterator[InternalRow], isPartial: Boolean): Unit = {
+    val header =
+      Seq(Header.InstantTime -> instant, Header.Schema -> avroSchema.toString) ++ (if (isPartial) Seq(Header.IsPartial -> "true") else Nil)
     val first = ArrayBuffer.empty[InternalRow]
     while (first.size <= options.parquetAboveRows && rows.hasNext) first += rows.next().copy()
     if (first.size <= options.parquetAboveRows) avroBlocks(columns, first, header)

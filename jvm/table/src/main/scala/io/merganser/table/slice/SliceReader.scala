@@ -185,9 +185,8 @@ private final class VersionSink(layout: RowLayout, buffer: VersionBuffer) extend
   private[this] val deleteRow = new GenericInternalRow(layout.schema.length)
   private[this] val partition = layout.schema.fieldNames.indexOf(MetaColumns.PartitionPath)
 
-  override def row(row: InternalRow, provided: Array[Boolean]): Unit = {
-    layout.fill(record, row)
-    record.provided = provided
+  override def row(row: InternalRow, provided: Array[Boolean], inserts: Boolean): Unit = {
+    layout.fill(record, row, provided, inserts)
     buffer.add(record)
   }
 

@@ -1,18 +1,15 @@
 package io.merganser.table.slice
 
-import io.merganser.merge.{Version, DeleteCheck, OrderingComparator, RowLayout}
+import io.merganser.merge.{DeleteCheck, OrderingComparator, RowLayout}
 import io.merganser.merge.buffer._
 import io.merganser.table.Storage
 import io.merganser.table.base.{BaseFileOptions, BaseFileWriter, MetaColumns}
-import io.merganser.table.config.TableConfig
-import io.merganser.table.log.{LogDelete, LogOptions, LogWriter}
+import io.merganser.table.config.{ClassicPayloads, TableConfig}
+import io.merganser.table.log.{LogOptions, LogWriter}
 import io.merganser.table.timeline.{Markers, WriteStat}
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
+import org.apache.spark.sql.catalyst.expressions.JoinedRow
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
-
-import scala.collection.mutable
 
 /** Which attempt of which task writes: it makes the names of files of a retried task distinct. */
 final case class WriteToken(partitionId: Int, stageId: Int, attemptId: Long) {
@@ -78,7 +75,7 @@ final case class SliceWriter(
   private val fileSchema = StructType(MetaColumns.schema ++ schema)
 
   /** Tells a delete by what the file keeps of its row. */
-  private val storedDeletes = DeleteCheck(schema, TableRule.marker(config))
+  private val storedDeletes = DeleteCheck(schema, ClassicPayloads.markers(config))
 
   /**
    * Writes a base file from what the merge leaves.
@@ -166,24 +163,25 @@ final case class SliceWriter(
     }
 
   /**
-   * Appends one log file to a slice: what the batch comes to for each key, data before deletes.
+   * Appends one log file to a slice: the versions of a batch, those of a key in the order in which they came.
    *
+   * @param merge            the versions with nothing stored under them, one a step
+   * @param keepsDeletedRows true where the rule looks at more of a delete than its ordering value
    * @return nothing if the batch comes to nothing
    */
-  def appendLog(slice: FileSlice, merge: MergeIterator, layout: RowLayout, token: WriteToken): Option[SliceWritten] = {
+  def appendLog(
+      slice: FileSlice, merge: MergeIterator, layout: RowLayout, token: WriteToken, keepsDeletedRows: Boolean = false
+  ): Option[SliceWritten] = {
     val (nameInstant, version) = logName(slice)
-    val rows                   = new LogRows(merge, layout, storedDeletes, slice)
-    if (!rows.hasNext && rows.deletes.isEmpty) None
+    val meta                   = new MetaRow(instant, token, UTF8String.fromString(slice.fileId))
+    val blocks                 = new LogBlocks(merge, layout, storedDeletes, keepsDeletedRows, schema, slice.partitionPath, meta)
+    if (blocks.isEmpty) None
     else {
       val writer = new LogWriter(
         storage, config.name, slice.partitionPath, slice.fileId, nameInstant, instant, version, token.toString, fileSchema, logOptions)
       markers.create(slice.partitionPath, writer.name, if (namesLogsBySlice) "APPEND" else "CREATE")
       try {
-        val meta           = new MetaRow(instant, token, UTF8String.fromString(slice.fileId))
-        val orderingFields = StructType(layout.orderingOrdinals.map(layout.schema(_)))
-        if (rows.hasNext) writer.dataBlock(rows.map(row => meta.joined(row, width)))
-        if (rows.deletes.nonEmpty) writer.deleteBlock(rows.deletes.iterator, orderingFields)
-        if (rows.afterDeletes.nonEmpty) writer.dataBlock(rows.afterDeletes.iterator.map(row => meta.joined(row, width)))
+        blocks.write(writer)
         val written = writer.close()
         Some(SliceWritten(
             WriteStat(
@@ -218,76 +216,4 @@ object SliceWriter {
   def rowSchema(schema: StructType): StructType =
     StructType(schema ++ Seq(MetaColumns.RecordKey, MetaColumns.PartitionPath, MetaColumns.CommitTime, MetaColumns.CommitSeqno).map(
       MetaColumns.schema(_)))
-}
-
-/** The five meta columns of the row at hand. */
-private final class MetaRow(instant: String, token: WriteToken, fileName: UTF8String) {
-  private[this] val instantText  = UTF8String.fromString(instant)
-  private[this] val sequenceHead = s"${instant}_${token.partitionId}_"
-  private[this] val meta         = new GenericInternalRow(5)
-  private[this] val both         = new JoinedRow
-  private[this] var sequence     = 0L
-
-  /** For a change of this instant. */
-  def stamped(row: InternalRow, width: Int): InternalRow = {
-    meta.update(0, instantText)
-    meta.update(1, UTF8String.fromString(sequenceHead + sequence))
-    sequence += 1
-    rest(row, width)
-  }
-
-  /** For a row that keeps the commit that last changed it. */
-  def kept(row: InternalRow, width: Int): InternalRow = {
-    meta.update(0, row.getUTF8String(width + 2))
-    meta.update(1, row.getUTF8String(width + 3))
-    rest(row, width)
-  }
-
-  def joined(row: InternalRow, width: Int): InternalRow = both(stamped(row, width), row)
-
-  private def rest(row: InternalRow, width: Int): InternalRow = {
-    meta.update(2, row.getUTF8String(width))
-    meta.update(3, row.getUTF8String(width + 1))
-    meta.update(4, fileName)
-    meta
-  }
-}
-
-/** The rows of a data block, as the merge leaves them; deletes are put aside on the way. */
-private final class LogRows(merge: MergeIterator, layout: RowLayout, storedDeletes: DeleteCheck, slice: FileSlice)
-    extends Iterator[InternalRow] {
-  val deletes                          = mutable.ArrayBuffer.empty[LogDelete]
-  val afterDeletes                     = mutable.ArrayBuffer.empty[InternalRow]
-  private[this] val partition          = UTF8String.fromString(slice.partitionPath)
-  private[this] var ahead: InternalRow = _
-  private[this] var finished           = false
-
-  override def hasNext: Boolean = {
-    while (ahead == null && !finished) if (merge.next()) take(merge.winner) else finished = true
-    ahead != null
-  }
-
-  override def next(): InternalRow = {
-    if (!hasNext) throw new NoSuchElementException("no more rows")
-    val row = ahead
-    ahead = null
-    row
-  }
-
-  private def take(version: Version): Unit =
-    if (version.isDelete) {
-      // Other readers know no null among the ordering values of a delete block, so the row stays one where it says itself
-      // that it is a delete.
-      if (!version.isUnordered && orderingHasNull(version.row) && storedDeletes.isDelete(version.row)) ahead = version.row
-      else deletes += LogDelete(layout.key(version.row).copy(), partition, if (version.isUnordered) null else orderingOf(version.row))
-    } else if (version.endsHistory) {
-      deletes += LogDelete(layout.key(version.row).copy(), partition, null)
-      afterDeletes += version.row.copy()
-    } else ahead = version.row
-
-  private def orderingHasNull(row: InternalRow): Boolean = layout.orderingOrdinals.exists(row.isNullAt)
-
-  private def orderingOf(row: InternalRow): Array[Any] =
-    if (layout.orderingOrdinals.isEmpty) null
-    else layout.orderingOrdinals.map(i => InternalRow.copyValue(row.get(i, layout.schema(i).dataType)))
 }

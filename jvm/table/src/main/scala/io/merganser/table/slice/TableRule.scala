@@ -1,21 +1,34 @@
 package io.merganser.table.slice
 
-import io.merganser.merge.{DeleteCheck, DeleteMarker, MergeRule, RowLayout}
+import io.merganser.merge._
 import io.merganser.table.base.MetaColumns
-import io.merganser.table.config.{StoredRule, TableConfig}
+import io.merganser.table.config.{ClassicPayloads, StoredRule, TableConfig}
 import org.apache.spark.sql.types.{StructField, StructType}
+
+import scala.collection.JavaConverters._
 
 /** The table's merge rule, compiled for rows of one layout. Every path gets it here. */
 final class TableRule private (val layout: RowLayout, val rule: MergeRule) extends Serializable
 
 object TableRule {
 
-  /** @param schema columns of the rows that meet, as [[layoutSchema]] makes them */
+  /** What a row that was made of two versions has of the newer one: when it was written, and into which file. */
+  private val stamps = Seq(MetaColumns.CommitTime, MetaColumns.CommitSeqno, MetaColumns.FileName)
+
+  /**
+   * @param schema columns of the rows that meet, as [[layoutSchema]] makes them
+   * @throws io.merganser.merge.MerganserException ORDERING_FIELD_MISSING if the payload class needs a column that is not there
+   */
   def apply(stored: StoredRule, config: TableConfig, schema: StructType): TableRule = {
-    val layout = RowLayout(schema, MetaColumns.RecordKey, orderingFields(stored, schema), marker(config))
+    val layout = RowLayout(schema, MetaColumns.RecordKey, orderingFields(stored, schema), ClassicPayloads.markers(config))
     val rule = stored match {
-      case _: StoredRule.ByMode =>
-        if (layout.orderingOrdinals.isEmpty) MergeRule.commitTime(layout) else MergeRule.eventTime(layout)
+      case StoredRule.ByMode(_, _, None)        => new PartialRule(EventTimeRule(layout), layout)
+      case StoredRule.ByMode(_, _, Some(holes)) => new PartialRule(FillRule.byEventTime(layout, holes, stamps), layout)
+      case StoredRule.ByPayload(payload, fields) =>
+        fields.find(!schema.fieldNames.contains(_)).foreach(missing(config, schema, _))
+        new PartialRule(payload.rule(layout, stamps), layout)
+      case user: StoredRule.ByMerger =>
+        new CustomRule(user.source, layout, MetaColumns.names.toSet, new java.util.TreeMap(user.properties.asJava))
       case StoredRule.Unmerged => throw new IllegalStateException(s"rows of '${config.name}' meet where no rule was asked for")
     }
     new TableRule(layout, rule)
@@ -27,15 +40,14 @@ object TableRule {
    */
   def layoutSchema(asked: StructType, table: StructType, config: TableConfig, stored: StoredRule): StructType = {
     val needed = Seq(StructField(MetaColumns.RecordKey, MetaColumns.schema(MetaColumns.RecordKey).dataType)) ++
-      (orderingFields(stored, table) ++ DeleteCheck.columns(table, marker(config)) ++ stored.columns(table)).map(table(_))
+      (orderingFields(stored, table) ++ DeleteCheck.columns(table, ClassicPayloads.markers(config)) ++ stored.columns(table)).map(table(_))
     StructType(asked ++ needed.filterNot(f => asked.fieldNames.contains(f.name)).distinct)
   }
 
   /** The ordering fields that versions carry and that are columns of the schema. */
   def orderingFields(stored: StoredRule, schema: StructType): Seq[String] = stored.orderingFields.filter(schema.fieldNames.contains)
 
-  private[slice] def marker(config: TableConfig): Option[DeleteMarker] = for {
-    field <- config.mergeProperties.get("hoodie.payload.delete.field")
-    value <- config.mergeProperties.get("hoodie.payload.delete.marker")
-  } yield DeleteMarker(field, value)
+  private def missing(config: TableConfig, schema: StructType, field: String) =
+    throw MerganserException("ORDERING_FIELD_MISSING", "operation" -> "merge rows of", "table" -> config.name, "field" -> field,
+      "columns" -> schema.fieldNames.filterNot(MetaColumns.isMeta).mkString(", "))
 }

@@ -141,6 +141,16 @@ class NewTableTest extends AnyFunSuite {
     assert(!made(key, payload).contains("hoodie.table.ordering.fields"))
   }
 
+  test("CREATE TABLE refuses the commit-time strategy beside ordering fields unless a mode is named; a data frame may give both") {
+    val given  = Map(key, "recordMergeStrategyId" -> "ce9acb64-bde0-424c-9b91-f6ebba25356d", "orderingFields" -> "ts")
+    val thrown = intercept[MerganserException](NewTable.properties(given, schema, "t", bySql = true))
+    assert(thrown.condition == "OPTION_CONFLICT" && thrown.getMessage.contains("'ce9acb64-bde0-424c-9b91-f6ebba25356d'"))
+    assert(thrown.getMessage.contains("'ts'"))
+    val named = given + ("recordMergeMode" -> "COMMIT_TIME_ORDERING")
+    assert(NewTable.properties(named, schema, "t", bySql = true)("hoodie.record.merge.mode") == "COMMIT_TIME_ORDERING")
+    assert(made(given.toSeq: _*)("hoodie.record.merge.mode") == "COMMIT_TIME_ORDERING")
+  }
+
   test("a Debezium payload brings its ordering fields, and another one asked for is refused") {
     val payload = "hoodie.datasource.write.payload.class" -> "org.apache.hudi.common.model.debezium.PostgresDebeziumAvroPayload"
     val feed    = StructType.fromDDL("id INT, ts BIGINT, _event_lsn BIGINT, _change_operation_type STRING")

@@ -78,8 +78,8 @@ class WriteConfigTest extends AnyFunSuite {
     val thrown = intercept[MerganserException](parse(custom))
     assert(thrown.condition == "MERGE_RULE_UNAVAILABLE")
     assert(Seq("CUSTOM", "com.example.Mine", "00000000-0000-0000-0000-000000000000").forall(thrown.getMessage.contains))
-    val partial = table("hoodie.datasource.write.payload.class" -> "org.apache.hudi.common.model.PartialUpdateAvroPayload")
-    assert(intercept[MerganserException](parse(partial)).getMessage.contains("IGNORE_DEFAULTS"))
+    val partial = TableConfig(table().properties + ("hoodie.table.partial.update.mode" -> "FILL_DEFAULTS"))
+    assert(intercept[MerganserException](parse(partial)).getMessage.contains("FILL_DEFAULTS"))
   }
 
   test("a table with keys that we cannot make is refused") {

@@ -198,7 +198,7 @@ class LogFilesSuite extends LogFixture {
     val seen = scala.collection.mutable.ArrayBuffer.empty[InternalRow]
     scanner().scan(logs, names,
       new LogSink {
-        override def row(row: InternalRow, provided: Array[Boolean]): Unit                          = seen += row
+        override def row(row: InternalRow, provided: Array[Boolean], inserts: Boolean): Unit        = seen += row
         override def delete(key: UTF8String, partitionPath: UTF8String, ordering: Array[Any]): Unit = ()
       })
     assert(seen.size == 3 && seen.forall(_ eq seen.head))

@@ -12,7 +12,7 @@ final class Recorded(schema: StructType) extends LogSink {
   val all      = ArrayBuffer.empty[Any]
   val provided = ArrayBuffer.empty[Seq[Boolean]]
 
-  override def row(row: InternalRow, mask: Array[Boolean]): Unit = {
+  override def row(row: InternalRow, mask: Array[Boolean], inserts: Boolean): Unit = {
     all += Rows.plain(row, schema)
     provided += (if (mask == null) null else mask.toSeq)
   }

@@ -1,0 +1,58 @@
+package io.merganser.merge
+
+import org.apache.spark.sql.catalyst.InternalRow
+
+/**
+ * One version of a row, as a [[RecordMerger]] sees it. It cannot be changed; [[RecordContext]] makes new ones.
+ *
+ * Its row is reused by readers: what is kept beyond a call must be copied by [[RecordContext.copy]].
+ */
+final class BufferedRecord private[merge] (private[merge] val owner: RowContext, private[merge] val version: Version) {
+
+  /** The record key's text, as the table stores it; never null. */
+  def getRecordKey: String = owner.key(version)
+
+  /**
+   * What the ordering fields hold: the Java value of one field, an [[OrderingValues]] of several. It never changes: a
+   * record with another value in an ordering column is another record.
+   *
+   * @return null if the value is null, if the table has no ordering fields, and for a delete that carries none
+   */
+  def getOrderingValue: Comparable[_] = owner.ordering(version)
+
+  /** The columns that [[RecordContext.getSchema]] names, in that order; null for a delete. Not to be changed or kept. */
+  def getRecord: InternalRow = owner.data(version)
+
+  /** Tells which columns the record provides: 0 for all of them, negative for a delete, which provides none. */
+  def getSchemaId: Int = owner.schemaId(version)
+
+  /** DELETE for every delete; of other rows, what their `_hoodie_operation` column says, or else INSERT. */
+  def getOperation: RecordOperation = owner.operation(version)
+
+  /** True for a version that removes its key. It has no data. */
+  def isDelete: Boolean = version.isDelete
+
+  /** True for a delete without an ordering value, as SQL DELETE makes them: nothing older counts after it. */
+  def isCommitTimeOrderingDelete: Boolean = owner.isUnordered(version)
+
+  /** For messages: a delete, or the first columns and their values. */
+  override def toString: String = owner.describe(version)
+}
+
+/** The values of several ordering fields, compared one after the other; null is the smallest value. */
+final class OrderingValues private[merge] (owner: RowContext, version: Version) extends Comparable[OrderingValues] {
+
+  /** The values in the order of the fields; they may be null. */
+  lazy val values: java.util.List[AnyRef] = owner.orderingValues(version)
+
+  override def compareTo(other: OrderingValues): Int = owner.compareValues(values, other.values)
+
+  override def equals(other: Any): Boolean = other match {
+    case that: OrderingValues => values.equals(that.values)
+    case _                    => false
+  }
+
+  override def hashCode: Int = values.hashCode
+
+  override def toString: String = values.toString
+}

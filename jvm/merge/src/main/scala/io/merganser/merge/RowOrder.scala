@@ -1,0 +1,10 @@
+package io.merganser.merge
+
+import org.apache.spark.sql.catalyst.InternalRow
+
+/** An order of rows by what their columns hold. Hot path: one call for two versions that meet. */
+trait RowOrder extends Serializable {
+
+  /** Negative, zero or positive as `a` is ordered before, with or after `b`. */
+  def compare(a: InternalRow, b: InternalRow): Int
+}

@@ -1,0 +1,102 @@
+package io.merganser.merge
+
+import io.merganser.merge.payload._
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.types.{LongType, StringType, StructType}
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * A built-in rule, and what the oracle knows of it.
+ *
+ * @param full the rule for full versions in rows of a layout
+ */
+final case class BuiltInRule(oracle: Oracle.Rule, full: RowLayout => MergeRule) {
+
+  /** For rows of the test table, partial ones too. */
+  val rule: MergeRule = new PartialRule(full(Notation.layout), Notation.layout)
+
+  /** Whether a batch comes to what its versions come to one after the other, where nothing is forgotten between them. */
+  def batchIsFold: Boolean =
+    rule.laws.associative && oracle.byEventTime == oracle.batchByEventTime && oracle.hole.isEmpty && !oracle.lateDeletesWin
+
+  override def toString: String = oracle.name
+}
+
+object BuiltInRules {
+  import Oracle.{EventTime => _, _}
+
+  val Unavailable = "__debezium_unavailable_value"
+
+  private def mode(name: String, byEventTime: Boolean, hole: Hole, holes: Holes) = BuiltInRule(
+    Rule(name, byEventTime, byEventTime, Some(hole), fillsBatch = true),
+    layout => if (byEventTime) FillRule.byEventTime(layout, holes, Nil) else FillRule.byCommitTime(layout, holes, Nil)
+  )
+
+  private def payload(rule: Rule, of: ClassicPayload) = BuiltInRule(rule, of.rule(_, Nil))
+
+  /** Every rule that comes with the engine. */
+  val all: Seq[BuiltInRule] = Seq(
+    BuiltInRule(CommitTime, _ => new CommitTimeRule),
+    BuiltInRule(Oracle.EventTime, EventTimeRule(_)),
+    mode("IgnoreDefaults by commit time", byEventTime = false, NullHole, Holes.Nulls),
+    mode("IgnoreDefaults by event time", byEventTime = true, NullHole, Holes.Nulls),
+    mode("FillUnavailable by commit time", byEventTime = false, TextHole(Unavailable), Holes.Marked(Unavailable)),
+    mode("FillUnavailable by event time", byEventTime = true, TextHole(Unavailable), Holes.Marked(Unavailable)),
+    payload(Rule("OverwriteWithLatest", byEventTime = false, batchByEventTime = true), OverwriteWithLatest),
+    payload(Oracle.EventTime.copy(name = "EventTime payload"), EventTime),
+    payload(Rule("OverwriteNonDefaults", byEventTime = false, batchByEventTime = true, Some(NullHole)), OverwriteNonDefaults),
+    payload(Rule("PartialUpdate", byEventTime = true, batchByEventTime = true, Some(NullHole), fillsBatch = true, lateDeletesWin = true),
+      PartialUpdate),
+    payload(Rule("AwsDms", byEventTime = false, batchByEventTime = true), AwsDms),
+    payload(Rule("PostgresDebezium", byEventTime = true, batchByEventTime = true, Some(TextHole(Unavailable)), fillsLate = false),
+      PostgresDebezium),
+    BuiltInRule(Oracle.EventTime.copy(name = "MySqlDebezium"), new OnPositions(_))
+  )
+
+  def named(name: String): BuiltInRule = all.find(_.oracle.name == name).getOrElse(throw new NoSuchElementException(name))
+}
+
+/**
+ * The MySQL rule on rows whose ordering value is a number: each is given to the rule as the position it stands for, such that
+ * larger numbers are later positions, and smaller texts as often as not.
+ */
+final class OnPositions(layout: RowLayout) extends MergeRule {
+  private val at = layout.orderingOrdinals.head
+  private val positions = RowLayout(
+    StructType(layout.schema.updated(at, layout.schema(at).copy(dataType = StringType))),
+    layout.keyOrdinal,
+    layout.orderingOrdinals,
+    layout.deletes
+  )
+  private val inner = MySqlDebezium.rule(positions, Nil)
+
+  override val laws: Laws = inner.laws
+
+  override def merge(older: Version, newer: Version): Version = asked(older, newer, inner.merge)
+
+  override def combine(older: Version, newer: Version): Version = asked(older, newer, inner.combine)
+
+  private def asked(older: Version, newer: Version, ask: (Version, Version) => Version): Version = {
+    val (o, n) = (positioned(older), positioned(newer))
+    val result = ask(o, n)
+    val chosen = if (result.row eq n.row) newer else if (result.row eq o.row) older else throw new IllegalStateException("another row")
+    if (result.endsHistory) chosen.withoutHistory else chosen
+  }
+
+  private def positioned(version: Version): Version = {
+    val row = new GenericInternalRow(version.row.toSeq(layout.schema).toArray[Any])
+    row.update(at, position(version.row))
+    val result = new Version().set(row, version.isDelete, version.isUnordered)
+    result.endsHistory = version.endsHistory
+    result
+  }
+
+  private def position(row: InternalRow): UTF8String =
+    if (row.isNullAt(at)) null
+    else {
+      require(layout.schema(at).dataType == LongType)
+      val n = row.getLong(at) + 1
+      UTF8String.fromString(s"${8 + n / 2}.${9 + n % 2 * 2}")
+    }
+}

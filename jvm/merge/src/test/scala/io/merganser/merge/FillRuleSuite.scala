@@ -1,0 +1,150 @@
+package io.merganser.merge
+
+/** Null is "not said": the other version's value stays. */
+class IgnoreDefaultsSuite extends MergeSuite {
+
+  override val rule: MergeRule = new PartialRule(FillRule.byEventTime(Notation.layout, Holes.Nulls, Nil), Notation.layout)
+
+  private def merged(older: String, newer: String): String =
+    Notation.read(rule.merge(Notation.record(older), Notation.record(newer))).toString
+
+  private def combined(older: String, newer: String): Version = rule.combine(Notation.record(older), Notation.record(newer))
+
+  test("nulls of a newer version take the stored values") {
+    assertOutcomes(base = "k1@10=a,b", versions = "k1@11=c", "Updated k1@11=c,b")
+    assertOutcomes(base = "k1@10=a,b", versions = "k1@10=null,d", "Updated k1@10=a,d")
+  }
+
+  test("a late version fills the nulls of the row that stays, whose ordering value stays too") {
+    assertOutcomes(base = "k1@10=a", versions = "k1@9=c,d", "Updated k1@10=a,d")
+  }
+
+  test("a late version that has nothing to fill leaves the stored row as it is") {
+    assertOutcomes(base = "k1@10=a,b", versions = "k1@9=c,d", "Kept k1@10=a,b")
+    assertOutcomes(base = "k1@10=a", versions = "k1@9=c", "Kept k1@10=a")
+  }
+
+  test("a null ordering value is never filled: it is the smallest, so it is the other that leads") {
+    assertMerged(base = "k1@null=a", versions = "k1@5=null,b", expected = "k1@5=a,b")
+    assertMerged(base = "k1@null=a", versions = "k1@null=null,b", expected = "k1@null=a,b")
+  }
+
+  test("a delete gives no values and takes none") {
+    assertOutcomes(base = "k1@10=a,b", versions = "k1@11-", "Deleted k1")
+    assertOutcomes(base = "k1@10=a,b", versions = "k1@9-", "Kept k1@10=a,b")
+  }
+
+  test("what wins over a delete is merged with nothing from before it") {
+    assertMerged(base = "k1@10=a,b", versions = "k1@11- k1@12=null,d", expected = "k1@12=null,d")
+    assertMerged(base = "k1@10=a,b", versions = "k1- k1@1=null,d", expected = "k1@1=null,d")
+    assert(rule.merge(Notation.record("k1@11-"), Notation.record("k1@12=c")).endsHistory)
+  }
+
+  test("what loses to a delete gives nothing to what follows") {
+    assertMerged(base = "k1@10=a,b", versions = "k1@12- k1@11=c,d k1@13=e", expected = "k1@13=e")
+  }
+
+  test("after a delete that lost, nulls still take the stored values") {
+    assertMerged(base = "k1@10=a,b", versions = "k1@9- k1@12=c", expected = "k1@12=c,b")
+  }
+
+  test("a row that was filled after a delete without an ordering value still ends history") {
+    val fresh = rule.merge(Notation.record("k1-"), Notation.record("k1@5=a"))
+    assert(rule.merge(fresh, Notation.record("k1@6=null,b")).endsHistory)
+    assert(rule.merge(fresh, Notation.record("k1@4=null,b")).endsHistory)
+  }
+
+  test("versions are folded from the stored row: a late one fills no null that the stored row has a value for") {
+    assertMerged(base = "k1@5=a,b", versions = "k1@7=null,c k1@6=x,y", expected = "k1@7=a,c")
+    val (stored, leads, late) = (Notation.record("k1@5=a,b"), Notation.record("k1@7=null,c"), Notation.record("k1@6=x,y"))
+    assert(Notation.read(rule.merge(stored, rule.merge(leads, late))).toString == "k1@7=x,c", "which is why grouping matters")
+  }
+
+  test("the versions of one batch are combined before they meet the stored row") {
+    assert(Notation.read(combined("k1@7=null,c", "k1@6=x,y")).toString == "k1@7=x,c")
+    assert(Notation.read(combined("k1@6=x", "k1@7=null,c")).toString == "k1@7=x,c")
+  }
+
+  test("inside a batch an ordered delete that loses is as if it had not come, and one without an ordering value is not") {
+    assert(!combined("k1@6-", "k1@7=a").endsHistory)
+    assert(combined("k1-", "k1@7=a").endsHistory)
+    assert(Notation.read(combined("k1@7=a", "k1@8-")).isDelete)
+    assert(Notation.read(combined("k1@9-", "k1@8=a")).isDelete)
+  }
+
+  test("a partial version is laid over first, and its nulls take the older values like any other's") {
+    assert(merged("k1@10=a,b", "k1@11=null,_") == "k1@11=a,b")
+    assert(merged("k1@10=a", "k1@9=_,d") == "k1@10=a,d")
+    assert(merged("k1@10=a,b", "k1@12=_,d") == "k1@12=a,d")
+  }
+
+  test("of two partial versions the one that leads is filled with what the other one provides") {
+    assert(merged("k1@10=a,_", "k1@11=_,d") == "k1@11=a,d")
+    assert(merged("k1@10=null,_", "k1@9=c,_") == "k1@10=c,_")
+  }
+
+  test("nothing is made anew when there is nothing to fill") {
+    val (a, b, late) = (Notation.record("k1@1=a,b"), Notation.record("k1@2=c,d"), Notation.record("k1@1=e,f"))
+    assert(rule.merge(a, b) eq b)
+    assert(rule.merge(b, late) eq b)
+    assert(rule.merge(Notation.record("k1@1=a"), b) eq b)
+  }
+
+  test("a filled row says when and where the newer version was written") {
+    val stamped         = FillRule.byEventTime(Notation.layout, Holes.Nulls, stamps = Seq("w"))
+    def of(two: String) = Notation.read(Notation.changes(two).map(Notation.record).reduceLeft(stamped.merge(_, _))).toString
+    assert(of("k1@10=null,first k1@9=a,second") == "k1@10=a,second")
+    assert(of("k1@10=b,first k1@9=a,second") == "k1@10=b,first", "it was not filled")
+    assert(of("k1@10=a,first k1@11=null,second") == "k1@11=a,second")
+    assert(of("k1@10=a,first k1@11=b") == "k1@11=b", "a stamp that is null is no hole")
+  }
+}
+
+/** The newer version leads, whatever the ordering values. */
+class IgnoreDefaultsByCommitTimeSuite extends MergeSuite {
+
+  override val rule: MergeRule = new PartialRule(FillRule.byCommitTime(Notation.layout, Holes.Nulls, Nil), Notation.layout)
+
+  test("nulls of the newer version take the older values, and its ordering value may be the smaller one") {
+    assertOutcomes(base = "k1@10=a,b", versions = "k1@9=c", "Updated k1@9=c,b")
+    assertMerged(base = "k1@10=a,b", versions = "k1@9=null,d k1@8=e", expected = "k1@8=e,d")
+  }
+
+  test("the ordering column is a column like others: its null takes the older value") {
+    assertMerged(base = "k1@10=a,b", versions = "k1@null=c", expected = "k1@10=c,b")
+  }
+
+  test("what comes after a delete is merged with nothing from before it") {
+    assertMerged(base = "k1@10=a,b", versions = "k1@11- k1@12=c", expected = "k1@12=c")
+    assertMerged(base = "k1@10=a,b", versions = "k1- k1@12=c", expected = "k1@12=c")
+  }
+}
+
+/** A marker text is "not sent": the other version's value stays. */
+class FillUnavailableSuite extends MergeSuite {
+
+  override val rule: MergeRule =
+    new PartialRule(FillRule.byEventTime(Notation.layout, Holes.Marked("__debezium_unavailable_value"), Nil), Notation.layout)
+
+  test("the marker takes the stored value, which may be null; null is a value") {
+    assertMerged(base = "k1@10=a,b", versions = "k1@11=__debezium_unavailable_value,d", expected = "k1@11=a,d")
+    assertMerged(base = "k1@10=a", versions = "k1@11=c,__debezium_unavailable_value", expected = "k1@11=c")
+    assertMerged(base = "k1@10=a,b", versions = "k1@11=null,d", expected = "k1@11=null,d")
+  }
+
+  test("with nothing to fill from, the marker itself is stored, and a late version fills it") {
+    assertMerged(base = "", versions = "k1@10=__debezium_unavailable_value,b", expected = "k1@10=__debezium_unavailable_value,b")
+    assertMerged(
+      base = "k1@10=__debezium_unavailable_value,b",
+      versions = "k1@11=__debezium_unavailable_value,d",
+      expected = "k1@11=__debezium_unavailable_value,d"
+    )
+    assertMerged(base = "k1@10=__debezium_unavailable_value,b", versions = "k1@9=x,y", expected = "k1@10=x,b")
+  }
+
+  test("only the whole text is the marker") {
+    assertMerged(base = "k1@10=a,b", versions = "k1@11=__DEBEZIUM_UNAVAILABLE_VALUE,d",
+      expected = "k1@11=__DEBEZIUM_UNAVAILABLE_VALUE,d")
+    assertMerged(base = "k1@10=a,b", versions = "k1@11=__debezium_unavailable_value2,d", expected = "k1@11=__debezium_unavailable_value2,d")
+  }
+}

@@ -1,0 +1,231 @@
+package io.merganser.merge.payload
+
+import io.merganser.merge._
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.types.{StringType, StructField, StructType}
+import org.apache.spark.unsafe.types.UTF8String
+import org.scalatest.Assertion
+
+/** A payload's rule on the table of [[Notation]], ordered by ts. */
+abstract class PayloadSuite(payload: ClassicPayload) extends MergeSuite {
+  override val rule: MergeRule = new PartialRule(payload.rule(Notation.layout, Nil), Notation.layout)
+
+  /** What a batch of a key comes to before it meets anything stored. */
+  def assertBatch(versions: String, expected: String): Assertion =
+    assert(Notation.read(Notation.changes(versions).map(Notation.record).reduceLeft(rule.combine(_, _))).toString == expected)
+}
+
+class OverwriteWithLatestSuite extends PayloadSuite(OverwriteWithLatest) {
+
+  test("the newer version overwrites the stored row, whatever its ordering value, as a whole") {
+    assertOutcomes(base = "k1@10=a,b", versions = "k1@4=c", "Updated k1@4=c")
+    assertOutcomes(base = "k1@10=a,b", versions = "k1@4-", "Deleted k1")
+    assertMerged(base = "k1@10=a", versions = "k1@12- k1@3=b", expected = "k1@3=b")
+  }
+
+  test("inside a batch the greatest ordering value is picked; on a tie the later version") {
+    assertBatch("k1@3=p k1@2=q", expected = "k1@3=p")
+    assertBatch("k1@3=p k1@3=q", expected = "k1@3=q")
+    assertBatch("k1@3- k1@2=q", expected = "k1@3-")
+    assertBatch("k1@null=p k1@-5=q k1@null=r", expected = "k1@-5=q")
+  }
+
+  test("without ordering fields a batch comes to its last version") {
+    val layout = RowLayout(Notation.schema, "k", Nil, None)
+    val rule   = OverwriteWithLatest.rule(layout, Nil)
+    assert(Notation.read(rule.combine(Notation.record("k1@3=p"), Notation.record("k1@2=q"))).toString == "k1@2=q")
+  }
+}
+
+class EventTimePayloadSuite extends PayloadSuite(EventTime) {
+
+  test("the larger ordering value wins in a batch as against the stored row; on a tie the newer version") {
+    assertMerged(base = "k1@10=a", versions = "k1@9=b", expected = "k1@10=a")
+    assertMerged(base = "k1@10=a", versions = "k1@10=b", expected = "k1@10=b")
+    assertMerged(base = "k1@10=a", versions = "k1@9-", expected = "k1@10=a")
+    assertBatch("k1@3=p k1@2=q", expected = "k1@3=p")
+  }
+
+  test("a stored null ordering value loses against any other") {
+    assertMerged(base = "k1@null=a", versions = "k1@-3=b", expected = "k1@-3=b")
+  }
+}
+
+class OverwriteNonDefaultsSuite extends PayloadSuite(OverwriteNonDefaults) {
+
+  test("columns that the newer version has a value for are overwritten, whatever the ordering values") {
+    assertMerged(base = "k1@10=a,b", versions = "k1@4=c", expected = "k1@4=c,b")
+    assertMerged(base = "k1@10=a,b", versions = "k1@null=null,d", expected = "k1@10=a,d")
+  }
+
+  test("a delete deletes, whatever its ordering value, and what follows is merged with nothing before it") {
+    assertOutcomes(base = "k1@10=a,b", versions = "k1@4-", "Deleted k1")
+    assertMerged(base = "k1@10=a,b", versions = "k1@4- k1@3=c", expected = "k1@3=c")
+  }
+
+  test("a batch comes to a whole row: no columns are merged") {
+    assertBatch("k1@3=p k1@2=null,q", expected = "k1@3=p")
+    assertBatch("k1@2=null,q k1@3=p", expected = "k1@3=p")
+  }
+}
+
+class PartialUpdateSuite extends PayloadSuite(PartialUpdate) {
+
+  test("the larger ordering value leads, and its nulls take the other's values; it keeps its ordering value") {
+    assertMerged(base = "k1@5=a,b", versions = "k1@6=c", expected = "k1@6=c,b")
+    assertMerged(base = "k1@5=a", versions = "k1@4=c,d", expected = "k1@5=a,d")
+    assertMerged(base = "k1@5=a,b", versions = "k1@5=null,d", expected = "k1@5=a,d")
+  }
+
+  test("a delete removes what is stored whatever its ordering value") {
+    assertOutcomes(base = "k1@5=a,b", versions = "k1@4-", "Deleted k1")
+    assertOutcomes(base = "k1@5=a,b", versions = "k1@null-", "Deleted k1")
+  }
+
+  test("after a delete the larger ordering value wins, and is merged with nothing before it") {
+    assertMerged(base = "k1@5=a,b", versions = "k1@6- k1@7=c", expected = "k1@7=c")
+    assertMerged(base = "k1@5=a,b", versions = "k1@6- k1@4=c", expected = "")
+    assertMerged(base = "k1@5=a,b", versions = "k1@3- k1@4=c", expected = "k1@4=c")
+  }
+
+  test("inside a batch columns are merged, and a delete competes by its ordering value") {
+    assertBatch("k1@3=p k1@2=null,q", expected = "k1@3=p,q")
+    assertBatch("k1@3=p,q k1@2-", expected = "k1@3=p,q")
+    assertBatch("k1@3- k1@2=p", expected = "k1@3-")
+  }
+
+  test("grouping matters: a late version would fill a null that the stored row has a value for") {
+    val (stored, leads, late) = (Notation.record("k1@5=a,b"), Notation.record("k1@7=null,c"), Notation.record("k1@6=x,y"))
+    assert(Notation.read(rule.merge(rule.merge(stored, leads), late)).toString == "k1@7=a,c")
+    assert(Notation.read(rule.merge(stored, rule.merge(leads, late))).toString == "k1@7=x,c")
+    assert(!rule.laws.associative)
+  }
+
+  test("a delete after one that ended history still ends it") {
+    val fresh = rule.merge(Notation.record("k1-"), Notation.record("k1@9=a"))
+    assert(rule.merge(fresh, Notation.record("k1@4-")).endsHistory)
+    assert(rule.merge(Notation.record("k1-"), Notation.record("k1@4-")).endsHistory)
+  }
+
+  test("without ordering fields the newer version leads") {
+    val rule = PartialUpdate.rule(RowLayout(Notation.schema, "k", Nil, None), Nil)
+    assert(Notation.read(rule.merge(Notation.record("k1@9=a,b"), Notation.record("k1@3=c"))).toString == "k1@3=c,b")
+    assert(rule.laws.associative)
+  }
+}
+
+class AwsDmsSuite extends PayloadSuite(AwsDms) {
+
+  test("a change overwrites the stored row, whatever its ordering value; in a batch the greatest is picked") {
+    assertMerged(base = "k1@5=a", versions = "k1@4=b", expected = "k1@4=b")
+    assertOutcomes(base = "k1@5=a", versions = "k1@4-", "Deleted k1")
+    assertMerged(base = "k1@5=a", versions = "k1@6- k1@1=b", expected = "k1@1=b")
+    assertBatch("k1@3- k1@2=f", expected = "k1@3-")
+  }
+
+  test("Op is D for a delete, in either case") {
+    val schema = Notation.schema.add("Op", StringType)
+    val check  = DeleteCheck(schema, AwsDms.markers)
+    def isDelete(op: String) =
+      check.isDelete(new GenericInternalRow(Array[Any](UTF8String.fromString("k1"), 1L, null, null, UTF8String.fromString(op))))
+    assert(Seq("D", "d").forall(isDelete))
+    assert(!Seq("U", "I", "DD", null).exists(isDelete))
+  }
+}
+
+class PostgresDebeziumSuite extends PayloadSuite(PostgresDebezium) {
+  private val unavailable = "__debezium_unavailable_value"
+
+  test("the larger sequence number wins, deletes too") {
+    assertMerged(base = "k1@100=a,b", versions = "k1@90=c,d", expected = "k1@100=a,b")
+    assertMerged(base = "k1@100=a,b", versions = "k1@99-", expected = "k1@100=a,b")
+    assertOutcomes(base = "k1@100=a,b", versions = "k1@100-", "Deleted k1")
+    assertMerged(base = "k1@100=a", versions = "k1@110- k1@105=b", expected = "")
+  }
+
+  test("what was not sent takes the stored value; null is a value") {
+    assertMerged(base = "k1@100=a,b", versions = s"k1@110=$unavailable,null", expected = "k1@110=a,null")
+    assertMerged(base = "k1@100=a,b", versions = s"k1@110=$unavailable,c k1@120=d,$unavailable", expected = "k1@120=d,c")
+  }
+
+  test("a stored row that stays takes nothing from a late version") {
+    assertMerged(base = s"k1@100=$unavailable,b", versions = "k1@90=c,d", expected = s"k1@100=$unavailable,b")
+  }
+
+  test("after a delete nothing is there to take") {
+    assertMerged(base = "k1@100=a,b", versions = s"k1@110- k1@120=$unavailable,c", expected = s"k1@120=$unavailable,c")
+  }
+
+  test("a batch comes to a whole row: nothing is filled") {
+    assertBatch(s"k1@100=text,a k1@101=$unavailable,b", expected = s"k1@101=$unavailable,b")
+  }
+
+  test("what was not sent is why grouping matters: it would take the value of a version that is late") {
+    val (stored, late, newest) = (Notation.record("k1@100=a,b"), Notation.record("k1@90=c,d"), Notation.record(s"k1@110=$unavailable,e"))
+    assert(Notation.read(rule.merge(rule.merge(stored, late), newest)).toString == "k1@110=a,e")
+    assert(Notation.read(rule.merge(stored, rule.merge(late, newest))).toString == "k1@110=c,e")
+    assert(!rule.laws.associative)
+  }
+}
+
+class MySqlDebeziumSuite extends org.scalatest.funsuite.AnyFunSuite {
+  private val schema = StructType(Seq(StructField("k", StringType), StructField("_event_seq", StringType), StructField("v", StringType)))
+  private val layout = RowLayout(schema, "k", MySqlDebezium.orderingFields(Nil), MySqlDebezium.markers)
+  private val rule   = MySqlDebezium.rule(layout, Nil)
+  private val order  = new BinaryLogOrder(1)
+
+  private def row(seq: String): InternalRow = new GenericInternalRow(Array[Any](UTF8String.fromString("k1"),
+      UTF8String.fromString(seq), UTF8String.fromString("v")))
+
+  private def version(seq: String, isDelete: Boolean = false) = new Version().set(row(seq), isDelete, isUnordered = false)
+
+  private def assertBefore(smaller: String, larger: String): Assertion = {
+    assert(order.compare(row(smaller), row(larger)) < 0, s"$smaller, $larger")
+    assert(order.compare(row(larger), row(smaller)) > 0, s"$larger, $smaller")
+  }
+
+  test("positions compare as numbers: the file first, then the offset") {
+    assertBefore("000002.9", "000002.10")
+    assertBefore("000009.99", "000010.1")
+    assertBefore("2.10", "000003.1")
+    assertBefore("999999.1", "1000000.1")
+    assertBefore("1.99999999999999999999", "1.100000000000000000000")
+    assert(order.compare(row("000002.50"), row("2.050")) == 0)
+  }
+
+  test("null is the smallest, then what is no position, as text; any position is larger") {
+    assertBefore(null, "mysql-bin.1")
+    assertBefore(null, "0.0")
+    assertBefore("mysql-bin.1", "mysql-bin.2")
+    assertBefore("mysql-bin.1", "000001.1")
+    assertBefore("", "0.0")
+    assertBefore("1.", "0.0")
+    assertBefore("1", "1.0")
+    assert(order.compare(row(null), row(null)) == 0)
+  }
+
+  test("the larger position wins in a batch as against the stored row, deletes too; on a tie the newer version") {
+    val (stored, late, next) = (version("000002.50"), version("000002.9"), version("000010.1"))
+    for (meet <- Seq[(Version, Version) => Version](rule.merge, rule.combine)) {
+      assert(meet(stored, late) eq stored)
+      assert(meet(stored, next) eq next)
+      val (lateDelete, delete) = (version("000002.49", isDelete = true), version("000002.50", isDelete = true))
+      assert(meet(stored, lateDelete) eq stored)
+      assert(meet(stored, delete) eq delete)
+      assert(meet(version("000002.51", isDelete = true), stored).isDelete)
+    }
+  }
+
+  test("the operation d is a delete") {
+    val check                = DeleteCheck(schema.add("_change_operation_type", StringType), MySqlDebezium.markers)
+    def isDelete(op: String) = check.isDelete(new GenericInternalRow(Array[Any](null, null, null, UTF8String.fromString(op))))
+    assert(isDelete("d") && !isDelete("D") && !isDelete("u") && !isDelete(null))
+  }
+
+  test("it compares the position whatever ordering fields the table names") {
+    assert(MySqlDebezium.orderingFields(Seq("ts")) == Seq("_event_seq"))
+    assert(PostgresDebezium.orderingFields(Nil) == Seq("_event_lsn"))
+    assert(AwsDms.orderingFields(Seq("ts")) == Seq("ts"))
+  }
+}

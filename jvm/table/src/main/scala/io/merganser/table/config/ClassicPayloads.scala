@@ -1,0 +1,36 @@
+package io.merganser.table.config
+
+import io.merganser.merge.DeleteMarker
+import io.merganser.merge.payload._
+
+/** The payload classes of old that have a rule of their own here, by the names users have in their jobs. */
+object ClassicPayloads {
+  private val Packages = Seq("org.apache.hudi.common.model.", "org.apache.hudi.common.model.debezium.", "org.apache.hudi.payload.")
+
+  private val byName: Map[String, ClassicPayload] = Map(
+    "OverwriteWithLatestAvroPayload" -> OverwriteWithLatest,
+    "DefaultHoodieRecordPayload" -> EventTime,
+    "EventTimeAvroPayload" -> EventTime,
+    "OverwriteNonDefaultsWithLatestAvroPayload" -> OverwriteNonDefaults,
+    "PartialUpdateAvroPayload" -> PartialUpdate,
+    "AWSDmsAvroPayload" -> AwsDms,
+    "MySqlDebeziumAvroPayload" -> MySqlDebezium,
+    "PostgresDebeziumAvroPayload" -> PostgresDebezium
+  )
+
+  /** @param className as users have it, in the package of this or an earlier release */
+  def named(className: String): Option[ClassicPayload] = {
+    val at = className.lastIndexOf('.') + 1
+    byName.get(className.drop(at)).filter(_ => Packages.contains(className.take(at)))
+  }
+
+  /** What marks a delete in the table's rows: its properties, and its payload class where that decides. */
+  def markers(table: TableConfig): Seq[DeleteMarker] = {
+    val stored = for {
+      field <- table.mergeProperties.get("hoodie.payload.delete.field")
+      value <- table.mergeProperties.get("hoodie.payload.delete.marker")
+    } yield DeleteMarker(field, value)
+    val given = if (table.mergeMode == MergeMode.Custom) table.payloadClass.flatMap(named).toSeq.flatMap(_.markers) else Nil
+    stored.toSeq ++ given
+  }
+}

@@ -1,0 +1,96 @@
+package io.merganser.table.config
+
+import io.merganser.merge.{MerganserException, MergerClass, RecordMerger, RecordType}
+import io.merganser.table.avro.{PayloadClass, PayloadMerger, RecordPayload}
+
+import scala.util.control.NonFatal
+
+/** Chooses the user's merger of a table: by the strategy id it stores, among the classes that a write or a read names. */
+private[config] object UserMergers {
+  private val HudiInterfaces = "org.apache.hudi."
+
+  /**
+   * The first class that has the table's strategy id and merges Spark's rows. Classes for other engines' rows, and classes
+   * that cannot be loaded, are passed over; only if none matches are they named.
+   *
+   * @param strategyId the one that the table stores, neither a mode's nor that of payload classes
+   * @throws MerganserException MERGER_UNAVAILABLE naming table, id and why each class was not taken
+   */
+  def choose(table: TableConfig, strategyId: String, classes: Seq[String]): StoredRule = {
+    var passedOver = Vector.empty[String]
+    val found = classes.iterator.flatMap { name =>
+      consider(name, strategyId) match {
+        case Right(merger) => Some(name -> merger)
+        case Left(why) =>
+          passedOver :+= s"$name $why"
+          None
+      }
+    }.take(1).toSeq.headOption
+    found match {
+      case Some((name, merger)) =>
+        StoredRule.ByMerger(MergerClass(name), table.orderingFields, properties(table), merger.isProjectionCompatible)
+      case None =>
+        throw MerganserException("MERGER_UNAVAILABLE", "table" -> table.name, "strategyId" -> strategyId,
+          "tried" -> (if (passedOver.isEmpty) "no class was named" else passedOver.mkString("; ")), "option" -> Options.MergerClasses.key)
+    }
+  }
+
+  private def consider(className: String, strategyId: String): Either[String, RecordMerger] =
+    loaded(className, classOf[RecordMerger], mergerOf).flatMap { made =>
+      val merger = made.asInstanceOf[RecordMerger]
+      try
+        if (merger.getRecordType != RecordType.SPARK) Left(s"merges ${merger.getRecordType} records")
+        else if (!strategyId.equalsIgnoreCase(merger.getMergingStrategy)) Left(s"has strategy id ${merger.getMergingStrategy}")
+        else Right(merger)
+      catch { case failure: Throwable if isOfItsCode(failure) => Left(s"fails when asked what it is: $failure") }
+    }
+
+  /**
+   * The user's payload class of a table.
+   *
+   * @throws MerganserException PAYLOAD_UNAVAILABLE naming table, class and why it cannot be used
+   */
+  def payload(table: TableConfig, className: String): StoredRule = {
+    val reason =
+      if (className.split('.').last == "ExpressionPayload")
+        Some("belongs to Hudi's SQL statements; MERGE, UPDATE and DELETE need no payload class here")
+      else loaded(className, classOf[RecordPayload], payloadOf).left.toOption
+    reason.foreach(why => throw MerganserException("PAYLOAD_UNAVAILABLE", "table" -> table.name, "class" -> className, "reason" -> why))
+    val ordering = if (table.orderingFields.isEmpty) Nil else Seq(PayloadMerger.OrderingField -> table.orderingFields.mkString(","))
+    StoredRule.ByMerger(PayloadClass(className, table.name), table.orderingFields, properties(table) ++ ordering, isProjectionCompatible = false)
+  }
+
+  private def payloadOf(found: Class[_]): Any = found.getConstructor(RecordPayload.Constructor: _*)
+
+  private def mergerOf(found: Class[_]): Any = found.getDeclaredConstructor().newInstance()
+
+  /** What is made of a class, or why it cannot be. */
+  private def loaded(className: String, wanted: Class[_], make: Class[_] => Any): Either[String, Any] =
+    try {
+      val found = Class.forName(className, true, MergerClass.loader)
+      if (wanted.isAssignableFrom(found)) Right(make(found))
+      else if (ancestors(found).exists(_.getName.startsWith(HudiInterfaces))) Left(ofHudi(wanted))
+      else Left(s"does not implement ${wanted.getName}")
+    } catch {
+      case missing: LinkageError if String.valueOf(missing.getMessage).replace('/', '.').contains(HudiInterfaces) => Left(ofHudi(wanted))
+      case _: ClassNotFoundException => Left("is not on the class path (its jar goes into spark.jars)")
+      case _: NoSuchMethodException  => Left(s"has no public constructor ${constructorOf(wanted)}")
+      case _: IllegalAccessException => Left(s"is not public, or its constructor ${constructorOf(wanted)} is not")
+      case thrown: java.lang.reflect.InvocationTargetException if isOfItsCode(thrown.getCause) =>
+        Left(s"cannot be made: its constructor threw ${thrown.getCause}")
+      case failure: Throwable if isOfItsCode(failure) => Left(s"cannot be loaded: $failure")
+    }
+
+  private def constructorOf(wanted: Class[_]): String =
+    if (wanted == classOf[RecordPayload]) RecordPayload.Constructor.map(_.getSimpleName).mkString("(", ", ", ")") else "without arguments"
+
+  private def ofHudi(wanted: Class[_]) = s"is made for Hudi's interface; implement ${wanted.getName} instead"
+
+  private def ancestors(of: Class[_]): Seq[Class[_]] =
+    of +: (Option[Class[_]](of.getSuperclass).toSeq ++ of.getInterfaces).flatMap(ancestors)
+
+  private def isOfItsCode(failure: Throwable): Boolean = failure.isInstanceOf[LinkageError] || NonFatal(failure)
+
+  /** What a merger is given: the same on every path, since it is what the table stores. */
+  private[config] def properties(table: TableConfig): Map[String, String] = table.properties ++ table.mergeProperties
+}

@@ -1,0 +1,136 @@
+package io.merganser.table.config
+
+import io.merganser.conformance.KeepFirst
+import io.merganser.merge.MerganserException
+import io.merganser.table.UsersClasses
+import io.merganser.table.avro.RecordPayload
+import org.apache.spark.sql.types.{LongType, StringType, StructField, StructType}
+import org.apache.xbean.asm9.{ClassWriter, Opcodes}
+import org.scalatest.funsuite.AnyFunSuite
+
+class UserMergersSuite extends AnyFunSuite {
+  private val appending  = classOf[UsersClasses.Appending].getName
+  private val Interfaces = "org/apache/hudi/common"
+
+  private def custom(properties: (String, String)*) = TableConfig(
+    Map("hoodie.table.name" -> "t", "hoodie.table.version" -> "9", "hoodie.record.merge.mode" -> "CUSTOM",
+      "hoodie.table.recordkey.fields" -> "id", "hoodie.table.ordering.fields" -> "ts") ++ properties)
+
+  private val table = custom("hoodie.record.merge.strategy.id" -> UsersClasses.Id)
+
+  private def byPayload(className: String, version: String = "9") = custom("hoodie.compaction.payload.class" -> className,
+    "hoodie.record.merge.strategy.id" -> "00000000-0000-0000-0000-000000000000", "hoodie.table.version" -> version)
+
+  private def chosen(classes: String*): String = StoredRule.of(table, classes.toSeq) match {
+    case StoredRule.ByMerger(source, _, _, _) => source.className
+    case other                                => fail(s"$other")
+  }
+
+  private def refused(classes: String*): String = {
+    val error = intercept[MerganserException](StoredRule.of(table, classes.toSeq))
+    assert(error.condition == "MERGER_UNAVAILABLE")
+    assert(error.parameters("table") == "t")
+    assert(error.parameters("strategyId") == UsersClasses.Id)
+    assert(error.parameters("option") == "hoodie.write.record.merge.custom.implementation.classes")
+    error.parameters("tried")
+  }
+
+  private def refusedPayload(className: String): String = {
+    val error = intercept[MerganserException](StoredRule.of(byPayload(className), Nil))
+    assert(error.condition == "PAYLOAD_UNAVAILABLE")
+    assert(error.parameters("class") == className)
+    error.parameters("reason")
+  }
+
+  /** Runs with classes that only the context class loader knows, each with one interface. */
+  private def withClasses[T](interfaceOf: (String, String)*)(body: => T): T = {
+    val loader = new ClassLoader(getClass.getClassLoader) {
+      override def findClass(name: String): Class[_] = interfaceOf.find(_._1.replace('/', '.') == name) match {
+        case None => throw new ClassNotFoundException(name)
+        case Some((named, interface)) =>
+          val isInterface = interface.isEmpty
+          val writer      = new ClassWriter(0)
+          val access      = Opcodes.ACC_PUBLIC | (if (isInterface) Opcodes.ACC_INTERFACE | Opcodes.ACC_ABSTRACT else 0)
+          writer.visit(Opcodes.V1_8, access, named, null, "java/lang/Object", Array(interface).filter(_.nonEmpty))
+          val bytes = writer.toByteArray
+          defineClass(name, bytes, 0, bytes.length)
+      }
+    }
+    val before = Thread.currentThread.getContextClassLoader
+    Thread.currentThread.setContextClassLoader(loader)
+    try body
+    finally Thread.currentThread.setContextClassLoader(before)
+  }
+
+  test("the first class of the list that has the table's strategy id is taken") {
+    assert(chosen(appending) == appending)
+    assert(chosen(classOf[KeepFirst].getName, appending, classOf[UsersClasses.Rebuilding].getName) == appending)
+  }
+
+  test("classes for Avro records or Flink's rows are passed over") {
+    assert(chosen(classOf[UsersClasses.ForAvro].getName, classOf[UsersClasses.ForFlink].getName, appending) == appending)
+    assert(refused(classOf[UsersClasses.ForAvro].getName) == s"${classOf[UsersClasses.ForAvro].getName} merges AVRO records")
+  }
+
+  test("a class that cannot be loaded is passed over where another one matches, and named where none does") {
+    assert(chosen("no.such.Merger", classOf[UsersClasses.Failing].getName, appending) == appending)
+    assert(refused("no.such.Merger") == "no.such.Merger is not on the class path (its jar goes into spark.jars)")
+    assert(refused("no.such.Merger", classOf[KeepFirst].getName).contains(
+      s"; ${classOf[KeepFirst].getName} has strategy id ${new KeepFirst().getMergingStrategy}"))
+  }
+
+  test("no class at all, one that is no merger, one that cannot be made") {
+    assert(refused() == "no class was named")
+    assert(refused("java.lang.String") == "java.lang.String does not implement io.merganser.merge.RecordMerger")
+    assert(refused(classOf[UsersClasses.WithArguments].getName).endsWith("has no public constructor without arguments"))
+    assert(refused(classOf[UsersClasses.Failing].getName).endsWith(
+      "cannot be made: its constructor threw java.lang.IllegalStateException: no connection"))
+  }
+
+  test("a merger made for Hudi's interface is told which one to implement, whether Hudi is there or not") {
+    val expected = "is made for Hudi's interface; implement io.merganser.merge.RecordMerger instead"
+    val own      = "a/HudiMerger" -> s"$Interfaces/model/HoodieRecordMerger"
+    withClasses(own)(assert(refused("a.HudiMerger") == s"a.HudiMerger $expected"))
+    withClasses(own, s"$Interfaces/model/HoodieRecordMerger" -> "")(assert(refused("a.HudiMerger") == s"a.HudiMerger $expected"))
+  }
+
+  test("a payload class of the user's, on tables of every version") {
+    for (version <- Seq("6", "8", "9"))
+      StoredRule.of(byPayload(classOf[UsersClasses.Words].getName, version), Nil) match {
+        case StoredRule.ByMerger(source, fields, properties, _) =>
+          assert(source.className == classOf[UsersClasses.Words].getName)
+          assert(fields == Seq("ts"))
+          assert(properties("hoodie.payload.ordering.field") == "ts")
+        case other => fail(s"$other")
+      }
+  }
+
+  test("a payload class that cannot be used says why") {
+    assert(refusedPayload("no.such.Payload") == "is not on the class path (its jar goes into spark.jars)")
+    assert(refusedPayload(classOf[UsersClasses.WithoutConstructor].getName) == "has no public constructor (GenericRecord, Comparable)")
+    assert(refusedPayload("java.lang.String") == s"does not implement ${classOf[RecordPayload].getName}")
+    assert(refusedPayload("org.apache.spark.sql.hudi.command.payload.ExpressionPayload") ==
+      "belongs to Hudi's SQL statements; MERGE, UPDATE and DELETE need no payload class here")
+  }
+
+  test("a payload made for Hudi's interface is told which one to implement, whether Hudi is there or not") {
+    val expected = "is made for Hudi's interface; implement io.merganser.table.avro.RecordPayload instead"
+    val own      = "a/HudiPayload" -> s"$Interfaces/model/HoodieRecordPayload"
+    withClasses(own)(assert(refusedPayload("a.HudiPayload") == expected))
+    withClasses(own, s"$Interfaces/model/HoodieRecordPayload" -> "")(assert(refusedPayload("a.HudiPayload") == expected))
+  }
+
+  test("a merger sees all columns, unless it names those it looks at") {
+    val columns = StructType(Seq("id", "ts", "a", "b").map(StructField(_, LongType)) :+ StructField("c", StringType))
+    val all     = StoredRule.of(table, Seq(appending))
+    assert(all.columns(columns) == Seq("id", "ts", "a", "b", "c"))
+    assert(all.asInstanceOf[StoredRule.ByMerger].copy(isProjectionCompatible = true).columns(columns) == Seq("id", "ts"))
+  }
+
+  test("merge properties come to the merger by their short names too") {
+    val rule = StoredRule.of(TableConfig(table.properties + ("hoodie.record.merge.property.states" -> "new,paid")), Seq(appending))
+    val seen = rule.asInstanceOf[StoredRule.ByMerger].properties
+    assert(seen("states") == "new,paid")
+    assert(seen("hoodie.table.recordkey.fields") == "id")
+  }
+}

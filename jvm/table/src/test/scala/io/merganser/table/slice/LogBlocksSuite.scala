@@ -1,0 +1,99 @@
+package io.merganser.table.slice
+
+import io.merganser.merge._
+import io.merganser.merge.MergePaths.Apart
+import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
+import io.merganser.table.base.MetaColumns
+import io.merganser.table.log.{LogFixture, LogOptions, LogSink, LogWritten}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
+
+import scala.collection.mutable.ArrayBuffer
+import scala.util.Random
+
+/** Versions of a batch on their way into a log and out again: of each key all of them, in order. */
+class LogBlocksSuite extends LogFixture {
+  private val schema = StructType(Notation.schema.map(_.copy(nullable = true)))
+  private val layout = RowLayout(SliceWriter.rowSchema(schema), MetaColumns.RecordKey, Seq("ts"), None)
+  private val rule   = MergeRule.eventTime(layout)
+
+  private def write(changes: Seq[Change], by: MergeRule, bufferBytes: Long, options: LogOptions = LogOptions()): LogWritten = {
+    val merge  = new SortedMerge(Iterator.empty, new Cursor(MergePaths.inKeyOrder(changes)), layout, by, foldsNew = false)
+    val meta   = new MetaRow("001", WriteToken(1, 0, 1), UTF8String.fromString("f1-0"))
+    val log    = writer("001", schema = MetaColumns.before(schema), options = options)
+    val blocks = new LogBlocks(merge, layout, layout.deletes, keepsDeletedRows = false, schema, "p", meta, bufferBytes)
+    if (!blocks.isEmpty) blocks.write(log)
+    log.close()
+  }
+
+  private def read(): Seq[Change] = {
+    val found = ArrayBuffer.empty[Change]
+    scanner(fields = StructType(Seq(schema("ts")))).scan(logs, schema,
+      new LogSink {
+        override def row(row: InternalRow, provided: Array[Boolean], inserts: Boolean): Unit =
+          found += Notation.read(row).copy(provided = if (provided == null) Nil else provided.toSeq.tail)
+        override def delete(key: UTF8String, partitionPath: UTF8String, ordering: Array[Any]): Unit =
+          found += Change(key.toString, Option(ordering).flatMap(o => Option(o(0).asInstanceOf[java.lang.Long])).map(_.toLong),
+            Seq(None, None), isDelete = true, ordered = ordering != null)
+      })
+    found.toSeq
+  }
+
+  private def byKey(changes: Seq[Change]): Map[String, Seq[String]] =
+    changes.groupBy(_.key).map { case (key, versions) => key -> versions.map(_.toString) }
+
+  test("versions that the rule does not combine are all there, each key's in the order in which they came") {
+    write(Notation.changes("a@2=x b@1=y a@1=z a@5- a@3=u b- b@0=w"), new Apart(rule), Long.MaxValue)
+    assert(byKey(read()) == Map("a" -> Seq("a@2=x", "a@1=z", "a@5-", "a@3=u"), "b" -> Seq("b@1=y", "b-", "b@0=w")))
+  }
+
+  test("versions that the rule combines are one, and a row after a delete without an ordering value keeps the delete before it") {
+    write(Notation.changes("a@2=x a@1=z b@1=y b- b@0=w"), rule, Long.MaxValue)
+    assert(byKey(read()) == Map("a" -> Seq("a@2=x"), "b" -> Seq("b-", "b@0=w")))
+  }
+
+  test("partial rows lie in blocks of the columns they provide, and all versions of their key are kept beside them") {
+    write(Notation.changes("a@2=x,_ a@3=y,z a@_=u,_ a@4=_,v b@2=x,_"), rule, Long.MaxValue)
+    assert(byKey(read()) == Map("a" -> Seq("a@2=x,_", "a@3=y,z", "a@_=u,_", "a@4=_,v"), "b" -> Seq("b@2=x,_")))
+  }
+
+  test("however little memory there is for blocks that wait, and in Avro as in Parquet, any history is read as it was written") {
+    for (i <- 0 until 60) {
+      val random  = new Random(Histories.seed + i)
+      val changes = Seq.fill(1 + random.nextInt(40))(new Histories(partials = true).change(random, keys = 6))
+      val written =
+        write(changes, new Apart(rule), Seq(0L, 500L, Long.MaxValue)(i % 3), LogOptions(parquetAboveRows = if (i % 2 == 0) 1000 else 0))
+      val clue = s"history $i of seed ${Histories.seed}: ${changes.mkString(" ")}"
+      assert(byKey(read()) == byKey(changes), clue)
+      assert(written.records + written.deletes == changes.size, clue)
+      logs.foreach(log => storage.fs.delete(storage.path(log.path), false))
+    }
+  }
+
+  test("blocks that wait are written as soon as they are full, so that more blocks follow") {
+    val changes = (100 until 200).flatMap(i => Notation.changes(s"k$i@1=x k$i@2- k$i@3=y"))
+    assert(write(changes, new Apart(rule), Long.MaxValue).blocks == 3)
+    logs.foreach(log => storage.fs.delete(storage.path(log.path), false))
+    assert(write(changes, new Apart(rule), bufferBytes = 10000).blocks > 3)
+    assert(byKey(read()) == byKey(changes))
+  }
+
+  private final class Cursor(changes: Seq[Change]) extends VersionCursor {
+    private val left = changes.iterator
+    private val row  = new GenericInternalRow(layout.schema.length)
+
+    override val record: Version = new Version
+
+    override def next(): Boolean = left.hasNext && {
+      val change = left.next()
+      val image  = Notation.row(change)
+      schema.indices.foreach(i => row.update(i, image.get(i, schema(i).dataType)))
+      row.update(layout.keyOrdinal, UTF8String.fromString(change.key))
+      record.set(row, change.isDelete, !change.ordered)
+      if (change.isPartial) record.provided = (true +: change.provided).toArray.padTo(layout.schema.length, true)
+      true
+    }
+  }
+}

@@ -1,0 +1,178 @@
+"""What must come of changes, in plain Python: group by key, fold from the oldest version to the newest.
+
+Every merge rule that tables can store is written down here a second time, from its documentation, as a value of `Rule`.
+Nothing is shared with what the tests hold against it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Row = Mapping[str, Any]
+
+#: Columns that every rule's table has: two values, one of them often null, and Hudi's own mark of a delete.
+COMMON = "id string, v string, w string, _hoodie_is_deleted boolean"
+
+
+@dataclass(frozen=True)
+class Version:
+    """One change: a row, a delete with an ordering value, or (`erases`) a delete without.
+
+    `missing` are columns that the change says nothing about.
+    """
+
+    key: str
+    row: Row
+    deletes: bool = False
+    erases: bool = False
+    missing: frozenset[str] = frozenset()
+
+
+#: What is known of a key: nothing, or its newest version, which is a delete where only that is remembered.
+State = Version | None
+Batch = Sequence[Version]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A merge rule, and how a table comes to have it.
+
+    Attributes:
+        settings: Options of every write.
+        columns: Those beside `COMMON`, as Spark's DDL; the ordering fields are among them.
+        change: Random values of these columns.
+        order: The ordering value of a row; None where the rule compares nothing.
+        by_event: Whether a version with a lower ordering value loses against what is stored.
+        batch: What versions of one batch come to before they meet the rest: `fold` as anything else, `greatest` is the
+            whole row with the greatest ordering value, `columns` what the rule makes of them, deletes forgotten.
+        deletes_win: Whether a delete removes what is stored whatever its ordering value.
+        keeps: Whether a column of the leading row gives way to the other row's.
+        merge: The row of two, or None for a delete, where it is a user's own.
+        marks: Whether a row is a delete by its columns, `_hoodie_is_deleted` apart.
+    """
+
+    name: str
+    settings: Mapping[str, str]
+    columns: str
+    change: Callable[[random.Random], dict[str, Any]]
+    order: Callable[[Row], tuple[Any, ...]]
+    by_event: bool = True
+    batch: Literal["fold", "greatest", "columns"] = "fold"
+    deletes_win: bool = False
+    keeps: Callable[[Any], bool] | None = None
+    merge: Callable[[Row, Row], Row | None] | None = None
+    marks: Callable[[Row], bool] = field(default=lambda row: False)
+
+    def leads(self, newer: Row, older: Row, *, by_event: bool) -> bool:
+        return not by_event or self.order(newer) >= self.order(older)
+
+    def filled(self, leader: Row, other: Row) -> Row:
+        if self.keeps is None:
+            return leader
+        return {name: other[name] if self.keeps(value) else value for name, value in leader.items()}
+
+
+def step(rule: Rule, state: State, version: Version, *, by_event: bool, in_batch: bool = False) -> State:
+    """The state after one more version; `in_batch` while only versions of one batch have met."""
+    if version.erases:
+        return None
+    if version.missing:
+        if state is None or state.deletes:
+            return state  # nothing is there to be changed
+        provided = {name: value for name, value in version.row.items() if name not in version.missing}
+        version = Version(version.key, {**state.row, **provided})
+    if state is None:
+        return version
+    if rule.merge is not None:
+        if state.deletes or version.deletes:
+            return version
+        merged = rule.merge(state.row, version.row)
+        return Version(version.key, version.row, deletes=True) if merged is None else Version(version.key, merged)
+    newer_leads = rule.leads(version.row, state.row, by_event=by_event)
+    if rule.deletes_win and version.deletes and not in_batch:
+        newer_leads = True
+    leader, other = (version, state) if newer_leads else (state, version)
+    if state.deletes or version.deletes:
+        return leader
+    return Version(version.key, rule.filled(leader.row, other.row))
+
+
+def combined(rule: Rule, versions: Batch) -> list[Version]:
+    """What the versions of one key in one batch come to, before anything older is looked at."""
+    if rule.batch == "fold" or any(v.erases or v.missing for v in versions):
+        return list(versions)
+    state: State = None
+    for version in versions:
+        if state is None or rule.batch == "columns":
+            state = step(rule, state, version, by_event=rule.by_event, in_batch=True)
+        elif rule.leads(version.row, state.row, by_event=True):
+            state = version
+    return [] if state is None else [state]
+
+
+def fold(rule: Rule, batches: Sequence[Batch], *, tombstones: bool) -> dict[str, Row]:
+    """The rows that must be there after the batches, by key.
+
+    Args:
+        tombstones: Deletes are remembered beyond their batch, as a log does and a base file does not.
+    """
+    held: dict[str, State] = {}
+    for batch in batches:
+        by_key: dict[str, list[Version]] = {}
+        for version in batch:
+            by_key.setdefault(version.key, []).append(version)
+        for key, versions in by_key.items():
+            for version in combined(rule, versions):
+                held[key] = step(rule, held.get(key), version, by_event=rule.by_event)
+        if not tombstones:
+            held = {key: None if state is None or state.deletes else state for key, state in held.items()}
+    return {key: state.row for key, state in held.items() if state is not None and not state.deletes}
+
+
+# --- histories -------------------------------------------------------------------------------------------------
+
+
+def history(rule: Rule, seed: int, batches: int, *, erasing: bool = False) -> list[list[Version]]:
+    """Batches of changes; the first holds every key, so that later ones find it stored."""
+    rng = random.Random(f"{rule.name} {seed}")
+    keys = [f"{seed}-{i}" for i in range(rng.randint(2, 5))]
+    numbers = iter(range(1_000_000))
+
+    def change(key: str, *, live: bool = False, erases: bool = False) -> Version:
+        row = {**rule.change(rng), "id": key, "v": f"{seed}.{next(numbers)}", "w": None}
+        row["w"] = None if rng.random() < 0.5 else f"w{next(numbers)}"
+        row["_hoodie_is_deleted"] = None
+        if live:
+            while rule.marks(row):
+                row.update(rule.change(rng))
+        elif not rule.marks(row) and rng.random() < 0.25:
+            row["_hoodie_is_deleted"] = True
+        return Version(key, row, deletes=rule.marks(row) or row["_hoodie_is_deleted"] is True, erases=erases)
+
+    made = [[change(key, live=True) for key in keys]]
+    for i in range(1, batches):
+        if erasing and i == 2:
+            made.append([change(key, live=True, erases=True) for key in rng.sample(keys, rng.randint(1, len(keys)))])
+        else:
+            made.append([change(rng.choice(keys)) for _ in range(rng.randint(0, len(keys) + 2))])
+    return made
+
+
+def together(histories: Sequence[Sequence[Batch]]) -> list[list[Version]]:
+    """The histories side by side: their first batches as one, and so on."""
+    return [[v for batches in histories for v in batches[i]] for i in range(len(histories[0]))]
+
+
+def one_version_a_batch(batches: Sequence[Batch]) -> list[list[Version]]:
+    """Every batch split, so that no key comes twice in one; deletes without a value stay by themselves."""
+    single: list[list[Version]] = []
+    for batch in batches:
+        by_key: dict[str, list[Version]] = {}
+        for version in batch:
+            by_key.setdefault(version.key, []).append(version)
+        longest = max((len(versions) for versions in by_key.values()), default=0)
+        single += [[versions[i] for versions in by_key.values() if i < len(versions)] for i in range(longest)]
+    return single

@@ -1,0 +1,184 @@
+"""Every merge rule that a table can store, as the options that ask for it and as what it must do."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from fold import Row, Rule
+from frames import ORDERING
+
+MODE = "hoodie.write.record.merge.mode"
+PAYLOAD = "hoodie.datasource.write.payload.class"
+VERSION = "hoodie.write.table.version"
+MODELS = "org.apache.hudi.common.model."
+
+UNAVAILABLE = "__debezium_unavailable_value"
+
+
+def lowest_null(*values: Any) -> tuple[Any, ...]:
+    """Null is the smallest value of every type; text compares by its bytes."""
+    return tuple((v is not None, v.encode() if isinstance(v, str) else v if v is not None else 0) for v in values)
+
+
+def is_null(value: Any) -> bool:
+    return value is None
+
+
+def is_unavailable(value: Any) -> bool:
+    return value == UNAVAILABLE
+
+
+def some_ts(rng: random.Random) -> dict[str, Any]:
+    return {"ts": None if rng.random() < 0.1 else rng.randint(-2, 4)}
+
+
+def by_ts(row: Row) -> tuple[Any, ...]:
+    return lowest_null(row["ts"])
+
+
+def payload(name: str, version: int | None = None) -> dict[str, str]:
+    return {PAYLOAD: MODELS + name, **({} if version is None else {VERSION: str(version)})}
+
+
+def two_fields() -> Rule:
+    def change(rng: random.Random) -> dict[str, Any]:
+        return {**some_ts(rng), "seq": None if rng.random() < 0.1 else rng.choice(["10", "9", "B", "b", "é"])}
+
+    return Rule(
+        "event time by two fields",
+        {ORDERING: "ts,seq"},
+        "ts int, seq string",
+        change,
+        lambda row: lowest_null(row["ts"], row["seq"]),
+    )
+
+
+def simple(name: str, settings: dict[str, str], **how: Any) -> Rule:
+    """A rule over a table with one ordering field `ts`."""
+    return Rule(name, {ORDERING: "ts", **settings}, "ts bigint", some_ts, by_ts, **how)
+
+
+def dms(name: str, settings: dict[str, str], deletes: set[str], **how: Any) -> Rule:
+    def change(rng: random.Random) -> dict[str, Any]:
+        return {**some_ts(rng), "Op": rng.choice(["I", "U", "D", "d", None])}
+
+    return Rule(
+        name,
+        {ORDERING: "ts", **settings},
+        "ts bigint, Op string",
+        change,
+        by_ts,
+        by_event=False,
+        marks=lambda row: row["Op"] in deletes,
+        **how,
+    )
+
+
+def debezium(
+    name: str,
+    settings: dict[str, str],
+    columns: str,
+    change: Callable[[random.Random], dict[str, Any]],
+    order: Callable[[Row], tuple[Any, ...]],
+    **how: Any,
+) -> Rule:
+    def with_operation(rng: random.Random) -> dict[str, Any]:
+        return {**change(rng), "_change_operation_type": rng.choice(["c", "u", "u", "d"])}
+
+    return Rule(
+        name,
+        settings,
+        f"{columns}, _change_operation_type string",
+        with_operation,
+        order,
+        marks=lambda row: row["_change_operation_type"] == "d",
+        **how,
+    )
+
+
+def some_lsn(rng: random.Random) -> dict[str, Any]:
+    return {"_event_lsn": rng.randint(1, 6), "doc": rng.choice([UNAVAILABLE, "a", "b", None])}
+
+
+def postgres(name: str, settings: dict[str, str], **how: Any) -> Rule:
+    return debezium(
+        name,
+        {ORDERING: "_event_lsn", **settings},
+        "_event_lsn bigint, doc string",
+        some_lsn,
+        lambda row: lowest_null(row["_event_lsn"]),
+        keeps=is_unavailable,
+        **how,
+    )
+
+
+def mysql(name: str, settings: dict[str, str], version: int) -> Rule:
+    def position(rng: random.Random) -> tuple[int, int]:
+        return rng.randint(8, 11), rng.randint(8, 11)
+
+    def modern(rng: random.Random) -> dict[str, Any]:
+        file, pos = position(rng)
+        return {"_event_bin_file": f"bin.{file}", "_event_pos": pos}
+
+    def older(rng: random.Random) -> dict[str, Any]:
+        file, pos = position(rng)
+        return {"_event_seq": f"{file:06d}.{pos}" if rng.random() < 0.5 else f"{file}.{pos}"}
+
+    if version >= 9:
+        return debezium(
+            name,
+            {ORDERING: "_event_bin_file,_event_pos", **settings},
+            "_event_bin_file string, _event_pos bigint",
+            modern,
+            lambda row: lowest_null(row["_event_bin_file"], row["_event_pos"]),
+        )
+    return debezium(
+        name,
+        {ORDERING: "_event_seq", **settings},
+        "_event_seq string",
+        older,
+        lambda row: tuple(int(part) for part in row["_event_seq"].split(".")),
+        batch="greatest",
+    )
+
+
+def of_version(version: int) -> list[Rule]:
+    """The classic payload classes on tables where they run by their own rules."""
+    v = f"version {version}"
+    return [
+        simple(f"OverwriteWithLatest, {v}", payload("OverwriteWithLatestAvroPayload", version), by_event=False,
+               batch="greatest"),
+        simple(f"Default, {v}", payload("DefaultHoodieRecordPayload", version), batch="greatest"),
+        simple(f"EventTime, {v}", payload("EventTimeAvroPayload", version), batch="greatest"),
+        simple(f"OverwriteNonDefaults, {v}", payload("OverwriteNonDefaultsWithLatestAvroPayload", version),
+               by_event=False, batch="greatest", keeps=is_null),
+        simple(f"PartialUpdate, {v}", payload("PartialUpdateAvroPayload", version), batch="columns", keeps=is_null,
+               deletes_win=True),
+        dms(f"AWSDms, {v}", payload("AWSDmsAvroPayload", version), {"D", "d"}, batch="greatest"),
+        mysql(f"MySqlDebezium, {v}", payload("debezium.MySqlDebeziumAvroPayload", version), version),
+        postgres(f"PostgresDebezium, {v}", payload("debezium.PostgresDebeziumAvroPayload", version),
+                 batch="greatest"),
+    ]  # fmt: skip
+
+
+RULES: list[Rule] = [
+    simple("commit time", {MODE: "COMMIT_TIME_ORDERING"}, by_event=False),
+    simple("event time", {}),
+    two_fields(),
+    simple("OverwriteWithLatest", payload("OverwriteWithLatestAvroPayload"), by_event=False, batch="greatest"),
+    simple(
+        "OverwriteNonDefaults",
+        payload("OverwriteNonDefaultsWithLatestAvroPayload"),
+        by_event=False,
+        batch="columns",
+        keeps=is_null,
+    ),
+    simple("PartialUpdate", payload("PartialUpdateAvroPayload"), batch="columns", keeps=is_null),
+    dms("AWSDms", payload("AWSDmsAvroPayload"), {"D"}),
+    mysql("MySqlDebezium", payload("debezium.MySqlDebeziumAvroPayload"), 9),
+    postgres("PostgresDebezium", payload("debezium.PostgresDebeziumAvroPayload"), batch="columns"),
+    *of_version(8),
+    *of_version(6),
+]

@@ -26,7 +26,7 @@ private[bench] final class Case(rule: String, merge: String, stored: Rows, versi
     case "event-time-1" | "partial" => Seq(Schema(Time).name)
     case "event-time-2"             => Seq(Schema(Time).name, Schema(Position).name)
   }
-  private[this] val layout   = RowLayout(Schema, Schema.head.name, ordering, None)
+  private[this] val layout   = RowLayout(Schema, Schema.head.name, ordering, Nil)
   private[this] val compiled = if (ordering.isEmpty) MergeRule.commitTime(layout) else MergeRule.eventTime(layout)
   private[this] val provided = if (rule == "partial") Array.tabulate(Schema.length)(i => i <= Time || i == Amount) else null
 

@@ -1,11 +1,9 @@
 // Hot path: one call per row.
 package io.merganser.merge.buffer
 
-import io.merganser.merge.{Version, MergeRule, RowLayout}
+import io.merganser.merge.{MergeRule, RowLayout, TextBytes, Version}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.vectorized.ColumnarBatchRow
-import org.apache.spark.unsafe.types.UTF8String
 
 /** Versions in ascending order of their key's unsigned bytes; those of one key oldest first. */
 trait VersionCursor {
@@ -93,19 +91,7 @@ final class SortedMerge(
   private def baseToGroup: Int =
     if (group == null) -1
     else if (baseRow == null) 1
-    else
-      baseRow match {
-        case packed: UnsafeRow =>
-          val at = packed.getLong(keyOrdinal) // offset and size, as getUTF8String takes them apart
-          compareToGroup(packed.getBaseObject, packed.getBaseOffset + (at >>> 32), at.toInt)
-        case columnar: ColumnarBatchRow => compareToGroup(columnar.getUTF8String(keyOrdinal))
-        case other                      => compareToGroup(other.getUTF8String(keyOrdinal))
-      }
-
-  private def compareToGroup(key: UTF8String): Int = compareToGroup(key.getBaseObject, key.getBaseOffset, key.numBytes)
-
-  private def compareToGroup(base: AnyRef, offset: Long, bytes: Int): Int =
-    KeyBytes.compare(base, offset, bytes, keyBase, keyOffset, keyBytes)
+    else TextBytes.compare(baseRow, keyOrdinal, keyBase, keyOffset, keyBytes)
 
   private def meetNew(): Unit = {
     val versions = group
@@ -132,7 +118,7 @@ final class SortedMerge(
     startWith(held.hold(versions.record))
     versionCount += 1
     waiting = versions.next()
-    while (waiting && isOfGroup(versions.record.row)) {
+    while (waiting && TextBytes.areEqual(versions.record.row, keyOrdinal, keyBase, keyOffset, keyBytes)) {
       versionCount += 1
       add(versions.record)
       waiting = versions.next()
@@ -153,15 +139,6 @@ final class SortedMerge(
         keyOffset = key.getBaseOffset
         keyBytes = key.numBytes
     }
-  }
-
-  private def isOfGroup(row: InternalRow): Boolean = row match {
-    case packed: UnsafeRow =>
-      val at = packed.getLong(keyOrdinal)
-      KeyBytes.areEqual(packed.getBaseObject, packed.getBaseOffset + (at >>> 32), at.toInt, keyBase, keyOffset, keyBytes)
-    case other =>
-      val key = other.getUTF8String(keyOrdinal)
-      KeyBytes.areEqual(key.getBaseObject, key.getBaseOffset, key.numBytes, keyBase, keyOffset, keyBytes)
   }
 
   /** Another version of the group's key. What is held lies in the group that it began, until the next one is begun. */

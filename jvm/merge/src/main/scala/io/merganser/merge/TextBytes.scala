@@ -1,12 +1,21 @@
 // Hot path: one call per row.
-package io.merganser.merge.buffer
+package io.merganser.merge
 
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.vectorized.ColumnarBatchRow
 import org.apache.spark.unsafe.Platform
+import org.apache.spark.unsafe.types.UTF8String
 
 import java.nio.ByteOrder
 
-/** Keys where they lie in memory: a base object, an offset and a number of bytes, so that no object is made for one. */
-private[buffer] object KeyBytes {
+/**
+ * Text where it lies in memory: a base object, an offset and a number of bytes, so that no object is made for it.
+ *
+ * Rows are told apart by class: text is found in a packed row without an object, and the one that a column batch's row
+ * makes never leaves the method it is made in.
+ */
+private[merge] object TextBytes {
   private[this] val isLittleEndian = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN
 
   /** Negative, zero or positive as the unsigned bytes of `a` are smaller than, equal to or larger than those of `b`. */
@@ -35,6 +44,30 @@ private[buffer] object KeyBytes {
     }
   }
 
+  /** The same for the text of a row's column, which is not null. */
+  def compare(row: InternalRow, ordinal: Int, b: AnyRef, bOffset: Long, bBytes: Int): Int = row match {
+    case packed: UnsafeRow =>
+      val at = packed.getLong(ordinal)
+      compare(packed.getBaseObject, packed.getBaseOffset + (at >>> 32), at.toInt, b, bOffset, bBytes)
+    case columnar: ColumnarBatchRow => compare(columnar.getUTF8String(ordinal), b, bOffset, bBytes)
+    case other                      => compare(other.getUTF8String(ordinal), b, bOffset, bBytes)
+  }
+
+  private def compare(a: UTF8String, b: AnyRef, bOffset: Long, bBytes: Int): Int =
+    compare(a.getBaseObject, a.getBaseOffset, a.numBytes, b, bOffset, bBytes)
+
+  /** The same for the texts of one column in two rows, neither of them null. */
+  def compare(a: InternalRow, b: InternalRow, ordinal: Int): Int = b match {
+    case packed: UnsafeRow =>
+      val at = packed.getLong(ordinal)
+      compare(a, ordinal, packed.getBaseObject, packed.getBaseOffset + (at >>> 32), at.toInt)
+    case columnar: ColumnarBatchRow => compare(a, ordinal, columnar.getUTF8String(ordinal))
+    case other                      => compare(a, ordinal, other.getUTF8String(ordinal))
+  }
+
+  private def compare(a: InternalRow, ordinal: Int, b: UTF8String): Int =
+    compare(a, ordinal, b.getBaseObject, b.getBaseOffset, b.numBytes)
+
   private def compareWords(x: Long, y: Long): Int =
     if (isLittleEndian) java.lang.Long.compareUnsigned(java.lang.Long.reverseBytes(x), java.lang.Long.reverseBytes(y))
     else java.lang.Long.compareUnsigned(x, y)
@@ -51,6 +84,16 @@ private[buffer] object KeyBytes {
         i == aBytes
       }
     }
+
+  /** The same for the text of a row's column, which is not null. */
+  def areEqual(row: InternalRow, ordinal: Int, b: AnyRef, bOffset: Long, bBytes: Int): Boolean = row match {
+    case packed: UnsafeRow =>
+      val at = packed.getLong(ordinal)
+      areEqual(packed.getBaseObject, packed.getBaseOffset + (at >>> 32), at.toInt, b, bOffset, bBytes)
+    case other =>
+      val text = other.getUTF8String(ordinal)
+      areEqual(text.getBaseObject, text.getBaseOffset, text.numBytes, b, bOffset, bBytes)
+  }
 
   /** For tables in memory alone: not the same on every machine. */
   def hash(base: AnyRef, offset: Long, bytes: Int): Int = {

@@ -69,7 +69,8 @@ final class FillRule private (
 
   override def merge(older: Version, newer: Version): Version = {
     val leader = leads.merge(older, newer)
-    if (older.isDelete) { if (leader.isDelete || (leader.row eq older.row)) leader else leader.withoutHistory }
+    if (newer.isDelete && isByTime) newer // it removes whatever was before it, and needs no mark to say so
+    else if (older.isDelete) { if (leader.isDelete || (leader.row eq older.row)) leader else leader.withoutHistory }
     else if (newer.isDelete || newer.endsHistory) leader
     else filled(leader, older, newer)
   }

@@ -1,5 +1,7 @@
 package io.merganser.merge
 
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.types.StructType
 import org.scalacheck.Prop.{forAllNoShrink, propBoolean}
 import org.scalacheck.rng.Seed
 import org.scalacheck.util.Pretty
@@ -10,49 +12,85 @@ import scala.util.Random
 
 /** The laws of a merge rule, written once; each is tried on random versions of one key. */
 object MergeRuleLaws {
+  type Law = (String, () => Test.Result)
+
+  val Grouping = "grouping does not matter"
+  val Twice    = "a version that comes twice changes nothing"
+  val Order    = "the order of versions with different ordering values does not matter"
+
+  /** The laws a rule may keep or not, whether it claims to, by name. */
+  def claimable(rule: MergeRule, versions: Gen[Version], ordered: Gen[Version]): Seq[(Boolean, Law)] = Seq(
+    rule.laws.associative -> law(Grouping)(forAllNoShrink(versions, versions, versions, versions) { (a, b, c, d) =>
+      same(rule.merge(rule.merge(a, b), c), rule.merge(a, rule.merge(b, c))) &&
+      same(rule.merge(rule.merge(rule.merge(a, b), c), d), rule.merge(rule.merge(a, b), rule.merge(c, d)))
+    }),
+    rule.laws.idempotent -> law(Twice)(forAllNoShrink(versions, versions) { (a, b) =>
+      Prop.all(Seq[(Version, Version) => Version](rule.merge, rule.combine).map { meet =>
+        same(meet(b, b), b) && same(meet(meet(a, b), b), meet(a, b))
+      }: _*)
+    }),
+    rule.laws.orderFree -> law(Order)(forAllNoShrink(ordered, ordered, ordered) { (a, b, c) =>
+      val different = Seq(a, b, c).groupBy(Notation.read(_).ts).values.map(_.head).toSeq
+      val results   = different.permutations.map(_.reduceLeft(rule.merge(_, _))).toSeq
+      Prop.all(results.map(same(_, results.head)): _*)
+    })
+  )
+
+  /** The laws that every rule keeps, where versions of several batches meet and where those of one do. */
+  def kept(rule: MergeRule, versions: Gen[Version]): Seq[Law] =
+    Seq[(String, (Version, Version) => Version)]("" -> rule.merge, "in a batch, " -> rule.combine).flatMap { case (where, meet) =>
+      Seq(
+        law(s"${where}the result is a record with a row, and the arguments are as they were")(forAllNoShrink(versions, versions) {
+          (a, b) =>
+            val before = (meaning(a), meaning(b))
+            val result = meet(a, b)
+            ((result != null && result.row != null) :| "no record") && (((meaning(a), meaning(b)) == before) :| "an argument was changed")
+        }),
+        law(s"${where}a delete that results keeps its own ordering value, or its having none")(forAllNoShrink(versions, versions) {
+          (a, b) =>
+            val result = Notation.read(meet(a, b))
+            (!result.isDelete || Seq(a, b).map(Notation.read(_)).contains(result)) :| s"$result"
+        })
+      )
+    }
 
   /**
-   * The laws the rule claims, and those that every rule keeps, by name.
+   * Merging rows of some columns gives some columns of the merged rows: reading fewer columns changes no answer.
    *
-   * @param versions versions of the kind the claims are made for
-   * @param ordered  the same, each with an ordering value and none after a delete without one
+   * @param rule     the rule for rows of a layout
+   * @param compares whether it looks at the ordering column, which must then be read
    */
-  def of(rule: MergeRule, versions: Gen[Version], ordered: Gen[Version]): Seq[(String, () => Test.Result)] = {
-    def law(name: String)(prop: Prop) = name -> (() => Test.check(parameters, prop))
-
-    val claims = Seq(
-      rule.laws.associative -> law("grouping does not matter")(forAllNoShrink(versions, versions, versions, versions) { (a, b, c, d) =>
-        same(rule.merge(rule.merge(a, b), c), rule.merge(a, rule.merge(b, c))) &&
-        same(rule.merge(rule.merge(rule.merge(a, b), c), d), rule.merge(rule.merge(a, b), rule.merge(c, d)))
-      }),
-      rule.laws.idempotent -> law("a version that comes twice changes nothing")(forAllNoShrink(versions, versions) { (a, b) =>
-        same(rule.merge(b, b), b) && same(rule.merge(rule.merge(a, b), b), rule.merge(a, b))
-      }),
-      rule.laws.orderFree -> law("the order of versions with different ordering values does not matter")(
-        forAllNoShrink(ordered, ordered, ordered) { (a, b, c) =>
-          val different = Seq(a, b, c).groupBy(Notation.read(_).ts).values.map(_.head).toSeq
-          val results   = different.permutations.map(_.reduceLeft(rule.merge(_, _))).toSeq
-          Prop.all(results.map(same(_, results.head)): _*)
+  def projection(rule: RowLayout => MergeRule, compares: Boolean, versions: Gen[Version]): Law = {
+    val full    = rule(Notation.layout)
+    val columns = (if (compares) Nil else Seq(Seq("k"), Seq("k", "v"))) ++ Seq("k ts", "k ts v", "k w ts").map(_.split(" ").toSeq)
+    val narrow = columns.map { names =>
+      val schema   = StructType(names.map(Notation.schema(_)))
+      val ordering = Seq("ts").filter(names.contains)
+      (names.map(Notation.schema.fieldIndex), schema, rule(RowLayout(schema, "k", ordering, None)))
+    }
+    law("merging some of the columns gives the same values in them")(forAllNoShrink(versions, versions) { (a, b) =>
+      Prop.all(narrow.map { case (ordinals, schema, projected) =>
+        def project(v: Version) = {
+          val result = new Version().set(new GenericInternalRow(ordinals.map(i => v.row.get(i, Notation.schema(i).dataType)).toArray[Any]),
+            v.isDelete, v.isUnordered)
+          result.endsHistory = v.endsHistory
+          result
         }
-      )
-    )
-    claims.collect { case (true, claimed) => claimed } ++ Seq(
-      law("the result is a record with a row, and the arguments are as they were")(forAllNoShrink(versions, versions) { (a, b) =>
-        val before = (meaning(a), meaning(b))
-        val result = rule.merge(a, b)
-        ((result != null && result.row != null) :| "no record") && (((meaning(a), meaning(b)) == before) :| "an argument was changed")
-      }),
-      law("a delete that results keeps its own ordering value, or its having none")(forAllNoShrink(versions, versions) { (a, b) =>
-        val result = Notation.read(rule.merge(a, b))
-        (!result.isDelete || Seq(a, b).map(Notation.read(_)).contains(result)) :| s"$result"
-      })
-    )
+        def text(v: Version) = s"${v.row.toSeq(schema)} ${v.isDelete} ${v.isUnordered} ${v.endsHistory}"
+        def unlike(one: Version, other: Version) =
+          (text(project(one)) == text(other)) :| s"${schema.fieldNames.mkString(" ")}: ${text(project(one))} is not ${text(other)}"
+        unlike(full.merge(a, b), projected.merge(project(a), project(b))) &&
+        unlike(full.combine(a, b), projected.combine(project(a), project(b)))
+      }: _*)
+    })
   }
+
+  private def law(name: String)(prop: Prop): Law = name -> (() => Test.check(parameters, prop))
 
   /** Versions as they come, and some that an unordered delete was merged into. */
   val versions: Gen[Version] = Gen.long.map { seed =>
     val random = new Random(seed)
-    val record = Notation.record(new Histories(partials = false).change(random, keys = 1))
+    val record = Notation.record(new Histories(partials = false, BuiltInRules.Unavailable).change(random, keys = 1))
     if (random.nextInt(5) == 0) record.withoutHistory else record
   }
 
@@ -70,24 +108,81 @@ object MergeRuleLaws {
 }
 
 class MergeRuleLawsSuite extends AnyFunSuite {
-  private val commitTime = new CommitTimeRule
-  private val eventTime  = new EventTimeRule(new OrderingComparator(Notation.layout))
-  private val partial    = new PartialRule(eventTime, Notation.layout)
+  import MergeRuleLaws._
+
+  private def failure(outcome: Test.Result): String = s"(seed ${Histories.seed}) ${Pretty.pretty(outcome, Pretty.Params(1))}"
 
   for {
-    (name, rule)  <- Seq("commit time" -> commitTime, "event time" -> eventTime, "full versions under a partial rule" -> partial)
-    (law, result) <- MergeRuleLaws.of(rule, MergeRuleLaws.versions, MergeRuleLaws.orderedVersions)
-  } test(s"$name: $law") {
-    val outcome = result()
-    assert(outcome.passed, s"(seed ${Histories.seed}) ${Pretty.pretty(outcome, Pretty.Params(1))}")
+    builtIn <- BuiltInRules.all
+    full = builtIn.full(Notation.layout)
+    (claims, law) <- claimable(full, versions, orderedVersions)
+  } if (claims) test(s"$builtIn: ${law._1}") {
+    val outcome = law._2()
+    assert(outcome.passed, failure(outcome))
   }
+  else test(s"$builtIn: that ${law._1} is not claimed, and would not be true") { assert(!law._2().passed) }
+
+  for {
+    builtIn <- BuiltInRules.all
+    projected = projection(builtIn.full, compares = builtIn.oracle.byEventTime || builtIn.oracle.batchByEventTime, versions)
+    (law, check) <- kept(builtIn.full(Notation.layout), versions) :+ projected
+  } test(s"$builtIn: $law") {
+    val outcome = check()
+    assert(outcome.passed, failure(outcome))
+  }
+
+  test("full versions under a partial rule keep the laws of the rule inside") {
+    for (builtIn <- BuiltInRules.all; (claims, law) <- claimable(builtIn.rule, versions, orderedVersions) if claims)
+      assert(law._2().passed, s"$builtIn: ${law._1}")
+  }
+
+  private val commitTime = new CommitTimeRule
+  private val eventTime  = EventTimeRule(Notation.layout)
 
   private def merged(rule: MergeRule, words: String): String =
     Notation.read(Notation.changes(words).map(Notation.record).reduceLeft(rule.merge(_, _))).toString
 
-  test("commit time depends on the order, and says so") {
-    assert(!commitTime.laws.orderFree)
-    assert(merged(commitTime, "k1@1=a k1@2=b") != merged(commitTime, "k1@2=b k1@1=a"))
+  /** Versions that come to something else when they are grouped from the right, with what they come to each way. */
+  private val ungroupable = Seq(
+    ("IgnoreDefaults by event time", "k1@1=a k1@3=null k1@2=b", "k1@3=a", "k1@3=b"),
+    ("FillUnavailable by event time", s"k1@1=a k1@3=${BuiltInRules.Unavailable} k1@2=b", "k1@3=a", "k1@3=b"),
+    ("PartialUpdate", "k1@1=a k1@3=null k1@2=b", "k1@3=a", "k1@3=b"),
+    ("PostgresDebezium", s"k1@2=a k1@1=b k1@3=${BuiltInRules.Unavailable}", "k1@3=a", "k1@3=b")
+  )
+
+  for ((name, words, left, right) <- ungroupable)
+    test(s"$name: the versions $words are $left from the left and $right from the right, so they are kept apart") {
+      val rule       = BuiltInRules.named(name).rule
+      val first :: r = Notation.changes(words).map(Notation.record).toList
+      assert(merged(rule, words) == left)
+      assert(Notation.read(rule.merge(first, r.reduceLeft(rule.merge(_, _)))).toString == right)
+      assert(!rule.laws.associative)
+    }
+
+  test("the rules whose versions are kept apart are those with a counterexample") {
+    assert(BuiltInRules.all.filterNot(_.rule.laws.associative).map(_.oracle.name).toSet == ungroupable.map(_._1).toSet)
+  }
+
+  /** Versions with different ordering values that come to something else in another order. */
+  private val unordered = Seq(
+    ("CommitTime", "k1@1=a k1@2=b", "k1@2=b k1@1=a"), ("IgnoreDefaults by commit time", "k1@1=a k1@2=null,b", "k1@2=null,b k1@1=a"),
+    ("IgnoreDefaults by event time", "k1@3=null k1@1=a k1@2=b", "k1@3=null k1@2=b k1@1=a"),
+    ("FillUnavailable by commit time", "k1@1=a k1@2=b", "k1@2=b k1@1=a"),
+    ("FillUnavailable by event time", s"k1@3=${BuiltInRules.Unavailable} k1@1=a k1@2=b", s"k1@3=${BuiltInRules.Unavailable} k1@2=b k1@1=a"),
+    ("OverwriteWithLatest", "k1@1=a k1@2=b", "k1@2=b k1@1=a"), ("OverwriteNonDefaults", "k1@1=a k1@2=null,b", "k1@2=null,b k1@1=a"),
+    ("PartialUpdate", "k1@2=a k1@1-", "k1@1- k1@2=a"), ("AwsDms", "k1@2=a k1@1-", "k1@1- k1@2=a"),
+    ("PostgresDebezium", s"k1@1=a k1@2=${BuiltInRules.Unavailable}", s"k1@2=${BuiltInRules.Unavailable} k1@1=a")
+  )
+
+  for ((name, one, other) <- unordered)
+    test(s"$name: $one is not $other, so the order of commits matters") {
+      val rule = BuiltInRules.named(name).rule
+      assert(merged(rule, one) != merged(rule, other))
+      assert(!rule.laws.orderFree)
+    }
+
+  test("the rules that depend on the order are those with a counterexample") {
+    assert(BuiltInRules.all.filterNot(_.rule.laws.orderFree).map(_.oracle.name).toSet == unordered.map(_._1).toSet)
   }
 
   test("event time depends on the order where versions tie, or a delete has no ordering value") {
@@ -102,17 +197,17 @@ class MergeRuleLawsSuite extends AnyFunSuite {
 
       override def merge(older: Version, newer: Version): Version = rule(older, newer)
     }
-    MergeRuleLaws.of(judged, MergeRuleLaws.versions, MergeRuleLaws.orderedVersions).collect {
+    (claimable(judged, versions, orderedVersions).map(_._2) ++ kept(judged, versions)).collect {
       case (law, result) if !result().passed => law
     }
   }
 
   test("the laws find a rule that forgets that a delete ended history") {
-    assert(broken((older, newer) => if (older.isUnordered) newer else eventTime.merge(older, newer)).contains("grouping does not matter"))
+    assert(broken((older, newer) => if (older.isUnordered) newer else eventTime.merge(older, newer)).contains(Grouping))
   }
 
   test("the laws find a rule whose result depends on the order") {
-    assert(broken(commitTime.merge(_, _)) == Seq("the order of versions with different ordering values does not matter"))
+    assert(broken(commitTime.merge(_, _)) == Seq(Order))
   }
 
   test("the laws find a rule that gives a delete another ordering value") {
@@ -126,5 +221,18 @@ class MergeRuleLawsSuite extends AnyFunSuite {
     val law = "the result is a record with a row, and the arguments are as they were"
     assert(broken { (_, newer) => newer.endsHistory = true; newer }.contains(law))
     assert(broken((_, newer) => if (newer.isDelete) null else newer).contains(law))
+  }
+
+  test("the laws find a rule that looks at a column it does not name") {
+    def byText(layout: RowLayout): MergeRule = {
+      val v = layout.schema.fieldNames.indexOf("v")
+      new MergeRule {
+        override def laws: Laws = Laws(associative = true, idempotent = true, orderFree = true)
+
+        override def merge(older: Version, newer: Version): Version =
+          if (v >= 0 && !older.row.isNullAt(v) && newer.row.isNullAt(v)) older else newer
+      }
+    }
+    assert(!projection(byText, compares = false, versions)._2().passed)
   }
 }

@@ -81,7 +81,7 @@ class Stage:
             session = self._spark.newSession()
             for key, value in SESSION.items():
                 session.conf.set(key, value)
-            self._players.mine = Player(session, self._folder, {})
+            self._players.mine = Player(session, self._folder)
         return self._players.mine.play(case)
 
 

@@ -26,7 +26,7 @@ private[bench] final class Case(rule: String, merge: String, stored: Rows, versi
     case "event-time-1" | "partial" => Seq(Schema(Time).name)
     case "event-time-2"             => Seq(Schema(Time).name, Schema(Position).name)
   }
-  private[this] val layout   = RowLayout(Schema, Schema.head.name, ordering, None)
+  private[this] val layout   = RowLayout(Schema, Schema.head.name, ordering, Nil)
   private[this] val compiled = if (ordering.isEmpty) MergeRule.commitTime(layout) else MergeRule.eventTime(layout)
   private[this] val provided = if (rule == "partial") Array.tabulate(Schema.length)(i => i <= Time || i == Amount) else null
 
@@ -66,11 +66,21 @@ private[bench] final class Case(rule: String, merge: String, stored: Rows, versi
     var i   = 0
     while (i < batches.length) {
       sum += untouched(batches(i), merge.take(batches(i)), merge.untouched)
-      sum += this.sum(merge: MergeIterator)
+      sum += touched(merge)
       i += 1
     }
     merge.finish()
-    sum + this.sum(merge: MergeIterator)
+    sum + touched(merge)
+  }
+
+  private def touched(merge: BatchMerge): Long = {
+    var sum = 0L
+    while (merge.next())
+      if (merge.isLive) {
+        val row = merge.row
+        sum += row.getLong(Amount) + row.getLong(Balance)
+      }
+    sum
   }
 
   private def untouched(batch: ColumnarBatch, count: Int, rows: Array[Int]): Long = {
@@ -108,7 +118,7 @@ private[bench] final class Case(rule: String, merge: String, stored: Rows, versi
         val merge = buffer.mergeBatches().get
         b.foreach { batch =>
           merge.take(batch)
-          sum(merge: MergeIterator)
+          touched(merge)
         }
       }
     }

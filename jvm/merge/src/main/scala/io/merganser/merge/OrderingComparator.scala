@@ -9,17 +9,56 @@ import org.apache.spark.sql.types._
  * Compares the ordering fields of two rows of one layout, field by field; the first difference decides. Null is the
  * smallest value of every type; strings compare as UTF-8 bytes, NaN is the largest number.
  *
- * The comparison is compiled for the declared types, once where the comparator is made and once where it is sent.
+ * Longs and strings, the usual ones, are compared where they lie; for the other types the comparison is compiled, once
+ * where the comparator is made and once where it is sent.
  */
 final class OrderingComparator(layout: RowLayout) extends RowOrder {
-  private[this] val compiled = new LazilyGeneratedOrdering(layout.orderingOrdinals.toSeq.map { i =>
-    SortOrder(BoundReference(i, layout.schema(i).dataType, nullable = true), Ascending)
-  })
+  import OrderingComparator._
 
-  override def compare(a: InternalRow, b: InternalRow): Int = compiled.compare(a, b)
+  private[this] val ordinals = layout.orderingOrdinals
+  private[this] val kinds    = ordinals.map(i => kind(layout.schema(i).dataType))
+  private[this] val compiled = ordinals.map { i =>
+    val dataType = layout.schema(i).dataType
+    if (kind(dataType) != Other) null
+    else new LazilyGeneratedOrdering(Seq(SortOrder(BoundReference(i, dataType, nullable = true), Ascending)))
+  }
+
+  override def compare(a: InternalRow, b: InternalRow): Int = {
+    var result = 0
+    var i      = 0
+    while (result == 0 && i < kinds.length) {
+      result = kinds(i) match {
+        case Longs   => compareLongs(a, b, ordinals(i))
+        case Strings => compareStrings(a, b, ordinals(i))
+        case _       => compiled(i).compare(a, b)
+      }
+      i += 1
+    }
+    result
+  }
 }
 
 object OrderingComparator {
+  private final val Longs   = 0
+  private final val Strings = 1
+  private final val Other   = 2
+
+  private def kind(dataType: DataType): Int = dataType match {
+    case LongType | TimestampType => Longs
+    case StringType               => Strings
+    case _                        => Other
+  }
+
+  private def compareLongs(a: InternalRow, b: InternalRow, ordinal: Int): Int =
+    if (a.isNullAt(ordinal) || b.isNullAt(ordinal)) compareNulls(a, b, ordinal)
+    else java.lang.Long.compare(a.getLong(ordinal), b.getLong(ordinal))
+
+  private def compareStrings(a: InternalRow, b: InternalRow, ordinal: Int): Int =
+    if (a.isNullAt(ordinal) || b.isNullAt(ordinal)) compareNulls(a, b, ordinal)
+    else TextBytes.compare(a, b, ordinal)
+
+  private def compareNulls(a: InternalRow, b: InternalRow, ordinal: Int): Int =
+    java.lang.Boolean.compare(b.isNullAt(ordinal), a.isNullAt(ordinal))
 
   /** True for a type whose values can be an ordering field: every type with an order but structs, arrays and maps. */
   def isOrdered(dataType: DataType): Boolean = dataType match {

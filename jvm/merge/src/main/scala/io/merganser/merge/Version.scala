@@ -49,14 +49,17 @@ final class Version {
     this
   }
 
-  /** A version of its own, with a row of its own. */
-  def copy(): Version = {
-    val copied = new Version().set(row.copy(), isDelete, isUnordered)
-    copied.endsHistory = endsHistory
-    copied.provided = provided
-    copied.inserts = inserts
-    copied
+  /** Makes this version the same as another one, with another copy of its row. */
+  private[merge] def become(other: Version, copiedRow: InternalRow): Version = {
+    set(copiedRow, other.isDelete, other.isUnordered)
+    endsHistory = other.endsHistory
+    provided = other.provided
+    inserts = other.inserts
+    this
   }
+
+  /** A version of its own, with a row of its own. */
+  def copy(): Version = new Version().become(this, row.copy())
 
   /** A partial version as a row of its own: what it does not provide is null. */
   def asRow: Version =

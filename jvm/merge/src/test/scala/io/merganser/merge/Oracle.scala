@@ -65,7 +65,7 @@ object Oracle {
         case gone: Tombstone if change.isPartial => gone
         case gone: Tombstone                     => if (loses(rule, change, gone.ts)) gone else newest(change)
         case row: Row if change.isDelete         => if (loses(rule, change, row.change.ts)) row else newest(change)
-        case row: Row => meet(rule, row, if (change.isPartial) overlay(row.change, change) else change)
+        case row: Row                            => meet(rule, row, if (change.isPartial) overlay(row.change, change) else change)
       }
 
   private def loses(rule: Rule, newer: Change, older: Option[Long]): Boolean =

@@ -15,6 +15,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
 final class BatchMerge private[buffer] (table: KeyTable, layout: RowLayout, rule: MergeRule) extends TableMerge(table, rule) {
   private[this] var batch: ColumnarBatch = _
   private[this] var touched              = new Array[Int](0)
+  private[this] var entries              = new Array[Int](0)
   private[this] var touchedCount         = 0
   private[this] var at                   = 0
   private[this] var isFinished           = false
@@ -29,6 +30,7 @@ final class BatchMerge private[buffer] (table: KeyTable, layout: RowLayout, rule
     if (untouched.length < rows) {
       untouched = new Array[Int](rows)
       touched = new Array[Int](rows)
+      entries = new Array[Int](rows)
     }
     val keys  = taken.column(layout.keyOrdinal)
     var count = 0
@@ -36,11 +38,13 @@ final class BatchMerge private[buffer] (table: KeyTable, layout: RowLayout, rule
     at = 0
     var i = 0
     while (i < rows) {
-      if (table.record(table.slot(keys.getUTF8String(i))) == null) {
+      val entry = table.find(keys.getUTF8String(i))
+      if (entry < 0) {
         untouched(count) = i
         count += 1
       } else {
         touched(touchedCount) = i
+        entries(touchedCount) = entry
         touchedCount += 1
       }
       i += 1
@@ -54,8 +58,8 @@ final class BatchMerge private[buffer] (table: KeyTable, layout: RowLayout, rule
   override def next(): Boolean =
     if (at < touchedCount) {
       val row: InternalRow = batch.getRow(touched(at))
+      meetAt(row, entries(at))
       at += 1
-      meetAt(row, table.slot(layout.key(row)))
       true
     } else isFinished && nextNew()
 }

@@ -1,77 +1,116 @@
 // Hot path: one lookup per stored row.
 package io.merganser.merge.buffer
 
-import io.merganser.merge.Version
+import io.merganser.merge.{TextBytes, Version}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.vectorized.ColumnarBatchRow
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Open addressing with linear probing on a key's bytes and hash; a slot holds the key's newest version. */
+/**
+ * Keys and each one's newest version. Entries are numbered as they come; open addressing with linear probing on a key's
+ * bytes and hash finds them.
+ */
 private[buffer] final class KeyTable {
-  private[this] var keys    = new Array[UTF8String](1024)
-  private[this] var hashes  = new Array[Int](1024)
-  private[this] var records = new Array[Version](1024)
+  // The upper half of a slot is a hash; the lower is an entry's number plus one, or zero where the slot is free.
+  private[this] var slots   = new Array[Long](1024)
+  private[this] var bases   = new Array[AnyRef](512)
+  private[this] var offsets = new Array[Long](512)
+  private[this] var lengths = new Array[Int](512)
+  private[this] var records = new Array[Version](512)
   private[this] var count   = 0
 
+  /** How many entries there are; their numbers are below it. */
   def size: Int = count
 
-  def capacity: Int = keys.length
+  /** How many slots; never more than half of them are taken. */
+  def capacity: Int = slots.length
 
-  /** The slot of a key: where it is, or where it would go. */
-  def slot(key: UTF8String): Int = {
-    val mask = keys.length - 1
-    val hash = key.hashCode
-    var i    = hash & mask
-    while (keys(i) != null && !(hashes(i) == hash && keys(i).equals(key))) i = (i + 1) & mask
-    i
+  /** The entry of a row's key, or -1. */
+  def find(row: InternalRow, keyOrdinal: Int): Int = row match {
+    case packed: UnsafeRow =>
+      val at = packed.getLong(keyOrdinal) // offset and size, as getUTF8String takes them apart
+      find(packed.getBaseObject, packed.getBaseOffset + (at >>> 32), at.toInt)
+    case columnar: ColumnarBatchRow => find(columnar.getUTF8String(keyOrdinal))
+    case other                      => find(other.getUTF8String(keyOrdinal))
   }
 
-  /** The version in a slot, or null. */
-  def record(slot: Int): Version = records(slot)
+  /** The entry of a key, or -1. */
+  def find(key: UTF8String): Int = find(key.getBaseObject, key.getBaseOffset, key.numBytes)
 
-  /** Puts a new key into the slot that [[slot]] gave for it. The key must not be overwritten by its reader later. */
-  def put(slot: Int, key: UTF8String, record: Version): Unit = {
-    keys(slot) = key
-    hashes(slot) = key.hashCode
-    records(slot) = record
+  private def find(base: AnyRef, offset: Long, bytes: Int): Int = {
+    val mask  = slots.length - 1
+    val hash  = TextBytes.hash(base, offset, bytes)
+    var i     = hash & mask
+    var entry = -1
+    var slot  = slots(i)
+    while (slot != 0 && entry < 0) {
+      val candidate = slot.toInt - 1
+      if ((slot >>> 32).toInt == hash && TextBytes.areEqual(base, offset, bytes, bases(candidate), offsets(candidate), lengths(candidate)))
+        entry = candidate
+      else {
+        i = (i + 1) & mask
+        slot = slots(i)
+      }
+    }
+    entry
+  }
+
+  /** An entry's version. */
+  def record(entry: Int): Version = records(entry)
+
+  /** Puts a key that [[find]] did not find. The key must not be overwritten by its reader later. */
+  def put(key: UTF8String, record: Version): Unit = {
+    if (count == records.length) {
+      bases = java.util.Arrays.copyOf(bases, count * 2)
+      offsets = java.util.Arrays.copyOf(offsets, count * 2)
+      lengths = java.util.Arrays.copyOf(lengths, count * 2)
+      records = java.util.Arrays.copyOf(records, count * 2)
+    }
+    replace(count, key, record)
     count += 1
-    if (count * 2 > keys.length) grow()
+    if (count * 2 > slots.length) grow()
+    take((TextBytes.hash(key.getBaseObject, key.getBaseOffset, key.numBytes).toLong << 32) | count)
   }
 
-  /** Gives a key that is there another version; the key's bytes are those of the new one, so that the old row can go. */
-  def replace(slot: Int, key: UTF8String, record: Version): Unit = {
-    keys(slot) = key
-    records(slot) = record
+  /** Gives an entry another version; the key's bytes are those of the new one, so that the old row can go. */
+  def replace(entry: Int, key: UTF8String, record: Version): Unit = {
+    bases(entry) = key.getBaseObject
+    offsets(entry) = key.getBaseOffset
+    lengths(entry) = key.numBytes
+    records(entry) = record
   }
 
   def foreach(f: Version => Unit): Unit = {
     var i = 0
-    while (i < records.length) {
-      if (records(i) != null) f(records(i))
+    while (i < count) {
+      f(records(i))
       i += 1
     }
   }
 
   def clear(): Unit = {
-    keys = new Array[UTF8String](1024)
-    hashes = new Array[Int](1024)
-    records = new Array[Version](1024)
+    slots = new Array[Long](1024)
+    bases = new Array[AnyRef](512)
+    offsets = new Array[Long](512)
+    lengths = new Array[Int](512)
+    records = new Array[Version](512)
     count = 0
   }
 
+  private def take(slot: Long): Unit = {
+    val mask = slots.length - 1
+    var i    = (slot >>> 32).toInt & mask
+    while (slots(i) != 0) i = (i + 1) & mask
+    slots(i) = slot
+  }
+
   private def grow(): Unit = {
-    val (oldKeys, oldHashes, oldRecords) = (keys, hashes, records)
-    val size                             = oldKeys.length * 2
-    keys = new Array[UTF8String](size)
-    hashes = new Array[Int](size)
-    records = new Array[Version](size)
+    val old = slots
+    slots = new Array[Long](old.length * 2)
     var i = 0
-    while (i < oldKeys.length) {
-      if (oldKeys(i) != null) {
-        var j = oldHashes(i) & (size - 1)
-        while (keys(j) != null) j = (j + 1) & (size - 1)
-        keys(j) = oldKeys(i)
-        hashes(j) = oldHashes(i)
-        records(j) = oldRecords(i)
-      }
+    while (i < old.length) {
+      if (old(i) != 0) take(old(i))
       i += 1
     }
   }

@@ -1,9 +1,9 @@
 // Hot path: one call per row.
 package io.merganser.merge.buffer
 
-import io.merganser.merge.{Version, MergeRule, RowLayout}
+import io.merganser.merge.{MergeRule, RowLayout, TextBytes, Version}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /** Versions in ascending order of their key's unsigned bytes; those of one key oldest first. */
 trait VersionCursor {
@@ -38,15 +38,20 @@ final class SortedMerge(
     ofBatch: Boolean = true,
     foldsNew: Boolean = true
 ) extends MergeIterator(rule) {
-  private[this] val combines             = (if (ofBatch) rule.combinesBatch else rule.laws.associative) && combineNew
-  private[this] var baseRow: InternalRow = _
-  private[this] var baseKey: UTF8String  = _
-  private[this] var baseUsed             = true
-  private[this] var waiting              = versions.next()
-  private[this] var group: Version       = _
-  private[this] var groupKey: UTF8String = _
-  private[this] var groupMet             = false
-  private[this] var singles              = List.empty[Version]
+  private[this] val combines              = (if (ofBatch) rule.combinesBatch else rule.laws.associative) && combineNew
+  private[this] val keyOrdinal            = layout.keyOrdinal
+  private[this] var baseRow: InternalRow  = _
+  private[this] var baseUsed              = true
+  private[this] var waiting               = versions.next()
+  private[this] val held                  = new HeldVersion
+  private[this] var group: Version        = _
+  private[this] var groupMet              = false
+  private[this] var singles               = List.empty[Version]
+
+  // The group's key.
+  private[this] var keyBase: AnyRef = _
+  private[this] var keyOffset       = 0L
+  private[this] var keyBytes        = 0
 
   /** Versions read so far. */
   var versionCount = 0L
@@ -61,26 +66,32 @@ final class SortedMerge(
     } else {
       if (baseUsed) {
         baseRow = if (base.hasNext) base.next() else null
-        baseKey = if (baseRow == null) null else layout.key(baseRow)
         baseUsed = false
       }
-      if (groupMet && baseKey != groupKey) dropGroup()
       if (group == null && waiting) readGroup()
-      if (baseRow == null && group == null) false
-      else {
-        val order = if (baseRow == null) 1 else if (group == null) -1 else baseKey.compareTo(groupKey)
-        if (order > 0) meetNew()
-        else {
-          if (order < 0 || !meetsStored) unchanged(baseRow)
-          else {
-            meet(baseRow, group)
-            groupMet = true
-          }
-          baseUsed = true // handed out: the next one is read when the caller comes again
-        }
-        true
+      var order = baseToGroup
+      if (groupMet && order != 0) {
+        dropGroup()
+        if (waiting) readGroup()
+        order = baseToGroup
       }
+      if (order > 0) meetNew()
+      else if (baseRow != null) {
+        if (order < 0 || !meetsStored) unchanged(baseRow)
+        else {
+          meet(baseRow, group)
+          groupMet = true
+        }
+        baseUsed = true // handed out: the next one is read when the caller comes again
+      }
+      order > 0 || baseRow != null
     }
+
+  /** Negative: the stored row comes first, or there is neither; zero: their keys are equal; positive: the group comes first. */
+  private def baseToGroup: Int =
+    if (group == null) -1
+    else if (baseRow == null) 1
+    else TextBytes.compare(baseRow, keyOrdinal, keyBase, keyOffset, keyBytes)
 
   private def meetNew(): Unit = {
     val versions = group
@@ -104,23 +115,43 @@ final class SortedMerge(
   }
 
   private def readGroup(): Unit = {
-    group = versions.record.copy()
-    groupKey = layout.key(group.row)
+    startWith(held.hold(versions.record))
     versionCount += 1
     waiting = versions.next()
-    while (waiting && layout.key(versions.record.row) == groupKey) {
-      val version = versions.record
+    while (waiting && TextBytes.areEqual(versions.record.row, keyOrdinal, keyBase, keyOffset, keyBytes)) {
       versionCount += 1
-      if (!combines || group.isPartial || version.isPartial || group.hasEarlier) {
-        if (foldsNew) duplicateCount += 1
-        group = version.copy().after(group)
-      } else {
-        duplicateCount += 1
-        val result = if (ofBatch) rule.combine(group, version) else rule.merge(group, version)
-        if (result ne group) group = if (result.row eq group.row) result else result.copy()
-        groupKey = layout.key(group.row)
-      }
+      add(versions.record)
       waiting = versions.next()
     }
   }
+
+  private def startWith(version: Version): Unit = {
+    group = version
+    version.row match {
+      case packed: UnsafeRow =>
+        val at = packed.getLong(keyOrdinal)
+        keyBase = packed.getBaseObject
+        keyOffset = packed.getBaseOffset + (at >>> 32)
+        keyBytes = at.toInt
+      case other =>
+        val key = layout.key(other)
+        keyBase = key.getBaseObject
+        keyOffset = key.getBaseOffset
+        keyBytes = key.numBytes
+    }
+  }
+
+  /** Another version of the group's key. What is held lies in the group that it began, until the next one is begun. */
+  private def add(version: Version): Unit =
+    if (!combines || group.isPartial || version.isPartial || group.hasEarlier) {
+      if (foldsNew) duplicateCount += 1
+      startWith(version.copy().after(group))
+    } else {
+      duplicateCount += 1
+      val result = if (ofBatch) rule.combine(group, version) else rule.merge(group, version)
+      if (result ne group) {
+        if (result eq version) startWith(held.hold(version))
+        else startWith(if (result.row eq group.row) result else result.copy())
+      }
+    }
 }

@@ -30,28 +30,26 @@ final class VersionBuffer(layout: RowLayout, rule: MergeRule, bufferBytes: Long)
   def add(version: Version): Unit =
     if (sorted != null) sorted.add(version)
     else {
-      val key  = layout.key(version.row)
-      val slot = table.slot(key)
-      val held = table.record(slot)
-      if (held == null) {
+      val entry = table.find(version.row, layout.keyOrdinal)
+      if (entry < 0) {
         val copied = version.copy()
-        table.put(slot, layout.key(copied.row), copied)
+        table.put(layout.key(copied.row), copied)
         usedBytes += sizeOf(copied)
-      } else combine(slot, held, version)
+      } else combine(entry, table.record(entry), version)
       if (usedBytes > bufferBytes && TaskContext.get() != null) goSorted()
     }
 
-  private def combine(slot: Int, held: Version, version: Version): Unit =
+  private def combine(entry: Int, held: Version, version: Version): Unit =
     if (!associative || held.isPartial || version.isPartial || held.hasEarlier) {
       val copied = version.copy().after(held)
-      table.replace(slot, layout.key(copied.row), copied)
+      table.replace(entry, layout.key(copied.row), copied)
       usedBytes += sizeOf(copied)
     } else {
       val result = rule.merge(held, version)
       if (result ne held) {
         // A row the rule made may hold on to the reader's bytes.
         val kept = if (result.row eq held.row) result else result.copy()
-        table.replace(slot, layout.key(kept.row), kept)
+        table.replace(entry, layout.key(kept.row), kept)
         usedBytes += sizeOf(kept) - sizeOf(held)
       }
     }
@@ -83,7 +81,10 @@ final class VersionBuffer(layout: RowLayout, rule: MergeRule, bufferBytes: Long)
   def merge(): MergeIterator = merge(Iterator.empty, baseSorted = true)
 
   /** The version waiting for a key, or null; only while everything is in memory. For tests and explanations. */
-  private[merganser] def get(key: UTF8String): Version = table.record(table.slot(key))
+  private[merganser] def get(key: UTF8String): Version = {
+    val entry = table.find(key)
+    if (entry < 0) null else table.record(entry)
+  }
 }
 
 object VersionBuffer {
@@ -92,18 +93,18 @@ object VersionBuffer {
 
 /** A merge with a table of versions: which of them stored rows have met, and then those that none has. */
 private[buffer] abstract class TableMerge(table: KeyTable, rule: MergeRule) extends MergeIterator(rule) {
-  private[this] val met  = new Array[Boolean](table.capacity)
+  private[this] val met  = new Array[Boolean](table.size)
   private[this] var rest = 0
 
-  protected final def meetAt(row: InternalRow, slot: Int): Unit = {
-    met(slot) = true
-    meet(row, table.record(slot))
+  protected final def meetAt(row: InternalRow, entry: Int): Unit = {
+    met(entry) = true
+    meet(row, table.record(entry))
   }
 
   /** After the stored rows: the next key that is not stored; false at the end. */
   protected final def nextNew(): Boolean = {
-    while (rest < table.capacity && (table.record(rest) == null || met(rest))) rest += 1
-    if (rest >= table.capacity) false
+    while (rest < met.length && met(rest)) rest += 1
+    if (rest >= met.length) false
     else {
       meet(null, table.record(rest))
       rest += 1
@@ -115,12 +116,13 @@ private[buffer] abstract class TableMerge(table: KeyTable, rule: MergeRule) exte
 /** Stored rows stream past a table of versions; what no stored row met comes after them. No order is promised. */
 private final class KeyedMerge(base: Iterator[InternalRow], table: KeyTable, layout: RowLayout, rule: MergeRule)
     extends TableMerge(table, rule) {
+  private[this] val keyOrdinal = layout.keyOrdinal
 
   override def next(): Boolean =
     if (base.hasNext) {
-      val row  = base.next()
-      val slot = table.slot(layout.key(row))
-      if (table.record(slot) == null) unchanged(row) else meetAt(row, slot)
+      val row   = base.next()
+      val entry = table.find(row, keyOrdinal)
+      if (entry < 0) unchanged(row) else meetAt(row, entry)
       true
     } else nextNew()
 }

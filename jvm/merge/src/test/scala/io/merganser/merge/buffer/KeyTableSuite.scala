@@ -1,6 +1,6 @@
 package io.merganser.merge.buffer
 
-import io.merganser.merge.{Version, Notation, ReusedRow}
+import io.merganser.merge.{Notation, ReusedRow, TextBytes, Version}
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -11,11 +11,15 @@ class KeyTableSuite extends AnyFunSuite {
 
   private def put(table: KeyTable, key: String): Version = {
     val record = Notation.record(s"$key@1=a")
-    table.put(table.slot(UTF8String.fromString(key)), UTF8String.fromString(key), record)
+    assert(table.find(UTF8String.fromString(key)) == -1)
+    table.put(UTF8String.fromString(key), record)
     record
   }
 
-  private def get(table: KeyTable, key: String): Version = table.record(table.slot(UTF8String.fromString(key)))
+  private def get(table: KeyTable, key: String): Version = {
+    val entry = table.find(UTF8String.fromString(key))
+    if (entry < 0) null else table.record(entry)
+  }
 
   test("a key that was never put has no record") {
     assert(get(new KeyTable, "k1") == null)
@@ -37,7 +41,7 @@ class KeyTableSuite extends AnyFunSuite {
   test("keys of one hash are different keys") {
     val (a, b) = KeyTableSuite.collision
     val table  = new KeyTable
-    assert(a != b && UTF8String.fromString(a).hashCode == UTF8String.fromString(b).hashCode)
+    assert(a != b && KeyTableSuite.hash(a) == KeyTableSuite.hash(b))
     val recordA = put(table, a)
     assert(get(table, b) == null)
     val recordB = put(table, b)
@@ -50,10 +54,9 @@ class KeyTableSuite extends AnyFunSuite {
     val table  = new KeyTable
     val reused = new ReusedRow(Notation.schema.length)
     val old    = new Version().set(reused.load(Notation.row(Notation.change("k1@1=a"))), isDelete = false, isUnordered = false)
-    val slot   = table.slot(UTF8String.fromString("k1"))
-    table.put(slot, Notation.layout.key(old.row), old)
+    table.put(Notation.layout.key(old.row), old)
     val replacement = Notation.record("k1@2=b")
-    table.replace(slot, Notation.layout.key(replacement.row), replacement)
+    table.replace(table.find(UTF8String.fromString("k1")), Notation.layout.key(replacement.row), replacement)
     reused.overwrite()
     assert(get(table, "k1") eq replacement)
     assert(table.size == 1)
@@ -62,7 +65,7 @@ class KeyTableSuite extends AnyFunSuite {
   test("an empty key is a key") {
     val table  = new KeyTable
     val record = Notation.record(Notation.change("k1@1=a").copy(key = ""))
-    table.put(table.slot(UTF8String.EMPTY_UTF8), UTF8String.EMPTY_UTF8, record)
+    table.put(UTF8String.EMPTY_UTF8, record)
     assert(get(table, "") eq record)
   }
 
@@ -77,13 +80,18 @@ class KeyTableSuite extends AnyFunSuite {
 
 object KeyTableSuite {
 
+  def hash(key: String): Int = {
+    val bytes = UTF8String.fromString(key)
+    TextBytes.hash(bytes.getBaseObject, bytes.getBaseOffset, bytes.numBytes)
+  }
+
   /** Two keys with the same hash. */
   lazy val collision: (String, String) = {
     val random = new Random(1)
     val seen   = mutable.HashMap.empty[Int, String]
     Iterator
       .continually(random.alphanumeric.take(8).mkString)
-      .flatMap(key => seen.put(UTF8String.fromString(key).hashCode, key).filter(_ != key).map(_ -> key))
+      .flatMap(key => seen.put(hash(key), key).filter(_ != key).map(_ -> key))
       .next()
   }
 }

@@ -33,7 +33,7 @@ private[write] final case class WriteTasks(
 ) {
   private val config   = table.config
   private val compiled = TableRule(settings.rule, config, incoming.layout)
-  private val writer   = WriterOptions.writer(session, table, schema, transaction, settings.files, Some(index))
+  private val writer   = WriterOptions.writer(session, table, schema, transaction, settings, Some(index))
 
   def write(rows: DataFrame, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] =
     index match {

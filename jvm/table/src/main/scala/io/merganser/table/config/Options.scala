@@ -140,7 +140,7 @@ object Options {
     "Classes of user-written mergers; the first whose strategy id is the table's is used. Give it to readers too.",
     "hoodie.datasource.write.record.merger.impls")
   val EventTimeField: OptionEntry =
-    write("hoodie.payload.event.time.field", Text, None, "Column whose least and greatest value go to the commit's statistics.")
+    write("hoodie.payload.event.time.field", Text, None, "Column whose least and greatest value go to the commit's statistics, in milliseconds since 1970: a timestamp, a date, a number (ten digits are seconds, others milliseconds) or text of one of these.")
   val CommitMetadataPrefix: OptionEntry = write("hoodie.datasource.write.commitmeta.key.prefix", Text, Some("_"),
     "Options whose name begins so are stored in the commit as extra metadata.")
   val AllowEmptyCommit: OptionEntry =

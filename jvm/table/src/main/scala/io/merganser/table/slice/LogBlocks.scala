@@ -58,6 +58,7 @@ private final class PlannedBlock(val kind: BlockKind) {
  * @param keepsDeletedRows  true where the rule looks at more of a delete than its ordering value: one whose row says itself
  *                          that it is a delete is then written as that row
  * @param schema            the table's data columns
+ * @param times             gathers the event times of the rows
  */
 private[slice] final class LogBlocks(
     merge: MergeIterator,
@@ -68,6 +69,7 @@ private[slice] final class LogBlocks(
     schema: StructType,
     partitionPath: String,
     meta: MetaRow,
+    times: EventTimes,
     bufferBytes: Long = LogBlocks.BufferBytes
 ) {
   private[this] val width                          = schema.length
@@ -146,6 +148,7 @@ private[slice] final class LogBlocks(
   private def advance(): Version = {
     var found: Version = null
     while (found == null && merge.next()) if (takesPartials || merge.winner == null || !merge.winner.isPartial) found = merge.winner
+    if (found != null && !found.isDelete) times.add(found.row, found.provided)
     found
   }
 

@@ -73,11 +73,11 @@ class WriteConfigTest extends AnyFunSuite {
     assert(intercept[MerganserException](WriteConfig.parse(options, Map.empty, made)).condition == "CONFIG_CONFLICT")
   }
 
-  test("a table whose rule is not built in cannot be merged, and the error names mode, payload class and strategy") {
+  test("a table whose rule is not there cannot be merged, and the error names payload class or partial update mode") {
     val custom = table("hoodie.datasource.write.payload.class" -> "com.example.Mine")
     val thrown = intercept[MerganserException](parse(custom))
-    assert(thrown.condition == "MERGE_RULE_UNAVAILABLE")
-    assert(Seq("CUSTOM", "com.example.Mine", "00000000-0000-0000-0000-000000000000").forall(thrown.getMessage.contains))
+    assert(thrown.condition == "PAYLOAD_UNAVAILABLE")
+    assert(thrown.getMessage.contains("com.example.Mine"))
     val partial = TableConfig(table().properties + ("hoodie.table.partial.update.mode" -> "FILL_DEFAULTS"))
     assert(intercept[MerganserException](parse(partial)).getMessage.contains("FILL_DEFAULTS"))
   }

@@ -74,7 +74,7 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
   def data(version: Version): InternalRow =
     if (version.isDelete) null
     else if (version.provided == null && visibleFirst) version.row
-    else new GenericInternalRow(shown(version).map[Any, Array[Any]](i => RowLayout.valueAt(version.row, i, types(i))))
+    else new GenericInternalRow(shown(version).map(i => RowLayout.valueAt(version.row, i, types(i))))
 
   def schemaId(version: Version): Int =
     if (version.isDelete) -1

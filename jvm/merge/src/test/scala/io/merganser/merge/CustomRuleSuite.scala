@@ -68,7 +68,7 @@ class CustomRuleSuite extends MergeSuite {
       base = "k1@1=a",
       versions = "k1@2-"
     )("Deleted k1")
-    assert(seen == Seq(true, RecordOperation.DELETE, "k1", 2L, null, false, -1, 0, false, false))
+    assert(seen == Seq[Any](true, RecordOperation.DELETE, "k1", 2L, null, false, -1, 0, false, false))
   }
 
   test("the merger may refuse a delete") {
@@ -119,7 +119,7 @@ class CustomRuleSuite extends MergeSuite {
       base = "k1@1=a",
       versions = "k1@null=b"
     )("Kept k1@1=a")
-    assert(seen == Seq("a", null, null, null, 1L, "k1", RecordOperation.INSERT, 0, true, "k,ts,v,w", "a", 1))
+    assert(seen == Seq[Any]("a", null, null, null, 1L, "k1", RecordOperation.INSERT, 0, true, "k,ts,v,w", "a", 1))
   }
 
   test("a column that does not exist, or that a version does not provide, has no value") {

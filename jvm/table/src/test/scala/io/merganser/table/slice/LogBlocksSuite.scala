@@ -23,8 +23,8 @@ class LogBlocksSuite extends LogFixture {
     val merge = new SortedMerge(Iterator.empty, new Cursor(MergePaths.inKeyOrder(changes)), layout, by, foldsNew = false)
     val meta  = new MetaRow("001", WriteToken(1, 0, 1), UTF8String.fromString("f1-0"))
     val log   = writer("001", schema = MetaColumns.before(schema), options = options)
-    val blocks =
-      new LogBlocks(merge, layout, layout.deletes, keepsDeletedRows = false, schema, "p", meta, new EventTimes(None), bufferBytes)
+    val blocks = new LogBlocks(merge, layout, layout.deletes, keepsDeletedRows = false, takesPartials = true, schema, "p", meta,
+      new EventTimes(None), bufferBytes)
     if (!blocks.isEmpty) blocks.write(log)
     log.close()
   }

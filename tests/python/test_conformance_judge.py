@@ -84,10 +84,8 @@ def test_which_step_fails_counts() -> None:
 def test_a_merge_setting_that_is_not_listed_must_not_be_there_and_holds_for_later_steps() -> None:
     first, later = {"columns": ["id"], "rows": [], "table_config": SETTINGS}, {"columns": ["id"], "rows": []}
     fine = Outcome(snapshot=rows(["id"]), table_config={**SETTINGS, "hoodie.table.name": "t"})
-    more = Outcome(
-        snapshot=rows(["id"]),
-        table_config={**SETTINGS, "hoodie.record.merge.property.hoodie.payload.delete.field": "v"},
-    )
+    marker = "hoodie.record.merge.property.hoodie.payload.delete.field"
+    more = Outcome(snapshot=rows(["id"]), table_config={**SETTINGS, marker: "v"})
     assert judged(case(first, later), Played(steps=[fine, fine]), by_decision=False).differences == []
     (text,) = judged(case(first, later), Played(steps=[fine, more]), by_decision=False).differences
     assert text == f"step 1: {marker} is v, must be absent"

@@ -154,6 +154,7 @@ DECIDED = (
     "chg-payload-other-mor",
     "chg-both-ordering-keys-cow",
     "pay-PostgresDebezium-user-ordering-",
+    "pay-PartialUpdate-v8-mor-delete",
 )
 
 

@@ -20,10 +20,11 @@ class LogBlocksSuite extends LogFixture {
   private val rule   = MergeRule.eventTime(layout)
 
   private def write(changes: Seq[Change], by: MergeRule, bufferBytes: Long, options: LogOptions = LogOptions()): LogWritten = {
-    val merge  = new SortedMerge(Iterator.empty, new Cursor(MergePaths.inKeyOrder(changes)), layout, by, foldsNew = false)
-    val meta   = new MetaRow("001", WriteToken(1, 0, 1), UTF8String.fromString("f1-0"))
-    val log    = writer("001", schema = MetaColumns.before(schema), options = options)
-    val blocks = new LogBlocks(merge, layout, layout.deletes, keepsDeletedRows = false, schema, "p", meta, new EventTimes(None), bufferBytes)
+    val merge = new SortedMerge(Iterator.empty, new Cursor(MergePaths.inKeyOrder(changes)), layout, by, foldsNew = false)
+    val meta  = new MetaRow("001", WriteToken(1, 0, 1), UTF8String.fromString("f1-0"))
+    val log   = writer("001", schema = MetaColumns.before(schema), options = options)
+    val blocks = new LogBlocks(merge, layout, layout.deletes, keepsDeletedRows = false, takesPartials = true, schema, "p", meta,
+      new EventTimes(None), bufferBytes)
     if (!blocks.isEmpty) blocks.write(log)
     log.close()
   }

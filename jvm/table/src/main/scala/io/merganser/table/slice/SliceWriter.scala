@@ -171,7 +171,8 @@ final case class SliceWriter(
   /**
    * Appends one log file to a slice: the versions of a batch, those of a key in the order in which they came.
    *
-   * @param merge            the versions with nothing stored under them, one a step
+   * @param merge            the versions one a step, with nothing stored under them; below version 8, where a log holds
+   *                         whole rows only, partial ones have met the stored rows
    * @param keepsDeletedRows true where the rule looks at more of a delete than its ordering value
    * @return nothing if the batch comes to nothing
    */
@@ -181,7 +182,8 @@ final case class SliceWriter(
     val (nameInstant, version) = logName(slice)
     val meta                   = new MetaRow(instant, token, UTF8String.fromString(slice.fileId))
     val times                  = new EventTimes(eventTime)
-    val blocks                 = new LogBlocks(merge, layout, storedDeletes, keepsDeletedRows, schema, slice.partitionPath, meta, times)
+    val blocks = new LogBlocks(merge, layout, storedDeletes, keepsDeletedRows, takesPartials = config.version >= 8, schema,
+      slice.partitionPath, meta, times)
     if (blocks.isEmpty) None
     else {
       val writer = new LogWriter(

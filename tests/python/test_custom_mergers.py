@@ -1,4 +1,4 @@
-"""Merge rules that users write: through frames, SQL and Python, on every path, and what is said when they are missing or fail."""
+"""Merge rules that users write: on every path, by frames, SQL and Python; and what is said when they are missing."""
 
 from __future__ import annotations
 

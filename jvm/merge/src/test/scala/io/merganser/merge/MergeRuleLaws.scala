@@ -152,10 +152,10 @@ class MergeRuleLawsSuite extends AnyFunSuite {
 
   for ((name, words, left, right) <- ungroupable)
     test(s"$name: the versions $words are $left from the left and $right from the right, so they are kept apart") {
-      val rule       = BuiltInRules.named(name).rule
-      val first :: r = Notation.changes(words).map(Notation.record).toList
+      val rule     = BuiltInRules.named(name).rule
+      val versions = Notation.changes(words).map(Notation.record)
       assert(merged(rule, words) == left)
-      assert(Notation.read(rule.merge(first, r.reduceLeft(rule.merge(_, _)))).toString == right)
+      assert(Notation.read(rule.merge(versions.head, versions.tail.reduceLeft(rule.merge(_, _)))).toString == right)
       assert(!rule.laws.associative)
     }
 

@@ -22,7 +22,8 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param mergers  classes of users' mergers
  */
 final class DirectTable(
-    val storage: Storage, bucketed: Boolean, options: Transaction.Options = Transaction.Options(), mergers: Seq[String] = Nil) {
+    val storage: Storage, bucketed: Boolean, options: Transaction.Options = Transaction.Options(), mergers: Seq[String] = Nil
+) {
   import DirectTable._
 
   private lazy val config   = TableConfig.load(storage)

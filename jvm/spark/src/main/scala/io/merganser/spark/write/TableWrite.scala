@@ -49,7 +49,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
   def run(
       frame: DataFrame, schema: StructType, unorderedDelete: Column, replaceAll: Boolean = false, masks: Seq[ColumnMask] = Nil
   ): WriteResult = {
-    val started  = System.nanoTime()
+    val started = System.nanoTime()
     settings.eventTimeField.foreach(FrameCheck.requireEventTime(schema, config.name, _))
     val isDelete = settings.operation == WriteOperation.Delete
     val index    = TableIndex.resolve(settings.index, opened)

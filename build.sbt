@@ -70,16 +70,17 @@ lazy val stageJar = taskKey[File]("The line's jar, in the Python package and alo
 
 lazy val stageMergers = taskKey[File]("The jar of the mergers that the conformance cases use, beside the cases.")
 
-/** Sources of those mergers. */
-val mergers = "tests/conformance/mergers"
+/** Sources of those mergers, and of a payload class. */
+val mergers  = "tests/conformance/mergers"
+val payloads = "tests/conformance/payloads"
 
 def mergeRoom(line: Line): Project = room("merge", line).settings(
   Test / unmanagedSourceDirectories += (ThisBuild / baseDirectory).value / mergers
 )
 
 /** The mergers of the conformance cases, as a user's jar of its own. */
-def mergersOf(line: Line, merge: Project): Project = room("mergers", line).dependsOn(merge).settings(
-  Compile / unmanagedSourceDirectories := Seq((ThisBuild / baseDirectory).value / mergers),
+def mergersOf(line: Line, table: Project): Project = room("mergers", line).dependsOn(table).settings(
+  Compile / unmanagedSourceDirectories := Seq(mergers, payloads).map((ThisBuild / baseDirectory).value / _),
   stageMergers := {
     val staged = (ThisBuild / baseDirectory).value / "tests" / "conformance" / "jars" / s"merganser-conformance-spark-${line.minor}.jar"
     IO.copyFile((Compile / packageBin).value, staged, preserveLastModified = false)
@@ -110,19 +111,19 @@ def sparkRoom(line: Line, merge: Project, table: Project): Project =
 lazy val merge35   = mergeRoom(Spark35)
 lazy val table35   = tableRoom(Spark35, merge35)
 lazy val spark35   = sparkRoom(Spark35, merge35, table35)
-lazy val mergers35 = mergersOf(Spark35, merge35)
+lazy val mergers35 = mergersOf(Spark35, table35)
 lazy val merge40   = mergeRoom(Spark40)
 lazy val table40   = tableRoom(Spark40, merge40)
 lazy val spark40   = sparkRoom(Spark40, merge40, table40)
-lazy val mergers40 = mergersOf(Spark40, merge40)
+lazy val mergers40 = mergersOf(Spark40, table40)
 lazy val merge41   = mergeRoom(Spark41)
 lazy val table41   = tableRoom(Spark41, merge41)
 lazy val spark41   = sparkRoom(Spark41, merge41, table41)
-lazy val mergers41 = mergersOf(Spark41, merge41)
+lazy val mergers41 = mergersOf(Spark41, table41)
 lazy val merge42   = mergeRoom(Spark42)
 lazy val table42   = tableRoom(Spark42, merge42)
 lazy val spark42   = sparkRoom(Spark42, merge42, table42)
-lazy val mergers42 = mergersOf(Spark42, merge42)
+lazy val mergers42 = mergersOf(Spark42, table42)
 
 /** Writes what `java @file` needs to run the benchmark of the merge loop. */
 lazy val javaArguments = taskKey[File]("The class path and flags of the merge loop's benchmark, for java.")
@@ -131,7 +132,8 @@ lazy val javaArguments = taskKey[File]("The class path and flags of the merge lo
 lazy val bench35 = room("bench", Spark35)
   .dependsOn(merge35)
   .settings(
-    Compile / unmanagedSourceDirectories := Seq("java", "scala").map((ThisBuild / baseDirectory).value / "benchmarks/merge-loop/src/main" / _),
+    Compile / unmanagedSourceDirectories := Seq("java", "scala").map(
+      (ThisBuild / baseDirectory).value / "benchmarks/merge-loop/src/main" / _),
     libraryDependencies ++= Dependencies.jmh :+ "org.scala-lang" % "scala-reflect" % scalaVersion.value,
     javacOptions := Seq("--release", "17", "-processor", "org.openjdk.jmh.generators.BenchmarkProcessor"),
     javaArguments := {

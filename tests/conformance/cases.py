@@ -12,6 +12,14 @@ FOLDER = Path(__file__).parent
 DECISIONS = FOLDER / "lists" / "decisions.json"
 OWED = FOLDER / "lists" / "owed.json"
 
+#: The cases' own mergers, by the names they go by there: class and strategy id. Their source is in mergers/.
+MERGERS = {
+    "max_price": ("io.merganser.conformance.MaxPrice", "841577c6-50de-4f2d-9c31-526c356219a4"),
+    "coalesce_fields": ("io.merganser.conformance.CoalesceFields", "32d52b80-9055-481c-be0e-e308b5eb1f34"),
+    "delete_negative": ("io.merganser.conformance.DeleteNegative", "7b5c8535-4d27-41eb-9c08-b90398da7d17"),
+    "keep_first": ("io.merganser.conformance.KeepFirst", "2da6ba2d-6b9e-4a8c-b948-54daf8ca5a10"),
+}
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -80,8 +88,15 @@ def load_cases() -> list[Case]:
     return [
         Case(file.name, recorded, differences.get(recorded["id"]), owed.get(recorded["id"]))
         for file in case_files()
-        for recorded in json.loads(file.read_text())["cases"]
+        for recorded in json.loads(_with_mergers(file.read_text()))["cases"]
     ]
+
+
+def _with_mergers(text: str) -> str:
+    """The cases with the mergers' classes and ids for their placeholders."""
+    for name, (class_name, strategy_id) in MERGERS.items():
+        text = text.replace(f"$merger.class:{name}", class_name).replace(f"$merger.id:{name}", strategy_id)
+    return text
 
 
 def load_decisions() -> dict[str, Difference]:

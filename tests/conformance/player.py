@@ -59,21 +59,12 @@ class Played:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True)
-class Merger:
-    """A merger of the cases, as a session with its jar knows it."""
-
-    class_name: str
-    strategy_id: str
-
-
 class Player:
     """Plays cases one after the other in a session of its own, which shares the application with others."""
 
-    def __init__(self, spark: SparkSession, folder: Path, mergers: Mapping[str, Merger]) -> None:
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
         self._spark = spark
         self._folder = folder
-        self._mergers = mergers
         self._types: dict[str, DataType] = {}
 
     def play(self, case: Case) -> Played:
@@ -94,16 +85,6 @@ class Player:
         values = [tuple(decode(cell, kind) for cell, kind in zip(row, kinds)) for row in rows]
         columns = StructType([StructField(name, kind) for (name, _), kind in zip(schema, kinds)])
         return self._spark.createDataFrame(self._spark.sparkContext.parallelize(values, 1), columns)
-
-    def options(self, given: Mapping[str, str]) -> dict[str, str]:
-        """With the mergers' names for their placeholders, and without those that are unset."""
-        return {key: self._value(text) for key, text in given.items() if text not in ("", "$unset")}
-
-    def _value(self, text: str) -> str:
-        kind, _, name = text.partition(":")
-        if kind == "$merger.class":
-            return self._mergers[name].class_name
-        return self._mergers[name].strategy_id if kind == "$merger.id" else text
 
     def _type(self, ddl: str) -> DataType:
         if ddl not in self._types:
@@ -144,7 +125,7 @@ class _Story:
             "type": self._table["type"],
             "orderingFields": ",".join(self._table["ordering"]),
         }
-        properties = self._player.options({**given, **self._table["options"]})
+        properties = _given({**given, **self._table["options"]})
         listed = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
         columns = ", ".join(f"`{name}` {kind}" for name, kind in self._table["schema"])
         partitioned = ", ".join(self._table["partition"])
@@ -181,7 +162,7 @@ class _Story:
         }
         mode = "append" if (self.path / ".hoodie" / "hoodie.properties").exists() else "overwrite"
         rows = self._player.frame(step.get("schema", self._table["schema"]), step["rows"])
-        rows.write.format(FORMAT).options(**self._player.options(given)).mode(mode).save(str(self.path))
+        rows.write.format(FORMAT).options(**_given(given)).mode(mode).save(str(self.path))
 
     def _sql(self, step: Mapping[str, Any]) -> None:
         text = step["sql"].replace("{table}", self._name)
@@ -201,7 +182,7 @@ class _Story:
                 self._spark.catalog.dropTempView(f"{self._name}_{source['name']}")
 
     def _compact(self, step: Mapping[str, Any]) -> None:
-        options = self._player.options({**self._table.get("read_options", {}), **step.get("options", {})})
+        options = _given({**self._table.get("read_options", {}), **step.get("options", {})})
         if self._case.is_sql:
             listed = ",".join(f"{key}={value}" for key, value in options.items())
             extra = f", options => '{listed}'" if listed else ""
@@ -214,7 +195,7 @@ class _Story:
         if self._case.is_sql and query == "snapshot":
             frame = self._spark.table(self._name)
         else:
-            options = self._player.options(self._table.get("read_options", {}))
+            options = _given(self._table.get("read_options", {}))
             reader = self._spark.read.format(FORMAT).options(**options)
             frame = reader.option("hoodie.datasource.query.type", query).load(str(self.path))
         own = [name for name in frame.columns if not name.startswith("_hoodie_") or name == DELETED]
@@ -225,6 +206,11 @@ class _Story:
 
 #: A column of users' own, though its name looks like those that every table has.
 DELETED = "_hoodie_is_deleted"
+
+
+def _given(options: Mapping[str, str]) -> dict[str, str]:
+    """Those that are not unset."""
+    return {key: text for key, text in options.items() if text not in ("", "$unset")}
 
 
 def _error_of(action: Any) -> str | None:

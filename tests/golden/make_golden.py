@@ -20,10 +20,10 @@ from typing import Any
 GOLDEN = Path(__file__).resolve().parent
 sys.path[:0] = [str(GOLDEN), str(GOLDEN.parent)]
 
-from interop.frames import Schema, frame_of  # noqa: E402
+from interop.frames import Schema  # noqa: E402
 from interop.hudi_session import (  # noqa: E402
-    QUIET,
     compact_table,
+    merge_into_table,
     read_table,
     start_session,
     table_properties,
@@ -87,14 +87,7 @@ class Story:
 
     def merge(self, schema: Schema, rows: Sequence[Sequence[Any]], clauses: str) -> None:
         """SQL MERGE INTO the table as ``t``, from ``rows`` as ``s``."""
-        for key, value in QUIET.items():
-            self.spark.conf.set(key, value)
-        self.spark.sql(f"CREATE TABLE IF NOT EXISTS {self.name} USING hudi LOCATION '{self.path}'")
-        frame_of(self.spark, schema, rows).createOrReplaceTempView("s")
-        self.spark.sql(f"MERGE INTO {self.name} t USING s {clauses}")
-        self.spark.sql(f"DROP TABLE {self.name}")
-        for key in QUIET:
-            self.spark.conf.unset(key)
+        merge_into_table(self.spark, self.path, schema, rows, clauses)
 
     def finish(self, holds: set[str]) -> None:
         """Read the table with Hudi, write ``expected.json``, drop what is no part of a table.

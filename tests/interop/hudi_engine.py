@@ -156,6 +156,16 @@ class HudiEngine:
         """Hudi's delete operation: rows need the key, partition and ordering columns only."""
         self.write(path, schema, rows, operation="delete", options=options)
 
+    def merge(
+        self,
+        path: str | os.PathLike[str],
+        schema: str | Sequence[Sequence[str]],
+        rows: Sequence[Sequence[Any]],
+        clauses: str,
+    ) -> None:
+        """SQL MERGE INTO the table as ``t``, from ``rows`` as ``s``."""
+        self._ask("merge", path=_text(path), schema=schema, rows=[list(row) for row in rows], clauses=clauses)
+
     def compact(self, path: str | os.PathLike[str], op: str = "scheduleAndExecute", **options: str) -> None:
         """Hudi's run_compaction procedure: ``schedule``, ``run`` or ``scheduleAndExecute``."""
         self._ask("compact", path=_text(path), op=op, options=options)

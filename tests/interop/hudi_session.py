@@ -100,6 +100,21 @@ def write_table(
     frame_of(spark, schema, rows).write.format("hudi").options(**written).mode(mode).save(path)
 
 
+def merge_into_table(spark: Any, path: str, schema: Schema, rows: Sequence[Sequence[Any]], clauses: str) -> None:
+    """SQL MERGE INTO the table as ``t``, from ``rows`` as ``s``."""
+    name = table_properties(path)["hoodie.table.name"]
+    for key, value in QUIET.items():
+        spark.conf.set(key, value)
+    try:
+        spark.sql(f"CREATE TABLE IF NOT EXISTS {name} USING hudi LOCATION '{path}'")
+        frame_of(spark, schema, rows).createOrReplaceTempView("s")
+        spark.sql(f"MERGE INTO {name} t USING s {clauses}")
+    finally:
+        spark.sql(f"DROP TABLE IF EXISTS {name}")
+        for key in QUIET:
+            spark.conf.unset(key)
+
+
 def compact_table(
     spark: Any, path: str, op: str = "scheduleAndExecute", options: Mapping[str, str] | None = None
 ) -> None:

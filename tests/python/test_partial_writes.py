@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -197,9 +198,8 @@ def test_missing_columns_are_refused_by_name_or_written_as_null(spark: SparkSess
     table = Written(spark, tmp_path / "t", kind)
     table.whole((1, 10, "a1", "b1"), (2, 10, "a2", "b2"))
     for setting in ({MISSING: "reject"}, {MISSING: "", NULLS: "false"}, {MISSING: ""}):
-        refused(
-            lambda: table.some("id int, ts long, a string", (1, 11, "x"), **setting), "COLUMN_MISSING", "'b'", MISSING
-        )
+        write = partial(table.some, "id int, ts long, a string", (1, 11, "x"), **setting)
+        refused(write, "COLUMN_MISSING", "'b'", MISSING)
     table.some("id int, ts long, a string", (1, 11, "x"), **{MISSING: "null"})
     table.some("id int, ts long, a string", (2, 11, "x"), **{MISSING: "", NULLS: "true"})
     table.holds((1, 11, "x", None), (2, 11, "x", None))
@@ -263,11 +263,24 @@ def test_the_python_table_takes_it_as_an_option(spark: SparkSession, tmp_path: P
     table.holds((1, 11, "new", "b1"))
 
 
+def test_logs_of_layouts_that_know_no_partial_rows_get_whole_ones(spark: SparkSession, tmp_path: Path) -> None:
+    table = Written(spark, tmp_path / "t", "merge on read, BUCKET", **{"hoodie.write.table.version": "6"})
+    table.whole((1, 10, "a1", "b1"), (2, 10, "a2", "b2"))
+    table.some("id int, ts long, a string", (1, 11, "new"), (1, 12, "newer"), (2, 9, "late"), (3, 1, "fresh"))
+    table.some("id int, b string", (1, "b11"), (4, "b4"))
+    assert not any(b'"name":"a"' not in log.read_bytes() for log in logs(tmp_path / "t"))
+    table.holds((1, 12, "newer", "b11"), (2, 10, "a2", "b2"), (3, 1, "fresh", None), (4, None, None, "b4"))
+
+
+def logs(path: Path) -> list[Path]:
+    return [file for file in path.glob("p*/.*.log.*") if file.suffix != ".crc"]
+
+
 @LOGGED
 def test_only_the_columns_of_the_frame_are_written_to_a_log(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     table = Written(spark, tmp_path / "t", kind)
     table.whole((1, 10, "a1", "x" * 10_000))
     table.some("id int, ts long, a string", (1, 11, "new"))
-    (log,) = [f for f in (tmp_path / "t" / "p1").iterdir() if ".log." in f.name and not f.name.endswith(".crc")]
+    (log,) = logs(tmp_path / "t")
     assert log.stat().st_size < 5_000
     table.holds((1, 11, "new", "x" * 10_000))

@@ -74,7 +74,10 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
   def data(version: Version): InternalRow =
     if (version.isDelete) null
     else if (version.provided == null && visibleFirst) version.row
-    else new GenericInternalRow(shown(version).map[Any, Array[Any]](i => RowLayout.valueAt(version.row, i, types(i))))
+    else {
+      val columns = shown(version)
+      new GenericInternalRow(Array.tabulate[Any](columns.length)(n => RowLayout.valueAt(version.row, columns(n), types(columns(n)))))
+    }
 
   def schemaId(version: Version): Int =
     if (version.isDelete) -1

@@ -61,14 +61,15 @@ class CustomRuleSuite extends MergeSuite {
     var seen = Seq.empty[Any]
     outcomes(
       (older, newer, context) => {
-        seen = Seq(newer.isDelete, newer.getOperation, newer.getRecordKey, newer.getOrderingValue, newer.getRecord, newer.isCommitTimeOrderingDelete,
+        seen = Seq(newer.isDelete, newer.getOperation, newer.getRecordKey, newer.getOrderingValue, newer.getRecord,
+          newer.isCommitTimeOrderingDelete,
           newer.getSchemaId, context.getSchema(newer).length, context.isProvided(newer, "v"), older.isDelete)
         newer
       },
       base = "k1@1=a",
       versions = "k1@2-"
     )("Deleted k1")
-    assert(seen == Seq(true, RecordOperation.DELETE, "k1", 2L, null, false, -1, 0, false, false))
+    assert(seen == Seq[Any](true, RecordOperation.DELETE, "k1", 2L, null, false, -1, 0, false, false))
   }
 
   test("the merger may refuse a delete") {
@@ -112,14 +113,16 @@ class CustomRuleSuite extends MergeSuite {
     outcomes(
       (older, newer, context) => {
         seen = Seq(context.getValue(older, "v"), context.getValue(older, "w"), context.getValue(newer, "ts"), newer.getOrderingValue,
-          context.getOrderingValue(older), context.getRecordKey(older), older.getOperation, older.getSchemaId, context.isProvided(older, "w"),
-          context.getSchema(older).fieldNames.mkString(","), older.getRecord.getUTF8String(2).toString, context.compareOrdering(older, newer))
+          context.getOrderingValue(older), context.getRecordKey(older), older.getOperation, older.getSchemaId,
+          context.isProvided(older, "w"),
+          context.getSchema(older).fieldNames.mkString(","), older.getRecord.getUTF8String(2).toString,
+          context.compareOrdering(older, newer))
         older
       },
       base = "k1@1=a",
       versions = "k1@null=b"
     )("Kept k1@1=a")
-    assert(seen == Seq("a", null, null, null, 1L, "k1", RecordOperation.INSERT, 0, true, "k,ts,v,w", "a", 1))
+    assert(seen == Seq[Any]("a", null, null, null, 1L, "k1", RecordOperation.INSERT, 0, true, "k,ts,v,w", "a", 1))
   }
 
   test("a column that does not exist, or that a version does not provide, has no value") {
@@ -151,8 +154,9 @@ class CustomRuleSuite extends MergeSuite {
     val lacking = failure(newerWins, partial = Some((_, newer, _) => newer))
     assert(lacking.getMessage.contains("its result provides the columns k, ts, v; the two versions provide k, ts, v, w"))
     val (partial, other) = (Notation.record("k1@1=a,_"), Notation.record("k1@2=_,_"))
-    val adding: Merge    = (older, newer, context) => context.mergeWithEngineRecord(older, Map("w" -> "x", "ts" -> newer.getOrderingValue).asJava)
-    val added            = intercept[MerganserException](TestMergers.rule(newerWins, Some(adding)).merge(partial, other))
+    val adding: Merge =
+      (older, newer, context) => context.mergeWithEngineRecord(older, Map("w" -> "x", "ts" -> newer.getOrderingValue).asJava)
+    val added = intercept[MerganserException](TestMergers.rule(newerWins, Some(adding)).merge(partial, other))
     assert(added.getMessage.contains("its result provides the columns k, ts, v, w; the two versions provide k, ts, v."))
   }
 

@@ -67,7 +67,8 @@ final class Histories(partials: Boolean, word: String = "") {
       row.copy(
         ts = if (provided.head) row.ts else None,
         values = row.values.zip(provided.tail).map { case (v, isProvided) => if (isProvided) v else None },
-        provided = provided
+        provided = provided,
+        inserts = random.nextBoolean()
       )
   }
 }

@@ -113,8 +113,8 @@ class MergeRuleLawsSuite extends AnyFunSuite {
   private def failure(outcome: Test.Result): String = s"(seed ${Histories.seed}) ${Pretty.pretty(outcome, Pretty.Params(1))}"
 
   for {
-    builtIn      <- BuiltInRules.all
-    full          = builtIn.full(Notation.layout)
+    builtIn <- BuiltInRules.all
+    full = builtIn.full(Notation.layout)
     (claims, law) <- claimable(full, versions, orderedVersions)
   } if (claims) test(s"$builtIn: ${law._1}") {
     val outcome = law._2()
@@ -123,8 +123,8 @@ class MergeRuleLawsSuite extends AnyFunSuite {
   else test(s"$builtIn: that ${law._1} is not claimed, and would not be true") { assert(!law._2().passed) }
 
   for {
-    builtIn     <- BuiltInRules.all
-    projected    = projection(builtIn.full, compares = builtIn.oracle.byEventTime || builtIn.oracle.batchByEventTime, versions)
+    builtIn <- BuiltInRules.all
+    projected = projection(builtIn.full, compares = builtIn.oracle.byEventTime || builtIn.oracle.batchByEventTime, versions)
     (law, check) <- kept(builtIn.full(Notation.layout), versions) :+ projected
   } test(s"$builtIn: $law") {
     val outcome = check()
@@ -152,10 +152,10 @@ class MergeRuleLawsSuite extends AnyFunSuite {
 
   for ((name, words, left, right) <- ungroupable)
     test(s"$name: the versions $words are $left from the left and $right from the right, so they are kept apart") {
-      val rule       = BuiltInRules.named(name).rule
-      val first :: r = Notation.changes(words).map(Notation.record).toList
+      val rule     = BuiltInRules.named(name).rule
+      val versions = Notation.changes(words).map(Notation.record)
       assert(merged(rule, words) == left)
-      assert(Notation.read(rule.merge(first, r.reduceLeft(rule.merge(_, _)))).toString == right)
+      assert(Notation.read(rule.merge(versions.head, versions.tail.reduceLeft(rule.merge(_, _)))).toString == right)
       assert(!rule.laws.associative)
     }
 
@@ -165,15 +165,12 @@ class MergeRuleLawsSuite extends AnyFunSuite {
 
   /** Versions with different ordering values that come to something else in another order. */
   private val unordered = Seq(
-    ("CommitTime", "k1@1=a k1@2=b", "k1@2=b k1@1=a"),
-    ("IgnoreDefaults by commit time", "k1@1=a k1@2=null,b", "k1@2=null,b k1@1=a"),
+    ("CommitTime", "k1@1=a k1@2=b", "k1@2=b k1@1=a"), ("IgnoreDefaults by commit time", "k1@1=a k1@2=null,b", "k1@2=null,b k1@1=a"),
     ("IgnoreDefaults by event time", "k1@3=null k1@1=a k1@2=b", "k1@3=null k1@2=b k1@1=a"),
     ("FillUnavailable by commit time", "k1@1=a k1@2=b", "k1@2=b k1@1=a"),
     ("FillUnavailable by event time", s"k1@3=${BuiltInRules.Unavailable} k1@1=a k1@2=b", s"k1@3=${BuiltInRules.Unavailable} k1@2=b k1@1=a"),
-    ("OverwriteWithLatest", "k1@1=a k1@2=b", "k1@2=b k1@1=a"),
-    ("OverwriteNonDefaults", "k1@1=a k1@2=null,b", "k1@2=null,b k1@1=a"),
-    ("PartialUpdate", "k1@2=a k1@1-", "k1@1- k1@2=a"),
-    ("AwsDms", "k1@2=a k1@1-", "k1@1- k1@2=a"),
+    ("OverwriteWithLatest", "k1@1=a k1@2=b", "k1@2=b k1@1=a"), ("OverwriteNonDefaults", "k1@1=a k1@2=null,b", "k1@2=null,b k1@1=a"),
+    ("PartialUpdate", "k1@2=a k1@1-", "k1@1- k1@2=a"), ("AwsDms", "k1@2=a k1@1-", "k1@1- k1@2=a"),
     ("PostgresDebezium", s"k1@1=a k1@2=${BuiltInRules.Unavailable}", s"k1@2=${BuiltInRules.Unavailable} k1@1=a")
   )
 

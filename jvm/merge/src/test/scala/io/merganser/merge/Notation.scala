@@ -12,6 +12,7 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param values   v and w; None is null
  * @param ordered  false for a delete without ordering value
  * @param provided for a partial version, whether it has ts, v and w; empty for a full one
+ * @param inserts  whether a partial version is a row of its own where nothing is stored
  */
 final case class Change(
     key: String,
@@ -19,7 +20,8 @@ final case class Change(
     values: Seq[Option[String]],
     isDelete: Boolean = false,
     ordered: Boolean = true,
-    provided: Seq[Boolean] = Nil
+    provided: Seq[Boolean] = Nil,
+    inserts: Boolean = false
 ) {
   def isPartial: Boolean = provided.nonEmpty
 
@@ -28,18 +30,21 @@ final case class Change(
     def text(i: Int, v: Option[Any]) = if (has(i)) v.getOrElse("null").toString else "_"
     val at                           = if (ordered) "@" + text(0, ts) else ""
     if (isDelete) s"$key$at-"
-    else if (values(1).isEmpty && has(2)) s"$key$at=${text(1, values.head)}"
-    else s"$key$at=${text(1, values.head)},${text(2, values(1))}"
+    else {
+      val equals = if (inserts) "+=" else "="
+      if (values(1).isEmpty && has(2)) s"$key$at$equals${text(1, values.head)}"
+      else s"$key$at$equals${text(1, values.head)},${text(2, values(1))}"
+    }
   }
 }
 
 /**
  * Versions in a word each, several apart by spaces: `k1@10=a` is a row, `k1@10=a,b` one with both columns (the second
  * is null if it is not written), `k1@10-` a delete with an ordering value, `k1-` a delete without one. `null` is null,
- * and `_` a column that is not provided.
+ * and `_` a column that is not provided; `k1@10+=a,_` is inserted with null there if nothing is stored.
  */
 object Notation {
-  private val Word = """([^@=,]+?)(?:@(null|_|-?\d+))?(?:=([^,]*)(?:,(.*))?|(-))""".r
+  private val Word = """([^@=,]+?)(?:@(null|_|-?\d+))?(?:(\+)?=([^,]*)(?:,(.*))?|(-))""".r
 
   val schema: StructType = StructType(
     Seq(
@@ -55,7 +60,7 @@ object Notation {
   def changes(text: String): Seq[Change] = text.trim.split("\\s+").toSeq.filter(_.nonEmpty).map(change)
 
   def change(word: String): Change = word match {
-    case Word(key, ts, v, w, dash) =>
+    case Word(key, ts, plus, v, w, dash) =>
       def value(text: String) = Option(text).filterNot(t => t == "null" || t == "_")
       val written             = Seq(ts, v, w)
       require(dash != null || ts != null, s"'$word' has no ordering value")
@@ -65,7 +70,8 @@ object Notation {
         Seq(value(v), value(w)),
         isDelete = dash != null,
         ordered = ts != null,
-        provided = if (dash == null && written.contains("_")) written.map(_ != "_") else Nil
+        provided = if (dash == null && written.contains("_")) written.map(_ != "_") else Nil,
+        inserts = plus != null
       )
     case _ => throw new IllegalArgumentException(s"'$word' is not a version")
   }
@@ -86,6 +92,7 @@ object Notation {
   def fill(record: Version, change: Change, row: InternalRow): Version = {
     record.set(row, change.isDelete, !change.ordered)
     if (change.isPartial) record.provided = (true +: change.provided).toArray
+    record.inserts = change.isPartial && change.inserts
     record
   }
 
@@ -103,6 +110,6 @@ object Notation {
   /** The record as its change. */
   def read(record: Version): Change = {
     val provided = if (record.provided == null) Nil else record.provided.toSeq.tail
-    read(record.row).copy(isDelete = record.isDelete, ordered = !record.isUnordered, provided = provided)
+    read(record.row).copy(isDelete = record.isDelete, ordered = !record.isUnordered, provided = provided, inserts = record.inserts)
   }
 }

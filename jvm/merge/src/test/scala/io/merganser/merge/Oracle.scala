@@ -60,12 +60,12 @@ object Oracle {
     if (change.isDelete && !change.ordered) Nothing
     else
       state match {
-        case Nothing if change.isPartial         => Nothing
+        case Nothing if isNothing(change)        => Nothing
         case Nothing                             => newest(change)
-        case gone: Tombstone if change.isPartial => gone
+        case gone: Tombstone if isNothing(change) => gone
         case gone: Tombstone                     => if (loses(rule, change, gone.ts)) gone else newest(change)
         case row: Row if change.isDelete         => if (loses(rule, change, row.change.ts)) row else newest(change)
-        case row: Row => meet(rule, row, if (change.isPartial) overlay(row.change, change) else change)
+        case row: Row                            => meet(rule, row, if (change.isPartial) overlay(row.change, change) else change)
       }
 
   private def loses(rule: Rule, newer: Change, older: Option[Long]): Boolean =
@@ -87,7 +87,11 @@ object Oracle {
     leader.copy(ts = ts, values = leader.values.zip(other.values).map { case (l, o) => if (isHole(l)) o else l })
   }
 
-  private def newest(change: Change): State = if (change.isDelete) Tombstone(change.ts) else Row(change, isStored = false)
+  /** A partial version has no row to be laid over, unless it is a row of its own. */
+  private def isNothing(change: Change): Boolean = change.isPartial && !change.inserts
+
+  private def newest(change: Change): State =
+    if (change.isDelete) Tombstone(change.ts) else Row(change.copy(provided = Nil, inserts = false), isStored = false)
 
   private def overlay(older: Change, newer: Change): Change = {
     def pick[A](i: Int, of: Change => A) = of(if (newer.provided(i)) newer else older)

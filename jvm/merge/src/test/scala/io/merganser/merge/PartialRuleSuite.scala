@@ -30,6 +30,21 @@ class PartialRuleSuite extends MergeSuite {
     assertMerged(base = "", versions = "k1@10=a,_ k1@5- k1@6=b,c", expected = "k1@6=b,c")
   }
 
+  test("a partial version that inserts is a row where nothing is stored, with nulls in the other columns") {
+    assertOutcomes(base = "", versions = "k1@10+=a,_", "Inserted k1@10=a")
+    assertOutcomes(base = "", versions = "k1@10+=a,_ k1@11=_,b", "Inserted k1@11=a,b")
+    assertOutcomes(base = "", versions = "k1@9=a,_ k1@10+=_,b k1@8+=c,_", "Inserted k1@10=null,b")
+    assertOutcomes(base = "", versions = "k1@_+=a,_ k1@_+=_,b", "Inserted k1@null=a,b")
+    assertOutcomes(base = "k1@10=a,b", versions = "k1@11+=c,_", "Updated k1@11=c,b")
+  }
+
+  test("a partial version that inserts meets a delete as a row of its own") {
+    assertMerged(base = "k1@10=a,b", versions = "k1@11- k1@12+=c,_", expected = "k1@12=c")
+    assertMerged(base = "k1@10=a,b", versions = "k1@13- k1@12+=c,_", expected = "")
+    assertMerged(base = "k1@10=a,b", versions = "k1- k1@2+=c,_ k1@3=_,d", expected = "k1@3=c,d")
+    assertMerged(base = "k1@20=a,b", versions = "k1@11- k1@21+=c,_", expected = "k1@21=c,b")
+  }
+
   test("a partial version after a delete brings nothing back, and the delete keeps its ordering value") {
     assertOutcomes(base = "k1@10=a,b", versions = "k1@11- k1@12=c,_", "Deleted k1")
     assertMerged(base = "k1@10=a,b", versions = "k1@11- k1@13=c,_ k1@12=d,e", expected = "k1@12=d,e")

@@ -22,7 +22,8 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param mergers  classes of users' mergers
  */
 final class DirectTable(
-    val storage: Storage, bucketed: Boolean, options: Transaction.Options = Transaction.Options(), mergers: Seq[String] = Nil) {
+    val storage: Storage, bucketed: Boolean, options: Transaction.Options = Transaction.Options(), mergers: Seq[String] = Nil
+) {
   import DirectTable._
 
   private lazy val config   = TableConfig.load(storage)
@@ -213,7 +214,7 @@ object DirectTable {
       val values = Seq[Any](key, change.ts.orNull, text(change.values.head), text(change.values(1)), path, change.isDelete, key, path)
       (0 until layout.schema.length).foreach(i => row.update(i, if (i < values.length) values(i) else null))
       if (change.isDelete && !change.ordered) record.set(row, isDelete = true, isUnordered = true)
-      else layout.fill(record, row: InternalRow, if (change.isPartial) mask(change) else null, inserts = false)
+      else layout.fill(record, row: InternalRow, if (change.isPartial) mask(change) else null, change.inserts)
       true
     }
 

@@ -23,7 +23,7 @@ class RecordValuesSuite extends AnyFunSuite {
       "hoodie.table.ordering.fields" -> "long_,string_") ++ properties)
 
   private def merged(config: TableConfig, classes: Seq[String], older: InternalRow, newer: InternalRow): InternalRow = {
-    val rule              = TableRule(StoredRule.of(config, classes), config, layout).rule
+    val rule                      = TableRule(StoredRule.of(config, classes), config, layout).rule
     def version(row: InternalRow) = new Version().set(row, isDelete = false, isUnordered = false)
     rule.merge(version(older), version(newer)).row
   }

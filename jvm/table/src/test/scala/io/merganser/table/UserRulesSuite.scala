@@ -19,7 +19,7 @@ class UserRulesSuite extends AnyFunSuite with BeforeAndAfterEach {
   override protected def afterEach(): Unit = { org.apache.hadoop.fs.FileUtil.fullyDelete(folder.toFile); () }
 
   private val appending = byMerger(classOf[UsersClasses.Appending], UsersClasses.Id)
-  private val words     = Rule(Map("hoodie.record.merge.strategy.id" -> "00000000-0000-0000-0000-000000000000",
+  private val words = Rule(Map("hoodie.record.merge.strategy.id" -> "00000000-0000-0000-0000-000000000000",
       "hoodie.compaction.payload.class" -> classOf[UsersClasses.Words].getName), Nil)
 
   private def byMerger(merger: Class[_ <: RecordMerger], id: String) =

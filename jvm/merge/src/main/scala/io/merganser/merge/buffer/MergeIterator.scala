@@ -65,12 +65,12 @@ abstract class MergeIterator(rule: MergeRule) {
     if (winner ne won) winner = won
   }
 
-  /** A version that is handed on as it came, to meet the stored row elsewhere. */
-  protected final def handOn(version: Version): Unit = {
-    outcome = if (version.isDelete) Outcome.Absent else Outcome.Inserted
+  /** A version as it came, for another merge to fold. */
+  protected final def passOn(version: Version): Unit = {
     metBase = null
     row = version.row
     winner = version
+    outcome = if (version.isDelete || version.isPartial) Outcome.Absent else Outcome.Inserted
   }
 
   /**

@@ -107,7 +107,7 @@ final class SortedMerge(
 
   private def meetSingle(): Unit = {
     val single = singles.head.after(null)
-    if (foldsNew) meet(null, single) else handOn(single)
+    if (foldsNew) meet(null, single) else passOn(single)
     singles = singles.tail
   }
 

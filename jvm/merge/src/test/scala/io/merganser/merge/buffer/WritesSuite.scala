@@ -11,7 +11,7 @@ import scala.util.Random
 class WritesSuite extends AnyFunSuite {
   import WritesSuite._
 
-  private val count = 100
+  private val count = 150
 
   for (builtIn <- BuiltInRules.all) {
     val (oracle, rule) = (builtIn.oracle, builtIn.rule)

@@ -229,3 +229,25 @@ class MySqlDebeziumSuite extends org.scalatest.funsuite.AnyFunSuite {
     assert(AwsDms.orderingFields(Seq("ts")) == Seq("ts"))
   }
 }
+
+/** The examples by which the payload classes are documented: columns id, ts, name, price. */
+class DocumentedExamplesSuite extends org.scalatest.funsuite.AnyFunSuite {
+
+  private val examples = Seq[(ClassicPayload, String, String, String)](
+    (OverwriteWithLatest, "1@2=name_2,price_2", "1@1=name_1,price_1", "1@1=name_1,price_1"),
+    (EventTime, "1@2=name_2,price_2", "1@1=name_1,price_1", "1@2=name_2,price_2"),
+    (OverwriteNonDefaults, "1@2=name_2,price_2", "1@1=null,price_1", "1@1=name_2,price_1"),
+    (PartialUpdate, "1@1=name_1,price_1", "1@2=null,price_2", "1@2=name_1,price_2"),
+    (PartialUpdate, "1@2=name_1,null", "1@1=null,price_1", "1@2=name_1,price_1")
+  )
+
+  for ((payload, stored, incoming, expected) <- examples)
+    test(s"$payload: stored $stored, incoming $incoming, is $expected") {
+      val rule = payload.rule(Notation.layout, Nil)
+      for ((path, merge) <- MergePaths.all)
+        assert(
+          Oracle.rows(MergePaths.lines(merge(Notation.changes(stored), Notation.changes(incoming), rule))).map(_.toString) == Seq(expected),
+          path
+        )
+    }
+}

@@ -95,7 +95,7 @@ object Compaction {
       val slices = table.timeline.compactionPlan(instant).operations.map(planned(table, _))
       val seen   = LogVisibility(table.timeline)
       val reader = new SliceReader(table.storage, table.config, settings.rule, schema, SliceWriter.rowSchema(schema), seen)
-      val writer = WriterOptions.writer(session, table, schema, transaction, settings.files)
+      val writer = WriterOptions.writer(session, table, schema, transaction, settings)
       val written = session.sparkContext.parallelize(slices, math.max(1, slices.size)).mapPartitions { it =>
         val context = TaskContext.get()
         val token   = WriteToken(context.partitionId(), context.stageId(), context.taskAttemptId())

@@ -4,7 +4,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.table.TableLock
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.config.{FailedWrites, MissingColumns, NullOrdering, WriteConfig, WriteOperation}
+import io.merganser.table.config.{FailedWrites, FrameCheck, MissingColumns, NullOrdering, WriteConfig, WriteOperation}
 import io.merganser.table.slice._
 import io.merganser.table.timeline.{CommitMetadata, Rollback, Transaction}
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
@@ -49,7 +49,8 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
   def run(
       frame: DataFrame, schema: StructType, unorderedDelete: Column, replaceAll: Boolean = false, masks: Seq[ColumnMask] = Nil
   ): WriteResult = {
-    val started  = System.nanoTime()
+    val started = System.nanoTime()
+    settings.eventTimeField.foreach(FrameCheck.requireEventTime(schema, config.name, _))
     val isDelete = settings.operation == WriteOperation.Delete
     val index    = TableIndex.resolve(settings.index, opened)
     val keyed    = config.copy(properties = settings.partitionTime ++ config.properties)

@@ -30,14 +30,10 @@ object Tag {
   /** Stands behind a row whose key is not stored. */
   final val Untagged = -1
 
-  /** The slice of a tagged row: an index into the slices, or [[Untagged]]. */
+  /** The column that tagging adds: an index into the slices, or [[Untagged]]. */
   val SliceColumn: StructField = StructField("__merganser_slice", IntegerType, nullable = false)
 
-  /** Whether readers see a row of the key in that slice; where only the keys of base files were asked for, whether it has it. */
-  val LiveColumn: StructField = StructField("__merganser_live", BooleanType, nullable = false)
-
-  /** What tagging adds to a row. */
-  val columns: Seq[StructField] = Seq(SliceColumn, LiveColumn)
+  private val LiveColumn = StructField("__merganser_live", BooleanType, nullable = false)
 
   private val BloomItems = 1000000L
 
@@ -57,7 +53,7 @@ object Tag {
   private def walk: Seq[Column] = Seq(xxhash64(col(MetaColumns.RecordKey)), col(MetaColumns.RecordKey), col(MetaColumns.PartitionPath))
 
   /**
-   * The rows of [[byKey]] with [[columns]]; a key stored in several slices comes once for each.
+   * The rows of [[byKey]] with [[SliceColumn]]; a key stored in several slices comes once for each.
    *
    * @param counting which stored keys count
    * @param several  counts the rows whose key is stored in several slices
@@ -96,7 +92,7 @@ object Tag {
   }
 
   def untagged(rows: Iterator[InternalRow]): Iterator[InternalRow] = {
-    val tag    = new GenericInternalRow(Array[Any](Untagged, false))
+    val tag    = new GenericInternalRow(Array[Any](Untagged))
     val joined = new JoinedRow
     rows.map(row => joined(row, tag))
   }
@@ -240,12 +236,11 @@ private final class TagIterator(
     several: LongAccumulator
 ) extends Iterator[InternalRow] {
   private[this] val joined                = new JoinedRow
-  private[this] val tag                   = new GenericInternalRow(Array[Any](Tag.Untagged, false))
+  private[this] val tag                   = new GenericInternalRow(Array[Any](Tag.Untagged))
   private[this] var heldHash              = 0L
   private[this] var held: InternalRow     = nextStored()
   private[this] val matching              = mutable.ArrayBuffer.empty[Int]
   private[this] val dead                  = mutable.ArrayBuffer.empty[Int]
-  private[this] var isLive                = false
   private[this] var matchKey: UTF8String  = _
   private[this] var matchPath: UTF8String = _
   private[this] var row: InternalRow      = _
@@ -261,13 +256,11 @@ private final class TagIterator(
     }
     if (matching.isEmpty) {
       tag.update(0, Tag.Untagged)
-      tag.update(1, false)
       val result = joined(row, tag)
       row = null
       result
     } else {
       tag.update(0, matching(at))
-      tag.update(1, isLive)
       at += 1
       joined(row, tag)
     }
@@ -288,7 +281,6 @@ private final class TagIterator(
         if (!found.contains(held.getInt(2))) found += held.getInt(2)
         held = nextStored()
       }
-      isLive = matching.nonEmpty
       if (matching.isEmpty && dead.nonEmpty) matching += dead.maxBy(instants(_))
       if (matching.size > 1) several.add(1)
     }

@@ -2,7 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.{Version, MergeRule, OrderingComparator, RowLayout}
 import io.merganser.merge.buffer.{SortedMerge, SortedRows, VersionCursor}
-import io.merganser.table.base.BaseFileReader
+import io.merganser.table.base.{BaseFileReader, MetaColumns}
 import io.merganser.table.slice._
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
@@ -23,13 +23,21 @@ final case class Meeting(combineNew: Boolean, meetsStored: Boolean) {
 }
 
 /**
+ * What a write that appends to logs must know.
+ *
+ * @param keepsDeletedRows true where the rule looks at more of a delete than its ordering value
+ * @param stored           reads what is stored of the keys, where rows of some columns need it
+ * @param mergesWithStored true where the log takes whole rows only, merged with the stored ones: layouts before version 8 know no
+ *                         rows of some columns
+ */
+final case class LogWrites(keepsDeletedRows: Boolean, stored: Option[SliceReader], mergesWithStored: Boolean)
+
+/**
  * Last step of a write, in a task: rows that come sorted by file group, key and arrival meet the stored rows of their
  * group, and one file is written for each group.
  *
- * @param groupOrdinal     where the number of a row's file group stands
- * @param liveOrdinal      where it stands whether a row's key is live; -1 where nobody looked
- * @param keepsDeletedRows true where the rule looks at more of a delete than its ordering value
- * @param target           the file group of a (partition path, group number)
+ * @param groupOrdinal where the number of a row's file group stands
+ * @param target       the file group of a (partition path, group number)
  */
 final class WriteRows(
     writer: SliceWriter,
@@ -39,28 +47,24 @@ final class WriteRows(
     meeting: Meeting,
     ordering: Option[OrderingComparator],
     groupOrdinal: Int,
-    liveOrdinal: Int,
-    keepsDeletedRows: Boolean,
+    logs: LogWrites,
     target: (UTF8String, Int) => FileGroupTarget
 ) extends Serializable {
 
   def run(rows: Iterator[InternalRow]): Iterator[SliceWritten] = {
     val context = TaskContext.get()
     val token   = WriteToken(context.partitionId(), context.stageId(), context.taskAttemptId())
-    val groups  = new GroupedRows(rows, incoming, layout, groupOrdinal, liveOrdinal)
+    val groups  = new GroupedRows(rows, incoming, layout, groupOrdinal)
     Iterator.continually(groups).takeWhile(_.hasGroup).flatMap(write(_, token))
   }
 
   private def write(groups: GroupedRows, token: WriteToken): Option[SliceWritten] = {
     val group    = target(groups.partitionPath, groups.group)
     val rule     = this.rule.at(FileNames.path(group.partitionPath, group.fileId))
-    val cursor   = groups.openGroup(group.isLog)
+    val cursor   = groups.openGroup()
     val combines = meeting.combines(group)
-    if (group.isLog) {
-      // What the rule does not combine is for readers to fold, from the stored row.
-      val merge = new SortedMerge(Iterator.empty, cursor, layout, rule, foldsNew = false)
-      writer.appendLog(group.slice.get, merge, layout, token, keepsDeletedRows).map(counted(_, merge, combines))
-    } else {
+    if (group.isLog) appendLog(group.slice.get, cursor, rule, token).map { case (written, merge) => counted(written, merge, combines) }
+    else {
       val base = group.slice.flatMap(_.base).map(new StoredRows(_))
       try {
         val stored = base.map(_.sorted).getOrElse(Iterator.empty)
@@ -70,6 +74,21 @@ final class WriteRows(
           .map(counted(_, merge, combines))
       } finally base.foreach(_.close())
     }
+  }
+
+  private def appendLog(slice: FileSlice, cursor: VersionCursor, rule: MergeRule, token: WriteToken): Option[(SliceWritten, SortedMerge)] = {
+    val open = logs.stored.map(reader => (reader.rows(slice), RowLayout(reader.schema, MetaColumns.RecordKey, Nil, None)))
+    try {
+      val merge = open match {
+        // What the rule does not combine is for readers to fold, from the stored row.
+        case None => new SortedMerge(Iterator.empty, cursor, layout, rule, foldsNew = false)
+        case Some((rows, stored)) =>
+          val sorted = SortedRows.byKey(rows, stored)
+          if (logs.mergesWithStored) new SortedMerge(sorted, cursor, layout, rule)
+          else new SortedMerge(Iterator.empty, new LogVersions(cursor, sorted, stored, layout), layout, rule, foldsNew = false)
+      }
+      writer.appendLog(slice, merge, layout, token, logs.keepsDeletedRows).map(_ -> merge)
+    } finally open.foreach(_._1.close())
   }
 
   private def counted(written: SliceWritten, merge: SortedMerge, combines: Boolean): SliceWritten =
@@ -87,8 +106,7 @@ final class WriteRows(
 }
 
 /** Splits a task's rows into its file groups; each group's rows are its versions, in key order. */
-private final class GroupedRows(rows: Iterator[InternalRow], incoming: IncomingSchema, layout: RowLayout, groupOrdinal: Int,
-    liveOrdinal: Int) {
+private final class GroupedRows(rows: Iterator[InternalRow], incoming: IncomingSchema, layout: RowLayout, groupOrdinal: Int) {
   private[this] var ahead: InternalRow = if (rows.hasNext) rows.next() else null
   private[this] var open: GroupCursor  = _
 
@@ -105,17 +123,14 @@ private final class GroupedRows(rows: Iterator[InternalRow], incoming: IncomingS
 
   def group: Int = ahead.getInt(groupOrdinal)
 
-  /** @param isLog whether the versions meet no stored row here */
-  def openGroup(isLog: Boolean): VersionCursor = {
-    open = new GroupCursor(partitionPath.copy(), group, isLog && liveOrdinal >= 0)
+  def openGroup(): VersionCursor = {
+    open = new GroupCursor(partitionPath.copy(), group)
     open
   }
 
-  /** @param fillsFirst whether the first of several partial versions that insert a key is a whole row: others count on it in logs */
-  private final class GroupCursor(path: UTF8String, number: Int, fillsFirst: Boolean) extends VersionCursor {
-    private[this] var started                 = false
-    private[this] var insertedKey: UTF8String = _
-    override val record                       = new Version
+  private final class GroupCursor(path: UTF8String, number: Int) extends VersionCursor {
+    private[this] var started = false
+    override val record       = new Version
 
     override def next(): Boolean = {
       if (started && ahead != null && isOwn) ahead = if (rows.hasNext) rows.next() else null
@@ -128,18 +143,11 @@ private final class GroupedRows(rows: Iterator[InternalRow], incoming: IncomingS
       }
     }
 
-    private def fillMasked(mask: Int): Unit =
-      if (mask == IncomingSchema.FullRow) {
-        layout.fill(record, ahead)
-        if (fillsFirst && !record.isDelete) insertedKey = layout.key(ahead).copy()
-      } else {
-        layout.fill(record, ahead, incoming.provided(mask), incoming.inserts(mask))
-        if (fillsFirst && record.inserts && !ahead.getBoolean(liveOrdinal) && layout.key(ahead) != insertedKey) {
-          insertedKey = layout.key(ahead).copy()
-          record.provided = null
-          record.inserts = false
-        }
-      }
+    private def fillMasked(mask: Int): Unit = {
+      if (mask == IncomingSchema.FullRow) layout.fill(record, ahead)
+      else layout.fill(record, ahead, incoming.provided(mask), incoming.inserts(mask))
+      ()
+    }
 
     private def isOwn: Boolean = ahead.getInt(groupOrdinal) == number && ahead.getUTF8String(incoming.partitionOrdinal).equals(path)
   }

@@ -3,7 +3,7 @@ package io.merganser.spark.write
 import io.merganser.merge.{FirstOfTies, OrderingComparator}
 import io.merganser.spark.OpenTable
 import io.merganser.table.base.MetaColumns
-import io.merganser.table.config.{IndexType, StoredKeyPolicy, WriteConfig, WriteOperation}
+import io.merganser.table.config.{IndexType, StoredKeyPolicy, StoredRule, WriteConfig, WriteOperation}
 import io.merganser.table.index.BucketIndex
 import io.merganser.table.slice._
 import io.merganser.table.timeline.Transaction
@@ -33,7 +33,7 @@ private[write] final case class WriteTasks(
 ) {
   private val config   = table.config
   private val compiled = TableRule(settings.rule, config, incoming.layout)
-  private val writer   = WriterOptions.writer(session, table, schema, transaction, settings.files, Some(index))
+  private val writer   = WriterOptions.writer(session, table, schema, transaction, settings, Some(index))
 
   def write(rows: DataFrame, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] =
     index match {
@@ -80,17 +80,18 @@ private[write] final case class WriteTasks(
         }
       }
       // A task has one group, so the order is that inside it.
-      run(placed, StructType(incoming.rows ++ Tag.columns), placement.targets.length, Nil)((_: UTF8String, group: Int) =>
+      run(placed, incoming.rows.add(Tag.SliceColumn), placement.targets.length, Nil)((_: UTF8String, group: Int) =>
         shared.value.targets(group))
     }
   }
 
   /** Tagged rows; where a key is in several slices and a log may have deleted it in some, its live rows are looked for. */
   private def taggedOnce(sorted: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int): (RDD[InternalRow], Workload) = {
-    val several = session.sparkContext.longAccumulator
-    val first   = tagged(sorted, slices, tasks, asked.getOrElse(StoredKeys.OfBases), several)
-    val work    = workload(first)
-    if (asked.isDefined || several.sum == 0 || slices.forall(_.logs.isEmpty)) (first, work)
+    val several  = session.sparkContext.longAccumulator
+    val counting = if (asksForLiveKeys) StoredKeys.Live(keyReader) else StoredKeys.OfBases
+    val first    = tagged(sorted, slices, tasks, counting, several)
+    val work     = workload(first)
+    if (asksForLiveKeys || several.sum == 0 || slices.forall(_.logs.isEmpty)) (first, work)
     else {
       val again = tagged(sorted, slices, tasks, StoredKeys.AndLive(keyReader), several)
       (again, workload(again))
@@ -107,13 +108,6 @@ private[write] final case class WriteTasks(
   /** An insert that drops or refuses stored keys: one that a log has deleted is not stored. */
   private def asksForLiveKeys: Boolean =
     settings.operation == WriteOperation.Insert && Set[StoredKeyPolicy](StoredKeyPolicy.Drop, StoredKeyPolicy.Fail)(settings.storedKeys)
-
-  /** Rows of some columns that insert: where no row of the key is live in a log's slice, the first must be a whole one. */
-  private def asksWhetherLive: Boolean = config.isMergeOnRead && incoming.masks.exists(_.inserts)
-
-  /** Which stored keys the write must know, where those of base files do not do. */
-  private def asked: Option[StoredKeys] =
-    if (asksForLiveKeys) Some(StoredKeys.Live(keyReader)) else if (asksWhetherLive) Some(StoredKeys.AndLive(keyReader)) else None
 
   private def keyReader: SliceReader = {
     val key = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey)))
@@ -158,8 +152,8 @@ private[write] final case class WriteTasks(
     val salts            = DirectPartitions.salts(tasks)
     val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
     val (kept, columns) =
-      if (asked.isDefined) (tagged(Tag.byKey(rows, tasks), slices, tasks, asked.get, session.sparkContext.longAccumulator),
-        StructType(incoming.rows ++ Tag.columns))
+      if (asksForLiveKeys) (tagged(Tag.byKey(rows, tasks), slices, tasks, StoredKeys.Live(keyReader), session.sparkContext.longAccumulator),
+        incoming.rows.add(Tag.SliceColumn))
       else (rows.queryExecution.toRdd, incoming.rows)
     val placed = kept.mapPartitions[InternalRow] { it =>
       val extra  = new GenericInternalRow(2)
@@ -187,7 +181,7 @@ private[write] final case class WriteTasks(
       .repartitionByRange(tasks, col(MetaColumns.PartitionPath), col(MetaColumns.RecordKey))
       .sortWithinPartitions(MetaColumns.PartitionPath, MetaColumns.RecordKey, IncomingSchema.Arrival)
     val group = new GenericInternalRow(Array[Any](0))
-    val step = writeStep(incoming.rows,
+    val step = writeStep(incoming.rows.length,
       (path: UTF8String, _: Int) => FileGroupTarget(path.toString, FileNames.newFileId(), None, isLog = false))
     sorted.queryExecution.toRdd.mapPartitions { it =>
       val joined = new JoinedRow
@@ -211,18 +205,35 @@ private[write] final case class WriteTasks(
       .internalCreateDataFrame(session, placed, columns)
       .repartition(tasks, col(WriteTasks.Salt))
       .sortWithinPartitions((byGroup ++ Seq(MetaColumns.RecordKey, IncomingSchema.Arrival)).map(col(_)): _*)
-    val step = writeStep(before, target)
+    val step = writeStep(before.length, target)
     sorted.queryExecution.toRdd.mapPartitions(step.run).collect().toSeq
   }
 
-  private def writeStep(before: StructType, target: (UTF8String, Int) => FileGroupTarget): WriteRows = {
+  private def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): WriteRows = {
     val ordering = if (compiled.layout.orderingOrdinals.isEmpty) None else Some(new OrderingComparator(compiled.layout))
     // A bulk insert meets nothing stored: only its own rows are picked from, and of ties the first.
     val picks = settings.operation == WriteOperation.BulkInsert && settings.combineBeforeInsert
     val rule  = ordering.filter(_ => picks).fold(compiled.rule)(comparator => new FirstOfTies(compiled.rule, comparator))
-    new WriteRows(writer, incoming, compiled.layout, rule, meeting, ordering, before.length,
-      liveOrdinal = before.fieldNames.indexOf(Tag.LiveColumn.name),
-      keepsDeletedRows = settings.rule.columns(schema).nonEmpty, target)
+    new WriteRows(writer, incoming, compiled.layout, rule, meeting, ordering, groupOrdinal, toLogs, target)
+  }
+
+  private def toLogs: LogWrites = {
+    val (looksAtRows, lacking) = settings.rule match {
+      case user: StoredRule.ByMerger => (user.columns(schema).nonEmpty, Nil)
+      case rule =>
+        (rule.columns(schema).nonEmpty, TableRule.orderingFields(rule, schema).filter(f => incoming.masks.exists(!_.columns.contains(f))))
+    }
+    val merges = config.version < 8
+    val needed =
+      if (!config.isMergeOnRead || incoming.masks.isEmpty) None
+      else if (merges) Some(incoming.layout)
+      else if (lacking.isEmpty && !incoming.masks.exists(_.inserts)) None
+      else Some(StructType(MetaColumns.schema(MetaColumns.RecordKey) +: TableRule.orderingFields(settings.rule, schema).map(schema(_))))
+    val reader = needed.map { asked =>
+      val columns = TableRule.layoutSchema(asked, schema, config, settings.rule)
+      new SliceReader(table.storage, config, settings.rule, table.schema, columns, LogVisibility(table.timeline))
+    }
+    LogWrites(looksAtRows, reader, merges && reader.isDefined)
   }
 }
 

@@ -2,9 +2,9 @@ package io.merganser.spark.write
 
 import io.merganser.spark.OpenTable
 import io.merganser.table.base.BaseFileOptions
-import io.merganser.table.config.{FileConfig, IndexType}
+import io.merganser.table.config.{IndexType, WriteConfig}
 import io.merganser.table.log.LogOptions
-import io.merganser.table.slice.SliceWriter
+import io.merganser.table.slice.{EventTimeColumn, SliceWriter}
 import io.merganser.table.timeline.Transaction
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types.StructType
@@ -12,8 +12,9 @@ import org.apache.spark.sql.types.StructType
 /** From a write's settings to the writer its tasks use. */
 private[spark] object WriterOptions {
 
-  def writer(session: SparkSession, table: OpenTable, schema: StructType, transaction: Transaction, files: FileConfig,
+  def writer(session: SparkSession, table: OpenTable, schema: StructType, transaction: Transaction, settings: WriteConfig,
       index: Option[IndexType] = None): SliceWriter = {
+    val files = settings.files
     val codec = files.codec.getOrElse(session.sessionState.conf.parquetCompressionCodec)
     // What the table keeps counts for its services too: an index of another engine fails on a base file without a filter.
     val hasBloom =
@@ -35,7 +36,8 @@ private[spark] object WriterOptions {
         maxBlockBytes = math.min(files.logBlockMaxBytes, LogOptions().maxBlockBytes.toLong).toInt,
         codec = parquetName(codec)
       ),
-      if (table.config.version < 8) table.timeline.groupsInCompaction else Map.empty
+      if (table.config.version < 8) table.timeline.groupsInCompaction else Map.empty,
+      settings.eventTimeField.map(EventTimeColumn.of(schema, _, table.config.name))
     )
   }
 

@@ -21,8 +21,8 @@ import java.util.{Optional, Properties, Map => JavaMap}
 private[table] final class PayloadMerger(payloadClass: Class[_ <: RecordPayload], table: String) extends CombiningMerger {
   private[this] val constructor: Constructor[_ <: RecordPayload] = payloadClass.getConstructor(RecordPayload.Constructor: _*)
 
-  private[this] var records: PayloadRecords    = _
-  private[this] var properties: Properties     = _
+  private[this] var records: PayloadRecords       = _
+  private[this] var properties: Properties        = _
   private[this] var from: JavaMap[String, String] = _
 
   override def getMergingStrategy: String = PayloadMerger.StrategyId
@@ -51,7 +51,9 @@ private[table] final class PayloadMerger(payloadClass: Class[_ <: RecordPayload]
       if (merged eq whole) context.copy(whole) else merged
     }
 
-  override def combine(older: BufferedRecord, newer: BufferedRecord, context: RecordContext, props: JavaMap[String, String]): BufferedRecord =
+  override def combine(
+      older: BufferedRecord, newer: BufferedRecord, context: RecordContext, props: JavaMap[String, String]
+  ): BufferedRecord =
     if (isLateAgainstDelete(older, newer, context)) older
     else if (newer.isDelete || older.isDelete) newer
     else {

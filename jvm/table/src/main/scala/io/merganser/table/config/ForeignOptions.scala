@@ -141,7 +141,6 @@ object ForeignOptions {
     "hoodie.sensitive.config.keys", "hoodie.skip.default.partition.validation", "hoodie.spark.sql.optimized.writes.enable",
     "hoodie.storage.class", "hoodie.storage.layout.partitioner.class", "hoodie.table.cdc.supplemental.logging.mode",
     "hoodie.table.partition_extractor_class", "hoodie.write.application.id",
-    "hoodie.write.auto.upgrade",
     "hoodie.write.can.ignore.post.commit.failures", "hoodie.post.commit.failures.ignored", "hoodie.write.complex.keygen.validation.enable",
     "hoodie.write.concat.handle.class", "hoodie.write.empty.clean.interval.hours", "hoodie.write.ignore.failed",
     "hoodie.write.markers.type",

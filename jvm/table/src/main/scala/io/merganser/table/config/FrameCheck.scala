@@ -55,6 +55,24 @@ object FrameCheck {
       }
   }
 
+  /**
+   * The column that event times are read from: its own type says when, or a number or text does.
+   *
+   * @throws MerganserException EVENT_TIME_FIELD_UNUSABLE
+   */
+  def requireEventTime(schema: StructType, table: String, field: String): StructField = {
+    def unusable(reason: String) =
+      MerganserException("EVENT_TIME_FIELD_UNUSABLE", "table" -> table, "field" -> field, "reason" -> reason)
+    find(exactly(schema, schema.fieldNames.find(_.equalsIgnoreCase(field)).getOrElse(field)), field) match {
+      case Some(column) =>
+        column.dataType match {
+          case TimestampType | TimestampNTZType | DateType | LongType | IntegerType | ShortType | ByteType | StringType => column
+          case other => throw unusable(s"its type ${other.catalogString} holds no time")
+        }
+      case None => throw unusable(s"it is not among the columns (${withoutMetaColumns(schema).fieldNames.mkString(", ")})")
+    }
+  }
+
   /** The column of this very name, so that a dot in the name leads nowhere. */
   private def exactly(schema: StructType, name: String): StructType = StructType(schema.filter(_.name == name))
 

@@ -40,6 +40,7 @@ object NewTable {
     val generator = KeyGenerator.typeOf(settings, keys, partitions)
     val merge     = mergeSettings(settings, version, schema, bySql)
     FrameCheck.requireColumns(schema, name, "create", keys, partitions.map(columnOf), merge.orderingFields)
+    settings.explicit(Options.EventTimeField).foreach(FrameCheck.requireEventTime(schema, name, _))
     val derived = identity(settings, name, version, database) ++
       Map("hoodie.table.recordkey.fields" -> keys.mkString(",")) ++
       nonEmpty("hoodie.table.partition.fields", partitions) ++ nonEmpty("hoodie.table.ordering.fields", merge.orderingFields) ++

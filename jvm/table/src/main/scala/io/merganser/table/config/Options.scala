@@ -140,9 +140,12 @@ object Options {
     "Classes of user-written mergers; the first whose strategy id is the table's is used. Give it to readers too.",
     "hoodie.datasource.write.record.merger.impls")
   val EventTimeField: OptionEntry =
-    write("hoodie.payload.event.time.field", Text, None, "Column whose least and greatest value go to the commit's statistics.")
+    write("hoodie.payload.event.time.field", Text, None,
+      "Column whose least and greatest value go to the commit's statistics, in milliseconds since 1970: a timestamp, a date, a number (ten digits are seconds, others milliseconds) or text of one of these.")
   val CommitMetadataPrefix: OptionEntry = write("hoodie.datasource.write.commitmeta.key.prefix", Text, Some("_"),
     "Options whose name begins so are stored in the commit as extra metadata.")
+  val AutoUpgrade: OptionEntry = write("hoodie.write.auto.upgrade", Bool, Some("false"),
+    "Tables keep the version they were created with; true is refused for a table of version 6 or 8.")
   val AllowEmptyCommit: OptionEntry =
     write("hoodie.allow.empty.commit", Bool, Some("true"), "A write without rows makes a commit too.")
 
@@ -213,7 +216,8 @@ object Options {
     IndexTypeOption, BucketCount, BucketHashFields,
     Operation, SqlInsertOperation, SqlInsertMode, SqlBulkInsert, CombineBeforeInsert, CombineBeforeUpsert, InsertDropDuplicates,
     InsertDuplicatePolicy, AllowDuplicateInserts, MissingColumnsOption, MergerClasses, EventTimeField, CommitMetadataPrefix,
-    AllowEmptyCommit, SmallFileLimit, MaxFileSize, RowGroupSize, PageSize, Dictionary, Codec, BloomEntries, BloomFalsePositives,
+    AutoUpgrade, AllowEmptyCommit, SmallFileLimit, MaxFileSize, RowGroupSize, PageSize, Dictionary, Codec, BloomEntries,
+    BloomFalsePositives,
     RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat, InlineCompaction, CompactionDeltaCommits, FailedWrites,
     HeartbeatInterval, HeartbeatMisses, LockWait
   ) ++ ShuffleTasks.values ++ Seq(

@@ -69,14 +69,14 @@ object StoredRule {
 
   private def byUser(table: TableConfig, classes: Seq[String]): Option[StoredRule] =
     if (table.mergeMode != MergeMode.Custom) None
-    else table.strategyId.filter(_ != MergeMode.StrategyId.PayloadBased) match {
+    else table.strategyId.filterNot(MergeMode.StrategyId.known) match {
       case Some(id) => Some(UserMergers.choose(table, id, classes))
       case None     => table.payloadClass.map(UserMergers.payload(table, _))
     }
 
   private def builtIn(table: TableConfig): Option[StoredRule] =
     if (table.mergeMode != MergeMode.Custom) byMode(table)
-    else if (table.version < 8 || table.strategyId.forall(_ == MergeMode.StrategyId.PayloadBased))
+    else if (table.strategyId.forall(if (table.version < 8) MergeMode.StrategyId.known else _ == MergeMode.StrategyId.PayloadBased))
       table.payloadClass.flatMap(ClassicPayloads.named).map(byPayload(_, table))
     else None
 

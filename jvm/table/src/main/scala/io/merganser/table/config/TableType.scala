@@ -35,12 +35,15 @@ object MergeMode {
     val CommitTime   = "ce9acb64-bde0-424c-9b91-f6ebba25356d"
     val CustomMerger = "1897ef5f-18bc-4557-939c-9d6a8afd1519"
     val PayloadBased = "00000000-0000-0000-0000-000000000000"
+
+    private[config] val known = Set(EventTime, CommitTime, PayloadBased)
   }
 
   /**
    * The mode of a table that does not say it (version 6, and version 8 by some writers).
    *
-   * From version 8 on the strategy id decides before the payload class, in version 6 after it.
+   * From version 8 on the strategy id decides before the payload class, in version 6 after it; but there too a user's own
+   * strategy is one, since the payload class beside it is only what every table of that version names.
    */
   private[config] def infer(
       version: Int, strategyId: Option[String], payloadClass: Option[String], hasOrdering: Boolean
@@ -55,7 +58,8 @@ object MergeMode {
       case "OverwriteWithLatestAvroPayload"                      => CommitTimeOrdering
       case _                                                     => Custom
     }
-    val found = if (version >= 8) byStrategy.orElse(byPayload) else byPayload.orElse(byStrategy)
+    val isUsers = strategyId.exists(id => !StrategyId.known(id))
+    val found   = if (version >= 8 || isUsers) byStrategy.orElse(byPayload) else byPayload.orElse(byStrategy)
     found.getOrElse(if (hasOrdering) EventTimeOrdering else CommitTimeOrdering)
   }
 }

@@ -57,7 +57,8 @@ private[config] object UserMergers {
       else loaded(className, classOf[RecordPayload], payloadOf).left.toOption
     reason.foreach(why => throw MerganserException("PAYLOAD_UNAVAILABLE", "table" -> table.name, "class" -> className, "reason" -> why))
     val ordering = if (table.orderingFields.isEmpty) Nil else Seq(PayloadMerger.OrderingField -> table.orderingFields.mkString(","))
-    StoredRule.ByMerger(PayloadClass(className, table.name), table.orderingFields, properties(table) ++ ordering, isProjectionCompatible = false)
+    StoredRule.ByMerger(PayloadClass(className, table.name), table.orderingFields, properties(table) ++ ordering,
+      isProjectionCompatible = false)
   }
 
   private def payloadOf(found: Class[_]): Any = found.getConstructor(RecordPayload.Constructor: _*)

@@ -53,19 +53,23 @@ private final class PlannedBlock(val kind: BlockKind) {
  * that much and the versions of one key.
  *
  * @param merge             the versions, one for each step; of a key, oldest first
+ * @param takesPartials     false where the log knows no rows of some columns; one that is still partial changes nothing then
  * @param storedDeletes     tells a delete by what the file keeps of its row
  * @param keepsDeletedRows  true where the rule looks at more of a delete than its ordering value: one whose row says itself
  *                          that it is a delete is then written as that row
  * @param schema            the table's data columns
+ * @param times             gathers the event times of the rows
  */
 private[slice] final class LogBlocks(
     merge: MergeIterator,
     layout: RowLayout,
     storedDeletes: DeleteCheck,
     keepsDeletedRows: Boolean,
+    takesPartials: Boolean,
     schema: StructType,
     partitionPath: String,
     meta: MetaRow,
+    times: EventTimes,
     bufferBytes: Long = LogBlocks.BufferBytes
 ) {
   private[this] val width                          = schema.length
@@ -140,7 +144,13 @@ private[slice] final class LogBlocks(
     }
   }
 
-  private def advance(): Version = if (merge.next()) merge.winner else null
+  /** The next version; where they met stored rows, the next that changes one or is a row. */
+  private def advance(): Version = {
+    var found: Version = null
+    while (found == null && merge.next()) if (takesPartials || merge.winner == null || !merge.winner.isPartial) found = merge.winner
+    if (found != null && !found.isDelete) times.add(found.row, found.provided)
+    found
+  }
 
   private def isFull: Boolean = laterBytes > bufferBytes && layout.key(version.row) != key
 

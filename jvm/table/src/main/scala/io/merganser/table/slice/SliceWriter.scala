@@ -59,6 +59,7 @@ final case class SliceWritten(stat: WriteStat, counts: MergeCounts)
  *
  * @param schema  the table's data columns
  * @param instant requested time of the commit that writes
+ * @param eventTime the column whose range the statistics of each file keep
  * @param compactions pending ones by partition path and file id; below version 8 they name the log files to come
  */
 final case class SliceWriter(
@@ -69,7 +70,8 @@ final case class SliceWriter(
     markers: Markers,
     baseOptions: BaseFileOptions,
     logOptions: LogOptions,
-    compactions: Map[(String, String), String] = Map.empty
+    compactions: Map[(String, String), String] = Map.empty,
+    eventTime: Option[EventTimeColumn] = None
 ) {
   private val width      = schema.length
   private val fileSchema = StructType(MetaColumns.schema ++ schema)
@@ -97,6 +99,7 @@ final case class SliceWriter(
     val name                                                = FileNames.base(fileId, token.toString, instant)
     val meta                                                = new MetaRow(instant, token, UTF8String.fromString(name))
     val joined                                              = new JoinedRow
+    val times                                               = new EventTimes(eventTime)
     var writer: BaseFileWriter                              = null
     var (inserted, updated, unchanged, late, deleted, ties) = (0L, 0L, 0L, 0L, 0L, 0L)
 
@@ -122,6 +125,7 @@ final case class SliceWriter(
         if (merge.isLive) {
           if (writer == null) open()
           val isNew = stampAll && merge.outcome >= Outcome.Updated
+          if (merge.outcome >= Outcome.Updated) times.add(row, null)
           writer.write(joined(if (isNew) meta.stamped(row, width) else meta.kept(row, width), row))
         }
       }
@@ -140,7 +144,9 @@ final case class SliceWriter(
               numDeletes = deleted,
               fileSizeInBytes = written.sizeBytes,
               totalWriteBytes = written.sizeBytes,
-              prevBaseFile = previous.flatMap(_.base).map(_.name)
+              prevBaseFile = previous.flatMap(_.base).map(_.name),
+              minEventTime = times.least,
+              maxEventTime = times.greatest
             ),
             MergeCounts(inserted, updated, unchanged, late, deleted, ties)
           ))
@@ -165,7 +171,8 @@ final case class SliceWriter(
   /**
    * Appends one log file to a slice: the versions of a batch, those of a key in the order in which they came.
    *
-   * @param merge            the versions with nothing stored under them, one a step
+   * @param merge            the versions one a step, with nothing stored under them; below version 8, where a log holds
+   *                         whole rows only, partial ones have met the stored rows
    * @param keepsDeletedRows true where the rule looks at more of a delete than its ordering value
    * @return nothing if the batch comes to nothing
    */
@@ -174,7 +181,9 @@ final case class SliceWriter(
   ): Option[SliceWritten] = {
     val (nameInstant, version) = logName(slice)
     val meta                   = new MetaRow(instant, token, UTF8String.fromString(slice.fileId))
-    val blocks                 = new LogBlocks(merge, layout, storedDeletes, keepsDeletedRows, schema, slice.partitionPath, meta)
+    val times                  = new EventTimes(eventTime)
+    val blocks = new LogBlocks(merge, layout, storedDeletes, keepsDeletedRows, takesPartials = config.version >= 8, schema,
+      slice.partitionPath, meta, times)
     if (blocks.isEmpty) None
     else {
       val writer = new LogWriter(
@@ -197,7 +206,9 @@ final case class SliceWriter(
               logVersion = Some(version),
               logOffset = Some(0L),
               baseFile = Some(slice.base.map(_.name).getOrElse("")),
-              logFiles = slice.logs.map(_.name) :+ written.name
+              logFiles = slice.logs.map(_.name) :+ written.name,
+              minEventTime = times.least,
+              maxEventTime = times.greatest
             ),
             MergeCounts(appended = written.records + written.deletes, appendedDeletes = written.deletes)
           ))

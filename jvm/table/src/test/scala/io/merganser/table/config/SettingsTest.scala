@@ -40,7 +40,7 @@ class SettingsTest extends AnyFunSuite {
       "hoodie.write.markers.type" -> "DIRECT",
       "hoodie.embed.timeline.server" -> "false", "hoodie.keep.min.commits" -> "20", "hoodie.memory.merge.max.size" -> "1",
       "hoodie.bloom.index.parallelism" -> "4",
-      "hoodie.write.auto.upgrade" -> "false", "hoodie.meta.sync.client.tool.class" -> "x", "hoodie.write.commit.callback.on" -> "true")
+      "hoodie.meta.sync.client.tool.class" -> "x", "hoodie.write.commit.callback.on" -> "true")
     assert(settings.of(OptionScope.OfWrite).isEmpty && settings.of(OptionScope.OfTable).isEmpty)
   }
 

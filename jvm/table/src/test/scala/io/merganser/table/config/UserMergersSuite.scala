@@ -76,7 +76,7 @@ class UserMergersSuite extends AnyFunSuite {
     assert(chosen("no.such.Merger", classOf[UsersClasses.Failing].getName, appending) == appending)
     assert(refused("no.such.Merger") == "no.such.Merger is not on the class path (its jar goes into spark.jars)")
     assert(refused("no.such.Merger", classOf[KeepFirst].getName).contains(
-      s"; ${classOf[KeepFirst].getName} has strategy id ${new KeepFirst().getMergingStrategy}"))
+        s"; ${classOf[KeepFirst].getName} has strategy id ${new KeepFirst().getMergingStrategy}"))
   }
 
   test("no class at all, one that is no merger, one that cannot be made") {
@@ -84,7 +84,7 @@ class UserMergersSuite extends AnyFunSuite {
     assert(refused("java.lang.String") == "java.lang.String does not implement io.merganser.merge.RecordMerger")
     assert(refused(classOf[UsersClasses.WithArguments].getName).endsWith("has no public constructor without arguments"))
     assert(refused(classOf[UsersClasses.Failing].getName).endsWith(
-      "cannot be made: its constructor threw java.lang.IllegalStateException: no connection"))
+        "cannot be made: its constructor threw java.lang.IllegalStateException: no connection"))
   }
 
   test("a merger made for Hudi's interface is told which one to implement, whether Hudi is there or not") {

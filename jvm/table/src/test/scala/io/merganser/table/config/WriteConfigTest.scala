@@ -73,11 +73,11 @@ class WriteConfigTest extends AnyFunSuite {
     assert(intercept[MerganserException](WriteConfig.parse(options, Map.empty, made)).condition == "CONFIG_CONFLICT")
   }
 
-  test("a table whose rule is not built in cannot be merged, and the error names mode, payload class and strategy") {
+  test("a table whose rule is not there cannot be merged, and the error names payload class or partial update mode") {
     val custom = table("hoodie.datasource.write.payload.class" -> "com.example.Mine")
     val thrown = intercept[MerganserException](parse(custom))
-    assert(thrown.condition == "MERGE_RULE_UNAVAILABLE")
-    assert(Seq("CUSTOM", "com.example.Mine", "00000000-0000-0000-0000-000000000000").forall(thrown.getMessage.contains))
+    assert(thrown.condition == "PAYLOAD_UNAVAILABLE")
+    assert(thrown.getMessage.contains("com.example.Mine"))
     val partial = TableConfig(table().properties + ("hoodie.table.partial.update.mode" -> "FILL_DEFAULTS"))
     assert(intercept[MerganserException](parse(partial)).getMessage.contains("FILL_DEFAULTS"))
   }
@@ -156,6 +156,19 @@ class WriteConfigTest extends AnyFunSuite {
     assert(parse(foreign, "hoodie.payload.delete.field" -> "name", "hoodie.payload.delete.marker" -> "D").deleteMark.contains(
         DeleteMark("name", "D")))
     assert(conflict(foreign, "hoodie.payload.delete.field" -> "name").condition == "DELETE_MARKER_INCOMPLETE")
+  }
+
+  test("a table keeps its version: another one is refused naming both, and so is an upgrade that is asked for") {
+    for (version <- Seq("6", "8")) {
+      val older = table("hoodie.write.table.version" -> version)
+      parse(older, "hoodie.write.table.version" -> version, "hoodie.write.auto.upgrade" -> "false")
+      val other = conflict(older, "hoodie.write.table.version" -> "9")
+      assert(other.condition == "CONFIG_CONFLICT" && other.getMessage.contains("'9'") && other.getMessage.contains(s"'$version'"))
+      val upgrade = conflict(older, "hoodie.write.auto.upgrade" -> "true")
+      assert(upgrade.condition == "UNSUPPORTED_OPTION" && upgrade.getMessage.contains("hoodie.write.auto.upgrade"))
+      assert(upgrade.getMessage.contains(s"version $version"))
+    }
+    parse(table(), "hoodie.write.auto.upgrade" -> "true")
   }
 
   test("lazily cleaned writes expire by missed heartbeats") {

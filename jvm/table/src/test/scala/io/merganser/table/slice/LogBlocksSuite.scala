@@ -20,10 +20,11 @@ class LogBlocksSuite extends LogFixture {
   private val rule   = MergeRule.eventTime(layout)
 
   private def write(changes: Seq[Change], by: MergeRule, bufferBytes: Long, options: LogOptions = LogOptions()): LogWritten = {
-    val merge  = new SortedMerge(Iterator.empty, new Cursor(MergePaths.inKeyOrder(changes)), layout, by, foldsNew = false)
-    val meta   = new MetaRow("001", WriteToken(1, 0, 1), UTF8String.fromString("f1-0"))
-    val log    = writer("001", schema = MetaColumns.before(schema), options = options)
-    val blocks = new LogBlocks(merge, layout, layout.deletes, keepsDeletedRows = false, schema, "p", meta, bufferBytes)
+    val merge = new SortedMerge(Iterator.empty, new Cursor(MergePaths.inKeyOrder(changes)), layout, by, foldsNew = false)
+    val meta  = new MetaRow("001", WriteToken(1, 0, 1), UTF8String.fromString("f1-0"))
+    val log   = writer("001", schema = MetaColumns.before(schema), options = options)
+    val blocks = new LogBlocks(merge, layout, layout.deletes, keepsDeletedRows = false, takesPartials = true, schema, "p", meta,
+      new EventTimes(None), bufferBytes)
     if (!blocks.isEmpty) blocks.write(log)
     log.close()
   }
@@ -33,7 +34,7 @@ class LogBlocksSuite extends LogFixture {
     scanner(fields = StructType(Seq(schema("ts")))).scan(logs, schema,
       new LogSink {
         override def row(row: InternalRow, provided: Array[Boolean], inserts: Boolean): Unit =
-          found += Notation.read(row).copy(provided = if (provided == null) Nil else provided.toSeq.tail)
+          found += Notation.read(row).copy(provided = if (provided == null) Nil else provided.toSeq.tail, inserts = inserts)
         override def delete(key: UTF8String, partitionPath: UTF8String, ordering: Array[Any]): Unit =
           found += Change(key.toString, Option(ordering).flatMap(o => Option(o(0).asInstanceOf[java.lang.Long])).map(_.toLong),
             Seq(None, None), isDelete = true, ordered = ordering != null)
@@ -93,6 +94,7 @@ class LogBlocksSuite extends LogFixture {
       row.update(layout.keyOrdinal, UTF8String.fromString(change.key))
       record.set(row, change.isDelete, !change.ordered)
       if (change.isPartial) record.provided = (true +: change.provided).toArray.padTo(layout.schema.length, true)
+      record.inserts = change.isPartial && change.inserts
       true
     }
   }

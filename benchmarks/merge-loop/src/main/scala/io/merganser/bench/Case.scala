@@ -23,11 +23,11 @@ import java.util.SplittableRandom
  */
 private[bench] final class Case(rule: String, merge: String, stored: Rows, versions: Rows) {
   private[this] val ordering = rule match {
-    case "commit-time"              => Nil
+    case "commit-time"                     => Nil
     case "event-time-1" | "partial-update" => Seq(Schema(Time).name)
-    case "event-time-2"             => Seq(Schema(Time).name, Schema(Position).name)
+    case "event-time-2"                    => Seq(Schema(Time).name, Schema(Position).name)
   }
-  private[this] val layout   = RowLayout(Schema, Schema.head.name, ordering, Nil)
+  private[this] val layout = RowLayout(Schema, Schema.head.name, ordering, Nil)
   private[this] val compiled =
     if (rule == "partial-update") new PartialRule(FillRule.byEventTime(layout, Holes.Nulls, Nil), layout)
     else new PartialRule(EventTimeRule(layout), layout)

@@ -113,9 +113,9 @@ private[bench] object EngineRows {
 
   final class Packed(memory: Array[Byte], starts: Array[Int]) {
     def iterator: Iterator[InternalRow] = new Iterator[InternalRow] {
-      private[this] val row          = new UnsafeRow(Schema.length)
-      private[this] var i            = 0
-      override def hasNext: Boolean  = i < starts.length - 1
+      private[this] val row         = new UnsafeRow(Schema.length)
+      private[this] var i           = 0
+      override def hasNext: Boolean = i < starts.length - 1
       override def next(): UnsafeRow = {
         row.pointTo(memory, Platform.BYTE_ARRAY_OFFSET.toLong + starts(i), starts(i + 1) - starts(i))
         i += 1

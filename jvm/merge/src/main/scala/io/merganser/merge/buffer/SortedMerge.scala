@@ -38,16 +38,16 @@ final class SortedMerge(
     ofBatch: Boolean = true,
     foldsNew: Boolean = true
 ) extends MergeIterator(rule) {
-  private[this] val combines              = (if (ofBatch) rule.combinesBatch else rule.laws.associative) && combineNew
-  private[this] val keyOrdinal            = layout.keyOrdinal
-  private[this] var baseRow: InternalRow  = _
-  private[this] var baseUsed              = true
-  private[this] var waiting               = versions.next()
-  private[this] val held                  = new HeldVersion
-  private[this] var group: Version        = _ // where hasGroup; a reference is written only where it changes
-  private[this] var hasGroup              = false
-  private[this] var groupMet              = false
-  private[this] var singles               = List.empty[Version]
+  private[this] val combines             = (if (ofBatch) rule.combinesBatch else rule.laws.associative) && combineNew
+  private[this] val keyOrdinal           = layout.keyOrdinal
+  private[this] var baseRow: InternalRow = _
+  private[this] var baseUsed             = true
+  private[this] var waiting              = versions.next()
+  private[this] val held                 = new HeldVersion
+  private[this] var group: Version       = _ // where hasGroup; a reference is written only where it changes
+  private[this] var hasGroup             = false
+  private[this] var groupMet             = false
+  private[this] var singles              = List.empty[Version]
 
   // The group's key.
   private[this] var keyBase: AnyRef = _

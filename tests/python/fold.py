@@ -68,6 +68,11 @@ class Rule:
     merge: Callable[[Row, Row], Row | None] | None = None
     marks: Callable[[Row], bool] = field(default=lambda row: False)
 
+    @property
+    def for_readers(self) -> dict[str, str]:
+        """Of the settings those that readers and compactions need too: the classes of users' mergers."""
+        return {key: value for key, value in self.settings.items() if key.endswith("implementation.classes")}
+
     def leads(self, newer: Row, older: Row, *, by_event: bool) -> bool:
         return not by_event or self.order(newer) >= self.order(older)
 

@@ -135,7 +135,11 @@ lazy val bench35 = room("bench", Spark35)
     Compile / unmanagedSourceDirectories := Seq("java", "scala").map(
       (ThisBuild / baseDirectory).value / "benchmarks/merge-loop/src/main" / _),
     libraryDependencies ++= Dependencies.jmh :+ "org.scala-lang" % "scala-reflect" % scalaVersion.value,
-    javacOptions := Seq("--release", "17", "-processor", "org.openjdk.jmh.generators.BenchmarkProcessor"),
+    javacOptions := {
+      val generated = (Compile / sourceManaged).value
+      IO.createDirectory(generated)
+      Seq("--release", "17", "-processor", "org.openjdk.jmh.generators.BenchmarkProcessor", "-s", generated.toString)
+    },
     javaArguments := {
       val classPath = (Compile / fullClasspath).value.files.mkString(java.io.File.pathSeparator)
       val file      = baseDirectory.value / "java.args"

@@ -25,42 +25,40 @@ ROWS = 1 << 17
 
 @dataclass(frozen=True)
 class Case:
-    """One rule, one of the engine's merges, and the share of the stored rows that a version meets, in percent."""
+    """One rule, one of the engine's merges, and the rows that versions meet: percents, or late: all, and all win."""
 
     merge: str
     rule: str
-    met: int
+    met: str
 
     @property
     def name(self) -> str:
-        return f"{self.merge} {self.rule} {self.met}%"
+        return f"{self.merge} {self.rule} {self.met}"
 
     @property
     def least_ratio(self) -> float | None:
-        """Of the engine's rows a second to those of the loop by hand."""
-        return {"event-time-1": 0.5, "event-time-2": 0.25}.get(self.rule)
+        """Of the engine's rows a second to those of the loop by hand; for an upsert of a twentieth of the rows."""
+        return {"event-time-1": 0.5, "event-time-2": 0.25}.get(self.rule) if self.met == "5" else None
 
     @property
     def most_bytes(self) -> float | None:
-        """Allocated for a row that wins unchanged; a partial version makes new rows, so it has no such number."""
-        return None if self.rule == "partial" else 1.0
+        """Allocated for a row that wins unchanged, where most rows do; partial versions make new rows, so they have none."""
+        return None if self.rule == "partial-update" or self.met == "100" else 1.0
 
 
 CASES = [
-    Case("sorted", "commit-time", 5),
-    Case("sorted", "event-time-1", 5),
-    Case("sorted", "event-time-2", 5),
-    Case("sorted", "partial", 5),
-    Case("sorted", "event-time-1", 100),
-    Case("sorted", "event-time-2", 100),
-    Case("keyed", "event-time-1", 5),
-    Case("keyed", "event-time-1", 100),
-    Case("batches", "commit-time", 5),
-    Case("batches", "event-time-1", 5),
-    Case("batches", "event-time-2", 5),
-    Case("batches", "partial", 5),
-    Case("batches", "event-time-1", 100),
-    Case("batches", "event-time-2", 100),
+    Case("sorted", "commit-time", "5"),
+    Case("sorted", "event-time-1", "5"),
+    Case("sorted", "event-time-2", "5"),
+    Case("sorted", "partial-update", "5"),
+    Case("sorted", "event-time-1", "100"),
+    Case("sorted", "event-time-2", "100"),
+    Case("sorted", "event-time-1", "late"),
+    Case("keyed", "event-time-1", "5"),
+    Case("batches", "event-time-1", "5"),
+    Case("batches", "event-time-2", "5"),
+    Case("batches", "partial-update", "5"),
+    Case("batches", "event-time-1", "100"),
 ]
 
 
@@ -138,7 +136,7 @@ def table(measured: list[Measured]) -> str:
         wanted = "" if each.case.least_ratio is None else f"{each.case.least_ratio}"
         rows.append(
             (
-                *(each.case.merge, each.case.rule, f"{each.case.met} %"),
+                *(each.case.merge, each.case.rule, each.case.met if each.case.met == "late" else f"{each.case.met} %"),
                 *(f"{statistics.median(side) / 1e6:.1f}" for side in (each.engine, each.by_hand)),
                 f"{statistics.median(each.ratios):.2f}",
                 f"{min(each.ratios):.2f}-{max(each.ratios):.2f}",
@@ -178,9 +176,9 @@ def arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--rounds", type=int, default=2, help="a JVM for each side of each case in every round; default 2"
     )
-    parser.add_argument("--warm-ups", type=int, default=3, help="iterations before those that count; default 3")
+    parser.add_argument("--warm-ups", type=int, default=5, help="iterations before those that count; default 5")
     parser.add_argument("--iterations", type=int, default=3, help="iterations that count; default 3")
-    parser.add_argument("--duration", default="300ms", help="of an iteration; default 300ms")
+    parser.add_argument("--duration", default="250ms", help="of an iteration; default 250ms")
     parser.add_argument(
         "--keys", choices=("uuid", "orders"), default="uuid", help="random keys, or with a long common start"
     )

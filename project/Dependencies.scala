@@ -21,7 +21,7 @@ object Dependencies {
   )
 
   val jmh: Seq[ModuleID] = Seq(
-    "org.openjdk.jmh" % "jmh-core"                 % "1.37",
+    "org.openjdk.jmh" % "jmh-core" % "1.37",
     "org.openjdk.jmh" % "jmh-generator-annprocess" % "1.37" % Provided
   )
 }

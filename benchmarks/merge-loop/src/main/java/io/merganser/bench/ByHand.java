@@ -24,7 +24,7 @@ final class ByHand {
   private final Rows versions;
 
   ByHand(String rule, String merge, Rows stored, Rows versions) {
-    this.rule = List.of("commit-time", "event-time-1", "event-time-2", "partial").indexOf(rule);
+    this.rule = List.of("commit-time", "event-time-1", "event-time-2", "partial-update").indexOf(rule);
     this.isSorted = merge.equals("sorted");
     this.stored = stored;
     this.versions = versions;
@@ -104,30 +104,42 @@ final class ByHand {
 
   /** Versions from j to end on a stored row. */
   private long onto(int i, int j, int end) {
-    if (end - j > 1) return fold(stored, i, false, j, end);
+    if (end - j > 1) {
+      if (rule == PARTIAL && !isSorted) return fold(stored, i, false, j, end);
+      j = leader(j, end);
+    }
     if (!wins(stored, i, j)) return stored.amounts[i] + stored.balances[i];
     if (versions.deletes[j]) return 0;
     return versions.amounts[j] + (rule == PARTIAL ? stored.balances[i] : versions.balances[j]);
   }
 
-  /** Versions from j to end where nothing is stored; of partial ones nothing is left. */
+  /** Versions from j to end where nothing is stored. */
   private long alone(int j, int end) {
-    return rule == PARTIAL ? 0 : fold(versions, j, versions.deletes[j], j + 1, end);
+    if (end - j > 1) {
+      if (rule == PARTIAL && !isSorted) return fold(versions, j, versions.deletes[j], j + 1, end);
+      j = leader(j, end);
+    }
+    return versions.deletes[j] ? 0 : versions.amounts[j] + versions.balances[j];
   }
 
+  private int leader(int j, int end) {
+    int leader = j;
+    for (j++; j < end; j++) if (wins(versions, leader, j)) leader = j;
+    return leader;
+  }
+
+  /** Partial versions of several batches: what comes after a delete has nothing of what was before it. */
   private long fold(Rows rows, int at, boolean isDeleted, int j, int end) {
     long amount = rows.amounts[at];
     long balance = rows.balances[at];
-    for (; j < end; j++) {
-      boolean isPartial = rule == PARTIAL && !versions.deletes[j];
-      if (wins(rows, at, j) && !(isPartial && isDeleted)) {
+    for (; j < end; j++)
+      if (wins(rows, at, j)) {
         rows = versions;
         at = j;
         amount = versions.amounts[j];
-        if (!isPartial) balance = versions.balances[j];
+        if (isDeleted) balance = 0;
         isDeleted = versions.deletes[j];
       }
-    }
     return isDeleted ? 0 : amount + balance;
   }
 

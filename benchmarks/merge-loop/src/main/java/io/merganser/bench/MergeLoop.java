@@ -17,7 +17,7 @@ public class MergeLoop {
   @State(Scope.Benchmark)
   public static class Given {
 
-    /** {@code commit-time}, {@code event-time-1}, {@code event-time-2} or {@code partial}. */
+    /** {@code commit-time}, {@code event-time-1}, {@code event-time-2} or {@code partial-update}. */
     @Param({"event-time-1"})
     public String rule;
 
@@ -25,9 +25,9 @@ public class MergeLoop {
     @Param({"sorted"})
     public String merge;
 
-    /** Percentage of the stored rows that a version meets. */
+    /** Percentage of the stored rows that a version meets; {@code late}: all of them, and every version is late. */
     @Param({"5"})
-    public int met;
+    public String met;
 
     /** {@code uuid} or {@code orders}. */
     @Param({"uuid"})
@@ -41,7 +41,8 @@ public class MergeLoop {
     public void setup() {
       SplittableRandom random = new SplittableRandom(20240229);
       stored = Rows.stored(keys, Rows.COUNT, random);
-      versions = Rows.versions(stored, met, random);
+      boolean late = met.equals("late");
+      versions = Rows.versions(stored, late ? 100 : Integer.parseInt(met), late, rule.equals("partial-update"), random);
       hand = new ByHand(rule, merge, stored, versions);
       System.out.println("rows that win unchanged: " + hand.unchanged());
     }

@@ -24,7 +24,11 @@ final class Rows {
   final Texts notes;
   final boolean[] deletes;
 
-  private Rows(int most) {
+  /** Whether balances and notes are missing: null in the engine's rows, 0 here. */
+  final boolean arePartial;
+
+  private Rows(int most, boolean arePartial) {
+    this.arePartial = arePartial;
     keys = new Texts(most, 42);
     times = new long[most];
     positions = new Texts(most, 16);
@@ -41,7 +45,7 @@ final class Rows {
    *     store, which differ in their last
    */
   static Rows stored(String keys, int count, SplittableRandom random) {
-    Rows rows = new Rows(count);
+    Rows rows = new Rows(count, false);
     for (int i = 0; i < count; i++) {
       String number = hex(((long) i * (0xFFFFFFFFL / count)) + random.nextInt((int) (0xFFFFFFFFL / count)), 8);
       String key = keys.equals("uuid")
@@ -55,26 +59,26 @@ final class Rows {
 
   /**
    * What comes for them: a version for {@code met} percent of the rows. Of these a tenth has an older time, four tenths the
-   * same time, of which a quarter has an older position; the others are newer. Besides, of a hundred keys one comes twice,
-   * one is new and one version is a delete.
+   * same time, of which a quarter has an older position; the others are newer. If they are {@code late}, all have an older
+   * time. Besides, of a hundred keys one comes twice, one is new and one version is a delete.
    */
-  static Rows versions(Rows stored, int met, SplittableRandom random) {
-    Rows rows = new Rows(stored.count * 2);
+  static Rows versions(Rows stored, int met, boolean late, boolean arePartial, SplittableRandom random) {
+    Rows rows = new Rows(stored.count * 2, arePartial);
     for (int i = 0; i < stored.count; i++)
       if (random.nextInt(100) < met) {
         String key = stored.keys.text(i);
-        rows.add(key, stored, i, random);
-        if (random.nextInt(100) == 0) rows.add(key, stored, i, random);
+        rows.add(key, stored, i, late, random);
+        if (random.nextInt(100) == 0) rows.add(key, stored, i, late, random);
         // No hexadecimal digit, so no stored key; and the next one in order.
-        if (random.nextInt(100) == 0) rows.add(key.substring(0, key.length() - 1) + "g", stored, i, random);
+        if (random.nextInt(100) == 0) rows.add(key.substring(0, key.length() - 1) + "g", stored, i, late, random);
       }
     return rows;
   }
 
-  private void add(String key, Rows stored, int i, SplittableRandom random) {
+  private void add(String key, Rows stored, int i, boolean late, SplittableRandom random) {
     long time = stored.times[i];
     long position = Long.parseLong(stored.positions.text(i), 16);
-    int kind = random.nextInt(10);
+    int kind = late ? 0 : random.nextInt(10);
     if (kind == 0) time -= 1 + random.nextInt(1_000_000);
     else if (kind == 1) position = random.nextLong(1 + position);
     else if (kind < 5) position += random.nextInt(1_000_000);
@@ -87,7 +91,7 @@ final class Rows {
     times[count] = time;
     positions.set(count, hex(position, 16));
     amounts[count] = random.nextLong();
-    balances[count] = random.nextLong();
+    balances[count] = arePartial ? 0 : random.nextLong();
     notes.set(count, "left at the door, ring twice " + hex(random.nextLong(), 12));
     deletes[count] = isDelete;
     count++;

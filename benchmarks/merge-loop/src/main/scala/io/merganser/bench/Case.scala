@@ -1,10 +1,11 @@
 package io.merganser.bench
 
 import io.merganser.bench.EngineRows.{Amount, Balance, Position, Schema, Time}
-import io.merganser.merge.{MergeRule, RowLayout, Version}
+import io.merganser.merge.{EventTimeRule, FillRule, Holes, PartialRule, RowLayout, Version}
 import io.merganser.merge.buffer.{BatchMerge, MergeIterator, SortedMerge, VersionBuffer}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.vectorized.ColumnarBatch
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnarBatchRow}
 
 import java.util.SplittableRandom
 
@@ -22,13 +23,14 @@ import java.util.SplittableRandom
  */
 private[bench] final class Case(rule: String, merge: String, stored: Rows, versions: Rows) {
   private[this] val ordering = rule match {
-    case "commit-time"              => Nil
-    case "event-time-1" | "partial" => Seq(Schema(Time).name)
-    case "event-time-2"             => Seq(Schema(Time).name, Schema(Position).name)
+    case "commit-time"                     => Nil
+    case "event-time-1" | "partial-update" => Seq(Schema(Time).name)
+    case "event-time-2"                    => Seq(Schema(Time).name, Schema(Position).name)
   }
-  private[this] val layout   = RowLayout(Schema, Schema.head.name, ordering, Nil)
-  private[this] val compiled = if (ordering.isEmpty) MergeRule.commitTime(layout) else MergeRule.eventTime(layout)
-  private[this] val provided = if (rule == "partial") Array.tabulate(Schema.length)(i => i <= Time || i == Amount) else null
+  private[this] val layout = RowLayout(Schema, Schema.head.name, ordering, Nil)
+  private[this] val compiled =
+    if (rule == "partial-update") new PartialRule(FillRule.byEventTime(layout, Holes.Nulls, Nil), layout)
+    else new PartialRule(EventTimeRule(layout), layout)
 
   private[this] val batches = EngineRows.batches(stored)
   private[this] val sorted  = merge == "sorted"
@@ -42,22 +44,19 @@ private[bench] final class Case(rule: String, merge: String, stored: Rows, versi
   }
 
   private def sortedMerge(base: Iterator[InternalRow], of: Iterator[InternalRow]): MergeIterator =
-    new SortedMerge(base, new EngineRows.Cursor(of, layout, provided), layout, compiled)
+    new SortedMerge(base, new EngineRows.Cursor(of, layout), layout, compiled)
 
   private def buffered(of: Iterator[InternalRow]): VersionBuffer = {
     val buffer = new VersionBuffer(layout, compiled, Long.MaxValue)
     val record = new Version
-    while (of.hasNext) buffer.add(EngineRows.fill(record, of.next(), layout, provided))
+    while (of.hasNext) buffer.add(layout.fill(record, of.next()))
     buffer
   }
 
   private def sum(merge: MergeIterator): Long = {
     var sum = 0L
     while (merge.next())
-      if (merge.isLive) {
-        val row = merge.row
-        sum += row.getLong(Amount) + row.getLong(Balance)
-      }
+      if (merge.isLive) sum += used(merge.row)
     sum
   }
 
@@ -73,13 +72,17 @@ private[bench] final class Case(rule: String, merge: String, stored: Rows, versi
     sum + touched(merge)
   }
 
+  /** Told apart by class, so that what takes the rows costs as little as it can. */
+  private def used(row: InternalRow): Long = row match {
+    case packed: UnsafeRow          => packed.getLong(Amount) + packed.getLong(Balance)
+    case columnar: ColumnarBatchRow => columnar.getLong(Amount) + columnar.getLong(Balance)
+    case other                      => other.getLong(Amount) + other.getLong(Balance)
+  }
+
   private def touched(merge: BatchMerge): Long = {
     var sum = 0L
     while (merge.next())
-      if (merge.isLive) {
-        val row = merge.row
-        sum += row.getLong(Amount) + row.getLong(Balance)
-      }
+      if (merge.isLive) sum += used(merge.row)
     sum
   }
 
@@ -106,7 +109,7 @@ private[bench] final class Case(rule: String, merge: String, stored: Rows, versi
   def season(): Unit = {
     val random    = new SplittableRandom(7)
     val rows      = Rows.stored("uuid", 4096, random)
-    val some      = Rows.versions(rows, 20, random)
+    val some      = Rows.versions(rows, 20, false, versions.arePartial, random)
     val (b, p, g) = (EngineRows.batches(rows), EngineRows.packed(rows), EngineRows.generics(some))
     val changes   = EngineRows.packed(some)
     for (_ <- 1 to Case.SeasonRuns) {

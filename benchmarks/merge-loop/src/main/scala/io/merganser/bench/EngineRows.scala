@@ -43,9 +43,9 @@ private[bench] object EngineRows {
         columns(Time).putLong(i, rows.times(from + i))
         text(columns(Position), i, rows.positions, from + i)
         columns(Amount).putLong(i, rows.amounts(from + i))
-        columns(Balance).putLong(i, rows.balances(from + i))
+        if (rows.arePartial) columns(Balance).putNull(i) else columns(Balance).putLong(i, rows.balances(from + i))
         columns(Deleted).putBoolean(i, rows.deletes(from + i))
-        text(columns(Note), i, rows.notes, from + i)
+        if (rows.arePartial) columns(Note).putNull(i) else text(columns(Note), i, rows.notes, from + i)
       }
       batches(b) = new ColumnarBatch(columns.toArray[ColumnVector], count)
     }
@@ -85,8 +85,13 @@ private[bench] object EngineRows {
 
   private def generic(rows: Rows, i: Int): InternalRow = {
     def text(texts: Rows.Texts) = UTF8String.fromBytes(texts.bytes, texts.starts(i), texts.starts(i + 1) - texts.starts(i))
-    new GenericInternalRow(Array[Any](text(rows.keys), rows.times(i), text(rows.positions), rows.amounts(i), rows.balances(i),
-        rows.deletes(i), text(rows.notes)))
+    val values = Array[Any](text(rows.keys), rows.times(i), text(rows.positions), rows.amounts(i), rows.balances(i), rows.deletes(i),
+      text(rows.notes))
+    if (rows.arePartial) {
+      values(Balance) = null
+      values(Note) = null
+    }
+    new GenericInternalRow(values)
   }
 
   /** Rows as Avro's decoder makes them: an object for every value. */
@@ -108,9 +113,9 @@ private[bench] object EngineRows {
 
   final class Packed(memory: Array[Byte], starts: Array[Int]) {
     def iterator: Iterator[InternalRow] = new Iterator[InternalRow] {
-      private[this] val row          = new UnsafeRow(Schema.length)
-      private[this] var i            = 0
-      override def hasNext: Boolean  = i < starts.length - 1
+      private[this] val row         = new UnsafeRow(Schema.length)
+      private[this] var i           = 0
+      override def hasNext: Boolean = i < starts.length - 1
       override def next(): UnsafeRow = {
         row.pointTo(memory, Platform.BYTE_ARRAY_OFFSET.toLong + starts(i), starts(i + 1) - starts(i))
         i += 1
@@ -120,19 +125,12 @@ private[bench] object EngineRows {
   }
 
   /** Versions that come sorted, as those of one file group come out of the sort before a write. */
-  final class Cursor(rows: Iterator[InternalRow], layout: RowLayout, provided: Array[Boolean]) extends VersionCursor {
+  final class Cursor(rows: Iterator[InternalRow], layout: RowLayout) extends VersionCursor {
     override val record: Version = new Version
 
     override def next(): Boolean = rows.hasNext && {
-      fill(record, rows.next(), layout, provided)
+      layout.fill(record, rows.next())
       true
     }
-  }
-
-  /** A row as a version; one that is no delete provides the given columns, or all of them. */
-  def fill(record: Version, row: InternalRow, layout: RowLayout, provided: Array[Boolean]): Version = {
-    layout.fill(record, row)
-    if (!record.isDelete) record.provided = provided
-    record
   }
 }

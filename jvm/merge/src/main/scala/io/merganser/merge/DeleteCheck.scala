@@ -17,7 +17,7 @@ final class DeleteCheck private (flagOrdinal: Int, operationOrdinal: Int, marks:
     isNeeded && (isFlagged(row) || hasDeleteOperation(row) || isMarked(row))
 
   private def isFlagged(row: InternalRow): Boolean =
-    flagOrdinal >= 0 && !row.isNullAt(flagOrdinal) && row.getBoolean(flagOrdinal)
+    flagOrdinal >= 0 && !RowAccess.isNullAt(row, flagOrdinal) && RowAccess.getBoolean(row, flagOrdinal)
 
   private def hasDeleteOperation(row: InternalRow): Boolean =
     operationOrdinal >= 0 && !row.isNullAt(operationOrdinal) && {

@@ -23,7 +23,11 @@ final class OrderingComparator(layout: RowLayout) extends RowOrder {
     else new LazilyGeneratedOrdering(Seq(SortOrder(BoundReference(i, dataType, nullable = true), Ascending)))
   }
 
-  override def compare(a: InternalRow, b: InternalRow): Int = {
+  private[this] val onlyLong = if (kinds.length == 1 && kinds(0) == Longs) ordinals(0) else -1
+
+  override def compare(a: InternalRow, b: InternalRow): Int = if (onlyLong >= 0) compareLongs(a, b, onlyLong) else compareAll(a, b)
+
+  private def compareAll(a: InternalRow, b: InternalRow): Int = {
     var result = 0
     var i      = 0
     while (result == 0 && i < kinds.length) {
@@ -50,11 +54,11 @@ object OrderingComparator {
   }
 
   private def compareLongs(a: InternalRow, b: InternalRow, ordinal: Int): Int =
-    if (a.isNullAt(ordinal) || b.isNullAt(ordinal)) compareNulls(a, b, ordinal)
-    else java.lang.Long.compare(a.getLong(ordinal), b.getLong(ordinal))
+    if (RowAccess.isNullAt(a, ordinal) || RowAccess.isNullAt(b, ordinal)) compareNulls(a, b, ordinal)
+    else java.lang.Long.compare(RowAccess.getLong(a, ordinal), RowAccess.getLong(b, ordinal))
 
   private def compareStrings(a: InternalRow, b: InternalRow, ordinal: Int): Int =
-    if (a.isNullAt(ordinal) || b.isNullAt(ordinal)) compareNulls(a, b, ordinal)
+    if (RowAccess.isNullAt(a, ordinal) || RowAccess.isNullAt(b, ordinal)) compareNulls(a, b, ordinal)
     else TextBytes.compare(a, b, ordinal)
 
   private def compareNulls(a: InternalRow, b: InternalRow, ordinal: Int): Int =

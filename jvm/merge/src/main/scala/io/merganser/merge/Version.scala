@@ -39,13 +39,14 @@ final class Version {
   def isPartial: Boolean = provided != null
 
   def set(row: InternalRow, isDelete: Boolean, isUnordered: Boolean): Version = {
-    this.row = row
+    // A reference is written only where it changes: the collector looks at every write, and readers reuse their rows.
+    if (this.row ne row) this.row = row
+    if (provided ne null) provided = null
+    if (earlier ne null) earlier = null
     this.isDelete = isDelete
     this.isUnordered = isUnordered
     this.endsHistory = false
-    this.provided = null
     this.inserts = false
-    this.earlier = null
     this
   }
 
@@ -53,7 +54,7 @@ final class Version {
   private[merge] def become(other: Version, copiedRow: InternalRow): Version = {
     set(copiedRow, other.isDelete, other.isUnordered)
     endsHistory = other.endsHistory
-    provided = other.provided
+    if (other.provided ne null) provided = other.provided
     inserts = other.inserts
     this
   }

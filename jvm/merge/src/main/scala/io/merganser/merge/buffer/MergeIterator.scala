@@ -55,9 +55,14 @@ abstract class MergeIterator(rule: MergeRule) {
 
   protected final def unchanged(base: InternalRow): Unit = {
     outcome = Outcome.Unchanged
-    metBase = base
-    row = base
-    winner = null
+    handOut(base, base, null)
+  }
+
+  /** A reference is written only where it changes: the collector looks at every write, and readers reuse their rows. */
+  private def handOut(base: InternalRow, left: InternalRow, won: Version): Unit = {
+    if (metBase ne base) metBase = base
+    if (row ne left) row = left
+    if (winner ne won) winner = won
   }
 
   /** A version as it came, for another merge to fold. */
@@ -75,16 +80,13 @@ abstract class MergeIterator(rule: MergeRule) {
    * @param versions the key's newest version, with the earlier ones behind it where they were kept apart
    */
   protected final def meet(base: InternalRow, versions: Version): Unit = {
-    metBase = base
     val result =
       if (base == null) versions.foldAlone(rule) else versions.foldOnto(stored.set(base, isDelete = false, isUnordered = false), rule)
     if (result eq stored) {
       outcome = Outcome.Kept
-      row = base
-      winner = null
+      handOut(base, base, null)
     } else {
-      row = result.row
-      winner = result
+      handOut(base, result.row, result)
       // A partial version of a key that is not stored is not a row: nothing brings its other columns back.
       val live = !result.isDelete && !result.isPartial
       outcome = if (base == null) { if (live) Outcome.Inserted else Outcome.Absent }

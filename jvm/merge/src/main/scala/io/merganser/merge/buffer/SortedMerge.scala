@@ -38,15 +38,16 @@ final class SortedMerge(
     ofBatch: Boolean = true,
     foldsNew: Boolean = true
 ) extends MergeIterator(rule) {
-  private[this] val combines              = (if (ofBatch) rule.combinesBatch else rule.laws.associative) && combineNew
-  private[this] val keyOrdinal            = layout.keyOrdinal
-  private[this] var baseRow: InternalRow  = _
-  private[this] var baseUsed              = true
-  private[this] var waiting               = versions.next()
-  private[this] val held                  = new HeldVersion
-  private[this] var group: Version        = _
-  private[this] var groupMet              = false
-  private[this] var singles               = List.empty[Version]
+  private[this] val combines             = (if (ofBatch) rule.combinesBatch else rule.laws.associative) && combineNew
+  private[this] val keyOrdinal           = layout.keyOrdinal
+  private[this] var baseRow: InternalRow = _
+  private[this] var baseUsed             = true
+  private[this] var waiting              = versions.next()
+  private[this] val held                 = new HeldVersion
+  private[this] var group: Version       = _ // where hasGroup; a reference is written only where it changes
+  private[this] var hasGroup             = false
+  private[this] var groupMet             = false
+  private[this] var singles              = List.empty[Version]
 
   // The group's key.
   private[this] var keyBase: AnyRef = _
@@ -65,10 +66,11 @@ final class SortedMerge(
       true
     } else {
       if (baseUsed) {
-        baseRow = if (base.hasNext) base.next() else null
+        val row = if (base.hasNext) base.next() else null
+        if (baseRow ne row) baseRow = row
         baseUsed = false
       }
-      if (group == null && waiting) readGroup()
+      if (!hasGroup && waiting) readGroup()
       var order = baseToGroup
       if (groupMet && order != 0) {
         dropGroup()
@@ -89,7 +91,7 @@ final class SortedMerge(
 
   /** Negative: the stored row comes first, or there is neither; zero: their keys are equal; positive: the group comes first. */
   private def baseToGroup: Int =
-    if (group == null) -1
+    if (!hasGroup) -1
     else if (baseRow == null) 1
     else TextBytes.compare(baseRow, keyOrdinal, keyBase, keyOffset, keyBytes)
 
@@ -110,7 +112,7 @@ final class SortedMerge(
   }
 
   private def dropGroup(): Unit = {
-    group = null
+    hasGroup = false
     groupMet = false
   }
 
@@ -126,19 +128,22 @@ final class SortedMerge(
   }
 
   private def startWith(version: Version): Unit = {
-    group = version
+    hasGroup = true
+    if (group ne version) group = version
     version.row match {
       case packed: UnsafeRow =>
         val at = packed.getLong(keyOrdinal)
-        keyBase = packed.getBaseObject
-        keyOffset = packed.getBaseOffset + (at >>> 32)
-        keyBytes = at.toInt
+        keyIs(packed.getBaseObject, packed.getBaseOffset + (at >>> 32), at.toInt)
       case other =>
         val key = layout.key(other)
-        keyBase = key.getBaseObject
-        keyOffset = key.getBaseOffset
-        keyBytes = key.numBytes
+        keyIs(key.getBaseObject, key.getBaseOffset, key.numBytes)
     }
+  }
+
+  private def keyIs(base: AnyRef, offset: Long, bytes: Int): Unit = {
+    if (keyBase ne base) keyBase = base
+    keyOffset = offset
+    keyBytes = bytes
   }
 
   /** Another version of the group's key. What is held lies in the group that it began, until the next one is begun. */

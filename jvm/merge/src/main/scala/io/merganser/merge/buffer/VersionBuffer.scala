@@ -93,18 +93,19 @@ object VersionBuffer {
 
 /** A merge with a table of versions: which of them stored rows have met, and then those that none has. */
 private[buffer] abstract class TableMerge(table: KeyTable, rule: MergeRule) extends MergeIterator(rule) {
-  private[this] val met  = new Array[Boolean](table.size)
-  private[this] var rest = 0
+  private[this] val count = table.size
+  private[this] val met   = new Array[Long]((count + 63) / 64) // a bit for each entry
+  private[this] var rest  = 0
 
   protected final def meetAt(row: InternalRow, entry: Int): Unit = {
-    met(entry) = true
+    met(entry >> 6) |= 1L << entry
     meet(row, table.record(entry))
   }
 
   /** After the stored rows: the next key that is not stored; false at the end. */
   protected final def nextNew(): Boolean = {
-    while (rest < met.length && met(rest)) rest += 1
-    if (rest >= met.length) false
+    while (rest < count && (met(rest >> 6) & (1L << rest)) != 0) rest += 1
+    if (rest >= count) false
     else {
       meet(null, table.record(rest))
       rest += 1

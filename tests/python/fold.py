@@ -50,6 +50,7 @@ class Rule:
             whole row with the greatest ordering value, `columns` what the rule makes of them, deletes forgotten.
         deletes_win: Whether a delete removes what is stored whatever its ordering value.
         keeps: Whether a column of the leading row gives way to the other row's.
+        fills_late: Whether the row that stays takes such values from a late one, when they are not of one batch.
         merge: The row of two, or None for a delete, where it is a user's own.
         marks: Whether a row is a delete by its columns, `_hoodie_is_deleted` apart.
     """
@@ -63,8 +64,14 @@ class Rule:
     batch: Literal["fold", "greatest", "columns"] = "fold"
     deletes_win: bool = False
     keeps: Callable[[Any], bool] | None = None
+    fills_late: bool = True
     merge: Callable[[Row, Row], Row | None] | None = None
     marks: Callable[[Row], bool] = field(default=lambda row: False)
+
+    @property
+    def for_readers(self) -> dict[str, str]:
+        """Of the settings those that readers and compactions need too: the classes of users' mergers."""
+        return {key: value for key, value in self.settings.items() if key.endswith("implementation.classes")}
 
     def leads(self, newer: Row, older: Row, *, by_event: bool) -> bool:
         return not by_event or self.order(newer) >= self.order(older)
@@ -95,7 +102,7 @@ def step(rule: Rule, state: State, version: Version, *, by_event: bool, in_batch
     if rule.deletes_win and version.deletes and not in_batch:
         newer_leads = True
     leader, other = (version, state) if newer_leads else (state, version)
-    if state.deletes or version.deletes:
+    if state.deletes or version.deletes or not (newer_leads or in_batch or rule.fills_late):
         return leader
     return Version(version.key, rule.filled(leader.row, other.row))
 

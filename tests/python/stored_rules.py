@@ -159,8 +159,14 @@ def of_version(version: int) -> list[Rule]:
         dms(f"AWSDms, {v}", payload("AWSDmsAvroPayload", version), {"D", "d"}, batch="greatest"),
         mysql(f"MySqlDebezium, {v}", payload("debezium.MySqlDebeziumAvroPayload", version), version),
         postgres(f"PostgresDebezium, {v}", payload("debezium.PostgresDebeziumAvroPayload", version),
-                 batch="greatest"),
+                 batch="greatest", fills_late=False),
     ]  # fmt: skip
+
+
+def coalesced(older: Row, newer: Row) -> Row:
+    """What the merger `CoalesceFields` says it does."""
+    leader, other = (newer, older) if by_ts(newer) >= by_ts(older) else (older, newer)
+    return {name: other[name] if value is None else value for name, value in leader.items()}
 
 
 RULES: list[Rule] = [
@@ -181,4 +187,14 @@ RULES: list[Rule] = [
     postgres("PostgresDebezium", payload("debezium.PostgresDebeziumAvroPayload"), batch="columns"),
     *of_version(8),
     *of_version(6),
+    simple(
+        "a user's merger",
+        {
+            MODE: "CUSTOM",
+            "hoodie.write.record.merge.strategy.id": "32d52b80-9055-481c-be0e-e308b5eb1f34",
+            "hoodie.write.record.merge.custom.implementation.classes": "io.merganser.conformance.CoalesceFields",
+        },
+        by_event=False,
+        merge=coalesced,
+    ),
 ]

@@ -170,6 +170,23 @@ def test_an_exception_in_a_merger_names_key_versions_class_and_file_group_and_co
     assert rows_of(load(spark, path).select("name")) == [("a",)]
 
 
+def test_an_exception_in_a_merger_fails_reads_and_compactions_of_the_log_and_leaves_the_table(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path, options = tmp_path / "t", custom(DELETE_NEGATIVE, MOR)
+    columns = "id int, name string, price string, ts long"  # the merger takes the price for a double
+    for name in "ab":
+        save(frame(spark, [(1, name, "5", 1)], columns), path, options)
+    classes = {CLASSES: DELETE_NEGATIVE[0]}
+    bases = [file for file in listing(path) if file.endswith(".parquet")]
+    said = (DELETE_NEGATIVE[0], "record key '1'", "name=a", "name=b", bases[0].split("_")[0], "ClassCastException")
+    refused(lambda: load(spark, path, **classes).collect(), "MERGER_FAILED", *said)
+    refused(lambda: Table.load(spark, str(path)).compact(options=classes), "MERGER_FAILED", *said)
+    assert [file for file in listing(path) if file.endswith(".parquet")] == bases
+    read_optimized = load(spark, path, **{"hoodie.datasource.query.type": "read_optimized"})
+    assert rows_of(read_optimized.select("name")) == [("a",)]
+
+
 def test_sql_merges_by_the_class_that_the_session_names(session_class: SparkSession, sql: Sql) -> None:
     more = {"recordMergeMode": "CUSTOM", "recordMergeStrategyId": MAX_PRICE[1]}
     table = sql.create("mor", "id int, name string, price double", ordering=None, **more)

@@ -46,7 +46,7 @@ def result(
                 values = [tuple(row[name] for name in names(rule)) for row in rows]
                 save(frame(spark, values, f"{COMMON}, {rule.columns}"), path, {**options, OPERATION: operation})
         if compacting:
-            Table.load(spark, str(path)).compact()
+            Table.load(spark, str(path)).compact(options=rule.for_readers)
     return read(spark, path, rule)
 
 
@@ -55,7 +55,7 @@ def names(rule: Rule) -> list[str]:
 
 
 def read(spark: SparkSession, path: Path, rule: Rule) -> dict[str, Row]:
-    found = [row.asDict() for row in load(spark, path).select(*names(rule)).collect()]
+    found = [row.asDict() for row in load(spark, path, **rule.for_readers).select(*names(rule)).collect()]
     by_key = {row["id"]: row for row in found}
     assert len(by_key) == len(found), "a key comes twice"
     return by_key
@@ -91,7 +91,7 @@ def test_compaction_changes_no_row_whatever_lies_in_the_logs(spark: SparkSession
     batches = together(histories(rule, erasing=True))
     expected = fold(rule, batches, tombstones=True)
     agree(result(spark, tmp_path / "t", batches, rule, MOR), expected, "merged at read")
-    Table.load(spark, str(tmp_path / "t")).compact()
+    Table.load(spark, str(tmp_path / "t")).compact(options=rule.for_readers)
     agree(read(spark, tmp_path / "t", rule), expected, "compacted")
 
 

@@ -162,6 +162,31 @@ def test_after_a_delete_with_an_ordering_value_a_later_row_brings_nothing_back(
 
 
 @EVERY_KIND
+@pytest.mark.parametrize("columns", ["all", "some"])
+def test_a_late_row_after_a_delete_is_inserted_unless_a_log_still_holds_the_delete(
+    spark: SparkSession, tmp_path: Path, kind: str, columns: str
+) -> None:
+    """Base files keep no tombstones; a log keeps a delete with an ordering value until it is compacted."""
+
+    def late(key: int) -> None:
+        if columns == "all":
+            table.whole((key, 11, "late", None))
+        else:
+            table.some("id int, ts long, a string", (key, 11, "late"))
+
+    table = Written(spark, tmp_path / "t", kind)
+    table.whole((1, 10, "a1", "b1"), (2, 10, "a2", "b2"))
+    table.delete_at(1, 12)
+    late(1)
+    remembered = [] if kind.startswith("merge") else [(1, 11, "late", None)]
+    table.holds(*remembered, (2, 10, "a2", "b2"))
+    table.delete_at(2, 12)
+    table.holds(*remembered)
+    late(2)
+    table.holds(*remembered, (2, 11, "late", None))
+
+
+@EVERY_KIND
 def test_a_delete_and_a_row_of_some_columns_in_one_batch(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     """Whether the delete wins is for the stored row to say."""
     table = Written(spark, tmp_path / "t", kind)

@@ -83,8 +83,6 @@ def test_a_table_of_an_older_version_stays_so_and_another_version_is_refused(
     assert properties(path)["hoodie.table.version"] == version
     assert rows_of(load(spark, path)) == [(1, 6, "b")]
     refused(lambda: save(newer, path, {**made, VERSION: "9"}), "CONFIG_CONFLICT", VERSION, "'9'", f"'{version}'")
-    upgrade = {**made, "hoodie.write.auto.upgrade": "true"}
-    refused(lambda: save(newer, path, upgrade), "UNSUPPORTED_OPTION", "hoodie.write.auto.upgrade", f"version {version}")
 
 
 @pytest.mark.parametrize("version", ["6", "8"])

@@ -54,7 +54,7 @@ class OrderMerger extends RecordMerger {
     private def rank(state: AnyRef): Int = state match {
       case null => -1
       case name =>
-        val at = props.get("order.states").split(',').indexOf(name)
+        val at = props.get("order.states").split(',').indexOf(name.toString)
         if (at < 0) throw new IllegalArgumentException(s"unknown state '$name'")
         at
     }

@@ -2,7 +2,7 @@ package io.merganser.spark.sql
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
-import io.merganser.spark.compact.Compaction
+import io.merganser.spark.compact.{Compaction, Upgrade}
 import io.merganser.spark.write.FrameWrite
 import io.merganser.table.config.WriteConfig
 import org.apache.spark.sql.{Row, SparkSession}
@@ -24,9 +24,17 @@ trait Procedure {
 }
 
 object Procedure {
-  val all: Seq[Procedure] = Seq(RunCompaction, Help)
+  val all: Seq[Procedure] = Seq(RunCompaction, UpgradeTable, Help)
 
   def byName(name: String): Option[Procedure] = all.find(_.name.equalsIgnoreCase(name))
+
+  /** The table that arguments name, by `table` or by `path`. */
+  private[sql] def path(session: SparkSession, procedure: String, arguments: Map[String, String]): String =
+    (arguments.get("path"), arguments.get("table")) match {
+      case (Some(path), None)  => path
+      case (None, Some(table)) => OpenTable.pathOf(session, table)
+      case _                   => throw MerganserException("CALL_TABLE_OR_PATH", "procedure" -> procedure)
+    }
 }
 
 /** CALL run_compaction(op => …, table => … | path => …, options => 'k=v,…') */
@@ -47,11 +55,7 @@ object RunCompaction extends Procedure {
     ))
 
   override def run(session: SparkSession, arguments: Map[String, String]): Seq[Row] = {
-    val path = (arguments.get("path"), arguments.get("table")) match {
-      case (Some(path), None)  => path
-      case (None, Some(table)) => OpenTable.pathOf(session, table)
-      case _                   => throw MerganserException("CALL_TABLE_OR_PATH", "procedure" -> name)
-    }
+    val path = Procedure.path(session, name, arguments)
     val options = arguments.get("options").toSeq.flatMap(_.split(",")).map(_.split("=", 2)).map {
       case Array(key, value) => key.trim -> value.trim
       case other             => throw MerganserException("CALL_OPTION_SYNTAX", "procedure" -> name, "text" -> other.mkString("="))
@@ -68,6 +72,28 @@ object RunCompaction extends Procedure {
 
   private def done(result: io.merganser.spark.compact.CompactionResult): Seq[Row] =
     result.instant.map(Row(_, result.filesWritten, "COMPLETED")).toSeq
+}
+
+/** CALL upgrade_table(table => … | path => …, to_version => 'NINE') */
+object UpgradeTable extends Procedure {
+  override val name = "upgrade_table"
+
+  override val parameters: Seq[(String, String)] = Seq(
+    "table" -> "name of the table",
+    "path" -> "path of the table, instead of its name",
+    "to_version" -> "NINE"
+  )
+
+  override val result: StructType = StructType(Seq(StructField("result", BooleanType)))
+
+  override def run(session: SparkSession, arguments: Map[String, String]): Seq[Row] = {
+    val path = Procedure.path(session, name, arguments)
+    arguments.get("to_version").filterNot(v => v.equalsIgnoreCase("NINE") || v == "9").foreach { other =>
+      throw MerganserException("CALL_ARGUMENT_INVALID", "procedure" -> name, "argument" -> "to_version", "value" -> other, "allowed" -> "NINE")
+    }
+    Upgrade.run(session, path, Map.empty)
+    Seq(Row(true))
+  }
 }
 
 /** CALL help() lists the procedures; CALL help(cmd => name) the parameters of one. */

@@ -2,7 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.{DeleteCheck, MerganserException}
 import io.merganser.spark.OpenTable
-import io.merganser.spark.compact.Compaction
+import io.merganser.spark.compact.{Compaction, Upgrade}
 import io.merganser.table.Storage
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config._
@@ -33,8 +33,9 @@ object FrameWrite {
   }
 
   /** Writes a frame to a table that is there, by the operation its options name. */
-  def append(session: SparkSession, table: OpenTable, options: Map[String, String], frame: DataFrame,
+  def append(session: SparkSession, given: OpenTable, options: Map[String, String], frame: DataFrame,
       source: WriteSource = WriteSource.DataFrameWrite): WriteResult = {
+    val table    = upgradedOnRequest(session, given, options)
     val settings = WriteConfig.parse(options, sessionConf(session), table.config, source)
     run(session, table, settings, frame, columns(table, settings, frame), replaceAll = false)
   }
@@ -42,7 +43,7 @@ object FrameWrite {
   /** Replaces all rows in one commit; settings other than the table's are refused. */
   def overwrite(session: SparkSession, storage: Storage, options: Map[String, String], frame: DataFrame,
       source: WriteSource = WriteSource.DataFrameWrite): WriteResult = {
-    val table = OpenTable.load(storage)
+    val table = upgradedOnRequest(session, OpenTable.load(storage), options)
     val settings =
       try WriteConfig.parse(options, sessionConf(session), table.config, source)
       catch {
@@ -51,6 +52,12 @@ object FrameWrite {
       }
     run(session, table, settings, frame, columns(table, settings, frame), replaceAll = true)
   }
+
+  private def upgradedOnRequest(session: SparkSession, table: OpenTable, options: Map[String, String]): OpenTable =
+    if (table.config.version < 9 && WriteConfig.asksForUpgrade(options, sessionConf(session))) {
+      Upgrade.run(session, table.storage.basePath.toString, options)
+      table.refreshed()
+    } else table
 
   /** The table's columns from this write on. */
   private def columns(table: OpenTable, settings: WriteConfig, frame: DataFrame): StructType =

@@ -145,7 +145,7 @@ object Options {
   val CommitMetadataPrefix: OptionEntry = write("hoodie.datasource.write.commitmeta.key.prefix", Text, Some("_"),
     "Options whose name begins so are stored in the commit as extra metadata.")
   val AutoUpgrade: OptionEntry = write("hoodie.write.auto.upgrade", Bool, Some("false"),
-    "Tables keep the version they were created with; true is refused for a table of version 6 or 8.")
+    "A table of version 6 or 8 is compacted and upgraded to version 9 before a frame or an INSERT is written; otherwise it keeps its version.")
   val AllowEmptyCommit: OptionEntry =
     write("hoodie.allow.empty.commit", Bool, Some("true"), "A write without rows makes a commit too.")
 

@@ -160,6 +160,10 @@ final case class WriteConfig(
 
 object WriteConfig {
 
+  /** Whether a write asks for its table to be brought to the newest version first. */
+  def asksForUpgrade(options: Map[String, String], sessionConf: Map[String, String]): Boolean =
+    Settings.ofWrite(options, sessionConf).bool(Options.AutoUpgrade)
+
   /**
    * Parses and checks the options of one write, before anything is written.
    *
@@ -178,7 +182,6 @@ object WriteConfig {
   ): WriteConfig = {
     val settings = Settings.ofWrite(options, sessionConf)
     if (!creating) TableConflicts.refuse(settings, table)
-    refuseUpgrade(settings, table)
     KeyGenerator.stored(table)
     val kept      = table.properties
     val operation = operationOf(settings, kept, source)
@@ -205,12 +208,6 @@ object WriteConfig {
       shuffleTasks = settings.text(Options.ShuffleTasks(operation), kept).map(_.toInt).filter(_ > 0)
     )
   }
-
-  /** A version changes nothing by itself: who asks for a change is told that there will be none. */
-  private def refuseUpgrade(settings: Settings, table: TableConfig): Unit =
-    for (asked <- settings.given(Options.AutoUpgrade) if asked.value == "true" && table.version < 9)
-      throw MerganserException("UNSUPPORTED_OPTION", "key" -> asked.name, "value" -> asked.value,
-        "remedy" -> s"Table '${table.name}' stays at version ${table.version}; set it to false, or write the rows into a new table")
 
   private def operationOf(settings: Settings, kept: Map[String, String], source: WriteSource): WriteOperation = source match {
     case WriteSource.DataFrameWrite => WriteOperation.of(settings.required(Options.Operation, kept))

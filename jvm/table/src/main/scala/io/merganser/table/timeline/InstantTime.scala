@@ -27,6 +27,10 @@ object InstantTime {
     if (millis.length == 17) Try(LocalDateTime.parse(millis, Format)).toOption else None
   }
 
+  /** The millisecond after an instant, in its own notation; the instant itself where it is a special one. */
+  private[timeline] def following(instant: String): String =
+    parse(instant).map(_.plusNanos(1000000L).format(Format)).filter(_ => instant.length == 17).getOrElse(instant)
+
   /**
    * A time after all that are given and after all this process gave out for the table: now, or a millisecond after the
    * latest of them when clocks disagree or an hour repeats. To call under the table lock, with every time on the timeline.

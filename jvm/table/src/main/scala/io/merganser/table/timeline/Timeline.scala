@@ -144,6 +144,15 @@ final class Timeline private (
 
   private[table] def hasFile(instant: Instant, state: InstantState): Boolean = files.contains((instant, state))
 
+  /** Names of all files that tell of instants. */
+  private[timeline] def fileNames: Seq[String] = files.values.toSeq
+
+  private[timeline] def nameOf(instant: Instant, state: InstantState): String = fileName(instant, state)
+
+  /** What the files of an instant hold, one for each state that has one. */
+  private[timeline] def contents(instant: Instant): Seq[(InstantState, Array[Byte])] =
+    files.toSeq.collect { case ((`instant`, state), name) => state -> storage.read(s"${config.timelineFolder}/$name") }
+
   private def fileName(instant: Instant, state: InstantState): String =
     files.getOrElse((instant, state), throw new IllegalStateException(s"no ${state.name} file of $instant on the timeline of $storage"))
 

@@ -1,0 +1,46 @@
+package io.merganser.table.config
+
+import io.merganser.table.config.MergeMode.StrategyId
+import org.apache.spark.sql.types.StructType
+
+/** What the properties of a table of version 6 or 8 become at version 9, where a payload class is what it means. */
+private[table] object UpgradedTable {
+  val Version = 9
+
+  /** Keys that earlier versions have, and those that are written anew. */
+  private val Replaced = Set(
+    "hoodie.record.merge.mode", "hoodie.record.merge.strategy.id", "hoodie.compaction.record.merger.strategy",
+    "hoodie.compaction.payload.class", "hoodie.table.legacy.payload.class", "hoodie.table.precombine.field",
+    "hoodie.table.ordering.fields", "hoodie.archivelog.folder", "hoodie.table.keygenerator.class"
+  )
+
+  /**
+   * @param columns the table's data columns
+   * @throws io.merganser.merge.MerganserException ORDERING_FIELD_MISSING if version 9 orders the payload class's rows by columns that are not there
+   */
+  def properties(table: TableConfig, columns: StructType): Map[String, String] = {
+    val merge    = settings(table)
+    val ordering = if (merge.orderingFields.nonEmpty) merge.orderingFields else table.orderingFields
+    FrameCheck.requireColumns(columns, table.name, "upgrade", Nil, Nil, ordering)
+    table.properties.filterNot { case (key, _) => Replaced(key) } ++ merge.properties ++
+      (if (ordering.isEmpty) Nil else Seq("hoodie.table.ordering.fields" -> ordering.mkString(","))) ++ Map(
+        "hoodie.table.version" -> Version.toString,
+        "hoodie.table.initial.version" -> table.properties.getOrElse("hoodie.table.initial.version", table.version.toString),
+        "hoodie.timeline.layout.version" -> "2",
+        "hoodie.timeline.path" -> "timeline",
+        "hoodie.timeline.history.path" -> "history",
+        "hoodie.table.keygenerator.type" -> table.keyGeneratorType
+      )
+  }
+
+  private def settings(table: TableConfig): MergeSettings = {
+    def infer(mode: Option[String], strategyId: Option[String], payload: Option[String]) =
+      MergeSettings.infer(Version, mode, strategyId, payload, Nil, table.mergeProperties)
+    val merger = table.strategyId.filter(id => table.mergeMode == MergeMode.Custom && id != StrategyId.PayloadBased)
+    merger match {
+      case Some(_)                            => infer(Some(table.mergeMode.name), merger, None)
+      case None if table.payloadClass.isEmpty => infer(Some(table.mergeMode.name), None, None)
+      case None                               => infer(None, None, table.payloadClass)
+    }
+  }
+}

@@ -1,0 +1,68 @@
+package io.merganser.table.timeline
+
+import io.merganser.merge.MerganserException
+import io.merganser.table.{MetadataTable, Storage, TableLock}
+import io.merganser.table.config.{TableConfig, UpgradedTable}
+import io.merganser.table.slice.TableView
+import org.apache.spark.sql.types.StructType
+
+/**
+ * Makes a table of version 6 or 8 one of version 9. Base files stay as they are.
+ *
+ * Of a table of version 6 the timeline is first written anew in the layout of later versions; readers do not look there until
+ * the properties, which change at once, say so. An upgrade that died before that is begun again, and one that died after
+ * it leaves files that nobody reads.
+ */
+object Upgrade {
+
+  /**
+   * @param columns the table's data columns
+   * @return the table's properties, which have changed unless the version was 9 already
+   * @throws MerganserException UPGRADE_REFUSED if something is pending or logs are not compacted, what
+   *                            [[UpgradedTable.properties]] throws, METADATA_INDEX_PRESENT
+   */
+  def run(storage: Storage, columns: StructType, lock: TableLock.Settings = TableLock.Settings()): TableConfig =
+    TableLock.hold(storage, lock) { held =>
+      val config = TableConfig.repair(storage)
+      if (config.version >= UpgradedTable.Version) config
+      else {
+        val timeline = Timeline.load(storage, config)
+        requireQuiet(storage, config, timeline)
+        val upgraded = TableConfig(UpgradedTable.properties(config, columns))
+        MetadataTable.drop(storage, dropIndexes = false)
+        val moves = config.layoutVersion < upgraded.layoutVersion
+        if (moves) writeAnew(storage, timeline, upgraded)
+        held.requireHeld()
+        val result = TableConfig.updateUnderLock(storage,
+          now => upgraded.properties -- (config.properties.keySet -- now.keySet))
+        if (moves) timeline.fileNames.foreach(name => storage.delete(s"${config.timelineFolder}/$name"))
+        result
+      }
+    }
+
+  private def requireQuiet(storage: Storage, config: TableConfig, timeline: Timeline): Unit = {
+    def refuse(reason: String) =
+      throw MerganserException("UPGRADE_REFUSED", "table" -> config.name, "version" -> config.version, "reason" -> reason)
+    timeline.pending.headOption.foreach(i => refuse(s"the ${i.action} of ${i.requested} is pending"))
+    new TableView(storage, config, timeline).slices.find(_.logs.nonEmpty).foreach { slice =>
+      refuse(s"file group '${slice.fileId}' has log files that are not compacted")
+    }
+  }
+
+  /** Earlier instants have no completion time: their order is that of their requests, and stays it. */
+  private def writeAnew(storage: Storage, timeline: Timeline, upgraded: TableConfig): Unit = {
+    storage.makeFolder(upgraded.timelineFolder)
+    storage.makeFolder(upgraded.historyFolder)
+    for (instant <- timeline.instants; (state, bytes) <- timeline.contents(instant)) {
+      val isWrite = Action.Writes(instant.action)
+      val (name, content) = state match {
+        case InstantState.Completed =>
+          val completed = InstantFile.completed(instant.requested, Some(InstantTime.following(instant.requested)), instant.action)
+          completed -> (if (isWrite) CommitMetadata.encodeAvro(timeline.metadata(instant), instant.action == Action.ReplaceCommit) else bytes)
+        case InstantState.Inflight  => timeline.nameOf(instant, state) -> (if (isWrite) Array.emptyByteArray else bytes)
+        case InstantState.Requested => timeline.nameOf(instant, state) -> bytes
+      }
+      storage.replace(s"${upgraded.timelineFolder}/$name", content)
+    }
+  }
+}

@@ -42,7 +42,7 @@ class Case:
 
     @property
     def most_bytes(self) -> float | None:
-        """Allocated for a row that wins unchanged, where most rows do; partial versions make new rows, so they have none."""
+        """Allocated for a row that wins unchanged, where most rows do; partial versions make new rows."""
         return None if self.rule == "partial-update" or self.met == "100" else 1.0
 
 

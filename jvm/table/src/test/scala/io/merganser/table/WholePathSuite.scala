@@ -2,7 +2,8 @@ package io.merganser.table
 
 import java.nio.file.Files
 
-import io.merganser.merge.{Change, Histories, Oracle}
+import io.merganser.merge.{BuiltInRules, Histories, Oracle}
+import io.merganser.merge.Oracle.FileGroup
 import io.merganser.table.config.TableConfig
 import org.apache.hadoop.conf.Configuration
 import org.scalatest.BeforeAndAfterEach
@@ -13,7 +14,7 @@ import scala.util.Random
 /** Random histories through files: written, appended, compacted and read without an engine, against the oracle. */
 final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {
 
-  private val perKind = 30
+  private val perKind = 24
 
   private var folder: java.nio.file.Path = _
 
@@ -21,53 +22,74 @@ final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {
 
   override protected def afterEach(): Unit = { org.apache.hadoop.fs.FileUtil.fullyDelete(folder.toFile); () }
 
+  private val event  = Map("hoodie.record.merge.mode" -> "EVENT_TIME_ORDERING", "hoodie.table.ordering.fields" -> "ts")
+  private val commit = Map("hoodie.record.merge.mode" -> "COMMIT_TIME_ORDERING")
+
+  private def filling(mode: String) = Map("hoodie.table.partial.update.mode" -> mode)
+
+  private def payload(name: String) = Map(
+    "hoodie.table.version" -> "8",
+    "hoodie.record.merge.mode" -> "CUSTOM",
+    "hoodie.table.ordering.fields" -> "ts",
+    "hoodie.record.merge.strategy.id" -> "00000000-0000-0000-0000-000000000000",
+    "hoodie.compaction.payload.class" -> s"org.apache.hudi.common.model.$name"
+  )
+
+  /** What tables store, and the rule of the oracle that it stands for. */
+  private val rules: Seq[(String, Map[String, String])] = Seq(
+    "EventTime" -> event,
+    "CommitTime" -> commit,
+    "IgnoreDefaults by event time" -> (event ++ filling("IGNORE_DEFAULTS")),
+    "IgnoreDefaults by commit time" -> (commit ++ filling("IGNORE_DEFAULTS")),
+    "FillUnavailable by event time" -> (event ++ filling("FILL_UNAVAILABLE")),
+    "FillUnavailable by commit time" -> (commit ++ filling("FILL_UNAVAILABLE")),
+    "OverwriteWithLatest" -> (payload("OverwriteWithLatestAvroPayload") ++ commit),
+    "EventTime payload" -> (payload("DefaultHoodieRecordPayload") ++ event),
+    "OverwriteNonDefaults" -> payload("OverwriteNonDefaultsWithLatestAvroPayload"),
+    "PartialUpdate" -> payload("PartialUpdateAvroPayload")
+  )
+
   for {
-    mode        <- Seq(Oracle.EventTime, Oracle.CommitTime)
-    mergeOnRead <- Seq(false, true)
-    bucketed    <- Seq(false, true)
-  } test(s"$mode, ${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "bucketed" else "by stored key"}: " +
+    (name, stored) <- rules
+    mergeOnRead    <- Seq(false, true)
+    bucketed       <- Seq(false, true)
+  } test(s"$name, ${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "bucketed" else "by stored key"}: " +
     s"$perKind random histories read as the oracle has them after every write and compaction") {
+    val rule = BuiltInRules.named(name).oracle
     for (i <- 0 until perKind) {
       val random  = new Random(Histories.seed + i)
-      val table   = create(s"t$i", mergeOnRead, bucketed, mode == Oracle.EventTime)
-      var groups  = Map.empty[String, Group]
+      val table   = create(s"t$i", DirectTable.properties(mergeOnRead) - "hoodie.table.ordering.fields" ++ stored, bucketed)
+      var groups  = Map.empty[String, FileGroup]
       val history = Seq.newBuilder[String]
       for (_ <- 0 until 2 + random.nextInt(4)) {
-        val batch = Seq.fill(1 + random.nextInt(6))(new Histories(partials = true).change(random, keys = 6))
+        val changes = new Histories(partials = true, BuiltInRules.Unavailable)
+        val batch   = Seq.fill(1 + random.nextInt(6))(changes.change(random, keys = 6))
         history += batch.mkString(" ")
         table.upsert(batch).foreach { part =>
-          val group = groups.getOrElse(part.fileId, Group())
-          val after =
-            if (part.isLog) group.copy(versions = group.versions ++ part.changes)
-            else Group(rowsOf(mode, Group(rowsOf(mode, group), part.changes)))
-          groups += part.fileId -> after
+          val group = groups.getOrElse(part.fileId, FileGroup())
+          groups += part.fileId -> (if (part.isLog) group.appended(rule, part.changes) else group.rewritten(rule, part.changes))
         }
-        compare(mode, table, groups, history.result(), i)
+        compare(rule, table, groups, history.result(), i)
         if (mergeOnRead && random.nextInt(3) == 0) {
           history += "compaction"
           table.compact()
-          groups = groups.map { case (id, group) => id -> Group(rowsOf(mode, group)) }
-          compare(mode, table, groups, history.result(), i)
+          groups = groups.map { case (id, group) => id -> group.compacted(rule) }
+          compare(rule, table, groups, history.result(), i)
         }
       }
     }
   }
 
-  private def rowsOf(mode: Oracle.Mode, group: Group): Seq[Change] = Oracle.rows(Oracle.merge(mode, group.base, group.versions))
-
-  private def compare(mode: Oracle.Mode, table: DirectTable, groups: Map[String, Group], history: Seq[String], i: Int): Unit = {
-    def sorted(rows: Iterable[Change]) = rows.map(_.toString).toSeq.sorted
-    val clue                           = s"history $i of seed ${Histories.seed}: ${history.mkString(" | ")}"
-    assert(sorted(table.rows) == sorted(groups.values.flatMap(rowsOf(mode, _))), clue)
+  private def compare(rule: Oracle.Rule, table: DirectTable, groups: Map[String, FileGroup], history: Seq[String], i: Int): Unit = {
+    def sorted(rows: Iterable[Any]) = rows.map(_.toString).toSeq.sorted
+    val clue                        = s"history $i of seed ${Histories.seed}: ${history.mkString(" | ")}"
+    assert(sorted(table.rows) == sorted(groups.values.flatMap(_.rows(rule))), clue)
     assert(sorted(table.readOptimizedRows) == sorted(groups.values.flatMap(_.base)), clue)
   }
 
-  private def create(name: String, mergeOnRead: Boolean, bucketed: Boolean, eventTime: Boolean): DirectTable = {
+  private def create(name: String, properties: Map[String, String], bucketed: Boolean): DirectTable = {
     val storage = Storage(folder.resolve(name).toUri.toString, new Configuration())
-    TableConfig.create(storage, DirectTable.properties(mergeOnRead, eventTime))
+    TableConfig.create(storage, properties)
     new DirectTable(storage, bucketed)
   }
 }
-
-/** What a file group must hold: stored rows, and the versions in its log files. */
-private final case class Group(base: Seq[Change] = Nil, versions: Seq[Change] = Nil)

@@ -96,24 +96,21 @@ def test_a_table_of_hudi_reads_row_for_row_as_hudi_reads_it(ours: MerganserEngin
 def test_a_table_of_hudi_whose_rule_is_not_built_in_is_refused_by_name(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
 ) -> None:
-    table, row = tmp_path / "ruled", [[1, "one", 10]]
-    hudi.write(
-        table,
-        "id int, name string, ts bigint",
-        row,
-        mode="overwrite",
-        options={
-            "hoodie.table.name": "ruled",
-            "hoodie.datasource.write.table.type": "MERGE_ON_READ",
-            "hoodie.datasource.write.recordkey.field": "id",
-            "hoodie.table.ordering.fields": "ts",
-        },
-    )
+    table, columns, row = tmp_path / "ruled", "id int, name string, ts bigint", [[1, "one", 10]]
+    options = {
+        "hoodie.table.name": "ruled",
+        "hoodie.datasource.write.table.type": "MERGE_ON_READ",
+        "hoodie.datasource.write.recordkey.field": "id",
+        "hoodie.table.ordering.fields": "ts",
+    }
+    hudi.write(table, columns, row, mode="overwrite", options=options)
+    hudi.write(table, columns, row, options=options)  # into a log, where rows meet
     properties = table / ".hoodie" / "hoodie.properties"
     properties.write_text(properties.read_text() + "hoodie.table.partial.update.mode=FILL_DEFAULTS\n")
+    (table / ".hoodie" / ".hoodie.properties.crc").unlink()
     for attempt in (
         lambda: ours.read(table),
-        lambda: ours.upsert(table, "id int, name string, ts bigint", row),
+        lambda: ours.upsert(table, columns, row),
         lambda: ours.compact(table),
     ):
         with pytest.raises(Exception, match=r"MERGE_RULE_UNAVAILABLE.*EVENT_TIME_ORDERING.*FILL_DEFAULTS"):

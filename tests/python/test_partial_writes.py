@@ -219,6 +219,19 @@ def test_under_commit_time_the_newer_columns_stay(spark: SparkSession, tmp_path:
 
 
 @EVERY_KIND
+def test_where_null_leaves_the_stored_value_missing_columns_do_so_either_way(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    payload = "org.apache.hudi.common.model.PartialUpdateAvroPayload"
+    table = Written(spark, tmp_path / "t", kind, **{"hoodie.datasource.write.payload.class": payload})
+    table.whole((1, 10, "a1", "b1"), (2, 10, "a2", "b2"), (3, 10, "a3", None))
+    table.some("id int, ts long, a string", (1, 11, "kept"), (3, 9, "late"))
+    table.some("id int, ts long, b string", (2, 11, None), (3, 8, "fills"))
+    table.some("id int, ts long, a string", (2, 12, "null"), (4, 1, "fresh"), **{MISSING: "null"})
+    table.holds((1, 11, "kept", "b1"), (2, 12, "null", "b2"), (3, 10, "a3", "fills"), (4, 1, "fresh", None))
+
+
+@EVERY_KIND
 def test_missing_columns_are_refused_by_name_or_written_as_null(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     table = Written(spark, tmp_path / "t", kind)
     table.whole((1, 10, "a1", "b1"), (2, 10, "a2", "b2"))

@@ -9,11 +9,11 @@ import org.scalatest.funsuite.AnyFunSuite
 /** Rows of column batches answer `get` for a null number with 0 and for a null flag with false. */
 final class ColumnarRowsSuite extends AnyFunSuite {
   private val schema = StructType(Seq(
-    StructField("k", StringType),
-    StructField("ts", LongType),
-    StructField("flag", BooleanType),
-    StructField("n", IntegerType)
-  ))
+      StructField("k", StringType),
+      StructField("ts", LongType),
+      StructField("flag", BooleanType),
+      StructField("n", IntegerType)
+    ))
   private val layout = RowLayout(schema, "k", Seq("ts"), None)
 
   private def row(ts: Option[Long], flag: Option[Boolean], n: Option[Int]): InternalRow = {

@@ -60,12 +60,12 @@ object Oracle {
     if (change.isDelete && !change.ordered) Nothing
     else
       state match {
-        case Nothing if isNothing(change)        => Nothing
-        case Nothing                             => newest(change)
+        case Nothing if isNothing(change)         => Nothing
+        case Nothing                              => newest(change)
         case gone: Tombstone if isNothing(change) => gone
-        case gone: Tombstone                     => if (loses(rule, change, gone.ts)) gone else newest(change)
-        case row: Row if change.isDelete         => if (loses(rule, change, row.change.ts)) row else newest(change)
-        case row: Row                            => meet(rule, row, if (change.isPartial) overlay(row.change, change) else change)
+        case gone: Tombstone                      => if (loses(rule, change, gone.ts)) gone else newest(change)
+        case row: Row if change.isDelete          => if (loses(rule, change, row.change.ts)) row else newest(change)
+        case row: Row                             => meet(rule, row, if (change.isPartial) overlay(row.change, change) else change)
       }
 
   private def loses(rule: Rule, newer: Change, older: Option[Long]): Boolean =

@@ -89,7 +89,8 @@ object UpgradeTable extends Procedure {
   override def run(session: SparkSession, arguments: Map[String, String]): Seq[Row] = {
     val path = Procedure.path(session, name, arguments)
     arguments.get("to_version").filterNot(v => v.equalsIgnoreCase("NINE") || v == "9").foreach { other =>
-      throw MerganserException("CALL_ARGUMENT_INVALID", "procedure" -> name, "argument" -> "to_version", "value" -> other, "allowed" -> "NINE")
+      throw MerganserException("CALL_ARGUMENT_INVALID", "procedure" -> name, "argument" -> "to_version", "value" -> other,
+        "allowed" -> "NINE")
     }
     Upgrade.run(session, path, Map.empty)
     Seq(Row(true))

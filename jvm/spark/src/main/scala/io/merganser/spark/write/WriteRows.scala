@@ -76,7 +76,9 @@ final class WriteRows(
     }
   }
 
-  private def appendLog(slice: FileSlice, cursor: VersionCursor, rule: MergeRule, token: WriteToken): Option[(SliceWritten, SortedMerge)] = {
+  private def appendLog(
+      slice: FileSlice, cursor: VersionCursor, rule: MergeRule, token: WriteToken
+  ): Option[(SliceWritten, SortedMerge)] = {
     val open = logs.stored.map(reader => (reader.rows(slice), RowLayout(reader.schema, MetaColumns.RecordKey, Nil, None)))
     try {
       val merge = open match {

@@ -58,7 +58,8 @@ object Upgrade {
       val (name, content) = state match {
         case InstantState.Completed =>
           val completed = InstantFile.completed(instant.requested, Some(InstantTime.following(instant.requested)), instant.action)
-          completed -> (if (isWrite) CommitMetadata.encodeAvro(timeline.metadata(instant), instant.action == Action.ReplaceCommit) else bytes)
+          completed -> (if (isWrite) CommitMetadata.encodeAvro(timeline.metadata(instant), instant.action == Action.ReplaceCommit)
+                        else bytes)
         case InstantState.Inflight  => timeline.nameOf(instant, state) -> (if (isWrite) Array.emptyByteArray else bytes)
         case InstantState.Requested => timeline.nameOf(instant, state) -> bytes
       }

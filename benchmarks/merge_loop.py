@@ -157,7 +157,11 @@ def verdict(measured: list[Measured]) -> tuple[str, bool]:
     )
     lines, fine = [], True
     for target, rule, about in targets:
-        concerned = [each for each in measured if rule in each.case.rule]
+        concerned = [
+            each
+            for each in measured
+            if rule in each.case.rule and (each.case.least_ratio if rule else each.case.most_bytes)
+        ]
         missed = [miss for each in concerned for miss in each.misses if about in miss]
         if not concerned:
             lines.append(f"not run  {target}")

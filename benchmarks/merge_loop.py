@@ -157,7 +157,11 @@ def verdict(measured: list[Measured]) -> tuple[str, bool]:
     )
     lines, fine = [], True
     for target, rule, about in targets:
-        concerned = [each for each in measured if rule in each.case.rule]
+        concerned = [
+            each
+            for each in measured
+            if rule in each.case.rule and (each.case.least_ratio if rule else each.case.most_bytes)
+        ]
         missed = [miss for each in concerned for miss in each.misses if about in miss]
         if not concerned:
             lines.append(f"not run  {target}")
@@ -176,9 +180,9 @@ def arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--rounds", type=int, default=2, help="a JVM for each side of each case in every round; default 2"
     )
-    parser.add_argument("--warm-ups", type=int, default=5, help="iterations before those that count; default 5")
+    parser.add_argument("--warm-ups", type=int, default=8, help="iterations before those that count; default 8")
     parser.add_argument("--iterations", type=int, default=3, help="iterations that count; default 3")
-    parser.add_argument("--duration", default="250ms", help="of an iteration; default 250ms")
+    parser.add_argument("--duration", default="200ms", help="of an iteration; default 200ms")
     parser.add_argument(
         "--keys", choices=("uuid", "orders"), default="uuid", help="random keys, or with a long common start"
     )

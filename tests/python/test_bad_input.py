@@ -298,8 +298,8 @@ NO_TABLE: dict[str, tuple[dict[str, str], str, list[str]]] = {
             "hoodie.write.record.merge.mode": "CUSTOM",
             "hoodie.write.record.merge.strategy.id": "00000000-1111-2222-3333-444444444444",
         },
-        "MERGE_RULE_UNAVAILABLE",
-        ["00000000-1111-2222-3333-444444444444"],
+        "MERGER_UNAVAILABLE",
+        ["00000000-1111-2222-3333-444444444444", "hoodie.write.record.merge.custom.implementation.classes"],
     ),
     "a generator that does not fit": (
         {"hoodie.datasource.write.keygenerator.type": "NON_PARTITION"},

@@ -358,11 +358,14 @@ def test_an_insert_that_may_not_repeat_a_key_is_merged_where_it_meets_the_stored
     assert values(table) == {1: "a2", 2: "b", 3: "c"}
 
 
-def test_an_upsert_without_combining_keeps_all_rows_of_a_new_key(new: NEW) -> None:
+def test_an_upsert_without_combining_keeps_all_rows_of_a_new_key_where_a_file_group_begins(new: NEW) -> None:
     table = new()
-    upsert(table, (1, 5, "a"))
-    upsert(table, (1, 6, "b"), (1, 7, "c"), (2, 1, "d"), (2, 2, "e"), **{"hoodie.combine.before.upsert": "false"})
-    assert sorted(row.v for row in table.df().collect()) == ["c", "d", "e"]
+    apart = {"hoodie.combine.before.upsert": "false"}
+    upsert(table, (1, 6, "b"), (2, 1, "d"), (2, 2, "e"), **apart)
+    assert sorted(row.v for row in table.df().collect()) == ["b", "d", "e"]
+    # In a file group that is there rows meet the stored ones, and so each other.
+    upsert(table, (1, 7, "c"), (1, 6, "late"), (3, 1, "f"), (3, 2, "g"), **apart)
+    assert sorted(row.v for row in table.df().collect()) == ["c", "d", "e", "g"]
 
 
 def test_a_key_stored_twice_is_reached_twice_by_update_and_delete(new: NEW) -> None:

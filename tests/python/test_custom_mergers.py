@@ -24,6 +24,7 @@ PRICES = "id int, name string, price double, ts long"
 MAX_PRICE = ("io.merganser.conformance.MaxPrice", "841577c6-50de-4f2d-9c31-526c356219a4")
 KEEP_FIRST = ("io.merganser.conformance.KeepFirst", "2da6ba2d-6b9e-4a8c-b948-54daf8ca5a10")
 DELETE_NEGATIVE = ("io.merganser.conformance.DeleteNegative", "7b5c8535-4d27-41eb-9c08-b90398da7d17")
+NEWER_PARTS = ("io.merganser.conformance.NewerParts", "5a6ad8d4-1f4e-4d0b-9d5c-0d9f1f0b6f11")
 COALESCE = ("io.merganser.conformance.CoalesceFields", "32d52b80-9055-481c-be0e-e308b5eb1f34")
 
 
@@ -204,6 +205,34 @@ def test_sql_merges_by_the_class_that_the_session_names(session_class: SparkSess
         assert sql.rows(table) == expected
     finally:
         sql.run("RESET hoodie.spark.sql.insert.into.operation")
+
+
+def test_an_ordering_field_that_a_frame_lacks_is_lacking_on_every_path(
+    spark: SparkSession, tmp_path: Path, table_type: str
+) -> None:
+    """To a merger a value that is not provided is none, whether it meets the row at once or out of a log."""
+    path, options = tmp_path / "t", custom(NEWER_PARTS, table_type, **{ORDERING: "ts"})
+    keep = {**options, "spark.merganser.write.missingColumns": "keep"}
+    write(spark, path, options, (1, "a", 1.0, 5), (2, "b", 1.0, 5))
+    save(frame(spark, [(1, 2.0)], "id int, price double"), path, keep)
+    save(frame(spark, [(2, 3.0, 6)], "id int, price double, ts long"), path, keep)
+    expected = [(1, "a", 1.0, 5), (2, "b", 3.0, 6)]
+    assert rows_of(load(spark, path, **{CLASSES: NEWER_PARTS[0]})) == expected
+    if table_type == MOR:
+        Table.load(spark, str(path)).compact(options={CLASSES: NEWER_PARTS[0]})
+        assert rows_of(load(spark, path)) == expected
+
+
+def test_frames_that_lack_columns_meet_a_users_merger_where_logs_hold_some_columns_alone(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Logs of version 6 hold whole rows: the merger would be asked at the write, and again at the read."""
+    keep = {"spark.merganser.write.missingColumns": "keep", "hoodie.write.table.version": "6"}
+    path, options = tmp_path / "t", custom(KEEP_FIRST, MOR, **{"hoodie.write.table.version": "6"})
+    write(spark, path, options, (1, "a", 1.0, 5))
+    some = frame(spark, [(1, 2.0, 6)], "id int, price double, ts long")
+    refused(lambda: save(some, path, {**options, **keep}), "KEEP_NEEDS_VERSION", "name", "version 6", "missingColumns")
+    assert rows_of(load(spark, path, **{CLASSES: KEEP_FIRST[0]})) == [(1, "a", 1.0, 5)]
 
 
 def test_a_payload_class_that_is_unknown_is_refused_before_anything_is_written(

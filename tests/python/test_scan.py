@@ -246,3 +246,19 @@ def test_a_compaction_keeps_the_bloom_filters_of_a_bloom_table(spark: SparkSessi
     assert len(files) == 2
     for file in files:
         assert b"org.apache.hudi.bloomfilter" in pq.read_metadata(file).metadata
+
+
+def test_the_commit_of_a_row_that_a_late_version_filled_is_the_same_whatever_is_asked(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = tmp_path / "t"
+    payload = "org.apache.hudi.common.model.PartialUpdateAvroPayload"
+    options = {KEY: "id", ORDERING: "ts", TYPE: MOR, "hoodie.datasource.write.payload.class": payload}
+    columns = "id int, ts long, a string, b string"
+    save(frame(spark, [(1, 5, None, "b"), (2, 5, "a", "b")], columns), path, options)
+    save(frame(spark, [(1, 3, "late", "x"), (2, 3, "late", "x")], columns), path, options)
+    rows = load(spark, path)
+    whole = {row.id: row["_hoodie_commit_time"] for row in rows.select("*", "_hoodie_commit_time").collect()}
+    assert whole[1] > whole[2]
+    assert sorted(row[0] for row in rows.select("_hoodie_commit_time").collect()) == sorted(whole.values())
+    assert rows.where(f"_hoodie_commit_time > '{whole[2]}'").count() == 1

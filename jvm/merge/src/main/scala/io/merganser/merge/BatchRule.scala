@@ -14,6 +14,8 @@ final class BatchRule(stored: MergeRule, batch: MergeRule) extends MergeRule {
 
   override def combinesBatch: Boolean = true
 
+  override def insert(version: Version): Version = stored.insert(version)
+
   override def merge(older: Version, newer: Version): Version = stored.merge(older, newer)
 
   override def combine(older: Version, newer: Version): Version = batch.combine(older, newer)

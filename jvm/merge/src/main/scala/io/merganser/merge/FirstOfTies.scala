@@ -17,5 +17,7 @@ final class FirstOfTies(rule: MergeRule, comparator: OrderingComparator) extends
 
   override def combinesBatch: Boolean = rule.combinesBatch
 
+  override def insert(version: Version): Version = rule.insert(version)
+
   override def at(fileGroup: String): MergeRule = new FirstOfTies(rule.at(fileGroup), comparator)
 }

@@ -76,18 +76,22 @@ private[merge] object JavaValues {
       case (FloatType, number: Float)                                         => number
       case (DoubleType, number: Float)                                        => number.toDouble
       case (DoubleType, number: Double)                                       => number
-      case (DoubleType, number: Int)                                          => number.toDouble
-      case (to: DecimalType, _)                                               => decimal(value, to).getOrElse(throw unfit)
-      case (DateType, date: LocalDate)                                        => DateTimeUtils.localDateToDays(date)
-      case (DateType, date: java.sql.Date)                                    => DateTimeUtils.fromJavaDate(date)
-      case (TimestampType, time: Instant)                                     => DateTimeUtils.instantToMicros(time)
-      case (TimestampType, time: java.sql.Timestamp)                          => DateTimeUtils.fromJavaTimestamp(time)
-      case (TimestampNTZType, time: LocalDateTime)                            => DateTimeUtils.localDateTimeToMicros(time)
-      case (BinaryType, bytes: Array[Byte])                                   => bytes.clone()
-      case (_: YearMonthIntervalType, period: Period)                         => IntervalUtils.periodToMonths(period)
-      case (_: DayTimeIntervalType, duration: Duration)                       => IntervalUtils.durationToMicros(duration)
-      case (ArrayType(element, _), _)    => arrayOf(elements(value).getOrElse(throw unfit), element, column)
-      case (MapType(key, element, _), _) => mapFrom(entries(value).getOrElse(throw unfit), key, element, column)
+      case (FloatType | DoubleType, _: Byte | _: Short | _: Int | _: Long) =>
+        val whole = value.asInstanceOf[Number].longValue
+        if (dataType == DoubleType && whole.toDouble.toLong == whole) whole.toDouble
+        else if (dataType == FloatType && whole.toFloat.toLong == whole) whole.toFloat
+        else throw unfit
+      case (to: DecimalType, _)                         => decimal(value, to).getOrElse(throw unfit)
+      case (DateType, date: LocalDate)                  => DateTimeUtils.localDateToDays(date)
+      case (DateType, date: java.sql.Date)              => DateTimeUtils.fromJavaDate(date)
+      case (TimestampType, time: Instant)               => DateTimeUtils.instantToMicros(time)
+      case (TimestampType, time: java.sql.Timestamp)    => DateTimeUtils.fromJavaTimestamp(time)
+      case (TimestampNTZType, time: LocalDateTime)      => DateTimeUtils.localDateTimeToMicros(time)
+      case (BinaryType, bytes: Array[Byte])             => bytes.clone()
+      case (_: YearMonthIntervalType, period: Period)   => IntervalUtils.periodToMonths(period)
+      case (_: DayTimeIntervalType, duration: Duration) => IntervalUtils.durationToMicros(duration)
+      case (ArrayType(element, _), _)                   => arrayOf(elements(value).getOrElse(throw unfit), element, column)
+      case (MapType(key, element, _), _)                => mapFrom(entries(value).getOrElse(throw unfit), key, element, column)
       case (struct: StructType, row: Row) if row.length == struct.length =>
         new GenericInternalRow(Array.tabulate[Any](row.length)(i => toEngine(row.get(i), struct(i).dataType, s"$column.${struct(i).name}")))
       case (udt: UserDefinedType[_], _) => toEngine(value, udt.sqlType, column)

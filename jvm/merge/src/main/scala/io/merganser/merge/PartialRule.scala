@@ -21,6 +21,8 @@ final class PartialRule(rule: MergeRule, layout: RowLayout) extends MergeRule {
 
   override def combinesBatch: Boolean = rule.combinesBatch
 
+  override def insert(version: Version): Version = rule.insert(version)
+
   override def at(fileGroup: String): MergeRule = new PartialRule(rule.at(fileGroup), layout)
 
   override def merge(older: Version, newer: Version): Version =

@@ -1,8 +1,8 @@
 package io.merganser.spark.compact
 
 import io.merganser.spark.OpenTable
-import io.merganser.table.config.{Options, WriteConfig}
-import io.merganser.table.timeline
+import io.merganser.table.{timeline, TableLock}
+import io.merganser.table.config.{FailedWrites, Options, WriteConfig}
 import io.merganser.table.timeline.Rollback
 import org.apache.spark.sql.SparkSession
 
@@ -10,20 +10,21 @@ import org.apache.spark.sql.SparkSession
 object Upgrade {
 
   /**
-   * @param options of which only the merger classes count, for the compaction
-   * @return whether there was something to do
+   * @param options of which the merger classes count, and what becomes of failed writes
    * @throws io.merganser.merge.MerganserException UPGRADE_REFUSED and what compaction throws
    */
-  def run(session: SparkSession, path: String, options: Map[String, String]): Boolean = {
+  def run(session: SparkSession, path: String, options: Map[String, String]): Unit = {
     val table = OpenTable.load(session, path)
-    table.config.version < 9 && {
-      Rollback.pending(table.storage, table.config)
-      if (table.config.isMergeOnRead) {
-        val classes = options.filter { case (name, _) => Options.MergerClasses.names.exists(_.equalsIgnoreCase(name)) }
-        Compaction.scheduleAndRun(session, path, WriteConfig.parse(classes, session.conf.getAll, table.config))
+    if (table.config.version < 9) {
+      val names    = (Options.MergerClasses.names ++ Options.FailedWrites.names).toSet
+      val settings = WriteConfig.parse(options.filter { case (name, _) => names(name) }, session.conf.getAll, table.config)
+      settings.failedWrites match {
+        case FailedWrites.Eager         => Rollback.pending(table.storage, table.config)
+        case FailedWrites.Lazy(afterMs) => Rollback.expired(table.storage, table.config, TableLock.Settings(settings.lockWaitMs), afterMs)
       }
+      if (table.config.isMergeOnRead) Compaction.scheduleAndRun(session, path, settings)
       timeline.Upgrade.run(table.storage, OpenTable.load(table.storage).schema)
-      true
+      ()
     }
   }
 }

@@ -107,6 +107,12 @@ object FrameWrite {
       throw MerganserException("KEEP_NEEDS_UPSERT", "operation" -> settings.operation, "table" -> config.name,
         "columns" -> data.fieldNames.filter(FrameCheck.find(frame.schema, _).isEmpty).mkString(", "),
         "key" -> Options.MissingColumnsOption.key)
+    // Logs of that version hold whole rows: the rule would be asked when they are written and again when they are read.
+    val isAskedTwice = config.isMergeOnRead && config.version < 8 && settings.rule.isInstanceOf[StoredRule.ByMerger]
+    if (!isDelete && isAskedTwice && provided(frame, data, settings).nonEmpty)
+      throw MerganserException("KEEP_NEEDS_VERSION", "operation" -> settings.operation, "table" -> config.name,
+        "columns" -> data.fieldNames.filter(FrameCheck.find(frame.schema, _).isEmpty).mkString(", "),
+        "version" -> config.version, "key" -> Options.MissingColumnsOption.key)
   }
 
   /** A key that is new would have a null ordering value. */

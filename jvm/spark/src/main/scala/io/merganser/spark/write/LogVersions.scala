@@ -16,13 +16,19 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param versions     in ascending order of the key's unsigned bytes, those of a key oldest first
  * @param stored       the rows that readers see, in the same order; their columns are the key and ordering fields
  * @param storedLayout of those rows
+ * @param completesOrdering false where the rule may tell an ordering value that is not provided from the stored one
  */
-private[write] final class LogVersions(versions: VersionCursor, stored: Iterator[InternalRow], storedLayout: RowLayout, layout: RowLayout)
-    extends VersionCursor {
+private[write] final class LogVersions(
+    versions: VersionCursor,
+    stored: Iterator[InternalRow],
+    storedLayout: RowLayout,
+    layout: RowLayout,
+    completesOrdering: Boolean
+) extends VersionCursor {
   private[this] val types      = layout.schema.map(_.dataType).toArray
   private[this] val ordinals   = layout.orderingOrdinals
   private[this] val inStored   = ordinals.map(i => storedLayout.schema.fieldNames.indexOf(layout.schema(i).name))
-  private[this] val completes  = ordinals.nonEmpty && inStored.forall(_ >= 0)
+  private[this] val completes  = completesOrdering && ordinals.nonEmpty && inStored.forall(_ >= 0)
   private[this] val comparator = if (completes) new OrderingComparator(layout) else null
 
   private[this] var current: Version      = _
@@ -54,7 +60,7 @@ private[write] final class LogVersions(versions: VersionCursor, stored: Iterator
     if (isKnown) {
       var i = 0
       while (i < ordinals.length) {
-        ordering.update(ordinals(i), InternalRow.copyValue(held.get(inStored(i), types(ordinals(i)))))
+        ordering.update(ordinals(i), InternalRow.copyValue(RowLayout.valueAt(held, inStored(i), types(ordinals(i)))))
         i += 1
       }
     }
@@ -74,7 +80,7 @@ private[write] final class LogVersions(versions: VersionCursor, stored: Iterator
       val columns = new Array[Any](types.length)
       var i       = 0
       while (i < types.length) {
-        columns(i) = version.row.get(i, types(i))
+        columns(i) = RowLayout.valueAt(version.row, i, types(i))
         i += 1
       }
       for (at <- ordinals if !version.provided(at)) columns(at) = ordering.get(at, types(at))
@@ -100,7 +106,7 @@ private[write] final class LogVersions(versions: VersionCursor, stored: Iterator
     val whole = version.provided == null || ordinals.forall(version.provided(_))
     if (completes && isOpen && whole && (!isKnown || comparator.compare(version.row, ordering) >= 0)) {
       isKnown = true
-      for (at <- ordinals) ordering.update(at, InternalRow.copyValue(version.row.get(at, types(at))))
+      for (at <- ordinals) ordering.update(at, InternalRow.copyValue(RowLayout.valueAt(version.row, at, types(at))))
     }
     version
   }

@@ -29,8 +29,11 @@ final case class Meeting(combineNew: Boolean, meetsStored: Boolean) {
  * @param stored           reads what is stored of the keys, where rows of some columns need it
  * @param mergesWithStored true where the log takes whole rows only, merged with the stored ones: layouts before version 8 know no
  *                         rows of some columns
+ * @param completesOrdering true where rows that lack ordering fields get the stored values
  */
-final case class LogWrites(keepsDeletedRows: Boolean, stored: Option[SliceReader], mergesWithStored: Boolean)
+final case class LogWrites(
+    keepsDeletedRows: Boolean, stored: Option[SliceReader], mergesWithStored: Boolean, completesOrdering: Boolean
+)
 
 /**
  * Last step of a write, in a task: rows that come sorted by file group, key and arrival meet the stored rows of their
@@ -87,7 +90,8 @@ final class WriteRows(
         case Some((rows, stored)) =>
           val sorted = SortedRows.byKey(rows, stored)
           if (logs.mergesWithStored) new SortedMerge(sorted, cursor, layout, rule)
-          else new SortedMerge(Iterator.empty, new LogVersions(cursor, sorted, stored, layout), layout, rule, foldsNew = false)
+          else new SortedMerge(Iterator.empty, new LogVersions(cursor, sorted, stored, layout, logs.completesOrdering), layout, rule,
+            foldsNew = false)
       }
       writer.appendLog(slice, merge, layout, token, logs.keepsDeletedRows).map(_ -> merge)
     } finally open.foreach(_._1.close())

@@ -212,8 +212,9 @@ private[write] final case class WriteTasks(
   private def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): WriteRows = {
     val ordering = if (compiled.layout.orderingOrdinals.isEmpty) None else Some(new OrderingComparator(compiled.layout))
     // A bulk insert meets nothing stored: only its own rows are picked from, and of ties the first.
-    val picks = settings.operation == WriteOperation.BulkInsert && settings.combineBeforeInsert
-    val rule  = ordering.filter(_ => picks).fold(compiled.rule)(comparator => new FirstOfTies(compiled.rule, comparator))
+    val picks = settings.operation == WriteOperation.BulkInsert && settings.combineBeforeInsert &&
+      !settings.rule.isInstanceOf[StoredRule.ByMerger]
+    val rule = ordering.filter(_ => picks).fold(compiled.rule)(comparator => new FirstOfTies(compiled.rule, comparator))
     new WriteRows(writer, incoming, compiled.layout, rule, meeting, ordering, groupOrdinal, toLogs, target)
   }
 
@@ -233,7 +234,7 @@ private[write] final case class WriteTasks(
       val columns = TableRule.layoutSchema(asked, schema, config, settings.rule)
       new SliceReader(table.storage, config, settings.rule, table.schema, columns, LogVisibility(table.timeline))
     }
-    LogWrites(looksAtRows, reader, merges && reader.isDefined)
+    LogWrites(looksAtRows, reader, merges && reader.isDefined, completesOrdering = lacking.nonEmpty)
   }
 }
 

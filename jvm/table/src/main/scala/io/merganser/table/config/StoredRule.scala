@@ -20,6 +20,9 @@ sealed trait StoredRule extends Serializable {
    */
   @nowarn("cat=unused-params")
   def columns(table: StructType): Seq[String] = Nil
+
+  /** True if a row may take columns of a version that it wins over: which one stamped it last then depends on all columns. */
+  def fillsColumns: Boolean = false
 }
 
 object StoredRule {
@@ -29,10 +32,14 @@ object StoredRule {
    *
    * @param holes values of that version which the other version's take the place of
    */
-  final case class ByMode(mode: MergeMode, orderingFields: Seq[String], holes: Option[Holes] = None) extends StoredRule
+  final case class ByMode(mode: MergeMode, orderingFields: Seq[String], holes: Option[Holes] = None) extends StoredRule {
+    override def fillsColumns: Boolean = holes.isDefined
+  }
 
   /** A classic payload class, with its own rules. */
-  final case class ByPayload(payload: ClassicPayload, orderingFields: Seq[String]) extends StoredRule
+  final case class ByPayload(payload: ClassicPayload, orderingFields: Seq[String]) extends StoredRule {
+    override def fillsColumns: Boolean = true
+  }
 
   /**
    * A user's merger.

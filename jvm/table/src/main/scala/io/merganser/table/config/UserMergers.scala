@@ -20,28 +20,29 @@ private[config] object UserMergers {
     var passedOver = Vector.empty[String]
     val found = classes.iterator.flatMap { name =>
       consider(name, strategyId) match {
-        case Right(merger) => Some(name -> merger)
+        case Right(isProjectionCompatible) => Some(name -> isProjectionCompatible)
         case Left(why) =>
           passedOver :+= s"$name $why"
           None
       }
     }.take(1).toSeq.headOption
     found match {
-      case Some((name, merger)) =>
-        StoredRule.ByMerger(MergerClass(name), table.orderingFields, properties(table), merger.isProjectionCompatible)
+      case Some((name, isProjectionCompatible)) =>
+        StoredRule.ByMerger(MergerClass(name), table.orderingFields, properties(table), isProjectionCompatible)
       case None =>
         throw MerganserException("MERGER_UNAVAILABLE", "table" -> table.name, "strategyId" -> strategyId,
           "tried" -> (if (passedOver.isEmpty) "no class was named" else passedOver.mkString("; ")), "option" -> Options.MergerClasses.key)
     }
   }
 
-  private def consider(className: String, strategyId: String): Either[String, RecordMerger] =
+  /** Whether the class's merger is projection compatible, or why it is not taken. */
+  private def consider(className: String, strategyId: String): Either[String, Boolean] =
     loaded(className, classOf[RecordMerger], mergerOf).flatMap { made =>
       val merger = made.asInstanceOf[RecordMerger]
       try
         if (merger.getRecordType != RecordType.SPARK) Left(s"merges ${merger.getRecordType} records")
         else if (!strategyId.equalsIgnoreCase(merger.getMergingStrategy)) Left(s"has strategy id ${merger.getMergingStrategy}")
-        else Right(merger)
+        else Right(merger.isProjectionCompatible)
       catch { case failure: Throwable if isOfItsCode(failure) => Left(s"fails when asked what it is: $failure") }
     }
 

@@ -160,11 +160,8 @@ private[slice] final class LogBlocks(
       key = own.copy()
       last = 0
     }
-    if (version.isDelete) placeDelete(version)
-    else {
-      if (version.endsHistory) delete(null)
-      row(version.row, kindOf(version))
-    }
+    if (version.endsHistory && !version.isUnordered) delete(null)
+    if (version.isDelete) placeDelete(version) else row(version.row, kindOf(version))
   }
 
   private def kindOf(version: Version): BlockKind =

@@ -39,8 +39,10 @@ object TableRule {
    * the columns that mark deletes and those that the rule looks at, so far as they are not asked anyway.
    */
   def layoutSchema(asked: StructType, table: StructType, config: TableConfig, stored: StoredRule): StructType = {
+    // A late version that fills a column stamps the row, so whoever asks for a stamp needs every column that can be filled.
+    val looked = if (stored.fillsColumns && asked.fieldNames.exists(stamps.contains)) table.fieldNames.toSeq else stored.columns(table)
     val needed = Seq(StructField(MetaColumns.RecordKey, MetaColumns.schema(MetaColumns.RecordKey).dataType)) ++
-      (orderingFields(stored, table) ++ DeleteCheck.columns(table, ClassicPayloads.markers(config)) ++ stored.columns(table)).map(table(_))
+      (orderingFields(stored, table) ++ DeleteCheck.columns(table, ClassicPayloads.markers(config)) ++ looked).map(table(_))
     StructType(asked ++ needed.filterNot(f => asked.fieldNames.contains(f.name)).distinct)
   }
 

@@ -51,6 +51,7 @@ object Upgrade {
 
   /** Earlier instants have no completion time: their order is that of their requests, and stays it. */
   private def writeAnew(storage: Storage, timeline: Timeline, upgraded: TableConfig): Unit = {
+    storage.deleteFolder(upgraded.timelineFolder) // what an upgrade that died left there
     storage.makeFolder(upgraded.timelineFolder)
     storage.makeFolder(upgraded.historyFolder)
     for (instant <- timeline.instants; (state, bytes) <- timeline.contents(instant)) {

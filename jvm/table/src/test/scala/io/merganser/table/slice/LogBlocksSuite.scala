@@ -55,6 +55,11 @@ class LogBlocksSuite extends LogFixture {
     assert(byKey(read()) == Map("a" -> Seq("a@2=x"), "b" -> Seq("b-", "b@0=w")))
   }
 
+  test("a delete with an ordering value keeps one without before it: the stored row is gone though its value is larger") {
+    write(Notation.changes("a- a@3-"), rule, Long.MaxValue)
+    assert(byKey(read()) == Map("a" -> Seq("a-", "a@3-")))
+  }
+
   test("partial rows lie in blocks of the columns they provide, and all versions of their key are kept beside them") {
     write(Notation.changes("a@2=x,_ a@3=y,z a@_=u,_ a@4=_,v b@2=x,_"), rule, Long.MaxValue)
     assert(byKey(read()) == Map("a" -> Seq("a@2=x,_", "a@3=y,z", "a@_=u,_", "a@4=_,v"), "b" -> Seq("b@2=x,_")))

@@ -30,6 +30,10 @@ final case class TableConfig(properties: Map[String, String]) {
   /** 1: instants lie in `.hoodie` and have no completion time; 2: in a folder of their own, with one. */
   def layoutVersion: Int = text("hoodie.timeline.layout.version").map(_.toInt).getOrElse(if (version >= 8) 2 else 1)
 
+  /** Whether the table never had another layout, so far as its properties tell. */
+  def isMadeInLayout2: Boolean =
+    layoutVersion >= 2 && text("hoodie.table.initial.version").exists(v => v.forall(_.isDigit) && v.toInt >= 8)
+
   /** Folder of the instants, relative to the base path. */
   def timelineFolder: String =
     if (layoutVersion >= 2) s".hoodie/${text("hoodie.timeline.path").getOrElse("timeline")}" else ".hoodie"

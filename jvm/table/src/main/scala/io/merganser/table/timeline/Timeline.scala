@@ -22,7 +22,8 @@ final class Timeline private (
     val instants: Seq[Instant],
     files: Map[(Instant, InstantState), String],
     limit: Option[String],
-    whole: Option[Timeline]
+    whole: Option[Timeline],
+    hasArchive: Boolean
 ) {
 
   private val read = new ConcurrentHashMap[Instant, CommitMetadata]()
@@ -46,14 +47,15 @@ final class Timeline private (
   /**
    * Tells of an instant that is named by a file or a log block whether it counts. Serializable, so that tasks can ask.
    *
-   * An instant before the first write on the timeline counts as completed: it was archived.
+   * An instant before the first write on the timeline counts as completed: it was archived. In a table that has archived
+   * nothing it is of a write that failed, whose task outlived it.
    */
   val completedInstants: CompletedInstants = {
     val all         = whole.getOrElse(this).instants
     val writes      = all.filter(i => Action.Writes(Action.completedName(i.action)))
     val savepointed = all.filter(_.action == Action.Savepoint).map(_.requested).toSet
     // Saved instants stay when those around them are archived, so they do not mark where the timeline starts.
-    val start = writes.find(i => !savepointed(i.requested)).orElse(writes.headOption).map(_.requested)
+    val start = if (!hasArchive) None else writes.find(i => !savepointed(i.requested)).orElse(writes.headOption).map(_.requested)
     new CompletedInstants(completed.map(_.requested).toSet, pending.map(_.requested).toSet, start, limit)
   }
 
@@ -74,7 +76,7 @@ final class Timeline private (
   def asOf(instant: String): Timeline = {
     val kept = instants.filter(_.requested <= instant)
     new Timeline(storage, config, kept, files, Some(limit.fold(instant)(l => if (l < instant) l else instant)),
-      Some(whole.getOrElse(this)))
+      Some(whole.getOrElse(this)), hasArchive)
   }
 
   /** Requested time of the newest completed write. */
@@ -187,8 +189,13 @@ object Timeline {
       val instant = states.map(_._1).maxBy(i => (i.state.rank, i.completed))
       instant -> states.map { case (state, name) => (instant, state.state) -> name }
     }.toSeq
-    new Timeline(storage, config, furthest.map(_._1).sortBy(i => (i.requested, i.action)), furthest.flatMap(_._2).toMap, None, None)
+    new Timeline(storage, config, furthest.map(_._1).sortBy(i => (i.requested, i.action)), furthest.flatMap(_._2).toMap, None, None,
+      mayHaveArchived(storage, config))
   }
+
+  /** A table that was made in layout 2 archives into its history folder alone; others may have done so elsewhere before. */
+  private def mayHaveArchived(storage: Storage, config: TableConfig): Boolean =
+    !config.isMadeInLayout2 || storage.list(config.historyFolder).exists(_.isFile)
 }
 
 /** Which instants count, to carry into tasks. */

@@ -2,8 +2,9 @@ package io.merganser.table.timeline
 
 import java.time.{Clock, ZoneOffset}
 
-import io.merganser.table.TableSuite
+import io.merganser.table.{Storage, TableSuite}
 import io.merganser.table.config.TableConfig
+import org.apache.hadoop.conf.Configuration
 
 final class TimelineSuite extends TableSuite {
 
@@ -47,6 +48,16 @@ final class TimelineSuite extends TableSuite {
     assert(!timeline.isCompleted("150"))
     assert(timeline.isCompleted("200") && !timeline.isArchived("200"))
     assert(!timeline.isCompleted("300"))
+  }
+
+  test("a table that has archived nothing takes no instant before its first for an archived one; one that was upgraded may") {
+    for ((initial, archives, isArchived) <- Seq(("9", false, false), ("9", true, true), ("6", false, true))) {
+      val s = Storage(folder.resolve(s"$initial$archives").toUri.toString, new Configuration())
+      TableConfig.create(s, properties() + ("hoodie.table.initial.version" -> initial))
+      instantFile(s, "200_250.deltacommit")
+      if (archives) s.createNew(".hoodie/timeline/history/_version_", "1".getBytes)
+      assert(Timeline.load(s, TableConfig.load(s)).isCompleted("050") == isArchived, (initial, archives))
+    }
   }
 
   test("a saved commit that outlived the archiving of its neighbours does not start the timeline") {

@@ -1,6 +1,7 @@
 package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
+import io.merganser.merge.payload.Debezium
 import io.merganser.table.config.MergeMode.StrategyId
 
 /**
@@ -51,7 +52,7 @@ object MergeSettings {
       EventTime,
       Some("FILL_UNAVAILABLE"),
       marker("_change_operation_type", "d") +
-        ("hoodie.write.partial.update.unavailable.value" -> "__debezium_unavailable_value"),
+        (StoredRule.UnavailableValue -> Debezium.Unavailable),
       Some(Seq("_event_lsn"))
     )
   )

@@ -1,7 +1,7 @@
 package io.merganser.table.config
 
 import io.merganser.merge.{Holes, MerganserException, MergerSource}
-import io.merganser.merge.payload.{ClassicPayload, OverwriteWithLatest}
+import io.merganser.merge.payload.{ClassicPayload, Debezium, OverwriteWithLatest}
 import org.apache.spark.sql.types.StructType
 
 import scala.annotation.nowarn
@@ -106,12 +106,12 @@ object StoredRule {
 
   private def holes(partialUpdateMode: String, table: TableConfig): Option[Holes] = partialUpdateMode match {
     case "IGNORE_DEFAULTS"  => Some(Holes.Nulls)
-    case "FILL_UNAVAILABLE" => Some(Holes.Marked(table.mergeProperties.getOrElse(UnavailableValue, Unavailable)))
+    case "FILL_UNAVAILABLE" => Some(Holes.Marked(table.mergeProperties.getOrElse(UnavailableValue, Debezium.Unavailable)))
     case _                  => None
   }
 
-  private val UnavailableValue = "hoodie.write.partial.update.unavailable.value"
-  private val Unavailable      = "__debezium_unavailable_value"
+  /** Merge property that says what stands for a value that was not sent. */
+  private[config] val UnavailableValue = "hoodie.write.partial.update.unavailable.value"
 
   private def unavailable(table: TableConfig) =
     MerganserException("MERGE_RULE_UNAVAILABLE", "table" -> table.name, "mode" -> table.mergeMode,

@@ -22,7 +22,7 @@ object TableRule {
   def apply(stored: StoredRule, config: TableConfig, schema: StructType): TableRule = {
     val layout = RowLayout(schema, MetaColumns.RecordKey, orderingFields(stored, schema), ClassicPayloads.markers(config))
     val rule = stored match {
-      case StoredRule.ByMode(_, _, None)        => new PartialRule(EventTimeRule(layout), layout)
+      case StoredRule.ByMode(_, _, None)        => MergeRule.eventTime(layout)
       case StoredRule.ByMode(_, _, Some(holes)) => new PartialRule(FillRule.byEventTime(layout, holes, stamps), layout)
       case StoredRule.ByPayload(payload, fields) =>
         fields.find(!schema.fieldNames.contains(_)).foreach(missing(config, schema, _))

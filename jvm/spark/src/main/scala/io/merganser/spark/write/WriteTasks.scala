@@ -51,14 +51,13 @@ private[write] final case class WriteTasks(
   // --- SIMPLE index ---------------------------------------------------------------------------------------------
 
   private def byTag(rows: DataFrame, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] = {
-    val tasks   = Tasks.forRows(session, rows, settings.shuffleTasks)
-    val sorted  = Tag.byKey(rows, tasks)
     val looksUp = settings.operation != WriteOperation.Insert || settings.storedKeys != StoredKeyPolicy.InsertAgain
     val (kept, work) =
-      if (looksUp) taggedOnce(sorted, slices, tasks)
+      if (incoming.isTagged) counted(rows.queryExecution.toRdd.mapPartitions(inOwnPartition(slices)))
       else {
-        val untagged = sorted.queryExecution.toRdd.mapPartitions(Tag.untagged)
-        (untagged, workload(untagged))
+        val tasks  = Tasks.forRows(session, rows, settings.shuffleTasks)
+        val sorted = Tag.byKey(rows, tasks)
+        if (looksUp) taggedOnce(sorted, slices, tasks) else counted(sorted.queryExecution.toRdd.mapPartitions(Tag.untagged))
       }
     val placement = Placement.plan(slices, work, config.isMergeOnRead, settings.files.smallFileLimitBytes, settings.files.maxFileBytes,
       RowSize.estimate(table))
@@ -82,6 +81,21 @@ private[write] final case class WriteTasks(
       // A task has one group, so the order is that inside it.
       run(placed, incoming.rows.add(Tag.SliceColumn), placement.targets.length, Nil)((_: UTF8String, group: Int) =>
         shared.value.targets(group))
+    }
+  }
+
+  private def counted(tagged: RDD[InternalRow]): (RDD[InternalRow], Workload) = (tagged, workload(tagged))
+
+  /** A key that was looked up in all partitions may have been found in another one than its new row's. */
+  private def inOwnPartition(slices: IndexedSeq[FileSlice]): Iterator[InternalRow] => Iterator[InternalRow] = {
+    val (at, partition) = (incoming.rows.length, incoming.partitionOrdinal)
+    val paths           = session.sparkContext.broadcast(slices.map(s => UTF8String.fromString(s.partitionPath)).toArray)
+    rows => {
+      rows.map { row =>
+        val slice = row.getInt(at)
+        if (slice >= 0 && paths.value(slice) != row.getUTF8String(partition)) row.setInt(at, Tag.Untagged)
+        row
+      }
     }
   }
 
@@ -152,7 +166,8 @@ private[write] final case class WriteTasks(
     val salts            = DirectPartitions.salts(tasks)
     val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
     val (kept, columns) =
-      if (asksForLiveKeys) (tagged(Tag.byKey(rows, tasks), slices, tasks, StoredKeys.Live(keyReader), session.sparkContext.longAccumulator),
+      if (incoming.isTagged) (rows.queryExecution.toRdd, incoming.rows.add(Tag.SliceColumn))
+      else if (asksForLiveKeys) (tagged(Tag.byKey(rows, tasks), slices, tasks, StoredKeys.Live(keyReader), session.sparkContext.longAccumulator),
         incoming.rows.add(Tag.SliceColumn))
       else (rows.queryExecution.toRdd, incoming.rows)
     val placed = kept.mapPartitions[InternalRow] { it =>

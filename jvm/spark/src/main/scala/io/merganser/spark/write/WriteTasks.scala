@@ -116,7 +116,7 @@ private[write] final case class WriteTasks(
   private def tagged(
       sorted: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int, counting: StoredKeys, several: LongAccumulator
   ): RDD[InternalRow] =
-    DuplicatePolicy(settings, config, incoming).apply(Tag.simple(session, sorted, incoming, table.storage, slices, tasks, counting,
+    DuplicatePolicy(settings, config, incoming).apply(Tag.simple(session, sorted, incoming, table, slices, tasks, counting,
         several))
 
   /** An insert that drops or refuses stored keys: one that a log has deleted is not stored. */

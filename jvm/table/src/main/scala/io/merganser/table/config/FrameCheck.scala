@@ -149,8 +149,8 @@ object FrameCheck {
   /** Every value of `from` is, or widens to, a value of `to`; nullability is left to the rows, and so is what structs lack. */
   private[config] def fits(from: DataType, to: DataType): Boolean = (from, to) match {
     case (a: StructType, b: StructType) => a.forall(f => b.exists(g => g.name.equalsIgnoreCase(f.name) && fits(f.dataType, g.dataType)))
-    case (a: ArrayType, b: ArrayType) => fits(a.elementType, b.elementType)
-    case (a: MapType, b: MapType)     => fits(a.keyType, b.keyType) && fits(a.valueType, b.valueType)
+    case (a: ArrayType, b: ArrayType)   => fits(a.elementType, b.elementType)
+    case (a: MapType, b: MapType)       => fits(a.keyType, b.keyType) && fits(a.valueType, b.valueType)
     case (ByteType, ShortType | IntegerType | LongType) | (ShortType, IntegerType | LongType) | (IntegerType, LongType) => true
     // The table stores byte and short as int: a schema read back from it says int.
     case (FloatType, DoubleType)          => true

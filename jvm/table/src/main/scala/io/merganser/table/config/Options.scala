@@ -219,7 +219,8 @@ object Options {
   ) ++ TimeBased ++ Seq(
     IndexTypeOption, BucketCount, BucketHashFields,
     Operation, SqlInsertOperation, SqlInsertMode, SqlBulkInsert, CombineBeforeInsert, CombineBeforeUpsert, InsertDropDuplicates,
-    InsertDuplicatePolicy, AllowDuplicateInserts, MissingColumnsOption, FrameEvolution, SqlEvolution, MergerClasses, EventTimeField, CommitMetadataPrefix,
+    InsertDuplicatePolicy, AllowDuplicateInserts, MissingColumnsOption, FrameEvolution, SqlEvolution, MergerClasses, EventTimeField,
+    CommitMetadataPrefix,
     AutoUpgrade, AllowEmptyCommit, SmallFileLimit, MaxFileSize, RowGroupSize, PageSize, Dictionary, Codec, BloomEntries,
     BloomFalsePositives,
     RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat, InlineCompaction, CompactionDeltaCommits, FailedWrites,

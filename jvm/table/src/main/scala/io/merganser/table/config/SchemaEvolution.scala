@@ -56,7 +56,10 @@ object SchemaEvolution {
         case None        => field
       }
     }
-    StructType(widened ++ given.collect { case (None, field) => StructField(field.name, field.dataType) })
+    StructType(widened ++ given.collect { case (None, field) =>
+      val added = StructField(field.name, field.dataType)
+      field.getComment().fold(added)(added.withComment)
+    })
   }
 
   private def wider(name: String, column: String, table: DataType, incoming: DataType): DataType = (table, incoming) match {
@@ -65,10 +68,11 @@ object SchemaEvolution {
       ArrayType(wider(name, s"$column.element", t.elementType, i.elementType), t.containsNull)
     case (t: MapType, i: MapType) if FrameCheck.fits(i.keyType, t.keyType) =>
       MapType(t.keyType, wider(name, s"$column.value", t.valueType, i.valueType), t.valueContainsNull)
-    case (t, i) if FrameCheck.fits(i, t)    => t
+    case (t, i) if FrameCheck.fits(i, t)      => t
     case (t, i) if Widening.isPromotion(t, i) => i
     case _ =>
-      throw conflict(name, s"column '$column' is ${incoming.catalogString}, the table has ${table.catalogString}, and neither widens to the other")
+      throw conflict(name,
+        s"column '$column' is ${incoming.catalogString}, the table has ${table.catalogString}, and neither widens to the other")
   }
 
   private def own(table: StructType, name: String): Option[StructField] =
@@ -83,11 +87,11 @@ object SchemaEvolution {
 
   /** Values compare in both types alike, and none become equal. */
   private def keepsOrder(from: DataType, to: DataType): Boolean = (from, to) match {
-    case (ByteType | ShortType | IntegerType, LongType | DoubleType)              => true
-    case (ByteType | ShortType | IntegerType | LongType, _: DecimalType)          => true
-    case (FloatType, DoubleType)                                                  => true
-    case (_: DecimalType, _: DecimalType)                                         => true
-    case _                                                                        => false
+    case (ByteType | ShortType | IntegerType, LongType | DoubleType)     => true
+    case (ByteType | ShortType | IntegerType | LongType, _: DecimalType) => true
+    case (FloatType, DoubleType)                                         => true
+    case (_: DecimalType, _: DecimalType)                                => true
+    case _                                                               => false
   }
 
   private def lower(text: String): String = text.toLowerCase(java.util.Locale.ROOT)

@@ -136,15 +136,16 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
   }
 
   test("a struct that has none of the fields asked for is not null for that, in arrays and map values neither") {
-    val inner = new StructType().add("deep", new StructType().add("a", IntegerType))
-    val old = new StructType().add("s", inner).add("l", ArrayType(inner)).add("m", MapType(StringType, inner))
-    val next = new StructType().add("b", LongType)
-    val now = new StructType().add("s", next).add("l", ArrayType(next)).add("m", MapType(StringType, next))
+    val inner             = new StructType().add("deep", new StructType().add("a", IntegerType))
+    val old               = new StructType().add("s", inner).add("l", ArrayType(inner)).add("m", MapType(StringType, inner))
+    val next              = new StructType().add("b", LongType)
+    val now               = new StructType().add("s", next).add("l", ArrayType(next)).add("m", MapType(StringType, next))
     def list(items: Any*) = new org.apache.spark.sql.catalyst.util.GenericArrayData(items.toArray)
     def map(value: Any) = new org.apache.spark.sql.catalyst.util.ArrayBasedMapData(
       list(org.apache.spark.unsafe.types.UTF8String.fromString("k")), list(value))
     val struct = Rows.row(Rows.row(1))
-    write("f.parquet", old, Iterator(
+    write("f.parquet", old,
+      Iterator(
         Rows.row(struct, list(struct, null, Rows.row(null)), map(struct)),
         Rows.row(Rows.row(null), list(), map(null)),
         Rows.row(null, null, null)

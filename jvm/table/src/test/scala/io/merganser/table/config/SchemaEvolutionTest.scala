@@ -57,7 +57,7 @@ class SchemaEvolutionTest extends AnyFunSuite {
 
   test("a new type of a key, partition, ordering or marker column is refused where texts or the order would change") {
     def config(more: (String, String)*) = TableConfig(Map("hoodie.table.name" -> "trips", "hoodie.table.type" -> "COPY_ON_WRITE",
-        "hoodie.table.version" -> "9", "hoodie.timeline.layout.version" -> "2", "hoodie.table.recordkey.fields" -> "id") ++ more)
+      "hoodie.table.version" -> "9", "hoodie.timeline.layout.version" -> "2", "hoodie.table.recordkey.fields" -> "id") ++ more)
     def check(column: String, from: String, to: String, more: (String, String)*): Unit =
       SchemaEvolution.requireStable(config(more: _*), ddl(s"id INT, o INT").add(column, from), ddl("id BIGINT, o BIGINT").add(column, to))
     def refuses(role: String, from: String, to: String, more: (String, String)*): Unit = {

@@ -44,7 +44,11 @@ final class MerganserTable(
 
   override def name(): String = label
 
-  override def schema(): StructType = declared.getOrElse(opened.schema)
+  override def schema(): StructType = declared match {
+    case Some(columns) if catalogTable.isDefined => DeclaredColumns.over(opened.schema, columns)
+    case Some(columns)                           => columns
+    case None                                    => opened.schema
+  }
 
   override def partitioning(): Array[Transform] =
     catalogTable.toSeq.flatMap(_ => opened.config.partitionFields).map(c => Expressions.identity(c): Transform).toArray

@@ -93,6 +93,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
     var made: Option[Incoming] = None
     try {
       val table = new OpenTable(storage, config, transaction.timeline)
+      requireSameColumns(table, transaction.instant)
       // Other engines' readers would lose later updates of a group that a dead writer left a base file in.
       table.view.partitions.foreach(p => Rollback.removeOrphans(storage, config, table.view.orphans(p)))
       val slices  = if (replaceAll) IndexedSeq.empty[FileSlice] else table.view.slices.toIndexedSeq
@@ -115,6 +116,12 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
         throw made.fold(abandoned)(_.named(abandoned))
     }
   }
+
+  /** The rows were made for the columns that the table had when it was opened: rewritten files would lose newer ones. */
+  private def requireSameColumns(now: OpenTable, instant: String): Unit =
+    if (now.timeline.tableSchemaJson != opened.timeline.tableSchemaJson)
+      throw MerganserException("COMMIT_CONFLICT", "instant" -> instant, "path" -> storage,
+        "reason" -> "another writer changed the table's columns since the write was planned")
 
   private def extraMetadata(schema: StructType, written: Seq[SliceWritten]): Map[String, String] = Map(
     "schema" -> AvroSchemas.toAvro(schema, config.name).toString,

@@ -115,6 +115,8 @@ object Options {
         "bulk_insert_prepped",
         "delete_prepped", "bootstrap", "cluster", "compact", "alter_schema")), Some("upsert"),
     "What a data frame's write does with its rows.")
+  val OverwriteMode: OptionEntry = write("hoodie.datasource.overwrite.mode", oneOf("STATIC", "DYNAMIC"), None,
+    "What INSERT OVERWRITE replaces: the table or the partitions that PARTITION names (STATIC), or the partitions it writes to (DYNAMIC). Without it, spark.sql.sources.partitionOverwriteMode says so.")
   val SqlInsertOperation: OptionEntry = write("hoodie.spark.sql.insert.into.operation", oneOf("insert", "upsert", "bulk_insert"),
     Some("insert"),
     "What SQL INSERT INTO does. `insert` does not merge with stored rows: a key can then be stored twice.")

@@ -7,7 +7,7 @@ import org.apache.spark.sql.SparkSessionExtensions
 class MerganserExtensions extends (SparkSessionExtensions => Unit) {
 
   override def apply(extensions: SparkSessionExtensions): Unit = {
-    extensions.injectParser((_, parser) => new CallParser(parser))
+    extensions.injectParser((session, parser) => new CallParser(session, parser))
     extensions.injectResolutionRule(_ => FrameAppends)
     extensions.injectResolutionRule(PartitionOverwrites(_))
     extensions.injectPostHocResolutionRule(ChangeStatements(_))

@@ -266,21 +266,23 @@ def test_merge_refuses_conditions_that_are_not_deterministic_aggregates_and_sub_
     for given, reason in [
         ("{}.id < rand()", "deterministic"),
         ("max({}.id) < 10", "aggregate"),
-        (f"{{}}.id IN (SELECT id FROM {table})", "subquer"),
+        (f"{{}}.id IN (SELECT id FROM {table})", "sub-query"),
     ]:
         of_source, of_table = given.format("s"), given.format("t")
-        for clause, named in [
-            (f"WHEN MATCHED AND {of_source} THEN UPDATE SET *", "UPDATE condition"),
-            (f"WHEN MATCHED AND {of_source} THEN DELETE", "DELETE condition"),
-            (f"WHEN NOT MATCHED AND {of_source} THEN INSERT *", "INSERT condition"),
-            (f"WHEN NOT MATCHED BY SOURCE AND {of_table} THEN UPDATE SET t.n = -1", "UPDATE condition"),
-            (f"WHEN NOT MATCHED BY SOURCE AND {of_table} THEN DELETE", "DELETE condition"),
+        for clause, action in [
+            (f"WHEN MATCHED AND {of_source}", "UPDATE SET *"),
+            (f"WHEN MATCHED AND {of_source}", "DELETE"),
+            (f"WHEN NOT MATCHED AND {of_source}", "INSERT *"),
+            (f"WHEN NOT MATCHED BY SOURCE AND {of_table}", "UPDATE SET t.n = -1"),
+            (f"WHEN NOT MATCHED BY SOURCE AND {of_table}", "DELETE"),
         ]:
-            fails_unchanged(sql, table, merge(table, rows, clause), named, reason)
+            named = [clause.split(" AND")[0], action.split()[0], reason, "CLAUSE_CONDITION_UNSUPPORTED"]
+            fails_unchanged(sql, table, merge(table, rows, f"{clause} THEN {action}"), *named)
         for condition in [of_source, of_table]:
             on = f"t.id = s.id AND {condition}"
-            fails_unchanged(sql, table, merge(table, rows, UPDATE_ALL, on=on), "SEARCH condition", reason)
-            fails_unchanged(sql, table, merge(table, rows, INSERT_ALL, on=on), "SEARCH condition", reason)
+            named = ["'ON'", reason, "CLAUSE_CONDITION_UNSUPPORTED"]
+            fails_unchanged(sql, table, merge(table, rows, UPDATE_ALL, on=on), *named)
+            fails_unchanged(sql, table, merge(table, rows, INSERT_ALL, on=on), *named)
 
 
 @each_kind

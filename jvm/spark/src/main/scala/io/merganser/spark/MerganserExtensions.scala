@@ -1,6 +1,6 @@
 package io.merganser.spark
 
-import io.merganser.spark.sql.{CallParser, ChangeStatements, ChangeStrategy, EvolvingStars, FrameAppends, InsertStrategy, PartitionOverwrites,
+import io.merganser.spark.sql.{CallParser, ChangeStrategy, EvolvingStars, FrameAppends, HeldStatements, InsertStrategy, PartitionOverwrites,
   StatementLine}
 import org.apache.spark.sql.SparkSessionExtensions
 
@@ -11,9 +11,9 @@ class MerganserExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectParser((session, parser) => new CallParser(session, parser))
     extensions.injectResolutionRule(_ => FrameAppends)
     extensions.injectResolutionRule(PartitionOverwrites(_))
-    StatementLine.injectStars(extensions)
+    StatementLine.injectHold(extensions)
     extensions.injectResolutionRule(EvolvingStars.Expand(_))
-    extensions.injectPostHocResolutionRule(ChangeStatements(_))
+    extensions.injectResolutionRule(HeldStatements.Release(_))
     extensions.injectPlannerStrategy(ChangeStrategy(_))
     extensions.injectPlannerStrategy(InsertStrategy(_))
   }

@@ -216,7 +216,7 @@ object Options {
     TimelineZone
   ) ++ TimeBased ++ Seq(
     IndexTypeOption, BucketCount, BucketHashFields,
-    Operation, SqlInsertOperation, SqlInsertMode, SqlBulkInsert, CombineBeforeInsert, CombineBeforeUpsert, InsertDropDuplicates,
+    Operation, OverwriteMode, SqlInsertOperation, SqlInsertMode, SqlBulkInsert, CombineBeforeInsert, CombineBeforeUpsert, InsertDropDuplicates,
     InsertDuplicatePolicy, AllowDuplicateInserts, MissingColumnsOption, MergerClasses, EventTimeField, CommitMetadataPrefix,
     AutoUpgrade, AllowEmptyCommit, SmallFileLimit, MaxFileSize, RowGroupSize, PageSize, Dictionary, Codec, BloomEntries,
     BloomFalsePositives,

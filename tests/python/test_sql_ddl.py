@@ -173,6 +173,18 @@ def test_describe_show_columns_and_show_create_table_tell_what_was_said(sql: Sql
     assert dict(sql.run(f"SHOW TBLPROPERTIES {other}"))["team"] == "birds"
 
 
+def test_describe_of_a_partition_tells_where_it_is_and_how_large(sql: Sql) -> None:
+    table = filled(sql, "mor")
+    one = "PARTITION (region = 'eu', day = '2024-01-01')"
+    assert [r[0] for r in sql.run(f"DESCRIBE TABLE {table} {one}")][:4] == ["id", "ts", "region", "day"]
+    told = {r[0]: r[1] for r in sql.run(f"DESCRIBE TABLE EXTENDED {table} {one}")}
+    assert told["Partition Values"] == "[region=eu, day=2024-01-01]"
+    assert told["Location"].endswith("/region=eu/day=2024-01-01")
+    assert told["File Groups"] == "1"
+    message = sql.fails(f"DESCRIBE TABLE {table} PARTITION (region = 'asia', day = '2024-01-01')")
+    assert "PARTITIONS_NOT_FOUND" in message or "PARTITION_NOT_FOUND" in message or "NoSuchPartition" in message
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_timestamp_as_of_shows_the_rows_as_they_were(sql: Sql, kind: str) -> None:
     table = sql.create(kind)

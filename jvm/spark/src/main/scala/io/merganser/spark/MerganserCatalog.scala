@@ -50,10 +50,10 @@ class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatal
       TableAlteration.ofFolder(SparkSession.active, name.name, s"merganser.`${name.name}`", changes)
       loadTable(name)
     } else ours(name) match {
-      case Some(entry) if !changes.exists(_.isInstanceOf[TableChange.ColumnChange]) =>
+      case Some(entry) =>
         TableAlteration.ofSession(SparkSession.active, entry, changes)
         loadTable(name)
-      case _ => super.alterTable(name, changes: _*)
+      case None => super.alterTable(name, changes: _*)
     }
 
   override def renameTable(from: Identifier, to: Identifier): Unit = {

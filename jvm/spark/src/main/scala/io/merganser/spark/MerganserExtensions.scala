@@ -1,19 +1,18 @@
 package io.merganser.spark
 
-import io.merganser.spark.sql.{CallParser, FrameAppends, InsertStrategy, MergeStatements, PartitionOverwrites, RowChangeStrategy}
+import io.merganser.spark.sql.{CallParser, ChangeStatements, ChangeStrategy, DescribeStrategy, FrameAppends, InsertStrategy, PartitionOverwrites}
 import org.apache.spark.sql.SparkSessionExtensions
 
-/** What `spark.sql.extensions` names: CALL on every Spark line, appends of data frames, versions in a MERGE, and the write of MERGE, UPDATE and DELETE. */
+/** What `spark.sql.extensions` names: CALL on every Spark line, appends of data frames, and MERGE, UPDATE and DELETE. */
 class MerganserExtensions extends (SparkSessionExtensions => Unit) {
 
   override def apply(extensions: SparkSessionExtensions): Unit = {
-    extensions.injectParser((_, parser) => new CallParser(parser))
+    extensions.injectParser((session, parser) => new CallParser(session, parser))
     extensions.injectResolutionRule(_ => FrameAppends)
-    extensions.injectResolutionRule(session => PartitionOverwrites(session))
-    // Spark rewrites MERGE before our resolution rules on some lines, and after them on others.
-    extensions.injectResolutionRule(_ => MergeStatements)
-    extensions.injectOptimizerRule(_ => MergeStatements)
-    extensions.injectPlannerStrategy(session => RowChangeStrategy(session))
-    extensions.injectPlannerStrategy(session => InsertStrategy(session))
+    extensions.injectResolutionRule(PartitionOverwrites(_))
+    extensions.injectPostHocResolutionRule(ChangeStatements(_))
+    extensions.injectPlannerStrategy(ChangeStrategy(_))
+    extensions.injectPlannerStrategy(InsertStrategy(_))
+    extensions.injectPlannerStrategy(_ => DescribeStrategy)
   }
 }

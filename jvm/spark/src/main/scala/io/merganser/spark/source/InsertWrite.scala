@@ -30,8 +30,7 @@ final class InsertWrite(session: SparkSession, table: MerganserTable, options: M
   /** @throws io.merganser.merge.MerganserException what [[FrameWrite.append]] and [[FrameWrite.overwrite]] throw */
   def run(frame: DataFrame): WriteResult = {
     val source =
-      if (table.isMergeTarget) WriteSource.SqlChange
-      else if (options.contains(MerganserTable.ByFrame)) WriteSource.DataFrameWrite
+      if (options.contains(MerganserTable.ByFrame)) WriteSource.DataFrameWrite
       else WriteSource.SqlInsert
     val said    = table.options ++ options - MerganserTable.ByFrame
     val storage = table.opened.storage

@@ -1,11 +1,10 @@
 package io.merganser.spark.source
 
 import io.merganser.spark.OpenTable
-import io.merganser.spark.read.SliceScanBuilder
+import io.merganser.spark.read.{ScanCounts, SliceScanBuilder, SourceRanges}
 import io.merganser.spark.write.Replaced
-import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.base.MetaColumns
-import io.merganser.table.config.ReadConfig
+import io.merganser.table.config.{Options, ReadConfig}
 import io.merganser.table.timeline.InstantTime
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
@@ -25,10 +24,11 @@ import scala.collection.JavaConverters._
  *
  * @param label    its name in messages and plans
  * @param open     reads settings and timeline; called once a query, when it is first needed
- * @param isMergeTarget true if what is inserted comes from a MERGE: it is merged, not inserted beside what is there
  * @param declared columns as its catalog declares them, when it has one: they may be char or varchar
- * @param overwrites what an overwrite replaces, where that is not everything
  * @param told     what its catalog tells of it; none of a table that is read or written by format and path
+ * @param overwrites what an overwrite replaces, where that is not everything
+ * @param watched  gathers what scans of it look at, where a statement changes the table
+ * @param ranges   values that a row must have one of to matter to the statement
  */
 final class MerganserTable(
     protected val session: SparkSession,
@@ -38,18 +38,18 @@ final class MerganserTable(
     open: () => OpenTable,
     declared: Option[StructType],
     val catalogTable: Option[CatalogTable],
-    val isMergeTarget: Boolean = false,
     told: Option[Map[String, String]] = None,
-    private[source] val overwrites: Option[Replaced] = None
-) extends Table with SupportsRead with SupportsWrite with SupportsMetadataColumns with SupportsRowLevelOperations
-    with TablePartitions {
+    private[source] val overwrites: Option[Replaced] = None,
+    val watched: Option[ScanCounts] = None,
+    ranges: Option[SourceRanges] = None
+) extends Table with SupportsRead with SupportsWrite with SupportsMetadataColumns with TablePartitions {
 
   lazy val opened: OpenTable = open()
 
   override def name(): String = label
 
   override def schema(): StructType = declared match {
-    case Some(columns) if told.isDefined && opened.schema.nonEmpty => MerganserTable.asDeclared(opened.schema, columns)
+    case Some(columns) if told.isDefined && opened.schema.nonEmpty => DeclaredColumns.over(opened.schema, columns)
     case Some(columns)                                             => columns
     case None                                                      => opened.schema
   }
@@ -74,16 +74,24 @@ final class MerganserTable(
   override def newScanBuilder(query: CaseInsensitiveStringMap): ScanBuilder = {
     val read = ReadConfig.parse(options ++ query.asCaseSensitiveMap.asScala, session.conf.getAll)
     val seen = read.asOf.map(instant => new OpenTable(opened.storage, opened.config, opened.timeline.asOf(instant))).getOrElse(opened)
-    new SliceScanBuilder(session, seen, read)
+    new SliceScanBuilder(session, seen, read, watched, ranges)
   }
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
     new InsertBuilder(session, this, info.options().asCaseSensitiveMap.asScala.toMap)
 
-  override def newRowLevelOperationBuilder(info: RowLevelOperationInfo): RowLevelOperationBuilder = () => new RowChanges(this, info)
+  /** False where it is read as of an instant. */
+  def isCurrent: Boolean = !options.keys.exists(_.equalsIgnoreCase(Options.AsOfInstant.key))
 
-  def asMergeTarget: MerganserTable = 
-    new MerganserTable(session, path, label, options, open, declared, catalogTable, isMergeTarget = true, told)
+  /** The same table as it is known already: what a statement reads of a table, it reads as of its beginning. */
+  def pinnedTo(opened: OpenTable): MerganserTable =
+    new MerganserTable(session, path, label, options, () => opened, declared, catalogTable, told)
+
+  /** The table that a statement changes; its scans tell what they look at. */
+  def watchedBy(counts: ScanCounts, ranges: Option[SourceRanges] = None): MerganserTable = {
+    val known = opened
+    new MerganserTable(session, path, label, options, () => known, declared, catalogTable, told, None, Some(counts), ranges)
+  }
 
   /** The same table as of a time, in microseconds since 1970. */
   def asOfTime(micros: Long): MerganserTable =
@@ -91,14 +99,14 @@ final class MerganserTable(
 
   /** The same table, of which an overwrite replaces the rows of those partitions alone. */
   private[spark] def overwriting(replaced: Replaced): MerganserTable =
-    new MerganserTable(session, path, label, options, open, declared, catalogTable, isMergeTarget, told, Some(replaced))
+    new MerganserTable(session, path, label, options, open, declared, catalogTable, told, Some(replaced))
 
   /** Whether that has been said. */
   private[spark] def isOverwriting: Boolean = overwrites.isDefined
 
   /** The same table as of an instant. */
   def asOf(instant: String): MerganserTable =
-    new MerganserTable(session, path, label, options + ("as.of.instant" -> instant), open, declared, catalogTable, isMergeTarget, told)
+    new MerganserTable(session, path, label, options + (Options.AsOfInstant.key -> instant), open, declared, catalogTable, told)
 }
 
 object MerganserTable {
@@ -149,11 +157,4 @@ object MerganserTable {
 
   /** The table at the path that an identifier is. */
   def ofPath(session: SparkSession, name: Identifier): MerganserTable = ofFolder(session, name.name, s"merganser.`${name.name}`")
-
-  /** The stored columns, with lengths of char and varchar, comments and short types as the catalog has them. */
-  private def asDeclared(stored: StructType, declared: StructType): StructType = StructType(stored.map { column =>
-    declared.find(_.name.equalsIgnoreCase(column.name))
-      .filter(d => AvroSchemas.stored(StructType(Seq(d))).head.dataType.catalogString == column.dataType.catalogString)
-      .getOrElse(column)
-  })
 }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.connector.catalog.{Identifier, TableCatalog, TableCh
 import org.apache.spark.sql.connector.catalog.TableChange.{ColumnChange, RemoveProperty, SetProperty}
 
 /**
- * ALTER TABLE on properties, comments and names.
+ * ALTER TABLE on properties, columns, comments and names.
  *
  * Settings of writes become defaults of the table's; what the table was made with, its rows and files depend on, and no
  * statement changes it.
@@ -28,6 +28,7 @@ object TableAlteration {
   def ofSession(session: SparkSession, entry: CatalogTable, changes: Seq[TableChange]): Unit = {
     val label = entry.identifier.unquotedString
     settle(session, entry.location.toString, label, changes)
+    if (changes.exists(_.isInstanceOf[ColumnChange])) AlterColumns.ofCatalog(session, entry, changes)
     val comment = said(entry.comment.map(TableCatalog.PROP_COMMENT -> _).toMap, changes, _ == TableCatalog.PROP_COMMENT)
     val owner   = said(Map(TableCatalog.PROP_OWNER -> entry.owner), changes, _ == TableCatalog.PROP_OWNER)
     val rest    = said(entry.properties, changes, key => key != TableCatalog.PROP_COMMENT && key != TableCatalog.PROP_OWNER)
@@ -40,6 +41,13 @@ object TableAlteration {
   /** Changes a table of a catalog of folders, or one that is named by its path. */
   def ofFolder(session: SparkSession, path: String, label: String, changes: Seq[TableChange]): Unit = {
     settle(session, path, label, changes)
+    if (changes.exists(_.isInstanceOf[ColumnChange])) {
+      val stored = OpenTable.load(session, path).schema
+      AlterColumns.run(session, path, changes)
+      FolderEntries.update(session, path) { entry =>
+        entry.copy(columns = entry.columns.map(declared => AlterColumns.applied(label, DeclaredColumns.over(stored, declared), changes)))
+      }
+    }
     if (changes.exists(!_.isInstanceOf[ColumnChange]))
       FolderEntries.update(session, path)(entry => entry.copy(told = said(entry.told, changes, _ => true)))
   }

@@ -59,11 +59,20 @@ object FrameWrite {
       table.refreshed()
     } else table
 
-  /** The table's columns from this write on. */
+  /** The table's columns from this write on: the frame may add some and widen some. */
   private def columns(table: OpenTable, settings: WriteConfig, frame: DataFrame): StructType =
     if (table.schema.isEmpty) storedSchema(frame)
     else if (settings.operation == WriteOperation.Delete) table.schema
-    else FrameCheck.withNullsOf(frame.schema, table.schema)
+    else if (!settings.evolvesSchema) FrameCheck.withNullsOf(frame.schema, table.schema)
+    else {
+      val evolved = SchemaEvolution.evolved(table.config.name, table.schema, withoutFlag(frame.schema, table.schema))
+      SchemaEvolution.requireStable(table.config, table.schema, evolved)
+      FrameCheck.withNullsOf(frame.schema, evolved)
+    }
+
+  /** The column that says which rows are deletes is no column of a table that has not got it. */
+  private def withoutFlag(frame: StructType, data: StructType): StructType =
+    StructType(frame.filter(f => f.name != DeleteCheck.FlagColumn || data.fieldNames.contains(f.name)))
 
   private def create(session: SparkSession, storage: Storage, options: Map[String, String], frame: DataFrame): WriteResult = {
     val schema = storedSchema(frame)
@@ -100,9 +109,13 @@ object FrameWrite {
     val ordering = if (isDelete || !needsOrdering(settings)) Nil else TableRule.orderingFields(settings.rule, data)
     FrameCheck.requireColumns(frame.schema, config.name, s"${settings.operation} into", config.recordKeyFields, config.partitionFields,
       ordering)
-    val compared = if (isDelete) StructType(frame.schema.filter(f => data.fieldNames.contains(f.name)))
-    else StructType(frame.schema.filter(f => f.name != DeleteCheck.FlagColumn || data.fieldNames.contains(f.name)))
+    val compared =
+      if (isDelete) StructType(frame.schema.filter(f => data.fieldNames.contains(f.name))) else withoutFlag(frame.schema, data)
     FrameCheck.requireSchema(compared, data, config.name, nullForMissing = isDelete || settings.missingColumns != MissingColumns.Reject)
+    if (!isDelete && settings.missingColumns == MissingColumns.Keep) FrameCheck.missingInside(data, compared).foreach { path =>
+      throw MerganserException("SCHEMA_CONFLICT", "table" -> config.name,
+        "reason" -> s"the rows lack '$path', and of a struct that they bring nothing stored is kept")
+    }
     if (!isDelete && settings.operation != WriteOperation.Upsert && provided(frame, data, settings).nonEmpty)
       throw MerganserException("KEEP_NEEDS_UPSERT", "operation" -> settings.operation, "table" -> config.name,
         "columns" -> data.fieldNames.filter(FrameCheck.find(frame.schema, _).isEmpty).mkString(", "),

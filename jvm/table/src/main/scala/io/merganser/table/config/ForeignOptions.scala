@@ -30,7 +30,7 @@ object ForeignOptions {
     off("hoodie.partition.metafile.use.base.format"),
     off("hoodie.table.multiple.base.file.formats.enable"),
     off("hoodie.schema.on.read.enable"),
-    off("hoodie.datasource.write.reconcile.schema"),
+    off("hoodie.datasource.write.reconcile.schema", "Give hoodie.write.set.null.for.missing.columns=true, which fills what rows lack"),
     off("hoodie.datasource.write.schema.allow.auto.evolution.column.drop"),
     off("hoodie.datasource.write.streaming.ignore.failed.batch"),
     off("hoodie.clustering.inline"),

@@ -21,6 +21,10 @@ object CatalogBridge {
       if (!catalog.isTempView(identifier) && catalog.tableExists(identifier)) Some(catalog.getTableMetadata(identifier)) else None
     }
 
+  /** Gives the entry of a table other columns; none of its own may be missing. */
+  def alterColumns(session: SparkSession, table: TableIdentifier, columns: StructType): Unit =
+    session.sessionState.catalog.alterTableDataSchema(table, CharVarcharUtils.replaceCharVarcharWithStringInSchema(columns))
+
   /** The columns of a table, with the lengths of char and varchar columns. */
   def columns(table: CatalogTable): StructType = CharVarcharUtils.getRawSchema(table.schema)
 

@@ -203,7 +203,7 @@ HIVE = """
     for kind in ("cow", "mor"):
         t = f"birds.t_{{kind}}"
         spark.sql(
-            f"CREATE TABLE {{t}} (id int COMMENT 'the key', ts bigint, code varchar(3), c char(2), p string) USING merganser "
+            f"CREATE TABLE {{t}} (id int COMMENT 'the key', ts bigint, code varchar(3), c varchar(2), p string) USING merganser "
             f"PARTITIONED BY (p) TBLPROPERTIES (primaryKey = 'id', type = '{{kind}}', orderingFields = 'ts')"
         )
         spark.sql(f"INSERT INTO {{t}} VALUES (1, 5, 'abc', 'x', 'a'), (2, 5, 'b', 'y', 'b'), (3, 5, 'c', 'z', 'b')")
@@ -214,10 +214,10 @@ HIVE = """
         spark.sql(f"UPDATE {{t}} SET ts = 7 WHERE id = 2")
         spark.sql(f"DELETE FROM {{t}} WHERE id = 3")
         spark.sql(f"INSERT OVERWRITE {{t}} PARTITION (p = 'c') VALUES (5, 1, 'e', 'e')")
-        expected = [(1, 6, "new", "n ", "a"), (2, 7, "b", "y ", "b"), (5, 1, "e", "e ", "c")]
+        expected = [(1, 6, "new", "n", "a"), (2, 7, "b", "y", "b"), (5, 1, "e", "e", "c")]
         assert rows(f"SELECT * FROM {{t}}") == expected, rows(f"SELECT * FROM {{t}}")
         columns = [tuple(r)[:2] for r in spark.sql(f"DESCRIBE TABLE {{t}}").collect()][:5]
-        assert columns == [("id", "int"), ("ts", "bigint"), ("code", "varchar(3)"), ("c", "char(2)"), ("p", "string")], columns
+        assert columns == [("id", "int"), ("ts", "bigint"), ("code", "varchar(3)"), ("c", "varchar(2)"), ("p", "string")], columns
         assert len(rows(f"SHOW PARTITIONS {{t}}")) == 3
         try:
             spark.sql(f"INSERT INTO {{t}} VALUES (9, 1, 'long', 'x', 'a')")
@@ -234,6 +234,10 @@ HIVE = """
         assert rows(f"SELECT id FROM birds.c_{{kind}}") == rows(f"SELECT id FROM birds.s_{{kind}}") == [(1,), (2,), (5,)]
         spark.sql(f"DROP TABLE {{t}}")
         assert [r[1] for r in rows(f"SHOW TABLES IN birds LIKE '*_{{kind}}'")] == [f"c_{{kind}}", f"s_{{kind}}"]
+    spark.sql("CREATE TABLE padded (id int, c char(2)) USING merganser TBLPROPERTIES (primaryKey = 'id')")
+    spark.sql("INSERT INTO padded VALUES (1, 'x')")
+    assert rows("SELECT * FROM padded WHERE c = 'x'") == [(1, "x ")]
+    assert tuple(spark.sql("DESCRIBE TABLE padded").collect()[1])[:2] == ("c", "char(2)")
     print("HIVE DONE")
     spark.stop()
 """

@@ -106,12 +106,6 @@ def test_a_session_without_the_jar_names_the_setting_to_add() -> None:
     assert raised.value.condition == "MISSING_JAR"
 
 
-def test_a_spark_connect_session_is_refused_by_name() -> None:
-    remote: Any = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
-    with pytest.raises(merganser.SparkConnectError, match="no JVM"):
-        merganser.Table.load(remote, "/lake/trips")
-
-
 # ---- settings on the wire
 
 

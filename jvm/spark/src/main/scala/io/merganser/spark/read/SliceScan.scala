@@ -52,8 +52,6 @@ final class SliceScan(
   override def reportDriverMetrics(): Array[CustomTaskMetric] =
     Array(Told(FileGroupsRead.Name, slices.size.toLong), Told(FileGroupsPruned.Name, prunedGroups.toLong))
 
-  private final case class Told(name: String, value: Long) extends CustomTaskMetric
-
   override def planInputPartitions(): Array[InputPartition] = {
     val conf     = session.sessionState.conf
     val openCost = conf.filesOpenCostInBytes
@@ -121,6 +119,8 @@ private final class ChainedReader(slices: Array[FileSlice], open: FileSlice => S
     current = null
   }
 }
+
+private final case class Told(name: String, value: Long) extends CustomTaskMetric
 
 /** Metric of a scan. */
 final class FileGroupsRead extends CustomSumMetric {

@@ -95,14 +95,16 @@ object SourceRanges {
     case (s: String, StringType)              => Some(s)
     case (d: java.sql.Date, DateType)         => Some(number(d.toLocalDate.toEpochDay))
     case (d: java.time.LocalDate, DateType)   => Some(number(d.toEpochDay))
-    case (n: java.lang.Number, _: IntegralType) => Some(number(n.longValue))
+    case (n: java.lang.Number, ByteType | ShortType | IntegerType | LongType) => Some(number(n.longValue))
     case _                                    => None
   }
 
   private def mayHold(footer: BaseFileFooter, types: StructType, byColumn: Map[String, KeyRanges]): Boolean =
     footer.metadata.getBlocks.asScala.exists { block =>
-      val chunks = block.getColumns.asScala.map(c => c.getPath.toDotString -> c.getStatistics).toMap
-      byColumn.forall { case (column, ranges) => chunks.get(column).forall(meets(_, types(column).dataType, ranges)) }
+      byColumn.forall { case (column, ranges) =>
+        block.getColumns.asScala.find(_.getPath.toDotString == column)
+          .forall(chunk => meets(chunk.getStatistics, types(column).dataType, ranges))
+      }
     }
 
   private def meets(statistics: Statistics[_], dataType: DataType, ranges: KeyRanges): Boolean =

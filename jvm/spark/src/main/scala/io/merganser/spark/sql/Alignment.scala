@@ -1,11 +1,12 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.MerganserException
+import io.merganser.spark.source.MerganserTable
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.analysis.ResolveRowLevelCommandAssignments
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.connector.catalog.{SupportsRowLevelOperations, Table, TableCapability}
+import org.apache.spark.sql.connector.catalog.{SupportsRowLevelOperations, TableCapability}
 import org.apache.spark.sql.connector.write.{RowLevelOperationBuilder, RowLevelOperationInfo}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.StructType
@@ -91,9 +92,9 @@ private[sql] object Alignment {
 
   /** The target without its meta columns, as Spark's rule wants to see it. */
   private def forSpark(target: StatementTarget): DataSourceV2Relation =
-    target.relation.copy(table = new RowLevelTable(target.relation.table), output = target.data)
+    target.relation.copy(table = new RowLevelTable(target.relation.table.asInstanceOf[MerganserTable]), output = target.data)
 
-  private final class RowLevelTable(of: Table) extends SupportsRowLevelOperations {
+  private final class RowLevelTable(of: MerganserTable) extends SupportsRowLevelOperations {
     override def name(): String                                = of.name()
     override def schema(): StructType                          = of.schema()
     override def capabilities(): util.Set[TableCapability]     = of.capabilities()

@@ -100,7 +100,7 @@ final case class ChangeRowsByKey(
     query: LogicalPlan,
     override val output: Seq[Attribute] = ChangeStatement.counts
 ) extends ChangeStatement {
-  override def producedAttributes: AttributeSet = AttributeSet((arrival +: found) ++ stored)
+  override def producedAttributes: AttributeSet = AttributeSet((arrival +: found) ++ stored ++ output)
 
   override protected def withNewChildInternal(newChild: LogicalPlan): LogicalPlan = copy(query = newChild)
 }
@@ -130,7 +130,7 @@ final case class ChangeRowsByJoin(
     query: LogicalPlan,
     override val output: Seq[Attribute] = ChangeStatement.counts
 ) extends ChangeStatement {
-  override def producedAttributes: AttributeSet = AttributeSet(stored.plan.output)
+  override def producedAttributes: AttributeSet = AttributeSet(stored.plan.output ++ output)
 
   override protected def withNewChildInternal(newChild: LogicalPlan): LogicalPlan = copy(query = newChild)
 }

@@ -1,7 +1,6 @@
 package io.merganser.spark.sql
 
 import io.merganser.spark.source.MerganserTable
-import io.merganser.spark.write.IncomingSchema
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases
 import org.apache.spark.sql.catalyst.expressions._

@@ -51,22 +51,25 @@ private[sql] object KeyedOn extends PredicateHelper {
 
   /** Equal values of the type have one text, which a key is looked up by. */
   private def isExact(dataType: DataType): Boolean = dataType match {
-    case FloatType | DoubleType => false
-    case _: AtomicType          => true
-    case _                      => false
+    case ByteType | ShortType | IntegerType | LongType | BooleanType | DateType | TimestampType | StringType => true
+    case _: DecimalType                                                                                    => true
+    case _                                                                                                 => false
   }
 
   private def narrowed(value: Expression, to: DataType, target: StatementTarget): Expression =
     Cast(value, to, Some(target.session.sessionState.conf.sessionLocalTimeZone), EvalMode.TRY)
 
+  private def isWhole(dataType: DataType): Boolean = dataType match {
+    case ByteType | ShortType | IntegerType | LongType => true
+    case _                                             => false
+  }
+
   /** A whole number's column under a cast to a longer type. */
   private object Widened {
     def unapply(e: Expression): Option[AttributeReference] = e match {
       case cast: Cast => (cast.child, cast.dataType) match {
-          case (column: AttributeReference, to: IntegralType) => column.dataType match {
-              case from: IntegralType if from.defaultSize <= to.defaultSize => Some(column)
-              case _                                                        => None
-            }
+          case (column: AttributeReference, to) if isWhole(column.dataType) && isWhole(to) && column.dataType.defaultSize <= to.defaultSize =>
+            Some(column)
           case _ => None
         }
       case _ => None

@@ -69,7 +69,7 @@ private[sql] final class MatchedTwice(table: String, key: Int, shown: Seq[(Strin
   /** What [[checked]] has found, with keys and rows. */
   def described(rows: RDD[InternalRow], storedRow: Expression): MerganserException = {
     val found = rows
-      .flatMap(row => Option(storedRow.eval(row)).map(n => n.asInstanceOf[Long] -> (row.getUTF8String(key).toString, text(row))))
+      .flatMap(row => Option(storedRow.eval(row)).map(n => (n.asInstanceOf[Long], (row.getUTF8String(key).toString, text(row)))))
       .groupByKey()
       .filter(_._2.size > 1)
       .take(MostKeys)

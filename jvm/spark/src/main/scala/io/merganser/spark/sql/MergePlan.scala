@@ -26,7 +26,7 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
 
   private val clauses: Seq[Clause] = {
     val byMatch = Seq(Matched -> merge.matchedActions, NotMatched -> merge.notMatchedActions, BySource -> merge.notMatchedBySourceActions)
-    byMatch.flatMap { case (when, actions) => actions.zipWithIndex.map { case (action, i) => Clause(when, action, text(when, action, i)) } }
+    byMatch.flatMap { case (when, actions) => actions.map(action => Clause(when, action, text(when, action))) }
   }
 
   private val computed = new Computed
@@ -145,7 +145,7 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     if (condition.exists(_.isInstanceOf[AggregateExpression])) refuse("it has an aggregate function; put it into the source")
   }
 
-  private def text(when: When, action: MergeAction, at: Int): String = {
+  private def text(when: When, action: MergeAction): String = {
     val does = action match {
       case u: UpdateAction => "UPDATE SET " + Alignment.assigned(u.assignments, target).toSeq.sorted.mkString(", ")
       case _: InsertAction => "INSERT"

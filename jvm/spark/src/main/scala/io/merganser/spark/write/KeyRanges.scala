@@ -11,7 +11,7 @@ import scala.collection.mutable
  * @param starts first keys of the intervals, UTF-8
  * @param ends   last keys of the intervals, UTF-8
  */
-private[write] final class KeyRanges private (private val starts: Array[UTF8String], private val ends: Array[UTF8String])
+private[spark] final class KeyRanges private (private val starts: Array[UTF8String], private val ends: Array[UTF8String])
     extends Serializable {
 
   /**
@@ -30,7 +30,7 @@ private[write] final class KeyRanges private (private val starts: Array[UTF8Stri
   }
 }
 
-private[write] object KeyRanges {
+private[spark] object KeyRanges {
 
   /** Intervals that go from a task to the driver. */
   final val Most = 256

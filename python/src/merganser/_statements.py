@@ -99,7 +99,8 @@ def call(procedure: str, options: Mapping[str, str], arguments: Mapping[str, Any
 
 def translated(failure: PySparkException) -> MerganserError | None:
     """Return the exception of ours that a failed statement carries, itself or as a cause, or ``None``."""
-    stack = getattr(failure, "getStackTrace", lambda: None)()
+    thrown: Any = failure  # its methods differ between the lines
+    stack = getattr(thrown, "getStackTrace", lambda: None)()
     for text in (str(failure), stack or ""):
         found = _OURS.search(text)
         if found is not None:
@@ -108,8 +109,8 @@ def translated(failure: PySparkException) -> MerganserError | None:
             return error_for(
                 condition,
                 message=message,
-                sql_state=failure.getSqlState() if is_itself else None,
-                parameters=failure.getMessageParameters() if is_itself else None,
+                sql_state=thrown.getSqlState() if is_itself else None,
+                parameters=thrown.getMessageParameters() if is_itself else None,
             )
     if _NO_PROCEDURES.search(_condition(failure) or ""):
         return MissingJarError(
@@ -122,8 +123,9 @@ def translated(failure: PySparkException) -> MerganserError | None:
 
 
 def _condition(failure: PySparkException) -> str | None:
-    get = getattr(failure, "getCondition", None) or failure.getErrorClass  # Spark 3.5 has the other name
-    return get()
+    get: Any = getattr(failure, "getCondition", None) or failure.getErrorClass  # Spark 3.5 has the other name
+    found: str | None = get()
+    return found
 
 
 def _camel(name: str) -> str:

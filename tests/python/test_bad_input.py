@@ -99,10 +99,11 @@ def test_another_missing_column_is_named_unless_it_may_be_null(
 
 
 CONTRADICTIONS = {
-    "a narrower column": ("id, ts, 1 as v, city", ["'v'", "int", "string"]),
-    "a wider column": ("cast(id as long) as id, ts, v, city", ["'id'", "bigint", "int"]),
-    "a column too many": ("*, 1 as extra", ["'extra'", "int"]),
+    "a date for a number": ("id, current_date() as ts, v, city", ["'ts'", "date", "bigint"]),
+    "a text for the order": ("id, cast(ts as string) as ts, v, city", ["'ts'", "string", "bigint"]),
+    "a fraction for the key": ("cast(id as double) as id, ts, v, city", ["'id'", "double", "int"]),
     "a struct for a text": ("id, ts, struct(v) as v, city", ["'v'", "struct<v:string>"]),
+    "bytes for a text": ("id, ts, cast(v as binary) as v, city", ["'v'", "binary", "string"]),
 }
 
 

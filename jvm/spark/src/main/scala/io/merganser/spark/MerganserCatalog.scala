@@ -1,7 +1,7 @@
 package io.merganser.spark
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.source.{MerganserTable, NewCatalogTable, StagedCatalogTable, StagedForeignTable}
+import io.merganser.spark.source.{AlterColumns, MerganserTable, NewCatalogTable, StagedCatalogTable, StagedForeignTable}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.expressions.Transform
@@ -18,10 +18,13 @@ import java.util
 class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatalog {
   private type Properties = util.Map[String, String]
 
-  override def loadTable(name: Identifier): Table = CatalogBridge.catalogTable(SparkSession.active, name) match {
-    case Some(table) if NewCatalogTable.isOurs(table.provider) => MerganserTable.ofCatalog(SparkSession.active, table)
-    case _                                                     => super.loadTable(name)
-  }
+  /** Ours by name or, in the namespace `merganser`, by path; else the session's. */
+  override def loadTable(name: Identifier): Table =
+    if (MerganserTable.isPath(name)) MerganserTable.ofPath(SparkSession.active, name)
+    else CatalogBridge.catalogTable(SparkSession.active, name) match {
+      case Some(table) if NewCatalogTable.isOurs(table.provider) => MerganserTable.ofCatalog(SparkSession.active, table)
+      case _                                                     => super.loadTable(name)
+    }
 
   override def loadTable(name: Identifier, version: String): Table = loadTable(name) match {
     case ours: MerganserTable => ours.asOf(version)
@@ -35,6 +38,13 @@ class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatal
   override def createTable(name: Identifier, columns: Array[Column], partitions: Array[Transform], properties: Properties): Table =
     if (isOurs(properties)) createTable(name, plain(name, columns), partitions, properties)
     else super.createTable(name, columns, partitions, properties)
+
+  override def alterTable(name: Identifier, changes: TableChange*): Table = CatalogBridge.catalogTable(SparkSession.active, name) match {
+    case Some(table) if NewCatalogTable.isOurs(table.provider) && changes.exists(_.isInstanceOf[TableChange.ColumnChange]) =>
+      AlterColumns.ofCatalog(SparkSession.active, table, changes)
+      loadTable(name)
+    case _ => super.alterTable(name, changes: _*)
+  }
 
   override def stageCreate(name: Identifier, schema: StructType, partitions: Array[Transform], properties: Properties): StagedTable =
     stage(name, schema, partitions, properties, replaces = false)

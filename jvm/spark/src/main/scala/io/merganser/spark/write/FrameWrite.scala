@@ -37,12 +37,12 @@ object FrameWrite {
       source: WriteSource = WriteSource.DataFrameWrite): WriteResult = {
     val table    = upgradedOnRequest(session, given, options)
     val settings = WriteConfig.parse(options, sessionConf(session), table.config, source)
-    run(session, table, settings, frame, columns(table, settings, frame), replaceAll = false)
+    run(session, table, settings, frame, columns(table, settings, frame), Replaced.Nothing)
   }
 
-  /** Replaces all rows in one commit; settings other than the table's are refused. */
+  /** Replaces rows, by default all of them, in one commit; settings other than the table's are refused. */
   def overwrite(session: SparkSession, storage: Storage, options: Map[String, String], frame: DataFrame,
-      source: WriteSource = WriteSource.DataFrameWrite): WriteResult = {
+      source: WriteSource = WriteSource.DataFrameWrite, replaced: Replaced = Replaced.All): WriteResult = {
     val table = upgradedOnRequest(session, OpenTable.load(storage), options)
     val settings =
       try WriteConfig.parse(options, sessionConf(session), table.config, source)
@@ -50,7 +50,7 @@ object FrameWrite {
         case e: MerganserException if e.condition == "CONFIG_CONFLICT" =>
           throw MerganserException("OVERWRITE_WITH_OTHER_SETTINGS", "table" -> table.config.name, "conflict" -> e.getMessage).causedBy(e)
       }
-    run(session, table, settings, frame, columns(table, settings, frame), replaceAll = true)
+    run(session, table, settings, frame, columns(table, settings, frame), replaced)
   }
 
   private def upgradedOnRequest(session: SparkSession, table: OpenTable, options: Map[String, String]): OpenTable =
@@ -59,11 +59,20 @@ object FrameWrite {
       table.refreshed()
     } else table
 
-  /** The table's columns from this write on. */
+  /** The table's columns from this write on: the frame may add some and widen some. */
   private def columns(table: OpenTable, settings: WriteConfig, frame: DataFrame): StructType =
     if (table.schema.isEmpty) storedSchema(frame)
     else if (settings.operation == WriteOperation.Delete) table.schema
-    else FrameCheck.withNullsOf(frame.schema, table.schema)
+    else if (!settings.evolvesSchema) FrameCheck.withNullsOf(frame.schema, table.schema)
+    else {
+      val evolved = SchemaEvolution.evolved(table.config.name, table.schema, withoutFlag(frame.schema, table.schema))
+      SchemaEvolution.requireStable(table.config, table.schema, evolved)
+      FrameCheck.withNullsOf(frame.schema, evolved)
+    }
+
+  /** The column that says which rows are deletes is no column of a table that has not got it. */
+  private def withoutFlag(frame: StructType, data: StructType): StructType =
+    StructType(frame.filter(f => f.name != DeleteCheck.FlagColumn || data.fieldNames.contains(f.name)))
 
   private def create(session: SparkSession, storage: Storage, options: Map[String, String], frame: DataFrame): WriteResult = {
     val schema = storedSchema(frame)
@@ -72,7 +81,7 @@ object FrameWrite {
     if (parsed.operation == WriteOperation.Delete) throw MerganserException("DELETE_FROM_NO_TABLE", "path" -> storage.basePath)
     check(frame, schema, TableConfig(config), parsed)
     Creation.begin(storage, config)
-    try run(session, OpenTable.load(storage), parsed, frame, schema, replaceAll = false)
+    try run(session, OpenTable.load(storage), parsed, frame, schema, Replaced.Nothing)
     catch {
       case e: Throwable =>
         // What this call began it takes back: the path is no table again.
@@ -83,12 +92,12 @@ object FrameWrite {
   }
 
   private def run(
-      session: SparkSession, table: OpenTable, settings: WriteConfig, frame: DataFrame, data: StructType, replaceAll: Boolean
+      session: SparkSession, table: OpenTable, settings: WriteConfig, frame: DataFrame, data: StructType, replaced: Replaced
   ): WriteResult = {
     check(frame, data, table.config, settings)
     val isDelete = settings.operation == WriteOperation.Delete
     val masks    = if (isDelete) Nil else provided(frame, data, settings)
-    val result   = new TableWrite(session, table, settings).run(frame, data, lit(isDelete), replaceAll, masks)
+    val result   = new TableWrite(session, table, settings).run(frame, data, lit(isDelete), replaced, masks)
     Compaction.inline(session, table, settings)
     result
   }
@@ -100,9 +109,13 @@ object FrameWrite {
     val ordering = if (isDelete || !needsOrdering(settings)) Nil else TableRule.orderingFields(settings.rule, data)
     FrameCheck.requireColumns(frame.schema, config.name, s"${settings.operation} into", config.recordKeyFields, config.partitionFields,
       ordering)
-    val compared = if (isDelete) StructType(frame.schema.filter(f => data.fieldNames.contains(f.name)))
-    else StructType(frame.schema.filter(f => f.name != DeleteCheck.FlagColumn || data.fieldNames.contains(f.name)))
+    val compared =
+      if (isDelete) StructType(frame.schema.filter(f => data.fieldNames.contains(f.name))) else withoutFlag(frame.schema, data)
     FrameCheck.requireSchema(compared, data, config.name, nullForMissing = isDelete || settings.missingColumns != MissingColumns.Reject)
+    if (!isDelete && settings.missingColumns == MissingColumns.Keep) FrameCheck.missingInside(data, compared).foreach { path =>
+      throw MerganserException("SCHEMA_CONFLICT", "table" -> config.name,
+        "reason" -> s"the rows lack '$path', and of a struct that they bring nothing stored is kept")
+    }
     if (!isDelete && settings.operation != WriteOperation.Upsert && provided(frame, data, settings).nonEmpty)
       throw MerganserException("KEEP_NEEDS_UPSERT", "operation" -> settings.operation, "table" -> config.name,
         "columns" -> data.fieldNames.filter(FrameCheck.find(frame.schema, _).isEmpty).mkString(", "),

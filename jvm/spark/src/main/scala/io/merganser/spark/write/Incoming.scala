@@ -176,12 +176,13 @@ object Incoming {
     case None                 => throw new IllegalStateException(s"column '${field.name}' is missing and was not refused")
   }
 
+  /** A field that a struct lacks, where that was not refused, is null. */
   private def converted(value: Column, from: DataType, to: DataType): Column = (from, to) match {
     case (a, b) if a == b => value
     case (a: StructType, b: StructType) =>
       val fields = b.map { f =>
-        val own = FrameCheck.find(a, f.name).getOrElse(throw new IllegalStateException(s"field '${f.name}' is missing and was not refused"))
-        converted(value.getField(own.name), own.dataType, f.dataType).as(f.name)
+        val own = FrameCheck.find(a, f.name)
+        own.fold(lit(null).cast(f.dataType))(o => converted(value.getField(o.name), o.dataType, f.dataType)).as(f.name)
       }
       when(value.isNotNull, struct(fields: _*))
     case (a: ArrayType, b: ArrayType) if a.elementType != b.elementType =>

@@ -11,7 +11,7 @@ object AvroSchemas {
 
   /**
    * The record schema as the format spells it: record `<table>_record` in namespace `hoodie.<table>`, nullable columns
-   * as `["null", T]` with default null, decimals as fixed.
+   * as `["null", T]` with default null, decimals as fixed, a column's comment as its field's doc.
    *
    * @throws MerganserException UNSUPPORTED_TYPE, UNSUPPORTED_COLUMN_NAME, naming the column with its path
    */
@@ -58,9 +58,10 @@ object AvroSchemas {
     val fields = schema.fields.map { field =>
       val column = if (path.isEmpty) field.name else s"$path.${field.name}"
       checkName(field.name, column)
-      val plain = dataType(field.dataType, field.name, s"$namespace.$name", column)
-      if (field.nullable) new Schema.Field(field.name, nullable(plain), null, JsonProperties.NULL_VALUE)
-      else new Schema.Field(field.name, plain, null, null: Object)
+      val plain   = dataType(field.dataType, field.name, s"$namespace.$name", column)
+      val comment = field.getComment().orNull
+      if (field.nullable) new Schema.Field(field.name, nullable(plain), comment, JsonProperties.NULL_VALUE)
+      else new Schema.Field(field.name, plain, comment, null: Object)
     }
     Schema.createRecord(name, null, namespace, false, fields.toSeq.asJava)
   }
@@ -98,7 +99,8 @@ object AvroSchemas {
   private def columns(avro: Schema, path: String, enclosing: Set[String]): StructType = StructType(
     avro.getFields.asScala.toArray.map { field =>
       val column = if (path.isEmpty) field.name else s"$path.${field.name}"
-      StructField(field.name, columnType(field.schema, column, enclosing + avro.getFullName), isNullable(field.schema))
+      val plain  = StructField(field.name, columnType(field.schema, column, enclosing + avro.getFullName), isNullable(field.schema))
+      Option(field.doc).filter(_.nonEmpty).fold(plain)(plain.withComment)
     }
   )
 

@@ -18,4 +18,13 @@ object Widening {
     case (_: DecimalType, StringType)     => true
     case _                                => false
   }
+
+  /**
+   * True if a column of the first type may become one of the second because rows bring that: what [[isAllowed]] says, but
+   * text does not turn into bytes, nor bytes into text.
+   */
+  def isPromotion(stored: DataType, requested: DataType): Boolean = (stored, requested) match {
+    case (BinaryType, _) | (_, BinaryType) => false
+    case _                                 => isAllowed(stored, requested)
+  }
 }

@@ -4,7 +4,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.table.avro.Widening
 import org.apache.parquet.schema.MessageType
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, EvalMode, Expression, UnsafeProjection}
+import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.datasources.parquet.ParquetToSparkSchemaConverter
 import org.apache.spark.sql.types._
 
@@ -12,24 +12,59 @@ import org.apache.spark.sql.types._
  * A request's columns as one file has them.
  *
  * @param requested  the columns asked for, every part of them nullable, char and varchar as string
- * @param readSchema the same columns with the types to ask Spark's reader for
+ * @param readSchema the same columns with the types to ask Spark's reader for. Of a struct that has none of the fields asked
+ *                   for, one that it has is read: else the reader could not tell it from null
  */
 private[base] final class StoredColumns(val requested: StructType, val readSchema: StructType) {
 
   private val converted =
     requested.fields.zip(readSchema.fields).collect { case (r, s) if r.dataType != s.dataType => r.name }.toSet
 
-  /** True if the column is read with another type than it is asked for with. */
-  def isConverted(column: String): Boolean = converted.contains(column)
+  /** True if the column, or the column that a nested field is of, is read with another type than it is asked for with. */
+  def isConverted(column: String): Boolean = converted.contains(column.takeWhile(_ != '.'))
 
   /** Makes the function from a stored row to a requested one; None if they are the same. */
   val conversion: Option[() => InternalRow => InternalRow] =
-    if (requested == readSchema) None else Some(() => UnsafeProjection.create(casts.toSeq))
+    if (requested == readSchema) None
+    else if (isOfOneShape(readSchema, requested)) Some(() => UnsafeProjection.create(casts.toSeq))
+    else Some { () =>
+      // Functions over arrays and maps take values as they come, and those of column batches do not tell null on some Spark lines.
+      val (plain, convert) = (UnsafeProjection.create(readSchema), UnsafeProjection.create(casts.toSeq))
+      row => convert(plain(row))
+    }
 
   private def casts: Array[Expression] = requested.fields.indices.toArray.map { i =>
     val (from, to) = (readSchema(i).dataType, requested(i).dataType)
     val stored     = BoundReference(i, from, nullable = true)
-    if (from == to) stored else Cast(stored, to, Some("UTC"), EvalMode.LEGACY)
+    converted(stored, from, to)
+  }
+
+  private def converted(value: Expression, from: DataType, to: DataType): Expression = (from, to) match {
+    case (a, b) if a == b             => value
+    case (a, b) if isOfOneShape(a, b) => Cast(value, to, Some("UTC"), EvalMode.LEGACY)
+    case (a: StructType, b: StructType) =>
+      val fields = b.flatMap { field =>
+        val at = a.fieldIndex(field.name)
+        Seq(Literal(field.name), converted(GetStructField(value, at, Some(field.name)), a(at).dataType, field.dataType))
+      }
+      If(IsNull(value), Literal(null, b), CreateNamedStruct(fields))
+    case (a: ArrayType, b: ArrayType) =>
+      val element = NamedLambdaVariable("element", a.elementType, nullable = true)
+      ArrayTransform(value, LambdaFunction(converted(element, a.elementType, b.elementType), Seq(element)))
+    case (a: MapType, b: MapType) =>
+      val key  = NamedLambdaVariable("key", a.keyType, nullable = false)
+      val each = NamedLambdaVariable("value", a.valueType, nullable = true)
+      TransformValues(value, LambdaFunction(converted(each, a.valueType, b.valueType), Seq(key, each)))
+    case _ => throw new IllegalStateException(s"${from.catalogString} was not refused for ${to.catalogString}")
+  }
+
+  /** The same fields, though of other types. */
+  private def isOfOneShape(from: DataType, to: DataType): Boolean = (from, to) match {
+    case (a: StructType, b: StructType) =>
+      a.fieldNames.sameElements(b.fieldNames) && a.indices.forall(i => isOfOneShape(a(i).dataType, b(i).dataType))
+    case (a: ArrayType, b: ArrayType) => isOfOneShape(a.elementType, b.elementType)
+    case (a: MapType, b: MapType)     => isOfOneShape(a.valueType, b.valueType)
+    case _                            => true
   }
 }
 
@@ -56,11 +91,12 @@ private[base] object StoredColumns {
   private def readType(stored: DataType, requested: DataType, column: String, file: String): DataType =
     (stored, requested) match {
       case (s: StructType, r: StructType) =>
-        StructType(r.fields.map { field =>
+        val fields = r.fields.map { field =>
           s.find(_.name == field.name).fold(field) { child =>
             field.copy(dataType = readType(child.dataType, field.dataType, s"$column.${field.name}", file))
           }
-        })
+        }
+        StructType(if (s.isEmpty || r.fieldNames.exists(s.fieldNames.contains)) fields else fields :+ least(s))
       case (s: ArrayType, r: ArrayType) =>
         ArrayType(readType(s.elementType, r.elementType, s"$column.element", file), r.containsNull)
       case (s: MapType, r: MapType) =>
@@ -78,6 +114,16 @@ private[base] object StoredColumns {
           "requested" -> requested.catalogString
         )
     }
+
+  /** A field of a struct, of structs inside it no more than one either. */
+  private def least(struct: StructType): StructField = {
+    val field = struct.find(f => !f.dataType.isInstanceOf[StructType]).getOrElse(struct.head)
+    val kind = field.dataType match {
+      case inner: StructType => StructType(Seq(least(inner)))
+      case other             => nullable(other)
+    }
+    StructField(field.name, kind, nullable = true)
+  }
 
   private def nullable(dataType: DataType): DataType = dataType match {
     case _: CharType | _: VarcharType => StringType

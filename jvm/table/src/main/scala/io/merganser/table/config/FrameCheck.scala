@@ -1,6 +1,7 @@
 package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
+import io.merganser.table.avro.Widening
 import org.apache.spark.sql.types._
 
 /** Does a schema have what a table needs: checked at creation and before every write, without looking at rows. */
@@ -85,9 +86,9 @@ object FrameCheck {
   /**
    * The table's schema covers the frame's, and the frame has every column that the table has.
    *
-   * A numeric type that fits into the stored one without loss is accepted (the writer casts); nothing else is converted.
+   * A type that widens to the stored one is accepted (the writer casts); nothing else is converted.
    *
-   * @param nullForMissing columns that the frame lacks are taken as null
+   * @param nullForMissing columns that the frame lacks are taken as null, and so are fields that its structs lack
    * @param allowNewColumns the frame may bring columns that the table has not
    * @throws MerganserException COLUMN_MISSING, SCHEMA_CONFLICT
    */
@@ -96,9 +97,10 @@ object FrameCheck {
   ): Unit = {
     val incoming = withoutMetaColumns(frame)
     val own      = withoutMetaColumns(stored)
-    for (field <- own if find(incoming, field.name).isEmpty && !nullForMissing)
-      throw MerganserException("COLUMN_MISSING", "table" -> table, "column" -> field.name, "type" -> field.dataType.catalogString,
-        "columns" -> incoming.fieldNames.mkString(", "))
+    if (!nullForMissing) missing("", own, incoming).foreach { case (column, dataType, columns) =>
+      throw MerganserException("COLUMN_MISSING", "table" -> table, "column" -> column, "type" -> dataType.catalogString,
+        "columns" -> columns.mkString(", "))
+    }
     for (field <- incoming) own.find(_.name.equalsIgnoreCase(field.name)) match {
       case Some(kept) if fits(field.dataType, kept.dataType) =>
       case Some(kept) =>
@@ -107,6 +109,22 @@ object FrameCheck {
       case None => throw conflict(table, s"column '${field.name}' (${field.dataType.catalogString}) is not a column of the table")
     }
   }
+
+  /** The first column or nested field that is not among the given ones, and those that are there in its stead. */
+  private def missing(path: String, wanted: DataType, given: DataType): Option[(String, DataType, Seq[String])] = (wanted, given) match {
+    case (w: StructType, g: StructType) =>
+      w.iterator.map { field =>
+        val name = if (path.isEmpty) field.name else s"$path.${field.name}"
+        find(g, field.name).fold(Option((name, field.dataType, g.fieldNames.toSeq)))(f => missing(name, field.dataType, f.dataType))
+      }.collectFirst { case Some(found) => found }
+    case (w: ArrayType, g: ArrayType) => missing(s"$path.element", w.elementType, g.elementType)
+    case (w: MapType, g: MapType)     => missing(s"$path.value", w.valueType, g.valueType)
+    case _                            => None
+  }
+
+  /** A field that a struct of the given columns lacks, by its path. */
+  def missingInside(stored: StructType, given: StructType): Option[String] =
+    stored.iterator.flatMap(f => find(given, f.name).iterator.flatMap(g => missing(f.name, f.dataType, g.dataType))).map(_._1).toSeq.headOption
 
   /**
    * The table's columns, made nullable wherever the frame's are or the frame has none: a column that never was null may
@@ -128,18 +146,17 @@ object FrameCheck {
 
   private def conflict(table: String, reason: String) = MerganserException("SCHEMA_CONFLICT", "table" -> table, "reason" -> reason)
 
-  /** Every value of `from` is a value of `to`; nullability is left to the rows. */
+  /** Every value of `from` is, or widens to, a value of `to`; nullability is left to the rows, and so is what structs lack. */
   private[config] def fits(from: DataType, to: DataType): Boolean = (from, to) match {
-    case (a: StructType, b: StructType) =>
-      a.length == b.length && a.fields.forall(f => b.fields.exists(g => g.name.equalsIgnoreCase(f.name) && fits(f.dataType, g.dataType)))
-    case (a: ArrayType, b: ArrayType) => fits(a.elementType, b.elementType)
-    case (a: MapType, b: MapType)     => fits(a.keyType, b.keyType) && fits(a.valueType, b.valueType)
+    case (a: StructType, b: StructType) => a.forall(f => b.exists(g => g.name.equalsIgnoreCase(f.name) && fits(f.dataType, g.dataType)))
+    case (a: ArrayType, b: ArrayType)   => fits(a.elementType, b.elementType)
+    case (a: MapType, b: MapType)       => fits(a.keyType, b.keyType) && fits(a.valueType, b.valueType)
     case (ByteType, ShortType | IntegerType | LongType) | (ShortType, IntegerType | LongType) | (IntegerType, LongType) => true
     // The table stores byte and short as int: a schema read back from it says int.
     case (FloatType, DoubleType)          => true
     case (a: DecimalType, b: DecimalType) => a.scale <= b.scale && a.precision - a.scale <= b.precision - b.scale
     case (NullType, _)                    => true
-    case (a, b)                           => a == b || (isText(a) && isText(b))
+    case (a, b)                           => a == b || (isText(a) && isText(b)) || Widening.isPromotion(a, b)
   }
 
   /** Char and varchar arrive as string or as themselves, and are stored as string. */

@@ -132,6 +132,7 @@ final case class StatementConfig(orderedDeletes: Boolean, failsOnDuplicates: Boo
  * @param combineBeforeUpsert   rows of one key within an upsert become one
  * @param missingColumns        what becomes of columns that the written rows lack
  * @param statement             what only MERGE, UPDATE and DELETE ask about
+ * @param evolvesSchema         a frame may add columns and widen types
  * @param deleteMark            of the table, or, below version 9 where tables cannot keep it, of this write
  * @param partitionTime         time-based settings of the partition path, by name, for a table that keeps none
  * @param rule                  the table's merge rule
@@ -152,6 +153,7 @@ final case class WriteConfig(
     nullOrdering: NullOrdering,
     missingColumns: MissingColumns,
     statement: StatementConfig,
+    evolvesSchema: Boolean,
     deleteMark: Option[DeleteMark],
     partitionTime: Map[String, String],
     rule: StoredRule,
@@ -171,6 +173,9 @@ object WriteConfig {
   /** Whether a write asks for its table to be brought to the newest version first. */
   def asksForUpgrade(options: Map[String, String], sessionConf: Map[String, String]): Boolean =
     Settings.ofWrite(options, sessionConf).bool(Options.AutoUpgrade)
+
+  /** Whether the session asks for MERGE with schema evolution where the statement does not say it. */
+  def asksForEvolution(sessionConf: Map[String, String]): Boolean = Settings.ofWrite(Map.empty, sessionConf).bool(Options.SqlEvolution)
 
   /**
    * Parses and checks the options of one write, before anything is written.
@@ -206,6 +211,7 @@ object WriteConfig {
         orderedDeletes = settings.required(Options.SqlDeletes, kept) == "ordered",
         failsOnDuplicates = settings.required(Options.SqlDuplicates, kept) == "fail"
       ),
+      evolvesSchema = settings.bool(Options.FrameEvolution, kept),
       deleteMark = deleteMark(settings, table),
       partitionTime = Options.TimeBased.flatMap(entry => settings.explicit(entry).map(entry.key -> _)).toMap,
       rule = StoredRule.of(table, settings.text(Options.MergerClasses, kept).toSeq.flatMap(OptionKind.Fields.split)),

@@ -82,10 +82,11 @@ final class SliceReader(
     }
   }
 
+  /** Deletes get their ordering values in the types that the rows are read with. */
   private def scanner = new LogScanner(
     storage,
     config.version,
-    StructType(TableRule.orderingFields(rule, tableSchema).map(tableSchema(_))),
+    StructType(TableRule.orderingFields(rule, tableSchema).map(schema(_))),
     visibility.completed(_),
     visibility.maxInstant
   )

@@ -37,8 +37,8 @@ final class Transaction private[timeline] (
    * Makes the write visible.
    *
    * Before: partition metadata is written, files of tasks that were tried again are deleted, and other writers' commits
-   * since the beginning are checked for file groups in common. A conflict rolls the write back. Any other failure leaves it
-   * pending, to be rolled back by the caller or the next write; what is thrown then did not make the write visible.
+   * since the beginning are checked for file groups in common; columns that they added, and types that they widened, join
+   * those of this write. A conflict rolls the write back. Any other failure leaves it pending, to be rolled back by the caller or the next write; what is thrown then did not make the write visible.
    *
    * @param touched partition path and file id of the groups the write depends on, besides those in its metadata
    * @throws io.merganser.merge.MerganserException COMMIT_CONFLICT, LOCK_TIMEOUT, METADATA_INDEX_PRESENT
@@ -56,8 +56,9 @@ final class Transaction private[timeline] (
           Conflicts.find(known, now, instant, action, metadata, touched)
             .orElse(NewKeys.broughtByOthers(storage, known, now, instant, metadata))
             .foreach(reason => throw conflict(reason))
+          val joined = CommitSchema.joined(config, this.timeline, now, metadata).fold(reason => throw conflict(reason), identity)
           MetadataTable.drop(storage, options.dropIndexes)
-          complete(now, metadata, lock)
+          complete(now, joined, lock)
         }
       catch {
         case e: MerganserException if e.condition == "COMMIT_CONFLICT" =>

@@ -135,6 +135,39 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     assert(readBatches("f.parquet", now) == expected)
   }
 
+  test("a struct that has none of the fields asked for is not null for that, in arrays and map values neither") {
+    val inner             = new StructType().add("deep", new StructType().add("a", IntegerType))
+    val old               = new StructType().add("s", inner).add("l", ArrayType(inner)).add("m", MapType(StringType, inner))
+    val next              = new StructType().add("b", LongType)
+    val now               = new StructType().add("s", next).add("l", ArrayType(next)).add("m", MapType(StringType, next))
+    def list(items: Any*) = new org.apache.spark.sql.catalyst.util.GenericArrayData(items.toArray)
+    def map(value: Any) = new org.apache.spark.sql.catalyst.util.ArrayBasedMapData(
+      list(org.apache.spark.unsafe.types.UTF8String.fromString("k")), list(value))
+    val struct = Rows.row(Rows.row(1))
+    write("f.parquet", old,
+      Iterator(
+        Rows.row(struct, list(struct, null, Rows.row(null)), map(struct)),
+        Rows.row(Rows.row(null), list(), map(null)),
+        Rows.row(null, null, null)
+      ))
+    val empty = Seq[Any](null)
+    val expected = Seq(
+      Seq[Any](empty, Seq[Any](empty, null, empty), Map("k" -> empty)),
+      Seq[Any](empty, Nil, Map("k" -> null)),
+      Seq[Any](null, null, null)
+    )
+    assert(read("f.parquet", now) == expected && readBatches("f.parquet", now) == expected)
+  }
+
+  test("a filter on a nested field that was widened, or that the file lacks, loses no row") {
+    val old = new StructType().add("s", new StructType().add("i", IntegerType).add("k", IntegerType))
+    val now = new StructType().add("s", new StructType().add("i", LongType).add("k", IntegerType).add("n", StringType))
+    write("f.parquet", old, Iterator(Rows.row(Rows.row(1, 2)), Rows.row(Rows.row(3, 4))))
+    Seq(EqualTo("s.i", 3L), GreaterThan("s.i", 1L << 40), EqualTo("s.n", "x"), IsNull("s.n")).foreach { filter =>
+      assert(read("f.parquet", now, Seq(filter)).size == 2, filter)
+    }
+  }
+
   test("a column whose stored type does not widen is refused by name") {
     write("f.parquet", new StructType().add("s", new StructType().add("v", LongType)), Iterator(Rows.row(Rows.row(1L))))
     val error = intercept[MerganserException](read("f.parquet", new StructType().add("s", new StructType().add("v", IntegerType))))

@@ -26,12 +26,24 @@ class FrameCheckTest extends AnyFunSuite {
     for (
       (column, frame) <- Seq("price" -> whole.replace("(10,2)", "(10,3)"), "id" -> whole.replace("id BIGINT", "id DOUBLE"),
         "inner" -> whole.replace("a: INT", "a: BIGINT"),
-        "name" -> whole.replace("name STRING", "name INT"))
+        "name" -> whole.replace("name STRING", "name BINARY"))
     ) {
       val thrown = refusal(frame)
       assert(thrown.condition == "SCHEMA_CONFLICT" && thrown.getMessage.contains(s"'$column'") && thrown.getMessage.contains("'trips'"),
         frame)
     }
+  }
+
+  test("a number or a date is accepted for a text, of which it makes one") {
+    Seq("INT", "BIGINT", "DOUBLE", "DATE").foreach(kind => check(whole.replace("name STRING", s"name $kind")))
+  }
+
+  test("a field that a struct of the frame lacks is refused by its path, unless null is asked for") {
+    val thrown = refusal(whole.replace("a: INT, ", ""))
+    assert(thrown.condition == "COLUMN_MISSING" && thrown.getMessage.contains("'inner.a'"))
+    check(whole.replace("a: INT, ", ""), nullForMissing = true)
+    assert(FrameCheck.missingInside(stored, StructType.fromDDL("inner STRUCT<a: INT>")).contains("inner.b"))
+    assert(FrameCheck.missingInside(stored, StructType.fromDDL("id INT")).isEmpty)
   }
 
   test("a column that the frame lacks is refused by name, unless null is asked for") {

@@ -1,0 +1,100 @@
+package io.merganser.table.config
+
+import io.merganser.merge.MerganserException
+import io.merganser.table.avro.{AvroSchemas, Widening}
+import org.apache.spark.sql.types._
+
+/** What becomes of a table's columns when rows with other columns are written to it. Pure: nothing is read or written. */
+object SchemaEvolution {
+
+  /**
+   * The columns that hold both: the table's first, in their order, each as wide as either needs it; then those that the table
+   * has not, in the order given, nullable. So for the fields of structs, those in arrays and in map values too.
+   *
+   * Columns go by name, the exact spelling first, then any case; the table's spelling stays. What the rows lack stays as it
+   * is: whether rows may lack columns is [[FrameCheck.requireSchema]]'s business.
+   *
+   * @param name     of the table, for errors
+   * @param table    the table's data columns; where empty, the result is `incoming` as it is stored
+   * @param incoming data columns of the rows to come; meta columns among them are passed over
+   * @throws MerganserException SCHEMA_CONFLICT, naming the column with its path and both types
+   */
+  def evolved(name: String, table: StructType, incoming: StructType): StructType = {
+    val columns = AvroSchemas.stored(FrameCheck.withoutMetaColumns(incoming))
+    if (table.isEmpty) columns else struct(name, "", table, columns)
+  }
+
+  /**
+   * Refuses new types of columns that the table's rows are found or ordered by, where stored keys, paths or the order would
+   * no longer be those of the values.
+   *
+   * @param before the table's columns so far
+   * @param after  the same with what is to be
+   * @throws MerganserException SCHEMA_CONFLICT
+   */
+  def requireStable(config: TableConfig, before: StructType, after: StructType): Unit = {
+    def check(role: String, fields: Seq[String], keeps: (DataType, DataType) => Boolean): Unit =
+      for (field <- fields; was <- FrameCheck.find(before, field); is <- FrameCheck.find(after, field))
+        if (was.dataType != is.dataType && !keeps(was.dataType, is.dataType))
+          throw conflict(config.name,
+            s"$role column '$field' would become ${is.dataType.catalogString} where stored rows have ${was.dataType.catalogString}")
+    check("record key", config.recordKeyFields, keepsText)
+    check("partition", config.partitionFields, keepsText)
+    check("delete marker", config.mergeProperties.get(Options.DeleteField.key).toSeq, keepsText)
+    check("ordering", config.orderingFields, keepsOrder)
+  }
+
+  private def struct(name: String, path: String, table: StructType, incoming: StructType): StructType = {
+    def at(field: String) = if (path.isEmpty) field else s"$path.$field"
+    val given             = incoming.map(field => own(table, field.name) -> field)
+    given.groupBy { case (mine, field) => mine.fold(lower(field.name))(_.name) }.values.filter(_.size > 1).foreach { several =>
+      throw conflict(name, s"columns ${several.map { case (_, f) => s"'${at(f.name)}'" }.mkString(" and ")} differ in case alone")
+    }
+    val widened = table.map { field =>
+      given.collectFirst { case (Some(mine), other) if mine.name == field.name => other } match {
+        case Some(other) => field.copy(dataType = wider(name, at(field.name), field.dataType, other.dataType))
+        case None        => field
+      }
+    }
+    StructType(widened ++ given.collect { case (None, field) =>
+      val added = StructField(field.name, field.dataType)
+      field.getComment().fold(added)(added.withComment)
+    })
+  }
+
+  private def wider(name: String, column: String, table: DataType, incoming: DataType): DataType = (table, incoming) match {
+    case (t: StructType, i: StructType) => struct(name, column, t, i)
+    case (t: ArrayType, i: ArrayType) =>
+      ArrayType(wider(name, s"$column.element", t.elementType, i.elementType), t.containsNull)
+    case (t: MapType, i: MapType) if FrameCheck.fits(i.keyType, t.keyType) =>
+      MapType(t.keyType, wider(name, s"$column.value", t.valueType, i.valueType), t.valueContainsNull)
+    case (t, i) if FrameCheck.fits(i, t)      => t
+    case (t, i) if Widening.isPromotion(t, i) => i
+    case _ =>
+      throw conflict(name,
+        s"column '$column' is ${incoming.catalogString}, the table has ${table.catalogString}, and neither widens to the other")
+  }
+
+  private def own(table: StructType, name: String): Option[StructField] =
+    table.find(_.name == name).orElse(Some(table.filter(_.name.equalsIgnoreCase(name))).filter(_.size == 1).map(_.head))
+
+  /** The value's text, of which keys and paths are made, is the same in both types. */
+  private def keepsText(from: DataType, to: DataType): Boolean = (from, to) match {
+    case (ByteType | ShortType | IntegerType, LongType | StringType) | (LongType, StringType) => true
+    case (a: DecimalType, b: DecimalType)                                                     => a.scale == b.scale
+    case _                                                                                    => false
+  }
+
+  /** Values compare in both types alike, and none become equal. */
+  private def keepsOrder(from: DataType, to: DataType): Boolean = (from, to) match {
+    case (ByteType | ShortType | IntegerType, LongType | DoubleType)     => true
+    case (ByteType | ShortType | IntegerType | LongType, _: DecimalType) => true
+    case (FloatType, DoubleType)                                         => true
+    case (_: DecimalType, _: DecimalType)                                => true
+    case _                                                               => false
+  }
+
+  private def lower(text: String): String = text.toLowerCase(java.util.Locale.ROOT)
+
+  private def conflict(table: String, reason: String) = MerganserException("SCHEMA_CONFLICT", "table" -> table, "reason" -> reason)
+}

@@ -1,0 +1,41 @@
+package io.merganser.table.timeline
+
+import io.merganser.merge.MerganserException
+import io.merganser.table.avro.AvroSchemas
+import io.merganser.table.config.{FrameCheck, SchemaEvolution, TableConfig}
+import org.apache.spark.sql.types.StructType
+
+/** The columns that a commit leaves the table with, where other writers changed them since it began. */
+private[timeline] object CommitSchema {
+
+  /**
+   * The metadata with columns that others added and types that they widened: files that lack them are read as if they had
+   * them, but the newest commit's schema is the table's.
+   *
+   * @return or why the write cannot be committed
+   */
+  def joined(config: TableConfig, began: Timeline, now: Timeline, metadata: CommitMetadata): Either[String, CommitMetadata] =
+    metadata.schemaJson.filter(_ => metadata.maySetSchema && now.tableSchemaJson != began.tableSchemaJson) match {
+      case None => Right(metadata)
+      case Some(ours) =>
+        val (own, theirs, before) = (columns(Some(ours)), columns(now.tableSchemaJson), columns(began.tableSchemaJson))
+        try {
+          // What only widens and adds holds whatever there was before.
+          if (!holds(config.name, theirs, before)) Left("another writer replaced the table's columns since the write began")
+          else {
+            val all = FrameCheck.withNullsOf(own, SchemaEvolution.evolved(config.name, theirs, own))
+            SchemaEvolution.requireStable(config, theirs, all)
+            Right(metadata.copy(extra = metadata.extra + ("schema" -> AvroSchemas.toAvro(all, config.name).toString)))
+          }
+        } catch {
+          case e: MerganserException if e.condition == "SCHEMA_CONFLICT" =>
+            Left(s"another writer changed the table's columns since the write began, and both do not go together: ${e.getMessage}")
+        }
+    }
+
+  private def holds(name: String, columns: StructType, others: StructType): Boolean =
+    SchemaEvolution.evolved(name, columns, others) == columns
+
+  private def columns(json: Option[String]): StructType =
+    json.map(text => AvroSchemas.toSpark(AvroSchemas.parse(text))).getOrElse(new StructType)
+}

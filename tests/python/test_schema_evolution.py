@@ -1,0 +1,246 @@
+"""Tables whose columns change: by frames that bring more or wider ones, and by ALTER TABLE."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from frames import COW, KEY, MOR, ORDERING, PARTITION, TYPE, cases, frame, listing, load, refused, rows_of, save
+from pyspark.sql import SparkSession
+from sql_steps import Sql
+
+from interop.hudi_engine import HudiEngine
+from interop.hudi_session import table_properties
+from interop.merganser_engine import MerganserEngine
+from merganser import Table
+
+pytestmark = pytest.mark.e2e
+
+OPTIONS = {KEY: "id", ORDERING: "ts"}
+NULLS = "hoodie.write.set.null.for.missing.columns"
+EVOLVES = "spark.merganser.write.schemaEvolution"
+
+OLD = "id int, ts int, n int, f float, s struct<a:int,b:string>, l array<struct<x:int>>, m map<string,int>"
+NEW = (
+    "id int, ts long, n double, f double, s struct<c:date,a:long,b:string>, l array<struct<y:string,x:long>>,"
+    " m map<string,long>, added decimal(10,2)"
+)
+
+
+@pytest.fixture(params=[COW, MOR])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+# --- frames
+
+
+def test_stored_rows_are_read_merged_and_compacted_with_the_columns_and_types_that_a_later_frame_brought(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    path, options = tmp_path / "t", {**OPTIONS, TYPE: kind}
+    first = [(i, 10, i, 0.5, (i, "b"), [(i,), None], {"k": i}) for i in (1, 2, 3)]
+    save(frame(spark, first, OLD), path, options)
+    save(frame(spark, [(3, 11, None, None, None, None, None)], OLD), path, options)
+    changes: list[Any] = [
+        (1, 11, 1e12, 0.25, (None, 1 << 40, "n"), [("y", 1 << 40)], {"k": 1 << 40}, Decimal("1.25")),
+        (2, 9, 0.0, 0.0, None, None, None, Decimal("9.00")),
+        (4, 1 << 40, 4.5, 4.5, None, [], {}, None),
+    ]
+    save(frame(spark, changes, NEW), path, options)
+    wanted: list[tuple[Any, ...]] = [
+        (1, 11, 1e12, 0.25, (1 << 40, "n", None), [(1 << 40, "y")], {"k": 1 << 40}, Decimal("1.25")),
+        (2, 10, 2.0, 0.5, (2, "b", None), [(2, None), None], {"k": 2}, None),
+        (3, 11, None, None, None, None, None, None),
+        (4, 1 << 40, 4.5, 4.5, None, [], {}, None),
+    ]
+    for _ in range(2 if kind == MOR else 1):
+        read = load(spark, path)
+        assert read.schema.simpleString() == (
+            "struct<id:int,ts:bigint,n:double,f:double,s:struct<a:bigint,b:string,c:date>,"
+            "l:array<struct<x:bigint,y:string>>,m:map<string,bigint>,added:decimal(10,2)>"
+        )
+        assert rows_of(read) == wanted
+        # What is asked of the files is narrower than the columns, and must lose no row for it.
+        assert rows_of(read.where("n > 1.5 and n < 1e9").select("id")) == [(2,), (4,)]
+        assert rows_of(read.where("added is null").select("id")) == [(2,), (3,), (4,)]
+        assert rows_of(read.where("s.a = 2L").select("id")) == [(2,)]
+        assert rows_of(read.where("s is not null").select("id", "s.c")) == [(1, None), (2, None)]
+        assert rows_of(read.where("id = 2").selectExpr("id", "l.y")) == [(2, [None, None])]
+        if kind == MOR:
+            Table.load(spark, str(path)).compact()
+
+
+def test_deletes_from_before_are_ordered_with_rows_of_the_wider_type(spark: SparkSession, tmp_path: Path) -> None:
+    path, options = tmp_path / "t", {**OPTIONS, TYPE: MOR}
+    columns = "id int, ts {}, v string, _hoodie_is_deleted boolean"
+    stored = [(i, 5, "a", False) for i in (1, 2, 3)]
+    save(frame(spark, stored, columns.format("int")), path, options)
+    save(frame(spark, [(i, 10, None, True) for i in (1, 2, 3)], columns.format("int")), path, options)
+    later = [(1, 9, "late", False), (2, 11, "back", False), (3, 1 << 40, "back", False)]
+    save(frame(spark, later, columns.format("long")), path, options)
+    save(frame(spark, [(3, (1 << 40) - 1, None, True)], columns.format("long")), path, options)
+    wanted = [(2, 11, "back", False), (3, 1 << 40, "back", False)]
+    assert rows_of(load(spark, path)) == wanted
+    Table.load(spark, str(path)).compact()
+    assert rows_of(load(spark, path)) == wanted
+
+
+def test_a_frame_of_narrower_types_is_widened_and_what_its_structs_lack_is_null_on_request(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    path, options = tmp_path / "t", {**OPTIONS, TYPE: kind}
+    wide = "id long, ts long, v string, d double, s struct<a:long,b:string>"
+    save(frame(spark, [(1, 1, "a", 1.5, (1, "b"))], wide), path, options)
+    narrow = frame(spark, [(1, 2, 7, 2, (2,))], "id int, ts int, v int, d int, s struct<a:int>")
+    refused(lambda: save(narrow, path, options), "COLUMN_MISSING", "'s.b'")
+    save(narrow, path, {**options, NULLS: "true"})
+    assert rows_of(load(spark, path)) == [(1, 2, "7", 2.0, (2, None))]
+    keeps = {**options, "spark.merganser.write.missingColumns": "keep"}
+    refused(lambda: save(narrow, path, keeps), "SCHEMA_CONFLICT", "'s.b'")
+
+
+REFUSED = {
+    "a new column": ("*, 1 as extra", ["'extra'"]),
+    "a wider type": ("id, ts, cast(n as long) as n", ["'n'", "bigint", "int"]),
+}
+
+
+@pytest.mark.parametrize("case", cases(REFUSED))
+def test_a_table_may_be_told_to_keep_its_columns(spark: SparkSession, tmp_path: Path, case: str) -> None:
+    select, mentions = REFUSED[case]
+    rows = frame(spark, [(1, 1, 1)], "id int, ts int, n int")
+    save(rows, tmp_path / "t", OPTIONS)
+    before = listing(tmp_path / "t")
+    other = rows.selectExpr(*select.split(", "))
+    refused(lambda: save(other, tmp_path / "t", {**OPTIONS, EVOLVES: "false"}), "SCHEMA_CONFLICT", *mentions)
+    assert listing(tmp_path / "t") == before
+
+
+def test_a_table_object_takes_more_columns_and_a_name_in_the_catalog_shows_them(sql: Sql) -> None:
+    table = sql.create("mor", "id int, ts bigint, v varchar(5) COMMENT 'a text'")
+    sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a')")
+    Table.load(sql.spark, table).upsert(frame(sql.spark, [(2, 1, "b", 7)], "id int, ts long, v string, n int"))
+    assert sql.rows(table) == [(1, 1, "a", None), (2, 1, "b", 7)]
+    described = [row[:3] for row in sql.run(f"DESCRIBE {table}")[:4]]
+    assert described == [
+        ("id", "int", None), ("ts", "bigint", None), ("v", "varchar(5)", "a text"), ("n", "int", None),
+    ]  # fmt: skip
+    sql.run(f"UPDATE {table} SET n = 8 WHERE id = 1")
+    assert sql.rows(table, "id, n") == [(1, 8), (2, 7)]
+
+
+# --- ALTER TABLE
+
+
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+def test_alter_table_changes_columns_in_commits_that_write_no_rows(sql: Sql, kind: str) -> None:
+    table = sql.create(kind, "id int, ts bigint, v string, n int NOT NULL, s struct<a:int>")
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a', 1, named_struct('a', 1))")
+    files = [f for f in listing(sql.folder(table)) if not f.startswith(".hoodie")]
+    sql.run(f"ALTER TABLE {table} ADD COLUMNS (x int COMMENT 'an x' AFTER v, s.b string, first_one date FIRST)")
+    sql.run(f"ALTER TABLE {table} ALTER COLUMN n TYPE bigint")
+    sql.run(f"ALTER TABLE {table} ALTER COLUMN n DROP NOT NULL")
+    sql.run(f"ALTER TABLE {table} ALTER COLUMN s.a TYPE double")
+    sql.run(f"ALTER TABLE {table} ALTER COLUMN v COMMENT 'a v'")
+    sql.run(f"ALTER TABLE {table} ALTER COLUMN n AFTER id")
+    assert [f for f in listing(sql.folder(table)) if not f.startswith(".hoodie")] == files
+    assert sql.commits(table) == [{"cow": "commit", "mor": "deltacommit"}[kind]] * 7
+    assert [row[:3] for row in sql.run(f"DESCRIBE {table}")[:8]] == [
+        ("first_one", "date", None), ("id", "int", None), ("n", "bigint", None), ("ts", "bigint", None),
+        ("v", "string", "a v"), ("x", "int", "an x"), ("s", "struct<a:double,b:string>", None),
+    ]  # fmt: skip
+    sql.run(f"MERGE INTO {table} t USING (SELECT 1 id, 7 x) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET x = s.x")
+    sql.run(f"INSERT INTO {table} VALUES (date'2024-01-02', 2, null, 5, 'b', null, named_struct('a', 0.5D, 'b', 'c'))")
+    rows = [(1, 1, 7, (1.0, None), None), (2, None, None, (0.5, "c"), "2024-01-02")]
+    assert sql.rows(table, "id, n, x, s, string(first_one)") == rows
+    if kind == "mor":
+        sql.run(f"CALL run_compaction(op => 'scheduleandexecute', table => '{table}')")
+        assert sql.rows(table, "id, n, x, s, string(first_one)") == rows
+    # A table that is found by its folder alone has the comments too.
+    path = sql.folder(table)
+    again = sql.name()
+    sql.run(f"CREATE TABLE {again} USING merganser LOCATION '{path}'")
+    assert ("x", "int", "an x") in [row[:3] for row in sql.run(f"DESCRIBE {again}")]
+
+
+ALTERATIONS = {
+    "RENAME COLUMN v TO w": ["'v'", "'w'", "CREATE TABLE"],
+    "DROP COLUMN v": ["'v'", "CREATE TABLE"],
+    "ADD COLUMN x int NOT NULL": ["'x'", "NOT NULL"],
+    "ALTER COLUMN ts TYPE double": ["'ts'", "double", "ordering"],
+    "ALTER COLUMN id TYPE double": ["'id'", "double", "record key"],
+    "ADD COLUMN `x-y` int": ["'x-y'"],
+}
+
+
+@pytest.mark.parametrize("change", ALTERATIONS)
+def test_changes_that_would_lose_or_change_what_is_stored_are_refused_by_name(sql: Sql, change: str) -> None:
+    table = sql.create("cow", "id int, ts bigint, v string")
+    sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a')")
+    message = sql.fails(f"ALTER TABLE {table} {change}")
+    assert [text for text in ALTERATIONS[change] if text not in message] == []
+    assert len(sql.commits(table)) == 1
+    assert sql.run(f"SELECT * FROM {table}") == [(1, 1, "a")]
+
+
+def test_key_and_partition_columns_may_be_widened_where_their_text_stays(sql: Sql) -> None:
+    table = sql.create("cow", "id int, ts bigint, v string, p int", by="p")
+    sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a', 7)")
+    sql.run(f"ALTER TABLE {table} ALTER COLUMN id TYPE bigint")
+    sql.run(f"ALTER TABLE {table} ALTER COLUMN p TYPE bigint")
+    sql.run(
+        f"MERGE INTO {table} t USING (SELECT 1L id, 2L ts, 'b' v, 7L p) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *"
+    )
+    assert sql.run(f"SELECT * FROM {table} WHERE p = 7 AND id = 1L") == [(1, 2, "b", 7)]
+
+
+# --- with Hudi
+
+
+ITEM = "id int, name string, ts int, s struct<a:int>, l array<struct<x:int>>"
+WIDER = "id int, name string, ts bigint, s struct<a:bigint,b:string>, l array<struct<x:int,y:string>>, n double"
+
+
+def test_each_engine_reads_and_writes_on_what_the_other_evolved(
+    spark: SparkSession, hudi: HudiEngine, tmp_path: Path, kind: str
+) -> None:
+    ours, table = MerganserEngine(spark), tmp_path / "evolved"
+    options = {**OPTIONS, "hoodie.table.name": "evolved", TYPE: kind, PARTITION: ""}
+
+    def all_read(*rows: list[Any]) -> None:
+        assert ours.read(table).business == list(rows)
+        assert hudi.read(table).business == list(rows)
+
+    first = [[i, "first", 10, {"a": i}, [{"x": i}]] for i in (1, 2, 3)]
+    ours.upsert(table, ITEM, first, **options)
+    one = [1, "wider", 11, {"a": 1 << 40, "b": "b"}, [{"x": 1, "y": "y"}], 0.5]
+    late = [2, "late", 9, None, None, 0.5]
+    ours.upsert(table, WIDER, [one, late], **options)
+    two, three = ([i, "first", 10, {"a": i, "b": None}, [{"x": i, "y": None}], None] for i in (2, 3))
+    all_read(one, two, three)
+
+    spark.sql(f"CREATE TABLE evolved_{kind} USING merganser LOCATION '{table}'")
+    spark.sql(f"ALTER TABLE evolved_{kind} ADD COLUMNS (by_sql string COMMENT 'added', s.c int)")
+    spark.sql(f"DROP TABLE evolved_{kind}")
+    altered = WIDER.replace("b:string>", "b:string,c:int>") + ", by_sql string"
+    one, two, three = ([*r[:3], {**r[3], "c": None}, *r[4:], None] for r in (one, two, three))
+    all_read(one, two, three)
+
+    two = [2, "by hudi", 12, {"a": 2, "b": "h", "c": 3}, [], 1.5, "x"]
+    hudi.upsert(table, altered, [two])
+    all_read(one, two, three)
+    more = altered + ", of_hudi bigint"
+    three = [*three, None]
+    one, two = [*one, None], [2, "by hudi again", 13, None, None, None, None, 1 << 40]
+    hudi.upsert(table, more, [two])
+    all_read(one, two, three)
+    four = [4, "ours", 1, None, [], None, None, 4]
+    ours.upsert(table, more, [four], **options)
+    all_read(one, two, three, four)
+    if kind == MOR:
+        hudi.compact(table)
+        all_read(one, two, three, four)
+    assert table_properties(table)["hoodie.table.version"] == "9"

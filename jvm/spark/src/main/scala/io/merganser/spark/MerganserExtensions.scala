@@ -1,17 +1,15 @@
 package io.merganser.spark
 
-import io.merganser.spark.sql.{CallParser, FrameAppends, MergeStatements, RowChangeStrategy}
+import io.merganser.spark.sql.{CallParser, ChangeStatements, ChangeStrategy, FrameAppends}
 import org.apache.spark.sql.SparkSessionExtensions
 
-/** What `spark.sql.extensions` names: CALL on every Spark line, appends of data frames, versions in a MERGE, and the write of MERGE, UPDATE and DELETE. */
+/** What `spark.sql.extensions` names: CALL on every Spark line, appends of data frames, and MERGE, UPDATE and DELETE. */
 class MerganserExtensions extends (SparkSessionExtensions => Unit) {
 
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectParser((_, parser) => new CallParser(parser))
     extensions.injectResolutionRule(_ => FrameAppends)
-    // Spark rewrites MERGE before our resolution rules on some lines, and after them on others.
-    extensions.injectResolutionRule(_ => MergeStatements)
-    extensions.injectOptimizerRule(_ => MergeStatements)
-    extensions.injectPlannerStrategy(session => RowChangeStrategy(session))
+    extensions.injectPostHocResolutionRule(ChangeStatements(_))
+    extensions.injectPlannerStrategy(ChangeStrategy(_))
   }
 }

@@ -30,9 +30,9 @@ final case class PartitionPruning(table: OpenTable) {
     }
 
   /** Values of the partition columns, in Scala form, where the path tells them; None if it has another shape. */
-  private def values(path: String): Option[Map[String, Any]] = {
+  private[read] def values(path: String): Option[Map[String, Any]] = {
     val levels = path.split("/", -1)
-    if (levels.length != fields.length) None
+    if (!canPrune || levels.length != fields.length) None
     else Some(fields.zip(levels).flatMap { case (field, level) => value(field, level).map(field.name -> _) }.toMap)
   }
 

@@ -5,6 +5,7 @@ import io.merganser.table.config.StoredRule
 import io.merganser.table.slice.{FileSlice, LogVisibility, SliceBatches, SliceReader}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
@@ -20,6 +21,7 @@ final case class SlicePartition(slices: Array[FileSlice]) extends InputPartition
  *
  * @param slices         what is read, partitions pruned
  * @param readOptimized  true to read base files alone
+ * @param prunedGroups   file groups that need not be read
  */
 final class SliceScan(
     session: SparkSession,
@@ -29,7 +31,8 @@ final class SliceScan(
     asked: StructType,
     filters: Seq[Filter],
     keyFilters: Seq[Filter],
-    readOptimized: Boolean
+    readOptimized: Boolean,
+    prunedGroups: Int
 ) extends Scan with Batch with SupportsReportStatistics {
 
   private val isMerged = !readOptimized && slices.exists(_.logs.nonEmpty)
@@ -43,6 +46,11 @@ final class SliceScan(
     s"merganser ${table.config.name} [slices: ${slices.size}, log files: ${if (readOptimized) 0 else logs}, merged in task: $isMerged, " +
       s"filters: ${filters.mkString(", ")}]"
   }
+
+  override def supportedCustomMetrics(): Array[CustomMetric] = Array(new FileGroupsRead, new FileGroupsPruned)
+
+  override def reportDriverMetrics(): Array[CustomTaskMetric] =
+    Array(Told(FileGroupsRead.Name, slices.size.toLong), Told(FileGroupsPruned.Name, prunedGroups.toLong))
 
   override def planInputPartitions(): Array[InputPartition] = {
     val conf     = session.sessionState.conf
@@ -111,3 +119,21 @@ private final class ChainedReader(slices: Array[FileSlice], open: FileSlice => S
     current = null
   }
 }
+
+private final case class Told(name: String, value: Long) extends CustomTaskMetric
+
+/** Metric of a scan. */
+final class FileGroupsRead extends CustomSumMetric {
+  override def name(): String        = FileGroupsRead.Name
+  override def description(): String = "file groups read"
+}
+
+object FileGroupsRead { val Name = "fileGroupsRead" }
+
+/** Metric of a scan: file groups that partition values, key ranges or column statistics ruled out. */
+final class FileGroupsPruned extends CustomSumMetric {
+  override def name(): String        = FileGroupsPruned.Name
+  override def description(): String = "file groups pruned"
+}
+
+object FileGroupsPruned { val Name = "fileGroupsPruned" }

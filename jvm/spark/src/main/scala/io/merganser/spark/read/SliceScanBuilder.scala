@@ -13,9 +13,13 @@ import org.apache.spark.sql.types.StructType
  *
  * Every filter is applied again above the scan. Below a merge only those on the record key's columns may prune, since they
  * hold for all versions of a key or for none; where a slice has no logs, all may.
+ *
+ * @param watched told of what the scan looks at
+ * @param ranges  values of which a row must have one to matter
  */
-final class SliceScanBuilder(session: SparkSession, table: OpenTable, read: ReadConfig)
-    extends ScanBuilder with SupportsPushDownRequiredColumns with SupportsPushDownFilters {
+final class SliceScanBuilder(
+    session: SparkSession, table: OpenTable, read: ReadConfig, watched: Option[ScanCounts] = None, ranges: Option[SourceRanges] = None
+) extends ScanBuilder with SupportsPushDownRequiredColumns with SupportsPushDownFilters {
 
   private var asked: StructType      = table.schema
   private var filters: Array[Filter] = Array.empty
@@ -34,8 +38,10 @@ final class SliceScanBuilder(session: SparkSession, table: OpenTable, read: Read
     val keyFields     = table.config.recordKeyFields.toSet
     val onKeys        = filters.filter(f => f.references.nonEmpty && f.references.forall(keyFields.contains))
     val all           = if (readOptimized) table.view.readOptimizedSlices else table.view.slices
-    val slices        = PartitionPruning(table).prune(all, filters.toSeq)
-    new SliceScan(session, table, rule(slices), slices, asked, filters.toSeq, onKeys.toSeq, readOptimized)
+    val ofPartitions  = PartitionPruning(table).prune(all, filters.toSeq)
+    val slices        = ranges.fold(ofPartitions)(_.prune(session, table, ofPartitions))
+    watched.foreach(_.scanned(slices.size, all.size))
+    new SliceScan(session, table, rule(slices), slices, asked, filters.toSeq, onKeys.toSeq, readOptimized, all.size - slices.size)
   }
 
   /** A user's class is needed only where rows meet. */

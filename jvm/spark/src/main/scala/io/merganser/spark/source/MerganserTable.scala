@@ -1,10 +1,10 @@
 package io.merganser.spark.source
 
 import io.merganser.spark.OpenTable
-import io.merganser.spark.read.SliceScanBuilder
+import io.merganser.spark.read.{ScanCounts, SliceScanBuilder, SourceRanges}
 import io.merganser.spark.write.FrameWrite
 import io.merganser.table.base.MetaColumns
-import io.merganser.table.config.{ReadConfig, WriteSource}
+import io.merganser.table.config.{Options, ReadConfig, WriteSource}
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.connector.catalog._
@@ -24,8 +24,9 @@ import scala.collection.JavaConverters._
  *
  * @param label    its name in messages and plans
  * @param open     reads settings and timeline; called once a query, when it is first needed
- * @param isMergeTarget true if what is inserted comes from a MERGE: it is merged, not inserted beside what is there
  * @param declared columns as its catalog declares them, when it has one: they may be char or varchar
+ * @param watched  gathers what scans of it look at, where a statement changes the table
+ * @param ranges   values that a row must have one of to matter to the statement
  */
 final class MerganserTable(
     session: SparkSession,
@@ -35,8 +36,9 @@ final class MerganserTable(
     open: () => OpenTable,
     declared: Option[StructType],
     val catalogTable: Option[CatalogTable],
-    val isMergeTarget: Boolean = false
-) extends Table with SupportsRead with SupportsWrite with SupportsMetadataColumns with SupportsRowLevelOperations {
+    val watched: Option[ScanCounts] = None,
+    ranges: Option[SourceRanges] = None
+) extends Table with SupportsRead with SupportsWrite with SupportsMetadataColumns {
 
   lazy val opened: OpenTable = open()
 
@@ -70,18 +72,27 @@ final class MerganserTable(
   override def newScanBuilder(query: CaseInsensitiveStringMap): ScanBuilder = {
     val read = ReadConfig.parse(options ++ query.asCaseSensitiveMap.asScala, session.conf.getAll)
     val seen = read.asOf.map(instant => new OpenTable(opened.storage, opened.config, opened.timeline.asOf(instant))).getOrElse(opened)
-    new SliceScanBuilder(session, seen, read)
+    new SliceScanBuilder(session, seen, read, watched, ranges)
   }
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new InsertBuilder(info.options().asCaseSensitiveMap.asScala.toMap)
 
-  override def newRowLevelOperationBuilder(info: RowLevelOperationInfo): RowLevelOperationBuilder = () => new RowChanges(this, info)
+  /** False where it is read as of an instant. */
+  def isCurrent: Boolean = !options.keys.exists(_.equalsIgnoreCase(Options.AsOfInstant.key))
 
-  def asMergeTarget: MerganserTable = new MerganserTable(session, path, label, options, open, declared, catalogTable, isMergeTarget = true)
+  /** The same table as it is known already: what a statement reads of a table, it reads as of its beginning. */
+  def pinnedTo(opened: OpenTable): MerganserTable =
+    new MerganserTable(session, path, label, options, () => opened, declared, catalogTable)
+
+  /** The table that a statement changes; its scans tell what they look at. */
+  def watchedBy(counts: ScanCounts, ranges: Option[SourceRanges] = None): MerganserTable = {
+    val known = opened
+    new MerganserTable(session, path, label, options, () => known, declared, catalogTable, Some(counts), ranges)
+  }
 
   /** The same table as of an instant. */
   def asOf(instant: String): MerganserTable =
-    new MerganserTable(session, path, label, options + ("as.of.instant" -> instant), open, declared, catalogTable)
+    new MerganserTable(session, path, label, options + (Options.AsOfInstant.key -> instant), open, declared, catalogTable)
 
   private final class InsertBuilder(given: Map[String, String]) extends WriteBuilder with SupportsTruncate {
     private var replaceAll = false
@@ -94,8 +105,7 @@ final class MerganserTable(
     override def build(): Write = new V1Write {
       override def toInsertableRelation: InsertableRelation = (frame: DataFrame, overwrite: Boolean) => {
         val source =
-          if (isMergeTarget) WriteSource.SqlChange
-          else if (given.contains(MerganserTable.ByFrame)) WriteSource.DataFrameWrite
+          if (given.contains(MerganserTable.ByFrame)) WriteSource.DataFrameWrite
           else WriteSource.SqlInsert
         val said = options ++ given - MerganserTable.ByFrame
         if (replaceAll || overwrite) FrameWrite.overwrite(session, opened.storage, said, frame, source)

@@ -28,8 +28,12 @@ import org.apache.spark.sql.types._
  * @param control columns that only this write has, such as `_hoodie_is_deleted` where the table does not store it
  * @param masks   which columns rows provide that do not provide all; a row says the number of its mask, or
  *                [[IncomingSchema.FullRow]]
+ * @param knowsOutcome rows say what becomes of them, as [[RowOutcome]]
+ * @param isTagged rows have [[Tag.SliceColumn]] behind all these columns already
  */
-final case class IncomingSchema(data: StructType, control: StructType, masks: Seq[ColumnMask] = Nil) {
+final case class IncomingSchema(
+    data: StructType, control: StructType, masks: Seq[ColumnMask] = Nil, knowsOutcome: Boolean = false, isTagged: Boolean = false
+) {
 
   /** What the merge sees. The rows of deletes hold nulls where stored rows may have none. */
   val layout: StructType = StructType((SliceWriter.rowSchema(data) ++ control).map(_.copy(nullable = true)))
@@ -39,7 +43,8 @@ final case class IncomingSchema(data: StructType, control: StructType, masks: Se
     layout ++ Seq(
       StructField(IncomingSchema.Arrival, LongType, nullable = false),
       StructField(IncomingSchema.UnorderedDelete, BooleanType, nullable = false)
-    ) ++ (if (masks.isEmpty) Nil else Seq(StructField(IncomingSchema.Mask, IntegerType, nullable = false)))
+    ) ++ (if (masks.isEmpty) Nil else Seq(StructField(IncomingSchema.Mask, IntegerType, nullable = false))) ++
+      (if (knowsOutcome) Seq(StructField(IncomingSchema.Outcome, IntegerType, nullable = false)) else Nil)
   )
 
   val keyOrdinal: Int             = data.length
@@ -49,6 +54,9 @@ final case class IncomingSchema(data: StructType, control: StructType, masks: Se
 
   /** -1 where all rows are full. */
   val maskOrdinal: Int = if (masks.isEmpty) -1 else layout.length + 2
+
+  /** -1 where what becomes of a row is not known beforehand. */
+  val outcomeOrdinal: Int = if (knowsOutcome) rows.length - 1 else -1
 
   /** For each mask, whether its rows insert. */
   val inserts: Array[Boolean] = masks.map(_.inserts).toArray
@@ -62,6 +70,7 @@ object IncomingSchema {
   val Arrival         = "__merganser_arrival"
   val UnorderedDelete = "__merganser_unordered_delete"
   val Mask            = "__merganser_mask"
+  val Outcome         = "__merganser_outcome"
 
   /** Instead of a mask's number. */
   final val FullRow = -1
@@ -115,9 +124,10 @@ object Incoming {
     val mask =
       if (masks.isEmpty) Nil
       else Seq((if (names.contains(IncomingSchema.Mask)) quoted(IncomingSchema.Mask) else lit(0)).as(IncomingSchema.Mask))
+    val carried = Seq(IncomingSchema.Outcome, Tag.SliceColumn.name).filter(names.contains)
     val aligned = frame.select(
       (schema.map(f => value(frame, f, allowMissing).as(f.name)) ++ control.map(f => quoted(f.name)) ++ identity) ++
-        Seq(unorderedDelete.as(IncomingSchema.UnorderedDelete)) ++ mask: _*
+        Seq(unorderedDelete.as(IncomingSchema.UnorderedDelete)) ++ mask ++ carried.map(quoted): _*
     )
     val computed = KeyColumns.recordKey(config, schema)
     val path     = KeyColumns.partitionPath(config, schema)
@@ -146,8 +156,10 @@ object Incoming {
         lit(null).cast(StringType).as(MetaColumns.CommitSeqno)
       ) ++ control.map(f => quoted(f.name)) ++
       Seq((if (isIdentified) coalesce(quoted(GivenArrival), position) else position).as(IncomingSchema.Arrival),
-        quoted(IncomingSchema.UnorderedDelete)) ++ (if (masks.isEmpty) Nil else Seq(quoted(IncomingSchema.Mask)))
-    Incoming(aligned.select(columns: _*), IncomingSchema(schema, control, masks), aligned, requirements)
+        quoted(IncomingSchema.UnorderedDelete)) ++ (if (masks.isEmpty) Nil else Seq(quoted(IncomingSchema.Mask))) ++ carried.map(quoted)
+    val known =
+      IncomingSchema(schema, control, masks, carried.contains(IncomingSchema.Outcome), carried.contains(Tag.SliceColumn.name))
+    Incoming(aligned.select(columns: _*), known, aligned, requirements)
   }
 
   /** A change of a stored row must not alter the columns its identity comes from. */

@@ -6,8 +6,9 @@ import io.merganser.table.TableLock
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config.{FailedWrites, FrameCheck, MissingColumns, NullOrdering, WriteConfig, WriteOperation}
 import io.merganser.table.slice._
-import io.merganser.table.timeline.{CommitMetadata, Rollback, Transaction}
+import io.merganser.table.timeline.{CommitMetadata, Rollback, Timeline, Transaction}
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
+import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types.StructType
 
 /**
@@ -27,6 +28,13 @@ final case class WriteResult(
     bytesWritten: Long,
     elapsedMs: Long
 )
+
+/** Rows of a statement, which are made once the write has begun: from the slices it will write onto. */
+trait StatementRows {
+
+  /** @param slices of the table as the write sees it */
+  def frame(table: OpenTable, slices: IndexedSeq[FileSlice]): DataFrame
+}
 
 /**
  * The whole of a write: combine -> tag -> merge -> write -> commit.
@@ -49,27 +57,48 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
   def run(
       frame: DataFrame, schema: StructType, unorderedDelete: Column, replaceAll: Boolean = false, masks: Seq[ColumnMask] = Nil
   ): WriteResult = {
-    val started = System.nanoTime()
+    val rows = incoming(frame, schema, unorderedDelete, masks)
+    commit(schema, replaceAll, None)((_, _) => rows)
+  }
+
+  /**
+   * The same for the rows of a statement.
+   *
+   * @param readAt the timeline as it was when the statement found its rows by reading the table, if it did
+   */
+  def change(schema: StructType, masks: Seq[ColumnMask], readAt: Option[Timeline], rows: StatementRows): WriteResult =
+    commit(schema, replaceAll = false, readAt) { (table, slices) =>
+      incoming(rows.frame(table, slices), schema, col(IncomingSchema.UnorderedDelete), masks)
+    }
+
+  private def incoming(frame: DataFrame, schema: StructType, unorderedDelete: Column, masks: Seq[ColumnMask]): Incoming = {
     settings.eventTimeField.foreach(FrameCheck.requireEventTime(schema, config.name, _))
     val isDelete = settings.operation == WriteOperation.Delete
-    val index    = TableIndex.resolve(settings.index, opened)
     val keyed    = config.copy(properties = settings.partitionTime ++ config.properties)
-    val incoming =
-      Incoming(frame, keyed, settings.rule, schema, unorderedDelete,
-        allowMissing = isDelete || settings.missingColumns != MissingColumns.Reject, settings.nullOrdering == NullOrdering.Reject, masks)
+    Incoming(frame, keyed, settings.rule, schema, unorderedDelete,
+      allowMissing = isDelete || settings.missingColumns != MissingColumns.Reject, settings.nullOrdering == NullOrdering.Reject, masks)
+  }
+
+  private def commit(schema: StructType, replaceAll: Boolean, readAt: Option[Timeline])(rows: (
+          OpenTable, IndexedSeq[FileSlice]) => Incoming): WriteResult = {
+    val started = System.nanoTime()
+    val index   = TableIndex.resolve(settings.index, opened)
     val lock = TableLock.Settings(timeoutMs = settings.lockWaitMs)
     val heartbeatMs = settings.failedWrites match {
       case FailedWrites.Eager         => Rollback.pending(storage, config, lock); None
       case FailedWrites.Lazy(afterMs) => Rollback.expired(storage, config, lock, afterMs); Some(settings.heartbeatIntervalMs)
     }
     val action      = if (replaceAll) "replacecommit" else if (config.isMergeOnRead) "deltacommit" else "commit"
-    val transaction = Transaction.begin(storage, config, action, options = Transaction.Options(lock, heartbeatMs))
+    val transaction = Transaction.begin(storage, config, action, options = Transaction.Options(lock, heartbeatMs, readAt = readAt))
+    var made: Option[Incoming] = None
     try {
       val table = new OpenTable(storage, config, transaction.timeline)
       requireSameColumns(table, transaction.instant)
       // Other engines' readers would lose later updates of a group that a dead writer left a base file in.
       table.view.partitions.foreach(p => Rollback.removeOrphans(storage, config, table.view.orphans(p)))
       val slices  = if (replaceAll) IndexedSeq.empty[FileSlice] else table.view.slices.toIndexedSeq
+      val incoming = rows(table, slices)
+      made = Some(incoming)
       val written = WriteTasks(session, table, settings, index, schema, incoming.schema, transaction).write(incoming.rows, slices)
       val metadata = CommitMetadata(
         operationType = if (replaceAll) "INSERT_OVERWRITE_TABLE" else settings.operation.name.toUpperCase(java.util.Locale.ROOT),
@@ -82,7 +111,9 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
         slices.filter(s => written.exists(_.stat.fileId == s.fileId)).map(s => (s.partitionPath, s.fileId)).toSet)
       result(transaction.instant, written, started)
     } catch {
-      case failure: Throwable => throw incoming.named(transaction.abandon(TableWrite.userError(failure)))
+      case failure: Throwable =>
+        val abandoned = transaction.abandon(TableWrite.userError(failure))
+        throw made.fold(abandoned)(_.named(abandoned))
     }
   }
 

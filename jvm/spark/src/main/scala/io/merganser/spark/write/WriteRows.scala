@@ -66,7 +66,9 @@ final class WriteRows(
     val rule     = this.rule.at(FileNames.path(group.partitionPath, group.fileId))
     val cursor   = groups.openGroup()
     val combines = meeting.combines(group)
-    if (group.isLog) appendLog(group.slice.get, cursor, rule, token).map { case (written, merge) => counted(written, merge, combines) }
+    if (group.isLog) appendLog(group.slice.get, cursor, rule, token).map { case (written, merge) =>
+        counted(groups.known.fold(written)(k => written.copy(counts = written.counts + k)), merge, combines)
+      }
     else {
       val base = group.slice.flatMap(_.base).map(new StoredRows(_))
       try {
@@ -116,6 +118,11 @@ private final class GroupedRows(rows: Iterator[InternalRow], incoming: IncomingS
   private[this] var ahead: InternalRow = if (rows.hasNext) rows.next() else null
   private[this] var open: GroupCursor  = _
 
+  private[this] var outcomes: KnownOutcomes = _
+
+  /** What became of the rows of the group that was opened last, as far as they say it. */
+  def known: Option[MergeCounts] = Option(outcomes).map(_.counts)
+
   /** True when another group follows; what its predecessor left unread is skipped. */
   def hasGroup: Boolean = {
     if (open != null) {
@@ -130,6 +137,7 @@ private final class GroupedRows(rows: Iterator[InternalRow], incoming: IncomingS
   def group: Int = ahead.getInt(groupOrdinal)
 
   def openGroup(): VersionCursor = {
+    if (incoming.outcomeOrdinal >= 0) outcomes = new KnownOutcomes(incoming.keyOrdinal, incoming.outcomeOrdinal)
     open = new GroupCursor(partitionPath.copy(), group)
     open
   }
@@ -142,6 +150,7 @@ private final class GroupedRows(rows: Iterator[InternalRow], incoming: IncomingS
       if (started && ahead != null && isOwn) ahead = if (rows.hasNext) rows.next() else null
       started = true
       ahead != null && isOwn && {
+        if (outcomes != null) outcomes.see(ahead)
         if (ahead.getBoolean(incoming.unorderedDeleteOrdinal)) record.set(ahead, isDelete = true, isUnordered = true)
         else if (incoming.maskOrdinal < 0) layout.fill(record, ahead)
         else fillMasked(ahead.getInt(incoming.maskOrdinal))

@@ -51,14 +51,13 @@ private[write] final case class WriteTasks(
   // --- SIMPLE index ---------------------------------------------------------------------------------------------
 
   private def byTag(rows: DataFrame, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] = {
-    val tasks   = Tasks.forRows(session, rows, settings.shuffleTasks)
-    val sorted  = Tag.byKey(rows, tasks)
     val looksUp = settings.operation != WriteOperation.Insert || settings.storedKeys != StoredKeyPolicy.InsertAgain
     val (kept, work) =
-      if (looksUp) taggedOnce(sorted, slices, tasks)
+      if (incoming.isTagged) counted(rows.queryExecution.toRdd.mapPartitions(inOwnPartition(slices)))
       else {
-        val untagged = sorted.queryExecution.toRdd.mapPartitions(Tag.untagged)
-        (untagged, workload(untagged))
+        val tasks  = Tasks.forRows(session, rows, settings.shuffleTasks)
+        val sorted = Tag.byKey(rows, tasks)
+        if (looksUp) taggedOnce(sorted, slices, tasks) else counted(sorted.queryExecution.toRdd.mapPartitions(Tag.untagged))
       }
     val placement = Placement.plan(slices, work, config.isMergeOnRead, settings.files.smallFileLimitBytes, settings.files.maxFileBytes,
       RowSize.estimate(table))
@@ -85,6 +84,21 @@ private[write] final case class WriteTasks(
     }
   }
 
+  private def counted(tagged: RDD[InternalRow]): (RDD[InternalRow], Workload) = (tagged, workload(tagged))
+
+  /** A key that was looked up in all partitions may have been found in another one than its new row's. */
+  private def inOwnPartition(slices: IndexedSeq[FileSlice]): Iterator[InternalRow] => Iterator[InternalRow] = {
+    val (at, partition) = (incoming.rows.length, incoming.partitionOrdinal)
+    val paths           = session.sparkContext.broadcast(slices.map(s => UTF8String.fromString(s.partitionPath)).toArray)
+    rows => {
+      rows.map { row =>
+        val slice = row.getInt(at)
+        if (slice >= 0 && paths.value(slice) != row.getUTF8String(partition)) row.setInt(at, Tag.Untagged)
+        row
+      }
+    }
+  }
+
   /** Tagged rows; where a key is in several slices and a log may have deleted it in some, its live rows are looked for. */
   private def taggedOnce(sorted: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int): (RDD[InternalRow], Workload) = {
     val several  = session.sparkContext.longAccumulator
@@ -102,7 +116,7 @@ private[write] final case class WriteTasks(
   private def tagged(
       sorted: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int, counting: StoredKeys, several: LongAccumulator
   ): RDD[InternalRow] =
-    DuplicatePolicy(settings, config, incoming).apply(Tag.simple(session, sorted, incoming, table.storage, slices, tasks, counting,
+    DuplicatePolicy(settings, config, incoming).apply(Tag.simple(session, sorted, incoming, table, slices, tasks, counting,
         several))
 
   /** An insert that drops or refuses stored keys: one that a log has deleted is not stored. */
@@ -152,7 +166,8 @@ private[write] final case class WriteTasks(
     val salts            = DirectPartitions.salts(tasks)
     val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
     val (kept, columns) =
-      if (asksForLiveKeys) (tagged(Tag.byKey(rows, tasks), slices, tasks, StoredKeys.Live(keyReader), session.sparkContext.longAccumulator),
+      if (incoming.isTagged) (rows.queryExecution.toRdd, incoming.rows.add(Tag.SliceColumn))
+      else if (asksForLiveKeys) (tagged(Tag.byKey(rows, tasks), slices, tasks, StoredKeys.Live(keyReader), session.sparkContext.longAccumulator),
         incoming.rows.add(Tag.SliceColumn))
       else (rows.queryExecution.toRdd, incoming.rows)
     val placed = kept.mapPartitions[InternalRow] { it =>

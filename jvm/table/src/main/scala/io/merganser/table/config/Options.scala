@@ -140,6 +140,10 @@ object Options {
     "A frame may bring columns that the table lacks, and wider types: the table has them from that write on. `false`: an error.")
   val SqlEvolution: OptionEntry = write("spark.merganser.sql.schemaEvolution", Bool, Some("false"),
     "MERGE adds columns of its source that the table lacks, and widens types, as WITH SCHEMA EVOLUTION says on Spark lines that parse it.")
+  val SqlDeletes: OptionEntry = write("spark.merganser.sql.deletes", OneOf(Seq("always", "ordered")), Some("always"),
+    "Deletes of MERGE and DELETE. `always`: they apply whatever the ordering value. `ordered`: they carry one, the source's or else the stored one, and lose against a stored row with a greater one.")
+  val SqlDuplicates: OptionEntry = write("spark.merganser.sql.duplicates", OneOf(Seq("combine", "fail")), Some("combine"),
+    "Several source rows of a MERGE for one key. `combine`: the table's merge rule makes one of them. `fail`: the statement fails and shows them.")
   val MergerClasses: OptionEntry = write("hoodie.write.record.merge.custom.implementation.classes", Fields, None,
     "Classes of user-written mergers; the first whose strategy id is the table's is used. Give it to readers too.",
     "hoodie.datasource.write.record.merger.impls")
@@ -219,8 +223,8 @@ object Options {
   ) ++ TimeBased ++ Seq(
     IndexTypeOption, BucketCount, BucketHashFields,
     Operation, SqlInsertOperation, SqlInsertMode, SqlBulkInsert, CombineBeforeInsert, CombineBeforeUpsert, InsertDropDuplicates,
-    InsertDuplicatePolicy, AllowDuplicateInserts, MissingColumnsOption, FrameEvolution, SqlEvolution, MergerClasses, EventTimeField,
-    CommitMetadataPrefix,
+    InsertDuplicatePolicy, AllowDuplicateInserts, MissingColumnsOption, FrameEvolution, SqlEvolution, SqlDeletes, SqlDuplicates, MergerClasses,
+    EventTimeField, CommitMetadataPrefix,
     AutoUpgrade, AllowEmptyCommit, SmallFileLimit, MaxFileSize, RowGroupSize, PageSize, Dictionary, Codec, BloomEntries,
     BloomFalsePositives,
     RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat, InlineCompaction, CompactionDeltaCommits, FailedWrites,

@@ -120,12 +120,19 @@ final case class FileConfig(
 )
 
 /**
+ * @param orderedDeletes    deletes carry an ordering value, by which they may lose
+ * @param failsOnDuplicates several source rows for one key are an error; otherwise the table's rule makes one row of them
+ */
+final case class StatementConfig(orderedDeletes: Boolean, failsOnDuplicates: Boolean)
+
+/**
  * Everything one write needs, parsed once; below it no option has a name.
  *
  * @param combineBeforeInsert   rows of one key within an insert or bulk_insert become one
  * @param combineBeforeUpsert   rows of one key within an upsert become one
  * @param missingColumns        what becomes of columns that the written rows lack
  * @param evolvesSchema         a frame may add columns and widen types
+ * @param statement             what only MERGE, UPDATE and DELETE ask about
  * @param deleteMark            of the table, or, below version 9 where tables cannot keep it, of this write
  * @param partitionTime         time-based settings of the partition path, by name, for a table that keeps none
  * @param rule                  the table's merge rule
@@ -146,6 +153,7 @@ final case class WriteConfig(
     nullOrdering: NullOrdering,
     missingColumns: MissingColumns,
     evolvesSchema: Boolean,
+    statement: StatementConfig,
     deleteMark: Option[DeleteMark],
     partitionTime: Map[String, String],
     rule: StoredRule,
@@ -200,6 +208,10 @@ object WriteConfig {
       nullOrdering = if (settings.required(Options.NullOrderingOption, kept) == "reject") NullOrdering.Reject else NullOrdering.Lowest,
       missingColumns = MissingColumns.of(settings.required(Options.MissingColumnsOption, kept)),
       evolvesSchema = settings.bool(Options.FrameEvolution, kept),
+      statement = StatementConfig(
+        orderedDeletes = settings.required(Options.SqlDeletes, kept) == "ordered",
+        failsOnDuplicates = settings.required(Options.SqlDuplicates, kept) == "fail"
+      ),
       deleteMark = deleteMark(settings, table),
       partitionTime = Options.TimeBased.flatMap(entry => settings.explicit(entry).map(entry.key -> _)).toMap,
       rule = StoredRule.of(table, settings.text(Options.MergerClasses, kept).toSeq.flatMap(OptionKind.Fields.split)),

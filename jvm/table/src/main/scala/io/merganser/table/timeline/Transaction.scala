@@ -52,8 +52,9 @@ final class Transaction private[timeline] (
         TableLock.hold(storage, options.lock) { lock =>
           val now = Timeline.load(storage, config)
           requireRunning(now, metadata)
-          Conflicts.find(this.timeline, now, instant, action, metadata, touched)
-            .orElse(NewKeys.broughtByOthers(storage, this.timeline, now, instant, metadata))
+          val known = options.readAt.getOrElse(this.timeline)
+          Conflicts.find(known, now, instant, action, metadata, touched)
+            .orElse(NewKeys.broughtByOthers(storage, known, now, instant, metadata))
             .foreach(reason => throw conflict(reason))
           val joined = CommitSchema.joined(config, this.timeline, now, metadata).fold(reason => throw conflict(reason), identity)
           MetadataTable.drop(storage, options.dropIndexes)
@@ -178,8 +179,15 @@ object Transaction {
   /**
    * @param heartbeatMs show a sign of life every so many milliseconds, so that other writers roll back only what has stopped
    * @param dropIndexes allow the first commit to drop indexes that other engines keep in the metadata table
+   * @param readAt      the timeline as it was when the write read the table, if it did so before it began: what others have
+   *                    changed since then is a conflict
    */
-  final case class Options(lock: TableLock.Settings = TableLock.Settings(), heartbeatMs: Option[Long] = None, dropIndexes: Boolean = false)
+  final case class Options(
+      lock: TableLock.Settings = TableLock.Settings(),
+      heartbeatMs: Option[Long] = None,
+      dropIndexes: Boolean = false,
+      readAt: Option[Timeline] = None
+  )
 
   /**
    * Announces a write. Failed writes of before are not its business: call [[Rollback]] first.

@@ -3,8 +3,9 @@ package org.apache.spark.sql.merganser
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{Column, DataFrame, Dataset, SparkSession}
 import org.apache.spark.sql.catalyst.{InternalRow, TableIdentifier}
-import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Statistics}
+import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.types.StructType
 
 /** What Spark keeps to its own packages; one source a Spark major, one signature for both. */
@@ -22,6 +23,10 @@ object SparkBridge {
   /** Rows in Catalyst's own form as a data frame; the rows may be reused objects. */
   def internalCreateDataFrame(session: SparkSession, rows: RDD[InternalRow], schema: StructType): DataFrame =
     session.internalCreateDataFrame(rows, schema)
+
+  /** Rows that are there already, as a plan of known size. */
+  def rows(session: SparkSession, output: Seq[Attribute], rows: RDD[InternalRow], known: Statistics): LogicalPlan =
+    LogicalRDD(output, rows)(session, Some(known))
 
   /** What is cached of a table, or made from it, is read anew. */
   def refreshCached(session: SparkSession, table: TableIdentifier): Unit =

@@ -1,0 +1,104 @@
+package io.merganser.spark.sql
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.source.MerganserTable
+import org.apache.spark.sql.AnalysisException
+import org.apache.spark.sql.catalyst.analysis.ResolveRowLevelCommandAssignments
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.connector.catalog.{SupportsRowLevelOperations, TableCapability}
+import org.apache.spark.sql.connector.write.{RowLevelOperationBuilder, RowLevelOperationInfo}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.types.StructType
+
+import java.util
+
+/**
+ * A statement's assignments as one value for each column, cast as Spark's store assignment casts: done by Spark's own
+ * rule, which does so for row-level tables.
+ */
+private[sql] object Alignment {
+
+  /** An action of a MERGE, with the text by which messages and plans name it. */
+  final case class Action(action: MergeAction, clause: String)
+
+  /**
+   * @return for each data column of the target, its value
+   * @throws MerganserException ASSIGNMENT_REFUSED, which names the clause and says what Spark says of the column
+   */
+  def ofUpdate(update: UpdateTable, target: StatementTarget): Map[String, Expression] =
+    named("UPDATE SET") {
+      val one = update.copy(table = forSpark(target), assignments = uncast(update.assignments, target), condition = None)
+      ResolveRowLevelCommandAssignments(one) match {
+        case aligned: UpdateTable => values(aligned.assignments)
+        case other                => throw new IllegalStateException(s"an UPDATE became ${other.nodeName}")
+      }
+    }
+
+  /** @return for each data column of the target, its value; none for a delete */
+  def ofAction(merge: MergeIntoTable, action: Action, target: StatementTarget): Map[String, Expression] = action.action match {
+    case _: DeleteAction => Map.empty
+    case given => named(action.clause) {
+        val one = merge
+          .withNewChildren(Seq(forSpark(target), merge.sourceTable))
+          .asInstanceOf[MergeIntoTable]
+          .copy(matchedActions = Nil, notMatchedActions = Seq(uncast(given, target)), notMatchedBySourceActions = Nil)
+        ResolveRowLevelCommandAssignments(one) match {
+          case aligned: MergeIntoTable => aligned.notMatchedActions.head match {
+              case update: UpdateAction => values(update.assignments)
+              case insert: InsertAction => values(insert.assignments)
+              case other                => throw new IllegalStateException(s"a clause became ${other.nodeName}")
+            }
+          case other => throw new IllegalStateException(s"a MERGE became ${other.nodeName}")
+        }
+      }
+  }
+
+  /** Names of the columns that assignments are made to, also to a field inside. */
+  def assigned(assignments: Seq[Assignment], target: StatementTarget): Set[String] =
+    assignments.flatMap(_.key.collectFirst { case a: AttributeReference => a.name }).flatMap(target.column(_)).map(_.name).toSet
+
+  private def values(assignments: Seq[Assignment]): Map[String, Expression] =
+    assignments.flatMap(a => a.key.collectFirst { case k: Attribute => k.name -> a.value }).toMap
+
+  private def uncast(action: MergeAction, target: StatementTarget): MergeAction = action match {
+    case update: UpdateAction => update.copy(condition = None, assignments = uncast(update.assignments, target))
+    case insert: InsertAction => insert.copy(condition = None, assignments = uncast(insert.assignments, target))
+    case other                => other
+  }
+
+  /** For tables that are not row-level Spark has cast the values already, whatever the policy of store assignment says. */
+  private def uncast(assignments: Seq[Assignment], target: StatementTarget): Seq[Assignment] =
+    assignments.filter(a => assigned(Seq(a), target).nonEmpty).map(a => a.copy(value = uncast(a.value)))
+
+  private def uncast(value: Expression): Expression = value match {
+    case cast: Cast if cast.getTagValue(Cast.BY_TABLE_INSERTION).isDefined => uncast(cast.child)
+    case AssertNotNullValue(child)                                         => child
+    case other                                                             => other
+  }
+
+  private object AssertNotNullValue {
+    def unapply(e: Expression): Option[Expression] = e match {
+      case assert: objects.AssertNotNull => Some(assert.child)
+      case _                             => None
+    }
+  }
+
+  private def named[A](clause: String)(work: => A): A =
+    try work
+    catch {
+      case e: AnalysisException => throw MerganserException("ASSIGNMENT_REFUSED", "clause" -> clause, "reason" -> e.getMessage).causedBy(e)
+    }
+
+  /** The target without its meta columns, as Spark's rule wants to see it. */
+  private def forSpark(target: StatementTarget): DataSourceV2Relation =
+    target.relation.copy(table = new RowLevelTable(target.relation.table.asInstanceOf[MerganserTable]), output = target.data)
+
+  private final class RowLevelTable(of: MerganserTable) extends SupportsRowLevelOperations {
+    override def name(): String                                = of.name()
+    override def schema(): StructType                          = of.schema()
+    override def capabilities(): util.Set[TableCapability]     = of.capabilities()
+    override def newRowLevelOperationBuilder(info: RowLevelOperationInfo): RowLevelOperationBuilder =
+      throw new IllegalStateException("a table that only stands for another one in Spark's rule")
+  }
+}

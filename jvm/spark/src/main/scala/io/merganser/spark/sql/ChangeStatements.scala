@@ -1,0 +1,88 @@
+package io.merganser.spark.sql
+
+import io.merganser.spark.source.MerganserTable
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.Literal.{FalseLiteral, TrueLiteral}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.types.LongType
+
+/**
+ * Takes MERGE, UPDATE and DELETE on our tables, once they are resolved, from Spark's rules, which would make a join and an
+ * append or a delta of them: what the clauses assign, and what a row that none of them takes comes to, would be lost.
+ *
+ * It runs after resolution: by then names and types are known on every Spark line, and no line has rewritten anything, since
+ * to Spark our tables are not row-level ones.
+ */
+final case class ChangeStatements(session: SparkSession) extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+    case merge: MergeIntoTable if merge.resolved     => ours(merge.targetTable).fold(plan)(MergePlan(session, _, merge).plan)
+    case update: UpdateTable if update.resolved      => ours(update.table).fold(plan)(this.update(_, update))
+    case delete: DeleteFromTable if delete.resolved => ours(delete.table).fold(plan)(this.delete(_, delete.condition))
+    case other                                       => other
+  }
+
+  /** The relation of ours that a statement names as its target. */
+  private def ours(target: LogicalPlan): Option[DataSourceV2Relation] = EliminateSubqueryAliases(target) match {
+    case relation: DataSourceV2Relation if relation.table.isInstanceOf[MerganserTable] => Some(relation)
+    case _                                                                            => None
+  }
+
+  private def update(relation: DataSourceV2Relation, given: UpdateTable): LogicalPlan = {
+    val target   = StatementTarget(session, relation, "UPDATE")
+    val columns  = ChangedColumns(target.schema, marksDeletes = false, knows = target.isLogged, isTagged = false)
+    val change   = new RowChange(target, columns, Literal(null, LongType), None, FalseLiteral)
+    val computed = new Computed
+    val values   = computed.instead(Alignment.ofUpdate(given, target))
+    val assigned = Alignment.assigned(given.assignments, target)
+    val row      = change.update(values, assigned)
+    changes(target, columns, "SET " + assigned.toSeq.sorted.mkString(", "), row, change, computed.over(rows(target, given.condition)))
+  }
+
+  private def delete(relation: DataSourceV2Relation, condition: Expression): LogicalPlan = {
+    val target  = StatementTarget(session, relation, "DELETE")
+    val columns = ChangedColumns(target.schema, target.marksDeletes, knows = target.isLogged, isTagged = false)
+    val change  = new RowChange(target, columns, Literal(null, LongType), None, FalseLiteral)
+    changes(target, columns, "rows found", change.delete(Map.empty), change, rows(target, Some(condition)))
+  }
+
+  private def rows(target: StatementTarget, condition: Option[Expression]): LogicalPlan =
+    condition.filterNot(_ == TrueLiteral).foldLeft(target.rows)((found, c) => Filter(c, found))
+
+  private def changes(
+      target: StatementTarget, columns: ChangedColumns, clause: String, row: Seq[Expression], change: RowChange, found: LogicalPlan
+  ): LogicalPlan =
+    ChangeRows(target.describe(columns, isRead = true), Seq(clause), Seq(TrueLiteral), Seq(row), change.masks, None, Nil,
+      Needed.of(target.pinned(found), row))
+}
+
+/** Columns of a plan that expressions need, and no others: what is not needed is not read. */
+private[sql] object Needed {
+  def of(plan: LogicalPlan, expressions: Seq[Expression]): LogicalPlan = {
+    val needed = AttributeSet(expressions.flatMap(_.references))
+    Project(plan.output.filter(needed.contains), plan)
+  }
+}
+
+/** Values with sub-queries, which a plan has to compute before the clauses see its rows. */
+private[sql] final class Computed {
+  private var found = Vector.empty[Alias]
+
+  /** The values, with columns of [[over]] for those that hold a sub-query. */
+  def instead(values: Map[String, Expression]): Map[String, Expression] = values.map { case (name, value) =>
+    if (!SubqueryExpression.hasSubquery(value)) name -> value
+    else {
+      val column = Alias(value, s"__merganser_value_${found.size}")()
+      found :+= column
+      name -> column.toAttribute
+    }
+  }
+
+  def isEmpty: Boolean = found.isEmpty
+
+  def over(rows: LogicalPlan): LogicalPlan = if (isEmpty) rows else Project(rows.output ++ found, rows)
+}

@@ -1,0 +1,179 @@
+package io.merganser.spark.sql
+
+import io.merganser.spark.read.{ScanCounts, SourceRanges}
+import io.merganser.spark.source.MerganserTable
+import io.merganser.spark.write._
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.{SQLExecution, SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, V2CommandExec}
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.merganser.SparkBridge
+import org.apache.spark.sql.types.{StructField, StructType}
+import org.apache.spark.storage.StorageLevel
+
+/** Plans statements that change our tables. */
+final case class ChangeStrategy(session: SparkSession) extends SparkStrategy {
+
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case c: ChangeRows       => Seq(ChangeRowsExec(c, planLater(c.query)))
+    case c: ChangeRowsByKey  => Seq(ChangeRowsByKeyExec(c, planLater(c.query)))
+    case c: ChangeRowsByJoin => Seq(ChangeRowsByJoinExec(c, planLater(c.query)))
+    case _                   => Nil
+  }
+}
+
+/** Runs a statement; its result is one row of counts, which are metrics as well. */
+sealed trait ChangeExec extends V2CommandExec {
+
+  def statement: ChangeStatement
+
+  def query: SparkPlan
+
+  override def output: Seq[Attribute] = statement.output
+
+  override def children: Seq[SparkPlan] = Seq(query)
+
+  override lazy val metrics: Map[String, SQLMetric] =
+    ChangeStatement.CountNames.map(name => name -> SQLMetrics.createMetric(sparkContext, name.replace('_', ' '))).toMap
+
+  override def simpleString(maxFields: Int): String =
+    s"$nodeName ${statement.target.statement} ${statement.target}, $how, [${statement.clauses.mkString("; ")}]"
+
+  /** How the rows to change are found. */
+  protected def how: String
+
+  protected def target: ChangeTarget = statement.target
+
+  protected def clauses(input: Seq[Attribute]): Clauses = new Clauses(statement.conditions, statement.rows, input)
+
+  protected def write: ChangeWrite =
+    ChangeWrite(session, target.table.opened, target.settings, target.columns.data, target.columns.schema, statement.masks,
+      target.readsItself)
+
+  /** The statement's result. */
+  protected def told(result: WriteResult, read: Int, pruned: Int): Seq[InternalRow] = {
+    target.table.catalogTable.foreach(t => SparkBridge.refreshCached(session, t.identifier))
+    val c      = result.counts
+    val counts = Seq(c.inserted, c.updated, c.unchanged, c.deleted, c.late, c.ties, read.toLong, result.filesWritten.toLong, pruned.toLong)
+    ChangeStatement.CountNames.zip(counts).foreach { case (name, count) => metrics(name).set(count) }
+    val execution = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
+    SQLMetrics.postDriverMetricUpdates(sparkContext, execution, metrics.values.toSeq)
+    Seq(new GenericInternalRow(counts.toArray[Any]))
+  }
+
+  /** Writes the rows of a query; a stored row that several of them match is an error where that is asked. */
+  protected def changed(rows: RDD[InternalRow], input: Seq[Attribute], storedRow: Option[Expression], shown: Seq[Expression]): WriteResult =
+    storedRow match {
+      case None => write.run(ClauseRows.of(rows, clauses(input)))
+      case Some(number) =>
+        val bound = BindReferences.bindReference(number, input)
+        val texts = shown.tail.map(e => e.sql -> BindReferences.bindReference(e, input))
+        val twice = new MatchedTwice(target.toString, input.indexWhere(_.exprId == shown.head.references.head.exprId), texts)
+        try write.run(ClauseRows.of(twice.checked(rows, bound), clauses(input)))
+        catch { case failure: Throwable if MatchedTwice.isCause(failure) => throw twice.described(rows, bound).causedBy(failure) }
+    }
+}
+
+/** Rows that a query finds. */
+final case class ChangeRowsExec(statement: ChangeRows, query: SparkPlan) extends ChangeExec {
+
+  override protected def how: String = "rows of a query"
+
+  override protected def withNewChildrenInternal(newChildren: IndexedSeq[SparkPlan]): SparkPlan = copy(query = newChildren.head)
+
+  override protected def run(): Seq[InternalRow] = {
+    val result = changed(query.execute(), query.output, statement.storedRow, statement.shown)
+    val counts = target.table.watched.getOrElse(new ScanCounts)
+    told(result, counts.read, counts.pruned)
+  }
+}
+
+/** Rows of a source, each with the stored row of its key. */
+final case class ChangeRowsByKeyExec(statement: ChangeRowsByKey, query: SparkPlan) extends ChangeExec {
+
+  override protected def how: String = s"by record key, no join: ${statement.on.sql}"
+
+  override protected def withNewChildrenInternal(newChildren: IndexedSeq[SparkPlan]): SparkPlan = copy(query = newChildren.head)
+
+  override protected def run(): Seq[InternalRow] = {
+    val source = query.output
+    val config = target.table.opened.config
+    // The source's columns, the keys' values, then what the lookup has added to them.
+    val values = (statement.keys ++ statement.paths).map(BindReferences.bindReference(_, source))
+    val rows   = if (values.isEmpty) query.execute() else withValues(query.execute(), source, values)
+    val valued = StructType(source.map(a => StructField(a.name, a.dataType)) ++ values.map(v => StructField("value", v.dataType)))
+    val keyed = KeyedSource(
+      columns = valued,
+      keys = statement.keyNames.zipWithIndex.map { case (name, i) => name -> (source.length + i) },
+      paths = statement.pathNames.zipWithIndex.map { case (name, i) => name -> (source.length + statement.keys.length + i) },
+      table = target.table.opened.schema,
+      isPartitioned = config.partitionFields.nonEmpty,
+      stored = StructType(statement.stored.map(a => StructField(a.name, a.dataType)))
+    )
+    val extra   = keyed.added.map(f => AttributeReference(f.name, f.dataType)())
+    val input   = source ++ values.map(v => AttributeReference("value", v.dataType)()) ++ (statement.arrival +: extra) ++ statement.found ++ statement.stored
+    val arrival = valued.length
+    val twice =
+      if (!target.settings.statement.failsOnDuplicates) None
+      else Some(new MatchedTwice(target.toString, arrival + 1, source.map(a => a.sql -> BindReferences.bindReference(a: Expression, source))))
+    val isMatch = BindReferences.bindReference(And(statement.found.last, statement.on): Expression, input)
+    val clause  = new KeyedClauses(clauses(input), isMatch, arrival, twice)
+    val (result, counts) = write.run(rows, keyed, clause.run)
+    told(result, counts.read, counts.pruned)
+  }
+
+  private def withValues(rows: RDD[InternalRow], source: Seq[Attribute], values: Seq[Expression]): RDD[InternalRow] = {
+    val all = source.map(a => BindReferences.bindReference(a: Expression, source)) ++ values
+    rows.mapPartitions { it =>
+      val project = UnsafeProjection.create(all)
+      it.map(project)
+    }
+  }
+}
+
+/** Rows of a join, planned once the source has shown which files can match. */
+final case class ChangeRowsByJoinExec(statement: ChangeRowsByJoin, query: SparkPlan) extends ChangeExec {
+
+  override protected def how: String =
+    s"${statement.joinType.sql} join on ${statement.on.sql}, files chosen by ${statement.prunes.distinct.mkString(", ")} of the source"
+
+  override protected def withNewChildrenInternal(newChildren: IndexedSeq[SparkPlan]): SparkPlan = copy(query = newChildren.head)
+
+  override protected def run(): Seq[InternalRow] = {
+    val source = query.output
+    val values = statement.prunedBy.map(BindReferences.bindReference(_, source))
+    val bytes  = sparkContext.longAccumulator
+    // Evaluated once: what chooses the files and what is joined must be the same rows.
+    val rows = query.execute().mapPartitions { it =>
+      it.map { row =>
+        val own = row.copy()
+        own match { case packed: UnsafeRow => bytes.add(packed.getSizeInBytes.toLong); case _ => bytes.add(64L * source.length) }
+        own
+      }
+    }.persist(StorageLevel.MEMORY_AND_DISK)
+    try {
+      val ranges = SourceRanges.of(
+        rows.mapPartitions { it =>
+          val project = UnsafeProjection.create(values)
+          it.map(project)
+        },
+        statement.prunes.zip(values).zipWithIndex.map { case ((name, value), i) => (name, i, value.dataType) }
+      )
+      val counts = new ScanCounts
+      val stored = statement.stored.plan.transform { case relation: DataSourceV2Relation =>
+        relation.copy(table = relation.table.asInstanceOf[MerganserTable].watchedBy(counts, Some(ranges)))
+      }
+      val hint = if (statement.storedRow.isEmpty) JoinHint.NONE
+      else JoinHint(leftHint = Some(HintInfo(Some(NO_BROADCAST_AND_REPLICATION))), rightHint = None)
+      val known = Statistics(sizeInBytes = BigInt(math.max(1L, bytes.value)))
+      val join  = Join(stored, SparkBridge.rows(session, source, rows, known), statement.joinType, Some(statement.on), hint)
+      val plan  = SparkBridge.ofRows(session, join).queryExecution
+      val result = changed(plan.toRdd, plan.executedPlan.output, statement.storedRow, statement.shown)
+      told(result, counts.read, counts.pruned)
+    } finally { rows.unpersist(); () }
+  }
+}

@@ -1,0 +1,60 @@
+package io.merganser.spark.sql
+
+import io.merganser.merge.DeleteCheck
+import io.merganser.spark.write.{Incoming, IncomingSchema, Tag}
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
+import org.apache.spark.sql.types._
+
+/**
+ * The columns of the rows that a statement's clauses make: the table's data columns, then what the write has to know.
+ *
+ * @param data     the table's data columns after the statement
+ * @param marksDeletes a delete that has an ordering value says so in a column, where the table has none for it
+ * @param knows    what becomes of a row is known beforehand: the write itself does not meet the stored row
+ * @param isTagged the file slice that holds the stored row is known
+ */
+final case class ChangedColumns(data: StructType, marksDeletes: Boolean, knows: Boolean, isTagged: Boolean) {
+
+  val schema: StructType = StructType(
+    data.map(_.copy(nullable = true)) ++
+      (if (marksDeletes) Seq(StructField(DeleteCheck.FlagColumn, BooleanType)) else Nil) ++
+      Seq(
+        StructField(Incoming.GivenKey, StringType),
+        StructField(Incoming.GivenPath, StringType),
+        StructField(Incoming.GivenArrival, LongType),
+        StructField(IncomingSchema.UnorderedDelete, BooleanType, nullable = false),
+        StructField(IncomingSchema.Mask, IntegerType, nullable = false)
+      ) ++
+      (if (knows) Seq(StructField(IncomingSchema.Outcome, IntegerType, nullable = false)) else Nil) ++
+      (if (isTagged) Seq(Tag.SliceColumn) else Nil)
+  )
+
+  /** One row's columns. */
+  def row(values: Seq[Expression], control: RowControl): Seq[Expression] =
+    values ++
+      (if (marksDeletes) Seq(Literal(control.isOrderedDelete)) else Nil) ++
+      Seq(control.key, control.path, control.arrival, Literal(control.isUnorderedDelete), Literal(control.mask)) ++
+      (if (knows) Seq(control.outcome) else Nil) ++
+      (if (isTagged) Seq(control.slice) else Nil)
+}
+
+/**
+ * What a changed row says besides its values.
+ *
+ * @param key     record key of the stored row; null for a new one
+ * @param path    partition path of the stored row; null for a new one
+ * @param arrival place in the source; null where there is none
+ * @param mask    number of the columns that it provides, or [[IncomingSchema.FullRow]]
+ * @param outcome one of [[io.merganser.spark.write.RowOutcome]]
+ * @param slice   number of the file slice of the stored row
+ */
+final case class RowControl(
+    key: Expression,
+    path: Expression,
+    arrival: Expression,
+    isUnorderedDelete: Boolean,
+    isOrderedDelete: Boolean,
+    mask: Int,
+    outcome: Expression,
+    slice: Expression
+)

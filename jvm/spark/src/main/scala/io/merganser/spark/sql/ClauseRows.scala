@@ -1,0 +1,113 @@
+package io.merganser.spark.sql
+
+import org.apache.spark.TaskContext
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+
+import scala.collection.mutable
+
+/**
+ * The clauses of a statement as one generated function: of a row of both sides it makes the row that the first clause asks
+ * for that applies, or nothing.
+ *
+ * @param conditions over `input`
+ * @param rows       over `input`, one a clause
+ */
+private[sql] final class Clauses(conditions: Seq[Expression], rows: Seq[Seq[Expression]], input: Seq[Attribute]) extends Serializable {
+  private val boundConditions = BindReferences.bindReferences(conditions, input)
+  private val boundRows       = rows.map(BindReferences.bindReferences(_, input))
+
+  /** To be called in a task. The rows that it gives are reused. */
+  def open(): CompiledClauses = {
+    val partition  = TaskContext.getPartitionId()
+    val predicates = boundConditions.map(Predicate.create(_)).toArray
+    val makers     = boundRows.map(UnsafeProjection.create(_)).toArray
+    predicates.foreach(_.initialize(partition))
+    makers.foreach(_.initialize(partition))
+    new CompiledClauses(predicates, makers)
+  }
+}
+
+private[sql] final class CompiledClauses(predicates: Array[BasePredicate], makers: Array[UnsafeProjection]) {
+
+  /** Which clause applies; -1 for none. */
+  def clauseOf(row: InternalRow): Int = {
+    var i = 0
+    while (i < predicates.length && !predicates(i).eval(row)) i += 1
+    if (i == predicates.length) -1 else i
+  }
+
+  def make(clause: Int, row: InternalRow): InternalRow = makers(clause)(row)
+}
+
+/** Rows of a query, changed. */
+private[sql] object ClauseRows {
+
+  def of(query: RDD[InternalRow], clauses: Clauses): RDD[InternalRow] = query.mapPartitions { rows =>
+    val compiled = clauses.open()
+    rows.flatMap { row =>
+      val clause = compiled.clauseOf(row)
+      if (clause < 0) None else Some(compiled.make(clause, row))
+    }
+  }
+}
+
+/**
+ * Rows that a lookup gives, changed. The rows of one source row follow each other, one for each stored row of its key; a
+ * clause for rows that are not matched takes the source row once, and only if none of them is a match.
+ *
+ * @param isMatch over the rows: whether ON is true
+ * @param arrival ordinal of a source row's place in the source
+ * @param twice   what is said of several source rows for one key; None where the table's rule makes one of them
+ */
+private[sql] final class KeyedClauses(clauses: Clauses, isMatch: Expression, arrival: Int, twice: Option[MatchedTwice])
+    extends Serializable {
+
+  def run(rows: Iterator[InternalRow]): Iterator[InternalRow] = {
+    val compiled = clauses.open()
+    val matches  = Predicate.create(isMatch)
+    matches.initialize(TaskContext.getPartitionId())
+    val watch = twice.map(_.watch())
+
+    new Iterator[InternalRow] {
+      private[this] val ready                 = mutable.Queue.empty[InternalRow]
+      private[this] var place                 = -1L
+      private[this] var wasMatched            = false
+      private[this] var unmatched: InternalRow = _
+
+      override def hasNext: Boolean = {
+        while (ready.isEmpty && rows.hasNext) advance(rows.next())
+        if (ready.isEmpty) finish()
+        if (ready.isEmpty) watch.foreach(_.finish())
+        ready.nonEmpty
+      }
+
+      override def next(): InternalRow = {
+        if (!hasNext) throw new NoSuchElementException
+        ready.dequeue()
+      }
+
+      private def advance(row: InternalRow): Unit = {
+        if (row.getLong(arrival) != place) {
+          finish()
+          place = row.getLong(arrival)
+          wasMatched = false
+        }
+        val clause = compiled.clauseOf(row)
+        if (clause >= 0) watch.foreach(_.see(row, place))
+        if (matches.eval(row)) {
+          wasMatched = true
+          unmatched = null
+          // Taken before the next row is made, so it needs no copy.
+          if (clause >= 0) ready.enqueue(compiled.make(clause, row))
+        } else if (!wasMatched && unmatched == null && clause >= 0) unmatched = compiled.make(clause, row).copy()
+      }
+
+      private def finish(): Unit = if (unmatched != null) {
+        ready.enqueue(unmatched)
+        unmatched = null
+      }
+    }
+  }
+}

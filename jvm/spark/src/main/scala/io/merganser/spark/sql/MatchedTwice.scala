@@ -1,0 +1,97 @@
+package io.merganser.spark.sql
+
+import io.merganser.merge.MerganserException
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.unsafe.types.UTF8String
+import org.roaringbitmap.longlong.Roaring64Bitmap
+
+import scala.collection.mutable
+
+/**
+ * Finds source rows of which several want to change one row, and says which.
+ *
+ * @param table its name
+ * @param key   ordinal of the record key in the rows that are looked at
+ * @param shown names and expressions of what is shown of a row
+ */
+private[sql] final class MatchedTwice(table: String, key: Int, shown: Seq[(String, Expression)]) extends Serializable {
+  import MatchedTwice._
+
+  /** For rows that come in order of their key: to be asked in a task. */
+  def watch(): Watch = new Watch
+
+  final class Watch {
+    private[this] var last: UTF8String       = _
+    private[this] var lastPlace              = -1L
+    private[this] var lastText: String       = _
+    private[this] val found                  = mutable.LinkedHashMap.empty[String, mutable.ArrayBuffer[String]]
+
+    /** @param place of the source row in the source */
+    def see(row: InternalRow, place: Long): Unit = {
+      val own = row.getUTF8String(key)
+      if (last != null && own == last) {
+        if (place != lastPlace) {
+          val name = own.toString
+          if (found.contains(name) || found.size < MostKeys) {
+            val rows = found.getOrElseUpdate(name, mutable.ArrayBuffer(lastText))
+            if (rows.size < MostRows) rows += text(row)
+          }
+        }
+      } else last = own.copy()
+      lastPlace = place
+      lastText = text(row)
+    }
+
+    /** @throws MerganserException MATCHED_SEVERAL_TIMES */
+    def finish(): Unit = if (found.nonEmpty) throw error(found.toSeq.map { case (k, rows) => (k, rows.toSeq) })
+  }
+
+  /**
+   * Rows of a join, none of which may have a stored row that another one has.
+   *
+   * @param storedRow number of the stored row, or null
+   */
+  def checked(rows: RDD[InternalRow], storedRow: Expression): RDD[InternalRow] = rows.mapPartitions { it =>
+    val seen = new Roaring64Bitmap
+    it.map { row =>
+      val number = storedRow.eval(row)
+      if (number != null) {
+        val stored = number.asInstanceOf[Long]
+        if (seen.contains(stored)) throw new SeveralMatches
+        seen.addLong(stored)
+      }
+      row
+    }
+  }
+
+  /** What [[checked]] has found, with keys and rows. */
+  def described(rows: RDD[InternalRow], storedRow: Expression): MerganserException = {
+    val found = rows
+      .flatMap(row => Option(storedRow.eval(row)).map(n => (n.asInstanceOf[Long], (row.getUTF8String(key).toString, text(row)))))
+      .groupByKey()
+      .filter(_._2.size > 1)
+      .take(MostKeys)
+    error(found.toSeq.map { case (_, several) => (several.head._1, several.map(_._2).take(MostRows).toSeq) })
+  }
+
+  private def text(row: InternalRow): String =
+    shown.map { case (name, e) => s"$name=${e.eval(row)}" }.mkString("(", ", ", ")")
+
+  private def error(found: Seq[(String, Seq[String])]): MerganserException =
+    MerganserException("MATCHED_SEVERAL_TIMES", "table" -> table,
+      "rows" -> found.map { case (name, rows) => s"$name: ${rows.mkString(" and ")}" }.mkString("; "))
+}
+
+private[sql] object MatchedTwice {
+  private val MostKeys = 10
+  private val MostRows = 4
+
+  /** A row was matched again; which one is told by [[MatchedTwice.described]]. */
+  final class SeveralMatches extends RuntimeException("a stored row is matched by several source rows")
+
+  def isCause(failure: Throwable): Boolean =
+    Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(20).exists(e =>
+      e.isInstanceOf[SeveralMatches] || String.valueOf(e.getMessage).contains(classOf[SeveralMatches].getName))
+}

@@ -1,0 +1,176 @@
+package io.merganser.spark.sql
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.read.SourceRanges
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.Literal.{FalseLiteral, TrueLiteral}
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.catalyst.plans._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.types.{BooleanType, IntegerType, LongType}
+
+/**
+ * A MERGE as a lookup of its source's keys, where ON equates the record key; else as a join.
+ *
+ * Either way the clauses are one function of the stored row and the source row, and what it gives goes through the table's
+ * rule in the write.
+ */
+private[sql] final case class MergePlan(session: SparkSession, relation: DataSourceV2Relation, merge: MergeIntoTable) {
+  import MergePlan._
+
+  private val target = StatementTarget(session, relation, "MERGE")
+  private val source = target.pinned(merge.sourceTable)
+  private val on     = merge.mergeCondition
+
+  private val clauses: Seq[Clause] = {
+    val byMatch = Seq(Matched -> merge.matchedActions, NotMatched -> merge.notMatchedActions, BySource -> merge.notMatchedBySourceActions)
+    byMatch.flatMap { case (when, actions) => actions.map(action => Clause(when, action, text(when, action))) }
+  }
+
+  private val computed = new Computed
+  private val values   = clauses.map(c => computed.instead(Alignment.ofAction(merge, Alignment.Action(c.action, c.text), target)))
+
+  def plan: LogicalPlan = {
+    require("ON", on)
+    clauses.foreach(c => c.action.condition.foreach(require(c.text, _)))
+    KeyedOn.of(on, target).filter(isKeyed).fold(byJoin)(byKey)
+  }
+
+  // --- by key ---------------------------------------------------------------------------------------------------------
+
+  /**
+   * A row that no stored one matches goes where its key was looked up, so its key must be the one that ON names. Where ON
+   * leaves the partition open, a key that is stored must be a match, or it could be stored in the row's partition as well.
+   */
+  private def isKeyed(keyed: KeyedOn): Boolean =
+    computed.isEmpty && (keyed.isAll || keyed.paths.nonEmpty || target.partitionColumns.isEmpty) && clauses.zip(values).forall {
+      case (Clause(BySource, _, _), _) => false
+      case (Clause(NotMatched, _, _), given) => (keyed.keys ++ keyed.paths).forall { case (name, value) =>
+          given.get(name).exists(v => uncast(v).semanticEquals(uncast(value)))
+        }
+      case _ => true
+    }
+
+  private def byKey(keyed: KeyedOn): LogicalPlan = {
+    val columns  = ChangedColumns(target.schema, target.marksDeletes, knows = target.isLogged, isTagged = true)
+    val arrival  = AttributeReference(Arrival, LongType, nullable = false)()
+    val slice    = AttributeReference("__merganser_slice", IntegerType, nullable = false)()
+    val isStored = AttributeReference("__merganser_is_stored", BooleanType, nullable = false)()
+    val change   = new RowChange(target, columns, arrival, Some(slice), isStored)
+    val matches  = And(isStored, on)
+    val made = this.made(change) {
+      case Matched => matches
+      case _       => Not(Coalesce(Seq(matches, FalseLiteral)))
+    }
+    val used   = made.conditions ++ made.rows.flatten :+ on
+    val stored = target.relation.output.filter(AttributeSet(used.flatMap(_.references)).contains)
+    ChangeRowsByKey(target.describe(columns, isRead = target.isReadBy(source)), clauses.map(_.text), made.conditions, made.rows, change.masks,
+      on, keyed.keys.map(_._2), keyed.keys.map(_._1), keyed.paths.map(_._2), keyed.paths.map(_._1), arrival, Seq(slice, isStored), stored,
+      Needed.of(source, used ++ (keyed.keys ++ keyed.paths).map(_._2)))
+  }
+
+  // --- by join --------------------------------------------------------------------------------------------------------
+
+  private def byJoin: LogicalPlan = {
+    val columns    = ChangedColumns(target.schema, target.marksDeletes, knows = target.isLogged, isTagged = false)
+    val fromSource = Alias(TrueLiteral, "__merganser_from_source")()
+    val number     = Alias(MonotonicallyIncreasingID(), Arrival)()
+    val fromTarget = Alias(TrueLiteral, "__merganser_from_target")()
+    val rowNumber  = Alias(MonotonicallyIncreasingID(), "__merganser_stored_row")()
+    val arrival    = number.toAttribute.withNullability(true)
+    val (inSource, inTarget) =
+      (IsNotNull(fromSource.toAttribute.withNullability(true)), IsNotNull(fromTarget.toAttribute.withNullability(true)))
+    val change = new RowChange(target, columns, arrival, None, FalseLiteral)
+    val made = this.made(change) {
+      case Matched    => And(inSource, inTarget)
+      case NotMatched => Not(inTarget)
+      case BySource   => Not(inSource)
+    }
+    val once =
+      if (!matchesOnce) None else Some(If(And(inSource, inTarget), rowNumber.toAttribute.withNullability(true), Literal(null, LongType)))
+    val shown  = if (once.isEmpty) Nil else (target.key +: source.output).filterNot(_.dataType.catalogString.contains("binary"))
+    val used   = made.conditions ++ made.rows.flatten ++ once ++ shown :+ on
+    val marked = Project(source.output ++ Seq(fromSource, number), source)
+    val stored = Project(target.relation.output ++ Seq(fromTarget, rowNumber), target.rows)
+    def has(when: When) = clauses.exists(_.when == when)
+    val joinType =
+      if (has(NotMatched) && has(BySource)) FullOuter
+      else if (has(BySource)) LeftOuter
+      else if (has(NotMatched)) RightOuter
+      else Inner
+    val prunes = if (has(BySource)) Nil else KeyedOn.equated(on, target, nullSafe = false).filter(p => SourceRanges.isKnown(p._2.dataType))
+    val noCopy = JoinHint(leftHint = Some(HintInfo(Some(NO_BROADCAST_AND_REPLICATION))), rightHint = None)
+    if (prunes.isEmpty || !computed.isEmpty) {
+      val join = Join(Needed.of(stored, used), Needed.of(marked, used), joinType, Some(on), if (once.isEmpty) JoinHint.NONE else noCopy)
+      ChangeRows(target.describe(columns, isRead = true), clauses.map(_.text), made.conditions, made.rows, change.masks, once, shown,
+        target.pinned(Needed.of(computed.over(join), used.filterNot(_ eq on))))
+    } else
+      ChangeRowsByJoin(target.describe(columns, isRead = true), clauses.map(_.text), made.conditions, made.rows, change.masks, once, shown, on,
+        joinType, prunes.map(_._1), prunes.map(_._2), new StoredSide(Needed.of(stored, used)), Needed.of(marked, used))
+  }
+
+  /** As SQL has it, unless nothing depends on which of several source rows it is. */
+  private def matchesOnce: Boolean = merge.matchedActions match {
+    case Nil                     => false
+    case _ if combines           => false
+    case Seq(DeleteAction(None)) => target.orderedDeletes
+    case _                       => true
+  }
+
+  /** Source rows of one record key are versions of one row, of which the table's rule makes one. */
+  private def combines: Boolean = !target.settings.statement.failsOnDuplicates && KeyedOn.of(on, target).isDefined
+
+  // --- both -----------------------------------------------------------------------------------------------------------
+
+  private def made(change: RowChange)(when: When => Expression): Made = {
+    val rows = clauses.zip(values).map {
+      case (Clause(_, update: UpdateAction, _), given) => change.update(given, Alignment.assigned(update.assignments, target))
+      case (Clause(_, _: InsertAction, _), given)      => change.insert(given)
+      case (_, _)                                      => change.delete(sourceOrdering)
+    }
+    Made(clauses.map(c => c.action.condition.foldLeft(when(c.when))(And(_, _))), rows)
+  }
+
+  /** Of a delete that has an ordering value: what the source has under the ordering columns' names. */
+  private def sourceOrdering: Map[String, Expression] =
+    target.ordering.flatMap(name => source.output.find(a => session.sessionState.conf.resolver(a.name, name)).map(name -> _)).toMap
+
+  private def require(clause: String, condition: Expression): Unit = {
+    def refuse(why: String) = throw MerganserException("CLAUSE_CONDITION_UNSUPPORTED", "clause" -> clause, "condition" -> condition.sql,
+      "reason" -> why)
+    if (!condition.deterministic) refuse("it is not deterministic")
+    if (SubqueryExpression.hasSubquery(condition)) refuse("it has a sub-query; put it into the source")
+    if (condition.exists(_.isInstanceOf[AggregateExpression])) refuse("it has an aggregate function; put it into the source")
+  }
+
+  private def text(when: When, action: MergeAction): String = {
+    val does = action match {
+      case u: UpdateAction => "UPDATE SET " + Alignment.assigned(u.assignments, target).toSeq.sorted.mkString(", ")
+      case _: InsertAction => "INSERT"
+      case _               => "DELETE"
+    }
+    s"${when.text}${action.condition.map(c => s" AND ${c.sql}").mkString} THEN $does"
+  }
+}
+
+private[sql] object MergePlan {
+
+  /** Last column of the source's rows: their place in it, by which later rows win. */
+  val Arrival = "__merganser_source_arrival"
+
+  sealed abstract class When(val text: String)
+  case object Matched    extends When("WHEN MATCHED")
+  case object NotMatched extends When("WHEN NOT MATCHED")
+  case object BySource   extends When("WHEN NOT MATCHED BY SOURCE")
+
+  final case class Clause(when: When, action: MergeAction, text: String)
+
+  final case class Made(conditions: Seq[Expression], rows: Seq[Seq[Expression]])
+
+  def uncast(e: Expression): Expression = e match {
+    case cast: Cast => uncast(cast.child)
+    case other      => other
+  }
+}

@@ -1,0 +1,82 @@
+package io.merganser.spark.sql
+
+import io.merganser.merge.DeleteCheck
+import io.merganser.spark.read.ScanCounts
+import io.merganser.spark.source.MerganserTable
+import io.merganser.table.base.MetaColumns
+import io.merganser.table.config.{StoredRule, WriteConfig, WriteSource}
+import io.merganser.spark.write.FrameWrite
+import io.merganser.table.slice.TableRule
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.types.StructType
+
+/**
+ * The table that a statement changes, as the statement sees it from beginning to end.
+ *
+ * @param given       the relation that the statement names
+ * @param statement   MERGE, UPDATE or DELETE
+ */
+private[sql] final case class StatementTarget(session: SparkSession, given: DataSourceV2Relation, statement: String) {
+  private val named  = given.table.asInstanceOf[MerganserTable]
+  private val opened = named.opened
+
+  val settings: WriteConfig =
+    WriteConfig.parse(Map.empty, FrameWrite.sessionConf(session), opened.config, WriteSource.SqlChange)
+
+  val orderedDeletes: Boolean = settings.statement.orderedDeletes
+
+  /** Data columns as the table stores them. */
+  val schema: StructType = opened.schema
+
+  /** The table, with its meta columns; its scans count the file groups they read. */
+  val relation: DataSourceV2Relation = {
+    val whole = given.withMetadataColumns()
+    whole.copy(table = named.watchedBy(new ScanCounts))
+  }
+
+  def rows: LogicalPlan = relation
+
+  /** Attributes of the data columns. */
+  val data: Seq[AttributeReference] = relation.output.filterNot(a => MetaColumns.isMeta(a.name))
+
+  val key: Attribute  = meta(MetaColumns.RecordKey)
+  val path: Attribute = meta(MetaColumns.PartitionPath)
+
+  val keyColumns: Seq[String]       = opened.config.recordKeyFields
+  val partitionColumns: Seq[String] = opened.config.partitionFields
+
+  val rule: StoredRule = settings.rule
+
+  /** Columns whose values say which version is the newer one. */
+  val ordering: Seq[String] = TableRule.orderingFields(rule, schema)
+
+  /** Deletes say in a column that they are ones: they carry an ordering value, and no column of the table's says it. */
+  val marksDeletes: Boolean = orderedDeletes && ordering.nonEmpty && !schema.fieldNames.contains(DeleteCheck.FlagColumn)
+
+  val isLogged: Boolean = opened.config.isMergeOnRead
+
+  def column(name: String): Option[AttributeReference] = data.find(a => session.sessionState.conf.resolver(a.name, name))
+
+  /** Whatever the statement reads of this table, it reads as of the statement's beginning. */
+  def pinned(plan: LogicalPlan): LogicalPlan = plan.transformWithSubqueries {
+    case other: DataSourceV2Relation if other ne relation =>
+      other.table match {
+        case table: MerganserTable if table.isCurrent && table.path == named.path => other.copy(table = table.pinnedTo(opened))
+        case _                                                                   => other
+      }
+  }
+
+  def describe(columns: ChangedColumns, isRead: Boolean): ChangeTarget =
+    ChangeTarget(relation.table.asInstanceOf[MerganserTable], statement, isRead, columns, settings)
+
+  /** Does a plan read the table that is changed? */
+  def isReadBy(plan: LogicalPlan): Boolean = plan.collectWithSubqueries {
+    case r: DataSourceV2Relation => r.table
+  }.exists { case t: MerganserTable => t.path == named.path; case _ => false }
+
+  private def meta(name: String): Attribute =
+    relation.output.find(_.name == name).getOrElse(throw new IllegalStateException(s"no column $name in ${given.name}"))
+}

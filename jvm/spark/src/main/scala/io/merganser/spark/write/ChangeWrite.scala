@@ -1,0 +1,104 @@
+package io.merganser.spark.write
+
+import io.merganser.spark.OpenTable
+import io.merganser.spark.compact.Compaction
+import io.merganser.table.base.MetaColumns
+import io.merganser.table.config.{TableConfig, WriteConfig}
+import io.merganser.table.slice.FileSlice
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.{Column, DataFrame, SparkSession}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.functions.{coalesce, col, lit, monotonically_increasing_id}
+import org.apache.spark.sql.merganser.SparkBridge
+import org.apache.spark.sql.types.StructType
+
+/**
+ * The rows that the clauses of a MERGE, UPDATE or DELETE make, on their way into the write that frames take too.
+ *
+ * @param opened   the table as the statement saw it when it began
+ * @param data     the table's data columns after the statement
+ * @param columns  of the rows that the clauses make
+ * @param readsItself true where rows were found by reading the table as it was opened
+ */
+final case class ChangeWrite(
+    session: SparkSession,
+    opened: OpenTable,
+    settings: WriteConfig,
+    data: StructType,
+    columns: StructType,
+    masks: Seq[ColumnMask],
+    readsItself: Boolean
+) {
+
+  /** @param changes rows of [[columns]] */
+  def run(changes: RDD[InternalRow]): WriteResult =
+    write((_: OpenTable, _: IndexedSeq[FileSlice]) => SparkBridge.internalCreateDataFrame(session, changes, columns))
+
+  /**
+   * Looks the keys of the source's rows up first.
+   *
+   * @param source rows of the source
+   * @param keyed  how its keys are told and what is wanted of the stored rows
+   * @param clause makes rows of [[columns]] of the rows that the lookup gives
+   * @return also what the lookup looked into
+   */
+  def run(source: RDD[InternalRow], keyed: KeyedSource, clause: Iterator[InternalRow] => Iterator[InternalRow]): (WriteResult, LookupCounts) = {
+    var counts: LookupCounts = null
+    val result = write { (table: OpenTable, slices: IndexedSeq[FileSlice]) =>
+      val lookup        = KeyLookup(session, table, settings.rule, slices, keyed.stored, keyed.byPath, settings.shuffleTasks)
+      val (rows, found) = lookup(keyed.rows(session, source, opened.config))
+      counts = found
+      SparkBridge.internalCreateDataFrame(session, rows.mapPartitions(clause), columns)
+    }
+    (result, counts)
+  }
+
+  private def write(rows: StatementRows): WriteResult = {
+    val readAt = if (readsItself) Some(opened.timeline) else None
+    val result = new TableWrite(session, opened, settings).change(data, masks, readAt, rows)
+    Compaction.inline(session, opened, settings)
+    result
+  }
+}
+
+/**
+ * A source whose rows name the keys they change.
+ *
+ * @param columns of the source's rows
+ * @param keys    for each key column its name and ordinal in the source's rows
+ * @param paths   the same for the partition columns; empty where keys are looked for in all partitions
+ * @param table   the table's data columns
+ * @param stored  columns wanted of the stored rows
+ */
+final case class KeyedSource(
+    columns: StructType, keys: Seq[(String, Int)], paths: Seq[(String, Int)], table: StructType, isPartitioned: Boolean, stored: StructType
+) {
+
+  /** A table without partitions has all of its keys in one. */
+  val byPath: Boolean = !isPartitioned || paths.nonEmpty
+
+  /** What [[rows]] adds behind arrival. */
+  val added: StructType =
+    StructType(Seq(MetaColumns.RecordKey) ++ (if (byPath) Seq(MetaColumns.PartitionPath) else Nil) map (MetaColumns.schema(_)))
+
+  /** The source's columns, then arrival, record key and, by path, partition path. */
+  def rows(session: SparkSession, source: RDD[InternalRow], config: TableConfig): DataFrame = {
+    val named = StructType(columns.zipWithIndex.map { case (field, i) => field.copy(name = KeyedSource.column(i)) })
+    val frame = SparkBridge.internalCreateDataFrame(session, source, named)
+    def as(parts: Seq[(String, Int)]): Seq[Column] = parts.map { case (name, at) => col(KeyedSource.column(at)).as(name) }
+    val own      = named.fieldNames.map(col).toSeq
+    val identity = frame.select(own ++ Seq(monotonically_increasing_id().as(IncomingSchema.Arrival)) ++
+        as(keys) ++ as(paths.filterNot(p => keys.exists(_._1 == p._1))): _*)
+    val key  = coalesce(KeyColumns.recordKey(config, table), lit(KeyedSource.NoKey)).as(MetaColumns.RecordKey)
+    val path = if (byPath) Seq(KeyColumns.partitionPath(config, table).as(MetaColumns.PartitionPath)) else Nil
+    identity.select(own ++ Seq(col(IncomingSchema.Arrival), key) ++ path: _*)
+  }
+}
+
+object KeyedSource {
+
+  private def column(at: Int): String = s"__merganser_source_$at"
+
+  /** Stands for the key of a row that has none: such a row equals no stored one. */
+  private val NoKey = "\u0000merganser: no key\u0000"
+}

@@ -1,0 +1,66 @@
+package io.merganser.spark.write
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.util.sketch.BloomFilter
+
+import scala.collection.mutable
+
+/**
+ * What the keys of a batch look like, gathered by tasks.
+ *
+ * @param partitions paths that the rows name; None where a key is looked for in all of them
+ */
+private[write] final case class KeyBatch(rows: Long, partitions: Option[Set[String]], bloom: Array[Byte], ranges: KeyRanges) {
+
+  def names(partition: String): Boolean = partitions.forall(_.contains(partition))
+
+  /** A filter of the keys; None where it would let most keys through. */
+  def filter: Option[BloomFilter] = if (rows <= 4 * KeyBatch.Items) Some(KeyBatch.read(bloom)) else None
+
+  private def ++(other: KeyBatch): KeyBatch = {
+    val both = KeyBatch.read(bloom)
+    both.mergeInPlace(KeyBatch.read(other.bloom))
+    KeyBatch(rows + other.rows, for (a <- partitions; b <- other.partitions) yield a ++ b, KeyBatch.bytes(both), ranges ++ other.ranges)
+  }
+}
+
+private[write] object KeyBatch {
+  private val Items = 1000000L
+
+  /**
+   * @param pathOrdinal where the partition path stands, or -1
+   * @return nothing if there is no row
+   */
+  def of(rows: RDD[InternalRow], keyOrdinal: Int, pathOrdinal: Int): Option[KeyBatch] = {
+    val parts = rows.mapPartitions { it =>
+      if (!it.hasNext) Iterator.empty
+      else {
+        val bloom      = BloomFilter.create(Items, 0.03)
+        val ranges     = new KeyRanges.Builder
+        val partitions = mutable.HashSet.empty[UTF8String]
+        var count      = 0L
+        while (it.hasNext) {
+          val row = it.next()
+          val key = row.getUTF8String(keyOrdinal)
+          bloom.putBinary(key.getBytes)
+          ranges.add(key)
+          if (pathOrdinal >= 0 && !partitions.contains(row.getUTF8String(pathOrdinal))) partitions += row.getUTF8String(pathOrdinal).copy()
+          count += 1
+        }
+        val named = if (pathOrdinal >= 0) Some(partitions.iterator.map(_.toString).toSet) else None
+        Iterator(KeyBatch(count, named, bytes(bloom), ranges.result()))
+      }
+    }
+    parts.treeAggregate(Option.empty[KeyBatch])((a, b) => Some(a.fold(b)(_ ++ b)), (a, b) => a.fold(b)(x => b.map(x ++ _).orElse(a)))
+  }
+
+  private def read(bloom: Array[Byte]): BloomFilter = BloomFilter.readFrom(new java.io.ByteArrayInputStream(bloom))
+
+  private def bytes(bloom: BloomFilter): Array[Byte] = {
+    val out = new java.io.ByteArrayOutputStream
+    bloom.writeTo(out)
+    out.toByteArray
+  }
+}

@@ -1,0 +1,226 @@
+package io.merganser.spark.write
+
+import io.merganser.merge.RowLayout
+import io.merganser.spark.OpenTable
+import io.merganser.table.Storage
+import io.merganser.table.base.{BaseFileFooter, BaseFileReader, MetaColumns}
+import io.merganser.table.slice.{FileSlice, SliceReader}
+import org.apache.spark.TaskContext
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.merganser.SparkBridge
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.util.CollectionAccumulator
+import org.apache.spark.util.sketch.BloomFilter
+
+import java.io.Closeable
+
+/** Which of the keys in a table count as stored. */
+sealed trait StoredKeys extends Serializable
+
+object StoredKeys {
+
+  /** Those of base files, even if a log deletes them: later versions must meet the delete. */
+  case object OfBases extends StoredKeys
+
+  /** Those that readers see. @param reader reads the columns wanted */
+  final case class Live(reader: SliceReader) extends StoredKeys
+
+  /**
+   * Those of base and log files, told apart by whether readers see them: of a key in several slices only the live rows count,
+   * and without a live one the newest slice, or a deleted key would come back once for each.
+   */
+  final case class AndLive(reader: SliceReader) extends StoredKeys
+}
+
+/**
+ * Reads the stored keys that a batch may name, and columns of their rows: in partitions and in files whose key range the
+ * batch meets, and of these the keys that a Bloom filter of the batch lets through. Nothing else is shuffled.
+ *
+ * @param columns  of the stored rows
+ * @param counting which keys count; its reader reads at least `columns`
+ * @param read     the slices that were looked into, by index; a task that is tried again says them again
+ */
+private[write] final case class StoredKeyScan(
+    session: SparkSession,
+    table: OpenTable,
+    columns: StructType,
+    counting: StoredKeys,
+    order: KeyOrder,
+    read: CollectionAccumulator[Int]
+) {
+  import StoredKeyScan._
+
+  /** Slice, whether readers see the row, its columns (null for a row that is deleted), and what the walk goes by. */
+  val schema: StructType = StructType(
+    Seq(Tag.SliceColumn, LiveColumn) ++ columns.map(_.copy(nullable = true)) ++
+      (Key +: (if (order.byPath) Seq(Path) else Nil)).map(StructField(_, StringType))
+  )
+
+  val keyOrdinal: Int = columns.length + 2
+
+  /** -1 where the path does not count. */
+  val pathOrdinal: Int = if (order.byPath) columns.length + 3 else -1
+
+  /** The stored rows in the walk's order, in so many partitions; None if no slice can hold a key of the batch. */
+  def sorted(slices: IndexedSeq[FileSlice], batch: KeyBatch, tasks: Int): Option[RDD[InternalRow]] = {
+    val matters = slices.indices
+      .filter(i => (slices(i).base.isDefined || counting != StoredKeys.OfBases) && batch.names(slices(i).partitionPath))
+      .map(i => (i, slices(i)))
+    if (matters.isEmpty) None
+    else {
+      val shared = session.sparkContext.broadcast(batch)
+      val reader = new StoredKeyReader(table.storage, columns, counting, order.byPath, Tag.insertsIntoBases(table), read)
+      val bins   = packed(matters)
+      val rows   = session.sparkContext.parallelize(bins, bins.size).mapPartitions(_.flatMap(reader.rows(_, shared)))
+      Some(order.sorted(SparkBridge.internalCreateDataFrame(session, rows, schema), tasks, Key, Path).queryExecution.toRdd)
+    }
+  }
+
+  /** Slices that one task looks into: small and pruned ones cost no task each. */
+  private def packed(slices: Seq[(Int, FileSlice)]): Seq[Seq[(Int, FileSlice)]] = {
+    val conf     = session.sessionState.conf
+    val openCost = conf.filesOpenCostInBytes
+    val total    = slices.map(_._2.sizeBytes + openCost).sum
+    val target   = math.min(conf.filesMaxPartitionBytes, math.max(openCost, total / math.max(1, session.sparkContext.defaultParallelism)))
+    val bins     = Seq.newBuilder[Seq[(Int, FileSlice)]]
+    var bin      = Vector.empty[(Int, FileSlice)]
+    var binBytes = 0L
+    slices.foreach { slice =>
+      if (bin.nonEmpty && binBytes + slice._2.sizeBytes > target) {
+        bins += bin
+        bin = Vector.empty
+        binBytes = 0L
+      }
+      bin :+= slice
+      binBytes += slice._2.sizeBytes + openCost
+    }
+    bins += bin
+    bins.result()
+  }
+}
+
+private[write] object StoredKeyScan {
+  final val SliceOrdinal = 0
+  final val LiveOrdinal  = 1
+
+  val LiveColumn: StructField = StructField("__merganser_live", BooleanType, nullable = false)
+
+  private val Key  = "__merganser_key"
+  private val Path = "__merganser_path"
+}
+
+/** The part of [[StoredKeyScan]] that runs in tasks. */
+private final class StoredKeyReader(
+    storage: Storage,
+    columns: StructType,
+    counting: StoredKeys,
+    byPath: Boolean,
+    insertsIntoBases: Boolean,
+    read: CollectionAccumulator[Int]
+) extends Serializable {
+
+  /** The columns of a base file without logs: those asked for and the key. */
+  private val baseColumns =
+    if (columns.fieldNames.contains(MetaColumns.RecordKey)) columns else columns.add(MetaColumns.schema(MetaColumns.RecordKey))
+
+  private val types = columns.map(_.dataType).toArray
+
+  /** One row object for each slice. */
+  def rows(slices: Seq[(Int, FileSlice)], batch: Broadcast[KeyBatch]): Iterator[InternalRow] = {
+    val bloom = batch.value.filter.orNull
+    slices.iterator.flatMap { case (index, slice) =>
+      val footer = slice.base.map(b => BaseFileFooter.read(storage.conf, storage.path(b.path), b.sizeBytes))
+      // What only logs hold no footer tells of.
+      val isBounded = slice.logs.isEmpty || counting == StoredKeys.OfBases || insertsIntoBases
+      if (isBounded && footer.exists(f => !batch.value.ranges.meets(f.minKey, f.maxKey))) Iterator.empty
+      else {
+        read.add(index)
+        val out = new StoredRow(index, slice, bloom)
+        counting match {
+          case StoredKeys.Live(reader) if slice.logs.nonEmpty    => merged(slice, reader, out, withDeleted = false)
+          case StoredKeys.AndLive(reader) if slice.logs.nonEmpty => merged(slice, reader, out, withDeleted = true)
+          case _                                                 => footer.map(ofBase(slice, _, out)).getOrElse(Iterator.empty)
+        }
+      }
+    }
+  }
+
+  private def ofBase(slice: FileSlice, footer: BaseFileFooter, out: StoredRow): Iterator[InternalRow] = {
+    val base   = slice.base.get
+    val reader = new BaseFileReader(storage.conf, storage.path(base.path), base.sizeBytes, baseColumns, known = Some(footer))
+    val key    = baseColumns.fieldNames.indexOf(MetaColumns.RecordKey)
+    closing(reader)(reader.rows().flatMap(row => out.live(row, row.getUTF8String(key))))
+  }
+
+  private def merged(slice: FileSlice, reader: SliceReader, out: StoredRow, withDeleted: Boolean): Iterator[InternalRow] = {
+    val open  = reader.merge(slice)
+    val merge = open.merge
+    closing(open)(
+      Iterator.continually(merge).takeWhile(_.next()).flatMap { m =>
+        val key = open.layout.key(m.row)
+        if (m.isLive) out.live(m.row, key) else if (withDeleted) out.deleted(key) else None
+      }
+    )
+  }
+
+  /** What is read to its end is closed there, the rest when the task ends. */
+  private def closing(open: Closeable)(rows: Iterator[InternalRow]): Iterator[InternalRow] = {
+    TaskContext.get().addTaskCompletionListener[Unit](_ => open.close())
+    new Iterator[InternalRow] {
+      private[this] var isOpen = true
+
+      override def hasNext: Boolean = {
+        if (isOpen && !rows.hasNext) {
+          isOpen = false
+          open.close()
+        }
+        isOpen
+      }
+
+      override def next(): InternalRow = rows.next()
+    }
+  }
+
+  private final class StoredRow(index: Int, slice: FileSlice, bloom: BloomFilter) {
+    private[this] val width = types.length
+    private[this] val out   = new GenericInternalRow(width + (if (byPath) 4 else 3))
+    out.update(StoredKeyScan.SliceOrdinal, index)
+    if (byPath) out.update(width + 3, UTF8String.fromString(slice.partitionPath))
+
+    def live(row: InternalRow, key: UTF8String): Option[InternalRow] = if (!mayMatch(key)) None
+    else {
+      out.update(StoredKeyScan.LiveOrdinal, true)
+      var i = 0
+      while (i < width) {
+        out.update(i + 2, RowLayout.valueAt(row, i, types(i)))
+        i += 1
+      }
+      named(key)
+    }
+
+    def deleted(key: UTF8String): Option[InternalRow] = if (!mayMatch(key)) None
+    else {
+      out.update(StoredKeyScan.LiveOrdinal, false)
+      var i = 0
+      while (i < width) {
+        out.update(i + 2, null)
+        i += 1
+      }
+      named(key)
+    }
+
+    private def mayMatch(key: UTF8String): Boolean = bloom == null || bloom.mightContainBinary(key.getBytes)
+
+    private def named(key: UTF8String): Option[InternalRow] = {
+      out.update(width + 2, key)
+      some
+    }
+
+    private[this] val some = Some(out)
+  }
+}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from sql_steps import Sql
 
 pytestmark = pytest.mark.e2e
+
+DOCS = (Path(__file__).resolve().parents[2] / "docs" / "sql.md").read_text()
 
 
 def logged(sql: Sql, **properties: str) -> str:
@@ -23,12 +26,14 @@ ROWS = [(1, 6, "c"), (2, 5, "b")]
 
 def test_schedule_then_run_compacts_what_was_planned(sql: Sql) -> None:
     table = logged(sql)
-    ((instant, _size, state),) = sql.run(f"CALL run_compaction(op => 'schedule', table => '{table}')")
+    ((instant, _size, state, *_),) = sql.run(f"CALL run_compaction(op => 'schedule', table => '{table}')")
     assert state == "REQUESTED"
     assert sql.rows(table) == ROWS
     sql.run(f"UPDATE {table} SET v = 'between', ts = 6 WHERE id = 2")
-    ((ran, files, done),) = sql.run(f"CALL run_compaction(op => 'run', table => '{table}')")
-    assert (ran, files, done) == (instant, 1, "COMPLETED")
+    ((ran, files, done, rows, size, logs, elapsed),) = sql.run(f"CALL run_compaction(op => 'run', table => '{table}')")
+    assert (ran, files, done, rows, logs) == (instant, 1, "COMPLETED", 2, 1)
+    assert size > 0
+    assert elapsed > 0
     assert sql.rows(table) == [(1, 6, "c"), (2, 6, "between")]
     assert sql.commits(table).count("commit") == 1
 
@@ -37,7 +42,7 @@ def test_schedule_then_run_compacts_what_was_planned(sql: Sql) -> None:
 def test_schedule_and_execute_by_path_in_any_case(sql: Sql, op: str) -> None:
     table = logged(sql)
     call = f"call RUN_COMPACTION ( path => '{sql.folder(table)}' , op => '{op}' ) ;"
-    ((_, files, state),) = sql.run(call)
+    ((_, files, state, *_),) = sql.run(call)
     assert (files, state) == (1, "COMPLETED")
     assert sql.rows(table) == ROWS
     assert sql.run(call) == []
@@ -97,6 +102,8 @@ def test_a_call_that_cannot_be_done_names_what_is_wrong_and_the_remedy(sql: Sql,
     assert "tabel" in unknown
     assert "table" in unknown
     assert "CALL_ARGUMENT_TWICE" in refused(f"{op}, op => 'run', table => '{table}'")
+    number = refused(f"op => 1, table => '{table}'")
+    assert all(word in number for word in ("CALL_ARGUMENT_TYPE", "'op'", "INT", "STRING"))
     assert "CALL_SYNTAX" in refused(f"{op} table => '{table}'")
     assert "CALL_OPTION_SYNTAX" in refused(f"{op}, table => '{table}', options => 'nothing'")
     option = refused(f"{op}, table => '{table}', options => 'hoodie.parquet.max.file.sise=1'")
@@ -109,22 +116,70 @@ def test_a_call_that_cannot_be_done_names_what_is_wrong_and_the_remedy(sql: Sql,
 
 def test_arguments_may_be_given_by_position(sql: Sql) -> None:
     table = logged(sql)
-    ((_, files, state),) = sql.run(f"CALL run_compaction('scheduleandexecute', '{table}')")
+    ((_, files, state, *_),) = sql.run(f"CALL run_compaction('scheduleandexecute', '{table}')")
     assert (files, state) == (1, "COMPLETED")
 
 
-def test_help_lists_the_procedures_and_the_parameters_of_one(sql: Sql) -> None:
-    assert ("run_compaction",) in sql.run("CALL help()")
+def test_the_instants_to_run_can_be_named_and_limited(sql: Sql) -> None:
+    table = logged(sql)
+    ((instant, *_),) = sql.run(f"CALL run_compaction(op => 'schedule', table => '{table}')")
+    assert sql.run(f"CALL run_compaction(op => 'run', table => '{table}', limit => 0)") == []
+    wrong = sql.fails(f"CALL run_compaction(op => 'run', table => '{table}', instants => '20200101000000000')")
+    assert all(word in wrong for word in ("CALL_ARGUMENT_INVALID", "'instants'", instant))
+    ((ran, *_),) = sql.run(f"CALL run_compaction(op => 'run', table => '{table}', timestamp => {instant})")
+    assert ran == instant
+
+
+def test_help_lists_the_procedures_and_the_parameters_and_columns_of_one(sql: Sql) -> None:
+    listed = [row[0] for row in sql.run("CALL help()")]
+    assert listed == sorted(listed)
+    documented = re.findall(r"^\| `(\w+)` \|", DOCS.split("## CALL")[1].split("\n## ")[0], re.MULTILINE)
+    assert sorted(documented) == listed
     told = "\n".join(row[0] for row in sql.run("CALL help(cmd => 'run_compaction')"))
-    assert all(word in told for word in ("op", "table", "path", "options"))
+    assert all(word in told for word in ("op STRING", "(required)", "table", "path", "options", "returns state STRING"))
+    assert "limit INT: most rows to return (default 10)" in {row[0] for row in sql.run("CALL help('show_commits')")}
     unknown = sql.fails("CALL help(cmd => 'run_compactoin')")
     assert "PROCEDURE_UNKNOWN" in unknown
     assert "run_compaction" in unknown
 
 
-def test_a_procedure_that_nobody_has_is_an_error(sql: Sql) -> None:
-    with pytest.raises(Exception, match=r"(?i)PARSE_SYNTAX_ERROR|PROCEDURE|ROUTINE"):
-        sql.run("CALL run_compactoin(op => 'run')")
+@pytest.mark.parametrize("name", ["run_compactoin", "system.run_compactoin", "spark_catalog.system.run_compactoin"])
+def test_a_procedure_that_nobody_has_is_answered_with_those_there_are(sql: Sql, name: str) -> None:
+    said = sql.fails(f"CALL {name}(op => 'run')")
+    assert "PROCEDURE_UNKNOWN" in said
+    assert name in said
+    assert "run_compaction," in said
+
+
+def test_a_procedure_of_another_catalog_is_left_to_it(sql: Sql) -> None:
+    said = sql.fails("CALL other.system.run_compaction(op => 'run')")
+    assert "PROCEDURE_UNKNOWN" not in said
+
+
+def test_a_call_may_have_comments_lines_a_catalog_and_computed_values(sql: Sql) -> None:
+    table = logged(sql)
+    rows = sql.run(
+        f"""-- what was written
+        CALL spark_catalog.system . `show_commits` ( /* the table's
+          name */ table => concat('{table[:3]}', '{table[3:]}'),
+          limit => 3 - 2 -- one, and a ' that opens nothing
+        );
+        """
+    )
+    assert len(rows) == 1
+    assert "'limit' is '-1'" in sql.fails(f"CALL show_commits(table => '{table}', limit => -1)")
+
+
+def test_a_call_takes_the_parameters_of_its_statement(sql: Sql) -> None:
+    table = logged(sql)
+    named = sql.spark.sql("CALL show_commits(table => :t, limit => :n)", {"t": table, "n": 1}).collect()
+    placed = sql.spark.sql("CALL show_commits(table => ?, limit => ?)", [table, 1]).collect()
+    assert len(named) == 1
+    assert named == placed
+    assert sql.spark.sql("CALL help(cmd => :c)", {"c": "help"}).collect() == [
+        ("cmd STRING: name of a procedure",),
+        ("returns result STRING",),
+    ]
 
 
 def test_statements_with_parameters_work_beside_the_extension(sql: Sql) -> None:

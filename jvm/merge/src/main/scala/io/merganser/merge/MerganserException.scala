@@ -1,6 +1,7 @@
 package io.merganser.merge
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import org.apache.spark.SparkThrowable
 
 import scala.collection.JavaConverters._
 
@@ -17,7 +18,17 @@ final class MerganserException private (
     val parameters: Map[String, String],
     message: String,
     cause: Throwable
-) extends RuntimeException(message, cause) {
+) extends RuntimeException(message, cause)
+    with SparkThrowable {
+
+  /** The condition, under the name that Spark 4 has for it: what carries errors to clients asks for it. */
+  def getCondition: String = condition
+
+  override def getErrorClass: String = condition
+
+  override def getSqlState: String = sqlState
+
+  override def getMessageParameters: java.util.Map[String, String] = parameters.asJava
 
   def causedBy(cause: Throwable): MerganserException =
     new MerganserException(condition, sqlState, parameters, message, cause)

@@ -18,10 +18,13 @@ import java.util
 class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatalog {
   private type Properties = util.Map[String, String]
 
-  override def loadTable(name: Identifier): Table = CatalogBridge.catalogTable(SparkSession.active, name) match {
-    case Some(table) if NewCatalogTable.isOurs(table.provider) => MerganserTable.ofCatalog(SparkSession.active, table)
-    case _                                                     => super.loadTable(name)
-  }
+  /** Ours by name or, in the namespace `merganser`, by path; else the session's. */
+  override def loadTable(name: Identifier): Table =
+    if (MerganserTable.isPath(name)) MerganserTable.ofPath(SparkSession.active, name)
+    else CatalogBridge.catalogTable(SparkSession.active, name) match {
+      case Some(table) if NewCatalogTable.isOurs(table.provider) => MerganserTable.ofCatalog(SparkSession.active, table)
+      case _                                                     => super.loadTable(name)
+    }
 
   override def loadTable(name: Identifier, version: String): Table = loadTable(name) match {
     case ours: MerganserTable => ours.asOf(version)

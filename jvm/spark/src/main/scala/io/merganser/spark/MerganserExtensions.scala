@@ -1,15 +1,17 @@
 package io.merganser.spark
 
-import io.merganser.spark.sql.{CallParser, ChangeStatements, ChangeStrategy, FrameAppends}
+import io.merganser.spark.sql.{CallParser, ChangeStatements, ChangeStrategy, FrameAppends, InsertStrategy, PartitionOverwrites}
 import org.apache.spark.sql.SparkSessionExtensions
 
 /** What `spark.sql.extensions` names: CALL on every Spark line, appends of data frames, and MERGE, UPDATE and DELETE. */
 class MerganserExtensions extends (SparkSessionExtensions => Unit) {
 
   override def apply(extensions: SparkSessionExtensions): Unit = {
-    extensions.injectParser((_, parser) => new CallParser(parser))
+    extensions.injectParser((session, parser) => new CallParser(session, parser))
     extensions.injectResolutionRule(_ => FrameAppends)
+    extensions.injectResolutionRule(PartitionOverwrites(_))
     extensions.injectPostHocResolutionRule(ChangeStatements(_))
     extensions.injectPlannerStrategy(ChangeStrategy(_))
+    extensions.injectPlannerStrategy(InsertStrategy(_))
   }
 }

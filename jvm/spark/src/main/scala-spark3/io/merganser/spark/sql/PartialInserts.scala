@@ -17,7 +17,8 @@ object PartialInserts {
   def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
     case insert: InsertIntoStatement if insert.userSpecifiedCols.nonEmpty =>
       val listed = insert.userSpecifiedCols
-      columns(insert.table).filterNot(c => listed.exists(_.equalsIgnoreCase(c))) match {
+      val known  = listed ++ insert.partitionSpec.keys
+      columns(insert.table).filterNot(c => known.exists(_.equalsIgnoreCase(c))) match {
         case Nil => insert
         case missing =>
           val nulls = missing.map(name => Alias(Literal(null), name)())

@@ -1,6 +1,6 @@
 package io.merganser.spark.sql
 
-import org.apache.spark.sql.catalyst.parser.{ParameterContext, ParserInterface}
+import org.apache.spark.sql.catalyst.parser.{ParameterContext, ParameterHandler, ParserInterface}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 /** The part of a parser that statements with parameters go through. */
@@ -11,5 +11,6 @@ trait ParameterParser extends ParserInterface {
   protected def own(text: String): Option[LogicalPlan]
 
   override def parsePlanWithParameters(text: String, parameters: ParameterContext): LogicalPlan =
-    own(text).getOrElse(inner.parsePlanWithParameters(text, parameters))
+    if (own(text).isEmpty) inner.parsePlanWithParameters(text, parameters)
+    else own(ParameterHandler.substituteParameters(text, parameters)._1).get
 }

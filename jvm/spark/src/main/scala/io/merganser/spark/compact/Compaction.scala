@@ -56,11 +56,17 @@ object Compaction {
     )
   }
 
-  /** Runs every planned compaction, oldest first. */
-  def run(session: SparkSession, path: String, settings: WriteConfig): CompactionResult = {
+  /**
+   * Runs planned compactions, oldest first.
+   *
+   * @param chosen given the instants of all, those to run
+   */
+  def run(session: SparkSession, path: String, settings: WriteConfig, chosen: Seq[String] => Seq[String] = identity): CompactionResult = {
     val started = System.nanoTime()
     val table   = OpenTable.load(session, path)
-    val results = table.timeline.pendingCompactions.map(i => execute(session, OpenTable.load(table.storage), i, settings, started))
+    val planned = table.timeline.pendingCompactions
+    val wanted  = chosen(planned.map(_.requested)).toSet
+    val results = planned.filter(i => wanted(i.requested)).map(i => execute(session, OpenTable.load(table.storage), i, settings, started))
     if (results.isEmpty) CompactionResult(None, 0, 0, 0, 0, elapsed(started))
     else results.reduce((a, b) =>
       CompactionResult(

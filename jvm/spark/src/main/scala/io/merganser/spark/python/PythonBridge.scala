@@ -4,9 +4,9 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
 import io.merganser.spark.OpenTable
 import io.merganser.spark.compact.{Compaction, CompactionResult}
+import io.merganser.spark.sql.procedures.CreateTable
 import io.merganser.spark.write.{Counts, FrameWrite, TableIndex, TableWrite, WriteResult}
-import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.config._
+import io.merganser.table.config.WriteConfig
 import io.merganser.table.timeline.{CommitMetadata, Instant, InstantTime}
 import org.apache.spark.sql.{Dataset, Row, SparkSession}
 import org.apache.spark.sql.types.{DataType, StructType}
@@ -20,18 +20,7 @@ object PythonBridge {
 
   /** Creates an empty table at a path; returns its description. */
   def create(session: SparkSession, path: String, schemaJson: String, optionsJson: String): String = {
-    val storage = OpenTable.storage(session, path)
-    val schema  = AvroSchemas.stored(FrameCheck.withoutMetaColumns(DataType.fromJson(schemaJson).asInstanceOf[StructType]))
-    val options = optionsOf(optionsJson)
-    val name    = options.getOrElse("hoodie.table.name", storage.basePath.getName)
-    TableConfig.create(storage,
-      NewTable.properties(
-        options,
-        schema,
-        storage.basePath.getName,
-        sessionConf = FrameWrite.sessionConf(session),
-        createSchema = Some(AvroSchemas.toAvro(schema, name).toString)
-      ))
+    CreateTable.create(session, path, DataType.fromJson(schemaJson).asInstanceOf[StructType], optionsOf(optionsJson))
     describe(session, path)
   }
 

@@ -80,6 +80,6 @@ object PartitionPruning {
     case _                                                => None
   }
 
-  private[read] def unescape(text: String): String =
+  private[spark] def unescape(text: String): String =
     "%([0-9A-F]{2})".r.replaceAllIn(text, m => java.util.regex.Matcher.quoteReplacement(Integer.parseInt(m.group(1), 16).toChar.toString))
 }

@@ -2,17 +2,16 @@ package io.merganser.spark.source
 
 import io.merganser.spark.OpenTable
 import io.merganser.spark.read.{ScanCounts, SliceScanBuilder, SourceRanges}
-import io.merganser.spark.write.FrameWrite
+import io.merganser.spark.write.Replaced
 import io.merganser.table.base.MetaColumns
-import io.merganser.table.config.{Options, ReadConfig, WriteSource}
-import org.apache.spark.sql.{DataFrame, SparkSession}
+import io.merganser.table.config.{Options, ReadConfig}
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.expressions.{Expressions, Transform}
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.merganser.CatalogBridge
-import org.apache.spark.sql.sources.InsertableRelation
 import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -25,37 +24,39 @@ import scala.collection.JavaConverters._
  * @param label    its name in messages and plans
  * @param open     reads settings and timeline; called once a query, when it is first needed
  * @param declared columns as its catalog declares them, when it has one: they may be char or varchar
+ * @param told     what its catalog tells of it; none of a table that is read or written by format and path
+ * @param overwrites what an overwrite replaces, where that is not everything
  * @param watched  gathers what scans of it look at, where a statement changes the table
  * @param ranges   values that a row must have one of to matter to the statement
  */
 final class MerganserTable(
-    session: SparkSession,
+    protected val session: SparkSession,
     val path: String,
     label: String,
-    options: Map[String, String],
+    private[source] val options: Map[String, String],
     open: () => OpenTable,
     declared: Option[StructType],
     val catalogTable: Option[CatalogTable],
+    told: Option[Map[String, String]] = None,
+    private[source] val overwrites: Option[Replaced] = None,
     val watched: Option[ScanCounts] = None,
     ranges: Option[SourceRanges] = None
-) extends Table with SupportsRead with SupportsWrite with SupportsMetadataColumns {
+) extends Table with SupportsRead with SupportsWrite with SupportsMetadataColumns with TablePartitions {
 
   lazy val opened: OpenTable = open()
 
   override def name(): String = label
 
   override def schema(): StructType = declared match {
-    case Some(columns) if catalogTable.isDefined => DeclaredColumns.over(opened.schema, columns)
-    case Some(columns)                           => columns
-    case None                                    => opened.schema
+    case Some(columns) if told.isDefined && opened.schema.nonEmpty => DeclaredColumns.over(opened.schema, columns)
+    case Some(columns)                                             => columns
+    case None                                                      => opened.schema
   }
 
   override def partitioning(): Array[Transform] =
-    catalogTable.toSeq.flatMap(_ => opened.config.partitionFields).map(c => Expressions.identity(c): Transform).toArray
+    told.toSeq.flatMap(_ => opened.config.partitionFields).map(c => Expressions.identity(c): Transform).toArray
 
-  override def properties(): util.Map[String, String] =
-    catalogTable.map(t => t.properties ++ Map(TableCatalog.PROP_PROVIDER -> "merganser", TableCatalog.PROP_LOCATION -> path)).getOrElse(
-      Map.empty[String, String]).asJava
+  override def properties(): util.Map[String, String] = told.getOrElse(Map.empty[String, String]).asJava
 
   override def capabilities(): util.Set[TableCapability] =
     util.EnumSet.of(TableCapability.BATCH_READ, TableCapability.V1_BATCH_WRITE, TableCapability.TRUNCATE)
@@ -75,45 +76,32 @@ final class MerganserTable(
     new SliceScanBuilder(session, seen, read, watched, ranges)
   }
 
-  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new InsertBuilder(info.options().asCaseSensitiveMap.asScala.toMap)
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
+    new InsertBuilder(session, this, info.options().asCaseSensitiveMap.asScala.toMap)
 
   /** False where it is read as of an instant. */
   def isCurrent: Boolean = !options.keys.exists(_.equalsIgnoreCase(Options.AsOfInstant.key))
 
   /** The same table as it is known already: what a statement reads of a table, it reads as of its beginning. */
   def pinnedTo(opened: OpenTable): MerganserTable =
-    new MerganserTable(session, path, label, options, () => opened, declared, catalogTable)
+    new MerganserTable(session, path, label, options, () => opened, declared, catalogTable, told)
 
   /** The table that a statement changes; its scans tell what they look at. */
   def watchedBy(counts: ScanCounts, ranges: Option[SourceRanges] = None): MerganserTable = {
     val known = opened
-    new MerganserTable(session, path, label, options, () => known, declared, catalogTable, Some(counts), ranges)
+    new MerganserTable(session, path, label, options, () => known, declared, catalogTable, told, None, Some(counts), ranges)
   }
+
+  /** The same table, of which an overwrite replaces the rows of those partitions alone. */
+  private[spark] def overwriting(replaced: Replaced): MerganserTable =
+    new MerganserTable(session, path, label, options, open, declared, catalogTable, told, Some(replaced))
+
+  /** Whether that has been said. */
+  private[spark] def isOverwriting: Boolean = overwrites.isDefined
 
   /** The same table as of an instant. */
   def asOf(instant: String): MerganserTable =
-    new MerganserTable(session, path, label, options + (Options.AsOfInstant.key -> instant), open, declared, catalogTable)
-
-  private final class InsertBuilder(given: Map[String, String]) extends WriteBuilder with SupportsTruncate {
-    private var replaceAll = false
-
-    override def truncate(): WriteBuilder = {
-      replaceAll = true
-      this
-    }
-
-    override def build(): Write = new V1Write {
-      override def toInsertableRelation: InsertableRelation = (frame: DataFrame, overwrite: Boolean) => {
-        val source =
-          if (given.contains(MerganserTable.ByFrame)) WriteSource.DataFrameWrite
-          else WriteSource.SqlInsert
-        val said = options ++ given - MerganserTable.ByFrame
-        if (replaceAll || overwrite) FrameWrite.overwrite(session, opened.storage, said, frame, source)
-        else FrameWrite.append(session, OpenTable.load(opened.storage), said, frame, source)
-        ()
-      }
-    }
-  }
+    new MerganserTable(session, path, label, options + (Options.AsOfInstant.key -> instant), open, declared, catalogTable, told)
 }
 
 object MerganserTable {
@@ -133,7 +121,7 @@ object MerganserTable {
     new MerganserTable(session, path, s"merganser.`$path`", options - "path", () => OpenTable.load(session, path), known, None)
   }
 
-  /** A table that a catalog names. */
+  /** A table that Spark's session catalog names. */
   def ofCatalog(session: SparkSession, table: CatalogTable): MerganserTable =
     new MerganserTable(
       session,
@@ -142,6 +130,26 @@ object MerganserTable {
       Map.empty,
       () => OpenTable.load(session, table.location.toString),
       Some(CatalogBridge.columns(table)).filter(_.nonEmpty),
-      Some(table)
+      Some(table),
+      told = Some(CatalogBridge.told(table) + (TableCatalog.PROP_PROVIDER -> "merganser"))
     )
+
+  /**
+   * A table that a catalog of folders names, or that is named by its path.
+   *
+   * @throws io.merganser.merge.MerganserException PATH_IS_NO_TABLE
+   */
+  def ofFolder(session: SparkSession, path: String, label: String): MerganserTable = {
+    val opened = OpenTable.load(session, path)
+    val entry  = FolderEntry.of(opened.config)
+    new MerganserTable(session, path, label, Map.empty, () => opened, entry.columns, None,
+      told = Some(entry.told + (TableCatalog.PROP_PROVIDER -> "merganser") + (TableCatalog.PROP_LOCATION -> path)))
+  }
+
+  /** Is it the name of a table by its path: `` merganser.`/lake/trips` ``? */
+  def isPath(name: Identifier): Boolean =
+    name.namespace.length == 1 && NewCatalogTable.isOurs(Some(name.namespace.head)) && name.name.contains("/")
+
+  /** The table at the path that an identifier is. */
+  def ofPath(session: SparkSession, name: Identifier): MerganserTable = ofFolder(session, name.name, s"merganser.`${name.name}`")
 }

@@ -1,62 +1,106 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.MerganserException
-import org.apache.spark.sql.catalyst.parser.ParserInterface
+import io.merganser.spark.MerganserCatalog
+import io.merganser.spark.sql.procedures.{CallCommand, Procedure}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.analysis.{PosParameter, UnresolvedAttribute}
+import org.apache.spark.sql.catalyst.expressions.{EqualTo, Expression}
+import org.apache.spark.sql.catalyst.parser.{ParseException, ParserInterface}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.internal.{SQLConf, VariableSubstitution}
 
-import java.util.Locale
+import scala.util.control.NonFatal
 
 /**
  * Reads `CALL name(parameter => value, …)` for the procedures we have; all else is the parser's that was there before.
  *
- * Values are string literals, numbers, true, false and null; the first ones may stand without their parameter's name.
+ * A name stands alone, behind `system.`, or behind a catalog of ours. Values are constant expressions and parameter markers; the first
+ * ones may stand without their parameter's name.
  */
-final class CallParser(protected val inner: ParserInterface) extends DelegatingParser {
+final class CallParser(session: SparkSession, protected val inner: ParserInterface) extends DelegatingParser {
 
-  override protected def own(text: String): Option[LogicalPlan] = CallParser.parse(text)
+  override protected def own(text: String): Option[LogicalPlan] = CallParser.read(text).flatMap { call =>
+    val parts = inner.parseMultipartIdentifier(call.name)
+    CallParser.catalogOf(parts) match {
+      case Some(catalog) if !isOurs(catalog) => None
+      case catalog =>
+        Procedure.byName(parts.last) match {
+          case Some(procedure)                                                       => Some(CallParser.command(procedure, call, inner))
+          case None if catalog.isDefined                                             => throw unknown(parts)
+          case None if parts.length <= 2 && isOurs(session.catalog.currentCatalog()) => Some(othersOr(unknown(parts), text))
+          case None                                                                  => None
+        }
+    }
+  }
+
+  private def isOurs(catalog: String): Boolean =
+    session.conf.getOption(s"spark.sql.catalog.$catalog").contains(classOf[MerganserCatalog].getName)
+
+  /** An extension that was there before may know the procedure; Spark itself knows procedures of other catalogs only. */
+  private def othersOr(unknown: MerganserException, text: String): LogicalPlan = {
+    val plan =
+      try inner.parsePlan(text)
+      catch { case e: ParseException => throw unknown.causedBy(e) }
+    if (plan.nodeName == "Call") throw unknown else plan
+  }
+
+  private def unknown(parts: Seq[String]): MerganserException =
+    MerganserException("PROCEDURE_UNKNOWN", "procedure" -> parts.mkString("."), "known" -> Procedure.names)
 }
 
-object CallParser {
-  private val Call     = "(?is)\\s*CALL\\s+(?:system\\.)?([A-Za-z_][A-Za-z0-9_]*)\\s*\\((.*)\\)\\s*;?\\s*".r
-  private val Literal  = "'(?:[^'\\\\]|\\\\.|'')*'|\"(?:[^\"\\\\]|\\\\.|\"\")*\"|[-+.A-Za-z0-9_]+"
-  private val Argument = s"(?s)\\s*(?:([A-Za-z_][A-Za-z0-9_]*)\\s*=>\\s*)?($Literal)\\s*(,|$$)".r
+private[sql] object CallParser {
+
+  /** The statement taken apart, its variables replaced as Spark's parser does; None if it is no CALL. */
+  def read(text: String): Option[CallText] = CallText.parse(new VariableSubstitution().substitute(text), !SQLConf.get.escapedStringLiterals)
+
+  /** The catalog that qualifies a procedure's name: `catalog.name` or `catalog.system.name`. */
+  private def catalogOf(parts: Seq[String]): Option[String] = parts.init match {
+    case Seq() | Seq(System())  => None
+    case Seq(catalog)           => Some(catalog)
+    case Seq(catalog, System()) => Some(catalog)
+    case qualifiers             => Some(qualifiers.mkString("."))
+  }
+
+  private object System {
+    def unapply(name: String): Boolean = name.equalsIgnoreCase("system")
+  }
 
   /**
-   * None if the text is no CALL of a procedure of ours.
-   *
-   * @throws MerganserException CALL_SYNTAX or CALL_ARGUMENT_TWICE
+   * @param inner reads the values
+   * @throws MerganserException CALL_SYNTAX, CALL_ARGUMENT_TWICE or CALL_ARGUMENT_UNKNOWN
    */
-  def parse(text: String): Option[CallCommand] = text match {
-    case Call(name, arguments) => Procedure.byName(name).map(procedure => CallCommand(procedure.name, read(procedure, arguments)))
-    case _                     => None
-  }
-
-  private def read(procedure: Procedure, text: String): Map[String, String] = {
-    var rest       = text
-    var more       = rest.trim.nonEmpty
-    var isNamed    = false
-    var position   = 0
-    var names      = Set.empty[String]
-    var found      = Map.empty[String, String]
-    def unreadable = MerganserException("CALL_SYNTAX", "procedure" -> procedure.name, "text" -> rest.trim)
-    while (more) {
-      val next = Argument.findPrefixMatchOf(rest).getOrElse(throw unreadable)
-      isNamed ||= next.group(1) != null
-      if (next.group(1) == null && (isNamed || position >= procedure.parameters.length)) throw unreadable
-      val name = Option(next.group(1)).map(_.toLowerCase(Locale.ROOT)).getOrElse(procedure.parameters(position)._1)
-      if (names(name)) throw MerganserException("CALL_ARGUMENT_TWICE", "procedure" -> procedure.name, "argument" -> name)
-      names += name
-      unquote(next.group(2)).foreach(value => found += name -> value)
-      rest = rest.substring(next.end)
-      more = next.group(3) == ","
-      position += 1
+  def command(procedure: Procedure, call: CallText, inner: ParserInterface): CallCommand = {
+    val known = procedure.parameters.map(_.name)
+    var names = Vector.empty[String]
+    call.arguments.foreach { argument =>
+      if (argument.value.trim.isEmpty) throw unreadable(procedure, argument)
+      val name = argument.name match {
+        case Some(given) =>
+          known.find(_.equalsIgnoreCase(given)).getOrElse(
+            throw MerganserException("CALL_ARGUMENT_UNKNOWN", "procedure" -> procedure.name, "argument" -> given,
+              "known" -> known.mkString(", ")))
+        case None if names.length < known.length && call.arguments.take(names.length).forall(_.name.isEmpty) => known(names.length)
+        case None => throw unreadable(procedure, argument)
+      }
+      if (names.contains(name)) throw MerganserException("CALL_ARGUMENT_TWICE", "procedure" -> procedure.name, "argument" -> name)
+      names :+= name
     }
-    found
+    CallCommand(procedure.name, names, call.arguments.map(value(procedure, _, inner)))
   }
 
-  private def unquote(literal: String): Option[String] = literal.head match {
-    case quote @ ('\'' | '"') =>
-      Some(literal.substring(1, literal.length - 1).replace(s"$quote$quote", quote.toString).replaceAll("\\\\(.)", "$1"))
-    case _ => Some(literal).filterNot(_.equalsIgnoreCase("null"))
+  private def value(procedure: Procedure, argument: CallText.Argument, inner: ParserInterface): Expression = {
+    val parsed =
+      try inner.parseExpression(argument.value.trim)
+      catch { case NonFatal(e) => throw unreadable(procedure, argument).causedBy(e) }
+    parsed match {
+      case EqualTo(_: UnresolvedAttribute, _) if argument.name.isEmpty => throw unreadable(procedure, argument) // = in the place of =>
+      case expression                                                  =>
+        // Markers without a name are told apart, and put in order, by their place in the statement.
+        expression.transform { case marker: PosParameter => PosParameter(argument.start + marker.pos) }
+    }
   }
+
+  private def unreadable(procedure: Procedure, argument: CallText.Argument): MerganserException =
+    MerganserException("CALL_SYNTAX", "procedure" -> procedure.name, "text" -> (argument.name.fold("")(_ + " => ") + argument.value.trim))
 }

@@ -37,12 +37,12 @@ object FrameWrite {
       source: WriteSource = WriteSource.DataFrameWrite): WriteResult = {
     val table    = upgradedOnRequest(session, given, options)
     val settings = WriteConfig.parse(options, sessionConf(session), table.config, source)
-    run(session, table, settings, frame, columns(table, settings, frame), replaceAll = false)
+    run(session, table, settings, frame, columns(table, settings, frame), Replaced.Nothing)
   }
 
-  /** Replaces all rows in one commit; settings other than the table's are refused. */
+  /** Replaces rows, by default all of them, in one commit; settings other than the table's are refused. */
   def overwrite(session: SparkSession, storage: Storage, options: Map[String, String], frame: DataFrame,
-      source: WriteSource = WriteSource.DataFrameWrite): WriteResult = {
+      source: WriteSource = WriteSource.DataFrameWrite, replaced: Replaced = Replaced.All): WriteResult = {
     val table = upgradedOnRequest(session, OpenTable.load(storage), options)
     val settings =
       try WriteConfig.parse(options, sessionConf(session), table.config, source)
@@ -50,7 +50,7 @@ object FrameWrite {
         case e: MerganserException if e.condition == "CONFIG_CONFLICT" =>
           throw MerganserException("OVERWRITE_WITH_OTHER_SETTINGS", "table" -> table.config.name, "conflict" -> e.getMessage).causedBy(e)
       }
-    run(session, table, settings, frame, columns(table, settings, frame), replaceAll = true)
+    run(session, table, settings, frame, columns(table, settings, frame), replaced)
   }
 
   private def upgradedOnRequest(session: SparkSession, table: OpenTable, options: Map[String, String]): OpenTable =
@@ -81,7 +81,7 @@ object FrameWrite {
     if (parsed.operation == WriteOperation.Delete) throw MerganserException("DELETE_FROM_NO_TABLE", "path" -> storage.basePath)
     check(frame, schema, TableConfig(config), parsed)
     Creation.begin(storage, config)
-    try run(session, OpenTable.load(storage), parsed, frame, schema, replaceAll = false)
+    try run(session, OpenTable.load(storage), parsed, frame, schema, Replaced.Nothing)
     catch {
       case e: Throwable =>
         // What this call began it takes back: the path is no table again.
@@ -92,12 +92,12 @@ object FrameWrite {
   }
 
   private def run(
-      session: SparkSession, table: OpenTable, settings: WriteConfig, frame: DataFrame, data: StructType, replaceAll: Boolean
+      session: SparkSession, table: OpenTable, settings: WriteConfig, frame: DataFrame, data: StructType, replaced: Replaced
   ): WriteResult = {
     check(frame, data, table.config, settings)
     val isDelete = settings.operation == WriteOperation.Delete
     val masks    = if (isDelete) Nil else provided(frame, data, settings)
-    val result   = new TableWrite(session, table, settings).run(frame, data, lit(isDelete), replaceAll, masks)
+    val result   = new TableWrite(session, table, settings).run(frame, data, lit(isDelete), replaced, masks)
     Compaction.inline(session, table, settings)
     result
   }

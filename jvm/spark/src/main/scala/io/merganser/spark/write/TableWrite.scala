@@ -50,15 +50,15 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
    * @param frame           rows with the table's columns, or its key and partition columns for a delete
    * @param schema          the table's data columns from this write on
    * @param unorderedDelete tells rows that delete their key whatever its ordering value
-   * @param replaceAll      true to replace all that is stored, in the same commit
+   * @param replaced        what is taken away of the stored rows, in the same commit
    * @param masks           which columns the rows provide, where not all of them; see [[Incoming.apply]]
-   * @throws MerganserException COMMIT_CONFLICT and the refusals of single rows; nothing is visible then
+   * @throws MerganserException COMMIT_CONFLICT, ROWS_OUTSIDE_REPLACED and the refusals of single rows; nothing is visible then
    */
   def run(
-      frame: DataFrame, schema: StructType, unorderedDelete: Column, replaceAll: Boolean = false, masks: Seq[ColumnMask] = Nil
+      frame: DataFrame, schema: StructType, unorderedDelete: Column, replaced: Replaced = Replaced.Nothing, masks: Seq[ColumnMask] = Nil
   ): WriteResult = {
     val rows = incoming(frame, schema, unorderedDelete, masks)
-    commit(schema, replaceAll, None)((_, _) => rows)
+    commit(schema, replaced, None)((_, _) => rows)
   }
 
   /**
@@ -67,7 +67,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
    * @param readAt the timeline as it was when the statement found its rows by reading the table, if it did
    */
   def change(schema: StructType, masks: Seq[ColumnMask], readAt: Option[Timeline], rows: StatementRows): WriteResult =
-    commit(schema, replaceAll = false, readAt) { (table, slices) =>
+    commit(schema, Replaced.Nothing, readAt) { (table, slices) =>
       incoming(rows.frame(table, slices), schema, col(IncomingSchema.UnorderedDelete), masks)
     }
 
@@ -79,7 +79,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       allowMissing = isDelete || settings.missingColumns != MissingColumns.Reject, settings.nullOrdering == NullOrdering.Reject, masks)
   }
 
-  private def commit(schema: StructType, replaceAll: Boolean, readAt: Option[Timeline])(rows: (
+  private def commit(schema: StructType, replaced: Replaced, readAt: Option[Timeline])(rows: (
           OpenTable, IndexedSeq[FileSlice]) => Incoming): WriteResult = {
     val started = System.nanoTime()
     val index   = TableIndex.resolve(settings.index, opened)
@@ -88,7 +88,8 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       case FailedWrites.Eager         => Rollback.pending(storage, config, lock); None
       case FailedWrites.Lazy(afterMs) => Rollback.expired(storage, config, lock, afterMs); Some(settings.heartbeatIntervalMs)
     }
-    val action      = if (replaceAll) "replacecommit" else if (config.isMergeOnRead) "deltacommit" else "commit"
+    val isOverwrite = replaced != Replaced.Nothing
+    val action      = if (isOverwrite) "replacecommit" else if (config.isMergeOnRead) "deltacommit" else "commit"
     val transaction = Transaction.begin(storage, config, action, options = Transaction.Options(lock, heartbeatMs, readAt = readAt))
     var made: Option[Incoming] = None
     try {
@@ -96,16 +97,17 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       requireSameColumns(table, transaction.instant)
       // Other engines' readers would lose later updates of a group that a dead writer left a base file in.
       table.view.partitions.foreach(p => Rollback.removeOrphans(storage, config, table.view.orphans(p)))
-      val slices  = if (replaceAll) IndexedSeq.empty[FileSlice] else table.view.slices.toIndexedSeq
+      // Rows of an overwrite lie in partitions that are replaced, so they meet nothing.
+      val slices   = if (isOverwrite) IndexedSeq.empty[FileSlice] else table.view.slices.toIndexedSeq
       val incoming = rows(table, slices)
       made = Some(incoming)
       val written = WriteTasks(session, table, settings, index, schema, incoming.schema, transaction).write(incoming.rows, slices)
+      val stats   = written.map(_.stat).groupBy(_.partitionPath)
       val metadata = CommitMetadata(
-        operationType = if (replaceAll) "INSERT_OVERWRITE_TABLE" else settings.operation.name.toUpperCase(java.util.Locale.ROOT),
-        stats = written.map(_.stat).groupBy(_.partitionPath),
+        operationType = operationType(replaced),
+        stats = stats,
         extra = extraMetadata(schema, written),
-        replacedFileIds = if (replaceAll) table.view.slices.groupBy(_.partitionPath).map { case (p, s) => p -> s.map(_.fileId) }
-        else Map.empty
+        replacedFileIds = replacedBy(replaced, stats.keySet, table)
       )
       transaction.commit(metadata,
         slices.filter(s => written.exists(_.stat.fileId == s.fileId)).map(s => (s.partitionPath, s.fileId)).toSet)
@@ -122,6 +124,32 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
     if (now.timeline.tableSchemaJson != opened.timeline.tableSchemaJson)
       throw MerganserException("COMMIT_CONFLICT", "instant" -> instant, "path" -> storage,
         "reason" -> "another writer changed the table's columns since the write was planned")
+
+  private def operationType(replaced: Replaced): String = replaced match {
+    case Replaced.Nothing                    => settings.operation.name.toUpperCase(java.util.Locale.ROOT)
+    case Replaced.All                        => "INSERT_OVERWRITE_TABLE"
+    case Replaced.Written | _: Replaced.Where => "INSERT_OVERWRITE"
+    case _: Replaced.Dropped                  => "DELETE_PARTITION"
+  }
+
+  /** File groups that readers see no more, by partition. */
+  private def replacedBy(replaced: Replaced, written: Set[String], table: OpenTable): Map[String, Seq[String]] = {
+    val gone: String => Boolean = replaced match {
+      case Replaced.Nothing         => _ => false
+      case Replaced.All             => _ => true
+      case Replaced.Written         => written
+      case Replaced.Dropped(isGone) => isGone
+      case Replaced.Where(condition, isGone) =>
+        written.toSeq.sorted.filterNot(isGone) match {
+          case Nil => isGone
+          case outside =>
+            throw MerganserException("ROWS_OUTSIDE_REPLACED", "table" -> config.name, "condition" -> condition,
+              "partitions" -> outside.take(10).mkString(", "))
+        }
+    }
+    if (replaced == Replaced.Nothing) Map.empty
+    else table.view.partitions.filter(gone).map(p => p -> table.view.slices(p).map(_.fileId)).filter(_._2.nonEmpty).toMap
+  }
 
   private def extraMetadata(schema: StructType, written: Seq[SliceWritten]): Map[String, String] = Map(
     "schema" -> AvroSchemas.toAvro(schema, config.name).toString,

@@ -1,24 +1,49 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.MerganserException
+import io.merganser.spark.sql.procedures.{Arguments, CallCommand, Procedure}
+import org.apache.spark.sql.catalyst.analysis.PosParameter
+import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 import org.scalatest.funsuite.AnyFunSuite
 
 class CallParserTest extends AnyFunSuite {
 
-  private def arguments(text: String): Map[String, String] = CallParser.parse(text).get.arguments
+  private def call(text: String): Option[CallCommand] = CallParser.read(text).flatMap { read =>
+    Procedure.byName(CatalystSqlParser.parseMultipartIdentifier(read.name).last).map(CallParser.command(_, read, CatalystSqlParser))
+  }
 
-  private def condition(text: String): String = intercept[MerganserException](CallParser.parse(text)).condition
+  private def arguments(text: String): Map[String, Any] = {
+    val found = call(text).get
+    found.names.zip(found.values.map(_.eval()).map(v => if (v == null) null else v.toString)).toMap
+  }
+
+  private def condition(text: String): String = intercept[MerganserException](checked(text)).condition
+
+  private def checked(text: String): Arguments = {
+    val found = call(text).get
+    Arguments.check(Procedure.byName(found.procedure).get, found.names.zip(found.values))
+  }
 
   test("named arguments come in any order, any case of the names, and any white space") {
-    val expected = CallCommand("run_compaction", Map("op" -> "run", "table" -> "db.t"))
-    assert(CallParser.parse("CALL run_compaction(op => 'run', table => 'db.t')").contains(expected))
-    assert(CallParser.parse("\n call\tRUN_Compaction (\n TABLE=>\"db.t\" ,\n Op   =>'run'\n) ; ").contains(expected))
-    assert(CallParser.parse("CALL system.run_compaction(op => 'run', table => 'db.t')").contains(expected))
+    val expected = Map("op" -> "run", "table" -> "db.t")
+    Seq(
+      "CALL run_compaction(op => 'run', table => 'db.t')",
+      "\n call\tRUN_Compaction (\n TABLE=>\"db.t\" ,\n Op   =>'run'\n) ; ",
+      "CALL system.run_compaction(op => 'run', table => 'db.t')",
+      "CALL `system` . `run_compaction`(`op` => 'run', `table` => 'db.t')"
+    ).foreach(text => assert(arguments(text) == expected, text))
+  }
+
+  test("comments are passed over wherever white space may stand") {
+    val text =
+      "-- CALL help()\n/* a /* nested */ one */ CALL /* its name */ run_compaction( -- op => 'no'\n op => 'run' /*, op => 'no' */, " +
+        "table => '-- no comment /* nor here' )\n-- the end"
+    assert(arguments(text) == Map("op" -> "run", "table" -> "-- no comment /* nor here"))
   }
 
   test("a call may have no arguments") {
-    assert(CallParser.parse("CALL help()").contains(CallCommand("help", Map.empty)))
-    assert(CallParser.parse("call help ( )").contains(CallCommand("help", Map.empty)))
+    assert(call("CALL help()").contains(CallCommand("help", Nil, Nil)))
+    assert(call("call help ( /* none */ )").contains(CallCommand("help", Nil, Nil)))
   }
 
   test("leading arguments may stand by position, in the order of the parameters") {
@@ -28,14 +53,26 @@ class CallParserTest extends AnyFunSuite {
     assert(condition("CALL help('a', 'b')") == "CALL_SYNTAX")
   }
 
-  test("a string keeps what looks like syntax, and quotes that are doubled or escaped") {
-    assert(arguments("CALL run_compaction(options => 'a=1,b=(x) => y', op => 'r''u\\'n')") == Map("options" -> "a=1,b=(x) => y",
-      "op" -> "r'u'n"))
-    assert(arguments("CALL run_compaction(path => \"/it's/here\")") == Map("path" -> "/it's/here"))
+  test("a string keeps what looks like syntax, and quotes that are escaped") {
+    assert(arguments("CALL run_compaction(options => 'a=1,b=(x) => y', op => 'r\\'u\\'n')") ==
+      Map("options" -> "a=1,b=(x) => y", "op" -> "r'u'n"))
+    assert(arguments("CALL run_compaction(path => \"/it's/here\", op => r'\\')") == Map("path" -> "/it's/here", "op" -> "\\"))
   }
 
-  test("numbers and words are taken as they stand, and null is as good as nothing") {
-    assert(arguments("CALL run_compaction(op => -1.5, table => true, path => NULL)") == Map("op" -> "-1.5", "table" -> "true"))
+  test("a value may be computed and negative; null is as good as nothing") {
+    assert(checked("CALL show_commits(table => 'a' '.b', limit => 1 + 2)").int("limit").contains(3))
+    assert(checked("CALL show_commits(table => 't', limit => -1)").int("limit").contains(-1))
+    val given = checked("CALL rollback_failed_writes(path => '/x', table => NULL, options => 'a=1, b = x=y')")
+    assert(given.options("options") == Map("a" -> "1", "b" -> "x=y"))
+    assert(given.string("table").isEmpty)
+  }
+
+  test("markers without a name keep their order") {
+    val values = call("CALL run_compaction(?, path => ?, options => 'a=?')").get.values
+    val places = values.collect { case PosParameter(at) => at }
+    assert(places.length == 2)
+    assert(places == places.sorted)
+    assert(places.distinct == places)
   }
 
   test("an argument given twice is refused, also when one of the two stands by position") {
@@ -49,9 +86,20 @@ class CallParserTest extends AnyFunSuite {
     }
   }
 
-  test("other statements and other procedures are left to Spark") {
-    Seq("SELECT 1", "CALL other(x => 1)", "CALL cat.db.run_compaction(op => 'run')", "SELECT 'CALL help()'", "CALL help").foreach { text =>
-      assert(CallParser.parse(text).isEmpty, text)
+  test("an argument of another name, of another type, or left out is refused by the parameter's name") {
+    val wrongType = intercept[MerganserException](checked("CALL show_commits(table => 't', limit => 'many')"))
+    assert(wrongType.condition == "CALL_ARGUMENT_TYPE")
+    assert(wrongType.parameters("argument") == "limit")
+    assert(wrongType.parameters("expected") == "INT")
+    assert(condition("CALL run_compaction(op => 1)") == "CALL_ARGUMENT_TYPE")
+    assert(condition("CALL run_compaction(op => rand())") == "CALL_ARGUMENT_NOT_CONSTANT")
+    assert(condition("CALL show_commits(limt => 1)") == "CALL_ARGUMENT_UNKNOWN")
+    assert(condition("CALL run_compaction(table => 't')") == "CALL_ARGUMENT_MISSING")
+  }
+
+  test("other statements are no calls") {
+    Seq("SELECT 1", "SELECT 'CALL help()'", "CALL help", "/* CALL help() */ SELECT 1", "CALL help() SELECT 1", "-- CALL help()").foreach {
+      text => assert(CallParser.read(text).isEmpty, text)
     }
   }
 }

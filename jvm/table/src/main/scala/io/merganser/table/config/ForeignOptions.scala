@@ -61,7 +61,6 @@ object ForeignOptions {
     only("hoodie.compact.inline.trigger.strategy", "NUM_COMMITS",
       "Compaction becomes due by the number of delta commits alone; use hoodie.compact.inline.max.delta.commits"),
     only("hoodie.write.concurrency.mode", "SINGLE_WRITER|OPTIMISTIC_CONCURRENCY_CONTROL", "Use OPTIMISTIC_CONCURRENCY_CONTROL"),
-    only("hoodie.datasource.overwrite.mode", "STATIC", "Remove the option; an overwrite replaces the whole table"),
     only("hoodie.keygen.datetime.parser.class",
       "org.apache.hudi.keygen.parser.HoodieDateTimeParser|org.apache.hudi.keygen.parser.BaseHoodieDateTimeParser"),
     never("hoodie.datasource.write.partitions.to.delete"),

@@ -115,6 +115,8 @@ object Options {
         "bulk_insert_prepped",
         "delete_prepped", "bootstrap", "cluster", "compact", "alter_schema")), Some("upsert"),
     "What a data frame's write does with its rows.")
+  val OverwriteMode: OptionEntry = write("hoodie.datasource.overwrite.mode", oneOf("STATIC", "DYNAMIC"), None,
+    "What INSERT OVERWRITE replaces: the table or the partitions that PARTITION names (STATIC), or the partitions it writes to (DYNAMIC). Without it, spark.sql.sources.partitionOverwriteMode says so.")
   val SqlInsertOperation: OptionEntry = write("hoodie.spark.sql.insert.into.operation", oneOf("insert", "upsert", "bulk_insert"),
     Some("insert"),
     "What SQL INSERT INTO does. `insert` does not merge with stored rows: a key can then be stored twice.")
@@ -136,14 +138,14 @@ object Options {
     OneOf(Seq("reject", "null", "keep"), Map("true" -> "null", "false" -> "reject")), Some("reject"),
     "Columns of the table that the written rows lack. `reject`: an error. `null`: null is written, as by the other name with `true`. `keep`: an upsert keeps the stored row's values; a new key gets null.",
     "hoodie.write.set.null.for.missing.columns")
-  val FrameEvolution: OptionEntry = write("spark.merganser.write.schemaEvolution", Bool, Some("true"),
-    "A frame may bring columns that the table lacks, and wider types: the table has them from that write on. `false`: an error.")
-  val SqlEvolution: OptionEntry = write("spark.merganser.sql.schemaEvolution", Bool, Some("false"),
-    "MERGE adds columns of its source that the table lacks, and widens types, as WITH SCHEMA EVOLUTION says on Spark lines that parse it.")
   val SqlDeletes: OptionEntry = write("spark.merganser.sql.deletes", OneOf(Seq("always", "ordered")), Some("always"),
     "Deletes of MERGE and DELETE. `always`: they apply whatever the ordering value. `ordered`: they carry one, the source's or else the stored one, and lose against a stored row with a greater one.")
   val SqlDuplicates: OptionEntry = write("spark.merganser.sql.duplicates", OneOf(Seq("combine", "fail")), Some("combine"),
     "Several source rows of a MERGE for one key. `combine`: the table's merge rule makes one of them. `fail`: the statement fails and shows them.")
+  val FrameEvolution: OptionEntry = write("spark.merganser.write.schemaEvolution", Bool, Some("true"),
+    "A frame may bring columns that the table lacks, and wider types: the table has them from that write on. `false`: an error.")
+  val SqlEvolution: OptionEntry = write("spark.merganser.sql.schemaEvolution", Bool, Some("false"),
+    "MERGE adds columns of its source that the table lacks, and widens types, as WITH SCHEMA EVOLUTION says on Spark lines that parse it.")
   val MergerClasses: OptionEntry = write("hoodie.write.record.merge.custom.implementation.classes", Fields, None,
     "Classes of user-written mergers; the first whose strategy id is the table's is used. Give it to readers too.",
     "hoodie.datasource.write.record.merger.impls")
@@ -223,8 +225,8 @@ object Options {
   ) ++ TimeBased ++ Seq(
     IndexTypeOption, BucketCount, BucketHashFields,
     Operation, SqlInsertOperation, SqlInsertMode, SqlBulkInsert, CombineBeforeInsert, CombineBeforeUpsert, InsertDropDuplicates,
-    InsertDuplicatePolicy, AllowDuplicateInserts, MissingColumnsOption, FrameEvolution, SqlEvolution, SqlDeletes, SqlDuplicates, MergerClasses,
-    EventTimeField, CommitMetadataPrefix,
+    InsertDuplicatePolicy, AllowDuplicateInserts, MissingColumnsOption, FrameEvolution, SqlEvolution, SqlDeletes, SqlDuplicates,
+    MergerClasses, EventTimeField, CommitMetadataPrefix,
     AutoUpgrade, AllowEmptyCommit, SmallFileLimit, MaxFileSize, RowGroupSize, PageSize, Dictionary, Codec, BloomEntries,
     BloomFalsePositives,
     RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat, InlineCompaction, CompactionDeltaCommits, FailedWrites,

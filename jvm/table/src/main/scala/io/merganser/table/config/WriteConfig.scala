@@ -131,8 +131,8 @@ final case class StatementConfig(orderedDeletes: Boolean, failsOnDuplicates: Boo
  * @param combineBeforeInsert   rows of one key within an insert or bulk_insert become one
  * @param combineBeforeUpsert   rows of one key within an upsert become one
  * @param missingColumns        what becomes of columns that the written rows lack
- * @param evolvesSchema         a frame may add columns and widen types
  * @param statement             what only MERGE, UPDATE and DELETE ask about
+ * @param evolvesSchema         a frame may add columns and widen types
  * @param deleteMark            of the table, or, below version 9 where tables cannot keep it, of this write
  * @param partitionTime         time-based settings of the partition path, by name, for a table that keeps none
  * @param rule                  the table's merge rule
@@ -152,8 +152,8 @@ final case class WriteConfig(
     files: FileConfig,
     nullOrdering: NullOrdering,
     missingColumns: MissingColumns,
-    evolvesSchema: Boolean,
     statement: StatementConfig,
+    evolvesSchema: Boolean,
     deleteMark: Option[DeleteMark],
     partitionTime: Map[String, String],
     rule: StoredRule,
@@ -207,11 +207,11 @@ object WriteConfig {
       files = filesOf(settings, kept),
       nullOrdering = if (settings.required(Options.NullOrderingOption, kept) == "reject") NullOrdering.Reject else NullOrdering.Lowest,
       missingColumns = MissingColumns.of(settings.required(Options.MissingColumnsOption, kept)),
-      evolvesSchema = settings.bool(Options.FrameEvolution, kept),
       statement = StatementConfig(
         orderedDeletes = settings.required(Options.SqlDeletes, kept) == "ordered",
         failsOnDuplicates = settings.required(Options.SqlDuplicates, kept) == "fail"
       ),
+      evolvesSchema = settings.bool(Options.FrameEvolution, kept),
       deleteMark = deleteMark(settings, table),
       partitionTime = Options.TimeBased.flatMap(entry => settings.explicit(entry).map(entry.key -> _)).toMap,
       rule = StoredRule.of(table, settings.text(Options.MergerClasses, kept).toSeq.flatMap(OptionKind.Fields.split)),

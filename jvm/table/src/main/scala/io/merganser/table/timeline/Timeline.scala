@@ -103,6 +103,13 @@ final class Timeline private (
   def compactionPlan(instant: Instant): CompactionPlan =
     decode(fileName(instant, InstantState.Requested))(CompactionPlan.decode)
 
+  /**
+   * What a completed rollback deleted.
+   *
+   * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
+   */
+  def rollback(instant: Instant): RollbackMetadata = decode(fileName(instant, InstantState.Completed))(RollbackMetadata.decode)
+
   /** File groups under a pending compaction, with its instant. */
   lazy val groupsInCompaction: Map[(String, String), String] =
     pendingCompactions.flatMap(instant => compactionPlan(instant).groups.map(_ -> instant.requested)).toMap

@@ -4,7 +4,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
-import org.apache.spark.sql.connector.catalog.{CatalogV2Util, Column, Identifier}
+import org.apache.spark.sql.connector.catalog.{CatalogV2Util, Column, Identifier, V1Table}
 import org.apache.spark.sql.types.StructType
 
 /** What Spark's session catalog keeps of a table. */
@@ -27,4 +27,7 @@ object CatalogBridge {
 
   /** The columns of a table, with the lengths of char and varchar columns. */
   def columns(table: CatalogTable): StructType = CharVarcharUtils.getRawSchema(table.schema)
+
+  /** What Spark's own commands are told of a table: its properties, and reserved ones for place, kind, owner and comment. */
+  def told(table: CatalogTable): Map[String, String] = V1Table.addV2TableProperties(table)
 }

@@ -1,0 +1,45 @@
+package io.merganser.spark.source
+
+import io.merganser.spark.OpenTable
+import io.merganser.spark.write.{FrameWrite, Replaced, WriteResult}
+import io.merganser.table.config.WriteSource
+import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.connector.write._
+import org.apache.spark.sql.sources.InsertableRelation
+
+/**
+ * What an INSERT does to a table, and what it replaces there.
+ *
+ * @param options of the write alone
+ */
+final class InsertBuilder(session: SparkSession, table: MerganserTable, options: Map[String, String])
+    extends WriteBuilder with SupportsTruncate {
+  private var replaced: Replaced = Replaced.Nothing
+
+  override def truncate(): WriteBuilder = {
+    replaced = table.overwrites.getOrElse(Replaced.All)
+    this
+  }
+
+  override def build(): Write = new InsertWrite(session, table, options, replaced)
+}
+
+/** An INSERT with its target settled; runs when it is given the rows. */
+final class InsertWrite(session: SparkSession, table: MerganserTable, options: Map[String, String], replaced: Replaced) extends V1Write {
+
+  /** @throws io.merganser.merge.MerganserException what [[FrameWrite.append]] and [[FrameWrite.overwrite]] throw */
+  def run(frame: DataFrame): WriteResult = {
+    val source =
+      if (options.contains(MerganserTable.ByFrame)) WriteSource.DataFrameWrite
+      else WriteSource.SqlInsert
+    val said    = table.options ++ options - MerganserTable.ByFrame
+    val storage = table.opened.storage
+    if (replaced == Replaced.Nothing) FrameWrite.append(session, OpenTable.load(storage), said, frame, source)
+    else FrameWrite.overwrite(session, storage, said, frame, source, replaced)
+  }
+
+  override def toInsertableRelation: InsertableRelation = (frame: DataFrame, _: Boolean) => {
+    run(frame)
+    ()
+  }
+}

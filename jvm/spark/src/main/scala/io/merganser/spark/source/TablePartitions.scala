@@ -1,0 +1,81 @@
+package io.merganser.spark.source
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.OpenTable
+import io.merganser.spark.write.{FrameWrite, Replaced}
+import io.merganser.table.config.WriteSource
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.catalog.SupportsAtomicPartitionManagement
+import org.apache.spark.sql.merganser.SparkBridge
+import org.apache.spark.sql.types.StructType
+
+import java.util
+import scala.collection.JavaConverters._
+
+/**
+ * SHOW PARTITIONS, ALTER TABLE … DROP PARTITION, TRUNCATE TABLE and its PARTITION. A partition is there as long as a file
+ * group is in it; rows are what makes it.
+ */
+trait TablePartitions extends SupportsAtomicPartitionManagement {
+
+  def opened: OpenTable
+
+  protected def session: SparkSession
+
+  private def values = new PartitionValues(OpenTable.load(opened.storage))
+
+  override def partitionSchema(): StructType = new PartitionValues(opened).columns
+
+  override def listPartitionIdentifiers(names: Array[String], ident: InternalRow): Array[InternalRow] = {
+    val found = values
+    val asked = names.map(name => found.columns.fieldNames.indexWhere(_.equalsIgnoreCase(name)))
+    found.all.collect { case (_, row) if isLike(row, asked, ident) => row }.distinct.toArray
+  }
+
+  private def isLike(row: InternalRow, asked: Array[Int], ident: InternalRow): Boolean = asked.indices.forall { i =>
+    val dataType = partitionSchema()(asked(i)).dataType
+    row.get(asked(i), dataType) == ident.get(i, dataType)
+  }
+
+  override def loadPartitionMetadata(ident: InternalRow): util.Map[String, String] = {
+    val found  = values
+    val every  = found.columns.indices.toArray
+    val paths  = found.all.collect { case (path, row) if isLike(row, every, ident) => path }
+    val slices = paths.flatMap(OpenTable.load(opened.storage).view.slices)
+    Map(
+      "Location" -> paths.map(path => opened.storage.path(path).toString).mkString(", "),
+      "File Groups" -> slices.size.toString,
+      "Size" -> s"${slices.map(_.sizeBytes).sum} bytes"
+    ).asJava
+  }
+
+  /** In one commit; files stay until they are cleaned, and time travel shows the rows. */
+  override def dropPartitions(idents: Array[InternalRow]): Boolean = {
+    val found = values
+    val every = found.columns.indices.toArray
+    val gone  = found.all.collect { case (path, row) if idents.exists(isLike(row, every, _)) => path }.toSet
+    if (gone.nonEmpty) replaceByNothing(Replaced.Dropped(gone))
+    gone.nonEmpty
+  }
+
+  override def truncatePartition(ident: InternalRow): Boolean = dropPartitions(Array(ident))
+
+  override def truncatePartitions(idents: Array[InternalRow]): Boolean = dropPartitions(idents)
+
+  /** TRUNCATE TABLE. */
+  def removeAllRows(): Unit = replaceByNothing(Replaced.All)
+
+  private def replaceByNothing(replaced: Replaced): Unit = {
+    val table = OpenTable.load(opened.storage)
+    val none  = SparkBridge.internalCreateDataFrame(session, session.sparkContext.emptyRDD[InternalRow], table.schema)
+    FrameWrite.overwrite(session, table.storage, Map.empty, none, WriteSource.SqlInsert, replaced)
+    ()
+  }
+
+  override def createPartitions(idents: Array[InternalRow], properties: Array[util.Map[String, String]]): Unit =
+    throw MerganserException("PARTITION_WITHOUT_ROWS", "table" -> opened.config.name)
+
+  override def replacePartitionMetadata(ident: InternalRow, properties: util.Map[String, String]): Unit =
+    throw MerganserException("PARTITION_WITHOUT_ROWS", "table" -> opened.config.name)
+}

@@ -1,0 +1,140 @@
+package io.merganser.spark.sql
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.source.{InsertWrite, MerganserTable, PartitionValues}
+import io.merganser.spark.write.{Counts, FrameWrite, Replaced}
+import io.merganser.table.config.{Options, Settings}
+import io.merganser.table.slice.MergeCounts
+import org.apache.spark.SparkContext
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.analysis.ResolvedTable
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.connector.write.Write
+import org.apache.spark.sql.execution.{LeafExecNode, SQLExecution, SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, V2CommandExec}
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.merganser.SparkBridge
+
+/**
+ * Which partitions an overwrite replaces: all, or those that PARTITION or a condition names (static), or those it writes to
+ * (dynamic).
+ *
+ * Of INSERT OVERWRITE, `spark.sql.sources.partitionOverwriteMode` says it, or Hudi's `hoodie.datasource.overwrite.mode`.
+ */
+final case class PartitionOverwrites(session: SparkSession) extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+    case write: OverwritePartitionsDynamic if write.resolved =>
+      target(write.table).fold(plan) { case (relation, table) =>
+        if (isStatement(write, write.isByName) && hudisMode.contains("STATIC")) throw conflict
+        // Spark keeps the query as it was analysed for this command, and not for the other.
+        val to = relation.copy(table = table.overwriting(written(table)))
+        if (write.isByName) OverwriteByExpression.byName(to, write.query, Literal.TrueLiteral, write.writeOptions)
+        else OverwriteByExpression.byPosition(to, write.query, Literal.TrueLiteral, write.writeOptions)
+      }
+    case write: OverwriteByExpression if write.resolved =>
+      target(write.table).fold(plan) { case (relation, table) =>
+        val isInsert = isStatement(write, write.isByName) && isOfInsert(write.deleteExpr)
+        val replaced =
+          if (isInsert && hudisMode.contains("DYNAMIC")) Some(written(table))
+          else if (write.deleteExpr == Literal.TrueLiteral) None
+          else Some(Replaced.Where(write.deleteExpr.sql, new PartitionValues(table.opened).matching(write.deleteExpr)))
+        replaced.fold(write)(r => write.copy(table = relation.copy(table = table.overwriting(r)), deleteExpr = Literal.TrueLiteral))
+      }
+    case other => other
+  }
+
+  private def written(table: MerganserTable): Replaced =
+    if (table.opened.config.partitionFields.isEmpty) Replaced.All else Replaced.Written
+
+  /** A table of ours of which nothing has been said yet. */
+  private def target(table: LogicalPlan): Option[(DataSourceV2Relation, MerganserTable)] = table match {
+    case relation: DataSourceV2Relation =>
+      relation.table match {
+        case ours: MerganserTable if !ours.isOverwriting => Some(relation -> ours)
+        case _                                           => None
+      }
+    case _ => None
+  }
+
+  /** INSERT OVERWRITE or `insertInto`; `writeTo` says itself what it overwrites. */
+  private def isStatement(plan: LogicalPlan, isByName: Boolean): Boolean = plan.origin.sqlText.isDefined || !isByName
+
+  /** As INSERT OVERWRITE makes it from PARTITION; a condition after REPLACE WHERE is one of its own. */
+  private def isOfInsert(condition: Expression): Boolean = condition match {
+    case Literal.TrueLiteral                               => true
+    case And(a, b)                                         => isOfInsert(a) && isOfInsert(b)
+    case EqualNullSafe(_: Attribute, _: Cast | _: Literal) => true
+    case _                                                 => false
+  }
+
+  private def hudisMode: Option[String] =
+    Settings.ofWrite(Map.empty, FrameWrite.sessionConf(session)).explicit(Options.OverwriteMode)
+
+  private def conflict = MerganserException("OPTION_CONFLICT", "key" -> Options.OverwriteMode.key, "value" -> "STATIC",
+    "otherKey" -> SQLConf.PARTITION_OVERWRITE_MODE.key, "otherValue" -> "DYNAMIC")
+}
+
+/** Plans INSERT and TRUNCATE TABLE on our tables. */
+final case class InsertStrategy(session: SparkSession) extends SparkStrategy {
+
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case append: AppendData               => insert(append.table, append.write, append.analyzedQuery)
+    case overwrite: OverwriteByExpression => insert(overwrite.table, overwrite.write, overwrite.analyzedQuery)
+    case TruncateTable(ResolvedTable(_, _, ours: MerganserTable, _)) => Seq(TruncateExec(ours))
+    case _                                                           => Nil
+  }
+
+  private def insert(table: LogicalPlan, write: Option[Write], query: Option[LogicalPlan]): Seq[SparkPlan] =
+    (table, write, query) match {
+      case (relation: DataSourceV2Relation, Some(ours: InsertWrite), Some(rows)) => Seq(InsertExec(relation, ours, rows))
+      case _                                                                     => Nil
+    }
+}
+
+/** Runs an INSERT; what it did to rows is shown beside it on the SQL tab. */
+final case class InsertExec(relation: DataSourceV2Relation, write: InsertWrite, query: LogicalPlan) extends V2CommandExec with LeafExecNode {
+
+  override def output: Seq[Attribute] = Nil
+
+  override lazy val metrics: Map[String, SQLMetric] = CountMetrics.create(sparkContext)
+
+  override def simpleString(maxFields: Int): String = s"Insert ${relation.table.name()}"
+
+  override protected def run(): Seq[InternalRow] = {
+    val result = write.run(SparkBridge.ofRows(session, query))
+    CountMetrics.post(sparkContext, metrics, result.counts)
+    SparkBridge.refreshCached(session, relation)
+    Nil
+  }
+}
+
+final case class TruncateExec(table: MerganserTable) extends V2CommandExec with LeafExecNode {
+
+  override def output: Seq[Attribute] = Nil
+
+  override def simpleString(maxFields: Int): String = s"Truncate ${table.name()}"
+
+  override protected def run(): Seq[InternalRow] = {
+    table.removeAllRows()
+    table.catalogTable.foreach(t => SparkBridge.refreshCached(session, t.identifier))
+    Nil
+  }
+}
+
+/** The counts of a write as Spark shows them beside a plan's node. */
+object CountMetrics {
+
+  def create(context: SparkContext): Map[String, SQLMetric] =
+    Counts.fields(MergeCounts()).map { case (name, _) => name -> SQLMetrics.createMetric(context, s"rows: $name") }.toMap
+
+  def post(context: SparkContext, metrics: Map[String, SQLMetric], counts: MergeCounts): Unit = {
+    Counts.fields(counts).foreach { case (name, count) => metrics.get(name).foreach(_.set(count)) }
+    val execution = context.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
+    SQLMetrics.postDriverMetricUpdates(context, execution, metrics.values.toSeq)
+  }
+}

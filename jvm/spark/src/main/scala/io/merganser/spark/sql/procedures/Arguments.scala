@@ -1,0 +1,107 @@
+package io.merganser.spark.sql.procedures
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.OpenTable
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.util.MapData
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+/** The arguments of one call, checked against the procedure's parameters: each is given as its parameter's type, or not at all. */
+final class Arguments private (val procedure: String, values: Map[String, Any]) {
+
+  def string(parameter: String): Option[String]   = values.get(parameter).map(_.asInstanceOf[String])
+  def int(parameter: String): Option[Int]         = values.get(parameter).map(_.asInstanceOf[Long].toInt)
+  def long(parameter: String): Option[Long]       = values.get(parameter).map(_.asInstanceOf[Long])
+  def boolean(parameter: String): Option[Boolean] = values.get(parameter).map(_.asInstanceOf[Boolean])
+
+  /** None given is an empty map. */
+  def options(parameter: String): Map[String, String] =
+    values.get(parameter).fold(Map.empty[String, String])(_.asInstanceOf[Map[String, String]])
+
+  /** Of a parameter that has to be given. */
+  def required(parameter: String): String =
+    string(parameter).getOrElse(throw new IllegalStateException(s"'$parameter' of $procedure was not asked for"))
+
+  /** What a row of the result has to meet. */
+  def filter: Option[String] = string(Parameter.filter.name)
+
+  /**
+   * The most rows of the result; None for all.
+   *
+   * @throws MerganserException CALL_ARGUMENT_INVALID if it is negative
+   */
+  def limit(of: Procedure): Option[Int] = {
+    val rows = int("limit").orElse(of.parameters.find(_.name == "limit").flatMap(_.default).map(_.toInt))
+    rows.filter(_ < 0).foreach(n => throw invalid("limit", n.toString, "0 and more"))
+    rows
+  }
+
+  /** The path of the table that arguments name, by `table` or by `path`. */
+  def tablePath(session: SparkSession): String = (string("path"), string("table")) match {
+    case (Some(path), None)  => path
+    case (None, Some(table)) => OpenTable.pathOf(session, table)
+    case _                   => throw MerganserException("CALL_TABLE_OR_PATH", "procedure" -> procedure)
+  }
+
+  /** @throws MerganserException CALL_ARGUMENT_INVALID */
+  def invalid(parameter: String, value: String, allowed: String): MerganserException =
+    MerganserException("CALL_ARGUMENT_INVALID", "procedure" -> procedure, "argument" -> parameter, "value" -> value, "allowed" -> allowed)
+}
+
+object Arguments {
+
+  /**
+   * @param given names and values as the statement has them, the values resolved
+   * @throws MerganserException CALL_ARGUMENT_UNKNOWN, CALL_ARGUMENT_TYPE, CALL_ARGUMENT_NOT_CONSTANT, CALL_ARGUMENT_MISSING or
+   *                            CALL_OPTION_SYNTAX
+   */
+  def check(procedure: Procedure, given: Seq[(String, Expression)]): Arguments = {
+    val values = given.flatMap { case (name, expression) =>
+      val parameter = procedure.parameters.find(_.name.equalsIgnoreCase(name)).getOrElse(
+        throw MerganserException("CALL_ARGUMENT_UNKNOWN", "procedure" -> procedure.name, "argument" -> name,
+          "known" -> procedure.parameters.map(_.name).mkString(", ")))
+      value(procedure, parameter, expression).map(parameter.name -> _)
+    }.toMap
+    procedure.parameters.find(p => p.isRequired && !values.contains(p.name)).foreach { missing =>
+      throw MerganserException("CALL_ARGUMENT_MISSING", "procedure" -> procedure.name, "argument" -> missing.name)
+    }
+    new Arguments(procedure.name, values)
+  }
+
+  /** None for null, which is as good as nothing. */
+  private def value(procedure: Procedure, parameter: Parameter, expression: Expression): Option[Any] = {
+    if (!expression.foldable)
+      throw MerganserException("CALL_ARGUMENT_NOT_CONSTANT", "procedure" -> procedure.name, "argument" -> parameter.name,
+        "value" -> expression.sql)
+    val found = expression.eval()
+    def wrong = MerganserException("CALL_ARGUMENT_TYPE", "procedure" -> procedure.name, "argument" -> parameter.name,
+      "value" -> expression.sql,
+      "type" -> expression.dataType.sql, "expected" -> describe(parameter.dataType))
+    if (found == null) None
+    else Some((parameter.dataType, expression.dataType) match {
+      case (StringType, _: StringType)                                       => found.toString
+      case (BooleanType, BooleanType)                                        => found
+      case (IntegerType, ByteType | ShortType | IntegerType)                 => found.asInstanceOf[Number].longValue
+      case (LongType, ByteType | ShortType | IntegerType | LongType)         => found.asInstanceOf[Number].longValue
+      case (Parameter.OptionsType, _: StringType)                            => options(procedure.name, found.toString)
+      case (Parameter.OptionsType, MapType(_: StringType, _: StringType, _)) => options(found.asInstanceOf[MapData])
+      case _                                                                 => throw wrong
+    })
+  }
+
+  private def options(procedure: String, text: String): Map[String, String] =
+    text.split(",").filter(_.trim.nonEmpty).map(_.split("=", 2)).map {
+      case Array(key, value) => key.trim -> value.trim
+      case other             => throw MerganserException("CALL_OPTION_SYNTAX", "procedure" -> procedure, "text" -> other.mkString("="))
+    }.toMap
+
+  private def options(map: MapData): Map[String, String] = {
+    def texts(array: org.apache.spark.sql.catalyst.util.ArrayData) = array.toArray[UTF8String](StringType).map(String.valueOf(_))
+    texts(map.keyArray()).zip(texts(map.valueArray())).toMap
+  }
+
+  private[procedures] def describe(dataType: DataType): String =
+    if (dataType == Parameter.OptionsType) "STRING or MAP<STRING, STRING>" else dataType.sql
+}

@@ -1,0 +1,28 @@
+package io.merganser.spark.sql.procedures
+
+import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression}
+import org.apache.spark.sql.execution.command.LeafRunnableCommand
+
+import scala.collection.JavaConverters._
+
+/**
+ * A call of one of our procedures.
+ *
+ * @param names  of the parameters that are given
+ * @param values their arguments in the same order: constants, or markers that the session binds
+ */
+final case class CallCommand(procedure: String, names: Seq[String], values: Seq[Expression]) extends LeafRunnableCommand {
+
+  private def found: Procedure =
+    Procedure.byName(procedure).getOrElse(throw new IllegalStateException(s"no procedure '$procedure'"))
+
+  override val output: Seq[Attribute] = found.result.map(f => AttributeReference(f.name, f.dataType, f.nullable)())
+
+  override def run(session: SparkSession): Seq[Row] = {
+    val arguments = Arguments.check(found, names.zip(values))
+    val rows      = found.run(session, arguments)
+    val chosen    = arguments.filter.fold(rows)(session.createDataFrame(rows.asJava, found.result).where(_).collect().toSeq)
+    arguments.limit(found).fold(chosen)(chosen.take)
+  }
+}

@@ -1,0 +1,43 @@
+package io.merganser.spark.sql.procedures
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import io.merganser.spark.write.{Counts, TableWrite}
+import io.merganser.table.slice.MergeCounts
+import io.merganser.table.timeline.{CommitMetadata, InstantTime}
+import org.apache.spark.sql.types._
+
+import java.time.temporal.ChronoUnit
+
+/** What commits of ours say of themselves, as columns of results: operation, counts in rows, files, bytes, and milliseconds. */
+private[procedures] object CommitColumns {
+  private val mapper = new ObjectMapper
+
+  private val countNames: Seq[String] = Counts.fields(MergeCounts()).map(_._1)
+
+  /** Names and types of the counts. */
+  val counts: Seq[(String, DataType)] = countNames.map(name => snake(name) -> LongType)
+
+  /** Names and types of what the files of a commit add up to. */
+  val sums: Seq[(String, DataType)] =
+    Seq("files_written" -> IntegerType, "rows_written" -> LongType, "bytes_written" -> LongType, "elapsed_ms" -> LongType)
+
+  /** The values of [[counts]]: null of commits that do not hold them, as those of other engines. */
+  def countsOf(metadata: Option[CommitMetadata]): Seq[Any] = {
+    val json = metadata.flatMap(_.extra.get(TableWrite.CountsKey)).map(mapper.readTree)
+    countNames.map(name => json.flatMap(node => Option(node.get(name))).map(node => Long.box(node.asLong)).orNull)
+  }
+
+  /** The values of [[sums]]; null of what is no completed write. */
+  def sumsOf(metadata: Option[CommitMetadata], requested: String, completed: Option[String]): Seq[Any] = {
+    val elapsed = for {
+      from <- InstantTime.parse(requested)
+      to   <- completed.flatMap(InstantTime.parse)
+    } yield Long.box(ChronoUnit.MILLIS.between(from, to))
+    val files = metadata.fold(Seq[Any](null, null, null)) { m =>
+      Seq[Any](m.allStats.size, m.allStats.map(_.numWrites).sum, m.allStats.map(_.totalWriteBytes).sum)
+    }
+    files :+ elapsed.orNull
+  }
+
+  private def snake(name: String): String = name.replaceAll("([A-Z])", "_$1").toLowerCase(java.util.Locale.ROOT)
+}

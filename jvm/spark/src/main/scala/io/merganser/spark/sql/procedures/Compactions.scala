@@ -1,0 +1,84 @@
+package io.merganser.spark.sql.procedures
+
+import io.merganser.spark.OpenTable
+import io.merganser.spark.compact.{Compaction, CompactionResult}
+import io.merganser.spark.write.FrameWrite
+import io.merganser.table.config.WriteConfig
+import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.types._
+
+import java.util.Locale
+
+/** CALL run_compaction(op => …, table => … | path => …): plans compactions of a merge-on-read table, runs those planned, or both. */
+object RunCompaction extends Procedure {
+  override val name = "run_compaction"
+
+  override val parameters: Seq[Parameter] = Seq(
+    Parameter("op", StringType, "schedule, run (also execute) or scheduleandexecute", isRequired = true),
+    Parameter.table,
+    Parameter.path,
+    Parameter("timestamp", LongType, "run: the one planned compaction to run"),
+    Parameter.options,
+    Parameter("instants", StringType, "run: the planned compactions to run, comma separated"),
+    Parameter("limit", IntegerType, "run: most compactions to run, the oldest first")
+  )
+
+  override val result: StructType = Procedure.columns(
+    "timestamp" -> StringType,
+    "operation_size" -> IntegerType,
+    "state" -> StringType,
+    "rows_written" -> LongType,
+    "bytes_written" -> LongType,
+    "log_files_compacted" -> IntegerType,
+    "elapsed_ms" -> LongType
+  )
+
+  override def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
+    val path     = arguments.tablePath(session)
+    val settings = WriteConfig.parse(arguments.options("options"), FrameWrite.sessionConf(session), OpenTable.load(session, path).config)
+    val op       = arguments.required("op")
+    op.toLowerCase(Locale.ROOT) match {
+      case "schedule"           => Compaction.schedule(session, path).map(Row(_, null, "REQUESTED", null, null, null, null)).toSeq
+      case "run" | "execute"    => done(Compaction.run(session, path, settings, chosen(arguments)))
+      case "scheduleandexecute" => done(Compaction.scheduleAndRun(session, path, settings))
+      case _                    => throw arguments.invalid("op", op, "schedule, run, execute, scheduleandexecute")
+    }
+  }
+
+  /** Of the planned compactions, oldest first, those to run. */
+  private def chosen(arguments: Arguments)(planned: Seq[String]): Seq[String] = {
+    val named = arguments.long("timestamp").map(_.toString).toSeq ++
+      arguments.string("instants").toSeq.flatMap(_.split(",")).map(_.trim).filter(_.nonEmpty)
+    named.find(!planned.contains(_)).foreach { instant =>
+      throw arguments.invalid(if (arguments.long("timestamp").isDefined) "timestamp" else "instants", instant,
+        if (planned.isEmpty) "the planned compactions, of which there are none" else planned.mkString(", "))
+    }
+    val kept = if (named.isEmpty) planned else planned.filter(named.contains)
+    arguments.int("limit").fold(kept)(kept.take)
+  }
+
+  private def done(result: CompactionResult): Seq[Row] = result.instant.map { instant =>
+    Row(instant, result.filesWritten, "COMPLETED", result.rowsWritten, result.bytesWritten, result.logFilesCompacted, result.elapsedMs)
+  }.toSeq
+}
+
+/** CALL show_compaction(table => … | path => …): compactions planned and done, newest first. */
+object ShowCompaction extends TableProcedure {
+  override val name = "show_compaction"
+
+  override val parameters: Seq[Parameter] = Seq(Parameter.table, Parameter.path, Parameter.limit(20), Parameter.filter)
+
+  override val result: StructType =
+    Procedure.columns("timestamp" -> StringType, "operation_size" -> IntegerType, "state" -> StringType)
+
+  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
+    val timeline = table.timeline
+    val planned  = timeline.pendingCompactions.map(i => (i, timeline.compactionPlan(i).operations.size))
+    val done = timeline.completed.map(i => i -> timeline.metadata(i)).collect {
+      case (instant, metadata) if metadata.operationType == "COMPACT" => (instant, metadata.allStats.size)
+    }
+    (planned ++ done).sortBy(_._1.requested).reverse.map { case (instant, size) =>
+      Row(instant.requested, size, instant.state.name.toUpperCase(Locale.ROOT))
+    }
+  }
+}

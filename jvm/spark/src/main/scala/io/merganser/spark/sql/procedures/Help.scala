@@ -1,0 +1,29 @@
+package io.merganser.spark.sql.procedures
+
+import io.merganser.merge.MerganserException
+import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.types._
+
+/** CALL help() lists the procedures; CALL help(cmd => name) the parameters and the result of one. */
+object Help extends Procedure {
+  override val name = "help"
+
+  override val parameters: Seq[Parameter] = Seq(Parameter("cmd", StringType, "name of a procedure"))
+
+  override val result: StructType = Procedure.columns("result" -> StringType)
+
+  override def run(session: SparkSession, arguments: Arguments): Seq[Row] = arguments.string("cmd") match {
+    case None => Procedure.all.map(p => Row(p.name))
+    case Some(cmd) =>
+      val procedure = Procedure.byName(cmd).getOrElse(
+        throw MerganserException("PROCEDURE_UNKNOWN", "procedure" -> cmd, "known" -> Procedure.names))
+      procedure.parameters.map(p => Row(describe(p))) ++
+        procedure.result.map(f => Row(s"returns ${f.name} ${f.dataType.sql}"))
+  }
+
+  private def describe(parameter: Parameter): String = {
+    val more = (if (parameter.isRequired) Some("required") else None) ++ parameter.default.map(d => s"default $d")
+    val note = if (more.isEmpty) "" else more.mkString(" (", ", ", ")")
+    s"${parameter.name} ${Arguments.describe(parameter.dataType)}: ${parameter.meaning}$note"
+  }
+}

@@ -1,0 +1,82 @@
+package io.merganser.spark.sql.procedures
+
+import io.merganser.spark.OpenTable
+import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.types._
+
+/**
+ * A parameter of a procedure.
+ *
+ * @param dataType of its argument: STRING, INT, BIGINT or BOOLEAN; [[Parameter.OptionsType]] takes 'k=v,k=v' as well
+ * @param meaning  in a few words
+ * @param default  what counts where it is not given
+ */
+final case class Parameter(name: String, dataType: DataType, meaning: String, isRequired: Boolean = false, default: Option[String] = None)
+
+object Parameter {
+
+  /** Settings by name: a text 'key=value,key=value', or a map. */
+  val OptionsType: DataType = MapType(StringType, StringType)
+
+  val table: Parameter = Parameter("table", StringType, "name of the table")
+  val path: Parameter  = Parameter("path", StringType, "path of the table, instead of its name")
+
+  def limit(rows: Int): Parameter = Parameter("limit", IntegerType, "most rows to return", default = Some(rows.toString))
+
+  val filter: Parameter = Parameter("filter", StringType, "condition on the result's columns that a row has to meet")
+
+  val options: Parameter = Parameter("options", OptionsType, "settings of this call, as 'key=value,key=value' or a map")
+}
+
+/** A table service that SQL calls by name. */
+trait Procedure {
+  def name: String
+
+  /** In the order in which arguments may stand without their names. */
+  def parameters: Seq[Parameter]
+
+  /** Columns of its result. */
+  def result: StructType
+
+  /** Does the work; what it returns is not yet filtered or cut by `filter` and `limit`. */
+  def run(session: SparkSession, arguments: Arguments): Seq[Row]
+}
+
+/** A procedure of one table, which `table` or `path` names. */
+trait TableProcedure extends Procedure {
+
+  override def run(session: SparkSession, arguments: Arguments): Seq[Row] =
+    run(session, OpenTable.load(session, arguments.tablePath(session)), arguments)
+
+  protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row]
+}
+
+object Procedure {
+
+  val all: Seq[Procedure] = Seq(
+    CreateTable,
+    DescribeTable,
+    Help,
+    RollbackFailedWrites,
+    RunCompaction,
+    ShowCommitFiles,
+    ShowCommitPartitions,
+    ShowCommits,
+    ShowCommitsMetadata,
+    ShowCompaction,
+    ShowFileSlices,
+    ShowRollbacks,
+    ShowTableProperties,
+    ShowTimeline,
+    UpgradeTable,
+    WriteRows
+  ).sortBy(_.name)
+
+  def byName(name: String): Option[Procedure] = all.find(_.name.equalsIgnoreCase(name))
+
+  def names: String = all.map(_.name).mkString(", ")
+
+  /** Nullable columns by name and type. */
+  private[procedures] def columns(fields: (String, DataType)*): StructType =
+    StructType(fields.map { case (name, dataType) => StructField(name, dataType) })
+}

@@ -1,0 +1,159 @@
+package io.merganser.spark.sql.procedures
+
+import io.merganser.spark.OpenTable
+import io.merganser.spark.compact.Upgrade
+import io.merganser.spark.write.{FrameWrite, TableIndex}
+import io.merganser.table.avro.AvroSchemas
+import io.merganser.table.config.{FrameCheck, NewTable, TableConfig}
+import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.types._
+
+import java.util.Locale
+import scala.util.control.NonFatal
+
+/** CALL create_table(path => …, columns => …, options => …): an empty table at a path, without a name in the catalog. */
+object CreateTable extends Procedure {
+  override val name = "create_table"
+
+  override val parameters: Seq[Parameter] = Seq(
+    Parameter("path", StringType, "where the table is to lie", isRequired = true),
+    Parameter("columns", StringType, "its columns, as in CREATE TABLE, or as the JSON of a schema", isRequired = true),
+    Parameter.options
+  )
+
+  override val result: StructType = DescribeTable.result
+
+  override def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
+    val path = arguments.required("path")
+    create(session, path, schema(arguments), arguments.options("options"))
+    Seq(DescribeTable.row(OpenTable.load(session, path), path))
+  }
+
+  /** @throws MerganserException TABLE_EXISTS, and what the options are refused for */
+  def create(session: SparkSession, path: String, schema: StructType, options: Map[String, String]): Unit = {
+    val storage = OpenTable.storage(session, path)
+    val stored  = AvroSchemas.stored(FrameCheck.withoutMetaColumns(schema))
+    val name    = options.getOrElse("hoodie.table.name", storage.basePath.getName)
+    TableConfig.create(storage,
+      NewTable.properties(
+        options,
+        stored,
+        storage.basePath.getName,
+        sessionConf = FrameWrite.sessionConf(session),
+        createSchema = Some(AvroSchemas.toAvro(stored, name).toString)
+      ))
+    ()
+  }
+
+  private def schema(arguments: Arguments): StructType = {
+    val text = arguments.required("columns")
+    try
+      if (text.trim.startsWith("{")) DataType.fromJson(text).asInstanceOf[StructType] else StructType.fromDDL(text)
+    catch {
+      case NonFatal(e) => throw arguments.invalid("columns", text, "columns as in CREATE TABLE, or the JSON of a schema").causedBy(e)
+    }
+  }
+}
+
+/** CALL describe_table(table => … | path => …): what a table stores about itself, in one row. */
+object DescribeTable extends Procedure {
+  override val name = "describe_table"
+
+  override val parameters: Seq[Parameter] = Seq(Parameter.table, Parameter.path)
+
+  override val result: StructType = Procedure.columns(
+    "name" -> StringType,
+    "path" -> StringType,
+    "type" -> StringType,
+    "version" -> IntegerType,
+    "record_key_fields" -> ArrayType(StringType),
+    "partition_fields" -> ArrayType(StringType),
+    "ordering_fields" -> ArrayType(StringType),
+    "merge_mode" -> StringType,
+    "index" -> StringType,
+    "schema" -> StringType
+  )
+
+  override def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
+    val path = arguments.tablePath(session)
+    Seq(row(OpenTable.load(session, path), path))
+  }
+
+  def row(table: OpenTable, path: String): Row = {
+    val config = table.config
+    Row(config.name, path, config.tableType.name, config.version, config.recordKeyFields, config.partitionFields, config.orderingFields,
+      config.mergeMode.name, TableIndex.nameOf(table).orNull, table.schema.json)
+  }
+}
+
+/** CALL show_table_properties(table => … | path => …): the table's hoodie.properties. */
+object ShowTableProperties extends TableProcedure {
+  override val name = "show_table_properties"
+
+  override val parameters: Seq[Parameter] = Seq(Parameter.table, Parameter.path, Parameter.limit(10), Parameter.filter)
+
+  override val result: StructType = Procedure.columns("key" -> StringType, "value" -> StringType)
+
+  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] =
+    table.config.properties.toSeq.sorted.map { case (key, value) => Row(key, value) }
+}
+
+/** CALL show_fsview_latest(table => … | path => …): the newest slice of every file group. */
+object ShowFileSlices extends TableProcedure {
+  override val name = "show_fsview_latest"
+
+  override val parameters: Seq[Parameter] = Seq(
+    Parameter.table,
+    Parameter.path,
+    Parameter("max_instant", StringType, "show the slices as of this instant"),
+    Parameter.limit(10),
+    Parameter.filter,
+    Parameter("partition_path", StringType, "show the slices of this partition path")
+  )
+
+  override val result: StructType = Procedure.columns(
+    "partition" -> StringType,
+    "file_id" -> StringType,
+    "base_instant" -> StringType,
+    "data_file" -> StringType,
+    "data_file_size" -> LongType,
+    "num_delta_files" -> LongType,
+    "total_delta_file_size" -> LongType,
+    "delta_files" -> ArrayType(Procedure.columns("name" -> StringType, "size" -> LongType))
+  )
+
+  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
+    val view   = arguments.string("max_instant").fold(table)(i => new OpenTable(table.storage, table.config, table.timeline.asOf(i))).view
+    val slices = arguments.string("partition_path").fold(view.slices)(view.slices(_))
+    slices.map { slice =>
+      Row(
+        slice.partitionPath,
+        slice.fileId,
+        slice.baseInstant,
+        slice.base.map(_.name).orNull,
+        slice.base.map(b => Long.box(b.sizeBytes)).orNull,
+        slice.logs.size.toLong,
+        slice.logs.map(_.sizeBytes).sum,
+        slice.logs.map(l => Row(l.name, l.sizeBytes))
+      )
+    }
+  }
+}
+
+/** CALL upgrade_table(table => … | path => …, to_version => 'NINE') */
+object UpgradeTable extends Procedure {
+  override val name = "upgrade_table"
+
+  override val parameters: Seq[Parameter] =
+    Seq(Parameter.table, Parameter("to_version", StringType, "the version to reach", default = Some("NINE")), Parameter.path)
+
+  override val result: StructType = Procedure.columns("result" -> BooleanType)
+
+  override def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
+    val path = arguments.tablePath(session)
+    arguments.string("to_version").filterNot(v => v.toUpperCase(Locale.ROOT) == "NINE" || v == "9")
+      .foreach(other => throw arguments.invalid("to_version", other, "NINE"))
+    Upgrade.run(session, path, Map.empty)
+    Seq(Row(true))
+  }
+}

@@ -1,0 +1,94 @@
+package io.merganser.spark.sql.procedures
+
+import io.merganser.spark.OpenTable
+import io.merganser.spark.write.FrameWrite
+import io.merganser.table.TableLock
+import io.merganser.table.config.{FailedWrites, WriteConfig}
+import io.merganser.table.timeline.Rollback
+import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.types._
+
+import java.util.Locale
+
+/** CALL show_timeline(table => … | path => …): every action, pending ones too, newest first. */
+object ShowTimeline extends TableProcedure {
+  override val name = "show_timeline"
+
+  override val parameters: Seq[Parameter] = Seq(
+    Parameter.table,
+    Parameter.path,
+    Parameter.limit(20),
+    Parameter.filter,
+    Parameter("startTime", StringType, "first instant to show"),
+    Parameter("endTime", StringType, "last instant to show")
+  )
+
+  override val result: StructType = Procedure.columns(Seq(
+      "instant_time" -> StringType,
+      "action" -> StringType,
+      "state" -> StringType,
+      "completed_time" -> StringType,
+      "operation" -> StringType
+    ) ++ CommitColumns.counts ++ CommitColumns.sums: _*)
+
+  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
+    val timeline = table.timeline
+    val writes   = timeline.completed.toSet
+    val chosen = timeline.instants.filter { i =>
+      arguments.string("startTime").forall(_ <= i.requested) && arguments.string("endTime").forall(i.requested <= _)
+    }
+    chosen.reverse.map { instant =>
+      val metadata = if (writes(instant)) Some(timeline.metadata(instant)) else None
+      val said = Seq(instant.requested, instant.action, instant.state.name.toUpperCase(Locale.ROOT), instant.completed.orNull,
+        metadata.map(_.operationType).orNull)
+      Row.fromSeq(said ++ CommitColumns.countsOf(metadata) ++ CommitColumns.sumsOf(metadata, instant.requested, instant.completed))
+    }
+  }
+}
+
+/** CALL show_rollbacks(table => … | path => …): rollbacks that other engines wrote on the timeline, newest first. Ours leave none. */
+object ShowRollbacks extends TableProcedure {
+  override val name = "show_rollbacks"
+
+  override val parameters: Seq[Parameter] = Seq(Parameter.table, Parameter.limit(10), Parameter.path, Parameter.filter)
+
+  override val result: StructType = Procedure.columns(
+    "instant" -> StringType,
+    "rollback_instant" -> StringType,
+    "total_files_deleted" -> IntegerType,
+    "time_taken_in_millis" -> LongType,
+    "total_partitions" -> IntegerType
+  )
+
+  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] =
+    for {
+      instant  <- table.timeline.instants.reverse if instant.action == "rollback" && instant.isCompleted
+      rollback <- Seq(table.timeline.rollback(instant))
+      rolled   <- rollback.instants
+    } yield Row(rollback.startTime, rolled._1, rollback.deleted.values.map(_.size).sum, rollback.elapsedMs,
+      (rollback.deleted.keySet ++ rollback.failed.keySet).size)
+}
+
+/**
+ * CALL rollback_failed_writes(table => … | path => …): removes what failed writes left, as the next write would.
+ *
+ * Which pending writes have failed, the table's options say: all of them where one process writes (EAGER), those whose heartbeat
+ * stopped where several do (LAZY).
+ */
+object RollbackFailedWrites extends TableProcedure {
+  override val name = "rollback_failed_writes"
+
+  override val parameters: Seq[Parameter] = Seq(Parameter.table, Parameter.path, Parameter.options)
+
+  override val result: StructType = Procedure.columns("instant" -> StringType, "action" -> StringType, "state" -> StringType)
+
+  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
+    val settings = WriteConfig.parse(arguments.options("options"), FrameWrite.sessionConf(session), table.config)
+    val lock     = TableLock.Settings(timeoutMs = settings.lockWaitMs)
+    val instants = settings.failedWrites match {
+      case FailedWrites.Eager         => Rollback.pending(table.storage, table.config, lock)
+      case FailedWrites.Lazy(afterMs) => Rollback.expired(table.storage, table.config, lock, afterMs)
+    }
+    instants.map(i => Row(i.requested, i.action, i.state.name.toUpperCase(Locale.ROOT)))
+  }
+}

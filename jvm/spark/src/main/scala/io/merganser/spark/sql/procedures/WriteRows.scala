@@ -1,0 +1,36 @@
+package io.merganser.spark.sql.procedures
+
+import io.merganser.spark.OpenTable
+import io.merganser.spark.write.{Counts, FrameWrite, WriteResult}
+import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.types._
+
+/**
+ * CALL write_rows(source => …, table => … | path => …, operation => …): writes the rows of a table or view by an operation, as a
+ * data frame's append does, and returns what the commit changed.
+ */
+object WriteRows extends Procedure {
+  override val name = "write_rows"
+
+  override val parameters: Seq[Parameter] = Seq(
+    Parameter("source", StringType, "table or view that holds the rows", isRequired = true),
+    Parameter.table,
+    Parameter("operation", StringType, "upsert, insert, bulk_insert or delete", isRequired = true),
+    Parameter.path,
+    Parameter.options
+  )
+
+  override val result: StructType = Procedure.columns(
+    Seq("instant" -> StringType, "operation" -> StringType) ++ CommitColumns.counts ++ CommitColumns.sums: _*)
+
+  override def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
+    val table   = OpenTable.load(session, arguments.tablePath(session))
+    val options = arguments.options("options") + ("hoodie.datasource.write.operation" -> arguments.required("operation"))
+    Seq(row(FrameWrite.append(session, table, options, session.table(arguments.required("source")))))
+  }
+
+  private def row(done: WriteResult): Row = {
+    val sums = Seq[Any](done.filesWritten, done.rowsWritten, done.bytesWritten, done.elapsedMs)
+    Row.fromSeq(Seq[Any](done.instant, done.operation) ++ Counts.fields(done.counts).map(_._2) ++ sums)
+  }
+}

@@ -1,0 +1,173 @@
+"""DELETE as SQL says it: which rows its condition takes, and what it refuses."""
+
+from __future__ import annotations
+
+import pytest
+from row_level import LINE, each_kind, fails_unchanged, plain, view
+from sql_steps import Sql
+
+pytestmark = pytest.mark.e2e
+
+#: Rows of one group: id, n, dep.
+GROUP = [(1, "1", "'hr'"), (2, "2", "'eng'"), (3, "NULL", "'hr'"), (4, "4", "NULL")]
+
+
+def deleted(sql: Sql, kind: str, conditions: dict[str, tuple[str, list[int]]]) -> None:
+    """Runs a DELETE for each condition, each on rows of its own, and compares the ids that are gone."""
+    rows = [
+        f"('{name}', {key}, {n}, {dep}, named_struct('a', {key * 100}, 'b', {dep}))"
+        for name in conditions
+        for key, n, dep in GROUP
+    ]
+    table = plain(sql, kind, "g string, id int, n int, dep string, st struct<a: int, b: string>", *rows, key="g,id")
+    for name, (condition, _) in conditions.items():
+        sql.run(f"DELETE FROM {table} AS t WHERE t.g = '{name}' AND ({condition})")
+    left = sql.rows(table, "g, id")
+    found = {name: [key for key, _, _ in GROUP if (name, key) not in left] for name in conditions}
+    assert found == {name: ids for name, (_, ids) in conditions.items()}
+
+
+@pytest.fixture
+def three(sql: Sql, kind: str) -> str:
+    """A table with rows 1 to 3."""
+    return plain(sql, kind, "id int, n int, dep string", "(1, 1, 'hr')", "(2, 2, 'eng')", "(3, 3, 'hr')")
+
+
+# --- conditions ------------------------------------------------------------------------------------------------
+
+
+def test_delete_takes_the_rows_for_which_its_condition_is_true_and_not_null(sql: Sql) -> None:
+    deleted(
+        sql,
+        "cow",
+        {
+            "comparison": ("n <= 1", [1]),
+            "or, by alias": ("t.n >= 4 OR t.dep = 'hr'", [1, 3, 4]),
+            "false": ("false", []),
+            "null": ("CAST(NULL AS boolean)", []),
+            "equal to null": ("id = NULL", []),
+            "null-safe": ("dep <=> NULL", [4]),
+            "in with null": ("n IN (1, NULL)", [1]),
+            "not in with null": ("n NOT IN (1, NULL)", []),
+            "not in": ("n NOT IN (1, 10)", [2, 4]),
+            "nested": ("st.a = n + 198 AND t.st.b = 'eng'", [2]),
+            "another case": ("T.N > 1 AND Dep = 'eng'", [2]),
+            "functions": ("length(dep) + n > 4 AND upper(dep) LIKE 'E%'", [2]),
+        },
+    )
+
+
+def test_delete_takes_in_exists_and_scalar_sub_queries(sql: Sql) -> None:
+    with view(sql, "SELECT * FROM VALUES (1, 'hr'), (2, 'hr'), (NULL, 'eng') AS d(n, dep)") as d:
+        deleted(
+            sql,
+            "mor",
+            {
+                "in": (f"n IN (SELECT n FROM {d})", [1, 2]),
+                "in, or": (f"n IS NULL OR n IN (SELECT n + 2 FROM {d})", [3, 4]),
+                "two columns": (f"(n, dep) IN (SELECT n, dep FROM {d})", [1]),
+                "not in, a null": (f"n NOT IN (SELECT n FROM {d})", []),
+                "not in": (f"n NOT IN (SELECT n FROM {d} WHERE n IS NOT NULL)", [4]),
+                "not in, none": (f"n NOT IN (SELECT n FROM {d} WHERE false)", [1, 2, 3, 4]),
+                "exists": (f"EXISTS (SELECT 1 FROM {d} d WHERE d.n = t.n)", [1, 2]),
+                "exists, or": (f"EXISTS (SELECT 1 FROM {d} d WHERE d.n = t.n + 1) OR t.dep IS NULL", [1, 4]),
+                "not exists": (f"NOT EXISTS (SELECT 1 FROM {d} d WHERE d.n = t.n)", [3, 4]),
+                "scalar": (f"n <= (SELECT min(n) FROM {d})", [1]),
+                "correlated": (f"n < (SELECT max(d.n) FROM {d} d WHERE d.dep = t.dep)", [1]),
+            },
+        )
+
+
+@each_kind
+def test_delete_without_a_condition_and_by_true_takes_every_row_and_an_empty_table_has_none(
+    sql: Sql, kind: str, three: str
+) -> None:
+    sql.run(f"DELETE FROM {three} WHERE false")
+    assert len(sql.rows(three)) == 3
+    sql.run(f"DELETE FROM {three}")
+    assert sql.rows(three) == []
+    sql.run(f"DELETE FROM {three} WHERE n <= 1")
+    sql.run(f"DELETE FROM {three}")
+    assert sql.rows(three) == []
+    sql.run(f"INSERT INTO {three} VALUES (1, 7, 'back'), (4, 8, 'new')")
+    assert sql.rows(three) == [(1, 7, "back"), (4, 8, "new")]
+    sql.run(f"DELETE FROM {three} WHERE true")
+    assert sql.rows(three) == []
+
+
+@each_kind
+def test_delete_of_partitions_and_by_null_conditions_on_a_partition_column(sql: Sql, kind: str) -> None:
+    rows = ["(1, 1, NULL)", "(2, 2, 'a')", "(3, 3, 'a')", "(4, 4, 'b')"]
+    table = plain(sql, kind, "id int, n int, p string", *rows, by="p")
+    sql.run(f"DELETE FROM {table} WHERE p = NULL")
+    assert len(sql.rows(table)) == 4
+    sql.run(f"DELETE FROM {table} WHERE p = 'a' AND n > 2 OR p IN ('b', 'c')")
+    assert sql.rows(table) == [(1, 1, None), (2, 2, "a")]
+    sql.run(f"DELETE FROM {table} WHERE p = 'a'")
+    assert sql.rows(table) == [(1, 1, None)]
+    sql.run(f"DELETE FROM {table} WHERE p IS NULL")
+    assert sql.rows(table) == []
+
+
+@each_kind
+def test_delete_reads_its_own_table_as_it_was_when_it_began(sql: Sql, kind: str, three: str) -> None:
+    sql.run(f"DELETE FROM {three} WHERE n = (SELECT max(n) FROM {three}) OR id NOT IN (SELECT id + 1 FROM {three})")
+    assert sql.rows(three) == [(2, 2, "eng")]
+    sql.run(f"INSERT INTO {three} VALUES (4, 4, 'hr'), (5, 5, 'hr')")
+    some = f"WITH some AS (SELECT max(id) AS id FROM {three} GROUP BY dep)"
+    sql.run(f"{some} DELETE FROM {three} WHERE id IN (SELECT id FROM some)")
+    assert sql.rows(three) == [(4, 4, "hr")]
+    with view(sql, f"SELECT id FROM {three} WHERE n > 3") as late:
+        sql.run(f"DELETE FROM {three} t WHERE EXISTS (SELECT 1 FROM {late} v WHERE v.id = t.id)")
+    assert sql.rows(three) == []
+
+
+@pytest.mark.skipif(LINE < (4, 1), reason="WITH RECURSIVE came with Spark 4.1")
+@each_kind
+def test_delete_takes_a_recursive_cte(sql: Sql, kind: str, three: str) -> None:
+    numbers = "WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 2)"
+    sql.run(f"{numbers} DELETE FROM {three} WHERE n IN (SELECT n FROM s)")
+    assert sql.rows(three) == [(3, 3, "hr")]
+
+
+# --- what is refused -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["cow"])
+def test_delete_names_columns_that_do_not_exist_and_deletes_nothing(sql: Sql, kind: str, three: str) -> None:
+    fails_unchanged(sql, three, f"DELETE FROM {three} WHERE nowhere = 1", "`nowhere`")
+    fails_unchanged(sql, three, f"DELETE FROM {three} AS t WHERE x.n = 1", "`x`")
+    fails_unchanged(sql, three, f"DELETE FROM {three} WHERE n IN (SELECT nowhere FROM {three})", "`nowhere`")
+    fails_unchanged(sql, three, f"DELETE FROM {three} WHERE n IN (SELECT id, n FROM {three})")
+    assert len(sql.rows(three)) == 3
+
+
+@pytest.mark.parametrize("kind", ["mor"])
+def test_delete_refuses_conditions_that_are_not_deterministic_aggregates_and_windows(
+    sql: Sql, kind: str, three: str
+) -> None:
+    fails_unchanged(sql, three, f"DELETE FROM {three} WHERE n <= 1 AND rand() > 0.5", "deterministic")
+    fails_unchanged(sql, three, f"DELETE FROM {three} WHERE max(n) = 2", "max(n)")
+    fails_unchanged(sql, three, f"DELETE FROM {three} WHERE row_number() OVER (ORDER BY n) = 1", "row_number")
+    fails_unchanged(sql, three, f"DELETE FROM {three} WHERE n", "boolean")
+    refusing = "assert_true(n < 0, 'as asked') IS NULL"
+    fails_unchanged(sql, three, f"DELETE FROM {three} WHERE n > 0 AND {refusing}", "as asked")
+    assert len(sql.rows(three)) == 3
+
+
+def test_a_column_without_a_type_is_refused_by_name(sql: Sql) -> None:
+    message = sql.fails(f"CREATE TABLE {sql.name()} (id int, v void) USING merganser TBLPROPERTIES (primaryKey = 'id')")
+    assert "'v'" in message
+    assert "void" in message.lower()
+
+
+@pytest.mark.skipif(LINE < (4, 1), reason="CHECK constraints came with Spark 4.1")
+def test_check_constraints_are_refused_not_passed_over(sql: Sql) -> None:
+    table = sql.name()
+    columns = "(id int, n int, CONSTRAINT positive CHECK (n > 0))"
+    assert (
+        "constraint"
+        in sql.fails(f"CREATE TABLE {table} {columns} USING merganser TBLPROPERTIES (primaryKey = 'id')").lower()
+    )
+    other = plain(sql, "cow", "id int, n int", "(1, 1)")
+    assert "constraint" in sql.fails(f"ALTER TABLE {other} ADD CONSTRAINT positive CHECK (n > 0)").lower()

@@ -1,6 +1,14 @@
 package io.merganser.spark
 
-import io.merganser.spark.sql.{CallParser, ChangeStatements, ChangeStrategy, DescribeStrategy, FrameAppends, InsertStrategy, PartitionOverwrites}
+import io.merganser.spark.sql.{
+  CallParser,
+  ChangeStatements,
+  ChangeStrategy,
+  DescribeStrategy,
+  FrameAppends,
+  InsertStrategy,
+  PartitionOverwrites
+}
 import org.apache.spark.sql.SparkSessionExtensions
 
 /** What `spark.sql.extensions` names: CALL on every Spark line, appends of data frames, and MERGE, UPDATE and DELETE. */

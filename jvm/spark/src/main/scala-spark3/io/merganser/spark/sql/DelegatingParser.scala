@@ -1,5 +1,6 @@
 package io.merganser.spark.sql
 
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.{FunctionIdentifier, TableIdentifier}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.parser.ParserInterface
@@ -13,7 +14,12 @@ trait DelegatingParser extends ParserInterface {
   /** None if the text is none of its own statements. */
   protected def own(text: String): Option[LogicalPlan]
 
-  override def parsePlan(text: String): LogicalPlan                      = own(text).getOrElse(PartialInserts(inner.parsePlan(text)))
+  override def parsePlan(text: String): LogicalPlan                      = own(text).getOrElse(parsed(text))
+  private def parsed(text: String): LogicalPlan = {
+    val plan = PartialInserts(inner.parsePlan(text))
+    SparkSession.getActiveSession.fold(plan)(HeldStatements.hold(_, plan))
+  }
+
   override def parseExpression(text: String): Expression                 = inner.parseExpression(text)
   override def parseTableIdentifier(text: String): TableIdentifier       = inner.parseTableIdentifier(text)
   override def parseFunctionIdentifier(text: String): FunctionIdentifier = inner.parseFunctionIdentifier(text)

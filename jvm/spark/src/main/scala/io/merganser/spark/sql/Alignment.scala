@@ -56,7 +56,7 @@ private[sql] object Alignment {
 
   /** Names of the columns that assignments are made to, also to a field inside. */
   def assigned(assignments: Seq[Assignment], target: StatementTarget): Set[String] =
-    assignments.flatMap(_.key.collectFirst { case a: AttributeReference => a.name }).flatMap(target.column(_)).map(_.name).toSet
+    assignments.flatMap(_.key.collectFirst { case a: AttributeReference => a.name }).flatMap(target.columnAfter(_)).map(_.name).toSet
 
   private def values(assignments: Seq[Assignment]): Map[String, Expression] =
     assignments.flatMap(a => a.key.collectFirst { case k: Attribute => k.name -> a.value }).toMap
@@ -69,7 +69,13 @@ private[sql] object Alignment {
 
   /** For tables that are not row-level Spark has cast the values already, whatever the policy of store assignment says. */
   private def uncast(assignments: Seq[Assignment], target: StatementTarget): Seq[Assignment] =
-    assignments.filter(a => assigned(Seq(a), target).nonEmpty).map(a => a.copy(value = uncast(a.value)))
+    assignments.filter(a => assigned(Seq(a), target).nonEmpty).map { a =>
+      val key = a.key match {
+        case column: AttributeReference => target.columnAfter(column.name).getOrElse(column)
+        case inside                     => inside
+      }
+      Assignment(key, uncast(a.value))
+    }
 
   private def uncast(value: Expression): Expression = value match {
     case cast: Cast if cast.getTagValue(Cast.BY_TABLE_INSERTION).isDefined => uncast(cast.child)
@@ -90,9 +96,9 @@ private[sql] object Alignment {
       case e: AnalysisException => throw MerganserException("ASSIGNMENT_REFUSED", "clause" -> clause, "reason" -> e.getMessage).causedBy(e)
     }
 
-  /** The target without its meta columns, as Spark's rule wants to see it. */
+  /** The target without its meta columns, as Spark's rule wants to see it, and with the columns that it has afterwards. */
   private def forSpark(target: StatementTarget): DataSourceV2Relation =
-    target.relation.copy(table = new RowLevelTable(target.relation.table.asInstanceOf[MerganserTable]), output = target.data)
+    target.relation.copy(table = new RowLevelTable(target.relation.table.asInstanceOf[MerganserTable]), output = target.after)
 
   private final class RowLevelTable(of: MerganserTable) extends SupportsRowLevelOperations {
     override def name(): String                                = of.name()

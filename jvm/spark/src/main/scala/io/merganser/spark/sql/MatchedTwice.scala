@@ -44,7 +44,7 @@ private[sql] final class MatchedTwice(table: String, key: Int, shown: Seq[(Strin
       lastText = text(row)
     }
 
-    /** @throws MerganserException MATCHED_SEVERAL_TIMES */
+    /** @throws MerganserException MERGE_CARDINALITY_VIOLATION */
     def finish(): Unit = if (found.nonEmpty) throw error(found.toSeq.map { case (k, rows) => (k, rows.toSeq) })
   }
 
@@ -80,7 +80,7 @@ private[sql] final class MatchedTwice(table: String, key: Int, shown: Seq[(Strin
     shown.map { case (name, e) => s"$name=${e.eval(row)}" }.mkString("(", ", ", ")")
 
   private def error(found: Seq[(String, Seq[String])]): MerganserException =
-    MerganserException("MATCHED_SEVERAL_TIMES", "table" -> table,
+    MerganserException("MERGE_CARDINALITY_VIOLATION", "table" -> table,
       "rows" -> found.map { case (name, rows) => s"$name: ${rows.mkString(" and ")}" }.mkString("; "))
 }
 

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.types.{BooleanType, IntegerType, LongType}
+import org.apache.spark.sql.types.{BooleanType, IntegerType, LongType, StructField, StructType}
 
 /**
  * A MERGE as a lookup of its source's keys, where ON equates the record key; else as a join.
@@ -17,10 +17,12 @@ import org.apache.spark.sql.types.{BooleanType, IntegerType, LongType}
  * Either way the clauses are one function of the stored row and the source row, and what it gives goes through the table's
  * rule in the write.
  */
-private[sql] final case class MergePlan(session: SparkSession, relation: DataSourceV2Relation, merge: MergeIntoTable) {
+private[sql] final case class MergePlan(session: SparkSession, relation: DataSourceV2Relation, given: MergeIntoTable) {
   import MergePlan._
 
-  private val target = StatementTarget(session, relation, "MERGE")
+  private val evolves = EvolvingStars.isAsked(session, given)
+  private val target  = StatementTarget(session, relation, "MERGE", if (evolves && hasStars) Some(sourceColumns) else None)
+  private val merge   = if (evolves) given.copy(matchedActions = given.matchedActions.map(whole), notMatchedActions = given.notMatchedActions.map(whole)) else given
   private val source = target.pinned(merge.sourceTable)
   private val on     = merge.mergeCondition
 
@@ -37,6 +39,41 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     clauses.foreach(c => c.action.condition.foreach(require(c.text, _)))
     KeyedOn.of(on, target).filter(isKeyed).fold(byJoin)(byKey)
   }
+
+  // --- columns that the statement adds or widens ------------------------------------------------------------------------
+
+  private def sourceColumns: StructType = StructType(given.sourceTable.output.map(a => StructField(a.name, a.dataType)))
+
+  private def hasStars: Boolean = (given.matchedActions ++ given.notMatchedActions).exists(isStar)
+
+  /** A clause that assigns every column which source and table share from the source's column of that name. */
+  private def isStar(action: MergeAction): Boolean = {
+    val assignments = action match {
+      case update: UpdateAction => update.assignments
+      case insert: InsertAction => insert.assignments
+      case _                    => Nil
+    }
+    val names  = session.sessionState.conf.resolver
+    val shared = given.sourceTable.output.filter(s => relation.output.exists(t => names(t.name, s.name)))
+    assignments.nonEmpty && assignments.size == shared.size && assignments.forall { a =>
+      (a.key, MergePlan.uncast(a.value)) match {
+        case (key: Attribute, value: Attribute) => names(key.name, value.name) && shared.exists(_.exprId == value.exprId)
+        case _                                  => false
+      }
+    }
+  }
+
+  /** With the columns that the table has not yet. */
+  private def whole(action: MergeAction): MergeAction =
+    if (!isStar(action)) action
+    else {
+      val assignments = given.sourceTable.output.flatMap(value => target.columnAfter(value.name).map(Assignment(_, value)))
+      action match {
+        case update: UpdateAction => update.copy(assignments = assignments)
+        case insert: InsertAction => insert.copy(assignments = assignments)
+        case other                => other
+      }
+    }
 
   // --- by key ---------------------------------------------------------------------------------------------------------
 

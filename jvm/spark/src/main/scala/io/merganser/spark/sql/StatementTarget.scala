@@ -4,7 +4,7 @@ import io.merganser.merge.DeleteCheck
 import io.merganser.spark.read.ScanCounts
 import io.merganser.spark.source.MerganserTable
 import io.merganser.table.base.MetaColumns
-import io.merganser.table.config.{StoredRule, WriteConfig, WriteSource}
+import io.merganser.table.config.{SchemaEvolution, StoredRule, WriteConfig, WriteSource}
 import io.merganser.spark.write.FrameWrite
 import io.merganser.table.slice.TableRule
 import org.apache.spark.sql.SparkSession
@@ -18,8 +18,11 @@ import org.apache.spark.sql.types.StructType
  *
  * @param given       the relation that the statement names
  * @param statement   MERGE, UPDATE or DELETE
+ * @param incoming    columns that the statement may add to the table, or widen
  */
-private[sql] final case class StatementTarget(session: SparkSession, given: DataSourceV2Relation, statement: String) {
+private[sql] final case class StatementTarget(
+    session: SparkSession, given: DataSourceV2Relation, statement: String, incoming: Option[StructType] = None
+) {
   private val named  = given.table.asInstanceOf[MerganserTable]
   private val opened = named.opened
 
@@ -28,8 +31,12 @@ private[sql] final case class StatementTarget(session: SparkSession, given: Data
 
   val orderedDeletes: Boolean = settings.statement.orderedDeletes
 
-  /** Data columns as the table stores them. */
-  val schema: StructType = opened.schema
+  /** Data columns as the table stores them after the statement. */
+  val schema: StructType = incoming.fold(opened.schema) { columns =>
+    val evolved = SchemaEvolution.evolved(opened.config.name, opened.schema, columns)
+    SchemaEvolution.requireStable(opened.config, opened.schema, evolved)
+    evolved
+  }
 
   /** The table, with its meta columns; its scans count the file groups they read. */
   val relation: DataSourceV2Relation = {
@@ -57,6 +64,19 @@ private[sql] final case class StatementTarget(session: SparkSession, given: Data
   val marksDeletes: Boolean = orderedDeletes && ordering.nonEmpty && !schema.fieldNames.contains(DeleteCheck.FlagColumn)
 
   val isLogged: Boolean = opened.config.isMergeOnRead
+
+  /** The data columns as they are after the statement: some may be wider then, and some new. */
+  val after: Seq[AttributeReference] =
+    if (incoming.isEmpty) data
+    else schema.map { field =>
+      column(field.name) match {
+        case Some(known) if opened.schema(field.name).dataType == field.dataType => known
+        case Some(known) => AttributeReference(known.name, field.dataType, known.nullable)(known.exprId, known.qualifier)
+        case None        => AttributeReference(field.name, field.dataType)()
+      }
+    }
+
+  def columnAfter(name: String): Option[AttributeReference] = after.find(a => session.sessionState.conf.resolver(a.name, name))
 
   def column(name: String): Option[AttributeReference] = data.find(a => session.sessionState.conf.resolver(a.name, name))
 

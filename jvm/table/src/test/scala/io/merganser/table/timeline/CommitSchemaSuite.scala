@@ -25,7 +25,7 @@ final class CommitSchemaSuite extends TableSuite {
   }
 
   test("of writers that add different columns at the same time none loses its own") {
-    val (s, Seq(first, second, third)) = begun("id INT, v INT")(3)
+    val (s, Seq(first, second, third)) = (begun("id INT, v INT")(3): @unchecked)
     commit(first, "id INT, v INT, a INT")
     commit(second, "id INT, v INT, b STRING")
     commit(third, "id INT, v BIGINT")
@@ -33,21 +33,21 @@ final class CommitSchemaSuite extends TableSuite {
   }
 
   test("a writer that changes no column leaves those that another added and widened while it ran") {
-    val (s, Seq(first, second)) = begun("id INT, s STRUCT<x: INT>")(2)
+    val (s, Seq(first, second)) = (begun("id INT, s STRUCT<x: INT>")(2): @unchecked)
     commit(first, "id INT, s STRUCT<x: BIGINT, y: INT>, a INT")
     commit(second, "id INT, s STRUCT<x: INT>")
     assert(columns(s) == StructType.fromDDL("id INT, s STRUCT<x: BIGINT, y: INT>, a INT"))
   }
 
   test("a column that one writer makes nullable stays so") {
-    val (s, Seq(first, second)) = begun("id INT NOT NULL, v INT NOT NULL")(2)
+    val (s, Seq(first, second)) = (begun("id INT NOT NULL, v INT NOT NULL")(2): @unchecked)
     commit(first, "id INT NOT NULL, v INT")
     commit(second, "id INT NOT NULL, v INT NOT NULL, a INT")
     assert(columns(s) == StructType.fromDDL("id INT NOT NULL, v INT, a INT"))
   }
 
   test("columns of one name and types that do not go together are a conflict that names them, and the second commit is not there") {
-    val (s, Seq(first, second)) = begun("id INT")(2)
+    val (s, Seq(first, second)) = (begun("id INT")(2): @unchecked)
     commit(first, "id INT, a DATE")
     val error = intercept[io.merganser.merge.MerganserException](commit(second, "id INT, a INT"))
     assert(error.condition == "COMMIT_CONFLICT" && Seq("'a'", "date", "int").forall(error.getMessage.contains))
@@ -55,14 +55,14 @@ final class CommitSchemaSuite extends TableSuite {
   }
 
   test("columns that another writer replaced are a conflict: the rows were made for others") {
-    val (s, Seq(first, second)) = begun("id INT, v INT")(2)
+    val (s, Seq(first, second)) = (begun("id INT, v INT")(2): @unchecked)
     commit(first, "id INT, w INT", "INSERT_OVERWRITE_TABLE")
     assert(conditionOf(commit(second, "id INT, v INT")) == "COMMIT_CONFLICT")
     assert(columns(s) == StructType.fromDDL("id INT, w INT"))
   }
 
   test("a write that is alone may leave the table with any columns") {
-    val (s, Seq(only)) = begun("id INT, v INT")(1)
+    val (s, Seq(only)) = (begun("id INT, v INT")(1): @unchecked)
     commit(only, "id INT, w INT", "INSERT_OVERWRITE_TABLE")
     assert(columns(s) == StructType.fromDDL("id INT, w INT"))
   }

@@ -1,0 +1,16 @@
+package io.merganser.spark.sql
+
+import org.apache.spark.sql.SparkSessionExtensions
+import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable
+
+import scala.annotation.unused
+
+/** What statements differ in between Spark's lines. */
+object StatementLine {
+
+  /** This line's grammar has no WITH SCHEMA EVOLUTION. */
+  def withSchemaEvolution(@unused merge: MergeIntoTable): Boolean = false
+
+  /** On this line the parser calls [[HeldStatements.hold]]: no rule can be put before those that resolve names. */
+  def injectHold(@unused extensions: SparkSessionExtensions): Unit = ()
+}

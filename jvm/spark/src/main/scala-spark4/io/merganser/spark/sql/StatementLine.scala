@@ -1,0 +1,18 @@
+package io.merganser.spark.sql
+
+import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, MergeIntoTable}
+import org.apache.spark.sql.catalyst.rules.Rule
+
+/** What statements differ in between Spark's lines. */
+object StatementLine {
+
+  def withSchemaEvolution(merge: MergeIntoTable): Boolean = merge.withSchemaEvolution
+
+  /** Puts [[HeldStatements.hold]] before the rules that resolve names: statements come as text and from `mergeInto`. */
+  def injectHold(extensions: SparkSessionExtensions): Unit = extensions.injectHintResolutionRule(Hold(_))
+
+  private final case class Hold(session: SparkSession) extends Rule[LogicalPlan] {
+    override def apply(plan: LogicalPlan): LogicalPlan = HeldStatements.hold(session, plan)
+  }
+}

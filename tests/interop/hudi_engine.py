@@ -170,6 +170,10 @@ class HudiEngine:
         """Hudi's run_compaction procedure: ``schedule``, ``run`` or ``scheduleAndExecute``."""
         self._ask("compact", path=_text(path), op=op, options=options)
 
+    def help(self, procedure: str) -> str:
+        """What Hudi's help procedure says of another one."""
+        return str(self._ask("help", procedure=procedure))
+
     def close(self) -> None:
         """End the process; safe to call twice."""
         if self._process.stdin and not self._process.stdin.closed:
@@ -199,7 +203,7 @@ class HudiEngine:
             self._process.stdin.flush()
         except (BrokenPipeError, ValueError) as error:
             raise HudiError(do, ["the Hudi process has ended"], self._tail()) from error
-        return self._answer(f"{do} {arguments['path']}")
+        return self._answer(f"{do} {arguments.get('path', '')}")
 
     def _answer(self, request: str) -> Any:
         assert self._process.stdout is not None

@@ -124,6 +124,11 @@ def compact_table(
     spark.sql(f"CALL run_compaction(op => '{op}', path => '{path}', options => '{text}')").collect()
 
 
+def help_with(spark: Any, procedure: str) -> str:
+    """What Hudi says of a procedure of its own: parameters, then columns, one a line."""
+    return str(spark.sql(f"CALL help(cmd => '{procedure}')").collect()[0][0])
+
+
 def table_properties(path: str | os.PathLike[str]) -> dict[str, str]:
     """The settings stored in the table's ``hoodie.properties``, with Java's escapes of ``:`` and ``=`` removed."""
     lines = (Path(path) / ".hoodie" / "hoodie.properties").read_text("latin-1").splitlines()

@@ -11,13 +11,14 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from interop.hudi_session import compact_table, merge_into_table, read_table, start_session, write_table
+from interop.hudi_session import compact_table, help_with, merge_into_table, read_table, start_session, write_table
 
 COMMANDS: dict[str, Callable[..., Any]] = {
     "read": read_table,
     "write": write_table,
     "merge": merge_into_table,
     "compact": compact_table,
+    "help": help_with,
 }
 
 

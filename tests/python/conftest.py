@@ -22,8 +22,14 @@ time.tzset()
 SLOW_FIXTURES = {"spark", "hudi"}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests without a session go first; otherwise the order stays."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests without a session go first; otherwise the order stays. Those marked `spark4` are not Spark 3.5's."""
+    newer = [item for item in items if item.get_closest_marker("spark4")]
+    for item in newer:
+        assert item.get_closest_marker("e2e"), f"{item.nodeid}: what is not e2e runs on Spark 3.5 alone"
+    if newer and pyspark.__version__.startswith("3."):
+        config.hook.pytest_deselected(items=newer)
+        items[:] = [item for item in items if item not in newer]
     items.sort(key=lambda item: bool(SLOW_FIXTURES & set(getattr(item, "fixturenames", ()))))
 
 

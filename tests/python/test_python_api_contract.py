@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import json
+import re
 import sys
 import time
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from py4j.java_gateway import JavaPackage
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StringType, StructType
 
@@ -104,12 +106,6 @@ def test_a_session_without_the_jar_names_the_setting_to_add() -> None:
     with pytest.raises(merganser.MissingJarError, match=r"'spark\.jars' is /other\.jar") as raised:
         merganser.Table.load(spark, "/lake/trips")
     assert raised.value.condition == "MISSING_JAR"
-
-
-def test_a_spark_connect_session_is_refused_by_name() -> None:
-    remote: Any = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
-    with pytest.raises(merganser.SparkConnectError, match="no JVM"):
-        merganser.Table.load(remote, "/lake/trips")
 
 
 # ---- settings on the wire
@@ -246,6 +242,123 @@ def test_a_write_is_one_call_and_sends_only_the_options_that_are_set(operation: 
         "hoodie.compact.inline.max.delta.commits": "3",
         "hoodie.x": "y",
     }
+
+
+# ---- a Spark Connect session
+
+
+class Remote:
+    """Stands in for a Spark Connect session: keeps its statements and answers each call with the rows it was given."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        self.statements: list[tuple[str, dict[str, Any]]] = []
+        self.views: list[str] = []
+        self.catalog = SimpleNamespace(dropTempView=lambda name: self.views.remove(name))
+
+    def sql(self, statement: str, values: dict[str, Any]) -> Any:
+        self.statements.append((statement, values))
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        rows = [SimpleNamespace(asDict=lambda recursive, row=row: row) for row in self.answer]
+        return SimpleNamespace(collect=lambda: rows)
+
+
+Remote.__module__ = "pyspark.sql.connect.session"
+
+
+class Refused(PySparkException):
+    """What a failed statement of a Spark Connect session raises."""
+
+    def __init__(self, message: str, condition: str | None = None) -> None:
+        super().__init__(message)
+        self._condition = condition
+
+    def getCondition(self) -> str | None:
+        return self._condition
+
+    getErrorClass = getCondition  # the name of Spark 3.5
+
+
+def snake(wire: dict[str, Any]) -> dict[str, Any]:
+    return {re.sub("([A-Z])", r"_\1", name).lower(): value for name, value in wire.items()}
+
+
+def remote_table(answer: Any) -> tuple[merganser.Table, Any]:
+    session: Any = Remote([snake(INFO)])
+    table = merganser.Table.load(session, "trips")
+    assert session.statements.pop() == ("CALL describe_table(table => :table)", {"table": "trips"})
+    session.answer = answer
+    return table, session
+
+
+def test_a_connect_session_is_asked_by_calls_whose_values_are_parameters() -> None:
+    table, session = remote_table([snake(COMMIT)])
+    assert (table.name, table.record_key, table.schema.names) == ("trips", ("id", "region"), ["id", "region"])
+    rows: Any = SimpleNamespace(createOrReplaceTempView=session.views.append)
+    options = merganser.WriteOptions(combine_before_insert=False, hoodie={"hoodie.x": "it's, \\"})
+    result = table.upsert(rows, options=options)
+    assert (result.inserted, result.late, result.appended_deletes, result.files) == (1, 4, 13, 8)
+    ((statement, values),) = session.statements
+    assert statement == (
+        "CALL write_rows(source => :source, path => :path, operation => :operation, "
+        "options => map(:key0, :value0, :key1, :value1))"
+    )
+    assert values.pop("source").startswith("merganser_rows_")
+    assert values == {
+        "path": "/lake/trips",
+        "operation": "upsert",
+        "key0": "hoodie.combine.before.insert",
+        "value0": "false",
+        "key1": "hoodie.x",
+        "value1": "it's, \\",
+    }
+    assert session.views == []  # the view of the rows is gone
+
+
+def test_the_view_of_the_rows_is_dropped_when_the_write_fails() -> None:
+    table, session = remote_table(Refused("no"))
+    rows: Any = SimpleNamespace(createOrReplaceTempView=session.views.append)
+    with pytest.raises(PySparkException):
+        table.upsert(rows)
+    assert session.views == []
+
+
+@pytest.mark.parametrize(
+    ("text", "condition", "message"),
+    [
+        (
+            "(io.merganser.merge.MerganserException) [TABLE_NOT_FOUND] There is none.",
+            "TABLE_NOT_FOUND",
+            "There is none.",
+        ),
+        (
+            "(org.apache.spark.SparkException) No\n\nJVM stacktrace:\norg.apache.spark.SparkException\n\tat a.b"
+            "\nCaused by: io.merganser.merge.MerganserException: [NULL_RECORD_KEY] Two\nlines.\n\tat d.e(f:2)",
+            "NULL_RECORD_KEY",
+            "Two\nlines.",
+        ),
+    ],
+    ids=["thrown as it is", "among the causes"],
+)
+def test_an_error_of_a_statement_becomes_the_exception_of_its_condition(
+    text: str, condition: str, message: str
+) -> None:
+    table, _ = remote_table(failed := Refused(text))
+    with pytest.raises(BY_CONDITION[condition]) as raised:
+        table.history()
+    assert (raised.value.condition, str(raised.value)) == (condition, f"[{condition}] {message}")
+    assert raised.value.__cause__ is failed
+
+
+def test_a_server_without_the_procedures_is_told_from_other_failures() -> None:
+    table, _ = remote_table(Refused("[UNRESOLVED_ROUTINE] Cannot resolve `describe_table`.", "UNRESOLVED_ROUTINE"))
+    with pytest.raises(merganser.MissingJarError, match=r"spark\.sql\.extensions"):
+        table.history()
+    table, _ = remote_table(other := Refused("[DIVIDE_BY_ZERO] by zero", "DIVIDE_BY_ZERO"))
+    with pytest.raises(PySparkException) as raised:
+        table.history()
+    assert raised.value is other
 
 
 # ---- answers

@@ -26,7 +26,6 @@ from merganser.errors import (
     OrderingFieldMissingError,
     SchemaConflictError,
     SliceFileMissingError,
-    SparkConnectError,
     TableExistsError,
     TableNotFoundError,
 )
@@ -55,7 +54,6 @@ __all__ = [
     "OrderingFieldMissingError",
     "SchemaConflictError",
     "SliceFileMissingError",
-    "SparkConnectError",
     "Table",
     "TableExistsError",
     "TableNotFoundError",

@@ -1,4 +1,4 @@
-"""The way into the JVM. Nothing else in this package knows that there is one."""
+"""The way into the JVM of a classic session. Nothing else in this package knows that there is one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped, unused-i
 from pyspark.sql import DataFrame, SparkSession
 
 from merganser._progress import progress
-from merganser.errors import MerganserError, MissingJarError, SparkConnectError, error_for
+from merganser.errors import MerganserError, MissingJarError, error_for
 
 _EXCEPTION = "io.merganser.merge.MerganserException"
 _MAX_CAUSES = 32  # chains of causes can be circular
@@ -24,15 +24,8 @@ class Bridge:
         """Find the jar.
 
         Raises:
-            SparkConnectError: The session is a Spark Connect client.
             MissingJarError: The session runs without the jar.
         """
-        if type(spark).__module__.startswith("pyspark.sql.connect"):
-            raise SparkConnectError(
-                "Cannot use a Spark Connect session: it has no JVM that the Python API could call. Use a classic "
-                "session, or SQL and spark.read.format('merganser') on a server that has the jar.",
-                condition="SPARK_CONNECT_UNSUPPORTED",
-            )
         self._spark = spark
         self._session: Any = spark._jsparkSession
         jvm: Any = spark._jvm

@@ -121,10 +121,6 @@ class MissingJarError(MerganserError):
     """The session runs without the jar, or the package ships none for this Spark line."""
 
 
-class SparkConnectError(MerganserError):
-    """The session is a Spark Connect client, which has no JVM to call."""
-
-
 def _classes(base: type[_ConditionError]) -> Iterator[type[_ConditionError]]:
     for kind in base.__subclasses__():
         yield kind

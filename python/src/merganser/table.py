@@ -9,7 +9,7 @@ from typing import Union
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from merganser._bridge import Bridge
+from merganser._transport import Transport, transport_for
 from merganser.config import IndexType, MergeMode, Options, TableType, WriteOptions, merged_options
 from merganser.results import CommitResult, CompactionResult, FileSlice, HistoryEntry, TableInfo
 
@@ -18,11 +18,14 @@ _FORMAT = "merganser"
 
 
 class Table:
-    """A table at a path. Make one with :meth:`create` or :meth:`load`."""
+    """A table at a path. Make one with :meth:`create` or :meth:`load`.
 
-    def __init__(self, spark: SparkSession, bridge: Bridge, info: TableInfo) -> None:
+    The session may be a classic one, or a client of a Spark Connect server that runs with the jar.
+    """
+
+    def __init__(self, spark: SparkSession, transport: Transport, info: TableInfo) -> None:
         self._spark = spark
-        self._bridge = bridge
+        self._transport = transport
         self._info = info
 
     @classmethod
@@ -61,7 +64,7 @@ class Table:
             ConfigurationConflictError: ``options`` contradicts an argument.
             MerganserError: The table cannot be; the condition says why.
         """
-        bridge = Bridge(spark)
+        transport = transport_for(spark)
         wire = merged_options(
             {
                 "hoodie.table.name": name,
@@ -74,7 +77,7 @@ class Table:
             },
             options,
         )
-        return cls(spark, bridge, TableInfo.from_wire(bridge.create(path, schema.json(), wire)))
+        return cls(spark, transport, TableInfo.from_wire(transport.create(path, schema.json(), wire)))
 
     @classmethod
     def load(cls, spark: SparkSession, path_or_name: str) -> Table:
@@ -84,8 +87,8 @@ class Table:
             MissingJarError: The session runs without the jar.
             TableNotFoundError: There is none.
         """
-        bridge = Bridge(spark)
-        return cls(spark, bridge, TableInfo.from_wire(bridge.describe(path_or_name)))
+        transport = transport_for(spark)
+        return cls(spark, transport, TableInfo.from_wire(transport.describe(path_or_name)))
 
     @property
     def path(self) -> str:
@@ -187,19 +190,19 @@ class Table:
             What was done or planned; ``None`` when there was nothing to compact.
         """
         op = "schedule" if schedule_only else "scheduleandexecute"
-        return CompactionResult.from_wire(self._bridge.compact(self.path, op, merged_options({}, options)))
+        return CompactionResult.from_wire(self._transport.compact(self.path, op, merged_options({}, options)))
 
     def history(self) -> list[HistoryEntry]:
         """Return what happened to the table, oldest first."""
-        return [HistoryEntry.from_wire(entry) for entry in self._bridge.history(self.path)]
+        return [HistoryEntry.from_wire(entry) for entry in self._transport.history(self.path)]
 
     def file_slices(self) -> list[FileSlice]:
         """Return the latest file slice of every file group."""
-        return [FileSlice.from_wire(entry) for entry in self._bridge.file_slices(self.path)]
+        return [FileSlice.from_wire(entry) for entry in self._transport.file_slices(self.path)]
 
     def __repr__(self) -> str:
         return f"Table(name={self.name!r}, path={self.path!r})"
 
     def _write(self, operation: str, rows: DataFrame, options: WriteOptions | None) -> CommitResult:
         wire = options.to_options() if options is not None else {}
-        return CommitResult.from_wire(self._bridge.write(self.path, rows, operation, wire))
+        return CommitResult.from_wire(self._transport.write(self.path, rows, operation, wire))

@@ -73,7 +73,8 @@ object SourceRanges {
       }
       Iterator(builders.map(_.result()))
     }
-    val ranges = parts.treeReduce((a, b) => a.zip(b).map { case (x, y) => x ++ y })
+    val none   = columns.map(_ => (new KeyRanges.Builder).result())
+    val ranges = parts.treeAggregate(none)((a, b) => a.zip(b).map { case (x, y) => x ++ y }, (a, b) => a.zip(b).map { case (x, y) => x ++ y })
     // One column may be equated several times: each of them must hold.
     new SourceRanges(columns.map(_._1).zip(ranges).groupBy(_._1).map { case (name, several) => name -> several.head._2 })
   }

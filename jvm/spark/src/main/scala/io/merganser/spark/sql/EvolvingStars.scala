@@ -31,17 +31,15 @@ object EvolvingStars {
     StatementLine.withSchemaEvolution(merge) || WriteConfig.asksForEvolution(FrameWrite.sessionConf(session))
 
   /** To be called before names are resolved. */
-  def mark(session: SparkSession, plan: LogicalPlan): LogicalPlan = plan match {
-    case merge: MergeIntoTable if isAsked(session, merge) =>
-      merge.copy(
-        matchedActions = merge.matchedActions.map { case star: UpdateStarAction => UpdateAction(star.condition, marked); case other => other },
-        notMatchedActions = merge.notMatchedActions.map {
-          case star: InsertStarAction => InsertAction(star.condition, marked)
-          case other                  => other
-        }
-      )
-    case other => other
-  }
+  def mark(session: SparkSession, merge: MergeIntoTable): MergeIntoTable =
+    if (!isAsked(session, merge)) merge
+    else merge.copy(
+      matchedActions = merge.matchedActions.map { case star: UpdateStarAction => UpdateAction(star.condition, marked); case other => other },
+      notMatchedActions = merge.notMatchedActions.map {
+        case star: InsertStarAction => InsertAction(star.condition, marked)
+        case other                  => other
+      }
+    )
 
   /** Says what the stars stand for, once both tables are known; other formats get theirs back. */
   final case class Expand(session: SparkSession) extends Rule[LogicalPlan] {

@@ -1,0 +1,132 @@
+"""The way to the jar by SQL alone: procedures, called with parameters. It needs no JVM in this process."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from merganser.errors import MerganserError, MissingJarError, error_for
+
+_ALL = 2**31 - 1  # procedures limit their rows unless told
+
+_NO_PROCEDURES = re.compile(r"PROCEDURE|ROUTINE|PARSE_SYNTAX_ERROR")
+"""Conditions by which Spark itself says that it has no such procedure, or no CALL at all."""
+
+_OURS = re.compile(
+    r"io\.merganser\.merge\.MerganserException(?:\)|:) (\[(\w+)\] .*?)(?=\n\tat |\nCaused by: |\n\nJVM stacktrace:|\Z)",
+    re.DOTALL,
+)
+
+
+class Statements:
+    """Calls the jar by statements. Every call but a write is one statement."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def create(self, path: str, schema_json: str, options: Mapping[str, str]) -> Any:
+        return self._one("create_table", options, path=path, columns=schema_json)
+
+    def describe(self, path_or_name: str) -> Any:
+        return self._one("describe_table", table=path_or_name)
+
+    def write(self, path: str, rows: DataFrame, operation: str, options: Mapping[str, str]) -> Any:
+        view = f"merganser_rows_{uuid.uuid4().hex}"
+        rows.createOrReplaceTempView(view)
+        try:
+            return self._one("write_rows", options, source=view, path=path, operation=operation)
+        finally:
+            self._spark.catalog.dropTempView(view)
+
+    def compact(self, path: str, op: str, options: Mapping[str, str]) -> Any:
+        found = self._rows("run_compaction", options, path=path, op=op)
+        if not found:
+            return {"instant": None}
+        answer = {**found[0], "instant": found[0]["timestamp"], "filesWritten": found[0]["operationSize"]}
+        return {key: 0 if value is None else value for key, value in answer.items()}  # of one that is only planned
+
+    def history(self, path: str) -> Any:
+        newest_first = self._rows("show_timeline", path=path, limit=_ALL)
+        return [{**row, "instant": row["instantTime"], "completed": row["completedTime"]} for row in newest_first[::-1]]
+
+    def file_slices(self, path: str) -> Any:
+        return [
+            {
+                "partitionPath": row["partition"],
+                "fileId": row["fileId"],
+                "baseInstant": row["baseInstant"],
+                "baseFile": row["dataFile"],
+                "baseSizeBytes": row["dataFileSize"],
+                "logFiles": [{"name": log["name"], "sizeBytes": log["size"]} for log in row["deltaFiles"]],
+            }
+            for row in self._rows("show_fsview_latest", path=path, limit=_ALL)
+        ]
+
+    def _one(self, procedure: str, options: Mapping[str, str] | None = None, **arguments: Any) -> dict[str, Any]:
+        (row,) = self._rows(procedure, options, **arguments)
+        return row
+
+    def _rows(self, procedure: str, options: Mapping[str, str] | None = None, **arguments: Any) -> list[dict[str, Any]]:
+        """The rows of a call, their columns named as the fields of the jar's JSON are."""
+        statement, values = call(procedure, options or {}, arguments)
+        try:
+            rows = self._spark.sql(statement, values).collect()
+        except PySparkException as failure:
+            error = translated(failure)
+            if error is None:
+                raise
+            raise error from failure
+        return [{_camel(name): value for name, value in row.asDict(recursive=True).items()} for row in rows]
+
+
+def call(procedure: str, options: Mapping[str, str], arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return a CALL and the values of its parameters; nothing of what is given gets into the statement's text."""
+    values = dict(arguments)
+    listed = [f"{name} => :{name}" for name in arguments]
+    if options:
+        pairs: list[str] = []
+        for number, (key, value) in enumerate(options.items()):
+            values[f"key{number}"], values[f"value{number}"] = key, value
+            pairs.append(f":key{number}, :value{number}")
+        listed.append(f"options => map({', '.join(pairs)})")
+    return f"CALL {procedure}({', '.join(listed)})", values
+
+
+def translated(failure: PySparkException) -> MerganserError | None:
+    """Return the exception of ours that a failed statement carries, itself or as a cause, or ``None``."""
+    thrown: Any = failure  # its methods differ between the lines
+    stack = getattr(thrown, "getStackTrace", lambda: None)()
+    for text in (str(failure), stack or ""):
+        found = _OURS.search(text)
+        if found is not None:
+            message, condition = found.groups()
+            is_itself = _condition(failure) == condition
+            return error_for(
+                condition,
+                message=message,
+                sql_state=thrown.getSqlState() if is_itself else None,
+                parameters=thrown.getMessageParameters() if is_itself else None,
+            )
+    if _NO_PROCEDURES.search(_condition(failure) or ""):
+        return MissingJarError(
+            "Cannot call Merganser's procedures in this Spark Connect session: its server runs without them. Start the "
+            "server with Merganser's jar in 'spark.jars', and with 'spark.sql.extensions' and "
+            "'spark.sql.catalog.spark_catalog' set as merganser.configure(builder) sets them.",
+            condition="MISSING_JAR",
+        )
+    return None
+
+
+def _condition(failure: PySparkException) -> str | None:
+    get: Any = getattr(failure, "getCondition", None) or failure.getErrorClass  # Spark 3.5 has the other name
+    found: str | None = get()
+    return found
+
+
+def _camel(name: str) -> str:
+    return re.sub(r"_(\w)", lambda found: found[1].upper(), name)

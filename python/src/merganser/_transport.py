@@ -1,0 +1,43 @@
+"""What a table asks of its session, and which of the two ways there is for a kind of session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from pyspark.sql import DataFrame, SparkSession
+
+
+class Transport(Protocol):
+    """Calls the jar on behalf of one session.
+
+    Answers have the form in which the jar's JSON has them, whichever way they came; :mod:`merganser.results` reads
+    them. Errors of the jar are raised as the classes of :mod:`merganser.errors`.
+    """
+
+    def create(self, path: str, schema_json: str, options: Mapping[str, str]) -> Any: ...
+
+    def describe(self, path_or_name: str) -> Any: ...
+
+    def write(self, path: str, rows: DataFrame, operation: str, options: Mapping[str, str]) -> Any: ...
+
+    def compact(self, path: str, op: str, options: Mapping[str, str]) -> Any: ...
+
+    def history(self, path: str) -> Any: ...
+
+    def file_slices(self, path: str) -> Any: ...
+
+
+def transport_for(spark: SparkSession) -> Transport:
+    """Return the way to the jar: SQL for a Spark Connect session, else calls into the session's JVM.
+
+    Raises:
+        MissingJarError: The session has a JVM, which runs without the jar.
+    """
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        from merganser._statements import Statements
+
+        return Statements(spark)
+    from merganser._bridge import Bridge  # a client of Spark Connect may have nothing that this needs
+
+    return Bridge(spark)

@@ -1,0 +1,156 @@
+"""A Spark Connect client: statements, data frames and the package's Table against a real server, without a JVM here."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from servers import serving
+
+# Every test of the Python API runs here too: `spark` is then the client of this module.
+from test_python_api import *  # noqa: F403
+from test_python_api import content, path, rows  # noqa: F401
+
+import merganser
+
+pytestmark = [pytest.mark.e2e, pytest.mark.spark4]
+
+ROW = ["inserted", "updated", "unchanged", "deleted", "late", "ties"]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a Connect server of this module's own."""
+    main_class = "org.apache.spark.sql.connect.service.SparkConnectServer"
+    folder = tmp_path_factory.mktemp("connect")
+    started = r"Spark Connect server started at: \S*:(\d+)"
+    with serving(main_class, folder, started, "spark.connect.grpc.binding.port=0") as port:
+        yield f"sc://127.0.0.1:{port}"
+
+
+@pytest.fixture(scope="module")
+def spark(server: str) -> Iterator[SparkSession]:
+    """A client; not made by SparkSession.builder, which wants no classic session in its process."""
+    from pyspark.sql.connect.session import SparkSession as RemoteSession
+
+    session = RemoteSession.builder.remote(server).create()
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def table(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A table with two rows, dropped when the test ends."""
+    name = f"t_{abs(hash(request.node.name))}"
+    properties = "TBLPROPERTIES (primaryKey = 'id', orderingFields = 'ts')"
+    spark.sql(f"CREATE TABLE {name} (id int, ts bigint, v string) USING merganser {properties}")
+    spark.sql(f"INSERT INTO {name} VALUES (1, 5, 'a'), (2, 5, 'b')")
+    yield name
+    spark.sql(f"DROP TABLE {name}")
+
+
+def all_rows(spark: SparkSession, table: str) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in spark.sql(f"SELECT * FROM {table} ORDER BY id").collect()]
+
+
+def test_the_session_is_a_client_of_a_server(spark: SparkSession) -> None:
+    assert type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def test_statements_change_a_table_and_tell_what_they_did(spark: SparkSession, table: str) -> None:
+    merged = spark.sql(
+        f"MERGE INTO {table} t USING (VALUES (1, 6L, 'c'), (2, 4L, 'late'), (3, 1L, 'd') AS s(id, ts, v)) s "
+        "ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    ).collect()
+    assert [[row[name] for name in ROW] for row in merged] == [[1, 1, 0, 0, 1, 0]]
+    assert all_rows(spark, table) == [(1, 6, "c"), (2, 5, "b"), (3, 1, "d")]
+    (updated,) = spark.sql(f"UPDATE {table} SET v = 'u' WHERE id = 2").collect()
+    (deleted,) = spark.sql(f"DELETE FROM {table} WHERE id = 3").collect()
+    assert (updated["updated"], deleted["deleted"]) == (1, 1)
+    assert all_rows(spark, table) == [(1, 6, "c"), (2, 5, "u")]
+    keys = spark.sql(f"SELECT _hoodie_record_key FROM {table} ORDER BY 1").collect()
+    assert [row[0] for row in keys] == ["1", "2"]
+    commits = spark.sql("CALL show_commits(table => :t, limit => :n)", {"t": table, "n": 3}).collect()
+    assert [row["action"] for row in commits] == ["commit"] * 3
+
+
+def test_data_frames_are_written_and_read_by_path_and_by_name(spark: SparkSession, table: str, path: str) -> None:  # noqa: F811
+    key = {"hoodie.datasource.write.recordkey.field": "id", "hoodie.table.ordering.fields": "ts"}
+    frame = spark.createDataFrame([(1, 5, "a"), (2, 5, "b")], "id int, ts long, v string")
+    frame.write.format("merganser").options(**key).save(path)
+    newer = spark.createDataFrame([(1, 6, "c"), (2, 4, "late")], frame.schema)
+    newer.write.format("merganser").mode("append").save(path)
+    assert sorted(map(tuple, spark.read.format("merganser").load(path).collect())) == [(1, 6, "c"), (2, 5, "b")]
+    spark.createDataFrame([(3, 1, "d")], frame.schema).writeTo(table).append()
+    spark.createDataFrame([(4, 1, "e")], frame.schema).write.mode("append").insertInto(table)
+    assert all_rows(spark, table) == [(1, 5, "a"), (2, 5, "b"), (3, 1, "d"), (4, 1, "e")]
+    assert spark.table(table).filter("id > 2").count() == 2
+
+
+def test_a_data_frame_is_merged_into_a_table(spark: SparkSession, table: str) -> None:
+    from pyspark.sql.connect.functions import expr
+
+    changes = spark.createDataFrame([(1, 6, "c"), (2, 9, "gone"), (3, 1, "d")], "id int, ts long, v string")
+    merge = changes.alias("s").mergeInto(table, expr(f"{table}.id = s.id"))
+    merge.whenMatched(expr("s.v = 'gone'")).delete().whenMatched().updateAll().whenNotMatched().insertAll().merge()
+    assert all_rows(spark, table) == [(1, 6, "c"), (3, 1, "d")]
+
+
+def test_an_error_comes_with_its_condition_and_names_what_is_wrong(spark: SparkSession, table: str) -> None:
+    with pytest.raises(PySparkException) as key:
+        spark.sql(f"UPDATE {table} SET id = 7 WHERE id = 1").collect()
+    assert key.value.getCondition() == "KEY_COLUMN_CHANGED"
+    assert key.value.getSqlState() == "42K0B"
+    assert "'id'" in str(key.value)
+    with pytest.raises(PySparkException) as argument:
+        spark.sql("CALL show_commits(tabel => 'x')").collect()
+    assert argument.value.getCondition() == "CALL_ARGUMENT_UNKNOWN"
+    assert argument.value.getMessageParameters()["argument"] == "tabel"
+    with pytest.raises(merganser.TableNotFoundError) as missing:
+        merganser.Table.load(spark, "nobody_has_it")
+    assert str(missing.value).startswith("[TABLE_NOT_FOUND] There is no table 'nobody_has_it'")
+    assert "stacktrace" not in str(missing.value)
+    assert (missing.value.sql_state, dict(missing.value.parameters)) == ("42P01", {"table": "nobody_has_it"})
+
+
+WITHOUT_PY4J = """
+import sys
+
+
+class NoPy4j:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "py4j":
+            raise ImportError(f"{name} was imported")
+
+
+sys.meta_path.insert(0, NoPy4j())
+from pyspark.sql import SparkSession
+import merganser
+
+spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+frame = spark.createDataFrame([("a", 1.0, 5)], "id string, fare double, ts long")
+table = merganser.Table.create(spark, sys.argv[2], frame.schema, record_key="id", ordering_by="ts")
+print(table.upsert(frame).inserted, len(table.history()), table.df().count(), "py4j" in sys.modules)
+spark.stop()
+"""
+
+
+def test_a_client_needs_no_py4j(server: str, path: str) -> None:  # noqa: F811
+    # With this variable PySpark takes itself for the client alone, which is shipped without py4j.
+    alone = {"SPARK_SKIP_CONNECT_COMPAT_TESTS": "1"}
+    ran = subprocess.run(
+        [sys.executable, "-c", WITHOUT_PY4J, server, path],
+        env={**os.environ, **alone, "PYTHONPATH": str(Path(merganser.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    assert ran.stdout.split() == ["1", "1", "1", "False"]

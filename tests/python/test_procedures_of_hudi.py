@@ -1,0 +1,82 @@
+"""Procedures that Hudi has too: its parameters in its order, its defaults, its columns."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from sql_steps import Sql
+
+from interop.hudi_engine import HudiEngine
+
+#: What Hudi has and ours lack: archived and pending instants, and how far a file group is planned to be compacted.
+WITHOUT_PARAMETERS = {
+    "show_fsview_latest": {"include_max", "include_in_flight", "exclude_compaction", "path_regex", "merge"},
+    "show_timeline": {"showArchived"},
+}
+WITHOUT_COLUMNS = {
+    "show_fsview_latest": {
+        "delta_size_compaction_scheduled",
+        "delta_size_compaction_unscheduled",
+        "delta_to_base_radio_compaction_scheduled",
+        "delta_to_base_radio_compaction_unscheduled",
+        "delta_files_compaction_scheduled",
+        "delta_files_compaction_unscheduled",
+    },
+    "show_timeline": {"requested_time", "inflight_time", "timeline_type", "rollback_info"},
+}
+TYPES = {"string": "STRING", "long": "BIGINT", "integer": "INT", "boolean": "BOOLEAN", "double": "DOUBLE"}
+SHARED = [
+    "run_compaction",
+    "show_commit_files",
+    "show_commit_partitions",
+    "show_commits",
+    "show_commits_metadata",
+    "show_compaction",
+    "show_fsview_latest",
+    "show_rollbacks",
+    "show_table_properties",
+    "show_timeline",
+    "upgrade_table",
+]
+
+
+def of_hudi(told: str) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
+    """Parameters with type and default, and columns with type, of Hudi's help."""
+    parameters, columns = told.split("outputType:")
+    fields = [line.split() for line in parameters.splitlines() if line.startswith("\t")]
+    given = {name: (TYPES[kind], default[0] if default[1:] else "") for name, kind, *default in fields[1:]}
+    return given, {name: TYPES[kind] for name, kind, *_ in map(str.split, columns.strip().splitlines()[1:])}
+
+
+def of_ours(told: list[str]) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
+    columns = dict(line.split(" ", 2)[1:] for line in told if line.startswith("returns "))
+    parameters = {}
+    for line in told:
+        if not line.startswith("returns "):
+            name, kind = line.split(":")[0].split(" ", 1)
+            default = re.search(r"default (\w+)", line)
+            parameters[name] = (kind.split(" or ")[0], default[1] if default else "null")
+    return parameters, columns
+
+
+@pytest.mark.parametrize("procedure", SHARED)
+def test_a_procedure_of_hudi_takes_its_arguments_and_returns_its_columns(
+    sql: Sql, hudi: HudiEngine, procedure: str
+) -> None:
+    theirs, their_columns = of_hudi(hudi.help(procedure))
+    ours, columns = of_ours([row[0] for row in sql.run(f"CALL help(cmd => '{procedure}')")])
+    left_out = WITHOUT_PARAMETERS.get(procedure, set())
+    assert theirs.keys() - ours.keys() == left_out
+    kept = [name for name in theirs if name not in left_out]
+    assert [name for name in ours if name in theirs] == kept
+    assert [ours[name][0] for name in kept] == [theirs[name][0] for name in kept]
+    if "limit" in kept:
+        assert ours["limit"] == theirs["limit"]
+    wanted = {name: kind for name, kind in their_columns.items() if name not in WITHOUT_COLUMNS.get(procedure, set())}
+    assert list(columns.items())[: len(wanted)] == list(wanted.items())
+
+
+def test_every_procedure_of_ours_is_one_of_hudi_s_or_is_named_here(sql: Sql) -> None:
+    own = {"create_table", "describe_table", "help", "rollback_failed_writes", "write_rows"}
+    assert {row[0] for row in sql.run("CALL help()")} == own | set(SHARED)

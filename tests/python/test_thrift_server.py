@@ -1,0 +1,123 @@
+"""A real JDBC client at Spark's thrift server: each kind of statement, its result, and its errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pyspark
+import pytest
+from jdbc import Jdbc, JdbcError
+from servers import serving
+
+from merganser.session import jar_for
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def jdbc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jdbc]:
+    """A connection to a thrift server of this module's own."""
+    main_class = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
+    folder = tmp_path_factory.mktemp("thrift")
+    any_port = ("spark.hadoop.hive.server2.thrift.port=0", "spark.hadoop.hive.server2.thrift.bind.host=127.0.0.1")
+    # The threads that open sessions look for a catalog on the driver's class path alone, not in spark.jars.
+    on_class_path = f"spark.driver.extraClassPath={jar_for(pyspark.__version__)}"
+    started = r"Starting ThriftBinaryCLIService on port (\d+)"
+    with ExitStack() as stack:
+        port = stack.enter_context(serving(main_class, folder, started, *any_port, on_class_path))
+        yield stack.enter_context(Jdbc(f"jdbc:hive2://127.0.0.1:{port}/", folder / "client.log"))
+
+
+@pytest.fixture
+def table(jdbc: Jdbc, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A merge-on-read table with two rows, made by statements and dropped when the test ends."""
+    name = f"t_{abs(hash(request.node.name))}"
+    jdbc.run(
+        f"CREATE TABLE {name} (id INT, ts BIGINT, v STRING, day STRING) USING merganser PARTITIONED BY (day) "
+        "TBLPROPERTIES (primaryKey = 'id', orderingFields = 'ts', type = 'mor')"
+    )
+    jdbc.run(f"INSERT INTO {name} VALUES (1, 5, 'a', 'x'), (2, 5, 'b', 'y')")
+    yield name
+    jdbc.run(f"DROP TABLE {name}")
+
+
+def rows(jdbc: Jdbc, table: str) -> list[tuple[str, ...]]:
+    return jdbc.run(f"SELECT id, ts, v FROM {table} ORDER BY id").rows
+
+
+def test_rows_come_with_the_types_of_their_columns(jdbc: Jdbc, table: str) -> None:
+    answer = jdbc.run(f"SELECT * FROM {table} ORDER BY id")
+    assert answer.columns == ["id:int", "ts:bigint", "v:string", "day:string"]
+    assert answer.rows == [("1", "5", "a", "x"), ("2", "5", "b", "y")]
+
+
+def test_a_merge_changes_the_table_and_returns_what_it_did(jdbc: Jdbc, table: str) -> None:
+    answer = jdbc.run(
+        f"MERGE INTO {table} t USING (SELECT 1 AS id, 6L AS ts, 'c' AS v, 'x' AS day "
+        "UNION ALL SELECT 2, 4L, 'late', 'y' UNION ALL SELECT 3, 1L, 'd', 'x') s ON t.id = s.id AND t.day = s.day "
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
+    assert answer.columns[:6] == [
+        f"{name}:bigint" for name in ("inserted", "updated", "unchanged", "deleted", "late", "ties")
+    ]
+    (done,) = answer.records()
+    assert (done["inserted"], done["updated"], done["late"], done["deleted"]) == ("1", "1", "1", "0")
+    assert rows(jdbc, table) == [("1", "6", "c"), ("2", "5", "b"), ("3", "1", "d")]
+
+
+def test_an_update_and_a_delete_return_what_they_did(jdbc: Jdbc, table: str) -> None:
+    (updated,) = jdbc.run(f"UPDATE {table} SET v = 'u' WHERE id = 2").records()
+    (deleted,) = jdbc.run(f"DELETE FROM {table} WHERE id = 1").records()
+    assert (updated["updated"], deleted["deleted"]) == ("1", "1")
+    assert rows(jdbc, table) == [("2", "5", "u")]
+
+
+def test_procedures_are_called(jdbc: Jdbc, table: str) -> None:
+    jdbc.run(f"UPDATE {table} SET v = 'u', ts = 9 WHERE id = 2")
+    assert "show_commits" in [row[0] for row in jdbc.run("CALL help()").rows]
+    _, oldest = jdbc.run(f"CALL show_commits(table => '{table}')").records()
+    assert (oldest["operation"], oldest["inserted"]) == ("INSERT", "2")
+    (compacted,) = jdbc.run(f"CALL run_compaction(op => 'scheduleandexecute', table => '{table}')").records()
+    assert (compacted["state"], compacted["operation_size"]) == ("COMPLETED", "1")
+    assert rows(jdbc, table) == [("1", "5", "a"), ("2", "9", "u")]
+
+
+def test_tables_are_shown_described_and_made_from_a_query(jdbc: Jdbc, table: str) -> None:
+    assert table in [row[1] for row in jdbc.run("SHOW TABLES").rows]
+    assert [row[:2] for row in jdbc.run(f"DESCRIBE {table}").rows[:2]] == [("id", "int"), ("ts", "bigint")]
+    assert ("primaryKey", "id") in jdbc.run(f"SHOW TBLPROPERTIES {table}").rows
+    jdbc.run(
+        f"CREATE TABLE {table}_copy USING merganser TBLPROPERTIES (primaryKey = 'id') AS SELECT id, v FROM {table}"
+    )
+    assert jdbc.run(f"SELECT * FROM {table}_copy ORDER BY id").rows == [("1", "a"), ("2", "b")]
+    jdbc.run(f"DROP TABLE {table}_copy")
+
+
+@pytest.mark.parametrize(
+    ("statement", "sql_state", "words"),
+    [
+        ("UPDATE {table} SET id = 7 WHERE v = 'a'", "42K0B", ["KEY_COLUMN_CHANGED", "'id'"]),
+        ("CALL run_compaction(op => 'scedule', table => '{table}')", "22023", ["CALL_ARGUMENT_INVALID", "'op'"]),
+        ("INSERT INTO {table} VALUES (NULL, 1, 'n', 'x')", "23502", ["NULL_RECORD_KEY", "(id)"]),
+        ("SELECT nope FROM {table}", "42703", ["UNRESOLVED_COLUMN", "`nope`"]),
+    ],
+    ids=lambda given: given.split(" ")[0] if isinstance(given, str) else None,
+)
+def test_an_error_has_its_state_and_names_what_is_wrong(
+    jdbc: Jdbc, table: str, statement: str, sql_state: str, words: list[str]
+) -> None:
+    with pytest.raises(JdbcError) as raised:
+        jdbc.run(statement.format(table=table))
+    assert raised.value.sql_state == sql_state
+    assert all(word in str(raised.value) for word in words)
+    assert rows(jdbc, table) == [("1", "5", "a"), ("2", "5", "b")]
+
+
+def test_an_assignment_that_cannot_be_names_its_clause_and_its_column(jdbc: Jdbc, table: str) -> None:
+    with pytest.raises(JdbcError) as raised:
+        jdbc.run(
+            f"MERGE INTO {table} t USING (SELECT 1 AS id, true AS flag) s ON t.id = s.id "
+            "WHEN MATCHED AND s.id = 1 THEN UPDATE SET ts = s.flag"
+        )
+    assert all(word in str(raised.value) for word in ("ASSIGNMENT_REFUSED", "WHEN MATCHED", "`ts`")), str(raised.value)

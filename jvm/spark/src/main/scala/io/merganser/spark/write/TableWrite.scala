@@ -78,7 +78,8 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
     val isDelete = settings.operation == WriteOperation.Delete
     val keyed    = config.copy(properties = settings.partitionTime ++ config.properties)
     Incoming(frame, keyed, settings.rule, schema, unorderedDelete,
-      allowMissing = isDelete || settings.missingColumns != MissingColumns.Reject, settings.nullOrdering == NullOrdering.Reject, masks)
+      allowMissing = isDelete || settings.missingColumns != MissingColumns.Reject, settings.nullOrdering == NullOrdering.Reject, masks,
+      TableIndex.globalKeys(settings.index, config))
   }
 
   private def commit(schema: StructType, replaced: Replaced, readAt: Option[Timeline])(rows: (

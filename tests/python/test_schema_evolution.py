@@ -159,8 +159,10 @@ def test_alter_table_changes_columns_in_commits_that_write_no_rows(sql: Sql, kin
     if kind == "mor":
         sql.run(f"CALL run_compaction(op => 'scheduleandexecute', table => '{table}')")
         assert sql.rows(table, "id, n, x, s, string(first_one)") == rows
-    # A table that is found by its folder alone has the comments too.
     path = sql.folder(table)
+    first = min(file.name for file in (path / ".hoodie" / "timeline").glob("*commit")).split("_")[0]
+    assert sql.run(f"SELECT n, x, s FROM {table} VERSION AS OF '{first}' WHERE n = 1") == [(1, None, (1.0, None))]
+    # A table that is found by its folder alone has the comments too.
     again = sql.name()
     sql.run(f"CREATE TABLE {again} USING merganser LOCATION '{path}'")
     assert ("x", "int", "an x") in [row[:3] for row in sql.run(f"DESCRIBE {again}")]
@@ -244,3 +246,40 @@ def test_each_engine_reads_and_writes_on_what_the_other_evolved(
         hudi.compact(table)
         all_read(one, two, three, four)
     assert table_properties(table)["hoodie.table.version"] == "9"
+
+
+#: Type, wider type, a stored value, a later one, and the stored value as it is read then.
+WIDENINGS: list[tuple[str, str, Any, Any, Any]] = [
+    ("int", "float", 7, 0.5, 7.0),
+    ("int", "decimal(12,2)", 7, "8.50", "7.00"),
+    ("int", "string", 7, "x", "7"),
+    ("bigint", "double", 7, 0.5, 7.0),
+    ("bigint", "decimal(20,0)", 7, "8", "7"),
+    ("bigint", "string", 7, "x", "7"),
+    ("float", "double", 0.5, 0.25, 0.5),
+    ("float", "string", 0.5, "x", "0.5"),
+    ("double", "string", 0.5, "x", "0.5"),
+    ("date", "string", "2024-01-02", "x", "2024-01-02"),
+    ("decimal(8,2)", "decimal(10,3)", "1.25", "2.125", "1.250"),
+    ("decimal(8,2)", "string", "1.25", "x", "1.25"),
+]
+
+
+def test_every_widening_is_read_alike_by_hudi_from_base_files_and_logs(
+    spark: SparkSession, hudi: HudiEngine, tmp_path: Path
+) -> None:
+    ours, table = MerganserEngine(spark), tmp_path / "widened"
+    options = {**OPTIONS, "hoodie.table.name": "widened", TYPE: MOR}
+    narrow, wide = (
+        "id int, ts int, " + ", ".join(f"c{i} {types[at]}" for i, types in enumerate(WIDENINGS)) for at in (0, 1)
+    )
+    old, new, read = ([types[at] for types in WIDENINGS] for at in (2, 3, 4))
+    ours.upsert(table, narrow, [[1, 1, *old], [2, 1, *old], [3, 1, *old]], **options)
+    ours.upsert(table, narrow, [[1, 2, *old], [2, 2, *old]], **options)
+    ours.upsert(table, wide, [[1, 1, *new], [2, 3, *new]], **options)
+    rows = [[1, 2, *read], [2, 3, *new], [3, 1, *read]]
+    assert ours.read(table).business == rows
+    assert hudi.read(table).business == rows
+    hudi.compact(table)
+    assert hudi.read(table).business == rows
+    assert ours.read(table).business == rows

@@ -1,8 +1,10 @@
 package io.merganser.spark
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.source.{AlterColumns, MerganserTable, NewCatalogTable, StagedCatalogTable, StagedForeignTable}
+import io.merganser.spark.source._
+import io.merganser.table.config.TableConfig
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.merganser.CatalogBridge
@@ -21,43 +23,66 @@ class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatal
   /** Ours by name or, in the namespace `merganser`, by path; else the session's. */
   override def loadTable(name: Identifier): Table =
     if (MerganserTable.isPath(name)) MerganserTable.ofPath(SparkSession.active, name)
-    else CatalogBridge.catalogTable(SparkSession.active, name) match {
-      case Some(table) if NewCatalogTable.isOurs(table.provider) => MerganserTable.ofCatalog(SparkSession.active, table)
-      case _                                                     => super.loadTable(name)
+    else ours(name) match {
+      case Some(entry) => MerganserTable.ofCatalog(SparkSession.active, entry)
+      case None        => super.loadTable(name)
     }
+
+  /** What Spark's catalog keeps of a table of ours. */
+  private def ours(name: Identifier): Option[CatalogTable] =
+    CatalogBridge.catalogTable(SparkSession.active, name).filter(entry => NewCatalogTable.isOurs(entry.provider))
 
   override def loadTable(name: Identifier, version: String): Table = loadTable(name) match {
     case ours: MerganserTable => ours.asOf(version)
     case _                    => super.loadTable(name, version)
   }
 
+  override def loadTable(name: Identifier, timestamp: Long): Table = loadTable(name) match {
+    case ours: MerganserTable => ours.asOfTime(timestamp)
+    case _                    => super.loadTable(name, timestamp)
+  }
+
+  override def tableExists(name: Identifier): Boolean =
+    if (MerganserTable.isPath(name)) TableConfig.exists(OpenTable.storage(SparkSession.active, name.name)) else super.tableExists(name)
+
+  override def alterTable(name: Identifier, changes: TableChange*): Table =
+    if (MerganserTable.isPath(name)) {
+      TableAlteration.ofFolder(SparkSession.active, name.name, s"merganser.`${name.name}`", changes)
+      loadTable(name)
+    } else ours(name) match {
+      case Some(entry) =>
+        TableAlteration.ofSession(SparkSession.active, entry, changes)
+        loadTable(name)
+      case None => super.alterTable(name, changes: _*)
+    }
+
+  override def renameTable(from: Identifier, to: Identifier): Unit = {
+    val isOurs = ours(from).isDefined
+    super.renameTable(from, to)
+    if (isOurs) ours(to).foreach(entry => TableAlteration.renamed(SparkSession.active, entry.location.toString, to))
+  }
+
   override def createTable(name: Identifier, schema: StructType, partitions: Array[Transform], properties: Properties): Table =
-    if (isOurs(properties)) NewCatalogTable.create(SparkSession.active, name, schema, partitions, properties)
+    if (isOurs(properties))
+      NewCatalogTable.create(SparkSession.active, new SessionEntries(SparkSession.active), name, schema, partitions, properties)
     else super.createTable(name, schema, partitions, properties)
 
   override def createTable(name: Identifier, columns: Array[Column], partitions: Array[Transform], properties: Properties): Table =
-    if (isOurs(properties)) createTable(name, plain(name, columns), partitions, properties)
+    if (isOurs(properties)) createTable(name, NewCatalogTable.plain(name, columns), partitions, properties)
     else super.createTable(name, columns, partitions, properties)
-
-  override def alterTable(name: Identifier, changes: TableChange*): Table = CatalogBridge.catalogTable(SparkSession.active, name) match {
-    case Some(table) if NewCatalogTable.isOurs(table.provider) && changes.exists(_.isInstanceOf[TableChange.ColumnChange]) =>
-      AlterColumns.ofCatalog(SparkSession.active, table, changes)
-      loadTable(name)
-    case _ => super.alterTable(name, changes: _*)
-  }
 
   override def stageCreate(name: Identifier, schema: StructType, partitions: Array[Transform], properties: Properties): StagedTable =
     stage(name, schema, partitions, properties, replaces = false)
 
   override def stageCreate(name: Identifier, columns: Array[Column], partitions: Array[Transform], properties: Properties): StagedTable =
-    if (isOurs(properties)) stageCreate(name, plain(name, columns), partitions, properties)
+    if (isOurs(properties)) stageCreate(name, NewCatalogTable.plain(name, columns), partitions, properties)
     else new StagedForeignTable(this, name, createTable(name, columns, partitions, properties))
 
   override def stageReplace(name: Identifier, schema: StructType, partitions: Array[Transform], properties: Properties): StagedTable =
     stage(name, schema, partitions, properties, replaces = true)
 
   override def stageReplace(name: Identifier, columns: Array[Column], partitions: Array[Transform], properties: Properties): StagedTable =
-    if (isOurs(properties)) stageReplace(name, plain(name, columns), partitions, properties)
+    if (isOurs(properties)) stageReplace(name, NewCatalogTable.plain(name, columns), partitions, properties)
     else {
       dropTable(name)
       new StagedForeignTable(this, name, createTable(name, columns, partitions, properties))
@@ -82,7 +107,7 @@ class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatal
       there.filterNot(t => NewCatalogTable.isOurs(t.provider)).foreach { other =>
         throw MerganserException("REPLACE_OF_OTHER_FORMAT", "table" -> name, "format" -> other.provider.getOrElse("none"))
       }
-      val described = new NewCatalogTable(session, name, schema, partitions, properties, there.map(_.location))
+      val described = new NewCatalogTable(session, new SessionEntries(session), name, schema, partitions, properties)
       new StagedCatalogTable(session, name, schema, described, replaces)
     } else {
       if (replaces) dropTable(name)
@@ -90,11 +115,4 @@ class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatal
     }
 
   private def isOurs(properties: Properties): Boolean = NewCatalogTable.isOurs(Option(properties.get(TableCatalog.PROP_PROVIDER)))
-
-  private def plain(name: Identifier, columns: Array[Column]): StructType = {
-    columns.find(c => c.defaultValue != null || c.generationExpression != null).foreach { c =>
-      throw MerganserException("COLUMN_DEFAULT_UNSUPPORTED", "table" -> name, "column" -> c.name)
-    }
-    CatalogBridge.schema(columns)
-  }
 }

@@ -1,7 +1,16 @@
 package io.merganser.spark
 
-import io.merganser.spark.sql.{CallParser, ChangeStatements, ChangeStrategy, EvolvingStars, FrameAppends, InsertStrategy, PartitionOverwrites,
-  StatementLine}
+import io.merganser.spark.sql.{
+  CallParser,
+  ChangeStrategy,
+  DescribeStrategy,
+  EvolvingStars,
+  FrameAppends,
+  HeldStatements,
+  InsertStrategy,
+  PartitionOverwrites,
+  StatementLine
+}
 import org.apache.spark.sql.SparkSessionExtensions
 
 /** What `spark.sql.extensions` names: CALL on every Spark line, appends of data frames, and MERGE, UPDATE and DELETE. */
@@ -11,10 +20,11 @@ class MerganserExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectParser((session, parser) => new CallParser(session, parser))
     extensions.injectResolutionRule(_ => FrameAppends)
     extensions.injectResolutionRule(PartitionOverwrites(_))
-    StatementLine.injectStars(extensions)
+    StatementLine.injectHold(extensions)
     extensions.injectResolutionRule(EvolvingStars.Expand(_))
-    extensions.injectPostHocResolutionRule(ChangeStatements(_))
+    extensions.injectResolutionRule(HeldStatements.Release(_))
     extensions.injectPlannerStrategy(ChangeStrategy(_))
     extensions.injectPlannerStrategy(InsertStrategy(_))
+    extensions.injectPlannerStrategy(_ => DescribeStrategy)
   }
 }

@@ -1,6 +1,7 @@
 package io.merganser.spark
 
 import io.merganser.merge.MerganserException
+import io.merganser.spark.source.MerganserTable
 import io.merganser.table.Storage
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config.TableConfig
@@ -8,7 +9,8 @@ import io.merganser.table.slice.TableView
 import io.merganser.table.timeline.Timeline
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.TableIdentifier
+import org.apache.spark.sql.catalyst.analysis.{NoSuchDatabaseException, NoSuchNamespaceException, NoSuchTableException}
+import org.apache.spark.sql.connector.catalog.{Identifier, Table, TableCatalog}
 import org.apache.spark.sql.types.StructType
 
 /** A table as one query or one write sees it: settings and timeline read once. */
@@ -37,17 +39,32 @@ object OpenTable {
     new OpenTable(storage, config, Timeline.load(storage, config))
   }
 
-  /** The path of a table given by path, or by name in the session's catalogs. */
+  /**
+   * The path of a table given by path, or by name in the session's catalogs.
+   *
+   * @throws MerganserException TABLE_NOT_FOUND, TABLE_OF_OTHER_FORMAT
+   */
   def pathOf(session: SparkSession, pathOrName: String): String =
-    if (pathOrName.contains("/")) pathOrName
-    else {
-      val parts = session.sessionState.sqlParser.parseMultipartIdentifier(pathOrName)
-      val name = (if (parts.length == 3 && parts.head.equalsIgnoreCase("spark_catalog")) parts.tail else parts) match {
-        case Seq(table)           => TableIdentifier(table)
-        case Seq(database, table) => TableIdentifier(table, Some(database))
-        case _                    => throw MerganserException("TABLE_NOT_FOUND", "table" -> pathOrName)
-      }
-      if (!session.sessionState.catalog.tableExists(name)) throw MerganserException("TABLE_NOT_FOUND", "table" -> pathOrName)
-      session.sessionState.catalog.getTableMetadata(name).location.toString
+    if (pathOrName.contains("/") && !pathOrName.contains("`")) pathOrName
+    else named(session, session.sessionState.sqlParser.parseMultipartIdentifier(pathOrName)) match {
+      case Some(ours: MerganserTable) => ours.path
+      case Some(_)                    => throw MerganserException("TABLE_OF_OTHER_FORMAT", "table" -> pathOrName)
+      case None                       => throw MerganserException("TABLE_NOT_FOUND", "table" -> pathOrName)
     }
+
+  /** The table that a name of one or more parts means in the session's current catalog and namespace. */
+  def named(session: SparkSession, parts: Seq[String]): Option[Table] = {
+    val catalogs = session.sessionState.catalogManager
+    val (catalog, rest) =
+      if (parts.length > 1 && catalogs.isCatalogRegistered(parts.head)) (catalogs.catalog(parts.head), parts.tail)
+      else (catalogs.currentCatalog, parts)
+    val isCurrent = rest.length == 1 && rest.length == parts.length
+    val namespace = if (isCurrent) catalogs.currentNamespace else rest.dropRight(1).toArray
+    catalog match {
+      case tables: TableCatalog =>
+        try Some(tables.loadTable(Identifier.of(namespace, rest.last)))
+        catch { case _: NoSuchTableException | _: NoSuchNamespaceException | _: NoSuchDatabaseException => None }
+      case _ => None
+    }
+  }
 }

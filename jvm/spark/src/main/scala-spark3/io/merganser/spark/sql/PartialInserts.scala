@@ -1,12 +1,11 @@
 package io.merganser.spark.sql
 
-import io.merganser.spark.source.NewCatalogTable
+import io.merganser.spark.OpenTable
+import io.merganser.spark.source.MerganserTable
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.{UnresolvedRelation, UnresolvedStar}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Literal}
 import org.apache.spark.sql.catalyst.plans.logical.{InsertIntoStatement, LogicalPlan, Project}
-import org.apache.spark.sql.connector.catalog.Identifier
-import org.apache.spark.sql.merganser.CatalogBridge
 
 /**
  * INSERT with a list of some of a table's columns: the others are null. This Spark line says so for its own formats and
@@ -29,17 +28,10 @@ object PartialInserts {
   /** Columns of a table of ours; none of any other. */
   private def columns(table: LogicalPlan): Seq[String] = table match {
     case relation: UnresolvedRelation =>
-      val session  = SparkSession.active
-      val current  = session.sessionState.catalogManager
-      val inSparks = current.currentCatalog.name == "spark_catalog"
-      val name = relation.multipartIdentifier match {
-        case Seq(table) if inSparks                => Some(Identifier.of(current.currentNamespace, table))
-        case Seq(database, table) if inSparks      => Some(Identifier.of(Array(database), table))
-        case Seq("spark_catalog", database, table) => Some(Identifier.of(Array(database), table))
-        case _                                     => None
+      OpenTable.named(SparkSession.active, relation.multipartIdentifier) match {
+        case Some(ours: MerganserTable) => ours.schema().fieldNames.toSeq
+        case _                          => Nil
       }
-      name.flatMap(CatalogBridge.catalogTable(session, _)).filter(t => NewCatalogTable.isOurs(t.provider)).toSeq.flatMap(
-        _.schema.fieldNames)
     case _ => Nil
   }
 }

@@ -11,6 +11,6 @@ object StatementLine {
   /** This line's grammar has no WITH SCHEMA EVOLUTION. */
   def withSchemaEvolution(@unused merge: MergeIntoTable): Boolean = false
 
-  /** On this line the parser calls [[EvolvingStars.mark]]: no rule can be put before those that resolve names. */
-  def injectStars(@unused extensions: SparkSessionExtensions): Unit = ()
+  /** On this line the parser calls [[HeldStatements.hold]]: no rule can be put before those that resolve names. */
+  def injectHold(@unused extensions: SparkSessionExtensions): Unit = ()
 }

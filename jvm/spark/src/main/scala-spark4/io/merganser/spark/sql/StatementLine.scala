@@ -9,10 +9,10 @@ object StatementLine {
 
   def withSchemaEvolution(merge: MergeIntoTable): Boolean = merge.withSchemaEvolution
 
-  /** Puts [[EvolvingStars.mark]] before the rules that resolve names: statements come as text and from `mergeInto`. */
-  def injectStars(extensions: SparkSessionExtensions): Unit = extensions.injectHintResolutionRule(Stars(_))
+  /** Puts [[HeldStatements.hold]] before the rules that resolve names: statements come as text and from `mergeInto`. */
+  def injectHold(extensions: SparkSessionExtensions): Unit = extensions.injectHintResolutionRule(Hold(_))
 
-  private final case class Stars(session: SparkSession) extends Rule[LogicalPlan] {
-    override def apply(plan: LogicalPlan): LogicalPlan = EvolvingStars.mark(session, plan)
+  private final case class Hold(session: SparkSession) extends Rule[LogicalPlan] {
+    override def apply(plan: LogicalPlan): LogicalPlan = HeldStatements.hold(session, plan)
   }
 }

@@ -5,6 +5,7 @@ import io.merganser.spark.read.{ScanCounts, SliceScanBuilder, SourceRanges}
 import io.merganser.spark.write.Replaced
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{Options, ReadConfig}
+import io.merganser.table.timeline.InstantTime
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.connector.catalog._
@@ -91,6 +92,10 @@ final class MerganserTable(
     val known = opened
     new MerganserTable(session, path, label, options, () => known, declared, catalogTable, told, None, Some(counts), ranges)
   }
+
+  /** The same table as of a time, in microseconds since 1970. */
+  def asOfTime(micros: Long): MerganserTable =
+    asOf(InstantTime.format(Math.floorDiv(micros, 1000L), opened.config.timelineZone))
 
   /** The same table, of which an overwrite replaces the rows of those partitions alone. */
   private[spark] def overwriting(replaced: Replaced): MerganserTable =

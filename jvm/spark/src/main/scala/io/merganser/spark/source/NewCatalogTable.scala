@@ -5,13 +5,12 @@ import io.merganser.spark.OpenTable
 import io.merganser.spark.write.FrameWrite
 import io.merganser.table.Storage
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.config.{FrameCheck, NewTable, Options, Settings, TableConfig, TableConflicts}
+import io.merganser.table.config.{FrameCheck, NewTable, Options, OwnProperties, Settings, TableConfig, TableConflicts}
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.TableIdentifier
-import org.apache.spark.sql.catalyst.catalog.{CatalogStorageFormat, CatalogTable, CatalogTableType}
-import org.apache.spark.sql.connector.catalog.{Identifier, TableCatalog}
+import org.apache.spark.sql.connector.catalog.{Column, Identifier, TableCatalog}
 import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.merganser.CatalogBridge
 import org.apache.spark.sql.types.StructType
 
 import java.net.URI
@@ -19,31 +18,46 @@ import java.util
 import scala.collection.JavaConverters._
 
 /**
- * A table that a statement describes: its folder is made, then its entry in the session catalog.
+ * A table that a statement describes: its folder is made, then its entry in the catalog.
  *
+ * @param entries    of the catalog
  * @param columns    of the statement or its query; may be empty where the folder holds a table
  * @param properties of the statement, Spark's own among them
- * @param known      where it is, if the catalog has it already
  */
 final class NewCatalogTable(
     session: SparkSession,
+    entries: TableEntries,
     name: Identifier,
     columns: StructType,
     partitions: Array[Transform],
-    properties: util.Map[String, String],
-    known: Option[URI] = None
+    properties: util.Map[String, String]
 ) {
-  private val given      = properties.asScala.toMap
-  private val catalog    = session.sessionState.catalog
-  private val identifier = TableIdentifier(name.name, name.namespace.lastOption)
-  private val location   = given.get(TableCatalog.PROP_LOCATION)
-  private val place      = known.orElse(location.map(locationOf)).getOrElse(catalog.defaultTablePath(identifier))
-  private val by         = partitions.map(column).toSeq
+  private val given    = properties.asScala.toMap
+  private val location = given.get(TableCatalog.PROP_LOCATION)
+  private val known    = entries.known(name)
+  private val by       = partitions.map(column).toSeq
+
+  val place: URI = known.orElse(location.map(locationOf)).getOrElse(entries.place(name))
 
   val storage: Storage = OpenTable.storage(session, place.toString)
 
-  /** What the statement says about the table. */
-  val options: Map[String, String] = NewCatalogTable.optionsOf(given)
+  /** The statement's properties, Spark's own left out. */
+  val said: Map[String, String] = NewCatalogTable.saidOf(given)
+
+  /** What the statement says about the table: its properties without those that are the user's own words. */
+  val options: Map[String, String] = said.filterNot { case (key, _) =>
+    !given.contains(TableCatalog.OPTION_PREFIX + key) && OwnProperties.isOwn(key)
+  }
+
+  def comment: Option[String] = given.get(TableCatalog.PROP_COMMENT)
+
+  /** DROP TABLE leaves its files. */
+  def isExternal: Boolean = location.isDefined || given.contains(TableCatalog.PROP_EXTERNAL)
+
+  /** Whether the catalog has it already. */
+  def isKnown: Boolean = entries.known(name).isDefined
+
+  def declaredColumns: StructType = columns
 
   private val hadFolder = storage.exists("")
 
@@ -70,7 +84,7 @@ final class NewCatalogTable(
         bySql = written.isEmpty,
         database = name.namespace.lastOption,
         createSchema = Some(AvroSchemas.toAvro(data, name.name).toString)
-      ))
+      ) ++ entries.kept(this))
     ()
   }
 
@@ -87,27 +101,11 @@ final class NewCatalogTable(
     if (columns.nonEmpty) FrameCheck.requireSchema(columns, there.schema, there.config.name, nullForMissing = false)
   }
 
-  /** The entry in the session catalog. */
-  def register(): MerganserTable = {
-    catalog.createTable(
-      CatalogTable(
-        identifier,
-        if (location.isDefined || given.contains(TableCatalog.PROP_EXTERNAL)) CatalogTableType.EXTERNAL else CatalogTableType.MANAGED,
-        CatalogStorageFormat.empty.copy(locationUri = Some(place)),
-        declared,
-        provider = Some("merganser"),
-        partitionColumnNames = Nil,
-        properties = options,
-        comment = given.get(TableCatalog.PROP_COMMENT)
-      ),
-      ignoreIfExists = false,
-      validateLocation = false
-    )
-    MerganserTable.ofCatalog(session, catalog.getTableMetadata(identifier))
-  }
+  /** The entry in the catalog. */
+  def register(): MerganserTable = entries.add(name, this)
 
   /** Columns as the statement has them; where the table stores a wider type, with that. */
-  private def declared: StructType = {
+  def declared: StructType = {
     val stored = OpenTable.load(storage).schema
     if (columns.isEmpty) stored
     else StructType(columns.map { field =>
@@ -133,16 +131,16 @@ object NewCatalogTable {
   /** Properties that Spark itself puts among those of a table. */
   private val Reserved = Set(
     TableCatalog.PROP_PROVIDER, TableCatalog.PROP_LOCATION, TableCatalog.PROP_COMMENT, TableCatalog.PROP_OWNER, TableCatalog.PROP_EXTERNAL,
-    TableCatalog.PROP_IS_MANAGED_LOCATION, "path"
+    TableCatalog.PROP_IS_MANAGED_LOCATION, "path", "table_type"
   )
 
   def isOurs(provider: Option[String]): Boolean =
     provider.exists(p => p.equalsIgnoreCase("merganser") || p == classOf[MerganserSource].getName)
 
   /** CREATE TABLE … USING merganser. A folder that holds a table already is taken as it is, if the statement agrees with it. */
-  def create(session: SparkSession, name: Identifier, columns: StructType, partitions: Array[Transform],
+  def create(session: SparkSession, entries: TableEntries, name: Identifier, columns: StructType, partitions: Array[Transform],
       properties: util.Map[String, String]): MerganserTable = {
-    val table  = new NewCatalogTable(session, name, columns, partitions, properties)
+    val table  = new NewCatalogTable(session, entries, name, columns, partitions, properties)
     val exists = table.exists
     if (exists) table.requireSame() else table.make()
     try table.register()
@@ -153,7 +151,15 @@ object NewCatalogTable {
     }
   }
 
+  /** @throws MerganserException COLUMN_DEFAULT_UNSUPPORTED */
+  def plain(name: Identifier, columns: Array[Column]): StructType = {
+    columns.find(c => c.defaultValue != null || c.generationExpression != null).foreach { c =>
+      throw MerganserException("COLUMN_DEFAULT_UNSUPPORTED", "table" -> name, "column" -> c.name)
+    }
+    CatalogBridge.schema(columns)
+  }
+
   /** A data-frame writer's options come with a prefix, and on some lines without it as well. */
-  private[source] def optionsOf(given: Map[String, String]): Map[String, String] =
+  private[source] def saidOf(given: Map[String, String]): Map[String, String] =
     given.map { case (k, v) => k.stripPrefix(TableCatalog.OPTION_PREFIX) -> v }.filterNot { case (k, _) => Reserved(k) }
 }

@@ -36,7 +36,7 @@ final class StagedCatalogTable(session: SparkSession, ident: Identifier, columns
     override def truncate(): WriteBuilder = this // there are no rows to keep, or they are replaced anyway
     override def build(): Write = new V1Write {
       override def toInsertableRelation: InsertableRelation =
-        (frame: DataFrame, _: Boolean) => write(frame, NewCatalogTable.optionsOf(info.options().asCaseSensitiveMap.asScala.toMap))
+        (frame: DataFrame, _: Boolean) => write(frame, NewCatalogTable.saidOf(info.options().asCaseSensitiveMap.asScala.toMap))
     }
   }
 
@@ -64,7 +64,7 @@ final class StagedCatalogTable(session: SparkSession, ident: Identifier, columns
         made = true
       }
     }
-    if (CatalogBridge.catalogTable(session, ident).isEmpty) described.register()
+    if (!described.isKnown) described.register()
     ()
   }
 

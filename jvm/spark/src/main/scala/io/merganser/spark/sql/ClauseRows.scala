@@ -71,9 +71,9 @@ private[sql] final class KeyedClauses(clauses: Clauses, isMatch: Expression, arr
     val watch = twice.map(_.watch())
 
     new Iterator[InternalRow] {
-      private[this] val ready                 = mutable.Queue.empty[InternalRow]
-      private[this] var place                 = -1L
-      private[this] var wasMatched            = false
+      private[this] val ready                  = mutable.Queue.empty[InternalRow]
+      private[this] var place                  = -1L
+      private[this] var wasMatched             = false
       private[this] var unmatched: InternalRow = _
 
       override def hasNext: Boolean = {

@@ -19,8 +19,8 @@ object EvolvingStars {
 
   /** Stands for all columns of the source that the table has, in an assignment to itself. */
   private final case class SourceColumns() extends LeafExpression with Unevaluable {
-    override def nullable: Boolean     = true
-    override def dataType: DataType    = NullType
+    override def nullable: Boolean      = true
+    override def dataType: DataType     = NullType
     override lazy val resolved: Boolean = false
   }
 
@@ -31,24 +31,24 @@ object EvolvingStars {
     StatementLine.withSchemaEvolution(merge) || WriteConfig.asksForEvolution(FrameWrite.sessionConf(session))
 
   /** To be called before names are resolved. */
-  def mark(session: SparkSession, plan: LogicalPlan): LogicalPlan = plan match {
-    case merge: MergeIntoTable if isAsked(session, merge) =>
-      merge.copy(
-        matchedActions = merge.matchedActions.map { case star: UpdateStarAction => UpdateAction(star.condition, marked); case other => other },
-        notMatchedActions = merge.notMatchedActions.map {
-          case star: InsertStarAction => InsertAction(star.condition, marked)
-          case other                  => other
-        }
-      )
-    case other => other
-  }
+  def mark(session: SparkSession, merge: MergeIntoTable): MergeIntoTable =
+    if (!isAsked(session, merge)) merge
+    else merge.copy(
+      matchedActions =
+        merge.matchedActions.map { case star: UpdateStarAction => UpdateAction(star.condition, marked); case other => other },
+      notMatchedActions = merge.notMatchedActions.map {
+        case star: InsertStarAction => InsertAction(star.condition, marked)
+        case other                  => other
+      }
+    )
 
   /** Says what the stars stand for, once both tables are known; other formats get theirs back. */
   final case class Expand(session: SparkSession) extends Rule[LogicalPlan] {
 
     override def apply(plan: LogicalPlan): LogicalPlan = plan match {
       case merge: MergeIntoTable if merge.targetTable.resolved && merge.sourceTable.resolved && actions(merge).exists(isMarked) =>
-        merge.copy(matchedActions = merge.matchedActions.map(expanded(merge)), notMatchedActions = merge.notMatchedActions.map(expanded(merge)))
+        merge.copy(matchedActions = merge.matchedActions.map(expanded(merge)),
+          notMatchedActions = merge.notMatchedActions.map(expanded(merge)))
       case other => other
     }
 

@@ -1,10 +1,11 @@
 package io.merganser.spark.write
 
-import io.merganser.merge.DeleteCheck
+import io.merganser.merge.{DeleteCheck, RowLayout, Version}
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{FrameCheck, StoredRule, TableConfig}
 import io.merganser.table.slice.{SliceWriter, TableRule}
 import org.apache.spark.sql.{Column, DataFrame}
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.functions.{
   coalesce,
   col,
@@ -64,6 +65,15 @@ final case class IncomingSchema(
   /** For each mask, which columns of the layout it provides. */
   val provided: Array[Array[Boolean]] =
     masks.map(mask => layout.fieldNames.map(name => !data.fieldNames.contains(name) || mask.columns.contains(name))).toArray
+
+  /** Makes `record` the version that a row is. */
+  def fill(record: Version, row: InternalRow, layout: RowLayout): Unit = {
+    val mask = if (maskOrdinal < 0) IncomingSchema.FullRow else row.getInt(maskOrdinal)
+    if (row.getBoolean(unorderedDeleteOrdinal)) record.set(row, isDelete = true, isUnordered = true)
+    else if (mask == IncomingSchema.FullRow) layout.fill(record, row)
+    else layout.fill(record, row, provided(mask), inserts(mask))
+    ()
+  }
 }
 
 object IncomingSchema {

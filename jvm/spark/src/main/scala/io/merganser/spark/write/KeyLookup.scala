@@ -7,7 +7,6 @@ import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
 import org.apache.spark.sql.types.{BooleanType, StructField, StructType}
 import org.apache.spark.util.CollectionAccumulator
 
@@ -58,14 +57,14 @@ final case class KeyLookup(
    *         key in one partition. The row objects are reused, and may have more fields behind those
    */
   def apply(source: DataFrame): (RDD[InternalRow], LookupCounts) = {
-    val names  = source.schema.fieldNames
-    val sorted = Tag.byKey(source, count(source), byPath)
-    val rows   = sorted.queryExecution.toRdd
-    val looked = session.sparkContext.collectionAccumulator[Int]
+    val names             = source.schema.fieldNames
+    val sorted            = Tag.byKey(source, count(source), byPath)
+    val rows              = sorted.queryExecution.toRdd
+    val looked            = session.sparkContext.collectionAccumulator[Int]
+    val (instants, width) = (slices.map(_.baseInstant).toArray, added.length)
     val found = Tag.walked(rows, scan(looked), slices, count(source), names.indexOf(MetaColumns.RecordKey),
-      if (byPath) names.indexOf(MetaColumns.PartitionPath) else -1)(matches)
-    val width = added.length
-    (found.getOrElse(rows.mapPartitions(KeyLookup.unmatched(_, width))), new LookupCounts(slices.size, looked))
+      if (byPath) names.indexOf(MetaColumns.PartitionPath) else -1)(walk => walk(new RowMatches(instants, width)))
+    (found, new LookupCounts(slices.size, looked))
   }
 
   private def count(source: DataFrame): Int = Tasks.forRows(session, source, tasks)
@@ -74,21 +73,10 @@ final case class KeyLookup(
     val reader = new SliceReader(table.storage, table.config, rule, table.schema, stored, LogVisibility(table.timeline))
     StoredKeyScan(session, table, stored, StoredKeys.AndLive(reader), KeyOrder(byPath), looked)
   }
-
-  private def matches: () => Matches = {
-    val (instants, width) = (slices.map(_.baseInstant).toArray, added.length)
-    () => new RowMatches(instants, width)
-  }
 }
 
 object KeyLookup {
 
   /** Tells whether readers see a row of the key. */
   val StoredColumn: StructField = StructField("__merganser_stored", BooleanType, nullable = false)
-
-  private def unmatched(rows: Iterator[InternalRow], width: Int): Iterator[InternalRow] = {
-    val none   = new GenericInternalRow(Array[Any](Tag.Untagged, false) ++ new Array[Any](width - 2))
-    val joined = new JoinedRow
-    rows.map(row => joined(row, none))
-  }
 }

@@ -44,6 +44,7 @@ object StoredKeys {
  * @param columns  of the stored rows
  * @param counting which keys count; its reader reads at least `columns`
  * @param read     the slices that were looked into, by index; a task that is tried again says them again
+ * @param only     slices without logs whose rows are wanted, where of others the key will do; None: all
  */
 private[write] final case class StoredKeyScan(
     session: SparkSession,
@@ -51,7 +52,8 @@ private[write] final case class StoredKeyScan(
     columns: StructType,
     counting: StoredKeys,
     order: KeyOrder,
-    read: CollectionAccumulator[Int]
+    read: CollectionAccumulator[Int],
+    only: Option[Set[Int]] = None
 ) {
   import StoredKeyScan._
 
@@ -74,7 +76,7 @@ private[write] final case class StoredKeyScan(
     if (matters.isEmpty) None
     else {
       val shared = session.sparkContext.broadcast(batch)
-      val reader = new StoredKeyReader(table.storage, columns, counting, order.byPath, Tag.insertsIntoBases(table), read)
+      val reader = new StoredKeyReader(table.storage, columns, counting, order.byPath, Tag.insertsIntoBases(table), read, only)
       val bins   = packed(matters)
       val rows   = session.sparkContext.parallelize(bins, bins.size).mapPartitions(_.flatMap(reader.rows(_, shared)))
       Some(order.sorted(SparkBridge.internalCreateDataFrame(session, rows, schema), tasks, Key, Path).queryExecution.toRdd)
@@ -108,6 +110,9 @@ private[write] object StoredKeyScan {
   final val SliceOrdinal = 0
   final val LiveOrdinal  = 1
 
+  /** Where the stored columns begin. */
+  final val FirstColumn = 2
+
   val LiveColumn: StructField = StructField("__merganser_live", BooleanType, nullable = false)
 
   private val Key  = "__merganser_key"
@@ -121,12 +126,14 @@ private final class StoredKeyReader(
     counting: StoredKeys,
     byPath: Boolean,
     insertsIntoBases: Boolean,
-    read: CollectionAccumulator[Int]
+    read: CollectionAccumulator[Int],
+    only: Option[Set[Int]]
 ) extends Serializable {
 
+  private val keyColumn = MetaColumns.schema(MetaColumns.RecordKey)
+
   /** The columns of a base file without logs: those asked for and the key. */
-  private val baseColumns =
-    if (columns.fieldNames.contains(MetaColumns.RecordKey)) columns else columns.add(MetaColumns.schema(MetaColumns.RecordKey))
+  private val baseColumns = if (columns.fieldNames.contains(keyColumn.name)) columns else columns.add(keyColumn)
 
   private val types = columns.map(_.dataType).toArray
 
@@ -144,17 +151,18 @@ private final class StoredKeyReader(
         counting match {
           case StoredKeys.Live(reader) if slice.logs.nonEmpty    => merged(slice, reader, out, withDeleted = false)
           case StoredKeys.AndLive(reader) if slice.logs.nonEmpty => merged(slice, reader, out, withDeleted = true)
-          case _                                                 => footer.map(ofBase(slice, _, out)).getOrElse(Iterator.empty)
+          case _ => footer.map(ofBase(slice, _, out, only.forall(_.contains(index)))).getOrElse(Iterator.empty)
         }
       }
     }
   }
 
-  private def ofBase(slice: FileSlice, footer: BaseFileFooter, out: StoredRow): Iterator[InternalRow] = {
+  private def ofBase(slice: FileSlice, footer: BaseFileFooter, out: StoredRow, withColumns: Boolean): Iterator[InternalRow] = {
     val base   = slice.base.get
-    val reader = new BaseFileReader(storage.conf, storage.path(base.path), base.sizeBytes, baseColumns, known = Some(footer))
-    val key    = baseColumns.fieldNames.indexOf(MetaColumns.RecordKey)
-    closing(reader)(reader.rows().flatMap(row => out.live(row, row.getUTF8String(key))))
+    val asked  = if (withColumns) baseColumns else StructType(Seq(keyColumn))
+    val reader = new BaseFileReader(storage.conf, storage.path(base.path), base.sizeBytes, asked, known = Some(footer))
+    val key    = asked.fieldNames.indexOf(keyColumn.name)
+    closing(reader)(reader.rows().flatMap(row => out.live(if (withColumns) row else null, row.getUTF8String(key))))
   }
 
   private def merged(slice: FileSlice, reader: SliceReader, out: StoredRow, withDeleted: Boolean): Iterator[InternalRow] = {
@@ -192,31 +200,20 @@ private final class StoredKeyReader(
     out.update(StoredKeyScan.SliceOrdinal, index)
     if (byPath) out.update(width + 3, UTF8String.fromString(slice.partitionPath))
 
-    def live(row: InternalRow, key: UTF8String): Option[InternalRow] = if (!mayMatch(key)) None
-    else {
-      out.update(StoredKeyScan.LiveOrdinal, true)
-      var i = 0
-      while (i < width) {
-        out.update(i + 2, RowLayout.valueAt(row, i, types(i)))
-        i += 1
-      }
-      named(key)
-    }
+    /** @param row null where its columns are not wanted */
+    def live(row: InternalRow, key: UTF8String): Option[InternalRow] = if (mayMatch(key)) filled(row, key, isLive = true) else None
 
-    def deleted(key: UTF8String): Option[InternalRow] = if (!mayMatch(key)) None
-    else {
-      out.update(StoredKeyScan.LiveOrdinal, false)
-      var i = 0
-      while (i < width) {
-        out.update(i + 2, null)
-        i += 1
-      }
-      named(key)
-    }
+    def deleted(key: UTF8String): Option[InternalRow] = if (mayMatch(key)) filled(null, key, isLive = false) else None
 
     private def mayMatch(key: UTF8String): Boolean = bloom == null || bloom.mightContainBinary(key.getBytes)
 
-    private def named(key: UTF8String): Option[InternalRow] = {
+    private def filled(row: InternalRow, key: UTF8String, isLive: Boolean): Option[InternalRow] = {
+      out.update(StoredKeyScan.LiveOrdinal, isLive)
+      var i = 0
+      while (i < width) {
+        out.update(i + 2, if (row == null) null else RowLayout.valueAt(row, i, types(i)))
+        i += 1
+      }
       out.update(width + 2, key)
       some
     }

@@ -80,10 +80,11 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
   }
 
   private def commit(schema: StructType, replaced: Replaced, readAt: Option[Timeline])(rows: (
-          OpenTable, IndexedSeq[FileSlice]) => Incoming): WriteResult = {
+          OpenTable, IndexedSeq[FileSlice]
+      ) => Incoming): WriteResult = {
     val started = System.nanoTime()
     val index   = TableIndex.resolve(settings.index, opened)
-    val lock = TableLock.Settings(timeoutMs = settings.lockWaitMs)
+    val lock    = TableLock.Settings(timeoutMs = settings.lockWaitMs)
     val heartbeatMs = settings.failedWrites match {
       case FailedWrites.Eager         => Rollback.pending(storage, config, lock); None
       case FailedWrites.Lazy(afterMs) => Rollback.expired(storage, config, lock, afterMs); Some(settings.heartbeatIntervalMs)
@@ -126,8 +127,8 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
         "reason" -> "another writer changed the table's columns since the write was planned")
 
   private def operationType(replaced: Replaced): String = replaced match {
-    case Replaced.Nothing                    => settings.operation.name.toUpperCase(java.util.Locale.ROOT)
-    case Replaced.All                        => "INSERT_OVERWRITE_TABLE"
+    case Replaced.Nothing                     => settings.operation.name.toUpperCase(java.util.Locale.ROOT)
+    case Replaced.All                         => "INSERT_OVERWRITE_TABLE"
     case Replaced.Written | _: Replaced.Where => "INSERT_OVERWRITE"
     case _: Replaced.Dropped                  => "DELETE_PARTITION"
   }

@@ -50,8 +50,7 @@ object Tag {
     val scan = StoredKeyScan(session, table, new StructType, counting, KeyOrder(byPath), session.sparkContext.collectionAccumulator[Int])
     val path = if (byPath) schema.partitionOrdinal else -1
     val instants = slices.map(_.baseInstant).toArray
-    walked(sorted.queryExecution.toRdd, scan, slices, tasks, schema.keyOrdinal, path)(() => new SliceMatches(instants, several))
-      .getOrElse(sorted.queryExecution.toRdd.mapPartitions(untagged))
+    walked(sorted.queryExecution.toRdd, scan, slices, tasks, schema.keyOrdinal, path)(walk => walk(new SliceMatches(instants, several)))
   }
 
   def untagged(rows: Iterator[InternalRow]): Iterator[InternalRow] = {
@@ -60,10 +59,16 @@ object Tag {
     rows.map(row => joined(row, tag))
   }
 
-  /** Rows with what matches their keys; None where nothing that is stored can. */
+  /**
+   * Rows walked along what is stored of their keys.
+   *
+   * @param rows as [[byKey]] sorts them
+   * @param path where the partition path of a row stands, or -1 where it does not count
+   * @param walk what to make of a task's walk, given what shall hold the matches of a key
+   */
   private[write] def walked(
       rows: RDD[InternalRow], scan: StoredKeyScan, slices: IndexedSeq[FileSlice], tasks: Int, key: Int, path: Int
-  )(matches: () => Matches): Option[RDD[InternalRow]] = {
+  )(walk: (Matches => KeyWalk) => Iterator[InternalRow]): RDD[InternalRow] = {
     val batch  = if (slices.isEmpty) None else KeyBatch.of(rows, key, path)
     val stored = batch.flatMap(scan.sorted(slices, _, tasks))
     // Adaptive execution takes an empty side away together with its partitions: then no key is stored.
@@ -73,8 +78,10 @@ object Tag {
           s"incoming rows in ${rows.getNumPartitions} partitions, stored keys in ${held.getNumPartitions}")
     }
     val (storedKey, storedPath) = (scan.keyOrdinal, scan.pathOrdinal)
-    stored.filter(_.getNumPartitions == rows.getNumPartitions).map(held =>
-      rows.zipPartitions(held)((incoming, keys) => new KeyWalk(incoming, keys, key, path, storedKey, storedPath, matches())))
+    def along(incoming: Iterator[InternalRow], keys: Iterator[InternalRow]): Iterator[InternalRow] =
+      walk(new KeyWalk(incoming, keys, key, path, storedKey, storedPath, _))
+    stored.filter(_.getNumPartitions == rows.getNumPartitions)
+      .fold(rows.mapPartitions(along(_, Iterator.empty)))(held => rows.zipPartitions(held)(along))
   }
 
   /** True if no log holds a key that its slice's base file does not: so our SIMPLE writes, and tables that say their index. */

@@ -67,8 +67,8 @@ final class WriteRows(
     val cursor   = groups.openGroup()
     val combines = meeting.combines(group)
     if (group.isLog) appendLog(group.slice.get, cursor, rule, token).map { case (written, merge) =>
-        counted(groups.known.fold(written)(k => written.copy(counts = written.counts + k)), merge, combines)
-      }
+      counted(groups.known.fold(written)(k => written.copy(counts = written.counts + k)), merge, combines)
+    }
     else {
       val base = group.slice.flatMap(_.base).map(new StoredRows(_))
       try {
@@ -151,17 +151,9 @@ private final class GroupedRows(rows: Iterator[InternalRow], incoming: IncomingS
       started = true
       ahead != null && isOwn && {
         if (outcomes != null) outcomes.see(ahead)
-        if (ahead.getBoolean(incoming.unorderedDeleteOrdinal)) record.set(ahead, isDelete = true, isUnordered = true)
-        else if (incoming.maskOrdinal < 0) layout.fill(record, ahead)
-        else fillMasked(ahead.getInt(incoming.maskOrdinal))
+        incoming.fill(record, ahead, layout)
         true
       }
-    }
-
-    private def fillMasked(mask: Int): Unit = {
-      if (mask == IncomingSchema.FullRow) layout.fill(record, ahead)
-      else layout.fill(record, ahead, incoming.provided(mask), incoming.inserts(mask))
-      ()
     }
 
     private def isOwn: Boolean = ahead.getInt(groupOrdinal) == number && ahead.getUTF8String(incoming.partitionOrdinal).equals(path)

@@ -55,9 +55,12 @@ private[write] final case class WriteTasks(
     val (kept, work) =
       if (incoming.isTagged) counted(rows.queryExecution.toRdd.mapPartitions(inOwnPartition(slices)))
       else {
-        val tasks  = Tasks.forRows(session, rows, settings.shuffleTasks)
-        val sorted = Tag.byKey(rows, tasks)
-        if (looksUp) taggedOnce(sorted, slices, tasks) else counted(sorted.queryExecution.toRdd.mapPartitions(Tag.untagged))
+        val tasks = Tasks.forRows(session, rows, settings.shuffleTasks)
+        globalKeys match {
+          case _ if !looksUp => counted(Tag.byKey(rows, tasks).queryExecution.toRdd.mapPartitions(Tag.untagged))
+          case Some(keys)    => taggedGlobally(rows, slices, tasks, keys)
+          case None          => taggedOnce(Tag.byKey(rows, tasks), slices, tasks)
+        }
       }
     val placement = Placement.plan(slices, work, config.isMergeOnRead, settings.files.smallFileLimitBytes, settings.files.maxFileBytes,
       RowSize.estimate(table))
@@ -85,6 +88,21 @@ private[write] final case class WriteTasks(
   }
 
   private def counted(tagged: RDD[InternalRow]): (RDD[InternalRow], Workload) = (tagged, workload(tagged))
+
+  /** Where there is one partition all of its keys are found anyway. */
+  private def globalKeys: Option[IndexType.GlobalKeys] = index match {
+    case simple: IndexType.Simple if config.partitionFields.nonEmpty => simple.global
+    case _                                                           => None
+  }
+
+  private def taggedGlobally(rows: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int, keys: IndexType.GlobalKeys): (
+      RDD[InternalRow], Workload
+  ) = {
+    val policy         = DuplicatePolicy(settings, config, incoming)
+    val tag            = GlobalTag(session, table, settings, incoming, compiled, keys.move, meeting.combineNew)
+    val (tagged, work) = tag(rows, slices, tasks)(found => workload(policy(found)))
+    (policy(tagged), work)
+  }
 
   /** A key that was looked up in all partitions may have been found in another one than its new row's. */
   private def inOwnPartition(slices: IndexedSeq[FileSlice]): Iterator[InternalRow] => Iterator[InternalRow] = {
@@ -167,8 +185,9 @@ private[write] final case class WriteTasks(
     val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
     val (kept, columns) =
       if (incoming.isTagged) (rows.queryExecution.toRdd, incoming.rows.add(Tag.SliceColumn))
-      else if (asksForLiveKeys) (tagged(Tag.byKey(rows, tasks), slices, tasks, StoredKeys.Live(keyReader), session.sparkContext.longAccumulator),
-        incoming.rows.add(Tag.SliceColumn))
+      else if (asksForLiveKeys)
+        (tagged(Tag.byKey(rows, tasks), slices, tasks, StoredKeys.Live(keyReader), session.sparkContext.longAccumulator),
+          incoming.rows.add(Tag.SliceColumn))
       else (rows.queryExecution.toRdd, incoming.rows)
     val placed = kept.mapPartitions[InternalRow] { it =>
       val extra  = new GenericInternalRow(2)

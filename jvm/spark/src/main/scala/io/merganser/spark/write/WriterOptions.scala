@@ -17,9 +17,9 @@ private[spark] object WriterOptions {
     val files = settings.files
     val codec = files.codec.getOrElse(session.sessionState.conf.parquetCompressionCodec)
     // What the table keeps counts for its services too: an index of another engine fails on a base file without a filter.
-    val hasBloom =
-      index.contains(IndexType.Simple(bloomFilters = true)) || table.config.properties.get("hoodie.index.type").contains("BLOOM")
-    val bloom = if (hasBloom) Some((files.bloomEntries.toLong, files.bloomFalsePositives)) else None
+    val asked    = index.exists { case simple: IndexType.Simple => simple.bloomFilters; case _ => false }
+    val hasBloom = asked || table.config.properties.get("hoodie.index.type").exists(_.endsWith("BLOOM"))
+    val bloom    = if (hasBloom) Some((files.bloomEntries.toLong, files.bloomFalsePositives)) else None
     SliceWriter(
       table.storage,
       table.config,

@@ -98,17 +98,23 @@ object Options {
   // --- of the table: index
 
   val IndexTypeOption: OptionEntry = table("hoodie.index.type",
-    OneOf(Seq("SIMPLE", "BUCKET", "BLOOM"),
-      notDone = Seq("GLOBAL_SIMPLE", "GLOBAL_BLOOM", "RECORD_INDEX", "RECORD_LEVEL_INDEX", "GLOBAL_RECORD_LEVEL_INDEX", "INMEMORY", "HBASE",
+    OneOf(Seq("SIMPLE", "BUCKET", "BLOOM", "GLOBAL_SIMPLE", "GLOBAL_BLOOM"),
+      notDone = Seq("RECORD_INDEX", "RECORD_LEVEL_INDEX", "GLOBAL_RECORD_LEVEL_INDEX", "INMEMORY", "HBASE",
         "FLINK_STATE")), Some("SIMPLE"),
-    "How stored rows are found. BLOOM is taken as SIMPLE, which finds the same rows, and adds bloom filters to base files.")
+    "How stored rows are found: by key and partition path, and with the GLOBAL_ ones by the key alone, in all partitions. BLOOM finds what SIMPLE finds, and adds bloom filters to base files.")
   val BucketCount: OptionEntry = table("hoodie.bucket.index.num.buckets", Whole(1), Some("256"),
     "BUCKET: file groups in each partition.")
   val BucketHashFields: OptionEntry = table("hoodie.bucket.index.hash.field", Fields, None,
     "BUCKET: key columns that choose the bucket; all of them unless given.")
 
+  private def movesPartition(index: String) = write(s"hoodie.${index.toLowerCase(java.util.Locale.ROOT)}.index.update.partition.path", Bool,
+    Some("true"),
+    s"GLOBAL_$index: a row whose key is stored in another partition moves to its own, if it wins by the table's rule. false: it stays where it is stored, and keeps its partition columns.")
+
   // --- of one write
 
+  val SimpleMovesPartition: OptionEntry = movesPartition("SIMPLE")
+  val BloomMovesPartition: OptionEntry  = movesPartition("BLOOM")
   val Operation: OptionEntry = write("hoodie.datasource.write.operation",
     OneOf(Seq("upsert", "insert", "bulk_insert", "delete"),
       notDone = Seq("insert_overwrite", "insert_overwrite_table", "delete_partition", "insert_prepped", "upsert_prepped",
@@ -223,8 +229,9 @@ object Options {
     NullOrderingOption, KeyGeneratorType, KeyGeneratorClass, HiveStyle, UrlEncode, LogicalTimestamp, ComplexKeyWithoutName,
     TimelineZone
   ) ++ TimeBased ++ Seq(
-    IndexTypeOption, BucketCount, BucketHashFields,
-    Operation, SqlInsertOperation, SqlInsertMode, SqlBulkInsert, CombineBeforeInsert, CombineBeforeUpsert, InsertDropDuplicates,
+    IndexTypeOption, BucketCount, BucketHashFields, SimpleMovesPartition, BloomMovesPartition,
+    Operation, OverwriteMode, SqlInsertOperation, SqlInsertMode, SqlBulkInsert, CombineBeforeInsert, CombineBeforeUpsert,
+    InsertDropDuplicates,
     InsertDuplicatePolicy, AllowDuplicateInserts, MissingColumnsOption, FrameEvolution, SqlEvolution, SqlDeletes, SqlDuplicates,
     MergerClasses, EventTimeField, CommitMetadataPrefix,
     AutoUpgrade, AllowEmptyCommit, SmallFileLimit, MaxFileSize, RowGroupSize, PageSize, Dictionary, Codec, BloomEntries,

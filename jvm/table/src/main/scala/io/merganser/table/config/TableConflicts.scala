@@ -110,7 +110,10 @@ object TableConflicts {
   }
 
   private def index(value: String, table: TableConfig): Option[String] =
-    table.properties.get(Options.IndexTypeOption.key).filter(stored => (stored == "BUCKET") != (value == "BUCKET"))
+    table.properties.get(Options.IndexTypeOption.key).filter(stored => findsKeys(stored) != findsKeys(value))
+
+  /** The same for indexes that find the same keys, and may take turns. */
+  private def findsKeys(index: String): String = if (index == "BLOOM") "SIMPLE" else if (index == "GLOBAL_BLOOM") "GLOBAL_SIMPLE" else index
 
   private def timed(entry: OptionEntry, value: String, table: TableConfig): Option[String] = {
     val isTimed = table.partitionFieldTypes.exists(_._2 == "TIMESTAMP")

@@ -71,8 +71,14 @@ sealed trait IndexType
 
 object IndexType {
 
-  /** @param bloomFilters base files carry a bloom filter of their keys */
-  final case class Simple(bloomFilters: Boolean) extends IndexType
+  /**
+   * @param bloomFilters base files carry a bloom filter of their keys
+   * @param global       how keys are found in all partitions; None: a key is looked for in its row's partition
+   */
+  final case class Simple(bloomFilters: Boolean, global: Option[GlobalKeys] = None) extends IndexType
+
+  /** @param move a row whose key is stored in another partition moves to its own, if it wins; else it stays where it is stored */
+  final case class GlobalKeys(move: Boolean)
 
   /** Nobody said, as in tables of other writers: BUCKET if the table's file ids are numbers of buckets, else SIMPLE. */
   final case class ByFiles(bucket: Bucket) extends IndexType
@@ -255,7 +261,11 @@ object WriteConfig {
     settings.said(Options.IndexTypeOption, table.properties) match {
       case Some("BUCKET") => bucketOf(settings, table)
       case Some(asked) =>
-        IndexType.Simple(bloomFilters = asked == "BLOOM" || table.properties.get(Options.IndexTypeOption.key).contains("BLOOM"))
+        val moves = if (asked == "GLOBAL_BLOOM") Options.BloomMovesPartition else Options.SimpleMovesPartition
+        IndexType.Simple(
+          bloomFilters = asked.endsWith("BLOOM") || table.properties.get(Options.IndexTypeOption.key).exists(_.endsWith("BLOOM")),
+          global = if (asked.startsWith("GLOBAL_")) Some(IndexType.GlobalKeys(settings.bool(moves, table.properties))) else None
+        )
       case None => IndexType.ByFiles(bucketOf(settings, table))
     }
 

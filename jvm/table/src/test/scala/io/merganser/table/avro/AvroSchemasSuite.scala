@@ -41,6 +41,12 @@ class AvroSchemasSuite extends AnyFunSuite {
     assert(AvroSchemas.stored(Rows.everyType)("byte_").dataType == IntegerType)
   }
 
+  test("comments of columns and of fields inside them are kept as docs") {
+    val columns = StructType.fromDDL("id INT COMMENT 'the key', s STRUCT<a: INT COMMENT 'inside'>, v STRING")
+    assert(AvroSchemas.toAvro(columns, "t").getField("id").doc == "the key")
+    assert(AvroSchemas.toSpark(AvroSchemas.parse(AvroSchemas.toAvro(columns, "t").toString)) == columns)
+  }
+
   test("char and varchar are stored as string") {
     val schema = StructType(Seq(StructField("c", CharType(3)), StructField("v", VarcharType(5))))
     assert(AvroSchemas.toSpark(AvroSchemas.toAvro(schema, "t")).map(_.dataType) == Seq(StringType, StringType))

@@ -94,6 +94,24 @@ class WriteConfigTest extends AnyFunSuite {
     assert(conflict(bucket, "hoodie.bucket.index.num.buckets" -> "8").condition == "CONFIG_CONFLICT")
   }
 
+  test("a table whose keys are found in all partitions stays one, and rows move unless the option of its index says not") {
+    def global(index: String) = table("hoodie.index.type" -> index)
+    def keys(config: WriteConfig) = config.index match {
+      case simple: IndexType.Simple => simple.global.map(_.move)
+      case _                        => None
+    }
+    assert(keys(parse(global("GLOBAL_SIMPLE"))) == Some(true))
+    assert(keys(parse(global("GLOBAL_SIMPLE"), "hoodie.simple.index.update.partition.path" -> "false")) == Some(false))
+    assert(keys(parse(global("GLOBAL_SIMPLE"), "hoodie.bloom.index.update.partition.path" -> "false")) == Some(true))
+    assert(keys(parse(global("GLOBAL_BLOOM"), "hoodie.bloom.index.update.partition.path" -> "false")) == Some(false))
+    assert(parse(global("GLOBAL_SIMPLE"), "hoodie.index.type" -> "GLOBAL_BLOOM").index ==
+      IndexType.Simple(bloomFilters = true, Some(IndexType.GlobalKeys(move = true))))
+    assert(conflict(global("GLOBAL_SIMPLE"), "hoodie.index.type" -> "SIMPLE").condition == "CONFIG_CONFLICT")
+    assert(conflict(table(), "hoodie.index.type" -> "GLOBAL_SIMPLE").condition == "CONFIG_CONFLICT")
+    val foreign = TableConfig(table().properties - "hoodie.index.type")
+    assert(keys(parse(foreign, "hoodie.index.type" -> "GLOBAL_SIMPLE")) == Some(true))
+  }
+
   test("a bucket table of another writer does not say its number of buckets") {
     val foreign = TableConfig(table().properties - "hoodie.index.type")
     assert(parse(foreign).index == IndexType.ByFiles(IndexType.Bucket(None, Seq("id"))))

@@ -1,38 +1,18 @@
 package io.merganser.spark.sql
 
-import io.merganser.spark.source.MerganserTable
+import io.merganser.merge.MerganserException
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.Literal.{FalseLiteral, TrueLiteral}
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.LongType
 
-/**
- * Takes MERGE, UPDATE and DELETE on our tables, once they are resolved, from Spark's rules, which would make a join and an
- * append or a delta of them: what the clauses assign, and what a row that none of them takes comes to, would be lost.
- *
- * It runs after resolution: by then names and types are known on every Spark line, and no line has rewritten anything, since
- * to Spark our tables are not row-level ones.
- */
-final case class ChangeStatements(session: SparkSession) extends Rule[LogicalPlan] {
+/** UPDATE and DELETE: the rows for which a condition is true. */
+private[sql] final case class SimpleChanges(session: SparkSession) {
 
-  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
-    case merge: MergeIntoTable if merge.resolved     => ours(merge.targetTable).fold(plan)(MergePlan(session, _, merge).plan)
-    case update: UpdateTable if update.resolved      => ours(update.table).fold(plan)(this.update(_, update))
-    case delete: DeleteFromTable if delete.resolved => ours(delete.table).fold(plan)(this.delete(_, delete.condition))
-    case other                                       => other
-  }
-
-  /** The relation of ours that a statement names as its target. */
-  private def ours(target: LogicalPlan): Option[DataSourceV2Relation] = EliminateSubqueryAliases(target) match {
-    case relation: DataSourceV2Relation if relation.table.isInstanceOf[MerganserTable] => Some(relation)
-    case _                                                                            => None
-  }
-
-  private def update(relation: DataSourceV2Relation, given: UpdateTable): LogicalPlan = {
+  def update(relation: DataSourceV2Relation, given: UpdateTable): LogicalPlan = {
+    given.condition.foreach(requireDeterministic("UPDATE", _))
     val target   = StatementTarget(session, relation, "UPDATE")
     val columns  = ChangedColumns(target.schema, marksDeletes = false, knows = target.isLogged, isTagged = false)
     val change   = new RowChange(target, columns, Literal(null, LongType), None, FalseLiteral)
@@ -43,12 +23,18 @@ final case class ChangeStatements(session: SparkSession) extends Rule[LogicalPla
     changes(target, columns, "SET " + assigned.toSeq.sorted.mkString(", "), row, change, computed.over(rows(target, given.condition)))
   }
 
-  private def delete(relation: DataSourceV2Relation, condition: Expression): LogicalPlan = {
+  def delete(relation: DataSourceV2Relation, condition: Expression): LogicalPlan = {
+    requireDeterministic("DELETE", condition)
     val target  = StatementTarget(session, relation, "DELETE")
     val columns = ChangedColumns(target.schema, target.marksDeletes, knows = target.isLogged, isTagged = false)
     val change  = new RowChange(target, columns, Literal(null, LongType), None, FalseLiteral)
     changes(target, columns, "rows found", change.delete(Map.empty), change, rows(target, Some(condition)))
   }
+
+  private def requireDeterministic(statement: String, condition: Expression): Unit =
+    if (!condition.deterministic)
+      throw MerganserException("CLAUSE_CONDITION_UNSUPPORTED", "clause" -> s"$statement WHERE", "condition" -> condition.sql,
+        "reason" -> "it is not deterministic")
 
   private def rows(target: StatementTarget, condition: Option[Expression]): LogicalPlan =
     condition.filterNot(_ == TrueLiteral).foldLeft(target.rows)((found, c) => Filter(c, found))

@@ -1,0 +1,182 @@
+package io.merganser.spark
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.source._
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.analysis._
+import org.apache.spark.sql.connector.catalog._
+import org.apache.spark.sql.connector.catalog.NamespaceChange.{RemoveProperty, SetProperty}
+import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import java.util
+import scala.collection.JavaConverters._
+
+/**
+ * A catalog of our tables alone, without a metastore: `spark.sql.catalog.lake=io.merganser.spark.MerganserLakeCatalog` and
+ * `spark.sql.catalog.lake.warehouse=/path`. Namespaces are folders below the warehouse, tables are folders below these.
+ */
+class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces {
+  private type Described = util.Map[String, String]
+
+  private var catalog: String       = _
+  private var place: Option[String] = None
+
+  override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = {
+    catalog = name
+    place = Option(options.get("warehouse"))
+    if (place.isEmpty) throw MerganserException("CATALOG_WAREHOUSE_MISSING", "catalog" -> name)
+  }
+
+  override def name(): String = catalog
+
+  private def session: SparkSession = SparkSession.active
+
+  private def folders: LakeFolders =
+    new LakeFolders(session, catalog, place.getOrElse(throw new IllegalStateException("a catalog that was not initialized")))
+
+  private def entries: FolderEntries = new FolderEntries(session, folders, label)
+
+  private def label(name: Identifier): String = (catalog +: name.namespace :+ name.name).mkString(".")
+
+  // --- tables -------------------------------------------------------------------------------------------------------
+
+  override def listTables(namespace: Array[String]): Array[Identifier] = {
+    requireNamespace(namespace)
+    folders.tables(namespace.toSeq).map(Identifier.of(namespace, _)).toArray
+  }
+
+  override def tableExists(name: Identifier): Boolean = folders.table(name).isDefined
+
+  override def loadTable(name: Identifier): Table = load(name)
+
+  override def loadTable(name: Identifier, version: String): Table = load(name).asOf(version)
+
+  override def loadTable(name: Identifier, timestamp: Long): Table = load(name).asOfTime(timestamp)
+
+  private def load(name: Identifier): MerganserTable =
+    if (MerganserTable.isPath(name)) MerganserTable.ofPath(session, name)
+    else MerganserTable.ofFolder(session, placeOf(name), label(name))
+
+  private def placeOf(name: Identifier): String = folders.table(name).getOrElse(throw new NoSuchTableException(name)).toString
+
+  override def createTable(name: Identifier, schema: StructType, partitions: Array[Transform], properties: Described): Table = {
+    requireNew(name, properties)
+    NewCatalogTable.create(session, entries, name, schema, partitions, properties)
+  }
+
+  override def createTable(name: Identifier, columns: Array[Column], partitions: Array[Transform], properties: Described): Table =
+    createTable(name, NewCatalogTable.plain(name, columns), partitions, properties)
+
+  override def alterTable(name: Identifier, changes: TableChange*): Table = {
+    val path = if (MerganserTable.isPath(name)) name.name else placeOf(name)
+    TableAlteration.ofFolder(session, path, label(name), changes)
+    load(name)
+  }
+
+  /** A table that lies elsewhere keeps its files. */
+  override def dropTable(name: Identifier): Boolean = folders.remove(name)
+
+  override def purgeTable(name: Identifier): Boolean = dropTable(name)
+
+  override def renameTable(from: Identifier, to: Identifier): Unit = {
+    val path = placeOf(from)
+    if (tableExists(to)) throw new TableAlreadyExistsException(to)
+    requireNamespace(to.namespace)
+    folders.rename(from, to)
+    TableAlteration.renamed(session, folders.table(to).map(_.toString).getOrElse(path), to)
+  }
+
+  // --- tables made with their rows ----------------------------------------------------------------------------------
+
+  override def stageCreate(name: Identifier, schema: StructType, partitions: Array[Transform], properties: Described): StagedTable = {
+    requireNew(name, properties)
+    stage(name, schema, partitions, properties, replaces = false)
+  }
+
+  override def stageCreate(name: Identifier, columns: Array[Column], partitions: Array[Transform], properties: Described): StagedTable =
+    stageCreate(name, NewCatalogTable.plain(name, columns), partitions, properties)
+
+  override def stageReplace(name: Identifier, schema: StructType, partitions: Array[Transform], properties: Described): StagedTable = {
+    if (!tableExists(name)) throw new NoSuchTableException(name)
+    stageCreateOrReplace(name, schema, partitions, properties)
+  }
+
+  override def stageReplace(name: Identifier, columns: Array[Column], partitions: Array[Transform], properties: Described): StagedTable =
+    stageReplace(name, NewCatalogTable.plain(name, columns), partitions, properties)
+
+  override def stageCreateOrReplace(
+      name: Identifier, schema: StructType, partitions: Array[Transform], properties: Described
+  ): StagedTable = {
+    if (!tableExists(name)) requireNew(name, properties)
+    stage(name, schema, partitions, properties, replaces = true)
+  }
+
+  override def stageCreateOrReplace(
+      name: Identifier, columns: Array[Column], partitions: Array[Transform], properties: Described
+  ): StagedTable =
+    stageCreateOrReplace(name, NewCatalogTable.plain(name, columns), partitions, properties)
+
+  private def stage(
+      name: Identifier, schema: StructType, partitions: Array[Transform], properties: Described, replaces: Boolean
+  ): StagedTable =
+    new StagedCatalogTable(session, name, schema, new NewCatalogTable(session, entries, name, schema, partitions, properties), replaces)
+
+  private def requireNew(name: Identifier, properties: Described): Unit = {
+    requireNamespace(name.namespace)
+    Option(properties.get(TableCatalog.PROP_PROVIDER)).filterNot(p => NewCatalogTable.isOurs(Some(p))).foreach { other =>
+      throw MerganserException("CATALOG_OF_ONE_FORMAT", "table" -> label(name), "format" -> other, "catalog" -> catalog)
+    }
+    if (tableExists(name) || folders.isNamespace(name.namespace.toSeq :+ name.name)) throw new TableAlreadyExistsException(name)
+  }
+
+  // --- namespaces ---------------------------------------------------------------------------------------------------
+
+  override def defaultNamespace(): Array[String] = Array.empty
+
+  override def listNamespaces(): Array[Array[String]] = listNamespaces(Array.empty)
+
+  override def listNamespaces(namespace: Array[String]): Array[Array[String]] = {
+    requireNamespace(namespace)
+    folders.namespaces(namespace.toSeq).map(namespace :+ _).toArray
+  }
+
+  override def namespaceExists(namespace: Array[String]): Boolean = folders.isNamespace(namespace.toSeq)
+
+  override def loadNamespaceMetadata(namespace: Array[String]): Described = {
+    requireNamespace(namespace)
+    (folders.properties(namespace.toSeq) + (SupportsNamespaces.PROP_LOCATION -> folders.folder(namespace.toSeq).toString)).asJava
+  }
+
+  override def createNamespace(namespace: Array[String], metadata: Described): Unit = {
+    if (namespaceExists(namespace) || folders.table(Identifier.of(namespace.dropRight(1), namespace.last)).isDefined)
+      throw new NamespaceAlreadyExistsException(namespace)
+    Option(metadata.get(SupportsNamespaces.PROP_LOCATION)).foreach { location =>
+      throw MerganserException("NAMESPACE_ELSEWHERE", "namespace" -> namespace.mkString("."), "catalog" -> catalog, "location" -> location)
+    }
+    folders.makeNamespace(namespace.toSeq, metadata.asScala.toMap)
+  }
+
+  override def alterNamespace(namespace: Array[String], changes: NamespaceChange*): Unit = {
+    requireNamespace(namespace)
+    folders.keep(namespace.toSeq,
+      changes.foldLeft(folders.properties(namespace.toSeq)) {
+        case (_, set: SetProperty) if set.property == SupportsNamespaces.PROP_LOCATION =>
+          throw MerganserException("NAMESPACE_ELSEWHERE", "namespace" -> namespace.mkString("."), "catalog" -> catalog,
+            "location" -> set.value)
+        case (now, set: SetProperty)        => now + (set.property -> set.value)
+        case (now, removed: RemoveProperty) => now - removed.property
+        case (now, _)                       => now
+      })
+  }
+
+  override def dropNamespace(namespace: Array[String], cascade: Boolean): Boolean = {
+    requireNamespace(namespace)
+    if (!cascade && !folders.isEmpty(namespace.toSeq)) throw new NonEmptyNamespaceException(namespace)
+    folders.removeNamespace(namespace.toSeq) || (throw new NonEmptyNamespaceException(namespace))
+  }
+
+  private def requireNamespace(namespace: Array[String]): Unit =
+    if (!namespaceExists(namespace)) throw new NoSuchNamespaceException(namespace)
+}

@@ -1,0 +1,129 @@
+package io.merganser.spark.source
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.OpenTable
+import io.merganser.table.Storage
+import io.merganser.table.config.TableConfig
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.connector.catalog.Identifier
+
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Properties
+import scala.collection.JavaConverters._
+
+/**
+ * A catalog's folders: namespaces below the warehouse, tables below namespaces. A folder with `.hoodie` in it is a table; so is
+ * one with a file that names another place; every other folder is a namespace.
+ *
+ * @param catalog name of the catalog, for errors
+ */
+final class LakeFolders(session: SparkSession, catalog: String, warehouse: String) {
+  private val storage: Storage = OpenTable.storage(session, warehouse)
+
+  /** The folder of a namespace or table. */
+  def folder(names: Seq[String]): Path = storage.path(relative(names))
+
+  /** Where a table lies; none if there is no such table. */
+  def table(name: Identifier): Option[Path] = if (!isUsable(name.name)) None else table(relative(name.namespace.toSeq :+ name.name))
+
+  private def table(folder: String): Option[Path] =
+    if (isTable(folder)) Some(storage.path(folder))
+    else if (storage.exists(pointer(folder))) Some(new Path(storage.readText(pointer(folder)).trim))
+    else None
+
+  private def isTable(folder: String): Boolean = TableConfig.exists(OpenTable.storage(session, storage.path(folder).toString))
+
+  /** Remembers a table; nothing is to be remembered of one in its own folder. */
+  def add(name: Identifier, place: Path): Unit = {
+    val folder = relative(name.namespace.toSeq :+ name.name)
+    if (storage.fs.makeQualified(place) != storage.fs.makeQualified(storage.path(folder)))
+      storage.createNew(pointer(folder), place.toString.getBytes(UTF_8))
+  }
+
+  /** Deletes a table with its folder; of one that lies elsewhere, only what is remembered of it. */
+  def remove(name: Identifier): Boolean = {
+    val folder = relative(name.namespace.toSeq :+ name.name)
+    table(folder).isDefined && storage.deleteFolder(folder)
+  }
+
+  /** @throws MerganserException RENAME_NOT_ATOMIC where the table's files would be copied */
+  def rename(from: Identifier, to: Identifier): Unit = {
+    val (source, target) = (relative(from.namespace.toSeq :+ from.name), relative(to.namespace.toSeq :+ to.name))
+    if (isTable(source) && !LakeFolders.RenamesAtOnce(storage.fs.getUri.getScheme))
+      throw MerganserException("RENAME_NOT_ATOMIC", "table" -> from, "path" -> storage.path(source))
+    if (storage.exists(target) || !storage.fs.rename(storage.path(source), storage.path(target)))
+      throw new java.io.IOException(s"cannot rename ${storage.path(source)} to ${storage.path(target)}")
+  }
+
+  /** Names of the tables right below a namespace. */
+  def tables(namespace: Seq[String]): Seq[String] = below(namespace).filter(name => table(relative(namespace :+ name)).isDefined)
+
+  /** Names of the namespaces right below another. */
+  def namespaces(namespace: Seq[String]): Seq[String] = below(namespace).filter(name => table(relative(namespace :+ name)).isEmpty)
+
+  /** The warehouse itself is one, whether it is there or not. */
+  def isNamespace(namespace: Seq[String]): Boolean = namespace.isEmpty || {
+    val folder = relative(namespace)
+    storage.status(folder).exists(_.isDirectory) && table(folder).isEmpty
+  }
+
+  def makeNamespace(namespace: Seq[String], properties: Map[String, String]): Unit = {
+    storage.makeFolder(relative(namespace))
+    if (properties.nonEmpty) keep(namespace, properties)
+  }
+
+  /** Whether nothing is in it, files of others included. */
+  def isEmpty(namespace: Seq[String]): Boolean =
+    storage.list(relative(namespace)).forall(_.getPath.getName == described("")) && namespace.nonEmpty
+
+  /** Deletes the tables in a namespace and those below it, then itself, unless there are files of others. */
+  def removeNamespace(namespace: Seq[String]): Boolean = {
+    tables(namespace).foreach(name => remove(Identifier.of(namespace.toArray, name)))
+    val areGone = namespaces(namespace).map(name => removeNamespace(namespace :+ name)).forall(identity)
+    areGone && isEmpty(namespace) && storage.deleteFolder(relative(namespace))
+  }
+
+  /** What was said of a namespace. */
+  def properties(namespace: Seq[String]): Map[String, String] = {
+    val file = described(relative(namespace))
+    if (!storage.exists(file)) Map.empty
+    else {
+      val read = new Properties
+      read.load(new ByteArrayInputStream(storage.read(file)))
+      read.asScala.toMap
+    }
+  }
+
+  def keep(namespace: Seq[String], properties: Map[String, String]): Unit = {
+    val all = new Properties
+    properties.foreach { case (key, value) => all.setProperty(key, value) }
+    val out = new ByteArrayOutputStream
+    all.store(out, null)
+    storage.replace(described(relative(namespace)), out.toByteArray)
+  }
+
+  private def below(namespace: Seq[String]): Seq[String] =
+    storage.list(relative(namespace)).filter(_.isDirectory).map(_.getPath.getName).filter(isUsable).sorted
+
+  private def relative(names: Seq[String]): String = {
+    names.find(!isUsable(_)).foreach { name => throw MerganserException("CATALOG_NAME_INVALID", "catalog" -> catalog, "name" -> name) }
+    names.mkString("/")
+  }
+
+  /** A name that is a folder's, and no hidden one. */
+  private def isUsable(name: String): Boolean =
+    name.nonEmpty && !name.startsWith(".") && !name.exists(c => c == '/' || c == '\\' || c == ':')
+
+  private def pointer(folder: String)   = inside(folder, ".merganser-table")
+  private def described(folder: String) = inside(folder, ".merganser-namespace")
+
+  private def inside(folder: String, file: String): String = if (folder.isEmpty) file else s"$folder/$file"
+}
+
+private object LakeFolders {
+
+  /** File systems where renaming a folder is one step. */
+  private val RenamesAtOnce = Set("file", "hdfs", "viewfs", "abfs", "abfss", "ofs")
+}

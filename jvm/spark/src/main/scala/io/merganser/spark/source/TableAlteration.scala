@@ -1,0 +1,93 @@
+package io.merganser.spark.source
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.OpenTable
+import io.merganser.table.config._
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.connector.catalog.{Identifier, TableCatalog, TableChange}
+import org.apache.spark.sql.connector.catalog.TableChange.{ColumnChange, RemoveProperty, SetProperty}
+
+/**
+ * ALTER TABLE on properties, columns, comments and names.
+ *
+ * Settings of writes become defaults of the table's; what the table was made with, its rows and files depend on, and no
+ * statement changes it.
+ */
+object TableAlteration {
+
+  /** Properties that say where and what a table is. */
+  private val Fixed = Set(TableCatalog.PROP_LOCATION, TableCatalog.PROP_PROVIDER, TableCatalog.PROP_EXTERNAL,
+    TableCatalog.PROP_IS_MANAGED_LOCATION)
+
+  /**
+   * Changes a table that Spark's session catalog names.
+   *
+   * @throws MerganserException PROPERTY_FIXED, UNKNOWN_OPTION, OPTION_VALUE_INVALID; nothing is changed then
+   */
+  def ofSession(session: SparkSession, entry: CatalogTable, changes: Seq[TableChange]): Unit = {
+    val label = entry.identifier.unquotedString
+    settle(session, entry.location.toString, label, changes)
+    if (changes.exists(_.isInstanceOf[ColumnChange])) AlterColumns.ofCatalog(session, entry, changes)
+    val comment = said(entry.comment.map(TableCatalog.PROP_COMMENT -> _).toMap, changes, _ == TableCatalog.PROP_COMMENT)
+    val owner   = said(Map(TableCatalog.PROP_OWNER -> entry.owner), changes, _ == TableCatalog.PROP_OWNER)
+    val rest    = said(entry.properties, changes, key => key != TableCatalog.PROP_COMMENT && key != TableCatalog.PROP_OWNER)
+    if (changes.exists(!_.isInstanceOf[ColumnChange])) {
+      session.sessionState.catalog.alterTable(entry.copy(properties = rest, comment = comment.get(TableCatalog.PROP_COMMENT),
+          owner = owner.getOrElse(TableCatalog.PROP_OWNER, entry.owner)))
+    }
+  }
+
+  /** Changes a table of a catalog of folders, or one that is named by its path. */
+  def ofFolder(session: SparkSession, path: String, label: String, changes: Seq[TableChange]): Unit = {
+    settle(session, path, label, changes)
+    if (changes.exists(_.isInstanceOf[ColumnChange])) {
+      val stored = OpenTable.load(session, path).schema
+      AlterColumns.run(session, path, changes)
+      FolderEntries.update(session, path) { entry =>
+        entry.copy(columns = entry.columns.map(declared => AlterColumns.applied(label, DeclaredColumns.over(stored, declared), changes)))
+      }
+    }
+    if (changes.exists(!_.isInstanceOf[ColumnChange]))
+      FolderEntries.update(session, path)(entry => entry.copy(told = said(entry.told, changes, _ => true)))
+  }
+
+  /** A table that its catalog calls otherwise from now on. */
+  def renamed(session: SparkSession, path: String, to: Identifier): Unit = {
+    val database = to.namespace.lastOption
+    TableConfig.update(OpenTable.storage(session, path),
+      old =>
+        old + (Options.TableName.key -> to.name) ++ database.filter(_ => old.contains(Options.Database.key)).map(Options.Database.key -> _))
+    ()
+  }
+
+  private def said(properties: Map[String, String], changes: Seq[TableChange], concerns: String => Boolean): Map[String, String] =
+    changes.foldLeft(properties) {
+      case (now, set: SetProperty) if concerns(set.property)            => now + (set.property -> set.value)
+      case (now, removed: RemoveProperty) if concerns(removed.property) => now - removed.property
+      case (now, _)                                                     => now
+    }
+
+  /** Settings among the properties go to the table itself. */
+  private def settle(session: SparkSession, path: String, label: String, changes: Seq[TableChange]): Unit = {
+    val config = OpenTable.load(session, path).config
+    val edits = changes.flatMap {
+      case set: SetProperty        => edit(label, config, set.property, Some(set.value))
+      case removed: RemoveProperty => edit(label, config, removed.property, None)
+      case _: ColumnChange         => Nil
+      case other => throw fixed(label, other.getClass.getSimpleName, "", "it is no change of properties, comments or columns")
+    }
+    if (edits.nonEmpty) TableConfig.update(OpenTable.storage(session, path), old => edits.foldLeft(old)((now, change) => change(now)))
+    ()
+  }
+
+  private def edit(
+      label: String, config: TableConfig, key: String, value: Option[String]
+  ): Seq[Map[String, String] => Map[String, String]] =
+    if (Fixed(key)) throw fixed(label, key, value.getOrElse("nothing"), "it says where and what the table is")
+    else if (key == TableCatalog.PROP_COMMENT || key == TableCatalog.PROP_OWNER) Nil
+    else AlteredSettings.edit(label, config, key, value).toSeq
+
+  private def fixed(table: String, key: String, value: String, reason: String): MerganserException =
+    MerganserException("PROPERTY_FIXED", "table" -> table, "key" -> key, "value" -> value, "reason" -> reason)
+}

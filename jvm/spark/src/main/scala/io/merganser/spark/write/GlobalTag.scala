@@ -1,0 +1,98 @@
+package io.merganser.spark.write
+
+import io.merganser.merge.MergeRule
+import io.merganser.spark.OpenTable
+import io.merganser.table.base.MetaColumns
+import io.merganser.table.config.{FrameCheck, StoredKeyPolicy, WriteConfig, WriteOperation}
+import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader, TableRule}
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Alias, BindReferences, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.Project
+import org.apache.spark.sql.merganser.SparkBridge
+import org.apache.spark.sql.types.{StringType, StructType}
+
+import scala.collection.JavaConverters._
+
+/**
+ * Tagging where keys are looked for in all partitions: rows with the slice they go to, as [[Relocation]] places them.
+ *
+ * Keys alone are read first. Only where a key is stored in another partition than its row names, or in several slices of which
+ * logs may have deleted it in some, are the slices in question read again with what the rule needs.
+ *
+ * @param moves    see [[io.merganser.table.config.IndexType.GlobalKeys]]
+ * @param combines see [[Meeting]]
+ */
+private[write] final case class GlobalTag(
+    session: SparkSession,
+    table: OpenTable,
+    settings: WriteConfig,
+    incoming: IncomingSchema,
+    compiled: TableRule,
+    moves: Boolean,
+    combines: Boolean
+) {
+  private val config          = table.config
+  private val rule: MergeRule = compiled.rule
+
+  /** An insert that leaves stored keys out or refuses them. */
+  private val onlyTags = settings.operation == WriteOperation.Insert &&
+    Set[StoredKeyPolicy](StoredKeyPolicy.Drop, StoredKeyPolicy.Fail)(settings.storedKeys)
+
+  /** Ordinals of the partition columns; a field of a struct is not told apart from the struct, and is not kept. */
+  private val partitionColumns: Array[Int] =
+    config.partitionFields.flatMap(field => FrameCheck.find(incoming.data, field).map(f => incoming.data.fieldNames.indexOf(f.name)))
+      .filter(_ >= 0).toArray
+
+  /**
+   * @param measure what the caller wants to know of the tagged rows; runs a job over them
+   * @return the rows with [[Tag.SliceColumn]]
+   */
+  def apply[T](rows: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int)(measure: RDD[InternalRow] => T): (RDD[InternalRow], T) = {
+    val sorted = Tag.byKey(rows, tasks, byPath = false)
+    val first  = if (onlyTags) StoredKeys.Live(reader(new StructType)) else StoredKeys.OfBases
+    val open   = session.sparkContext.collectionAccumulator[Int]
+    val many   = session.sparkContext.longAccumulator
+    val tagged = walk(sorted, slices, tasks, scan(new StructType, first), knowsRows = false)(slice => open.add(slice), () => many.add(1))
+    val known  = measure(tagged)
+    if (open.value.isEmpty && (many.sum == 0 || slices.forall(_.logs.isEmpty))) (tagged, known)
+    else {
+      val wanted  = if (moves) incoming.layout else StructType(partitionColumns.map(incoming.data(_)))
+      val columns = scan(wanted, StoredKeys.AndLive(reader(wanted))).copy(only = Some(open.value.asScala.toSet))
+      val again   = walk(sorted, slices, tasks, columns, knowsRows = true)(_ => (), () => ())
+      (again, measure(again))
+    }
+  }
+
+  private def walk(sorted: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int, scan: StoredKeyScan, knowsRows: Boolean)(
+      lookInto: Int => Unit, several: () => Unit
+  ): RDD[InternalRow] = {
+    val place = relocation(slices)
+    val key   = incoming.keyOrdinal
+    Tag.walked(sorted.queryExecution.toRdd, scan, slices, tasks, key, -1) { walk =>
+      val held = new HeldMatches
+      new RelocatedRows(walk(held), held, place, key, knowsRows, lookInto, several)
+    }
+  }
+
+  private def relocation(slices: IndexedSeq[FileSlice]): Relocation = new Relocation(incoming, compiled.layout, rule, moves, combines,
+    onlyTags, slices.map(SliceOf(_)).toArray, partitionPath, partitionColumns)
+
+  private def scan(columns: StructType, counting: StoredKeys): StoredKeyScan =
+    StoredKeyScan(session, table, columns, counting, KeyOrder(byPath = false), session.sparkContext.collectionAccumulator[Int])
+
+  private def reader(columns: StructType): SliceReader = new SliceReader(table.storage, config, settings.rule, table.schema,
+    if (columns.isEmpty) StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))) else columns, LogVisibility(table.timeline))
+
+  /** The path of a row of the layout, as an expression over it. */
+  private def partitionPath: Expression = {
+    val keyed = config.copy(properties = settings.partitionTime ++ config.properties)
+    val path  = KeyColumns.partitionPath(keyed, incoming.data).cast(StringType).as("path")
+    val rows  = SparkBridge.internalCreateDataFrame(session, session.sparkContext.emptyRDD[InternalRow], compiled.layout.schema)
+    rows.select(path).queryExecution.analyzed match {
+      case Project(Seq(Alias(expression, _)), child) => BindReferences.bindReference(expression, child.output)
+      case other                                     => throw new IllegalStateException(s"a partition path as $other")
+    }
+  }
+}

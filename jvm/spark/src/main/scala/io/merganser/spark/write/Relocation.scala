@@ -1,0 +1,313 @@
+package io.merganser.spark.write
+
+import io.merganser.merge.{MergeRule, RowLayout, Version}
+import io.merganser.merge.buffer.{Outcome, SortedMerge, VersionCursor}
+import io.merganser.table.slice.{FileNames, FileSlice}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow, JoinedRow, UnsafeProjection}
+import org.apache.spark.sql.types.DataType
+import org.apache.spark.unsafe.types.UTF8String
+
+import scala.collection.mutable
+
+/** A slice as tasks need it to be. @param path its partition's */
+private[write] final case class SliceOf(path: UTF8String, group: String, instant: String)
+
+private[write] object SliceOf {
+  def apply(slice: FileSlice): SliceOf =
+    SliceOf(UTF8String.fromString(slice.partitionPath), FileNames.path(slice.partitionPath, slice.fileId), slice.baseInstant)
+}
+
+/**
+ * Where the rows of a key go when the key is looked for in all partitions.
+ *
+ * A row that is stored in another partition than incoming rows name meets them by the table's rule. If what comes of it is of
+ * another partition, the stored row is deleted where it is and the result is inserted there; if not, or if it is a delete, the
+ * incoming rows go where the row is stored. A key that is not stored goes, with all its rows, where the one that wins goes. A
+ * key that is stored several times meets the incoming rows each time.
+ *
+ * @param rule     the table's
+ * @param moves    false: nothing leaves its partition, and rows take over the partition columns that are stored
+ * @param combines false where each row of a key that is not stored stays a row of its own
+ * @param onlyTags true where a stored key is left out or refused: then it only needs a slice
+ * @param slices   of the table
+ * @param pathOf   the partition path of a row of the layout
+ * @param kept     without moves, ordinals of partition columns in incoming rows
+ */
+private[write] final class Relocation(
+    incoming: IncomingSchema,
+    layout: RowLayout,
+    rule: MergeRule,
+    moves: Boolean,
+    combines: Boolean,
+    onlyTags: Boolean,
+    slices: Array[SliceOf],
+    pathOf: Expression,
+    kept: Array[Int]
+) extends Serializable {
+  import Relocation._
+
+  private val types: Array[DataType] = incoming.rows.map(_.dataType).toArray
+  private val width                  = layout.schema.length
+
+  @transient private lazy val path = UnsafeProjection.create(Seq(pathOf))
+
+  /** The slices, of those that hold a key, whose rows must be known to place what comes in. */
+  def looksInto(versions: Seq[InternalRow], found: Iterable[Int]): Iterable[Int] =
+    if (onlyTags) Nil
+    else {
+      val rows = versions.filterNot(isUnorderedDelete)
+      found.filter(slice => rows.exists(pathIn(_) != slices(slice).path))
+    }
+
+  /**
+   * @param versions rows of one key in order of arrival
+   * @param live     what readers see of the key: rows of [[StoredKeyScan]], with the layout's columns, or, without moves, with the
+   *                 columns that are kept
+   * @param dead     slices that know the key as deleted
+   * @param place    takes an incoming row and the slice it goes to, or [[Tag.Untagged]]
+   */
+  def apply(versions: Seq[InternalRow], live: Seq[InternalRow], dead: Seq[Int])(place: Place): Unit =
+    if (live.isEmpty) placeNew(versions, dead, place)
+    else if (onlyTags) versions.foreach(place(_, sliceOf(live.head)))
+    else {
+      val arrived = mutable.LinkedHashMap.empty[UTF8String, InternalRow]
+      live.groupBy(sliceOf).toSeq.sortBy(_._1).foreach { case (slice, rows) =>
+        if (looksInto(versions, Seq(slice)).isEmpty) stay(versions, slice, place)
+        else if (!moves) versions.foreach(v => place(keeping(v, rows.head, slices(slice).path), slice))
+        else {
+          val results = rows.map(row => moved(stored(row), versions, slice))
+          if (results.forall(_.isEmpty)) stay(versions, slice, place)
+          else {
+            place(deletion(versions.head, slices(slice).path), slice)
+            rows.zip(results).foreach { case (row, result) =>
+              val left = result.getOrElse(asIncoming(stored(row), slices(slice).path, versions.last))
+              val to   = left.getUTF8String(incoming.partitionOrdinal)
+              arrived(to) = arrived.get(to).fold(left)(both(_, left))
+            }
+          }
+        }
+      }
+      arrived.foreach { case (to, row) =>
+        val there = live.map(sliceOf).find(slices(_).path == to)
+        val known = newest(dead, to)
+        // What a log knows of an earlier row must not win over a row that has won where it was.
+        if (there.isEmpty && known >= 0) place(deletion(versions.head, to), known)
+        place(row, there.getOrElse(known))
+      }
+    }
+
+  /** A key that no reader sees. */
+  private def placeNew(versions: Seq[InternalRow], dead: Seq[Int], place: Place): Unit = {
+    val paths = versions.filterNot(isUnorderedDelete).map(pathIn).distinct
+    if (paths.isEmpty || !combines) versions.foreach(v => place(v, newest(dead, pathIn(v))))
+    else {
+      val to = if (paths.size == 1) paths.head else pathOfWinner(versions).getOrElse(paths.last)
+      versions.foreach(v => place(at(v, to), newest(dead, to)))
+    }
+  }
+
+  private def pathOfWinner(versions: Seq[InternalRow]): Option[UTF8String] = {
+    val merge = meet(None, versions, "")
+    if (merge.outcome == Outcome.Inserted) Some(pathOfRow(merge.row)) else None
+  }
+
+  private def stay(versions: Seq[InternalRow], slice: Int, place: Place): Unit =
+    versions.foreach(v => place(at(v, slices(slice).path), slice))
+
+  /** What a stored row and incoming ones come to, if it leaves the row's partition; as an incoming row. */
+  private def moved(row: InternalRow, versions: Seq[InternalRow], slice: Int): Option[InternalRow] = {
+    val merge = meet(Some(row), versions, slices(slice).group)
+    if (merge.outcome != Outcome.Updated) None
+    else {
+      val to = pathOfRow(merge.row)
+      if (to == slices(slice).path) None else Some(asIncoming(merge.row, to, versions.last))
+    }
+  }
+
+  private def both(older: InternalRow, newer: InternalRow): InternalRow = {
+    val merge = meet(Some(older), Seq(newer), "")
+    asIncoming(merge.row, older.getUTF8String(incoming.partitionOrdinal), newer)
+  }
+
+  private def meet(row: Option[InternalRow], versions: Seq[InternalRow], group: String): SortedMerge = {
+    val merge = new SortedMerge(row.iterator, new Versions(versions), layout, rule.at(group))
+    merge.next()
+    merge
+  }
+
+  private final class Versions(rows: Seq[InternalRow]) extends VersionCursor {
+    private[this] val left = rows.iterator
+    override val record    = new Version
+
+    override def next(): Boolean = left.hasNext && {
+      incoming.fill(record, left.next(), layout)
+      true
+    }
+  }
+
+  private def newest(dead: Seq[Int], path: UTF8String): Int = {
+    val there = dead.filter(slices(_).path == path)
+    if (there.isEmpty) Tag.Untagged else there.maxBy(slices(_).instant)
+  }
+
+  private def sliceOf(stored: InternalRow): Int = stored.getInt(StoredKeyScan.SliceOrdinal)
+
+  private def pathIn(row: InternalRow): UTF8String = row.getUTF8String(incoming.partitionOrdinal)
+
+  private def isUnorderedDelete(row: InternalRow): Boolean = row.getBoolean(incoming.unorderedDeleteOrdinal)
+
+  private def pathOfRow(row: InternalRow): UTF8String = path(ofLayout(row, 0)).getUTF8String(0).copy()
+
+  /** The columns of the layout, which begin at an ordinal. */
+  private def ofLayout(row: InternalRow, from: Int): GenericInternalRow = {
+    val copy = new GenericInternalRow(width)
+    var i    = 0
+    while (i < width) {
+      copy.update(i, RowLayout.valueAt(row, from + i, types(i)))
+      i += 1
+    }
+    copy
+  }
+
+  private def stored(row: InternalRow): InternalRow = ofLayout(row, StoredKeyScan.FirstColumn)
+
+  /** An incoming row of a partition. */
+  private def at(row: InternalRow, path: UTF8String): InternalRow =
+    if (pathIn(row) == path) row
+    else {
+      val copy = wholeCopy(row)
+      copy.update(incoming.partitionOrdinal, path)
+      copy
+    }
+
+  /** An incoming row with the partition columns of a stored one. */
+  private def keeping(row: InternalRow, stored: InternalRow, path: UTF8String): InternalRow = {
+    val copy = wholeCopy(row)
+    copy.update(incoming.partitionOrdinal, path)
+    if (!isUnorderedDelete(row)) kept.indices.foreach { i =>
+      copy.update(kept(i), RowLayout.valueAt(stored, StoredKeyScan.FirstColumn + i, types(kept(i))))
+    }
+    copy
+  }
+
+  private def wholeCopy(row: InternalRow): GenericInternalRow = {
+    val copy = new GenericInternalRow(types.length)
+    types.indices.foreach(i => copy.update(i, RowLayout.valueAt(row, i, types(i))))
+    copy
+  }
+
+  /** A row of the layout as one that comes in with another. */
+  private def asIncoming(row: InternalRow, path: UTF8String, like: InternalRow): InternalRow = {
+    val copy = wholeCopy(like)
+    var i    = 0
+    while (i < width) {
+      copy.update(i, InternalRow.copyValue(RowLayout.valueAt(row, i, types(i))))
+      i += 1
+    }
+    copy.update(incoming.partitionOrdinal, path)
+    copy.update(incoming.unorderedDeleteOrdinal, false)
+    if (incoming.maskOrdinal >= 0) copy.update(incoming.maskOrdinal, IncomingSchema.FullRow)
+    copy
+  }
+
+  /** Deletes a key in a partition, before anything else that comes in for it there. */
+  private def deletion(like: InternalRow, path: UTF8String): InternalRow = {
+    val copy = wholeCopy(like)
+    copy.update(incoming.partitionOrdinal, path)
+    copy.update(incoming.arrivalOrdinal, Long.MinValue)
+    copy.update(incoming.unorderedDeleteOrdinal, true)
+    copy
+  }
+}
+
+private[write] object Relocation {
+  type Place = (InternalRow, Int) => Unit
+}
+
+/**
+ * The rows of a walk by key alone, each with the slice it goes to.
+ *
+ * @param held    what the walk holds of a key
+ * @param lookedInto takes the slices whose rows must be known, where `knowsRows` is false
+ * @param several takes note of keys that are stored several times
+ */
+private[write] final class RelocatedRows(
+    walk: Iterator[InternalRow],
+    held: HeldMatches,
+    relocation: Relocation,
+    keyOrdinal: Int,
+    knowsRows: Boolean,
+    lookInto: Int => Unit,
+    several: () => Unit
+) extends Iterator[InternalRow] {
+  private[this] val versions           = mutable.ArrayBuffer.empty[InternalRow]
+  private[this] val placed             = mutable.Queue.empty[(InternalRow, Int)]
+  private[this] val seen               = mutable.HashSet.empty[Int]
+  private[this] val tag                = new GenericInternalRow(Array[Any](Tag.Untagged))
+  private[this] val joined             = new JoinedRow
+  private[this] var ahead: InternalRow = if (walk.hasNext) walk.next() else null
+
+  override def hasNext: Boolean = {
+    while (placed.isEmpty && ahead != null) placeKey()
+    placed.nonEmpty
+  }
+
+  override def next(): InternalRow = {
+    if (!hasNext) throw new NoSuchElementException
+    val (row, slice) = placed.dequeue()
+    tag.update(0, slice)
+    joined(row, tag)
+  }
+
+  private def placeKey(): Unit = {
+    val found = held.take()
+    val first = ahead.copy()
+    val key   = first.getUTF8String(keyOrdinal)
+    versions.clear()
+    versions += first
+    ahead = if (walk.hasNext) walk.next() else null
+    while (ahead != null && ahead.getUTF8String(keyOrdinal) == key) {
+      versions += ahead.copy()
+      ahead = if (walk.hasNext) walk.next() else null
+    }
+    val slices = found.live.map(_.getInt(StoredKeyScan.SliceOrdinal))
+    if (slices.size > 1) several()
+    val open = if (knowsRows) Nil else relocation.looksInto(versions.toSeq, slices)
+    if (open.isEmpty) relocation(versions.toSeq, found.live, found.dead)((row, slice) => placed += ((row, slice)))
+    else {
+      open.foreach(slice => if (seen.add(slice)) lookInto(slice))
+      versions.foreach(row => placed += ((row, open.head)))
+    }
+  }
+}
+
+/** What is stored of a key: rows that readers see, and slices that know it as deleted. */
+private[write] final case class Held(live: Seq[InternalRow], dead: Seq[Int])
+
+/** Holds what is stored of a key until it is taken; an incoming row comes once. */
+private[write] final class HeldMatches extends Matches {
+  private[this] val nothing = new GenericInternalRow(0)
+  private[this] var live    = mutable.ArrayBuffer.empty[InternalRow]
+  private[this] var dead    = mutable.ArrayBuffer.empty[Int]
+
+  def take(): Held = {
+    val taken = Held(live.toSeq, dead.toSeq)
+    clear()
+    taken
+  }
+
+  override def clear(): Unit = {
+    live = mutable.ArrayBuffer.empty
+    dead = mutable.ArrayBuffer.empty
+  }
+
+  override def add(stored: InternalRow): Unit =
+    if (stored.getBoolean(StoredKeyScan.LiveOrdinal)) live += stored.copy()
+    else dead += stored.getInt(StoredKeyScan.SliceOrdinal)
+
+  override def complete(): Unit = ()
+  override def size: Int        = 1
+
+  override def at(i: Int): InternalRow = nothing
+}

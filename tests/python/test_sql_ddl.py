@@ -1,0 +1,217 @@
+"""TRUNCATE, partitions, ALTER TABLE on properties and names, what DESCRIBE and SHOW tell, and time travel."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+
+import pytest
+from sql_steps import Sql, properties
+
+pytestmark = pytest.mark.e2e
+
+KINDS = ["cow", "mor"]
+COLUMNS = "id int, ts bigint, region string, day date"
+ROWS = "(1, 1, 'eu', DATE'2024-01-01'), (2, 1, 'eu', DATE'2024-01-02'), (3, 1, 'us', DATE'2024-01-01')"
+
+
+def filled(sql: Sql, kind: str) -> str:
+    """A table with three partitions of two levels; merge-on-read has a log in the first."""
+    table = sql.create(kind, COLUMNS, by="region, day")
+    sql.run(f"INSERT INTO {table} VALUES {ROWS}")
+    sql.run(f"UPDATE {table} SET ts = 2 WHERE id = 1")
+    return table
+
+
+def ids(sql: Sql, table: str) -> list[int]:
+    return [row[0] for row in sql.rows(table, "id")]
+
+
+# --- rows and partitions that go -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_truncate_removes_all_rows_in_one_replacecommit_and_rows_may_come_again(sql: Sql, kind: str) -> None:
+    table = filled(sql, kind)
+    before = len(sql.commits(table))
+    sql.run(f"TRUNCATE TABLE {table}")
+    assert sql.rows(table) == []
+    assert sql.commits(table)[before:] == ["replacecommit"]
+    sql.run(f"INSERT INTO {table} VALUES {ROWS}")
+    assert ids(sql, table) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_partitions_are_shown_truncated_and_dropped_by_all_or_some_of_their_values(sql: Sql, kind: str) -> None:
+    table = filled(sql, kind)
+    assert sql.run(f"SHOW PARTITIONS {table}") == [
+        ("region=eu/day=2024-01-01",),
+        ("region=eu/day=2024-01-02",),
+        ("region=us/day=2024-01-01",),
+    ]
+    assert sql.run(f"SHOW PARTITIONS {table} PARTITION (day = DATE'2024-01-02')") == [("region=eu/day=2024-01-02",)]
+    before = len(sql.commits(table))
+    sql.run(f"ALTER TABLE {table} DROP PARTITION (region = 'eu', day = '2024-01-01'), PARTITION (region = 'us', day = '2024-01-01')")
+    assert sql.commits(table)[before:] == ["replacecommit"]
+    assert ids(sql, table) == [2]
+    assert sql.run(f"SHOW PARTITIONS {table}") == [("region=eu/day=2024-01-02",)]
+    sql.run(f"INSERT INTO {table} VALUES (1, 1, 'eu', DATE'2024-01-01'), (3, 1, 'us', DATE'2024-01-01')")
+    sql.run(f"TRUNCATE TABLE {table} PARTITION (region = 'eu')")
+    assert ids(sql, table) == [3]
+    sql.run(f"TRUNCATE TABLE {table} PARTITION (region = 'us', day = '2024-01-01')")
+    assert sql.rows(table) == []
+
+
+def test_a_partition_that_is_not_there_is_an_error_unless_said_otherwise(sql: Sql) -> None:
+    table = filled(sql, "cow")
+    drop = f"ALTER TABLE {table} DROP {{}} PARTITION (region = 'asia', day = '2024-01-01')"
+    assert "PARTITIONS_NOT_FOUND" in sql.fails(drop.format(""))
+    sql.run(drop.format("IF EXISTS"))
+    assert len(sql.commits(table)) == 2
+    added = sql.fails(f"ALTER TABLE {table} ADD PARTITION (region = 'asia', day = '2024-01-01')")
+    assert "PARTITION_WITHOUT_ROWS" in added
+    plain = sql.create("cow")
+    assert "partition" in sql.fails(f"SHOW PARTITIONS {plain}").lower()
+
+
+# --- ALTER TABLE ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_settings_of_writes_become_the_tables_defaults_and_the_users_own_words_are_kept(sql: Sql, kind: str) -> None:
+    table = sql.create(kind)
+    sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a')")
+    operation = "hoodie.spark.sql.insert.into.operation"
+    sql.run(f"ALTER TABLE {table} SET TBLPROPERTIES ('{operation}' = 'upsert', 'team' = 'birds')")
+    assert properties(sql.folder(table))[operation] == "upsert"
+    told = dict(sql.run(f"SHOW TBLPROPERTIES {table}"))
+    assert told[operation] == "upsert"
+    assert told["team"] == "birds"
+    assert sql.run(f"SHOW TBLPROPERTIES {table} ('team')") == [("team", "birds")]
+    sql.run(f"INSERT INTO {table} VALUES (1, 2, 'b')")
+    assert sql.rows(table) == [(1, 2, "b")]
+    sql.run(f"ALTER TABLE {table} UNSET TBLPROPERTIES ('{operation}', 'team')")
+    assert operation not in properties(sql.folder(table))
+    assert not {operation, "team"} & {row[0] for row in sql.run(f"SHOW TBLPROPERTIES {table}")}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("primaryKey", "v"),
+        ("orderingFields", "id"),
+        ("type", "mor"),
+        ("hoodie.record.merge.mode", "COMMIT_TIME_ORDERING"),
+        ("hoodie.table.partial.update.mode", "IGNORE_DEFAULTS"),
+        ("hoodie.table.version", "8"),
+    ],
+)
+def test_what_rows_depend_on_is_refused_by_name(sql: Sql, key: str, value: str) -> None:
+    table = sql.create("cow")
+    before = properties(sql.folder(table))
+    message = sql.fails(f"ALTER TABLE {table} SET TBLPROPERTIES ('{key}' = '{value}', 'team' = 'birds')")
+    assert "PROPERTY_FIXED" in message
+    assert key in message
+    assert "PROPERTY_FIXED" in sql.fails(f"ALTER TABLE {table} UNSET TBLPROPERTIES ('{key}')")
+    assert properties(sql.folder(table)) == before
+    assert "team" not in dict(sql.run(f"SHOW TBLPROPERTIES {table}"))
+
+
+def test_a_property_that_looks_like_a_setting_and_is_none_is_refused(sql: Sql) -> None:
+    table = sql.create("cow")
+    alter = f"ALTER TABLE {table} SET TBLPROPERTIES ('{{}}' = '{{}}')"
+    assert "UNKNOWN_OPTION" in sql.fails(alter.format("hoodie.index.typ", "SIMPLE"))
+    assert "OPTION_VALUE_INVALID" in sql.fails(alter.format("hoodie.spark.sql.insert.into.operation", "merge"))
+    assert "PROPERTY_FIXED" in sql.fails(f"ALTER TABLE {table} SET LOCATION '/elsewhere'")
+    sql.run(alter.format("primaryKey", "id"))  # what it is already
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_renamed_table_keeps_its_rows_and_is_written_to(sql: Sql, kind: str) -> None:
+    table, other = sql.create(kind), sql.name()
+    sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a')")
+    sql.run(f"ALTER TABLE {table} RENAME TO {other}")
+    assert sql.run(f"SHOW TABLES LIKE '{table}'") == []
+    sql.run(f"MERGE INTO {other} t USING (SELECT 1 id, 2L ts, 'b' v) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *")
+    assert sql.rows(other) == [(1, 2, "b")]
+    assert properties(sql.folder(other))["hoodie.table.name"] == other
+
+
+def test_comments_are_set_and_taken_away(sql: Sql) -> None:
+    table = sql.create("cow")
+
+    def comment() -> str | None:
+        return {r[0]: r[1] for r in sql.run(f"DESCRIBE TABLE EXTENDED {table}")}.get("Comment")
+
+    sql.run(f"COMMENT ON TABLE {table} IS 'all ducks'")
+    assert comment() == "all ducks"
+    sql.run(f"ALTER TABLE {table} SET TBLPROPERTIES ('team' = 'birds')")
+    assert comment() == "all ducks"
+    sql.run(f"COMMENT ON TABLE {table} IS NULL")
+    assert not comment()
+
+
+# --- what is told ----------------------------------------------------------------------------------------------------
+
+
+def test_describe_show_columns_and_show_create_table_tell_what_was_said(sql: Sql) -> None:
+    table = sql.name()
+    sql.run(
+        f"CREATE TABLE {table} (id int COMMENT 'the key', ts bigint, code varchar(3), p string) USING merganser "
+        "PARTITIONED BY (p) COMMENT 'all ducks' TBLPROPERTIES (primaryKey = 'id', type = 'mor', orderingFields = 'ts', team = 'birds')"
+    )
+    assert [r[0] for r in sql.run(f"SHOW COLUMNS IN {table}")] == ["id", "ts", "code", "p"]
+    told = {r[0]: r[1] for r in sql.run(f"DESCRIBE TABLE EXTENDED {table}")}
+    assert told["Comment"] == "all ducks"
+    assert told["Type"] == "MANAGED"
+    assert told["code"] == "varchar(3)"
+    (statement,) = sql.run(f"SHOW CREATE TABLE {table}")[0]
+    assert "LOCATION" not in statement
+    other = sql.name()
+    sql.run(statement.replace(table, other))
+    assert sql.run(f"DESCRIBE TABLE {other}") == sql.run(f"DESCRIBE TABLE {table}")
+    assert dict(sql.run(f"SHOW TBLPROPERTIES {other}"))["team"] == "birds"
+
+
+def test_describe_of_a_partition_tells_where_it_is_and_how_large(sql: Sql) -> None:
+    table = filled(sql, "mor")
+    one = "PARTITION (region = 'eu', day = '2024-01-01')"
+    assert [r[0] for r in sql.run(f"DESCRIBE TABLE {table} {one}")][:4] == ["id", "ts", "region", "day"]
+    told = {r[0]: r[1] for r in sql.run(f"DESCRIBE TABLE EXTENDED {table} {one}")}
+    assert told["Partition Values"] == "[region=eu, day=2024-01-01]"
+    assert told["Location"].endswith("/region=eu/day=2024-01-01")
+    assert told["File Groups"] == "1"
+    message = sql.fails(f"DESCRIBE TABLE {table} PARTITION (region = 'asia', day = '2024-01-01')")
+    assert "PARTITIONS_NOT_FOUND" in message or "PARTITION_NOT_FOUND" in message or "NoSuchPartition" in message
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_timestamp_as_of_shows_the_rows_as_they_were(sql: Sql, kind: str) -> None:
+    table = sql.create(kind)
+    sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a')")
+    time.sleep(0.01)
+    then = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
+    sql.run(f"UPDATE {table} SET v = 'b'")
+    assert sql.run(f"SELECT v FROM {table} TIMESTAMP AS OF '{then}'") == [("a",)]
+    assert sql.run(f"SELECT v FROM {table} TIMESTAMP AS OF '2020-01-01'") == []
+    assert sql.rows(table, "v") == [("b",)]
+
+
+# --- CREATE and REPLACE … AS SELECT -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_create_and_replace_as_select_keep_partitions_place_and_read_the_table_itself(sql: Sql, kind: str, tmp_path) -> None:
+    table = sql.name()
+    shape = (
+        f"TABLE {table} USING merganser PARTITIONED BY (p) LOCATION '{tmp_path}/t' "
+        f"TBLPROPERTIES (primaryKey = 'id', type = '{kind}', orderingFields = 'ts')"
+    )
+    sql.run(f"CREATE {shape} AS SELECT 1 id, 1L ts, 'x' p UNION ALL SELECT 2, 1L, 'y'")
+    assert (tmp_path / "t" / ".hoodie").is_dir()
+    assert sorted(sql.run(f"SHOW PARTITIONS {table}")) == [("p=x",), ("p=y",)]
+    sql.run(f"CREATE OR REPLACE {shape} AS SELECT id + 10 id, ts, p FROM {table} WHERE p = 'y'")
+    assert sql.rows(table) == [(12, 1, "y")]
+    sql.run(f"REPLACE {shape} AS SELECT * FROM {table}")
+    assert sql.rows(table) == [(12, 1, "y")]
+    assert sql.commits(table)[1:] == ["replacecommit", "replacecommit"]

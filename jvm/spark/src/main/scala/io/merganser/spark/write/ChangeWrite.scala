@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.functions.{coalesce, col, lit, monotonically_increasing_id}
 import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * The rows that the clauses of a MERGE, UPDATE or DELETE make, on their way into the write that frames take too.
@@ -42,9 +43,7 @@ final case class ChangeWrite(
    * @param clause makes rows of [[columns]] of the rows that the lookup gives
    * @return also what the lookup looked into
    */
-  def run(
-      source: RDD[InternalRow], keyed: KeyedSource, clause: Iterator[InternalRow] => Iterator[InternalRow]
-  ): (WriteResult, LookupCounts) = {
+  def run(source: RDD[InternalRow], keyed: KeyedSource, clause: Iterator[InternalRow] => Iterator[InternalRow]): (WriteResult, LookupCounts) = {
     var counts: LookupCounts = null
     val result = write { (table: OpenTable, slices: IndexedSeq[FileSlice]) =>
       val lookup        = KeyLookup(session, table, settings.rule, slices, keyed.stored, keyed.byPath, settings.shuffleTasks)
@@ -88,7 +87,7 @@ final case class KeyedSource(
     val named = StructType(columns.zipWithIndex.map { case (field, i) => field.copy(name = KeyedSource.column(i)) })
     val frame = SparkBridge.internalCreateDataFrame(session, source, named)
     def as(parts: Seq[(String, Int)]): Seq[Column] = parts.map { case (name, at) => col(KeyedSource.column(at)).as(name) }
-    val own                                        = named.fieldNames.map(col).toSeq
+    val own      = named.fieldNames.map(col).toSeq
     val identity = frame.select(own ++ Seq(monotonically_increasing_id().as(IncomingSchema.Arrival)) ++
         as(keys) ++ as(paths.filterNot(p => keys.exists(_._1 == p._1))): _*)
     val key  = coalesce(KeyColumns.recordKey(config, table), lit(KeyedSource.NoKey)).as(MetaColumns.RecordKey)
@@ -102,5 +101,8 @@ object KeyedSource {
   private def column(at: Int): String = s"__merganser_source_$at"
 
   /** Stands for the key of a row that has none: such a row equals no stored one. */
-  private val NoKey = "\u0000merganser: no key\u0000"
+  private val NoKey     = "\u0000merganser: no key\u0000"
+  private val NoKeyText = UTF8String.fromString(NoKey)
+
+  def hasNoKey(key: UTF8String): Boolean = key == NoKeyText
 }

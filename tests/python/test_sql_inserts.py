@@ -81,7 +81,8 @@ def test_a_partly_static_overwrite_replaces_all_below_the_given_value_or_only_wh
     sql: Sql, kind: str
 ) -> None:
     table = sql.create(kind, "id int, ts bigint, region string, day date", by="region, day")
-    fill = f"INSERT OVERWRITE {table} VALUES (1, 1, 'eu', DATE'2024-01-01'), (2, 1, 'eu', DATE'2024-01-02'), (3, 1, 'us', DATE'2024-01-01')"
+    rows = "(1, 1, 'eu', DATE'2024-01-01'), (2, 1, 'eu', DATE'2024-01-02'), (3, 1, 'us', DATE'2024-01-01')"
+    fill = f"INSERT OVERWRITE {table} VALUES {rows}"
     sql.run(fill)
     overwrite = f"INSERT OVERWRITE {table} PARTITION (region = 'eu', day) VALUES (9, 9, DATE'2024-01-02')"
     sql.run(overwrite)

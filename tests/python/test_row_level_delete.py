@@ -148,7 +148,7 @@ def test_delete_refuses_conditions_that_are_not_deterministic_aggregates_and_win
 ) -> None:
     fails_unchanged(sql, three, f"DELETE FROM {three} WHERE n <= 1 AND rand() > 0.5", "deterministic")
     fails_unchanged(sql, three, f"DELETE FROM {three} WHERE max(n) = 2", "max(n)")
-    fails_unchanged(sql, three, f"DELETE FROM {three} WHERE row_number() OVER (ORDER BY n) = 1", "row_number")
+    fails_unchanged(sql, three, f"DELETE FROM {three} WHERE row_number() OVER (ORDER BY n) = 1", "window")
     fails_unchanged(sql, three, f"DELETE FROM {three} WHERE n", "boolean")
     refusing = "assert_true(n < 0, 'as asked') IS NULL"
     fails_unchanged(sql, three, f"DELETE FROM {three} WHERE n > 0 AND {refusing}", "as asked")

@@ -244,7 +244,9 @@ def test_merge_does_the_same_whatever_join_spark_would_choose(sql: Sql) -> None:
             many = "(SELECT id % 999 + 2 AS ref, id AS v FROM range(1000)) s"
             clauses = ["WHEN MATCHED THEN UPDATE SET n = s.v", "WHEN NOT MATCHED BY SOURCE THEN DELETE"]
             assert sql.rows(table, "id") == [(1,), (2,), (3,)]
-            fails_unchanged(sql, table, merge(table, many, *clauses, on="t.n % 100 + t.id = s.ref"), "MATCHED_SEVERAL_TIMES")
+            fails_unchanged(
+                sql, table, merge(table, many, *clauses, on="t.n % 100 + t.id = s.ref"), "MATCHED_SEVERAL_TIMES"
+            )
             few = many.replace("1000", "999")
             sql.run(merge(table, few, *clauses, on="t.n % 100 + t.id = s.ref"))
             assert sql.rows(table) == [(2, 0, "eng"), (3, 1, "none")]

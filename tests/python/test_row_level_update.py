@@ -286,7 +286,7 @@ def test_update_refuses_conditions_that_are_not_deterministic_aggregates_windows
     table = plain(sql, "cow", "id int, n int", "(1, 1)", "(2, 2)")
     fails_unchanged(sql, table, f"UPDATE {table} SET n = 0 WHERE n <= 1 AND rand() > 0.5", "deterministic")
     fails_unchanged(sql, table, f"UPDATE {table} SET n = 0 WHERE max(n) = 2", "max(n)")
-    fails_unchanged(sql, table, f"UPDATE {table} SET n = 0 WHERE row_number() OVER (ORDER BY n) = 1", "row_number")
+    fails_unchanged(sql, table, f"UPDATE {table} SET n = 0 WHERE row_number() OVER (ORDER BY n) = 1", "window")
     fails_unchanged(sql, table, f"UPDATE {table} SET n = max(n)", "max(n)")
     fails_unchanged(sql, table, f"UPDATE {table} SET n = explode(array(1, 2))")
     fails_unchanged(sql, table, f"UPDATE {table} SET n = 0 WHERE n", "boolean")

@@ -29,7 +29,9 @@ def test_every_statement_takes_a_table_by_its_path(sql: Sql, tmp_path: Path, kin
     place = tmp_path / "by path"
     options = {"hoodie.datasource.write.recordkey.field": "id", "hoodie.datasource.write.partitionpath.field": "p"}
     frame = sql.spark.createDataFrame([(1, 1, "x"), (2, 1, "y")], "id int, ts bigint, p string")
-    frame.write.format("merganser").options(**options, **{"hoodie.table.type": kind, "orderingFields": "ts"}).save(str(place))
+    frame.write.format("merganser").options(**options, **{"hoodie.table.type": kind, "orderingFields": "ts"}).save(
+        str(place)
+    )
     t = f"merganser.`{scheme}{place}`"
     assert sql.rows(t) == [(1, 1, "x"), (2, 1, "y")]
     sql.run(f"INSERT INTO {t} VALUES (3, 1, 'x')")
@@ -82,7 +84,9 @@ def test_a_catalog_of_folders_holds_namespaces_and_tables(sql: Sql, lake: str, t
     sql.run(f"INSERT INTO {t} VALUES (1, 1, 'a', 'x'), (2, 1, 'b', 'y')")
     sql.run(f"INSERT INTO {t} (id, p) VALUES (3, 'x')")
     sql.run(f"INSERT OVERWRITE {t} PARTITION (p = 'y') VALUES (4, 1, 'd')")
-    sql.run(f"MERGE INTO {t} t USING (SELECT 1 id, 2L ts, 'new' code, 'x' p) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *")
+    sql.run(
+        f"MERGE INTO {t} t USING (SELECT 1 id, 2L ts, 'new' code, 'x' p) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *"
+    )
     sql.run(f"UPDATE {t} SET code = 'u' WHERE id = 4")
     sql.run(f"DELETE FROM {t} WHERE id = 3")
     assert sql.rows(t) == [(1, 2, "new", "x"), (4, 1, "u", "y")]
@@ -102,7 +106,11 @@ def test_a_catalog_of_folders_holds_namespaces_and_tables(sql: Sql, lake: str, t
     assert sql.rows(t) == [(1, 3, "ups", "x"), (4, 1, "u", "y")]
     sql.run(f"ALTER TABLE {t} ADD COLUMNS (note string COMMENT 'free')")
     sql.run(f"UPDATE {t} SET note = 'n' WHERE id = 4")
-    assert sql.run(f"DESCRIBE TABLE {t}")[2:5] == [("code", "varchar(3)", None), ("p", "string", None), ("note", "string", "free")]
+    assert sql.run(f"DESCRIBE TABLE {t}")[2:5] == [
+        ("code", "varchar(3)", None),
+        ("p", "string", None),
+        ("note", "string", "free"),
+    ]
     sql.run(f"ALTER TABLE {t} RENAME TO birds.wild.geese")
     t = f"{lake}.birds.wild.geese"
     sql.run(f"DELETE FROM {t} WHERE id = 1")
@@ -114,7 +122,9 @@ def test_a_catalog_of_folders_holds_namespaces_and_tables(sql: Sql, lake: str, t
     assert sql.run(f"SHOW NAMESPACES IN {lake}") == []
 
 
-def test_a_catalog_of_folders_makes_tables_of_queries_and_frames_and_tells_their_paths(sql: Sql, lake: str, tmp_path: Path) -> None:
+def test_a_catalog_of_folders_makes_tables_of_queries_and_frames_and_tells_their_paths(
+    sql: Sql, lake: str, tmp_path: Path
+) -> None:
     keyed = "TBLPROPERTIES (primaryKey = 'id')"
     sql.run(f"USE {lake}")
     sql.run(f"CREATE TABLE made {keyed} AS SELECT 1 id, 'a' v")

@@ -21,6 +21,8 @@ import org.apache.spark.sql.functions.{
 }
 import org.apache.spark.sql.types._
 
+import scala.collection.mutable
+
 /**
  * The columns of rows on their way through a write: the table's data columns, the meta columns that
  * [[SliceWriter.rowSchema]] names, control columns of this write, then arrival and unordered-delete.
@@ -30,6 +32,7 @@ import org.apache.spark.sql.types._
  * @param masks   which columns rows provide that do not provide all; a row says the number of its mask, or
  *                [[IncomingSchema.FullRow]]
  * @param knowsOutcome rows say what becomes of them, as [[RowOutcome]]
+ * @param nullsSayNothing a null of a frame's row stands for a value that was not sent; that of a statement's row is a value
  * @param hasOrigin rows say the partition path of the stored row that they change, null for one that is new, where another path
  *                  than their own may hold it
  * @param isTagged rows have [[Tag.SliceColumn]] behind all these columns already
@@ -40,7 +43,8 @@ final case class IncomingSchema(
     masks: Seq[ColumnMask] = Nil,
     knowsOutcome: Boolean = false,
     isTagged: Boolean = false,
-    hasOrigin: Boolean = false
+    hasOrigin: Boolean = false,
+    nullsSayNothing: Boolean = false
 ) {
 
   /** What the merge sees. The rows of deletes hold nulls where stored rows may have none. */
@@ -82,8 +86,26 @@ final case class IncomingSchema(
     val mask = if (maskOrdinal < 0) IncomingSchema.FullRow else row.getInt(maskOrdinal)
     if (row.getBoolean(unorderedDeleteOrdinal)) record.set(row, isDelete = true, isUnordered = true)
     else if (mask == IncomingSchema.FullRow) layout.fill(record, row)
-    else layout.fill(record, row, provided(mask), inserts(mask))
+    else {
+      val own = if (nullsSayNothing && inserts(mask)) notNull(mask, row) else provided(mask)
+      layout.fill(record, row, own, inserts(mask))
+    }
     ()
+  }
+
+  @transient private lazy val narrowed = mutable.HashMap.empty[(Int, java.util.BitSet), Array[Boolean]]
+
+  /** What a mask provides without the columns that are null in the row; the same object for the same columns. */
+  private def notNull(mask: Int, row: InternalRow): Array[Boolean] = {
+    val all   = provided(mask)
+    val nulls = new java.util.BitSet
+    var i     = 0
+    while (i < data.length) {
+      if (all(i) && row.isNullAt(i)) nulls.set(i)
+      i += 1
+    }
+    if (nulls.isEmpty) all
+    else narrowed.getOrElseUpdate((mask, nulls), all.zipWithIndex.map { case (is, at) => is && !nulls.get(at) })
   }
 }
 
@@ -187,7 +209,7 @@ object Incoming {
         quoted(IncomingSchema.UnorderedDelete)) ++ (if (masks.isEmpty) Nil else Seq(quoted(IncomingSchema.Mask))) ++ origin ++ carried.map(
         quoted)
     val known = IncomingSchema(schema, control, masks, carried.contains(IncomingSchema.Outcome), carried.contains(Tag.SliceColumn.name),
-      hasOrigin)
+      hasOrigin, rule.nullsSayNothing)
     Incoming(aligned.select(columns: _*), known, aligned, requirements)
   }
 

@@ -52,13 +52,15 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
    * @param unorderedDelete tells rows that delete their key whatever its ordering value
    * @param replaced        what is taken away of the stored rows, in the same commit
    * @param masks           which columns the rows provide, where not all of them; see [[Incoming.apply]]
+   * @param readAt          the timeline of when the frame reads the table itself, if it does
    * @throws MerganserException COMMIT_CONFLICT, ROWS_OUTSIDE_REPLACED and the refusals of single rows; nothing is visible then
    */
   def run(
-      frame: DataFrame, schema: StructType, unorderedDelete: Column, replaced: Replaced = Replaced.Nothing, masks: Seq[ColumnMask] = Nil
+      frame: DataFrame, schema: StructType, unorderedDelete: Column, replaced: Replaced = Replaced.Nothing, masks: Seq[ColumnMask] = Nil,
+      readAt: Option[Timeline] = None
   ): WriteResult = {
     val rows = incoming(frame, schema, unorderedDelete, masks)
-    commit(schema, replaced, None)((_, _) => rows)
+    commit(schema, replaced, readAt)((_, _) => rows)
   }
 
   /**
@@ -81,10 +83,11 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
   }
 
   private def commit(schema: StructType, replaced: Replaced, readAt: Option[Timeline])(rows: (
-          OpenTable, IndexedSeq[FileSlice]) => Incoming): WriteResult = {
+          OpenTable, IndexedSeq[FileSlice]
+      ) => Incoming): WriteResult = {
     val started = System.nanoTime()
     val index   = TableIndex.resolve(settings.index, opened)
-    val lock = TableLock.Settings(timeoutMs = settings.lockWaitMs)
+    val lock    = TableLock.Settings(timeoutMs = settings.lockWaitMs)
     val heartbeatMs = settings.failedWrites match {
       case FailedWrites.Eager         => Rollback.pending(storage, config, lock); None
       case FailedWrites.Lazy(afterMs) => Rollback.expired(storage, config, lock, afterMs); Some(settings.heartbeatIntervalMs)
@@ -127,8 +130,8 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
         "reason" -> "another writer changed the table's columns since the write was planned")
 
   private def operationType(replaced: Replaced): String = replaced match {
-    case Replaced.Nothing                    => settings.operation.name.toUpperCase(java.util.Locale.ROOT)
-    case Replaced.All                        => "INSERT_OVERWRITE_TABLE"
+    case Replaced.Nothing                     => settings.operation.name.toUpperCase(java.util.Locale.ROOT)
+    case Replaced.All                         => "INSERT_OVERWRITE_TABLE"
     case Replaced.Written | _: Replaced.Where => "INSERT_OVERWRITE"
     case _: Replaced.Dropped                  => "DELETE_PARTITION"
   }

@@ -42,7 +42,11 @@ private[write] final case class WriteTasks(
       case _                                                    => byTag(rows, slices)
     }
 
+  /** A bucket's key has one place, and logs merge what comes there: inserts do too, whatever the table's type. */
+  private val insertsMeet = index.isInstanceOf[IndexType.Bucket]
+
   private def meeting: Meeting = settings.operation match {
+    case WriteOperation.Insert | WriteOperation.BulkInsert if insertsMeet => Meeting(combineNew = true, meetsStored = true)
     case WriteOperation.Insert => Meeting(settings.combineBeforeInsert, meetsStored = settings.storedKeys == StoredKeyPolicy.MergeWhenMet)
     case WriteOperation.BulkInsert => Meeting(settings.combineBeforeInsert, meetsStored = false)
     case _                         => Meeting(settings.combineBeforeUpsert, meetsStored = true)
@@ -253,7 +257,7 @@ private[write] final case class WriteTasks(
   private def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): WriteRows = {
     val ordering = if (compiled.layout.orderingOrdinals.isEmpty) None else Some(new OrderingComparator(compiled.layout))
     // A bulk insert meets nothing stored: only its own rows are picked from, and of ties the first.
-    val picks = settings.operation == WriteOperation.BulkInsert && settings.combineBeforeInsert &&
+    val picks = settings.operation == WriteOperation.BulkInsert && settings.combineBeforeInsert && !insertsMeet &&
       !settings.rule.isInstanceOf[StoredRule.ByMerger]
     val rule = ordering.filter(_ => picks).fold(compiled.rule)(comparator => new FirstOfTies(compiled.rule, comparator))
     new WriteRows(writer, incoming, compiled.layout, rule, meeting, ordering, groupOrdinal, toLogs, target)

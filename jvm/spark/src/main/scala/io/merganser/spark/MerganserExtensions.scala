@@ -1,7 +1,16 @@
 package io.merganser.spark
 
-import io.merganser.spark.sql.{CallParser, ChangeStrategy, DescribeStrategy, EvolvingStars, FrameAppends, HeldStatements, InsertStrategy,
-  PartitionOverwrites, StatementLine}
+import io.merganser.spark.sql.{
+  CallParser,
+  ChangeStrategy,
+  DescribeStrategy,
+  EvolvingStars,
+  FrameAppends,
+  HeldStatements,
+  InsertStrategy,
+  PartitionOverwrites,
+  StatementLine
+}
 import org.apache.spark.sql.SparkSessionExtensions
 
 /** What `spark.sql.extensions` names: CALL on every Spark line, appends of data frames, and MERGE, UPDATE and DELETE. */

@@ -31,8 +31,7 @@ final class SourceRanges(val byColumn: Map[String, KeyRanges]) extends Serializa
           val text = SourceRanges.textOfExternal(value, types(column).dataType)
           text.isEmpty || ranges.meets(text, text)
         }
-      })
-    ).toSet
+      })).toSet
     val kept          = slices.filter(s => here(s.partitionPath))
     val (asked, rest) = kept.partition(s => s.logs.isEmpty && s.base.isDefined)
     val ofFile        = byColumn.filter { case (column, _) => types.fieldNames.contains(column) }
@@ -42,8 +41,9 @@ final class SourceRanges(val byColumn: Map[String, KeyRanges]) extends Serializa
       val storage = table.storage
       val found = session.sparkContext
         .parallelize(asked, math.min(asked.size, math.max(1, session.sparkContext.defaultParallelism)))
-        .filter(slice => SourceRanges.mayHold(BaseFileFooter.read(storage.conf, storage.path(slice.base.get.path), slice.base.get.sizeBytes),
-          types, shared.value))
+        .filter(slice =>
+          SourceRanges.mayHold(BaseFileFooter.read(storage.conf, storage.path(slice.base.get.path), slice.base.get.sizeBytes),
+            types, shared.value))
         .collect().toSeq
       found ++ rest
     }
@@ -55,7 +55,7 @@ object SourceRanges {
   /** Whether values of the type have an order that files keep statistics of. */
   def isKnown(dataType: DataType): Boolean = dataType match {
     case ByteType | ShortType | IntegerType | LongType | DateType | TimestampType | StringType => true
-    case _                                                                                    => false
+    case _                                                                                     => false
   }
 
   /**
@@ -73,31 +73,32 @@ object SourceRanges {
       }
       Iterator(builders.map(_.result()))
     }
-    val none   = columns.map(_ => (new KeyRanges.Builder).result())
-    val ranges = parts.treeAggregate(none)((a, b) => a.zip(b).map { case (x, y) => x ++ y }, (a, b) => a.zip(b).map { case (x, y) => x ++ y })
+    val none = columns.map(_ => (new KeyRanges.Builder).result())
+    val ranges =
+      parts.treeAggregate(none)((a, b) => a.zip(b).map { case (x, y) => x ++ y }, (a, b) => a.zip(b).map { case (x, y) => x ++ y })
     // One column may be equated several times: each of them must hold.
     new SourceRanges(columns.map(_._1).zip(ranges).groupBy(_._1).map { case (name, several) => name -> several.head._2 })
   }
 
   /** The value as text that is ordered as the values are. */
   private def text(row: InternalRow, at: Int, dataType: DataType): UTF8String = dataType match {
-    case StringType                => row.getUTF8String(at)
-    case LongType | TimestampType  => UTF8String.fromString(number(row.getLong(at)))
-    case IntegerType | DateType    => UTF8String.fromString(number(row.getInt(at).toLong))
-    case ShortType                 => UTF8String.fromString(number(row.getShort(at).toLong))
-    case ByteType                  => UTF8String.fromString(number(row.getByte(at).toLong))
-    case other                     => throw new IllegalStateException(s"no ranges of $other")
+    case StringType               => row.getUTF8String(at)
+    case LongType | TimestampType => UTF8String.fromString(number(row.getLong(at)))
+    case IntegerType | DateType   => UTF8String.fromString(number(row.getInt(at).toLong))
+    case ShortType                => UTF8String.fromString(number(row.getShort(at).toLong))
+    case ByteType                 => UTF8String.fromString(number(row.getByte(at).toLong))
+    case other                    => throw new IllegalStateException(s"no ranges of $other")
   }
 
   private def number(value: Long): String = String.format("%016x", Long.box(value ^ Long.MinValue))
 
   /** None where the value is of another kind than the column's type: then nothing is ruled out. */
   private def textOfExternal(value: Any, dataType: DataType): Option[String] = (value, dataType) match {
-    case (s: String, StringType)              => Some(s)
-    case (d: java.sql.Date, DateType)         => Some(number(d.toLocalDate.toEpochDay))
-    case (d: java.time.LocalDate, DateType)   => Some(number(d.toEpochDay))
+    case (s: String, StringType)                                              => Some(s)
+    case (d: java.sql.Date, DateType)                                         => Some(number(d.toLocalDate.toEpochDay))
+    case (d: java.time.LocalDate, DateType)                                   => Some(number(d.toEpochDay))
     case (n: java.lang.Number, ByteType | ShortType | IntegerType | LongType) => Some(number(n.longValue))
-    case _                                    => None
+    case _                                                                    => None
   }
 
   private def mayHold(footer: BaseFileFooter, types: StructType, byColumn: Map[String, KeyRanges]): Boolean =
@@ -117,10 +118,10 @@ object SourceRanges {
     }
 
   private def stored(value: Any, dataType: DataType): Option[String] = (value, dataType) match {
-    case (b: org.apache.parquet.io.api.Binary, StringType)                   => Some(b.toStringUsingUTF8)
+    case (b: org.apache.parquet.io.api.Binary, StringType)                     => Some(b.toStringUsingUTF8)
     case (n: java.lang.Integer, ByteType | ShortType | IntegerType | DateType) => Some(number(n.longValue))
-    case (n: java.lang.Integer, LongType)                                     => Some(number(n.longValue))
-    case (n: java.lang.Long, LongType)                                        => Some(number(n.longValue))
-    case _                                                                    => None
+    case (n: java.lang.Integer, LongType)                                      => Some(number(n.longValue))
+    case (n: java.lang.Long, LongType)                                         => Some(number(n.longValue))
+    case _                                                                     => None
   }
 }

@@ -101,9 +101,9 @@ private[sql] object Alignment {
     target.relation.copy(table = new RowLevelTable(target.relation.table.asInstanceOf[MerganserTable]), output = target.after)
 
   private final class RowLevelTable(of: MerganserTable) extends SupportsRowLevelOperations {
-    override def name(): String                                = of.name()
-    override def schema(): StructType                          = of.schema()
-    override def capabilities(): util.Set[TableCapability]     = of.capabilities()
+    override def name(): String                            = of.name()
+    override def schema(): StructType                      = of.schema()
+    override def capabilities(): util.Set[TableCapability] = of.capabilities()
     override def newRowLevelOperationBuilder(info: RowLevelOperationInfo): RowLevelOperationBuilder =
       throw new IllegalStateException("a table that only stands for another one in Spark's rule")
   }

@@ -125,17 +125,19 @@ final case class ChangeRowsByKeyExec(statement: ChangeRowsByKey, query: SparkPla
       isPartitioned = config.partitionFields.nonEmpty,
       stored = StructType(statement.stored.map(a => StructField(a.name, a.dataType)))
     )
-    val extra   = keyed.added.map(f => AttributeReference(f.name, f.dataType)())
-    val input   = source ++ values.map(v => AttributeReference("value", v.dataType)()) ++ (statement.arrival +: extra) ++ statement.found ++ statement.stored
+    val extra = keyed.added.map(f => AttributeReference(f.name, f.dataType)())
+    val input =
+      source ++ values.map(v => AttributeReference("value", v.dataType)()) ++ (statement.arrival +: extra) ++ statement.found ++ statement.stored
     val arrival = valued.length
     val twice =
       if (!target.settings.statement.failsOnDuplicates) None
-      else Some(new MatchedTwice(target.toString, arrival + 1, source.map(a => a.sql -> BindReferences.bindReference(a: Expression, source))))
+      else
+        Some(new MatchedTwice(target.toString, arrival + 1, source.map(a => a.sql -> BindReferences.bindReference(a: Expression, source))))
     val isMatch = BindReferences.bindReference(And(statement.found.last, statement.on): Expression, input)
     val latest = statement.order.filter(_ => twice.isEmpty).map { order =>
       LatestOfKey(arrival + 1, if (keyed.paths.isEmpty) -1 else arrival + 2, arrival, order.map(BindReferences.bindReference(_, input)))
     }
-    val clause = new KeyedClauses(clauses(input), isMatch, arrival, latest, twice)
+    val clause           = new KeyedClauses(clauses(input), isMatch, arrival, latest, twice)
     val (result, counts) = write.run(rows, keyed, clause.run)
     told(result, counts.read, counts.pruned)
   }
@@ -183,9 +185,9 @@ final case class ChangeRowsByJoinExec(statement: ChangeRowsByJoin, query: SparkP
       }
       val hint = if (statement.storedRow.isEmpty) JoinHint.NONE
       else JoinHint(leftHint = Some(HintInfo(Some(NO_BROADCAST_AND_REPLICATION))), rightHint = None)
-      val known = Statistics(sizeInBytes = BigInt(math.max(1L, bytes.value)))
-      val join  = Join(stored, SparkBridge.rows(session, source, rows, known), statement.joinType, Some(statement.on), hint)
-      val plan  = SparkBridge.ofRows(session, join).queryExecution
+      val known  = Statistics(sizeInBytes = BigInt(math.max(1L, bytes.value)))
+      val join   = Join(stored, SparkBridge.rows(session, source, rows, known), statement.joinType, Some(statement.on), hint)
+      val plan   = SparkBridge.ofRows(session, join).queryExecution
       val result = changed(plan.toRdd, plan.executedPlan.output, statement.storedRow, statement.shown)
       told(result, counts.read, counts.pruned)
     } finally { rows.unpersist(); () }

@@ -62,7 +62,8 @@ private[sql] object ClauseRows {
  * @param latest  chooses one of several source rows for one key; None where the rule makes one of what the clauses give
  * @param twice   what is said of several source rows for one key; None where the table's rule makes one of them
  */
-private[sql] final class KeyedClauses(clauses: Clauses, isMatch: Expression, arrival: Int, latest: Option[LatestOfKey], twice: Option[MatchedTwice])
+private[sql] final class KeyedClauses(clauses: Clauses, isMatch: Expression, arrival: Int, latest: Option[LatestOfKey],
+    twice: Option[MatchedTwice])
     extends Serializable {
 
   def run(found: Iterator[InternalRow]): Iterator[InternalRow] = {
@@ -73,9 +74,9 @@ private[sql] final class KeyedClauses(clauses: Clauses, isMatch: Expression, arr
     val watch = twice.map(_.watch())
 
     new Iterator[InternalRow] {
-      private[this] val ready                 = mutable.Queue.empty[InternalRow]
-      private[this] var place                 = -1L
-      private[this] var wasMatched            = false
+      private[this] val ready                  = mutable.Queue.empty[InternalRow]
+      private[this] var place                  = -1L
+      private[this] var wasMatched             = false
       private[this] var unmatched: InternalRow = _
 
       override def hasNext: Boolean = {

@@ -19,8 +19,8 @@ object EvolvingStars {
 
   /** Stands for all columns of the source that the table has, in an assignment to itself. */
   private final case class SourceColumns() extends LeafExpression with Unevaluable {
-    override def nullable: Boolean     = true
-    override def dataType: DataType    = NullType
+    override def nullable: Boolean      = true
+    override def dataType: DataType     = NullType
     override lazy val resolved: Boolean = false
   }
 
@@ -34,7 +34,8 @@ object EvolvingStars {
   def mark(session: SparkSession, merge: MergeIntoTable): MergeIntoTable =
     if (!isAsked(session, merge)) merge
     else merge.copy(
-      matchedActions = merge.matchedActions.map { case star: UpdateStarAction => UpdateAction(star.condition, marked); case other => other },
+      matchedActions =
+        merge.matchedActions.map { case star: UpdateStarAction => UpdateAction(star.condition, marked); case other => other },
       notMatchedActions = merge.notMatchedActions.map {
         case star: InsertStarAction => InsertAction(star.condition, marked)
         case other                  => other
@@ -46,7 +47,8 @@ object EvolvingStars {
 
     override def apply(plan: LogicalPlan): LogicalPlan = plan match {
       case merge: MergeIntoTable if merge.targetTable.resolved && merge.sourceTable.resolved && actions(merge).exists(isMarked) =>
-        merge.copy(matchedActions = merge.matchedActions.map(expanded(merge)), notMatchedActions = merge.notMatchedActions.map(expanded(merge)))
+        merge.copy(matchedActions = merge.matchedActions.map(expanded(merge)),
+          notMatchedActions = merge.notMatchedActions.map(expanded(merge)))
       case other => other
     }
 

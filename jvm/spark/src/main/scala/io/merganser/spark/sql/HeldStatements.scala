@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.command.ExplainCommand
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.DataType
 
@@ -40,7 +41,9 @@ object HeldStatements {
     case merge: MergeIntoTable if !isHeld(merge.mergeCondition) =>
       val starred = EvolvingStars.mark(session, merge)
       starred.copy(mergeCondition = Held(starred.mergeCondition))
-    case update: UpdateTable if !update.condition.exists(isHeld) => update.copy(condition = Some(Held(update.condition.getOrElse(TrueLiteral))))
+    case update: UpdateTable if !update.condition.exists(isHeld) =>
+      update.copy(condition = Some(Held(update.condition.getOrElse(TrueLiteral))))
+    case explain: ExplainCommand => explain.copy(logicalPlan = hold(session, explain.logicalPlan))
     // A statement after WITH.
     case other if other.getClass.getSimpleName == "UnresolvedWith" && other.children.size == 1 =>
       other.withNewChildren(other.children.map(hold(session, _)))
@@ -58,28 +61,29 @@ object HeldStatements {
   final case class Release(session: SparkSession) extends Rule[LogicalPlan] {
 
     override def apply(plan: LogicalPlan): LogicalPlan = plan match {
-      case merge: MergeIntoTable if isHeld(merge.mergeCondition) && merge.targetTable.resolved =>
+      case merge: MergeIntoTable if merge.targetTable.resolved =>
         val free = merge.copy(mergeCondition = inside(merge.mergeCondition))
         relation(merge.targetTable) match {
-          case None                                                => free
+          case None                                                    => free
           case Some(target) if free.resolved && free.duplicateResolved => MergePlan(session, target, free).plan
-          case _                                                   => plan
+          case _                                                       => plan
         }
-      case update: UpdateTable if update.condition.exists(isHeld) && update.table.resolved =>
+      case update: UpdateTable if update.table.resolved =>
         val free = update.copy(condition = update.condition.map(inside).filter(_ != TrueLiteral))
         relation(update.table) match {
-          case None                        => free
+          case None                          => free
           case Some(target) if free.resolved => SimpleChanges(session).update(target, free)
-          case _                           => plan
+          case _                             => plan
         }
-      case delete: DeleteFromTable if delete.resolved => relation(delete.table).fold(plan)(SimpleChanges(session).delete(_, delete.condition))
-      case other                                      => other
+      case delete: DeleteFromTable if delete.resolved =>
+        relation(delete.table).fold(plan)(SimpleChanges(session).delete(_, delete.condition))
+      case other => other
     }
 
     /** The relation of ours that a statement names as its target. */
     private def relation(target: LogicalPlan): Option[DataSourceV2Relation] = EliminateSubqueryAliases(target) match {
       case relation: DataSourceV2Relation if relation.table.isInstanceOf[MerganserTable] => Some(relation)
-      case _                                                                            => None
+      case _                                                                             => None
     }
   }
 }

@@ -16,8 +16,8 @@ private[sql] object KeyedOn extends PredicateHelper {
 
   /** None unless every key column must equal something of the source. */
   def of(on: Expression, target: StatementTarget): Option[KeyedOn] = {
-    val found                               = equated(on, target, nullSafe = true).groupBy(_._1).map { case (name, values) => name -> values.head._2 }
-    def all(names: Seq[String])             = if (names.forall(found.contains)) Some(names.map(n => n -> found(n))) else None
+    val found                   = equated(on, target, nullSafe = true).groupBy(_._1).map { case (name, values) => name -> values.head._2 }
+    def all(names: Seq[String]) = if (names.forall(found.contains)) Some(names.map(n => n -> found(n))) else None
     def known(columns: Seq[String]): Boolean = columns.forall(target.schema.fieldNames.contains)
     if (!known(target.keyColumns)) None
     else all(target.keyColumns).map { keys =>
@@ -52,8 +52,8 @@ private[sql] object KeyedOn extends PredicateHelper {
   /** Equal values of the type have one text, which a key is looked up by. */
   private def isExact(dataType: DataType): Boolean = dataType match {
     case ByteType | ShortType | IntegerType | LongType | BooleanType | DateType | TimestampType | StringType => true
-    case _: DecimalType                                                                                    => true
-    case _                                                                                                 => false
+    case _: DecimalType                                                                                      => true
+    case _                                                                                                   => false
   }
 
   private def narrowed(value: Expression, to: DataType, target: StatementTarget): Expression =
@@ -68,7 +68,8 @@ private[sql] object KeyedOn extends PredicateHelper {
   private object Widened {
     def unapply(e: Expression): Option[AttributeReference] = e match {
       case cast: Cast => (cast.child, cast.dataType) match {
-          case (column: AttributeReference, to) if isWhole(column.dataType) && isWhole(to) && column.dataType.defaultSize <= to.defaultSize =>
+          case (column: AttributeReference, to)
+              if isWhole(column.dataType) && isWhole(to) && column.dataType.defaultSize <= to.defaultSize =>
             Some(column)
           case _ => None
         }

@@ -23,13 +23,13 @@ private[sql] final case class LatestOfKey(key: Int, path: Int, arrival: Int, ord
     private[this] val project  = UnsafeProjection.create(order)
     private[this] val ordering = InterpretedOrdering.forSchema(order.map(_.dataType))
 
-    private[this] val ready               = mutable.Queue.empty[InternalRow]
-    private[this] val best                = mutable.ArrayBuffer.empty[InternalRow]
+    private[this] val ready                = mutable.Queue.empty[InternalRow]
+    private[this] val best                 = mutable.ArrayBuffer.empty[InternalRow]
     private[this] var bestOrder: UnsafeRow = _
-    private[this] var ownKey: UTF8String  = _
-    private[this] var ownPath: UTF8String = _
-    private[this] var place               = -1L
-    private[this] var isBest              = false
+    private[this] var ownKey: UTF8String   = _
+    private[this] var ownPath: UTF8String  = _
+    private[this] var place                = -1L
+    private[this] var isBest               = false
 
     override def hasNext: Boolean = {
       while (ready.isEmpty && rows.hasNext) take(rows.next())
@@ -43,8 +43,9 @@ private[sql] final case class LatestOfKey(key: Int, path: Int, arrival: Int, ord
     }
 
     private def take(row: InternalRow): Unit = {
-      val isNewKey = ownKey == null || row.getUTF8String(key) != ownKey || (KeyedSource.hasNoKey(ownKey) && row.getLong(arrival) != place) ||
-        (path >= 0 && row.getUTF8String(path) != ownPath)
+      val isNewKey =
+        ownKey == null || row.getUTF8String(key) != ownKey || (KeyedSource.hasNoKey(ownKey) && row.getLong(arrival) != place) ||
+          (path >= 0 && row.getUTF8String(path) != ownPath)
       val isNewRow = isNewKey || row.getLong(arrival) != place
       if (isNewKey) {
         finish()

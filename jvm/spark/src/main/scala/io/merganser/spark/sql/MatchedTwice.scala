@@ -23,10 +23,10 @@ private[sql] final class MatchedTwice(table: String, key: Int, shown: Seq[(Strin
   def watch(): Watch = new Watch
 
   final class Watch {
-    private[this] var last: UTF8String       = _
-    private[this] var lastPlace              = -1L
-    private[this] var lastText: String       = _
-    private[this] val found                  = mutable.LinkedHashMap.empty[String, mutable.ArrayBuffer[String]]
+    private[this] var last: UTF8String = _
+    private[this] var lastPlace        = -1L
+    private[this] var lastText: String = _
+    private[this] val found            = mutable.LinkedHashMap.empty[String, mutable.ArrayBuffer[String]]
 
     /** @param place of the source row in the source */
     def see(row: InternalRow, place: Long): Unit = {

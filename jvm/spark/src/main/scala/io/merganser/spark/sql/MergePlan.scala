@@ -23,7 +23,9 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
 
   private val evolves = EvolvingStars.isAsked(session, given)
   private val target  = StatementTarget(session, relation, "MERGE", if (evolves && hasStars) Some(sourceColumns) else None)
-  private val merge   = if (evolves) given.copy(matchedActions = given.matchedActions.map(whole), notMatchedActions = given.notMatchedActions.map(whole)) else given
+  private val merge = if (evolves)
+    given.copy(matchedActions = given.matchedActions.map(whole), notMatchedActions = given.notMatchedActions.map(whole))
+  else given
   private val source = target.pinned(merge.sourceTable)
   private val on     = merge.mergeCondition
 
@@ -105,7 +107,8 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     val order  = if (keyed.paths.nonEmpty || target.partitionColumns.isEmpty) sourceOrder else None
     val used   = made.conditions ++ made.rows.flatten ++ order.toSeq.flatten :+ on
     val stored = target.relation.output.filter(AttributeSet(used.flatMap(_.references)).contains)
-    ChangeRowsByKey(target.describe(columns, isRead = target.isReadBy(source), assigns), clauses.map(_.text), made.conditions, made.rows, change.masks,
+    ChangeRowsByKey(target.describe(columns, isRead = target.isReadBy(source), assigns), clauses.map(_.text), made.conditions, made.rows,
+      change.masks,
       on, keyed.keys.map(_._2), keyed.keys.map(_._1), keyed.paths.map(_._2), keyed.paths.map(_._1), arrival, order,
       Seq(slice, isStored), stored,
       Needed.of(source, used ++ (keyed.keys ++ keyed.paths).map(_._2)))
@@ -130,10 +133,10 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     }
     val once =
       if (!matchesOnce) None else Some(If(And(inSource, inTarget), rowNumber.toAttribute.withNullability(true), Literal(null, LongType)))
-    val shown  = if (once.isEmpty) Nil else (target.key +: source.output).filterNot(_.dataType.catalogString.contains("binary"))
-    val used   = made.conditions ++ made.rows.flatten ++ once ++ shown :+ on
-    val marked = latest(Project(source.output ++ Seq(fromSource, number), source), number.toAttribute)
-    val stored = Project(target.relation.output ++ Seq(fromTarget, rowNumber), target.rows)
+    val shown           = if (once.isEmpty) Nil else (target.key +: source.output).filterNot(_.dataType.catalogString.contains("binary"))
+    val used            = made.conditions ++ made.rows.flatten ++ once ++ shown :+ on
+    val marked          = latest(Project(source.output ++ Seq(fromSource, number), source), number.toAttribute)
+    val stored          = Project(target.relation.output ++ Seq(fromTarget, rowNumber), target.rows)
     def has(when: When) = clauses.exists(_.when == when)
     val joinType =
       if (has(NotMatched) && has(BySource)) FullOuter
@@ -144,10 +147,12 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     val noCopy = JoinHint(leftHint = Some(HintInfo(Some(NO_BROADCAST_AND_REPLICATION))), rightHint = None)
     if (prunes.isEmpty || !computed.isEmpty) {
       val join = Join(Needed.of(stored, used), Needed.of(marked, used), joinType, Some(on), if (once.isEmpty) JoinHint.NONE else noCopy)
-      ChangeRows(target.describe(columns, isRead = true, assigns), clauses.map(_.text), made.conditions, made.rows, change.masks, once, shown,
+      ChangeRows(target.describe(columns, isRead = true, assigns), clauses.map(_.text), made.conditions, made.rows, change.masks, once,
+        shown,
         target.pinned(Needed.of(computed.over(join), used.filterNot(_ eq on))))
     } else
-      ChangeRowsByJoin(target.describe(columns, isRead = true, assigns), clauses.map(_.text), made.conditions, made.rows, change.masks, once, shown, on,
+      ChangeRowsByJoin(target.describe(columns, isRead = true, assigns), clauses.map(_.text), made.conditions, made.rows, change.masks,
+        once, shown, on,
         joinType, prunes.map(_._1), prunes.map(_._2), new StoredSide(Needed.of(stored, used)), Needed.of(marked, used))
   }
 
@@ -172,8 +177,9 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
   private def sourceOrder: Option[Seq[Expression]] = target.rule match {
     case StoredRule.ByMode(_, _, None) =>
       val own = AttributeSet(source.output)
-      val assigned = values.filter(given => target.ordering.nonEmpty && target.ordering.forall(f =>
-        given.get(f).exists(v => v.deterministic && v.references.nonEmpty && v.references.forall(own.contains))))
+      val assigned = values.filter(given =>
+        target.ordering.nonEmpty && target.ordering.forall(f =>
+          given.get(f).exists(v => v.deterministic && v.references.nonEmpty && v.references.forall(own.contains))))
       Some(assigned.headOption.map(given => target.ordering.map(given)).getOrElse {
         val named = sourceOrdering
         if (target.ordering.forall(named.contains)) target.ordering.map(named) else Nil
@@ -234,9 +240,9 @@ private[sql] object MergePlan {
   val Arrival = "__merganser_source_arrival"
 
   sealed abstract class When(val text: String)
-  case object Matched    extends When("WHEN MATCHED")
+  case object Matched extends When("WHEN MATCHED")
   case object NotMatched extends When("WHEN NOT MATCHED")
-  case object BySource   extends When("WHEN NOT MATCHED BY SOURCE")
+  case object BySource extends When("WHEN NOT MATCHED BY SOURCE")
 
   final case class Clause(when: When, action: MergeAction, text: String)
 

@@ -48,7 +48,7 @@ private[sql] final class RowChange(
 
   /** @param ordering what the source has for the ordering columns; the stored values for those it has not */
   def delete(ordering: Map[String, Expression]): Seq[Expression] = {
-    val isOrdered = target.orderedDeletes && target.ordering.nonEmpty
+    val isOrdered                       = target.orderedDeletes && target.ordering.nonEmpty
     def value(name: String): Expression = ordering.get(name).map(typed(_, columns.data(name))).getOrElse(stored(name))
     val row = columns.data.map { field =>
       if (!isOrdered) absent(field)
@@ -59,7 +59,8 @@ private[sql] final class RowChange(
     }
     val outcome = if (isOrdered) late(target.ordering.map(value), code(RowOutcome.Deleted)) else code(RowOutcome.Deleted)
     columns.row(row,
-      control(isNew = false, mask = IncomingSchema.FullRow, outcome = outcome).copy(isUnorderedDelete = !isOrdered, isOrderedDelete = isOrdered))
+      control(isNew = false, mask = IncomingSchema.FullRow, outcome = outcome).copy(isUnorderedDelete = !isOrdered,
+        isOrderedDelete = isOrdered))
   }
 
   private def control(isNew: Boolean, mask: Int, outcome: Expression): RowControl = RowControl(
@@ -87,7 +88,8 @@ private[sql] final class RowChange(
   }
 
   private def typed(value: Expression, field: StructField): Expression =
-    if (value.dataType == field.dataType) value else Cast(value, field.dataType, Some(target.session.sessionState.conf.sessionLocalTimeZone))
+    if (value.dataType == field.dataType) value
+    else Cast(value, field.dataType, Some(target.session.sessionState.conf.sessionLocalTimeZone))
 
   private def absent(field: StructField): Expression = Literal(null, field.dataType)
 
@@ -95,7 +97,8 @@ private[sql] final class RowChange(
   private def met(ordering: Seq[Expression]): Expression =
     if (!columns.knows || ordering.isEmpty) code(RowOutcome.Updated)
     else if (ordering.zip(target.ordering).forall { case (value, name) => value.semanticEquals(stored(name)) }) code(RowOutcome.Tied)
-    else late(ordering, If(EqualNullSafe(tuple(ordering), tuple(target.ordering.map(stored))), code(RowOutcome.Tied), code(RowOutcome.Updated)))
+    else late(ordering,
+      If(EqualNullSafe(tuple(ordering), tuple(target.ordering.map(stored))), code(RowOutcome.Tied), code(RowOutcome.Updated)))
 
   private def late(ordering: Seq[Expression], otherwise: Expression): Expression =
     if (!columns.knows) otherwise

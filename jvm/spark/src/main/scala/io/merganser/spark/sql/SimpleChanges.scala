@@ -20,7 +20,8 @@ private[sql] final case class SimpleChanges(session: SparkSession) {
     val values   = computed.instead(Alignment.ofUpdate(given, target))
     val assigned = Alignment.assigned(given.assignments, target)
     val row      = change.update(values, assigned)
-    changes(target, columns, "UPDATE SET " + assigned.toSeq.sorted.mkString(", "), assigned, row, change, computed.over(rows(target, given.condition)))
+    changes(target, columns, "UPDATE SET " + assigned.toSeq.sorted.mkString(", "), assigned, row, change,
+      computed.over(rows(target, given.condition)))
   }
 
   def delete(relation: DataSourceV2Relation, condition: Expression): LogicalPlan = {
@@ -40,9 +41,11 @@ private[sql] final case class SimpleChanges(session: SparkSession) {
     condition.filterNot(_ == TrueLiteral).foldLeft(target.rows)((found, c) => Filter(c, found))
 
   private def changes(
-      target: StatementTarget, columns: ChangedColumns, clause: String, assigned: Set[String], row: Seq[Expression], change: RowChange, found: LogicalPlan
+      target: StatementTarget, columns: ChangedColumns, clause: String, assigned: Set[String], row: Seq[Expression], change: RowChange,
+      found: LogicalPlan
   ): LogicalPlan =
-    ChangeRows(target.describe(columns, isRead = true, Seq(clause -> assigned)), Seq(clause), Seq(TrueLiteral), Seq(row), change.masks, None, Nil,
+    ChangeRows(target.describe(columns, isRead = true, Seq(clause -> assigned)), Seq(clause), Seq(TrueLiteral), Seq(row), change.masks,
+      None, Nil,
       Needed.of(target.pinned(found), row))
 }
 

@@ -89,7 +89,7 @@ private[sql] final case class StatementTarget(
     case other: DataSourceV2Relation if other ne relation =>
       other.table match {
         case table: MerganserTable if table.isCurrent && table.path == named.path => other.copy(table = table.pinnedTo(opened))
-        case _                                                                   => other
+        case _                                                                    => other
       }
   }
 

@@ -43,7 +43,9 @@ final case class ChangeWrite(
    * @param clause makes rows of [[columns]] of the rows that the lookup gives
    * @return also what the lookup looked into
    */
-  def run(source: RDD[InternalRow], keyed: KeyedSource, clause: Iterator[InternalRow] => Iterator[InternalRow]): (WriteResult, LookupCounts) = {
+  def run(
+      source: RDD[InternalRow], keyed: KeyedSource, clause: Iterator[InternalRow] => Iterator[InternalRow]
+  ): (WriteResult, LookupCounts) = {
     var counts: LookupCounts = null
     val result = write { (table: OpenTable, slices: IndexedSeq[FileSlice]) =>
       val lookup        = KeyLookup(session, table, settings.rule, slices, keyed.stored, keyed.byPath, settings.shuffleTasks)
@@ -87,7 +89,7 @@ final case class KeyedSource(
     val named = StructType(columns.zipWithIndex.map { case (field, i) => field.copy(name = KeyedSource.column(i)) })
     val frame = SparkBridge.internalCreateDataFrame(session, source, named)
     def as(parts: Seq[(String, Int)]): Seq[Column] = parts.map { case (name, at) => col(KeyedSource.column(at)).as(name) }
-    val own      = named.fieldNames.map(col).toSeq
+    val own                                        = named.fieldNames.map(col).toSeq
     val identity = frame.select(own ++ Seq(monotonically_increasing_id().as(IncomingSchema.Arrival)) ++
         as(keys) ++ as(paths.filterNot(p => keys.exists(_._1 == p._1))): _*)
     val key  = coalesce(KeyColumns.recordKey(config, table), lit(KeyedSource.NoKey)).as(MetaColumns.RecordKey)

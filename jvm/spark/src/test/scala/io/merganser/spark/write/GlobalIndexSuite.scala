@@ -30,8 +30,9 @@ final class GlobalIndexSuite extends TableSuite with LocalSession {
   ) ++ more
 
   private def write(rows: String, options: Map[String, String], operation: String = "upsert", lacks: Seq[String] = Nil): Unit = {
-    val parsed = rows.split(" ").toSeq.filter(_.nonEmpty).map { case notation(k, ts, v, w, part) =>
-      Row(k, ts.toLong, text(v), text(w), part, v == null)
+    val parsed = rows.split(" ").toSeq.filter(_.nonEmpty).map {
+      case notation(k, ts, v, w, part) => Row(k, ts.toLong, text(v), text(w), part, v == null)
+      case other                       => throw new IllegalArgumentException(other)
     }
     spark.createDataFrame(parsed.asJava, schema).drop(lacks: _*).coalesce(1).write.format("merganser").options(options)
       .option("hoodie.datasource.write.operation", operation).mode("append").save(table)

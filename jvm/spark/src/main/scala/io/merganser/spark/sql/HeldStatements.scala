@@ -72,6 +72,10 @@ object HeldStatements {
           case Some(target) if free.resolved => SimpleChanges(session).update(target, free)
           case _                           => plan
         }
+      // Spark 4 leaves out the rules that hold where it has Hive's metastore: there names of structs' fields do not count.
+      case merge: MergeIntoTable if merge.resolved && merge.duplicateResolved =>
+        relation(merge.targetTable).fold(plan)(MergePlan(session, _, merge).plan)
+      case update: UpdateTable if update.resolved => relation(update.table).fold(plan)(SimpleChanges(session).update(_, update))
       case delete: DeleteFromTable if delete.resolved => relation(delete.table).fold(plan)(SimpleChanges(session).delete(_, delete.condition))
       case other                                      => other
     }

@@ -43,9 +43,9 @@ class ColumnWritersSuite extends AnyFunSuite with LocalSession with TempFolder {
       save(place, spark.sql("SELECT meanwhile(k) k, 1 ts, 7 c FROM VALUES ('c') AS v(k)"), mergeOnRead)
       assert(inside.isDone)
       assert(rows(place, "k", "ts", "b", "c") ==
-        Set(Seq("a", 1L, null, null), Seq("b", 1L, "theirs", null), Seq("c", 1L, null, 7)))
+        Set(Seq[Any]("a", 1L, null, null), Seq[Any]("b", 1L, "theirs", null), Seq[Any]("c", 1L, null, 7)))
       save(place, spark.sql("SELECT 'a' k, 2 ts, 'new' b, 8 c"), mergeOnRead)
-      assert(rows(place, "k", "ts", "b", "c").contains(Seq("a", 2L, "new", 8)))
+      assert(rows(place, "k", "ts", "b", "c").contains(Seq[Any]("a", 2L, "new", 8)))
     }
 
     test(s"a write that was planned for columns that have changed since is a conflict, on a $kind table") {
@@ -55,7 +55,7 @@ class ColumnWritersSuite extends AnyFunSuite with LocalSession with TempFolder {
       save(place, spark.sql("SELECT 'a' k, 2 ts, 'kept' b"), mergeOnRead)
       val error = intercept[MerganserException](FrameWrite.append(spark, opened, given(mergeOnRead), spark.sql("SELECT 'a' k, 3 ts")))
       assert(error.condition == "COMMIT_CONFLICT" && error.getMessage.contains("columns"))
-      assert(rows(place, "k", "ts", "b") == Set(Seq("a", 2, "kept")))
+      assert(rows(place, "k", "ts", "b") == Set(Seq[Any]("a", 2, "kept")))
     }
   }
 }

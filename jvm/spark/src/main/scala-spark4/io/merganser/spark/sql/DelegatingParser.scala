@@ -1,5 +1,6 @@
 package io.merganser.spark.sql
 
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.{FunctionIdentifier, TableIdentifier}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -8,7 +9,10 @@ import org.apache.spark.sql.types.{DataType, StructType}
 /** A parser that leaves everything but its own statements to another one. */
 trait DelegatingParser extends ParameterParser {
 
-  override def parsePlan(text: String): LogicalPlan                      = own(text).getOrElse(inner.parsePlan(text))
+  override def parsePlan(text: String): LogicalPlan                      = own(text).getOrElse(held(inner.parsePlan(text)))
+  /** Also where Hive's metastore makes Spark leave out the rule that does it. */
+  private def held(plan: LogicalPlan): LogicalPlan = SparkSession.getActiveSession.fold(plan)(HeldStatements.hold(_, plan))
+
   override def parseExpression(text: String): Expression                 = inner.parseExpression(text)
   override def parseTableIdentifier(text: String): TableIdentifier       = inner.parseTableIdentifier(text)
   override def parseFunctionIdentifier(text: String): FunctionIdentifier = inner.parseFunctionIdentifier(text)

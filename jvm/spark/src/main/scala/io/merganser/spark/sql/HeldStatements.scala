@@ -57,7 +57,10 @@ object HeldStatements {
     case other      => other
   }
 
-  /** Hands statements on ours over to `ours`, and others back to Spark. */
+  /**
+   * Makes commands of ours of statements on our tables, and hands others back to Spark. One that nobody held is taken as it
+   * is: Spark 4 leaves out the rules that hold where it has Hive's metastore, so a `mergeInto` of a frame is not held there.
+   */
   final case class Release(session: SparkSession) extends Rule[LogicalPlan] {
 
     override def apply(plan: LogicalPlan): LogicalPlan = plan match {

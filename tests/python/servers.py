@@ -38,10 +38,10 @@ def serving(main_class: str, folder: Path, started: str, *settings: str) -> Iter
     """
     both = [f"spark.sql.extensions={EXTENSIONS}", f"spark.sql.catalog.spark_catalog={CATALOG}"]
     quiet = ["spark.ui.enabled=false", "spark.sql.shuffle.partitions=2", "spark.sql.session.timeZone=UTC"]
-    places = [f"spark.sql.warehouse.dir={folder / 'tables'}"]
+    places = [f"spark.jars={jar_for(pyspark.__version__)}", f"spark.sql.warehouse.dir={folder / 'tables'}"]
     java = f"-Duser.timezone=UTC -Dderby.system.home={folder} -XX:TieredStopAtLevel=1"
     command = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", "local[2]", "--driver-memory", "1g"]
-    command += ["--class", main_class, "--jars", str(jar_for(pyspark.__version__)), "--driver-java-options", java]
+    command += ["--class", main_class, "--driver-java-options", java]
     for setting in (*both, *quiet, *places, *settings):
         command += ["--conf", setting]
     foreign = ("PYTHONPATH", "SPARK_HOME", "SPARK_CONF_DIR", "SPARK_REMOTE")

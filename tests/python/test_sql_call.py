@@ -182,6 +182,18 @@ def test_a_call_takes_the_parameters_of_its_statement(sql: Sql) -> None:
     ]
 
 
+@pytest.mark.spark4
+def test_a_call_is_executed_from_a_text_and_with_a_variable(sql: Sql) -> None:
+    table = logged(sql)
+    call = "EXECUTE IMMEDIATE 'CALL show_commits(table => :t, limit => :n)' USING"
+    assert len(sql.run(f"{call} '{table}' AS t, 1 AS n")) == 1
+    sql.run(f"DECLARE OR REPLACE VARIABLE of_table STRING DEFAULT '{table}'")
+    try:
+        assert len(sql.run("CALL show_commits(table => of_table)")) == 2
+    finally:
+        sql.run("DROP TEMPORARY VARIABLE of_table")
+
+
 def test_statements_with_parameters_work_beside_the_extension(sql: Sql) -> None:
     table = logged(sql)
     chosen = sql.spark.sql(f"SELECT v FROM {table} WHERE id = :id", {"id": 2}).collect()

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.e2e
 KINDS = ["cow", "mor"]
 
 
-# --- by path ---------------------------------------------------------------------------------------------------------
+# --- by path -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("kind", "scheme"), [("cow", ""), ("mor", "file:")])
@@ -29,7 +29,9 @@ def test_every_statement_takes_a_table_by_its_path(sql: Sql, tmp_path: Path, kin
     place = tmp_path / "by path"
     options = {"hoodie.datasource.write.recordkey.field": "id", "hoodie.datasource.write.partitionpath.field": "p"}
     frame = sql.spark.createDataFrame([(1, 1, "x"), (2, 1, "y")], "id int, ts bigint, p string")
-    frame.write.format("merganser").options(**options, **{"hoodie.table.type": kind, "orderingFields": "ts"}).save(str(place))
+    frame.write.format("merganser").options(**options, **{"hoodie.table.type": kind, "orderingFields": "ts"}).save(
+        str(place)
+    )
     t = f"merganser.`{scheme}{place}`"
     assert sql.rows(t) == [(1, 1, "x"), (2, 1, "y")]
     sql.run(f"INSERT INTO {t} VALUES (3, 1, 'x')")
@@ -56,7 +58,7 @@ def test_a_path_that_is_no_table_is_named(sql: Sql, tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
-# --- a catalog of their own ---------------------------------------------------------------------------------------------
+# --- a catalog of their own ----------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -75,14 +77,18 @@ def test_a_catalog_of_folders_holds_namespaces_and_tables(sql: Sql, lake: str, t
     sql.run(f"CREATE NAMESPACE {lake}.birds.wild")
     t = f"{lake}.birds.ducks"
     sql.run(
-        f"CREATE TABLE {t} (id int COMMENT 'the key', ts bigint, code varchar(3), p string) PARTITIONED BY (p) COMMENT 'all ducks' "
+        f"CREATE TABLE {t} (id int COMMENT 'the key', ts bigint, code varchar(3), p string) PARTITIONED BY (p) "
+        "COMMENT 'all ducks' "
         f"TBLPROPERTIES (primaryKey = 'id', type = '{kind}', orderingFields = 'ts', team = 'birds')"
     )
     assert (tmp_path / "lake" / "birds" / "ducks" / ".hoodie").is_dir()
     sql.run(f"INSERT INTO {t} VALUES (1, 1, 'a', 'x'), (2, 1, 'b', 'y')")
     sql.run(f"INSERT INTO {t} (id, p) VALUES (3, 'x')")
     sql.run(f"INSERT OVERWRITE {t} PARTITION (p = 'y') VALUES (4, 1, 'd')")
-    sql.run(f"MERGE INTO {t} t USING (SELECT 1 id, 2L ts, 'new' code, 'x' p) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *")
+    sql.run(
+        f"MERGE INTO {t} t USING (SELECT 1 id, 2L ts, 'new' code, 'x' p) s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET *"
+    )
     sql.run(f"UPDATE {t} SET code = 'u' WHERE id = 4")
     sql.run(f"DELETE FROM {t} WHERE id = 3")
     assert sql.rows(t) == [(1, 2, "new", "x"), (4, 1, "u", "y")]
@@ -102,7 +108,11 @@ def test_a_catalog_of_folders_holds_namespaces_and_tables(sql: Sql, lake: str, t
     assert sql.rows(t) == [(1, 3, "ups", "x"), (4, 1, "u", "y")]
     sql.run(f"ALTER TABLE {t} ADD COLUMNS (note string COMMENT 'free')")
     sql.run(f"UPDATE {t} SET note = 'n' WHERE id = 4")
-    assert sql.run(f"DESCRIBE TABLE {t}")[2:5] == [("code", "varchar(3)", None), ("p", "string", None), ("note", "string", "free")]
+    assert sql.run(f"DESCRIBE TABLE {t}")[2:5] == [
+        ("code", "varchar(3)", None),
+        ("p", "string", None),
+        ("note", "string", "free"),
+    ]
     sql.run(f"ALTER TABLE {t} RENAME TO birds.wild.geese")
     t = f"{lake}.birds.wild.geese"
     sql.run(f"DELETE FROM {t} WHERE id = 1")
@@ -114,7 +124,9 @@ def test_a_catalog_of_folders_holds_namespaces_and_tables(sql: Sql, lake: str, t
     assert sql.run(f"SHOW NAMESPACES IN {lake}") == []
 
 
-def test_a_catalog_of_folders_makes_tables_of_queries_and_frames_and_tells_their_paths(sql: Sql, lake: str, tmp_path: Path) -> None:
+def test_a_catalog_of_folders_makes_tables_of_queries_and_frames_and_tells_their_paths(
+    sql: Sql, lake: str, tmp_path: Path
+) -> None:
     keyed = "TBLPROPERTIES (primaryKey = 'id')"
     sql.run(f"USE {lake}")
     sql.run(f"CREATE TABLE made {keyed} AS SELECT 1 id, 'a' v")
@@ -132,6 +144,7 @@ def test_a_catalog_of_folders_makes_tables_of_queries_and_frames_and_tells_their
     assert sorted(r[1] for r in sql.run("SHOW TABLES")) == ["made", "placed", "written"]
     assert merganser.Table.load(sql.spark, "written").record_key == ("id",)
     assert merganser.Table.load(sql.spark, f"{lake}.placed").path.endswith("/elsewhere")
+    assert len(sql.run(f"CALL {lake}.system.show_commits(table => '{lake}.placed')")) == 1
     sql.run("DROP TABLE placed")
     assert (tmp_path / "elsewhere" / ".hoodie").is_dir()
     assert "TABLE_OR_VIEW_ALREADY_EXISTS" in sql.fails(f"CREATE TABLE made (id int) {keyed}")
@@ -155,7 +168,7 @@ def test_a_catalog_without_a_warehouse_says_which_setting_is_missing(sql: Sql) -
     assert "spark.sql.catalog.nowhere.warehouse" in message
 
 
-# --- beside another format ---------------------------------------------------------------------------------------------------
+# --- beside another format -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -163,7 +176,10 @@ def test_tables_of_other_formats_are_merged_into_ours_and_filled_from_them(sql: 
     ours, theirs = sql.create(kind), sql.name()
     sql.run(f"CREATE TABLE {theirs} (id int, ts bigint, v string) USING parquet")
     sql.run(f"INSERT INTO {theirs} VALUES (1, 5, 'a'), (2, 5, 'b')")
-    merge = f"MERGE INTO {ours} t USING {theirs} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    merge = (
+        f"MERGE INTO {ours} t USING {theirs} s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
     sql.run(merge)
     sql.run(f"INSERT OVERWRITE {theirs} VALUES (1, 4, 'late'), (3, 1, 'c')")
     sql.run(merge)
@@ -176,7 +192,7 @@ def test_tables_of_other_formats_are_merged_into_ours_and_filled_from_them(sql: 
     assert sql.rows(theirs) == [(1, 5, "a")]
 
 
-# --- Hive's metastore ----------------------------------------------------------------------------------------------------------
+# --- Hive's metastore ----------------------------------------------------------------------------------------
 
 HIVE = """
     from pyspark.sql import SparkSession
@@ -203,13 +219,15 @@ HIVE = """
     for kind in ("cow", "mor"):
         t = f"birds.t_{{kind}}"
         spark.sql(
-            f"CREATE TABLE {{t}} (id int COMMENT 'the key', ts bigint, code varchar(3), c varchar(2), p string) USING merganser "
-            f"PARTITIONED BY (p) TBLPROPERTIES (primaryKey = 'id', type = '{{kind}}', orderingFields = 'ts')"
+            f"CREATE TABLE {{t}} (id int COMMENT 'the key', ts bigint, code varchar(3), c varchar(2), p string) "
+            "USING merganser PARTITIONED BY (p) "
+            f"TBLPROPERTIES (primaryKey = 'id', type = '{{kind}}', orderingFields = 'ts')"
         )
         spark.sql(f"INSERT INTO {{t}} VALUES (1, 5, 'abc', 'x', 'a'), (2, 5, 'b', 'y', 'b'), (3, 5, 'c', 'z', 'b')")
         spark.sql(
-            f"MERGE INTO {{t}} t USING (SELECT 1 id, 6L ts, 'new' code, 'n' c, 'a' p UNION ALL SELECT 4, 1L, 'd', 'd', 'c') s "
-            "ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+            f"MERGE INTO {{t}} t USING (SELECT 1 id, 6L ts, 'new' code, 'n' c, 'a' p "
+            "UNION ALL SELECT 4, 1L, 'd', 'd', 'c') s ON t.id = s.id "
+            "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
         )
         spark.sql(f"UPDATE {{t}} SET ts = 7 WHERE id = 2")
         spark.sql(f"DELETE FROM {{t}} WHERE id = 3")
@@ -217,7 +235,8 @@ HIVE = """
         expected = [(1, 6, "new", "n", "a"), (2, 7, "b", "y", "b"), (5, 1, "e", "e", "c")]
         assert rows(f"SELECT * FROM {{t}}") == expected, rows(f"SELECT * FROM {{t}}")
         columns = [tuple(r)[:2] for r in spark.sql(f"DESCRIBE TABLE {{t}}").collect()][:5]
-        assert columns == [("id", "int"), ("ts", "bigint"), ("code", "varchar(3)"), ("c", "varchar(2)"), ("p", "string")], columns
+        types = " ".join(t for _, t in columns)
+        assert types == "int bigint varchar(3) varchar(2) string", columns
         assert len(rows(f"SHOW PARTITIONS {{t}}")) == 3
         try:
             spark.sql(f"INSERT INTO {{t}} VALUES (9, 1, 'long', 'x', 'a')")
@@ -229,9 +248,12 @@ HIVE = """
         t = f"birds.u_{{kind}}"
         assert ("team", "birds") in rows(f"SHOW TBLPROPERTIES {{t}}")
         assert rows(f"SELECT * FROM {{t}}") == expected
-        spark.sql(f"CREATE TABLE birds.c_{{kind}} USING merganser TBLPROPERTIES (primaryKey = 'id', type = '{{kind}}') AS SELECT * FROM {{t}}")
-        spark.table(t).write.format("merganser").option("hoodie.datasource.write.recordkey.field", "id").saveAsTable(f"birds.s_{{kind}}")
-        assert rows(f"SELECT id FROM birds.c_{{kind}}") == rows(f"SELECT id FROM birds.s_{{kind}}") == [(1,), (2,), (5,)]
+        keyed = f"TBLPROPERTIES (primaryKey = 'id', type = '{{kind}}')"
+        spark.sql(f"CREATE TABLE birds.c_{{kind}} USING merganser {{keyed}} AS SELECT * FROM {{t}}")
+        frame = spark.table(t).write.format("merganser").option("hoodie.datasource.write.recordkey.field", "id")
+        frame.saveAsTable(f"birds.s_{{kind}}")
+        for made in (f"birds.c_{{kind}}", f"birds.s_{{kind}}"):
+            assert rows(f"SELECT id FROM {{made}}") == [(1,), (2,), (5,)]
         spark.sql(f"DROP TABLE {{t}}")
         assert [r[1] for r in rows(f"SHOW TABLES IN birds LIKE '*_{{kind}}'")] == [f"c_{{kind}}", f"s_{{kind}}"]
     spark.sql("CREATE TABLE padded (id int, c char(2)) USING merganser TBLPROPERTIES (primaryKey = 'id')")

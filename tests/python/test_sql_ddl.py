@@ -51,7 +51,10 @@ def test_partitions_are_shown_truncated_and_dropped_by_all_or_some_of_their_valu
     ]
     assert sql.run(f"SHOW PARTITIONS {table} PARTITION (day = DATE'2024-01-02')") == [("region=eu/day=2024-01-02",)]
     before = len(sql.commits(table))
-    sql.run(f"ALTER TABLE {table} DROP PARTITION (region = 'eu', day = '2024-01-01'), PARTITION (region = 'us', day = '2024-01-01')")
+    sql.run(
+        f"ALTER TABLE {table} DROP PARTITION (region = 'eu', day = '2024-01-01'), "
+        "PARTITION (region = 'us', day = '2024-01-01')"
+    )
     assert sql.commits(table)[before:] == ["replacecommit"]
     assert ids(sql, table) == [2]
     assert sql.run(f"SHOW PARTITIONS {table}") == [("region=eu/day=2024-01-02",)]
@@ -158,7 +161,8 @@ def test_describe_show_columns_and_show_create_table_tell_what_was_said(sql: Sql
     table = sql.name()
     sql.run(
         f"CREATE TABLE {table} (id int COMMENT 'the key', ts bigint, code varchar(3), p string) USING merganser "
-        "PARTITIONED BY (p) COMMENT 'all ducks' TBLPROPERTIES (primaryKey = 'id', type = 'mor', orderingFields = 'ts', team = 'birds')"
+        "PARTITIONED BY (p) COMMENT 'all ducks' "
+        "TBLPROPERTIES (primaryKey = 'id', type = 'mor', orderingFields = 'ts', team = 'birds')"
     )
     assert [r[0] for r in sql.run(f"SHOW COLUMNS IN {table}")] == ["id", "ts", "code", "p"]
     told = {r[0]: r[1] for r in sql.run(f"DESCRIBE TABLE EXTENDED {table}")}
@@ -201,7 +205,9 @@ def test_timestamp_as_of_shows_the_rows_as_they_were(sql: Sql, kind: str) -> Non
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_create_and_replace_as_select_keep_partitions_place_and_read_the_table_itself(sql: Sql, kind: str, tmp_path) -> None:
+def test_create_and_replace_as_select_keep_partitions_place_and_read_the_table_itself(
+    sql: Sql, kind: str, tmp_path
+) -> None:
     table = sql.name()
     shape = (
         f"TABLE {table} USING merganser PARTITIONED BY (p) LOCATION '{tmp_path}/t' "

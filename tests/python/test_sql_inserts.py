@@ -77,9 +77,12 @@ def test_a_partition_may_be_overwritten_from_itself(sql: Sql) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_partly_static_overwrite_replaces_all_below_the_given_value_or_only_what_is_written(sql: Sql, kind: str) -> None:
+def test_a_partly_static_overwrite_replaces_all_below_the_given_value_or_only_what_is_written(
+    sql: Sql, kind: str
+) -> None:
     table = sql.create(kind, "id int, ts bigint, region string, day date", by="region, day")
-    fill = f"INSERT OVERWRITE {table} VALUES (1, 1, 'eu', DATE'2024-01-01'), (2, 1, 'eu', DATE'2024-01-02'), (3, 1, 'us', DATE'2024-01-01')"
+    rows = "(1, 1, 'eu', DATE'2024-01-01'), (2, 1, 'eu', DATE'2024-01-02'), (3, 1, 'us', DATE'2024-01-01')"
+    fill = f"INSERT OVERWRITE {table} VALUES {rows}"
     sql.run(fill)
     overwrite = f"INSERT OVERWRITE {table} PARTITION (region = 'eu', day) VALUES (9, 9, DATE'2024-01-02')"
     sql.run(overwrite)
@@ -201,7 +204,9 @@ def test_replace_where_on_partition_columns_replaces_those_that_fulfil_it(sql: S
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_condition_that_is_not_on_partition_columns_is_refused_before_anything_is_written(sql: Sql, kind: str) -> None:
+def test_a_condition_that_is_not_on_partition_columns_is_refused_before_anything_is_written(
+    sql: Sql, kind: str
+) -> None:
     table = filled(sql, kind)
     before = len(sql.commits(table))
     for condition in ("id = 1", "p = 'x' AND ts > 0", "p = 'x' AND rand() < 2"):
@@ -284,3 +289,33 @@ def test_the_counts_of_an_insert_stand_on_the_sql_tab(sql: Sql, kind: str) -> No
     assert told["rows: inserted"] == "2"
     if kind == "cow":  # a log does not know yet who loses
         assert told["rows: late"] == "1"
+
+
+@pytest.mark.parametrize("operation", ["insert", "bulk_insert"])
+def test_inserts_into_buckets_merge_alike_on_both_table_types(sql: Sql, operation: str) -> None:
+    found = []
+    for kind in KINDS:
+        table = sql.create(
+            kind,
+            **{
+                "hoodie.index.type": "BUCKET",
+                "hoodie.bucket.index.num.buckets": "1",
+                "hoodie.spark.sql.insert.into.operation": operation,
+            },
+        )
+        sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (1, 4, 'late'), (2, 1, 'b')")
+        sql.run(f"INSERT INTO {table} VALUES (1, 3, 'later'), (2, 2, 'b2'), (3, 1, 'c')")
+        found.append(sql.rows(table))
+    assert found[0] == found[1] == [(1, 5, "a"), (2, 2, "b2"), (3, 1, "c")]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_overwrite_from_the_table_itself_conflicts_with_commits_since_it_was_read(sql: Sql, kind: str) -> None:
+    from pyspark.sql import functions as f
+
+    table = filled(sql, kind)
+    read = sql.spark.table(table).where("id < 3")
+    sql.run(f"INSERT INTO {table} VALUES (4, 1, 'x')")
+    with pytest.raises(Exception, match="COMMIT_CONFLICT"):
+        read.writeTo(table).overwrite(f.lit(True))
+    assert [r[0] for r in sql.rows(table)] == [1, 2, 3, 4]

@@ -34,6 +34,8 @@ class IndexType(Enum):
     """By a join with the stored keys."""
     BUCKET = "BUCKET"
     """By a hash of the key; the number of buckets is fixed when the table is created."""
+    GLOBAL_SIMPLE = "GLOBAL_SIMPLE"
+    """As SIMPLE, in all partitions: a key is one row in the whole table, and may move."""
 
 
 class MissingColumns(Enum):

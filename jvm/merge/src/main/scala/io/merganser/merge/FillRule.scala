@@ -75,6 +75,13 @@ final class FillRule private (
     else filled(leader, older, newer)
   }
 
+  override def mergeLaid(older: Version, laid: Version): Version =
+    if (holes != Holes.Nulls) merge(older, laid)
+    else {
+      val leader = leads.merge(older, laid)
+      if (leader.row eq laid.row) leader else merge(older, laid)
+    }
+
   override def combine(older: Version, newer: Version): Version = {
     val leader = leads.merge(older, newer)
     if (older.isDelete || newer.isDelete || newer.endsHistory) leader else filled(leader, older, newer)

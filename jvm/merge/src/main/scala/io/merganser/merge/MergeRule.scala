@@ -34,6 +34,12 @@ trait MergeRule extends Serializable {
    */
   def combine(older: Version, newer: Version): Version = merge(older, newer)
 
+  /**
+   * The same for a version that provided some columns and has been laid over the older one, from which it has the others.
+   * A null that it provided is a value: whoever has none to give does not provide the column.
+   */
+  def mergeLaid(older: Version, laid: Version): Version = merge(older, laid)
+
   /** What a full version comes to where nothing is stored: it is the row, unless the rule has a say in it. */
   def insert(version: Version): Version = version
 

@@ -28,7 +28,7 @@ final class PartialRule(rule: MergeRule, layout: RowLayout) extends MergeRule {
   override def merge(older: Version, newer: Version): Version =
     if (newer.provided == null || newer.isDelete) rule.merge(older, newer)
     else if (older.isDelete) { if (newer.inserts) rule.merge(older, newer.asRow) else older }
-    else rule.merge(older, overlay(older, newer))
+    else rule.mergeLaid(older, overlay(older, newer))
 
   private def overlay(older: Version, newer: Version): Version = {
     val columns  = new Array[Any](types.length)

@@ -63,7 +63,8 @@ class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatal
   }
 
   override def createTable(name: Identifier, schema: StructType, partitions: Array[Transform], properties: Properties): Table =
-    if (isOurs(properties)) NewCatalogTable.create(SparkSession.active, new SessionEntries(SparkSession.active), name, schema, partitions, properties)
+    if (isOurs(properties))
+      NewCatalogTable.create(SparkSession.active, new SessionEntries(SparkSession.active), name, schema, partitions, properties)
     else super.createTable(name, schema, partitions, properties)
 
   override def createTable(name: Identifier, columns: Array[Column], partitions: Array[Transform], properties: Properties): Table =

@@ -20,7 +20,7 @@ import scala.collection.JavaConverters._
 class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces {
   private type Described = util.Map[String, String]
 
-  private var catalog: String        = _
+  private var catalog: String       = _
   private var place: Option[String] = None
 
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = {
@@ -160,13 +160,15 @@ class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces {
 
   override def alterNamespace(namespace: Array[String], changes: NamespaceChange*): Unit = {
     requireNamespace(namespace)
-    folders.keep(namespace.toSeq, changes.foldLeft(folders.properties(namespace.toSeq)) {
-      case (_, set: SetProperty) if set.property == SupportsNamespaces.PROP_LOCATION =>
-        throw MerganserException("NAMESPACE_ELSEWHERE", "namespace" -> namespace.mkString("."), "catalog" -> catalog, "location" -> set.value)
-      case (now, set: SetProperty)        => now + (set.property -> set.value)
-      case (now, removed: RemoveProperty) => now - removed.property
-      case (now, _)                       => now
-    })
+    folders.keep(namespace.toSeq,
+      changes.foldLeft(folders.properties(namespace.toSeq)) {
+        case (_, set: SetProperty) if set.property == SupportsNamespaces.PROP_LOCATION =>
+          throw MerganserException("NAMESPACE_ELSEWHERE", "namespace" -> namespace.mkString("."), "catalog" -> catalog,
+            "location" -> set.value)
+        case (now, set: SetProperty)        => now + (set.property -> set.value)
+        case (now, removed: RemoveProperty) => now - removed.property
+        case (now, _)                       => now
+      })
   }
 
   override def dropNamespace(namespace: Array[String], cascade: Boolean): Boolean = {

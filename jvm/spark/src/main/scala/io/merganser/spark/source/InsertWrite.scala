@@ -32,10 +32,11 @@ final class InsertWrite(session: SparkSession, table: MerganserTable, options: M
     val source =
       if (options.contains(MerganserTable.ByFrame)) WriteSource.DataFrameWrite
       else WriteSource.SqlInsert
-    val said    = table.options ++ options - MerganserTable.ByFrame
-    val storage = table.opened.storage
-    if (replaced == Replaced.Nothing) FrameWrite.append(session, OpenTable.load(storage), said, frame, source)
-    else FrameWrite.overwrite(session, storage, said, frame, source, replaced)
+    val said           = table.options ++ options - MerganserTable.ByFrame
+    val storage        = table.opened.storage
+    val (rows, readAt) = SelfReads.pinned(session, frame, storage)
+    if (replaced == Replaced.Nothing) FrameWrite.append(session, OpenTable.load(storage), said, rows, source)
+    else FrameWrite.overwrite(session, storage, said, rows, source, replaced, readAt)
   }
 
   override def toInsertableRelation: InsertableRelation = (frame: DataFrame, _: Boolean) => {

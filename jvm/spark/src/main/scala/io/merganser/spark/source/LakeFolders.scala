@@ -113,7 +113,8 @@ final class LakeFolders(session: SparkSession, catalog: String, warehouse: Strin
   }
 
   /** A name that is a folder's, and no hidden one. */
-  private def isUsable(name: String): Boolean = name.nonEmpty && !name.startsWith(".") && !name.exists(c => c == '/' || c == '\\' || c == ':')
+  private def isUsable(name: String): Boolean =
+    name.nonEmpty && !name.startsWith(".") && !name.exists(c => c == '/' || c == '\\' || c == ':')
 
   private def pointer(folder: String)   = inside(folder, ".merganser-table")
   private def described(folder: String) = inside(folder, ".merganser-namespace")

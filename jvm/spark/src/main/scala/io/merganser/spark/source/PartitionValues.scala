@@ -16,9 +16,9 @@ import org.apache.spark.unsafe.types.UTF8String
  * A level made by a time format does not hold its column's value: it counts as a string, as it stands in the path.
  */
 final class PartitionValues(table: OpenTable) {
-  private val config = table.config
+  private val config        = table.config
   private val isLogicalTime = config.properties.get(Options.LogicalTimestamp.key).exists(_.trim.equalsIgnoreCase("true"))
-  private val formatted = config.partitionFieldTypes.collect { case (name, kind) if kind.equalsIgnoreCase("TIMESTAMP") => name }.toSet
+  private val formatted     = config.partitionFieldTypes.collect { case (name, kind) if kind.equalsIgnoreCase("TIMESTAMP") => name }.toSet
 
   /** One column a level. Texts of any length are strings here. */
   val columns: StructType = StructType(config.partitionFieldTypes.map { case (name, _) =>

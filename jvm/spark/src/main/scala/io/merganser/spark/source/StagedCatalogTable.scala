@@ -46,7 +46,8 @@ final class StagedCatalogTable(session: SparkSession, ident: Identifier, columns
     val storage = described.storage
     if (described.exists) {
       if (!replaces) throw MerganserException("TABLE_EXISTS", "path" -> storage.basePath)
-      FrameWrite.overwrite(session, storage, described.asWriteOptions ++ given, frame, source)
+      val (rows, readAt) = SelfReads.pinned(session, frame, storage)
+      FrameWrite.overwrite(session, storage, described.asWriteOptions ++ given, rows, source, readAt = readAt)
     } else {
       described.make(given)
       made = true

@@ -34,7 +34,7 @@ object TableAlteration {
     val rest    = said(entry.properties, changes, key => key != TableCatalog.PROP_COMMENT && key != TableCatalog.PROP_OWNER)
     if (changes.exists(!_.isInstanceOf[ColumnChange])) {
       session.sessionState.catalog.alterTable(entry.copy(properties = rest, comment = comment.get(TableCatalog.PROP_COMMENT),
-        owner = owner.getOrElse(TableCatalog.PROP_OWNER, entry.owner)))
+          owner = owner.getOrElse(TableCatalog.PROP_OWNER, entry.owner)))
     }
   }
 
@@ -55,16 +55,17 @@ object TableAlteration {
   /** A table that its catalog calls otherwise from now on. */
   def renamed(session: SparkSession, path: String, to: Identifier): Unit = {
     val database = to.namespace.lastOption
-    TableConfig.update(OpenTable.storage(session, path), old =>
-      old + (Options.TableName.key -> to.name) ++ database.filter(_ => old.contains(Options.Database.key)).map(Options.Database.key -> _))
+    TableConfig.update(OpenTable.storage(session, path),
+      old =>
+        old + (Options.TableName.key -> to.name) ++ database.filter(_ => old.contains(Options.Database.key)).map(Options.Database.key -> _))
     ()
   }
 
   private def said(properties: Map[String, String], changes: Seq[TableChange], concerns: String => Boolean): Map[String, String] =
     changes.foldLeft(properties) {
-      case (now, set: SetProperty) if concerns(set.property)           => now + (set.property -> set.value)
+      case (now, set: SetProperty) if concerns(set.property)            => now + (set.property -> set.value)
       case (now, removed: RemoveProperty) if concerns(removed.property) => now - removed.property
-      case (now, _)                                                    => now
+      case (now, _)                                                     => now
     }
 
   /** Settings among the properties go to the table itself. */
@@ -74,13 +75,15 @@ object TableAlteration {
       case set: SetProperty        => edit(label, config, set.property, Some(set.value))
       case removed: RemoveProperty => edit(label, config, removed.property, None)
       case _: ColumnChange         => Nil
-      case other                   => throw fixed(label, other.getClass.getSimpleName, "", "it is no change of properties, comments or columns")
+      case other => throw fixed(label, other.getClass.getSimpleName, "", "it is no change of properties, comments or columns")
     }
     if (edits.nonEmpty) TableConfig.update(OpenTable.storage(session, path), old => edits.foldLeft(old)((now, change) => change(now)))
     ()
   }
 
-  private def edit(label: String, config: TableConfig, key: String, value: Option[String]): Seq[Map[String, String] => Map[String, String]] =
+  private def edit(
+      label: String, config: TableConfig, key: String, value: Option[String]
+  ): Seq[Map[String, String] => Map[String, String]] =
     if (Fixed(key)) throw fixed(label, key, value.getOrElse("nothing"), "it says where and what the table is")
     else if (key == TableCatalog.PROP_COMMENT || key == TableCatalog.PROP_OWNER) Nil
     else AlteredSettings.edit(label, config, key, value).toSeq

@@ -80,6 +80,8 @@ final case class ChangeRows(
  * @param keyNames  names of these
  * @param paths     the same for the partition columns; empty where ON does not equate all of them
  * @param arrival   place of a source row in the source
+ * @param order     what the source has for the ordering columns, where the greatest of several source rows for one key counts;
+ *                  None where the table's rule makes one of what the clauses make of them
  * @param found     what the lookup adds before the stored columns: number of the file slice, whether a row is stored
  * @param stored    columns of the stored row that clauses look at
  */
@@ -95,6 +97,7 @@ final case class ChangeRowsByKey(
     paths: Seq[Expression],
     pathNames: Seq[String],
     arrival: Attribute,
+    order: Option[Seq[Expression]],
     found: Seq[Attribute],
     stored: Seq[Attribute],
     query: LogicalPlan,

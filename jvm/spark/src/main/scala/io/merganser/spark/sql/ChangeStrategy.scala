@@ -121,7 +121,10 @@ final case class ChangeRowsByKeyExec(statement: ChangeRowsByKey, query: SparkPla
       if (!target.settings.statement.failsOnDuplicates) None
       else Some(new MatchedTwice(target.toString, arrival + 1, source.map(a => a.sql -> BindReferences.bindReference(a: Expression, source))))
     val isMatch = BindReferences.bindReference(And(statement.found.last, statement.on): Expression, input)
-    val clause  = new KeyedClauses(clauses(input), isMatch, arrival, twice)
+    val latest = statement.order.filter(_ => twice.isEmpty).map { order =>
+      LatestOfKey(arrival + 1, if (keyed.paths.isEmpty) -1 else arrival + 2, arrival, order.map(BindReferences.bindReference(_, input)))
+    }
+    val clause = new KeyedClauses(clauses(input), isMatch, arrival, latest, twice)
     val (result, counts) = write.run(rows, keyed, clause.run)
     told(result, counts.read, counts.pruned)
   }

@@ -59,12 +59,14 @@ private[sql] object ClauseRows {
  *
  * @param isMatch over the rows: whether ON is true
  * @param arrival ordinal of a source row's place in the source
+ * @param latest  chooses one of several source rows for one key; None where the rule makes one of what the clauses give
  * @param twice   what is said of several source rows for one key; None where the table's rule makes one of them
  */
-private[sql] final class KeyedClauses(clauses: Clauses, isMatch: Expression, arrival: Int, twice: Option[MatchedTwice])
+private[sql] final class KeyedClauses(clauses: Clauses, isMatch: Expression, arrival: Int, latest: Option[LatestOfKey], twice: Option[MatchedTwice])
     extends Serializable {
 
-  def run(rows: Iterator[InternalRow]): Iterator[InternalRow] = {
+  def run(found: Iterator[InternalRow]): Iterator[InternalRow] = {
+    val rows     = latest.fold(found)(_.of(found))
     val compiled = clauses.open()
     val matches  = Predicate.create(isMatch)
     matches.initialize(TaskContext.getPartitionId())

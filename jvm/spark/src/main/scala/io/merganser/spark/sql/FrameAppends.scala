@@ -13,10 +13,10 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 object FrameAppends extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
-    case w: AppendData if isOurs(w, w.writeOptions, w.isByName)                => w.copy(writeOptions = marked(w.writeOptions))
-    case w: OverwriteByExpression if isOurs(w, w.writeOptions, w.isByName)     => w.copy(writeOptions = marked(w.writeOptions))
+    case w: AppendData if isOurs(w, w.writeOptions, w.isByName)                 => w.copy(writeOptions = marked(w.writeOptions))
+    case w: OverwriteByExpression if isOurs(w, w.writeOptions, w.isByName)      => w.copy(writeOptions = marked(w.writeOptions))
     case w: OverwritePartitionsDynamic if isOurs(w, w.writeOptions, w.isByName) => w.copy(writeOptions = marked(w.writeOptions))
-    case other                                                                 => other
+    case other                                                                  => other
   }
 
   private def marked(options: Map[String, String]): Map[String, String] = options + (MerganserTable.ByFrame -> "true")

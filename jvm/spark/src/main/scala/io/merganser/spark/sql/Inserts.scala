@@ -83,8 +83,8 @@ final case class PartitionOverwrites(session: SparkSession) extends Rule[Logical
 final case class InsertStrategy(session: SparkSession) extends SparkStrategy {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case append: AppendData               => insert(append.table, append.write, append.analyzedQuery)
-    case overwrite: OverwriteByExpression => insert(overwrite.table, overwrite.write, overwrite.analyzedQuery)
+    case append: AppendData                                          => insert(append.table, append.write, append.analyzedQuery)
+    case overwrite: OverwriteByExpression                            => insert(overwrite.table, overwrite.write, overwrite.analyzedQuery)
     case TruncateTable(ResolvedTable(_, _, ours: MerganserTable, _)) => Seq(TruncateExec(ours))
     case _                                                           => Nil
   }
@@ -97,7 +97,8 @@ final case class InsertStrategy(session: SparkSession) extends SparkStrategy {
 }
 
 /** Runs an INSERT; what it did to rows is shown beside it on the SQL tab. */
-final case class InsertExec(relation: DataSourceV2Relation, write: InsertWrite, query: LogicalPlan) extends V2CommandExec with LeafExecNode {
+final case class InsertExec(relation: DataSourceV2Relation, write: InsertWrite, query: LogicalPlan) extends V2CommandExec
+    with LeafExecNode {
 
   override def output: Seq[Attribute] = Nil
 

@@ -2,10 +2,11 @@ package io.merganser.spark.sql
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.read.SourceRanges
+import io.merganser.table.config.StoredRule
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.Literal.{FalseLiteral, TrueLiteral}
-import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, MaxBy}
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
@@ -101,10 +102,12 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
       case Matched => matches
       case _       => Not(Coalesce(Seq(matches, FalseLiteral)))
     }
-    val used   = made.conditions ++ made.rows.flatten :+ on
+    val order  = if (keyed.paths.nonEmpty || target.partitionColumns.isEmpty) sourceOrder else None
+    val used   = made.conditions ++ made.rows.flatten ++ order.toSeq.flatten :+ on
     val stored = target.relation.output.filter(AttributeSet(used.flatMap(_.references)).contains)
     ChangeRowsByKey(target.describe(columns, isRead = target.isReadBy(source)), clauses.map(_.text), made.conditions, made.rows, change.masks,
-      on, keyed.keys.map(_._2), keyed.keys.map(_._1), keyed.paths.map(_._2), keyed.paths.map(_._1), arrival, Seq(slice, isStored), stored,
+      on, keyed.keys.map(_._2), keyed.keys.map(_._1), keyed.paths.map(_._2), keyed.paths.map(_._1), arrival, order,
+      Seq(slice, isStored), stored,
       Needed.of(source, used ++ (keyed.keys ++ keyed.paths).map(_._2)))
   }
 
@@ -129,7 +132,7 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
       if (!matchesOnce) None else Some(If(And(inSource, inTarget), rowNumber.toAttribute.withNullability(true), Literal(null, LongType)))
     val shown  = if (once.isEmpty) Nil else (target.key +: source.output).filterNot(_.dataType.catalogString.contains("binary"))
     val used   = made.conditions ++ made.rows.flatten ++ once ++ shown :+ on
-    val marked = Project(source.output ++ Seq(fromSource, number), source)
+    val marked = latest(Project(source.output ++ Seq(fromSource, number), source), number.toAttribute)
     val stored = Project(target.relation.output ++ Seq(fromTarget, rowNumber), target.rows)
     def has(when: When) = clauses.exists(_.when == when)
     val joinType =
@@ -146,6 +149,36 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     } else
       ChangeRowsByJoin(target.describe(columns, isRead = true), clauses.map(_.text), made.conditions, made.rows, change.masks, once, shown, on,
         joinType, prunes.map(_._1), prunes.map(_._2), new StoredSide(Needed.of(stored, used)), Needed.of(marked, used))
+  }
+
+  /** Of several source rows for one record key the one that counts, where ON equates the key and the rule chooses whole rows. */
+  private def latest(rows: LogicalPlan, number: Attribute): LogicalPlan =
+    KeyedOn.of(on, target).filter(k => combines && (k.paths.nonEmpty || target.partitionColumns.isEmpty)).flatMap(k =>
+      sourceOrder.map(k -> _)).fold(rows) { case (keyed, order) =>
+      val keys = (keyed.keys ++ keyed.paths).map(_._2)
+      def struct(values: Seq[Expression]) =
+        CreateNamedStruct(values.zipWithIndex.flatMap { case (v, i) => Seq(Literal(s"f$i"), v) })
+      // Rows without a key are versions of nothing.
+      val apart = If(keys.map(k => IsNull(k): Expression).reduce(Or(_, _)), number, Literal(null, LongType))
+      val row   = Alias(MaxBy(struct(rows.output), struct(order :+ number)).toAggregateExpression(), "__merganser_row")()
+      val best  = Aggregate(keys :+ apart, Seq(row), rows)
+      Project(rows.output.zipWithIndex.map { case (a, i) => Alias(GetStructField(row.toAttribute, i), a.name)(exprId = a.exprId) }, best)
+    }
+
+  /**
+   * What the source has for the ordering columns, where the rule chooses between whole rows by them: what a clause assigns
+   * to them, or the source's columns of their names. Empty where the source says nothing of them, and a later row counts.
+   */
+  private def sourceOrder: Option[Seq[Expression]] = target.rule match {
+    case StoredRule.ByMode(_, _, None) =>
+      val own = AttributeSet(source.output)
+      val assigned = values.filter(given => target.ordering.nonEmpty && target.ordering.forall(f =>
+        given.get(f).exists(v => v.deterministic && v.references.nonEmpty && v.references.forall(own.contains))))
+      Some(assigned.headOption.map(given => target.ordering.map(given)).getOrElse {
+        val named = sourceOrdering
+        if (target.ordering.forall(named.contains)) target.ordering.map(named) else Nil
+      })
+    case _ => None
   }
 
   /** As SQL has it, unless nothing depends on which of several source rows it is. */

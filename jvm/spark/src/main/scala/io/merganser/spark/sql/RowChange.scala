@@ -29,10 +29,10 @@ private[sql] final class RowChange(
    * @param assigned names of the columns that the clause assigns
    */
   def update(values: Map[String, Expression], assigned: Set[String]): Seq[Expression] = {
-    val provided = columns.data.fieldNames.filter(name => assigned(name) || isIdentity(name)).toSet
+    val provided = columns.data.fieldNames.filter(name => assigned(name) || isIdentity(name) || !target.takesPartialRows).toSet
     val row      = columns.data.map(field => if (provided(field.name)) typed(values(field.name), field) else absent(field))
     val ordering = target.ordering.map(name => if (assigned(name)) typed(values(name), columns.data(name)) else stored(name))
-    val isWhole  = provided.size == columns.data.length && !target.rule.fillsColumns
+    val isWhole  = provided.size == columns.data.length && !(target.takesPartialRows && target.rule.fillsColumns)
     columns.row(row, control(isNew = false, mask = if (isWhole) IncomingSchema.FullRow else maskOf(provided), outcome = met(ordering)))
   }
 

@@ -78,6 +78,9 @@ private[sql] final case class StatementTarget(
 
   def columnAfter(name: String): Option[AttributeReference] = after.find(a => session.sessionState.conf.resolver(a.name, name))
 
+  /** Logs of older tables hold whole rows only. */
+  val takesPartialRows: Boolean = !isLogged || opened.config.version >= 8
+
   def column(name: String): Option[AttributeReference] = data.find(a => session.sessionState.conf.resolver(a.name, name))
 
   /** Whatever the statement reads of this table, it reads as of the statement's beginning. */

@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.functions.{coalesce, col, lit, monotonically_increasing_id}
 import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * The rows that the clauses of a MERGE, UPDATE or DELETE make, on their way into the write that frames take too.
@@ -100,5 +101,8 @@ object KeyedSource {
   private def column(at: Int): String = s"__merganser_source_$at"
 
   /** Stands for the key of a row that has none: such a row equals no stored one. */
-  private val NoKey = "\u0000merganser: no key\u0000"
+  private val NoKey     = "\u0000merganser: no key\u0000"
+  private val NoKeyText = UTF8String.fromString(NoKey)
+
+  def hasNoKey(key: UTF8String): Boolean = key == NoKeyText
 }

@@ -7,7 +7,7 @@ import io.merganser.table.Storage
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config._
 import io.merganser.table.slice.TableRule
-import io.merganser.table.timeline.Creation
+import io.merganser.table.timeline.{Creation, Timeline}
 import org.apache.spark.sql.{DataFrame, SaveMode, SparkSession}
 import org.apache.spark.sql.functions.lit
 import org.apache.spark.sql.types.StructType
@@ -40,9 +40,14 @@ object FrameWrite {
     run(session, table, settings, frame, columns(table, settings, frame), Replaced.Nothing)
   }
 
-  /** Replaces rows, by default all of them, in one commit; settings other than the table's are refused. */
+  /**
+   * Replaces rows, by default all of them, in one commit; settings other than the table's are refused.
+   *
+   * @param readAt the timeline of when the frame reads the table itself, if it does: what it read must still be there
+   */
   def overwrite(session: SparkSession, storage: Storage, options: Map[String, String], frame: DataFrame,
-      source: WriteSource = WriteSource.DataFrameWrite, replaced: Replaced = Replaced.All): WriteResult = {
+      source: WriteSource = WriteSource.DataFrameWrite, replaced: Replaced = Replaced.All,
+      readAt: Option[Timeline] = None): WriteResult = {
     val table = upgradedOnRequest(session, OpenTable.load(storage), options)
     val settings =
       try WriteConfig.parse(options, sessionConf(session), table.config, source)
@@ -50,7 +55,7 @@ object FrameWrite {
         case e: MerganserException if e.condition == "CONFIG_CONFLICT" =>
           throw MerganserException("OVERWRITE_WITH_OTHER_SETTINGS", "table" -> table.config.name, "conflict" -> e.getMessage).causedBy(e)
       }
-    run(session, table, settings, frame, columns(table, settings, frame), replaced)
+    run(session, table, settings, frame, columns(table, settings, frame), replaced, readAt)
   }
 
   private def upgradedOnRequest(session: SparkSession, table: OpenTable, options: Map[String, String]): OpenTable =
@@ -92,12 +97,13 @@ object FrameWrite {
   }
 
   private def run(
-      session: SparkSession, table: OpenTable, settings: WriteConfig, frame: DataFrame, data: StructType, replaced: Replaced
+      session: SparkSession, table: OpenTable, settings: WriteConfig, frame: DataFrame, data: StructType, replaced: Replaced,
+      readAt: Option[Timeline] = None
   ): WriteResult = {
     check(frame, data, table.config, settings)
     val isDelete = settings.operation == WriteOperation.Delete
     val masks    = if (isDelete) Nil else provided(frame, data, settings)
-    val result   = new TableWrite(session, table, settings).run(frame, data, lit(isDelete), replaced, masks)
+    val result   = new TableWrite(session, table, settings).run(frame, data, lit(isDelete), replaced, masks, readAt)
     Compaction.inline(session, table, settings)
     result
   }

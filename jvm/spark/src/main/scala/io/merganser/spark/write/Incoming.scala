@@ -2,7 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.{DeleteCheck, RowLayout, Version}
 import io.merganser.table.base.MetaColumns
-import io.merganser.table.config.{FrameCheck, StoredRule, TableConfig}
+import io.merganser.table.config.{FrameCheck, IndexType, StoredRule, TableConfig}
 import io.merganser.table.slice.{SliceWriter, TableRule}
 import org.apache.spark.sql.{Column, DataFrame}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -21,6 +21,8 @@ import org.apache.spark.sql.functions.{
 }
 import org.apache.spark.sql.types._
 
+import scala.collection.mutable
+
 /**
  * The columns of rows on their way through a write: the table's data columns, the meta columns that
  * [[SliceWriter.rowSchema]] names, control columns of this write, then arrival and unordered-delete.
@@ -30,10 +32,19 @@ import org.apache.spark.sql.types._
  * @param masks   which columns rows provide that do not provide all; a row says the number of its mask, or
  *                [[IncomingSchema.FullRow]]
  * @param knowsOutcome rows say what becomes of them, as [[RowOutcome]]
+ * @param nullsSayNothing a null of a frame's row stands for a value that was not sent; that of a statement's row is a value
+ * @param hasOrigin rows say the partition path of the stored row that they change, null for one that is new, where another path
+ *                  than their own may hold it
  * @param isTagged rows have [[Tag.SliceColumn]] behind all these columns already
  */
 final case class IncomingSchema(
-    data: StructType, control: StructType, masks: Seq[ColumnMask] = Nil, knowsOutcome: Boolean = false, isTagged: Boolean = false
+    data: StructType,
+    control: StructType,
+    masks: Seq[ColumnMask] = Nil,
+    knowsOutcome: Boolean = false,
+    isTagged: Boolean = false,
+    hasOrigin: Boolean = false,
+    nullsSayNothing: Boolean = false
 ) {
 
   /** What the merge sees. The rows of deletes hold nulls where stored rows may have none. */
@@ -45,6 +56,7 @@ final case class IncomingSchema(
       StructField(IncomingSchema.Arrival, LongType, nullable = false),
       StructField(IncomingSchema.UnorderedDelete, BooleanType, nullable = false)
     ) ++ (if (masks.isEmpty) Nil else Seq(StructField(IncomingSchema.Mask, IntegerType, nullable = false))) ++
+      (if (hasOrigin) Seq(StructField(IncomingSchema.Origin, StringType)) else Nil) ++
       (if (knowsOutcome) Seq(StructField(IncomingSchema.Outcome, IntegerType, nullable = false)) else Nil)
   )
 
@@ -59,6 +71,9 @@ final case class IncomingSchema(
   /** -1 where what becomes of a row is not known beforehand. */
   val outcomeOrdinal: Int = if (knowsOutcome) rows.length - 1 else -1
 
+  /** -1 where a row is looked for in its own partition alone. */
+  val originOrdinal: Int = if (hasOrigin) layout.length + 2 + (if (masks.isEmpty) 0 else 1) else -1
+
   /** For each mask, whether its rows insert. */
   val inserts: Array[Boolean] = masks.map(_.inserts).toArray
 
@@ -71,8 +86,26 @@ final case class IncomingSchema(
     val mask = if (maskOrdinal < 0) IncomingSchema.FullRow else row.getInt(maskOrdinal)
     if (row.getBoolean(unorderedDeleteOrdinal)) record.set(row, isDelete = true, isUnordered = true)
     else if (mask == IncomingSchema.FullRow) layout.fill(record, row)
-    else layout.fill(record, row, provided(mask), inserts(mask))
+    else {
+      val own = if (nullsSayNothing && inserts(mask)) notNull(mask, row) else provided(mask)
+      layout.fill(record, row, own, inserts(mask))
+    }
     ()
+  }
+
+  @transient private lazy val narrowed = mutable.HashMap.empty[(Int, java.util.BitSet), Array[Boolean]]
+
+  /** What a mask provides without the columns that are null in the row; the same object for the same columns. */
+  private def notNull(mask: Int, row: InternalRow): Array[Boolean] = {
+    val all   = provided(mask)
+    val nulls = new java.util.BitSet
+    var i     = 0
+    while (i < data.length) {
+      if (all(i) && row.isNullAt(i)) nulls.set(i)
+      i += 1
+    }
+    if (nulls.isEmpty) all
+    else narrowed.getOrElseUpdate((mask, nulls), all.zipWithIndex.map { case (is, at) => is && !nulls.get(at) })
   }
 }
 
@@ -80,6 +113,7 @@ object IncomingSchema {
   val Arrival         = "__merganser_arrival"
   val UnorderedDelete = "__merganser_unordered_delete"
   val Mask            = "__merganser_mask"
+  val Origin          = "__merganser_origin"
   val Outcome         = "__merganser_outcome"
 
   /** Instead of a mask's number. */
@@ -124,9 +158,10 @@ object Incoming {
    * @param allowMissing    true where absent columns are null, as in a delete by key
    * @param masks           which columns rows provide; the frame's column [[IncomingSchema.Mask]] numbers each row's, and
    *                        without it all rows have the first
+   * @param global          how keys are found in all partitions, if they are
    */
   def apply(frame: DataFrame, config: TableConfig, rule: StoredRule, schema: StructType, unorderedDelete: Column, allowMissing: Boolean,
-      rejectNullOrdering: Boolean, masks: Seq[ColumnMask] = Nil): Incoming = {
+      rejectNullOrdering: Boolean, masks: Seq[ColumnMask] = Nil, global: Option[IndexType.GlobalKeys] = None): Incoming = {
     val names        = frame.schema.fieldNames
     val control      = StructType(frame.schema.filter(f => f.name == DeleteCheck.FlagColumn && !schema.fieldNames.contains(f.name)))
     val isIdentified = names.contains(GivenKey)
@@ -134,7 +169,9 @@ object Incoming {
     val mask =
       if (masks.isEmpty) Nil
       else Seq((if (names.contains(IncomingSchema.Mask)) quoted(IncomingSchema.Mask) else lit(0)).as(IncomingSchema.Mask))
-    val carried = Seq(IncomingSchema.Outcome, Tag.SliceColumn.name).filter(names.contains)
+    val hasOrigin = isIdentified && global.isDefined
+    val moves     = hasOrigin && global.exists(_.move)
+    val carried   = Seq(IncomingSchema.Outcome, Tag.SliceColumn.name).filter(names.contains)
     val aligned = frame.select(
       (schema.map(f => value(frame, f, allowMissing).as(f.name)) ++ control.map(f => quoted(f.name)) ++ identity) ++
         Seq(unorderedDelete.as(IncomingSchema.UnorderedDelete)) ++ mask ++ carried.map(quoted): _*
@@ -152,23 +189,27 @@ object Incoming {
       }
     val stays =
       if (!isIdentified) Nil
-      else Seq(
-        unchanged(GivenKey, computed, config.recordKeyFields, config),
-        unchanged(GivenPath, path, config.partitionFields, config)
-      )
+      else unchanged(GivenKey, computed, config.recordKeyFields, config) +:
+        (if (moves) Nil else Seq(unchanged(GivenPath, path, config.partitionFields, config)))
     val requirements = keyGiven +: (stays ++ ordered)
     val position     = monotonically_increasing_id()
+    val itsPath =
+      if (!isIdentified) path
+      else if (moves) when(quoted(IncomingSchema.UnorderedDelete), coalesce(quoted(GivenPath), path)).otherwise(path)
+      else coalesce(quoted(GivenPath), path)
+    val origin = if (hasOrigin) Seq(quoted(GivenPath).as(IncomingSchema.Origin)) else Nil
     val columns = schema.map(f => quoted(f.name)) ++
       Seq(
         requirements.foldRight(key)(_ guard _).as(MetaColumns.RecordKey),
-        (if (isIdentified) coalesce(quoted(GivenPath), path) else path).as(MetaColumns.PartitionPath),
+        itsPath.as(MetaColumns.PartitionPath),
         lit(null).cast(StringType).as(MetaColumns.CommitTime),
         lit(null).cast(StringType).as(MetaColumns.CommitSeqno)
       ) ++ control.map(f => quoted(f.name)) ++
       Seq((if (isIdentified) coalesce(quoted(GivenArrival), position) else position).as(IncomingSchema.Arrival),
-        quoted(IncomingSchema.UnorderedDelete)) ++ (if (masks.isEmpty) Nil else Seq(quoted(IncomingSchema.Mask))) ++ carried.map(quoted)
-    val known =
-      IncomingSchema(schema, control, masks, carried.contains(IncomingSchema.Outcome), carried.contains(Tag.SliceColumn.name))
+        quoted(IncomingSchema.UnorderedDelete)) ++ (if (masks.isEmpty) Nil else Seq(quoted(IncomingSchema.Mask))) ++ origin ++ carried.map(
+        quoted)
+    val known = IncomingSchema(schema, control, masks, carried.contains(IncomingSchema.Outcome), carried.contains(Tag.SliceColumn.name),
+      hasOrigin, rule.nullsSayNothing)
     Incoming(aligned.select(columns: _*), known, aligned, requirements)
   }
 

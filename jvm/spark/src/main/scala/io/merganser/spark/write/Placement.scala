@@ -12,8 +12,12 @@ import org.apache.spark.unsafe.types.UTF8String
  */
 final case class FileGroupTarget(partitionPath: String, fileId: String, slice: Option[FileSlice], isLog: Boolean)
 
-/** How many rows a write brings where: tagged ones by slice, new ones by partition path. */
-final case class Workload(bySlice: Map[Int, Long], newByPartition: Map[String, Long])
+/**
+ * How many rows a write brings where: tagged ones by slice, new ones by partition path.
+ *
+ * @param moved those of the new ones that were stored in another partition
+ */
+final case class Workload(bySlice: Map[Int, Long], newByPartition: Map[String, Long], moved: Long = 0L)
 
 /**
  * Third step of a write: a file group for every row. Tagged rows go where their key is stored; new keys fill up small

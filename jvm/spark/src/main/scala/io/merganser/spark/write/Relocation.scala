@@ -57,7 +57,7 @@ private[write] final class Relocation(
     if (onlyTags) Nil
     else {
       val rows = versions.filterNot(isUnorderedDelete)
-      found.filter(slice => rows.exists(pathIn(_) != slices(slice).path))
+      found.filter(slice => rows.exists(v => isFor(v, slice) && pathIn(v) != slices(slice).path))
     }
 
   /**
@@ -68,34 +68,44 @@ private[write] final class Relocation(
    * @param place    takes an incoming row and the slice it goes to, or [[Tag.Untagged]]
    */
   def apply(versions: Seq[InternalRow], live: Seq[InternalRow], dead: Seq[Int])(place: Place): Unit =
-    if (live.isEmpty) placeNew(versions, dead, place)
-    else if (onlyTags) versions.foreach(place(_, sliceOf(live.head)))
+    if (onlyTags && live.nonEmpty) versions.foreach(place(_, sliceOf(live.head)))
     else {
+      val bySlice = live.groupBy(sliceOf).toSeq.sortBy(_._1)
+      val strange = versions.filterNot(v => bySlice.exists { case (slice, _) => isFor(v, slice) })
+      if (strange.nonEmpty) placeNew(strange, dead, place)
       val arrived = mutable.LinkedHashMap.empty[UTF8String, InternalRow]
-      live.groupBy(sliceOf).toSeq.sortBy(_._1).foreach { case (slice, rows) =>
-        if (looksInto(versions, Seq(slice)).isEmpty) stay(versions, slice, place)
-        else if (!moves) versions.foreach(v => place(keeping(v, rows.head, slices(slice).path), slice))
-        else {
-          val results = rows.map(row => moved(stored(row), versions, slice))
-          if (results.forall(_.isEmpty)) stay(versions, slice, place)
-          else {
-            place(deletion(versions.head, slices(slice).path), slice)
-            rows.zip(results).foreach { case (row, result) =>
-              val left = result.getOrElse(asIncoming(stored(row), slices(slice).path, versions.last))
-              val to   = left.getUTF8String(incoming.partitionOrdinal)
-              arrived(to) = arrived.get(to).fold(left)(both(_, left))
-            }
-          }
+      bySlice.foreach { case (slice, rows) =>
+        val own = versions.filter(isFor(_, slice))
+        if (own.nonEmpty) meetStored(own, slice, rows, place).foreach { row =>
+          val to = pathIn(row)
+          arrived(to) = arrived.get(to).fold(row)(both(_, row))
         }
       }
-      arrived.foreach { case (to, row) =>
-        val there = live.map(sliceOf).find(slices(_).path == to)
-        val known = newest(dead, to)
+      arrived.values.foreach { row =>
+        val there = bySlice.map(_._1).find(slices(_).path == pathIn(row))
+        val known = newest(dead, pathIn(row))
         // What a log knows of an earlier row must not win over a row that has won where it was.
-        if (there.isEmpty && known >= 0) place(deletion(versions.head, to), known)
+        if (there.isEmpty && known >= 0) place(deletion(row, pathIn(row), isMove = false), known)
         place(row, there.getOrElse(known))
       }
     }
+
+  /** Places what stays in a slice; returns what leaves it. */
+  private def meetStored(versions: Seq[InternalRow], slice: Int, rows: Seq[InternalRow], place: Place): Seq[InternalRow] = {
+    val path    = slices(slice).path
+    def stays() = { versions.foreach(v => place(at(v, path), slice)); Nil }
+    if (looksInto(versions, Seq(slice)).isEmpty) stays()
+    else if (!moves) { versions.foreach(v => place(keeping(v, rows.head, path), slice)); Nil }
+    else {
+      val results = rows.map(row => moved(stored(row), versions, slice))
+      if (results.forall(_.isEmpty)) stays()
+      else {
+        place(deletion(versions.last, path, isMove = true), slice)
+        // Of a key that is twice in one slice both rows leave it, though one may come back.
+        rows.zip(results).map { case (row, result) => result.getOrElse(asIncoming(stored(row), path, versions.last)) }
+      }
+    }
+  }
 
   /** A key that no reader sees. */
   private def placeNew(versions: Seq[InternalRow], dead: Seq[Int], place: Place): Unit = {
@@ -111,9 +121,6 @@ private[write] final class Relocation(
     val merge = meet(None, versions, "")
     if (merge.outcome == Outcome.Inserted) Some(pathOfRow(merge.row)) else None
   }
-
-  private def stay(versions: Seq[InternalRow], slice: Int, place: Place): Unit =
-    versions.foreach(v => place(at(v, slices(slice).path), slice))
 
   /** What a stored row and incoming ones come to, if it leaves the row's partition; as an incoming row. */
   private def moved(row: InternalRow, versions: Seq[InternalRow], slice: Int): Option[InternalRow] = {
@@ -150,6 +157,10 @@ private[write] final class Relocation(
     val there = dead.filter(slices(_).path == path)
     if (there.isEmpty) Tag.Untagged else there.maxBy(slices(_).instant)
   }
+
+  /** Whether a row is for what a slice stores of its key: a row that names the stored row's partition is for that alone. */
+  private def isFor(row: InternalRow, slice: Int): Boolean = incoming.originOrdinal < 0 || row.isNullAt(incoming.originOrdinal) ||
+    row.getUTF8String(incoming.originOrdinal) == slices(slice).path
 
   private def sliceOf(stored: InternalRow): Int = stored.getInt(StoredKeyScan.SliceOrdinal)
 
@@ -206,23 +217,35 @@ private[write] final class Relocation(
       i += 1
     }
     copy.update(incoming.partitionOrdinal, path)
+    copy.update(incoming.arrivalOrdinal, Last)
     copy.update(incoming.unorderedDeleteOrdinal, false)
     if (incoming.maskOrdinal >= 0) copy.update(incoming.maskOrdinal, IncomingSchema.FullRow)
+    if (incoming.outcomeOrdinal >= 0) copy.update(incoming.outcomeOrdinal, NoOutcome)
     copy
   }
 
-  /** Deletes a key in a partition, before anything else that comes in for it there. */
-  private def deletion(like: InternalRow, path: UTF8String): InternalRow = {
+  /** Deletes a key in a partition. */
+  private def deletion(like: InternalRow, path: UTF8String, isMove: Boolean): InternalRow = {
     val copy = wholeCopy(like)
     copy.update(incoming.partitionOrdinal, path)
-    copy.update(incoming.arrivalOrdinal, Long.MinValue)
+    copy.update(incoming.arrivalOrdinal, First)
     copy.update(incoming.unorderedDeleteOrdinal, true)
+    if (incoming.outcomeOrdinal >= 0 && !isMove) copy.update(incoming.outcomeOrdinal, NoOutcome)
     copy
   }
 }
 
 private[write] object Relocation {
   type Place = (InternalRow, Int) => Unit
+
+  /** Arrival of a delete that comes before anything else of its key. */
+  private final val First = Long.MinValue
+
+  /** Arrival of a row that has moved: behind all that came in. */
+  final val Last = Long.MaxValue
+
+  /** Nothing that is to be counted becomes of a row. */
+  private final val NoOutcome = 0
 }
 
 /**

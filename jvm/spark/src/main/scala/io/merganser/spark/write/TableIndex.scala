@@ -3,7 +3,7 @@ package io.merganser.spark.write
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.table.base.BaseFileFooter
-import io.merganser.table.config.{IndexType, Options}
+import io.merganser.table.config.{IndexType, Options, TableConfig}
 import io.merganser.table.index.BucketIndex
 import io.merganser.table.slice.{FileNames, FileSlice}
 
@@ -33,6 +33,12 @@ private[spark] object TableIndex {
       case simple: IndexType.Simple if isStored                             => simple
       case _                                                                => byFiles(said, table, isStored)
     }
+  }
+
+  /** How keys are found in all partitions, if they are. Where there is one partition all of its keys are found anyway. */
+  def globalKeys(index: IndexType, config: TableConfig): Option[IndexType.GlobalKeys] = index match {
+    case simple: IndexType.Simple if config.partitionFields.nonEmpty => simple.global
+    case _                                                           => None
   }
 
   /** SIMPLE, BUCKET, ...; None for a table that does not say it and holds no file yet. */

@@ -52,13 +52,15 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
    * @param unorderedDelete tells rows that delete their key whatever its ordering value
    * @param replaced        what is taken away of the stored rows, in the same commit
    * @param masks           which columns the rows provide, where not all of them; see [[Incoming.apply]]
+   * @param readAt          the timeline of when the frame reads the table itself, if it does
    * @throws MerganserException COMMIT_CONFLICT, ROWS_OUTSIDE_REPLACED and the refusals of single rows; nothing is visible then
    */
   def run(
-      frame: DataFrame, schema: StructType, unorderedDelete: Column, replaced: Replaced = Replaced.Nothing, masks: Seq[ColumnMask] = Nil
+      frame: DataFrame, schema: StructType, unorderedDelete: Column, replaced: Replaced = Replaced.Nothing, masks: Seq[ColumnMask] = Nil,
+      readAt: Option[Timeline] = None
   ): WriteResult = {
     val rows = incoming(frame, schema, unorderedDelete, masks)
-    commit(schema, replaced, None)((_, _) => rows)
+    commit(schema, replaced, readAt)((_, _) => rows)
   }
 
   /**
@@ -76,14 +78,16 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
     val isDelete = settings.operation == WriteOperation.Delete
     val keyed    = config.copy(properties = settings.partitionTime ++ config.properties)
     Incoming(frame, keyed, settings.rule, schema, unorderedDelete,
-      allowMissing = isDelete || settings.missingColumns != MissingColumns.Reject, settings.nullOrdering == NullOrdering.Reject, masks)
+      allowMissing = isDelete || settings.missingColumns != MissingColumns.Reject, settings.nullOrdering == NullOrdering.Reject, masks,
+      TableIndex.globalKeys(settings.index, config))
   }
 
   private def commit(schema: StructType, replaced: Replaced, readAt: Option[Timeline])(rows: (
-          OpenTable, IndexedSeq[FileSlice]) => Incoming): WriteResult = {
+          OpenTable, IndexedSeq[FileSlice]
+      ) => Incoming): WriteResult = {
     val started = System.nanoTime()
     val index   = TableIndex.resolve(settings.index, opened)
-    val lock = TableLock.Settings(timeoutMs = settings.lockWaitMs)
+    val lock    = TableLock.Settings(timeoutMs = settings.lockWaitMs)
     val heartbeatMs = settings.failedWrites match {
       case FailedWrites.Eager         => Rollback.pending(storage, config, lock); None
       case FailedWrites.Lazy(afterMs) => Rollback.expired(storage, config, lock, afterMs); Some(settings.heartbeatIntervalMs)
@@ -126,8 +130,8 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
         "reason" -> "another writer changed the table's columns since the write was planned")
 
   private def operationType(replaced: Replaced): String = replaced match {
-    case Replaced.Nothing                    => settings.operation.name.toUpperCase(java.util.Locale.ROOT)
-    case Replaced.All                        => "INSERT_OVERWRITE_TABLE"
+    case Replaced.Nothing                     => settings.operation.name.toUpperCase(java.util.Locale.ROOT)
+    case Replaced.All                         => "INSERT_OVERWRITE_TABLE"
     case Replaced.Written | _: Replaced.Where => "INSERT_OVERWRITE"
     case _: Replaced.Dropped                  => "DELETE_PARTITION"
   }

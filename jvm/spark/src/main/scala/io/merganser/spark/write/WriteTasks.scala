@@ -42,7 +42,11 @@ private[write] final case class WriteTasks(
       case _                                                    => byTag(rows, slices)
     }
 
+  /** A bucket's key has one place, and logs merge what comes there: inserts do too, whatever the table's type. */
+  private val insertsMeet = index.isInstanceOf[IndexType.Bucket]
+
   private def meeting: Meeting = settings.operation match {
+    case WriteOperation.Insert | WriteOperation.BulkInsert if insertsMeet => Meeting(combineNew = true, meetsStored = true)
     case WriteOperation.Insert => Meeting(settings.combineBeforeInsert, meetsStored = settings.storedKeys == StoredKeyPolicy.MergeWhenMet)
     case WriteOperation.BulkInsert => Meeting(settings.combineBeforeInsert, meetsStored = false)
     case _                         => Meeting(settings.combineBeforeUpsert, meetsStored = true)
@@ -53,13 +57,14 @@ private[write] final case class WriteTasks(
   private def byTag(rows: DataFrame, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] = {
     val looksUp = settings.operation != WriteOperation.Insert || settings.storedKeys != StoredKeyPolicy.InsertAgain
     val (kept, work) =
-      if (incoming.isTagged) counted(rows.queryExecution.toRdd.mapPartitions(inOwnPartition(slices)))
+      if (incoming.isTagged && globalKeys.isEmpty) counted(rows.queryExecution.toRdd.mapPartitions(inOwnPartition(slices)))
       else {
         val tasks = Tasks.forRows(session, rows, settings.shuffleTasks)
         globalKeys match {
           case _ if !looksUp => counted(Tag.byKey(rows, tasks).queryExecution.toRdd.mapPartitions(Tag.untagged))
-          case Some(keys)    => taggedGlobally(rows, slices, tasks, keys)
-          case None          => taggedOnce(Tag.byKey(rows, tasks), slices, tasks)
+          // A slice that is known says nothing of the others: what comes in may be stored in several, or go elsewhere.
+          case Some(keys) => taggedGlobally(rows.drop(Tag.SliceColumn.name), slices, tasks, keys)
+          case None       => taggedOnce(Tag.byKey(rows, tasks), slices, tasks)
         }
       }
     val placement = Placement.plan(slices, work, config.isMergeOnRead, settings.files.smallFileLimitBytes, settings.files.maxFileBytes,
@@ -82,18 +87,15 @@ private[write] final case class WriteTasks(
         }
       }
       // A task has one group, so the order is that inside it.
-      run(placed, incoming.rows.add(Tag.SliceColumn), placement.targets.length, Nil)((_: UTF8String, group: Int) =>
+      val written = run(placed, incoming.rows.add(Tag.SliceColumn), placement.targets.length, Nil)((_: UTF8String, group: Int) =>
         shared.value.targets(group))
+      if (work.moved == 0) written else written.updated(0, written.head.copy(counts = written.head.counts + asUpdates(work.moved)))
     }
   }
 
   private def counted(tagged: RDD[InternalRow]): (RDD[InternalRow], Workload) = (tagged, workload(tagged))
 
-  /** Where there is one partition all of its keys are found anyway. */
-  private def globalKeys: Option[IndexType.GlobalKeys] = index match {
-    case simple: IndexType.Simple if config.partitionFields.nonEmpty => simple.global
-    case _                                                           => None
-  }
+  private val globalKeys = TableIndex.globalKeys(index, config)
 
   private def taggedGlobally(rows: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int, keys: IndexType.GlobalKeys): (
       RDD[InternalRow], Workload
@@ -103,6 +105,12 @@ private[write] final case class WriteTasks(
     val (tagged, work) = tag(rows, slices, tasks)(found => workload(policy(found)))
     (policy(tagged), work)
   }
+
+  /** A row that moves is no delete and no insert. To a log the delete is a version like any other, which may know what it is. */
+  private def asUpdates(moved: Long): MergeCounts =
+    if (!config.isMergeOnRead) MergeCounts(inserted = -moved, deleted = -moved, updated = moved)
+    else if (incoming.knowsOutcome) MergeCounts(inserted = -moved)
+    else MergeCounts()
 
   /** A key that was looked up in all partitions may have been found in another one than its new row's. */
   private def inOwnPartition(slices: IndexedSeq[FileSlice]): Iterator[InternalRow] => Iterator[InternalRow] = {
@@ -149,7 +157,9 @@ private[write] final case class WriteTasks(
   /** A delete needs no place if its key is not stored. */
   private def workload(tagged: RDD[InternalRow]): Workload = {
     val (width, partition) = (incoming.rows.length, incoming.partitionOrdinal)
+    val arrival            = incoming.arrivalOrdinal
     val parts = tagged.mapPartitions { it =>
+      var moved   = 0L
       val bySlice = mutable.HashMap.empty[Int, Long]
       val fresh   = mutable.HashMap.empty[UTF8String, Long]
       while (it.hasNext) {
@@ -157,6 +167,7 @@ private[write] final case class WriteTasks(
         val slice = row.getInt(width)
         if (slice >= 0) bySlice(slice) = bySlice.getOrElse(slice, 0L) + 1
         else {
+          if (row.getLong(arrival) == Relocation.Last) moved += 1
           val path = row.getUTF8String(partition)
           fresh.get(path) match {
             case Some(count) => fresh(path) = count + 1
@@ -164,10 +175,10 @@ private[write] final case class WriteTasks(
           }
         }
       }
-      Iterator((bySlice.toMap, fresh.iterator.map { case (p, n) => p.toString -> n }.toMap))
+      Iterator((bySlice.toMap, fresh.iterator.map { case (p, n) => p.toString -> n }.toMap, moved))
     }.collect()
     def sum[K](maps: Seq[Map[K, Long]]): Map[K, Long] = maps.flatten.groupBy(_._1).map { case (k, counts) => k -> counts.map(_._2).sum }
-    Workload(sum(parts.map(_._1).toSeq), sum(parts.map(_._2).toSeq))
+    Workload(sum(parts.map(_._1).toSeq), sum(parts.map(_._2).toSeq), parts.map(_._3).sum)
   }
 
   // --- BUCKET index ---------------------------------------------------------------------------------------------
@@ -246,7 +257,7 @@ private[write] final case class WriteTasks(
   private def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): WriteRows = {
     val ordering = if (compiled.layout.orderingOrdinals.isEmpty) None else Some(new OrderingComparator(compiled.layout))
     // A bulk insert meets nothing stored: only its own rows are picked from, and of ties the first.
-    val picks = settings.operation == WriteOperation.BulkInsert && settings.combineBeforeInsert &&
+    val picks = settings.operation == WriteOperation.BulkInsert && settings.combineBeforeInsert && !insertsMeet &&
       !settings.rule.isInstanceOf[StoredRule.ByMerger]
     val rule = ordering.filter(_ => picks).fold(compiled.rule)(comparator => new FirstOfTies(compiled.rule, comparator))
     new WriteRows(writer, incoming, compiled.layout, rule, meeting, ordering, groupOrdinal, toLogs, target)

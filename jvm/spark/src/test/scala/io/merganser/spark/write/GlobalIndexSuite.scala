@@ -47,7 +47,7 @@ final class GlobalIndexSuite extends TableSuite with LocalSession {
 
   private def compact(): Unit = { spark.sql(s"CALL run_compaction(op => 'scheduleandexecute', path => '$table')").collect(); () }
 
-  for (mergeOnRead <- Seq(false, true); moves <- Seq(true, false))
+  for ((mergeOnRead, moves) <- Seq(false -> true, true -> true, true -> false))
     test(s"random upserts and deletes of a ${if (mergeOnRead) "merge-on-read" else "copy-on-write"} table whose rows " +
       s"${if (moves) "move" else "stay"}: each key is where, and what, the history in order leaves") {
       val seed    = System.nanoTime()

@@ -57,7 +57,7 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
     (found, counts)
   }
 
-  for (mergeOnRead <- Seq(false, true); isComposite <- Seq(false, true))
+  for ((mergeOnRead, isComposite) <- Seq(false -> true, true -> false))
     test(s"random changes of a ${if (mergeOnRead) "merge-on-read" else "copy-on-write"} table with ${if (isComposite) "two key columns"
       else "one key column"}: what is looked up by key and path, and by key alone, is what a map holds") {
       val seed    = System.nanoTime()

@@ -1,7 +1,7 @@
 package io.merganser.table.config
 
 import io.merganser.merge.{Holes, MerganserException, MergerSource}
-import io.merganser.merge.payload.{ClassicPayload, Debezium, OverwriteWithLatest}
+import io.merganser.merge.payload.{ClassicPayload, Debezium, OverwriteNonDefaults, OverwriteWithLatest, PartialUpdate}
 import org.apache.spark.sql.types.StructType
 
 import scala.annotation.nowarn
@@ -23,6 +23,9 @@ sealed trait StoredRule extends Serializable {
 
   /** True if a row may take columns of a version that it wins over: which one stamped it last then depends on all columns. */
   def fillsColumns: Boolean = false
+
+  /** True if a null in a whole row stands for a value that was not sent. */
+  def nullsSayNothing: Boolean = false
 }
 
 object StoredRule {
@@ -34,11 +37,15 @@ object StoredRule {
    */
   final case class ByMode(mode: MergeMode, orderingFields: Seq[String], holes: Option[Holes] = None) extends StoredRule {
     override def fillsColumns: Boolean = holes.isDefined
+
+    override def nullsSayNothing: Boolean = holes.contains(Holes.Nulls)
   }
 
   /** A classic payload class, with its own rules. */
   final case class ByPayload(payload: ClassicPayload, orderingFields: Seq[String]) extends StoredRule {
     override def fillsColumns: Boolean = true
+
+    override def nullsSayNothing: Boolean = payload == PartialUpdate || payload == OverwriteNonDefaults
   }
 
   /**

@@ -22,14 +22,23 @@ time.tzset()
 SLOW_FIXTURES = {"spark", "hudi"}
 
 
+#: The running Spark line, such as (4, 2).
+LINE = tuple(map(int, pyspark.__version__.split(".")[:2]))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests without a session go first; otherwise the order stays. Those marked `spark4` are not Spark 3.5's."""
-    newer = [item for item in items if item.get_closest_marker("spark4")]
-    for item in newer:
-        assert item.get_closest_marker("e2e"), f"{item.nodeid}: what is not e2e runs on Spark 3.5 alone"
-    if newer and pyspark.__version__.startswith("3."):
-        config.hook.pytest_deselected(items=newer)
-        items[:] = [item for item in items if item not in newer]
+    """Tests without a session go first; otherwise the order stays. Those of later Spark lines are not this one's."""
+    later = []
+    for item in items:
+        marks = [tuple(map(int, mark.args[0].split("."))) for mark in item.iter_markers("since")]
+        assert not marks or item.get_closest_marker("e2e"), (
+            f"{item.nodeid}: what is not e2e runs on the oldest line alone"
+        )
+        if any(line > LINE for line in marks):
+            later.append(item)
+    if later:
+        config.hook.pytest_deselected(items=later)
+        items[:] = [item for item in items if item not in later]
     items.sort(key=lambda item: bool(SLOW_FIXTURES & set(getattr(item, "fixturenames", ()))))
 
 

@@ -20,7 +20,7 @@ from test_python_api import content, path, rows  # noqa: F401
 
 import merganser
 
-pytestmark = [pytest.mark.e2e, pytest.mark.spark4]
+pytestmark = [pytest.mark.e2e, pytest.mark.since("4.0", reason="PySpark ships a Connect server")]
 
 ROW = ["inserted", "updated", "unchanged", "deleted", "late", "ties"]
 

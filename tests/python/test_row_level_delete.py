@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from row_level import LINE, each_kind, fails_unchanged, plain, view
+from row_level import each_kind, fails_unchanged, plain, view
 from sql_steps import Sql
 
 pytestmark = pytest.mark.e2e
@@ -122,7 +122,7 @@ def test_delete_reads_its_own_table_as_it_was_when_it_began(sql: Sql, kind: str,
     assert sql.rows(three) == []
 
 
-@pytest.mark.skipif(LINE < (4, 1), reason="WITH RECURSIVE came with Spark 4.1")
+@pytest.mark.since("4.1", reason="WITH RECURSIVE came with Spark 4.1")
 @each_kind
 def test_delete_takes_a_recursive_cte(sql: Sql, kind: str, three: str) -> None:
     numbers = "WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 2)"
@@ -161,7 +161,7 @@ def test_a_column_without_a_type_is_refused_by_name(sql: Sql) -> None:
     assert "void" in message.lower()
 
 
-@pytest.mark.skipif(LINE < (4, 1), reason="CHECK constraints came with Spark 4.1")
+@pytest.mark.since("4.1", reason="CHECK constraints came with Spark 4.1")
 def test_check_constraints_are_refused_not_passed_over(sql: Sql) -> None:
     table = sql.name()
     columns = "(id int, n int, CONSTRAINT positive CHECK (n > 0))"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from row_level import INSERT_ALL, LINE, UPDATE_ALL, each_kind, fails_unchanged, merge, plain, settings, values, view
+from row_level import INSERT_ALL, UPDATE_ALL, each_kind, fails_unchanged, merge, plain, settings, values, view
 from sql_steps import Sql
 
 pytestmark = pytest.mark.e2e
@@ -323,7 +323,7 @@ def test_merge_from_a_source_without_rows_changes_nothing_that_is_matched(sql: S
     assert sql.rows(table, "id, n") == [(1, 0), (2, 0), (3, 0), (4, 400), (5, 500)]
 
 
-@pytest.mark.skipif(LINE < (4, 1), reason="WITH RECURSIVE came with Spark 4.1")
+@pytest.mark.since("4.1", reason="WITH RECURSIVE came with Spark 4.1")
 @each_kind
 def test_merge_takes_a_recursive_cte_as_source(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, "id int, n int", "(1, 1)", "(9, 9)", "(4, 4)")

@@ -9,12 +9,12 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.functions import expr
-from row_level import LINE, each_kind, plain, view
+from row_level import each_kind, plain, view
 from sql_steps import Sql
 
 pytestmark = [
     pytest.mark.e2e,
-    pytest.mark.skipif(LINE < (4, 0), reason="DataFrame.mergeInto came with Spark 4.0"),
+    pytest.mark.since("4.0", reason="DataFrame.mergeInto came with Spark 4.0"),
 ]
 
 ERRORS = (Py4JJavaError, PySparkException)

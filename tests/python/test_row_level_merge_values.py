@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from row_level import INSERT_ALL, LINE, UPDATE_ALL, each_kind, fails_unchanged, merge, plain, settings, values, view
+from row_level import INSERT_ALL, UPDATE_ALL, each_kind, fails_unchanged, merge, plain, settings, values, view
 from sql_steps import Sql
 
 import merganser
@@ -342,7 +342,7 @@ def test_a_statement_that_fails_while_it_runs_leaves_the_table_as_it_was(sql: Sq
     assert sql.rows(table) == [(1, 2), (2, 3)]
 
 
-@pytest.mark.skipif(LINE < (4, 1), reason="the TIME type came with Spark 4.1")
+@pytest.mark.since("4.1", reason="the TIME type came with Spark 4.1")
 def test_a_column_of_type_time_is_refused_by_name(sql: Sql) -> None:
     message = sql.fails(
         f"CREATE TABLE {sql.name()} (id int, at time) USING merganser TBLPROPERTIES (primaryKey = 'id')"

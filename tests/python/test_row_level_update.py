@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from row_level import LINE, each_kind, fails_unchanged, plain, settings, view
+from row_level import each_kind, fails_unchanged, plain, settings, view
 from sql_steps import Sql
 
 pytestmark = pytest.mark.e2e
@@ -117,7 +117,7 @@ def test_update_reads_its_own_table_as_it_was_when_it_began(sql: Sql, kind: str)
     assert sql.rows(table) == [(1, 10), (2, 50), (3, 5)]
 
 
-@pytest.mark.skipif(LINE < (4, 1), reason="WITH RECURSIVE came with Spark 4.1")
+@pytest.mark.since("4.1", reason="WITH RECURSIVE came with Spark 4.1")
 @each_kind
 def test_update_takes_a_recursive_cte(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, "id int, n int", "(1, 1)", "(2, 9)", "(3, 8)", "(4, 4)")

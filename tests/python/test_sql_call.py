@@ -182,7 +182,7 @@ def test_a_call_takes_the_parameters_of_its_statement(sql: Sql) -> None:
     ]
 
 
-@pytest.mark.spark4
+@pytest.mark.since("4.0", reason="Spark has a CALL of its own, and variables")
 def test_a_call_is_executed_from_a_text_and_with_a_variable(sql: Sql) -> None:
     table = logged(sql)
     call = "EXECUTE IMMEDIATE 'CALL show_commits(table => :t, limit => :n)' USING"

@@ -1,5 +1,6 @@
 package io.merganser.spark.sql
 
+import io.merganser.merge.MerganserException
 import io.merganser.spark.read.{ScanCounts, SourceRanges}
 import io.merganser.spark.source.MerganserTable
 import io.merganser.spark.write._
@@ -54,9 +55,19 @@ sealed trait ChangeExec extends V2CommandExec {
     ChangeWrite(session, target.table.opened, target.settings, target.columns.data, target.columns.schema, statement.masks,
       target.readsItself)
 
+  protected def changes(): Seq[InternalRow]
+
+  /** An error about what identifies a row names the clauses that can have made it. */
+  override protected def run(): Seq[InternalRow] =
+    try changes()
+    catch {
+      case e: MerganserException if e.condition == "KEY_COLUMN_CHANGED" && target.identifying.nonEmpty =>
+        throw MerganserException("ASSIGNMENT_REFUSED", "clause" -> target.identifying.mkString("; "), "reason" -> e.getMessage).causedBy(e)
+    }
+
   /** The statement's result. */
   protected def told(result: WriteResult, read: Int, pruned: Int): Seq[InternalRow] = {
-    target.table.catalogTable.foreach(t => SparkBridge.refreshCached(session, t.identifier))
+    target.name.foreach(SparkBridge.refreshCached(session, _))
     val c      = result.counts
     val counts = Seq(c.inserted, c.updated, c.unchanged, c.deleted, c.late, c.ties, read.toLong, result.filesWritten.toLong, pruned.toLong)
     ChangeStatement.CountNames.zip(counts).foreach { case (name, count) => metrics(name).set(count) }
@@ -85,7 +96,7 @@ final case class ChangeRowsExec(statement: ChangeRows, query: SparkPlan) extends
 
   override protected def withNewChildrenInternal(newChildren: IndexedSeq[SparkPlan]): SparkPlan = copy(query = newChildren.head)
 
-  override protected def run(): Seq[InternalRow] = {
+  override protected def changes(): Seq[InternalRow] = {
     val result = changed(query.execute(), query.output, statement.storedRow, statement.shown)
     val counts = target.table.watched.getOrElse(new ScanCounts)
     told(result, counts.read, counts.pruned)
@@ -99,7 +110,7 @@ final case class ChangeRowsByKeyExec(statement: ChangeRowsByKey, query: SparkPla
 
   override protected def withNewChildrenInternal(newChildren: IndexedSeq[SparkPlan]): SparkPlan = copy(query = newChildren.head)
 
-  override protected def run(): Seq[InternalRow] = {
+  override protected def changes(): Seq[InternalRow] = {
     val source = query.output
     val config = target.table.opened.config
     // The source's columns, the keys' values, then what the lookup has added to them.
@@ -146,7 +157,7 @@ final case class ChangeRowsByJoinExec(statement: ChangeRowsByJoin, query: SparkP
 
   override protected def withNewChildrenInternal(newChildren: IndexedSeq[SparkPlan]): SparkPlan = copy(query = newChildren.head)
 
-  override protected def run(): Seq[InternalRow] = {
+  override protected def changes(): Seq[InternalRow] = {
     val source = query.output
     val values = statement.prunedBy.map(BindReferences.bindReference(_, source))
     val bytes  = sparkContext.longAccumulator

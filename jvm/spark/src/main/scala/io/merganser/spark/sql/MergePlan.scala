@@ -105,7 +105,7 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     val order  = if (keyed.paths.nonEmpty || target.partitionColumns.isEmpty) sourceOrder else None
     val used   = made.conditions ++ made.rows.flatten ++ order.toSeq.flatten :+ on
     val stored = target.relation.output.filter(AttributeSet(used.flatMap(_.references)).contains)
-    ChangeRowsByKey(target.describe(columns, isRead = target.isReadBy(source)), clauses.map(_.text), made.conditions, made.rows, change.masks,
+    ChangeRowsByKey(target.describe(columns, isRead = target.isReadBy(source), assigns), clauses.map(_.text), made.conditions, made.rows, change.masks,
       on, keyed.keys.map(_._2), keyed.keys.map(_._1), keyed.paths.map(_._2), keyed.paths.map(_._1), arrival, order,
       Seq(slice, isStored), stored,
       Needed.of(source, used ++ (keyed.keys ++ keyed.paths).map(_._2)))
@@ -144,10 +144,10 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     val noCopy = JoinHint(leftHint = Some(HintInfo(Some(NO_BROADCAST_AND_REPLICATION))), rightHint = None)
     if (prunes.isEmpty || !computed.isEmpty) {
       val join = Join(Needed.of(stored, used), Needed.of(marked, used), joinType, Some(on), if (once.isEmpty) JoinHint.NONE else noCopy)
-      ChangeRows(target.describe(columns, isRead = true), clauses.map(_.text), made.conditions, made.rows, change.masks, once, shown,
+      ChangeRows(target.describe(columns, isRead = true, assigns), clauses.map(_.text), made.conditions, made.rows, change.masks, once, shown,
         target.pinned(Needed.of(computed.over(join), used.filterNot(_ eq on))))
     } else
-      ChangeRowsByJoin(target.describe(columns, isRead = true), clauses.map(_.text), made.conditions, made.rows, change.masks, once, shown, on,
+      ChangeRowsByJoin(target.describe(columns, isRead = true, assigns), clauses.map(_.text), made.conditions, made.rows, change.masks, once, shown, on,
         joinType, prunes.map(_._1), prunes.map(_._2), new StoredSide(Needed.of(stored, used)), Needed.of(marked, used))
   }
 
@@ -202,6 +202,9 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     }
     Made(clauses.map(c => c.action.condition.foldLeft(when(c.when))(And(_, _))), rows)
   }
+
+  private def assigns: Seq[(String, Set[String])] =
+    clauses.collect { case Clause(_, update: UpdateAction, text) => text -> Alignment.assigned(update.assignments, target) }
 
   /** Of a delete that has an ordering value: what the source has under the ordering columns' names. */
   private def sourceOrdering: Map[String, Expression] =

@@ -20,7 +20,7 @@ private[sql] final case class SimpleChanges(session: SparkSession) {
     val values   = computed.instead(Alignment.ofUpdate(given, target))
     val assigned = Alignment.assigned(given.assignments, target)
     val row      = change.update(values, assigned)
-    changes(target, columns, "SET " + assigned.toSeq.sorted.mkString(", "), row, change, computed.over(rows(target, given.condition)))
+    changes(target, columns, "UPDATE SET " + assigned.toSeq.sorted.mkString(", "), assigned, row, change, computed.over(rows(target, given.condition)))
   }
 
   def delete(relation: DataSourceV2Relation, condition: Expression): LogicalPlan = {
@@ -28,7 +28,7 @@ private[sql] final case class SimpleChanges(session: SparkSession) {
     val target  = StatementTarget(session, relation, "DELETE")
     val columns = ChangedColumns(target.schema, target.marksDeletes, knows = target.isLogged, isTagged = false)
     val change  = new RowChange(target, columns, Literal(null, LongType), None, FalseLiteral)
-    changes(target, columns, "rows found", change.delete(Map.empty), change, rows(target, Some(condition)))
+    changes(target, columns, "DELETE", Set.empty, change.delete(Map.empty), change, rows(target, Some(condition)))
   }
 
   private def requireDeterministic(statement: String, condition: Expression): Unit =
@@ -40,9 +40,9 @@ private[sql] final case class SimpleChanges(session: SparkSession) {
     condition.filterNot(_ == TrueLiteral).foldLeft(target.rows)((found, c) => Filter(c, found))
 
   private def changes(
-      target: StatementTarget, columns: ChangedColumns, clause: String, row: Seq[Expression], change: RowChange, found: LogicalPlan
+      target: StatementTarget, columns: ChangedColumns, clause: String, assigned: Set[String], row: Seq[Expression], change: RowChange, found: LogicalPlan
   ): LogicalPlan =
-    ChangeRows(target.describe(columns, isRead = true), Seq(clause), Seq(TrueLiteral), Seq(row), change.masks, None, Nil,
+    ChangeRows(target.describe(columns, isRead = true, Seq(clause -> assigned)), Seq(clause), Seq(TrueLiteral), Seq(row), change.masks, None, Nil,
       Needed.of(target.pinned(found), row))
 }
 

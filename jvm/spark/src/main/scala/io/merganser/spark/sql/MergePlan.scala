@@ -134,7 +134,7 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     val once =
       if (!matchesOnce) None else Some(If(And(inSource, inTarget), rowNumber.toAttribute.withNullability(true), Literal(null, LongType)))
     val shown           = if (once.isEmpty) Nil else (target.key +: source.output).filterNot(_.dataType.catalogString.contains("binary"))
-    val used            = made.conditions ++ made.rows.flatten ++ once ++ shown :+ on
+    val used            = made.conditions ++ made.rows.flatten ++ once ++ shown ++ computed.inputs :+ on
     val marked          = latest(Project(source.output ++ Seq(fromSource, number), source), number.toAttribute)
     val stored          = Project(target.relation.output ++ Seq(fromTarget, rowNumber), target.rows)
     def has(when: When) = clauses.exists(_.when == when)

@@ -73,5 +73,8 @@ private[sql] final class Computed {
 
   def isEmpty: Boolean = found.isEmpty
 
+  /** What they are computed from. */
+  def inputs: Seq[Expression] = found.map(_.child)
+
   def over(rows: LogicalPlan): LogicalPlan = if (isEmpty) rows else Project(rows.output ++ found, rows)
 }

@@ -202,8 +202,9 @@ def test_of_many_files_a_merge_reads_those_where_the_sources_keys_lie(sql: Sql, 
     told = result(sql, joined + "WHEN NOT MATCHED AND s.id < 0 THEN INSERT (id, ts, v) VALUES (s.id + 1, s.ts, s.v)")
     assert (told["updated"], told["file_groups_read"], told["file_groups_pruned"]) == (3, 3, MANY - 3)
     assert metrics_of_last_statement(sql.spark)["file groups read"] == "3"
-    by_value = result(sql, f"MERGE INTO {table} t USING {FEW} ON t.ts = s.ts WHEN MATCHED AND t.v = 'y' THEN DELETE")
-    assert by_value["file_groups_pruned"] >= MANY - 3
+    value = f"(SELECT 'v{MANY * 5 + 5}' v) s"
+    told = result(sql, f"MERGE INTO {table} t USING {value} ON t.v = s.v WHEN MATCHED AND t.ts < 0 THEN DELETE")
+    assert (told["file_groups_read"], told["file_groups_pruned"]) == (1, MANY - 1)
     assert sql.run(f"SELECT count(*), count_if(v = 'j') FROM {table}") == [(MANY * 10, 3)]
 
 
@@ -360,10 +361,10 @@ def test_a_statement_does_not_see_what_another_writer_adds_meanwhile(
     sql: Sql, gate: tuple[Path, Path], kind: str
 ) -> None:
     table = sql.create(kind, "id int, n int, p string", ordering=None, by="p")
-    sql.run(f"INSERT INTO {table} VALUES (1, 10, 'a'), (2, 20, 'b')")
+    sql.run(f"INSERT INTO {table} VALUES (1, 10, 'a'), (2, 20, 'a')")
     statement = (
         f"MERGE INTO {table} t USING (SELECT 1 id, max(n) n, 'a' p FROM {table} WHERE wait_here(id)) s "
         "ON t.id = s.id AND t.p = s.p WHEN MATCHED THEN UPDATE SET n = s.n + (SELECT count(*) FROM {table})"
     ).replace("{table}", table)
     meanwhile(sql, gate, statement, f"INSERT INTO {table} VALUES (3, 1000, 'c')")
-    assert sql.rows(table) == [(1, 22, "a"), (2, 20, "b"), (3, 1000, "c")]
+    assert sql.rows(table) == [(1, 22, "a"), (2, 20, "a"), (3, 1000, "c")]

@@ -9,7 +9,8 @@ import org.apache.spark.sql.types.{DataType, StructType}
 /** A parser that leaves everything but its own statements to another one. */
 trait DelegatingParser extends ParameterParser {
 
-  override def parsePlan(text: String): LogicalPlan                      = own(text).getOrElse(held(inner.parsePlan(text)))
+  override def parsePlan(text: String): LogicalPlan = own(text).getOrElse(held(inner.parsePlan(text)))
+
   /** Also where Hive's metastore makes Spark leave out the rule that does it. */
   private def held(plan: LogicalPlan): LogicalPlan = SparkSession.getActiveSession.fold(plan)(HeldStatements.hold(_, plan))
 

@@ -2,7 +2,7 @@ package io.merganser.spark.read
 
 import io.merganser.spark.OpenTable
 import io.merganser.spark.write.KeyRanges
-import io.merganser.table.base.BaseFileFooter
+import io.merganser.table.base.{BaseFileFooter, MetaColumns}
 import io.merganser.table.slice.FileSlice
 import org.apache.parquet.column.statistics.Statistics
 import org.apache.spark.rdd.RDD
@@ -21,6 +21,8 @@ import scala.collection.JavaConverters._
  */
 final class SourceRanges(val byColumn: Map[String, KeyRanges]) extends Serializable {
 
+  def ++(other: Option[SourceRanges]): SourceRanges = other.fold(this)(o => new SourceRanges(byColumn ++ o.byColumn))
+
   /** The slices that may hold such a row. */
   def prune(session: SparkSession, table: OpenTable, slices: Seq[FileSlice]): Seq[FileSlice] = {
     val paths = PartitionPruning(table)
@@ -34,7 +36,7 @@ final class SourceRanges(val byColumn: Map[String, KeyRanges]) extends Serializa
       })).toSet
     val kept          = slices.filter(s => here(s.partitionPath))
     val (asked, rest) = kept.partition(s => s.logs.isEmpty && s.base.isDefined)
-    val ofFile        = byColumn.filter { case (column, _) => types.fieldNames.contains(column) }
+    val ofFile        = byColumn.filter { case (column, _) => types.fieldNames.contains(column) || column == MetaColumns.RecordKey }
     if (ofFile.isEmpty || asked.isEmpty) kept
     else {
       val shared  = session.sparkContext.broadcast(ofFile)
@@ -102,8 +104,8 @@ object SourceRanges {
   }
 
   private def mayHold(footer: BaseFileFooter, types: StructType, byColumn: Map[String, KeyRanges]): Boolean =
-    footer.metadata.getBlocks.asScala.exists { block =>
-      byColumn.forall { case (column, ranges) =>
+    byColumn.get(MetaColumns.RecordKey).forall(_.meets(footer.minKey, footer.maxKey)) && footer.metadata.getBlocks.asScala.exists { block =>
+      (byColumn - MetaColumns.RecordKey).forall { case (column, ranges) =>
         block.getColumns.asScala.find(_.getPath.toDotString == column)
           .forall(chunk => meets(chunk.getStatistics, types(column).dataType, ranges))
       }

@@ -125,6 +125,8 @@ final case class ChangeRowsByKey(
  * @param stored   the target, with its row marks
  * @param prunes   columns of the target that ON equates with something of the source's
  * @param prunedBy what that is, one for each column
+ * @param keys     what the source has for the key columns, where ON equates all of them
+ * @param keyNames names of these
  */
 final case class ChangeRowsByJoin(
     target: ChangeTarget,
@@ -138,6 +140,8 @@ final case class ChangeRowsByJoin(
     joinType: JoinType,
     prunes: Seq[String],
     prunedBy: Seq[Expression],
+    keys: Seq[Expression],
+    keyNames: Seq[String],
     stored: StoredSide,
     query: LogicalPlan,
     override val output: Seq[Attribute] = ChangeStatement.counts

@@ -4,6 +4,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.read.{ScanCounts, SourceRanges}
 import io.merganser.spark.source.MerganserTable
 import io.merganser.spark.write._
+import io.merganser.table.base.MetaColumns
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
@@ -13,7 +14,7 @@ import org.apache.spark.sql.execution.{SQLExecution, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, V2CommandExec}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.merganser.SparkBridge
-import org.apache.spark.sql.types.{StructField, StructType}
+import org.apache.spark.sql.types.{StringType, StructField, StructType}
 import org.apache.spark.storage.StorageLevel
 
 /** Plans statements that change our tables. */
@@ -172,14 +173,9 @@ final case class ChangeRowsByJoinExec(statement: ChangeRowsByJoin, query: SparkP
       }
     }.persist(StorageLevel.MEMORY_AND_DISK)
     try {
-      val ranges = SourceRanges.of(
-        rows.mapPartitions { it =>
-          val project = UnsafeProjection.create(values)
-          it.map(project)
-        },
-        statement.prunes.zip(values).zipWithIndex.map { case ((name, value), i) => (name, i, value.dataType) }
-      )
-      val counts = new ScanCounts
+      val columns = statement.prunes.zip(values).zipWithIndex.map { case ((name, value), i) => (name, i, value.dataType) }
+      val ranges  = SourceRanges.of(projected(rows, values), columns) ++ keyRanges(rows, source)
+      val counts  = new ScanCounts
       val stored = statement.stored.plan.transform { case relation: DataSourceV2Relation =>
         relation.copy(table = relation.table.asInstanceOf[MerganserTable].watchedBy(counts, Some(ranges)))
       }
@@ -192,4 +188,21 @@ final case class ChangeRowsByJoinExec(statement: ChangeRowsByJoin, query: SparkP
       told(result, counts.read, counts.pruned)
     } finally { rows.unpersist(); () }
   }
+
+  private def projected(rows: RDD[InternalRow], values: Seq[Expression]): RDD[InternalRow] = rows.mapPartitions { it =>
+    val project = UnsafeProjection.create(values)
+    it.map(project)
+  }
+
+  /** Base files know the range of their keys' texts, which the key columns' own order need not be. */
+  private def keyRanges(rows: RDD[InternalRow], source: Seq[Attribute]): Option[SourceRanges] =
+    if (statement.keys.isEmpty) None
+    else {
+      val keys   = statement.keys.map(BindReferences.bindReference(_, source))
+      val values = StructType(keys.map(k => StructField("value", k.dataType)))
+      val keyed =
+        KeyedSource(values, statement.keyNames.zipWithIndex, Nil, target.table.opened.schema, isPartitioned = true, new StructType)
+      val texts = keyed.rows(session, projected(rows, keys), target.table.opened.config).select(MetaColumns.RecordKey)
+      Some(SourceRanges.of(texts.queryExecution.toRdd, Seq((MetaColumns.RecordKey, 0, StringType))))
+    }
 }

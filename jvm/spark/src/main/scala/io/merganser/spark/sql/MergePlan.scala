@@ -144,6 +144,7 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
       else if (has(NotMatched)) RightOuter
       else Inner
     val prunes = if (has(BySource)) Nil else KeyedOn.equated(on, target, nullSafe = false).filter(p => SourceRanges.isKnown(p._2.dataType))
+    val keys   = if (has(BySource)) Nil else KeyedOn.of(on, target).toSeq.flatMap(_.keys)
     val noCopy = JoinHint(leftHint = Some(HintInfo(Some(NO_BROADCAST_AND_REPLICATION))), rightHint = None)
     if (prunes.isEmpty || !computed.isEmpty) {
       val join = Join(Needed.of(stored, used), Needed.of(marked, used), joinType, Some(on), if (once.isEmpty) JoinHint.NONE else noCopy)
@@ -153,7 +154,8 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     } else
       ChangeRowsByJoin(target.describe(columns, isRead = true, assigns), clauses.map(_.text), made.conditions, made.rows, change.masks,
         once, shown, on,
-        joinType, prunes.map(_._1), prunes.map(_._2), new StoredSide(Needed.of(stored, used)), Needed.of(marked, used))
+        joinType, prunes.map(_._1), prunes.map(_._2), keys.map(_._2), keys.map(_._1), new StoredSide(Needed.of(stored, used)),
+        Needed.of(marked, used))
   }
 
   /** Of several source rows for one record key the one that counts, where ON equates the key and the rule chooses whole rows. */

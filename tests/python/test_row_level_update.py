@@ -335,7 +335,7 @@ def test_explain_of_a_statement_changes_nothing(sql: Sql) -> None:
     ]:
         for how in ["", "EXTENDED", "FORMATTED"]:
             (plan,) = sql.run(f"EXPLAIN {how} {statement}")[0]
-            assert table in plan
+            assert table in plan, f"{how} {statement}: {plan}"
     assert sql.rows(table) == [(1, 1)]
     assert len(sql.commits(table)) == 1
 

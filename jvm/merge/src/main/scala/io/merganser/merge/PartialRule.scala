@@ -11,8 +11,11 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
  *
  * Laws: as the rule inside for full versions. Partial ones are not associative (together they would bring columns of
  * a version that loses against the stored row), so whoever buffers keeps those apart.
+ *
+ * @param nullsAreValues a null that a partial version provides is a value, also where the rule inside takes nulls for values that
+ *                       were not sent
  */
-final class PartialRule(rule: MergeRule, layout: RowLayout) extends MergeRule {
+final class PartialRule(rule: MergeRule, layout: RowLayout, nullsAreValues: Boolean = false) extends MergeRule {
   private[this] val types = layout.schema.map(_.dataType).toArray
 
   override def laws: Laws = rule.laws
@@ -23,12 +26,15 @@ final class PartialRule(rule: MergeRule, layout: RowLayout) extends MergeRule {
 
   override def insert(version: Version): Version = rule.insert(version)
 
-  override def at(fileGroup: String): MergeRule = new PartialRule(rule.at(fileGroup), layout)
+  override def at(fileGroup: String): MergeRule = new PartialRule(rule.at(fileGroup), layout, nullsAreValues)
 
   override def merge(older: Version, newer: Version): Version =
     if (newer.provided == null || newer.isDelete) rule.merge(older, newer)
     else if (older.isDelete) { if (newer.inserts) rule.merge(older, newer.asRow) else older }
-    else rule.mergeLaid(older, overlay(older, newer))
+    else {
+      val laid = overlay(older, newer)
+      if (nullsAreValues) rule.mergeLaid(older, laid) else rule.merge(older, laid)
+    }
 
   private def overlay(older: Version, newer: Version): Version = {
     val columns  = new Array[Any](types.length)

@@ -28,6 +28,4 @@ final class LateDeleteRule(rule: MergeRule) extends MergeRule {
     if (!newer.isDelete) rule.merge(older, newer)
     else if (older.endsHistory || older.isUnordered) newer.withoutHistory
     else newer
-
-  override def mergeLaid(older: Version, laid: Version): Version = rule.mergeLaid(older, laid)
 }

@@ -1,7 +1,7 @@
 package io.merganser.table.config
 
 import io.merganser.merge.{Holes, MerganserException, MergerSource}
-import io.merganser.merge.payload.{ClassicPayload, Debezium, OverwriteNonDefaults, OverwriteWithLatest, PartialUpdate}
+import io.merganser.merge.payload.{ClassicPayload, Debezium, OverwriteWithLatest}
 import org.apache.spark.sql.types.StructType
 
 import scala.annotation.nowarn
@@ -24,7 +24,7 @@ sealed trait StoredRule extends Serializable {
   /** True if a row may take columns of a version that it wins over: which one stamped it last then depends on all columns. */
   def fillsColumns: Boolean = false
 
-  /** True if a null in a whole row stands for a value that was not sent. */
+  /** True if a null in a whole row stands for a value that was not sent, and one that a partial row provides is a value. */
   def nullsSayNothing: Boolean = false
 }
 
@@ -44,8 +44,6 @@ object StoredRule {
   /** A classic payload class, with its own rules. */
   final case class ByPayload(payload: ClassicPayload, orderingFields: Seq[String]) extends StoredRule {
     override def fillsColumns: Boolean = true
-
-    override def nullsSayNothing: Boolean = payload == PartialUpdate || payload == OverwriteNonDefaults
   }
 
   /**

@@ -22,8 +22,9 @@ object TableRule {
   def apply(stored: StoredRule, config: TableConfig, schema: StructType): TableRule = {
     val layout = RowLayout(schema, MetaColumns.RecordKey, orderingFields(stored, schema), ClassicPayloads.markers(config))
     val rule = stored match {
-      case StoredRule.ByMode(_, _, None)        => MergeRule.eventTime(layout)
-      case StoredRule.ByMode(_, _, Some(holes)) => new PartialRule(FillRule.byEventTime(layout, holes, stamps), layout)
+      case StoredRule.ByMode(_, _, None) => MergeRule.eventTime(layout)
+      case StoredRule.ByMode(_, _, Some(holes)) =>
+        new PartialRule(FillRule.byEventTime(layout, holes, stamps), layout, nullsAreValues = true)
       case StoredRule.ByPayload(payload, fields) =>
         fields.find(!schema.fieldNames.contains(_)).foreach(missing(config, schema, _))
         new PartialRule(payload.rule(layout, stamps), layout)

@@ -123,7 +123,6 @@ def test_delete_reads_its_own_table_as_it_was_when_it_began(sql: Sql, kind: str,
 
 
 @pytest.mark.since("4.1", reason="WITH RECURSIVE came with Spark 4.1")
-@pytest.mark.xfail(strict=True, reason="a statement under a CTE that stays in the plan is not taken for ours yet")
 @each_kind
 def test_delete_takes_a_recursive_cte(sql: Sql, kind: str, three: str) -> None:
     numbers = "WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 2)"

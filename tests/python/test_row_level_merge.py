@@ -323,7 +323,6 @@ def test_merge_from_a_source_without_rows_changes_nothing_that_is_matched(sql: S
 
 
 @pytest.mark.since("4.1", reason="WITH RECURSIVE came with Spark 4.1")
-@pytest.mark.xfail(strict=True, reason="a statement under a CTE that stays in the plan is not taken for ours yet")
 @each_kind
 def test_merge_takes_a_recursive_cte_as_source(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, "id int, n int", "(1, 1)", "(9, 9)", "(4, 4)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from row_level import INSERT_ALL, LINE, UPDATE_ALL, each_kind, fails_unchanged, merge, plain, settings, values, view
+from row_level import INSERT_ALL, UPDATE_ALL, each_kind, fails_unchanged, merge, plain, settings, values, view
 from sql_steps import Sql
 
 import merganser
@@ -370,7 +370,6 @@ def test_statements_assign_compare_and_insert_dates_and_timestamps(sql: Sql, kin
     assert sql.rows(table, text) == [changed]
 
 
-@pytest.mark.xfail(LINE >= (4, 2), strict=True, reason="INSERT does not refresh a cached table on Spark 4.2 yet")
 def test_merge_refreshes_what_is_cached_of_its_target_and_reads_a_cached_source_anew(sql: Sql) -> None:
     table = plain(sql, "cow", "id int, n int", "(1, 100)", "(2, 100)")
     source = plain(sql, "mor", "id int, n int", "(1, 101)")

@@ -118,7 +118,6 @@ def test_update_reads_its_own_table_as_it_was_when_it_began(sql: Sql, kind: str)
 
 
 @pytest.mark.since("4.1", reason="WITH RECURSIVE came with Spark 4.1")
-@pytest.mark.xfail(strict=True, reason="a statement under a CTE that stays in the plan is not taken for ours yet")
 @each_kind
 def test_update_takes_a_recursive_cte(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, "id int, n int", "(1, 1)", "(2, 9)", "(3, 8)", "(4, 4)")

@@ -46,6 +46,7 @@ object EvolvingStars {
   final case class Expand(session: SparkSession) extends Rule[LogicalPlan] {
 
     override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+      case within: WithCTE => within.copy(plan = apply(within.plan))
       case merge: MergeIntoTable if merge.targetTable.resolved && merge.sourceTable.resolved && actions(merge).exists(isMarked) =>
         merge.copy(matchedActions = merge.matchedActions.map(expanded(merge)),
           notMatchedActions = merge.notMatchedActions.map(expanded(merge)))

@@ -43,6 +43,7 @@ object HeldStatements {
       starred.copy(mergeCondition = Held(starred.mergeCondition))
     case update: UpdateTable if !update.condition.exists(isHeld) =>
       update.copy(condition = Some(Held(update.condition.getOrElse(TrueLiteral))))
+    case within: WithCTE         => within.copy(plan = hold(session, within.plan))
     case explain: ExplainCommand => explain.copy(logicalPlan = hold(session, explain.logicalPlan))
     // A statement after WITH.
     case other if other.getClass.getSimpleName == "UnresolvedWith" && other.children.size == 1 =>
@@ -64,6 +65,13 @@ object HeldStatements {
   final case class Release(session: SparkSession) extends Rule[LogicalPlan] {
 
     override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+      // What is defined before the statement goes with its query: the statement itself is run apart from the plan around it.
+      case within: WithCTE =>
+        apply(within.plan) match {
+          case ours: ChangeStatement       => ours.withNewChildren(Seq(within.copy(plan = ours.query)))
+          case same if same eq within.plan => within
+          case other                       => within.copy(plan = other)
+        }
       case merge: MergeIntoTable if merge.targetTable.resolved =>
         val free = merge.copy(mergeCondition = inside(merge.mergeCondition))
         relation(merge.targetTable) match {

@@ -109,7 +109,7 @@ final case class InsertExec(relation: DataSourceV2Relation, write: InsertWrite, 
   override protected def run(): Seq[InternalRow] = {
     val result = write.run(SparkBridge.ofRows(session, query))
     CountMetrics.post(sparkContext, metrics, result.counts)
-    SparkBridge.refreshCached(session, relation)
+    CatalogName.of(relation).foreach(SparkBridge.refreshCached(session, _))
     Nil
   }
 }

@@ -95,11 +95,8 @@ private[sql] final case class StatementTarget(
 
   /** @param assigns what each clause assigns, by its text */
   def describe(columns: ChangedColumns, isRead: Boolean, assigns: Seq[(String, Set[String])] = Nil): ChangeTarget =
-    ChangeTarget(relation.table.asInstanceOf[MerganserTable], statement, isRead, columns, settings, catalogName,
+    ChangeTarget(relation.table.asInstanceOf[MerganserTable], statement, isRead, columns, settings, CatalogName.of(given),
       assigns.collect { case (clause, names) if (keyColumns ++ partitionColumns).exists(names) => clause })
-
-  private def catalogName: Option[TableIdentifier] = given.identifier.map(name =>
-    TableIdentifier(name.name, name.namespace.headOption, given.catalog.map(_.name)))
 
   /** Does a plan read the table that is changed? */
   def isReadBy(plan: LogicalPlan): Boolean = plan.collectWithSubqueries {
@@ -108,4 +105,10 @@ private[sql] final case class StatementTarget(
 
   private def meta(name: String): Attribute =
     relation.output.find(_.name == name).getOrElse(throw new IllegalStateException(s"no column $name in ${given.name}"))
+}
+
+/** The name by which a catalog knows a relation; what is cached under it is read anew after a write. */
+private[sql] object CatalogName {
+  def of(relation: DataSourceV2Relation): Option[TableIdentifier] =
+    relation.identifier.map(name => TableIdentifier(name.name, name.namespace.headOption, relation.catalog.map(_.name)))
 }

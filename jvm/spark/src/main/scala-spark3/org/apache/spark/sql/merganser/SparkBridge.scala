@@ -31,8 +31,4 @@ object SparkBridge {
   /** What is cached of a table, or made from it, is read anew. */
   def refreshCached(session: SparkSession, table: TableIdentifier): Unit =
     if (!session.sharedState.cacheManager.isEmpty) session.catalog.refreshTable(table.quotedString)
-
-  /** What is cached of a plan, or made from it, is read anew. */
-  def refreshCached(session: SparkSession, plan: LogicalPlan): Unit =
-    session.sharedState.cacheManager.recacheByPlan(session, plan)
 }

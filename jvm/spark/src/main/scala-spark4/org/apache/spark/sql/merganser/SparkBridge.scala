@@ -33,8 +33,4 @@ object SparkBridge {
   /** What is cached of a table, or made from it, is read anew. */
   def refreshCached(session: SparkSession, table: TableIdentifier): Unit =
     if (!session.asInstanceOf[classic.SparkSession].sharedState.cacheManager.isEmpty) session.catalog.refreshTable(table.quotedString)
-
-  /** What is cached of a plan, or made from it, is read anew. */
-  def refreshCached(session: SparkSession, plan: LogicalPlan): Unit =
-    session.asInstanceOf[classic.SparkSession].sharedState.cacheManager.recacheByPlan(session.asInstanceOf[classic.SparkSession], plan)
 }

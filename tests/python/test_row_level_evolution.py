@@ -81,7 +81,6 @@ def test_stars_keep_columns_that_the_source_lacks_and_insert_null_there(sql: Sql
     ]
 
 
-@pytest.mark.xfail(strict=True, reason="stars add columns so far, assignments do not yet")
 @each_kind
 def test_columns_that_clauses_assign_straight_from_the_source_are_added_and_no_others(
     sql: Sql, kind: str, evolving: str
@@ -155,7 +154,6 @@ def test_fields_that_the_source_has_more_are_added_inside_structs_arrays_and_map
     ]
 
 
-@pytest.mark.xfail(strict=True, reason="stars add fields so far, assignments do not yet")
 @each_kind
 def test_fields_of_a_struct_that_a_clause_assigns_straight_from_the_source_are_added_and_no_others(
     sql: Sql, kind: str, evolving: str

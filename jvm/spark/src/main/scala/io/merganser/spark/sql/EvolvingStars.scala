@@ -4,7 +4,7 @@ import io.merganser.spark.source.MerganserTable
 import io.merganser.spark.write.FrameWrite
 import io.merganser.table.config.WriteConfig
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases
+import org.apache.spark.sql.catalyst.analysis.{EliminateSubqueryAliases, Resolver, UnresolvedAttribute}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -13,7 +13,8 @@ import org.apache.spark.sql.types.{DataType, NullType}
 
 /**
  * `UPDATE SET *` and `INSERT *` of a MERGE that may change the table's columns: the star stands for the source's columns, also
- * where there are fewer or other ones than the table's. Spark would look for each column of the table in the source.
+ * where there are fewer or other ones than the table's. Spark would look for each column of the table in the source. So may
+ * `active = s.active` bring the table a column.
  */
 object EvolvingStars {
 
@@ -22,6 +23,14 @@ object EvolvingStars {
     override def nullable: Boolean      = true
     override def dataType: DataType     = NullType
     override lazy val resolved: Boolean = false
+  }
+
+  /** A column that an assignment names, which the table may not have yet. */
+  private final case class NamedColumn(parts: Seq[String]) extends LeafExpression with Unevaluable {
+    override def nullable: Boolean      = true
+    override def dataType: DataType     = NullType
+    override lazy val resolved: Boolean = false
+    override def sql: String            = parts.mkString(".")
   }
 
   private def marked: Seq[Assignment] = Seq(Assignment(SourceColumns(), SourceColumns()))
@@ -34,13 +43,24 @@ object EvolvingStars {
   def mark(session: SparkSession, merge: MergeIntoTable): MergeIntoTable =
     if (!isAsked(session, merge)) merge
     else merge.copy(
-      matchedActions =
-        merge.matchedActions.map { case star: UpdateStarAction => UpdateAction(star.condition, marked); case other => other },
+      matchedActions = merge.matchedActions.map {
+        case star: UpdateStarAction => UpdateAction(star.condition, marked)
+        case update: UpdateAction   => update.copy(assignments = update.assignments.map(named))
+        case other                  => other
+      },
       notMatchedActions = merge.notMatchedActions.map {
         case star: InsertStarAction => InsertAction(star.condition, marked)
+        case insert: InsertAction   => insert.copy(assignments = insert.assignments.map(named))
         case other                  => other
       }
     )
+
+  /** An assignment straight from a column of the same name, by which the table may get that column. */
+  private def named(assignment: Assignment): Assignment = (assignment.key, assignment.value) match {
+    case (key: UnresolvedAttribute, value: UnresolvedAttribute) if key.nameParts.last.equalsIgnoreCase(value.nameParts.last) =>
+      assignment.copy(key = NamedColumn(key.nameParts))
+    case _ => assignment
+  }
 
   /** Says what the stars stand for, once both tables are known; other formats get theirs back. */
   final case class Expand(session: SparkSession) extends Rule[LogicalPlan] {
@@ -56,27 +76,52 @@ object EvolvingStars {
     private def actions(merge: MergeIntoTable) = merge.matchedActions ++ merge.notMatchedActions
 
     private def isMarked(action: MergeAction): Boolean = action match {
-      case update: UpdateAction => update.assignments.exists(_.key.isInstanceOf[SourceColumns])
-      case insert: InsertAction => insert.assignments.exists(_.key.isInstanceOf[SourceColumns])
+      case update: UpdateAction => update.assignments.exists(isMarked)
+      case insert: InsertAction => insert.assignments.exists(isMarked)
       case _                    => false
     }
 
+    private def isMarked(assignment: Assignment): Boolean = assignment.key match {
+      case _: SourceColumns => true
+      case _: NamedColumn   => assignment.value.resolved
+      case _                => false
+    }
+
+    private def isStar(assignment: Assignment): Boolean = assignment.key.isInstanceOf[SourceColumns]
+
     private def expanded(merge: MergeIntoTable)(action: MergeAction): MergeAction =
       if (!isMarked(action)) action
-      else if (!isOurs(merge.targetTable)) action match {
-        case update: UpdateAction => UpdateStarAction(update.condition)
-        case other                => InsertStarAction(other.condition)
+      else action match {
+        case update: UpdateAction if !isOurs(merge.targetTable) && update.assignments.exists(isStar) => UpdateStarAction(update.condition)
+        case insert: InsertAction if !isOurs(merge.targetTable) && insert.assignments.exists(isStar) => InsertStarAction(insert.condition)
+        case update: UpdateAction => update.copy(assignments = update.assignments.flatMap(expanded(merge, _)))
+        case insert: InsertAction => insert.copy(assignments = insert.assignments.flatMap(expanded(merge, _)))
+        case other                => other
       }
-      else {
-        val names = session.sessionState.conf.resolver
-        val assignments =
-          merge.sourceTable.output.flatMap(value => merge.targetTable.output.find(t => names(t.name, value.name)).map(Assignment(_, value)))
-        action match {
-          case update: UpdateAction => update.copy(assignments = assignments)
-          case insert: InsertAction => insert.copy(assignments = assignments)
-          case other                => other
-        }
+
+    private def expanded(merge: MergeIntoTable, assignment: Assignment): Seq[Assignment] = assignment.key match {
+      case _: SourceColumns =>
+        merge.sourceTable.output.flatMap(value => merge.targetTable.output.find(t => names(t.name, value.name)).map(Assignment(_, value)))
+      case key: NamedColumn if assignment.value.resolved => Seq(assignment.copy(key = column(merge, key, assignment.value)))
+      case _                                             => Seq(assignment)
+    }
+
+    /** The table's column; or a new one; or, where it can be neither, what Spark says of a name that it does not know. */
+    private def column(merge: MergeIntoTable, key: NamedColumn, value: Expression): Expression = {
+      val isColumn = key.parts.length == 1 || (merge.targetTable match {
+        case alias: SubqueryAlias => key.parts.length == 2 && names(alias.alias, key.parts.head)
+        case _                    => false
+      })
+      merge.targetTable.resolve(key.parts, names) match {
+        case Some(known: Alias) => known.child
+        case Some(known)        => known
+        case None if isOurs(merge.targetTable) && isColumn && merge.sourceTable.output.exists(_.semanticEquals(value)) =>
+          AttributeReference(key.parts.last, value.dataType)()
+        case None => UnresolvedAttribute(key.parts)
       }
+    }
+
+    private def names: Resolver = session.sessionState.conf.resolver
 
     private def isOurs(target: LogicalPlan): Boolean = EliminateSubqueryAliases(target) match {
       case relation: DataSourceV2Relation => relation.table.isInstanceOf[MerganserTable]

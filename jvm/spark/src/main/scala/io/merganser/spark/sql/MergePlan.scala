@@ -22,7 +22,7 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
   import MergePlan._
 
   private val evolves = EvolvingStars.isAsked(session, given)
-  private val target  = StatementTarget(session, relation, "MERGE", if (evolves && hasStars) Some(sourceColumns) else None)
+  private val target  = StatementTarget(session, relation, "MERGE", if (evolves) Some(incoming) else None)
   private val merge = if (evolves)
     given.copy(matchedActions = given.matchedActions.map(whole), notMatchedActions = given.notMatchedActions.map(whole))
   else given
@@ -45,17 +45,29 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
 
   // --- columns that the statement adds or widens ------------------------------------------------------------------------
 
-  private def sourceColumns: StructType = StructType(given.sourceTable.output.map(a => StructField(a.name, a.dataType)))
+  /** Columns of the source that a clause assigns to the column of their name. */
+  private def incoming: StructType = {
+    val actions = given.matchedActions ++ given.notMatchedActions
+    val names   = session.sessionState.conf.resolver
+    val assigned = actions.flatMap(assignments).collect { case a =>
+      (a.key, MergePlan.uncast(a.value)) match {
+        case (key: Attribute, value: Attribute) if names(key.name, value.name) => Some(value.exprId)
+        case _                                                                 => None
+      }
+    }.flatten
+    val columns = given.sourceTable.output.filter(a => actions.exists(isStar) || assigned.contains(a.exprId))
+    StructType(columns.map(a => StructField(a.name, a.dataType)))
+  }
 
-  private def hasStars: Boolean = (given.matchedActions ++ given.notMatchedActions).exists(isStar)
+  private def assignments(action: MergeAction): Seq[Assignment] = action match {
+    case update: UpdateAction => update.assignments
+    case insert: InsertAction => insert.assignments
+    case _                    => Nil
+  }
 
   /** A clause that assigns every column which source and table share from the source's column of that name. */
   private def isStar(action: MergeAction): Boolean = {
-    val assignments = action match {
-      case update: UpdateAction => update.assignments
-      case insert: InsertAction => insert.assignments
-      case _                    => Nil
-    }
+    val assignments = this.assignments(action)
     val names  = session.sessionState.conf.resolver
     val shared = given.sourceTable.output.filter(s => relation.output.exists(t => names(t.name, s.name)))
     assignments.nonEmpty && assignments.size == shared.size && assignments.forall { a =>

@@ -14,7 +14,7 @@ import org.apache.spark.unsafe.types.UTF8String
 final case class BuiltInRule(oracle: Oracle.Rule, full: RowLayout => MergeRule) {
 
   /** For rows of the test table, partial ones too. */
-  val rule: MergeRule = new PartialRule(full(Notation.layout), Notation.layout)
+  val rule: MergeRule = new PartialRule(full(Notation.layout), Notation.layout, nullsAreValues = oracle.keepsGivenNulls)
 
   /** Whether a batch comes to what its versions come to one after the other, where nothing is forgotten between them. */
   def batchIsFold: Boolean =
@@ -29,7 +29,7 @@ object BuiltInRules {
   val Unavailable = "__debezium_unavailable_value"
 
   private def mode(name: String, byEventTime: Boolean, hole: Hole, holes: Holes) = BuiltInRule(
-    Rule(name, byEventTime, byEventTime, Some(hole), fillsBatch = true),
+    Rule(name, byEventTime, byEventTime, Some(hole), fillsBatch = true, keepsGivenNulls = hole == NullHole),
     layout => if (byEventTime) FillRule.byEventTime(layout, holes, Nil) else FillRule.byCommitTime(layout, holes, Nil)
   )
 

@@ -16,6 +16,7 @@ object Oracle {
    * @param fillsBatch       whether holes are filled among the versions of one batch, too
    * @param fillsLate        whether a late version fills the holes of the row that stays
    * @param lateDeletesWin   whether a delete removes the row it meets whatever its ordering value
+   * @param keepsGivenNulls  whether what a partial version provides is never a hole
    * @param combinesBatch    whether the versions of a batch come to one before they meet anything stored
    */
   final case class Rule(
@@ -26,6 +27,7 @@ object Oracle {
       fillsBatch: Boolean = false,
       fillsLate: Boolean = true,
       lateDeletesWin: Boolean = false,
+      keepsGivenNulls: Boolean = false,
       combinesBatch: Boolean = true
   ) {
     override def toString: String = name
@@ -65,17 +67,17 @@ object Oracle {
         case gone: Tombstone if isNothing(change) => gone
         case gone: Tombstone                      => if (loses(rule, change, gone.ts)) gone else newest(change)
         case row: Row if change.isDelete          => if (loses(rule, change, row.change.ts)) row else newest(change)
-        case row: Row                             => meet(rule, row, if (change.isPartial) overlay(row.change, change) else change)
+        case row: Row                             => meet(rule, row, if (change.isPartial) overlay(row.change, change) else change, change.isPartial && rule.keepsGivenNulls)
       }
 
   private def loses(rule: Rule, newer: Change, older: Option[Long]): Boolean =
     !(newer.isDelete && rule.lateDeletesWin) && isLate(rule.byEventTime, newer.ts, older)
 
-  private def meet(rule: Rule, row: Row, newer: Change): Row =
+  private def meet(rule: Rule, row: Row, newer: Change, isWhole: Boolean): Row =
     if (isLate(rule.byEventTime, newer.ts, row.change.ts)) {
       val stays = if (rule.fillsLate) filled(rule, rule.byEventTime, row.change, newer) else row.change
       Row(stays, row.isStored && stays == row.change)
-    } else Row(filled(rule, rule.byEventTime, newer, row.change), isStored = false)
+    } else Row(if (isWhole) newer else filled(rule, rule.byEventTime, newer, row.change), isStored = false)
 
   /** The leader, with the other one's values in its holes; under event time its ordering value is its own. */
   private def filled(rule: Rule, byEventTime: Boolean, leader: Change, other: Change): Change = rule.hole.fold(leader) { hole =>

@@ -36,7 +36,14 @@ final class PartialRule(rule: MergeRule, layout: RowLayout, nullsAreValues: Bool
       if (nullsAreValues) rule.mergeLaid(older, laid) else rule.merge(older, laid)
     }
 
-  private def overlay(older: Version, newer: Version): Version = {
+  private def isWhole(provided: Array[Boolean]): Boolean = {
+    var i = 0
+    while (i < provided.length && provided(i)) i += 1
+    i == provided.length
+  }
+
+  private def overlay(older: Version, newer: Version): Version = if (isWhole(newer.provided)) newer.asRow
+  else {
     val columns  = new Array[Any](types.length)
     val provided = if (older.provided == null) null else new Array[Boolean](types.length)
     var i        = 0

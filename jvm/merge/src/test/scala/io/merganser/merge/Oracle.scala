@@ -67,7 +67,8 @@ object Oracle {
         case gone: Tombstone if isNothing(change) => gone
         case gone: Tombstone                      => if (loses(rule, change, gone.ts)) gone else newest(change)
         case row: Row if change.isDelete          => if (loses(rule, change, row.change.ts)) row else newest(change)
-        case row: Row                             => meet(rule, row, if (change.isPartial) overlay(row.change, change) else change, change.isPartial && rule.keepsGivenNulls)
+        case row: Row =>
+          meet(rule, row, if (change.isPartial) overlay(row.change, change) else change, change.isPartial && rule.keepsGivenNulls)
       }
 
   private def loses(rule: Rule, newer: Change, older: Option[Long]): Boolean =

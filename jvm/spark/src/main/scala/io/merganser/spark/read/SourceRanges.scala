@@ -5,6 +5,7 @@ import io.merganser.spark.write.KeyRanges
 import io.merganser.table.base.{BaseFileFooter, MetaColumns}
 import io.merganser.table.slice.FileSlice
 import org.apache.parquet.column.statistics.Statistics
+import org.apache.parquet.schema.{LogicalTypeAnnotation, PrimitiveType}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
@@ -107,9 +108,20 @@ object SourceRanges {
     byColumn.get(MetaColumns.RecordKey).forall(_.meets(footer.minKey, footer.maxKey)) && footer.metadata.getBlocks.asScala.exists { block =>
       (byColumn - MetaColumns.RecordKey).forall { case (column, ranges) =>
         block.getColumns.asScala.find(_.getPath.toDotString == column)
-          .forall(chunk => meets(chunk.getStatistics, types(column).dataType, ranges))
+          .forall(chunk =>
+            !isOfType(chunk.getPrimitiveType, types(column).dataType) ||
+              meets(chunk.getStatistics, types(column).dataType, ranges))
       }
     }
+
+  /** A file from before a column was widened may have statistics of another kind. */
+  private def isOfType(stored: PrimitiveType, dataType: DataType): Boolean = (stored.getLogicalTypeAnnotation, dataType) match {
+    case (_: LogicalTypeAnnotation.StringLogicalTypeAnnotation, StringType)                                 => true
+    case (_: LogicalTypeAnnotation.DateLogicalTypeAnnotation, DateType)                                     => true
+    case (_: LogicalTypeAnnotation.IntLogicalTypeAnnotation, ByteType | ShortType | IntegerType | LongType) => true
+    case (null, ByteType | ShortType | IntegerType | LongType)                                              => true
+    case _                                                                                                  => false
+  }
 
   private def meets(statistics: Statistics[_], dataType: DataType, ranges: KeyRanges): Boolean =
     if (statistics == null || statistics.isEmpty || !statistics.hasNonNullValue) true

@@ -35,7 +35,7 @@ final class InsertWrite(session: SparkSession, table: MerganserTable, options: M
     val said           = table.options ++ options - MerganserTable.ByFrame
     val storage        = table.opened.storage
     val (rows, readAt) = SelfReads.pinned(session, frame, storage)
-    if (replaced == Replaced.Nothing) FrameWrite.append(session, OpenTable.load(storage), said, rows, source)
+    if (replaced == Replaced.Nothing) FrameWrite.append(session, OpenTable.load(storage), said, rows, source, readAt)
     else FrameWrite.overwrite(session, storage, said, rows, source, replaced, readAt)
   }
 

@@ -28,6 +28,7 @@ import scala.collection.JavaConverters._
  * @param told     what its catalog tells of it; none of a table that is read or written by format and path
  * @param overwrites what an overwrite replaces, where that is not everything
  * @param watched  gathers what scans of it look at, where a statement changes the table
+ * @param isPinned true where a statement that changes the table reads it
  * @param ranges   values that a row must have one of to matter to the statement
  */
 final class MerganserTable(
@@ -41,7 +42,8 @@ final class MerganserTable(
     told: Option[Map[String, String]] = None,
     private[source] val overwrites: Option[Replaced] = None,
     val watched: Option[ScanCounts] = None,
-    ranges: Option[SourceRanges] = None
+    ranges: Option[SourceRanges] = None,
+    isPinned: Boolean = false
 ) extends Table with SupportsRead with SupportsWrite with SupportsMetadataColumns with TablePartitions {
 
   lazy val opened: OpenTable = open()
@@ -72,7 +74,9 @@ final class MerganserTable(
   }
 
   override def newScanBuilder(query: CaseInsensitiveStringMap): ScanBuilder = {
-    val read = ReadConfig.parse(options ++ query.asCaseSensitiveMap.asScala, session.conf.getAll)
+    val said = ReadConfig.parse(options ++ query.asCaseSensitiveMap.asScala, session.conf.getAll)
+    // A statement changes rows as they are, whatever queries of the session are to see.
+    val read = if (watched.isDefined || isPinned) said.copy(readOptimized = false) else said
     val seen = read.asOf.map(instant => new OpenTable(opened.storage, opened.config, opened.timeline.asOf(instant))).getOrElse(opened)
     new SliceScanBuilder(session, seen, read, watched, ranges)
   }
@@ -85,7 +89,7 @@ final class MerganserTable(
 
   /** The same table as it is known already: what a statement reads of a table, it reads as of its beginning. */
   def pinnedTo(opened: OpenTable): MerganserTable =
-    new MerganserTable(session, path, label, options, () => opened, declared, catalogTable, told)
+    new MerganserTable(session, path, label, options, () => opened, declared, catalogTable, told, isPinned = true)
 
   /** The table that a statement changes; its scans tell what they look at. */
   def watchedBy(counts: ScanCounts, ranges: Option[SourceRanges] = None): MerganserTable = {

@@ -3,7 +3,6 @@ package io.merganser.spark.sql
 import io.merganser.spark.source.MerganserTable
 import io.merganser.spark.write.ColumnMask
 import io.merganser.table.config.WriteConfig
-import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.JoinType
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SupportsNonDeterministicExpression, UnaryCommand}
@@ -45,7 +44,7 @@ sealed trait ChangeStatement extends UnaryCommand with SupportsNonDeterministicE
  * @param readsItself true where rows are found by reading the table: nobody may have changed them when they are written
  * @param columns     of the rows that the clauses make
  * @param settings    of the write
- * @param name        by which a catalog knows it
+ * @param name        by which a catalog knows it, as SQL text
  * @param identifying clauses that assign columns which the row's key or partition comes from
  */
 final case class ChangeTarget(
@@ -54,7 +53,7 @@ final case class ChangeTarget(
     readsItself: Boolean,
     columns: ChangedColumns,
     settings: WriteConfig,
-    name: Option[TableIdentifier],
+    name: Option[String],
     identifying: Seq[String]
 ) {
   override def toString: String = table.name()

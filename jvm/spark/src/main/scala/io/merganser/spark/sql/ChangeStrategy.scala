@@ -45,6 +45,8 @@ sealed trait ChangeExec extends V2CommandExec {
   override def simpleString(maxFields: Int): String =
     s"$nodeName ${statement.target.statement} ${statement.target}, $how, [${statement.clauses.mkString("; ")}]"
 
+  protected def zone: Option[String] = Some(session.sessionState.conf.sessionLocalTimeZone)
+
   /** How the rows to change are found. */
   protected def how: String
 
@@ -84,7 +86,7 @@ sealed trait ChangeExec extends V2CommandExec {
       case Some(number) =>
         val bound = BindReferences.bindReference(number, input)
         val texts = shown.tail.map(e => e.sql -> BindReferences.bindReference(e, input))
-        val twice = new MatchedTwice(target.toString, input.indexWhere(_.exprId == shown.head.references.head.exprId), texts)
+        val twice = new MatchedTwice(target.toString, input.indexWhere(_.exprId == shown.head.references.head.exprId), -1, zone, texts)
         try write.run(ClauseRows.of(twice.checked(rows, bound), clauses(input)))
         catch { case failure: Throwable if MatchedTwice.isCause(failure) => throw twice.described(rows, bound).causedBy(failure) }
     }
@@ -130,13 +132,18 @@ final case class ChangeRowsByKeyExec(statement: ChangeRowsByKey, query: SparkPla
     val input =
       source ++ values.map(v => AttributeReference("value", v.dataType)()) ++ (statement.arrival +: extra) ++ statement.found ++ statement.stored
     val arrival = valued.length
+    val pathAt  = if (keyed.paths.isEmpty) -1 else arrival + 2
     val twice =
       if (!target.settings.statement.failsOnDuplicates) None
       else
-        Some(new MatchedTwice(target.toString, arrival + 1, source.map(a => a.sql -> BindReferences.bindReference(a: Expression, source))))
-    val isMatch = BindReferences.bindReference(And(statement.found.last, statement.on): Expression, input)
+        Some(new MatchedTwice(target.toString, arrival + 1, pathAt, zone,
+            source.map(a => a.sql -> BindReferences.bindReference(a: Expression, source))))
+    val matches: Expression = Coalesce(Seq(And(statement.found.last, statement.on), Literal.FalseLiteral))
+    val isMatch             = BindReferences.bindReference(matches, input)
     val latest = statement.order.filter(_ => twice.isEmpty).map { order =>
-      LatestOfKey(arrival + 1, if (keyed.paths.isEmpty) -1 else arrival + 2, arrival, order.map(BindReferences.bindReference(_, input)))
+      // A row that the rest of ON leaves out is no version of the stored row, if another one is.
+      LatestOfKey(arrival + 1, pathAt, arrival,
+        (matches +: order).map(BindReferences.bindReference(_, input)))
     }
     val clause           = new KeyedClauses(clauses(input), isMatch, arrival, latest, twice)
     val (result, counts) = write.run(rows, keyed, clause.run)
@@ -184,7 +191,7 @@ final case class ChangeRowsByJoinExec(statement: ChangeRowsByJoin, query: SparkP
       val known  = Statistics(sizeInBytes = BigInt(math.max(1L, bytes.value)))
       val join   = Join(stored, SparkBridge.rows(session, source, rows, known), statement.joinType, Some(statement.on), hint)
       val plan   = SparkBridge.ofRows(session, join).queryExecution
-      val result = changed(plan.toRdd, plan.executedPlan.output, statement.storedRow, statement.shown)
+      val result = changed(plan.toRdd, join.output, statement.storedRow, statement.shown)
       told(result, counts.read, counts.pruned)
     } finally { rows.unpersist(); () }
   }

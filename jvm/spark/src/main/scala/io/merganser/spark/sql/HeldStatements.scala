@@ -68,7 +68,7 @@ object HeldStatements {
       // What is defined before the statement goes with its query: the statement itself is run apart from the plan around it.
       case within: WithCTE =>
         apply(within.plan) match {
-          case ours: ChangeStatement       => ours.withNewChildren(Seq(within.copy(plan = ours.query)))
+          case ours: ChangeStatement       => over(within, ours)
           case same if same eq within.plan => within
           case other                       => within.copy(plan = other)
         }
@@ -89,6 +89,16 @@ object HeldStatements {
       case delete: DeleteFromTable if delete.resolved =>
         relation(delete.table).fold(plan)(SimpleChanges(session).delete(_, delete.condition))
       case other => other
+    }
+
+    private def over(within: WithCTE, statement: ChangeStatement): LogicalPlan = {
+      val opened = statement.target.table.opened
+      val query  = Pinned.to(opened, within.copy(plan = statement.query))
+      statement match {
+        case keyed: ChangeRowsByKey if within.cteDefs.exists(Pinned.isRead(opened, _)) =>
+          keyed.copy(query = query, target = keyed.target.copy(readsItself = true))
+        case other => other.withNewChildren(Seq(query))
+      }
     }
 
     /** The relation of ours that a statement names as its target. */

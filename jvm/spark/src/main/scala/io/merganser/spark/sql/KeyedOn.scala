@@ -20,7 +20,7 @@ private[sql] object KeyedOn extends PredicateHelper {
     def all(names: Seq[String]) = if (names.forall(found.contains)) Some(names.map(n => n -> found(n))) else None
     def known(columns: Seq[String]): Boolean = columns.forall(target.schema.fieldNames.contains)
     if (!known(target.keyColumns)) None
-    else all(target.keyColumns).map { keys =>
+    else all(target.keyColumns).filter(_.exists(_._2.references.nonEmpty)).map { keys =>
       val paths = if (known(target.partitionColumns)) all(target.partitionColumns).getOrElse(Nil) else Nil
       KeyedOn(keys, paths, isAll = splitConjunctivePredicates(on).size == keys.size + paths.size)
     }
@@ -33,13 +33,15 @@ private[sql] object KeyedOn extends PredicateHelper {
    */
   def equated(on: Expression, target: StatementTarget, nullSafe: Boolean): Seq[(String, Expression)] = {
     val own = AttributeSet(target.relation.output)
+    // As the table spells it: the statement may do so otherwise.
+    def stored(column: AttributeReference): Option[String] = target.relation.output.find(_.exprId == column.exprId).map(_.name)
     def pair(a: Expression, b: Expression): Option[(String, Expression)] =
       if (b.references.exists(own.contains) || !b.deterministic) None
       else a match {
         case column: AttributeReference if own.contains(column) && column.dataType == b.dataType && isExact(b.dataType) =>
-          Some(column.name -> b)
+          stored(column).map(_ -> b)
         // A wider value that the column cannot hold equals none of its rows; the condition itself is asked again anyway.
-        case Widened(column) if own.contains(column) => Some(column.name -> narrowed(b, column.dataType, target))
+        case Widened(column) if own.contains(column) => stored(column).map(_ -> narrowed(b, column.dataType, target))
         case _                                       => None
       }
     splitConjunctivePredicates(on).flatMap {
@@ -59,7 +61,7 @@ private[sql] object KeyedOn extends PredicateHelper {
   private def narrowed(value: Expression, to: DataType, target: StatementTarget): Expression =
     Cast(value, to, Some(target.session.sessionState.conf.sessionLocalTimeZone), EvalMode.TRY)
 
-  private def isWhole(dataType: DataType): Boolean = dataType match {
+  def isWhole(dataType: DataType): Boolean = dataType match {
     case ByteType | ShortType | IntegerType | LongType => true
     case _                                             => false
   }

@@ -4,6 +4,7 @@ import io.merganser.merge.MerganserException
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types.StringType
 import org.apache.spark.unsafe.types.UTF8String
 import org.roaringbitmap.longlong.Roaring64Bitmap
 
@@ -14,34 +15,41 @@ import scala.collection.mutable
  *
  * @param table its name
  * @param key   ordinal of the record key in the rows that are looked at
+ * @param path  ordinal of the partition path; -1 where the key alone counts
+ * @param zone  of timestamps that are shown
  * @param shown names and expressions of what is shown of a row
  */
-private[sql] final class MatchedTwice(table: String, key: Int, shown: Seq[(String, Expression)]) extends Serializable {
+private[sql] final class MatchedTwice(table: String, key: Int, path: Int, zone: Option[String], shown: Seq[(String, Expression)])
+    extends Serializable {
   import MatchedTwice._
 
   /** For rows that come in order of their key: to be asked in a task. */
   def watch(): Watch = new Watch
 
   final class Watch {
-    private[this] var last: UTF8String = _
-    private[this] var lastPlace        = -1L
-    private[this] var lastText: String = _
-    private[this] val found            = mutable.LinkedHashMap.empty[String, mutable.ArrayBuffer[String]]
+    private[this] var last: UTF8String     = _
+    private[this] var lastPlace            = -1L
+    private[this] var lastPath: UTF8String = _
+    private[this] var lastRow: InternalRow = _
+    private[this] val found                = mutable.LinkedHashMap.empty[String, mutable.ArrayBuffer[String]]
 
     /** @param place of the source row in the source */
     def see(row: InternalRow, place: Long): Unit = {
       val own = row.getUTF8String(key)
-      if (last != null && own == last) {
+      if (last != null && own == last && (path < 0 || row.getUTF8String(path) == lastPath)) {
         if (place != lastPlace) {
           val name = own.toString
           if (found.contains(name) || found.size < MostKeys) {
-            val rows = found.getOrElseUpdate(name, mutable.ArrayBuffer(lastText))
+            val rows = found.getOrElseUpdate(name, mutable.ArrayBuffer(text(lastRow)))
             if (rows.size < MostRows) rows += text(row)
           }
         }
-      } else last = own.copy()
+      } else {
+        last = own.copy()
+        if (path >= 0) lastPath = row.getUTF8String(path).copy()
+      }
       lastPlace = place
-      lastText = text(row)
+      lastRow = row.copy()
     }
 
     /** @throws MerganserException MERGE_CARDINALITY_VIOLATION */
@@ -77,7 +85,7 @@ private[sql] final class MatchedTwice(table: String, key: Int, shown: Seq[(Strin
   }
 
   private def text(row: InternalRow): String =
-    shown.map { case (name, e) => s"$name=${e.eval(row)}" }.mkString("(", ", ", ")")
+    shown.map { case (name, e) => s"$name=${Cast(e, StringType, zone).eval(row)}" }.mkString("(", ", ", ")")
 
   private def error(found: Seq[(String, Seq[String])]): MerganserException =
     MerganserException("MERGE_CARDINALITY_VIOLATION", "table" -> table,

@@ -1,6 +1,6 @@
 package io.merganser.spark.sql
 
-import io.merganser.merge.MerganserException
+import io.merganser.merge.{DeleteCheck, MerganserException}
 import io.merganser.spark.read.SourceRanges
 import io.merganser.table.config.StoredRule
 import org.apache.spark.sql.SparkSession
@@ -18,7 +18,8 @@ import org.apache.spark.sql.types.{BooleanType, IntegerType, LongType, StructFie
  * Either way the clauses are one function of the stored row and the source row, and what it gives goes through the table's
  * rule in the write.
  */
-private[sql] final case class MergePlan(session: SparkSession, relation: DataSourceV2Relation, given: MergeIntoTable) {
+private[sql] final case class MergePlan(session: SparkSession, relation: DataSourceV2Relation, given: MergeIntoTable)
+    extends PredicateHelper {
   import MergePlan._
 
   private val evolves = EvolvingStars.isAsked(session, given)
@@ -56,7 +57,8 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
       }
     }.flatten
     val columns = given.sourceTable.output.filter(a => actions.exists(isStar) || assigned.contains(a.exprId))
-    StructType(columns.map(a => StructField(a.name, a.dataType)))
+    StructType(columns.map(a => StructField(a.name, a.dataType)).filter(f =>
+        f.name != DeleteCheck.FlagColumn || relation.output.exists(_.name == f.name)))
   }
 
   private def assignments(action: MergeAction): Seq[Assignment] = action match {
@@ -68,8 +70,8 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
   /** A clause that assigns every column which source and table share from the source's column of that name. */
   private def isStar(action: MergeAction): Boolean = {
     val assignments = this.assignments(action)
-    val names  = session.sessionState.conf.resolver
-    val shared = given.sourceTable.output.filter(s => relation.output.exists(t => names(t.name, s.name)))
+    val names       = session.sessionState.conf.resolver
+    val shared      = given.sourceTable.output.filter(s => relation.output.exists(t => names(t.name, s.name)))
     assignments.nonEmpty && assignments.size == shared.size && assignments.forall { a =>
       (a.key, MergePlan.uncast(a.value)) match {
         case (key: Attribute, value: Attribute) => names(key.name, value.name) && shared.exists(_.exprId == value.exprId)
@@ -100,10 +102,17 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     computed.isEmpty && (keyed.isAll || keyed.paths.nonEmpty || target.partitionColumns.isEmpty) && clauses.zip(values).forall {
       case (Clause(BySource, _, _), _) => false
       case (Clause(NotMatched, _, _), given) => (keyed.keys ++ keyed.paths).forall { case (name, value) =>
-          given.get(name).exists(v => uncast(v).semanticEquals(uncast(value)))
+          given.get(name).exists(v => v.semanticEquals(value) || isWhole(v).exists(a => isWhole(value).exists(a.semanticEquals)))
         }
       case _ => true
     }
+
+  /** What a whole number is a cast of, if it is one. */
+  private def isWhole(e: Expression): Option[Expression] = e match {
+    case cast: Cast if KeyedOn.isWhole(cast.dataType) && KeyedOn.isWhole(cast.child.dataType) => Some(cast.child)
+    case other if KeyedOn.isWhole(other.dataType)                                             => Some(other)
+    case _                                                                                    => None
+  }
 
   private def byKey(keyed: KeyedOn): LogicalPlan = {
     val columns  = ChangedColumns(target.schema, target.marksDeletes, knows = target.isLogged, isTagged = true)
@@ -177,9 +186,14 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
       val keys = (keyed.keys ++ keyed.paths).map(_._2)
       def struct(values: Seq[Expression]) =
         CreateNamedStruct(values.zipWithIndex.flatMap { case (v, i) => Seq(Literal(s"f$i"), v) })
+      // A row that ON leaves out is no version of the stored row, if another one is.
+      val own = AttributeSet(rows.output)
+      val ofSource = Coalesce(Seq(
+          splitConjunctivePredicates(on).filter(c => c.references.nonEmpty && c.references.forall(own.contains))
+            .foldLeft(TrueLiteral: Expression)(And(_, _)), FalseLiteral))
       // Rows without a key are versions of nothing.
       val apart = If(keys.map(k => IsNull(k): Expression).reduce(Or(_, _)), number, Literal(null, LongType))
-      val row   = Alias(MaxBy(struct(rows.output), struct(order :+ number)).toAggregateExpression(), "__merganser_row")()
+      val row   = Alias(MaxBy(struct(rows.output), struct((ofSource +: order) :+ number)).toAggregateExpression(), "__merganser_row")()
       val best  = Aggregate(keys :+ apart, Seq(row), rows)
       Project(rows.output.zipWithIndex.map { case (a, i) => Alias(GetStructField(row.toAttribute, i), a.name)(exprId = a.exprId) }, best)
     }
@@ -196,7 +210,11 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
           given.get(f).exists(v => v.deterministic && v.references.nonEmpty && v.references.forall(own.contains))))
       Some(assigned.headOption.map(given => target.ordering.map(given)).getOrElse {
         val named = sourceOrdering
-        if (target.ordering.forall(named.contains)) target.ordering.map(named) else Nil
+        def typed(name: String) = named.get(name).map { value =>
+          val to = target.schema(name).dataType
+          if (value.dataType == to) value else Cast(value, to, Some(session.sessionState.conf.sessionLocalTimeZone), EvalMode.TRY)
+        }
+        if (target.ordering.forall(named.contains)) target.ordering.flatMap(typed(_)) else Nil
       })
     case _ => None
   }
@@ -218,7 +236,8 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     val rows = clauses.zip(values).map {
       case (Clause(_, update: UpdateAction, _), given) => change.update(given, Alignment.assigned(update.assignments, target))
       case (Clause(_, _: InsertAction, _), given)      => change.insert(given)
-      case (_, _)                                      => change.delete(sourceOrdering)
+      // Of a row that the source lacks, the source says nothing.
+      case (clause, _) => change.delete(if (clause.when == BySource) Map.empty else sourceOrdering)
     }
     Made(clauses.map(c => c.action.condition.foldLeft(when(c.when))(And(_, _))), rows)
   }

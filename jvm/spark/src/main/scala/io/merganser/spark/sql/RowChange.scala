@@ -2,6 +2,7 @@ package io.merganser.spark.sql
 
 import io.merganser.merge.DeleteCheck
 import io.merganser.spark.write.{ColumnMask, IncomingSchema, RowOutcome}
+import io.merganser.table.config.StoredRule
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral
 import org.apache.spark.sql.types._
@@ -30,9 +31,11 @@ private[sql] final class RowChange(
    */
   def update(values: Map[String, Expression], assigned: Set[String]): Seq[Expression] = {
     val provided = columns.data.fieldNames.filter(name => assigned(name) || isIdentity(name) || !target.takesPartialRows).toSet
-    val row      = columns.data.map(field => if (provided(field.name)) typed(values(field.name), field) else absent(field))
+    val row = columns.data.map(field =>
+      if (!provided(field.name)) absent(field) else if (assigned(field.name)) typed(values(field.name), field) else stored(field.name))
     val ordering = target.ordering.map(name => if (assigned(name)) typed(values(name), columns.data(name)) else stored(name))
-    val isWhole  = provided.size == columns.data.length && !(target.takesPartialRows && target.rule.fillsColumns)
+    // A row that provides all columns and yet is none of its own is not inserted where another writer has deleted the stored one.
+    val isWhole = provided.size == columns.data.length && !(target.takesPartialRows && !target.rule.isInstanceOf[StoredRule.ByMerger])
     columns.row(row, control(isNew = false, mask = if (isWhole) IncomingSchema.FullRow else maskOf(provided), outcome = met(ordering)))
   }
 

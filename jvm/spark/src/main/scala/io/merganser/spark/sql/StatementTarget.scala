@@ -1,6 +1,7 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.DeleteCheck
+import io.merganser.spark.OpenTable
 import io.merganser.spark.read.ScanCounts
 import io.merganser.spark.source.MerganserTable
 import io.merganser.table.base.MetaColumns
@@ -8,7 +9,6 @@ import io.merganser.table.config.{SchemaEvolution, StoredRule, WriteConfig, Writ
 import io.merganser.spark.write.FrameWrite
 import io.merganser.table.slice.TableRule
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
@@ -85,13 +85,7 @@ private[sql] final case class StatementTarget(
   def column(name: String): Option[AttributeReference] = data.find(a => session.sessionState.conf.resolver(a.name, name))
 
   /** Whatever the statement reads of this table, it reads as of the statement's beginning. */
-  def pinned(plan: LogicalPlan): LogicalPlan = plan.transformWithSubqueries {
-    case other: DataSourceV2Relation if other ne relation =>
-      other.table match {
-        case table: MerganserTable if table.isCurrent && table.path == named.path => other.copy(table = table.pinnedTo(opened))
-        case _                                                                    => other
-      }
-  }
+  def pinned(plan: LogicalPlan): LogicalPlan = Pinned.to(opened, plan)
 
   /** @param assigns what each clause assigns, by its text */
   def describe(columns: ChangedColumns, isRead: Boolean, assigns: Seq[(String, Set[String])] = Nil): ChangeTarget =
@@ -99,16 +93,33 @@ private[sql] final case class StatementTarget(
       assigns.collect { case (clause, names) if (keyColumns ++ partitionColumns).exists(names) => clause })
 
   /** Does a plan read the table that is changed? */
-  def isReadBy(plan: LogicalPlan): Boolean = plan.collectWithSubqueries {
-    case r: DataSourceV2Relation => r.table
-  }.exists { case t: MerganserTable => t.path == named.path; case _ => false }
+  def isReadBy(plan: LogicalPlan): Boolean = Pinned.isRead(opened, plan)
 
   private def meta(name: String): Attribute =
     relation.output.find(_.name == name).getOrElse(throw new IllegalStateException(s"no column $name in ${given.name}"))
 }
 
-/** The name by which a catalog knows a relation; what is cached under it is read anew after a write. */
+/** Reads of a table, however it is named, as of one timeline. */
+private[sql] object Pinned {
+
+  def to(opened: OpenTable, plan: LogicalPlan): LogicalPlan = plan.transformWithSubqueries { case relation: DataSourceV2Relation =>
+    relation.table match {
+      case table: MerganserTable if table.watched.isEmpty && table.isCurrent && isSame(opened, table) =>
+        relation.copy(table = table.pinnedTo(opened))
+      case _ => relation
+    }
+  }
+
+  def isRead(opened: OpenTable, plan: LogicalPlan): Boolean = plan.collectWithSubqueries {
+    case relation: DataSourceV2Relation => relation.table
+  }.exists { case table: MerganserTable => isSame(opened, table); case _ => false }
+
+  private def isSame(opened: OpenTable, other: MerganserTable): Boolean = other.opened.storage.basePath == opened.storage.basePath
+}
+
+/** The name by which a catalog knows a relation, as SQL text; what is cached under it is read anew after a write. */
 private[sql] object CatalogName {
-  def of(relation: DataSourceV2Relation): Option[TableIdentifier] =
-    relation.identifier.map(name => TableIdentifier(name.name, name.namespace.headOption, relation.catalog.map(_.name)))
+  def of(relation: DataSourceV2Relation): Option[String] = relation.identifier.map { name =>
+    (relation.catalog.map(_.name).toSeq ++ name.namespace :+ name.name).map(part => "`" + part.replace("`", "``") + "`").mkString(".")
+  }
 }

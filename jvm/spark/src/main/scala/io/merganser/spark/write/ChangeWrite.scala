@@ -48,8 +48,9 @@ final case class ChangeWrite(
   ): (WriteResult, LookupCounts) = {
     var counts: LookupCounts = null
     val result = write { (table: OpenTable, slices: IndexedSeq[FileSlice]) =>
-      val lookup        = KeyLookup(session, table, settings.rule, slices, keyed.stored, keyed.byPath, settings.shuffleTasks)
-      val (rows, found) = lookup(keyed.rows(session, source, opened.config))
+      val lookup = KeyLookup(session, table, settings.rule, slices, keyed.stored, keyed.byPath, settings.shuffleTasks)
+      val (rows, found) =
+        lookup(keyed.rows(session, source, opened.config.copy(properties = settings.partitionTime ++ opened.config.properties)))
       counts = found
       SparkBridge.internalCreateDataFrame(session, rows.mapPartitions(clause), columns)
     }

@@ -34,10 +34,10 @@ object FrameWrite {
 
   /** Writes a frame to a table that is there, by the operation its options name. */
   def append(session: SparkSession, given: OpenTable, options: Map[String, String], frame: DataFrame,
-      source: WriteSource = WriteSource.DataFrameWrite): WriteResult = {
+      source: WriteSource = WriteSource.DataFrameWrite, readAt: Option[Timeline] = None): WriteResult = {
     val table    = upgradedOnRequest(session, given, options)
     val settings = WriteConfig.parse(options, sessionConf(session), table.config, source)
-    run(session, table, settings, frame, columns(table, settings, frame), Replaced.Nothing)
+    run(session, table, settings, frame, columns(table, settings, frame), Replaced.Nothing, readAt)
   }
 
   /**

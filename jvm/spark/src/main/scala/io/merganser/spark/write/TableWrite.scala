@@ -125,7 +125,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
 
   /** The rows were made for the columns that the table had when it was opened: rewritten files would lose newer ones. */
   private def requireSameColumns(now: OpenTable, instant: String): Unit =
-    if (now.timeline.tableSchemaJson != opened.timeline.tableSchemaJson)
+    if (now.schema != opened.schema)
       throw MerganserException("COMMIT_CONFLICT", "instant" -> instant, "path" -> storage,
         "reason" -> "another writer changed the table's columns since the write was planned")
 

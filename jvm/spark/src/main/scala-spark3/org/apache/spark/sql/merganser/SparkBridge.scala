@@ -7,6 +7,9 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Statistics}
 import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.types.StructType
+import org.slf4j.LoggerFactory
+
+import scala.util.control.NonFatal
 
 /** What Spark keeps to its own packages; one source a Spark major, one signature for both. */
 object SparkBridge {
@@ -31,4 +34,12 @@ object SparkBridge {
   /** What is cached of a table, or made from it, is read anew. */
   def refreshCached(session: SparkSession, table: TableIdentifier): Unit =
     if (!session.sharedState.cacheManager.isEmpty) session.catalog.refreshTable(table.quotedString)
+
+  /**
+   * The same for a name as SQL has it, after a write: which stays written, whatever becomes of the cache.
+   */
+  def refreshCached(session: SparkSession, name: String): Unit =
+    if (!session.sharedState.cacheManager.isEmpty)
+      try session.catalog.refreshTable(name)
+      catch { case NonFatal(e) => LoggerFactory.getLogger("io.merganser.spark").warn(s"what is cached of $name may be old", e) }
 }

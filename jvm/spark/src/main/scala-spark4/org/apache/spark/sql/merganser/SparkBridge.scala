@@ -8,6 +8,9 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Statistics}
 import org.apache.spark.sql.classic.{ColumnNodeToExpressionConverter, ExpressionUtils}
 import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.types.StructType
+import org.slf4j.LoggerFactory
+
+import scala.util.control.NonFatal
 
 /** What Spark keeps to its own packages; one source a Spark major, one signature for both. */
 object SparkBridge {
@@ -33,4 +36,12 @@ object SparkBridge {
   /** What is cached of a table, or made from it, is read anew. */
   def refreshCached(session: SparkSession, table: TableIdentifier): Unit =
     if (!session.asInstanceOf[classic.SparkSession].sharedState.cacheManager.isEmpty) session.catalog.refreshTable(table.quotedString)
+
+  /**
+   * The same for a name as SQL has it, after a write: which stays written, whatever becomes of the cache.
+   */
+  def refreshCached(session: SparkSession, name: String): Unit =
+    if (!session.asInstanceOf[classic.SparkSession].sharedState.cacheManager.isEmpty)
+      try session.catalog.refreshTable(name)
+      catch { case NonFatal(e) => LoggerFactory.getLogger("io.merganser.spark").warn(s"what is cached of $name may be old", e) }
 }

@@ -1,0 +1,117 @@
+"""Corners of MERGE, UPDATE and DELETE: spellings, settings of queries, types that grow, rows that ON leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from sql_steps import Sql
+
+pytestmark = pytest.mark.e2e
+
+each_kind = pytest.mark.parametrize("kind", ["cow", "mor"])
+
+
+@contextmanager
+def setting(sql: Sql, name: str, value: str) -> Iterator[None]:
+    sql.run(f"SET {name}={value}")
+    try:
+        yield
+    finally:
+        sql.run(f"RESET {name}")
+
+
+@each_kind
+def test_ordered_deletes_of_rows_that_the_source_lacks_have_the_stored_value(sql: Sql, kind: str) -> None:
+    table = sql.create(kind)
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b')")
+    with setting(sql, "spark.merganser.sql.deletes", "ordered"):
+        sql.run(
+            f"MERGE INTO {table} t USING (SELECT 1 id, 1L ts) s ON t.id = s.id WHEN NOT MATCHED BY SOURCE THEN DELETE"
+        )
+    assert sql.rows(table) == [(1, 5, "a")]
+
+
+@each_kind
+def test_a_key_column_may_be_spelled_in_another_case(sql: Sql, kind: str) -> None:
+    table = sql.create(kind)
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
+    source = "(SELECT * FROM VALUES (1, 6L, 'x'), (1, 7L, 'y') AS rows(ID, TS, V)) s"
+    merge = f"MERGE INTO {table} t USING {source} ON t.Id = s.id WHEN MATCHED THEN UPDATE SET *"
+    assert "no join" in sql.run("EXPLAIN " + merge)[0][0]
+    sql.run(merge)
+    assert sql.rows(table) == [(1, 7, "y")]
+
+
+def test_what_queries_are_to_see_is_nothing_to_a_statement(sql: Sql) -> None:
+    table = sql.create("mor", "id int, n int", ordering=None)
+    sql.run(f"INSERT INTO {table} VALUES (1, 1), (2, 1)")
+    sql.run(f"UPDATE {table} SET n = 10")
+    sql.run(f"DELETE FROM {table} WHERE id = 2")
+    with setting(sql, "hoodie.datasource.query.type", "read_optimized"):
+        sql.run(f"UPDATE {table} SET n = n + (SELECT max(n) FROM {table})")
+    assert sql.rows(table) == [(1, 20)]
+
+
+@each_kind
+def test_a_key_that_the_source_has_in_a_wider_type_is_found_and_not_widened_wrong(sql: Sql, kind: str) -> None:
+    table = sql.create(kind)
+    sql.run(f"INSERT INTO {table} VALUES (-1, 5, 'a')")
+    source = "(SELECT * FROM VALUES (-1L, 6L, 'x'), (7L, 6L, 'y') AS rows(id, ts, v)) s"
+    clauses = "WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *"
+    with setting(sql, "spark.merganser.sql.schemaEvolution", "true"):
+        sql.run(f"MERGE INTO {table} t USING {source} ON t.id = s.id {clauses}")
+        sql.run(
+            f"MERGE INTO {table} t USING {source} ON t.id + 0 = s.id WHEN MATCHED THEN UPDATE SET v = concat(t.v, '!')"
+        )
+    assert sql.rows(table) == [(-1, 5, "x!"), (7, 6, "y!")]
+
+
+@each_kind
+@pytest.mark.parametrize("by_source", ["", " WHEN NOT MATCHED BY SOURCE AND t.id < 0 THEN DELETE"])
+def test_a_source_row_that_on_leaves_out_takes_no_other_rows_place(sql: Sql, kind: str, by_source: str) -> None:
+    table = sql.create(kind)
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
+    source = "(SELECT * FROM VALUES (1, 6L, 'x', 'u'), (1, 7L, 'y', 'no') AS rows(id, ts, v, kind)) s"
+    on = "t.id = s.id AND s.kind = 'u'"
+    sql.run(f"MERGE INTO {table} t USING {source} ON {on} WHEN MATCHED THEN UPDATE SET v = s.v, ts = s.ts{by_source}")
+    assert sql.rows(table) == [(1, 6, "x")]
+
+
+@each_kind
+def test_rows_of_one_key_in_two_partitions_are_two_rows(sql: Sql, kind: str) -> None:
+    table = sql.create(kind, "id int, ts bigint, v string, p string", by="p")
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a', 'x'), (1, 5, 'b', 'y')")
+    source = "(SELECT * FROM VALUES (1, 6L, 'A', 'x'), (1, 6L, 'B', 'y') AS rows(id, ts, v, p)) s"
+    with setting(sql, "spark.merganser.sql.duplicates", "fail"):
+        sql.run(f"MERGE INTO {table} t USING {source} ON t.id = s.id AND t.p = s.p WHEN MATCHED THEN UPDATE SET *")
+    assert sql.rows(table) == [(1, 6, "A", "x"), (1, 6, "B", "y")]
+
+
+def test_a_table_right_below_a_catalogs_warehouse_takes_statements(sql: Sql, tmp_path: Path) -> None:
+    sql.spark.conf.set("spark.sql.catalog.corner", "io.merganser.spark.MerganserLakeCatalog")
+    sql.spark.conf.set("spark.sql.catalog.corner.warehouse", str(tmp_path))
+    for name in ("corner.t", "corner.a.b.t"):
+        if name.count(".") > 1:
+            sql.run("CREATE NAMESPACE corner.a")
+            sql.run("CREATE NAMESPACE corner.a.b")
+        sql.run(f"CREATE TABLE {name} (id int, v string) USING merganser TBLPROPERTIES (primaryKey = 'id')")
+        sql.run(f"CACHE TABLE {name}")
+        sql.run(f"INSERT INTO {name} VALUES (1, 'a'), (2, 'b')")
+        sql.run(f"UPDATE {name} SET v = 'z' WHERE id = 1")
+        sql.run(f"DELETE FROM {name} WHERE id = 2")
+        assert sql.rows(name) == [(1, "z")]
+        sql.run(f"UNCACHE TABLE {name}")
+
+
+@each_kind
+def test_a_table_named_by_its_path_is_the_same_table(sql: Sql, kind: str) -> None:
+    table = sql.create(kind, "id int, n int", ordering=None)
+    sql.run(f"INSERT INTO {table} VALUES (1, 1), (2, 2)")
+    path = f"merganser.`{sql.folder(table)}`"
+    sql.run(
+        f"MERGE INTO {table} t USING (SELECT id, n + 1 AS n FROM {path}) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *"
+    )
+    assert sql.rows(table) == [(1, 2), (2, 3)]

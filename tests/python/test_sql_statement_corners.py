@@ -112,6 +112,7 @@ def test_a_table_named_by_its_path_is_the_same_table(sql: Sql, kind: str) -> Non
     sql.run(f"INSERT INTO {table} VALUES (1, 1), (2, 2)")
     path = f"merganser.`{sql.folder(table)}`"
     sql.run(
-        f"MERGE INTO {table} t USING (SELECT id, n + 1 AS n FROM {path}) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *"
+        f"MERGE INTO {table} t USING (SELECT id, n + 1 AS n FROM {path}) s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET *"
     )
     assert sql.rows(table) == [(1, 2), (2, 3)]

@@ -106,8 +106,10 @@ def test_a_data_frame_is_merged_into_a_table(spark: SparkSession, table: str) ->
 def test_an_error_comes_with_its_condition_and_names_what_is_wrong(spark: SparkSession, table: str) -> None:
     with pytest.raises(PySparkException) as key:
         spark.sql(f"UPDATE {table} SET id = 7 WHERE id = 1").collect()
-    assert key.value.getCondition() == "KEY_COLUMN_CHANGED"
-    assert key.value.getSqlState() == "42K0B"
+    assert key.value.getCondition() == "ASSIGNMENT_REFUSED"
+    assert key.value.getSqlState() == "42000"
+    assert key.value.getMessageParameters()["clause"] == "UPDATE SET id"
+    assert "KEY_COLUMN_CHANGED" in str(key.value)
     assert "'id'" in str(key.value)
     with pytest.raises(PySparkException) as argument:
         spark.sql("CALL show_commits(tabel => 'x')").collect()

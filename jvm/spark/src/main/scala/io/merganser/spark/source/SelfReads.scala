@@ -1,13 +1,15 @@
 package io.merganser.spark.source
 
+import io.merganser.spark.OpenTable
 import io.merganser.table.Storage
 import io.merganser.table.timeline.Timeline
 import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.merganser.SparkBridge
 
-/** Rows that come from the table they are written to: they are read as of one instant, and the write knows which. */
-private[source] object SelfReads {
+/** Rows that come from the table they are written to, however it is named: they are read as of one instant, and the write knows which. */
+private[spark] object SelfReads {
 
   /**
    * The frame with all that it reads of the table as of the same instant, and the timeline of then; the frame itself if it reads
@@ -15,17 +17,26 @@ private[source] object SelfReads {
    */
   def pinned(session: SparkSession, frame: DataFrame, target: Storage): (DataFrame, Option[Timeline]) = {
     val plan = frame.queryExecution.analyzed
-    def own(relation: DataSourceV2Relation): Option[MerganserTable] = relation.table match {
-      case table: MerganserTable if table.isCurrent && table.opened.storage.basePath == target.basePath => Some(table)
-      case _                                                                                            => None
-    }
-    plan.collectWithSubqueries { case relation: DataSourceV2Relation => own(relation) }.flatten.headOption match {
-      case None => (frame, None)
-      case Some(first) =>
-        val once = plan.transformWithSubqueries { case relation: DataSourceV2Relation =>
-          own(relation).fold(relation)(table => relation.copy(table = table.pinnedTo(first.opened)))
-        }
-        (SparkBridge.ofRows(session, once), Some(first.opened.timeline))
+    reads(plan).find(table => table.isCurrent && isSame(target, table)) match {
+      case None        => (frame, None)
+      case Some(first) => (SparkBridge.ofRows(session, pinnedTo(first.opened, plan)), Some(first.opened.timeline))
     }
   }
+
+  /** The plan with all that it reads of the table as of that timeline; but for what a statement's own scan of its target reads. */
+  def pinnedTo(opened: OpenTable, plan: LogicalPlan): LogicalPlan = plan.transformWithSubqueries { case relation: DataSourceV2Relation =>
+    relation.table match {
+      case table: MerganserTable if table.watched.isEmpty && table.isCurrent && isSame(opened.storage, table) =>
+        relation.copy(table = table.pinnedTo(opened))
+      case _ => relation
+    }
+  }
+
+  /** Does a plan read the table? */
+  def isRead(opened: OpenTable, plan: LogicalPlan): Boolean = reads(plan).exists(isSame(opened.storage, _))
+
+  private def reads(plan: LogicalPlan): Seq[MerganserTable] =
+    plan.collectWithSubqueries { case relation: DataSourceV2Relation => relation.table }.collect { case table: MerganserTable => table }
+
+  private def isSame(storage: Storage, table: MerganserTable): Boolean = table.opened.storage.basePath == storage.basePath
 }

@@ -19,9 +19,6 @@ import java.util
  */
 private[sql] object Alignment {
 
-  /** An action of a MERGE, with the text by which messages and plans name it. */
-  final case class Action(action: MergeAction, clause: String)
-
   /**
    * @return for each data column of the target, its value
    * @throws MerganserException ASSIGNMENT_REFUSED, which names the clause and says what Spark says of the column
@@ -35,24 +32,28 @@ private[sql] object Alignment {
       }
     }
 
-  /** @return for each data column of the target, its value; none for a delete */
-  def ofAction(merge: MergeIntoTable, action: Action, target: StatementTarget): Map[String, Expression] = action.action match {
-    case _: DeleteAction => Map.empty
-    case given => named(action.clause) {
-        val one = merge
-          .withNewChildren(Seq(forSpark(target), merge.sourceTable))
-          .asInstanceOf[MergeIntoTable]
-          .copy(matchedActions = Nil, notMatchedActions = Seq(uncast(given, target)), notMatchedBySourceActions = Nil)
-        ResolveRowLevelCommandAssignments(one) match {
-          case aligned: MergeIntoTable => aligned.notMatchedActions.head match {
-              case update: UpdateAction => values(update.assignments)
-              case insert: InsertAction => values(insert.assignments)
-              case other                => throw new IllegalStateException(s"a clause became ${other.nodeName}")
-            }
-          case other => throw new IllegalStateException(s"a MERGE became ${other.nodeName}")
+  /**
+   * @param clause the text by which messages and plans name the action
+   * @return for each data column of the target, its value; none for a delete
+   */
+  def ofAction(merge: MergeIntoTable, action: MergeAction, clause: String, target: StatementTarget): Map[String, Expression] =
+    action match {
+      case _: DeleteAction => Map.empty
+      case given => named(clause) {
+          val one = merge
+            .withNewChildren(Seq(forSpark(target), merge.sourceTable))
+            .asInstanceOf[MergeIntoTable]
+            .copy(matchedActions = Nil, notMatchedActions = Seq(uncast(given, target)), notMatchedBySourceActions = Nil)
+          ResolveRowLevelCommandAssignments(one) match {
+            case aligned: MergeIntoTable => aligned.notMatchedActions.head match {
+                case update: UpdateAction => values(update.assignments)
+                case insert: InsertAction => values(insert.assignments)
+                case other                => throw new IllegalStateException(s"a clause became ${other.nodeName}")
+              }
+            case other => throw new IllegalStateException(s"a MERGE became ${other.nodeName}")
+          }
         }
-      }
-  }
+    }
 
   /** Names of the columns that assignments are made to, also to a field inside. */
   def assigned(assignments: Seq[Assignment], target: StatementTarget): Set[String] =

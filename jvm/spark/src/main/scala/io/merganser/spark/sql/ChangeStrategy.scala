@@ -10,7 +10,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.execution.{SQLExecution, SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, V2CommandExec}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.merganser.SparkBridge
@@ -73,10 +73,14 @@ sealed trait ChangeExec extends V2CommandExec {
     target.name.foreach(SparkBridge.refreshCached(session, _))
     val c      = result.counts
     val counts = Seq(c.inserted, c.updated, c.unchanged, c.deleted, c.late, c.ties, read.toLong, result.filesWritten.toLong, pruned.toLong)
-    ChangeStatement.CountNames.zip(counts).foreach { case (name, count) => metrics(name).set(count) }
-    val execution = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
-    SQLMetrics.postDriverMetricUpdates(sparkContext, execution, metrics.values.toSeq)
+    CountMetrics.post(sparkContext, metrics, ChangeStatement.CountNames.zip(counts))
     Seq(new GenericInternalRow(counts.toArray[Any]))
+  }
+
+  /** @param values over the rows, bound */
+  protected def projected(rows: RDD[InternalRow], values: Seq[Expression]): RDD[InternalRow] = rows.mapPartitions { it =>
+    val project = UnsafeProjection.create(values)
+    it.map(project)
   }
 
   /** Writes the rows of a query; a stored row that several of them match is an error where that is asked. */
@@ -118,7 +122,7 @@ final case class ChangeRowsByKeyExec(statement: ChangeRowsByKey, query: SparkPla
     val config = target.table.opened.config
     // The source's columns, the keys' values, then what the lookup has added to them.
     val values = (statement.keys ++ statement.paths).map(BindReferences.bindReference(_, source))
-    val rows   = if (values.isEmpty) query.execute() else withValues(query.execute(), source, values)
+    val rows   = projected(query.execute(), source.map(a => BindReferences.bindReference(a: Expression, source)) ++ values)
     val valued = StructType(source.map(a => StructField(a.name, a.dataType)) ++ values.map(v => StructField("value", v.dataType)))
     val keyed = KeyedSource(
       columns = valued,
@@ -150,13 +154,6 @@ final case class ChangeRowsByKeyExec(statement: ChangeRowsByKey, query: SparkPla
     told(result, counts.read, counts.pruned)
   }
 
-  private def withValues(rows: RDD[InternalRow], source: Seq[Attribute], values: Seq[Expression]): RDD[InternalRow] = {
-    val all = source.map(a => BindReferences.bindReference(a: Expression, source)) ++ values
-    rows.mapPartitions { it =>
-      val project = UnsafeProjection.create(all)
-      it.map(project)
-    }
-  }
 }
 
 /** Rows of a join, planned once the source has shown which files can match. */
@@ -186,19 +183,13 @@ final case class ChangeRowsByJoinExec(statement: ChangeRowsByJoin, query: SparkP
       val stored = statement.stored.plan.transform { case relation: DataSourceV2Relation =>
         relation.copy(table = relation.table.asInstanceOf[MerganserTable].watchedBy(counts, Some(ranges)))
       }
-      val hint = if (statement.storedRow.isEmpty) JoinHint.NONE
-      else JoinHint(leftHint = Some(HintInfo(Some(NO_BROADCAST_AND_REPLICATION))), rightHint = None)
-      val known  = Statistics(sizeInBytes = BigInt(math.max(1L, bytes.value)))
-      val join   = Join(stored, SparkBridge.rows(session, source, rows, known), statement.joinType, Some(statement.on), hint)
+      val known = Statistics(sizeInBytes = BigInt(math.max(1L, bytes.value)))
+      val join = Join(stored, SparkBridge.rows(session, source, rows, known), statement.joinType, Some(statement.on),
+        MatchedTwice.hint(statement.storedRow))
       val plan   = SparkBridge.ofRows(session, join).queryExecution
       val result = changed(plan.toRdd, join.output, statement.storedRow, statement.shown)
       told(result, counts.read, counts.pruned)
     } finally { rows.unpersist(); () }
-  }
-
-  private def projected(rows: RDD[InternalRow], values: Seq[Expression]): RDD[InternalRow] = rows.mapPartitions { it =>
-    val project = UnsafeProjection.create(values)
-    it.map(project)
   }
 
   /** Base files know the range of their keys' texts, which the key columns' own order need not be. */

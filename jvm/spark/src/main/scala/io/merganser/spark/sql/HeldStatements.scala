@@ -1,6 +1,6 @@
 package io.merganser.spark.sql
 
-import io.merganser.spark.source.MerganserTable
+import io.merganser.spark.source.{MerganserTable, SelfReads}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases
@@ -93,9 +93,9 @@ object HeldStatements {
 
     private def over(within: WithCTE, statement: ChangeStatement): LogicalPlan = {
       val opened = statement.target.table.opened
-      val query  = Pinned.to(opened, within.copy(plan = statement.query))
+      val query  = SelfReads.pinnedTo(opened, within.copy(plan = statement.query))
       statement match {
-        case keyed: ChangeRowsByKey if within.cteDefs.exists(Pinned.isRead(opened, _)) =>
+        case keyed: ChangeRowsByKey if within.cteDefs.exists(SelfReads.isRead(opened, _)) =>
           keyed.copy(query = query, target = keyed.target.copy(readsItself = true))
         case other => other.withNewChildren(Seq(query))
       }

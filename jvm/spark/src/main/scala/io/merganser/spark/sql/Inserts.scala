@@ -133,8 +133,11 @@ object CountMetrics {
   def create(context: SparkContext): Map[String, SQLMetric] =
     Counts.fields(MergeCounts()).map { case (name, _) => name -> SQLMetrics.createMetric(context, s"rows: $name") }.toMap
 
-  def post(context: SparkContext, metrics: Map[String, SQLMetric], counts: MergeCounts): Unit = {
-    Counts.fields(counts).foreach { case (name, count) => metrics.get(name).foreach(_.set(count)) }
+  def post(context: SparkContext, metrics: Map[String, SQLMetric], counts: MergeCounts): Unit =
+    post(context, metrics, Counts.fields(counts))
+
+  def post(context: SparkContext, metrics: Map[String, SQLMetric], counts: Seq[(String, Long)]): Unit = {
+    counts.foreach { case (name, count) => metrics.get(name).foreach(_.set(count)) }
     val execution = context.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
     SQLMetrics.postDriverMetricUpdates(context, execution, metrics.values.toSeq)
   }

@@ -4,6 +4,7 @@ import io.merganser.merge.MerganserException
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{HintInfo, JoinHint, NO_BROADCAST_AND_REPLICATION}
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.unsafe.types.UTF8String
 import org.roaringbitmap.longlong.Roaring64Bitmap
@@ -95,6 +96,10 @@ private[sql] final class MatchedTwice(table: String, key: Int, path: Int, zone: 
 private[sql] object MatchedTwice {
   private val MostKeys = 10
   private val MostRows = 4
+
+  /** Where matches are counted, all of a stored row must come to one task. */
+  def hint(storedRow: Option[Expression]): JoinHint =
+    if (storedRow.isEmpty) JoinHint.NONE else JoinHint(leftHint = Some(HintInfo(Some(NO_BROADCAST_AND_REPLICATION))), rightHint = None)
 
   /** A row was matched again; which one is told by [[MatchedTwice.described]]. */
   final class SeveralMatches extends RuntimeException("a stored row is matched by several source rows")

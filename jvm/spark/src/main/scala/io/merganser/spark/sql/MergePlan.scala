@@ -36,7 +36,7 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
   }
 
   private val computed = new Computed
-  private val values   = clauses.map(c => computed.instead(Alignment.ofAction(merge, Alignment.Action(c.action, c.text), target)))
+  private val values   = clauses.map(c => computed.instead(Alignment.ofAction(merge, c.action, c.text, target)))
 
   def plan: LogicalPlan = {
     require("ON", on)
@@ -166,9 +166,8 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
       else Inner
     val prunes = if (has(BySource)) Nil else KeyedOn.equated(on, target, nullSafe = false).filter(p => SourceRanges.isKnown(p._2.dataType))
     val keys   = if (has(BySource)) Nil else KeyedOn.of(on, target).toSeq.flatMap(_.keys)
-    val noCopy = JoinHint(leftHint = Some(HintInfo(Some(NO_BROADCAST_AND_REPLICATION))), rightHint = None)
     if (prunes.isEmpty || !computed.isEmpty) {
-      val join = Join(Needed.of(stored, used), Needed.of(marked, used), joinType, Some(on), if (once.isEmpty) JoinHint.NONE else noCopy)
+      val join = Join(Needed.of(stored, used), Needed.of(marked, used), joinType, Some(on), MatchedTwice.hint(once))
       ChangeRows(target.describe(columns, isRead = true, assigns), clauses.map(_.text), made.conditions, made.rows, change.masks, once,
         shown,
         target.pinned(Needed.of(computed.over(join), used.filterNot(_ eq on))))
@@ -184,8 +183,6 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     KeyedOn.of(on, target).filter(k => combines && (k.paths.nonEmpty || target.partitionColumns.isEmpty)).flatMap(k =>
       sourceOrder.map(k -> _)).fold(rows) { case (keyed, order) =>
       val keys = (keyed.keys ++ keyed.paths).map(_._2)
-      def struct(values: Seq[Expression]) =
-        CreateNamedStruct(values.zipWithIndex.flatMap { case (v, i) => Seq(Literal(s"f$i"), v) })
       // A row that ON leaves out is no version of the stored row, if another one is.
       val own = AttributeSet(rows.output)
       val ofSource = Coalesce(Seq(
@@ -193,8 +190,9 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
             .foldLeft(TrueLiteral: Expression)(And(_, _)), FalseLiteral))
       // Rows without a key are versions of nothing.
       val apart = If(keys.map(k => IsNull(k): Expression).reduce(Or(_, _)), number, Literal(null, LongType))
-      val row   = Alias(MaxBy(struct(rows.output), struct((ofSource +: order) :+ number)).toAggregateExpression(), "__merganser_row")()
-      val best  = Aggregate(keys :+ apart, Seq(row), rows)
+      val row = Alias(MaxBy(RowChange.tuple(rows.output), RowChange.tuple((ofSource +: order) :+ number)).toAggregateExpression(),
+        "__merganser_row")()
+      val best = Aggregate(keys :+ apart, Seq(row), rows)
       Project(rows.output.zipWithIndex.map { case (a, i) => Alias(GetStructField(row.toAttribute, i), a.name)(exprId = a.exprId) }, best)
     }
 

@@ -20,6 +20,8 @@ import scala.collection.mutable
 private[sql] final class RowChange(
     target: StatementTarget, columns: ChangedColumns, arrival: Expression, slice: Option[Expression], isStored: Expression
 ) {
+  import RowChange.tuple
+
   private val found = mutable.ArrayBuffer.empty[ColumnMask]
 
   /** The columns that rows provide, in the order of their numbers. */
@@ -107,9 +109,12 @@ private[sql] final class RowChange(
     if (!columns.knows) otherwise
     else If(LessThan(tuple(ordering), tuple(target.ordering.map(stored))), code(RowOutcome.Late), otherwise)
 
-  /** Compares like the merge does: field by field, null the smallest. */
-  private def tuple(values: Seq[Expression]): Expression =
-    CreateNamedStruct(values.zipWithIndex.flatMap { case (value, i) => Seq(Literal(s"f$i"), value) })
-
   private def code(outcome: Int): Expression = Literal(outcome)
+}
+
+private[sql] object RowChange {
+
+  /** Compares like the merge does: field by field, null the smallest. */
+  def tuple(values: Seq[Expression]): Expression =
+    CreateNamedStruct(values.zipWithIndex.flatMap { case (value, i) => Seq(Literal(s"f$i"), value) })
 }

@@ -1,9 +1,8 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.DeleteCheck
-import io.merganser.spark.OpenTable
 import io.merganser.spark.read.ScanCounts
-import io.merganser.spark.source.MerganserTable
+import io.merganser.spark.source.{MerganserTable, SelfReads}
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{SchemaEvolution, StoredRule, WriteConfig, WriteSource}
 import io.merganser.spark.write.FrameWrite
@@ -85,7 +84,7 @@ private[sql] final case class StatementTarget(
   def column(name: String): Option[AttributeReference] = data.find(a => session.sessionState.conf.resolver(a.name, name))
 
   /** Whatever the statement reads of this table, it reads as of the statement's beginning. */
-  def pinned(plan: LogicalPlan): LogicalPlan = Pinned.to(opened, plan)
+  def pinned(plan: LogicalPlan): LogicalPlan = SelfReads.pinnedTo(opened, plan)
 
   /** @param assigns what each clause assigns, by its text */
   def describe(columns: ChangedColumns, isRead: Boolean, assigns: Seq[(String, Set[String])] = Nil): ChangeTarget =
@@ -93,28 +92,10 @@ private[sql] final case class StatementTarget(
       assigns.collect { case (clause, names) if (keyColumns ++ partitionColumns).exists(names) => clause })
 
   /** Does a plan read the table that is changed? */
-  def isReadBy(plan: LogicalPlan): Boolean = Pinned.isRead(opened, plan)
+  def isReadBy(plan: LogicalPlan): Boolean = SelfReads.isRead(opened, plan)
 
   private def meta(name: String): Attribute =
     relation.output.find(_.name == name).getOrElse(throw new IllegalStateException(s"no column $name in ${given.name}"))
-}
-
-/** Reads of a table, however it is named, as of one timeline. */
-private[sql] object Pinned {
-
-  def to(opened: OpenTable, plan: LogicalPlan): LogicalPlan = plan.transformWithSubqueries { case relation: DataSourceV2Relation =>
-    relation.table match {
-      case table: MerganserTable if table.watched.isEmpty && table.isCurrent && isSame(opened, table) =>
-        relation.copy(table = table.pinnedTo(opened))
-      case _ => relation
-    }
-  }
-
-  def isRead(opened: OpenTable, plan: LogicalPlan): Boolean = plan.collectWithSubqueries {
-    case relation: DataSourceV2Relation => relation.table
-  }.exists { case table: MerganserTable => isSame(opened, table); case _ => false }
-
-  private def isSame(opened: OpenTable, other: MerganserTable): Boolean = other.opened.storage.basePath == opened.storage.basePath
 }
 
 /** The name by which a catalog knows a relation, as SQL text; what is cached under it is read anew after a write. */

@@ -34,7 +34,6 @@ object Tag {
    *
    * @param counting which stored keys count
    * @param several  counts the rows whose key is stored in several slices
-   * @param byPath   false where a key is looked for in all partitions; as it was for [[byKey]]
    */
   def simple(
       session: SparkSession,
@@ -44,13 +43,13 @@ object Tag {
       slices: IndexedSeq[FileSlice],
       tasks: Int,
       counting: StoredKeys,
-      several: LongAccumulator,
-      byPath: Boolean = true
+      several: LongAccumulator
   ): RDD[InternalRow] = {
-    val scan = StoredKeyScan(session, table, new StructType, counting, KeyOrder(byPath), session.sparkContext.collectionAccumulator[Int])
-    val path = if (byPath) schema.partitionOrdinal else -1
+    val scan =
+      StoredKeyScan(session, table, new StructType, counting, KeyOrder(byPath = true), session.sparkContext.collectionAccumulator[Int])
     val instants = slices.map(_.baseInstant).toArray
-    walked(sorted.queryExecution.toRdd, scan, slices, tasks, schema.keyOrdinal, path)(walk => walk(new SliceMatches(instants, several)))
+    walked(sorted.queryExecution.toRdd, scan, slices, tasks, schema.keyOrdinal, schema.partitionOrdinal)(walk =>
+      walk(new SliceMatches(instants, several)))
   }
 
   def untagged(rows: Iterator[InternalRow]): Iterator[InternalRow] = {

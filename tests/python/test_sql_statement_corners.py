@@ -80,6 +80,34 @@ def test_a_source_row_that_on_leaves_out_takes_no_other_rows_place(sql: Sql, kin
     assert sql.rows(table) == [(1, 6, "x")]
 
 
+@pytest.mark.parametrize("by_source", ["", " WHEN NOT MATCHED BY SOURCE AND t.id < 0 THEN DELETE"])
+@pytest.mark.parametrize(
+    ("kind", "ordering", "values", "kept"),
+    [
+        ("cow", "double", ["'NaN'", "1.5", "null"], 0),
+        ("mor", "double", ["0.0", "-0.0", "null"], 1),
+        ("mor", "string", ["'b'", "'Z'", "'ab'"], 0),
+        ("cow", "decimal(20, 4)", ["null", "10.5", "9.75"], 1),
+        ("mor", "date", ["'2024-02-01'", "'2024-02-01'", "null"], 1),
+    ],
+)
+def test_of_several_source_rows_the_one_counts_that_an_upsert_of_them_keeps(
+    sql: Sql, by_source: str, kind: str, ordering: str, values: list[str], kept: int
+) -> None:
+    rows = ", ".join(
+        f"SELECT 1 AS id, CAST({value} AS {ordering}) AS ts, 'v{i}' AS v" for i, value in enumerate(values)
+    )
+    source = rows.replace(", SELECT", " UNION ALL SELECT")
+    merged, upserted = (sql.create(kind, f"id int, ts {ordering}, v string") for _ in range(2))
+    sql.run(
+        f"MERGE INTO {merged} t USING ({source}) s ON t.id = s.id "
+        f"WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *{by_source}"
+    )
+    with setting(sql, "hoodie.spark.sql.insert.into.operation", "upsert"):
+        sql.run(f"INSERT INTO {upserted} {source}")
+    assert [v for _, _, v in sql.rows(merged)] == [v for _, _, v in sql.rows(upserted)] == [f"v{kept}"]
+
+
 @each_kind
 def test_rows_of_one_key_in_two_partitions_are_two_rows(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id int, ts bigint, v string, p string", by="p")

@@ -14,7 +14,7 @@ import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, V2CommandExec}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.merganser.SparkBridge
-import org.apache.spark.sql.types.{StringType, StructField, StructType}
+import org.apache.spark.sql.types.{LongType, StringType, StructField, StructType}
 import org.apache.spark.storage.StorageLevel
 
 /** Plans statements that change our tables. */
@@ -24,6 +24,7 @@ final case class ChangeStrategy(session: SparkSession) extends SparkStrategy {
     case c: ChangeRows       => Seq(ChangeRowsExec(c, planLater(c.query)))
     case c: ChangeRowsByKey  => Seq(ChangeRowsByKeyExec(c, planLater(c.query)))
     case c: ChangeRowsByJoin => Seq(ChangeRowsByJoinExec(c, planLater(c.query)))
+    case l: LatestRows       => Seq(LatestRowsExec(l.keys, l.number, l.matches, l.order, planLater(l.child)))
     case _                   => Nil
   }
 }
@@ -145,9 +146,11 @@ final case class ChangeRowsByKeyExec(statement: ChangeRowsByKey, query: SparkPla
     val matches: Expression = Coalesce(Seq(And(statement.found.last, statement.on), Literal.FalseLiteral))
     val isMatch             = BindReferences.bindReference(matches, input)
     val latest = statement.order.filter(_ => twice.isEmpty).map { order =>
-      // A row that the rest of ON leaves out is no version of the stored row, if another one is.
-      LatestOfKey(arrival + 1, pathAt, arrival,
-        (matches +: order).map(BindReferences.bindReference(_, input)))
+      val bound   = BindReferences.bindReferences(matches +: order, input)
+      val ownKey  = BoundReference(arrival + 1, StringType, nullable = false)
+      val ownPath = if (pathAt < 0) Nil else Seq(BoundReference(pathAt, StringType, nullable = false))
+      val apart   = KeyedSource.apart(ownKey, BoundReference(arrival, LongType, nullable = false))
+      LatestOfKey(ownKey +: ownPath :+ apart, arrival, bound.head, bound.tail)
     }
     val clause           = new KeyedClauses(clauses(input), isMatch, arrival, latest, twice)
     val (result, counts) = write.run(rows, keyed, clause.run)

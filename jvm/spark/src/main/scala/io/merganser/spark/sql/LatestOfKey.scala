@@ -1,35 +1,40 @@
 package io.merganser.spark.sql
 
-import io.merganser.spark.write.KeyedSource
+import io.merganser.merge.{DeleteCheck, MergeRule, RowLayout, Version}
+import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
+import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
+import org.apache.spark.sql.catalyst.plans.physical.{ClusteredDistribution, Distribution}
+import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.types.{LongType, StringType, StructField, StructType}
 
 import scala.collection.mutable
 
 /**
- * Several source rows for one key are versions of one row: of those that a rule chooses from whole, the greatest by the
- * ordering columns goes through the clauses, and of ties the later one.
+ * Several source rows for one key are versions of one row: where the rule chooses between whole rows, the one that it keeps goes
+ * through the clauses. Which one that is, the merge says, of a batch of two versions that hold what the source has for the
+ * ordering columns.
  *
- * @param key     ordinal of the record key
- * @param path    ordinal of the partition path; -1 where there is one partition only
+ * @param keys    what the rows of one key have in common, over the rows
  * @param arrival ordinal of a source row's place in the source
+ * @param matches whether ON is true: a row that ON leaves out is no version of the stored row, if another one is
  * @param order   what the source has for the ordering columns, over the rows; empty where the later row counts
  */
-private[sql] final case class LatestOfKey(key: Int, path: Int, arrival: Int, order: Seq[Expression]) {
+private[sql] final case class LatestOfKey(keys: Seq[Expression], arrival: Int, matches: Expression, order: Seq[Expression]) {
 
-  /** @param rows in order of their keys, those of a source row one after the other */
+  /** @param rows those of a key side by side, in the order of arrival */
   def of(rows: Iterator[InternalRow]): Iterator[InternalRow] = new Iterator[InternalRow] {
-    private[this] val project  = UnsafeProjection.create(order)
-    private[this] val ordering = InterpretedOrdering.forSchema(order.map(_.dataType))
+    private[this] val keyOf    = UnsafeProjection.create(keys)
+    private[this] val keyOrder = InterpretedOrdering.forSchema(keys.map(_.dataType))
+    private[this] val versions = new SourceVersions(matches, order, arrival)
 
-    private[this] val ready                = mutable.Queue.empty[InternalRow]
-    private[this] val best                 = mutable.ArrayBuffer.empty[InternalRow]
-    private[this] var bestOrder: UnsafeRow = _
-    private[this] var ownKey: UTF8String   = _
-    private[this] var ownPath: UTF8String  = _
-    private[this] var place                = -1L
-    private[this] var isBest               = false
+    private[this] val ready             = mutable.Queue.empty[InternalRow]
+    private[this] val kept              = mutable.ArrayBuffer.empty[InternalRow]
+    private[this] var ownKey: UnsafeRow = _
+    private[this] var place             = -1L
+    private[this] var isKept            = false
 
     override def hasNext: Boolean = {
       while (ready.isEmpty && rows.hasNext) take(rows.next())
@@ -43,30 +48,84 @@ private[sql] final case class LatestOfKey(key: Int, path: Int, arrival: Int, ord
     }
 
     private def take(row: InternalRow): Unit = {
-      val isNewKey =
-        ownKey == null || row.getUTF8String(key) != ownKey || (KeyedSource.hasNoKey(ownKey) && row.getLong(arrival) != place) ||
-          (path >= 0 && row.getUTF8String(path) != ownPath)
-      val isNewRow = isNewKey || row.getLong(arrival) != place
+      val key      = keyOf(row)
+      val isNewKey = ownKey == null || keyOrder.compare(key, ownKey) != 0
       if (isNewKey) {
         finish()
-        ownKey = row.getUTF8String(key).copy()
-        if (path >= 0) ownPath = row.getUTF8String(path).copy()
+        ownKey = key.copy()
       }
-      if (isNewRow) {
+      if (isNewKey || row.getLong(arrival) != place) {
         place = row.getLong(arrival)
-        val own = project(row)
-        isBest = best.isEmpty || ordering.compare(own, bestOrder) >= 0
-        if (isBest) {
-          best.clear()
-          bestOrder = own.copy()
-        }
+        isKept = isNewKey || versions.isNewerKept(kept.head, row)
+        if (isKept) kept.clear()
       }
-      if (isBest) best += row.copy()
+      if (isKept) kept += row.copy()
     }
 
     private def finish(): Unit = {
-      ready ++= best
-      best.clear()
+      ready ++= kept
+      kept.clear()
     }
+  }
+}
+
+/** Two source rows of one key as versions, of which the merge keeps one. */
+private final class SourceVersions(matches: Expression, order: Seq[Expression], arrival: Int) {
+  private[this] val columns = matches +: order
+  private[this] val placeAt = columns.length + 1
+  private[this] val version = UnsafeProjection.create((Literal("") +: columns) :+ BoundReference(arrival, LongType, nullable = false))
+  private[this] val schema = {
+    val compared = columns.zipWithIndex.map { case (e, i) => StructField(s"order_$i", e.dataType) }
+    StructType((StructField("key", StringType) +: compared) :+ StructField("place", LongType))
+  }
+  private[this] val layout = RowLayout(schema, keyOrdinal = 0, columns.indices.map(_ + 1).toArray, DeleteCheck(schema, Nil))
+  private[this] val rule   = MergeRule.eventTime(layout)
+
+  def isNewerKept(older: InternalRow, newer: InternalRow): Boolean = {
+    val batch = Iterator(version(older).copy(), version(newer).copy())
+    val merge = new SortedMerge(Iterator.empty, new Versions(batch), layout, rule)
+    merge.next()
+    merge.row.getLong(placeAt) == newer.getLong(arrival)
+  }
+
+  private final class Versions(rows: Iterator[InternalRow]) extends VersionCursor {
+    override val record = new Version
+
+    override def next(): Boolean = rows.hasNext && {
+      layout.fill(record, rows.next())
+      true
+    }
+  }
+}
+
+/**
+ * Source rows of which [[LatestOfKey]] leaves one for each key.
+ *
+ * @param keys   what the rows of one key have in common
+ * @param number of a source row's place in the source
+ */
+private[sql] final case class LatestRows(
+    keys: Seq[Expression], number: Attribute, matches: Expression, order: Seq[Expression], child: LogicalPlan
+) extends UnaryNode {
+  override def output: Seq[Attribute] = child.output
+
+  override protected def withNewChildInternal(newChild: LogicalPlan): LogicalPlan = copy(child = newChild)
+}
+
+private[sql] final case class LatestRowsExec(
+    keys: Seq[Expression], number: Attribute, matches: Expression, order: Seq[Expression], child: SparkPlan
+) extends UnaryExecNode {
+  override def output: Seq[Attribute] = child.output
+
+  override def requiredChildDistribution: Seq[Distribution] = Seq(ClusteredDistribution(keys))
+
+  override def requiredChildOrdering: Seq[Seq[SortOrder]] = Seq((keys :+ number).map(SortOrder(_, Ascending)))
+
+  override protected def withNewChildInternal(newChild: SparkPlan): SparkPlan = copy(child = newChild)
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    def bound(e: Expression) = BindReferences.bindReference(e, child.output)
+    val latest = LatestOfKey(keys.map(bound), child.output.indexWhere(_.exprId == number.exprId), bound(matches), order.map(bound))
+    child.execute().mapPartitions(latest.of(_))
   }
 }

@@ -6,7 +6,7 @@ import io.merganser.table.config.StoredRule
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.Literal.{FalseLiteral, TrueLiteral}
-import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, MaxBy}
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
@@ -156,7 +156,7 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
       if (!matchesOnce) None else Some(If(And(inSource, inTarget), rowNumber.toAttribute.withNullability(true), Literal(null, LongType)))
     val shown           = if (once.isEmpty) Nil else (target.key +: source.output).filterNot(_.dataType.catalogString.contains("binary"))
     val used            = made.conditions ++ made.rows.flatten ++ once ++ shown ++ computed.inputs :+ on
-    val marked          = latest(Project(source.output ++ Seq(fromSource, number), source), number.toAttribute)
+    val marked          = latest(Project(source.output ++ Seq(fromSource, number), source), number.toAttribute, used)
     val stored          = Project(target.relation.output ++ Seq(fromTarget, rowNumber), target.rows)
     def has(when: When) = clauses.exists(_.when == when)
     val joinType =
@@ -179,7 +179,7 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
   }
 
   /** Of several source rows for one record key the one that counts, where ON equates the key and the rule chooses whole rows. */
-  private def latest(rows: LogicalPlan, number: Attribute): LogicalPlan =
+  private def latest(rows: LogicalPlan, number: Attribute, used: Seq[Expression]): LogicalPlan =
     KeyedOn.of(on, target).filter(k => combines && (k.paths.nonEmpty || target.partitionColumns.isEmpty)).flatMap(k =>
       sourceOrder.map(k -> _)).fold(rows) { case (keyed, order) =>
       val keys = (keyed.keys ++ keyed.paths).map(_._2)
@@ -190,10 +190,7 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
             .foldLeft(TrueLiteral: Expression)(And(_, _)), FalseLiteral))
       // Rows without a key are versions of nothing.
       val apart = If(keys.map(k => IsNull(k): Expression).reduce(Or(_, _)), number, Literal(null, LongType))
-      val row = Alias(MaxBy(RowChange.tuple(rows.output), RowChange.tuple((ofSource +: order) :+ number)).toAggregateExpression(),
-        "__merganser_row")()
-      val best = Aggregate(keys :+ apart, Seq(row), rows)
-      Project(rows.output.zipWithIndex.map { case (a, i) => Alias(GetStructField(row.toAttribute, i), a.name)(exprId = a.exprId) }, best)
+      LatestRows(keys :+ apart, number, ofSource, order, Needed.of(rows, used ++ order ++ keys :+ ofSource :+ number))
     }
 
   /**

@@ -8,10 +8,10 @@ import io.merganser.table.slice.FileSlice
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{EqualTo, Expression, If, Literal}
 import org.apache.spark.sql.functions.{coalesce, col, lit, monotonically_increasing_id}
 import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types.StructType
-import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * The rows that the clauses of a MERGE, UPDATE or DELETE make, on their way into the write that frames take too.
@@ -104,8 +104,8 @@ object KeyedSource {
   private def column(at: Int): String = s"__merganser_source_$at"
 
   /** Stands for the key of a row that has none: such a row equals no stored one. */
-  private val NoKey     = "\u0000merganser: no key\u0000"
-  private val NoKeyText = UTF8String.fromString(NoKey)
+  private val NoKey = "\u0000merganser: no key\u0000"
 
-  def hasNoKey(key: UTF8String): Boolean = key == NoKeyText
+  /** The place of a row that has no key, else null: such rows have it in common that they are versions of nothing. */
+  def apart(key: Expression, arrival: Expression): Expression = If(EqualTo(key, Literal(NoKey)), arrival, Literal(null, arrival.dataType))
 }

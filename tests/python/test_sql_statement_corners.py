@@ -109,6 +109,44 @@ def test_of_several_source_rows_the_one_counts_that_an_upsert_of_them_keeps(
 
 
 @each_kind
+@pytest.mark.parametrize("index", ["SIMPLE", "BUCKET"])
+def test_a_row_that_on_leaves_out_is_inserted_into_its_own_partition_and_merged_there(
+    sql: Sql, kind: str, index: str
+) -> None:
+    table = sql.create(
+        kind,
+        "id int, ts bigint, v string, p string",
+        by="p",
+        **{"hoodie.index.type": index, "hoodie.bucket.index.num.buckets": "1"},
+    )
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a', 'x'), (1, 5, 'b', 'y'), (2, 5, 'c', 'x'), (3, 5, 'd', 'x')")
+    rows = [
+        "(1, 6L, 'newer', 'y', 9)",  # stored in two partitions, and goes to one of them
+        "(2, 4L, 'late', 'x', 9)",
+        "(3, 4L, 'elsewhere', 'z', 9)",
+        "(4, 4L, 'nowhere', 'x', 9)",
+        "(2, 9L, 'matched', 'x', 1)",
+    ]
+    source = f"(SELECT * FROM VALUES {', '.join(rows)} AS rows(id, ts, v, p, n)) s"
+    merge = (
+        f"MERGE INTO {table} t USING {source} ON t.id = s.id AND s.n < 5 "
+        "WHEN MATCHED THEN UPDATE SET v = s.v, ts = s.ts "
+        "WHEN NOT MATCHED THEN INSERT (id, ts, v, p) VALUES (s.id, s.ts, s.v, s.p)"
+    )
+    assert "no join" in sql.run("EXPLAIN " + merge)[0][0]
+    told = sql.spark.sql(merge).first().asDict()
+    assert sql.rows(table) == [
+        (1, 5, "a", "x"),
+        (1, 6, "newer", "y"),
+        (2, 9, "matched", "x"),
+        (3, 4, "elsewhere", "z"),
+        (3, 5, "d", "x"),
+        (4, 4, "nowhere", "x"),
+    ]
+    assert (told["inserted"], told["updated"], told["deleted"]) == (2, 2, 0)
+
+
+@each_kind
 def test_rows_of_one_key_in_two_partitions_are_two_rows(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id int, ts bigint, v string, p string", by="p")
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a', 'x'), (1, 5, 'b', 'y')")

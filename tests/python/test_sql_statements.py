@@ -81,18 +81,43 @@ MERGE_BY_KEY = "MERGE INTO {table} t USING {source} ON {on} WHEN MATCHED AND s.v
         "s.id <=> t.id AND t.p = s.p",
         "t.id = s.id AND t.p = s.p AND t.n > s.ts",
         "t.id = s.id AND t.p = 'x'",
+        "t.id = s.id AND t.n > s.ts",
+        "t.id = s.id AND t.p IN ('x', 'y')",
     ],
 )
 def test_merge_on_the_record_key_does_not_join_the_target(sql: Sql, kind: str, on: str) -> None:
     table = sql.create(kind, "id int, ts bigint, v string, n int, p string", by="p")
-    source = "(SELECT * FROM VALUES (1, 6L, 'd', 'x') AS rows(id, ts, v, p)) s"
-    insert = "WHEN MATCHED THEN UPDATE SET v = s.v, ts = s.ts"
-    plan = explained(sql, MERGE_BY_KEY.format(table=table, source=source, on=on, more=insert))
+    source = "(SELECT * FROM VALUES (1, 6L, 'd', 3, 'x') AS rows(id, ts, v, n, p)) s"
+    more = "WHEN MATCHED THEN UPDATE SET v = s.v, ts = s.ts WHEN NOT MATCHED THEN INSERT *"
+    plan = explained(sql, MERGE_BY_KEY.format(table=table, source=source, on=on, more=more))
     assert "ChangeRowsByKey MERGE" in plan
     assert "no join" in plan
     assert "Join " not in plan.replace("no join", "")
     assert "BatchScan" not in plan
     assert "WHEN MATCHED AND (s.v = 'd') THEN DELETE; WHEN MATCHED THEN UPDATE SET ts, v" in plan
+
+
+@each_kind
+@pytest.mark.parametrize(
+    ("key", "source", "on"),
+    [
+        ("bigint", "SELECT 1 AS id, 6L AS ts, 'x' AS v", "t.id = s.id"),
+        ("int", "SELECT 1L AS id, 6L AS ts, 'x' AS v", "t.id = s.id"),
+        ("int", "SELECT 1L AS id, 6L AS ts, 'x' AS v", "t.id = CAST(s.id AS int)"),
+        ("string", "SELECT 1 AS id, 6L AS ts, 'x' AS v", "t.id = CAST(s.id AS string)"),
+    ],
+)
+def test_a_key_that_the_source_has_in_another_type_is_looked_up_too(
+    sql: Sql, kind: str, key: str, source: str, on: str
+) -> None:
+    table = sql.create(kind, f"id {key}, ts bigint, v string")
+    merge = (
+        f"MERGE INTO {table} t USING ({source}) s ON {on} WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
+    assert "no join" in explained(sql, merge)
+    for _ in range(2):
+        sql.run(merge)
+    assert sql.rows(table, "CAST(id AS int), ts, v") == [(1, 6, "x")]
 
 
 @each_kind
@@ -144,6 +169,16 @@ def test_a_merge_tells_what_became_of_rows_as_its_result_in_the_commit_and_as_me
     if kind == "cow":
         assert {name: kept[name] for name in expected} == expected
     assert sql.rows(table) == [(1, 6, "up"), (2, 5, "tie"), (3, 5, "c"), (5, 5, "e"), (9, 1, "new")]
+
+
+@each_kind
+def test_a_row_that_is_inserted_under_a_stored_key_is_not_told_as_inserted(sql: Sql, kind: str) -> None:
+    table = sql.create(kind)
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b')")
+    source = values("(1, 6L, 'up')", "(3, 6L, 'new')")
+    told = result(sql, f"MERGE INTO {table} t USING {source} ON t.v = s.v WHEN NOT MATCHED THEN INSERT *")
+    assert (told["inserted"], told["updated"]) == (1, 1)
+    assert sql.rows(table) == [(1, 6, "up"), (2, 5, "b"), (3, 6, "new")]
 
 
 @each_kind

@@ -250,17 +250,29 @@ def test_strict_insert_refuses_a_stored_key_and_writes_nothing(sql: Sql, kind: s
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_a_null_key_is_refused_where_there_is_a_row_that_has_it(sql: Sql, kind: str) -> None:
+    table = sql.create(kind)
+    sql.run(f"INSERT INTO {table} SELECT CAST(NULL AS int), 1, 'a' FROM range(0)")
+    sql.run(f"INSERT INTO {table} SELECT NULL, 1, 'a' WHERE rand() > 2")
+    assert "NULL_RECORD_KEY" in sql.fails(f"INSERT INTO {table} SELECT CAST(NULL AS int), 1, 'a' FROM range(1)")
+    assert sql.rows(table) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_insert_takes_column_lists_names_and_casts_that_lose_nothing(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id int, ts bigint, v string, n decimal(10,2)")
     sql.run(f"INSERT INTO {table} (v, id, ts) VALUES ('a', 1, 1)")
     sql.run(f"INSERT INTO {table} SELECT 2, 3, 4, 5")
     sql.run(f"INSERT INTO {table} BY NAME SELECT 1.5 n, 'c' v, 7 ts, 3 id")
     sql.run(f"INSERT INTO {table} BY NAME SELECT 1.5 n, 'c' v, 7 ts, 3 id")
+    sql.run(f"INSERT INTO {table} BY NAME WITH own AS (SELECT 4 AS ID, 8 AS ts) SELECT * FROM own")
+    assert "nowhere" in sql.fails(f"INSERT INTO {table} BY NAME SELECT 5 id, 8 ts, 1 nowhere")
     assert sql.rows(table, "id, ts, v, cast(n as string)") == [
         (1, 1, "a", None),
         (2, 3, "4", "5.00"),
         (3, 7, "c", "1.50"),
         (3, 7, "c", "1.50"),
+        (4, 8, None, None),
     ]
     assert "CANNOT_SAFELY_CAST" in sql.fails(f"INSERT INTO {table} VALUES ('x', 1, 'a', 1)")
 

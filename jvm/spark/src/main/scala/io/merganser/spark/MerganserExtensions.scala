@@ -20,7 +20,7 @@ class MerganserExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectParser((session, parser) => new CallParser(session, parser))
     extensions.injectResolutionRule(_ => FrameAppends)
     extensions.injectResolutionRule(PartitionOverwrites(_))
-    StatementLine.injectHold(extensions)
+    StatementLine.inject(extensions)
     extensions.injectResolutionRule(EvolvingStars.Expand(_))
     extensions.injectResolutionRule(HeldStatements.Release(_))
     extensions.injectPlannerStrategy(ChangeStrategy(_))

@@ -4,25 +4,55 @@ import io.merganser.spark.OpenTable
 import io.merganser.spark.source.MerganserTable
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.{UnresolvedRelation, UnresolvedStar}
-import org.apache.spark.sql.catalyst.expressions.{Alias, Literal}
-import org.apache.spark.sql.catalyst.plans.logical.{InsertIntoStatement, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Literal}
+import org.apache.spark.sql.catalyst.plans.logical.{InsertIntoStatement, LogicalPlan, Project, UnaryNode}
+import org.apache.spark.sql.catalyst.rules.Rule
 
 /**
- * INSERT with a list of some of a table's columns: the others are null. This Spark line says so for its own formats and
- * refuses it for those of others.
+ * INSERT of some of a table's columns, by a list of them or BY NAME: the others are null. This Spark line says so for its own
+ * formats and refuses it for those of others.
  */
 object PartialInserts {
 
   def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
     case insert: InsertIntoStatement if insert.userSpecifiedCols.nonEmpty =>
-      val listed = insert.userSpecifiedCols
-      val known  = listed ++ insert.partitionSpec.keys
-      columns(insert.table).filterNot(c => known.exists(_.equalsIgnoreCase(c))) match {
+      missing(insert, insert.userSpecifiedCols) match {
         case Nil => insert
         case missing =>
-          val nulls = missing.map(name => Alias(Literal(null), name)())
-          insert.copy(userSpecifiedCols = listed ++ missing, query = Project(UnresolvedStar(None) +: nulls, insert.query))
+          insert.copy(userSpecifiedCols = insert.userSpecifiedCols ++ missing,
+            query = Project(UnresolvedStar(None) +: nulls(missing), insert.query))
       }
+    case insert: InsertIntoStatement if insert.byName && !insert.query.isInstanceOf[Named] =>
+      val columns = missing(insert, Nil)
+      if (columns.isEmpty) insert else insert.copy(query = Named(columns, insert.query))
+  }
+
+  /** Gives rows of a query the columns they lack, once it is known which ones it has. */
+  object Complete extends Rule[LogicalPlan] {
+    override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
+      case Named(columns, query) if query.resolved =>
+        val names = conf.resolver
+        columns.filterNot(c => query.output.exists(a => names(a.name, c))) match {
+          case Nil     => query
+          case missing => Project(query.output ++ nulls(missing), query)
+        }
+    }
+  }
+
+  /** A query whose rows are to have these columns; kept from being inserted before they have. */
+  private final case class Named(columns: Seq[String], child: LogicalPlan) extends UnaryNode {
+    override lazy val resolved: Boolean = false
+
+    override def output: Seq[Attribute] = child.output
+
+    override protected def withNewChildInternal(newChild: LogicalPlan): LogicalPlan = copy(child = newChild)
+  }
+
+  private def nulls(columns: Seq[String]) = columns.map(name => Alias(Literal(null), name)())
+
+  private def missing(insert: InsertIntoStatement, listed: Seq[String]): Seq[String] = {
+    val known = listed ++ insert.partitionSpec.keys
+    columns(insert.table).filterNot(c => known.exists(_.equalsIgnoreCase(c)))
   }
 
   /** Columns of a table of ours; none of any other. */

@@ -12,5 +12,5 @@ object StatementLine {
   def withSchemaEvolution(@unused merge: MergeIntoTable): Boolean = false
 
   /** On this line the parser calls [[HeldStatements.hold]]: no rule can be put before those that resolve names. */
-  def injectHold(@unused extensions: SparkSessionExtensions): Unit = ()
+  def inject(extensions: SparkSessionExtensions): Unit = extensions.injectResolutionRule(_ => PartialInserts.Complete)
 }

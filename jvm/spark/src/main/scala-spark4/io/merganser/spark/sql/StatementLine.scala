@@ -10,7 +10,7 @@ object StatementLine {
   def withSchemaEvolution(merge: MergeIntoTable): Boolean = merge.withSchemaEvolution
 
   /** Puts [[HeldStatements.hold]] before the rules that resolve names: statements come as text and from `mergeInto`. */
-  def injectHold(extensions: SparkSessionExtensions): Unit = extensions.injectHintResolutionRule(Hold(_))
+  def inject(extensions: SparkSessionExtensions): Unit = extensions.injectHintResolutionRule(Hold(_))
 
   private final case class Hold(session: SparkSession) extends Rule[LogicalPlan] {
     override def apply(plan: LogicalPlan): LogicalPlan = HeldStatements.hold(session, plan)

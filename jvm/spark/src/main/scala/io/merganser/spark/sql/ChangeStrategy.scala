@@ -156,7 +156,6 @@ final case class ChangeRowsByKeyExec(statement: ChangeRowsByKey, query: SparkPla
     val (result, counts) = write.run(rows, keyed, clause.run)
     told(result, counts.read, counts.pruned)
   }
-
 }
 
 /** Rows of a join, planned once the source has shown which files can match. */

@@ -1,5 +1,6 @@
 package io.merganser.spark.sql
 
+import io.merganser.spark.write.OwnPartition
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
@@ -38,7 +39,7 @@ private[sql] final class CompiledClauses(predicates: Array[BasePredicate], maker
     if (i == predicates.length) -1 else i
   }
 
-  def make(clause: Int, row: InternalRow): InternalRow = makers(clause)(row)
+  def make(clause: Int, row: InternalRow): UnsafeRow = makers(clause)(row)
 }
 
 /** Rows of a query, changed. */
@@ -55,7 +56,8 @@ private[sql] object ClauseRows {
 
 /**
  * Rows that a lookup gives, changed. The rows of one source row follow each other, one for each stored row of its key; a
- * clause for rows that are not matched takes the source row once, and only if none of them is a match.
+ * clause for rows that are not matched takes the source row once, and only if none of them is a match: with the stored row of the
+ * partition that it goes to, if there is one.
  *
  * @param isMatch over the rows: whether ON is true
  * @param arrival ordinal of a source row's place in the source
@@ -66,7 +68,8 @@ private[sql] final class KeyedClauses(clauses: Clauses, isMatch: Expression, arr
     twice: Option[MatchedTwice])
     extends Serializable {
 
-  def run(found: Iterator[InternalRow]): Iterator[InternalRow] = {
+  /** @param inserts tells which partition a row goes to, where a key may be in several */
+  def run(found: Iterator[InternalRow], inserts: Option[OwnPartition]): Iterator[InternalRow] = {
     val rows     = latest.fold(found)(_.of(found))
     val compiled = clauses.open()
     val matches  = Predicate.create(isMatch)
@@ -74,10 +77,10 @@ private[sql] final class KeyedClauses(clauses: Clauses, isMatch: Expression, arr
     val watch = twice.map(_.watch())
 
     new Iterator[InternalRow] {
-      private[this] val ready                  = mutable.Queue.empty[InternalRow]
-      private[this] var place                  = -1L
-      private[this] var wasMatched             = false
-      private[this] var unmatched: InternalRow = _
+      private[this] val ready                = mutable.Queue.empty[InternalRow]
+      private[this] var place                = -1L
+      private[this] var wasMatched           = false
+      private[this] var unmatched: UnsafeRow = _
 
       override def hasNext: Boolean = {
         while (ready.isEmpty && rows.hasNext) advance(rows.next())
@@ -104,7 +107,15 @@ private[sql] final class KeyedClauses(clauses: Clauses, isMatch: Expression, arr
           unmatched = null
           // Taken before the next row is made, so it needs no copy.
           if (clause >= 0) ready.enqueue(compiled.make(clause, row))
-        } else if (!wasMatched && unmatched == null && clause >= 0) unmatched = compiled.make(clause, row).copy()
+        } else if (!wasMatched && clause >= 0) insert(row, clause)
+      }
+
+      private def insert(row: InternalRow, clause: Int): Unit = inserts match {
+        case None => if (unmatched == null) unmatched = compiled.make(clause, row).copy()
+        case Some(own) =>
+          val made = compiled.make(clause, row)
+          if (own.holds(row, made)) unmatched = made.copy()
+          else if (unmatched == null) unmatched = own.isNew(made.copy())
       }
 
       private def finish(): Unit = if (unmatched != null) {

@@ -61,7 +61,28 @@ private[sql] object KeyedOn extends PredicateHelper {
   private def narrowed(value: Expression, to: DataType, target: StatementTarget): Expression =
     Cast(value, to, Some(target.session.sessionState.conf.sessionLocalTimeZone), EvalMode.TRY)
 
-  def isWhole(dataType: DataType): Boolean = dataType match {
+  /** Whether two values of a column, both of which were made for it, are made of one. */
+  def areOne(a: Expression, b: Expression): Boolean = (stored(a), stored(b)) match {
+    case (x, y) if x.semanticEquals(y)                                                     => true
+    case (x: Cast, y: Cast) if x.dataType == y.dataType && x.child.semanticEquals(y.child) => true
+    case (x, y) => whole(x).exists(i => whole(y).exists(i.semanticEquals))
+  }
+
+  /** Without its name, and without the check that it fits. */
+  private def stored(e: Expression): Expression = e match {
+    case alias: Alias                         => stored(alias.child)
+    case CheckOverflowInTableInsert(child, _) => stored(child)
+    case other                                => other
+  }
+
+  /** What a whole number is a cast of, if it is one. */
+  private def whole(e: Expression): Option[Expression] = e match {
+    case cast: Cast if isWhole(cast.dataType) && isWhole(cast.child.dataType) => whole(cast.child)
+    case other if isWhole(other.dataType)                                     => Some(other)
+    case _                                                                    => None
+  }
+
+  private def isWhole(dataType: DataType): Boolean = dataType match {
     case ByteType | ShortType | IntegerType | LongType => true
     case _                                             => false
   }

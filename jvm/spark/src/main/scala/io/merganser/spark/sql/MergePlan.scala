@@ -41,7 +41,8 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
   def plan: LogicalPlan = {
     require("ON", on)
     clauses.foreach(c => c.action.condition.foreach(require(c.text, _)))
-    KeyedOn.of(on, target).filter(isKeyed).fold(byJoin)(byKey)
+    // A partition that ON names need not be the one that a row is inserted into.
+    KeyedOn.of(on, target).flatMap(k => Seq(k, k.copy(paths = Nil, isAll = false)).find(isKeyed)).fold(byJoin)(byKey)
   }
 
   // --- columns that the statement adds or widens ------------------------------------------------------------------------
@@ -94,24 +95,15 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
 
   // --- by key ---------------------------------------------------------------------------------------------------------
 
-  /**
-   * A row that no stored one matches goes where its key was looked up, so its key must be the one that ON names. Where ON
-   * leaves the partition open, a key that is stored must be a match, or it could be stored in the row's partition as well.
-   */
-  private def isKeyed(keyed: KeyedOn): Boolean =
-    computed.isEmpty && (keyed.isAll || keyed.paths.nonEmpty || target.partitionColumns.isEmpty) && clauses.zip(values).forall {
-      case (Clause(BySource, _, _), _) => false
-      case (Clause(NotMatched, _, _), given) => (keyed.keys ++ keyed.paths).forall { case (name, value) =>
-          given.get(name).exists(v => v.semanticEquals(value) || isWhole(v).exists(a => isWhole(value).exists(a.semanticEquals)))
-        }
-      case _ => true
-    }
+  /** A row that no stored one matches goes where its key was looked up, so its key must be the one that ON names. */
+  private def isKeyed(keyed: KeyedOn): Boolean = computed.isEmpty && !clauses.exists(_.when == BySource) && insertsThere(keyed)
 
-  /** What a whole number is a cast of, if it is one. */
-  private def isWhole(e: Expression): Option[Expression] = e match {
-    case cast: Cast if KeyedOn.isWhole(cast.dataType) && KeyedOn.isWhole(cast.child.dataType) => Some(cast.child)
-    case other if KeyedOn.isWhole(other.dataType)                                             => Some(other)
-    case _                                                                                    => None
+  /** Whether what is inserted has the key that ON names. */
+  private def insertsThere(keyed: KeyedOn): Boolean = clauses.zip(values).forall {
+    case (Clause(NotMatched, _, _), given) => (keyed.keys ++ keyed.paths).forall { case (name, value) =>
+        given.get(name).exists(KeyedOn.areOne(_, value))
+      }
+    case _ => true
   }
 
   private def byKey(keyed: KeyedOn): LogicalPlan = {
@@ -119,7 +111,7 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     val arrival  = AttributeReference(Arrival, LongType, nullable = false)()
     val slice    = AttributeReference("__merganser_slice", IntegerType, nullable = false)()
     val isStored = AttributeReference("__merganser_is_stored", BooleanType, nullable = false)()
-    val change   = new RowChange(target, columns, arrival, Some(slice), isStored)
+    val change   = new RowChange(target, columns, arrival, Some(slice), Some(isStored))
     val matches  = And(isStored, on)
     val made = this.made(change) {
       case Matched => matches
@@ -146,7 +138,9 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     val arrival    = number.toAttribute.withNullability(true)
     val (inSource, inTarget) =
       (IsNotNull(fromSource.toAttribute.withNullability(true)), IsNotNull(fromTarget.toAttribute.withNullability(true)))
-    val change = new RowChange(target, columns, arrival, None, FalseLiteral)
+    // What ON leaves unmatched is not stored where ON asks for the key and nothing else.
+    val isNew  = KeyedOn.of(on, target).exists(k => k.isAll && insertsThere(k))
+    val change = new RowChange(target, columns, arrival, None, if (isNew) Some(FalseLiteral) else None)
     val made = this.made(change) {
       case Matched    => And(inSource, inTarget)
       case NotMatched => Not(inTarget)

@@ -4,7 +4,7 @@ import io.merganser.merge.DeleteCheck
 import io.merganser.spark.write.{ColumnMask, IncomingSchema, RowOutcome}
 import io.merganser.table.config.StoredRule
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral
+import org.apache.spark.sql.catalyst.expressions.Literal.{FalseLiteral, TrueLiteral}
 import org.apache.spark.sql.types._
 
 import scala.collection.mutable
@@ -15,10 +15,10 @@ import scala.collection.mutable
  * @param columns of the rows that come out
  * @param arrival place in the source; null where the statement has none
  * @param slice   number of the stored row's file slice, where a lookup tells it
- * @param isStored whether there is a stored row under the key of a row that ON does not match; false where that cannot be
+ * @param isStored whether there is a stored row under the key of a row that is inserted; None where nobody has looked
  */
 private[sql] final class RowChange(
-    target: StatementTarget, columns: ChangedColumns, arrival: Expression, slice: Option[Expression], isStored: Expression
+    target: StatementTarget, columns: ChangedColumns, arrival: Expression, slice: Option[Expression], isStored: Option[Expression]
 ) {
   import RowChange.tuple
 
@@ -45,9 +45,11 @@ private[sql] final class RowChange(
   def insert(values: Map[String, Expression]): Seq[Expression] = {
     val row      = columns.data.map(field => values.get(field.name).fold(absent(field))(typed(_, field)))
     val ordering = target.ordering.map(name => typed(values(name), columns.data(name)))
-    val outcome =
-      if (isStored == Literal.FalseLiteral) code(RowOutcome.Inserted)
-      else If(isStored, met(ordering), code(RowOutcome.Inserted))
+    val outcome = isStored match {
+      case None               => code(RowOutcome.Unlooked)
+      case Some(FalseLiteral) => code(RowOutcome.Inserted)
+      case Some(stored)       => If(stored, met(ordering), code(RowOutcome.Inserted))
+    }
     columns.row(row, control(isNew = true, mask = IncomingSchema.FullRow, outcome = outcome))
   }
 

@@ -3,7 +3,7 @@ package io.merganser.spark.sql
 import io.merganser.merge.MerganserException
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.Literal.{FalseLiteral, TrueLiteral}
+import org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.LongType
@@ -15,7 +15,7 @@ private[sql] final case class SimpleChanges(session: SparkSession) {
     given.condition.foreach(requireDeterministic("UPDATE", _))
     val target   = StatementTarget(session, relation, "UPDATE")
     val columns  = ChangedColumns(target.schema, marksDeletes = false, knows = target.isLogged, isTagged = false)
-    val change   = new RowChange(target, columns, Literal(null, LongType), None, FalseLiteral)
+    val change   = new RowChange(target, columns, Literal(null, LongType), None, None)
     val computed = new Computed
     val values   = computed.instead(Alignment.ofUpdate(given, target))
     val assigned = Alignment.assigned(given.assignments, target)
@@ -28,7 +28,7 @@ private[sql] final case class SimpleChanges(session: SparkSession) {
     requireDeterministic("DELETE", condition)
     val target  = StatementTarget(session, relation, "DELETE")
     val columns = ChangedColumns(target.schema, target.marksDeletes, knows = target.isLogged, isTagged = false)
-    val change  = new RowChange(target, columns, Literal(null, LongType), None, FalseLiteral)
+    val change  = new RowChange(target, columns, Literal(null, LongType), None, None)
     changes(target, columns, "DELETE", Set.empty, change.delete(Map.empty), change, rows(target, Some(condition)))
   }
 

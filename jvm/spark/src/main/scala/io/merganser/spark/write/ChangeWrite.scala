@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.{EqualTo, Expression, If, Liter
 import org.apache.spark.sql.functions.{coalesce, col, lit, monotonically_increasing_id}
 import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * The rows that the clauses of a MERGE, UPDATE or DELETE make, on their way into the write that frames take too.
@@ -40,21 +41,33 @@ final case class ChangeWrite(
    *
    * @param source rows of the source
    * @param keyed  how its keys are told and what is wanted of the stored rows
-   * @param clause makes rows of [[columns]] of the rows that the lookup gives
+   * @param clause makes rows of [[columns]] of the rows that the lookup gives; it is told which partition they are inserted into,
+   *               where a key may be in several
    * @return also what the lookup looked into
    */
   def run(
-      source: RDD[InternalRow], keyed: KeyedSource, clause: Iterator[InternalRow] => Iterator[InternalRow]
+      source: RDD[InternalRow], keyed: KeyedSource, clause: (Iterator[InternalRow], Option[OwnPartition]) => Iterator[InternalRow]
   ): (WriteResult, LookupCounts) = {
     var counts: LookupCounts = null
     val result = write { (table: OpenTable, slices: IndexedSeq[FileSlice]) =>
-      val lookup = KeyLookup(session, table, settings.rule, slices, keyed.stored, keyed.byPath, settings.shuffleTasks)
-      val (rows, found) =
-        lookup(keyed.rows(session, source, opened.config.copy(properties = settings.partitionTime ++ opened.config.properties)))
+      val lookup        = KeyLookup(session, table, settings.rule, slices, keyed.stored, keyed.byPath, settings.shuffleTasks)
+      val (rows, found) = lookup(keyed.rows(session, source, config))
+      val own           = if (keyed.byPath || isGlobal) None else Some(ownPartition(keyed, slices))
       counts = found
-      SparkBridge.internalCreateDataFrame(session, rows.mapPartitions(clause), columns)
+      SparkBridge.internalCreateDataFrame(session, rows.mapPartitions(clause(_, own)), columns)
     }
     (result, counts)
+  }
+
+  private def config = opened.config.copy(properties = settings.partitionTime ++ opened.config.properties)
+
+  private def isGlobal: Boolean = TableIndex.globalKeys(settings.index, opened.config).isDefined
+
+  private def ownPartition(keyed: KeyedSource, slices: IndexedSeq[FileSlice]): OwnPartition = {
+    val paths            = session.sparkContext.broadcast(slices.map(s => UTF8String.fromString(s.partitionPath)).toArray)
+    def at(name: String) = columns.fieldNames.indexOf(name)
+    new OwnPartition(KeyColumns.pathOf(session, config, data, columns), paths, keyed.columns.length + 1 + keyed.added.length,
+      at(Tag.SliceColumn.name), at(IncomingSchema.Outcome))
   }
 
   private def write(rows: StatementRows): WriteResult = {

@@ -8,10 +8,8 @@ import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader, TableRul
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Alias, BindReferences, Expression}
-import org.apache.spark.sql.catalyst.plans.logical.Project
-import org.apache.spark.sql.merganser.SparkBridge
-import org.apache.spark.sql.types.{StringType, StructType}
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.types.StructType
 
 import scala.collection.JavaConverters._
 
@@ -85,14 +83,6 @@ private[write] final case class GlobalTag(
   private def reader(columns: StructType): SliceReader = new SliceReader(table.storage, config, settings.rule, table.schema,
     if (columns.isEmpty) StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))) else columns, LogVisibility(table.timeline))
 
-  /** The path of a row of the layout, as an expression over it. */
-  private def partitionPath: Expression = {
-    val keyed = config.copy(properties = settings.partitionTime ++ config.properties)
-    val path  = KeyColumns.partitionPath(keyed, incoming.data).cast(StringType).as("path")
-    val rows  = SparkBridge.internalCreateDataFrame(session, session.sparkContext.emptyRDD[InternalRow], compiled.layout.schema)
-    rows.select(path).queryExecution.analyzed match {
-      case Project(Seq(Alias(expression, _)), child) => BindReferences.bindReference(expression, child.output)
-      case other                                     => throw new IllegalStateException(s"a partition path as $other")
-    }
-  }
+  private def partitionPath: Expression =
+    KeyColumns.pathOf(session, config.copy(properties = settings.partitionTime ++ config.properties), incoming.data, compiled.layout.schema)
 }

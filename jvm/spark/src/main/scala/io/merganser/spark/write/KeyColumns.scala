@@ -1,9 +1,11 @@
 package io.merganser.spark.write
 
 import io.merganser.table.config.{FrameCheck, KeyGenerator, Options, TableConfig}
-import org.apache.spark.sql.Column
-import org.apache.spark.sql.catalyst.expressions.Literal
+import org.apache.spark.sql.{Column, SparkSession}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Alias, BindReferences, Expression, Literal}
 import org.apache.spark.sql.catalyst.expressions.objects.{Invoke, StaticInvoke}
+import org.apache.spark.sql.catalyst.plans.logical.Project
 import org.apache.spark.sql.functions.{coalesce, col, concat, lit, when}
 import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types._
@@ -73,6 +75,21 @@ object KeyColumns {
       if (config.hiveStyle) concat(lit(s"$field="), level) else level
     }
     if (levels.isEmpty) lit("") else static("checkedPath", levels.reduce((a, b) => concat(a, lit("/"), b)))
+  }
+
+  /**
+   * The partition path of a row as an expression over it.
+   *
+   * @param data the table's data columns
+   * @param rows what the row has, these among them
+   */
+  private[spark] def pathOf(session: SparkSession, config: TableConfig, data: StructType, rows: StructType): Expression = {
+    val path  = partitionPath(config, data).cast(StringType).as("path")
+    val frame = SparkBridge.internalCreateDataFrame(session, session.sparkContext.emptyRDD[InternalRow], rows)
+    frame.select(path).queryExecution.analyzed match {
+      case Project(Seq(Alias(expression, _)), child) => BindReferences.bindReference(expression, child.output)
+      case other                                     => throw new IllegalStateException(s"a partition path as $other")
+    }
   }
 
   /** The column, or the field of a struct column, that a table's property names. */

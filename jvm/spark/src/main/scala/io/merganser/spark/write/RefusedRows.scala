@@ -31,7 +31,9 @@ private[write] final case class Requirement(condition: String, table: String, co
       StringType,
       "refuse",
       Seq(Literal(condition), Literal(table), Literal(column), SparkBridge.expression(row.cast(StringType))),
-      propagateNull = false
+      propagateNull = false,
+      // Else the optimizer calls it where all its arguments are constants, though no row may be there.
+      isDeterministic = false
     )
   )
 }

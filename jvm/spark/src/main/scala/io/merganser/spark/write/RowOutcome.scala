@@ -15,10 +15,17 @@ object RowOutcome {
   /** Lost against the stored row. */
   final val Late    = 4
   final val Deleted = 5
+
+  /** Inserted by a statement that has not looked for a stored row of its key. */
+  final val Unlooked = 6
 }
 
-/** Counts keys by what becomes of them; of several rows of a key the last that does not lose counts. */
-private[write] final class KnownOutcomes(keyOrdinal: Int, outcomeOrdinal: Int) {
+/**
+ * Counts keys by what becomes of them; of several rows of a key the last that does not lose counts.
+ *
+ * @param unlooked what becomes of [[RowOutcome.Unlooked]] rows that go to a log
+ */
+private[write] final class KnownOutcomes(keyOrdinal: Int, outcomeOrdinal: Int, unlooked: Int) {
   private[this] var key: UTF8String = _
   private[this] var outcome         = 0
   private[this] val counted         = new Array[Long](RowOutcome.Deleted + 1)
@@ -29,7 +36,8 @@ private[write] final class KnownOutcomes(keyOrdinal: Int, outcomeOrdinal: Int) {
       count()
       key = own.copy()
     }
-    val next = row.getInt(outcomeOrdinal)
+    val said = row.getInt(outcomeOrdinal)
+    val next = if (said == RowOutcome.Unlooked) unlooked else said
     if (next != RowOutcome.Late || outcome == 0) outcome = next
   }
 

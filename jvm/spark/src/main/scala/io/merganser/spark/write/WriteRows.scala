@@ -30,9 +30,11 @@ final case class Meeting(combineNew: Boolean, meetsStored: Boolean) {
  * @param mergesWithStored true where the log takes whole rows only, merged with the stored ones: layouts before version 8 know no
  *                         rows of some columns
  * @param completesOrdering true where rows that lack ordering fields get the stored values
+ * @param takesStoredKeys   true where a log takes rows of keys that are stored, and no others
  */
 final case class LogWrites(
-    keepsDeletedRows: Boolean, stored: Option[SliceReader], mergesWithStored: Boolean, completesOrdering: Boolean
+    keepsDeletedRows: Boolean, stored: Option[SliceReader], mergesWithStored: Boolean, completesOrdering: Boolean,
+    takesStoredKeys: Boolean
 )
 
 /**
@@ -57,7 +59,8 @@ final class WriteRows(
   def run(rows: Iterator[InternalRow]): Iterator[SliceWritten] = {
     val context = TaskContext.get()
     val token   = WriteToken(context.partitionId(), context.stageId(), context.taskAttemptId())
-    val groups  = new GroupedRows(rows, incoming, layout, groupOrdinal)
+    val groups =
+      new GroupedRows(rows, incoming, layout, groupOrdinal, if (logs.takesStoredKeys) RowOutcome.Updated else RowOutcome.Inserted)
     Iterator.continually(groups).takeWhile(_.hasGroup).flatMap(write(_, token))
   }
 
@@ -114,7 +117,9 @@ final class WriteRows(
 }
 
 /** Splits a task's rows into its file groups; each group's rows are its versions, in key order. */
-private final class GroupedRows(rows: Iterator[InternalRow], incoming: IncomingSchema, layout: RowLayout, groupOrdinal: Int) {
+private final class GroupedRows(
+    rows: Iterator[InternalRow], incoming: IncomingSchema, layout: RowLayout, groupOrdinal: Int, unlooked: Int
+) {
   private[this] var ahead: InternalRow = if (rows.hasNext) rows.next() else null
   private[this] var open: GroupCursor  = _
 
@@ -137,7 +142,7 @@ private final class GroupedRows(rows: Iterator[InternalRow], incoming: IncomingS
   def group: Int = ahead.getInt(groupOrdinal)
 
   def openGroup(): VersionCursor = {
-    if (incoming.outcomeOrdinal >= 0) outcomes = new KnownOutcomes(incoming.keyOrdinal, incoming.outcomeOrdinal)
+    if (incoming.outcomeOrdinal >= 0) outcomes = new KnownOutcomes(incoming.keyOrdinal, incoming.outcomeOrdinal, unlooked)
     open = new GroupCursor(partitionPath.copy(), group)
     open
   }

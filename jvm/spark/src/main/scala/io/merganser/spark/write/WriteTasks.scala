@@ -57,7 +57,7 @@ private[write] final case class WriteTasks(
   private def byTag(rows: DataFrame, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] = {
     val looksUp = settings.operation != WriteOperation.Insert || settings.storedKeys != StoredKeyPolicy.InsertAgain
     val (kept, work) =
-      if (incoming.isTagged && globalKeys.isEmpty) counted(rows.queryExecution.toRdd.mapPartitions(inOwnPartition(slices)))
+      if (incoming.isTagged && globalKeys.isEmpty) counted(rows.queryExecution.toRdd)
       else {
         val tasks = Tasks.forRows(session, rows, settings.shuffleTasks)
         globalKeys match {
@@ -111,19 +111,6 @@ private[write] final case class WriteTasks(
     if (!config.isMergeOnRead) MergeCounts(inserted = -moved, deleted = -moved, updated = moved)
     else if (incoming.knowsOutcome) MergeCounts(inserted = -moved)
     else MergeCounts()
-
-  /** A key that was looked up in all partitions may have been found in another one than its new row's. */
-  private def inOwnPartition(slices: IndexedSeq[FileSlice]): Iterator[InternalRow] => Iterator[InternalRow] = {
-    val (at, partition) = (incoming.rows.length, incoming.partitionOrdinal)
-    val paths           = session.sparkContext.broadcast(slices.map(s => UTF8String.fromString(s.partitionPath)).toArray)
-    rows => {
-      rows.map { row =>
-        val slice = row.getInt(at)
-        if (slice >= 0 && paths.value(slice) != row.getUTF8String(partition)) row.setInt(at, Tag.Untagged)
-        row
-      }
-    }
-  }
 
   /** Tagged rows; where a key is in several slices and a log may have deleted it in some, its live rows are looked for. */
   private def taggedOnce(sorted: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int): (RDD[InternalRow], Workload) = {
@@ -279,7 +266,8 @@ private[write] final case class WriteTasks(
       val columns = TableRule.layoutSchema(asked, schema, config, settings.rule)
       new SliceReader(table.storage, config, settings.rule, table.schema, columns, LogVisibility(table.timeline))
     }
-    LogWrites(looksAtRows, reader, merges && reader.isDefined, completesOrdering = lacking.nonEmpty)
+    LogWrites(looksAtRows, reader, merges && reader.isDefined, completesOrdering = lacking.nonEmpty,
+      takesStoredKeys = Tag.insertsIntoBases(table))
   }
 }
 

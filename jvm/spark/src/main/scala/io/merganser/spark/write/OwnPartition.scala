@@ -1,0 +1,34 @@
+package io.merganser.spark.write
+
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection, UnsafeRow}
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * Rows that are inserted under a key which was looked up in all partitions: what another partition than their own holds of the
+ * key is nothing to them.
+ *
+ * @param pathOf  partition path of an inserted row, over it
+ * @param paths   of the slices
+ * @param found   ordinal of [[Tag.SliceColumn]] in a row of the lookup
+ * @param slice   the same in an inserted row
+ * @param outcome ordinal of its [[RowOutcome]]; -1 if it has none
+ */
+private[spark] final class OwnPartition(pathOf: Expression, paths: Broadcast[Array[UTF8String]], found: Int, slice: Int, outcome: Int)
+    extends Serializable {
+  @transient private lazy val path = UnsafeProjection.create(Seq(pathOf))
+
+  /** Whether what the lookup has found is in the inserted row's partition. */
+  def holds(row: InternalRow, inserted: InternalRow): Boolean = {
+    val at = row.getInt(found)
+    at >= 0 && paths.value(at) == path(inserted).getUTF8String(0)
+  }
+
+  /** Makes it the row of a key of which nothing is stored. */
+  def isNew(inserted: UnsafeRow): UnsafeRow = {
+    inserted.setInt(slice, Tag.Untagged)
+    if (outcome >= 0) inserted.setInt(outcome, RowOutcome.Inserted)
+    inserted
+  }
+}

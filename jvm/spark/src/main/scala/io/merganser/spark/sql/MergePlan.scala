@@ -143,7 +143,8 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     val number     = Alias(MonotonicallyIncreasingID(), Arrival)()
     val fromTarget = Alias(TrueLiteral, "__merganser_from_target")()
     val rowNumber  = Alias(MonotonicallyIncreasingID(), "__merganser_stored_row")()
-    val arrival    = number.toAttribute.withNullability(true)
+    // Stored rows that the source lacks come before all of the source's: what it inserts under their keys stays.
+    val arrival = Coalesce(Seq(number.toAttribute.withNullability(true), Literal(-1L)))
     val (inSource, inTarget) =
       (IsNotNull(fromSource.toAttribute.withNullability(true)), IsNotNull(fromTarget.toAttribute.withNullability(true)))
     val change = new RowChange(target, columns, arrival, None, FalseLiteral)

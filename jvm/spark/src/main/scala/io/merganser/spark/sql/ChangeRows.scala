@@ -122,6 +122,8 @@ final case class ChangeRowsByKey(
  *
  * @param query    the source, with its row marks
  * @param stored   the target, with its row marks
+ * @param versions what source rows that are versions of one row have in common, of which the first counts in the order
+ *                 `latest`; empty where all do
  * @param prunes   columns of the target that ON equates with something of the source's
  * @param prunedBy what that is, one for each column
  * @param keys     what the source has for the key columns, where ON equates all of them
@@ -136,6 +138,8 @@ final case class ChangeRowsByJoin(
     storedRow: Option[Expression],
     shown: Seq[Expression],
     on: Expression,
+    versions: Seq[Expression],
+    latest: Seq[SortOrder],
     joinType: JoinType,
     prunes: Seq[String],
     prunedBy: Seq[Expression],

@@ -184,8 +184,9 @@ final case class ChangeRowsByJoinExec(statement: ChangeRowsByJoin, query: SparkP
         relation.copy(table = relation.table.asInstanceOf[MerganserTable].watchedBy(counts, Some(ranges)))
       }
       val known = Statistics(sizeInBytes = BigInt(math.max(1L, bytes.value)))
-      val join = Join(stored, SparkBridge.rows(session, source, rows, known), statement.joinType, Some(statement.on),
+      val all = Join(stored, SparkBridge.rows(session, source, rows, known), statement.joinType, Some(statement.on),
         MatchedTwice.hint(statement.storedRow))
+      val join   = LatestMatch(statement.versions, statement.latest).in(all)
       val plan   = SparkBridge.ofRows(session, join).queryExecution
       val result = changed(plan.toRdd, join.output, statement.storedRow, statement.shown)
       told(result, counts.read, counts.pruned)

@@ -99,13 +99,16 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
    * leaves the partition open, a key that is stored must be a match, or it could be stored in the row's partition as well.
    */
   private def isKeyed(keyed: KeyedOn): Boolean =
-    computed.isEmpty && (keyed.isAll || keyed.paths.nonEmpty || target.partitionColumns.isEmpty) && clauses.zip(values).forall {
-      case (Clause(BySource, _, _), _) => false
-      case (Clause(NotMatched, _, _), given) => (keyed.keys ++ keyed.paths).forall { case (name, value) =>
-          given.get(name).exists(v => v.semanticEquals(value) || isWhole(v).exists(a => isWhole(value).exists(a.semanticEquals)))
-        }
-      case _ => true
-    }
+    computed.isEmpty && (keyed.isAll || keyed.paths.nonEmpty || target.partitionColumns.isEmpty) &&
+      !clauses.exists(_.when == BySource) && insertsKeysOf(keyed)
+
+  /** Whether new rows have the keys, and partitions, by which ON looked for them. */
+  private def insertsKeysOf(keyed: KeyedOn): Boolean = clauses.zip(values).forall {
+    case (Clause(NotMatched, _, _), given) => (keyed.keys ++ keyed.paths).forall { case (name, value) =>
+        given.get(name).exists(v => v.semanticEquals(value) || isWhole(v).exists(a => isWhole(value).exists(a.semanticEquals)))
+      }
+    case _ => true
+  }
 
   /** What a whole number is a cast of, if it is one. */
   private def isWhole(e: Expression): Option[Expression] = e match {
@@ -156,9 +159,14 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     val once =
       if (!matchesOnce) None else Some(If(And(inSource, inTarget), rowNumber.toAttribute.withNullability(true), Literal(null, LongType)))
     val shown           = if (once.isEmpty) Nil else (target.key +: source.output).filterNot(_.dataType.catalogString.contains("binary"))
-    val used            = made.conditions ++ made.rows.flatten ++ once ++ shown ++ computed.inputs :+ on
-    val marked          = latest(Project(source.output ++ Seq(fromSource, number), source), number.toAttribute)
-    val stored          = Project(target.relation.output ++ Seq(fromTarget, rowNumber), target.rows)
+    val (before, after) = chooses.partition { case (keyed, _) => isChosenBefore(keyed) }
+    val matches = after.map { case (keyed, order) =>
+      latestMatch(keyed, order, number.toAttribute.withNullability(true), rowNumber.toAttribute.withNullability(true), inTarget)
+    }.headOption.getOrElse(LatestMatch.None)
+    val used     = made.conditions ++ made.rows.flatten ++ once ++ shown ++ computed.inputs ++ matches.of ++ matches.by :+ on
+    val numbered = Project(source.output ++ Seq(fromSource, number), source)
+    val marked   = before.foldLeft(numbered: LogicalPlan) { case (rows, (keyed, order)) => latest(rows, keyed, order, number.toAttribute) }
+    val stored   = Project(target.relation.output ++ Seq(fromTarget, rowNumber), target.rows)
     def has(when: When) = clauses.exists(_.when == when)
     val joinType =
       if (has(NotMatched) && has(BySource)) FullOuter
@@ -168,34 +176,66 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     val prunes = if (has(BySource)) Nil else KeyedOn.equated(on, target, nullSafe = false).filter(p => SourceRanges.isKnown(p._2.dataType))
     val keys   = if (has(BySource)) Nil else KeyedOn.of(on, target).toSeq.flatMap(_.keys)
     if (prunes.isEmpty || !computed.isEmpty) {
-      val join = Join(Needed.of(stored, used), Needed.of(marked, used), joinType, Some(on), MatchedTwice.hint(once))
+      val join = matches.in(Join(Needed.of(stored, used), Needed.of(marked, used), joinType, Some(on), MatchedTwice.hint(once)))
       ChangeRows(target.describe(columns, isRead = true, assigns), clauses.map(_.text), made.conditions, made.rows, change.masks, once,
         shown,
         target.pinned(Needed.of(computed.over(join), used.filterNot(_ eq on))))
     } else
       ChangeRowsByJoin(target.describe(columns, isRead = true, assigns), clauses.map(_.text), made.conditions, made.rows, change.masks,
-        once, shown, on,
+        once, shown, on, matches.of, matches.by,
         joinType, prunes.map(_._1), prunes.map(_._2), keys.map(_._2), keys.map(_._1), new StoredSide(Needed.of(stored, used)),
         Needed.of(marked, used))
   }
 
-  /** Of several source rows for one record key the one that counts, where ON equates the key and the rule chooses whole rows. */
-  private def latest(rows: LogicalPlan, number: Attribute): LogicalPlan =
+  /**
+   * By what one of several source rows for one record key counts, where ON equates the key and the rule chooses whole rows.
+   * At most one.
+   */
+  private def chooses: Seq[(KeyedOn, Seq[Expression])] =
     KeyedOn.of(on, target).filter(k => combines && (k.paths.nonEmpty || target.partitionColumns.isEmpty)).flatMap(k =>
-      sourceOrder.map(k -> _)).fold(rows) { case (keyed, order) =>
-      val keys = (keyed.keys ++ keyed.paths).map(_._2)
-      // A row that ON leaves out is no version of the stored row, if another one is.
-      val own = AttributeSet(rows.output)
-      val ofSource = Coalesce(Seq(
-          splitConjunctivePredicates(on).filter(c => c.references.nonEmpty && c.references.forall(own.contains))
-            .foldLeft(TrueLiteral: Expression)(And(_, _)), FalseLiteral))
-      // Rows without a key are versions of nothing.
-      val apart = If(keys.map(k => IsNull(k): Expression).reduce(Or(_, _)), number, Literal(null, LongType))
-      val row = Alias(MaxBy(RowChange.tuple(rows.output), RowChange.tuple((ofSource +: order) :+ number)).toAggregateExpression(),
-        "__merganser_row")()
-      val best = Aggregate(keys :+ apart, Seq(row), rows)
-      Project(rows.output.zipWithIndex.map { case (a, i) => Alias(GetStructField(row.toAttribute, i), a.name)(exprId = a.exprId) }, best)
+      sourceOrder.map(k -> _)).toSeq
+
+  /** Whether source rows of one key are versions of one row whatever is stored: nothing else in ON asks for the stored row. */
+  private def isChosenBefore(keyed: KeyedOn): Boolean = {
+    val own = AttributeSet(source.output)
+    insertsKeysOf(keyed) && splitConjunctivePredicates(on).forall { c =>
+      c.references.forall(own.contains) || KeyedOn.equated(c, target, nullSafe = true).exists { case (name, value) =>
+        (keyed.keys ++ keyed.paths).exists(k => k._1 == name && k._2.semanticEquals(value))
+      }
     }
+  }
+
+  /** Of several source rows for one record key the one that counts. */
+  private def latest(rows: LogicalPlan, keyed: KeyedOn, order: Seq[Expression], number: Attribute): LogicalPlan = {
+    val keys = (keyed.keys ++ keyed.paths).map(_._2)
+    // A row that ON leaves out is no version of the stored row, if another one is.
+    val own = AttributeSet(rows.output)
+    val ofSource = Coalesce(Seq(
+        splitConjunctivePredicates(on).filter(c => c.references.nonEmpty && c.references.forall(own.contains))
+          .foldLeft(TrueLiteral: Expression)(And(_, _)), FalseLiteral))
+    // Rows without a key are versions of nothing.
+    val apart = If(keys.map(k => IsNull(k): Expression).reduce(Or(_, _)), number, Literal(null, LongType))
+    val row = Alias(MaxBy(RowChange.tuple(rows.output), RowChange.tuple((ofSource +: order) :+ number)).toAggregateExpression(),
+      "__merganser_row")()
+    val best = Aggregate(keys :+ apart, Seq(row), rows)
+    Project(rows.output.zipWithIndex.map { case (a, i) => Alias(GetStructField(row.toAttribute, i), a.name)(exprId = a.exprId) }, best)
+  }
+
+  /**
+   * The same after the join, where ON or INSERT say that not all source rows of a key are versions of one row: those that are
+   * matched come first, and new rows with keys of their own are versions of nothing.
+   *
+   * @param storedRow number of the stored row
+   */
+  private def latestMatch(
+      keyed: KeyedOn, order: Seq[Expression], number: Attribute, storedRow: Attribute, inTarget: Expression
+  ): LatestMatch = {
+    val keys    = (keyed.keys ++ keyed.paths).map(_._2)
+    val noKey   = keys.map(k => IsNull(k): Expression).reduce(Or(_, _))
+    val isApart = And(Not(inTarget), if (insertsKeysOf(keyed)) noKey else TrueLiteral)
+    val apart   = If(IsNull(number), Subtract(Literal(-1L), storedRow), If(isApart, number, Literal(null, LongType)))
+    LatestMatch(keys :+ apart, ((inTarget +: order) :+ number).map(SortOrder(_, Descending)))
+  }
 
   /**
    * What the source has for the ordering columns, where the rule chooses between whole rows by them: what a clause assigns

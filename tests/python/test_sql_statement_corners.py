@@ -182,3 +182,46 @@ def test_a_table_named_by_its_path_is_the_same_table(sql: Sql, kind: str) -> Non
         "WHEN MATCHED THEN UPDATE SET *"
     )
     assert sql.rows(table) == [(1, 2), (2, 3)]
+
+
+@each_kind
+@pytest.mark.parametrize("index", [{}, {"hoodie.index.type": "GLOBAL_SIMPLE"}])
+def test_a_row_that_the_source_lacks_by_on_and_inserts_anew_is_there(sql: Sql, kind: str, index: dict[str, str]) -> None:
+    table = sql.create(kind, "id int, ts bigint, v string, p string", by="p" if index else "", **index)
+    sql.run(f"INSERT INTO {table} (id, ts, v, p) VALUES (1, 5, 'a', 'x'), (2, 5, 'b', 'x')")
+    sql.run(
+        f"MERGE INTO {table} t USING (SELECT 1 id, 4L ts, 'new' v, 'y' p) s ON t.p = s.p "
+        "WHEN NOT MATCHED THEN INSERT * WHEN NOT MATCHED BY SOURCE THEN DELETE"
+    )
+    assert sql.rows(table, "id, ts, v, p") == [(1, 4, "new", "y")]
+
+
+@each_kind
+def test_a_source_row_that_on_leaves_out_for_the_stored_rows_sake_takes_no_other_rows_place(
+    sql: Sql, kind: str
+) -> None:
+    table = sql.create(kind)
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'm'), (2, 5, 'm')")
+    source = "(SELECT * FROM VALUES (1, 6L, 'a'), (1, 7L, 'z'), (2, 8L, 'z') AS rows(id, ts, v)) s"
+    for by_source in ("", " WHEN NOT MATCHED BY SOURCE THEN DELETE"):
+        sql.run(
+            f"MERGE INTO {table} t USING {source} ON t.id = s.id AND s.v < t.v "
+            f"WHEN MATCHED THEN UPDATE SET v = concat(s.v, '!'){by_source}"
+        )
+        assert sql.rows(table) == [(1, 5, "a!"), (2, 5, "m")][: 1 if by_source else 2]
+        sql.run(f"UPDATE {table} SET v = 'm'")
+
+
+@each_kind
+@pytest.mark.parametrize("by_source", ["", " WHEN NOT MATCHED BY SOURCE AND t.id < 0 THEN DELETE"])
+def test_new_rows_of_different_keys_are_inserted_though_on_names_one_for_them(
+    sql: Sql, kind: str, by_source: str
+) -> None:
+    table = sql.create(kind)
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
+    source = "(SELECT * FROM VALUES (2, 6L, 'x', 9), (3, 7L, 'y', 9), (4, 6L, 'z', 1) AS rows(id, ts, v, of)) s"
+    sql.run(
+        f"MERGE INTO {table} t USING {source} ON t.id = s.of "
+        f"WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *{by_source}"
+    )
+    assert sql.rows(table) == [(1, 5, "z"), (2, 6, "x"), (3, 7, "y")]

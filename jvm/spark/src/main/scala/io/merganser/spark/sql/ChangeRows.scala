@@ -122,6 +122,9 @@ final case class ChangeRowsByKey(
  *
  * @param query    the source, with its row marks
  * @param stored   the target, with its row marks
+ * @param versions what rows of the join have in common whose source rows are versions of one row; empty where all of them count
+ * @param arrival  place of a source row in the source
+ * @param order    by what one of them counts: whether ON is true, then what the source has for the ordering columns
  * @param prunes   columns of the target that ON equates with something of the source's
  * @param prunedBy what that is, one for each column
  * @param keys     what the source has for the key columns, where ON equates all of them
@@ -136,6 +139,9 @@ final case class ChangeRowsByJoin(
     storedRow: Option[Expression],
     shown: Seq[Expression],
     on: Expression,
+    versions: Seq[Expression],
+    arrival: Attribute,
+    order: Seq[Expression],
     joinType: JoinType,
     prunes: Seq[String],
     prunedBy: Seq[Expression],

@@ -24,7 +24,7 @@ final case class ChangeStrategy(session: SparkSession) extends SparkStrategy {
     case c: ChangeRows       => Seq(ChangeRowsExec(c, planLater(c.query)))
     case c: ChangeRowsByKey  => Seq(ChangeRowsByKeyExec(c, planLater(c.query)))
     case c: ChangeRowsByJoin => Seq(ChangeRowsByJoinExec(c, planLater(c.query)))
-    case l: LatestRows       => Seq(LatestRowsExec(l.keys, l.number, l.matches, l.order, planLater(l.child)))
+    case l: LatestRows       => Seq(LatestRowsExec(l.keys, l.number, l.order, planLater(l.child)))
     case _                   => Nil
   }
 }
@@ -150,7 +150,7 @@ final case class ChangeRowsByKeyExec(statement: ChangeRowsByKey, query: SparkPla
       val ownKey  = BoundReference(arrival + 1, StringType, nullable = false)
       val ownPath = if (pathAt < 0) Nil else Seq(BoundReference(pathAt, StringType, nullable = false))
       val apart   = KeyedSource.apart(ownKey, BoundReference(arrival, LongType, nullable = false))
-      LatestOfKey(ownKey +: ownPath :+ apart, arrival, bound.head, bound.tail)
+      LatestOfKey(ownKey +: ownPath :+ apart, arrival, bound)
     }
     val clause           = new KeyedClauses(clauses(input), isMatch, arrival, latest, twice)
     val (result, counts) = write.run(rows, keyed, clause.run)
@@ -186,8 +186,9 @@ final case class ChangeRowsByJoinExec(statement: ChangeRowsByJoin, query: SparkP
         relation.copy(table = relation.table.asInstanceOf[MerganserTable].watchedBy(counts, Some(ranges)))
       }
       val known = Statistics(sizeInBytes = BigInt(math.max(1L, bytes.value)))
-      val join = Join(stored, SparkBridge.rows(session, source, rows, known), statement.joinType, Some(statement.on),
+      val all = Join(stored, SparkBridge.rows(session, source, rows, known), statement.joinType, Some(statement.on),
         MatchedTwice.hint(statement.storedRow))
+      val join   = LatestRows.of(statement.versions, statement.arrival, statement.order, all)
       val plan   = SparkBridge.ofRows(session, join).queryExecution
       val result = changed(plan.toRdd, join.output, statement.storedRow, statement.shown)
       told(result, counts.read, counts.pruned)

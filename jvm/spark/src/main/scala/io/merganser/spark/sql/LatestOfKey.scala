@@ -19,16 +19,16 @@ import scala.collection.mutable
  *
  * @param keys    what the rows of one key have in common, over the rows
  * @param arrival ordinal of a source row's place in the source
- * @param matches whether ON is true: a row that ON leaves out is no version of the stored row, if another one is
- * @param order   what the source has for the ordering columns, over the rows; empty where the later row counts
+ * @param order   whether ON is true (a row that ON leaves out is no version of the stored row, if another one is), then what the
+ *                source has for the ordering columns; over the rows. Of ties the later one counts
  */
-private[sql] final case class LatestOfKey(keys: Seq[Expression], arrival: Int, matches: Expression, order: Seq[Expression]) {
+private[sql] final case class LatestOfKey(keys: Seq[Expression], arrival: Int, order: Seq[Expression]) {
 
   /** @param rows those of a key side by side, in the order of arrival */
   def of(rows: Iterator[InternalRow]): Iterator[InternalRow] = new Iterator[InternalRow] {
     private[this] val keyOf    = UnsafeProjection.create(keys)
     private[this] val keyOrder = InterpretedOrdering.forSchema(keys.map(_.dataType))
-    private[this] val versions = new SourceVersions(matches, order, arrival)
+    private[this] val versions = new SourceVersions(order, arrival)
 
     private[this] val ready             = mutable.Queue.empty[InternalRow]
     private[this] val kept              = mutable.ArrayBuffer.empty[InternalRow]
@@ -70,15 +70,14 @@ private[sql] final case class LatestOfKey(keys: Seq[Expression], arrival: Int, m
 }
 
 /** Two source rows of one key as versions, of which the merge keeps one. */
-private final class SourceVersions(matches: Expression, order: Seq[Expression], arrival: Int) {
-  private[this] val columns = matches +: order
-  private[this] val placeAt = columns.length + 1
-  private[this] val version = UnsafeProjection.create((Literal("") +: columns) :+ BoundReference(arrival, LongType, nullable = false))
+private final class SourceVersions(order: Seq[Expression], arrival: Int) {
+  private[this] val placeAt = order.length + 1
+  private[this] val version = UnsafeProjection.create((Literal("") +: order) :+ BoundReference(arrival, LongType, nullable = false))
   private[this] val schema = {
-    val compared = columns.zipWithIndex.map { case (e, i) => StructField(s"order_$i", e.dataType) }
+    val compared = order.zipWithIndex.map { case (e, i) => StructField(s"order_$i", e.dataType) }
     StructType((StructField("key", StringType) +: compared) :+ StructField("place", LongType))
   }
-  private[this] val layout = RowLayout(schema, keyOrdinal = 0, columns.indices.map(_ + 1).toArray, DeleteCheck(schema, Nil))
+  private[this] val layout = RowLayout(schema, keyOrdinal = 0, order.indices.map(_ + 1).toArray, DeleteCheck(schema, Nil))
   private[this] val rule   = MergeRule.eventTime(layout)
 
   def isNewerKept(older: InternalRow, newer: InternalRow): Boolean = {
@@ -99,22 +98,28 @@ private final class SourceVersions(matches: Expression, order: Seq[Expression], 
 }
 
 /**
- * Source rows of which [[LatestOfKey]] leaves one for each key.
+ * Rows of which [[LatestOfKey]] leaves one source row's for each key.
  *
  * @param keys   what the rows of one key have in common
  * @param number of a source row's place in the source
+ * @param order  as there
  */
-private[sql] final case class LatestRows(
-    keys: Seq[Expression], number: Attribute, matches: Expression, order: Seq[Expression], child: LogicalPlan
-) extends UnaryNode {
+private[sql] final case class LatestRows(keys: Seq[Expression], number: Attribute, order: Seq[Expression], child: LogicalPlan)
+    extends UnaryNode {
   override def output: Seq[Attribute] = child.output
 
   override protected def withNewChildInternal(newChild: LogicalPlan): LogicalPlan = copy(child = newChild)
 }
 
-private[sql] final case class LatestRowsExec(
-    keys: Seq[Expression], number: Attribute, matches: Expression, order: Seq[Expression], child: SparkPlan
-) extends UnaryExecNode {
+private[sql] object LatestRows {
+
+  /** @param keys empty where all rows count */
+  def of(keys: Seq[Expression], number: Attribute, order: Seq[Expression], rows: LogicalPlan): LogicalPlan =
+    if (keys.isEmpty) rows else LatestRows(keys, number, order, rows)
+}
+
+private[sql] final case class LatestRowsExec(keys: Seq[Expression], number: Attribute, order: Seq[Expression], child: SparkPlan)
+    extends UnaryExecNode {
   override def output: Seq[Attribute] = child.output
 
   override def requiredChildDistribution: Seq[Distribution] = Seq(ClusteredDistribution(keys))
@@ -124,8 +129,9 @@ private[sql] final case class LatestRowsExec(
   override protected def withNewChildInternal(newChild: SparkPlan): SparkPlan = copy(child = newChild)
 
   override protected def doExecute(): RDD[InternalRow] = {
-    def bound(e: Expression) = BindReferences.bindReference(e, child.output)
-    val latest = LatestOfKey(keys.map(bound), child.output.indexWhere(_.exprId == number.exprId), bound(matches), order.map(bound))
+    val rows = child.output
+    val latest = LatestOfKey(BindReferences.bindReferences(keys, rows), rows.indexWhere(_.exprId == number.exprId),
+      BindReferences.bindReferences(order, rows))
     child.execute().mapPartitions(latest.of(_))
   }
 }

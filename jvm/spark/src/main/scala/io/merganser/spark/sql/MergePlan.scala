@@ -135,7 +135,8 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     val number     = Alias(MonotonicallyIncreasingID(), Arrival)()
     val fromTarget = Alias(TrueLiteral, "__merganser_from_target")()
     val rowNumber  = Alias(MonotonicallyIncreasingID(), "__merganser_stored_row")()
-    val arrival    = number.toAttribute.withNullability(true)
+    // Stored rows that the source lacks come before all of the source's: what it inserts under their keys stays.
+    val arrival = Coalesce(Seq(number.toAttribute.withNullability(true), Literal(-1L)))
     val (inSource, inTarget) =
       (IsNotNull(fromSource.toAttribute.withNullability(true)), IsNotNull(fromTarget.toAttribute.withNullability(true)))
     // What ON leaves unmatched is not stored where ON asks for the key and nothing else.
@@ -149,9 +150,16 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     val once =
       if (!matchesOnce) None else Some(If(And(inSource, inTarget), rowNumber.toAttribute.withNullability(true), Literal(null, LongType)))
     val shown           = if (once.isEmpty) Nil else (target.key +: source.output).filterNot(_.dataType.catalogString.contains("binary"))
-    val used            = made.conditions ++ made.rows.flatten ++ once ++ shown ++ computed.inputs :+ on
-    val marked          = latest(Project(source.output ++ Seq(fromSource, number), source), number.toAttribute, used)
-    val stored          = Project(target.relation.output ++ Seq(fromTarget, rowNumber), target.rows)
+    val (before, after) = (chosen.filter(c => isChosenBefore(c._1)), chosen.filterNot(c => isChosenBefore(c._1)))
+    val (place, row)    = (number.toAttribute.withNullability(true), rowNumber.toAttribute.withNullability(true))
+    val together        = after.toSeq.flatMap { case (keyed, _) => versions(keyed, place, row, inTarget) }
+    val order           = after.toSeq.flatMap { case (_, order) => inTarget +: order }
+    val used            = made.conditions ++ made.rows.flatten ++ once ++ shown ++ computed.inputs ++ together ++ order :+ on
+    val all             = Project(source.output ++ Seq(fromSource, number), source)
+    val marked = before.fold(Needed.of(all, used)) { case (keyed, order) =>
+      Needed.of(beforeJoin(keyed, order, number.toAttribute, Needed.of(all, used ++ valuesOf(keyed) ++ order :+ number.toAttribute)), used)
+    }
+    val stored          = Needed.of(Project(target.relation.output ++ Seq(fromTarget, rowNumber), target.rows), used)
     def has(when: When) = clauses.exists(_.when == when)
     val joinType =
       if (has(NotMatched) && has(BySource)) FullOuter
@@ -161,31 +169,58 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     val prunes = if (has(BySource)) Nil else KeyedOn.equated(on, target, nullSafe = false).filter(p => SourceRanges.isKnown(p._2.dataType))
     val keys   = if (has(BySource)) Nil else KeyedOn.of(on, target).toSeq.flatMap(_.keys)
     if (prunes.isEmpty || !computed.isEmpty) {
-      val join = Join(Needed.of(stored, used), Needed.of(marked, used), joinType, Some(on), MatchedTwice.hint(once))
+      val join = LatestRows.of(together, place, order, Join(stored, marked, joinType, Some(on), MatchedTwice.hint(once)))
       ChangeRows(target.describe(columns, isRead = true, assigns), clauses.map(_.text), made.conditions, made.rows, change.masks, once,
         shown,
         target.pinned(Needed.of(computed.over(join), used.filterNot(_ eq on))))
     } else
       ChangeRowsByJoin(target.describe(columns, isRead = true, assigns), clauses.map(_.text), made.conditions, made.rows, change.masks,
-        once, shown, on,
-        joinType, prunes.map(_._1), prunes.map(_._2), keys.map(_._2), keys.map(_._1), new StoredSide(Needed.of(stored, used)),
-        Needed.of(marked, used))
+        once, shown, on, together, place, order,
+        joinType, prunes.map(_._1), prunes.map(_._2), keys.map(_._2), keys.map(_._1), new StoredSide(stored), marked)
   }
 
-  /** Of several source rows for one record key the one that counts, where ON equates the key and the rule chooses whole rows. */
-  private def latest(rows: LogicalPlan, number: Attribute, used: Seq[Expression]): LogicalPlan =
+  /**
+   * By what one of several source rows for one record key counts, where ON equates the key and the rule chooses whole rows:
+   * the key, and what the source has for the ordering columns.
+   */
+  private def chosen: Option[(KeyedOn, Seq[Expression])] =
     KeyedOn.of(on, target).filter(k => combines && (k.paths.nonEmpty || target.partitionColumns.isEmpty)).flatMap(k =>
-      sourceOrder.map(k -> _)).fold(rows) { case (keyed, order) =>
-      val keys = (keyed.keys ++ keyed.paths).map(_._2)
-      // A row that ON leaves out is no version of the stored row, if another one is.
-      val own = AttributeSet(rows.output)
-      val ofSource = Coalesce(Seq(
-          splitConjunctivePredicates(on).filter(c => c.references.nonEmpty && c.references.forall(own.contains))
-            .foldLeft(TrueLiteral: Expression)(And(_, _)), FalseLiteral))
-      // Rows without a key are versions of nothing.
-      val apart = If(keys.map(k => IsNull(k): Expression).reduce(Or(_, _)), number, Literal(null, LongType))
-      LatestRows(keys :+ apart, number, ofSource, order, Needed.of(rows, used ++ order ++ keys :+ ofSource :+ number))
+      sourceOrder.map(k -> _))
+
+  /** Whether source rows of a key are versions of one row whatever is stored: nothing else in ON looks at the stored row. */
+  private def isChosenBefore(keyed: KeyedOn): Boolean = {
+    val own = AttributeSet(source.output)
+    insertsThere(keyed) && splitConjunctivePredicates(on).forall { c =>
+      c.references.forall(own.contains) || KeyedOn.equated(c, target, nullSafe = true).exists { case (name, value) =>
+        (keyed.keys ++ keyed.paths).exists(k => k._1 == name && k._2.semanticEquals(value))
+      }
     }
+  }
+
+  /** The source rows that count. */
+  private def beforeJoin(keyed: KeyedOn, order: Seq[Expression], number: Attribute, rows: LogicalPlan): LogicalPlan = {
+    // A row that ON leaves out is no version of the stored row, if another one is.
+    val own = AttributeSet(rows.output)
+    val ofSource = Coalesce(Seq(
+        splitConjunctivePredicates(on).filter(c => c.references.nonEmpty && c.references.forall(own.contains))
+          .foldLeft(TrueLiteral: Expression)(And(_, _)), FalseLiteral))
+    // Rows without a key are versions of nothing.
+    val apart = If(hasNoKey(keyed), number, Literal(null, LongType))
+    LatestRows(valuesOf(keyed) :+ apart, number, ofSource +: order, rows)
+  }
+
+  /**
+   * What is common to rows of a join whose source rows are versions of one row. Rows that the source lacks are alone, and so are
+   * those that are new by other keys than ON's.
+   */
+  private def versions(keyed: KeyedOn, number: Attribute, storedRow: Attribute, inTarget: Expression): Seq[Expression] = {
+    val isAlone = And(Not(inTarget), if (insertsThere(keyed)) hasNoKey(keyed) else TrueLiteral)
+    valuesOf(keyed) :+ If(IsNull(number), Subtract(Literal(-1L), storedRow), If(isAlone, number, Literal(null, LongType)))
+  }
+
+  private def valuesOf(keyed: KeyedOn): Seq[Expression] = (keyed.keys ++ keyed.paths).map(_._2)
+
+  private def hasNoKey(keyed: KeyedOn): Expression = valuesOf(keyed).map(k => IsNull(k): Expression).reduce(Or(_, _))
 
   /**
    * What the source has for the ordering columns, where the rule chooses between whole rows by them: what a clause assigns

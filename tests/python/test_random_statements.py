@@ -92,13 +92,23 @@ def settings(sql: Sql, given: Mapping[str, str]) -> Iterator[None]:
             sql.spark.conf.unset(name)
 
 
+def counted(counts: Counts, *, one: bool) -> Counts:
+    """The counts of rows; those inserted and updated in `one`."""
+    found = {name: counts[name] for name in ("inserted", "updated", "deleted", "late", "ties")}
+    return {**found, "inserted": 0, "updated": found["inserted"] + found["updated"], "ties": 0} if one else found
+
+
 def check(twins: Twins, statements: list[Statement], where: str) -> None:
     table: Table = {}
+    in_logs: set[object] = set()
     for at, statement in enumerate(statements):
         told: Counts | None = None
-        refused = False
+        refused, anew = False, False
         try:
-            table, told = after(twins.shape, table, statement)
+            made, told = after(twins.shape, table, statement)
+            anew = bool(in_logs & (made.keys() - table.keys()))
+            in_logs = set() if isinstance(statement, Compact) else (in_logs | table.keys()) - made.keys()
+            table = made
         except Refused:
             refused = True
         said = "\n  ".join([where, *(f"{s.sql}  {dict(s.settings) or ''}" for s in statements[: at + 1])])
@@ -109,7 +119,9 @@ def check(twins: Twins, statements: list[Statement], where: str) -> None:
                 continue
             assert not isinstance(answer, str), f"{kind} fails with {answer[:1000]}\n  {said}"
             if told is not None and not isinstance(statement, Insert):
-                assert {name: answer[name] for name in told} == told, f"{kind} tells other counts\n  {said}"
+                # A key that a log has deleted is found in its base file still, and may count as updated.
+                one = kind == "mor" and anew
+                assert counted(answer, one=one) == counted(told, one=one), f"{kind} tells other counts\n  {said}"
         if refused or at % 2 or at == len(statements) - 1:
             expected = rows_of(table)
             for kind, rows in twins.rows().items():

@@ -261,3 +261,42 @@ def test_new_rows_of_different_keys_are_inserted_though_on_names_one_for_them(
         f"WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *{by_source}"
     )
     assert sql.rows(table) == [(1, 5, "z"), (2, 6, "x"), (3, 7, "y")]
+
+
+def test_a_value_that_cannot_be_made_names_clause_and_column(sql: Sql) -> None:
+    table = sql.create("cow", "id int, a varchar(3), b varchar(3), n int not null, tiny tinyint", ordering=None)
+    sql.run(f"INSERT INTO {table} VALUES (1, 'a', 'b', 1, 1)")
+    source = "(SELECT 1 id, 'long' AS b, 1000 AS q) s"
+    merge = f"MERGE INTO {table} t USING {source} ON t.id = s.id WHEN MATCHED AND t.n = 5 THEN DELETE "
+    too_long = sql.fails(merge + "WHEN MATCHED THEN UPDATE SET a = 'x', b = s.b")
+    assert "CLAUSE_FAILED" in too_long
+    assert "column 'b' of 'WHEN MATCHED THEN UPDATE SET a, b'" in too_long
+    assert "3" in too_long
+    assert "column 'tiny' of 'WHEN MATCHED THEN UPDATE SET tiny'" in sql.fails(
+        merge + "WHEN MATCHED THEN UPDATE SET tiny = s.q"
+    )
+    assert "column 'n' of 'UPDATE SET n'" in sql.fails(f"UPDATE {table} SET n = nullif(n, 1)")
+    by_zero = sql.fails(merge + "WHEN MATCHED AND raise_error(concat('no ', s.b)) IS NULL THEN UPDATE SET a = 'x'")
+    assert "the condition of 'WHEN MATCHED AND" in by_zero
+    assert "no long" in by_zero
+    assert sql.rows(table) == [(1, "a", "b", 1, 1)]
+
+
+@each_kind
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE {table} SET v = 'x', _hoodie_record_key = 'zzz'",
+        "MERGE INTO {table} t USING (SELECT 1 id) s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET t._hoodie_commit_time = '1'",
+        "MERGE INTO {table} t USING (SELECT 7 id) s ON t.id = s.id "
+        "WHEN NOT MATCHED THEN INSERT (id, _hoodie_commit_time) VALUES (s.id, 'x')",
+    ],
+)
+def test_a_meta_column_cannot_be_assigned(sql: Sql, kind: str, statement: str) -> None:
+    table = sql.create(kind)
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
+    failure = sql.fails(statement.format(table=table))
+    assert "ASSIGNMENT_REFUSED" in failure
+    assert "'_hoodie_" in failure
+    assert sql.rows(table) == [(1, 5, "a")]

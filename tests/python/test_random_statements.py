@@ -1,0 +1,142 @@
+"""Random MERGE, UPDATE, DELETE and INSERT: tables of both kinds come to what the documents say, and so to the same.
+
+The oracle is `statement_meaning.py`, which shares nothing with what it checks; what the documents leave open is
+not drawn. MERGANSER_FULL=1 makes more histories, and longer ones; MERGANSER_SEED is added to the seeds.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from random_statements import history
+from sql_steps import Sql
+from statement_meaning import Counts, Refused, Table, after
+from statements import COLUMNS, Compact, Insert, Merge, Row, Shape, Statement
+
+FULL = bool(os.environ.get("MERGANSER_FULL"))
+FIRST_SEED = int(os.environ.get("MERGANSER_SEED", "0"))
+SEEDS = range(FIRST_SEED, FIRST_SEED + (20 if FULL else 1))
+LENGTH = 10 if FULL else 5
+
+BUCKET = (("hoodie.index.type", "BUCKET"), ("hoodie.bucket.index.num.buckets", "2"))
+GLOBAL = (("hoodie.index.type", "GLOBAL_SIMPLE"),)
+SHAPES = [
+    Shape("commit time"),
+    Shape("event time", ordering=("ts",)),
+    Shape("commit time, partitioned", partitioned=True),
+    Shape("two ordering fields, composite key, partitioned", ("a", "b"), ("ts", "seq"), partitioned=True),
+    Shape("two ordering fields, composite key", ("a", "b"), ("ts", "seq")),
+    Shape("event time, buckets", ("a", "b"), ("ts",), merging_inserts=True, properties=BUCKET),
+    Shape("event time, global index", ordering=("ts",), partitioned=True, whole_table=True, properties=GLOBAL),
+]
+KINDS = ("cow", "mor")
+REFUSALS = ("KEY_COLUMN_CHANGED", "MERGE_CARDINALITY_VIOLATION", "NULL_RECORD_KEY", "DUPLICATE_KEY")
+
+
+def rows_of(table: Table) -> list[tuple[object, ...]]:
+    return sorted((tuple(row[name] for name in COLUMNS) for row in table.values()), key=repr)
+
+
+class Twins:
+    """A table of each kind, to which the same statements are given."""
+
+    def __init__(self, sql: Sql, shape: Shape) -> None:
+        self.sql, self.shape = sql, shape
+        given = dict(shape.properties)
+        columns = ", ".join(f"{name} {type_name}" for name, type_name in COLUMNS.items())
+        self.names = {
+            kind: sql.create(
+                kind,
+                columns,
+                key=",".join(shape.key),
+                ordering=",".join(shape.ordering) or None,
+                by="p" if shape.partitioned else "",
+                **given,
+            )
+            for kind in KINDS
+        }
+
+    def run(self, statement: Statement) -> dict[str, Counts | str]:
+        """What each kind tells: its counts, or the message of an error."""
+
+        def of(kind: str) -> Counts | str:
+            try:
+                frame = self.sql.spark.sql(statement.sql.replace("{t}", self.names[kind]))
+                return {name: value for row in frame.collect() for name, value in row.asDict().items()}
+            except (Py4JJavaError, PySparkException) as e:
+                return str(e)
+
+        kinds = ["mor"] if isinstance(statement, Compact) else KINDS
+        with settings(self.sql, statement.settings), ThreadPoolExecutor(2) as both:
+            return dict(zip(kinds, both.map(of, kinds)))
+
+    def rows(self) -> dict[str, list[tuple[object, ...]]]:
+        with ThreadPoolExecutor(2) as both:
+            return dict(zip(KINDS, both.map(lambda kind: self.sql.rows(self.names[kind], ", ".join(COLUMNS)), KINDS)))
+
+
+@contextmanager
+def settings(sql: Sql, given: Mapping[str, str]) -> Iterator[None]:
+    for name, value in given.items():
+        sql.spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in given:
+            sql.spark.conf.unset(name)
+
+
+def check(twins: Twins, statements: list[Statement], where: str) -> None:
+    table: Table = {}
+    for at, statement in enumerate(statements):
+        told: Counts | None = None
+        refused = False
+        try:
+            table, told = after(twins.shape, table, statement)
+        except Refused:
+            refused = True
+        said = "\n  ".join([where, *(f"{s.sql}  {dict(s.settings) or ''}" for s in statements[: at + 1])])
+        for kind, answer in twins.run(statement).items():
+            if refused:
+                assert isinstance(answer, str), f"{kind} does not refuse\n  {said}"
+                assert any(name in answer for name in REFUSALS), f"{kind} refuses with {answer[:1000]}\n  {said}"
+                continue
+            assert not isinstance(answer, str), f"{kind} fails with {answer[:1000]}\n  {said}"
+            if told is not None and not isinstance(statement, Insert):
+                assert {name: answer[name] for name in told} == told, f"{kind} tells other counts\n  {said}"
+        if refused or at % 2 or at == len(statements) - 1:
+            expected = rows_of(table)
+            for kind, rows in twins.rows().items():
+                assert rows == expected, f"{kind} has other rows\n  {said}"
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_statements_make_the_same_of_both_kinds_of_table_and_what_the_documents_say(sql: Sql, shape: Shape) -> None:
+    for seed in SEEDS:
+        check(Twins(sql, shape), [*history(shape, seed, LENGTH), Compact()], f"{shape.name}, seed {seed}")
+
+
+def test_random_histories_hold_every_kind_of_statement_and_refusals() -> None:
+    found: set[object] = set()
+    for shape in SHAPES:
+        for seed in range(10):
+            table: dict[tuple[object, ...], Row] = {}
+            for statement in history(shape, seed, 8):
+                found.add(type(statement).__name__)
+                if isinstance(statement, Merge):
+                    found |= {(clause.when, clause.then) for clause in statement.clauses}
+                try:
+                    table, _ = after(shape, table, statement)
+                except Refused as refusal:
+                    found.add(str(refusal))
+    assert found >= {"Merge", "Update", "Delete", "Insert", "Compact"}
+    assert found >= {("MATCHED", "UPDATE"), ("MATCHED", "DELETE"), ("NOT MATCHED", "INSERT")}
+    assert found >= {("NOT MATCHED BY SOURCE", "UPDATE"), ("NOT MATCHED BY SOURCE", "DELETE")}
+    assert found >= {"KEY_COLUMN_CHANGED", "MERGE_CARDINALITY_VIOLATION", "NULL_RECORD_KEY"}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+import zlib
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,7 +29,10 @@ LINE = tuple(map(int, pyspark.__version__.split(".")[:2]))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests without a session go first; otherwise the order stays. Those of later Spark lines are not this one's."""
+    """Tests without a session go first; otherwise the order stays. Those of later Spark lines are not this one's.
+
+    With MERGANSER_KINDS=one a test that runs on both types of tables runs on one of them, half of the tests on each.
+    """
     later = []
     for item in items:
         marks = [tuple(map(int, mark.args[0].split("."))) for mark in item.iter_markers("since")]
@@ -36,10 +41,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         )
         if any(line > LINE for line in marks):
             later.append(item)
+    if os.environ.get("MERGANSER_KINDS") == "one":
+        later += of_the_other_kind(items)
     if later:
         config.hook.pytest_deselected(items=later)
-        items[:] = [item for item in items if item not in later]
+        left_out = set(later)
+        items[:] = [item for item in items if item not in left_out]
     items.sort(key=lambda item: bool(SLOW_FIXTURES & set(getattr(item, "fixturenames", ()))))
+
+
+def of_the_other_kind(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Of tests that are there for both types of tables, those of the type that their name does not choose."""
+    both: dict[str, dict[str, pytest.Item]] = defaultdict(dict)
+    for item in items:
+        given = dict(item.callspec.params) if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+        kind = given.pop("kind", None)
+        if kind in ("cow", "mor"):
+            both[f"{item.nodeid.split('[')[0]} {sorted(given.items(), key=repr)}"][kind] = item
+    chosen = {name: ("cow", "mor")[zlib.crc32(name.encode()) % 2] for name in both}
+    return [
+        item for name, found in both.items() if len(found) == 2 for kind, item in found.items() if kind != chosen[name]
+    ]
 
 
 @pytest.fixture(scope="session")

@@ -120,6 +120,28 @@ def test_what_rows_depend_on_is_refused_by_name(sql: Sql, key: str, value: str) 
     assert "team" not in dict(sql.run(f"SHOW TBLPROPERTIES {table}"))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_replaced_table_has_the_columns_of_what_replaces_it(sql: Sql, kind: str) -> None:
+    table = sql.create(kind, "id int, v int, p string", ordering=None)
+    sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a'), (2, 2, 'b')")
+    sql.run(f"UPDATE {table} SET v = 3 WHERE id = 1")
+    made = f"CREATE OR REPLACE TABLE {table} {{}} USING merganser TBLPROPERTIES (primaryKey = 'id', type = '{kind}')"
+    sql.run(made.format("") + f" AS SELECT id, concat('v', v) AS v, true AS fresh FROM {table}")
+    assert sql.rows(table) == [(1, "v3", True), (2, "v2", True)]
+    sql.run(f"INSERT INTO {table} VALUES (3, 'new', false)")
+    sql.run(f"DELETE FROM {table} WHERE v = 'v2'")
+    assert sql.rows(table) == [(1, "v3", True), (3, "new", False)]
+    sql.run(made.format("(id int, z date)"))
+    sql.run(f"INSERT INTO {table} VALUES (1, date'2026-01-01')")
+    assert sql.rows(table, "id, cast(z AS string)") == [(1, "2026-01-01")]
+    assert [name for name, *_ in sql.run(f"SHOW COLUMNS IN {table}")] == ["id", "z"]
+
+
+def test_a_property_that_is_not_there_may_be_removed_whatever_its_name(sql: Sql) -> None:
+    table = sql.create("cow")
+    sql.run(f"ALTER TABLE {table} UNSET TBLPROPERTIES IF EXISTS ('time')")
+
+
 def test_a_property_that_looks_like_a_setting_and_is_none_is_refused(sql: Sql) -> None:
     table = sql.create("cow")
     alter = f"ALTER TABLE {table} SET TBLPROPERTIES ('{{}}' = '{{}}')"

@@ -147,6 +147,40 @@ def test_a_row_that_on_leaves_out_is_inserted_into_its_own_partition_and_merged_
 
 
 @each_kind
+@pytest.mark.parametrize("by_source", ["", " WHEN NOT MATCHED BY SOURCE AND t.id < 0 THEN DELETE"])
+def test_of_new_rows_of_one_key_the_greatest_is_inserted_whatever_on_says_of_the_source(
+    sql: Sql, kind: str, by_source: str
+) -> None:
+    table = sql.create(kind)
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
+    source = "(SELECT * FROM VALUES (2, 8L, 'y'), (2, 6L, 'x') AS rows(id, ts, v)) s"
+    on = "t.id = s.id AND s.v = 'x'"
+    sql.run(f"MERGE INTO {table} t USING {source} ON {on} WHEN NOT MATCHED THEN INSERT *{by_source}")
+    assert sql.rows(table) == [(1, 5, "a"), (2, 8, "y")]
+
+
+@each_kind
+@pytest.mark.parametrize("key", ["e.k", "id,e.k"])
+def test_a_key_inside_a_struct_stays_when_other_columns_change(sql: Sql, kind: str, key: str) -> None:
+    table = sql.create(kind, "id int, v int, e struct<k: string, z: int>", key=key, ordering=None)
+    sql.run(f"INSERT INTO {table} VALUES (1, 1, named_struct('k', 'a', 'z', 1))")
+    sql.run(f"UPDATE {table} SET v = 2")
+    sql.run(f"MERGE INTO {table} t USING (SELECT 'a' k) s ON t.e.k = s.k WHEN MATCHED THEN UPDATE SET v = t.v + 5")
+    assert sql.rows(table, "id, v, e.k, e.z") == [(1, 7, "a", 1)]
+
+
+@each_kind
+def test_a_column_that_cannot_be_stored_is_refused_by_name_before_anything_runs(sql: Sql, kind: str) -> None:
+    table = sql.create(kind)
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
+    merge = f"MERGE INTO {table} t USING (SELECT 1 id, NULL AS nothing) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *"
+    with setting(sql, "spark.merganser.sql.schemaEvolution", "true"):
+        failure = sql.fails(merge)
+    assert "UNSUPPORTED_TYPE" in failure
+    assert "'nothing'" in failure
+
+
+@each_kind
 def test_rows_of_one_key_in_two_partitions_are_two_rows(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id int, ts bigint, v string, p string", by="p")
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a', 'x'), (1, 5, 'b', 'y')")
@@ -186,7 +220,9 @@ def test_a_table_named_by_its_path_is_the_same_table(sql: Sql, kind: str) -> Non
 
 @each_kind
 @pytest.mark.parametrize("index", [{}, {"hoodie.index.type": "GLOBAL_SIMPLE"}])
-def test_a_row_that_the_source_lacks_by_on_and_inserts_anew_is_there(sql: Sql, kind: str, index: dict[str, str]) -> None:
+def test_a_row_that_the_source_lacks_by_on_and_inserts_anew_is_there(
+    sql: Sql, kind: str, index: dict[str, str]
+) -> None:
     table = sql.create(kind, "id int, ts bigint, v string, p string", by="p" if index else "", **index)
     sql.run(f"INSERT INTO {table} (id, ts, v, p) VALUES (1, 5, 'a', 'x'), (2, 5, 'b', 'x')")
     sql.run(
@@ -225,3 +261,42 @@ def test_new_rows_of_different_keys_are_inserted_though_on_names_one_for_them(
         f"WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *{by_source}"
     )
     assert sql.rows(table) == [(1, 5, "z"), (2, 6, "x"), (3, 7, "y")]
+
+
+def test_a_value_that_cannot_be_made_names_clause_and_column(sql: Sql) -> None:
+    table = sql.create("cow", "id int, a varchar(3), b varchar(3), n int not null, tiny tinyint", ordering=None)
+    sql.run(f"INSERT INTO {table} VALUES (1, 'a', 'b', 1, 1)")
+    source = "(SELECT 1 id, 'long' AS b, 1000 AS q) s"
+    merge = f"MERGE INTO {table} t USING {source} ON t.id = s.id WHEN MATCHED AND t.n = 5 THEN DELETE "
+    too_long = sql.fails(merge + "WHEN MATCHED THEN UPDATE SET a = 'x', b = s.b")
+    assert "CLAUSE_FAILED" in too_long
+    assert "column 'b' of 'WHEN MATCHED THEN UPDATE SET a, b'" in too_long
+    assert "3" in too_long
+    assert "column 'tiny' of 'WHEN MATCHED THEN UPDATE SET tiny'" in sql.fails(
+        merge + "WHEN MATCHED THEN UPDATE SET tiny = s.q"
+    )
+    assert "column 'n' of 'UPDATE SET n'" in sql.fails(f"UPDATE {table} SET n = nullif(n, 1)")
+    by_zero = sql.fails(merge + "WHEN MATCHED AND raise_error(concat('no ', s.b)) IS NULL THEN UPDATE SET a = 'x'")
+    assert "the condition of 'WHEN MATCHED AND" in by_zero
+    assert "no long" in by_zero
+    assert sql.rows(table) == [(1, "a", "b", 1, 1)]
+
+
+@each_kind
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE {table} SET v = 'x', _hoodie_record_key = 'zzz'",
+        "MERGE INTO {table} t USING (SELECT 1 id) s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET t._hoodie_commit_time = '1'",
+        "MERGE INTO {table} t USING (SELECT 7 id) s ON t.id = s.id "
+        "WHEN NOT MATCHED THEN INSERT (id, _hoodie_commit_time) VALUES (s.id, 'x')",
+    ],
+)
+def test_a_meta_column_cannot_be_assigned(sql: Sql, kind: str, statement: str) -> None:
+    table = sql.create(kind)
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
+    failure = sql.fails(statement.format(table=table))
+    assert "ASSIGNMENT_REFUSED" in failure
+    assert "'_hoodie_" in failure
+    assert sql.rows(table) == [(1, 5, "a")]

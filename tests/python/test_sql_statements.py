@@ -244,6 +244,20 @@ def test_of_many_files_a_merge_reads_those_where_the_sources_keys_lie(sql: Sql, 
     assert sql.run(f"SELECT count(*), count_if(v = 'j') FROM {table}") == [(MANY * 10, 3)]
 
 
+def test_of_files_loaded_in_the_order_of_numbers_a_merge_reads_those_where_the_sources_values_lie(sql: Sql) -> None:
+    columns = "id bigint, at timestamp, cost decimal(12, 2), share double"
+    table = sql.create("cow", columns, ordering=None, **{"hoodie.parquet.small.file.limit": "0"})
+    made = "id, timestamp_seconds(id) AS at, cast(id AS decimal(12, 2)) AS cost, id / 8D - 50 AS share"
+    for first in range(0, 1200, 200):
+        sql.run(f"INSERT INTO {table} SELECT {made} FROM range({first}, {first + 200})")
+    source = f"(SELECT {made} FROM VALUES (5L), (150L), (1000L) AS rows(id)) s"
+    for column in ("id", "at", "cost", "share"):
+        told = result(
+            sql, f"MERGE INTO {table} t USING {source} ON t.{column} = s.{column} WHEN MATCHED AND t.id < 0 THEN DELETE"
+        )
+        assert (column, told["file_groups_read"], told["file_groups_pruned"]) == (column, 2, 4)
+
+
 def test_of_many_partitions_a_merge_reads_those_of_the_source(sql: Sql, tmp_path: Path) -> None:
     table = many_files(sql, tmp_path, "cow", partitioned=True)
     rows = values("(15L, 1000L, 1)", "(16L, 1000L, 1)", "(31L, 1000L, 3)", "(70L, 1000L, 7)", names="id, ts, p")

@@ -47,7 +47,7 @@ final class StagedCatalogTable(session: SparkSession, ident: Identifier, columns
     if (described.exists) {
       if (!replaces) throw MerganserException("TABLE_EXISTS", "path" -> storage.basePath)
       val (rows, readAt) = SelfReads.pinned(session, frame, storage)
-      FrameWrite.overwrite(session, storage, described.asWriteOptions ++ given, rows, source, readAt = readAt)
+      FrameWrite.overwrite(session, storage, described.asWriteOptions ++ given, rows, source, readAt = readAt, withColumns = true)
     } else {
       described.make(given)
       made = true

@@ -72,10 +72,12 @@ object TableAlteration {
   private def settle(session: SparkSession, path: String, label: String, changes: Seq[TableChange]): Unit = {
     val config = OpenTable.load(session, path).config
     val edits = changes.flatMap {
-      case set: SetProperty        => edit(label, config, set.property, Some(set.value))
-      case removed: RemoveProperty => edit(label, config, removed.property, None)
-      case _: ColumnChange         => Nil
-      case other => throw fixed(label, other.getClass.getSimpleName, "", "it is no change of properties, comments or columns")
+      case set: SetProperty => edit(label, config, set.property, Some(set.value))
+      case removed: RemoveProperty =>
+        try edit(label, config, removed.property, None)
+        catch { case e: MerganserException if e.condition == "UNKNOWN_OPTION" => Nil } // there is none to remove
+      case _: ColumnChange => Nil
+      case other           => throw fixed(label, other.getClass.getSimpleName, "", "it is no change of properties, comments or columns")
     }
     if (edits.nonEmpty) TableConfig.update(OpenTable.storage(session, path), old => edits.foldLeft(old)((now, change) => change(now)))
     ()

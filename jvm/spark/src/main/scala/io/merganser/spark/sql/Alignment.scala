@@ -2,6 +2,7 @@ package io.merganser.spark.sql
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.source.MerganserTable
+import io.merganser.table.base.MetaColumns
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.analysis.ResolveRowLevelCommandAssignments
 import org.apache.spark.sql.catalyst.expressions._
@@ -25,6 +26,7 @@ private[sql] object Alignment {
    */
   def ofUpdate(update: UpdateTable, target: StatementTarget): Map[String, Expression] =
     named("UPDATE SET") {
+      refuseMeta("UPDATE SET", update.assignments)
       val one = update.copy(table = forSpark(target), assignments = uncast(update.assignments, target), condition = None)
       ResolveRowLevelCommandAssignments(one) match {
         case aligned: UpdateTable => values(aligned.assignments)
@@ -40,6 +42,12 @@ private[sql] object Alignment {
     action match {
       case _: DeleteAction => Map.empty
       case given => named(clause) {
+          refuseMeta(clause,
+            given match {
+              case update: UpdateAction => update.assignments
+              case insert: InsertAction => insert.assignments
+              case _                    => Nil
+            })
           val one = merge
             .withNewChildren(Seq(forSpark(target), merge.sourceTable))
             .asInstanceOf[MergeIntoTable]
@@ -90,6 +98,12 @@ private[sql] object Alignment {
       case _                             => None
     }
   }
+
+  private def refuseMeta(clause: String, assignments: Seq[Assignment]): Unit =
+    assignments.flatMap(_.key.collectFirst { case a: AttributeReference if MetaColumns.isMeta(a.name) => a.name }).foreach { name =>
+      throw MerganserException("ASSIGNMENT_REFUSED", "clause" -> clause,
+        "reason" -> s"Column '$name' is the table's own; leave it out, and assign the columns that it comes from.")
+    }
 
   private def named[A](clause: String)(work: => A): A =
     try work

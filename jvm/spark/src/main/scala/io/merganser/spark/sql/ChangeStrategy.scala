@@ -53,7 +53,8 @@ sealed trait ChangeExec extends V2CommandExec {
 
   protected def target: ChangeTarget = statement.target
 
-  protected def clauses(input: Seq[Attribute]): Clauses = new Clauses(statement.conditions, statement.rows, input)
+  protected def clauses(input: Seq[Attribute]): Clauses = new Clauses(statement.conditions, statement.rows, input,
+    statement.clauses, target.columns.schema.fieldNames.toSeq)
 
   protected def write: ChangeWrite =
     ChangeWrite(session, target.table.opened, target.settings, target.columns.data, target.columns.schema, statement.masks,

@@ -1,5 +1,6 @@
 package io.merganser.spark.sql
 
+import io.merganser.merge.MerganserException
 import io.merganser.spark.write.OwnPartition
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
@@ -7,6 +8,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 
 import scala.collection.mutable
+import scala.util.Try
+import scala.util.control.NonFatal
 
 /**
  * The clauses of a statement as one generated function: of a row of both sides it makes the row that the first clause asks
@@ -14,8 +17,12 @@ import scala.collection.mutable
  *
  * @param conditions over `input`
  * @param rows       over `input`, one a clause
+ * @param texts      of the clauses, for errors
+ * @param columns    of the rows that they make
  */
-private[sql] final class Clauses(conditions: Seq[Expression], rows: Seq[Seq[Expression]], input: Seq[Attribute]) extends Serializable {
+private[sql] final class Clauses(
+    conditions: Seq[Expression], rows: Seq[Seq[Expression]], input: Seq[Attribute], texts: Seq[String], columns: Seq[String]
+) extends Serializable {
   private val boundConditions = BindReferences.bindReferences(conditions, input)
   private val boundRows       = rows.map(BindReferences.bindReferences(_, input))
 
@@ -26,20 +33,40 @@ private[sql] final class Clauses(conditions: Seq[Expression], rows: Seq[Seq[Expr
     val makers     = boundRows.map(UnsafeProjection.create(_)).toArray
     predicates.foreach(_.initialize(partition))
     makers.foreach(_.initialize(partition))
-    new CompiledClauses(predicates, makers)
+    new CompiledClauses(predicates, makers, this)
+  }
+
+  /** The error of a clause's condition. */
+  private[sql] def failedCondition(clause: Int, cause: Throwable): Throwable = failed(clause, "the condition", cause)
+
+  /** The error of a clause's row, which names the column whose value cannot be made. */
+  private[sql] def failedRow(clause: Int, row: InternalRow, cause: Throwable): Throwable = {
+    val values = boundRows(clause).zip(columns)
+    val column = values.collectFirst { case (value, name) if value.deterministic && Try(value.eval(row)).isFailure => s"column '$name'" }
+    failed(clause, column.getOrElse("a value"), cause)
+  }
+
+  private def failed(clause: Int, part: String, cause: Throwable): Throwable = cause match {
+    case ours: MerganserException => ours
+    case other =>
+      MerganserException("CLAUSE_FAILED", "clause" -> texts(clause), "part" -> part, "reason" -> other.getMessage).causedBy(other)
   }
 }
 
-private[sql] final class CompiledClauses(predicates: Array[BasePredicate], makers: Array[UnsafeProjection]) {
+/** To be used in the task that opened it. */
+private[sql] final class CompiledClauses(predicates: Array[BasePredicate], makers: Array[UnsafeProjection], of: Clauses) {
 
   /** Which clause applies; -1 for none. */
   def clauseOf(row: InternalRow): Int = {
     var i = 0
-    while (i < predicates.length && !predicates(i).eval(row)) i += 1
+    try while (i < predicates.length && !predicates(i).eval(row)) i += 1
+    catch { case NonFatal(e) => throw of.failedCondition(i, e) }
     if (i == predicates.length) -1 else i
   }
 
-  def make(clause: Int, row: InternalRow): UnsafeRow = makers(clause)(row)
+  def make(clause: Int, row: InternalRow): UnsafeRow =
+    try makers(clause)(row)
+    catch { case NonFatal(e) => throw of.failedRow(clause, row, e) }
 }
 
 /** Rows of a query, changed. */

@@ -30,15 +30,18 @@ private[sql] object KeyedOn extends PredicateHelper {
    * Columns of the target that must equal something that is not the target's, with that, in the column's type.
    *
    * @param nullSafe whether `<=>` counts, which also equates nulls
+   * @param isUsable the types that count
    */
-  def equated(on: Expression, target: StatementTarget, nullSafe: Boolean): Seq[(String, Expression)] = {
+  def equated(
+      on: Expression, target: StatementTarget, nullSafe: Boolean, isUsable: DataType => Boolean = isExact
+  ): Seq[(String, Expression)] = {
     val own = AttributeSet(target.relation.output)
     // As the table spells it: the statement may do so otherwise.
     def stored(column: AttributeReference): Option[String] = target.relation.output.find(_.exprId == column.exprId).map(_.name)
     def pair(a: Expression, b: Expression): Option[(String, Expression)] =
       if (b.references.exists(own.contains) || !b.deterministic) None
       else a match {
-        case column: AttributeReference if own.contains(column) && column.dataType == b.dataType && isExact(b.dataType) =>
+        case column: AttributeReference if own.contains(column) && column.dataType == b.dataType && isUsable(b.dataType) =>
           stored(column).map(_ -> b)
         // A wider value that the column cannot hold equals none of its rows; the condition itself is asked again anyway.
         case Widened(column) if own.contains(column) => stored(column).map(_ -> narrowed(b, column.dataType, target))

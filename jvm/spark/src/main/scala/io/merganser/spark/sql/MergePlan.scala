@@ -1,7 +1,7 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.{DeleteCheck, MerganserException}
-import io.merganser.spark.read.SourceRanges
+import io.merganser.spark.read.ValueOrder
 import io.merganser.table.config.StoredRule
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions._
@@ -166,8 +166,9 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
       else if (has(BySource)) LeftOuter
       else if (has(NotMatched)) RightOuter
       else Inner
-    val prunes = if (has(BySource)) Nil else KeyedOn.equated(on, target, nullSafe = false).filter(p => SourceRanges.isKnown(p._2.dataType))
-    val keys   = if (has(BySource)) Nil else KeyedOn.of(on, target).toSeq.flatMap(_.keys)
+    val prunes = if (has(BySource)) Nil
+    else KeyedOn.equated(on, target, nullSafe = false, ValueOrder.isKnown).filter(p => ValueOrder.isKnown(p._2.dataType))
+    val keys = if (has(BySource)) Nil else KeyedOn.of(on, target).toSeq.flatMap(_.keys)
     if (prunes.isEmpty || !computed.isEmpty) {
       val join = LatestRows.of(together, place, order, Join(stored, marked, joinType, Some(on), MatchedTwice.hint(once)))
       ChangeRows(target.describe(columns, isRead = true, assigns), clauses.map(_.text), made.conditions, made.rows, change.masks, once,
@@ -187,11 +188,15 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     KeyedOn.of(on, target).filter(k => combines && (k.paths.nonEmpty || target.partitionColumns.isEmpty)).flatMap(k =>
       sourceOrder.map(k -> _))
 
-  /** Whether source rows of a key are versions of one row whatever is stored: nothing else in ON looks at the stored row. */
+  /**
+   * Whether the source row that counts is the same whatever is stored: nothing else in ON looks at the stored row, and rows that
+   * ON leaves out are not inserted.
+   */
   private def isChosenBefore(keyed: KeyedOn): Boolean = {
-    val own = AttributeSet(source.output)
+    val own     = AttributeSet(source.output)
+    val inserts = clauses.exists(_.when == NotMatched)
     insertsThere(keyed) && splitConjunctivePredicates(on).forall { c =>
-      c.references.forall(own.contains) || KeyedOn.equated(c, target, nullSafe = true).exists { case (name, value) =>
+      (!inserts && c.references.forall(own.contains)) || KeyedOn.equated(c, target, nullSafe = true).exists { case (name, value) =>
         (keyed.keys ++ keyed.paths).exists(k => k._1 == name && k._2.semanticEquals(value))
       }
     }

@@ -81,7 +81,9 @@ private[sql] final class RowChange(
     slice = slice.getOrElse(Literal(0))
   )
 
-  private def isIdentity(name: String): Boolean = target.keyColumns.contains(name) || target.partitionColumns.contains(name)
+  /** Whether key or partition come from the column, or from a field inside it. */
+  private def isIdentity(name: String): Boolean =
+    (target.keyColumns ++ target.partitionColumns).exists(c => c == name || c.startsWith(s"$name."))
 
   private def maskOf(provided: Set[String]): Int = {
     val mask = ColumnMask(provided, inserts = false)

@@ -117,7 +117,10 @@ object KeyedSource {
   private def column(at: Int): String = s"__merganser_source_$at"
 
   /** Stands for the key of a row that has none: such a row equals no stored one. */
-  private val NoKey = "\u0000merganser: no key\u0000"
+  private val NoKey     = "\u0000merganser: no key\u0000"
+  private val NoKeyText = UTF8String.fromString(NoKey)
+
+  def isNoKey(key: UTF8String): Boolean = key == NoKeyText
 
   /** The place of a row that has no key, else null: such rows have it in common that they are versions of nothing. */
   def apart(key: Expression, arrival: Expression): Expression = If(EqualTo(key, Literal(NoKey)), arrival, Literal(null, arrival.dataType))

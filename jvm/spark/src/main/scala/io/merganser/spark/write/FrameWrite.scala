@@ -43,11 +43,12 @@ object FrameWrite {
   /**
    * Replaces rows, by default all of them, in one commit; settings other than the table's are refused.
    *
-   * @param readAt the timeline of when the frame reads the table itself, if it does: what it read must still be there
+   * @param readAt      the timeline of when the frame reads the table itself, if it does: what it read must still be there
+   * @param withColumns true where the table has the frame's columns afterwards, and no others
    */
   def overwrite(session: SparkSession, storage: Storage, options: Map[String, String], frame: DataFrame,
       source: WriteSource = WriteSource.DataFrameWrite, replaced: Replaced = Replaced.All,
-      readAt: Option[Timeline] = None): WriteResult = {
+      readAt: Option[Timeline] = None, withColumns: Boolean = false): WriteResult = {
     val table = upgradedOnRequest(session, OpenTable.load(storage), options)
     val settings =
       try WriteConfig.parse(options, sessionConf(session), table.config, source)
@@ -55,7 +56,7 @@ object FrameWrite {
         case e: MerganserException if e.condition == "CONFIG_CONFLICT" =>
           throw MerganserException("OVERWRITE_WITH_OTHER_SETTINGS", "table" -> table.config.name, "conflict" -> e.getMessage).causedBy(e)
       }
-    run(session, table, settings, frame, columns(table, settings, frame), replaced, readAt)
+    run(session, table, settings, frame, if (withColumns) storedSchema(frame) else columns(table, settings, frame), replaced, readAt)
   }
 
   private def upgradedOnRequest(session: SparkSession, table: OpenTable, options: Map[String, String]): OpenTable =

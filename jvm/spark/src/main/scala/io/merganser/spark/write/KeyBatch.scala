@@ -1,5 +1,6 @@
 package io.merganser.spark.write
 
+import io.merganser.spark.read.ValueOrder
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.unsafe.types.UTF8String
@@ -10,9 +11,13 @@ import scala.collection.mutable
 /**
  * What the keys of a batch look like, gathered by tasks.
  *
+ * @param ranges     of the keys' texts
+ * @param numbers    of the keys as [[ValueOrder]] orders numbers, where all of them are whole numbers: files that were loaded in
+ *                   the order of numbers have wide ranges of texts
  * @param partitions paths that the rows name; None where a key is looked for in all of them
  */
-private[write] final case class KeyBatch(rows: Long, partitions: Option[Set[String]], bloom: Array[Byte], ranges: KeyRanges) {
+private[write] final case class KeyBatch(rows: Long, partitions: Option[Set[String]], bloom: Array[Byte], ranges: KeyRanges,
+    numbers: Option[KeyRanges]) {
 
   def names(partition: String): Boolean = partitions.forall(_.contains(partition))
 
@@ -22,7 +27,8 @@ private[write] final case class KeyBatch(rows: Long, partitions: Option[Set[Stri
   private def ++(other: KeyBatch): KeyBatch = {
     val both = KeyBatch.read(bloom)
     both.mergeInPlace(KeyBatch.read(other.bloom))
-    KeyBatch(rows + other.rows, for (a <- partitions; b <- other.partitions) yield a ++ b, KeyBatch.bytes(both), ranges ++ other.ranges)
+    KeyBatch(rows + other.rows, for (a <- partitions; b <- other.partitions) yield a ++ b, KeyBatch.bytes(both), ranges ++ other.ranges,
+      for (a <- numbers; b <- other.numbers) yield a ++ b)
   }
 }
 
@@ -31,26 +37,33 @@ private[write] object KeyBatch {
 
   /**
    * @param pathOrdinal where the partition path stands, or -1
+   * @param areNumbers  true where the key is a column of whole numbers
    * @return nothing if there is no row
    */
-  def of(rows: RDD[InternalRow], keyOrdinal: Int, pathOrdinal: Int): Option[KeyBatch] = {
+  def of(rows: RDD[InternalRow], keyOrdinal: Int, pathOrdinal: Int, areNumbers: Boolean): Option[KeyBatch] = {
     val parts = rows.mapPartitions { it =>
       if (!it.hasNext) Iterator.empty
       else {
         val bloom      = BloomFilter.create(Items, 0.03)
         val ranges     = new KeyRanges.Builder
         val partitions = mutable.HashSet.empty[UTF8String]
+        val numbers    = new KeyRanges.Builder
+        val number     = new UTF8String.LongWrapper
+        var allNumbers = areNumbers
         var count      = 0L
         while (it.hasNext) {
           val row = it.next()
           val key = row.getUTF8String(keyOrdinal)
           bloom.putBinary(key.getBytes)
           ranges.add(key)
+          if (allNumbers && !KeyedSource.isNoKey(key)) {
+            if (key.toLong(number)) numbers.add(ValueOrder.ofWhole(number.value)) else allNumbers = false
+          }
           if (pathOrdinal >= 0 && !partitions.contains(row.getUTF8String(pathOrdinal))) partitions += row.getUTF8String(pathOrdinal).copy()
           count += 1
         }
         val named = if (pathOrdinal >= 0) Some(partitions.iterator.map(_.toString).toSet) else None
-        Iterator(KeyBatch(count, named, bytes(bloom), ranges.result()))
+        Iterator(KeyBatch(count, named, bytes(bloom), ranges.result(), if (allNumbers) Some(numbers.result()) else None))
       }
     }
     parts.treeAggregate(Option.empty[KeyBatch])((a, b) => Some(a.fold(b)(_ ++ b)), (a, b) => a.fold(b)(x => b.map(x ++ _).orElse(a)))

@@ -1,5 +1,6 @@
 package io.merganser.spark.write
 
+import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import scala.collection.mutable
@@ -24,6 +25,11 @@ private[spark] final class KeyRanges private (private val starts: Array[UTF8Stri
     from < starts.length && max.forall(k => starts(from).compareTo(UTF8String.fromString(k)) <= 0)
   }
 
+  def meets(min: UTF8String, max: UTF8String): Boolean = {
+    val from = KeyRanges.firstAtLeast(ends, min)
+    from < starts.length && starts(from).compareTo(max) <= 0
+  }
+
   def ++(other: KeyRanges): KeyRanges = {
     val both = (starts ++ other.starts).zip(ends ++ other.ends).sortWith((a, b) => a._1.compareTo(b._1) < 0)
     KeyRanges.joined(both)
@@ -31,6 +37,12 @@ private[spark] final class KeyRanges private (private val starts: Array[UTF8Stri
 }
 
 private[spark] object KeyRanges {
+
+  /** Whether values of the type are whole numbers, whose texts are keys. */
+  def areWhole(dataType: DataType): Boolean = dataType match {
+    case ByteType | ShortType | IntegerType | LongType => true
+    case _                                             => false
+  }
 
   /** Intervals that go from a task to the driver. */
   final val Most = 256

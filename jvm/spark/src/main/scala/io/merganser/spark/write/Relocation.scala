@@ -153,6 +153,10 @@ private[write] final class Relocation(
     }
   }
 
+  /** A row that was not looked for in its old partition is updated all the same. */
+  private def moved(outcome: Int): Int =
+    if (outcome == RowOutcome.Inserted || outcome == RowOutcome.Unlooked) RowOutcome.Updated else outcome
+
   private def newest(dead: Seq[Int], path: UTF8String): Int = {
     val there = dead.filter(slices(_).path == path)
     if (there.isEmpty) Tag.Untagged else there.maxBy(slices(_).instant)
@@ -230,7 +234,8 @@ private[write] final class Relocation(
     copy.update(incoming.partitionOrdinal, path)
     copy.update(incoming.arrivalOrdinal, First)
     copy.update(incoming.unorderedDeleteOrdinal, true)
-    if (incoming.outcomeOrdinal >= 0 && !isMove) copy.update(incoming.outcomeOrdinal, NoOutcome)
+    if (incoming.outcomeOrdinal >= 0)
+      copy.update(incoming.outcomeOrdinal, if (isMove) moved(like.getInt(incoming.outcomeOrdinal)) else NoOutcome)
     copy
   }
 }

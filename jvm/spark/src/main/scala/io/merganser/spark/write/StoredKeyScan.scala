@@ -2,6 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.RowLayout
 import io.merganser.spark.OpenTable
+import io.merganser.spark.read.ColumnStatistics
 import io.merganser.table.Storage
 import io.merganser.table.base.{BaseFileFooter, BaseFileReader, MetaColumns}
 import io.merganser.table.slice.{FileSlice, SliceReader}
@@ -65,6 +66,12 @@ private[write] final case class StoredKeyScan(
 
   val keyOrdinal: Int = columns.length + 2
 
+  /** The key column, where keys are the texts of its whole numbers. */
+  val wholeKey: Option[StructField] = table.config.recordKeyFields match {
+    case Seq(name) => table.schema.fields.find(f => f.name == name && KeyRanges.areWhole(f.dataType))
+    case _         => None
+  }
+
   /** -1 where the path does not count. */
   val pathOrdinal: Int = if (order.byPath) columns.length + 3 else -1
 
@@ -76,7 +83,7 @@ private[write] final case class StoredKeyScan(
     if (matters.isEmpty) None
     else {
       val shared = session.sparkContext.broadcast(batch)
-      val reader = new StoredKeyReader(table.storage, columns, counting, order.byPath, Tag.insertsIntoBases(table), read, only)
+      val reader = new StoredKeyReader(table.storage, columns, counting, order.byPath, Tag.insertsIntoBases(table), read, only, wholeKey)
       val bins   = packed(matters)
       val rows   = session.sparkContext.parallelize(bins, bins.size).mapPartitions(_.flatMap(reader.rows(_, shared)))
       Some(order.sorted(SparkBridge.internalCreateDataFrame(session, rows, schema), tasks, Key, Path).queryExecution.toRdd)
@@ -127,7 +134,8 @@ private final class StoredKeyReader(
     byPath: Boolean,
     insertsIntoBases: Boolean,
     read: CollectionAccumulator[Int],
-    only: Option[Set[Int]]
+    only: Option[Set[Int]],
+    wholeKey: Option[StructField]
 ) extends Serializable {
 
   private val keyColumn = MetaColumns.schema(MetaColumns.RecordKey)
@@ -144,7 +152,7 @@ private final class StoredKeyReader(
       val footer = slice.base.map(b => BaseFileFooter.read(storage.conf, storage.path(b.path), b.sizeBytes))
       // What only logs hold no footer tells of.
       val isBounded = slice.logs.isEmpty || counting == StoredKeys.OfBases || insertsIntoBases
-      if (isBounded && footer.exists(f => !batch.value.ranges.meets(f.minKey, f.maxKey))) Iterator.empty
+      if (isBounded && footer.exists(!mayHold(_, batch.value))) Iterator.empty
       else {
         read.add(index)
         val out = new StoredRow(index, slice, bloom)
@@ -156,6 +164,9 @@ private final class StoredKeyReader(
       }
     }
   }
+
+  private def mayHold(footer: BaseFileFooter, batch: KeyBatch): Boolean = batch.ranges.meets(footer.minKey, footer.maxKey) &&
+    wholeKey.forall(key => batch.numbers.forall(n => ColumnStatistics.mayHold(footer, StructType(Seq(key)), Map(key.name -> n))))
 
   private def ofBase(slice: FileSlice, footer: BaseFileFooter, out: StoredRow, withColumns: Boolean): Iterator[InternalRow] = {
     val base   = slice.base.get

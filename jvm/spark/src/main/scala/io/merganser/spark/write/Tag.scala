@@ -68,7 +68,7 @@ object Tag {
   private[write] def walked(
       rows: RDD[InternalRow], scan: StoredKeyScan, slices: IndexedSeq[FileSlice], tasks: Int, key: Int, path: Int
   )(walk: (Matches => KeyWalk) => Iterator[InternalRow]): RDD[InternalRow] = {
-    val batch  = if (slices.isEmpty) None else KeyBatch.of(rows, key, path)
+    val batch  = if (slices.isEmpty) None else KeyBatch.of(rows, key, path, scan.wholeKey.isDefined)
     val stored = batch.flatMap(scan.sorted(slices, _, tasks))
     // Adaptive execution takes an empty side away together with its partitions: then no key is stored.
     stored.filter(_.getNumPartitions != rows.getNumPartitions).foreach { held =>

@@ -60,7 +60,6 @@ object ForeignOptions {
     only("hoodie.parquet.outputtimestamptype", "TIMESTAMP_MICROS", "Timestamps are stored in microseconds; remove the option"),
     only("hoodie.compact.inline.trigger.strategy", "NUM_COMMITS",
       "Compaction becomes due by the number of delta commits alone; use hoodie.compact.inline.max.delta.commits"),
-    only("hoodie.write.concurrency.mode", "SINGLE_WRITER|OPTIMISTIC_CONCURRENCY_CONTROL", "Use OPTIMISTIC_CONCURRENCY_CONTROL"),
     only("hoodie.keygen.datetime.parser.class",
       "org.apache.hudi.keygen.parser.HoodieDateTimeParser|org.apache.hudi.keygen.parser.BaseHoodieDateTimeParser"),
     never("hoodie.datasource.write.partitions.to.delete"),

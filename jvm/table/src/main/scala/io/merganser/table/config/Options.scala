@@ -195,8 +195,13 @@ object Options {
     "After a write to a merge-on-read table, compact when enough delta commits have gathered.")
   val CompactionDeltaCommits: OptionEntry = write("hoodie.compact.inline.max.delta.commits", Whole(1), Some("5"),
     "Delta commits since the last compaction that make a compaction due.")
-  val FailedWrites: OptionEntry = write("hoodie.clean.failed.writes.policy", oneOf("EAGER", "LAZY"), Some("EAGER"),
-    "EAGER: a write first rolls back every pending one. LAZY: only those whose heartbeat has expired; for several writers.",
+  val ConcurrencyMode: OptionEntry = write("hoodie.write.concurrency.mode",
+    OneOf(Seq("SINGLE_WRITER", "OPTIMISTIC_CONCURRENCY_CONTROL"), notDone = Seq("NON_BLOCKING_CONCURRENCY_CONTROL")), Some("SINGLE_WRITER"),
+    "OPTIMISTIC_CONCURRENCY_CONTROL where several writers, or statements, change the table at a time; all of them are to say so. " +
+      "The later one to change a file group fails, and no write rolls back another that goes on.")
+  val FailedWrites: OptionEntry = write("hoodie.clean.failed.writes.policy", oneOf("EAGER", "LAZY"), None,
+    "EAGER: a write first rolls back every pending one. LAZY: only those whose heartbeat has expired. Without it LAZY for several " +
+      "writers (`hoodie.write.concurrency.mode`), else EAGER.",
     "hoodie.cleaner.policy.failed.writes")
   val HeartbeatInterval: OptionEntry =
     write("hoodie.client.heartbeat.interval_in_ms", Whole(1), Some("60000"), "Milliseconds between heartbeats of a write.")
@@ -236,7 +241,8 @@ object Options {
     MergerClasses, EventTimeField, CommitMetadataPrefix,
     AutoUpgrade, AllowEmptyCommit, SmallFileLimit, MaxFileSize, RowGroupSize, PageSize, Dictionary, Codec, BloomEntries,
     BloomFalsePositives,
-    RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat, InlineCompaction, CompactionDeltaCommits, FailedWrites,
+    RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat, InlineCompaction, CompactionDeltaCommits, ConcurrencyMode,
+    FailedWrites,
     HeartbeatInterval, HeartbeatMisses, LockWait
   ) ++ ShuffleTasks.values ++ Seq(
     QueryType, AsOfInstant

@@ -17,9 +17,11 @@ object SchemaEvolution {
    * @param name     of the table, for errors
    * @param table    the table's data columns; where empty, the result is `incoming` as it is stored
    * @param incoming data columns of the rows to come; meta columns among them are passed over
-   * @throws MerganserException SCHEMA_CONFLICT, naming the column with its path and both types
+   * @throws MerganserException SCHEMA_CONFLICT, naming the column with its path and both types; UNSUPPORTED_TYPE,
+   *                            UNSUPPORTED_COLUMN_NAME for what cannot be stored
    */
   def evolved(name: String, table: StructType, incoming: StructType): StructType = {
+    AvroSchemas.checkColumns(FrameCheck.withoutMetaColumns(incoming))
     val columns = AvroSchemas.stored(FrameCheck.withoutMetaColumns(incoming))
     if (table.isEmpty) columns else struct(name, "", table, columns)
   }

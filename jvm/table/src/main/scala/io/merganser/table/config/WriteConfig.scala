@@ -307,7 +307,10 @@ object WriteConfig {
     }
   }
 
+  private def policyOfMode(settings: Settings, kept: Map[String, String]): String =
+    if (settings.required(Options.ConcurrencyMode, kept) == "SINGLE_WRITER") "EAGER" else "LAZY"
+
   private def failedWrites(settings: Settings, kept: Map[String, String]): FailedWrites =
-    if (settings.required(Options.FailedWrites, kept) == "EAGER") FailedWrites.Eager
+    if (settings.said(Options.FailedWrites, kept).getOrElse(policyOfMode(settings, kept)) == "EAGER") FailedWrites.Eager
     else FailedWrites.Lazy(settings.whole(Options.HeartbeatInterval, kept) * (settings.whole(Options.HeartbeatMisses, kept) + 1))
 }

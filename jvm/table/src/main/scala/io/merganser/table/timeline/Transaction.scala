@@ -174,7 +174,9 @@ object Transaction {
 
   private val Log = LoggerFactory.getLogger(classOf[Transaction])
 
-  private val RolledBack = "another writer rolled it back"
+  private val RolledBack =
+    "another writer rolled it back, as one does that takes itself for the only one; several writers need hoodie.write.concurrency.mode=" +
+      "OPTIMISTIC_CONCURRENCY_CONTROL"
 
   /**
    * @param heartbeatMs show a sign of life every so many milliseconds, so that other writers roll back only what has stopped

@@ -189,5 +189,8 @@ class WriteConfigTest extends AnyFunSuite {
   test("lazily cleaned writes expire by missed heartbeats") {
     val lazily = parse(table(), "hoodie.cleaner.policy.failed.writes" -> "LAZY", "hoodie.client.heartbeat.interval_in_ms" -> "1000")
     assert(lazily.failedWrites == FailedWrites.Lazy(3000))
+    val several = "hoodie.write.concurrency.mode" -> "OPTIMISTIC_CONCURRENCY_CONTROL"
+    assert(parse(table(), several).failedWrites.isInstanceOf[FailedWrites.Lazy])
+    assert(parse(table(), several, "hoodie.clean.failed.writes.policy" -> "EAGER").failedWrites == FailedWrites.Eager)
   }
 }

@@ -1,0 +1,76 @@
+package io.merganser.spark.read
+
+import io.merganser.spark.write.KeyRanges
+import io.merganser.table.base.BaseFileFooter
+import org.apache.parquet.column.statistics.Statistics
+import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData
+import org.apache.parquet.io.api.Binary
+import org.apache.parquet.schema.LogicalTypeAnnotation._
+import org.apache.parquet.schema.PrimitiveType
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+import java.math.BigInteger
+import scala.collection.JavaConverters._
+
+/** What the footers of base files say of the values in them. */
+private[spark] object ColumnStatistics {
+
+  /**
+   * Whether some row group may hold a row that has, in each of these columns, a value in the column's ranges.
+   *
+   * @param types    the table's data columns
+   * @param byColumn ranges of values as [[ValueOrder]] orders them
+   */
+  def mayHold(footer: BaseFileFooter, types: StructType, byColumn: Map[String, KeyRanges]): Boolean =
+    footer.metadata.getBlocks.asScala.exists { block =>
+      byColumn.forall { case (column, ranges) =>
+        block.getColumns.asScala.find(_.getPath.toDotString == column).forall(mayHold(_, types(column).dataType, ranges))
+      }
+    }
+
+  private def mayHold(chunk: ColumnChunkMetaData, dataType: DataType, ranges: KeyRanges): Boolean = {
+    val statistics: Statistics[_] = chunk.getStatistics
+    if (statistics == null || statistics.isEmpty || !statistics.hasNonNullValue) true
+    else {
+      val (min, max) = ofChunk(chunk.getPrimitiveType, statistics, dataType)
+      min.isEmpty || max.isEmpty || ranges.meets(min.get, max.get)
+    }
+  }
+
+  /** None where a file, from before a column was widened or of another writer, stores the column in another way. */
+  private def ofChunk(stored: PrimitiveType, statistics: Statistics[_], dataType: DataType): (Option[UTF8String], Option[UTF8String]) = {
+    def both(value: Any => Option[UTF8String]) = (value(statistics.genericGetMin), value(statistics.genericGetMax))
+    (stored.getLogicalTypeAnnotation, dataType) match {
+      case (_: StringLogicalTypeAnnotation, StringType) => both { case b: Binary => Some(UTF8String.fromBytes(b.getBytes)); case _ => None }
+      case (null | (_: IntLogicalTypeAnnotation), ByteType | ShortType | IntegerType | LongType) => both(whole(_, 1L))
+      case (_: DateLogicalTypeAnnotation, DateType)                                              => both(whole(_, 1L))
+      case (time: TimestampLogicalTypeAnnotation, TimestampType | TimestampNTZType) => time.getUnit match {
+          case TimeUnit.MICROS => both(whole(_, 1L))
+          case TimeUnit.MILLIS => both(whole(_, 1000L))
+          case _               => (None, None)
+        }
+      case (decimal: DecimalLogicalTypeAnnotation, to: DecimalType) if decimal.getScale == to.scale =>
+        both(unscaled(_).map(ValueOrder.ofUnscaled))
+      case (null, FloatType | DoubleType) => both {
+          case f: java.lang.Float  => Some(ValueOrder.ofDouble(f.doubleValue))
+          case d: java.lang.Double => Some(ValueOrder.ofDouble(d))
+          case _                   => None
+        }
+      case _ => (None, None)
+    }
+  }
+
+  private def whole(value: Any, times: Long): Option[UTF8String] = value match {
+    case n: java.lang.Integer => Some(ValueOrder.ofWhole(n.longValue * times))
+    case n: java.lang.Long    => Some(ValueOrder.ofWhole(n * times))
+    case _                    => None
+  }
+
+  private def unscaled(value: Any): Option[BigInteger] = value match {
+    case n: java.lang.Integer => Some(BigInteger.valueOf(n.longValue))
+    case n: java.lang.Long    => Some(BigInteger.valueOf(n))
+    case b: Binary            => Some(new BigInteger(b.getBytes))
+    case _                    => None
+  }
+}

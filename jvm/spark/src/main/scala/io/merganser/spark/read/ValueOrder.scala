@@ -1,0 +1,62 @@
+package io.merganser.spark.read
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+import java.math.BigInteger
+import java.nio.ByteBuffer
+
+/** Values of a column as bytes that are ordered, unsigned, as the values are. */
+private[spark] object ValueOrder {
+
+  /** Whether values of the type have an order that files keep statistics of. */
+  def isKnown(dataType: DataType): Boolean = dataType match {
+    case ByteType | ShortType | IntegerType | LongType | FloatType | DoubleType      => true
+    case DateType | TimestampType | TimestampNTZType | StringType | (_: DecimalType) => true
+    case _                                                                           => false
+  }
+
+  /** @param row whose value there is not null */
+  def of(row: InternalRow, at: Int, dataType: DataType): UTF8String = dataType match {
+    case StringType                                  => row.getUTF8String(at)
+    case LongType | TimestampType | TimestampNTZType => ofWhole(row.getLong(at))
+    case IntegerType | DateType                      => ofWhole(row.getInt(at).toLong)
+    case ShortType                                   => ofWhole(row.getShort(at).toLong)
+    case ByteType                                    => ofWhole(row.getByte(at).toLong)
+    case FloatType                                   => ofDouble(row.getFloat(at).toDouble)
+    case DoubleType                                  => ofDouble(row.getDouble(at))
+    case d: DecimalType => ofUnscaled(row.getDecimal(at, d.precision, d.scale).toJavaBigDecimal.setScale(d.scale).unscaledValue)
+    case other          => throw new IllegalStateException(s"no order of $other")
+  }
+
+  /** None where the value is of another kind than the column's type. */
+  def ofExternal(value: Any, dataType: DataType): Option[UTF8String] = (value, dataType) match {
+    case (s: String, StringType)                                              => Some(UTF8String.fromString(s))
+    case (d: java.sql.Date, DateType)                                         => Some(ofWhole(d.toLocalDate.toEpochDay))
+    case (d: java.time.LocalDate, DateType)                                   => Some(ofWhole(d.toEpochDay))
+    case (n: java.lang.Number, ByteType | ShortType | IntegerType | LongType) => Some(ofWhole(n.longValue))
+    case _                                                                    => None
+  }
+
+  def ofWhole(value: Long): UTF8String = bytes(value ^ Long.MinValue)
+
+  /** As SQL has it, -0.0 is 0.0 and NaN is the largest. */
+  def ofDouble(value: Double): UTF8String = {
+    val bits = java.lang.Double.doubleToLongBits(if (value == 0.0) 0.0 else value)
+    bytes(if (bits < 0) ~bits else bits ^ Long.MinValue)
+  }
+
+  /** @param value of at most 38 digits */
+  def ofUnscaled(value: BigInteger): UTF8String = {
+    val digits = value.toByteArray
+    val out    = Array.fill[Byte](DecimalBytes)(if (value.signum < 0) -1 else 0)
+    System.arraycopy(digits, 0, out, DecimalBytes - digits.length, digits.length)
+    out(0) = (out(0) ^ 0x80).toByte
+    UTF8String.fromBytes(out)
+  }
+
+  private final val DecimalBytes = 17
+
+  private def bytes(value: Long): UTF8String = UTF8String.fromBytes(ByteBuffer.allocate(8).putLong(value).array)
+}

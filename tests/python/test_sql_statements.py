@@ -56,7 +56,7 @@ def metrics_of_last_statement(spark: SparkSession) -> dict[str, str]:
     store = spark._jsparkSession.sharedState().statusStore()
     executions = store.executionsList()
     found: dict[str, str] = {}
-    for at in range(executions.size()):
+    for at in range(max(0, executions.size() - 30), executions.size()):
         execution = executions.apply(at)
         known = store.executionMetrics(execution.executionId())
         for i in range(execution.metrics().size()):
@@ -219,7 +219,7 @@ def many_files(sql: Sql, tmp_path: Path, kind: str, partitioned: bool) -> str:
 
 
 FEW = values(
-    "(15L, 1000L, 'v15')", f"({MANY * 5}L, 1000L, 'v{MANY * 5}')", f"({MANY * 10 - 1}L, 1000L, 'v{MANY * 10 - 1}')"
+    "(15L, 9000L, 'v15')", f"({MANY * 7}L, 9000L, 'v{MANY * 7}')", f"({MANY * 10 - 1}L, 9000L, 'v{MANY * 10 - 1}')"
 )
 
 
@@ -260,14 +260,17 @@ def test_of_files_loaded_in_the_order_of_numbers_a_merge_reads_those_where_the_s
 
 def test_of_many_partitions_a_merge_reads_those_of_the_source(sql: Sql, tmp_path: Path) -> None:
     table = many_files(sql, tmp_path, "cow", partitioned=True)
+    # A partition at the seam of two tasks has two files.
+    (files,) = sql.run(f"SELECT count(DISTINCT _hoodie_file_name) FROM {table}")[0]
+    assert MANY <= files <= MANY + 1
     rows = values("(15L, 1000L, 1)", "(16L, 1000L, 1)", "(31L, 1000L, 3)", "(70L, 1000L, 7)", names="id, ts, p")
     keyed = f"MERGE INTO {table} t USING {rows} ON t.id = s.id AND t.p = s.p WHEN MATCHED THEN UPDATE SET ts = s.ts"
     told = result(sql, keyed)
-    assert (told["updated"], told["file_groups_read"], told["file_groups_pruned"]) == (4, 3, MANY - 3)
+    assert (told["updated"], told["file_groups_read"], told["file_groups_pruned"]) == (4, 3, files - 3)
     source = f"(SELECT DISTINCT p FROM {rows}) s"
     joined = f"MERGE INTO {table} t USING {source} ON t.p = s.p WHEN MATCHED THEN UPDATE SET v = 'p'"
     told = result(sql, joined)
-    assert (told["updated"], told["file_groups_read"], told["file_groups_pruned"]) == (30, 3, MANY - 3)
+    assert (told["updated"], told["file_groups_read"], told["file_groups_pruned"]) == (30, 3, files - 3)
 
 
 @each_kind

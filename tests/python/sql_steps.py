@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,17 @@ class Sql:
         with pytest.raises((Py4JJavaError, PySparkException)) as caught:
             self.spark.sql(statement).collect()
         return str(caught.value)
+
+    @contextmanager
+    def settings(self, given: Mapping[str, str]) -> Iterator[None]:
+        """The session with these settings, taken back at the end."""
+        for key, value in given.items():
+            self.spark.conf.set(key, value)
+        try:
+            yield
+        finally:
+            for key in given:
+                self.spark.conf.unset(key)
 
     def folder(self, table: str) -> Path:
         """Where the table's files are."""

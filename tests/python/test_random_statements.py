@@ -7,9 +7,7 @@ not drawn. MERGANSER_FULL=1 makes more histories, and longer ones; MERGANSER_SEE
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 
 import pytest
 from py4j.protocol import Py4JJavaError
@@ -73,23 +71,12 @@ class Twins:
                 return str(e)
 
         kinds = ["mor"] if isinstance(statement, Compact) else KINDS
-        with settings(self.sql, statement.settings), ThreadPoolExecutor(2) as both:
+        with self.sql.settings(statement.settings), ThreadPoolExecutor(2) as both:
             return dict(zip(kinds, both.map(of, kinds)))
 
     def rows(self) -> dict[str, list[tuple[object, ...]]]:
         with ThreadPoolExecutor(2) as both:
             return dict(zip(KINDS, both.map(lambda kind: self.sql.rows(self.names[kind], ", ".join(COLUMNS)), KINDS)))
-
-
-@contextmanager
-def settings(sql: Sql, given: Mapping[str, str]) -> Iterator[None]:
-    for name, value in given.items():
-        sql.spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name in given:
-            sql.spark.conf.unset(name)
 
 
 def counted(counts: Counts, *, one: bool) -> Counts:

@@ -17,21 +17,8 @@ HUDI_MODE = "hoodie.datasource.overwrite.mode"
 
 
 @contextmanager
-def setting(sql: Sql, **pairs: str) -> Iterator[None]:
-    """Settings of the session, taken back at the end; `__` stands for a dot."""
-    named = {key.replace("__", "."): value for key, value in pairs.items()}
-    for key, value in named.items():
-        sql.spark.conf.set(key, value)
-    try:
-        yield
-    finally:
-        for key in named:
-            sql.spark.conf.unset(key)
-
-
-@contextmanager
 def dynamic(sql: Sql) -> Iterator[None]:
-    with setting(sql, **{SPARK_MODE.replace(".", "__"): "dynamic"}):
+    with sql.settings({SPARK_MODE: "dynamic"}):
         yield
 
 
@@ -147,15 +134,14 @@ def test_a_dynamic_overwrite_replaces_the_partitions_it_writes_to(sql: Sql, kind
 @pytest.mark.parametrize("kind", KINDS)
 def test_hudis_overwrite_mode_decides_as_sparks_does(sql: Sql, kind: str) -> None:
     table = filled(sql, kind)
-    mode = HUDI_MODE.replace(".", "__")
-    with setting(sql, **{mode: "dynamic"}):
+    with sql.settings({HUDI_MODE: "dynamic"}):
         sql.run(f"INSERT OVERWRITE {table} VALUES (7, 1, 'x')")
         assert sql.rows(table) == [(2, 1, "y"), (3, 1, "z"), (7, 1, "x")]
-    with setting(sql, **{mode: "static"}), dynamic(sql):
+    with sql.settings({HUDI_MODE: "static"}), dynamic(sql):
         message = sql.fails(f"INSERT OVERWRITE {table} VALUES (8, 1, 'x')")
         assert "OPTION_CONFLICT" in message
         assert HUDI_MODE in message
-    with setting(sql, **{mode: "static"}):
+    with sql.settings({HUDI_MODE: "static"}):
         sql.run(f"INSERT OVERWRITE {table} VALUES (8, 1, 'x')")
     assert sql.rows(table) == [(8, 1, "x")]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,20 +12,11 @@ pytestmark = pytest.mark.e2e
 each_kind = pytest.mark.parametrize("kind", ["cow", "mor"])
 
 
-@contextmanager
-def setting(sql: Sql, name: str, value: str) -> Iterator[None]:
-    sql.run(f"SET {name}={value}")
-    try:
-        yield
-    finally:
-        sql.run(f"RESET {name}")
-
-
 @each_kind
 def test_ordered_deletes_of_rows_that_the_source_lacks_have_the_stored_value(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b')")
-    with setting(sql, "spark.merganser.sql.deletes", "ordered"):
+    with sql.settings({"spark.merganser.sql.deletes": "ordered"}):
         sql.run(
             f"MERGE INTO {table} t USING (SELECT 1 id, 1L ts) s ON t.id = s.id WHEN NOT MATCHED BY SOURCE THEN DELETE"
         )
@@ -50,7 +39,7 @@ def test_what_queries_are_to_see_is_nothing_to_a_statement(sql: Sql) -> None:
     sql.run(f"INSERT INTO {table} VALUES (1, 1), (2, 1)")
     sql.run(f"UPDATE {table} SET n = 10")
     sql.run(f"DELETE FROM {table} WHERE id = 2")
-    with setting(sql, "hoodie.datasource.query.type", "read_optimized"):
+    with sql.settings({"hoodie.datasource.query.type": "read_optimized"}):
         sql.run(f"UPDATE {table} SET n = n + (SELECT max(n) FROM {table})")
     assert sql.rows(table) == [(1, 20)]
 
@@ -61,7 +50,7 @@ def test_a_key_that_the_source_has_in_a_wider_type_is_found_and_not_widened_wron
     sql.run(f"INSERT INTO {table} VALUES (-1, 5, 'a')")
     source = "(SELECT * FROM VALUES (-1L, 6L, 'x'), (7L, 6L, 'y') AS rows(id, ts, v)) s"
     clauses = "WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *"
-    with setting(sql, "spark.merganser.sql.schemaEvolution", "true"):
+    with sql.settings({"spark.merganser.sql.schemaEvolution": "true"}):
         sql.run(f"MERGE INTO {table} t USING {source} ON t.id = s.id {clauses}")
         sql.run(
             f"MERGE INTO {table} t USING {source} ON t.id + 0 = s.id WHEN MATCHED THEN UPDATE SET v = concat(t.v, '!')"
@@ -103,7 +92,7 @@ def test_of_several_source_rows_the_one_counts_that_an_upsert_of_them_keeps(
         f"MERGE INTO {merged} t USING ({source}) s ON t.id = s.id "
         f"WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *{by_source}"
     )
-    with setting(sql, "hoodie.spark.sql.insert.into.operation", "upsert"):
+    with sql.settings({"hoodie.spark.sql.insert.into.operation": "upsert"}):
         sql.run(f"INSERT INTO {upserted} {source}")
     assert [v for _, _, v in sql.rows(merged)] == [v for _, _, v in sql.rows(upserted)] == [f"v{kept}"]
 
@@ -166,6 +155,11 @@ def test_a_key_inside_a_struct_stays_when_other_columns_change(sql: Sql, kind: s
     sql.run(f"INSERT INTO {table} VALUES (1, 1, named_struct('k', 'a', 'z', 1))")
     sql.run(f"UPDATE {table} SET v = 2")
     sql.run(f"MERGE INTO {table} t USING (SELECT 'a' k) s ON t.e.k = s.k WHEN MATCHED THEN UPDATE SET v = t.v + 5")
+    refused = sql.fails(
+        f"MERGE INTO {table} t USING (SELECT 1 id) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET t.e.k = 'other'"
+    )
+    assert "ASSIGNMENT_REFUSED" in refused
+    assert "'WHEN MATCHED THEN UPDATE SET e'" in refused
     assert sql.rows(table, "id, v, e.k, e.z") == [(1, 7, "a", 1)]
 
 
@@ -174,7 +168,7 @@ def test_a_column_that_cannot_be_stored_is_refused_by_name_before_anything_runs(
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
     merge = f"MERGE INTO {table} t USING (SELECT 1 id, NULL AS nothing) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *"
-    with setting(sql, "spark.merganser.sql.schemaEvolution", "true"):
+    with sql.settings({"spark.merganser.sql.schemaEvolution": "true"}):
         failure = sql.fails(merge)
     assert "UNSUPPORTED_TYPE" in failure
     assert "'nothing'" in failure
@@ -185,7 +179,7 @@ def test_rows_of_one_key_in_two_partitions_are_two_rows(sql: Sql, kind: str) -> 
     table = sql.create(kind, "id int, ts bigint, v string, p string", by="p")
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a', 'x'), (1, 5, 'b', 'y')")
     source = "(SELECT * FROM VALUES (1, 6L, 'A', 'x'), (1, 6L, 'B', 'y') AS rows(id, ts, v, p)) s"
-    with setting(sql, "spark.merganser.sql.duplicates", "fail"):
+    with sql.settings({"spark.merganser.sql.duplicates": "fail"}):
         sql.run(f"MERGE INTO {table} t USING {source} ON t.id = s.id AND t.p = s.p WHEN MATCHED THEN UPDATE SET *")
     assert sql.rows(table) == [(1, 6, "A", "x"), (1, 6, "B", "y")]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,28 @@ def test_a_payload_class_whose_ordering_columns_are_missing_is_not_upgraded(
     refused(lambda: spark.sql(call).collect(), "ORDERING_FIELD_MISSING", "_event_bin_file", "upgrade")
     assert properties(path)["hoodie.table.version"] == "8"
     assert rows_of(load(spark, path)) == [(1, "a", "1.2", "c")]
+
+
+def test_a_write_that_goes_on_is_left_alone_where_several_write_and_the_upgrade_waits_for_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = tmp_path / "t"
+    options = made(spark, path, "8", COW)
+    instant = datetime.now(timezone.utc).strftime("%Y%m%d%H%M%S%f")[:17]
+    pending = [path / ".hoodie" / "timeline" / f"{instant}.{state}" for state in ("commit.requested", "inflight")]
+    heartbeat = path / ".hoodie" / ".heartbeat" / instant
+    heartbeat.parent.mkdir(exist_ok=True)
+    for file in (*pending, heartbeat):
+        file.touch()
+    asked = {**options, **UPGRADE}
+    several = {**asked, "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL"}
+    rows = frame(spark, [(0, "after", 7)], COLUMNS)
+    refused(lambda: save(rows, path, several), "UPGRADE_REFUSED", instant, "pending")
+    assert all(file.exists() for file in pending)
+    assert properties(path)["hoodie.table.version"] == "8"
+    save(rows, path, asked)
+    assert properties(path)["hoodie.table.version"] == "9"
+    assert rows_of(load(spark, path)) == [(0, "after", 7), *EXPECTED[1:]]
 
 
 def test_an_insert_under_the_session_setting_upgrades_and_another_version_is_refused(sql: Sql) -> None:

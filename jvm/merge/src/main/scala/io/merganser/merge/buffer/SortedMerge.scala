@@ -15,6 +15,19 @@ trait VersionCursor {
   def record: Version
 }
 
+object VersionCursor {
+
+  /** @param fill makes a version the one that a row is */
+  def of(rows: Iterator[InternalRow])(fill: (Version, InternalRow) => Unit): VersionCursor = new VersionCursor {
+    override val record: Version = new Version
+
+    override def next(): Boolean = rows.hasNext && {
+      fill(record, rows.next())
+      true
+    }
+  }
+}
+
 /**
  * Stored rows and versions, both in key order, merged as streams: memory does not grow with the file.
  *

@@ -16,7 +16,7 @@ object Upgrade {
   def run(session: SparkSession, path: String, options: Map[String, String]): Unit = {
     val table = OpenTable.load(session, path)
     if (table.config.version < 9) {
-      val names    = (Options.MergerClasses.names ++ Options.FailedWrites.names).toSet
+      val names    = (Options.MergerClasses.names ++ Options.ConcurrencyMode.names ++ Options.FailedWrites.names).toSet
       val settings = WriteConfig.parse(options.filter { case (name, _) => names(name) }, session.conf.getAll, table.config)
       settings.failedWrites match {
         case FailedWrites.Eager         => Rollback.pending(table.storage, table.config)

@@ -42,26 +42,27 @@ private[sql] object Alignment {
     action match {
       case _: DeleteAction => Map.empty
       case given => named(clause) {
-          refuseMeta(clause,
-            given match {
-              case update: UpdateAction => update.assignments
-              case insert: InsertAction => insert.assignments
-              case _                    => Nil
-            })
+          refuseMeta(clause, assignments(given))
           val one = merge
             .withNewChildren(Seq(forSpark(target), merge.sourceTable))
             .asInstanceOf[MergeIntoTable]
             .copy(matchedActions = Nil, notMatchedActions = Seq(uncast(given, target)), notMatchedBySourceActions = Nil)
           ResolveRowLevelCommandAssignments(one) match {
             case aligned: MergeIntoTable => aligned.notMatchedActions.head match {
-                case update: UpdateAction => values(update.assignments)
-                case insert: InsertAction => values(insert.assignments)
-                case other                => throw new IllegalStateException(s"a clause became ${other.nodeName}")
+                case made @ (_: UpdateAction | _: InsertAction) => values(assignments(made))
+                case other                                      => throw new IllegalStateException(s"a clause became ${other.nodeName}")
               }
             case other => throw new IllegalStateException(s"a MERGE became ${other.nodeName}")
           }
         }
     }
+
+  /** What a clause of a MERGE assigns. */
+  def assignments(action: MergeAction): Seq[Assignment] = action match {
+    case update: UpdateAction => update.assignments
+    case insert: InsertAction => insert.assignments
+    case _                    => Nil
+  }
 
   /** Names of the columns that assignments are made to, also to a field inside. */
   def assigned(assignments: Seq[Assignment], target: StatementTarget): Set[String] =

@@ -1,5 +1,6 @@
 package io.merganser.spark.sql
 
+import io.merganser.spark.write.KeyRanges.areWhole
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 
@@ -80,14 +81,9 @@ private[sql] object KeyedOn extends PredicateHelper {
 
   /** What a whole number is a cast of, if it is one. */
   private def whole(e: Expression): Option[Expression] = e match {
-    case cast: Cast if isWhole(cast.dataType) && isWhole(cast.child.dataType) => whole(cast.child)
-    case other if isWhole(other.dataType)                                     => Some(other)
-    case _                                                                    => None
-  }
-
-  private def isWhole(dataType: DataType): Boolean = dataType match {
-    case ByteType | ShortType | IntegerType | LongType => true
-    case _                                             => false
+    case cast: Cast if areWhole(cast.dataType) && areWhole(cast.child.dataType) => whole(cast.child)
+    case other if areWhole(other.dataType)                                      => Some(other)
+    case _                                                                      => None
   }
 
   /** A whole number's column under a cast to a longer type. */
@@ -95,7 +91,7 @@ private[sql] object KeyedOn extends PredicateHelper {
     def unapply(e: Expression): Option[AttributeReference] = e match {
       case cast: Cast => (cast.child, cast.dataType) match {
           case (column: AttributeReference, to)
-              if isWhole(column.dataType) && isWhole(to) && column.dataType.defaultSize <= to.defaultSize =>
+              if areWhole(column.dataType) && areWhole(to) && column.dataType.defaultSize <= to.defaultSize =>
             Some(column)
           case _ => None
         }

@@ -1,6 +1,6 @@
 package io.merganser.spark.sql
 
-import io.merganser.merge.{DeleteCheck, MergeRule, RowLayout, Version}
+import io.merganser.merge.{DeleteCheck, MergeRule, RowLayout}
 import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
@@ -82,18 +82,9 @@ private final class SourceVersions(order: Seq[Expression], arrival: Int) {
 
   def isNewerKept(older: InternalRow, newer: InternalRow): Boolean = {
     val batch = Iterator(version(older).copy(), version(newer).copy())
-    val merge = new SortedMerge(Iterator.empty, new Versions(batch), layout, rule)
+    val merge = new SortedMerge(Iterator.empty, VersionCursor.of(batch)(layout.fill(_, _)), layout, rule)
     merge.next()
     merge.row.getLong(placeAt) == newer.getLong(arrival)
-  }
-
-  private final class Versions(rows: Iterator[InternalRow]) extends VersionCursor {
-    override val record = new Version
-
-    override def next(): Boolean = rows.hasNext && {
-      layout.fill(record, rows.next())
-      true
-    }
   }
 }
 

@@ -29,6 +29,7 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
   else given
   private val source = target.pinned(merge.sourceTable)
   private val on     = merge.mergeCondition
+  private val onKey  = KeyedOn.of(on, target)
 
   private val clauses: Seq[Clause] = {
     val byMatch = Seq(Matched -> merge.matchedActions, NotMatched -> merge.notMatchedActions, BySource -> merge.notMatchedBySourceActions)
@@ -42,7 +43,7 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     require("ON", on)
     clauses.foreach(c => c.action.condition.foreach(require(c.text, _)))
     // A partition that ON names need not be the one that a row is inserted into.
-    KeyedOn.of(on, target).flatMap(k => Seq(k, k.copy(paths = Nil, isAll = false)).find(isKeyed)).fold(byJoin)(byKey)
+    onKey.flatMap(k => Seq(k, k.copy(paths = Nil, isAll = false)).find(isKeyed)).fold(byJoin)(byKey)
   }
 
   // --- columns that the statement adds or widens ------------------------------------------------------------------------
@@ -51,7 +52,7 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
   private def incoming: StructType = {
     val actions = given.matchedActions ++ given.notMatchedActions
     val names   = session.sessionState.conf.resolver
-    val assigned = actions.flatMap(assignments).collect { case a =>
+    val assigned = actions.flatMap(Alignment.assignments).collect { case a =>
       (a.key, MergePlan.uncast(a.value)) match {
         case (key: Attribute, value: Attribute) if names(key.name, value.name) => Some(value.exprId)
         case _                                                                 => None
@@ -62,15 +63,9 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
         f.name != DeleteCheck.FlagColumn || relation.output.exists(_.name == f.name)))
   }
 
-  private def assignments(action: MergeAction): Seq[Assignment] = action match {
-    case update: UpdateAction => update.assignments
-    case insert: InsertAction => insert.assignments
-    case _                    => Nil
-  }
-
   /** A clause that assigns every column which source and table share from the source's column of that name. */
   private def isStar(action: MergeAction): Boolean = {
-    val assignments = this.assignments(action)
+    val assignments = Alignment.assignments(action)
     val names       = session.sessionState.conf.resolver
     val shared      = given.sourceTable.output.filter(s => relation.output.exists(t => names(t.name, s.name)))
     assignments.nonEmpty && assignments.size == shared.size && assignments.forall { a =>
@@ -140,7 +135,7 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     val (inSource, inTarget) =
       (IsNotNull(fromSource.toAttribute.withNullability(true)), IsNotNull(fromTarget.toAttribute.withNullability(true)))
     // What ON leaves unmatched is not stored where ON asks for the key and nothing else.
-    val isNew  = KeyedOn.of(on, target).exists(k => k.isAll && insertsThere(k))
+    val isNew  = onKey.exists(k => k.isAll && insertsThere(k))
     val change = new RowChange(target, columns, arrival, None, if (isNew) Some(FalseLiteral) else None)
     val made = this.made(change) {
       case Matched    => And(inSource, inTarget)
@@ -150,13 +145,13 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     val once =
       if (!matchesOnce) None else Some(If(And(inSource, inTarget), rowNumber.toAttribute.withNullability(true), Literal(null, LongType)))
     val shown           = if (once.isEmpty) Nil else (target.key +: source.output).filterNot(_.dataType.catalogString.contains("binary"))
-    val (before, after) = (chosen.filter(c => isChosenBefore(c._1)), chosen.filterNot(c => isChosenBefore(c._1)))
+    val (before, after) = chosen.toSeq.partition { case (keyed, _) => isChosenBefore(keyed) }
     val (place, row)    = (number.toAttribute.withNullability(true), rowNumber.toAttribute.withNullability(true))
-    val together        = after.toSeq.flatMap { case (keyed, _) => versions(keyed, place, row, inTarget) }
-    val order           = after.toSeq.flatMap { case (_, order) => inTarget +: order }
+    val together        = after.flatMap { case (keyed, _) => versions(keyed, place, row, inTarget) }
+    val order           = after.flatMap { case (_, order) => inTarget +: order }
     val used            = made.conditions ++ made.rows.flatten ++ once ++ shown ++ computed.inputs ++ together ++ order :+ on
     val all             = Project(source.output ++ Seq(fromSource, number), source)
-    val marked = before.fold(Needed.of(all, used)) { case (keyed, order) =>
+    val marked = before.headOption.fold(Needed.of(all, used)) { case (keyed, order) =>
       Needed.of(beforeJoin(keyed, order, number.toAttribute, Needed.of(all, used ++ valuesOf(keyed) ++ order :+ number.toAttribute)), used)
     }
     val stored          = Needed.of(Project(target.relation.output ++ Seq(fromTarget, rowNumber), target.rows), used)
@@ -167,8 +162,8 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
       else if (has(NotMatched)) RightOuter
       else Inner
     val prunes = if (has(BySource)) Nil
-    else KeyedOn.equated(on, target, nullSafe = false, ValueOrder.isKnown).filter(p => ValueOrder.isKnown(p._2.dataType))
-    val keys = if (has(BySource)) Nil else KeyedOn.of(on, target).toSeq.flatMap(_.keys)
+    else KeyedOn.equated(on, target, nullSafe = false, ValueOrder.isKnown)
+    val keys = if (has(BySource)) Nil else onKey.toSeq.flatMap(_.keys)
     if (prunes.isEmpty || !computed.isEmpty) {
       val join = LatestRows.of(together, place, order, Join(stored, marked, joinType, Some(on), MatchedTwice.hint(once)))
       ChangeRows(target.describe(columns, isRead = true, assigns), clauses.map(_.text), made.conditions, made.rows, change.masks, once,
@@ -185,8 +180,7 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
    * the key, and what the source has for the ordering columns.
    */
   private def chosen: Option[(KeyedOn, Seq[Expression])] =
-    KeyedOn.of(on, target).filter(k => combines && (k.paths.nonEmpty || target.partitionColumns.isEmpty)).flatMap(k =>
-      sourceOrder.map(k -> _))
+    onKey.filter(k => combines && (k.paths.nonEmpty || target.partitionColumns.isEmpty)).flatMap(k => sourceOrder.map(k -> _))
 
   /**
    * Whether the source row that counts is the same whatever is stored: nothing else in ON looks at the stored row, and rows that
@@ -257,7 +251,7 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
   }
 
   /** Source rows of one record key are versions of one row, of which the table's rule makes one. */
-  private def combines: Boolean = !target.settings.statement.failsOnDuplicates && KeyedOn.of(on, target).isDefined
+  private def combines: Boolean = !target.settings.statement.failsOnDuplicates && onKey.isDefined
 
   // --- both -----------------------------------------------------------------------------------------------------------
 

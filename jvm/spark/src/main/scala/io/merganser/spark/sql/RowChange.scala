@@ -32,7 +32,7 @@ private[sql] final class RowChange(
    * @param assigned names of the columns that the clause assigns
    */
   def update(values: Map[String, Expression], assigned: Set[String]): Seq[Expression] = {
-    val provided = columns.data.fieldNames.filter(name => assigned(name) || isIdentity(name) || !target.takesPartialRows).toSet
+    val provided = columns.data.fieldNames.filter(name => assigned(name) || target.isIdentity(name) || !target.takesPartialRows).toSet
     val row = columns.data.map(field =>
       if (!provided(field.name)) absent(field) else if (assigned(field.name)) typed(values(field.name), field) else stored(field.name))
     val ordering = target.ordering.map(name => if (assigned(name)) typed(values(name), columns.data(name)) else stored(name))
@@ -61,7 +61,7 @@ private[sql] final class RowChange(
       if (!isOrdered) absent(field)
       else if (field.name == DeleteCheck.FlagColumn) TrueLiteral
       else if (target.ordering.contains(field.name)) value(field.name)
-      else if (isIdentity(field.name)) stored(field.name)
+      else if (target.isIdentity(field.name)) stored(field.name)
       else absent(field)
     }
     val outcome = if (isOrdered) late(target.ordering.map(value), code(RowOutcome.Deleted)) else code(RowOutcome.Deleted)
@@ -80,10 +80,6 @@ private[sql] final class RowChange(
     outcome = outcome,
     slice = slice.getOrElse(Literal(0))
   )
-
-  /** Whether key or partition come from the column, or from a field inside it. */
-  private def isIdentity(name: String): Boolean =
-    (target.keyColumns ++ target.partitionColumns).exists(c => c == name || c.startsWith(s"$name."))
 
   private def maskOf(provided: Set[String]): Int = {
     val mask = ColumnMask(provided, inserts = false)

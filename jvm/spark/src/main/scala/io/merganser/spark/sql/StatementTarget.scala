@@ -89,7 +89,10 @@ private[sql] final case class StatementTarget(
   /** @param assigns what each clause assigns, by its text */
   def describe(columns: ChangedColumns, isRead: Boolean, assigns: Seq[(String, Set[String])] = Nil): ChangeTarget =
     ChangeTarget(relation.table.asInstanceOf[MerganserTable], statement, isRead, columns, settings, CatalogName.of(given),
-      assigns.collect { case (clause, names) if (keyColumns ++ partitionColumns).exists(names) => clause })
+      assigns.collect { case (clause, names) if names.exists(isIdentity) => clause })
+
+  /** Whether key or partition come from the column, or from a field inside it. */
+  def isIdentity(column: String): Boolean = (keyColumns ++ partitionColumns).exists(c => c == column || c.startsWith(s"$column."))
 
   /** Does a plan read the table that is changed? */
   def isReadBy(plan: LogicalPlan): Boolean = SelfReads.isRead(opened, plan)

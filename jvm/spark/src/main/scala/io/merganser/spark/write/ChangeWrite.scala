@@ -51,7 +51,7 @@ final case class ChangeWrite(
     var counts: LookupCounts = null
     val result = write { (table: OpenTable, slices: IndexedSeq[FileSlice]) =>
       val lookup        = KeyLookup(session, table, settings.rule, slices, keyed.stored, keyed.byPath, settings.shuffleTasks)
-      val (rows, found) = lookup(keyed.rows(session, source, config))
+      val (rows, found) = lookup(keyed.rows(session, source, settings.keyed(opened.config)))
       val own           = if (keyed.byPath || isGlobal) None else Some(ownPartition(keyed, slices))
       counts = found
       SparkBridge.internalCreateDataFrame(session, rows.mapPartitions(clause(_, own)), columns)
@@ -59,14 +59,13 @@ final case class ChangeWrite(
     (result, counts)
   }
 
-  private def config = opened.config.copy(properties = settings.partitionTime ++ opened.config.properties)
-
   private def isGlobal: Boolean = TableIndex.globalKeys(settings.index, opened.config).isDefined
 
   private def ownPartition(keyed: KeyedSource, slices: IndexedSeq[FileSlice]): OwnPartition = {
     val paths            = session.sparkContext.broadcast(slices.map(s => UTF8String.fromString(s.partitionPath)).toArray)
     def at(name: String) = columns.fieldNames.indexOf(name)
-    new OwnPartition(KeyColumns.pathOf(session, config, data, columns), paths, keyed.columns.length + 1 + keyed.added.length,
+    new OwnPartition(KeyColumns.pathOf(session, settings.keyed(opened.config), data, columns), paths,
+      keyed.columns.length + 1 + keyed.added.length,
       at(Tag.SliceColumn.name), at(IncomingSchema.Outcome))
   }
 

@@ -84,5 +84,5 @@ private[write] final case class GlobalTag(
     if (columns.isEmpty) StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))) else columns, LogVisibility(table.timeline))
 
   private def partitionPath: Expression =
-    KeyColumns.pathOf(session, config.copy(properties = settings.partitionTime ++ config.properties), incoming.data, compiled.layout.schema)
+    KeyColumns.pathOf(session, settings.keyed(config), incoming.data, compiled.layout.schema)
 }

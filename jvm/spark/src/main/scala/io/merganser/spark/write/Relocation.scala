@@ -1,6 +1,6 @@
 package io.merganser.spark.write
 
-import io.merganser.merge.{MergeRule, RowLayout, Version}
+import io.merganser.merge.{MergeRule, RowLayout}
 import io.merganser.merge.buffer.{Outcome, SortedMerge, VersionCursor}
 import io.merganser.table.slice.{FileNames, FileSlice}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -138,19 +138,10 @@ private[write] final class Relocation(
   }
 
   private def meet(row: Option[InternalRow], versions: Seq[InternalRow], group: String): SortedMerge = {
-    val merge = new SortedMerge(row.iterator, new Versions(versions), layout, rule.at(group))
+    val cursor = VersionCursor.of(versions.iterator)(incoming.fill(_, _, layout))
+    val merge  = new SortedMerge(row.iterator, cursor, layout, rule.at(group))
     merge.next()
     merge
-  }
-
-  private final class Versions(rows: Seq[InternalRow]) extends VersionCursor {
-    private[this] val left = rows.iterator
-    override val record    = new Version
-
-    override def next(): Boolean = left.hasNext && {
-      incoming.fill(record, left.next(), layout)
-      true
-    }
   }
 
   /** A row that was not looked for in its old partition is updated all the same. */

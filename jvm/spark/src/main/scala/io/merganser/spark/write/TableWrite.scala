@@ -76,8 +76,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
   private def incoming(frame: DataFrame, schema: StructType, unorderedDelete: Column, masks: Seq[ColumnMask]): Incoming = {
     settings.eventTimeField.foreach(FrameCheck.requireEventTime(schema, config.name, _))
     val isDelete = settings.operation == WriteOperation.Delete
-    val keyed    = config.copy(properties = settings.partitionTime ++ config.properties)
-    Incoming(frame, keyed, settings.rule, schema, unorderedDelete,
+    Incoming(frame, settings.keyed(config), settings.rule, schema, unorderedDelete,
       allowMissing = isDelete || settings.missingColumns != MissingColumns.Reject, settings.nullOrdering == NullOrdering.Reject, masks,
       TableIndex.globalKeys(settings.index, config))
   }

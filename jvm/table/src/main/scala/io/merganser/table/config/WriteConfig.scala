@@ -172,7 +172,11 @@ final case class WriteConfig(
     heartbeatIntervalMs: Long,
     lockWaitMs: Long,
     shuffleTasks: Option[Int]
-)
+) {
+
+  /** The table's settings, those of its partition path completed by this write's. */
+  def keyed(table: TableConfig): TableConfig = table.copy(properties = partitionTime ++ table.properties)
+}
 
 object WriteConfig {
 

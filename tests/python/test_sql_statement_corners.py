@@ -294,3 +294,59 @@ def test_a_meta_column_cannot_be_assigned(sql: Sql, kind: str, statement: str) -
     assert "ASSIGNMENT_REFUSED" in failure
     assert "'_hoodie_" in failure
     assert sql.rows(table) == [(1, 5, "a")]
+
+
+@each_kind
+def test_a_partition_may_lie_in_another_ones_folder(sql: Sql, kind: str) -> None:
+    table = sql.create(kind, "id int, v int, p string", ordering=None, by="p")
+    sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a/b')")
+    sql.run(f"INSERT INTO {table} VALUES (2, 2, 'a'), (3, 3, 'a/c')")
+    sql.run(f"UPDATE {table} SET v = v + 10 WHERE p <> 'a/c'")
+    assert sql.rows(table) == [(1, 11, "a/b"), (2, 12, "a"), (3, 3, "a/c")]
+
+
+def test_a_partitions_value_may_look_like_a_hive_level(sql: Sql) -> None:
+    options = {"hoodie.datasource.write.hive_style_partitioning": "false"}
+    table = sql.create("cow", "id int, v int, p string", ordering=None, by="p", **options)
+    sql.run(f"INSERT INTO {table} VALUES (1, 1, 'p=x'), (2, 2, 'x')")
+    sql.run(f"UPDATE {table} SET v = 10 WHERE p = 'p=x'")
+    sql.run(f"INSERT OVERWRITE {table} PARTITION (p = 'x') VALUES (3, 3)")
+    assert sql.rows(table) == [(1, 10, "p=x"), (3, 3, "x")]
+
+
+@each_kind
+def test_clauses_may_call_python_functions(sql: Sql, kind: str) -> None:
+    def both(a: int | None, b: int | None) -> int:
+        return (a or 0) * 100 + (b or 0)
+
+    sql.spark.udf.register("both", both, "int")
+    table = sql.create(kind, "id int, v int", ordering=None)
+    sql.run(f"INSERT INTO {table} VALUES (1, 1), (2, 2), (3, 3)")
+    source = "(SELECT * FROM VALUES (1, 7), (2, 8), (3, 9), (4, 10) AS rows(id, v)) s"
+    merge = f"MERGE INTO {table} t USING {source} ON t.id = s.id WHEN MATCHED AND both(t.id, s.v) = 208 THEN DELETE"
+    merge += " WHEN MATCHED THEN UPDATE SET v = both(t.v, s.v)"
+    sql.run(merge + " WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, both(s.v, 0))")
+    assert sql.rows(table) == [(1, 107), (3, 309), (4, 1000)]
+    one_sided = f"MERGE INTO {table} t USING {source} ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = both(s.v, s.v)"
+    assert "no join" in sql.run("EXPLAIN " + one_sided)[0][0]
+    sql.run(one_sided)
+    sql.run(f"UPDATE {table} SET v = both(v, 1) WHERE both(0, id) > 1")
+    sql.run(f"DELETE FROM {table} WHERE both(0, id) = 3")
+    assert sql.rows(table) == [(1, 707), (4, 101001)]
+    on = "t.id = s.id AND both(t.id, s.id) = 101"
+    sql.run(f"MERGE INTO {table} t USING {source} ON {on} WHEN MATCHED THEN UPDATE SET v = 0")
+    assert sql.rows(table) == [(1, 0), (4, 101001)]
+
+
+def test_a_key_stored_twice_is_one_row_once_it_is_deleted_and_written_again(sql: Sql) -> None:
+    for kind in ("cow", "mor"):
+        table = sql.create(kind)
+        sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
+        sql.run(f"INSERT INTO {table} VALUES (1, 9, 'b'), (2, 5, 'c')")
+        assert len(sql.rows(table)) == 3
+        sql.run(f"DELETE FROM {table} WHERE v = 'a'")
+        assert sql.rows(table) == [(2, 5, "c")]
+        sql.run(
+            f"MERGE INTO {table} t USING (SELECT 1 id, 1L ts, 'd' v) s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"
+        )
+        assert sql.rows(table) == [(1, 1, "d"), (2, 5, "c")]

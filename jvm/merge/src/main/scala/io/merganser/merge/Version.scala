@@ -33,6 +33,9 @@ final class Version {
    */
   var inserts: Boolean = false
 
+  /** True when this version, or one that was combined into it, is a delete without ordering value. */
+  private[merge] var combinedUnordered: Boolean = false
+
   /** Versions of the same key that were added before this one and could not be combined with it yet; null if none. */
   private[merge] var earlier: Version = _
 
@@ -47,6 +50,7 @@ final class Version {
     this.isUnordered = isUnordered
     this.endsHistory = false
     this.inserts = false
+    this.combinedUnordered = isUnordered
     this
   }
 
@@ -56,6 +60,7 @@ final class Version {
     endsHistory = other.endsHistory
     if (other.provided ne null) provided = other.provided
     inserts = other.inserts
+    combinedUnordered = other.combinedUnordered
     this
   }
 
@@ -88,6 +93,13 @@ final class Version {
   private[merge] def after(older: Version): Version = {
     earlier = older
     this
+  }
+
+  /** Whether one of the versions that were combined into this one, or are kept behind it, is a delete without ordering value. */
+  private[merge] def followsUnordered: Boolean = {
+    var version = this
+    while (version != null && !version.combinedUnordered) version = version.earlier
+    version != null
   }
 
   /** This version and those kept behind it, oldest first. */

@@ -234,9 +234,11 @@ object CustomRuleSuite {
       case (Some(older), newer) =>
         Some(newer.copy(values = Seq(Some(older.values.head.getOrElse("null") + newer.values.head.getOrElse("null")), newer.values(1))))
     }
-    val stored = h.base.map { row =>
+    val stored = h.base.zipWithIndex.map { case (row, i) =>
+      val isAgain = h.base.indexWhere(_.key == row.key) < i
       byKey.get(row.key) match {
-        case None           => s"Unchanged $row"
+        case None                                                                        => s"Unchanged $row"
+        case Some(versions) if isAgain && versions.exists(v => v.isDelete && !v.ordered) => s"Deleted ${row.key}" // one row anew
         case Some(versions) => versions.foldLeft(Option(row))(step).fold(s"Deleted ${row.key}")(change => s"Updated $change")
       }
     }

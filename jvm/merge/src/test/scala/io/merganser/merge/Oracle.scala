@@ -124,9 +124,12 @@ object Oracle {
   /** One line for each stored row and each key that is not stored: the outcome, and the row or the key. */
   def merge(rule: Rule, base: Seq[Change], versions: Seq[Change], combineNew: Boolean = true): Seq[String] = {
     val byKey = versions.groupBy(_.key)
-    val stored = base.map { row =>
+    val stored = base.zipWithIndex.map { case (row, i) =>
       val after = byKey.getOrElse(row.key, Nil).foldLeft[State](Row(row, isStored = true))(step(rule))
+      // A delete without ordering value removes all rows of its key: what comes after it is one row, in the place of the first.
+      val isAgain = base.indexWhere(_.key == row.key) < i && byKey.getOrElse(row.key, Nil).exists(c => c.isDelete && !c.ordered)
       after match {
+        case _ if isAgain                            => s"Deleted ${row.key}"
         case Row(_, true) if byKey.contains(row.key) => s"Kept $row"
         case Row(_, true)                            => s"Unchanged $row"
         case Row(change, false)                      => s"Updated $change"

@@ -38,7 +38,7 @@ abstract class MergeIterator(rule: MergeRule) {
   /** One of [[Outcome]]. */
   final var outcome: Int = Outcome.Unchanged
 
-  /** The row that is left, or for Deleted and Absent the version that won, whose row is then a delete's. Reused. */
+  /** The row that is left; for Deleted and Absent that of the version that won, which is no row of the table. Reused. */
   final var row: InternalRow = _
 
   /** The stored row the versions met, or null. */
@@ -78,8 +78,10 @@ abstract class MergeIterator(rule: MergeRule) {
    *
    * @param base     the stored row, or null
    * @param versions the key's newest version, with the earlier ones behind it where they were kept apart
+   * @param again    whether they have met another stored row of the key: what comes after a delete without ordering value,
+   *                 which removes all of them, is one row
    */
-  protected final def meet(base: InternalRow, versions: Version): Unit = {
+  protected final def meet(base: InternalRow, versions: Version, again: Boolean): Unit = {
     val result =
       if (base == null) versions.foldAlone(rule) else versions.foldOnto(stored.set(base, isDelete = false, isUnordered = false), rule)
     if (result eq stored) {
@@ -88,7 +90,7 @@ abstract class MergeIterator(rule: MergeRule) {
     } else {
       handOut(base, result.row, result)
       // A partial version of a key that is not stored is not a row: nothing brings its other columns back.
-      val live = !result.isDelete && !result.isPartial
+      val live = !result.isDelete && !result.isPartial && !(again && result.endsHistory && versions.followsUnordered)
       outcome = if (base == null) { if (live) Outcome.Inserted else Outcome.Absent }
       else if (live) Outcome.Updated
       else Outcome.Deleted

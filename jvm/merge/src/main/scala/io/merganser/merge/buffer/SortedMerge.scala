@@ -94,7 +94,7 @@ final class SortedMerge(
       else if (baseRow != null) {
         if (order < 0 || !meetsStored) unchanged(baseRow)
         else {
-          meet(baseRow, group)
+          meet(baseRow, group, again = groupMet)
           groupMet = true
         }
         baseUsed = true // handed out: the next one is read when the caller comes again
@@ -111,7 +111,7 @@ final class SortedMerge(
   private def meetNew(): Unit = {
     val versions = group
     dropGroup()
-    if (combineNew && foldsNew) meet(null, versions)
+    if (combineNew && foldsNew) meet(null, versions, again = false)
     else {
       singles = versions.apart
       meetSingle()
@@ -120,7 +120,7 @@ final class SortedMerge(
 
   private def meetSingle(): Unit = {
     val single = singles.head.after(null)
-    if (foldsNew) meet(null, single) else passOn(single)
+    if (foldsNew) meet(null, single, again = false) else passOn(single)
     singles = singles.tail
   }
 
@@ -166,10 +166,12 @@ final class SortedMerge(
       startWith(version.copy().after(group))
     } else {
       duplicateCount += 1
-      val result = if (ofBatch) rule.combine(group, version) else rule.merge(group, version)
+      val combinedUnordered = group.combinedUnordered || version.combinedUnordered
+      val result            = if (ofBatch) rule.combine(group, version) else rule.merge(group, version)
       if (result ne group) {
         if (result eq version) startWith(held.hold(version))
         else startWith(if (result.row eq group.row) result else result.copy())
       }
+      group.combinedUnordered = combinedUnordered
     }
 }

@@ -45,10 +45,13 @@ final class VersionBuffer(layout: RowLayout, rule: MergeRule, bufferBytes: Long)
       table.replace(entry, layout.key(copied.row), copied)
       usedBytes += sizeOf(copied)
     } else {
-      val result = rule.merge(held, version)
-      if (result ne held) {
+      val combinedUnordered = held.combinedUnordered || version.combinedUnordered
+      val result            = rule.merge(held, version)
+      if (result eq held) held.combinedUnordered = combinedUnordered
+      else {
         // A row the rule made may hold on to the reader's bytes.
         val kept = if (result.row eq held.row) result else result.copy()
+        kept.combinedUnordered = combinedUnordered
         table.replace(entry, layout.key(kept.row), kept)
         usedBytes += sizeOf(kept) - sizeOf(held)
       }
@@ -98,8 +101,9 @@ private[buffer] abstract class TableMerge(table: KeyTable, rule: MergeRule) exte
   private[this] var rest  = 0
 
   protected final def meetAt(row: InternalRow, entry: Int): Unit = {
+    val again = (met(entry >> 6) & (1L << entry)) != 0
     met(entry >> 6) |= 1L << entry
-    meet(row, table.record(entry))
+    meet(row, table.record(entry), again)
   }
 
   /** After the stored rows: the next key that is not stored; false at the end. */
@@ -107,7 +111,7 @@ private[buffer] abstract class TableMerge(table: KeyTable, rule: MergeRule) exte
     while (rest < count && (met(rest >> 6) & (1L << rest)) != 0) rest += 1
     if (rest >= count) false
     else {
-      meet(null, table.record(rest))
+      meet(null, table.record(rest), again = false)
       rest += 1
       true
     }

@@ -29,6 +29,7 @@ class SortedMergeSuite extends AnyFunSuite {
       lines("k1@1=a k1@9=b k1@2=c k2@1=d", "k1@5=x") == Seq("Updated k1@5=x", "Kept k1@9=b", "Updated k1@5=x", "Unchanged k2@1=d")
     )
     assert(lines("k1@1=a k1@9=b", "k1-") == Seq("Deleted k1", "Deleted k1"))
+    assert(lines("k1@1=a k1@9=b k2@1=c", "k1- k1@5=x") == Seq("Updated k1@5=x", "Deleted k1", "Unchanged k2@1=c"), "one row anew")
   }
 
   test("no stored rows, no versions, or neither") {

@@ -42,6 +42,11 @@ class VersionBufferSuite extends AnyFunSuite {
     assert(lines(buffer("k1@5=x"), "k1@1=a k2@1=d k1@9=b") == Seq("Updated k1@5=x", "Unchanged k2@1=d", "Kept k1@9=b"))
   }
 
+  test("a key that is stored twice, deleted and written anew is one row") {
+    for (rule <- Seq(rule, new MergePaths.Apart(rule)))
+      assert(lines(buffer("k1- k1@5=x", rule), "k1@1=a k2@1=d k1@9=b") == Seq("Updated k1@5=x", "Unchanged k2@1=d", "Deleted k1"))
+  }
+
   test("an empty buffer leaves the stored rows as they are") {
     val empty = new VersionBuffer(Notation.layout, rule, 1)
     assert(empty.isEmpty && empty.keyCount == 0)

@@ -1,8 +1,8 @@
 package io.merganser.spark.compact
 
 import io.merganser.spark.OpenTable
-import io.merganser.table.{timeline, TableLock}
-import io.merganser.table.config.{FailedWrites, Options, WriteConfig}
+import io.merganser.table.config.{Options, WriteConfig}
+import io.merganser.table.timeline
 import io.merganser.table.timeline.Rollback
 import org.apache.spark.sql.SparkSession
 
@@ -18,10 +18,7 @@ object Upgrade {
     if (table.config.version < 9) {
       val names    = (Options.MergerClasses.names ++ Options.ConcurrencyMode.names ++ Options.FailedWrites.names).toSet
       val settings = WriteConfig.parse(options.filter { case (name, _) => names(name) }, session.conf.getAll, table.config)
-      settings.failedWrites match {
-        case FailedWrites.Eager         => Rollback.pending(table.storage, table.config)
-        case FailedWrites.Lazy(afterMs) => Rollback.expired(table.storage, table.config, TableLock.Settings(settings.lockWaitMs), afterMs)
-      }
+      Rollback.failed(table.storage, table.config, settings)
       if (table.config.isMergeOnRead) Compaction.scheduleAndRun(session, path, settings)
       timeline.Upgrade.run(table.storage, OpenTable.load(table.storage).schema)
       ()

@@ -1,6 +1,7 @@
 package io.merganser.spark.read
 
 import io.merganser.spark.OpenTable
+import io.merganser.table.config.TableConfig
 import io.merganser.table.slice.FileSlice
 import org.apache.spark.sql.catalyst.CatalystTypeConverters
 import org.apache.spark.sql.catalyst.expressions.{Cast, Literal}
@@ -37,7 +38,7 @@ final case class PartitionPruning(table: OpenTable) {
   }
 
   private def value(field: StructField, level: String): Option[Any] = {
-    val text   = if (level.startsWith(field.name + "=")) level.drop(field.name.length + 1) else level
+    val text   = PartitionPruning.valueOf(config, level, field.name)
     val isText = text != "__HIVE_DEFAULT_PARTITION__" && text != "default" && text != "__null__"
     field.dataType match {
       case StringType if isText => Some(if (config.urlEncode) PartitionPruning.unescape(text) else text)
@@ -79,6 +80,10 @@ object PartitionPruning {
     case (x: java.time.LocalDate, y: java.sql.Date)       => Some(x.compareTo(y.toLocalDate))
     case _                                                => None
   }
+
+  /** What a level of a path holds of a column. */
+  private[spark] def valueOf(config: TableConfig, level: String, name: String): String =
+    if (config.hiveStyle) level.stripPrefix(s"$name=") else level
 
   private[spark] def unescape(text: String): String =
     "%([0-9A-F]{2})".r.replaceAllIn(text, m => java.util.regex.Matcher.quoteReplacement(Integer.parseInt(m.group(1), 16).toChar.toString))

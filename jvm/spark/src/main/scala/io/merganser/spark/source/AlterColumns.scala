@@ -5,7 +5,7 @@ import io.merganser.spark.OpenTable
 import io.merganser.spark.write.{FrameWrite, TableWrite}
 import io.merganser.table.TableLock
 import io.merganser.table.avro.{AvroSchemas, Widening}
-import io.merganser.table.config.{FailedWrites, SchemaEvolution, WriteConfig, WriteSource}
+import io.merganser.table.config.{SchemaEvolution, WriteConfig, WriteSource}
 import io.merganser.table.timeline.{Action, CommitMetadata, Rollback, Transaction}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
@@ -56,13 +56,10 @@ object AlterColumns {
   private def commit(session: SparkSession, table: OpenTable, columns: StructType): Unit = {
     val (storage, config) = (table.storage, table.config)
     val settings          = WriteConfig.parse(Map.empty, FrameWrite.sessionConf(session), config, WriteSource.SqlChange)
-    val lock              = TableLock.Settings(timeoutMs = settings.lockWaitMs)
-    settings.failedWrites match {
-      case FailedWrites.Eager         => Rollback.pending(storage, config, lock)
-      case FailedWrites.Lazy(afterMs) => Rollback.expired(storage, config, lock, afterMs)
-    }
+    val options           = Transaction.Options(TableLock.Settings(timeoutMs = settings.lockWaitMs), settings.heartbeatMs)
+    Rollback.failed(storage, config, settings)
     val action      = if (config.isMergeOnRead) Action.DeltaCommit else Action.Commit
-    val transaction = Transaction.begin(storage, config, action, options = Transaction.Options(lock))
+    val transaction = Transaction.begin(storage, config, action, options = options)
     try {
       if (transaction.timeline.tableSchemaJson != table.timeline.tableSchemaJson)
         throw MerganserException("COMMIT_CONFLICT", "instant" -> transaction.instant, "path" -> storage,

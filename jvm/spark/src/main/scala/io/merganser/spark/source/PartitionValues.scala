@@ -66,14 +66,13 @@ final class PartitionValues(table: OpenTable) {
 
   private def levelsOf(path: String): Option[Seq[String]] = {
     val names = columns.fieldNames.toSeq
-    if (names.size == 1) Some(Seq(level(path, names.head)))
+    if (names.size == 1) Some(Seq(PartitionPruning.valueOf(config, path, names.head)))
     else {
       val parts = path.split("/", -1).toSeq
-      if (parts.size == names.size) Some(parts.zip(names).map { case (part, name) => level(part, name) }) else None
+      if (parts.size == names.size) Some(parts.zip(names).map { case (part, name) => PartitionPruning.valueOf(config, part, name) })
+      else None
     }
   }
-
-  private def level(text: String, name: String): String = text.stripPrefix(s"$name=")
 
   private def value(dataType: DataType, level: String): Any =
     if (level == KeyText.DefaultPartition.toString) null

@@ -36,8 +36,10 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     byMatch.flatMap { case (when, actions) => actions.map(action => Clause(when, action, text(when, action))) }
   }
 
-  private val computed = new Computed
-  private val values   = clauses.map(c => computed.instead(Alignment.ofAction(merge, c.action, c.text, target)))
+  private val computed   = new Computed(source.outputSet)
+  private val conditions = clauses.map(_.action.condition.map(computed.instead))
+  private val values = clauses.map(c =>
+    Alignment.ofAction(merge, c.action, c.text, target).map { case (name, value) => name -> computed.instead(value) })
 
   def plan: LogicalPlan = {
     require("ON", on)
@@ -90,8 +92,11 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
 
   // --- by key ---------------------------------------------------------------------------------------------------------
 
+  /** Whether something has to be computed that only a plan of Spark's own can: the clauses are one function of a row. */
+  private def isPlanned: Boolean = !computed.isEmpty || computed.isNeededFor(on)
+
   /** A row that no stored one matches goes where its key was looked up, so its key must be the one that ON names. */
-  private def isKeyed(keyed: KeyedOn): Boolean = computed.isEmpty && !clauses.exists(_.when == BySource) && insertsThere(keyed)
+  private def isKeyed(keyed: KeyedOn): Boolean = !isPlanned && !clauses.exists(_.when == BySource) && insertsThere(keyed)
 
   /** Whether what is inserted has the key that ON names. */
   private def insertsThere(keyed: KeyedOn): Boolean = clauses.zip(values).forall {
@@ -164,7 +169,7 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     val prunes = if (has(BySource)) Nil
     else KeyedOn.equated(on, target, nullSafe = false, ValueOrder.isKnown)
     val keys = if (has(BySource)) Nil else onKey.toSeq.flatMap(_.keys)
-    if (prunes.isEmpty || !computed.isEmpty) {
+    if (prunes.isEmpty || isPlanned) {
       val join = LatestRows.of(together, place, order, Join(stored, marked, joinType, Some(on), MatchedTwice.hint(once)))
       ChangeRows(target.describe(columns, isRead = true, assigns), clauses.map(_.text), made.conditions, made.rows, change.masks, once,
         shown,
@@ -262,7 +267,7 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
       // Of a row that the source lacks, the source says nothing.
       case (clause, _) => change.delete(if (clause.when == BySource) Map.empty else sourceOrdering)
     }
-    Made(clauses.map(c => c.action.condition.foldLeft(when(c.when))(And(_, _))), rows)
+    Made(clauses.zip(conditions).map { case (c, condition) => condition.foldLeft(when(c.when))(And(_, _)) }, rows)
   }
 
   private def assigns: Seq[(String, Set[String])] =

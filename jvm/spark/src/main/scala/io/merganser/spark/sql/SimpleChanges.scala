@@ -16,8 +16,8 @@ private[sql] final case class SimpleChanges(session: SparkSession) {
     val target   = StatementTarget(session, relation, "UPDATE")
     val columns  = ChangedColumns(target.schema, marksDeletes = false, knows = target.isLogged, isTagged = false)
     val change   = new RowChange(target, columns, Literal(null, LongType), None, None)
-    val computed = new Computed
-    val values   = computed.instead(Alignment.ofUpdate(given, target))
+    val computed = new Computed(target.rows.outputSet)
+    val values   = Alignment.ofUpdate(given, target).map { case (name, value) => name -> computed.instead(value) }
     val assigned = Alignment.assigned(given.assignments, target)
     val row      = change.update(values, assigned)
     changes(target, columns, "UPDATE SET " + assigned.toSeq.sorted.mkString(", "), assigned, row, change,
@@ -57,19 +57,29 @@ private[sql] object Needed {
   }
 }
 
-/** Values with sub-queries, which a plan has to compute before the clauses see its rows. */
-private[sql] final class Computed {
+/**
+ * Values that a plan has to compute before the clauses see its rows: those with sub-queries, and those with Python functions of
+ * more than the statement's own query, from which Spark takes the others.
+ *
+ * @param own columns of that query
+ */
+private[sql] final class Computed(own: AttributeSet) {
   private var found = Vector.empty[Alias]
 
-  /** The values, with columns of [[over]] for those that hold a sub-query. */
-  def instead(values: Map[String, Expression]): Map[String, Expression] = values.map { case (name, value) =>
-    if (!SubqueryExpression.hasSubquery(value)) name -> value
+  /** Whether something has to be computed for it. */
+  def isNeededFor(value: Expression): Boolean = SubqueryExpression.hasSubquery(value) || value.exists {
+    case function: PythonUDF => !function.references.subsetOf(own)
+    case _                   => false
+  }
+
+  /** The value, or the column of [[over]] that has it. */
+  def instead(value: Expression): Expression =
+    if (!isNeededFor(value)) value
     else {
       val column = Alias(value, s"__merganser_value_${found.size}")()
       found :+= column
-      name -> column.toAttribute
+      column.toAttribute
     }
-  }
 
   def isEmpty: Boolean = found.isEmpty
 

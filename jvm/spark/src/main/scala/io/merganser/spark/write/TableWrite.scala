@@ -4,7 +4,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.table.TableLock
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.config.{FailedWrites, FrameCheck, MissingColumns, NullOrdering, WriteConfig, WriteOperation}
+import io.merganser.table.config.{FrameCheck, MissingColumns, NullOrdering, WriteConfig, WriteOperation}
 import io.merganser.table.slice._
 import io.merganser.table.timeline.{CommitMetadata, Rollback, Timeline, Transaction}
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
@@ -86,14 +86,11 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       ) => Incoming): WriteResult = {
     val started = System.nanoTime()
     val index   = TableIndex.resolve(settings.index, opened)
-    val lock    = TableLock.Settings(timeoutMs = settings.lockWaitMs)
-    val heartbeatMs = settings.failedWrites match {
-      case FailedWrites.Eager         => Rollback.pending(storage, config, lock); None
-      case FailedWrites.Lazy(afterMs) => Rollback.expired(storage, config, lock, afterMs); Some(settings.heartbeatIntervalMs)
-    }
+    Rollback.failed(storage, config, settings)
+    val options     = Transaction.Options(TableLock.Settings(timeoutMs = settings.lockWaitMs), settings.heartbeatMs, readAt = readAt)
     val isOverwrite = replaced != Replaced.Nothing
     val action      = if (isOverwrite) "replacecommit" else if (config.isMergeOnRead) "deltacommit" else "commit"
-    val transaction = Transaction.begin(storage, config, action, options = Transaction.Options(lock, heartbeatMs, readAt = readAt))
+    val transaction = Transaction.begin(storage, config, action, options = options)
     var made: Option[Incoming] = None
     try {
       val table = new OpenTable(storage, config, transaction.timeline)

@@ -71,9 +71,7 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
 
       for (commit <- 0 to 4) {
         val inserts = commit == 0 || commit == 2
-        // A key that a file holds twice comes back twice when it is written after a log has deleted it, as docs/sql.md says; so no
-        // such key is deleted here.
-        val rows = some(s"v$commit", mayDelete = !inserts).filterNot(r => r.isDeleted && model(id(r)).size > 1)
+        val rows    = some(s"v$commit", mayDelete = !inserts)
         write(path, rows, if (inserts) "insert" else "upsert", options)
         rows.foreach { r =>
           if (inserts) model(id(r)) = model(id(r)) :+ r.v

@@ -146,7 +146,7 @@ final case class StatementConfig(orderedDeletes: Boolean, failsOnDuplicates: Boo
  * @param commitMetadata        what the user wants in the commit
  * @param inlineCompaction      compact after this write, when `compactionDeltaCommits` have gathered
  * @param lockWaitMs            milliseconds to wait for the table lock
- * @param heartbeatIntervalMs   milliseconds between heartbeats of this write
+ * @param heartbeatIntervalMs   milliseconds between heartbeats of a write that others may take for failed
  * @param shuffleTasks          tasks of its shuffles; None: by the frame's size
  */
 final case class WriteConfig(
@@ -173,6 +173,9 @@ final case class WriteConfig(
     lockWaitMs: Long,
     shuffleTasks: Option[Int]
 ) {
+
+  /** Milliseconds between the heartbeats by which other writers see that this one lives; None where nobody looks for them. */
+  def heartbeatMs: Option[Long] = if (failedWrites == FailedWrites.Eager) None else Some(heartbeatIntervalMs)
 
   /** The table's settings, those of its partition path completed by this write's. */
   def keyed(table: TableConfig): TableConfig = table.copy(properties = partitionTime ++ table.properties)

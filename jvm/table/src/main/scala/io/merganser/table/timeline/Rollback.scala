@@ -2,7 +2,7 @@ package io.merganser.table.timeline
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.{Storage, TableLock}
-import io.merganser.table.config.TableConfig
+import io.merganser.table.config.{FailedWrites, TableConfig, WriteConfig}
 import io.merganser.table.log.BlockInstants
 import io.merganser.table.slice.{BaseFile, FileNames, PartitionMetadata}
 import org.apache.hadoop.fs.FileStatus
@@ -18,6 +18,20 @@ import org.apache.hadoop.fs.FileStatus
 object Rollback {
 
   private val UnpublishedAgeMs = 3600000L
+
+  /**
+   * Rolls back what has failed by the settings of a write: [[pending]] under EAGER, [[expired]] under LAZY.
+   *
+   * @return the instants rolled back
+   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, ROLLBACK_UNSUPPORTED
+   */
+  def failed(storage: Storage, config: TableConfig, settings: WriteConfig): Seq[Instant] = {
+    val lock = TableLock.Settings(timeoutMs = settings.lockWaitMs)
+    settings.failedWrites match {
+      case FailedWrites.Eager         => pending(storage, config, lock)
+      case FailedWrites.Lazy(afterMs) => expired(storage, config, lock, afterMs)
+    }
+  }
 
   /**
    * Rolls back every write that has not completed, which is right where one process writes: whatever is pending, failed.

@@ -133,17 +133,19 @@ final class TableViewSuite extends TableSuite {
     assert(view(s).slices.flatMap(_.base).map(_.name) == Seq(first))
   }
 
-  test("partitions are the folders with partition metadata in either form, at any depth; also where a value begins with a dot") {
+  test(
+    "partitions are the folders with partition metadata in either form, at any depth, one in another too; also where a value begins with a dot") {
     val s = storage
     table(storage = s)
     PartitionMetadata.write(s, "2024/01/02", "100")
+    PartitionMetadata.write(s, "2024/01/02/b", "100")
     s.createNew("2024/01/03/.hoodie_partition_metadata.parquet", Array[Byte](1))
     s.createNew("2024/01/04/x", Array[Byte](1))
     s.createNew(".5/p/.hoodie_partition_metadata", Array[Byte](1))
     s.createNew(".hoodie/metadata/p/.hoodie_partition_metadata", Array[Byte](1))
     s.createNew(".snapshot/p/.hoodie_partition_metadata", Array[Byte](1))
     s.createNew("a b%3A:c/.hoodie_partition_metadata", Array[Byte](1))
-    assert(view(s).partitions == Seq(".5/p", "2024/01/02", "2024/01/03", "a b%3A:c"))
+    assert(view(s).partitions == Seq(".5/p", "2024/01/02", "2024/01/02/b", "2024/01/03", "a b%3A:c"))
     assert(s.readText("2024/01/02/.hoodie_partition_metadata").contains("commitTime=100\npartitionDepth=3"))
   }
 

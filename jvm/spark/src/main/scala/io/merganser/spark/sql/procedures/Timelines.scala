@@ -2,8 +2,7 @@ package io.merganser.spark.sql.procedures
 
 import io.merganser.spark.OpenTable
 import io.merganser.spark.write.FrameWrite
-import io.merganser.table.TableLock
-import io.merganser.table.config.{FailedWrites, WriteConfig}
+import io.merganser.table.config.WriteConfig
 import io.merganser.table.timeline.Rollback
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
@@ -84,11 +83,6 @@ object RollbackFailedWrites extends TableProcedure {
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
     val settings = WriteConfig.parse(arguments.options("options"), FrameWrite.sessionConf(session), table.config)
-    val lock     = TableLock.Settings(timeoutMs = settings.lockWaitMs)
-    val instants = settings.failedWrites match {
-      case FailedWrites.Eager         => Rollback.pending(table.storage, table.config, lock)
-      case FailedWrites.Lazy(afterMs) => Rollback.expired(table.storage, table.config, lock, afterMs)
-    }
-    instants.map(i => Row(i.requested, i.action, i.state.name.toUpperCase(Locale.ROOT)))
+    Rollback.failed(table.storage, table.config, settings).map(i => Row(i.requested, i.action, i.state.name.toUpperCase(Locale.ROOT)))
   }
 }

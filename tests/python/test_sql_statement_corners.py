@@ -399,3 +399,14 @@ def test_a_replaced_table_is_declared_anew(sql: Sql, statement: str) -> None:
     sql.run(f"INSERT INTO {table} VALUES (1, 'of twenty', 'k')")
     assert sql.rows(table) == [(1, "of twenty", "k  ")]
     assert "EXCEED" in sql.fails(f"INSERT INTO {table} VALUES (2, 'a text of twenty-one!', 'k')")
+
+
+def test_a_condition_that_is_no_boolean_is_named_with_its_type(sql: Sql) -> None:
+    table = sql.create("cow")
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
+    merge = f"MERGE INTO {table} t USING (SELECT 1 id) s ON t.id = s.id WHEN MATCHED AND s.id THEN DELETE"
+    assert "WHEN MATCHED AND s.id THEN DELETE" in (said := sql.fails(merge))
+    assert "type INT, not BOOLEAN" in said
+    assert "type INT, not BOOLEAN" in sql.fails(merge.replace("t.id = s.id", "t.id").replace("AND s.id ", ""))
+    sql.run(merge.replace("AND s.id ", "AND NULL "))
+    assert sql.rows(table) == [(1, 5, "a")]

@@ -154,6 +154,16 @@ def test_a_catalog_of_folders_makes_tables_of_queries_and_frames_and_tells_their
     assert "TABLE_OR_VIEW_NOT_FOUND" in sql.fails("SELECT * FROM placed")
 
 
+def test_a_replaced_table_is_declared_anew_in_a_catalog_of_folders(sql: Sql, lake: str) -> None:
+    made = "USING merganser TBLPROPERTIES (primaryKey = 'id')"
+    sql.run(f"CREATE NAMESPACE {lake}.ns")
+    sql.run(f"CREATE TABLE {lake}.ns.t (id int, c varchar(3), n tinyint) {made}")
+    sql.run(f"CREATE OR REPLACE TABLE {lake}.ns.t {made} COMMENT 'new' AS SELECT 1 id, 'longer' c, 300 n")
+    sql.run(f"INSERT INTO {lake}.ns.t VALUES (2, 'longest', 3000)")
+    assert sql.rows(f"{lake}.ns.t") == [(1, "longer", 300), (2, "longest", 3000)]
+    assert ("Comment", "new", "") in sql.run(f"DESCRIBE TABLE EXTENDED {lake}.ns.t")
+
+
 def test_dropping_a_namespace_leaves_files_of_others(sql: Sql, lake: str, tmp_path: Path) -> None:
     raw = tmp_path / "lake" / "raw"
     sql.spark.range(1).write.parquet(str(raw))
@@ -204,7 +214,7 @@ HIVE = """
         .config("spark.sql.catalog.spark_catalog", "io.merganser.spark.MerganserCatalog")
         .config("spark.ui.enabled", "false")
         .config("spark.driver.memory", "1g")
-        .config("spark.driver.extraJavaOptions", "-Dderby.system.home={folder}/derby")
+        .config("spark.driver.extraJavaOptions", "-Dderby.system.home={folder}/derby -XX:TieredStopAtLevel=1")
         .config("spark.sql.warehouse.dir", "{folder}/tables")
         .config("spark.sql.shuffle.partitions", "1")
         .enableHiveSupport()
@@ -260,6 +270,11 @@ HIVE = """
     spark.sql("INSERT INTO padded VALUES (1, 'x')")
     assert rows("SELECT * FROM padded WHERE c = 'x'") == [(1, "x ")]
     assert tuple(spark.sql("DESCRIBE TABLE padded").collect()[1])[:2] == ("c", "char(2)")
+    made = "USING merganser TBLPROPERTIES (primaryKey = 'id')"
+    spark.sql(f"CREATE OR REPLACE TABLE padded {{made}} COMMENT 'new' AS SELECT 1 id, 'longer' d")
+    spark.sql("INSERT INTO padded VALUES (2, 'longest')")
+    assert rows("SELECT * FROM padded") == [(1, "longer"), (2, "longest")]
+    assert ("Comment", "new") in [r[:2] for r in rows("DESCRIBE TABLE EXTENDED padded")]
     print("HIVE DONE")
     spark.stop()
 """

@@ -352,6 +352,66 @@ def test_a_key_stored_twice_is_one_row_once_it_is_deleted_and_written_again(sql:
         assert sql.rows(table) == [(1, 1, "d"), (2, 5, "c")]
 
 
+@each_kind
+def test_a_sub_query_in_a_value_is_all_that_is_computed_for_other_rows(sql: Sql, kind: str) -> None:
+    table = sql.create(kind, "id int, n int, d int", ordering=None)
+    sql.run(f"INSERT INTO {table} VALUES (1, 0, 0), (2, 5, 0)")
+    source = "(SELECT explode(array(1, 2, 3)) id) s"
+    with sql.settings({"spark.sql.ansi.enabled": "true"}):
+        sql.run(
+            f"MERGE INTO {table} t USING {source} ON t.id = s.id "
+            f"WHEN MATCHED AND t.n <> 0 THEN UPDATE SET d = (SELECT max(n) FROM {table}) DIV t.n + 1 "
+            f"WHEN NOT MATCHED THEN INSERT (id, n, d) VALUES (s.id, (SELECT min(n) FROM {table}), 6 DIV (s.id - 1))"
+        )
+    assert sql.rows(table) == [(1, 0, 0), (2, 5, 2), (3, 0, 3)]
+
+
+def test_columns_may_be_declared_in_another_case_than_they_are_stored(sql: Sql, tmp_path: Path) -> None:
+    frame = sql.spark.createDataFrame(
+        [(1, 5, "a", (1, "x"))], "Id int, Ts long, Name string, Place struct<Lat: int, Town: string>"
+    )
+    options = {"hoodie.table.name": "t", "hoodie.datasource.write.recordkey.field": "Id"}
+    frame.write.format("merganser").options(**options).save(str(tmp_path / "t"))
+    table = sql.name()
+    columns = "id int, ts bigint, name string, place struct<lat: int, town: string>"
+    sql.run(f"CREATE TABLE {table} ({columns}) USING merganser LOCATION '{tmp_path / 't'}'")
+    sql.run(f"UPDATE {table} SET name = 'b', place.town = 'y' WHERE id = 1")
+    sql.run(f"INSERT INTO {table} VALUES (2, 5, 'c', named_struct('lat', 2, 'town', 'z'))")
+    source = f"(SELECT id, ts, 'd' name, place FROM {table} WHERE id = 2) s"
+    sql.run(f"MERGE INTO {table} t USING {source} ON t.id = s.id WHEN MATCHED THEN UPDATE SET *")
+    rows = sql.rows(table, "id, ts, name, place.lat, place.town")
+    assert rows == [(1, 5, "b", 1, "y"), (2, 5, "d", 2, "z")]
+
+
+@pytest.mark.parametrize("statement", ["CREATE OR REPLACE", "REPLACE"])
+def test_a_replaced_table_is_declared_anew(sql: Sql, statement: str) -> None:
+    table = sql.create("cow", "id int, c varchar(3), n tinyint, gone int", ordering=None)
+    sql.run(f"INSERT INTO {table} VALUES (1, 'abc', 1, 1)")
+    query = "SELECT 1 id, 'longer' C, 300 n"
+    sql.run(f"{statement} TABLE {table} USING merganser COMMENT 'new' TBLPROPERTIES (primaryKey = 'id') AS {query}")
+    sql.run(f"INSERT INTO {table} VALUES (2, 'longer still', 3000)")
+    assert sql.rows(table) == [(1, "longer", 300), (2, "longer still", 3000)]
+    described = {row[0]: row[1] for row in sql.run(f"DESCRIBE TABLE EXTENDED {table}")}
+    assert (described["C"], described["n"], described["Comment"]) == ("string", "int", "new")
+    columns = "id int, c varchar(20), k char(3)"
+    sql.run(f"{statement} TABLE {table} ({columns}) USING merganser TBLPROPERTIES (primaryKey = 'id')")
+    assert sql.rows(table) == []
+    sql.run(f"INSERT INTO {table} VALUES (1, 'of twenty', 'k')")
+    assert sql.rows(table) == [(1, "of twenty", "k  ")]
+    assert "EXCEED" in sql.fails(f"INSERT INTO {table} VALUES (2, 'a text of twenty-one!', 'k')")
+
+
+def test_a_condition_that_is_no_boolean_is_named_with_its_type(sql: Sql) -> None:
+    table = sql.create("cow")
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
+    merge = f"MERGE INTO {table} t USING (SELECT 1 id) s ON t.id = s.id WHEN MATCHED AND s.id THEN DELETE"
+    assert "WHEN MATCHED AND s.id THEN DELETE" in (said := sql.fails(merge))
+    assert "type INT, not BOOLEAN" in said
+    assert "type INT, not BOOLEAN" in sql.fails(merge.replace("t.id = s.id", "t.id").replace("AND s.id ", ""))
+    sql.run(merge.replace("AND s.id ", "AND NULL "))
+    assert sql.rows(table) == [(1, 5, "a")]
+
+
 # --- keys of every type ------------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,8 @@ object DeclaredColumns {
 
   /**
    * The table's columns, each with what its catalog entry says besides: the length of char and varchar, tinyint and smallint
-   * for what is stored as int, a comment. A column that was added or widened by another way than the catalog is as it is stored.
+   * for what is stored as int, a comment. Names are spelled as they are stored. A column that was added or widened by another
+   * way than the catalog is as it is stored.
    *
    * @param stored   the columns as they are now
    * @param declared those of the catalog entry; empty if it has none
@@ -16,7 +17,7 @@ object DeclaredColumns {
     declared.find(_.name.equalsIgnoreCase(field.name)) match {
       case Some(said) =>
         val metadata = if (said.getComment().isDefined) field.withComment(said.getComment().get).metadata else field.metadata
-        field.copy(name = said.name, dataType = typeOver(field.dataType, said.dataType), metadata = metadata)
+        field.copy(dataType = typeOver(field.dataType, said.dataType), metadata = metadata)
       case None => field
     }
   })

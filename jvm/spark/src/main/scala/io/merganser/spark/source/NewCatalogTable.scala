@@ -104,6 +104,9 @@ final class NewCatalogTable(
   /** The entry in the catalog. */
   def register(): MerganserTable = entries.add(name, this)
 
+  /** Gives the entry that is there the statement's columns, properties and comment. */
+  def registerAnew(): Unit = entries.change(name, this)
+
   /** Columns as the statement has them; where the table stores a wider type, with that. */
   def declared: StructType = {
     val stored = OpenTable.load(storage).schema

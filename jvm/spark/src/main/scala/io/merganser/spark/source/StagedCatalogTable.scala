@@ -2,6 +2,7 @@ package io.merganser.spark.source
 
 import io.merganser.spark.write.FrameWrite
 import io.merganser.spark.OpenTable
+import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config.WriteSource
 import io.merganser.merge.MerganserException
 import org.apache.spark.sql.{DataFrame, SparkSession}
@@ -59,13 +60,14 @@ final class StagedCatalogTable(session: SparkSession, ident: Identifier, columns
   override def commitStagedChanges(): Unit = {
     if (!written) {
       if (described.exists)
-        write(SparkBridge.internalCreateDataFrame(session, session.sparkContext.emptyRDD[InternalRow], columns), Map.empty)
+        write(SparkBridge.internalCreateDataFrame(session, session.sparkContext.emptyRDD[InternalRow], AvroSchemas.stored(columns)),
+          Map.empty)
       else {
         described.make()
         made = true
       }
     }
-    if (!described.isKnown) described.register()
+    if (described.isKnown) described.registerAnew() else described.register()
     ()
   }
 

@@ -25,6 +25,9 @@ trait TableEntries {
 
   /** Remembers a table that is in its place. */
   def add(name: Identifier, table: NewCatalogTable): MerganserTable
+
+  /** Remembers what has become of a table that it knows. */
+  def change(name: Identifier, table: NewCatalogTable): Unit
 }
 
 /** Spark's session catalog: in memory, or a Hive metastore. */
@@ -56,6 +59,14 @@ final class SessionEntries(session: SparkSession) extends TableEntries {
     )
     MerganserTable.ofCatalog(session, catalog.getTableMetadata(identifier(name)))
   }
+
+  override def change(name: Identifier, table: NewCatalogTable): Unit = {
+    val entry = catalog.getTableMetadata(identifier(name))
+    val told  = entry.copy(properties = entry.properties ++ table.said, comment = table.comment.orElse(entry.comment))
+    if (told != entry) catalog.alterTable(told)
+    // Of an entry without columns the table's folder tells them.
+    if (entry.schema.nonEmpty) CatalogBridge.replaceColumns(session, entry.identifier, table.declared)
+  }
 }
 
 /** A catalog that is a tree of folders. */
@@ -65,13 +76,18 @@ final class FolderEntries(session: SparkSession, folders: LakeFolders, label: Id
 
   override def place(name: Identifier): URI = folders.folder(name.namespace.toSeq :+ name.name).toUri
 
-  override def kept(table: NewCatalogTable): Map[String, String] =
-    FolderEntry(Some(table.declaredColumns).filter(_.nonEmpty), table.said ++ table.comment.map("comment" -> _)).stored
+  override def kept(table: NewCatalogTable): Map[String, String] = entry(table).stored
 
   override def add(name: Identifier, table: NewCatalogTable): MerganserTable = {
     folders.add(name, new Path(table.place))
     MerganserTable.ofFolder(session, table.place.toString, label(name))
   }
+
+  override def change(name: Identifier, table: NewCatalogTable): Unit = FolderEntries.update(session, table.place.toString)(before =>
+    entry(table).copy(told = before.told ++ entry(table).told))
+
+  private def entry(table: NewCatalogTable): FolderEntry =
+    FolderEntry(Some(table.declaredColumns).filter(_.nonEmpty), table.said ++ table.comment.map("comment" -> _))
 }
 
 object FolderEntries {

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.types.{BooleanType, IntegerType, LongType, StructField, StructType}
+import org.apache.spark.sql.types.{BooleanType, IntegerType, LongType, NullType, StructField, StructType}
 
 /**
  * A MERGE as a lookup of its source's keys, where ON equates the record key; else as a join.
@@ -280,6 +280,8 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
   private def require(clause: String, condition: Expression): Unit = {
     def refuse(why: String) = throw MerganserException("CLAUSE_CONDITION_UNSUPPORTED", "clause" -> clause, "condition" -> condition.sql,
       "reason" -> why)
+    if (condition.dataType != BooleanType && condition.dataType != NullType)
+      refuse(s"it is of type ${condition.dataType.sql}, not BOOLEAN; compare it with something")
     if (!condition.deterministic) refuse("it is not deterministic")
     if (SubqueryExpression.hasSubquery(condition)) refuse("it has a sub-query; put it into the source")
     if (condition.exists(_.isInstanceOf[AggregateExpression])) refuse("it has an aggregate function; put it into the source")

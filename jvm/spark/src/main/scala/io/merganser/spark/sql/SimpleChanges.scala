@@ -58,28 +58,30 @@ private[sql] object Needed {
 }
 
 /**
- * Values that a plan has to compute before the clauses see its rows: those with sub-queries, and those with Python functions of
- * more than the statement's own query, from which Spark takes the others.
+ * What a plan has to compute before the clauses see its rows: sub-queries, and Python functions of more than the statement's own
+ * query, from which Spark takes the others.
  *
  * @param own columns of that query
  */
 private[sql] final class Computed(own: AttributeSet) {
   private var found = Vector.empty[Alias]
 
-  /** Whether something has to be computed for it. */
-  def isNeededFor(value: Expression): Boolean = SubqueryExpression.hasSubquery(value) || value.exists {
-    case function: PythonUDF => !function.references.subsetOf(own)
-    case _                   => false
+  /** Whether something has to be computed for a value. */
+  def isNeededFor(value: Expression): Boolean = value.exists(isComputed)
+
+  /** The value, with columns of [[over]] in place of what has to be computed. */
+  def instead(value: Expression): Expression = value.transformDown { case part if isComputed(part) =>
+    found.find(column => part.deterministic && column.child.semanticEquals(part)).getOrElse {
+      found :+= Alias(part, s"__merganser_value_${found.size}")()
+      found.last
+    }.toAttribute
   }
 
-  /** The value, or the column of [[over]] that has it. */
-  def instead(value: Expression): Expression =
-    if (!isNeededFor(value)) value
-    else {
-      val column = Alias(value, s"__merganser_value_${found.size}")()
-      found :+= column
-      column.toAttribute
-    }
+  private def isComputed(part: Expression): Boolean = part match {
+    case _: SubqueryExpression | _: InSubquery => true
+    case function: PythonUDF                   => !function.references.subsetOf(own)
+    case _                                     => false
+  }
 
   def isEmpty: Boolean = found.isEmpty
 

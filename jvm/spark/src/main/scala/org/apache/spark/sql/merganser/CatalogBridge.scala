@@ -25,6 +25,13 @@ object CatalogBridge {
   def alterColumns(session: SparkSession, table: TableIdentifier, columns: StructType): Unit =
     session.sessionState.catalog.alterTableDataSchema(table, CharVarcharUtils.replaceCharVarcharWithStringInSchema(columns))
 
+  /** The same, where columns may be missing. */
+  def replaceColumns(session: SparkSession, table: TableIdentifier, columns: StructType): Unit = {
+    val database = table.database.getOrElse(session.sessionState.catalog.getCurrentDatabase)
+    session.sharedState.externalCatalog.alterTableDataSchema(database, table.table,
+      CharVarcharUtils.replaceCharVarcharWithStringInSchema(columns))
+  }
+
   /** The columns of a table, with the lengths of char and varchar columns. */
   def columns(table: CatalogTable): StructType = CharVarcharUtils.getRawSchema(table.schema)
 

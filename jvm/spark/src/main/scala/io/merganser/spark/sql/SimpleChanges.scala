@@ -70,11 +70,12 @@ private[sql] final class Computed(own: AttributeSet) {
   def isNeededFor(value: Expression): Boolean = value.exists(isComputed)
 
   /** The value, with columns of [[over]] in place of what has to be computed. */
-  def instead(value: Expression): Expression = value.transformDown { case part if isComputed(part) =>
-    found.find(column => part.deterministic && column.child.semanticEquals(part)).getOrElse {
-      found :+= Alias(part, s"__merganser_value_${found.size}")()
-      found.last
-    }.toAttribute
+  def instead(value: Expression): Expression = value.transformDown {
+    case part if isComputed(part) =>
+      found.find(column => part.deterministic && column.child.semanticEquals(part)).getOrElse {
+        found :+= Alias(part, s"__merganser_value_${found.size}")()
+        found.last
+      }.toAttribute
   }
 
   private def isComputed(part: Expression): Boolean = part match {

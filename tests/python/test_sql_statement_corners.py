@@ -422,3 +422,97 @@ def test_on_may_equate_the_keys_in_other_words(sql: Sql, kind: str) -> None:
         assert "no join" in sql.run("EXPLAIN " + merge)[0][0]
         sql.run(merge)
         assert sql.rows(table) == [(1, 1, v), (2, 1, "b")]
+
+
+# --- keys of every type ------------------------------------------------------------------------------------------
+
+
+def by_key(sql: Sql, merge: str) -> bool:
+    """Whether the statement looks keys up; what it does otherwise is a join."""
+    plan = sql.run("EXPLAIN " + merge)[0][0]
+    assert "ChangeRows" in plan
+    return "no join" in plan
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "stored", "of_source", "same", "other"),
+    [
+        ("mor", "varchar(3)", "'abc'", "string", "'abc'", "'b'"),
+        ("cow", "char(3)", "'a'", "string", "'a  '", "'b'"),
+        ("mor", "char(3)", "'a'", "char(5)", "'a'", "'bcd'"),
+        (
+            "cow",
+            "timestamp_ntz",
+            "'2024-01-01 00:00:00'",
+            "timestamp_ntz",
+            "'2024-01-01 00:00:00'",
+            "'2024-01-02 00:00:00'",
+        ),
+        ("mor", "decimal(10, 2)", "1.5", "decimal(12, 4)", "1.5", "2.25"),
+        ("cow", "decimal(10, 2)", "1", "int", "1", "2"),
+        ("mor", "bigint", "1", "decimal(12, 2)", "1", "2"),
+    ],
+)
+def test_keys_of_the_type_are_looked_up_in_whatever_type_the_source_has_them(
+    sql: Sql, kind: str, key: str, stored: str, of_source: str, same: str, other: str
+) -> None:
+    table = sql.create(kind, f"id {key}, ts bigint, v string")
+    sql.run(f"INSERT INTO {table} VALUES (CAST({stored} AS {key}), 5, 'a')")
+    source = sql.name()
+    sql.run(f"CREATE TABLE {source} (id {of_source}, ts bigint, v string) USING parquet")
+    rows = (f"(CAST({value} AS {of_source}), 6, '{v}')" for value, v in ((same, "same"), (other, "other")))
+    sql.run(f"INSERT INTO {source} VALUES {', '.join(rows)}")
+    merge = (
+        f"MERGE INTO {table} t USING {source} s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET v = concat('was ', t.v) WHEN NOT MATCHED THEN INSERT *"
+    )
+    assert by_key(sql, merge)
+    sql.run(merge)
+    found = f"CAST(CAST({stored} AS {key}) AS string)", f"CAST(CAST({other} AS {key}) AS string)"
+    ((first, second),) = sql.run("SELECT " + ", ".join(f"rtrim({text})" for text in found))
+    assert sql.rows(table, "rtrim(CAST(id AS string)), v") == sorted([(first, "was a"), (second, "other")])
+
+
+@pytest.mark.parametrize("by_source", ["", " WHEN NOT MATCHED BY SOURCE AND t.v = 'none' THEN DELETE"])
+@pytest.mark.parametrize(
+    ("kind", "key", "stored", "of_source", "near"),
+    [
+        ("mor", "char(3)", "'a  '", "string", "'a'"),
+        ("cow", "varchar(3)", "'abc'", "string", "'abc '"),
+        ("mor", "decimal(3, 2)", "1.23", "decimal(6, 4)", "1.2301"),
+    ],
+)
+def test_a_value_that_is_stored_as_a_key_but_is_not_equal_to_it_is_unmatched_and_one_row_with_it(
+    sql: Sql, kind: str, key: str, stored: str, of_source: str, near: str, by_source: str
+) -> None:
+    table = sql.create(kind, f"id {key}, ts bigint, v string")
+    sql.run(f"INSERT INTO {table} VALUES ({stored}, 5, 'a')")
+
+    def merge(*rows: tuple[str, int, str], clauses: str) -> None:
+        source = " UNION ALL ".join(f"SELECT CAST({i} AS {of_source}) id, {ts}L ts, '{v}' v" for i, ts, v in rows)
+        sql.run(f"MERGE INTO {table} t USING ({source}) s ON t.id = s.id {clauses}{by_source}")
+
+    merge((stored, 6, "equal"), (near, 7, "near"), clauses="WHEN MATCHED THEN UPDATE SET v = s.v")
+    assert sql.rows(table, "v") == [("equal",)]
+    merge((near, 8, "near"), clauses="WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *")
+    assert sql.rows(table, "ts, v") == [(8, "near")]
+
+
+def test_a_text_that_is_too_long_for_the_key_matches_nothing_and_fails_where_it_is_inserted(sql: Sql) -> None:
+    table = sql.create("cow", "id varchar(3), ts bigint, v string")
+    sql.run(f"INSERT INTO {table} VALUES ('abc', 5, 'a')")
+    merge = f"MERGE INTO {table} t USING (SELECT 'abcd' id, 6L ts, 'x' v) s ON t.id = s.id WHEN"
+    assert by_key(sql, f"{merge} NOT MATCHED AND s.v = 'y' THEN INSERT *")
+    sql.run(f"{merge} MATCHED THEN DELETE WHEN NOT MATCHED AND s.v = 'y' THEN INSERT *")
+    assert sql.rows(table) == [("abc", 5, "a")]
+    assert "3" in sql.fails(f"{merge} NOT MATCHED THEN INSERT *")
+
+
+def test_a_key_of_floating_point_is_found_by_a_zero_of_either_sign(sql: Sql) -> None:
+    table = sql.create("mor", "id double, ts bigint, v string")
+    sql.run(f"INSERT INTO {table} VALUES (0.0D, 5, 'zero'), (CAST('NaN' AS double), 5, 'nan')")
+    source = "(SELECT explode(array(-0.0D, CAST('NaN' AS double))) id)"
+    merge = f"MERGE INTO {table} t USING {source} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = upper(t.v)"
+    assert not by_key(sql, merge)
+    sql.run(merge)
+    assert sql.rows(table, "v") == [("NAN",), ("ZERO",)]

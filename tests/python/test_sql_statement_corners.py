@@ -412,6 +412,18 @@ def test_a_condition_that_is_no_boolean_is_named_with_its_type(sql: Sql) -> None
     assert sql.rows(table) == [(1, 5, "a")]
 
 
+@each_kind
+def test_on_may_equate_the_keys_in_other_words(sql: Sql, kind: str) -> None:
+    table = sql.create(kind, "id int, n int, v string", key="id,n", ordering=None)
+    sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a'), (2, 1, 'b')")
+    for on, v in (("(t.id, t.n) = (s.id, s.n)", "c"), ("t.id IN (s.id) AND (t.n = s.n)", "d")):
+        merge = f"MERGE INTO {table} t USING (SELECT 1 id, 1 n UNION ALL SELECT 2, 2) s ON {on}"
+        merge += f" WHEN MATCHED THEN UPDATE SET v = '{v}'"
+        assert "no join" in sql.run("EXPLAIN " + merge)[0][0]
+        sql.run(merge)
+        assert sql.rows(table) == [(1, 1, v), (2, 1, "b")]
+
+
 # --- keys of every type ------------------------------------------------------------------------------------------
 
 

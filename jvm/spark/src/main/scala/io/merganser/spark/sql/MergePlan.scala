@@ -28,7 +28,7 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     given.copy(matchedActions = given.matchedActions.map(whole), notMatchedActions = given.notMatchedActions.map(whole))
   else given
   private val source = target.pinned(merge.sourceTable)
-  private val on     = merge.mergeCondition
+  private val on     = byColumn(merge.mergeCondition)
   private val onKey  = KeyedOn.of(on, target)
 
   private val clauses: Seq[Clause] = {
@@ -94,6 +94,15 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
 
   /** Whether something has to be computed that only a plan of Spark's own can: the clauses are one function of a row. */
   private def isPlanned: Boolean = !computed.isEmpty || computed.isNeededFor(on)
+
+  /** The condition with `(a, b) = (c, d)` and `a IN (c)` as equalities of their columns. */
+  private def byColumn(condition: Expression): Expression = condition match {
+    case And(left, right)    => And(byColumn(left), byColumn(right))
+    case In(value, Seq(one)) => EqualTo(value, one)
+    // Fields of a struct are equal where both are null.
+    case EqualTo(Fields(a), Fields(b)) => a.zip(b).map { case (x, y) => EqualNullSafe(x, y): Expression }.reduce(And(_, _))
+    case other                         => other
+  }
 
   /** A row that no stored one matches goes where its key was looked up, so its key must be the one that ON names. */
   private def isKeyed(keyed: KeyedOn): Boolean = !isPlanned && !clauses.exists(_.when == BySource) && insertsThere(keyed)
@@ -310,6 +319,18 @@ private[sql] object MergePlan {
   final case class Clause(when: When, action: MergeAction, text: String)
 
   final case class Made(conditions: Seq[Expression], rows: Seq[Seq[Expression]])
+
+  /** What a struct is made of where it is compared. */
+  private object Fields {
+    def unapply(e: Expression): Option[Seq[Expression]] = (e, e.dataType) match {
+      case (made: CreateNamedStruct, _) => Some(made.valExprs)
+      case (cast: Cast, to: StructType) => cast.child match {
+          case made: CreateNamedStruct if made.valExprs.map(_.dataType) == to.map(_.dataType) => Some(made.valExprs)
+          case _                                                                              => None
+        }
+      case _ => None
+    }
+  }
 
   def uncast(e: Expression): Expression = e match {
     case cast: Cast => uncast(cast.child)

@@ -137,6 +137,25 @@ def test_partitions_of_small_numbers_are_overwritten(sql: Sql, kind: str, number
     assert sql.rows(table) == [(2, 1, 2), (7, 1, 1)]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_statement_may_overwrite_partitions_of_several_tables(sql: Sql, kind: str) -> None:
+    one, other, appended = filled(sql, kind), filled(sql, kind), sql.create(kind, COLUMNS, by="p")
+    statement = (
+        f"FROM (SELECT 7 AS id, 1L AS ts) INSERT OVERWRITE TABLE {one} PARTITION (p = 'x') SELECT id, ts "
+        f"INSERT OVERWRITE TABLE {other} SELECT id, ts, 'y' INSERT INTO {appended} SELECT id, ts, 'w'"
+    )
+    sql.run(statement)
+    assert sql.rows(one) == [(2, 1, "y"), (3, 1, "z"), (7, 1, "x")]
+    assert sql.rows(other) == [(7, 1, "y")]
+    with dynamic(sql):
+        sql.run(
+            f"WITH w AS (SELECT 8 AS i) {statement}".replace("SELECT 7 AS", "SELECT i AS").replace("ts)", "ts FROM w)")
+        )
+    assert sql.rows(one) == [(2, 1, "y"), (3, 1, "z"), (8, 1, "x")]
+    assert sql.rows(other) == [(8, 1, "y")]
+    assert sql.rows(appended) == [(7, 1, "w"), (8, 1, "w")]
+
+
 # --- dynamic ------------------------------------------------------------------------------------------------------
 
 
@@ -267,6 +286,13 @@ def test_insert_into_of_a_frame_overwrites_as_the_session_says(sql: Sql) -> None
 
 
 # --- by name, and what is told --------------------------------------------------------------------------------------
+
+
+def test_an_insert_of_some_columns_can_be_explained(sql: Sql) -> None:
+    table = sql.create("cow", COLUMNS)
+    for insert in f"INSERT INTO {table} (id) VALUES (1)", f"INSERT INTO {table} BY NAME SELECT 1 AS id":
+        assert f"Insert spark_catalog.default.{table}" in sql.run("EXPLAIN " + insert)[0][0]
+    assert sql.rows(table) == []
 
 
 @pytest.mark.parametrize("kind", KINDS)

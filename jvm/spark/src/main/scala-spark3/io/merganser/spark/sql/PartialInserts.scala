@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.analysis.{UnresolvedRelation, UnresolvedSta
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Literal}
 import org.apache.spark.sql.catalyst.plans.logical.{InsertIntoStatement, LogicalPlan, Project, UnaryNode}
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.command.ExplainCommand
 
 /**
  * INSERT of some of a table's columns, by a list of them or BY NAME: the others are null. This Spark line says so for its own
@@ -15,6 +16,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 object PartialInserts {
 
   def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
+    case explain: ExplainCommand => explain.copy(logicalPlan = apply(explain.logicalPlan))
     case insert: InsertIntoStatement if insert.userSpecifiedCols.nonEmpty =>
       missing(insert, insert.userSpecifiedCols) match {
         case Nil => insert

@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.analysis.ResolvedTable
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.connector.write.Write
 import org.apache.spark.sql.execution.{LeafExecNode, SQLExecution, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, V2CommandExec}
@@ -27,9 +28,12 @@ import org.apache.spark.sql.merganser.SparkBridge
  */
 final case class PartitionOverwrites(session: SparkSession) extends Rule[LogicalPlan] {
 
-  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+  /** Of several inserts that one statement makes (FROM … INSERT … INSERT …), each. */
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsWithPruning(_.containsPattern(TreePattern.COMMAND))(one)
+
+  private def one: PartialFunction[LogicalPlan, LogicalPlan] = {
     case write: OverwritePartitionsDynamic if write.resolved =>
-      target(write.table).fold(plan) { case (relation, table) =>
+      target(write.table).fold[LogicalPlan](write) { case (relation, table) =>
         if (isStatement(write, write.isByName) && hudisMode.contains("STATIC")) throw conflict
         // Spark keeps the query as it was analysed for this command, and not for the other.
         val to = relation.copy(table = table.overwriting(written(table)))
@@ -37,7 +41,7 @@ final case class PartitionOverwrites(session: SparkSession) extends Rule[Logical
         else OverwriteByExpression.byPosition(to, write.query, Literal.TrueLiteral, write.writeOptions)
       }
     case write: OverwriteByExpression if write.resolved =>
-      target(write.table).fold(plan) { case (relation, table) =>
+      target(write.table).fold[LogicalPlan](write) { case (relation, table) =>
         val isInsert = isStatement(write, write.isByName) && isOfInsert(write.deleteExpr)
         val replaced =
           if (isInsert && hudisMode.contains("DYNAMIC")) Some(written(table))
@@ -45,7 +49,6 @@ final case class PartitionOverwrites(session: SparkSession) extends Rule[Logical
           else Some(Replaced.Where(write.deleteExpr.sql, new PartitionValues(table.opened, table.schema()).matching(write.deleteExpr)))
         replaced.fold(write)(r => write.copy(table = relation.copy(table = table.overwriting(r)), deleteExpr = Literal.TrueLiteral))
       }
-    case other => other
   }
 
   private def written(table: MerganserTable): Replaced =

@@ -90,9 +90,9 @@ private[sql] object KeyedOn extends PredicateHelper {
   private def fitted(text: Expression, to: DataType): Expression = {
     def within(length: Int, kept: Expression) = If(GreaterThan(Length(StringTrimRight(text)), Literal(length)), text, kept)
     to match {
-      case char: CharType => within(char.length, StringRPad(text, Literal(char.length)))
+      case char: CharType       => within(char.length, StringRPad(text, Literal(char.length)))
       case varchar: VarcharType => within(varchar.length, Substring(text, Literal(1), Literal(varchar.length)))
-      case _                   => text
+      case _                    => text
     }
   }
 

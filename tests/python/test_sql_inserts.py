@@ -114,6 +114,29 @@ def test_insert_into_a_partition_adds_rows_to_it(sql: Sql, kind: str) -> None:
     assert "ts" in sql.fails(f"INSERT INTO {table} PARTITION (ts = 1) VALUES (4, 'x')")
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_partitions_of_char_are_named_without_its_blanks(sql: Sql, kind: str) -> None:
+    table = sql.create(kind, "id int, ts bigint, p char(3)", by="p")
+    sql.run(f"INSERT INTO {table} VALUES (1, 1, 'x'), (2, 1, 'y'), (3, 1, 'z'), (4, 1, 'abc')")
+    sql.run(f"INSERT OVERWRITE {table} PARTITION (p = 'x') SELECT 7, 1L")
+    sql.run(f"INSERT INTO {table} REPLACE WHERE p = 'y' OR p IN ('abc', 'q') SELECT 8, 1L, 'y'")
+    assert sql.rows(table) == [(3, 1, "z  "), (7, 1, "x  "), (8, 1, "y  ")]
+    sql.run(f"TRUNCATE TABLE {table} PARTITION (p = 'y')")
+    sql.run(f"ALTER TABLE {table} DROP PARTITION (p = 'z')")
+    assert sql.rows(table) == [(7, 1, "x  ")]
+    sql.run(f"INSERT OVERWRITE {table} PARTITION (p = 'x') SELECT id, ts FROM {table} WHERE id < 0")
+    assert sql.rows(table) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("number", ["tinyint", "smallint"])
+def test_partitions_of_small_numbers_are_overwritten(sql: Sql, kind: str, number: str) -> None:
+    table = sql.create(kind, f"id int, ts bigint, p {number}", by="p")
+    sql.run(f"INSERT INTO {table} VALUES (1, 1, 1), (2, 1, 2)")
+    sql.run(f"INSERT OVERWRITE {table} PARTITION (p = 1) SELECT 7, 1L")
+    assert sql.rows(table) == [(2, 1, 2), (7, 1, 1)]
+
+
 # --- dynamic ------------------------------------------------------------------------------------------------------
 
 

@@ -508,6 +508,19 @@ def test_a_text_that_is_too_long_for_the_key_matches_nothing_and_fails_where_it_
     assert "3" in sql.fails(f"{merge} NOT MATCHED THEN INSERT *")
 
 
+@each_kind
+@pytest.mark.parametrize("by", ["", "c"])
+def test_columns_of_char_are_equal_whatever_their_lengths(sql: Sql, kind: str, by: str) -> None:
+    table = sql.create(kind, "id int, ts bigint, c char(3)", by=by)
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'ab'), (2, 5, 'abc')")
+    source = sql.name()
+    sql.run(f"CREATE TABLE {source} (short char(2), long char(5)) USING parquet")
+    sql.run(f"INSERT INTO {source} VALUES ('ab', 'abc')")
+    for column in "short", "long":
+        sql.run(f"MERGE INTO {table} t USING {source} s ON t.c = s.{column} WHEN MATCHED THEN UPDATE SET ts = t.ts + 1")
+    assert sql.rows(table) == [(1, 6, "ab "), (2, 6, "abc")]
+
+
 def test_a_key_of_floating_point_is_found_by_a_zero_of_either_sign(sql: Sql) -> None:
     table = sql.create("mor", "id double, ts bigint, v string")
     sql.run(f"INSERT INTO {table} VALUES (0.0D, 5, 'zero'), (CAST('NaN' AS double), 5, 'nan')")

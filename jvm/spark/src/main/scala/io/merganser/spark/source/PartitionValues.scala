@@ -7,6 +7,10 @@ import io.merganser.spark.write.KeyText
 import io.merganser.table.config.{FrameCheck, Options}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation}
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils
+import org.apache.spark.sql.execution.datasources.ApplyCharTypePadding
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -14,8 +18,10 @@ import org.apache.spark.unsafe.types.UTF8String
  * The values of a table's partition columns, read back from partition paths.
  *
  * A level made by a time format does not hold its column's value: it counts as a string, as it stands in the path.
+ *
+ * @param declared the table's columns as its catalog declares them: a partition column of CHAR has all of its length
  */
-final class PartitionValues(table: OpenTable) {
+final class PartitionValues(table: OpenTable, declared: StructType) {
   private val config        = table.config
   private val isLogicalTime = config.properties.get(Options.LogicalTimestamp.key).exists(_.trim.equalsIgnoreCase("true"))
   private val formatted     = config.partitionFieldTypes.collect { case (name, kind) if kind.equalsIgnoreCase("TIMESTAMP") => name }.toSet
@@ -26,6 +32,17 @@ final class PartitionValues(table: OpenTable) {
       .getOrElse(throw new IllegalStateException(s"partition column '$name' of '${config.name}' is no column of it"))
     StructField(if (name.contains('.')) name else found.name, if (formatted(name)) StringType else found.dataType)
   })
+
+  private val lengths: Array[Option[Int]] = columns.fields.map { column =>
+    if (SQLConf.get.charVarcharAsString) None
+    else declared.find(_.name.equalsIgnoreCase(column.name)).map(_.dataType).collect { case char: CharType => char.length }
+  }
+
+  /** A value of the column at this place, with the blanks that CHAR has of it. */
+  def padded(at: Int, value: Any): Any = (lengths(at), value) match {
+    case (Some(length), text: UTF8String) if text.numChars < length => text.rpad(length, PartitionValues.Blank)
+    case _                                                          => value
+  }
 
   /** Paths of the partitions that hold anything now, with their values. */
   def all: Seq[(String, InternalRow)] =
@@ -40,7 +57,7 @@ final class PartitionValues(table: OpenTable) {
     def unknown = MerganserException("PARTITION_VALUES_UNKNOWN", "table" -> config.name, "path" -> path,
       "columns" -> columns.fieldNames.mkString(", "))
     val levels = levelsOf(path).getOrElse(throw unknown)
-    try InternalRow.fromSeq(columns.fields.toSeq.zip(levels).map { case (column, level) => value(column.dataType, level) })
+    try InternalRow.fromSeq(levels.zipWithIndex.map { case (level, at) => padded(at, value(columns(at).dataType, level)) })
     catch { case e @ (_: NumberFormatException | _: IllegalArgumentException) => throw unknown.causedBy(e) }
   }
 
@@ -50,17 +67,25 @@ final class PartitionValues(table: OpenTable) {
    * @throws MerganserException OVERWRITE_CONDITION_UNSUPPORTED for a condition on anything else
    */
   def matching(condition: Expression): String => Boolean = {
-    val bound = condition.transform {
+    val row = columns.zip(lengths).map { case (column, length) =>
+      val char =
+        length.map(n => CharVarcharUtils.replaceCharVarcharWithStringInSchema(StructType(Seq(column.copy(dataType = CharType(n))))))
+      AttributeReference(column.name, column.dataType, nullable = true, char.fold(Metadata.empty)(_.head.metadata))()
+    }
+    val said = condition.transform {
       case replaced: RuntimeReplaceable => replaced.replacement
     }.transform {
       case column: Attribute =>
-        val at = columns.fieldNames.indexWhere(_.equalsIgnoreCase(column.name))
-        if (at < 0 || formatted.exists(_.equalsIgnoreCase(column.name))) throw unsupported(condition)
-        BoundReference(at, columns(at).dataType, nullable = true)
+        val own = row.find(_.name.equalsIgnoreCase(column.name)).getOrElse(throw unsupported(condition))
+        if (formatted.exists(_.equalsIgnoreCase(column.name))) throw unsupported(condition)
+        // What is stored as int may be declared as tinyint or smallint.
+        if (own.dataType == column.dataType) own else Cast(own, column.dataType, Some("UTC"), EvalMode.TRY)
     }
-    if (!bound.deterministic || bound.exists(e => e.isInstanceOf[Unevaluable] || e.isInstanceOf[PlanExpression[_]]))
+    if (!said.deterministic || said.exists(e => e.isInstanceOf[PlanExpression[_]] || (e.isInstanceOf[Unevaluable] && !row.contains(e))))
       throw unsupported(condition)
-    val predicate = Predicate.createInterpreted(bound)
+    // Texts that are compared with CHAR get its blanks, as they do in a query.
+    val compared  = ApplyCharTypePadding(Filter(said, LocalRelation(row: _*))).expressions.head
+    val predicate = Predicate.createInterpreted(BindReferences.bindReference(compared, row))
     path => predicate.eval(of(path))
   }
 
@@ -92,4 +117,8 @@ final class PartitionValues(table: OpenTable) {
   private def unsupported(condition: Expression): MerganserException =
     MerganserException("OVERWRITE_CONDITION_UNSUPPORTED", "table" -> config.name, "condition" -> condition.sql,
       "columns" -> (if (columns.isEmpty) "none" else columns.fieldNames.mkString(", ")))
+}
+
+private object PartitionValues {
+  val Blank: UTF8String = UTF8String.fromString(" ")
 }

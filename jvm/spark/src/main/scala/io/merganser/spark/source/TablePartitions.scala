@@ -21,27 +21,32 @@ trait TablePartitions extends SupportsAtomicPartitionManagement {
 
   def opened: OpenTable
 
+  override def schema(): StructType
+
   protected def session: SparkSession
 
-  private def values = new PartitionValues(OpenTable.load(opened.storage))
+  /** With what partitions hold now. */
+  private def values = new PartitionValues(OpenTable.load(opened.storage), schema())
 
-  override def partitionSchema(): StructType = new PartitionValues(opened).columns
+  override def partitionSchema(): StructType = new PartitionValues(opened, schema()).columns
 
   override def listPartitionIdentifiers(names: Array[String], ident: InternalRow): Array[InternalRow] = {
     val found = values
     val asked = names.map(name => found.columns.fieldNames.indexWhere(_.equalsIgnoreCase(name)))
-    found.all.collect { case (_, row) if isLike(row, asked, ident) => row }.distinct.toArray
+    found.all.collect { case (_, row) if isLike(found, row, asked, ident) => row }.distinct.toArray
   }
 
-  private def isLike(row: InternalRow, asked: Array[Int], ident: InternalRow): Boolean = asked.indices.forall { i =>
-    val dataType = partitionSchema()(asked(i)).dataType
-    row.get(asked(i), dataType) == ident.get(i, dataType)
+  private def isLike(
+      values: PartitionValues, row: InternalRow, asked: Array[Int], ident: InternalRow
+  ): Boolean = asked.indices.forall { i =>
+    val dataType = values.columns(asked(i)).dataType
+    row.get(asked(i), dataType) == values.padded(asked(i), ident.get(i, dataType))
   }
 
   override def loadPartitionMetadata(ident: InternalRow): util.Map[String, String] = {
     val found  = values
     val every  = found.columns.indices.toArray
-    val paths  = found.all.collect { case (path, row) if isLike(row, every, ident) => path }
+    val paths  = found.all.collect { case (path, row) if isLike(found, row, every, ident) => path }
     val slices = paths.flatMap(OpenTable.load(opened.storage).view.slices)
     Map(
       "Location" -> paths.map(path => opened.storage.path(path).toString).mkString(", "),
@@ -54,7 +59,7 @@ trait TablePartitions extends SupportsAtomicPartitionManagement {
   override def dropPartitions(idents: Array[InternalRow]): Boolean = {
     val found = values
     val every = found.columns.indices.toArray
-    val gone  = found.all.collect { case (path, row) if idents.exists(isLike(row, every, _)) => path }.toSet
+    val gone  = found.all.collect { case (path, row) if idents.exists(isLike(found, row, every, _)) => path }.toSet
     if (gone.nonEmpty) replaceByNothing(Replaced.Dropped(gone))
     gone.nonEmpty
   }

@@ -30,7 +30,7 @@ object DescribeStrategy extends SparkStrategy {
   }
 
   private def partition(table: MerganserTable, given: Map[String, String], isExtended: Boolean): Seq[Seq[String]] = {
-    val columns = new PartitionValues(table.opened).columns
+    val columns = new PartitionValues(table.opened, table.schema()).columns
     def missing =
       MerganserException("PARTITIONS_NOT_FOUND", "table" -> table.name(),
         "partition" -> given.map { case (k, v) => s"$k=$v" }.mkString("/"))

@@ -42,7 +42,7 @@ final case class PartitionOverwrites(session: SparkSession) extends Rule[Logical
         val replaced =
           if (isInsert && hudisMode.contains("DYNAMIC")) Some(written(table))
           else if (write.deleteExpr == Literal.TrueLiteral) None
-          else Some(Replaced.Where(write.deleteExpr.sql, new PartitionValues(table.opened).matching(write.deleteExpr)))
+          else Some(Replaced.Where(write.deleteExpr.sql, new PartitionValues(table.opened, table.schema()).matching(write.deleteExpr)))
         replaced.fold(write)(r => write.copy(table = relation.copy(table = table.overwriting(r)), deleteExpr = Literal.TrueLiteral))
       }
     case other => other

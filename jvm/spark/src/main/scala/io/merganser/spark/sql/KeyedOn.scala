@@ -14,48 +14,56 @@ import org.apache.spark.sql.types._
  *
  * @param keys  for each key column, its name and what the source has for it, in the column's type
  * @param paths the same for the partition columns; empty where ON does not equate all of them
- * @param isAll true where the condition says nothing else, so that a row with these values is one that it leaves over
+ * @param isAll true where the condition says nothing else
+ * @param isExact true where ON holds for all rows with these values
  */
-private[sql] final case class KeyedOn(keys: Seq[(String, Expression)], paths: Seq[(String, Expression)], isAll: Boolean)
+private[sql] final case class KeyedOn(keys: Seq[(String, Expression)], paths: Seq[(String, Expression)], isAll: Boolean, isExact: Boolean)
 
 private[sql] object KeyedOn extends PredicateHelper {
 
   /** None unless every key column must equal something of the source. */
   def of(on: Expression, target: StatementTarget): Option[KeyedOn] = {
-    val found = equated(on, target, nullSafe = true, rounds = true).groupBy(_._1).map { case (name, values) => name -> values.head._2 }
-    def all(names: Seq[String]): Option[Seq[(String, Expression)]] =
-      if (names.forall(found.contains)) Some(names.map(n => n -> cut(n, target).fold(found(n))(fitted(found(n), _)))) else None
+    val found = pairs(on, target, nullSafe = true, isText).groupBy(_.column).map { case (name, values) => name -> values.head }
+    def all(names: Seq[String])              = if (names.forall(found.contains)) Some(names.map(found)) else None
     def known(columns: Seq[String]): Boolean = columns.forall(target.schema.fieldNames.contains)
     if (!known(target.keyColumns)) None
-    else all(target.keyColumns).filter(_.exists(_._2.references.nonEmpty)).map { keys =>
-      val paths  = if (known(target.partitionColumns)) all(target.partitionColumns).getOrElse(Nil) else Nil
-      val exact  = equated(on, target, nullSafe = true).map(_._1).toSet
-      val isSame = (keys ++ paths).forall { case (name, _) => exact(name) && cut(name, target).isEmpty }
-      KeyedOn(keys, paths, isAll = isSame && splitConjunctivePredicates(on).size == keys.size + paths.size)
+    else all(target.keyColumns).filter(_.exists(_.value.references.nonEmpty)).map { keys =>
+      val paths   = if (known(target.partitionColumns)) all(target.partitionColumns).getOrElse(Nil) else Nil
+      val isExact = (keys ++ paths).forall(_.isExact)
+      val isAll   = isExact && splitConjunctivePredicates(on).size == keys.size + paths.size
+      KeyedOn(keys.map(_.named), paths.map(_.named), isAll, isExact)
     }
   }
 
   /**
-   * Columns of the target that must equal something that is not the target's, with that, in the column's type.
+   * Columns of the target that must equal something that is not the target's, with what they would store of that.
    *
    * @param nullSafe whether `<=>` counts, which also equates nulls
    * @param isUsable the types that count
-   * @param rounds   whether the column may be one that stores such values rounded only
    */
   def equated(
-      on: Expression, target: StatementTarget, nullSafe: Boolean, isUsable: DataType => Boolean = isExact, rounds: Boolean = false
-  ): Seq[(String, Expression)] = {
+      on: Expression, target: StatementTarget, nullSafe: Boolean, isUsable: DataType => Boolean = isText
+  ): Seq[(String, Expression)] = pairs(on, target, nullSafe, isUsable).map(_.named)
+
+  /** @param isExact whether the column equals all that it would store as the value */
+  private final case class Pair(column: String, value: Expression, isExact: Boolean) {
+    def named: (String, Expression) = (column, value)
+  }
+
+  private def pairs(on: Expression, target: StatementTarget, nullSafe: Boolean, isUsable: DataType => Boolean): Seq[Pair] = {
     val own = AttributeSet(target.relation.output)
-    // As the table spells it: the statement may do so otherwise.
-    def stored(column: AttributeReference): Option[String] = target.relation.output.find(_.exprId == column.exprId).map(_.name)
-    def pair(a: Expression, b: Expression): Option[(String, Expression)] =
+    def pair(a: Expression, b: Expression): Option[Pair] =
       if (b.references.exists(own.contains) || !b.deterministic) None
-      else a match {
-        case column: AttributeReference if own.contains(column) && column.dataType == b.dataType && isUsable(b.dataType) =>
-          stored(column).map(_ -> b)
-        // A wider value that the column cannot hold equals none of its rows; the condition itself is asked again anyway.
-        case Widened(column) if own.contains(column) && isUsable(column.dataType) && (rounds || areWhole(b.dataType)) =>
-          stored(column).map(_ -> narrowed(peeled(b), column.dataType, target))
+      else peeled(a) match {
+        case column: AttributeReference if own.contains(column) && isUsable(column.dataType) =>
+          // As the table spells it: the statement may do so otherwise.
+          target.relation.output.find(_.exprId == column.exprId).flatMap { stored =>
+            if (a.dataType != b.dataType) None
+            // A value that the column cannot hold equals none of its rows; the condition itself is asked again anyway.
+            else if (column.dataType != b.dataType)
+              Some(Pair(stored.name, narrowed(peeled(b), column.dataType, target), isExact = areWhole(b.dataType)))
+            else Some(cut(stored, target).fold(Pair(stored.name, b, isExact = true))(t => Pair(stored.name, fitted(b, t), isExact = false)))
+          }
         case _ => None
       }
     splitConjunctivePredicates(on).flatMap {
@@ -66,7 +74,7 @@ private[sql] object KeyedOn extends PredicateHelper {
   }
 
   /** Equal values of the type have one text, which a key is looked up by. Of floating point 0.0 and -0.0 are equal. */
-  private def isExact(dataType: DataType): Boolean = dataType match {
+  private def isText(dataType: DataType): Boolean = dataType match {
     case ByteType | ShortType | IntegerType | LongType | BooleanType | DateType | TimestampType | TimestampNTZType | StringType => true
     case _: DecimalType                                                                                                         => true
     case _                                                                                                                      => false
@@ -79,9 +87,9 @@ private[sql] object KeyedOn extends PredicateHelper {
   // --- char and varchar -------------------------------------------------------------------------------------------------
 
   /** The char or varchar type that texts are made to fit when they are stored in a column. */
-  private def cut(column: String, target: StatementTarget): Option[DataType] =
+  private def cut(column: Attribute, target: StatementTarget): Option[DataType] =
     if (target.session.sessionState.conf.charVarcharAsString) None
-    else target.column(column).flatMap(c => CharVarcharUtils.getRawType(c.metadata)).filter {
+    else CharVarcharUtils.getRawType(column.metadata).filter {
       case _: CharType | _: VarcharType => true
       case _                            => false
     }
@@ -164,16 +172,5 @@ private[sql] object KeyedOn extends PredicateHelper {
   private def peeled(e: Expression): Expression = e match {
     case cast: Cast if isWider(cast.child.dataType, cast.dataType) => peeled(cast.child)
     case other                                                     => other
-  }
-
-  /** A number column under a cast to a wider type. */
-  private object Widened {
-    def unapply(e: Expression): Option[AttributeReference] = e match {
-      case cast: Cast => peeled(cast) match {
-          case column: AttributeReference => Some(column)
-          case _                          => None
-        }
-      case _ => None
-    }
   }
 }

@@ -203,7 +203,7 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
   private def isChosenBefore(keyed: KeyedOn): Boolean = {
     val own     = AttributeSet(source.output)
     val inserts = clauses.exists(_.when == NotMatched)
-    insertsThere(keyed) && splitConjunctivePredicates(on).forall { c =>
+    keyed.isExact && insertsThere(keyed) && splitConjunctivePredicates(on).forall { c =>
       (!inserts && c.references.forall(own.contains)) || KeyedOn.equated(c, target, nullSafe = true).exists { case (name, value) =>
         (keyed.keys ++ keyed.paths).exists(k => k._1 == name && k._2.semanticEquals(value))
       }

@@ -12,9 +12,9 @@ import org.apache.spark.sql.types._
  * The values are what the columns would store of the source's. ON may be false where they are equal: 'a' is stored as 'a ' in
  * a CHAR(2) and is not equal to it, and 1.23 is what a DECIMAL(3, 2) stores of 1.234.
  *
- * @param keys  for each key column, its name and what the source has for it, in the column's type
- * @param paths the same for the partition columns; empty where ON does not equate all of them
- * @param isAll true where the condition says nothing else
+ * @param keys    for each key column, its name and what the source has for it, in the column's type
+ * @param paths   the same for the partition columns; empty where ON does not equate all of them
+ * @param isAll   true where the condition says nothing else, and is exact
  * @param isExact true where ON holds for all rows with these values
  */
 private[sql] final case class KeyedOn(keys: Seq[(String, Expression)], paths: Seq[(String, Expression)], isAll: Boolean, isExact: Boolean)

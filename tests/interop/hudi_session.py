@@ -50,7 +50,7 @@ def start_session(jar: str | os.PathLike[str]) -> Any:
     settings = {
         "spark.jars": str(Path(jar).resolve()),
         "spark.driver.memory": "1200m",
-        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:TieredStopAtLevel=1",
+        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
         "spark.ui.enabled": "false",
         "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
         "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",

@@ -24,9 +24,6 @@ time.tzset()
 SLOW_FIXTURES = {"spark", "hudi"}
 
 
-#: Of a JVM that is gone again before the second compiler and a parallel collector are worth their threads.
-SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-
 #: The running Spark line, such as (4, 2).
 LINE = tuple(map(int, pyspark.__version__.split(".")[:2]))
 
@@ -78,7 +75,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     settings = {
         "spark.jars": str(mergers),
         "spark.driver.memory": "2g",
-        "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Dderby.system.home={warehouse} {SHORT_LIVED}",
+        "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Dderby.system.home={warehouse}",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": str(warehouse / "tables"),

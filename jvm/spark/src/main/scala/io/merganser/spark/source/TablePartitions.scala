@@ -28,7 +28,10 @@ trait TablePartitions extends SupportsAtomicPartitionManagement {
   /** With what partitions hold now. */
   private def values = new PartitionValues(OpenTable.load(opened.storage), schema())
 
-  override def partitionSchema(): StructType = new PartitionValues(opened, schema()).columns
+  /** As of when the table was opened. */
+  def partitionValues: PartitionValues = new PartitionValues(opened, schema())
+
+  override def partitionSchema(): StructType = partitionValues.columns
 
   override def listPartitionIdentifiers(names: Array[String], ident: InternalRow): Array[InternalRow] = {
     val found = values

@@ -1,7 +1,7 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.source.{MerganserTable, PartitionValues}
+import io.merganser.spark.source.MerganserTable
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Cast, Literal}
@@ -30,7 +30,7 @@ object DescribeStrategy extends SparkStrategy {
   }
 
   private def partition(table: MerganserTable, given: Map[String, String], isExtended: Boolean): Seq[Seq[String]] = {
-    val columns = new PartitionValues(table.opened, table.schema()).columns
+    val columns = table.partitionSchema()
     def missing =
       MerganserException("PARTITIONS_NOT_FOUND", "table" -> table.name(),
         "partition" -> given.map { case (k, v) => s"$k=$v" }.mkString("/"))

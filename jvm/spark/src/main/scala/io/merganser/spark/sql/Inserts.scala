@@ -1,7 +1,7 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.source.{InsertWrite, MerganserTable, PartitionValues}
+import io.merganser.spark.source.{InsertWrite, MerganserTable}
 import io.merganser.spark.write.{Counts, FrameWrite, Replaced}
 import io.merganser.table.config.{Options, Settings}
 import io.merganser.table.slice.MergeCounts
@@ -46,7 +46,7 @@ final case class PartitionOverwrites(session: SparkSession) extends Rule[Logical
         val replaced =
           if (isInsert && hudisMode.contains("DYNAMIC")) Some(written(table))
           else if (write.deleteExpr == Literal.TrueLiteral) None
-          else Some(Replaced.Where(write.deleteExpr.sql, new PartitionValues(table.opened, table.schema()).matching(write.deleteExpr)))
+          else Some(Replaced.Where(write.deleteExpr.sql, table.partitionValues.matching(write.deleteExpr)))
         replaced.fold(write)(r => write.copy(table = relation.copy(table = table.overwriting(r)), deleteExpr = Literal.TrueLiteral))
       }
   }

@@ -65,13 +65,16 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
     }
   }
 
-  /** Breadth first; the folders of one level are listed side by side. The partition `a` may hold the partition `a/b`. */
+  /**
+   * Breadth first; the folders of one level are listed side by side. The partition `a` may hold the partition `a/b`; what lies in
+   * folders of a table without partitions is not the table's.
+   */
   private def walk(folders: Seq[String]): Seq[String] = if (folders.isEmpty) Nil
   else {
     val listed                = Parallel.map(folders)(folder => folder -> listing(folder))
     val (partitions, between) = listed.partition(_._2.exists(f => PartitionMetadata.isMetadata(f.getPath.getName)))
     between.foreach { case (folder, _) => listings.remove(folder) }
-    val below = listed.flatMap { case (folder, files) =>
+    val below = listed.filterNot(_._1.isEmpty && partitions.nonEmpty).flatMap { case (folder, files) =>
       files.filter(f => f.isDirectory && PartitionMetadata.mayLieIn(f.getPath.getName)).map(f => FileNames.path(folder, f.getPath.getName))
     }
     partitions.map(_._1) ++ walk(below)

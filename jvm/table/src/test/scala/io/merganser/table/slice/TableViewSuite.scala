@@ -155,6 +155,7 @@ final class TableViewSuite extends TableSuite {
     assert(view(s).partitions.isEmpty && view(s).slices.isEmpty)
     PartitionMetadata.write(s, "", "100")
     s.createNew(base("a", "100"), Array[Byte](1))
+    PartitionMetadata.write(s, "another/table", "100")
     instantFile(s, "100_110.commit")
     assert(view(s).partitions == Seq("") && show(view(s).slices) == Seq("a@100:"))
     assert(view(s).slices.head.base.get.path == base("a", "100"))

@@ -156,6 +156,11 @@ COMMIT = {
     "rowsWritten": 9,
     "bytesWritten": 10,
     "elapsedMs": 11,
+    "warnings": ["The last write wins."],
+    "ignoredOptions": ["hoodie.x"],
+    "columnsAdded": [],
+    "columnsWidened": ["amount: int -> bigint"],
+    "serviceFailure": None,
 }
 
 
@@ -382,7 +387,14 @@ def test_a_write_returns_every_count_of_its_commit() -> None:
         rows_written=9,
         bytes_written=10,
         elapsed_ms=11,
+        warnings=("The last write wins.",),
+        ignored_options=("hoodie.x",),
+        columns_widened=("amount: int -> bigint",),
     )
+    shown = repr(result)
+    assert "elapsed_ms=11, warnings=('The last write wins.',), ignored_options=('hoodie.x',)" in shown
+    assert "columns_added" not in shown  # what is empty is not shown
+    assert "service_failure" not in shown
 
 
 def test_an_answer_without_a_count_is_an_error_and_not_a_zero() -> None:

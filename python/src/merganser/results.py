@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 
@@ -41,6 +41,23 @@ class CommitResult:
     rows_written: int
     bytes_written: int
     elapsed_ms: int
+    warnings: tuple[str, ...] = ()
+    """What to know of this write, each a sentence. This and what follows is also in Spark's log."""
+    ignored_options: tuple[str, ...] = ()
+    """Names of options that were accepted without effect, though something may be lost by it."""
+    columns_added: tuple[str, ...] = ()
+    """Columns that the table has since this write."""
+    columns_widened: tuple[str, ...] = ()
+    """Columns with another type since this write, each as ``amount: int -> bigint``."""
+    service_failure: str | None = None
+    """What the inline compaction after this write failed with; the write itself is committed."""
+
+    def __repr__(self) -> str:
+        """Show every count, and of the rest what is not empty."""
+        counts = [field for field in fields(self) if field.default is MISSING]
+        notes = [field for field in fields(self) if field.default is not MISSING and getattr(self, field.name)]
+        shown = (f"{field.name}={getattr(self, field.name)!r}" for field in counts + notes)
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> CommitResult:
@@ -61,6 +78,11 @@ class CommitResult:
             rows_written=wire["rowsWritten"],
             bytes_written=wire["bytesWritten"],
             elapsed_ms=wire["elapsedMs"],
+            warnings=tuple(wire["warnings"]),
+            ignored_options=tuple(wire["ignoredOptions"]),
+            columns_added=tuple(wire["columnsAdded"]),
+            columns_widened=tuple(wire["columnsWidened"]),
+            service_failure=wire["serviceFailure"],
         )
 
 

@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import io.merganser.spark.OpenTable
 import io.merganser.spark.compact.{Compaction, CompactionResult}
 import io.merganser.spark.sql.procedures.CreateTable
-import io.merganser.spark.write.{Counts, FrameWrite, TableIndex, TableWrite, WriteResult}
+import io.merganser.spark.write.{Counts, FrameWrite, TableIndex, TableWrite, WriteNotes, WriteResult}
 import io.merganser.table.config.WriteConfig
 import io.merganser.table.timeline.{CommitMetadata, Instant, InstantTime}
 import org.apache.spark.sql.{Dataset, Row, SparkSession}
@@ -115,6 +115,8 @@ object PythonBridge {
     Counts.fields(result.counts).foreach { case (name, value) => node.put(name, value) }
     node.put("filesWritten", result.filesWritten).put("rowsWritten", result.rowsWritten)
     node.put("bytesWritten", result.bytesWritten).put("elapsedMs", result.elapsedMs)
+    WriteNotes.lists(result.notes).foreach { case (name, values) => names(node, name, values) }
+    node.put("serviceFailure", result.notes.serviceFailure.orNull)
   }
 
   private def names(node: ObjectNode, field: String, values: Seq[String]): Unit = {

@@ -1,6 +1,6 @@
 package io.merganser.spark.source
 
-import io.merganser.spark.write.FrameWrite
+import io.merganser.spark.write.{AfterCommit, FrameWrite}
 import io.merganser.spark.OpenTable
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config.WriteSource
@@ -26,6 +26,7 @@ final class StagedCatalogTable(session: SparkSession, ident: Identifier, columns
     extends StagedTable with SupportsWrite {
   private var made    = false
   private var written = false
+  private var failed  = Option.empty[MerganserException]
 
   override def name(): String = ident.toString
 
@@ -48,14 +49,20 @@ final class StagedCatalogTable(session: SparkSession, ident: Identifier, columns
     if (described.exists) {
       if (!replaces) throw MerganserException("TABLE_EXISTS", "path" -> storage.basePath)
       val (rows, readAt) = SelfReads.pinned(session, frame, storage)
-      FrameWrite.overwrite(session, storage, described.asWriteOptions ++ given, rows, source, readAt = readAt, withColumns = true)
+      keepingCommitted(FrameWrite.overwrite(session, storage, described.asWriteOptions ++ given, rows, source, readAt = readAt,
+        withColumns = true))
     } else {
       described.make(given)
       made = true
-      FrameWrite.append(session, OpenTable.load(storage), described.options ++ given, frame, source)
+      keepingCommitted(FrameWrite.append(session, OpenTable.load(storage), described.options ++ given, frame, source))
     }
     written = true
   }
+
+  /** A write that is committed stays, and the table with it: what failed after it is thrown once the table is registered. */
+  private def keepingCommitted(write: => Any): Unit =
+    try { write; () }
+    catch { case e: MerganserException if AfterCommit.isOfCommitted(e) => failed = Some(e) }
 
   override def commitStagedChanges(): Unit = {
     if (!written) {
@@ -68,7 +75,8 @@ final class StagedCatalogTable(session: SparkSession, ident: Identifier, columns
       }
     }
     if (described.isKnown) described.registerAnew() else described.register()
-    ()
+    made = false
+    failed.foreach(e => throw e)
   }
 
   override def abortStagedChanges(): Unit = if (made) described.unmake()

@@ -72,7 +72,9 @@ sealed trait ChangeExec extends V2CommandExec {
 
   /** The statement's result. */
   protected def told(result: WriteResult, read: Int, pruned: Int): Seq[InternalRow] = {
-    target.name.foreach(SparkBridge.refreshCached(session, _))
+    target.name.foreach { name =>
+      AfterCommit.quietly(result.instant, s"refresh what is cached of $name")(SparkBridge.refreshCached(session, name))
+    }
     val c      = result.counts
     val counts = Seq(c.inserted, c.updated, c.unchanged, c.deleted, c.late, c.ties, read.toLong, result.filesWritten.toLong, pruned.toLong)
     CountMetrics.post(sparkContext, metrics, ChangeStatement.CountNames.zip(counts))

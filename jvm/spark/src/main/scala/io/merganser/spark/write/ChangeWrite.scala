@@ -1,7 +1,6 @@
 package io.merganser.spark.write
 
 import io.merganser.spark.OpenTable
-import io.merganser.spark.compact.Compaction
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{TableConfig, WriteConfig}
 import io.merganser.table.slice.FileSlice
@@ -72,8 +71,7 @@ final case class ChangeWrite(
   private def write(rows: StatementRows): WriteResult = {
     val readAt = if (readsItself) Some(opened.timeline) else None
     val result = new TableWrite(session, opened, settings).change(data, masks, readAt, rows)
-    Compaction.inline(session, opened, settings)
-    result
+    AfterCommit.run(session, opened, settings, result)
   }
 }
 

@@ -2,7 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.{DeleteCheck, MerganserException}
 import io.merganser.spark.OpenTable
-import io.merganser.spark.compact.{Compaction, Upgrade}
+import io.merganser.spark.compact.Upgrade
 import io.merganser.table.Storage
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config._
@@ -105,8 +105,7 @@ object FrameWrite {
     val isDelete = settings.operation == WriteOperation.Delete
     val masks    = if (isDelete) Nil else provided(frame, data, settings)
     val result   = new TableWrite(session, table, settings).run(frame, data, lit(isDelete), replaced, masks, readAt)
-    Compaction.inline(session, table, settings)
-    result
+    AfterCommit.run(session, table, settings, result)
   }
 
   /** The frame has what the operation needs; nothing has been written yet. */

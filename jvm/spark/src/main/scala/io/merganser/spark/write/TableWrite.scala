@@ -18,6 +18,7 @@ import org.apache.spark.sql.types.StructType
  * @param filesWritten base and log files
  * @param bytesWritten size of those files, in bytes
  * @param elapsedMs    from the call to the commit, in milliseconds
+ * @param notes        what the user should know beside that
  */
 final case class WriteResult(
     instant: String,
@@ -26,7 +27,8 @@ final case class WriteResult(
     filesWritten: Int,
     rowsWritten: Long,
     bytesWritten: Long,
-    elapsedMs: Long
+    elapsedMs: Long,
+    notes: WriteNotes = WriteNotes()
 )
 
 /** Rows of a statement, which are made once the write has begun: from the slices it will write onto. */

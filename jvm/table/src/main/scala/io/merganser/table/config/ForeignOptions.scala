@@ -125,7 +125,7 @@ object ForeignOptions {
     "hoodie.copyonwrite.insert.split.size", "hoodie.datasource.compaction.async.enable", "hoodie.datasource.partition_extractor_class",
     "hoodie.datasource.streaming.startOffset", "hoodie.datasource.write.row.writer.enable",
     "hoodie.enable.data.skipping", "hoodie.fail.job.on.duplicate.data.file.detection", "hoodie.fail.on.timeline.archiving",
-    "hoodie.fail.writes.on.inline.table.service.exception", "hoodie.file.group.reader.enabled", "hoodie.file.listing.parallelism",
+    "hoodie.file.group.reader.enabled", "hoodie.file.listing.parallelism",
     "hoodie.fileid.prefix.provider.class", "hoodie.finalize.write.parallelism", "hoodie.fs.atomic_creation.support",
     "hoodie.global.index.reconcile.parallelism", "hoodie.global.simple.index.parallelism", "hoodie.index.bloom.filter.type",
     "hoodie.index.name",

@@ -195,6 +195,9 @@ object Options {
     "After a write to a merge-on-read table, compact when enough delta commits have gathered.")
   val CompactionDeltaCommits: OptionEntry = write("hoodie.compact.inline.max.delta.commits", Whole(1), Some("5"),
     "Delta commits since the last compaction that make a compaction due.")
+  val FailOnServiceFailure: OptionEntry = write("hoodie.fail.writes.on.inline.table.service.exception", Bool, Some("false"),
+    "A write that is committed raises WRITE_COMMITTED_SERVICE_FAILED when its inline compaction fails. `false` (Hudi's default is `true`): " +
+      "the failure is logged and in the write's result.")
   val ConcurrencyMode: OptionEntry = write("hoodie.write.concurrency.mode",
     OneOf(Seq("SINGLE_WRITER", "OPTIMISTIC_CONCURRENCY_CONTROL"), notDone = Seq("NON_BLOCKING_CONCURRENCY_CONTROL")), Some("SINGLE_WRITER"),
     "OPTIMISTIC_CONCURRENCY_CONTROL where several writers, or statements, change the table at a time; all of them are to say so. " +
@@ -241,7 +244,7 @@ object Options {
     MergerClasses, EventTimeField, CommitMetadataPrefix,
     AutoUpgrade, AllowEmptyCommit, SmallFileLimit, MaxFileSize, RowGroupSize, PageSize, Dictionary, Codec, BloomEntries,
     BloomFalsePositives,
-    RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat, InlineCompaction, CompactionDeltaCommits, ConcurrencyMode,
+    RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat, InlineCompaction, CompactionDeltaCommits, FailOnServiceFailure, ConcurrencyMode,
     FailedWrites,
     HeartbeatInterval, HeartbeatMisses, LockWait
   ) ++ ShuffleTasks.values ++ Seq(

@@ -145,6 +145,7 @@ final case class StatementConfig(orderedDeletes: Boolean, failsOnDuplicates: Boo
  * @param eventTimeField        column whose range goes to the commit's statistics
  * @param commitMetadata        what the user wants in the commit
  * @param inlineCompaction      compact after this write, when `compactionDeltaCommits` have gathered
+ * @param failsOnServiceFailure an inline service that fails after the commit is an error
  * @param lockWaitMs            milliseconds to wait for the table lock
  * @param heartbeatIntervalMs   milliseconds between heartbeats of a write that others may take for failed
  * @param shuffleTasks          tasks of its shuffles; None: by the frame's size
@@ -168,6 +169,7 @@ final case class WriteConfig(
     allowEmptyCommit: Boolean,
     inlineCompaction: Boolean,
     compactionDeltaCommits: Int,
+    failsOnServiceFailure: Boolean,
     failedWrites: FailedWrites,
     heartbeatIntervalMs: Long,
     lockWaitMs: Long,
@@ -233,6 +235,7 @@ object WriteConfig {
       allowEmptyCommit = settings.bool(Options.AllowEmptyCommit, kept),
       inlineCompaction = settings.bool(Options.InlineCompaction, kept) && table.isMergeOnRead,
       compactionDeltaCommits = settings.whole(Options.CompactionDeltaCommits, kept).toInt,
+      failsOnServiceFailure = settings.bool(Options.FailOnServiceFailure, kept),
       failedWrites = failedWrites(settings, kept),
       heartbeatIntervalMs = settings.whole(Options.HeartbeatInterval, kept),
       lockWaitMs = settings.whole(Options.LockWait, kept),

@@ -1,7 +1,7 @@
 package io.merganser.spark.sql.procedures
 
 import com.fasterxml.jackson.databind.ObjectMapper
-import io.merganser.spark.write.{Counts, TableWrite}
+import io.merganser.spark.write.{Counts, TableWrite, WriteNotes}
 import io.merganser.table.slice.MergeCounts
 import io.merganser.table.timeline.{CommitMetadata, InstantTime}
 import org.apache.spark.sql.types._
@@ -20,6 +20,13 @@ private[procedures] object CommitColumns {
   /** Names and types of what the files of a commit add up to. */
   val sums: Seq[(String, DataType)] =
     Seq("files_written" -> IntegerType, "rows_written" -> LongType, "bytes_written" -> LongType, "elapsed_ms" -> LongType)
+
+  /** Names and types of what the user should know of a write beside its counts. */
+  val notes: Seq[(String, DataType)] =
+    WriteNotes.lists(WriteNotes()).map { case (name, _) => snake(name) -> ArrayType(StringType) } :+ ("service_failure" -> StringType)
+
+  /** The values of [[notes]]. */
+  def notesOf(notes: WriteNotes): Seq[Any] = WriteNotes.lists(notes).map(_._2) :+ notes.serviceFailure.orNull
 
   /** The values of [[counts]]: null of commits that do not hold them, as those of other engines. */
   def countsOf(metadata: Option[CommitMetadata]): Seq[Any] = {

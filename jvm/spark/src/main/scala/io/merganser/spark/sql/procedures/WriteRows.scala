@@ -21,7 +21,7 @@ object WriteRows extends Procedure {
   )
 
   override val result: StructType = Procedure.columns(
-    Seq("instant" -> StringType, "operation" -> StringType) ++ CommitColumns.counts ++ CommitColumns.sums: _*)
+    Seq("instant" -> StringType, "operation" -> StringType) ++ CommitColumns.counts ++ CommitColumns.sums ++ CommitColumns.notes: _*)
 
   override def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
     val table   = OpenTable.load(session, arguments.tablePath(session))
@@ -31,6 +31,6 @@ object WriteRows extends Procedure {
 
   private def row(done: WriteResult): Row = {
     val sums = Seq[Any](done.filesWritten, done.rowsWritten, done.bytesWritten, done.elapsedMs)
-    Row.fromSeq(Seq[Any](done.instant, done.operation) ++ Counts.fields(done.counts).map(_._2) ++ sums)
+    Row.fromSeq(Seq[Any](done.instant, done.operation) ++ Counts.fields(done.counts).map(_._2) ++ sums ++ CommitColumns.notesOf(done.notes))
   }
 }

@@ -1,0 +1,68 @@
+package io.merganser.spark.write
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.OpenTable
+import io.merganser.spark.compact.Compaction
+import io.merganser.table.config.WriteConfig
+import org.apache.spark.sql.SparkSession
+import org.slf4j.LoggerFactory
+
+import scala.util.control.NonFatal
+
+/** What follows a write that is committed. Nothing of it makes the write fail. */
+object AfterCommit {
+
+  private val Log = LoggerFactory.getLogger(classOf[WriteNotes])
+
+  private val Failed = "WRITE_COMMITTED_SERVICE_FAILED"
+
+  /**
+   * Runs the inline services that are due, and logs what the user should know of the write.
+   *
+   * @return the result with what the services failed with
+   * @throws MerganserException WRITE_COMMITTED_SERVICE_FAILED where the write's options ask for an error
+   */
+  def run(session: SparkSession, table: OpenTable, settings: WriteConfig, result: WriteResult): WriteResult = {
+    val failure = failureOf(Compaction.inline(session, table, settings))
+    val done = failure.fold(result)(f => result.copy(notes = result.notes.copy(serviceFailure = Some(sentence(f)))))
+    if (done.notes.sentences.nonEmpty) {
+      val text = s"write ${result.instant} of ${table.storage} is committed. ${done.notes.sentences.mkString(" ")}"
+      // An error of ours says all there is to know; of others the stack is kept.
+      failure.filterNot(_.isInstanceOf[MerganserException]).fold(Log.warn(text))(Log.warn(text, _))
+    }
+    failure.filter(_ => settings.failsOnServiceFailure).foreach { f =>
+      throw MerganserException(Failed, "path" -> table.storage, "instant" -> result.instant,
+        "service" -> "compaction", "failure" -> describe(f)).causedBy(f)
+    }
+    done
+  }
+
+  /**
+   * Does something that follows a commit and is not needed for it, such as a refresh of what is cached; a failure is logged.
+   *
+   * @param what as in "cannot ..."
+   */
+  def quietly(instant: String, what: String)(work: => Unit): Unit =
+    failureOf(work).foreach(f => Log.warn(s"write $instant is committed, but cannot $what", f))
+
+  /** Whether an error leaves its write committed. */
+  def isOfCommitted(error: MerganserException): Boolean = error.condition == Failed
+
+  /** Errors that end the process go on; an interrupt is kept for whoever waits next. */
+  private def failureOf(work: => Unit): Option[Throwable] =
+    try { work; None }
+    catch {
+      case e: InterruptedException =>
+        Thread.currentThread().interrupt()
+        Some(e)
+      case e @ (NonFatal(_) | _: StackOverflowError | _: LinkageError) => Some(TableWrite.userError(e))
+    }
+
+  private def sentence(failure: Throwable): String =
+    s"The inline compaction after this write failed: ${describe(failure)} The write is committed; a later write or CALL run_compaction compacts."
+
+  private def describe(failure: Throwable): String = failure match {
+    case e: MerganserException => e.getMessage
+    case e                     => s"${e.getClass.getSimpleName}: ${e.getMessage}."
+  }
+}

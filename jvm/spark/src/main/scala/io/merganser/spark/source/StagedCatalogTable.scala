@@ -50,7 +50,7 @@ final class StagedCatalogTable(session: SparkSession, ident: Identifier, columns
       if (!replaces) throw MerganserException("TABLE_EXISTS", "path" -> storage.basePath)
       val (rows, readAt) = SelfReads.pinned(session, frame, storage)
       keepingCommitted(FrameWrite.overwrite(session, storage, described.asWriteOptions ++ given, rows, source, readAt = readAt,
-        withColumns = true))
+          withColumns = true))
     } else {
       described.make(given)
       made = true

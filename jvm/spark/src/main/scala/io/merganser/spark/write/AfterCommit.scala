@@ -24,7 +24,7 @@ object AfterCommit {
    */
   def run(session: SparkSession, table: OpenTable, settings: WriteConfig, result: WriteResult): WriteResult = {
     val failure = failureOf(Compaction.inline(session, table, settings))
-    val done = failure.fold(result)(f => result.copy(notes = result.notes.copy(serviceFailure = Some(sentence(f)))))
+    val done    = failure.fold(result)(f => result.copy(notes = result.notes.copy(serviceFailure = Some(sentence(f)))))
     if (done.notes.sentences.nonEmpty) {
       val text = s"write ${result.instant} of ${table.storage} is committed. ${done.notes.sentences.mkString(" ")}"
       // An error of ours says all there is to know; of others the stack is kept.

@@ -244,7 +244,8 @@ object Options {
     MergerClasses, EventTimeField, CommitMetadataPrefix,
     AutoUpgrade, AllowEmptyCommit, SmallFileLimit, MaxFileSize, RowGroupSize, PageSize, Dictionary, Codec, BloomEntries,
     BloomFalsePositives,
-    RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat, InlineCompaction, CompactionDeltaCommits, FailOnServiceFailure, ConcurrencyMode,
+    RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat, InlineCompaction, CompactionDeltaCommits, FailOnServiceFailure,
+    ConcurrencyMode,
     FailedWrites,
     HeartbeatInterval, HeartbeatMisses, LockWait
   ) ++ ShuffleTasks.values ++ Seq(

@@ -66,6 +66,14 @@ def room(name: String, line: Line): Project = {
   )
 }
 
+/** Copies a file over another in one step: who reads the old one goes on reading it. */
+def replaceFile(from: File, to: File): Unit = {
+  val copy = to.getParentFile / s".${to.getName}.new"
+  IO.copyFile(from, copy, preserveLastModified = false)
+  java.nio.file.Files.move(copy.toPath, to.toPath, java.nio.file.StandardCopyOption.ATOMIC_MOVE)
+  ()
+}
+
 lazy val stageJar = taskKey[File]("The line's jar, in the Python package and alone of its line.")
 
 lazy val stageMergers = taskKey[File]("The jar of the mergers that the conformance cases use, beside the cases.")
@@ -83,7 +91,7 @@ def mergersOf(line: Line, table: Project): Project = room("mergers", line).depen
   Compile / unmanagedSourceDirectories := Seq(mergers, payloads).map((ThisBuild / baseDirectory).value / _),
   stageMergers := {
     val staged = (ThisBuild / baseDirectory).value / "tests" / "conformance" / "jars" / s"merganser-conformance-spark-${line.minor}.jar"
-    IO.copyFile((Compile / packageBin).value, staged, preserveLastModified = false)
+    replaceFile((Compile / packageBin).value, staged)
     staged
   }
 )
@@ -102,9 +110,10 @@ def sparkRoom(line: Line, merge: Project, table: Project): Project =
       stageJar := {
         val jar    = (Compile / packageBin).value
         val folder = (ThisBuild / baseDirectory).value / "python" / "src" / "merganser" / "jars"
-        IO.delete((folder * s"merganser-spark-${line.minor}_*.jar").get)
-        IO.copyFile(jar, folder / jar.getName, preserveLastModified = false)
-        folder / jar.getName
+        val staged = folder / jar.getName
+        replaceFile(jar, staged)
+        IO.delete((folder * s"merganser-spark-${line.minor}_*.jar").get.filterNot(_ == staged))
+        staged
       }
     )
 

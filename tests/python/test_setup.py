@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.machinery
+import importlib.util
 import os
 import re
 import subprocess
 import sys
+import threading
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pyspark
 import pytest
@@ -37,7 +41,8 @@ def dev_with_java(folder: Path, version: str | None, *words: str, jdk: bool = Tr
 def test_help_lists_every_command() -> None:
     listed = re.findall(r"^  (\w+) ", dev("help").stdout, re.MULTILINE)
 
-    assert listed == ["help", "demo", "test", "build", "lint", "fmt", "bench", "shell", "python", "clean"]
+    own = ["help", "demo", "test", "build", "lint", "fmt", "bench", "shell", "python"]
+    assert listed == [*own, "sql", "submit", "connect", "thrift", "beeline", "clean"]
 
 
 def test_an_unknown_command_is_named_and_sent_to_help() -> None:
@@ -103,6 +108,60 @@ def test_a_java_home_without_java_is_named(tmp_path: Path) -> None:
 
     assert run.returncode == 2
     assert run.stderr == f"JAVA_HOME is '{tmp_path}', which holds no bin/java: point it at a JDK 17, or unset it.\n"
+
+
+def commands_of(folder: Path) -> Any:
+    """The commands of ./dev, as those of another folder."""
+    loader = importlib.machinery.SourceFileLoader("dev_of_another_folder", str(ROOT / "dev"))
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[loader.name] = module
+    loader.exec_module(module)
+    module.STATE, module.LOCK = folder / ".dev", folder / ".dev" / "lock"
+    return module
+
+
+def test_a_second_command_in_a_folder_waits_for_the_first_and_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("MERGANSER_DEV_LOCKED", raising=False)
+    commands = commands_of(tmp_path)
+    steps = []
+    waits = threading.Event()
+    monkeypatch.setattr(commands, "say", lambda text: (steps.append(text), waits.set()))
+
+    def second() -> None:
+        # The variable marks programs of the first command; this thread stands for another command.
+        del os.environ["MERGANSER_DEV_LOCKED"]
+        with commands.alone("build"):
+            steps.append("second")
+
+    with commands.alone("test"):
+        thread = threading.Thread(target=second)
+        thread.start()
+        assert waits.wait(10)
+        steps.append("first")
+        os.environ["MERGANSER_DEV_LOCKED"] = "1"
+    thread.join(10)
+
+    assert steps == [
+        f"Waiting for another command in this folder: ./dev test (process {os.getpid()}) ...",
+        "first",
+        "second",
+    ]
+
+
+def test_a_program_of_the_command_that_has_the_lock_does_not_wait(tmp_path: Path) -> None:
+    commands = commands_of(tmp_path)
+    with commands.alone("test"), commands.alone("build"):
+        pass
+
+
+def test_a_jar_given_to_spark_submit_does_not_replace_ours() -> None:
+    commands = commands_of(ROOT)
+
+    assert commands.with_jar(["--jars", "a.jar", "app.py"], Path("m.jar")) == ["--jars", "m.jar,a.jar", "app.py"]
 
 
 @pytest.mark.e2e

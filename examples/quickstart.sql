@@ -1,5 +1,5 @@
 -- Orders change, the news of it comes in any order; the table holds the latest of each.
--- Run with the settings of docs/sql.md:  spark-sql --conf … -f examples/quickstart.sql
+-- Run it with: ./dev sql -f examples/quickstart.sql
 CREATE TABLE orders (id INT, status STRING, amount DECIMAL(10, 2), at TIMESTAMP) USING merganser
   TBLPROPERTIES (primaryKey = 'id', orderingFields = 'at', type = 'mor');
 

@@ -1,4 +1,4 @@
-"""Spark's own servers, each in a process of its own, with Merganser's jar and two settings in it."""
+"""Spark's own servers, each in a process of its own, as `./dev` starts them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
-
-from merganser.session import CATALOG, EXTENSIONS, jar_for
+from pasted import LINE, ROOT, commands
 
 SPARK_HOME = Path(pyspark.__file__).parent
 START_S = 180
@@ -24,11 +24,11 @@ class ServerError(RuntimeError):
 
 
 @contextmanager
-def serving(main_class: str, folder: Path, started: str, *settings: str) -> Iterator[int]:
+def serving(pasted: str, folder: Path, started: str, *settings: str) -> Iterator[int]:
     """Run a server until the block ends.
 
     Args:
-        main_class: What `spark-submit` is to run.
+        pasted: The command of the README that starts it, such as ``./dev connect``.
         folder: For its log, its warehouse and its metastore.
         started: Pattern of the line that it logs when it is there; group 1 is its port.
         settings: More of Spark's settings, as ``key=value``.
@@ -36,22 +36,21 @@ def serving(main_class: str, folder: Path, started: str, *settings: str) -> Iter
     Yields:
         The port.
     """
-    both = [f"spark.sql.extensions={EXTENSIONS}", f"spark.sql.catalog.spark_catalog={CATALOG}"]
     quiet = ["spark.ui.enabled=false", "spark.sql.shuffle.partitions=2", "spark.sql.session.timeZone=UTC"]
-    places = [f"spark.jars={jar_for(pyspark.__version__)}", f"spark.sql.warehouse.dir={folder / 'tables'}"]
     java = f"-Duser.timezone=UTC -Dderby.system.home={folder} -XX:TieredStopAtLevel=1"
-    command = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", "local[2]", "--driver-memory", "1g"]
-    command += ["--class", main_class, "--driver-java-options", java]
-    for setting in (*both, *quiet, *places, *settings):
+    assert commands(pasted) == [pasted], "the README has no such command"
+    program, *words = pasted.split()
+    command = [sys.executable, str(ROOT / program), *words, "--spark", LINE]
+    command += ["--master", "local[2]", "--driver-memory", "1g", "--driver-java-options", java]
+    for setting in (*quiet, f"spark.sql.warehouse.dir={folder / 'tables'}", *settings):
         command += ["--conf", setting]
-    foreign = ("PYTHONPATH", "SPARK_HOME", "SPARK_CONF_DIR", "SPARK_REMOTE")
-    variables = {name: value for name, value in os.environ.items() if name not in foreign}
+    variables = {name: value for name, value in os.environ.items() if name != "SPARK_REMOTE"}
     log = folder / "server.log"
     with log.open("wb") as out:
         server = subprocess.Popen(
-            [*command, "spark-internal"],
+            command,
             cwd=folder,
-            env={**variables, "SPARK_LOCAL_IP": "127.0.0.1"},
+            env=variables,
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pasted import LINE, blocks, paste
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from servers import serving
@@ -28,10 +29,9 @@ ROW = ["inserted", "updated", "unchanged", "deleted", "late", "ties"]
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a Connect server of this module's own."""
-    main_class = "org.apache.spark.sql.connect.service.SparkConnectServer"
     folder = tmp_path_factory.mktemp("connect")
     started = r"Spark Connect server started at: \S*:(\d+)"
-    with serving(main_class, folder, started, "spark.connect.grpc.binding.port=0") as port:
+    with serving("./dev connect", folder, started, "spark.connect.grpc.binding.port=0") as port:
         yield f"sc://127.0.0.1:{port}"
 
 
@@ -156,3 +156,11 @@ def test_a_client_needs_no_py4j(server: str, path: str) -> None:  # noqa: F811
     )
     assert ran.returncode == 0, ran.stderr[-3000:]
     assert ran.stdout.split() == ["1", "1", "1", "False"]
+
+
+def test_the_client_of_the_readme_upserts_when_it_is_pasted(server: str, tmp_path: Path) -> None:
+    _, client = blocks("python")
+    typed = client.replace("sc://localhost:15002", server)
+    ran = paste("./dev python", "--spark", LINE, "-", typed=typed, folder=tmp_path)
+    assert ran.returncode == 0, ran.stderr[-4000:]
+    assert "inserted=2" in ran.stdout

@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 from pathlib import Path
 
-import pyspark
 import pytest
+from pasted import LINE, README, ROOT, blocks, commands, paste
 from pyspark.sql import SparkSession
 
 import merganser
-from merganser.session import jar_for
 
 pytestmark = pytest.mark.e2e
 
-ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text()
 
-
-def block(language: str) -> str:
-    """The one fenced block of a language."""
-    (text,) = re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-    return str(text)
-
-
-def spark_sql_command() -> list[str]:
-    """The words of the command that starts a prompt, its jar the one for this line."""
-    (text,) = re.findall(r"^ {4}(spark-sql (?:.*\\\n)*.*)$", README, re.MULTILINE)
-    program, *words = re.sub(r"\\\n", " ", text).split()
-    jar = str(jar_for(pyspark.__version__))
-    return [str(Path(pyspark.__file__).parent / "bin" / program), *(re.sub(r"(?<==)\S*\.jar$", jar, w) for w in words)]
+def test_every_command_of_the_readme_is_one_of_dev_s_own() -> None:
+    commands = re.findall(r"^ {4}(\S+) (\w+)", README, re.MULTILINE)
+    programs = {name for program, name in commands if program == "./dev"}
+    assert {"demo", "test", "sql", "connect", "thrift", "beeline"} <= programs
+    known = re.findall(r'^    "(\w+)": \(\w+, (?:True|False)\)', (ROOT / "dev").read_text(), re.MULTILINE)
+    assert programs <= set(known)
+    assert not any(program in ("spark-sql", "spark-submit", "beeline", "sbt") for program, _ in commands)
 
 
 def test_the_python_of_the_readme_merges_a_late_and_a_new_row(
     spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names: dict[str, object] = {}
-    exec(compile(block("python"), "README.md", "exec"), names)
+    exec(compile(blocks("python")[0], "README.md", "exec"), names)
     table = names["table"]
     assert isinstance(table, merganser.Table)
     rows = sorted(tuple(row) for row in table.df().collect())
@@ -48,23 +37,22 @@ def test_the_python_of_the_readme_merges_a_late_and_a_new_row(
         assert count in said, f"the README promises {count}"
 
 
-def test_the_sql_of_the_readme_needs_nothing_but_the_jar_and_two_settings(tmp_path: Path) -> None:
-    script = tmp_path / "readme.sql"
-    script.write_text(block("sql"))
+def test_the_sql_of_the_readme_runs_when_it_is_pasted_into_the_prompt(tmp_path: Path) -> None:
+    (prompt,) = commands("./dev sql")
     more = ["--master", "local[1]", "--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=1"]
-    more += ["--driver-java-options", "-XX:TieredStopAtLevel=1"]  # starts sooner
-    clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "SPARK_HOME", "SPARK_CONF_DIR")}
-    ran = subprocess.run(
-        [*spark_sql_command(), *more, "-f", str(script)],
-        cwd=tmp_path,
-        env={**clean, "SPARK_LOCAL_IP": "127.0.0.1"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    more += ["--conf", f"spark.sql.warehouse.dir={tmp_path / 'tables'}"]
+    # The first compiler alone starts sooner.
+    more += ["--driver-java-options", f"-Dderby.system.home={tmp_path} -XX:TieredStopAtLevel=1"]
+    ran = paste(prompt, "--spark", LINE, *more, typed=blocks("sql")[0], folder=tmp_path)
     assert ran.returncode == 0, ran.stderr[-4000:]
-    assert ran.stdout.splitlines()[-2:] == ["a\t12.5\t3", "b\t20.0\t5"]
+    assert [line for line in ran.stdout.splitlines() if "\t" in line][-2:] == ["a\t12.5\t3", "b\t20.0\t5"]
+
+
+def test_the_settings_for_a_spark_of_one_s_own_are_those_of_a_session(spark: SparkSession) -> None:
+    settings = dict(re.findall(r"^ {4}(spark\.\S+) +(\S+)$", README, re.MULTILINE))
+    assert Path(settings.pop("spark.jars")).name.startswith("merganser-spark-")
+    assert settings == {name: spark.conf.get(name) for name in settings}
+    assert len(settings) == 2
 
 
 def test_the_files_and_folders_that_the_readme_links_to_are_there() -> None:

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from pathlib import Path
 
-import pyspark
 import pytest
 from jdbc import Jdbc, JdbcError
+from pasted import LINE, commands, paste
 from servers import serving
-
-from merganser.session import jar_for
 
 pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture(scope="module")
-def jdbc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jdbc]:
-    """A connection to a thrift server of this module's own."""
-    main_class = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
+    """Port and folder of a thrift server of this module's own."""
     folder = tmp_path_factory.mktemp("thrift")
     any_port = ("spark.hadoop.hive.server2.thrift.port=0", "spark.hadoop.hive.server2.thrift.bind.host=127.0.0.1")
-    # The threads that open sessions look for a catalog on the driver's class path alone, not in spark.jars.
-    on_class_path = f"spark.driver.extraClassPath={jar_for(pyspark.__version__)}"
     started = r"Starting ThriftBinaryCLIService on port (\d+)"
-    with ExitStack() as stack:
-        port = stack.enter_context(serving(main_class, folder, started, *any_port, on_class_path))
-        yield stack.enter_context(Jdbc(f"jdbc:hive2://127.0.0.1:{port}/", folder / "client.log"))
+    with serving("./dev thrift", folder, started, *any_port) as port:
+        yield port, folder
+
+
+@pytest.fixture(scope="module")
+def jdbc(server: tuple[int, Path]) -> Iterator[Jdbc]:
+    port, folder = server
+    with Jdbc(f"jdbc:hive2://127.0.0.1:{port}/", folder / "client.log") as connection:
+        yield connection
 
 
 @pytest.fixture
@@ -121,3 +122,14 @@ def test_an_assignment_that_cannot_be_names_its_clause_and_its_column(jdbc: Jdbc
             "WHEN MATCHED AND s.id = 1 THEN UPDATE SET ts = s.flag"
         )
     assert all(word in str(raised.value) for word in ("ASSIGNMENT_REFUSED", "WHEN MATCHED", "`ts`")), str(raised.value)
+
+
+def test_the_beeline_command_of_the_readme_makes_a_table_and_shows_its_commit(server: tuple[int, Path]) -> None:
+    port, folder = server
+    (command,) = commands("./dev beeline")
+    command = command.replace("./dev beeline", f"./dev beeline --spark {LINE}").replace(
+        "localhost:10000", f"localhost:{port}"
+    )
+    ran = paste(command, folder=folder)
+    assert ran.returncode == 0, ran.stderr[-4000:]
+    assert "INSERT" in ran.stdout, ran.stdout[-2000:]

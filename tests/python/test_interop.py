@@ -16,10 +16,11 @@ from pyspark.sql.functions import udf
 
 from interop import hudi_rs
 from interop.frames import Schema, frame_of
-from interop.hudi_engine import HudiEngine
+from interop.hudi_engine import HudiEngine, HudiError
 from interop.hudi_session import table_properties
 from interop.merganser_engine import MerganserEngine
 from interop.values import sort_rows
+from merganser import Table
 
 pytestmark = pytest.mark.e2e
 
@@ -361,3 +362,39 @@ def test_an_overwrite_and_changes_by_sql_leave_a_table_that_other_readers_see_th
     hudi.upsert(table, schema, [[1, "late", 2, "x"], [5, "e+", 11, "x"], [6, "f+", 2, "y"], [4, "again", 20, "y"]])
     rows = [[1, "a+", 11, "x"], [2, "b+", 11, "x"], [4, "again", 20, "y"], [5, "e+", 11, "x"], [6, "f+", 2, "y"]]
     assert_all_read(ours, hudi, table, rows)
+
+
+# --- time travel --------------------------------------------------------------------------------------------------
+
+
+def test_as_of_an_instant_that_hudi_cleaned_is_an_error_in_both_engines_and_later_ones_read_the_same(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
+) -> None:
+    table = tmp_path / "cleaned"
+    options = settings("cleaned", COW, "id", ordering="ts", **{"hoodie.clean.automatic": "true"})
+    options["hoodie.clean.commits.retained"] = "2"
+    for ts in range(1, 7):
+        hudi.upsert(table, ITEM, [[1, f"v{ts}", ts]], **options)
+    assert list((table / ".hoodie" / "timeline").glob("*.clean"))
+    instants = [entry.instant for entry in Table.load(ours.spark, str(table)).history() if entry.action == "commit"]
+    assert len(instants) == 6
+    as_of = {ts: {"as.of.instant": instant} for ts, instant in enumerate(instants, 1)}
+    with pytest.raises(HudiError, match="Cleaner cleaned up"):
+        hudi.read(table, **as_of[2])
+    with pytest.raises(Exception, match="AS_OF_TOO_EARLY") as early:
+        ours.read(table, **as_of[2])
+    oldest = next(ts for ts in range(3, 7) if instants[ts - 1] in str(early.value))
+    assert oldest < 6
+    for ts in range(3, 7):
+        if ts >= oldest:
+            rows = [[1, f"v{ts}", ts]]
+            assert hudi.read(table, **as_of[ts]).business == ours.read(table, **as_of[ts]).business == rows
+        else:
+            with pytest.raises(HudiError):
+                hudi.read(table, **as_of[ts])
+    by_version = {"hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.clean.fileversions.retained": "1"}
+    hudi.upsert(table, ITEM, [[1, "v7", 7]], **options, **by_version)
+    last = [e.instant for e in Table.load(ours.spark, str(table)).history() if e.action == "commit"][-1]
+    with pytest.raises(Exception, match=f"AS_OF_TOO_EARLY.*{last}"):
+        ours.read(table, **as_of[6])
+    assert ours.read(table, **{"as.of.instant": last}).business == [[1, "v7", 7]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import date, datetime
 from typing import Union
 
 from pyspark.sql import DataFrame, SparkSession
@@ -140,16 +141,18 @@ class Table:
         """Columns of the table when this object was made, without the meta columns."""
         return StructType.fromJson(json.loads(self._info.schema_json))
 
-    def df(self, *, as_of: str | None = None, read_optimized: bool = False) -> DataFrame:
+    def df(self, *, as_of: str | date | None = None, read_optimized: bool = False) -> DataFrame:
         """Return the rows of the table.
 
         Args:
-            as_of: Instant to read as of, ``yyyyMMddHHmmssSSS``; ``None`` reads the latest commit.
+            as_of: Time to read as of: an instant (``yyyyMMddHHmmssSSS``) or another text that ``as.of.instant`` takes,
+                a ``date`` (its start), or a ``datetime``. Without a time zone they are in the table's timeline zone.
+                ``None`` reads the latest commit.
             read_optimized: Read base files alone: faster on merge-on-read tables, and without what is in the logs.
         """
         reader = self._spark.read.format(_FORMAT)
         if as_of is not None:
-            reader = reader.option("as.of.instant", as_of)
+            reader = reader.option("as.of.instant", _as_of(as_of))
         if read_optimized:
             reader = reader.option("hoodie.datasource.query.type", "read_optimized")
         return reader.load(self.path)
@@ -206,3 +209,13 @@ class Table:
     def _write(self, operation: str, rows: DataFrame, options: WriteOptions | None) -> CommitResult:
         wire = options.to_options() if options is not None else {}
         return CommitResult.from_wire(self._transport.write(self.path, rows, operation, wire))
+
+
+def _as_of(time: object) -> str:
+    if isinstance(time, str):
+        return time
+    if isinstance(time, datetime):
+        return time.isoformat(sep=" ", timespec="milliseconds")
+    if isinstance(time, date):
+        return time.isoformat()
+    raise TypeError(f"as_of is a str, a datetime or a date, not {type(time).__name__}")

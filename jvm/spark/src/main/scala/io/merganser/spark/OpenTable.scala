@@ -5,8 +5,8 @@ import io.merganser.spark.source.MerganserTable
 import io.merganser.table.Storage
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config.TableConfig
-import io.merganser.table.slice.TableView
-import io.merganser.table.timeline.Timeline
+import io.merganser.table.slice.{TableView, TimeTravel}
+import io.merganser.table.timeline.{AsOf, Timeline}
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.{NoSuchDatabaseException, NoSuchNamespaceException, NoSuchTableException}
@@ -21,6 +21,14 @@ final class OpenTable(val storage: Storage, val config: TableConfig, val timelin
     timeline.tableSchemaJson.map(json => AvroSchemas.toSpark(AvroSchemas.parse(json))).getOrElse(new StructType)
 
   lazy val view: TableView = new TableView(storage, config, timeline)
+
+  /**
+   * The same table as of a time, in one of the forms of [[AsOf]].
+   *
+   * @throws MerganserException AS_OF_INVALID, AS_OF_TOO_EARLY
+   */
+  def asOf(time: String): OpenTable =
+    new OpenTable(storage, config, new TimeTravel(storage, config, timeline).to(AsOf.instant(config, time)))
 
   /** The same table with the timeline read anew. */
   def refreshed(): OpenTable = OpenTable.load(storage)

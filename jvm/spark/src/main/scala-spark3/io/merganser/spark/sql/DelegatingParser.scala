@@ -17,14 +17,18 @@ trait DelegatingParser extends ParserInterface {
   override def parsePlan(text: String): LogicalPlan = own(text).getOrElse(parsed(text))
   private def parsed(text: String): LogicalPlan = {
     val plan = PartialInserts(inner.parsePlan(text))
-    SparkSession.getActiveSession.fold(plan)(HeldStatements.hold(_, plan))
+    SparkSession.getActiveSession.fold(plan)(session => HeldStatements.hold(session, TimeTravelTexts(session, plan)))
   }
 
   override def parseExpression(text: String): Expression                 = inner.parseExpression(text)
   override def parseTableIdentifier(text: String): TableIdentifier       = inner.parseTableIdentifier(text)
   override def parseFunctionIdentifier(text: String): FunctionIdentifier = inner.parseFunctionIdentifier(text)
   override def parseMultipartIdentifier(text: String): Seq[String]       = inner.parseMultipartIdentifier(text)
-  override def parseQuery(text: String): LogicalPlan                     = inner.parseQuery(text)
+  /** The text of a view. */
+  override def parseQuery(text: String): LogicalPlan = {
+    val plan = inner.parseQuery(text)
+    SparkSession.getActiveSession.fold(plan)(TimeTravelTexts(_, plan))
+  }
   override def parseTableSchema(text: String): StructType                = inner.parseTableSchema(text)
   override def parseDataType(text: String): DataType                     = inner.parseDataType(text)
 }

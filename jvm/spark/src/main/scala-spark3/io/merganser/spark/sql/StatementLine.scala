@@ -1,7 +1,7 @@
 package io.merganser.spark.sql
 
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, MergeIntoTable, UnresolvedWith}
 
 import scala.annotation.unused
 
@@ -10,6 +10,13 @@ object StatementLine {
 
   /** This line's grammar has no WITH SCHEMA EVOLUTION. */
   def withSchemaEvolution(@unused merge: MergeIntoTable): Boolean = false
+
+  /** The queries of a WITH, which are none of its children. */
+  def inDefinitions(plan: LogicalPlan)(change: LogicalPlan => LogicalPlan): LogicalPlan = plan match {
+    case within: UnresolvedWith =>
+      within.copy(cteRelations = within.cteRelations.map { case (name, query) => name -> query.copy(child = change(query.child)) })
+    case other => other
+  }
 
   /** On this line the parser calls [[HeldStatements.hold]]: no rule can be put before those that resolve names. */
   def inject(extensions: SparkSessionExtensions): Unit = extensions.injectResolutionRule(_ => PartialInserts.Complete)

@@ -12,7 +12,8 @@ trait DelegatingParser extends ParameterParser {
   override def parsePlan(text: String): LogicalPlan = own(text).getOrElse(held(inner.parsePlan(text)))
 
   /** Also where Hive's metastore makes Spark leave out the rule that does it. */
-  private def held(plan: LogicalPlan): LogicalPlan = SparkSession.getActiveSession.fold(plan)(HeldStatements.hold(_, plan))
+  private def held(plan: LogicalPlan): LogicalPlan =
+    SparkSession.getActiveSession.fold(plan)(session => HeldStatements.hold(session, TimeTravelTexts(session, plan)))
 
   override def parseExpression(text: String): Expression                 = inner.parseExpression(text)
   override def parseTableIdentifier(text: String): TableIdentifier       = inner.parseTableIdentifier(text)

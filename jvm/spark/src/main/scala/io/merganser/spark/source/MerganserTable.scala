@@ -77,8 +77,7 @@ final class MerganserTable(
     val said = ReadConfig.parse(options ++ query.asCaseSensitiveMap.asScala, session.conf.getAll)
     // A statement changes rows as they are, whatever queries of the session are to see.
     val read = if (watched.isDefined || isPinned) said.copy(readOptimized = false) else said
-    val seen = read.asOf.map(instant => new OpenTable(opened.storage, opened.config, opened.timeline.asOf(instant))).getOrElse(opened)
-    new SliceScanBuilder(session, seen, read, watched, ranges)
+    new SliceScanBuilder(session, read.asOf.fold(opened)(opened.asOf), read, watched, ranges)
   }
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
@@ -108,9 +107,9 @@ final class MerganserTable(
   /** Whether that has been said. */
   private[spark] def isOverwriting: Boolean = overwrites.isDefined
 
-  /** The same table as of an instant. */
-  def asOf(instant: String): MerganserTable =
-    new MerganserTable(session, path, label, options + (Options.AsOfInstant.key -> instant), open, declared, catalogTable, told)
+  /** The same table as of a time, in one of the forms of [[io.merganser.table.timeline.AsOf]]. */
+  def asOf(time: String): MerganserTable =
+    new MerganserTable(session, path, label, options + (Options.AsOfInstant.key -> time), open, declared, catalogTable, told)
 }
 
 object MerganserTable {
@@ -118,9 +117,10 @@ object MerganserTable {
   /** Option that [[io.merganser.spark.sql.FrameAppends]] gives to appends that no SQL statement asks for. */
   private[spark] val ByFrame = "__merganser_by_frame"
 
-  /** A table that is at the path. */
+  /** A table that is at the path; a time to read it as of is looked at here, before the read is planned. */
   def load(session: SparkSession, path: String, options: Map[String, String]): MerganserTable = {
     val opened = OpenTable.load(session, path)
+    options.collectFirst { case (key, time) if key.equalsIgnoreCase(Options.AsOfInstant.key) => opened.asOf(time) }
     new MerganserTable(session, path, opened.config.name, options - "path", () => opened, None, None)
   }
 

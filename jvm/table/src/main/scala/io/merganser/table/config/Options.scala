@@ -229,7 +229,10 @@ object Options {
     "`snapshot` merges logs; `read_optimized` returns base files alone.", "hoodie.datasource.view.type")
 
   val AsOfInstant: OptionEntry = read("as.of.instant", OptionKind.Text, None,
-    "Read the table as of this instant, by requested time, the instant included: `yyyyMMddHHmmssSSS`.")
+    "Read the table as of this time, commits of that instant included: an instant (`yyyyMMddHHmmssSSS`, `yyyyMMddHHmmss`), a date " +
+      "(`yyyy-MM-dd`: its start), a date with time (`yyyy-MM-dd HH:mm:ss[.SSS]`: without milliseconds the end of the second), all in " +
+      "the table's timeline zone; with an offset (`Z`, `+01:00`) a moment, and so are 10 digits (seconds since 1970) and 13 " +
+      "(milliseconds). What was cleaned, archived or not yet there is an error that names the oldest instant.")
 
   val all: Seq[OptionEntry] = Seq(
     TableName, Database, TableTypeOption, TableVersion, RecordKey, PartitionFields, OrderingFields,

@@ -3,7 +3,7 @@ package io.merganser.table.config
 /**
  * @param readOptimized base files alone, logs not merged
  * @param mergerClasses user-written mergers, in the order to try them
- * @param asOf          newest instant to read, by requested time; None: the newest there is
+ * @param asOf          time to read the table as of, as it was given; None: the newest there is
  */
 final case class ReadConfig(readOptimized: Boolean, asOf: Option[String], mergerClasses: Seq[String]) {
 

@@ -30,12 +30,13 @@ object Action {
   val LogCompaction = "logcompaction"
   val Clustering    = "clustering"
   val Savepoint     = "savepoint"
+  val Clean         = "clean"
 
   /** Actions whose files are a table's rows. */
   val Writes: Set[String] = Set(Commit, DeltaCommit, ReplaceCommit)
 
   private[timeline] val Known: Set[String] =
-    Writes ++ Set(Compaction, LogCompaction, Clustering, Savepoint, "clean", "rollback", "restore", "indexing")
+    Writes ++ Set(Compaction, LogCompaction, Clustering, Savepoint, Clean, "rollback", "restore", "indexing")
 
   /** The name under which an action completes. */
   def completedName(action: String): String = action match {

@@ -18,8 +18,10 @@ object InstantTime {
   /** What this process gave out last, by table: an instant rolled back must not come again. */
   private val last = new ConcurrentHashMap[String, String]()
 
-  def format(epochMs: Long, zone: ZoneId): String =
-    LocalDateTime.ofInstant(java.time.Instant.ofEpochMilli(epochMs), zone).format(Format)
+  def format(epochMs: Long, zone: ZoneId): String = format(LocalDateTime.ofInstant(java.time.Instant.ofEpochMilli(epochMs), zone))
+
+  /** @param time in the table's timeline zone */
+  def format(time: LocalDateTime): String = time.format(Format)
 
   /** Instants in seconds, of old tables, are the last millisecond of theirs. None for special instants such as 00000000000001. */
   def parse(instant: String): Option[LocalDateTime] = {

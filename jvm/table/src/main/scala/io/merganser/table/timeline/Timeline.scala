@@ -110,6 +110,16 @@ final class Timeline private (
    */
   def rollback(instant: Instant): RollbackMetadata = decode(fileName(instant, InstantState.Completed))(RollbackMetadata.decode)
 
+  /**
+   * What cleans deleted, and what pending ones are to delete.
+   *
+   * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
+   */
+  private[table] def cleans: Seq[Cleaned] = instants.filter(_.action == Action.Clean).flatMap { instant =>
+    if (instant.isCompleted) Some(decode(fileName(instant, InstantState.Completed))(Cleaned.ofMetadata))
+    else files.get((instant, InstantState.Requested)).map(decode(_)(Cleaned.ofPlan))
+  }
+
   /** File groups under a pending compaction, with its instant. */
   lazy val groupsInCompaction: Map[(String, String), String] =
     pendingCompactions.flatMap(instant => compactionPlan(instant).groups.map(_ -> instant.requested)).toMap
@@ -131,6 +141,10 @@ final class Timeline private (
   /** File groups that completed replacecommits took away, with their partitions. */
   lazy val replacedGroups: Set[(String, String)] =
     completed.filter(_.action == Action.ReplaceCommit).flatMap(metadata(_).replaced).toSet
+
+  /** The first of the replacecommits that took a file group away. */
+  private[table] def replacedAt(group: (String, String)): Option[String] =
+    completed.find(i => i.action == Action.ReplaceCommit && metadata(i).replaced(group)).map(_.requested)
 
   /** The newest write that may change the schema and carries one. */
   private lazy val schemaCommit: Option[(Instant, CommitMetadata)] =

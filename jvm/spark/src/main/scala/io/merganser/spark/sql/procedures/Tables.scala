@@ -5,6 +5,7 @@ import io.merganser.spark.compact.Upgrade
 import io.merganser.spark.write.{FrameWrite, TableIndex}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config.{FrameCheck, NewTable, TableConfig}
+import io.merganser.table.timeline.AsOf
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
@@ -123,7 +124,8 @@ object ShowFileSlices extends TableProcedure {
   )
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
-    val view   = arguments.string("max_instant").fold(table)(i => new OpenTable(table.storage, table.config, table.timeline.asOf(i))).view
+    val view = arguments.string("max_instant").map(AsOf.instant(table.config, _)).fold(table)(instant =>
+      new OpenTable(table.storage, table.config, table.timeline.asOf(instant))).view
     val slices = arguments.string("partition_path").fold(view.slices)(view.slices(_))
     slices.map { slice =>
       Row(

@@ -1,0 +1,32 @@
+package io.merganser.spark.sql
+
+import io.merganser.spark.OpenTable
+import io.merganser.spark.source.MerganserTable
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.analysis.{RelationTimeTravel, UnresolvedRelation}
+import org.apache.spark.sql.catalyst.expressions.Literal
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.command.ExplainCommand
+import org.apache.spark.sql.types.StringType
+import org.apache.spark.unsafe.types.UTF8String
+
+import scala.util.Try
+
+/**
+ * `TIMESTAMP AS OF 'text'` of a table of ours: the text is taken as the option `as.of.instant` takes it. Spark would cast it to a
+ * timestamp, which an instant is not, and in the session's zone. Other expressions, and other tables, are Spark's.
+ */
+object TimeTravelTexts {
+
+  /** To be called before names are resolved. */
+  def apply(session: SparkSession, plan: LogicalPlan): LogicalPlan = plan.transformDownWithSubqueries {
+    case travel @ RelationTimeTravel(relation: UnresolvedRelation, Some(Literal(text: UTF8String, StringType)), None)
+        if isOurs(session, relation) =>
+      travel.copy(timestamp = None, version = Some(text.toString))
+    case explain: ExplainCommand => explain.copy(logicalPlan = apply(session, explain.logicalPlan))
+    case other                   => StatementLine.inDefinitions(other)(apply(session, _))
+  }
+
+  private def isOurs(session: SparkSession, relation: UnresolvedRelation): Boolean =
+    Try(OpenTable.named(session, relation.multipartIdentifier)).toOption.flatten.exists(_.isInstanceOf[MerganserTable])
+}

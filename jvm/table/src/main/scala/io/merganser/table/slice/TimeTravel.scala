@@ -1,0 +1,70 @@
+package io.merganser.table.slice
+
+import io.merganser.merge.MerganserException
+import io.merganser.table.Storage
+import io.merganser.table.config.TableConfig
+import io.merganser.table.timeline.{Action, Timeline}
+
+/**
+ * From which instant on a table can be read as of the past: what was cleaned or archived would be missing in the answer.
+ *
+ * @param timeline the whole timeline, not one as of an instant
+ */
+final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline) {
+
+  /**
+   * The table's timeline as of an instant.
+   *
+   * @throws io.merganser.merge.MerganserException AS_OF_TOO_EARLY if files or instants of then may be gone
+   */
+  def to(instant: String): Timeline = {
+    if (!isSaved(instant)) {
+      if (start.isEmpty) throw tooEarly(instant, "none", "the table has no commit")
+      (start ++ cleanedUpTo).reduceOption((a, b) => if (a < b) b else a).filter(instant < _).foreach { oldest =>
+        throw tooEarly(instant, oldest, if (cleanedUpTo.contains(oldest)) Cleaned else Archived)
+      }
+    }
+    timeline.asOf(instant)
+  }
+
+  private def tooEarly(instant: String, oldest: String, reason: String): MerganserException =
+    MerganserException("AS_OF_TOO_EARLY", "table" -> config.name, "instant" -> instant, "reason" -> reason, "oldest" -> oldest)
+
+  private def Cleaned  = "files that held its rows then were cleaned"
+  private def Archived = "it has no earlier commit, or only archived ones"
+
+  /** A savepoint keeps the files of its instant; those of older versions do not keep log files. */
+  private def isSaved(instant: String): Boolean =
+    (config.version >= 8 || !config.isMergeOnRead) && savepoints(instant) && timeline.completed.exists(_.requested == instant)
+
+  private lazy val savepoints: Set[String] =
+    timeline.instants.filter(i => i.isCompleted && i.action == Action.Savepoint).map(_.requested).toSet
+
+  /** Saved instants stay when those around them are archived. */
+  private lazy val start: Option[String] =
+    timeline.completed.find(i => !savepoints(i.requested)).orElse(timeline.completed.headOption).map(_.requested)
+
+  /** The greatest of all cleans: one that keeps more than an earlier one brings nothing back. */
+  private lazy val cleanedUpTo: Option[String] = {
+    val (byInstant, byVersion) = timeline.cleans.partition(_.earliest.isDefined)
+    val files                  = byVersion.flatMap(_.files).groupBy(_._1).map { case (partition, lists) => partition -> lists.flatMap(_._2) }
+    val oldest = byInstant.flatMap(_.earliest) ++ files.flatMap { case (partition, deleted) => firstComplete(partition, deleted) }
+    oldest.reduceOption((a, b) => if (a < b) b else a)
+  }
+
+  /** Where a clean counted file versions: from when on every group of the partition has the slice of the time. */
+  private def firstComplete(partition: String, deleted: Seq[String]): Option[String] = {
+    val gone = deleted.flatMap { name =>
+      FileNames.parseBase(partition, name, 0L).map(f => f.fileId -> f.instant)
+        .orElse(FileNames.parseLog(partition, name, 0L).map(f => f.fileId -> f.instant))
+    }.groupBy(_._1).map { case (fileId, instants) => fileId -> instants.map(_._2).max }
+    if (gone.isEmpty) None
+    else {
+      val kept = new TableView(storage, config, timeline).allSlices(partition).groupBy(_.fileId)
+      gone.flatMap { case (fileId, last) =>
+        kept.getOrElse(fileId, Nil).map(_.baseInstant).filter(_ > last).reduceOption((a, b) => if (a < b) a else b)
+          .orElse(timeline.replacedAt((partition, fileId)))
+      }.reduceOption((a, b) => if (a < b) b else a)
+    }
+  }
+}

@@ -1,0 +1,79 @@
+package io.merganser.table.slice
+
+import io.merganser.merge.MerganserException
+import io.merganser.table.{Storage, TableSuite}
+import io.merganser.table.config.TableConfig
+import io.merganser.table.timeline.{CleanFixture, CommitMetadata, Timeline}
+
+final class TimeTravelSuite extends TableSuite {
+
+  private def travel(s: Storage, instant: String): Timeline = {
+    val config = TableConfig.load(s)
+    new TimeTravel(s, config, Timeline.load(s, config)).to(instant)
+  }
+
+  private def assertError(body: => Any, condition: String, parameters: (String, String)*): Unit = {
+    val error = intercept[MerganserException](body)
+    assert(error.condition == condition)
+    assert(parameters.forall { case (name, value) => error.parameters.get(name).contains(value) }, error.parameters)
+    ()
+  }
+
+  private def assertOldest(s: Storage, oldest: String, before: String): Unit = {
+    assertError(travel(s, before), "AS_OF_TOO_EARLY", "oldest" -> oldest, "instant" -> before)
+    assert(travel(s, oldest).completed.nonEmpty)
+    ()
+  }
+
+  private def commits(s: Storage, instants: String*): Unit = instants.foreach(i => instantFile(s, s"${i}_${i}5.commit"))
+
+  test("as of a time before the first commit, also of an empty table, is an error; as of a later one it is not") {
+    val s = storage
+    table(storage = s)
+    assertError(travel(s, "150"), "AS_OF_TOO_EARLY", "oldest" -> "none")
+    commits(s, "200", "300")
+    assertOldest(s, "200", before = "199")
+    assert(travel(s, "250").completed.map(_.requested) == Seq("200"))
+    assert(travel(s, "999").completed.size == 2)
+  }
+
+  test("a clean that kept commits from one on: nothing before it, whatever a later clean keeps; a pending clean counts too") {
+    val s = storage
+    table(storage = s)
+    commits(s, "100", "200", "300", "400")
+    s.createNew(".hoodie/timeline/410_411.clean", CleanFixture.completed(Some("300")))
+    s.createNew(".hoodie/timeline/420_421.clean", CleanFixture.completed(Some("200")))
+    assertOldest(s, "300", before = "250")
+    s.createNew(".hoodie/timeline/430.clean.requested", CleanFixture.planned(Some("400")))
+    assertOldest(s, "400", before = "300")
+  }
+
+  test("a saved instant stays readable, the ones beside it do not; without archiving it does not start the timeline") {
+    val s = storage
+    table(storage = s)
+    commits(s, "100", "200", "300", "400")
+    instantFile(s, "200_250.savepoint")
+    s.createNew(".hoodie/timeline/410_411.clean", CleanFixture.completed(Some("300")))
+    assert(travel(s, "200").completed.map(_.requested) == Seq("100", "200"))
+    assertOldest(s, "300", before = "250")
+  }
+
+  test("a clean that counted file versions: from the oldest slice on of each group that lost one, or from when it was replaced") {
+    val s = storage
+    table(storage = s)
+    commits(s, "100", "200", "300")
+    instantFile(s, "400_450.replacecommit", CommitMetadata("INSERT_OVERWRITE", Map.empty, Map.empty, Map("q" -> Seq("c"))))
+    base(s, "a", "100")
+    base(s, "b", "300")
+    val deleted = Map("p" -> Seq("b_0-0-0_100.parquet", "b_0-0-0_200.parquet"))
+    s.createNew(".hoodie/timeline/310_311.clean", CleanFixture.completed(None, deleted))
+    assertOldest(s, "300", before = "200")
+    s.createNew(".hoodie/timeline/460_461.clean", CleanFixture.completed(None, Map("q" -> Seq("c_0-0-0_100.parquet"))))
+    assertOldest(s, "400", before = "300")
+    s.createNew(".hoodie/timeline/470.clean.requested", CleanFixture.planned(None, Map("p" -> Seq("a_0-0-0_100.parquet"))))
+    assertOldest(s, "400", before = "300")
+  }
+
+  private def base(s: Storage, fileId: String, instant: String): Unit =
+    s.createNew(s"p/${FileNames.base(fileId, "0-0-0", instant)}", Array[Byte](1))
+}

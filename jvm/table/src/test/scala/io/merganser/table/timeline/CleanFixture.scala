@@ -1,0 +1,28 @@
+package io.merganser.table.timeline
+
+import AvroRecords._
+
+/** Files that another engine's cleaner leaves on the timeline, with the fields that matter. */
+object CleanFixture {
+
+  private val Partition = record("HoodieCleanPartitionMetadata", required("partitionPath", Str), required("successDeleteFiles", array(Str)))
+  private val Metadata =
+    record("HoodieCleanMetadata", optional("earliestCommitToRetain", Str), required("partitionMetadata", map(Partition)))
+
+  private val Retained = record("HoodieActionInstant", required("timestamp", Str))
+  private val FileInfo = record("HoodieCleanFileInfo", optional("filePath", Str))
+  private val Plan = record("HoodieCleanerPlan", optional("earliestInstantToRetain", Retained),
+    optional("filePathsToBeDeletedPerPartition", map(array(FileInfo))))
+
+  /** @param deleted partition path to the names of the files deleted */
+  def completed(earliest: Option[String], deleted: Map[String, Seq[String]] = Map.empty): Array[Byte] =
+    encode(build(Metadata, "earliestCommitToRetain" -> earliest.getOrElse(""), "partitionMetadata" -> deleted.map { case (partition, files) =>
+        partition -> build(Partition, "partitionPath" -> partition, "successDeleteFiles" -> files)
+      }))
+
+  def planned(earliest: Option[String], deleted: Map[String, Seq[String]] = Map.empty): Array[Byte] =
+    encode(build(Plan, "earliestInstantToRetain" -> earliest.map(i => build(Retained, "timestamp" -> i)),
+      "filePathsToBeDeletedPerPartition" -> deleted.map { case (partition, files) =>
+        partition -> files.map(name => build(FileInfo, "filePath" -> s"file:/t/$partition/$name"))
+      }))
+}

@@ -24,11 +24,12 @@ trait DelegatingParser extends ParserInterface {
   override def parseTableIdentifier(text: String): TableIdentifier       = inner.parseTableIdentifier(text)
   override def parseFunctionIdentifier(text: String): FunctionIdentifier = inner.parseFunctionIdentifier(text)
   override def parseMultipartIdentifier(text: String): Seq[String]       = inner.parseMultipartIdentifier(text)
+
   /** The text of a view. */
   override def parseQuery(text: String): LogicalPlan = {
     val plan = inner.parseQuery(text)
     SparkSession.getActiveSession.fold(plan)(TimeTravelTexts(_, plan))
   }
-  override def parseTableSchema(text: String): StructType                = inner.parseTableSchema(text)
-  override def parseDataType(text: String): DataType                     = inner.parseDataType(text)
+  override def parseTableSchema(text: String): StructType = inner.parseTableSchema(text)
+  override def parseDataType(text: String): DataType      = inner.parseDataType(text)
 }

@@ -47,7 +47,7 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
   /** The greatest of all cleans: one that keeps more than an earlier one brings nothing back. */
   private lazy val cleanedUpTo: Option[String] = {
     val (byInstant, byVersion) = timeline.cleans.partition(_.earliest.isDefined)
-    val files                  = byVersion.flatMap(_.files).groupBy(_._1).map { case (partition, lists) => partition -> lists.flatMap(_._2) }
+    val files  = byVersion.flatMap(_.files).groupBy(_._1).map { case (partition, lists) => partition -> lists.flatMap(_._2) }
     val oldest = byInstant.flatMap(_.earliest) ++ files.flatMap { case (partition, deleted) => firstComplete(partition, deleted) }
     oldest.reduceOption((a, b) => if (a < b) b else a)
   }

@@ -27,7 +27,7 @@ object AsOf {
    */
   def instant(config: TableConfig, text: String): String =
     parse(text, config.timelineZone).getOrElse(throw MerganserException("AS_OF_INVALID", "table" -> config.name, "value" -> text,
-      "accepted" -> Accepted))
+        "accepted" -> Accepted))
 
   /** None if the text has none of the forms. */
   def parse(text: String, zone: ZoneId): Option[String] = {

@@ -16,7 +16,8 @@ private[timeline] object Cleaned {
   private val Nothing = Cleaned(None, Map.empty)
 
   /** Of a clean that completed. */
-  def ofMetadata(bytes: Array[Byte]): Cleaned = if (bytes.isEmpty) Nothing else {
+  def ofMetadata(bytes: Array[Byte]): Cleaned = if (bytes.isEmpty) Nothing
+  else {
     val metadata = AvroRecords.decode(bytes)
     val files = metadata.recordMap("partitionMetadata").map { case (partition, cleaned) =>
       val lists = Seq("deletePathPatterns", "successDeleteFiles", "failedDeleteFiles").flatMap(cleaned.strings(_))
@@ -26,7 +27,8 @@ private[timeline] object Cleaned {
   }
 
   /** Of a clean that is pending: what it has not deleted yet, it may delete at any moment. */
-  def ofPlan(bytes: Array[Byte]): Cleaned = if (bytes.isEmpty) Nothing else {
+  def ofPlan(bytes: Array[Byte]): Cleaned = if (bytes.isEmpty) Nothing
+  else {
     val plan   = AvroRecords.decode(bytes)
     val legacy = plan.stringsMap("filesToBeDeletedPerPartition")
     val paths = plan.recordsMap("filePathsToBeDeletedPerPartition").map { case (partition, files) =>

@@ -16,13 +16,14 @@ object CleanFixture {
 
   /** @param deleted partition path to the names of the files deleted */
   def completed(earliest: Option[String], deleted: Map[String, Seq[String]] = Map.empty): Array[Byte] =
-    encode(build(Metadata, "earliestCommitToRetain" -> earliest.getOrElse(""), "partitionMetadata" -> deleted.map { case (partition, files) =>
-        partition -> build(Partition, "partitionPath" -> partition, "successDeleteFiles" -> files)
-      }))
+    encode(build(Metadata, "earliestCommitToRetain" -> earliest.getOrElse(""),
+        "partitionMetadata" -> deleted.map { case (partition, files) =>
+          partition -> build(Partition, "partitionPath" -> partition, "successDeleteFiles" -> files)
+        }))
 
   def planned(earliest: Option[String], deleted: Map[String, Seq[String]] = Map.empty): Array[Byte] =
     encode(build(Plan, "earliestInstantToRetain" -> earliest.map(i => build(Retained, "timestamp" -> i)),
-      "filePathsToBeDeletedPerPartition" -> deleted.map { case (partition, files) =>
-        partition -> files.map(name => build(FileInfo, "filePath" -> s"file:/t/$partition/$name"))
-      }))
+        "filePathsToBeDeletedPerPartition" -> deleted.map { case (partition, files) =>
+          partition -> files.map(name => build(FileInfo, "filePath" -> s"file:/t/$partition/$name"))
+        }))
 }

@@ -39,6 +39,22 @@ def scan(rows: DataFrame) -> str:
     return str(line)
 
 
+def metric(rows: DataFrame, name: str) -> int:
+    """A metric of the plan's one scan of a table, once it has run."""
+    plan = rows._jdf.queryExecution().executedPlan()
+    while plan.nodeName() == "AdaptiveSparkPlan":
+        plan = plan.executedPlan()
+    nodes = [plan]
+    while nodes:
+        node = nodes.pop()
+        if node.nodeName().startswith("BatchScan"):
+            return int(node.metrics().apply(name).value())
+        inner = [node.plan()] if node.nodeName().endswith("QueryStage") else []
+        children = node.children()
+        nodes += inner + [children.apply(i) for i in range(children.length())]
+    raise AssertionError(plan.toString())
+
+
 @pytest.fixture(scope="module")
 def changed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Ten rows with v = 1; in logs: an update, a late update, a delete, a late delete and an update back."""
@@ -262,3 +278,46 @@ def test_the_commit_of_a_row_that_a_late_version_filled_is_the_same_whatever_is_
     assert whole[1] > whole[2]
     assert sorted(row[0] for row in rows.select("_hoodie_commit_time").collect()) == sorted(whole.values())
     assert rows.where(f"_hoodie_commit_time > '{whole[2]}'").count() == 1
+
+
+def test_a_join_with_few_days_reads_their_time_based_partitions_alone(spark: SparkSession, tmp_path: Path) -> None:
+    day_ms = 86_400_000
+    options = {KEY: "id", ORDERING: "ts", "hoodie.datasource.write.keygenerator.type": "TIMESTAMP", PARTITION: "ms"}
+    options |= {
+        "hoodie.keygen.timebased.timestamp.type": "EPOCHMILLISECONDS",
+        "hoodie.keygen.timebased.output.dateformat": "yyyy/MM/dd",
+    }
+    rows = [(i, 1, i % 8 * day_ms + 5) for i in range(16)]
+    save(frame(spark, rows, "id int, ts long, ms long"), tmp_path / "t", options)
+    load(spark, tmp_path / "t").createOrReplaceTempView("by_day")
+    frame(spark, [(3 * day_ms + 5, "x"), (9, "y")], "ms long, name string").createOrReplaceTempView("days")
+
+    filtered = spark.table("by_day").filter(f"ms >= {6 * day_ms}")
+    assert sorted(row.id for row in filtered.collect()) == [6, 7, 14, 15]
+    assert metric(filtered, "fileGroupsPruned") == 6
+
+    joined = spark.sql("SELECT /*+ BROADCAST(days) */ id FROM by_day JOIN days ON by_day.ms = days.ms WHERE name = 'x'")
+    assert sorted(row.id for row in joined.collect()) == [3, 11]
+    assert (metric(joined, "fileGroupsRead"), metric(joined, "fileGroupsPruned")) == (1, 7)
+
+
+def test_two_equal_scans_of_one_query_share_an_exchange(spark: SparkSession, changed: Path) -> None:
+    load(spark, changed).createOrReplaceTempView("changed_rows")
+    half = "SELECT /*+ REPARTITION(id) */ id, v FROM changed_rows"
+    both = spark.sql(f"SELECT a.id FROM ({half}) a JOIN ({half}) b ON a.id = b.id + 1")
+    assert len(both.collect()) == 7
+    assert "ReusedExchange" in both._jdf.queryExecution().executedPlan().toString()
+
+
+def test_a_base_file_larger_than_a_task_s_share_is_read_by_several_tasks(spark: SparkSession, tmp_path: Path) -> None:
+    blocks = {"hoodie.parquet.block.size": str(64 << 10), KEY: "id", OPERATION: "insert"}
+    save(spark.range(40_000).selectExpr("id", "cast(rand(1) as string) as v").coalesce(1), tmp_path / "t", blocks)
+    assert len(Table.load(spark, str(tmp_path / "t")).file_slices()) == 1
+    before = spark.conf.get("spark.sql.files.maxPartitionBytes")
+    spark.conf.set("spark.sql.files.maxPartitionBytes", str(200 << 10))
+    try:
+        rows = load(spark, tmp_path / "t")
+        assert rows.rdd.getNumPartitions() > 2
+        assert rows.selectExpr("count(*)", "count(distinct id)", "sum(id)").first() == (40_000, 40_000, 799_980_000)
+    finally:
+        spark.conf.set("spark.sql.files.maxPartitionBytes", before)

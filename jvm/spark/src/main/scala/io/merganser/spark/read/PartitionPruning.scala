@@ -1,77 +1,147 @@
 package io.merganser.spark.read
 
-import io.merganser.spark.OpenTable
+import java.util.Locale
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.write.PartitionTime
 import io.merganser.table.config.TableConfig
 import io.merganser.table.slice.FileSlice
 import org.apache.spark.sql.catalyst.CatalystTypeConverters
 import org.apache.spark.sql.catalyst.expressions.{Cast, Literal}
 import org.apache.spark.sql.sources._
 import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * Leaves out slices whose partition path shows that no row can pass a filter.
  *
- * Only paths that hold the column's value as text are looked at: one level a field, of type string, integer, boolean or date.
+ * A path shows the value of a column of type string, integer, boolean or date, and of a time-based column the times that
+ * have this path. Columns inside structs are not looked at.
+ *
+ * @param schema the table's data columns
  */
-final case class PartitionPruning(table: OpenTable) {
-  private val config = table.config
-  private val fields: Seq[StructField] = config.partitionFieldTypes.map { case (name, kind) =>
-    val isPlain = kind.equalsIgnoreCase("SIMPLE") && table.schema.fieldNames.contains(name)
-    if (isPlain) table.schema(name) else StructField(name, NullType)
+final case class PartitionPruning(config: TableConfig, schema: StructType) {
+  import PartitionPruning._
+
+  private val levels: Seq[Level] = config.partitionFieldTypes.map { case (name, kind) =>
+    val isTime = kind.equalsIgnoreCase("TIMESTAMP") || config.keyGeneratorType.toUpperCase(Locale.ROOT).startsWith("TIMESTAMP")
+    schema.fields.find(_.name == name) match {
+      case field if isTime                              => timeLevel(name, field)
+      case Some(field) if kind.equalsIgnoreCase("SIMPLE") => Level(name, 1, exactly(field, _))
+      case _                                            => Level(name, 1, _ => None)
+    }
   }
-  private val canPrune = fields.nonEmpty && !config.keyGeneratorType.toUpperCase(java.util.Locale.ROOT).startsWith("TIMESTAMP")
+
+  /** Names of the columns of which a path may show something. */
+  val columns: Seq[String] = levels.map(_.name).filter(schema.fieldNames.contains)
 
   def prune(slices: Seq[FileSlice], filters: Seq[Filter]): Seq[FileSlice] =
-    if (!canPrune || filters.isEmpty) slices
+    if (levels.isEmpty || filters.isEmpty) slices
     else {
       val kept = slices.map(_.partitionPath).distinct.filter { path =>
-        values(path).forall(known => filters.forall(f => !PartitionPruning.isNeverTrue(f, known)))
+        shown(path).forall(known => filters.forall(f => !isNeverTrue(f, known)))
       }.toSet
       slices.filter(s => kept(s.partitionPath))
     }
 
-  /** Values of the partition columns, in Scala form, where the path tells them; None if it has another shape. */
-  private[read] def values(path: String): Option[Map[String, Any]] = {
-    val levels = path.split("/", -1)
-    if (!canPrune || levels.length != fields.length) None
-    else Some(fields.zip(levels).flatMap { case (field, level) => value(field, level).map(field.name -> _) }.toMap)
+  /** Values of the partition columns, in Scala form, where the path has them; None if it has another shape. */
+  private[read] def values(path: String): Option[Map[String, Any]] = shown(path).map(_.collect {
+    case (name, Exactly(value)) => name -> value
+  })
+
+  private def shown(path: String): Option[Map[String, PathValue]] = {
+    val parts = path.split("/", -1).toSeq
+    if (levels.isEmpty || parts.length != levels.map(_.count).sum) None
+    else {
+      val ends = levels.scanLeft(0)(_ + _.count)
+      Some(levels.zip(ends).flatMap { case (level, start) =>
+        val text = valueOf(config, parts.slice(start, start + level.count).mkString("/"), level.name)
+        level.read(if (config.urlEncode) unescape(text) else text).map(level.name -> _)
+      }.toMap)
+    }
   }
 
-  private def value(field: StructField, level: String): Option[Any] = {
-    val text   = PartitionPruning.valueOf(config, level, field.name)
-    val isText = text != "__HIVE_DEFAULT_PARTITION__" && text != "default" && text != "__null__"
+  private def exactly(field: StructField, text: String): Option[PathValue] = {
+    val isValue = text != "__HIVE_DEFAULT_PARTITION__" && text != "default" && text != "__null__"
     field.dataType match {
-      case StringType if isText => Some(if (config.urlEncode) PartitionPruning.unescape(text) else text)
-      case ByteType | ShortType | IntegerType | LongType | BooleanType | DateType if isText =>
-        Option(Cast(Literal(text), field.dataType, Some("UTC")).eval()).map(CatalystTypeConverters.convertToScala(_, field.dataType))
+      case StringType if isValue => Some(Exactly(text))
+      case ByteType | ShortType | IntegerType | LongType | BooleanType | DateType if isValue =>
+        Option(Cast(Literal(text), field.dataType, Some("UTC")).eval())
+          .map(value => Exactly(CatalystTypeConverters.convertToScala(value, field.dataType)))
       case _ => None
     }
   }
+
+  /** A table whose properties lack the format shows nothing: each write has its own. */
+  private def timeLevel(name: String, field: Option[StructField]): Level =
+    try {
+      val time = PartitionTime(name, config)
+      Level(name, if (config.urlEncode) 1 else time.levels, text => field.flatMap(inTime(time, _, text)))
+    } catch { case _: MerganserException => Level(name, 1, _ => None) }
+
+  private def inTime(time: PartitionTime, field: StructField, text: String): Option[PathValue] =
+    if (field.dataType == StringType && time.isText) Some(Formatted(time, text))
+    else time.rangeOf(text).map { case (start, end) => Within(time, field.dataType, start, end) }
 }
 
 object PartitionPruning {
 
+  /** @param count levels of the path that one column has */
+  private final case class Level(name: String, count: Int, read: String => Option[PathValue])
+
+  /** What a path shows of a column. */
+  private[read] sealed trait PathValue
+
+  /** In Scala form. */
+  private[read] final case class Exactly(value: Any) extends PathValue
+
+  /** A time from `startMs` on and before `endMs`, or a null. */
+  private[read] final case class Within(time: PartitionTime, dataType: DataType, startMs: Long, endMs: Long) extends PathValue
+
+  /** A string that has this path as a time, or a null. */
+  private[read] final case class Formatted(time: PartitionTime, path: String) extends PathValue
+
   /** True only if the filter is false or null for every row with these column values; columns not among them may be anything. */
-  def isNeverTrue(filter: Filter, known: Map[String, Any]): Boolean = filter match {
-    case EqualTo(a, v)            => known.get(a).exists(x => compare(x, v).exists(_ != 0))
-    case EqualNullSafe(a, v)      => known.get(a).exists(x => v == null || compare(x, v).exists(_ != 0))
-    case In(a, vs)                => known.get(a).exists(x => vs.forall(v => v == null || compare(x, v).exists(_ != 0)))
+  private[read] def isNeverTrue(filter: Filter, known: Map[String, PathValue]): Boolean = filter match {
+    case EqualTo(a, v)            => known.get(a).exists(differs(_, v))
+    case EqualNullSafe(a, null)   => known.get(a).exists(_.isInstanceOf[Exactly])
+    case EqualNullSafe(a, v)      => known.get(a).exists(differs(_, v))
+    case In(a, vs)                => known.get(a).exists(x => vs.forall(v => v == null || differs(x, v)))
     case GreaterThan(a, v)        => known.get(a).exists(x => compare(x, v).exists(_ <= 0))
     case GreaterThanOrEqual(a, v) => known.get(a).exists(x => compare(x, v).exists(_ < 0))
     case LessThan(a, v)           => known.get(a).exists(x => compare(x, v).exists(_ >= 0))
     case LessThanOrEqual(a, v)    => known.get(a).exists(x => compare(x, v).exists(_ > 0))
-    case StringStartsWith(a, p)   => known.get(a).exists { case s: String => !s.startsWith(p); case _ => false }
-    case IsNull(a)                => known.contains(a)
+    case StringStartsWith(a, p)   => known.get(a).exists { case Exactly(s: String) => !s.startsWith(p); case _ => false }
+    case IsNull(a)                => known.get(a).exists(_.isInstanceOf[Exactly])
     case And(l, r)                => isNeverTrue(l, known) || isNeverTrue(r, known)
     case Or(l, r)                 => isNeverTrue(l, known) && isNeverTrue(r, known)
     case Not(EqualTo(a, v))       => known.get(a).exists(x => compare(x, v).contains(0))
     case _                        => false
   }
 
+  /** True only if no value that has this path equals the other one, which is not null. */
+  private def differs(shown: PathValue, v: Any): Boolean = (shown, v) match {
+    case (Formatted(time, path), text: String) =>
+      try time.ofText(UTF8String.fromString(text)).toString != path
+      catch { case _: MerganserException => false }
+    case _ => compare(shown, v).exists(_ != 0)
+  }
+
+  /** How every value that has this path compares to the other one; None if they do not all do so alike, or are not comparable. */
+  private def compare(shown: PathValue, v: Any): Option[Int] = (shown, v) match {
+    case (Within(time, dataType, start, end), value) =>
+      time.millisOf(CatalystTypeConverters.convertToCatalyst(value), dataType).collect {
+        case millis if millis < start => 1
+        case millis if millis >= end  => -1
+      }
+    case (Exactly(value), _) => compare(value, v)
+    case _                   => None
+  }
+
   /** None if the two are not comparable here: then nothing is pruned. */
   private def compare(a: Any, b: Any): Option[Int] = (a, b) match {
     case (x: String, y: String) =>
-      Some(org.apache.spark.unsafe.types.UTF8String.fromString(x).compareTo(org.apache.spark.unsafe.types.UTF8String.fromString(y)))
+      Some(UTF8String.fromString(x).compareTo(UTF8String.fromString(y)))
     case (x: java.lang.Boolean, y: java.lang.Boolean)     => Some(x.compareTo(y))
     case (x: java.lang.Number, y: java.lang.Number)       => Some(java.lang.Long.compare(x.longValue, y.longValue))
     case (x: java.sql.Date, y: java.sql.Date)             => Some(x.compareTo(y))

@@ -5,6 +5,7 @@ import io.merganser.table.config.StoredRule
 import io.merganser.table.slice.{FileSlice, LogVisibility, SliceBatches, SliceReader}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.sources.Filter
@@ -13,8 +14,16 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import java.util.{OptionalLong => Count}
 
-/** Slices that one task reads, one after the other. */
-final case class SlicePartition(slices: Array[FileSlice]) extends InputPartition
+/**
+ * A slice, or of a slice that is read without a merge the row groups whose middle lies in a range of its base file.
+ *
+ * @param start  of the range, in bytes
+ * @param length of the range, in bytes
+ */
+final case class SlicePart(slice: FileSlice, start: Long, length: Long)
+
+/** What one task reads, one after the other. */
+final case class SlicePartition(parts: Array[SlicePart]) extends InputPartition
 
 /**
  * A scan of file slices that merges inside the task.
@@ -33,9 +42,13 @@ final class SliceScan(
     keyFilters: Seq[Filter],
     readOptimized: Boolean,
     prunedGroups: Int
-) extends Scan with Batch with SupportsReportStatistics {
+) extends Scan with Batch with SupportsReportStatistics with SupportsRuntimeFiltering {
 
   private val isMerged = !readOptimized && slices.exists(_.logs.nonEmpty)
+  private val pruning  = PartitionPruning(table.config, table.schema)
+
+  /** Those of the slices that filters known at run time leave. */
+  private var kept = slices
 
   override def readSchema(): StructType = asked
 
@@ -49,26 +62,54 @@ final class SliceScan(
 
   override def supportedCustomMetrics(): Array[CustomMetric] = Array(new FileGroupsRead, new FileGroupsPruned)
 
-  override def reportDriverMetrics(): Array[CustomTaskMetric] =
-    Array(Told(FileGroupsRead.Name, slices.size.toLong), Told(FileGroupsPruned.Name, prunedGroups.toLong))
+  override def reportDriverMetrics(): Array[CustomTaskMetric] = {
+    val pruned = prunedGroups + slices.size - kept.size
+    Array(Told(FileGroupsRead.Name, kept.size.toLong), Told(FileGroupsPruned.Name, pruned.toLong))
+  }
+
+  /** Partition columns: a join with few values of them reads only the partitions that can have these. */
+  override def filterAttributes(): Array[NamedReference] =
+    pruning.columns.filter(asked.fieldNames.contains).map(name => Expressions.column(s"`${name.replace("`", "``")}`")).toArray
+
+  override def filter(found: Array[Filter]): Unit = kept = pruning.prune(slices, found.toSeq)
+
+  /** Two scans of one query that read the same are one exchange. Filters of run time are compared by Spark. */
+  private def identity: Seq[Any] =
+    Seq(table.storage.basePath, table.config.properties, slices, asked, table.schema, filters, rule, readOptimized)
+
+  override def equals(other: Any): Boolean = other match {
+    case scan: SliceScan => (this eq scan) || identity == scan.identity
+    case _               => false
+  }
+
+  override def hashCode(): Int = (table.storage.basePath, asked, slices.size).hashCode
 
   override def planInputPartitions(): Array[InputPartition] = {
     val conf     = session.sessionState.conf
     val openCost = conf.filesOpenCostInBytes
-    val total    = slices.map(_.sizeBytes + openCost).sum
-    val target   = math.min(conf.filesMaxPartitionBytes, math.max(openCost, total / math.max(1, session.sparkContext.defaultParallelism)))
+    val largest  = conf.filesMaxPartitionBytes
+    val total    = kept.map(_.sizeBytes + openCost).sum
+    val target   = math.min(largest, math.max(openCost, total / math.max(1, session.sparkContext.defaultParallelism)))
     val packed   = Array.newBuilder[InputPartition]
-    var bin      = List.empty[FileSlice]
+    var bin      = List.empty[SlicePart]
     var binBytes = 0L
     def close(): Unit = if (bin.nonEmpty) { packed += SlicePartition(bin.reverse.toArray); bin = Nil; binBytes = 0 }
-    slices.sortBy(-_.sizeBytes).foreach { slice =>
-      if (binBytes + slice.sizeBytes > target) close()
-      bin = slice :: bin
-      binBytes += slice.sizeBytes + openCost
+    kept.flatMap(parts(_, largest)).sortBy(-_.length).foreach { part =>
+      if (binBytes + part.length > target) close()
+      bin = part :: bin
+      binBytes += part.length + openCost
     }
     close()
     packed.result()
   }
+
+  /** A base file of more bytes than a task is to read, that no log is merged into, is read by several. */
+  private def parts(slice: FileSlice, largest: Long): Seq[SlicePart] =
+    if (slice.sizeBytes <= largest || (slice.logs.nonEmpty && !readOptimized)) Seq(SlicePart(slice, 0L, slice.sizeBytes))
+    else {
+      val size = slice.base.map(_.sizeBytes).getOrElse(0L)
+      (0L until size by largest).map(start => SlicePart(slice, start, math.min(largest, size - start)))
+    }
 
   override def createReaderFactory(): PartitionReaderFactory =
     SliceReaderFactory(
@@ -95,18 +136,20 @@ final case class SliceReaderFactory(reader: SliceReader, isMerged: Boolean) exte
     throw new IllegalStateException("a scan of file slices is read in batches")
 
   override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] =
-    new ChainedReader(partition.asInstanceOf[SlicePartition].slices, if (isMerged) reader.batches else reader.baseBatches)
+    new ChainedReader(partition.asInstanceOf[SlicePartition].parts, part =>
+      if (isMerged && part.slice.logs.nonEmpty) reader.batches(part.slice)
+      else reader.baseBatches(part.slice, part.start, part.length))
 }
 
 /** Reads slices one after the other; each owns open files until it is read. */
-private final class ChainedReader(slices: Array[FileSlice], open: FileSlice => SliceBatches) extends PartitionReader[ColumnarBatch] {
+private final class ChainedReader(parts: Array[SlicePart], open: SlicePart => SliceBatches) extends PartitionReader[ColumnarBatch] {
   private[this] var at                    = 0
   private[this] var current: SliceBatches = _
 
   override def next(): Boolean = {
-    while ((current == null || !current.hasNext) && at < slices.length) {
+    while ((current == null || !current.hasNext) && at < parts.length) {
       close()
-      current = open(slices(at))
+      current = open(parts(at))
       at += 1
     }
     current != null && current.hasNext

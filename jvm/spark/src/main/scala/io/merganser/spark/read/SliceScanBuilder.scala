@@ -38,7 +38,7 @@ final class SliceScanBuilder(
     val keyFields     = table.config.recordKeyFields.toSet
     val onKeys        = filters.filter(f => f.references.nonEmpty && f.references.forall(keyFields.contains))
     val all           = if (readOptimized) table.view.readOptimizedSlices else table.view.slices
-    val ofPartitions  = PartitionPruning(table).prune(all, filters.toSeq)
+    val ofPartitions  = PartitionPruning(table.config, table.schema).prune(all, filters.toSeq)
     val slices        = ranges.fold(ofPartitions)(_.prune(session, table, ofPartitions))
     watched.foreach(_.scanned(slices.size, all.size))
     new SliceScan(session, table, rule(slices), slices, asked, filters.toSeq, onKeys.toSeq, readOptimized, all.size - slices.size)

@@ -21,7 +21,7 @@ final class SourceRanges(val byColumn: Map[String, KeyRanges]) extends Serializa
 
   /** The slices that may hold such a row. */
   def prune(session: SparkSession, table: OpenTable, slices: Seq[FileSlice]): Seq[FileSlice] = {
-    val paths = PartitionPruning(table)
+    val paths = PartitionPruning(table.config, table.schema)
     val types = table.schema
     val here = slices.map(_.partitionPath).distinct.filter(path =>
       paths.values(path).forall(_.forall { case (column, value) =>

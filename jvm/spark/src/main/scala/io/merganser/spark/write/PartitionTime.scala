@@ -1,13 +1,14 @@
 package io.merganser.spark.write
 
-import java.time.{Instant, LocalDate, LocalDateTime, LocalTime, ZoneId}
+import java.time.{DateTimeException, Instant, LocalDate, LocalDateTime, LocalTime, ZoneId}
 import java.time.format.{DateTimeFormatter, DateTimeFormatterBuilder, DateTimeParseException, ResolverStyle}
-import java.time.temporal.{ChronoField, TemporalAccessor, TemporalQueries}
+import java.time.temporal.{ChronoField, ChronoUnit, TemporalAccessor, TemporalQueries}
 import java.util.Locale
 import java.util.concurrent.TimeUnit
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.config.{OptionEntry, Options, TableConfig}
+import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
@@ -56,6 +57,30 @@ final class PartitionTime(
   /** Of a text in the first input format that fits. */
   def ofText(value: UTF8String): UTF8String = ofMillis(parse(value.toString))
 
+  /**
+   * The times that have this path, in milliseconds since 1970: the first, and the first after them. None where the format
+   * gives one path to times that do not follow each other, or the path is not of this format.
+   */
+  private[spark] def rangeOf(path: String): Option[(Long, Long)] = PartitionTime.unitOf(outputFormat).flatMap { unit =>
+    try {
+      val start = PartitionTime.localTime(PartitionTime.parser(outputFormat).parse(path)).atZone(ZoneId.of(outputZone))
+      // An hour that a zone has twice has one path.
+      val end = start.withLaterOffsetAtOverlap.plus(1, unit)
+      Some((start.withEarlierOffsetAtOverlap.toInstant.toEpochMilli, end.toInstant.toEpochMilli))
+    } catch { case _: DateTimeException => None }
+  }
+
+  /** Milliseconds since 1970 of a column's value in Catalyst's form, as the path is made of it; None for types it is not made of. */
+  private[spark] def millisOf(value: Any, dataType: DataType): Option[Long] = (dataType, value) match {
+    case (TimestampType | TimestampNTZType, micros: Long)                     => Some(Math.floorDiv(micros, 1000L))
+    case (DateType, days: Int)                                                => Some(days * 86400000L)
+    case (ByteType | ShortType | IntegerType | LongType, number: Number)      => Some(TimeUnit.MILLISECONDS.convert(number.longValue, perMilli))
+    case _                                                                    => None
+  }
+
+  /** Levels of a path that is not encoded. */
+  private[spark] def levels: Int = outputFormat.count(_ == '/') + 1
+
   def ofMillis(value: Long): UTF8String = UTF8String.fromString(output.format(Instant.ofEpochMilli(value)))
 
   private def parse(text: String): Long = {
@@ -68,10 +93,8 @@ final class PartitionTime(
   }
 
   private def millis(parsed: TemporalAccessor): Long = {
-    val date   = parsed.query(TemporalQueries.localDate)
-    val time   = Option(parsed.query(TemporalQueries.localTime)).getOrElse(LocalTime.MIDNIGHT)
     val offset = Option(parsed.query(TemporalQueries.zone)).getOrElse(zone)
-    LocalDateTime.of(Option(date).getOrElse(LocalDate.ofEpochDay(0)), time).atZone(offset).toInstant.toEpochMilli
+    PartitionTime.localTime(parsed).atZone(offset).toInstant.toEpochMilli
   }
 }
 
@@ -94,6 +117,26 @@ object PartitionTime {
       required(Options.OutputDateFormat),
       text(Options.OutputZone).getOrElse(general)
     )
+  }
+
+  private def localTime(parsed: TemporalAccessor): LocalDateTime = {
+    val date = parsed.query(TemporalQueries.localDate)
+    val time = Option(parsed.query(TemporalQueries.localTime)).getOrElse(LocalTime.MIDNIGHT)
+    LocalDateTime.of(Option(date).getOrElse(LocalDate.ofEpochDay(0)), time)
+  }
+
+  /** Fields of a time from the widest on, as formats name them, with the unit that the last one counts. */
+  private val units = Seq[(String, ChronoUnit)]("y" -> ChronoUnit.YEARS, "yM" -> ChronoUnit.MONTHS, "yMd" -> ChronoUnit.DAYS,
+    "yD" -> ChronoUnit.DAYS, "yMdH" -> ChronoUnit.HOURS, "yDH" -> ChronoUnit.HOURS, "yMdHm" -> ChronoUnit.MINUTES,
+    "yMdHms" -> ChronoUnit.SECONDS)
+
+  /** How long the times of one path last, where they follow each other: a format of all fields from the year down to one. */
+  private def unitOf(joda: String): Option[ChronoUnit] = {
+    val letters = joda.replaceAll("'[^']*'", "").filter(_.isLetter)
+    val years   = letters.count(letter => letter == 'y' || letter == 'Y')
+    val fields  = letters.map(letter => if (letter == 'Y') 'y' else letter).toSet
+    // Two digits of a year do not tell the century.
+    if (years < 4) None else units.collectFirst { case (names, unit) if names.toSet == fields => unit }
   }
 
   private val same = "MdDHhkKmsSaEG"

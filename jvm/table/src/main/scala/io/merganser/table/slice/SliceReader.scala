@@ -99,8 +99,11 @@ final class SliceReader(
   def batches(slice: FileSlice): SliceBatches = if (slice.logs.isEmpty) baseBatches(slice) else mergedBatches(slice)
 
   /** The base file's rows as they are, whatever the logs say. */
-  def baseBatches(slice: FileSlice): SliceBatches = {
-    val reader = slice.base.map(openBase(_, asked, filters))
+  def baseBatches(slice: FileSlice): SliceBatches = baseBatches(slice, 0L, Long.MaxValue)
+
+  /** Those of them that lie in row groups whose middle is in a range of the file, in bytes. */
+  def baseBatches(slice: FileSlice, start: Long, length: Long): SliceBatches = {
+    val reader = slice.base.map(openBase(_, asked, filters, start, length))
     SliceBatches(reader.map(_.batches()).getOrElse(Iterator.empty), reader.toSeq)
   }
 
@@ -156,9 +159,16 @@ final class SliceReader(
     override def close(): Unit = open.close()
   }
 
-  private def openBase(base: BaseFile, columns: StructType, filters: Seq[Filter]): BaseFileReader =
+  private def openBase(
+      base: BaseFile,
+      columns: StructType,
+      filters: Seq[Filter],
+      start: Long = 0L,
+      length: Long = Long.MaxValue
+  ): BaseFileReader =
     SliceReader.missingNamed(config, base.path) {
-      val reader = new BaseFileReader(storage.conf, storage.path(base.path), base.sizeBytes, columns, filters)
+      val path   = storage.path(base.path)
+      val reader = new BaseFileReader(storage.conf, path, base.sizeBytes, columns, filters, start, length)
       reader.footer // read now: here a file that is gone gets its name
       reader
     }

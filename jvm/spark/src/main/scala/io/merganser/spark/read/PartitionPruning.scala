@@ -26,9 +26,9 @@ final case class PartitionPruning(config: TableConfig, schema: StructType) {
   private val levels: Seq[Level] = config.partitionFieldTypes.map { case (name, kind) =>
     val isTime = kind.equalsIgnoreCase("TIMESTAMP") || config.keyGeneratorType.toUpperCase(Locale.ROOT).startsWith("TIMESTAMP")
     schema.fields.find(_.name == name) match {
-      case field if isTime                              => timeLevel(name, field)
+      case field if isTime                                => timeLevel(name, field)
       case Some(field) if kind.equalsIgnoreCase("SIMPLE") => Level(name, 1, exactly(field, _))
-      case _                                            => Level(name, 1, _ => None)
+      case _                                              => Level(name, 1, _ => None)
     }
   }
 

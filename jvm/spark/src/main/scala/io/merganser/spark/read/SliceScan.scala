@@ -85,14 +85,14 @@ final class SliceScan(
   override def hashCode(): Int = (table.storage.basePath, asked, slices.size).hashCode
 
   override def planInputPartitions(): Array[InputPartition] = {
-    val conf     = session.sessionState.conf
-    val openCost = conf.filesOpenCostInBytes
-    val largest  = conf.filesMaxPartitionBytes
-    val total    = kept.map(_.sizeBytes + openCost).sum
-    val target   = math.min(largest, math.max(openCost, total / math.max(1, session.sparkContext.defaultParallelism)))
-    val packed   = Array.newBuilder[InputPartition]
-    var bin      = List.empty[SlicePart]
-    var binBytes = 0L
+    val conf          = session.sessionState.conf
+    val openCost      = conf.filesOpenCostInBytes
+    val largest       = conf.filesMaxPartitionBytes
+    val total         = kept.map(_.sizeBytes + openCost).sum
+    val target        = math.min(largest, math.max(openCost, total / math.max(1, session.sparkContext.defaultParallelism)))
+    val packed        = Array.newBuilder[InputPartition]
+    var bin           = List.empty[SlicePart]
+    var binBytes      = 0L
     def close(): Unit = if (bin.nonEmpty) { packed += SlicePartition(bin.reverse.toArray); bin = Nil; binBytes = 0 }
     kept.flatMap(parts(_, largest)).sortBy(-_.length).foreach { part =>
       if (binBytes + part.length > target) close()
@@ -136,9 +136,10 @@ final case class SliceReaderFactory(reader: SliceReader, isMerged: Boolean) exte
     throw new IllegalStateException("a scan of file slices is read in batches")
 
   override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] =
-    new ChainedReader(partition.asInstanceOf[SlicePartition].parts, part =>
-      if (isMerged && part.slice.logs.nonEmpty) reader.batches(part.slice)
-      else reader.baseBatches(part.slice, part.start, part.length))
+    new ChainedReader(partition.asInstanceOf[SlicePartition].parts,
+      part =>
+        if (isMerged && part.slice.logs.nonEmpty) reader.batches(part.slice)
+        else reader.baseBatches(part.slice, part.start, part.length))
 }
 
 /** Reads slices one after the other; each owns open files until it is read. */

@@ -72,10 +72,10 @@ final class PartitionTime(
 
   /** Milliseconds since 1970 of a column's value in Catalyst's form, as the path is made of it; None for types it is not made of. */
   private[spark] def millisOf(value: Any, dataType: DataType): Option[Long] = (dataType, value) match {
-    case (TimestampType | TimestampNTZType, micros: Long)                     => Some(Math.floorDiv(micros, 1000L))
-    case (DateType, days: Int)                                                => Some(days * 86400000L)
-    case (ByteType | ShortType | IntegerType | LongType, number: Number)      => Some(TimeUnit.MILLISECONDS.convert(number.longValue, perMilli))
-    case _                                                                    => None
+    case (TimestampType | TimestampNTZType, micros: Long)                => Some(Math.floorDiv(micros, 1000L))
+    case (DateType, days: Int)                                           => Some(days * 86400000L)
+    case (ByteType | ShortType | IntegerType | LongType, number: Number) => Some(TimeUnit.MILLISECONDS.convert(number.longValue, perMilli))
+    case _                                                               => None
   }
 
   /** Levels of a path that is not encoded. */

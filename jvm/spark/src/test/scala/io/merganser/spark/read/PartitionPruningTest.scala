@@ -69,7 +69,7 @@ class PartitionPruningTest extends AnyFunSuite {
   }
 
   test("levels of a time and of a plain column follow each other in a path") {
-    val both = pruning("region:SIMPLE,ms:TIMESTAMP", "timestamp.type" -> "EPOCHMILLISECONDS", "output.dateformat" -> "yyyy/MM/dd")
+    val both  = pruning("region:SIMPLE,ms:TIMESTAMP", "timestamp.type" -> "EPOCHMILLISECONDS", "output.dateformat" -> "yyyy/MM/dd")
     val paths = Seq("east/2024/01/02", "west/2024/01/02", "east/2024/01/03")
     assert(kept(both, paths, EqualTo("region", "east")) == Seq("east/2024/01/02", "east/2024/01/03"))
     assert(kept(both, paths, EqualTo("region", "east"), EqualTo("ms", noonMs)) == Seq("east/2024/01/02"))
@@ -88,8 +88,8 @@ class PartitionPruningTest extends AnyFunSuite {
     val formats = Seq("yyyy", "yyyyMM", "yyyy-MMM-dd", "yyyy/DDD", "yyyy/MM/dd/HH", "yyyyMMddHHmm", "yyyy-MM-dd'T'HH:mm:ss")
     val random  = new scala.util.Random(7)
     for (format <- formats; zone <- Seq("UTC", "Europe/Berlin", "America/Sao_Paulo", "Pacific/Apia"); _ <- 1 to 200) {
-      val time   = new PartitionTime("ms", "EPOCHMILLISECONDS", "SECONDS", Nil, "UTC", format, zone)
-      val millis = -1000000000000L + random.nextInt(1000000000).toLong * 4000L + random.nextInt(4000)
+      val time         = new PartitionTime("ms", "EPOCHMILLISECONDS", "SECONDS", Nil, "UTC", format, zone)
+      val millis       = -1000000000000L + random.nextInt(1000000000).toLong * 4000L + random.nextInt(4000)
       val (start, end) = time.rangeOf(time.ofMillis(millis).toString).getOrElse(fail(format))
       assert(start <= millis && millis < end, s"$format $zone $millis")
     }

@@ -92,7 +92,7 @@ final class DirectTable(
   def runCompactions(): Unit = timeline.pendingCompactions.foreach { instant =>
     rolledBackOnFailure(Compaction.begin(storage, config, instant, options)) { transaction =>
       val operations = transaction.timeline.compactionPlan(instant).operations
-      val slices     = operations.map(planned)
+      val slices     = operations.map(o => view(transaction.timeline).committed(planned(o)))
       val reader     = new SliceReader(storage, config, rule, schema, rowSchema, LogVisibility(transaction.timeline))
       val written = slices.zipWithIndex.flatMap { case (slice, task) =>
         val open = reader.merge(slice)

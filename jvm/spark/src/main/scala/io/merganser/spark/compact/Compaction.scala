@@ -98,7 +98,7 @@ object Compaction {
     val transaction = timeline.Compaction.begin(table.storage, table.config, instant)
     try {
       val schema = table.schema
-      val slices = table.timeline.compactionPlan(instant).operations.map(planned(table, _))
+      val slices = table.timeline.compactionPlan(instant).operations.map(o => table.view.committed(planned(table, o)))
       val seen   = LogVisibility(table.timeline)
       val reader = new SliceReader(table.storage, table.config, settings.rule, schema, SliceWriter.rowSchema(schema), seen)
       val writer = WriterOptions.writer(session, table, schema, transaction, settings)

@@ -1,5 +1,8 @@
 package io.merganser.table.base
 
+import java.io.EOFException
+
+import io.merganser.merge.MerganserException
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.parquet.HadoopReadOptions
@@ -39,18 +42,30 @@ object BaseFileFooter {
   val SortedByKey     = "merganser.sorted.by.key"
   val BloomFilterText = "org.apache.hudi.bloomfilter"
 
-  /** @throws java.io.FileNotFoundException if the file is gone */
+  /**
+   * @throws java.io.FileNotFoundException if the file is gone
+   * @throws io.merganser.merge.MerganserException BASE_FILE_UNREADABLE if it is no Parquet file, such as one that was cut short
+   */
   def read(conf: Configuration, path: Path): BaseFileFooter = read(conf, HadoopInputFile.fromPath(path, conf), path)
 
-  /** Saves asking the store for the file's size. */
+  /** The same, without a call for the file's size. */
   def read(conf: Configuration, path: Path, sizeBytes: Long): BaseFileFooter = {
     val status = new FileStatus(sizeBytes, false, 1, sizeBytes, 0L, path)
     read(conf, HadoopInputFile.fromStatus(status, conf), path)
   }
 
   private def read(conf: Configuration, file: HadoopInputFile, path: Path): BaseFileFooter = {
-    val reader = ParquetFileReader.open(file, HadoopReadOptions.builder(conf, path).build())
+    val reader =
+      try ParquetFileReader.open(file, HadoopReadOptions.builder(conf, path).build())
+      catch {
+        case e: RuntimeException => throw unreadable(path, file.getLength, e)
+        case e: EOFException     => throw unreadable(path, file.getLength, e)
+      }
     try new BaseFileFooter(path.getName, reader.getFooter)
     finally reader.close()
   }
+
+  private def unreadable(path: Path, sizeBytes: Long, cause: Exception): MerganserException =
+    MerganserException("BASE_FILE_UNREADABLE", "file" -> path, "bytes" -> sizeBytes, "reason" -> String.valueOf(cause.getMessage))
+      .causedBy(cause)
 }

@@ -10,7 +10,7 @@ import io.merganser.table.slice.LogFile
  * @param log           the file it lies in
  * @param offset        where it begins in the file, in bytes
  * @param contentOffset where its content begins in the file
- * @param header        by ordinal; those we do not know too
+ * @param header        by ordinal, those that are read
  */
 private[log] final case class LogBlock(
     log: LogFile,

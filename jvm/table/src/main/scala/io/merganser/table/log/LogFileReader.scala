@@ -7,13 +7,20 @@ import org.apache.hadoop.fs.FSDataInputStream
 
 import java.io.Closeable
 import java.nio.charset.StandardCharsets.UTF_8
+import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
 /**
- * Finds the blocks of a log file and reads their content. A block that is cut short or overwritten is stepped over: the
- * next one begins at the next magic.
+ * Finds the blocks of a log file and reads their content.
+ *
+ * @param isWhole true where a completed commit wrote the file, alone: a block that is cut short or overwritten is an error then, as
+ *                far as the commit says that the file goes. Elsewhere, and behind that, it is stepped over: the next one begins at
+ *                the next magic
+ * @param schemas texts of schemas, to keep one of each
  */
-private[log] final class LogFileReader(storage: Storage, val log: LogFile) extends Closeable {
+private[log] final class LogFileReader(
+    storage: Storage, val log: LogFile, isWhole: Boolean = false, schemas: mutable.Map[String, String] = mutable.Map.empty
+) extends Closeable {
   import LogFileReader._
   import LogFormat._
 
@@ -25,7 +32,8 @@ private[log] final class LogFileReader(storage: Storage, val log: LogFile) exten
   /**
    * The whole blocks in file order, and how many broken ones lie between them.
    *
-   * @throws MerganserException LOG_BLOCK_UNREADABLE if the file is no log file or a whole block is not of the format
+   * @throws MerganserException LOG_BLOCK_UNREADABLE if the file is no log file, a whole block is not of the format, or blocks are
+   *                            missing or broken that a commit wrote
    */
   def blocks(): (Seq[LogBlock], Int) = {
     val found    = ArrayBuffer.empty[LogBlock]
@@ -38,11 +46,25 @@ private[log] final class LogFileReader(storage: Storage, val log: LogFile) exten
         found += parse(position, end)
         position = end
       } else {
+        if (isWhole && log.committedBytes.forall(position < _)) throw broken(position)
         corrupt += 1
         position = nextMagic(position + Magic.length)
       }
     }
+    if (isWhole && log.committedBytes.exists(position < _)) throw broken(position)
     (found.toSeq, corrupt)
+  }
+
+  /** Memory that is kept of the file, in bytes. */
+  def keptBytes: Int = window.length
+
+  private def broken(start: Long): MerganserException = {
+    val commit = s"that commit ${log.instant} wrote"
+    val reason = log.committedBytes match {
+      case Some(committed) if log.sizeBytes < committed => s"the file has ${log.sizeBytes} of the $committed bytes $commit"
+      case _                                            => s"it is cut short or overwritten in the file $commit"
+    }
+    unreadable(start, reason, if (log.sizeBytes - start >= PrefixBytes + 8) int(start + PrefixBytes + 4) else NoType)
   }
 
   /** Copies bytes of the file. */
@@ -82,8 +104,10 @@ private[log] final class LogFileReader(storage: Storage, val log: LogFile) exten
       val key  = int(position)
       val size = int(position + 4)
       if (size < 0 || position + 8 + size > end) throw unreadable(start, s"a header entry of $size bytes does not fit")
-      val text = at(position + 8, size)
-      header += key -> new String(window, text, size, UTF_8)
+      if (Header.Read(key)) {
+        val text = new String(window, at(position + 8, size), size, UTF_8)
+        header += key -> (if (key == Header.Schema) schemas.getOrElseUpdate(text, text) else text)
+      }
       position += 8 + size
       i += 1
     }
@@ -144,8 +168,8 @@ private[log] final class LogFileReader(storage: Storage, val log: LogFile) exten
     stream.readFully(position, target, offset, length)
   }
 
-  private def unreadable(offset: Long, reason: String): MerganserException =
-    LogBlock(log, offset, NoType, Map.empty, 0L, 0L).unreadable(reason, "Restore the file from a copy.")
+  private def unreadable(offset: Long, reason: String, blockType: Int = NoType): MerganserException =
+    LogBlock(log, offset, blockType, Map.empty, 0L, 0L).unreadable(reason, "Restore the file from a copy.")
 }
 
 private object LogFileReader {

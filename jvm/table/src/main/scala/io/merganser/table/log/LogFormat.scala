@@ -40,6 +40,7 @@ private[log] object LogFormat {
       case HFile   => "HFile data"
       case Parquet => "Parquet data"
       case Cdc     => "CDC data"
+      case -1      => "next"
       case other   => s"unknown (type $other)"
     }
   }
@@ -51,6 +52,9 @@ private[log] object LogFormat {
     val CommandType         = 3
     val CompactedBlockTimes = 4
     val IsPartial           = 7
+
+    /** Those that are looked at; others may be long. */
+    val Read: Set[Int] = Set(InstantTime, TargetInstantTime, Schema, CommandType, CompactedBlockTimes, IsPartial)
   }
 
   /** COMMAND_BLOCK_TYPE of a rollback. */

@@ -1,5 +1,6 @@
 package io.merganser.table.log
 
+import io.merganser.merge.MerganserException
 import io.merganser.table.Storage
 import io.merganser.table.avro.{AvroInput, AvroRowReader, AvroSchemas}
 import io.merganser.table.base.BaseFileReader
@@ -22,13 +23,15 @@ import scala.collection.mutable
  * @param orderingFields the table's ordering fields with their types, in property order; empty if there are none
  * @param isCompleted    whether the write of that instant was completed
  * @param maxInstant     the newest instant of the view
+ * @param isWhole        whether a file is of one completed commit, and so has no broken block; see [[LogFileReader]]
  */
 final class LogScanner(
     storage: Storage,
     tableVersion: Int,
     orderingFields: StructType,
     isCompleted: String => Boolean,
-    maxInstant: String
+    maxInstant: String,
+    isWhole: LogFile => Boolean
 ) {
   private[this] val orderingTypes = orderingFields.fields.map(_.dataType)
   private[this] val schemas       = mutable.Map.empty[String, Schema]
@@ -42,26 +45,52 @@ final class LogScanner(
    */
   def scan(logs: Seq[LogFile], schema: StructType, sink: LogSink): LogScanned = {
     val counted = logs.filter(log => !log.name.endsWith(".cdc") && (tableVersion < 8 || isCompleted(log.instant)))
-    val files   = counted.map(log => log -> new LogFileReader(storage, log)).toMap
-    val found   = counted.map(log => closing(files(log))(_.blocks()))
-    val blocks  = LogBlockOrder.select(found.flatMap(_._1).filter(isOfCompleted), maxInstant)
+    val files   = new OpenLogs
+    val found   = counted.map(files.blocks)
+    val blocks  = LogBlockOrder.select(found.flatMap(_._1).filter(isOfCompleted), maxInstant).toIndexedSeq
     val feed    = new Feed(schema, sink)
-    // One file is open at a time: a slice may have hundreds.
-    runs(blocks).foreach(run => closing(files(run.head.log))(file => run.foreach(feed.block(file, _))))
+    var i       = 0
+    while (i < blocks.length) {
+      val log = blocks(i).log
+      files.read(log) { file =>
+        while (i < blocks.length && (blocks(i).log eq log)) {
+          feed.block(file, blocks(i))
+          i += 1
+        }
+      }
+    }
     LogScanned(counted.size, blocks.size, found.map(_._2).sum, feed.records, feed.deletes, counted.map(_.sizeBytes).sum)
   }
 
-  private def closing[T](file: LogFileReader)(body: LogFileReader => T): T =
-    try body(file)
-    finally file.close()
+  /**
+   * The files of a scan. A slice may have thousands: one is open at a time, and of the first ones alone, as many as a fixed memory
+   * holds, stays in memory what was fetched to find their blocks.
+   */
+  private final class OpenLogs {
+    private[this] val kept      = mutable.Map.empty[LogFile, LogFileReader]
+    private[this] val texts     = mutable.Map.empty[String, String]
+    private[this] var keptBytes = 0L
 
-  /** Neighbours of one file together. */
-  private def runs(blocks: Seq[LogBlock]): Seq[Seq[LogBlock]] =
-    if (blocks.isEmpty) Nil
-    else {
-      val (run, rest) = blocks.span(_.log == blocks.head.log)
-      run +: runs(rest)
+    def blocks(log: LogFile): (Seq[LogBlock], Int) = {
+      val file = open(log)
+      try {
+        val found = file.blocks()
+        if (keptBytes + file.keptBytes <= LogScanner.KeptBytes) {
+          keptBytes += file.keptBytes
+          kept.put(log, file)
+        }
+        found
+      } finally file.close()
     }
+
+    def read(log: LogFile)(body: LogFileReader => Unit): Unit = {
+      val file = kept.remove(log).getOrElse(open(log))
+      try body(file)
+      finally file.close()
+    }
+
+    private def open(log: LogFile) = new LogFileReader(storage, log, isWhole(log), texts)
+  }
 
   private def isOfCompleted(block: LogBlock): Boolean = tableVersion >= 8 || isCompleted(block.instant)
 
@@ -126,6 +155,11 @@ final class LogScanner(
         schema
       )
       try {
+        try reader.footer
+        catch {
+          case e: MerganserException if e.condition == "BASE_FILE_UNREADABLE" =>
+            throw block.unreadable(s"its content is no Parquet file (${e.parameters("reason")})", Restore).causedBy(e)
+        }
         val rows = reader.rows()
         while (rows.hasNext) {
           sink.row(rows.next(), provided, inserts)
@@ -190,4 +224,10 @@ final class LogScanner(
 
   private def Restore          = "Restore the file from a copy."
   private def CompactElsewhere = "Compact the slice with the engine that wrote it."
+}
+
+private object LogScanner {
+
+  /** Memory for what was fetched of files before their turn, in bytes. */
+  private val KeptBytes = 32L << 20
 }

@@ -49,6 +49,12 @@ object FileNames {
 
   def newFileId(): String = s"${UUID.randomUUID()}-0"
 
+  private[table] def fileId(name: String): Option[String] = name match {
+    case Base(fileId, _, _)      => Some(fileId)
+    case Log(fileId, _, _, _, _) => Some(fileId)
+    case _                       => None
+  }
+
   /** A new file group of a bucket, which other writers find by the first eight characters. */
   def bucketFileId(bucket: Int): String = "%08d".formatLocal(java.util.Locale.ROOT, bucket) + newFileId().drop(8)
 

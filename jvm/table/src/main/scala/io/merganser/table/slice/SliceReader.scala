@@ -88,7 +88,8 @@ final class SliceReader(
     config.version,
     StructType(TableRule.orderingFields(rule, tableSchema).map(schema(_))),
     visibility.completed(_),
-    visibility.maxInstant
+    visibility.maxInstant,
+    log => config.version >= 8 && (log.committedBytes.isDefined || config.isMadeInLayout2)
   )
 
   /**
@@ -174,7 +175,7 @@ final class SliceReader(
     }
 
   private def missingNamed[T](slice: FileSlice)(read: => T): T =
-    SliceReader.missingNamed(config, s"${slice.fileId} (${slice.logs.map(_.name).mkString(", ")})")(read)
+    SliceReader.missingNamed(config, s"of file group ${slice.fileId} (${slice.logs.take(10).map(_.name).mkString(", ")})")(read)
 }
 
 object SliceReader {
@@ -182,7 +183,7 @@ object SliceReader {
 
   val DefaultBufferBytes: Long = 256L << 20
 
-  private[slice] def missingNamed[T](config: TableConfig, what: String)(read: => T): T =
+  private[slice] def missingNamed[T](config: TableConfig, what: => String)(read: => T): T =
     try read
     catch {
       case e: java.io.FileNotFoundException =>

@@ -206,7 +206,7 @@ final case class SliceWriter(
               logVersion = Some(version),
               logOffset = Some(0L),
               baseFile = Some(slice.base.map(_.name).getOrElse("")),
-              logFiles = slice.logs.map(_.name) :+ written.name,
+              logFiles = Seq(written.name),
               minEventTime = times.least,
               maxEventTime = times.greatest
             ),

@@ -1,17 +1,20 @@
 package io.merganser.table.slice
 
+import io.merganser.merge.MerganserException
 import io.merganser.table.Storage
 import io.merganser.table.config.TableConfig
-import io.merganser.table.timeline.{ArchivedTimeline, Timeline}
+import io.merganser.table.timeline.{ArchivedTimeline, CommittedFile, Timeline}
 import org.apache.hadoop.fs.FileStatus
 
+import scala.annotation.tailrec
 import scala.collection.mutable
 
 /**
  * From the files of a partition to the slices of its file groups.
  *
  * Files that do not count are dropped before slicing: were the base file of a failed write to start a slice, later log
- * files would gather there and disappear with it.
+ * files would gather there and disappear with it. Neither does a file count that bears the instant of a completed write
+ * which does not name it: a task that was tried again may have left it, or one that outlived the write.
  */
 private[slice] final class Slicing(storage: Storage, config: TableConfig, timeline: Timeline) {
 
@@ -20,38 +23,125 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
   /** Read only when a log file's place depends on when an archived instant completed. */
   private lazy val archive = new ArchivedTimeline(storage, config)
 
-  def newest(partition: String, files: Seq[FileStatus]): Seq[FileSlice] =
-    groups(partition, files).flatMap { case (fileId, bases, logs) =>
-      newest(partition, fileId, slice(partition, fileId, bases, logs))
-    }
+  /**
+   * The newest slice of each group of some partitions.
+   *
+   * @param listed the partitions, with the files in them
+   * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING
+   */
+  def newest(listed: Seq[(String, Seq[FileStatus])]): Seq[FileSlice] = {
+    val slices = named(listed)(newestOf)
+    requireNoneMissing(listed, slices, withLogs = true)
+    slices
+  }
 
-  def all(partition: String, files: Seq[FileStatus]): Seq[FileSlice] =
-    groups(partition, files).flatMap { case (fileId, bases, logs) => slice(partition, fileId, bases, logs) }
+  def readOptimized(listed: Seq[(String, Seq[FileStatus])]): Seq[FileSlice] = {
+    val slices = named(listed)(group =>
+      group.bases.lastOption.map(base => FileSlice(group.partitionPath, group.fileId, base.instant, Some(base), Nil)))
+    requireNoneMissing(listed, slices, withLogs = false)
+    slices
+  }
 
-  def readOptimized(partition: String, files: Seq[FileStatus]): Seq[FileSlice] =
-    groups(partition, files).flatMap { case (fileId, bases, _) =>
-      bases.lastOption.map(base => FileSlice(partition, fileId, base.instant, Some(base), Nil))
+  def all(partition: String, files: Seq[FileStatus]): Seq[FileSlice] = {
+    val found = groups(partition, files)
+    prefetch(found.flatMap(g => g.bases.map(_.instant) ++ g.logs.map(_.instant)))
+    found.map(g => g.copy(bases = g.bases.filter(isNamed), logs = g.logs.filter(isNamed))).flatMap(slices).map(withSizes)
+  }
+
+  /** A slice that a plan names, its files as their commits have them. */
+  def committed(slice: FileSlice): FileSlice = {
+    prefetch(instants(slice))
+    withSizes(slice.copy(base = slice.base.filter(isNamed), logs = slice.logs.filter(isNamed)))
+  }
+
+  /** Commits are looked at for the files that would be read alone; where one is not named, its group is sliced again without it. */
+  private def named(listed: Seq[(String, Seq[FileStatus])])(choose: GroupFiles => Option[FileSlice]): Seq[FileSlice] = {
+    val chosen = listed.flatMap { case (partition, files) => groups(partition, files).map(group => (group, choose(group))) }
+    prefetch(chosen.flatMap(_._2).flatMap(instants))
+    chosen.flatMap { case (group, slice) => named(group, slice, choose) }.map(withSizes)
+  }
+
+  @tailrec
+  private def named(group: GroupFiles, slice: Option[FileSlice], choose: GroupFiles => Option[FileSlice]): Option[FileSlice] = {
+    val strangers = slice.toSeq.flatMap(s => s.base.toSeq.filterNot(isNamed).map(_.name) ++ s.logs.filterNot(isNamed).map(_.name))
+    if (strangers.isEmpty) slice
+    else {
+      val rest = group.without(strangers.toSet)
+      named(rest, choose(rest), choose)
     }
+  }
+
+  private def isNamed(base: BaseFile): Boolean = timeline.committedFiles(base.instant).forall(_.contains(base.name))
+
+  /**
+   * In version 6 many writes share a log file, which is named after its slice. Of such files a table that was upgraded may keep
+   * some, beside the base file of their name.
+   */
+  private def isNamed(log: LogFile): Boolean = config.version < 8 || timeline.committedFiles(log.instant).forall { files =>
+    files.contains(log.name) || (!config.isMadeInLayout2 && files.keysIterator.exists(FileNames.fileId(_).contains(log.fileId)))
+  }
+
+  private def withSizes(slice: FileSlice): FileSlice =
+    if (config.version < 8 || slice.logs.isEmpty) slice
+    else slice.copy(logs = slice.logs.map { log =>
+      val committed = timeline.committedFiles(log.instant).flatMap(_.get(log.name)).map(_.sizeBytes).filter(_ > 0)
+      if (committed.isEmpty) log else log.copy(committedBytes = committed)
+    })
+
+  private def instants(slice: FileSlice): Seq[String] =
+    slice.base.toSeq.map(_.instant) ++ (if (config.version < 8) Nil else slice.logs.map(_.instant))
+
+  /** Reads commits side by side. */
+  private def prefetch(instants: Seq[String]): Unit = {
+    Parallel.map(instants.distinct)(timeline.committedFiles)
+    ()
+  }
+
+  /** Whatever the commits at hand name and newer slices do not replace has to be there: else rows would be missing, or older ones back. */
+  private def requireNoneMissing(listed: Seq[(String, Seq[FileStatus])], slices: Seq[FileSlice], withLogs: Boolean): Unit = {
+    val here    = listed.map { case (partition, files) => partition -> files.map(_.getPath.getName).toSet }.toMap
+    val byGroup = slices.map(s => (s.partitionPath, s.fileId) -> s).toMap
+    for {
+      instant      <- slices.flatMap(instants).distinct
+      files        <- timeline.committedFiles(instant).toSeq
+      (name, file) <- files
+      if here.get(file.partitionPath).exists(names => !names(name)) && isNeeded(name, file, byGroup, withLogs)
+    } throw MerganserException("SLICE_FILE_MISSING", "table" -> config.name, "file" -> FileNames.path(file.partitionPath, name))
+  }
+
+  private def isNeeded(name: String, file: CommittedFile, slices: Map[(String, String), FileSlice], withLogs: Boolean): Boolean = {
+    def newest(fileId: String) = slices.get((file.partitionPath, fileId))
+    def isThere(fileId: String) = !timeline.replacedGroups((file.partitionPath, fileId))
+    FileNames.parseBase(file.partitionPath, name, 0L).exists { base =>
+      isThere(base.fileId) &&
+      newest(base.fileId).forall(s => base.instant > s.baseInstant || (base.instant == s.baseInstant && s.base.isEmpty))
+    } || (withLogs && config.isMadeInLayout2 && FileNames.parseLog(file.partitionPath, name, 0L).exists { log =>
+      isThere(log.fileId) &&
+      newest(log.fileId).forall(s => s.base.isEmpty || timeline.completionTime(log.instant).exists(s.baseInstant <= _))
+    })
+  }
 
   /** Of a group under compaction the new slice has no base file yet: it is read on top of the one before. */
-  private def newest(partition: String, fileId: String, slices: Seq[FileSlice]): Option[FileSlice] =
-    timeline.groupsInCompaction.get((partition, fileId)) match {
+  private def newestOf(group: GroupFiles): Option[FileSlice] = {
+    val found = slices(group)
+    timeline.groupsInCompaction.get((group.partitionPath, group.fileId)) match {
       case Some(compaction) =>
-        val (before, since) = slices.partition(_.baseInstant < compaction)
+        val (before, since) = found.partition(_.baseInstant < compaction)
         val logs            = since.flatMap(_.logs)
         before.lastOption.map(last => last.copy(logs = (last.logs ++ logs).sorted)).orElse(since.lastOption)
-      case None => slices.lastOption
+      case None => found.lastOption
     }
+  }
 
-  /** File ids of the groups that readers see, with the files that count; base files by instant, log files as read. */
-  private def groups(partition: String, files: Seq[FileStatus]): Seq[(String, Seq[BaseFile], Seq[LogFile])] = {
+  /** The groups that readers see. */
+  private def groups(partition: String, files: Seq[FileStatus]): Seq[GroupFiles] = {
     val bases = files.flatMap(f => FileNames.parseBase(partition, f.getPath.getName, f.getLen))
       .filter(f => isCompleted(f.instant)).groupBy(_.fileId)
     val logs = files.flatMap(f => FileNames.parseLog(partition, f.getPath.getName, f.getLen))
       .filter(f => isVisible(f)).groupBy(_.fileId)
     (bases.keySet ++ logs.keySet).toSeq.sorted
       .filterNot(fileId => timeline.replacedGroups((partition, fileId)))
-      .map(fileId => (fileId, onePerInstant(bases.getOrElse(fileId, Nil)), logs.getOrElse(fileId, Nil).sorted))
+      .map(fileId => GroupFiles(partition, fileId, onePerInstant(bases.getOrElse(fileId, Nil)), logs.getOrElse(fileId, Nil).sorted))
   }
 
   /** In version 6 a log file is named after its slice, and its blocks tell which of them count. */
@@ -63,23 +153,24 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
   private def onePerInstant(bases: Seq[BaseFile]): Seq[BaseFile] =
     bases.groupBy(_.instant).toSeq.sortBy(_._1).map {
       case (_, Seq(one)) => one
-      case (instant, several) =>
-        val committed = timeline.metadata(instant).toSeq.flatMap(_.allStats).map(_.path).toSet
-        several.find(f => committed(f.path)).getOrElse(several.maxBy(_.name))
+      case (_, several) =>
+        val committed = several.filter(isNamed)
+        (if (committed.isEmpty) several else committed).maxBy(_.name)
     }
 
-  private def slice(partition: String, fileId: String, bases: Seq[BaseFile], logs: Seq[LogFile]): Seq[FileSlice] = {
-    val byInstant = bases.map(f => f.instant -> f).toMap
-    val starts    = mutable.TreeSet(byInstant.keySet.toSeq ++ timeline.groupsInCompaction.get((partition, fileId)): _*)
+  private def slices(group: GroupFiles): Seq[FileSlice] = {
+    val byInstant = group.bases.map(f => f.instant -> f).toMap
+    val compacted = timeline.groupsInCompaction.get((group.partitionPath, group.fileId))
+    val starts    = mutable.TreeSet(byInstant.keySet.toSeq ++ compacted: _*)
     val placed    = mutable.Map.empty[String, mutable.ArrayBuffer[LogFile]]
-    logs.foreach { log =>
+    group.logs.foreach { log =>
       val start = startOf(log, starts)
       starts += start
       placed.getOrElseUpdate(start, mutable.ArrayBuffer.empty) += log
     }
     starts.toSeq
       .filter(start => byInstant.contains(start) || placed.contains(start))
-      .map(start => FileSlice(partition, fileId, start, byInstant.get(start), placed.get(start).toSeq.flatten))
+      .map(start => FileSlice(group.partitionPath, group.fileId, start, byInstant.get(start), placed.get(start).toSeq.flatten))
   }
 
   /** From version 8 on the latest start up to the log's completion, else a start of its own; before, the one it is named after. */
@@ -93,4 +184,10 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
   /** Matters only where a slice starts after the log was requested. */
   private def archivedCompletion(instant: String, starts: mutable.TreeSet[String]): String =
     if (starts.lastOption.exists(_ > instant)) archive.completionTime(instant).getOrElse(instant) else instant
+}
+
+/** The files of a group that count so far as their names tell; base files by instant, log files as read. */
+private final case class GroupFiles(partitionPath: String, fileId: String, bases: Seq[BaseFile], logs: Seq[LogFile]) {
+  def without(names: Set[String]): GroupFiles =
+    copy(bases = bases.filterNot(f => names(f.name)), logs = logs.filterNot(f => names(f.name)))
 }

@@ -22,21 +22,23 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
   lazy val partitions: Seq[String] = walk(Seq("")).sorted
 
   /** The newest slice of every file group. */
-  def slices: Seq[FileSlice] = partitions.flatMap(slices)
+  def slices: Seq[FileSlice] = slicesOf(partitions)
 
   /** The newest slice of every file group of a partition; none if there is no such partition. */
-  def slices(partition: String): Seq[FileSlice] = slicing.newest(partition, listing(partition))
+  def slices(partition: String): Seq[FileSlice] = slicesOf(Seq(partition))
 
   /** The newest slices of some partitions, listed side by side. */
-  def slicesOf(partitions: Seq[String]): Seq[FileSlice] = {
-    Parallel.map(partitions)(listing)
-    partitions.flatMap(slices)
-  }
+  def slicesOf(partitions: Seq[String]): Seq[FileSlice] = slicing.newest(listed(partitions))
 
   /** Base files alone, the newest of every group that has one: what is read without merging. */
-  def readOptimizedSlices: Seq[FileSlice] = partitions.flatMap(readOptimizedSlices)
+  def readOptimizedSlices: Seq[FileSlice] = slicing.readOptimized(listed(partitions))
 
-  def readOptimizedSlices(partition: String): Seq[FileSlice] = slicing.readOptimized(partition, listing(partition))
+  def readOptimizedSlices(partition: String): Seq[FileSlice] = slicing.readOptimized(listed(Seq(partition)))
+
+  /** A slice that a plan names, with its files as their commits have them: what they do not name is left out. */
+  def committed(slice: FileSlice): FileSlice = slicing.committed(slice)
+
+  private def listed(partitions: Seq[String]): Seq[(String, Seq[FileStatus])] = Parallel.map(partitions)(p => p -> listing(p))
 
   /** Every slice of every group of a partition, oldest first: history, for cleaning and explaining. */
   def allSlices(partition: String): Seq[FileSlice] = slicing.all(partition, listing(partition))

@@ -18,7 +18,7 @@ import org.apache.avro.generic.GenericRecord
  * @param logVersion             of a log file, the version in its name
  * @param logOffset              of a log file, where the write began in it
  * @param baseFile               of a log file, the name of its slice's base file, or ""
- * @param logFiles               of a log file, the names of its slice's log files, itself included
+ * @param logFiles               of a log file, its name; other engines add the names of its slice's earlier log files
  * @param prevBaseFile           of a base file, the name of the one it replaces
  * @param cdcStats               change files, relative path to size in bytes
  * @param totalLogRecords        compaction: log records read

@@ -15,6 +15,7 @@ import scala.util.control.NonFatal
  * @param instants one for each action, in its furthest state, by requested time
  * @param files    name of the file of each instant and state
  * @param limit    as-of instant: nothing requested later counts
+ * @param versions size and time of the completed files, by name
  */
 final class Timeline private (
     storage: Storage,
@@ -23,7 +24,8 @@ final class Timeline private (
     files: Map[(Instant, InstantState), String],
     limit: Option[String],
     whole: Option[Timeline],
-    hasArchive: Boolean
+    hasArchive: Boolean,
+    versions: Map[String, String]
 ) {
 
   private val read = new ConcurrentHashMap[Instant, CommitMetadata]()
@@ -76,7 +78,7 @@ final class Timeline private (
   def asOf(instant: String): Timeline = {
     val kept = instants.filter(_.requested <= instant)
     new Timeline(storage, config, kept, files, Some(limit.fold(instant)(l => if (l < instant) l else instant)),
-      Some(whole.getOrElse(this)), hasArchive)
+      Some(whole.getOrElse(this)), hasArchive, versions)
   }
 
   /** Requested time of the newest completed write. */
@@ -98,6 +100,32 @@ final class Timeline private (
   }
 
   def metadata(requested: String): Option[CommitMetadata] = completed.find(_.requested == requested).map(metadata)
+
+  /**
+   * The files that a completed write names, by their names without folders; read once in a process.
+   *
+   * @return none if the write is not on the timeline any more, or names no file at all: nothing is known of its files then
+   * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
+   */
+  private[table] def committedFiles(requested: String): Option[Map[String, CommittedFile]] =
+    completedByInstant.get(requested).flatMap { instant =>
+      val name  = fileName(instant, InstantState.Completed)
+      val place = s"$storage/${config.timelineFolder}/$name ${versions.getOrElse(name, "")}"
+      CommittedFiles.get(place).orElse {
+        val found = Option(read.get(instant)).orElse(storedMetadata(name)).map(CommittedFiles.of)
+        found.foreach(CommittedFiles.put(place, _))
+        found
+      }.filter(_.nonEmpty)
+    }
+
+  private lazy val completedByInstant: Map[String, Instant] = completed.map(i => i.requested -> i).toMap
+
+  /** None if the file was archived since the timeline was listed. */
+  private def storedMetadata(name: String): Option[CommitMetadata] =
+    try Some(decode(name)(CommitMetadata.decode))
+    catch {
+      case e: MerganserException if e.getCause.isInstanceOf[FileNotFoundException] => None
+    }
 
   /** @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE */
   def compactionPlan(instant: Instant): CompactionPlan =
@@ -202,16 +230,19 @@ object Timeline {
           if (instant.isCompleted && instant.completed.isEmpty && config.layoutVersion >= 2)
             Some(InstantTime.format(status.getModificationTime, config.timelineZone))
           else instant.completed
-        instant.copy(completed = completed) -> status.getPath.getName
+        instant.copy(completed = completed) -> status
       }
     }
     val byAction = found.groupBy { case (instant, _) => (instant.requested, Action.completedName(instant.action)) }
     val furthest = byAction.values.map { states =>
       val instant = states.map(_._1).maxBy(i => (i.state.rank, i.completed))
-      instant -> states.map { case (state, name) => (instant, state.state) -> name }
+      instant -> states.map { case (state, status) => (instant, state.state) -> status.getPath.getName }
     }.toSeq
+    val versions = found.collect { case (instant, status) if instant.isCompleted =>
+      status.getPath.getName -> s"${status.getLen} ${status.getModificationTime}"
+    }
     new Timeline(storage, config, furthest.map(_._1).sortBy(i => (i.requested, i.action)), furthest.flatMap(_._2).toMap, None, None,
-      mayHaveArchived(storage, config))
+      mayHaveArchived(storage, config), versions.toMap)
   }
 
   /** A table that was made in layout 2 archives into its history folder alone; others may have done so elsewhere before. */

@@ -4,7 +4,43 @@ import java.nio.file.Files
 
 class BrokenLogsSuite extends LogFixture {
 
-  test("a block cut short between two good ones is stepped over") {
+  /** Of version 6, where a file that several writes append to may hold what a dead one left. */
+  private def older = scanner(version = 6)
+
+  test("from version 8 on a block cut short, overwritten or missing is an error with file, block, offset and the commit's instant") {
+    val log = writer("001")
+    log.dataBlock(rows("001", Seq(1)))
+    log.deleteBlock(deletes("k2"), ordering)
+    log.close()
+    val good   = bytesOf(log.name)
+    val second = new String(good, "ISO-8859-1").indexOf("#HUDI#", 6)
+    def replaced(bytes: Array[Byte]): Unit = {
+      Files.delete(folder.resolve(s"p/${log.name}"))
+      append(log.name, bytes)
+    }
+    def damaged(bytes: Array[Byte], offset: Int, block: String, committed: Boolean = true): Unit = {
+      replaced(bytes)
+      val error = unreadable(files = if (committed) this.committed(good.length.toLong) else logs)
+      assert(error.parameters("offset") == offset.toString && error.parameters("block") == block, s"${bytes.length}")
+      assert(error.parameters("file").endsWith(s"p/${log.name}") && error.getMessage.contains("commit 001"))
+      ()
+    }
+    damaged(good.dropRight(10), second, "delete")
+    damaged(good.take(second), second, "next")
+    damaged(good.take(second + 3), second, "next")
+    damaged(good.take(second - 1), 0, "Avro data")
+    damaged(Array.emptyByteArray, 0, "next")
+    damaged(good.dropRight(10), second, "delete", committed = false)
+    damaged(good.dropRight(10) ++ good, second, "delete", committed = false)
+    val wrong = good.clone()
+    wrong(second - 1) = (wrong(second - 1) + 1).toByte
+    damaged(wrong, 0, "Avro data")
+    replaced(good ++ good.take(30))
+    assert(scan(files = committed(good.length.toLong))._1 == named("001", 1) :+ Deleted("k2", "p", null))
+    unreadable()
+  }
+
+  test("in version 6 a block cut short between two good ones is stepped over") {
     val bytes = Seq("001", "002", "003").map { instant =>
       val log = writer(instant)
       log.dataBlock(rows(instant, Seq(1)))
@@ -17,19 +53,19 @@ class BrokenLogsSuite extends LogFixture {
       if (kept >= 6) {
         val name = logName("001", kept)
         append(name, bytes(0), bytes(1).take(kept), bytes(2))
-        val (found, scanned) = scan()
+        val (found, scanned) = scan(older)
         assert(found == named("001", 1) ++ named("003", 1) && scanned.corruptBlocks == 1, s"$kept bytes kept")
         Files.delete(folder.resolve(s"p/$name"))
       }
     }
     val name = logName("001", 1)
     append(name, bytes(0), bytes(1).dropRight(3))
-    assert(scan()._1 == named("001", 1))
+    assert(scan(older)._1 == named("001", 1))
     append(name, bytes(2))
-    assert(scan()._1 == named("001", 1) ++ named("003", 1))
+    assert(scan(older)._1 == named("001", 1) ++ named("003", 1))
   }
 
-  test("a block whose pointer or follower is wrong is stepped over, wherever the next begins") {
+  test("in version 6 a block whose pointer or follower is wrong is stepped over, wherever the next begins") {
     val log = writer("001")
     log.dataBlock(rows("001", Seq(1)))
     log.close()
@@ -38,11 +74,11 @@ class BrokenLogsSuite extends LogFixture {
     val wrong = good.clone()
     wrong(wrong.length - 1) = (wrong.last + 1).toByte
     append(log.name, wrong, good)
-    assert(scan()._1 == named("001", 1))
+    assert(scan(older)._1 == named("001", 1))
     Files.delete(folder.resolve(s"p/${log.name}"))
     val garbage = Array.fill[Byte](200000)('#')
     append(log.name, good, garbage, good)
-    val (found, scanned) = scan()
+    val (found, scanned) = scan(older)
     assert(found == named("001", 1) && scanned.corruptBlocks == 1)
   }
 

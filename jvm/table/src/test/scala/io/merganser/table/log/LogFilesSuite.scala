@@ -1,5 +1,6 @@
 package io.merganser.table.log
 
+import io.merganser.table.slice.FileNames
 import io.merganser.table.Rows
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types._
@@ -209,5 +210,22 @@ class LogFilesSuite extends LogFixture {
     log.dataBlock(rows("001", 1 to 3))
     log.abort()
     assert(logs.isEmpty)
+  }
+
+  test("a slice of 20,000 log files is read, in their order") {
+    val log = writer("000001")
+    log.dataBlock(rows("000001", Seq(1)))
+    log.close()
+    val text = new String(bytesOf(log.name), "ISO-8859-1")
+    Files.delete(folder.resolve(s"p/${log.name}"))
+    val files = (1 to 20000).map { i =>
+      val instant = f"$i%06d"
+      val bytes   = text.replace("000001", instant).getBytes("ISO-8859-1")
+      Files.write(folder.resolve(s"p/${logName(instant)}"), bytes)
+      FileNames.parseLog("p", logName(instant), bytes.length.toLong).get
+    }
+    val (found, scanned) = scan(scanner(maxInstant = "999999"), files = files)
+    assert(scanned.files == 20000 && scanned.records == 20000)
+    assert(found.head == named("000001", 1).head && found.last == named("020000", 1).head)
   }
 }

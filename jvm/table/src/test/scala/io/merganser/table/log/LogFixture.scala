@@ -43,11 +43,13 @@ abstract class LogFixture extends AnyFunSuite with TempFolder {
       maxInstant: String = "99",
       version: Int = 9,
       fields: StructType = ordering
-  ): LogScanner = new LogScanner(storage, version, fields, isCompleted, maxInstant)
+  ): LogScanner = new LogScanner(storage, version, fields, isCompleted, maxInstant, isWhole = _ => version >= 8)
 
-  protected def scan(by: LogScanner = scanner(), schema: StructType = names): (Seq[Any], LogScanned) = {
+  protected def scan(
+      by: LogScanner = scanner(), schema: StructType = names, files: => Seq[LogFile] = logs
+  ): (Seq[Any], LogScanned) = {
     val sink    = new Recorded(schema)
-    val scanned = by.scan(logs, schema, sink)
+    val scanned = by.scan(files, schema, sink)
     (sink.all.toSeq, scanned)
   }
 
@@ -89,8 +91,11 @@ abstract class LogFixture extends AnyFunSuite with TempFolder {
   protected def hex(text: String): Array[Byte] =
     text.split("[ |]+").filter(_.nonEmpty).map(Integer.parseInt(_, 16).toByte)
 
-  protected def unreadable(schema: StructType = names): MerganserException = {
-    val error = intercept[MerganserException](scan(schema = schema))
+  /** As their commits have them, which wrote so many bytes. */
+  protected def committed(bytes: Long): Seq[LogFile] = logs.map(_.copy(committedBytes = Some(bytes)))
+
+  protected def unreadable(schema: StructType = names, files: => Seq[LogFile] = logs): MerganserException = {
+    val error = intercept[MerganserException](scan(schema = schema, files = files))
     assert(error.condition == "LOG_BLOCK_UNREADABLE")
     error
   }

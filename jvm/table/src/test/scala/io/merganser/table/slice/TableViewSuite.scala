@@ -1,8 +1,9 @@
 package io.merganser.table.slice
 
-import io.merganser.table.TableSuite
+import io.merganser.merge.MerganserException
+import io.merganser.table.{FaultyFileSystem, Storage, TableSuite}
 import io.merganser.table.config.TableConfig
-import io.merganser.table.timeline.{CommitMetadata, Timeline}
+import io.merganser.table.timeline.{CommitMetadata, Timeline, WriteStat}
 
 final class TableViewSuite extends TableSuite {
 
@@ -159,5 +160,74 @@ final class TableViewSuite extends TableSuite {
     instantFile(s, "100_110.commit")
     assert(view(s).partitions == Seq("") && show(view(s).slices) == Seq("a@100:"))
     assert(view(s).slices.head.base.get.path == base("a", "100"))
+  }
+
+  private def madeInLayout2(s: Storage): TableConfig = TableConfig.create(s, properties() + ("hoodie.table.initial.version" -> "9"))
+
+  private def stat(name: String, sizeBytes: Long = 1): WriteStat =
+    WriteStat(FileNames.fileId(name).get, s"p/$name", fileSizeInBytes = sizeBytes, partitionPath = "p")
+
+  test("a file of a completed instant that its commit does not name is no row: not in a new group, not as a second log, not as newest base") {
+    val s = storage
+    madeInLayout2(s)
+    val again = FileNames.log("a", "200", 1, "9-0-9")
+    partition(s, base("a", "100"), base("x", "100"), log("a", "200"), again, log("y", "200"), base("a", "300"), base("b", "300"))
+    instantFile(s, "100_110.deltacommit", upserted(stat(base("a", "100"))))
+    instantFile(s, "200_210.deltacommit", upserted(stat(log("a", "200"), 7)))
+    instantFile(s, "300_310.deltacommit", upserted(stat(base("b", "300"))))
+    assert(show(view(s).slices) == Seq("a@100:200", "b@300:"))
+    assert(view(s).slices.head.logs.map(f => (f.name, f.committedBytes)) == Seq((log("a", "200"), Some(7L))))
+    assert(show(view(s).readOptimizedSlices) == Seq("a@100:", "b@300:"))
+    assert(show(view(s).allSlices("p")) == Seq("a@100:200", "b@300:"))
+    val config = TableConfig.load(s)
+    assert(show(new TableView(s, config, Timeline.load(s, config).asOf("200")).slices) == Seq("a@100:200"))
+    val planned = FileSlice("p", "a", "100", None, Seq(log("a", "200"), again).flatMap(FileNames.parseLog("p", _, 1)))
+    assert(view(s).committed(planned).logs.map(_.name) == Seq(log("a", "200")))
+  }
+
+  test("files of an archived instant, and of a commit that names none at all, count as they are") {
+    val s = storage
+    madeInLayout2(s)
+    s.createNew(".hoodie/timeline/history/_version_", "1".getBytes)
+    partition(s, base("a", "050"), log("a", "100"), log("a", "200"))
+    instantFile(s, "100_110.deltacommit")
+    instantFile(s, "200_210.deltacommit", upserted(stat(log("a", "200"))))
+    assert(show(view(s).slices) == Seq("a@050:100,200"))
+    assert(view(s).slices.head.logs.map(_.committedBytes) == Seq(None, Some(1L)))
+  }
+
+  test("in version 6 base files are taken by what their commit names, and all logs, for their names do not tell who wrote them") {
+    val s = storage
+    table(6, s)
+    partition(s, base("a", "100"), base("x", "100"), log("a", "100"), log("a", "100", 2))
+    instantFile(s, "100.deltacommit", upserted(stat(base("a", "100"))))
+    assert(show(view(s).slices) == Seq("a@100:100,100"))
+  }
+
+  test("a file that a commit names and no newer one replaces is missed by name; one of an older slice may be gone") {
+    for ((gone, isMissed) <- Seq("log" -> true, "base" -> true, "old" -> false)) {
+      val s = faulty(gone)
+      madeInLayout2(s)
+      val all = Map("old" -> base("a", "100"), "base" -> base("a", "200"), "log" -> log("b", "200"))
+      partition(s, (all - gone).values.toSeq :+ base("b", "100") :+ base("c", "200"): _*)
+      instantFile(s, "100_110.deltacommit", upserted(stat(base("a", "100")), stat(base("b", "100"))))
+      instantFile(s, "200_210.deltacommit", upserted(stat(base("a", "200")), stat(log("b", "200")), stat(base("c", "200"))))
+      if (isMissed) {
+        val error = intercept[MerganserException](view(s).slices)
+        assert(error.condition == "SLICE_FILE_MISSING" && error.parameters("file") == s"p/${all(gone)}")
+      } else assert(show(view(s).slices) == Seq("a@200:", "b@100:200", "c@200:"))
+      if (gone == "log") assert(show(view(s).readOptimizedSlices) == Seq("a@200:", "b@100:", "c@200:"))
+    }
+  }
+
+  test("only the commits of files that would be read are opened, once in a process") {
+    val s = faulty("opened")
+    madeInLayout2(s)
+    partition(s, (100 to 120).map(i => base("a", i.toString)) :+ log("a", "130"): _*)
+    (100 to 120).foreach(i => instantFile(s, s"${i}_${i}5.commit", upserted(stat(base("a", i.toString)))))
+    instantFile(s, "130_135.deltacommit", upserted(stat(log("a", "130"))))
+    def calls: Int = FaultyFileSystem.operations(view(s).slices)
+    val first      = calls
+    assert(first - calls == 2)
   }
 }

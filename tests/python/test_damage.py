@@ -1,0 +1,72 @@
+"""Files that were cut short, and files that no commit names: an error with a name, and no rows."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from sql_steps import Sql
+
+from merganser import Table
+
+pytestmark = pytest.mark.e2e
+
+
+def only(folder: Path, pattern: str) -> Path:
+    (found,) = [f for f in folder.glob(pattern) if not f.name.endswith(".crc")]
+    return found
+
+
+def damage(file: Path, content: bytes) -> None:
+    (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
+    file.write_bytes(content)
+
+
+def test_a_log_or_a_base_file_that_was_cut_short_is_an_error_with_file_place_and_commit_for_reads_and_compactions(
+    sql: Sql,
+) -> None:
+    table = sql.create("mor")
+    sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a'), (2, 1, 'b')")
+    sql.run(f"UPDATE {table} SET v = 'c' WHERE id = 1")
+    instant = Table.load(sql.spark, table).history()[-1].instant
+    log = only(sql.folder(table), "*.log.*")
+    whole = log.read_bytes()
+    for cut in (whole[:-10], b""):
+        damage(log, cut)
+        for statement in (
+            f"SELECT * FROM {table}",
+            f"CALL run_compaction(op => 'scheduleAndExecute', table => '{table}')",
+        ):
+            message = sql.fails(statement)
+            wanted = ("LOG_BLOCK_UNREADABLE", log.name, "at byte 0", f"commit {instant}")
+            assert all(part in message for part in wanted), message[:500]
+    damage(log, whole)
+    assert sql.rows(table, "id, v") == [(1, "c"), (2, "b")]
+    base = only(sql.folder(table), "*.parquet")
+    damage(base, base.read_bytes()[:-10])
+    message = sql.fails(f"SELECT * FROM {table}")
+    assert all(part in message for part in ("BASE_FILE_UNREADABLE", base.name)), message[:500]
+
+
+def test_files_that_a_task_left_after_the_commit_are_no_rows_and_a_commit_does_not_grow_with_the_logs(sql: Sql) -> None:
+    table = sql.create("mor")
+    sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a'), (2, 1, 'b')")
+    folder = sql.folder(table)
+    base = only(folder, "*.parquet")
+    stranger = "11111111" + base.name[8:]
+    shutil.copy(base, folder / stranger)
+    assert sql.rows(table, "id, v") == [(1, "a"), (2, "b")]
+    with sql.settings({"hoodie.datasource.query.type": "read_optimized"}):
+        assert sql.rows(table, "id, v") == [(1, "a"), (2, "b")]
+    for value in "cdefgh":
+        sql.run(f"UPDATE {table} SET v = '{value}' WHERE id = 1")
+    commits = sorted((folder / ".hoodie" / "timeline").glob("*_*.deltacommit"))
+    sizes = [commit.stat().st_size for commit in commits[1:]]
+    assert len(sizes) == 6
+    assert max(sizes) - min(sizes) < 20, sizes
+    rows = sql.spark.createDataFrame([(2, 2, "z")], "id int, ts long, v string")
+    Table.load(sql.spark, table).upsert(rows)
+    assert sql.rows(table, "id, v") == [(1, "h"), (2, "z")]
+    sql.run(f"CALL run_compaction(op => 'scheduleAndExecute', table => '{table}')")
+    assert sql.rows(table, "id, v") == [(1, "h"), (2, "z")]

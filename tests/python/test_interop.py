@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 import threading
@@ -37,6 +38,14 @@ NOT_TOLD = {
     "cow_replaced": "insert_overwrite of single partitions",
     "mor_v6": "a new table of version 6",
     "mor_v8": "a new table of version 8",
+}
+
+
+#: Hudi's settings for a table that several processes write.
+SEVERAL_WRITERS = {
+    "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
+    "hoodie.clean.failed.writes.policy": "LAZY",
+    "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.InProcessLockProvider",
 }
 
 
@@ -208,6 +217,18 @@ def test_each_engine_runs_the_compaction_that_the_other_scheduled_with_later_log
     hudi.upsert(table, schema, [[1, "a++", 12, "x"], [5, "e", 10, "x"]])
     rows = [[1, "a++", 12, "x"], [2, "b+", 11, "x"], [3, "c", 10, "y"], [5, "e", 10, "x"]]
     assert_all_read(ours, hudi, table, rows)
+    # A run of ours that lives is left alone by both; one that died is taken over.
+    (planned,) = (table / ".hoodie" / "timeline").glob("*.compaction.requested")
+    claim = {"owner": "merganser", "id": "x", "number": 7, "process": "p", "host": "h", "pid": "1"}
+    planned.with_suffix(".inflight").write_text(json.dumps({**claim, "heartbeatMs": 60000}))
+    beat = table / ".hoodie" / ".heartbeat" / planned.name.split(".")[0]
+    beat.parent.mkdir(exist_ok=True)
+    beat.touch()
+    with pytest.raises(HudiError, match="heartbeat"):
+        hudi.compact(table, "run", **SEVERAL_WRITERS)
+    ours.compact(table, "run")
+    assert beat.exists()
+    beat.unlink()
     hudi.compact(table, "run")
     assert_all_read(ours, hudi, table, rows)
     assert hudi.read(table, "read_optimized").business == ours.read(table, "read_optimized").business

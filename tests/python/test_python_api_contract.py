@@ -412,6 +412,7 @@ def test_compact_returns_what_it_did_and_none_when_there_was_nothing_to_do() -> 
             "bytesWritten": 400,
             "logFilesCompacted": 5,
             "elapsedMs": 60,
+            "left": ["20250101140000000: this process runs it already"],
         }
     )
     table = table_with(entry)
@@ -419,6 +420,7 @@ def test_compact_returns_what_it_did_and_none_when_there_was_nothing_to_do() -> 
     assert result is not None
     assert (result.files, result.rows_written, result.bytes_written) == (2, 30, 400)
     assert (result.log_files_compacted, result.elapsed_ms) == (5, 60)
+    assert result.left == ("20250101140000000: this process runs it already",)
     entry.answer = dict.fromkeys(entry.answer)
     assert table.compact(schedule_only=True) is None
     assert [call[3] for call in entry.calls] == ["scheduleandexecute", "schedule"]

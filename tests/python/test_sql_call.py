@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from sql_steps import Sql
 
+from merganser import Table
+
 pytestmark = pytest.mark.e2e
 
 DOCS = (Path(__file__).resolve().parents[2] / "docs" / "sql.md").read_text()
@@ -30,12 +32,40 @@ def test_schedule_then_run_compacts_what_was_planned(sql: Sql) -> None:
     assert state == "REQUESTED"
     assert sql.rows(table) == ROWS
     sql.run(f"UPDATE {table} SET v = 'between', ts = 6 WHERE id = 2")
-    ((ran, files, done, rows, size, logs, elapsed),) = sql.run(f"CALL run_compaction(op => 'run', table => '{table}')")
-    assert (ran, files, done, rows, logs) == (instant, 1, "COMPLETED", 2, 1)
+    (row,) = sql.run(f"CALL run_compaction(op => 'run', table => '{table}')")
+    ran, files, done, rows, size, logs, elapsed, left = row
+    assert (ran, files, done, rows, logs, left) == (instant, 1, "COMPLETED", 2, 1, None)
     assert size > 0
     assert elapsed > 0
     assert sql.rows(table) == [(1, 6, "c"), (2, 6, "between")]
     assert sql.commits(table).count("commit") == 1
+
+
+def test_a_statement_whose_inline_compaction_fails_is_committed_and_its_error_if_wanted_says_so(sql: Sql) -> None:
+    version = {"hoodie.write.table.version": "6"}
+    table = sql.create("mor", **version)
+    timeline = sql.folder(table) / ".hoodie"
+    several = {"hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL"}
+    inline = {**several, "hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "1"}
+    (timeline / ".heartbeat").mkdir(exist_ok=True)
+    # A write that goes on: version 6 compacts nothing beside it.
+    (timeline / ".heartbeat" / "20240101000000000").touch()
+    (timeline / "20240101000000000.deltacommit.requested").touch()
+    with sql.settings(inline):
+        sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b'), (3, 5, 'c')")
+        source = "(SELECT 1 id, 6L ts, 'm' v)"
+        sql.run(f"MERGE INTO {table} t USING {source} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *")
+        sql.run(f"UPDATE {table} SET v = 'u', ts = 7 WHERE id = 2")
+        sql.run(f"DELETE FROM {table} WHERE id = 3")
+        rows = sql.spark.createDataFrame([(4, 5, "d")], "id int, ts long, v string")
+        result = Table.load(sql.spark, str(sql.folder(table))).upsert(rows)
+        assert result.service_failure is not None
+        assert "COMPACTION_BLOCKED" in result.service_failure
+        with sql.settings({"hoodie.fail.writes.on.inline.table.service.exception": "true"}):
+            error = sql.fails(f"INSERT INTO {table} VALUES (5, 5, 'e')")
+    assert "WRITE_COMMITTED_SERVICE_FAILED" in error
+    assert "run the write again" not in error
+    assert sql.rows(table) == [(1, 6, "m"), (2, 7, "u"), (4, 5, "d"), (5, 5, "e")]
 
 
 @pytest.mark.parametrize("op", ["scheduleandexecute", "scheduleAndExecute", "SCHEDULEANDEXECUTE"])

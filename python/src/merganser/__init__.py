@@ -16,6 +16,7 @@ from merganser.config import IndexType, MergeMode, MissingColumns, TableType, Wr
 from merganser.errors import (
     ColumnMissingError,
     CommitConflictError,
+    CompactionConflictError,
     ConfigurationConflictError,
     DuplicateKeyError,
     LockTimeoutError,
@@ -37,6 +38,7 @@ __all__ = [
     "ColumnMissingError",
     "CommitConflictError",
     "CommitResult",
+    "CompactionConflictError",
     "CompactionResult",
     "ConfigurationConflictError",
     "DuplicateKeyError",

@@ -45,9 +45,11 @@ class Statements:
 
     def compact(self, path: str, op: str, options: Mapping[str, str]) -> Any:
         found = self._rows("run_compaction", options, path=path, op=op)
-        if not found:
-            return {"instant": None}
-        answer = {**found[0], "instant": found[0]["timestamp"], "filesWritten": found[0]["operationSize"]}
+        left = [f"{row['timestamp']}: {row['leftBecause']}" for row in found if row["leftBecause"] is not None]
+        done = [row for row in found if row["leftBecause"] is None]
+        if not done:
+            return {"instant": None, "left": left}
+        answer = {**done[0], "instant": done[0]["timestamp"], "filesWritten": done[0]["operationSize"], "left": left}
         return {key: 0 if value is None else value for key, value in answer.items()}  # of one that is only planned
 
     def history(self, path: str) -> Any:

@@ -105,6 +105,12 @@ class CommitConflictError(_ConditionError):
     CONDITIONS: ClassVar[tuple[str, ...]] = ("COMMIT_CONFLICT",)
 
 
+class CompactionConflictError(CommitConflictError):
+    """Another process runs or completed the same compaction; no row has changed."""
+
+    CONDITIONS: ClassVar[tuple[str, ...]] = ("COMPACTION_CONFLICT",)
+
+
 class LockTimeoutError(_ConditionError):
     """Another writer held the table's lock for too long; write again."""
 

@@ -97,10 +97,12 @@ class CompactionResult:
     bytes_written: int
     log_files_compacted: int
     elapsed_ms: int
+    left: tuple[str, ...] = ()
+    """Planned compactions that somebody else runs and that were left alone: instant and reason of each."""
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> CompactionResult | None:
-        """Build one from what the jar answers; ``None`` when there was nothing to compact."""
+        """Build one from what the jar answers; ``None`` when nothing was compacted."""
         if wire["instant"] is None:
             return None
         return cls(
@@ -110,6 +112,7 @@ class CompactionResult:
             bytes_written=wire["bytesWritten"],
             log_files_compacted=wire["logFilesCompacted"],
             elapsed_ms=wire["elapsedMs"],
+            left=tuple(wire["left"]),
         )
 
 

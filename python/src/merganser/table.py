@@ -190,7 +190,8 @@ class Table:
             options: Settings of this compaction alone, by their ``hoodie.*`` names.
 
         Returns:
-            What was done or planned; ``None`` when there was nothing to compact.
+            What was done or planned; ``None`` when there was nothing to compact, or when others are at all that is
+            planned, which Spark's log and ``CALL run_compaction`` say.
         """
         op = "schedule" if schedule_only else "scheduleandexecute"
         return CompactionResult.from_wire(self._transport.compact(self.path, op, merged_options({}, options)))

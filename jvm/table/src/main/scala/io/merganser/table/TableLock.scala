@@ -82,9 +82,9 @@ object TableLock {
   private[table] val File = ".hoodie/lock"
 
   private val Log     = LoggerFactory.getLogger(classOf[TableLock])
-  private val Process = UUID.randomUUID().toString
-  private val Host    = Try(InetAddress.getLocalHost.getHostName).getOrElse("unknown host")
-  private val Pid     = ManagementFactory.getRuntimeMXBean.getName.takeWhile(_ != '@')
+  private[table] val Process = UUID.randomUUID().toString
+  private[table] val Host    = Try(InetAddress.getLocalHost.getHostName).getOrElse("unknown host")
+  private[table] val Pid     = ManagementFactory.getRuntimeMXBean.getName.takeWhile(_ != '@')
   private val Json    = new ObjectMapper()
 
   /** One a table: threads of this process queue here, so whatever holds the file beside us is another process. */

@@ -92,12 +92,13 @@ final class DirectTable(
   def runCompactions(): Unit = timeline.pendingCompactions.foreach { instant =>
     rolledBackOnFailure(Compaction.begin(storage, config, instant, options)) { transaction =>
       val operations = transaction.timeline.compactionPlan(instant).operations
-      val slices     = operations.map(o => view(transaction.timeline).committed(planned(o)))
+      val planned    = PlannedSlices.of(storage, config, transaction.timeline.compactionPlan(instant))
+      val slices     = planned.map(view(transaction.timeline).committed)
       val reader     = new SliceReader(storage, config, rule, schema, rowSchema, LogVisibility(transaction.timeline))
       val written = slices.zipWithIndex.flatMap { case (slice, task) =>
         val open = reader.merge(slice)
         try writer(transaction).writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge, stampAll = false, null,
-            WriteToken(task, 0, task.toLong))
+            WriteToken(task, transaction.runNumber, task.toLong))
         finally open.close()
       }
       transaction.commit(CommitMetadata("COMPACT", written.map(_.stat).groupBy(_.partitionPath), extra),
@@ -113,12 +114,6 @@ final class DirectTable(
   private def rolledBackOnFailure[T](transaction: Transaction)(write: Transaction => T): T =
     try write(transaction)
     catch { case e: Throwable => throw transaction.abandon(e) }
-
-  private def planned(o: CompactionOperation): FileSlice = {
-    def size(name: String) = storage.status(FileNames.path(o.partitionPath, name)).get.getLen
-    FileSlice(o.partitionPath, o.fileId, o.baseInstant, o.baseFile.flatMap(n => FileNames.parseBase(o.partitionPath, n, size(n))),
-      o.logFiles.flatMap(n => FileNames.parseLog(o.partitionPath, n, size(n))).sorted)
-  }
 
   private def place(partition: String, all: Seq[FileSlice], changes: Seq[Change]): Seq[Part] = {
     val slices = all.filter(_.partitionPath == partition)

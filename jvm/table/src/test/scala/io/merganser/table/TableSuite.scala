@@ -79,9 +79,9 @@ abstract class TableSuite extends AnyFunSuite with BeforeAndAfterEach {
 
   /** Writes one base file of a new group, with its marker, as a task would. */
   protected def writeBase(
-      storage: Storage, transaction: Transaction, fileId: String, kind: String = "CREATE", token: String = "0-0-0"
+      storage: Storage, transaction: Transaction, fileId: String, kind: String = "CREATE", token: String = ""
   ): WriteStat = {
-    val name = FileNames.base(fileId, token, transaction.instant)
+    val name = FileNames.base(fileId, if (token.isEmpty) s"0-${transaction.runNumber}-0" else token, transaction.instant)
     transaction.markers.create("p", name, kind)
     val out = storage.fs.create(storage.path(s"p/$name"), false)
     try out.write(1)

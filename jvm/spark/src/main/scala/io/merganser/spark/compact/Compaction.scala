@@ -3,24 +3,32 @@ package io.merganser.spark.compact
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.spark.write.{Counts, TableWrite, WriterOptions}
-import io.merganser.table.config.WriteConfig
+import io.merganser.table.TableLock
+import io.merganser.table.config.{FailedWrites, WriteConfig}
 import io.merganser.table.slice._
 import io.merganser.table.timeline
-import io.merganser.table.timeline.{Action, CommitMetadata, CompactionOperation, CompactionPlan, Instant, Timeline}
+import io.merganser.table.timeline.{Action, CommitMetadata, CompactionOperation, CompactionPlan, Instant, Timeline, Transaction}
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession
+import org.slf4j.LoggerFactory
 
 /**
  * What one compaction did.
  *
  * @param bytesWritten size of the new base files, in bytes
  * @param elapsedMs    milliseconds
+ * @param left         planned ones that were left alone, as somebody else runs them
  */
 final case class CompactionResult(instant: Option[String], filesWritten: Int, rowsWritten: Long, bytesWritten: Long, logFilesCompacted: Int,
-    elapsedMs: Long)
+    elapsedMs: Long, left: Seq[LeftCompaction] = Nil)
+
+/** A planned compaction that was not run, and why. */
+final case class LeftCompaction(instant: String, reason: String)
 
 /** Compaction of a merge-on-read table: read, which is slice -> merge -> rows, then write and commit. */
 object Compaction {
+
+  private val Log = LoggerFactory.getLogger(classOf[CompactionResult])
 
   /** Plans a compaction of every slice that has logs; None if there is none. */
   def schedule(session: SparkSession, path: String): Option[String] = schedule(OpenTable.load(session, path))
@@ -41,23 +49,8 @@ object Compaction {
     slice.logs.map(l => l.name -> l.sizeBytes)
   )
 
-  /** The slice as it was planned: what came after it stays in its logs. */
-  private def planned(table: OpenTable, operation: CompactionOperation): FileSlice = {
-    def sized(name: String): Long = table.storage
-      .status(FileNames.path(operation.partitionPath, name))
-      .getOrElse(throw MerganserException("SLICE_FILE_MISSING", "table" -> table.config.name, "file" -> name))
-      .getLen
-    FileSlice(
-      operation.partitionPath,
-      operation.fileId,
-      operation.baseInstant,
-      operation.baseFile.flatMap(name => FileNames.parseBase(operation.partitionPath, name, sized(name))),
-      operation.logFiles.flatMap(name => FileNames.parseLog(operation.partitionPath, name, sized(name))).sorted
-    )
-  }
-
   /**
-   * Runs planned compactions, oldest first.
+   * Runs planned compactions, oldest first. Those that somebody else runs are left alone.
    *
    * @param chosen given the instants of all, those to run
    */
@@ -66,12 +59,19 @@ object Compaction {
     val table   = OpenTable.load(session, path)
     val planned = table.timeline.pendingCompactions
     val wanted  = chosen(planned.map(_.requested)).toSet
-    val results = planned.filter(i => wanted(i.requested)).map(i => execute(session, OpenTable.load(table.storage), i, settings, started))
-    if (results.isEmpty) CompactionResult(None, 0, 0, 0, 0, elapsed(started))
-    else results.reduce((a, b) =>
+    val results = planned.filter(i => wanted(i.requested)).map { instant =>
+      execute(session, OpenTable.load(table.storage), instant, settings, started).left.map { reason =>
+        Log.warn(s"compaction ${instant.requested} of ${table.storage} is left alone: $reason")
+        LeftCompaction(instant.requested, reason)
+      }
+    }
+    val done = results.collect { case Right(result) => result }
+    val left = results.collect { case Left(l) => l }
+    if (done.isEmpty) CompactionResult(None, 0, 0, 0, 0, elapsed(started), left)
+    else done.reduce((a, b) =>
       CompactionResult(
         b.instant, a.filesWritten + b.filesWritten, a.rowsWritten + b.rowsWritten, a.bytesWritten + b.bytesWritten,
-        a.logFilesCompacted + b.logFilesCompacted, b.elapsedMs))
+        a.logFilesCompacted + b.logFilesCompacted, b.elapsedMs)).copy(left = left)
   }
 
   def scheduleAndRun(session: SparkSession, path: String, settings: WriteConfig): CompactionResult = {
@@ -89,22 +89,39 @@ object Compaction {
     }
 
   private def deltaCommitsSince(now: Timeline): Int = {
-    val compacted = now.completed.filter(i => i.action == Action.Commit && now.metadata(i).operationType == "COMPACT")
-    val last      = compacted.lastOption.map(_.requested).getOrElse("")
+    // Newest first, so that what lies before the last compaction is not read.
+    val compacted = now.completed.reverseIterator.find(i => i.action == Action.Commit && now.metadata(i).operationType == "COMPACT")
+    val last      = compacted.fold("")(_.requested)
     now.completed.count(i => i.action == Action.DeltaCommit && i.requested > last)
   }
 
-  private def execute(session: SparkSession, table: OpenTable, instant: Instant, settings: WriteConfig, started: Long): CompactionResult = {
-    val transaction = timeline.Compaction.begin(table.storage, table.config, instant)
+  /** @return what was done, or why it was left alone */
+  private def execute(
+      session: SparkSession, table: OpenTable, instant: Instant, settings: WriteConfig, started: Long
+  ): Either[String, CompactionResult] = {
+    val options = Transaction.Options(TableLock.Settings(timeoutMs = settings.lockWaitMs), Some(settings.heartbeatIntervalMs))
+    val expiredAfterMs = settings.failedWrites match {
+      case FailedWrites.Lazy(afterMs) => afterMs
+      case FailedWrites.Eager         => timeline.Compaction.ExpiredAfterMs
+    }
+    timeline.Compaction.claim(table.storage, table.config, instant, options, expiredAfterMs)
+      .map(execute(session, table, instant, settings, started, _))
+  }
+
+  private def execute(
+      session: SparkSession, table: OpenTable, instant: Instant, settings: WriteConfig, started: Long, transaction: Transaction
+  ): CompactionResult =
     try {
       val schema = table.schema
-      val slices = table.timeline.compactionPlan(instant).operations.map(o => table.view.committed(planned(table, o)))
+      val planned = PlannedSlices.of(table.storage, table.config, table.timeline.compactionPlan(instant))
+      val slices  = planned.map(table.view.committed)
+      val run     = transaction.runNumber
       val seen   = LogVisibility(table.timeline)
       val reader = new SliceReader(table.storage, table.config, settings.rule, schema, SliceWriter.rowSchema(schema), seen)
       val writer = WriterOptions.writer(session, table, schema, transaction, settings)
       val written = session.sparkContext.parallelize(slices, math.max(1, slices.size)).mapPartitions { it =>
         val context = TaskContext.get()
-        val token   = WriteToken(context.partitionId(), context.stageId(), context.taskAttemptId())
+        val token   = WriteToken(context.partitionId(), run, context.taskAttemptId())
         it.flatMap { slice =>
           val open = reader.merge(slice)
           try writer.writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge, stampAll = false, null, token).map { w =>
@@ -128,7 +145,6 @@ object Compaction {
     } catch {
       case failure: Throwable => throw transaction.abandon(TableWrite.userError(failure))
     }
-  }
 
   private def elapsed(started: Long): Long = (System.nanoTime() - started) / 1000000L
 }

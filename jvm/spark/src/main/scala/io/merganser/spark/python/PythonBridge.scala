@@ -55,7 +55,9 @@ object PythonBridge {
       case "scheduleandexecute" => Compaction.scheduleAndRun(session, path, settings)
       case other                => throw new IllegalStateException(s"compaction op '$other'")
     }
-    mapper.createObjectNode()
+    val node = mapper.createObjectNode()
+    names(node, "left", result.left.map(l => s"${l.instant}: ${l.reason}"))
+    node
       .put("instant", result.instant.orNull)
       .put("filesWritten", result.filesWritten)
       .put("rowsWritten", result.rowsWritten)

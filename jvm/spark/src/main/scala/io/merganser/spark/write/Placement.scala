@@ -54,9 +54,11 @@ object Placement {
    * @param smallBytes   base files below this size take new keys, in bytes
    * @param maxBytes     size that a base file is filled up to, in bytes
    * @param rowBytes     size of a stored row, in bytes
+   * @param isClosed     slices that take no new keys
    */
   def plan(
-      slices: IndexedSeq[FileSlice], work: Workload, isMergeOnRead: Boolean, smallBytes: Long, maxBytes: Long, rowBytes: Double
+      slices: IndexedSeq[FileSlice], work: Workload, isMergeOnRead: Boolean, smallBytes: Long, maxBytes: Long, rowBytes: Double,
+      isClosed: FileSlice => Boolean = _ => false
   ): Placement = {
     val targets                           = Array.newBuilder[FileGroupTarget]
     var count                             = 0
@@ -67,7 +69,7 @@ object Placement {
     val byPartition = slices.indices.groupBy(slices(_).partitionPath)
     val shares = work.newByPartition.toSeq.sortBy(_._1).map { case (partition, rows) =>
       val small =
-        byPartition.getOrElse(partition, Nil).filter(i => isSmall(slices(i), smallBytes)).sortBy(i => slices(i).base.get.sizeBytes)
+        byPartition.getOrElse(partition, Nil).filter(i => isSmall(slices(i), smallBytes) && !isClosed(slices(i))).sortBy(i => slices(i).base.get.sizeBytes)
       var left = rows
       val filled = small.flatMap { i =>
         val room = math.max(1L, ((maxBytes - slices(i).base.get.sizeBytes) / rowBytes).toLong)

@@ -6,7 +6,7 @@ import io.merganser.table.TableLock
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config.{FrameCheck, MissingColumns, NullOrdering, WriteConfig, WriteOperation}
 import io.merganser.table.slice._
-import io.merganser.table.timeline.{CommitMetadata, Rollback, Timeline, Transaction}
+import io.merganser.table.timeline.{CommitMetadata, Rollback, Timeline, Transaction, WriteStat}
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types.StructType
@@ -113,7 +113,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       )
       transaction.commit(metadata,
         slices.filter(s => written.exists(_.stat.fileId == s.fileId)).map(s => (s.partitionPath, s.fileId)).toSet)
-      result(transaction.instant, written, started)
+      result(transaction.instant, written, started).copy(notes = WriteNotes(warnings = manyLogs(slices, written.map(_.stat))))
     } catch {
       case failure: Throwable =>
         val abandoned = transaction.abandon(TableWrite.userError(failure))
@@ -159,6 +159,9 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
     TableWrite.CountsKey -> Counts.toJson(total(written))
   ) ++ settings.commitMetadata
 
+  private def manyLogs(slices: Seq[FileSlice], written: Seq[WriteStat]): Seq[String] =
+    if (settings.inlineCompaction) Nil else TableWrite.manyLogs(slices, written).toSeq
+
   private def total(written: Seq[SliceWritten]): MergeCounts = written.map(_.counts).foldLeft(MergeCounts())(_ + _)
 
   private def result(instant: String, written: Seq[SliceWritten], started: Long): WriteResult = WriteResult(
@@ -178,6 +181,19 @@ object TableWrite {
   val WriterKey = "merganser.writer"
   val Writer    = "merganser"
   val CountsKey = "merganser.counts"
+
+  /** Log files of a slice from which on a write says that nobody compacts it. */
+  private[write] val ManyLogs = 100
+
+  /** Nothing compacts by itself unless the write's options say so, and every read merges all logs of a slice. */
+  private[write] def manyLogs(slices: Seq[FileSlice], written: Seq[WriteStat]): Option[String] = {
+    val appended = written.filter(_.isLogFile).map(stat => (stat.partitionPath, stat.fileId)).toSet
+    val longest  = slices.filter(s => appended((s.partitionPath, s.fileId))).sortBy(-_.logs.size).headOption
+    longest.filter(_.logs.size >= ManyLogs).map { slice =>
+      s"File group '${slice.fileId}' of partition '${slice.partitionPath}' has ${slice.logs.size + 1} log files that every read merges, and " +
+        "nothing compacts them: set hoodie.compact.inline=true, or CALL run_compaction."
+    }
+  }
 
   /** The user's error inside what Spark makes of a failed task; the failure itself if there is none. */
   def userError(failure: Throwable): Throwable =

@@ -68,7 +68,7 @@ private[write] final case class WriteTasks(
         }
       }
     val placement = Placement.plan(slices, work, config.isMergeOnRead, settings.files.smallFileLimitBytes, settings.files.maxFileBytes,
-      RowSize.estimate(table))
+      RowSize.estimate(table), isClustered)
     if (placement.targets.isEmpty) Nil
     else {
       val shared           = session.sparkContext.broadcast(placement)
@@ -92,6 +92,9 @@ private[write] final case class WriteTasks(
       if (work.moved == 0) written else written.updated(0, written.head.copy(counts = written.head.counts + asUpdates(work.moved)))
     }
   }
+
+  /** Under a clustering that is planned or runs: a write to such a group is refused at its commit. */
+  private def isClustered(slice: FileSlice): Boolean = table.timeline.groupsInClustering.contains((slice.partitionPath, slice.fileId))
 
   private def counted(tagged: RDD[InternalRow]): (RDD[InternalRow], Workload) = (tagged, workload(tagged))
 

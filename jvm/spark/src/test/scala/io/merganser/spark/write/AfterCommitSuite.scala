@@ -4,7 +4,8 @@ import io.merganser.merge.{MerganserException, Notation}
 import io.merganser.spark.{LocalSession, OpenTable}
 import io.merganser.table.{DirectTable, Storage, TableSuite}
 import io.merganser.table.config.TableConfig
-import io.merganser.table.timeline.{Action, Transaction}
+import io.merganser.table.slice.{FileSlice, LogFile}
+import io.merganser.table.timeline.{Action, PlannedClustering, Transaction, WriteStat}
 
 /** What follows a commit fails, and the write has succeeded nevertheless. */
 final class AfterCommitSuite extends TableSuite with LocalSession {
@@ -56,4 +57,43 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
     assert(rows(table) == Seq("k1@2=b", "k2@1=a"))
     running.rollback()
   }
+
+  test("where asynchronous compaction is turned off and inline compaction is not given, writes compact; explicit options win") {
+    val table  = Storage(folder.resolve("t").toUri.toString, spark.sparkContext.hadoopConfiguration)
+    val all    = options(mergeOnRead = true, bucketed = true) + ("hoodie.compact.inline.max.delta.commits" -> "1")
+    val off    = "hoodie.datasource.compaction.async.enable" -> "false"
+    def logs() = OpenTable.load(table).view.slices.map(_.logs.size).sum
+    upsert(table, Notation.changes("k1@1=a"), all)
+    upsert(table, Notation.changes("k1@2=b"), all)
+    assert(logs() == 1)
+    upsert(table, Notation.changes("k1@3=c"), all + off + ("hoodie.compact.inline" -> "false"))
+    assert(logs() == 2)
+    upsert(table, Notation.changes("k1@4=d"), all + off)
+    assert(logs() == 0 && rows(table) == Seq("k1@4=d"))
+  }
+
+  test("a write to a file group with very many logs that nothing compacts says so") {
+    def slice(fileId: String, logs: Int) = FileSlice("p", fileId, "1", None,
+      (1 to logs).map(i => LogFile("p", fileId, s"$i", 1, None, s".$fileId-$i", 1L)))
+    val slices                      = Seq(slice("a", TableWrite.ManyLogs - 1), slice("b", TableWrite.ManyLogs), slice("c", 5000))
+    def warning(written: WriteStat) = TableWrite.manyLogs(slices, Seq(written))
+    assert(warning(WriteStat("a", "p/.a", partitionPath = "p", logVersion = Some(1))).isEmpty)
+    assert(warning(WriteStat("c", "p/c", partitionPath = "p")).isEmpty)
+    val sentence = warning(WriteStat("b", "p/.b", partitionPath = "p", logVersion = Some(1))).getOrElse(fail())
+    assert(sentence.contains(s"'b' of partition 'p' has ${TableWrite.ManyLogs + 1} log files"))
+    assert(sentence.contains("hoodie.compact.inline=true"))
+  }
+
+  for (mergeOnRead <- Seq(false, true); operation <- Seq("upsert", "insert"))
+    test(s"${if (mergeOnRead) "merge on read" else "copy on write"}: new keys of an $operation go beside groups that a planned clustering has") {
+      val table = Storage(folder.resolve("t").toUri.toString, spark.sparkContext.hadoopConfiguration)
+      upsert(table, Notation.changes("k1@1=a k2@1=a"), options(mergeOnRead, bucketed = false))
+      val clustered = OpenTable.load(table).view.slices
+      PlannedClustering.of(table, clustered)
+      FrameWrite.append(spark, OpenTable.load(table), Map("hoodie.datasource.write.operation" -> operation),
+        frame(Notation.changes("k3@1=b k4@1=b")))
+      val now = OpenTable.load(table).view.slices
+      assert(clustered.forall(now.contains) && now.size == 4)
+      assert(rows(table) == Seq("k1@1=a", "k2@1=a", "k3@1=b", "k4@1=b"))
+    }
 }

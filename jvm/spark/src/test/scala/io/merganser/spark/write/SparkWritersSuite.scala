@@ -95,9 +95,9 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
 
   /** False if the write was refused for another one. */
   private def isWritten(write: => Any): Boolean = Try(write) match {
-    case Success(_)                                                         => true
-    case Failure(e: MerganserException) if e.condition == "COMMIT_CONFLICT" => false
-    case Failure(e)                                                         => throw e
+    case Success(_)                                                                   => true
+    case Failure(e: MerganserException) if e.condition.matches("(COMMIT|COMPACTION)_CONFLICT") => false
+    case Failure(e)                                                                   => throw e
   }
 
   /** Says a write again for as long as it is refused for another one. */

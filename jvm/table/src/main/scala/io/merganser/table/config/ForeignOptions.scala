@@ -122,7 +122,7 @@ object ForeignOptions {
     "hoodie.bulkinsert.sort.mode", "hoodie.bulkinsert.sort.suffix.record_key", "hoodie.bulkinsert.user.defined.partitioner.sort.columns",
     "hoodie.cdc.file.group.iterator.memory.spill.bytes", "hoodie.combine.before.delete", "hoodie.commits.archival.batch",
     "hoodie.compact.inline.max.delta.seconds", "hoodie.compact.merge.handle.class", "hoodie.copyonwrite.insert.auto.split",
-    "hoodie.copyonwrite.insert.split.size", "hoodie.datasource.compaction.async.enable", "hoodie.datasource.partition_extractor_class",
+    "hoodie.copyonwrite.insert.split.size", "hoodie.datasource.partition_extractor_class",
     "hoodie.datasource.streaming.startOffset", "hoodie.datasource.write.row.writer.enable",
     "hoodie.enable.data.skipping", "hoodie.fail.job.on.duplicate.data.file.detection", "hoodie.fail.on.timeline.archiving",
     "hoodie.file.group.reader.enabled", "hoodie.file.listing.parallelism",

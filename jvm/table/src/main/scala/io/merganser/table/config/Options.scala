@@ -193,6 +193,9 @@ object Options {
 
   val InlineCompaction: OptionEntry = write("hoodie.compact.inline", Bool, Some("false"),
     "After a write to a merge-on-read table, compact when enough delta commits have gathered.")
+  val AsyncCompaction: OptionEntry = write("hoodie.datasource.compaction.async.enable", Bool, Some("true"),
+    "`false` turns hoodie.compact.inline on where that is not given, as for Hudi's batch writes. `true` compacts nothing by itself: batch " +
+      "writes have no background compaction.")
   val CompactionDeltaCommits: OptionEntry = write("hoodie.compact.inline.max.delta.commits", Whole(1), Some("5"),
     "Delta commits since the last compaction that make a compaction due.")
   val FailOnServiceFailure: OptionEntry = write("hoodie.fail.writes.on.inline.table.service.exception", Bool, Some("false"),
@@ -247,7 +250,7 @@ object Options {
     MergerClasses, EventTimeField, CommitMetadataPrefix,
     AutoUpgrade, AllowEmptyCommit, SmallFileLimit, MaxFileSize, RowGroupSize, PageSize, Dictionary, Codec, BloomEntries,
     BloomFalsePositives,
-    RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat, InlineCompaction, CompactionDeltaCommits, FailOnServiceFailure,
+    RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat, InlineCompaction, AsyncCompaction, CompactionDeltaCommits, FailOnServiceFailure,
     ConcurrencyMode,
     FailedWrites,
     HeartbeatInterval, HeartbeatMisses, LockWait

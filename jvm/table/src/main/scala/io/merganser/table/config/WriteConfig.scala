@@ -233,7 +233,7 @@ object WriteConfig {
       eventTimeField = settings.text(Options.EventTimeField, kept),
       commitMetadata = settings.commitMetadata,
       allowEmptyCommit = settings.bool(Options.AllowEmptyCommit, kept),
-      inlineCompaction = settings.bool(Options.InlineCompaction, kept) && table.isMergeOnRead,
+      inlineCompaction = inlineCompaction(settings, kept) && table.isMergeOnRead,
       compactionDeltaCommits = settings.whole(Options.CompactionDeltaCommits, kept).toInt,
       failsOnServiceFailure = settings.bool(Options.FailOnServiceFailure, kept),
       failedWrites = failedWrites(settings, kept),
@@ -316,6 +316,11 @@ object WriteConfig {
         throw MerganserException("DELETE_MARKER_INCOMPLETE", "field" -> field.getOrElse("none"), "marker" -> marker.getOrElse("none"))
     }
   }
+
+  /** As Hudi's batch writes have it: unless it is given, inline compaction is on where asynchronous compaction is turned off. */
+  private def inlineCompaction(settings: Settings, kept: Map[String, String]): Boolean =
+    settings.said(Options.InlineCompaction, kept).map(_ == "true")
+      .getOrElse(!settings.bool(Options.AsyncCompaction, kept))
 
   private def policyOfMode(settings: Settings, kept: Map[String, String]): String =
     if (settings.required(Options.ConcurrencyMode, kept) == "SINGLE_WRITER") "EAGER" else "LAZY"

@@ -40,6 +40,12 @@ object FileNames {
 
   def isLog(name: String): Boolean = Log.pattern.matcher(name).matches
 
+  /** The second part of the write token of a base file, if the name is that of one. */
+  private[table] def stageOf(name: String): Option[Long] = name match {
+    case Base(_, token, _) => token.split('-').lift(1).flatMap(stage => Try(stage.toLong).toOption)
+    case _                 => None
+  }
+
   /** Requested time of the write that made a data file, if the name tells: of logs of version 6 it does not. */
   private[table] def instant(name: String): Option[String] = name match {
     case Base(_, _, instant)      => Some(instant)

@@ -5,7 +5,7 @@ import java.util.concurrent.{Callable, ExecutionException, Executors}
 import scala.collection.JavaConverters._
 
 /** Waiting for storage side by side: listings are slow, and there may be thousands. */
-private[slice] object Parallel {
+private[table] object Parallel {
 
   private val Threads = 16
   private val Few     = 4

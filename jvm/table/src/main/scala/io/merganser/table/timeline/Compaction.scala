@@ -3,6 +3,7 @@ package io.merganser.table.timeline
 import io.merganser.merge.MerganserException
 import io.merganser.table.{MetadataTable, Storage, TableLock}
 import io.merganser.table.config.TableConfig
+import io.merganser.table.slice.{FileNames, Parallel}
 
 /**
  * Compactions on the timeline: scheduled once, run until a run succeeds. A scheduled compaction is not rolled back, for
@@ -20,64 +21,181 @@ object Compaction {
    */
   def schedule(storage: Storage, config: TableConfig, lock: TableLock.Settings = TableLock.Settings())(
       plan: Timeline => Option[CompactionPlan]
-  ): Option[Instant] =
-    TableLock.hold(storage, lock) { held =>
-      val timeline = Timeline.load(storage, config)
-      timeline.requireWritable()
+  ): Option[Instant] = {
+    def requireFree(timeline: Timeline): Unit =
       if (config.version < 8) timeline.pendingWrites.headOption.foreach { running =>
         throw MerganserException("COMPACTION_BLOCKED", "path" -> storage, "instant" -> running.requested, "version" -> config.version)
       }
-      val free = plan(timeline).map { p =>
-        p.copy(operations = p.operations.filterNot { o =>
-          val group = (o.partitionPath, o.fileId)
-          timeline.groupsInCompaction.contains(group) || timeline.groupsInClustering.contains(group)
-        })
+    def announced(chosen: CompactionPlan, timeline: Timeline, held: TableLock): Option[Instant] = {
+      val free = chosen.operations.filterNot { o =>
+        val group = (o.partitionPath, o.fileId)
+        timeline.groupsInCompaction.contains(group) || timeline.groupsInClustering.contains(group)
       }
-      free.filter(_.operations.nonEmpty).map { p =>
-        val instant = Transaction.announce(storage, config, timeline, Action.Compaction, CompactionPlan.encode(p), held)
-        Instant(instant, Action.Compaction, InstantState.Requested)
+      if (free.isEmpty) None
+      else {
+        val content = CompactionPlan.encode(chosen.copy(operations = free))
+        Some(Instant(Transaction.announce(storage, config, timeline, Action.Compaction, content, held), Action.Compaction,
+          InstantState.Requested))
       }
     }
 
+    /** None if the table changed while it was listed, and is to be listed once more. */
+    def attempt(mayRepeat: Boolean): Option[Option[Instant]] = {
+      val seen = Timeline.load(storage, config)
+      requireFree(seen)
+      val chosen = plan(seen)
+      TableLock.hold(storage, lock) { held =>
+        val now = Timeline.load(storage, config)
+        now.requireWritable()
+        requireFree(now)
+        if (now.instants == seen.instants) Some(chosen.flatMap(announced(_, now, held)))
+        else if (mayRepeat) None
+        else Some(plan(now).flatMap(announced(_, now, held)))
+      }
+    }
+    (1 to Attempts).iterator.map(i => attempt(mayRepeat = i < Attempts)).collectFirst { case Some(instant) => instant }.flatten
+  }
+
+  /** How often the table is listed before it is listed under the lock. */
+  private val Attempts = 3
+
   /**
-   * Starts a run of a scheduled compaction; what an earlier run left is removed first.
+   * Starts a run of a scheduled compaction, taking over from a run that died.
    *
-   * @throws io.merganser.merge.MerganserException COMMIT_CONFLICT if it is no longer pending, or runs elsewhere
+   * @throws io.merganser.merge.MerganserException COMPACTION_CONFLICT where [[claim]] leaves it alone, and what that throws
    */
-  def begin(storage: Storage, config: TableConfig, instant: Instant, options: Transaction.Options = Transaction.Options()): Transaction = {
-    def conflict(reason: String) =
-      MerganserException("COMMIT_CONFLICT", "instant" -> instant.requested, "path" -> storage, "reason" -> reason)
-    val timeline = TableLock.hold(storage, options.lock) { _ =>
+  def begin(storage: Storage, config: TableConfig, instant: Instant, options: Transaction.Options = Transaction.Options(),
+      expiredAfterMs: Long = ExpiredAfterMs): Transaction =
+    claim(storage, config, instant, options, expiredAfterMs).fold(reason => throw conflict(storage, instant.requested, reason), identity)
+
+  /**
+   * Starts a run of a scheduled compaction, taking over from a run that died, unless somebody else is at it. Files of another run
+   * are not touched before this one commits.
+   *
+   * @param expiredAfterMs milliseconds without a heartbeat after which a run counts as dead
+   * @return the run, or why the compaction is left alone
+   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, METADATA_INDEX_PRESENT, SCHEMA_ON_READ_TABLE
+   */
+  def claim(storage: Storage, config: TableConfig, instant: Instant, options: Transaction.Options = Transaction.Options(),
+      expiredAfterMs: Long = ExpiredAfterMs): Either[String, Transaction] = {
+    val beating = options.copy(heartbeatMs = Some(options.heartbeatMs.getOrElse(HeartbeatMs)))
+    TableLock.hold(storage, options.lock) { lock =>
       MetadataTable.requireDroppable(storage, TableConfig.load(storage), options.dropIndexes)
       val timeline = Timeline.load(storage, config)
       timeline.requireWritable()
       timeline.find(instant.requested, Action.Compaction) match {
         case Some(found) if !found.isCompleted =>
-          if (storage.exists(Heartbeat.file(instant.requested)) && !Heartbeat.hasExpired(storage, instant.requested))
-            throw conflict("another process is running this compaction")
-          if (found.state == InstantState.Inflight || new Markers(storage, instant.requested).exist)
-            removeRun(storage, config, instant.requested)
-        case Some(_) => throw conflict("another process completed this compaction")
-        case None    => throw conflict("this compaction is not on the timeline any more")
+          runner(storage, config, found, expiredAfterMs).toLeft {
+            lock.requireHeld()
+            take(storage, config, found, timeline, beating)
+          }
+        case Some(_) => Left("it has been completed meanwhile")
+        case None    => Left("it is not on the timeline any more")
       }
-      timeline
     }
-    Transaction.start(storage, config, instant.requested, Action.Compaction, timeline, options)
   }
 
-  /** Removes the files of a run that failed, of any instant that is still pending; the compaction stays scheduled. */
-  def clearFailedRun(storage: Storage, config: TableConfig, instant: Instant, lock: TableLock.Settings = TableLock.Settings()): Unit =
-    TableLock.hold(storage, lock) { _ =>
-      if (Timeline.load(storage, config).find(instant.requested, Action.Compaction).exists(!_.isCompleted))
-        removeRun(storage, config, instant.requested)
-    }
+  private def take(storage: Storage, config: TableConfig, found: Instant, timeline: Timeline, options: Transaction.Options): Transaction = {
+    val claim = Claim.begin(options.heartbeatMs.getOrElse(HeartbeatMs))
+    try {
+      new Markers(storage, found.requested).prepare()
+      val file = Claim.file(config, found.requested)
+      if (found.state == InstantState.Inflight) storage.delete(file)
+      // The claim comes before the heartbeat, which the transaction begins with: one without a claim is another engine's.
+      storage.createNew(file, claim.content)
+      val takenOver = if (found.state == InstantState.Inflight) Some(timeline.compactionPlan(found)) else None
+      new Transaction(storage, config, found.requested, Action.Compaction, timeline, options,
+        Some(new CompactionRun(storage, config, found.requested, claim, takenOver.toSeq.flatMap(_.operations.map(_.partitionPath)).distinct)))
+    } catch { case e: Throwable => Claim.end(claim); throw e }
+  }
 
-  /** To call under the lock, for a pending compaction. Base files only: nobody else writes those of its instant. */
-  private[timeline] def removeRun(storage: Storage, config: TableConfig, instant: String): Unit = {
-    Rollback.removeFiles(storage, config, instant, mayHaveFiles = true)
-    storage.delete(s"${config.timelineFolder}/${InstantFile.inflight(instant, Action.Compaction)}")
-    new Markers(storage, instant).deleteAll()
-    storage.delete(Heartbeat.file(instant))
+  /** Who runs a pending compaction, if somebody does and shows signs of life. */
+  private def runner(storage: Storage, config: TableConfig, found: Instant, expiredAfterMs: Long): Option[String] = {
+    val claim = if (found.state == InstantState.Inflight) Claim.of(storage, config, found.requested) else None
+    val beat  = storage.status(Heartbeat.file(found.requested)).map(_.getModificationTime)
+    def living(who: String, last: Option[Long], forMs: Long): Option[String] =
+      last.map(System.currentTimeMillis() - _).filter(_ <= forMs).map { ageMs =>
+        s"$who runs it; its last sign of life was ${math.max(0L, ageMs)} ms ago, and ${forMs} ms after that it may be taken over"
+      }
+    claim match {
+      case Some(c) if c.isOfThisProcess => if (c.isRunningHere) Some("this process runs it already") else None
+      case Some(c)                      => living(s"process ${c.pid} on ${c.host}", beat, math.max(expiredAfterMs, MissedBeats * c.heartbeatMs))
+      case None if beat.isDefined       => living("another engine", beat, expiredAfterMs)
+      // Other engines show heartbeats only where they are told that there are several writers.
+      case None if found.state == InstantState.Inflight =>
+        val inflight = storage.status(Claim.file(config, found.requested)).map(_.getModificationTime)
+        living("another engine, without a heartbeat,", (inflight.toSeq ++ new Markers(storage, found.requested).newestMs).reduceOption(math.max(_, _)),
+          SilentAfterMs)
+      case None => None
+    }
+  }
+
+  private[timeline] def conflict(storage: Storage, instant: String, reason: String): MerganserException =
+    MerganserException("COMPACTION_CONFLICT", "instant" -> instant, "path" -> storage, "reason" -> reason)
+
+  /** Milliseconds without a heartbeat after which a run counts as dead by default. */
+  val ExpiredAfterMs: Long = Heartbeat.ExpiredAfterMs
+
+  private val HeartbeatMs = 60000L
+  private val MissedBeats = 3
+
+  /** Milliseconds without a new file after which a run of another engine that shows no heartbeat counts as dead. */
+  private[timeline] val SilentAfterMs = 3600000L
+}
+
+/**
+ * A run of a compaction that a transaction carries out.
+ *
+ * @param claim     by which its inflight file and its data files are known
+ * @param takenOver partitions of the plan, where an earlier run may have left files that nobody announced
+ */
+private[timeline] final class CompactionRun(
+    storage: Storage, config: TableConfig, instant: String, val claim: Claim, takenOver: Seq[String]
+) {
+  private val markers = new Markers(storage, instant)
+
+  /** Why the run has lost its compaction, if it has. To call under the lock. */
+  def lost: Option[String] =
+    if (Claim.of(storage, config, instant).contains(claim)) None
+    else Some("another run has taken it over, as this one showed no sign of life")
+
+  /** A file that the commit names and that is gone, if there is one: an engine that does not look at claims removed it. */
+  def missing(metadata: CommitMetadata): Option[String] = {
+    val there = Parallel.map(metadata.stats.keys.toSeq)(listing).flatten.toSet
+    metadata.allStats.map(_.path).find(path => path.nonEmpty && !there(path))
+  }
+
+  /** Base files of the instant that the commit does not name: of tasks that were tried again, and of earlier runs. */
+  def unnamed(metadata: CommitMetadata): Seq[String] = {
+    val announced = markers.all.map { case (partition, name, _) => FileNames.path(partition, name) }
+    val found     = Parallel.map(takenOver)(listing).flatten
+    (announced ++ found).distinct.filter(isOfInstant).filterNot(metadata.allStats.map(_.path).toSet)
+  }
+
+  /**
+   * Removes what this run left, and lets go of the compaction if it still has it; files of other runs stay. To call under the lock.
+   *
+   * @param now the timeline as it is
+   */
+  def remove(now: Timeline): Unit = {
+    val found     = now.find(instant, Action.Compaction)
+    val committed = found.filter(_.isCompleted).toSeq.flatMap(now.metadata(_).allStats).map(_.path).toSet
+    markers.all.filter { case (_, name, _) => claim.made(name) }.foreach { case (partition, name, kind) =>
+      val file = FileNames.path(partition, name)
+      if (!committed(file)) storage.delete(file)
+      markers.delete(partition, name, kind)
+    }
+    markers.deleteIfEmpty()
+    val isOurs = lost.isEmpty
+    if (isOurs || !found.exists(!_.isCompleted)) storage.delete(Heartbeat.file(instant))
+    if (isOurs && found.exists(!_.isCompleted)) storage.delete(Claim.file(config, instant))
     ()
+  }
+
+  private def listing(partition: String): Seq[String] = storage.list(partition).map(f => FileNames.path(partition, f.getPath.getName))
+
+  private def isOfInstant(path: String): Boolean = {
+    val name = path.drop(path.lastIndexOf('/') + 1)
+    FileNames.parseBase("", name, 0).exists(_.instant == instant)
   }
 }

@@ -1,7 +1,8 @@
 package io.merganser.table.timeline
 
 import io.merganser.table.Storage
-import io.merganser.table.slice.FileNames
+import io.merganser.table.slice.{FileNames, Parallel}
+import org.apache.hadoop.fs.FileStatus
 
 /**
  * Empty files in `.hoodie/.temp/<instant>` that announce each data file before it is created, so that a write that fails
@@ -22,7 +23,7 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
   }
 
   /** Partition path, file name and kind of every file announced, in either of the two styles markers come in. */
-  def all: Seq[(String, String, String)] = (direct(folder) ++ listed).distinct
+  def all: Seq[(String, String, String)] = (direct ++ listed).distinct
 
   private[timeline] def exist: Boolean = storage.exists(folder)
 
@@ -30,9 +31,25 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
 
   private[timeline] def deleteAll(): Unit = { storage.deleteFolder(folder); () }
 
-  private def direct(below: String): Seq[(String, String, String)] = storage.list(below).flatMap { file =>
-    val path = s"$below/${file.getPath.getName}"
-    if (file.isDirectory) direct(path) else parse(path.drop(folder.length + 1))
+  private[timeline] def delete(partitionPath: String, fileName: String, kind: String): Unit = {
+    storage.delete(s"$folder/${FileNames.path(partitionPath, fileName)}.marker.$kind")
+    ()
+  }
+
+  /** Deletes the folder if it announces nothing. */
+  private[timeline] def deleteIfEmpty(): Unit = if (files(Seq(folder)).isEmpty) deleteAll()
+
+  /** When the newest of them was made, in milliseconds since 1970. */
+  private[timeline] def newestMs: Option[Long] = files(Seq(folder)).map(_._2.getModificationTime).reduceOption(math.max(_, _))
+
+  private def direct: Seq[(String, String, String)] = files(Seq(folder)).flatMap { case (path, _) => parse(path.drop(folder.length + 1)) }
+
+  /** Files below some folders with their paths; the folders of one level are listed side by side. */
+  private def files(folders: Seq[String]): Seq[(String, FileStatus)] = if (folders.isEmpty) Nil
+  else {
+    val listed          = Parallel.map(folders)(below => storage.list(below).map(f => s"$below/${f.getPath.getName}" -> f)).flatten
+    val (deeper, found) = listed.partition(_._2.isDirectory)
+    found ++ files(deeper.map(_._1))
   }
 
   /** Other engines may keep one marker a line in files MARKERS0, MARKERS1, ... */

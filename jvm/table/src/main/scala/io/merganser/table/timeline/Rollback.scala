@@ -107,6 +107,7 @@ object Rollback {
   /** Of an instant that is not pending: markers that a committed write left, or a rollback, or a task that outlived it. */
   private[timeline] def removeRemains(storage: Storage, config: TableConfig, timeline: Timeline, instant: String): Unit = {
     if (!timeline.isCompleted(instant)) removeFiles(storage, config, instant, mayHaveFiles = false)
+    storage.delete(Heartbeat.file(instant))
     new Markers(storage, instant).deleteAll()
   }
 

@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 import io.merganser.merge.MerganserException
 import io.merganser.table.{MetadataTable, Storage, TableLock}
 import io.merganser.table.config.TableConfig
-import io.merganser.table.slice.{FileNames, PartitionMetadata}
+import io.merganser.table.slice.{FileNames, Parallel, PartitionMetadata}
 import org.slf4j.LoggerFactory
 
 import scala.util.control.NonFatal
@@ -22,13 +22,17 @@ import scala.util.control.NonFatal
  *                 completes later is overlooked
  */
 final class Transaction private[timeline] (
-    storage: Storage, config: TableConfig, val instant: String, val action: String, val timeline: Timeline, options: Transaction.Options
+    storage: Storage, config: TableConfig, val instant: String, val action: String, val timeline: Timeline, options: Transaction.Options,
+    run: Option[CompactionRun] = None
 ) {
 
   import Transaction.Log
 
   /** Announces data files; to be carried into tasks. */
   val markers: Markers = new Markers(storage, instant)
+
+  /** Second part of the write tokens of a compaction's files: those of another run of it have other names. Else 0. */
+  val runNumber: Int = run.fold(0)(_.claim.number)
 
   private val ended     = new AtomicBoolean
   private val heartbeat = options.heartbeatMs.map(new Heartbeat(storage, instant, _))
@@ -45,13 +49,16 @@ final class Transaction private[timeline] (
    */
   def commit(metadata: CommitMetadata, touched: Set[(String, String)]): Instant = {
     if (ended.get) throw new IllegalStateException(s"write $instant of $storage has ended")
-    metadata.stats.foreach { case (partition, stats) => if (stats.nonEmpty) PartitionMetadata.write(storage, partition, instant) }
-    removeFailedAttempts(metadata)
+    Parallel.map(metadata.stats.filter(_._2.nonEmpty).keys.toSeq)(PartitionMetadata.write(storage, _, instant))
+    if (run.isEmpty) removeFailedAttempts(metadata)
+    val ofOtherRuns = run.toSeq.flatMap(_.unnamed(metadata))
     val completed =
-      try
+      try {
+        run.flatMap(_.missing(metadata)).foreach(file => throw conflict(s"its file '$file' is gone, another engine has removed it"))
         TableLock.hold(storage, options.lock) { lock =>
           val now = Timeline.load(storage, config)
-          requireRunning(now, metadata)
+          requireRunning(now)
+          ofOtherRuns.foreach(file => storage.delete(file))
           val known = options.readAt.getOrElse(this.timeline)
           Conflicts.find(known, now, instant, action, metadata, touched)
             .orElse(NewKeys.broughtByOthers(storage, known, now, instant, metadata))
@@ -60,15 +67,18 @@ final class Transaction private[timeline] (
           MetadataTable.drop(storage, options.dropIndexes)
           complete(now, joined, lock)
         }
-      catch {
-        case e: MerganserException if e.condition == "COMMIT_CONFLICT" =>
+      } catch {
+        case e: MerganserException if e.condition == "COMMIT_CONFLICT" || e.condition == "COMPACTION_CONFLICT" =>
           try { removeOwn(metadata); rollback() }
           catch { case NonFatal(second) => e.addSuppressed(second) }
           throw e
       }
     end()
-    quietly("remove the markers")(markers.deleteAll())
-    if (heartbeat.isDefined) quietly("remove the heartbeat")(storage.delete(Heartbeat.file(instant)))
+    // Markers last: where they stay, the next write removes the rest.
+    quietly("remove its heartbeat and its markers") {
+      if (heartbeat.isDefined) storage.delete(Heartbeat.file(instant))
+      markers.deleteAll()
+    }
     completed
   }
 
@@ -101,16 +111,19 @@ final class Transaction private[timeline] (
       val now   = Timeline.load(storage, config)
       val found = now.find(instant, action)
       found match {
-        case Some(pending) if pending.isCompleted                 => ()
-        case Some(pending) if pending.action == Action.Compaction => Compaction.removeRun(storage, config, instant)
-        case Some(pending)                                        => Rollback.remove(storage, config, now, pending)
-        case None                                                 => Rollback.removeRemains(storage, config, now, instant)
+        case _ if run.isDefined                   => run.foreach(_.remove(now))
+        case Some(pending) if pending.isCompleted => ()
+        case Some(pending)                        => Rollback.remove(storage, config, now, pending)
+        case None                                 => Rollback.removeRemains(storage, config, now, instant)
       }
       found.map(!_.isCompleted)
     }
   }
 
-  private def end(): Unit = if (ended.compareAndSet(false, true)) heartbeat.foreach(_.stop())
+  private def end(): Unit = if (ended.compareAndSet(false, true)) {
+    heartbeat.foreach(_.stop())
+    run.foreach(r => Claim.end(r.claim))
+  }
 
   private def complete(now: Timeline, metadata: CommitMetadata, lock: TableLock): Instant = {
     val completion =
@@ -123,14 +136,24 @@ final class Transaction private[timeline] (
     val file = s"${config.timelineFolder}/$name"
     try storage.createNew(file, content)
     catch {
-      // Whether the file appeared before the failure is what counts; if that cannot be found out, the failure stands.
-      case NonFatal(e) =>
-        val appeared =
-          try storage.exists(file)
-          catch { case NonFatal(second) => e.addSuppressed(second); false }
-        if (!appeared) throw e
+      // Whether the file appeared before the failure is what counts.
+      case NonFatal(e) => if (!appeared(file, e)) throw e
     }
     Instant(instant, Action.completedName(action), InstantState.Completed, completion)
+  }
+
+  /** @throws MerganserException COMMIT_UNCERTAIN if that cannot be found out */
+  private def appeared(file: String, failure: Throwable): Boolean = {
+    def look(times: Int): Boolean =
+      try storage.exists(file)
+      catch {
+        case NonFatal(second) if times > 1 => failure.addSuppressed(second); Thread.sleep(100); look(times - 1)
+        case NonFatal(second) =>
+          failure.addSuppressed(second)
+          throw MerganserException("COMMIT_UNCERTAIN", "path" -> storage, "instant" -> instant, "file" -> storage.path(file),
+            "reason" -> failure).causedBy(failure)
+      }
+    look(3)
   }
 
   /** Files announced by tasks that failed and were tried again: no reader may meet them once the instant has completed. */
@@ -142,12 +165,10 @@ final class Transaction private[timeline] (
     }
   }
 
-  private def requireRunning(now: Timeline, metadata: CommitMetadata): Unit =
+  private def requireRunning(now: Timeline): Unit =
     now.find(instant, action) match {
       case Some(found) if !found.isCompleted && now.hasFile(found, InstantState.Requested) && now.hasFile(found, InstantState.Inflight) =>
-        if (action == Action.Compaction) // a second runner of the same plan would have removed the files of the first
-          metadata.allStats.map(_.path).find(path => !storage.exists(path))
-            .foreach(path => throw conflict(s"its file '$path' is gone, another process runs the same compaction"))
+        run.flatMap(_.lost).foreach(reason => throw conflict(reason))
       case Some(found) if found.isCompleted => throw conflict("another process completed it")
       case _                                => throw conflict(Transaction.RolledBack)
     }
@@ -157,13 +178,14 @@ final class Transaction private[timeline] (
     val now       = Timeline.load(storage, config)
     val committed = now.find(instant, action).filter(_.isCompleted).toSeq.flatMap(i => now.metadata(i).allStats).map(_.path).toSet
     (metadata.allStats.map(_.path) ++ markers.all.collect {
-      case (partition, name, kind) if kind != "APPEND" => FileNames.path(partition, name)
+      case (partition, name, kind) if kind != "APPEND" && run.forall(_.claim.made(name)) => FileNames.path(partition, name)
     })
       .distinct.filterNot(path => path.isEmpty || committed(path)).foreach(path => storage.delete(path))
   }
 
   private def conflict(reason: String): MerganserException =
-    MerganserException("COMMIT_CONFLICT", "instant" -> instant, "path" -> storage, "reason" -> reason)
+    if (run.isDefined) Compaction.conflict(storage, instant, reason)
+    else MerganserException("COMMIT_CONFLICT", "instant" -> instant, "path" -> storage, "reason" -> reason)
 
   private def quietly(what: String)(work: => Any): Unit =
     try { work; () }

@@ -158,6 +158,7 @@ class WriteConfigTest extends AnyFunSuite {
 
   test("a copy-on-write table is not compacted") {
     assert(!parse(table(), "hoodie.compact.inline" -> "true").inlineCompaction)
+    assert(!parse(table(), "hoodie.datasource.compaction.async.enable" -> "false").inlineCompaction)
   }
 
   test("a write may be stricter about null ordering values than the table, not laxer") {

@@ -186,19 +186,29 @@ final class TransactionSuite extends TableSuite {
     write(s, "a")
     val scheduled = Compaction.schedule(s, config)(_ => Some(CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil))))).get
     val failed    = Compaction.begin(s, config, scheduled)
-    val left      = writeBase(s, failed, "a", token = "0-0-0")
+    val left      = writeBase(s, failed, "a")
     assert(Rollback.pending(s, config).isEmpty && s.exists(left.path))
-    val again = Compaction.begin(s, config, scheduled)
-    assert(!s.exists(left.path))
-    assert(conditionOf(failed.commit(CommitMetadata("COMPACT", Map("p" -> Seq(left)), Map.empty), Set.empty)) == "COMMIT_CONFLICT")
-    val third = Compaction.begin(s, config, scheduled)
-    third.rollback()
+    failed.rollback()
+    assert(!s.exists(left.path) && !s.exists(s".hoodie/.temp/${scheduled.requested}") && names(s, ".hoodie/.heartbeat").isEmpty)
     assert(names(s, timelineFolder).filter(_.startsWith(scheduled.requested)) == Set(s"${scheduled.requested}.compaction.requested"))
-    assert(conditionOf(again.commit(CommitMetadata("COMPACT", Map.empty, Map.empty), Set.empty)) == "COMMIT_CONFLICT")
     val last = Compaction.begin(s, config, scheduled)
-    last.commit(CommitMetadata("COMPACT", Map("p" -> Seq(writeBase(s, last, "a", token = "0-0-9"))), Map.empty), Set.empty)
+    last.commit(CommitMetadata("COMPACT", Map("p" -> Seq(writeBase(s, last, "a"))), Map.empty), Set.empty)
     assert(show(view(s).slices) == Seq(s"a@${scheduled.requested}:"))
-    assert(conditionOf(Compaction.begin(s, config, scheduled)) == "COMMIT_CONFLICT")
+    assert(conditionOf(Compaction.begin(s, config, scheduled)) == "COMPACTION_CONFLICT")
+  }
+
+  test("a compaction is planned before the table is locked, and once more if the table changed meanwhile") {
+    val s      = storage
+    val config = table(storage = s)
+    write(s, "a")
+    var (planned, locked) = (0, 0)
+    val scheduled = Compaction.schedule(s, config) { _ =>
+      planned += 1
+      if (s.exists(".hoodie/lock")) locked += 1
+      if (planned == 1) write(s, "b")
+      Some(CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil))))
+    }
+    assert(scheduled.isDefined && planned == 2 && locked == 0)
   }
 
   test("version 6 schedules no compaction beside a running write") {

@@ -30,7 +30,8 @@ object RunCompaction extends Procedure {
     "rows_written" -> LongType,
     "bytes_written" -> LongType,
     "log_files_compacted" -> IntegerType,
-    "elapsed_ms" -> LongType
+    "elapsed_ms" -> LongType,
+    "left_because" -> StringType
   )
 
   override def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
@@ -38,7 +39,7 @@ object RunCompaction extends Procedure {
     val settings = WriteConfig.parse(arguments.options("options"), FrameWrite.sessionConf(session), OpenTable.load(session, path).config)
     val op       = arguments.required("op")
     op.toLowerCase(Locale.ROOT) match {
-      case "schedule"           => Compaction.schedule(session, path).map(Row(_, null, "REQUESTED", null, null, null, null)).toSeq
+      case "schedule"           => Compaction.schedule(session, path).map(Row(_, null, "REQUESTED", null, null, null, null, null)).toSeq
       case "run" | "execute"    => done(Compaction.run(session, path, settings, chosen(arguments)))
       case "scheduleandexecute" => done(Compaction.scheduleAndRun(session, path, settings))
       case _                    => throw arguments.invalid("op", op, "schedule, run, execute, scheduleandexecute")
@@ -57,9 +58,11 @@ object RunCompaction extends Procedure {
     arguments.int("limit").fold(kept)(kept.take)
   }
 
+  /** What was done in one row, then a row for each plan that somebody else runs. */
   private def done(result: CompactionResult): Seq[Row] = result.instant.map { instant =>
-    Row(instant, result.filesWritten, "COMPLETED", result.rowsWritten, result.bytesWritten, result.logFilesCompacted, result.elapsedMs)
-  }.toSeq
+    Row(instant, result.filesWritten, "COMPLETED", result.rowsWritten, result.bytesWritten, result.logFilesCompacted, result.elapsedMs,
+      null)
+  }.toSeq ++ result.left.map(l => Row(l.instant, null, "INFLIGHT", null, null, null, null, l.reason))
 }
 
 /** CALL show_compaction(table => … | path => …): compactions planned and done, newest first. */

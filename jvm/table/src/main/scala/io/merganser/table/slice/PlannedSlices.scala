@@ -1,0 +1,34 @@
+package io.merganser.table.slice
+
+import io.merganser.merge.MerganserException
+import io.merganser.table.Storage
+import io.merganser.table.config.TableConfig
+import io.merganser.table.timeline.{CompactionOperation, CompactionPlan}
+
+/** The slices of a compaction as they were planned: what came after it stays in their logs. */
+object PlannedSlices {
+
+  /**
+   * One listing of each partition, side by side.
+   *
+   * @throws MerganserException SLICE_FILE_MISSING
+   */
+  def of(storage: Storage, config: TableConfig, plan: CompactionPlan): Seq[FileSlice] = {
+    val partitions = plan.operations.map(_.partitionPath).distinct
+    val sizes = Parallel.map(partitions)(p => p -> storage.list(p).map(f => f.getPath.getName -> f.getLen).toMap).toMap
+    plan.operations.map { operation =>
+      def sized(name: String): Long = sizes(operation.partitionPath).getOrElse(name,
+        throw MerganserException("SLICE_FILE_MISSING", "table" -> config.name,
+          "file" -> FileNames.path(operation.partitionPath, name)))
+      slice(operation, sized)
+    }
+  }
+
+  private def slice(operation: CompactionOperation, sized: String => Long): FileSlice = FileSlice(
+    operation.partitionPath,
+    operation.fileId,
+    operation.baseInstant,
+    operation.baseFile.flatMap(name => FileNames.parseBase(operation.partitionPath, name, sized(name))),
+    operation.logFiles.flatMap(name => FileNames.parseLog(operation.partitionPath, name, sized(name))).sorted
+  )
+}

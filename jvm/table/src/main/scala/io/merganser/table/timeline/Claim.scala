@@ -1,0 +1,69 @@
+package io.merganser.table.timeline
+
+import java.io.{FileNotFoundException, IOException}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.UUID
+import java.util.concurrent.{ConcurrentHashMap, ThreadLocalRandom}
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import io.merganser.table.{Storage, TableLock}
+import io.merganser.table.config.TableConfig
+import io.merganser.table.slice.FileNames
+
+/**
+ * One run of a scheduled compaction. The compaction's inflight file holds it, written and replaced under the table lock: whoever
+ * finds another claim there than its own does not run the compaction any more. The heartbeat says whether the run goes on.
+ *
+ * @param id          of this run alone
+ * @param number      second part of the write tokens of its files, by which they are told from those of other runs
+ * @param process     id of the JVM that runs it
+ * @param heartbeatMs milliseconds between its heartbeats
+ */
+private[timeline] final case class Claim(id: String, number: Int, process: String, host: String, pid: String, heartbeatMs: Long) {
+
+  /** Whether a data file was made by this run. */
+  def made(name: String): Boolean = FileNames.stageOf(name).contains(number.toLong)
+
+  def isOfThisProcess: Boolean = process == TableLock.Process
+
+  /** Known of the runs of this process alone. */
+  def isRunningHere: Boolean = Claim.running.contains(id)
+
+  def content: Array[Byte] = {
+    val node = Claim.Json.createObjectNode()
+    node.put("owner", "merganser").put("id", id).put("number", number).put("process", process)
+    node.put("host", host).put("pid", pid).put("heartbeatMs", heartbeatMs)
+    node.toString.getBytes(UTF_8)
+  }
+}
+
+private[timeline] object Claim {
+
+  private val Json    = new ObjectMapper()
+  private val running = ConcurrentHashMap.newKeySet[String]()
+
+  /** A run of this process, which counts as running until [[end]]. */
+  def begin(heartbeatMs: Long): Claim = {
+    val claim = Claim(UUID.randomUUID().toString, ThreadLocalRandom.current.nextInt(1, Int.MaxValue), TableLock.Process, TableLock.Host,
+      TableLock.Pid, heartbeatMs)
+    running.add(claim.id)
+    claim
+  }
+
+  def end(claim: Claim): Unit = { running.remove(claim.id); () }
+
+  /** The claim on a compaction; none if nobody runs it, or another engine does. */
+  def of(storage: Storage, config: TableConfig, instant: String): Option[Claim] =
+    try parse(storage.readUnverified(file(config, instant)))
+    catch { case _: FileNotFoundException => None }
+
+  def file(config: TableConfig, instant: String): String = s"${config.timelineFolder}/${InstantFile.inflight(instant, Action.Compaction)}"
+
+  private def parse(content: Array[Byte]): Option[Claim] =
+    try
+      Option(Json.readTree(content)).filter(_.path("owner").asText == "merganser").map { node =>
+        Claim(node.path("id").asText, node.path("number").asInt, node.path("process").asText, node.path("host").asText,
+          node.path("pid").asText, node.path("heartbeatMs").asLong)
+      }
+    catch { case _: IOException => None }
+}

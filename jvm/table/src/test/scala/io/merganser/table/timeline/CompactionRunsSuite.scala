@@ -1,0 +1,185 @@
+package io.merganser.table.timeline
+
+import java.util.concurrent.{CountDownLatch, TimeUnit}
+
+import io.merganser.merge.Notation
+import io.merganser.table.{DirectTable, Leftovers, LockContender, Storage, TableSuite}
+import io.merganser.table.config.TableConfig
+import org.apache.hadoop.conf.Configuration
+
+import scala.util.Try
+
+/** Several runners of one scheduled compaction: one of them succeeds, and nobody's files are lost. */
+final class CompactionRunsSuite extends TableSuite {
+
+  private val hourMs = 3600000L
+
+  /** A table with one group and a compaction of it on the timeline. */
+  private def scheduled(version: Int = 9): (Storage, TableConfig, Instant) = {
+    val s      = storage
+    val config = table(version, s)
+    val first  = Transaction.begin(s, config, "commit")
+    first.commit(upserted(writeBase(s, first, "a")), Set.empty)
+    val plan = CompactionPlan(Seq(CompactionPlan.operation("p", "a", first.instant, None, Nil)))
+    (s, config, Compaction.schedule(s, config)(_ => Some(plan)).get)
+  }
+
+  private def compacted(stat: WriteStat): CommitMetadata = CommitMetadata("COMPACT", Map("p" -> Seq(stat)), Map.empty)
+
+  /** Puts the claim of a process that ended into the place of the one that is there; its last heartbeat is so long ago. */
+  private def claimedElsewhere(s: Storage, config: TableConfig, instant: Instant, beatAgoMs: Option[Long]): Unit = {
+    s.replace(Claim.file(config, instant.requested), Claim("other", 7, "other", "elsewhere", "1", 60000).content)
+    heartbeat(s, instant, beatAgoMs)
+  }
+
+  private def heartbeat(s: Storage, instant: Instant, agoMs: Option[Long]): Unit = {
+    val file = Heartbeat.file(instant.requested)
+    s.delete(file)
+    agoMs.foreach { ms => s.touch(file); touched(s, file, ms) }
+  }
+
+  private def touched(s: Storage, file: String, agoMs: Long): Unit =
+    s.fs.setTimes(s.path(file), System.currentTimeMillis() - agoMs, -1)
+
+  private def left(s: Storage, config: TableConfig, instant: Instant): String =
+    Compaction.claim(s, config, instant).fold(identity, run => fail(s"${run.instant} was taken"))
+
+  private def taken(s: Storage, config: TableConfig, instant: Instant): Transaction =
+    Compaction.claim(s, config, instant).fold(reason => fail(reason), identity)
+
+  test("a second runner of this process leaves a compaction that runs alone, and one that is completed") {
+    val (s, config, instant) = scheduled()
+    val run                  = taken(s, config, instant)
+    val stat                 = writeBase(s, run, "a")
+    assert(left(s, config, instant).contains("this process"))
+    assert(conditionOf(Compaction.begin(s, config, instant)) == "COMPACTION_CONFLICT")
+    run.commit(compacted(stat), Set("p" -> "a"))
+    assert(left(s, config, instant).contains("completed"))
+    assert(show(view(s).slices) == Seq(s"a@${instant.requested}:") && Leftovers.of(s).isEmpty)
+  }
+
+  test("a run of another process is left alone while its heart beats, and taken over when it stopped; its files go with the commit") {
+    val (s, config, instant) = scheduled()
+    val dead                 = taken(s, config, instant)
+    val early                = writeBase(s, dead, "a")
+    claimedElsewhere(s, config, instant, Some(1000))
+    assert(left(s, config, instant).contains("process 1 on elsewhere"))
+    claimedElsewhere(s, config, instant, Some(hourMs))
+    val run  = taken(s, config, instant)
+    val late = writeBase(s, run, "a")
+    assert(early.path != late.path && s.exists(early.path))
+    run.commit(compacted(late), Set("p" -> "a"))
+    assert(!s.exists(early.path) && s.exists(late.path) && Leftovers.of(s).isEmpty)
+  }
+
+  for (first <- Seq("the slow one", "the other"))
+    test(s"a slow run that was taken over does not commit and removes its own files alone; $first ends first") {
+      val (s, config, instant) = scheduled()
+      val slow                 = taken(s, config, instant)
+      val early                = writeBase(s, slow, "a")
+      claimedElsewhere(s, config, instant, None)
+      val run                 = taken(s, config, instant)
+      val late                = writeBase(s, run, "a")
+      def slowEnds()          = assert(conditionOf(slow.commit(compacted(early), Set("p" -> "a"))) == "COMPACTION_CONFLICT")
+      def otherEnds(): Unit   = { run.commit(compacted(late), Set("p" -> "a")); () }
+      if (first == "the slow one") { slowEnds(); assert(s.exists(late.path) && !s.exists(early.path)); otherEnds() }
+      else { otherEnds(); slowEnds() }
+      assert(show(view(s).slices) == Seq(s"a@${instant.requested}:") && s.exists(late.path) && !s.exists(early.path))
+      assert(Leftovers.of(s).isEmpty)
+    }
+
+  test("a run that fails beside the one that took it over leaves that one its files, its claim and its heartbeat") {
+    val (s, config, instant) = scheduled()
+    val slow                 = taken(s, config, instant)
+    writeBase(s, slow, "a")
+    claimedElsewhere(s, config, instant, None)
+    val run  = taken(s, config, instant)
+    val late = writeBase(s, run, "a")
+    slow.abandon(new IllegalStateException("a task failed"))
+    assert(run.markers.all == Seq(("p", late.fileName, "CREATE")) && s.exists(Heartbeat.file(instant.requested)))
+    run.commit(compacted(late), Set("p" -> "a"))
+    assert(Leftovers.of(s).isEmpty)
+  }
+
+  for (version <- Seq(6, 9))
+    test(s"version $version: a run of another engine is left alone while it shows signs of life, with a heartbeat and without") {
+      val (s, config, instant) = scheduled(version)
+      val inflight             = Claim.file(config, instant.requested)
+      heartbeat(s, instant, Some(1000))
+      assert(left(s, config, instant).contains("another engine")) // about to begin
+      s.createNew(inflight, Array.emptyByteArray)
+      assert(left(s, config, instant).contains("another engine"))
+      heartbeat(s, instant, None)
+      assert(left(s, config, instant).contains("without a heartbeat"))
+      touched(s, inflight, 2 * hourMs)
+      val markers = new Markers(s, instant.requested)
+      markers.create("p", base("a", instant.requested), "MERGE")
+      assert(left(s, config, instant).contains("without a heartbeat"))
+      markers.deleteAll()
+      partition(s, base("a", instant.requested)) // left by it, and nowhere announced
+      val run = taken(s, config, instant)
+      run.commit(compacted(writeBase(s, run, "a")), Set("p" -> "a"))
+      assert(names(s, "p").count(_.contains(instant.requested)) == 1 && Leftovers.of(s).isEmpty)
+    }
+
+  test("a run of another engine whose heart stopped is taken over") {
+    val (s, config, instant) = scheduled()
+    s.createNew(Claim.file(config, instant.requested), Array.emptyByteArray)
+    heartbeat(s, instant, Some(hourMs))
+    val run = taken(s, config, instant)
+    run.commit(compacted(writeBase(s, run, "a")), Set("p" -> "a"))
+    assert(Leftovers.of(s).isEmpty)
+  }
+
+  test("a run whose file another engine removed does not commit") {
+    val (s, config, instant) = scheduled()
+    val run                  = taken(s, config, instant)
+    val stat                 = writeBase(s, run, "a")
+    s.delete(stat.path)
+    assert(conditionOf(run.commit(compacted(stat), Set("p" -> "a"))) == "COMPACTION_CONFLICT")
+    assert(Timeline.load(s, config).pendingCompactions.map(_.state) == Seq(InstantState.Requested))
+  }
+
+  test("threads that run one compaction at once: one does, and the rows are all there") {
+    TableConfig.create(storage, DirectTable.properties(mergeOnRead = true))
+    val table = new DirectTable(storage, bucketed = true)
+    table.upsert(Notation.changes("k1@1=a k2@1=a"))
+    table.upsert(Notation.changes("k1@2=b"))
+    table.scheduleCompaction()
+    val start   = new CountDownLatch(1)
+    val results = new java.util.concurrent.ConcurrentLinkedQueue[Try[Unit]]
+    val threads = (1 to 4).map(_ => new Thread(() => { start.await(); results.add(Try(table.runCompactions())); () }))
+    threads.foreach(_.start())
+    start.countDown()
+    threads.foreach(_.join(60000))
+    results.forEach(r => assert(r.isSuccess || conditionOf(r.get) == "COMPACTION_CONFLICT"))
+    assert(results.size == 4 && table.timeline.pending.isEmpty)
+    assert(table.rows.map(_.toString).sorted == Seq("k1@2=b", "k2@1=a") && Leftovers.of(storage).isEmpty)
+  }
+
+  test("a process that dies in a compaction is waited for while its heart beats, and then taken over") {
+    val (s, config, instant) = scheduled()
+    val other                = LockContender.startMain(CompactionRunner, s.toString, instant.requested)
+    while (!s.exists("claimed")) { assert(other.isAlive); Thread.sleep(20) }
+    assert(Compaction.claim(s, config, instant, expiredAfterMs = 1000).left.exists(_.contains("process ")))
+    s.createNew("die", Array.emptyByteArray)
+    assert(other.waitFor(60, TimeUnit.SECONDS))
+    var run = Compaction.claim(s, config, instant, expiredAfterMs = 1000)
+    while (run.isLeft) { Thread.sleep(50); run = Compaction.claim(s, config, instant, expiredAfterMs = 1000) }
+    run.foreach(r => r.commit(compacted(writeBase(s, r, "a")), Set("p" -> "a")))
+    assert(show(view(s).slices) == Seq(s"a@${instant.requested}:"))
+  }
+}
+
+/** The other process: begins a run and dies in it. */
+object CompactionRunner {
+
+  def main(args: Array[String]): Unit = {
+    val s       = Storage(args(0), new Configuration())
+    val instant = Instant(args(1), Action.Compaction, InstantState.Requested)
+    Compaction.begin(s, TableConfig.load(s), instant, Transaction.Options(heartbeatMs = Some(200)))
+    s.createNew("claimed", Array.emptyByteArray)
+    while (!s.exists("die")) Thread.sleep(20)
+    Runtime.getRuntime.halt(0)
+  }
+}

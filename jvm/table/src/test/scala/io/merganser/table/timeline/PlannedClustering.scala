@@ -1,0 +1,34 @@
+package io.merganser.table.timeline
+
+import io.merganser.table.Storage
+import io.merganser.table.config.TableConfig
+import io.merganser.table.slice.FileSlice
+
+/** A clustering on the timeline, as another engine plans it. */
+object PlannedClustering {
+
+  /** @return its instant */
+  def of(storage: Storage, slices: Seq[FileSlice]): String = {
+    val config  = TableConfig.load(storage)
+    val instant = InstantTime.next(storage.toString, config.timelineZone, Timeline.load(storage, config).times)
+    storage.createNew(s"${config.timelineFolder}/${InstantFile.requested(instant, Action.Clustering)}", requested(slices))
+    instant
+  }
+
+  private def requested(slices: Seq[FileSlice]): Array[Byte] = {
+    import AvroRecords._
+    def part(of: org.apache.avro.Schema, name: String) = {
+      val field = of.getField(name).schema.getTypes.get(1)
+      if (field.getType == org.apache.avro.Schema.Type.ARRAY) field.getElementType else field
+    }
+    val schema = TimelineSchemas.RequestedReplaceMetadata
+    val plan   = part(schema, "clusteringPlan")
+    val group  = part(plan, "inputGroups")
+    val infos = slices.map(s =>
+      build(part(group, "slices"), "dataFilePath" -> s.base.map(_.name).getOrElse(""), "deltaFilePaths" -> Seq.empty[String],
+        "fileId" -> s.fileId, "partitionPath" -> s.partitionPath, "version" -> 1))
+    val groups = Seq(build(group, "slices" -> infos, "numOutputFileGroups" -> 1, "version" -> 1))
+    encode(build(schema, "operationType" -> "CLUSTER", "version" -> 1,
+      "clusteringPlan" -> build(plan, "inputGroups" -> groups, "version" -> 1)))
+  }
+}

@@ -5,16 +5,18 @@ import java.util.concurrent.{Callable, ExecutionException, Executors}
 import scala.collection.JavaConverters._
 
 /** Waiting for storage side by side: listings are slow, and there may be thousands. */
-private[slice] object Parallel {
+private[table] object Parallel {
 
   private val Threads = 16
   private val Few     = 4
 
   /** In the order of the input; the first failure is thrown as it is. */
-  def map[A, B](input: Seq[A])(f: A => B): Seq[B] =
+  def map[A, B](input: Seq[A])(f: A => B): Seq[B] = map(input, Threads)(f)
+
+  def map[A, B](input: Seq[A], threads: Int)(f: A => B): Seq[B] =
     if (input.size <= Few) input.map(f)
     else {
-      val pool = Executors.newFixedThreadPool(math.min(Threads, input.size))
+      val pool = Executors.newFixedThreadPool(math.min(threads, input.size))
       try {
         val work = input.map(a => new Callable[B] { override def call(): B = f(a) })
         pool.invokeAll(work.asJava).asScala.map(_.get).toList

@@ -67,10 +67,13 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
   /**
    * The same for the rows of a statement.
    *
-   * @param readAt the timeline as it was when the statement found its rows by reading the table, if it did
+   * @param readAt          the timeline as it was when the statement found its rows by reading the table, if it did
+   * @param looksEverywhere true where the statement looked for the keys it inserts in all partitions
    */
-  def change(schema: StructType, masks: Seq[ColumnMask], readAt: Option[Timeline], rows: StatementRows): WriteResult =
-    commit(schema, Replaced.Nothing, readAt) { (table, slices) =>
+  def change(schema: StructType, masks: Seq[ColumnMask], readAt: Option[Timeline], looksEverywhere: Boolean)(
+      rows: StatementRows
+  ): WriteResult =
+    commit(schema, Replaced.Nothing, readAt, looksEverywhere) { (table, slices) =>
       incoming(rows.frame(table, slices), schema, col(IncomingSchema.UnorderedDelete), masks)
     }
 
@@ -82,7 +85,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       TableIndex.globalKeys(settings.index, config))
   }
 
-  private def commit(schema: StructType, replaced: Replaced, readAt: Option[Timeline])(rows: (
+  private def commit(schema: StructType, replaced: Replaced, readAt: Option[Timeline], looksEverywhere: Boolean = false)(rows: (
           OpenTable, IndexedSeq[FileSlice]
       ) => Incoming): WriteResult = {
     val started = System.nanoTime()
@@ -112,7 +115,8 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       )
       val fileIds = written.map(_.stat.fileId).toSet
       val touched = slices.filter(s => fileIds(s.fileId)).map(s => (s.partitionPath, s.fileId)).toSet
-      transaction.commit(metadata, touched, WriteBasis(newKeys(index, isOverwrite), replacedPartitions(replaced, stats.keySet)))
+      val scope = if (looksEverywhere) KeyScope.InTable else newKeys(index, isOverwrite)
+      transaction.commit(metadata, touched, WriteBasis(scope, replacedPartitions(replaced, stats.keySet)))
       result(transaction.instant, written, started)
     } catch {
       case failure: Throwable =>

@@ -32,6 +32,12 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
 
   @transient lazy val fs: FileSystem = basePath.getFileSystem(conf)
 
+  /**
+   * The same for every name of the place: symbolic links of the local disk, `s3`, `s3a` and `s3n`, mounts of viewfs, a
+   * host with and without its port. What this process keeps by table, it keeps by this.
+   */
+  lazy val identity: String = Storage.identityOf(fs, basePath, conf)
+
   /** Not `new Path(base, relative)`: that rejects a ':' in the first name. */
   def path(relative: String): Path = if (relative.isEmpty) basePath else new Path(s"$basePath/$relative")
 
@@ -91,10 +97,11 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
    * @throws org.apache.hadoop.fs.FileAlreadyExistsException if the file is there
    */
   def createNew(relative: String, bytes: Array[Byte]): Unit =
-    if (isLocal) linkLocally(relative, bytes)
+    if (isLocal) linkLocally(relative, bytes) { (unpublished, file) => Files.move(unpublished, file); () }
     else {
       if (exists(relative)) throw alreadyThere(relative)
-      if (Storage.AppearsOnClose.contains(fs.getUri.getScheme)) write(path(relative), bytes, overwrite = false)
+      if (createsConditionally) writeConditionally(path(relative), bytes)
+      else if (Storage.AppearsOnClose.contains(fs.getUri.getScheme)) write(path(relative), bytes, overwrite = false)
       else {
         val unpublished = path(s"${Storage.Unpublished}${UUID.randomUUID()}")
         try {
@@ -114,20 +121,35 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
     }
 
   /**
-   * Creates a file that was not there, as the store's exclusive create does it: of several that try, one succeeds.
-   * Others may see the file before its content.
+   * Whether of several processes that create one file at a time a single one succeeds, and the others learn of it.
    *
-   * @throws org.apache.hadoop.fs.FileAlreadyExistsException if the file is there; other failures leave that open
+   * @param alsoSchemes stores of which their user knows that they do
+   */
+  def createsExclusively(alsoSchemes: Set[String] = Set.empty): Boolean = {
+    val scheme = fs.getUri.getScheme
+    isLocal || alsoSchemes(scheme) || Storage.CreatesExclusively(scheme) || createsConditionally ||
+    Storage.mounted(fs, basePath, conf).exists(_.createsExclusively(alsoSchemes))
+  }
+
+  /** Whether the store takes a file on the condition that there is none, as S3A does from Hadoop 3.4.2 on. */
+  @transient private lazy val createsConditionally: Boolean =
+    try fs.hasPathCapability(basePath, Storage.ConditionalCreate)
+    catch { case NonFatal(_) => false }
+
+  /**
+   * Creates a file that was not there, by the strongest means of the store; see [[createsExclusively]]. On the local file
+   * system the file appears with its content, elsewhere others may see it before.
+   *
+   * @throws org.apache.hadoop.fs.FileAlreadyExistsException if the file is there; other failures leave open whether it is,
+   *                                                         and whose it is
    */
   def createExclusively(relative: String, bytes: Array[Byte]): Unit =
-    if (isLocal) {
-      // Hadoop's local create(overwrite = false) looks first and creates then.
-      val file = localFile(relative)
-      Files.createDirectories(file.getParent)
-      Files.deleteIfExists(checksumFile(file))
-      try { Files.write(file, bytes, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE); () }
-      catch { case _: java.nio.file.FileAlreadyExistsException => throw alreadyThere(relative) }
-    } else write(path(relative), bytes, overwrite = false)
+    if (isLocal)
+      linkLocally(relative, bytes) { (_, file) =>
+        Files.write(file, bytes, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE); ()
+      }
+    else if (createsConditionally) writeConditionally(path(relative), bytes)
+    else write(path(relative), bytes, overwrite = false)
 
   /** Makes an empty file, or makes it anew. */
   def touch(relative: String): Unit =
@@ -159,7 +181,8 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
   private def checksumFile(file: java.nio.file.Path): java.nio.file.Path =
     file.resolveSibling(s".${file.getFileName}.crc")
 
-  private def linkLocally(relative: String, bytes: Array[Byte]): Unit = {
+  /** @param unlinked what to do with the written file and its name where the disk has no links */
+  private def linkLocally(relative: String, bytes: Array[Byte])(unlinked: (java.nio.file.Path, java.nio.file.Path) => Unit): Unit = {
     val file = localFile(relative)
     if (Files.exists(file)) throw alreadyThere(relative)
     Files.createDirectories(file.getParent)
@@ -169,7 +192,7 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
       try Files.createLink(file, unpublished)
       catch {
         case e: java.nio.file.FileAlreadyExistsException               => throw e
-        case _: UnsupportedOperationException | _: FileSystemException => Files.move(unpublished, file)
+        case _: UnsupportedOperationException | _: FileSystemException => unlinked(unpublished, file)
       }
       ()
     } catch {
@@ -190,6 +213,14 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
     finally out.close()
   }
 
+  /** The store looks whether the file is there as it takes it: a conflict is a failure of the close. */
+  private def writeConditionally(file: Path, bytes: Array[Byte]): Unit = {
+    if (fs.exists(file)) throw new FileAlreadyExistsException(file.toString)
+    val out = fs.createFile(file).recursive().overwrite(false).must(Storage.ConditionalCreate, true).build()
+    try out.write(bytes)
+    finally out.close()
+  }
+
   private def alreadyThere(relative: String): FileAlreadyExistsException =
     new FileAlreadyExistsException(path(relative).toString)
 }
@@ -205,6 +236,43 @@ object Storage {
 
   /** Stores where a file appears when it is closed, whole, and where a rename is a copy. */
   private val AppearsOnClose = Set("s3", "s3a", "s3n", "gs", "oss", "obs", "cosn")
+
+  /** Stores whose create without overwriting is one step. S3A's is a look and a put, unless it creates conditionally. */
+  private val CreatesExclusively = Set("hdfs", "webhdfs", "swebhdfs", "dfs", "hopsfs", "abfs", "abfss", "gs")
+
+  /** What createFile and hasPathCapability call a create on the condition that there is no such file. */
+  private val ConditionalCreate = "fs.option.create.conditional.overwrite"
+
+  private val S3Schemes = Set("s3", "s3a", "s3n")
+
+  private def identityOf(fs: FileSystem, path: Path, conf: Configuration): String = {
+    val uri    = path.toUri
+    val scheme = fs.getUri.getScheme
+    if (scheme == "file") s"file:${realPath(java.nio.file.Paths.get(uri.getPath).toAbsolutePath.normalize)}"
+    else if (S3Schemes(scheme)) s"s3://${uri.getAuthority}${uri.getPath}"
+    else
+      mounted(fs, path, conf).map(_.identity).getOrElse {
+        // Of a name node: its address with the port, or the name of the service.
+        val service = if (scheme == "hdfs") scala.util.Try(Option(fs.getCanonicalServiceName)).toOption.flatten else None
+        s"$scheme://${service.orElse(Option(uri.getAuthority)).getOrElse("")}${uri.getPath}"
+      }
+  }
+
+  /** What is there may be a link; what is not there yet lies in something that is. */
+  private def realPath(path: java.nio.file.Path): java.nio.file.Path =
+    if (path.getParent == null) path
+    else
+      try path.toRealPath()
+      catch { case _: java.io.IOException => realPath(path.getParent).resolve(path.getFileName) }
+
+  /** The place behind a mount of viewfs. */
+  private def mounted(fs: FileSystem, path: Path, conf: Configuration): Option[Storage] = {
+    def resolve(path: Path): Option[Path] =
+      try Some(fs.resolvePath(path))
+      catch { case _: FileNotFoundException => Option(path.getParent).flatMap(resolve).map(new Path(_, path.getName)) }
+    if (!fs.getClass.getName.startsWith("org.apache.hadoop.fs.viewfs.")) None
+    else resolve(path).filter(_.toUri != path.toUri).map(found => new Storage(found, conf))
+  }
 
   def apply(basePath: String, conf: Configuration): Storage = new Storage(new Path(basePath), conf)
 

@@ -5,81 +5,188 @@ import java.lang.management.ManagementFactory
 import java.net.InetAddress
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.UUID
-import java.util.concurrent.{ConcurrentHashMap, Executors, ScheduledExecutorService, ThreadFactory, ThreadLocalRandom, TimeUnit}
+import java.util.concurrent.{ConcurrentHashMap, ThreadLocalRandom, TimeUnit}
 import java.util.concurrent.locks.ReentrantLock
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import io.merganser.merge.MerganserException
-import org.apache.hadoop.fs.FileAlreadyExistsException
+import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
 import org.slf4j.LoggerFactory
 
 import scala.util.Try
 import scala.util.control.NonFatal
 
 /**
- * The table's lock, held: the file `.hoodie/lock`, which other engines honour too.
- *
- * The file names its owner and is renewed every third of the lease. A lock of ours that was not renewed for a whole
- * lease belongs to a dead process and is taken over. A lock that another engine wrote is never broken.
+ * The table's lock, held: the file `.hoodie/lock`, which is Hudi's too where its lock is a file, and the file that a
+ * lock provider's options name besides.
  */
-final class TableLock private (storage: Storage, settings: TableLock.Settings) {
-
-  import TableLock._
-
-  @volatile private var renewedNanos = System.nanoTime()
-  @volatile private var lost         = false
-
-  private val token    = UUID.randomUUID().toString
-  private val acquired = System.currentTimeMillis()
-  private lazy val renewal = {
-    val period = math.max(1L, settings.leaseMs / 3)
-    Renewer.scheduleAtFixedRate(() => renew(), period, period, TimeUnit.MILLISECONDS)
-  }
-
-  private def content: Array[Byte] = TableLock.content(token, acquired, settings.leaseMs)
+final class TableLock private (files: Seq[LockFile]) {
 
   /**
    * To call right before the step that the lock guards.
    *
    * @throws io.merganser.merge.MerganserException COMMIT_CONFLICT if this process paused longer than its lease and
-   *                                               another writer took the lock
+   *                                               another writer took the lock, or another engine removed it
    */
-  def requireHeld(): Unit =
-    if (lost || (isDoubtful && !isOurs))
-      throw MerganserException("COMMIT_CONFLICT", "instant" -> "the write", "path" -> storage,
-        "reason" -> s"the table lock was lost after ${settings.leaseMs} ms without a sign of life")
-
-  /** Within half a lease nobody may have taken the lock, so the file need not be read. */
-  private def isDoubtful: Boolean =
-    TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - renewedNanos) > settings.leaseMs / 2
-
-  private def isOurs: Boolean = read(storage).flatMap(Holder.parse).exists(_.token == token)
-
-  private def start(): Unit = { renewedNanos = System.nanoTime(); renewal; () }
-
-  private def renew(): Unit =
-    try
-      if (isOurs) { storage.replace(File, content); renewedNanos = System.nanoTime() }
-      else lost = true
-    catch { case NonFatal(e) => Log.warn(s"cannot renew the lock of $storage", e) }
-
-  private def release(): Unit = {
-    renewal.cancel(false)
-    try if (!lost && (!isDoubtful || isOurs)) { storage.delete(File); () }
-    catch { case NonFatal(e) => Log.warn(s"cannot remove the lock of $storage; the next writer takes it over", e) }
-  }
+  def requireHeld(): Unit = files.foreach(_.requireHeld())
 }
 
 object TableLock {
 
   /**
-   * @param timeoutMs how long to wait for the lock, in milliseconds; above the lease, or the lock of a dead process on
-   *                  another host cannot be taken over
-   * @param leaseMs   after how many milliseconds without renewal a holder counts as dead
+   * @param timeoutMs        how long to wait for the lock, in milliseconds; above the lease, or the lock of a dead process
+   *                         on another host cannot be taken over
+   * @param leaseMs          after how many milliseconds without renewal a holder counts as dead
+   * @param severalWriters   others may write at a time: a store that cannot keep them apart is refused
+   * @param exclusiveSchemes stores of which the user says that they create files exclusively
+   * @param folder           of a second lock file, which other engines' writers take: Hudi's `hoodie.write.lock.filesystem.path`
+   * @param foreignExpiryMs  after how many milliseconds without change the lock of another engine counts as left behind;
+   *                         0: never
    */
-  final case class Settings(timeoutMs: Long = 60000, leaseMs: Long = 30000)
+  final case class Settings(
+      timeoutMs: Long = 60000,
+      leaseMs: Long = 30000,
+      severalWriters: Boolean = false,
+      exclusiveSchemes: Set[String] = Set.empty,
+      folder: Option[String] = None,
+      foreignExpiryMs: Long = 0
+  )
 
   private[table] val File = ".hoodie/lock"
+
+  /** Threads of this process queue here; one for each lock file, whatever name its table goes by. */
+  private val threads = new ConcurrentHashMap[String, ReentrantLock]()
+
+  /**
+   * Does something while holding the lock. Not reentrant.
+   *
+   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, with the file and who holds it; EXCLUSIVE_CREATE_MISSING
+   */
+  def hold[T](storage: Storage, settings: Settings = Settings())(body: TableLock => T): T = {
+    val own      = new LockPlace(storage, File, s"${Storage.Unpublished}lock-")
+    val second   = settings.folder.map(f => new LockPlace(Storage(new Path(f).toString, storage.conf), "lock", "lock-aside-"))
+    val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(settings.timeoutMs)
+    // In this order for everybody of ours; others take the second alone.
+    val places = own +: second.filter(_.identity != own.identity).toSeq
+    if (settings.severalWriters) places.foreach(requireExclusive(_, settings))
+    holdAll(places, Nil, settings, deadline)(body)
+  }
+
+  private def requireExclusive(place: LockPlace, settings: Settings): Unit =
+    if (!place.storage.createsExclusively(settings.exclusiveSchemes))
+      throw MerganserException("EXCLUSIVE_CREATE_MISSING", "path" -> place.storage, "scheme" -> place.storage.fs.getUri.getScheme)
+
+  private def holdAll[T](places: Seq[LockPlace], taken: Seq[LockFile], settings: Settings, deadline: Long)(body: TableLock => T): T =
+    places match {
+      case Nil => body(new TableLock(taken))
+      case place +: further =>
+        val thread = threads.computeIfAbsent(place.identity, _ => new ReentrantLock())
+        if (thread.isHeldByCurrentThread) throw new IllegalStateException(s"the lock of ${place.storage} is held by this very thread")
+        if (!thread.tryLock(math.max(0L, deadline - System.nanoTime()), TimeUnit.NANOSECONDS))
+          throw place.timeout(settings, "another thread of this process")
+        try {
+          val file = LockFile.acquire(place, settings, deadline)
+          try holdAll(further, taken :+ file, settings, deadline)(body)
+          finally file.release()
+        } finally thread.unlock()
+    }
+}
+
+/**
+ * Where a lock file lies.
+ *
+ * @param file  its name, relative to the storage
+ * @param aside beginning of the names to which lock files are moved before they are removed
+ */
+private[table] final class LockPlace(val storage: Storage, val file: String, val aside: String) {
+
+  val identity: String = s"${storage.identity}/$file"
+
+  def read(): Option[String] = read(file)
+
+  def read(name: String): Option[String] =
+    try Some(new String(storage.readUnverified(name), UTF_8))
+    catch { case _: FileNotFoundException => None }
+
+  def timeout(settings: TableLock.Settings, holder: String): MerganserException =
+    MerganserException("LOCK_TIMEOUT", "path" -> storage, "timeoutMs" -> settings.timeoutMs,
+      "file" -> storage.path(file), "holder" -> holder)
+}
+
+/**
+ * A lock file that this process made.
+ *
+ * The file names its owner and is renewed every third of the lease. A lock of ours that was not renewed for a whole
+ * lease belongs to a dead process and is taken over; one of this process is respected as long as its holder is here. A
+ * lock that another engine wrote is broken only if the settings say when: other engines may leave the file empty.
+ */
+private[table] final class LockFile private (place: LockPlace, settings: TableLock.Settings) {
+
+  import LockFile._
+
+  @volatile private var renewedNanos               = System.nanoTime()
+  @volatile private var isLost                     = false
+  @volatile private var renewal: Option[Periodic] = None
+
+  private val token    = UUID.randomUUID().toString
+  private val acquired = System.currentTimeMillis()
+
+  private def content: Array[Byte] = LockFile.content(token, acquired, settings.leaseMs)
+
+  def requireHeld(): Unit =
+    if (isLost || !Interrupts.deferred(isOurs))
+      throw MerganserException("COMMIT_CONFLICT", "instant" -> "the write", "path" -> place.storage,
+        "reason" -> (s"its lock ${place.storage.path(place.file)} is another writer's or gone: this process paused for longer than " +
+          s"${settings.leaseMs} ms, or another engine removed the file"))
+
+  /** Reads the file: another engine may have removed it whatever its age. */
+  private def isOurs: Boolean = place.read().flatMap(Holder.parse).exists(_.token == token)
+
+  private def begin(): Unit = {
+    renewedNanos = System.nanoTime()
+    renewal = Some(new Periodic(s"renew the lock of ${place.storage}", math.max(1L, settings.leaseMs / 3))(() => renew()))
+  }
+
+  /** Not after a lease has passed: the file may be somebody else's by the time it is written. */
+  private def renew(): Unit =
+    if (!isLost) {
+      if (isOurs && !isOverdue) { place.storage.replace(place.file, content); renewedNanos = System.nanoTime() }
+      else isLost = true
+    }
+
+  private def isOverdue: Boolean = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - renewedNanos) > settings.leaseMs
+
+  /** Once no renewal runs any more, so that none brings the file back. */
+  def release(): Unit = Interrupts.deferred {
+    renewal.foreach(_.stop())
+    try if (!isLost && isOurs) { place.storage.delete(place.file); () }
+    catch { case NonFatal(e) => Log.warn(s"cannot remove the lock of ${place.storage}; the next writer takes it over", e) }
+    finally live.remove(token)
+  }
+
+  /** False if somebody holds it. */
+  private def create(): Boolean = {
+    val began = System.currentTimeMillis()
+    try {
+      place.storage.createExclusively(place.file, content)
+      doubtful.remove(place.identity)
+      true
+    } catch {
+      case _: FileAlreadyExistsException => false
+      case e: IOException =>
+        // Who has it now decides: the failure may have come before the file was made, after it, or from its being there.
+        Try(place.read()).toOption.flatten match {
+          case Some(text) if Holder.parse(text).exists(_.token == token) => true
+          case Some(text) if text.trim.nonEmpty                          => false
+          case _ =>
+            doubtful.put(place.identity, (began - ClockSkewMs, System.currentTimeMillis() + ClockSkewMs))
+            throw e
+        }
+    }
+  }
+}
+
+private[table] object LockFile {
 
   private val Log     = LoggerFactory.getLogger(classOf[TableLock])
   private[table] val Process = UUID.randomUUID().toString
@@ -87,111 +194,97 @@ object TableLock {
   private[table] val Pid     = ManagementFactory.getRuntimeMXBean.getName.takeWhile(_ != '@')
   private val Json    = new ObjectMapper()
 
-  /** One a table: threads of this process queue here, so whatever holds the file beside us is another process. */
-  private val threads = new ConcurrentHashMap[String, ReentrantLock]()
+  /** Tokens of the locks that this process holds or is creating: files with others were left by holders that are gone. */
+  private val live = ConcurrentHashMap.newKeySet[String]()
 
-  /** Tables whose lock this process failed to create in a way that may have left the file, empty. */
-  private val doubtful = new ConcurrentHashMap[String, Boolean]()
+  /** When this process failed to create a lock in a way that may have left the file, empty: from and to, in epoch milliseconds. */
+  private val doubtful = new ConcurrentHashMap[String, (Long, Long)]()
 
-  /** How long a lock file may stay empty, in milliseconds, until its writer counts as dead between creating and writing. */
-  private val EmptyMs    = 3000L
+  private val ClockSkewMs = 2000L
+
+  /** How long an empty file that this process may have left has to stay unchanged until it is removed, in milliseconds. */
   private val OwnEmptyMs = 100L
 
-  private lazy val Renewer: ScheduledExecutorService = Executors.newSingleThreadScheduledExecutor(new ThreadFactory {
-    override def newThread(work: Runnable): Thread = {
-      val thread = new Thread(work, "merganser-lock-renewal")
-      thread.setDaemon(true)
-      thread
-    }
-  })
+  /** Hudi removes its lock file twice, the second time whoever made it; who comes after it waits for that. */
+  private val SettleMs = 100L
 
-  /**
-   * Does something while holding the lock. Not reentrant.
-   *
-   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, with the file and who holds it
-   */
-  def hold[T](storage: Storage, settings: Settings = Settings())(body: TableLock => T): T = {
-    val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(settings.timeoutMs)
-    val thread   = threads.computeIfAbsent(storage.basePath.toString, _ => new ReentrantLock())
-    if (thread.isHeldByCurrentThread) throw new IllegalStateException(s"the lock of $storage is held by this very thread")
-    if (!thread.tryLock(settings.timeoutMs, TimeUnit.MILLISECONDS))
-      throw timeout(storage, settings, "another thread of this process")
+  def acquire(place: LockPlace, settings: TableLock.Settings, deadline: Long): LockFile = {
+    val lock = new LockFile(place, settings)
+    live.add(lock.token)
     try {
-      val lock = acquire(storage, settings, deadline)
-      try body(lock)
-      finally lock.release()
-    } finally thread.unlock()
-  }
-
-  private def acquire(storage: Storage, settings: Settings, deadline: Long): TableLock = {
-    val lock      = new TableLock(storage, settings)
-    var seen      = Option.empty[String]
-    var seenSince = System.nanoTime()
-    var pauseMs   = 20L
-    while (!create(storage, lock)) {
-      val now = read(storage)
-      if (now != seen) { seen = now; seenSince = System.nanoTime() }
-      val unchangedMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - seenSince)
-      if (now.exists(isDead(storage, _, unchangedMs))) takeOver(storage, now.get)
-      else if (now.isDefined) {
-        if (System.nanoTime() > deadline) throw timeout(storage, settings, describe(now.get))
-        Thread.sleep(pauseMs + ThreadLocalRandom.current.nextLong(10))
-        pauseMs = math.min(pauseMs * 2, 500L)
-      }
-    }
-    lock.start()
-    lock
-  }
-
-  /** False if somebody holds it. */
-  private def create(storage: Storage, lock: TableLock): Boolean = {
-    val began = System.nanoTime()
-    try {
-      storage.createExclusively(File, lock.content)
-      doubtful.remove(storage.toString)
-      // Who takes long between creating and writing may be taken for dead.
-      TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - began) < EmptyMs / 2 || lock.isOurs
+      waitFor(lock, place, settings, deadline)
+      lock.begin()
+      lock
     } catch {
-      case _: FileAlreadyExistsException => false
-      case e: IOException =>
-        doubtful.put(storage.toString, true)
+      case e: Throwable =>
+        live.remove(lock.token)
         throw e
     }
   }
 
-  /** Nobody of this process can hold it while we wait; on this host clocks agree; of others we judge by watching. */
-  private def isDead(storage: Storage, content: String, unchangedMs: Long): Boolean = Holder.parse(content) match {
-    case Some(holder) =>
-      holder.process == Process ||
-      (holder.host == Host && System.currentTimeMillis() - holder.renewedMs > holder.leaseMs) ||
-      unchangedMs > holder.leaseMs
-    case None => content.trim.isEmpty && unchangedMs > (if (doubtful.containsKey(storage.toString)) OwnEmptyMs else EmptyMs)
+  private def waitFor(lock: LockFile, place: LockPlace, settings: TableLock.Settings, deadline: Long): Unit = {
+    var seen      = Option.empty[String]
+    var seenSince = System.nanoTime()
+    var pauseMs   = 20L
+    var isHeld    = false
+    var isForeign = false
+    while (!isHeld) {
+      if (lock.create()) {
+        if (isForeign) Thread.sleep(SettleMs)
+        isHeld = !isForeign || lock.isOurs
+      } else {
+        val now = place.read()
+        if (now != seen) { seen = now; seenSince = System.nanoTime() }
+        val unchangedMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - seenSince)
+        now.foreach { text =>
+          if (Holder.parse(text).isEmpty) isForeign = true
+          if (isDead(place, settings, text, unchangedMs)) takeOver(place, text)
+          else {
+            if (System.nanoTime() > deadline) throw place.timeout(settings, describe(text))
+            Thread.sleep(pauseMs + ThreadLocalRandom.current.nextLong(10))
+            pauseMs = math.min(pauseMs * 2, 500L)
+          }
+        }
+      }
+    }
   }
 
+  /** On this host clocks agree; of other hosts we judge by watching. */
+  private def isDead(place: LockPlace, settings: TableLock.Settings, content: String, unchangedMs: Long): Boolean =
+    Holder.parse(content) match {
+      case Some(holder) if holder.process == Process => !live.contains(holder.token)
+      case Some(holder) =>
+        (holder.host == Host && System.currentTimeMillis() - holder.renewedMs > holder.leaseMs) || unchangedMs > holder.leaseMs
+      case None =>
+        lazy val modified = place.storage.status(place.file).map(_.getModificationTime)
+        val isOwn = content.trim.isEmpty && unchangedMs > OwnEmptyMs && Option(doubtful.get(place.identity)).exists {
+          case (from, to) => modified.exists(at => at >= from && at <= to)
+        }
+        isOwn || (settings.foreignExpiryMs > 0 && modified.exists(System.currentTimeMillis() - _ > settings.foreignExpiryMs))
+    }
+
   /** Moves the file away, so that of several who judge it dead only one removes it. */
-  private def takeOver(storage: Storage, dead: String): Unit = {
-    val aside = s"${Storage.Unpublished}lock-${UUID.randomUUID()}"
-    storage.makeFolder(".hoodie/.temp")
+  private def takeOver(place: LockPlace, dead: String): Unit = {
+    val storage = place.storage
+    val aside   = s"${place.aside}${UUID.randomUUID()}"
+    storage.makeFolder(aside.take(math.max(aside.lastIndexOf('/'), 0)))
     val moved =
-      try read(storage).contains(dead) && storage.fs.rename(storage.path(File), storage.path(aside))
+      try place.read().contains(dead) && storage.fs.rename(storage.path(place.file), storage.path(aside))
       catch { case _: FileNotFoundException => false }
     if (moved) {
-      Log.warn(s"took over the lock of $storage from ${describe(dead)}")
+      // Somebody else may have taken it over, and made it, since it was read.
+      val found = place.read(aside)
+      if (found.exists(_ != dead))
+        try storage.createExclusively(place.file, found.get.getBytes(UTF_8))
+        catch { case _: FileAlreadyExistsException => () }
+      else Log.warn(s"took over the lock of $storage from ${describe(dead)}")
       storage.delete(aside)
     }
   }
 
-  private def read(storage: Storage): Option[String] =
-    try Some(new String(storage.readUnverified(File), UTF_8))
-    catch { case _: FileNotFoundException => None }
-
-  private def timeout(storage: Storage, settings: Settings, holder: String): MerganserException =
-    MerganserException("LOCK_TIMEOUT", "path" -> storage, "timeoutMs" -> settings.timeoutMs,
-      "file" -> storage.path(File), "holder" -> holder)
-
   private def describe(content: String): String = Holder.parse(content) match {
     case Some(holder)                 => s"process ${holder.pid} on ${holder.host} since ${holder.acquired}"
-    case None if content.trim.isEmpty => "an unknown writer"
+    case None if content.trim.isEmpty => "another engine, or a writer that died as it made the file (it is empty)"
     case None                         => s"another engine (${content.trim.take(200)})"
   }
 

@@ -74,7 +74,8 @@ final class DirectTable(
 
   final class Begun(transaction: Transaction, val parts: Seq[Part], metadata: CommitMetadata) {
     def commit(): Unit = rolledBackOnFailure(transaction) { t =>
-      t.commit(metadata, parts.flatMap(part => part.slice.map(s => (s.partitionPath, s.fileId))).toSet)
+      val basis = WriteBasis(if (bucketed) KeyScope.Nowhere else KeyScope.InPartition)
+      t.commit(metadata, parts.flatMap(part => part.slice.map(s => (s.partitionPath, s.fileId))).toSet, basis)
       ()
     }
   }

@@ -3,7 +3,7 @@ package io.merganser.table
 import java.io.{BufferedOutputStream, IOException, OutputStream}
 import java.net.URI
 import java.util.concurrent.ConcurrentHashMap
-import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FSDataInputStream, FSDataOutputStream, FileStatus, Path, RawLocalFileSystem}
@@ -75,6 +75,7 @@ object FaultyFileSystem {
   @volatile private var failAt         = 0
   @volatile private var fault: Fault   = Before
   @volatile private var failed         = Option.empty[String]
+  @volatile private var hook           = (_: String) => ()
   private val waiting                  = new ConcurrentHashMap[String, Boolean]
   private val nested: ThreadLocal[Int] = ThreadLocal.withInitial[Int](() => 0)
 
@@ -112,6 +113,24 @@ object FaultyFileSystem {
     } finally waiting.clear()
   }
 
+  /** Does something, and something else right before the first of its operations that a pattern matches. */
+  def interrupting[T](pattern: String)(other: => Any)(body: => T): T = {
+    val isLeft = new AtomicBoolean(true)
+    hook = what => if (what.matches(pattern) && isLeft.compareAndSet(true, false)) { other; () }
+    try {
+      val result = body
+      assert(!isLeft.get, s"no operation matched $pattern")
+      result
+    } finally hook = _ => ()
+  }
+
+  /** Does something while all its operations are shown to a listener. */
+  def watching[T](listener: String => Unit)(body: => T): T = {
+    hook = listener
+    try body
+    finally hook = _ => ()
+  }
+
   /** How many operations something takes. */
   def operations(body: => Any): Int = {
     failing(Int.MaxValue, Before)(body)._1.fold(e => throw e, identity)
@@ -119,6 +138,7 @@ object FaultyFileSystem {
   }
 
   private def operation[T](what: String)(body: => T): T = {
+    if (nested.get == 0) hook(what)
     nested.set(nested.get + 1)
     try {
       if (nested.get > 1) body

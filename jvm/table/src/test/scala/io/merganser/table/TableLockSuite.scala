@@ -2,7 +2,7 @@ package io.merganser.table
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Paths}
-import java.util.concurrent.TimeUnit
+import java.util.concurrent.{CountDownLatch, TimeUnit}
 
 import org.apache.hadoop.conf.Configuration
 
@@ -59,7 +59,7 @@ final class TableLockSuite extends TableSuite {
   test("a lock file that could not be removed does not block the same process") {
     val storage = faulty("t")
     storage.makeFolder(".hoodie")
-    val (result, failed) = FaultyFileSystem.failing(4, FaultyFileSystem.Before)(TableLock.hold(storage)(_ => "done"))
+    val (result, failed) = FaultyFileSystem.failing(5, FaultyFileSystem.Before)(TableLock.hold(storage)(_ => "done"))
     assert(result == Right("done") && failed.exists(_.contains("delete")))
     assert(storage.exists(TableLock.File))
     assert(TableLock.hold(storage, brief)(_ => "again") == "again")
@@ -76,9 +76,114 @@ final class TableLockSuite extends TableSuite {
     assert(Files.exists(lockFile))
   }
 
+  test("a lock that another engine removed is lost at once, and the next holder's is not removed") {
+    assert(conditionOf(TableLock.hold(storage) { lock =>
+      Files.write(lockFile, "{\"owner\":\"merganser\",\"token\":\"other\"}".getBytes(UTF_8))
+      lock.requireHeld()
+    }) == "COMMIT_CONFLICT")
+    assert(Files.exists(lockFile))
+    Files.delete(lockFile)
+    assert(conditionOf(TableLock.hold(storage) { lock => Files.delete(lockFile); lock.requireHeld() }) == "COMMIT_CONFLICT")
+  }
+
+  test("the live lock of this process is not taken over, whatever name another writer calls the table by") {
+    val link = Files.createSymbolicLink(folder.resolve("link"), Files.createDirectories(folder.resolve("t")))
+    val byLink = Storage(link.toString, new Configuration())
+    // A name of which nobody can know that it is the same table.
+    val unknown = faulty("t")
+    assert(byLink.identity == storage.identity && unknown.identity != storage.identity)
+    TableLock.hold(storage) { lock =>
+      Seq(byLink, unknown).foreach { name =>
+        val waiting = new WaitingThread(TableLock.hold(name, brief)(_ => ()))
+        assert(waiting.failure.exists(_.getMessage.contains("[LOCK_TIMEOUT]")))
+      }
+      lock.requireHeld()
+    }
+    TableLock.hold(unknown)(_ => ())
+  }
+
+  test("an empty lock file is another engine's, and is not broken before its time") {
+    Files.createDirectories(lockFile.getParent)
+    Files.write(lockFile, Array.emptyByteArray)
+    assert(conditionOf(TableLock.hold(storage, brief.copy(timeoutMs = 3300))(_ => ())) == "LOCK_TIMEOUT")
+    val expiring = brief.copy(foreignExpiryMs = 60000)
+    assert(conditionOf(TableLock.hold(storage, expiring)(_ => ())) == "LOCK_TIMEOUT")
+    Files.setLastModifiedTime(lockFile, java.nio.file.attribute.FileTime.fromMillis(System.currentTimeMillis() - 61000))
+    assert(conditionOf(TableLock.hold(storage, brief)(_ => ())) == "LOCK_TIMEOUT")
+    assert(TableLock.hold(storage, expiring)(_ => "in") == "in" && !Files.exists(lockFile))
+  }
+
+  test("a folder for the lock file that other engines take is locked besides the table") {
+    val settings = brief.copy(folder = Some(folder.resolve("locks").toUri.toString))
+    val second   = folder.resolve("locks/lock")
+    TableLock.hold(storage, settings) { lock =>
+      assert(Files.exists(lockFile) && Files.exists(second))
+      lock.requireHeld()
+    }
+    assert(!Files.exists(lockFile) && !Files.exists(second))
+    Files.write(second, Array.emptyByteArray)
+    val refused = intercept[io.merganser.merge.MerganserException](TableLock.hold(storage, settings)(_ => ()))
+    assert(refused.condition == "LOCK_TIMEOUT" && refused.getMessage.contains("locks/lock") && !Files.exists(lockFile))
+    TableLock.hold(storage, brief.copy(folder = Some(folder.resolve("t/.hoodie").toString)))(_ => assert(Files.exists(lockFile)))
+  }
+
+  test("the release of a lock waits for a renewal that goes on, and none brings the file back") {
+    val storage = faulty("t")
+    storage.makeFolder(".hoodie")
+    val (isRenewing, mayRenew) = (new CountDownLatch(1), new CountDownLatch(1))
+    val slow = (what: String) =>
+      if (what.matches("create .*/lock") && Thread.currentThread.getName == "merganser-periodic") {
+        isRenewing.countDown()
+        mayRenew.await(20, TimeUnit.SECONDS)
+        ()
+      }
+    FaultyFileSystem.watching(slow) {
+      val holder = new WaitingThread(TableLock.hold(storage, TableLock.Settings(leaseMs = 3000))(_ => isRenewing.await()), wait = false)
+      assert(isRenewing.await(20, TimeUnit.SECONDS))
+      Thread.sleep(50)
+      assert(holder.thread.isAlive && storage.exists(TableLock.File))
+      mayRenew.countDown()
+      holder.thread.join(20000)
+      assert(holder.failure.isEmpty && !storage.exists(TableLock.File))
+    }
+  }
+
+  test("work that hangs delays no other, and stopping waits for it") {
+    val (isStuck, mayGoOn, others) = (new CountDownLatch(1), new CountDownLatch(1), new CountDownLatch(3))
+    val stuck                      = new Periodic("hang", 5)(() => { isStuck.countDown(); mayGoOn.await(20, TimeUnit.SECONDS); () })
+    assert(isStuck.await(20, TimeUnit.SECONDS))
+    val lively = new Periodic("run", 5)(() => others.countDown())
+    assert(others.await(20, TimeUnit.SECONDS))
+    lively.stop()
+    val stopping = new WaitingThread(stuck.stop(), wait = false)
+    Thread.sleep(30)
+    assert(stopping.thread.isAlive)
+    mayGoOn.countDown()
+    stopping.thread.join(20000)
+    assert(!stopping.thread.isAlive)
+  }
+
+  test("an interrupt while the lock is held leaves no lock file, and stays set") {
+    val interrupted = new WaitingThread({
+      TableLock.hold(storage)(_ => Thread.currentThread.interrupt())
+      assert(Thread.currentThread.isInterrupted)
+    })
+    assert(interrupted.failure.isEmpty && !Files.exists(lockFile))
+  }
+
   test("one thread does not enter twice") {
     TableLock.hold(storage)(_ => assertThrows[IllegalStateException](TableLock.hold(storage)(_ => ())))
   }
+}
+
+/** Does something in a thread of its own. */
+final class WaitingThread(body: => Any, wait: Boolean = true) {
+  @volatile var failure: Option[Throwable] = None
+  val thread = new Thread(() =>
+    try { body; () }
+    catch { case e: Throwable => failure = Some(e) })
+  thread.start()
+  if (wait) thread.join(60000)
 }
 
 /** The other process. */

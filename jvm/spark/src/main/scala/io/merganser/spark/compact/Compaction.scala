@@ -99,7 +99,7 @@ object Compaction {
   private def execute(
       session: SparkSession, table: OpenTable, instant: Instant, settings: WriteConfig, started: Long
   ): Either[String, CompactionResult] = {
-    val options = Transaction.Options(TableLock.Settings(timeoutMs = settings.lockWaitMs), Some(settings.heartbeatIntervalMs))
+    val options = Transaction.Options(settings.lock, Some(settings.heartbeatIntervalMs))
     val expiredAfterMs = settings.failedWrites match {
       case FailedWrites.Lazy(afterMs) => afterMs
       case FailedWrites.Eager         => timeline.Compaction.ExpiredAfterMs

@@ -1,8 +1,10 @@
 package io.merganser.spark.read
 
 import io.merganser.spark.OpenTable
+import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.config.StoredRule
 import io.merganser.table.slice.{FileSlice, LogVisibility, SliceBatches, SliceReader}
+import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
@@ -13,6 +15,8 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import java.util.{OptionalLong => Count}
+import scala.collection.JavaConverters._
+import scala.util.control.NonFatal
 
 /**
  * A slice, or of a slice that is read without a merge the row groups whose middle lies in a range of its base file.
@@ -117,13 +121,30 @@ final class SliceScan(
       isMerged
     )
 
-  override def estimateStatistics(): Statistics = {
-    val width = math.max(1, table.schema.length + 5)
-    val bytes = slices.map(_.sizeBytes).sum
-    new Statistics {
-      override def sizeInBytes(): Count = Count.of(math.max(1L, bytes * math.max(1, asked.length) / width))
-      override def numRows(): Count     = Count.empty()
-    }
+  override def estimateStatistics(): Statistics = new Statistics {
+    override def sizeInBytes(): Count = Count.of(math.max(1L, (bytes * share).toLong))
+    override def numRows(): Count     = Count.empty()
+  }
+
+  private lazy val bytes: Long = slices.map(_.sizeBytes).sum
+
+  /**
+   * What the columns take of the files, by the largest base file: a column's type does not tell how wide it is. Not looked
+   * at where the whole is small enough to be broadcast anyway.
+   */
+  private lazy val share: Double = {
+    val largest = if (bytes <= session.sessionState.conf.autoBroadcastJoinThreshold) None
+    else slices.flatMap(_.base).sortBy(-_.sizeBytes).headOption
+    largest.flatMap { base =>
+      try {
+        val names  = asked.fieldNames.toSet
+        val footer = BaseFileFooter.read(table.storage.conf, table.storage.path(base.path), base.sizeBytes)
+        val chunks = footer.metadata.getBlocks.asScala.flatMap(_.getColumns.asScala)
+        def sum(of: ColumnChunkMetaData => Boolean) = chunks.filter(of).map(_.getTotalSize).sum.toDouble
+        val all                                     = sum(_ => true)
+        if (all > 0) Some(sum(chunk => names(chunk.getPath.toArray.head)) / all) else None
+      } catch { case NonFatal(_) => None }
+    }.getOrElse(1.0)
   }
 }
 

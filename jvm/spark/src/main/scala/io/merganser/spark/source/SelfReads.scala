@@ -23,6 +23,16 @@ private[spark] object SelfReads {
     }
   }
 
+  /**
+   * The timeline of when a frame read the table: of several the oldest. None if it reads none of it, or as of an instant that
+   * its user named. Rows that Spark has copied meanwhile, as a checkpoint does, come from nowhere that could be seen.
+   */
+  def readAt(frame: DataFrame, target: Storage): Option[Timeline] = {
+    def time(timeline: Timeline) = timeline.newestCompleted.map(i => i.completed.getOrElse(i.requested)).getOrElse("")
+    val timelines = reads(frame.queryExecution.analyzed).filter(table => table.isCurrent && isSame(target, table)).map(_.opened.timeline)
+    if (timelines.isEmpty) None else Some(timelines.minBy(time))
+  }
+
   /** The plan with all that it reads of the table as of that timeline; but for what a statement's own scan of its target reads. */
   def pinnedTo(opened: OpenTable, plan: LogicalPlan): LogicalPlan = plan.transformWithSubqueries { case relation: DataSourceV2Relation =>
     relation.table match {
@@ -38,5 +48,5 @@ private[spark] object SelfReads {
   private def reads(plan: LogicalPlan): Seq[MerganserTable] =
     plan.collectWithSubqueries { case relation: DataSourceV2Relation => relation.table }.collect { case table: MerganserTable => table }
 
-  private def isSame(storage: Storage, table: MerganserTable): Boolean = table.opened.storage.basePath == storage.basePath
+  private def isSame(storage: Storage, table: MerganserTable): Boolean = table.opened.storage.identity == storage.identity
 }

@@ -33,7 +33,7 @@ final case class ChangeWrite(
 
   /** @param changes rows of [[columns]] */
   def run(changes: RDD[InternalRow]): WriteResult =
-    write((_: OpenTable, _: IndexedSeq[FileSlice]) => SparkBridge.internalCreateDataFrame(session, changes, columns))
+    write(readsItself)((_: OpenTable, _: IndexedSeq[FileSlice]) => SparkBridge.internalCreateDataFrame(session, changes, columns))
 
   /**
    * Looks the keys of the source's rows up first.
@@ -48,7 +48,7 @@ final case class ChangeWrite(
       source: RDD[InternalRow], keyed: KeyedSource, clause: (Iterator[InternalRow], Option[OwnPartition]) => Iterator[InternalRow]
   ): (WriteResult, LookupCounts) = {
     var counts: LookupCounts = null
-    val result = write { (table: OpenTable, slices: IndexedSeq[FileSlice]) =>
+    val result = write(looksEverywhere = !keyed.byPath) { (table: OpenTable, slices: IndexedSeq[FileSlice]) =>
       val lookup        = KeyLookup(session, table, settings.rule, slices, keyed.stored, keyed.byPath, settings.shuffleTasks)
       val (rows, found) = lookup(keyed.rows(session, source, settings.keyed(opened.config)))
       val own           = if (keyed.byPath || isGlobal) None else Some(ownPartition(keyed, slices))
@@ -68,9 +68,10 @@ final case class ChangeWrite(
       at(Tag.SliceColumn.name), at(IncomingSchema.Outcome))
   }
 
-  private def write(rows: StatementRows): WriteResult = {
+  /** @param looksEverywhere true where a key that is inserted was looked for in all partitions */
+  private def write(looksEverywhere: Boolean)(rows: StatementRows): WriteResult = {
     val readAt = if (readsItself) Some(opened.timeline) else None
-    val result = new TableWrite(session, opened, settings).change(data, masks, readAt, rows)
+    val result = new TableWrite(session, opened, settings).change(data, masks, readAt, looksEverywhere)(rows)
     AfterCommit.run(session, opened, settings, result)
   }
 }

@@ -3,6 +3,7 @@ package io.merganser.spark.write
 import io.merganser.merge.{DeleteCheck, MerganserException}
 import io.merganser.spark.OpenTable
 import io.merganser.spark.compact.Upgrade
+import io.merganser.spark.source.SelfReads
 import io.merganser.table.Storage
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config._
@@ -32,18 +33,24 @@ object FrameWrite {
     }
   }
 
-  /** Writes a frame to a table that is there, by the operation its options name. */
+  /**
+   * Writes a frame to a table that is there, by the operation its options name.
+   *
+   * @param readAt the timeline of when the frame reads the table itself; without it the frame's plan says it
+   */
   def append(session: SparkSession, given: OpenTable, options: Map[String, String], frame: DataFrame,
       source: WriteSource = WriteSource.DataFrameWrite, readAt: Option[Timeline] = None): WriteResult = {
     val table    = upgradedOnRequest(session, given, options)
     val settings = WriteConfig.parse(options, sessionConf(session), table.config, source)
-    run(session, table, settings, frame, columns(table, settings, frame), Replaced.Nothing, readAt)
+    val seen     = readAt.orElse(SelfReads.readAt(frame, table.storage))
+    run(session, table, settings, frame, columns(table, settings, frame), Replaced.Nothing, seen)
   }
 
   /**
    * Replaces rows, by default all of them, in one commit; settings other than the table's are refused.
    *
-   * @param readAt      the timeline of when the frame reads the table itself, if it does: what it read must still be there
+   * @param readAt      the timeline of when the frame reads the table itself: what it read must still be there; without it the
+   *                    frame's plan says it
    * @param withColumns true where the table has the frame's columns afterwards, and no others
    */
   def overwrite(session: SparkSession, storage: Storage, options: Map[String, String], frame: DataFrame,
@@ -56,7 +63,8 @@ object FrameWrite {
         case e: MerganserException if e.condition == "CONFIG_CONFLICT" =>
           throw MerganserException("OVERWRITE_WITH_OTHER_SETTINGS", "table" -> table.config.name, "conflict" -> e.getMessage).causedBy(e)
       }
-    run(session, table, settings, frame, if (withColumns) storedSchema(frame) else columns(table, settings, frame), replaced, readAt)
+    val data = if (withColumns) storedSchema(frame) else columns(table, settings, frame)
+    run(session, table, settings, frame, data, replaced, readAt.orElse(SelfReads.readAt(frame, storage)))
   }
 
   private def upgradedOnRequest(session: SparkSession, table: OpenTable, options: Map[String, String]): OpenTable =

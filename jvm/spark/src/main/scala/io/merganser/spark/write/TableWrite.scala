@@ -2,11 +2,10 @@ package io.merganser.spark.write
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
-import io.merganser.table.TableLock
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.config.{FrameCheck, MissingColumns, NullOrdering, WriteConfig, WriteOperation}
+import io.merganser.table.config._
 import io.merganser.table.slice._
-import io.merganser.table.timeline.{CommitMetadata, Rollback, Timeline, Transaction, WriteStat}
+import io.merganser.table.timeline.{CommitMetadata, KeyScope, Rollback, Timeline, Transaction, WriteBasis, WriteStat}
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types.StructType
@@ -68,10 +67,13 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
   /**
    * The same for the rows of a statement.
    *
-   * @param readAt the timeline as it was when the statement found its rows by reading the table, if it did
+   * @param readAt          the timeline as it was when the statement found its rows by reading the table, if it did
+   * @param looksEverywhere true where the statement looked for the keys it inserts in all partitions
    */
-  def change(schema: StructType, masks: Seq[ColumnMask], readAt: Option[Timeline], rows: StatementRows): WriteResult =
-    commit(schema, Replaced.Nothing, readAt) { (table, slices) =>
+  def change(schema: StructType, masks: Seq[ColumnMask], readAt: Option[Timeline], looksEverywhere: Boolean)(
+      rows: StatementRows
+  ): WriteResult =
+    commit(schema, Replaced.Nothing, readAt, looksEverywhere) { (table, slices) =>
       incoming(rows.frame(table, slices), schema, col(IncomingSchema.UnorderedDelete), masks)
     }
 
@@ -83,13 +85,13 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       TableIndex.globalKeys(settings.index, config))
   }
 
-  private def commit(schema: StructType, replaced: Replaced, readAt: Option[Timeline])(rows: (
+  private def commit(schema: StructType, replaced: Replaced, readAt: Option[Timeline], looksEverywhere: Boolean = false)(rows: (
           OpenTable, IndexedSeq[FileSlice]
       ) => Incoming): WriteResult = {
     val started = System.nanoTime()
     val index   = TableIndex.resolve(settings.index, opened)
     Rollback.failed(storage, config, settings)
-    val options     = Transaction.Options(TableLock.Settings(timeoutMs = settings.lockWaitMs), settings.heartbeatMs, readAt = readAt)
+    val options     = Transaction.Options(settings.lock, settings.heartbeatMs, readAt = readAt)
     val isOverwrite = replaced != Replaced.Nothing
     val action      = if (isOverwrite) "replacecommit" else if (config.isMergeOnRead) "deltacommit" else "commit"
     val transaction = Transaction.begin(storage, config, action, options = options)
@@ -98,7 +100,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       val table = new OpenTable(storage, config, transaction.timeline)
       requireSameColumns(table, transaction.instant)
       // Other engines' readers would lose later updates of a group that a dead writer left a base file in.
-      table.view.partitions.foreach(p => Rollback.removeOrphans(storage, config, table.view.orphans(p)))
+      table.view.partitions.foreach(p => Rollback.setOrphansAside(storage, config, table.view.orphans(p)))
       // Rows of an overwrite lie in partitions that are replaced, so they meet nothing.
       val slices   = if (isOverwrite) IndexedSeq.empty[FileSlice] else table.view.slices.toIndexedSeq
       val incoming = rows(table, slices)
@@ -111,8 +113,10 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
         extra = extraMetadata(schema, written),
         replacedFileIds = replacedBy(replaced, stats.keySet, table)
       )
-      transaction.commit(metadata,
-        slices.filter(s => written.exists(_.stat.fileId == s.fileId)).map(s => (s.partitionPath, s.fileId)).toSet)
+      val fileIds = written.map(_.stat.fileId).toSet
+      val touched = slices.filter(s => fileIds(s.fileId)).map(s => (s.partitionPath, s.fileId)).toSet
+      val scope   = if (looksEverywhere) KeyScope.InTable else newKeys(index, isOverwrite)
+      transaction.commit(metadata, touched, WriteBasis(scope, replacedPartitions(replaced, stats.keySet)))
       result(transaction.instant, written, started).copy(notes = WriteNotes(warnings = manyLogs(slices, written.map(_.stat))))
     } catch {
       case failure: Throwable =>
@@ -136,21 +140,36 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
 
   /** File groups that readers see no more, by partition. */
   private def replacedBy(replaced: Replaced, written: Set[String], table: OpenTable): Map[String, Seq[String]] = {
-    val gone: String => Boolean = replaced match {
-      case Replaced.Nothing         => _ => false
-      case Replaced.All             => _ => true
-      case Replaced.Written         => written
-      case Replaced.Dropped(isGone) => isGone
-      case Replaced.Where(condition, isGone) =>
-        written.toSeq.sorted.filterNot(isGone) match {
-          case Nil => isGone
-          case outside =>
-            throw MerganserException("ROWS_OUTSIDE_REPLACED", "table" -> config.name, "condition" -> condition,
-              "partitions" -> outside.take(10).mkString(", "))
-        }
+    val gone = replacedPartitions(replaced, written)
+    replaced match {
+      case Replaced.Where(condition, _) if !written.forall(gone) =>
+        throw MerganserException("ROWS_OUTSIDE_REPLACED", "table" -> config.name, "condition" -> condition,
+          "partitions" -> written.toSeq.sorted.filterNot(gone).take(10).mkString(", "))
+      case _ => ()
     }
     if (replaced == Replaced.Nothing) Map.empty
     else table.view.partitions.filter(gone).map(p => p -> table.view.slices(p).map(_.fileId)).filter(_._2.nonEmpty).toMap
+  }
+
+  /** Partitions whose rows are taken away, of those that are there and of those that others may add. */
+  private def replacedPartitions(replaced: Replaced, written: Set[String]): String => Boolean = replaced match {
+    case Replaced.Nothing          => _ => false
+    case Replaced.All              => _ => true
+    case Replaced.Written          => written
+    case Replaced.Dropped(isGone)  => isGone
+    case Replaced.Where(_, isGone) => isGone
+  }
+
+  /** Where the write looked whether its keys were stored; a bucket is a place of its own, which every writer of its keys touches. */
+  private def newKeys(index: IndexType, isOverwrite: Boolean): KeyScope = {
+    val looks = settings.operation match {
+      case WriteOperation.Upsert => true
+      case WriteOperation.Insert => settings.storedKeys == StoredKeyPolicy.Drop || settings.storedKeys == StoredKeyPolicy.Fail
+      case _                     => false
+    }
+    if (!looks || isOverwrite || index.isInstanceOf[IndexType.Bucket]) KeyScope.Nowhere
+    else if (TableIndex.globalKeys(index, config).isDefined) KeyScope.InTable
+    else KeyScope.InPartition
   }
 
   private def extraMetadata(schema: StructType, written: Seq[SliceWritten]): Map[String, String] = Map(

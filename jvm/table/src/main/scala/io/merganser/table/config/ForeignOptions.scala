@@ -126,7 +126,7 @@ object ForeignOptions {
     "hoodie.datasource.streaming.startOffset", "hoodie.datasource.write.row.writer.enable",
     "hoodie.enable.data.skipping", "hoodie.fail.job.on.duplicate.data.file.detection", "hoodie.fail.on.timeline.archiving",
     "hoodie.file.group.reader.enabled", "hoodie.file.listing.parallelism",
-    "hoodie.fileid.prefix.provider.class", "hoodie.finalize.write.parallelism", "hoodie.fs.atomic_creation.support",
+    "hoodie.fileid.prefix.provider.class", "hoodie.finalize.write.parallelism",
     "hoodie.global.index.reconcile.parallelism", "hoodie.global.simple.index.parallelism", "hoodie.index.bloom.filter.type",
     "hoodie.index.name",
     "hoodie.io.factory.class", "hoodie.keep.max.commits", "hoodie.keep.min.commits",

@@ -215,6 +215,17 @@ object Options {
     "Heartbeats that may be missed before a write counts as dead.")
   val LockWait: OptionEntry = write("hoodie.write.lock.wait_time_ms", Whole(0), Some("60000"),
     "Milliseconds to wait for the table's lock at the commit.")
+  val LockProvider: OptionEntry = write("hoodie.write.lock.provider", OptionKind.Text, None,
+    "Hudi's class that locks the table. `FileSystemBasedLockProvider`: the lock file of Hudi's writers keeps ours and theirs apart. " +
+      "`InProcessLockProvider`: the table's own lock, which does so among our writers, of all processes. Others are refused where " +
+      "several writers are declared, and without effect for a single one.")
+  val LockFolder: OptionEntry = write("hoodie.write.lock.filesystem.path", OptionKind.Text, None,
+    "With `FileSystemBasedLockProvider`, the folder of Hudi's lock file `lock`; without it the table's `.hoodie`.")
+  val LockExpiry: OptionEntry = write("hoodie.write.lock.filesystem.expire", Whole(0), Some("0"),
+    "With `FileSystemBasedLockProvider`, minutes after which another engine's lock file counts as left behind and is removed; 0: never.")
+  val ExclusiveSchemes: OptionEntry = write("hoodie.fs.atomic_creation.support", Fields, None,
+    "URI schemes of stores that create a file exclusively, though we do not know it of them. Where several writers are declared, " +
+      "others are refused.")
 
   /** By operation. */
   val ShuffleTasks: Map[WriteOperation, OptionEntry] = Seq(
@@ -253,7 +264,7 @@ object Options {
     RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat, InlineCompaction, AsyncCompaction, CompactionDeltaCommits, FailOnServiceFailure,
     ConcurrencyMode,
     FailedWrites,
-    HeartbeatInterval, HeartbeatMisses, LockWait
+    HeartbeatInterval, HeartbeatMisses, LockWait, LockProvider, LockFolder, LockExpiry, ExclusiveSchemes
   ) ++ ShuffleTasks.values ++ Seq(
     QueryType, AsOfInstant
   )

@@ -1,6 +1,7 @@
 package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
+import io.merganser.table.TableLock
 
 sealed abstract class WriteOperation(val name: String) extends Serializable {
   override def toString: String = name
@@ -146,7 +147,7 @@ final case class StatementConfig(orderedDeletes: Boolean, failsOnDuplicates: Boo
  * @param commitMetadata        what the user wants in the commit
  * @param inlineCompaction      compact after this write, when `compactionDeltaCommits` have gathered
  * @param failsOnServiceFailure an inline service that fails after the commit is an error
- * @param lockWaitMs            milliseconds to wait for the table lock
+ * @param lock                  how the table is locked
  * @param heartbeatIntervalMs   milliseconds between heartbeats of a write that others may take for failed
  * @param shuffleTasks          tasks of its shuffles; None: by the frame's size
  */
@@ -172,7 +173,7 @@ final case class WriteConfig(
     failsOnServiceFailure: Boolean,
     failedWrites: FailedWrites,
     heartbeatIntervalMs: Long,
-    lockWaitMs: Long,
+    lock: TableLock.Settings,
     shuffleTasks: Option[Int]
 ) {
 
@@ -199,7 +200,8 @@ object WriteConfig {
    * @param sessionConf Spark's configuration; options win over it, and both over what the table keeps for its writes
    * @param creating    this very write's options have just made the table: they are not compared with it again
    * @throws MerganserException what [[Settings.ofWrite]] and [[TableConflicts.refuse]] throw, MERGE_RULE_UNAVAILABLE,
-   *                            KEY_GENERATOR_UNSUPPORTED, OPTION_CONFLICT, DELETE_MARKER_INCOMPLETE, BUCKET_HASH_FIELD_UNKNOWN
+   *                            KEY_GENERATOR_UNSUPPORTED, OPTION_CONFLICT, DELETE_MARKER_INCOMPLETE, BUCKET_HASH_FIELD_UNKNOWN,
+   *                            LOCK_PROVIDER_UNSUPPORTED
    */
   def parse(
       options: Map[String, String],
@@ -238,7 +240,7 @@ object WriteConfig {
       failsOnServiceFailure = settings.bool(Options.FailOnServiceFailure, kept),
       failedWrites = failedWrites(settings, kept),
       heartbeatIntervalMs = settings.whole(Options.HeartbeatInterval, kept),
-      lockWaitMs = settings.whole(Options.LockWait, kept),
+      lock = LockOptions.of(settings, kept),
       shuffleTasks = settings.text(Options.ShuffleTasks(operation), kept).map(_.toInt).filter(_ > 0)
     )
   }

@@ -11,10 +11,12 @@ private[table] object Parallel {
   private val Few     = 4
 
   /** In the order of the input; the first failure is thrown as it is. */
-  def map[A, B](input: Seq[A])(f: A => B): Seq[B] =
+  def map[A, B](input: Seq[A])(f: A => B): Seq[B] = map(input, Threads)(f)
+
+  def map[A, B](input: Seq[A], threads: Int)(f: A => B): Seq[B] =
     if (input.size <= Few) input.map(f)
     else {
-      val pool = Executors.newFixedThreadPool(math.min(Threads, input.size))
+      val pool = Executors.newFixedThreadPool(math.min(threads, input.size))
       try {
         val work = input.map(a => new Callable[B] { override def call(): B = f(a) })
         pool.invokeAll(work.asJava).asScala.map(_.get).toList

@@ -45,7 +45,7 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
 
   /**
    * Base files of a partition whose instant neither completed nor is pending, in groups that readers see: left by a write
-   * that died without markers. Other engines' readers lose later updates of such a group, so they are to be removed first.
+   * that died without markers. Other engines' readers lose later updates of such a group, so they are set aside first.
    */
   def orphans(partition: String): Seq[BaseFile] = {
     val pending = timeline.pending.map(_.requested).toSet

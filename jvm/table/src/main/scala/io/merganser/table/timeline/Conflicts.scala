@@ -37,6 +37,15 @@ private[timeline] object Conflicts {
     committed.take(1).toList.headOption.orElse(clustered).orElse(compacted)
   }
 
+  /** What others have added since to partitions whose rows a write replaces: it replaces what it saw when it began. */
+  def addedTo(replaces: String => Boolean, began: Timeline, now: Timeline, instant: String): Option[String] =
+    completedSince(began, now, instant).iterator.flatMap { other =>
+      now.metadata(other).stats.collectFirst {
+        case (partition, stats) if stats.nonEmpty && replaces(partition) =>
+          s"${other.action} ${other.requested} wrote to partition '$partition', whose rows this write replaces"
+      }
+    }.take(1).toList.headOption
+
   def completedSince(began: Timeline, now: Timeline, instant: String): Seq[Instant] = {
     val known = began.completed.map(_.requested).toSet
     now.completed.filterNot(i => known(i.requested) || i.requested == instant)

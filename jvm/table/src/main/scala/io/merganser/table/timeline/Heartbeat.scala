@@ -1,43 +1,27 @@
 package io.merganser.table.timeline
 
-import java.util.concurrent.{Executors, ScheduledFuture, ThreadFactory, TimeUnit}
+import io.merganser.table.{Periodic, Storage}
 
-import io.merganser.table.Storage
-import org.slf4j.LoggerFactory
-
-import scala.util.control.NonFatal
-
-/** The sign of life of a running write, for tables with several writers: `.hoodie/.heartbeat/<instant>`, touched again and again. */
+/**
+ * The sign of life of a running write, for tables with several writers: the file `.hoodie/.heartbeat/<instant>`, touched
+ * every so many milliseconds. Once it is stopped, nothing touches the file.
+ */
 private[timeline] final class Heartbeat(storage: Storage, instant: String, intervalMs: Long) {
 
-  private val beat: ScheduledFuture[_] = {
+  private val beat: Periodic = {
     touch()
-    Heartbeat.Timer.scheduleAtFixedRate(() => touchQuietly(), intervalMs, intervalMs, TimeUnit.MILLISECONDS)
+    new Periodic(s"touch the heartbeat of write $instant of $storage", intervalMs)(() => touch())
   }
 
-  def stop(): Unit = { beat.cancel(false); () }
+  def stop(): Unit = beat.stop()
 
   private def touch(): Unit = storage.touch(Heartbeat.file(instant))
-
-  private def touchQuietly(): Unit =
-    try touch()
-    catch { case NonFatal(e) => Heartbeat.Log.warn(s"cannot touch the heartbeat of write $instant of $storage", e) }
 }
 
 private[timeline] object Heartbeat {
 
   /** As long as other engines wait by default: two missed beats of a minute each. */
   val ExpiredAfterMs = 120000L
-
-  private val Log = LoggerFactory.getLogger(classOf[Heartbeat])
-
-  private lazy val Timer = Executors.newSingleThreadScheduledExecutor(new ThreadFactory {
-    override def newThread(work: Runnable): Thread = {
-      val thread = new Thread(work, "merganser-heartbeat")
-      thread.setDaemon(true)
-      thread
-    }
-  })
 
   def file(instant: String): String = s".hoodie/.heartbeat/$instant"
 

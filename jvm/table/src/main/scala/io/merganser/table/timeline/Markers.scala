@@ -22,8 +22,15 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
     storage.touch(s"$folder/${FileNames.path(partitionPath, fileName)}.marker.$kind")
   }
 
-  /** Partition path, file name and kind of every file announced, in either of the two styles markers come in. */
+  /**
+   * Partition path, file name and kind of every file announced, in either of the two styles markers come in. Names alone
+   * that a data file in a partition of the table may have: whoever may write markers is not to have other files deleted.
+   * Base files are of this instant; a log file may bear another in its name, see [[own]].
+   */
   def all: Seq[(String, String, String)] = (direct ++ listed).distinct
+
+  /** Those with this instant in the file's name: all, but for logs that this instant appended to in version 6. */
+  private[timeline] def own: Seq[(String, String, String)] = all.filter { case (_, name, _) => FileNames.instant(name).contains(instant) }
 
   private[timeline] def exist: Boolean = storage.exists(folder)
 
@@ -60,7 +67,9 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
   private def parse(marker: String): Option[(String, String, String)] = marker match {
     case Markers.Name(path, kind) =>
       val at = path.lastIndexOf('/')
-      Some((path.take(math.max(at, 0)), path.drop(at + 1), kind))
+      val (partition, name) = (path.take(math.max(at, 0)), path.drop(at + 1))
+      val isData            = FileNames.isLog(name) || FileNames.instant(name).contains(instant)
+      if (isData && at != 0 && Markers.isPartition(partition)) Some((partition, name, kind)) else None
     case _ => None
   }
 }
@@ -71,6 +80,11 @@ object Markers {
 
   private val Kinds = Set("CREATE", "MERGE", "APPEND")
   private val Name  = """^(.*)\.marker\.(CREATE|MERGE|APPEND)$""".r
+
+  private def isPartition(path: String): Boolean = {
+    val levels = path.split("/", -1).toSeq
+    path.isEmpty || (levels.head != ".hoodie" && levels.forall(level => level.nonEmpty && level != "." && level != ".."))
+  }
 
   private[timeline] def folder(instant: String): String = s"$Folder/$instant"
 }

@@ -6,6 +6,7 @@ import io.merganser.table.config.{FailedWrites, TableConfig, WriteConfig}
 import io.merganser.table.log.BlockInstants
 import io.merganser.table.slice.{BaseFile, FileNames, PartitionMetadata}
 import org.apache.hadoop.fs.FileStatus
+import org.slf4j.LoggerFactory
 
 /**
  * Removes what writes left that did not complete.
@@ -19,6 +20,11 @@ object Rollback {
 
   private val UnpublishedAgeMs = 3600000L
 
+  private val Log = LoggerFactory.getLogger(getClass)
+
+  /** Where base files of no known instant go, below their partition's path. */
+  private[table] val Aside = ".hoodie/.orphans"
+
   /**
    * Rolls back what has failed by the settings of a write: [[pending]] under EAGER, [[expired]] under LAZY.
    *
@@ -26,7 +32,7 @@ object Rollback {
    * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, ROLLBACK_UNSUPPORTED
    */
   def failed(storage: Storage, config: TableConfig, settings: WriteConfig): Seq[Instant] = {
-    val lock = TableLock.Settings(timeoutMs = settings.lockWaitMs)
+    val lock = settings.lock
     settings.failedWrites match {
       case FailedWrites.Eager         => pending(storage, config, lock)
       case FailedWrites.Lazy(afterMs) => expired(storage, config, lock, afterMs)
@@ -53,19 +59,27 @@ object Rollback {
     rollBack(storage, config, lock)(instant => Heartbeat.hasExpired(storage, instant.requested, afterMs))
 
   /**
-   * Removes base files that no instant explains; see `TableView.orphans`. Whether one does is asked anew, for the files were
-   * listed a while ago.
+   * Moves base files that no instant explains into [[Aside]]; see `TableView.orphans`. Whether one does is asked again, for
+   * the files were listed a while ago. Files older than the timeline stay: their instants may have been archived in a
+   * history that is lost. Nothing is deleted, for a timeline may lack more than it seems to.
    *
-   * @return the files removed
+   * @return the files moved
    */
-  def removeOrphans(storage: Storage, config: TableConfig, files: Seq[BaseFile]): Seq[BaseFile] =
+  def setOrphansAside(storage: Storage, config: TableConfig, files: Seq[BaseFile]): Seq[BaseFile] =
     if (files.isEmpty) Nil
     else {
       val timeline = Timeline.load(storage, config)
       val pending  = timeline.pending.map(_.requested).toSet
-      val orphans  = files.filterNot(f => timeline.isCompleted(f.instant) || pending(f.instant))
-      orphans.foreach(f => storage.delete(f.path))
-      orphans
+      files
+        .filter(f => timeline.start.exists(_ <= f.instant) && !timeline.isCompleted(f.instant) && !pending(f.instant))
+        .filter { f =>
+          val aside = s"$Aside/${f.path}"
+          storage.makeFolder(aside.take(aside.lastIndexOf('/')))
+          val isMoved = storage.fs.rename(storage.path(f.path), storage.path(aside))
+          if (isMoved) Log.warn(s"moved '${f.path}' of $storage to '$aside': no instant on the timeline has written it")
+          else Log.warn(s"cannot move '${f.path}' of $storage to '$aside', though no instant on the timeline has written it")
+          isMoved
+        }
     }
 
   private def rollBack(storage: Storage, config: TableConfig, settings: TableLock.Settings)(failed: Instant => Boolean): Seq[Instant] = {
@@ -117,7 +131,9 @@ object Rollback {
     if (markers.exist)
       markers.all.foreach { case (partition, name, kind) =>
         val file = FileNames.path(partition, name)
-        if (kind != "APPEND" || config.version >= 8) storage.delete(file) else removeLog(storage, file, instant)
+        if (!FileNames.instant(name).contains(instant)) { if (config.version < 8) removeLog(storage, file, instant) }
+        else if (kind != "APPEND" || config.version >= 8) storage.delete(file)
+        else removeLog(storage, file, instant)
       }
     else if (mayHaveFiles) removeUnmarked(storage, config, instant, "")
   }

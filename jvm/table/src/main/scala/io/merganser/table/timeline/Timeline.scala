@@ -53,12 +53,17 @@ final class Timeline private (
    * nothing it is of a write that failed, whose task outlived it.
    */
   val completedInstants: CompletedInstants = {
+    val begin = if (hasArchive) start else None
+    new CompletedInstants(completed.map(_.requested).toSet, pending.map(_.requested).toSet, begin, limit)
+  }
+
+  /** Requested time of the first write that was not archived, if any were. */
+  private[timeline] def start: Option[String] = {
     val all         = whole.getOrElse(this).instants
     val writes      = all.filter(i => Action.Writes(Action.completedName(i.action)))
     val savepointed = all.filter(_.action == Action.Savepoint).map(_.requested).toSet
     // Saved instants stay when those around them are archived, so they do not mark where the timeline starts.
-    val start = if (!hasArchive) None else writes.find(i => !savepointed(i.requested)).orElse(writes.headOption).map(_.requested)
-    new CompletedInstants(completed.map(_.requested).toSet, pending.map(_.requested).toSet, start, limit)
+    writes.find(i => !savepointed(i.requested)).orElse(writes.headOption).map(_.requested)
   }
 
   def isCompleted(requested: String): Boolean = completedInstants(requested)

@@ -3,7 +3,7 @@ package io.merganser.table.timeline
 import java.util.concurrent.atomic.AtomicBoolean
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.{MetadataTable, Storage, TableLock}
+import io.merganser.table.{Interrupts, MetadataTable, Storage, TableLock}
 import io.merganser.table.config.TableConfig
 import io.merganser.table.slice.{FileNames, Parallel, PartitionMetadata}
 import org.slf4j.LoggerFactory
@@ -45,31 +45,37 @@ final class Transaction private[timeline] (
    * those of this write. A conflict rolls the write back. Any other failure leaves it pending, to be rolled back by the caller or the next write; what is thrown then did not make the write visible.
    *
    * @param touched partition path and file id of the groups the write depends on, besides those in its metadata
+   * @param basis   what else it decided from what was stored
    * @throws io.merganser.merge.MerganserException COMMIT_CONFLICT, LOCK_TIMEOUT, METADATA_INDEX_PRESENT
    */
-  def commit(metadata: CommitMetadata, touched: Set[(String, String)]): Instant = {
+  def commit(metadata: CommitMetadata, touched: Set[(String, String)], basis: WriteBasis = WriteBasis()): Instant = {
     if (ended.get) throw new IllegalStateException(s"write $instant of $storage has ended")
     Parallel.map(metadata.stats.filter(_._2.nonEmpty).keys.toSeq)(PartitionMetadata.write(storage, _, instant))
     if (run.isEmpty) removeFailedAttempts(metadata)
     val ofOtherRuns = run.toSeq.flatMap(_.unnamed(metadata))
+    val known       = options.readAt.getOrElse(this.timeline)
+    val keys        = new NewKeys(storage, instant, basis.newKeys, metadata)
     val completed =
       try {
         run.flatMap(_.missing(metadata)).foreach(file => throw conflict(s"its file '$file' is gone, another engine has removed it"))
+        // Where others write at a time, most of the comparing is done before they have to wait for it.
+        if (options.heartbeatMs.isDefined && keys.mayConflict)
+          keys.broughtByOthers(known, Timeline.load(storage, config)).foreach(reason => throw conflict(reason))
         TableLock.hold(storage, options.lock) { lock =>
           val now = Timeline.load(storage, config)
           requireRunning(now)
           ofOtherRuns.foreach(file => storage.delete(file))
-          val known = options.readAt.getOrElse(this.timeline)
           Conflicts.find(known, now, instant, action, metadata, touched)
-            .orElse(NewKeys.broughtByOthers(storage, known, now, instant, metadata))
-            .foreach(reason => throw conflict(reason))
+            .orElse(Conflicts.addedTo(basis.replaces, known, now, instant))
+            .orElse(keys.broughtByOthers(known, now))
+            .foreach(reason => throw conflict(reason + readAgain))
           val joined = CommitSchema.joined(config, this.timeline, now, metadata).fold(reason => throw conflict(reason), identity)
           MetadataTable.drop(storage, options.dropIndexes)
           complete(now, joined, lock)
         }
       } catch {
         case e: MerganserException if e.condition == "COMMIT_CONFLICT" || e.condition == "COMPACTION_CONFLICT" =>
-          try { removeOwn(metadata); rollback() }
+          try Interrupts.deferred { removeOwn(metadata); rollback() }
           catch { case NonFatal(second) => e.addSuppressed(second) }
           throw e
       }
@@ -95,14 +101,19 @@ final class Transaction private[timeline] (
    *
    * @return what to throw: COMMIT_CONFLICT where another writer had rolled this one back and so made it fail, else the failure
    */
-  def abandon(failure: Throwable): Throwable =
+  def abandon(failure: Throwable): Throwable = Interrupts.deferred {
     try
       if (removed().isEmpty && !failure.isInstanceOf[MerganserException]) conflict(Transaction.RolledBack).causedBy(failure) else failure
     catch {
       case NonFatal(second) =>
         failure.addSuppressed(second)
         failure
+      case second: InterruptedException =>
+        Thread.currentThread.interrupt()
+        failure.addSuppressed(second)
+        failure
     }
+  }
 
   /** Whether something pending was removed, or the write had completed; none if it was not on the timeline any more. */
   private def removed(): Option[Boolean] = {
@@ -125,9 +136,10 @@ final class Transaction private[timeline] (
     run.foreach(r => Claim.end(r.claim))
   }
 
-  private def complete(now: Timeline, metadata: CommitMetadata, lock: TableLock): Instant = {
+  /** An interrupt waits, or a write that was committed would be reported as failed. */
+  private def complete(now: Timeline, metadata: CommitMetadata, lock: TableLock): Instant = Interrupts.deferred {
     val completion =
-      if (config.layoutVersion >= 2) Some(InstantTime.next(storage.toString, config.timelineZone, now.times)) else None
+      if (config.layoutVersion >= 2) Some(InstantTime.next(storage.identity, config.timelineZone, now.times)) else None
     val name      = InstantFile.completed(instant, completion, action)
     val isReplace = Action.completedName(action) == Action.ReplaceCommit
     val content =
@@ -159,7 +171,7 @@ final class Transaction private[timeline] (
   /** Files announced by tasks that failed and were tried again: no reader may meet them once the instant has completed. */
   private def removeFailedAttempts(metadata: CommitMetadata): Unit = {
     val written = metadata.allStats.flatMap(stat => stat.path +: stat.cdcStats.keys.toSeq).toSet
-    markers.all.foreach { case (partition, name, kind) =>
+    markers.own.foreach { case (partition, name, kind) =>
       val file = FileNames.path(partition, name)
       if (!written(file) && kind != "APPEND") storage.delete(file)
     }
@@ -177,7 +189,7 @@ final class Transaction private[timeline] (
   private def removeOwn(metadata: CommitMetadata): Unit = {
     val now       = Timeline.load(storage, config)
     val committed = now.find(instant, action).filter(_.isCompleted).toSeq.flatMap(i => now.metadata(i).allStats).map(_.path).toSet
-    (metadata.allStats.map(_.path) ++ markers.all.collect {
+    (metadata.allStats.map(_.path) ++ markers.own.collect {
       case (partition, name, kind) if kind != "APPEND" && run.forall(_.claim.made(name)) => FileNames.path(partition, name)
     })
       .distinct.filterNot(path => path.isEmpty || committed(path)).foreach(path => storage.delete(path))
@@ -186,6 +198,10 @@ final class Transaction private[timeline] (
   private def conflict(reason: String): MerganserException =
     if (run.isDefined) Compaction.conflict(storage, instant, reason)
     else MerganserException("COMMIT_CONFLICT", "instant" -> instant, "path" -> storage, "reason" -> reason)
+
+  /** Running the same write again would bring the same rows. */
+  private def readAgain: String =
+    if (options.readAt.isDefined) "; rows that were read from the table before that are to be read again" else ""
 
   private def quietly(what: String)(work: => Any): Unit =
     try { work; () }
@@ -247,7 +263,7 @@ object Transaction {
   private[timeline] def announce(
       storage: Storage, config: TableConfig, timeline: Timeline, action: String, content: Array[Byte], lock: TableLock
   ): String = {
-    val instant = InstantTime.next(storage.toString, config.timelineZone, timeline.times)
+    val instant = InstantTime.next(storage.identity, config.timelineZone, timeline.times)
     lock.requireHeld()
     storage.createNew(s"${config.timelineFolder}/${InstantFile.requested(instant, action)}", content)
     instant

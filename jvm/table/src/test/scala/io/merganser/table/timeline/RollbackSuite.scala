@@ -159,14 +159,45 @@ final class RollbackSuite extends TableSuite {
     stopped.rollback()
   }
 
-  test("orphans are removed, files of pending and completed writes stay") {
+  test("orphans are set aside, not deleted; files of pending and completed writes stay") {
     val s = storage
     table(storage = s)
     partition(s, base("a", "100"), base("a", "200"), base("a", "300"))
     Seq("100_110.deltacommit", "300.deltacommit.inflight").foreach(instantFile(s, _))
     val orphans = view(s).orphans("p")
-    assert(Rollback.removeOrphans(s, TableConfig.load(s), orphans).map(_.instant) == Seq("200"))
+    assert(Rollback.setOrphansAside(s, TableConfig.load(s), orphans).map(_.instant) == Seq("200"))
     assert(names(s, "p") == Set(".hoodie_partition_metadata", base("a", "100"), base("a", "300")))
+    assert(s.exists(s"${Rollback.Aside}/p/${base("a", "200")}") && view(s).partitions == Seq("p"))
+  }
+
+  test("committed files of a table that lost its history folder stay where they are") {
+    val s = storage
+    TableConfig.create(s, properties() + ("hoodie.table.initial.version" -> "9"))
+    partition(s, base("a", "100"), base("b", "100"), base("a", "200"))
+    instantFile(s, "200_210.deltacommit")
+    val orphans = view(s).orphans("p")
+    assert(orphans.map(_.instant) == Seq("100"))
+    assert(Rollback.setOrphansAside(s, TableConfig.load(s), orphans).isEmpty)
+    assert(names(s, "p").size == 4)
+  }
+
+  test("markers that lead out of the table, into its .hoodie or to files of other writes delete nothing") {
+    val s = storage
+    table(storage = s)
+    instantFile(s, "100.deltacommit.requested")
+    instantFile(s, "100.deltacommit.inflight")
+    partition(s, base("a", "100"), base("d", "050"), log("d", "060"), "notes.txt")
+    val outside = Seq(folder.resolve(base("x", "100")), folder.resolve("victim.txt"))
+    outside.foreach(java.nio.file.Files.write(_, Array[Byte](1)))
+    s.createNew(s".hoodie/${base("y", "100")}", Array[Byte](1))
+    val lines = Seq(s"../${base("x", "100")}", "../victim.txt", s"p/../../${base("x", "100")}", outside.head.toString,
+      outside.head.toUri.toString, s".hoodie/${base("y", "100")}", s"p/${base("d", "050")}", s"p/${log("d", "060")}", "p/notes.txt", "",
+      s"p//${base("d", "050")}", s"p/${base("a", "100")}").map(_ + ".marker.CREATE")
+    s.createNew(".hoodie/.temp/100/MARKERS0", lines.mkString("\n").getBytes(UTF_8))
+    assert(pending(s) == Seq("100"))
+    assert(outside.forall(java.nio.file.Files.exists(_)) && s.exists(s".hoodie/${base("y", "100")}"))
+    assert(names(s, "p") == Set(".hoodie_partition_metadata", base("d", "050"), log("d", "060"), "notes.txt"))
+    assert(leftovers(s).isEmpty)
   }
 
   private def instantFile6(s: Storage, name: String, content: Array[Byte] = Array.emptyByteArray): Unit =

@@ -1,0 +1,124 @@
+package io.merganser.spark.write
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.LocalSession
+import io.merganser.spark.python.PythonBridge
+import io.merganser.table.{FaultyFileSystem, Storage, TableSuite}
+import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.functions.col
+import org.apache.spark.sql.types.StructType
+
+import scala.collection.JavaConverters._
+
+/**
+ * Two writes at once, one after the other: the second commits while the first is running, and the first must see what it
+ * would have decided otherwise. Rows in notation: `key=value/partition`.
+ */
+final class ConcurrentWritesSuite extends TableSuite with LocalSession {
+
+  override protected def master: String = "local[2]"
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    spark.conf.set("spark.sql.catalog.spark_catalog", "io.merganser.spark.MerganserCatalog")
+  }
+
+  private val schema = StructType.fromDDL("k STRING, v BIGINT, part STRING")
+
+  private def plain: String    = folder.resolve("t").toUri.toString
+  private def running: Storage = faulty("t")
+
+  private def options(more: (String, String)*): Map[String, String] = Map(
+    "hoodie.table.name" -> "t",
+    "hoodie.datasource.write.recordkey.field" -> "k",
+    "hoodie.datasource.write.partitionpath.field" -> "part",
+    "hoodie.write.concurrency.mode" -> "OPTIMISTIC_CONCURRENCY_CONTROL",
+    "hoodie.fs.atomic_creation.support" -> "faulty"
+  ) ++ more
+
+  private def frame(rows: String): DataFrame = spark.createDataFrame(
+    rows.split(" ").toSeq.map(_.split("[=/]")).map(r => Row(r(0), r(1).toLong, r(2))).asJava, schema)
+
+  private def write(path: String, rows: DataFrame, options: Map[String, String], mode: String = "append"): Unit =
+    rows.write.format("merganser").options(options).mode(mode).save(path)
+
+  private def read: Seq[String] = spark.read.format("merganser").load(plain).collect().toSeq.map { row =>
+    s"${row.getAs[String]("k")}=${row.getAs[Long]("v")}/${row.getAs[String]("part")}"
+  }.sorted
+
+  /** Runs a write in which, once it has begun, another is run to its end; true if the first is refused for it. */
+  private def isRefused(other: => Unit)(write: => Unit): Boolean =
+    try { FaultyFileSystem.interrupting("rename .* to .*inflight")(other)(write); false }
+    catch { case e: MerganserException if e.condition == "COMMIT_CONFLICT" => true }
+
+  private def created(rows: String, more: (String, String)*): Map[String, String] = {
+    write(plain, frame(rows), options(more: _*))
+    options(more: _*)
+  }
+
+  test("under a global index the same new key is not stored in two partitions") {
+    val global = created("a=1/p", "hoodie.index.type" -> "GLOBAL_SIMPLE", "hoodie.simple.index.update.partition.path" -> "true")
+    assert(isRefused(write(plain, frame("k=2/q"), global))(write(running.toString, frame("k=3/p"), global)))
+    assert(read == Seq("a=1/p", "k=2/q"))
+    write(running.toString, frame("k=3/p"), global)
+    assert(read == Seq("a=1/p", "k=3/p"))
+    // One moves it, the other adds it where it moves to.
+    assert(isRefused(write(plain, frame("k=4/r"), options("hoodie.index.type" -> "GLOBAL_SIMPLE")))(
+      write(running.toString, frame("k=5/q"), global)))
+    assert(read.count(_.startsWith("k=")) == 1)
+  }
+
+  test("inserts that refuse or drop stored keys do not store one that is added meanwhile; plain inserts and other keys go on") {
+    val given = created("a=1/p", "hoodie.datasource.write.operation" -> "insert", "hoodie.parquet.small.file.limit" -> "0")
+    for ((policy, i) <- Seq("fail", "drop").zipWithIndex) {
+      val strict = given + ("hoodie.datasource.insert.dup.policy" -> policy)
+      assert(isRefused(write(plain, frame(s"k$i=2/p"), strict))(write(running.toString, frame(s"k$i=3/p"), strict)))
+      assert(!isRefused(write(plain, frame(s"x$i=2/p"), strict))(write(running.toString, frame(s"y$i=3/p"), strict)))
+    }
+    assert(!isRefused(write(plain, frame("z=2/p"), given))(write(running.toString, frame("z=3/p"), given)))
+    assert(read == Seq("a=1/p", "k0=2/p", "k1=2/p", "x0=2/p", "x1=2/p", "y0=3/p", "y1=3/p", "z=2/p", "z=3/p"))
+  }
+
+  test("an overwrite of a partition does not leave beside its rows what was added there meanwhile; a partition besides is free") {
+    val given = created("a=1/p b=1/q", "hoodie.parquet.small.file.limit" -> "0")
+    spark.conf.set("hoodie.write.concurrency.mode", "OPTIMISTIC_CONCURRENCY_CONTROL")
+    spark.conf.set("hoodie.fs.atomic_creation.support", "faulty")
+    try {
+      def overwrite(): Unit = { spark.sql(s"INSERT OVERWRITE merganser.`$running` PARTITION (part = 'p') SELECT 'k', 9L"); () }
+      assert(isRefused(write(plain, frame("k=2/p"), given))(overwrite()))
+      assert(read == Seq("a=1/p", "b=1/q", "k=2/p"))
+      assert(!isRefused(write(plain, frame("l=2/q"), given))(overwrite()))
+      assert(read == Seq("b=1/q", "k=9/p", "l=2/q"))
+      assert(isRefused(write(plain, frame("m=3/new"), given))(write(running.toString, frame("n=4/p"), given, "overwrite")))
+    } finally Seq("hoodie.write.concurrency.mode", "hoodie.fs.atomic_creation.support").foreach(spark.conf.unset)
+  }
+
+  test("a frame of the table's own rows does not take back what another writer has changed since it was read, on any path") {
+    val given = created("a=1/p b=1/q")
+    def raised: DataFrame = {
+      val rows = spark.read.format("merganser").load(plain)
+      rows.count()
+      rows.where("k = 'a'").select(col("k"), (col("v") + 1).as("v"), col("part"))
+    }
+    val saves = Seq[DataFrame => Any](
+      rows => write(plain, rows, given),
+      rows => write(folder.resolve("t").toString, rows, given, "overwrite"),
+      rows => PythonBridge.write(spark, plain, rows, "upsert", "{}"),
+      rows => {
+        rows.createOrReplaceTempView("raised")
+        spark.sql(s"CALL write_rows(source => 'raised', operation => 'upsert', path => '$plain')").collect()
+      },
+      rows => rows.writeTo(s"merganser.`$plain`").append(),
+      rows => rows.write.mode("append").insertInto(s"merganser.`$plain`")
+    )
+    for ((save, i) <- saves.zipWithIndex) {
+      val stale = raised
+      write(plain, frame(s"a=${10 * (i + 1)}/p"), given)
+      val refused = intercept[Exception](save(stale))
+      assert(refused.getMessage.contains("[COMMIT_CONFLICT]") && refused.getMessage.contains("read again"), i)
+      assert(read == Seq(s"a=${10 * (i + 1)}/p", "b=1/q"), i)
+    }
+    write(plain, raised, given)
+    assert(read == Seq(s"a=${10 * saves.size + 1}/p", "b=1/q"))
+  }
+}

@@ -1,0 +1,149 @@
+package io.merganser.table.timeline
+
+import java.util.concurrent.ConcurrentLinkedQueue
+
+import io.merganser.table.{FaultyFileSystem, Storage, TableSuite}
+import io.merganser.table.avro.AvroSchemas
+import io.merganser.table.base.{BaseFileOptions, BaseFileWriter, MetaColumns}
+import io.merganser.table.config.TableConfig
+import io.merganser.table.slice.FileNames
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
+
+import scala.collection.JavaConverters._
+
+/** Of two writes at once, what the second decided from what was stored must still be true when it commits. */
+final class NewKeysSuite extends TableSuite {
+  import KeyScope._
+
+  private def begin(storage: Storage, action: String = "commit", beats: Boolean = false): Transaction =
+    Transaction.begin(storage, TableConfig.load(storage), action,
+      options = Transaction.Options(heartbeatMs = if (beats) Some(60000L) else None))
+
+  /** A base file of a new group, with rows in the order of the keys given; `kept` are keys of rows that an earlier commit wrote. */
+  private def wrote(t: Transaction, s: Storage, partition: String, fileId: String, keys: Seq[String], kept: Set[String] = Set.empty,
+      prev: String = "null"): WriteStat = {
+    val name = FileNames.base(fileId, "0-0-0", t.instant)
+    t.markers.create(partition, name, "CREATE")
+    val writer = new BaseFileWriter(s.conf, s.path(s"$partition/$name"), MetaColumns.schema, BaseFileOptions(codec = "uncompressed"))
+    keys.foreach { key =>
+      val values = Seq(if (kept(key)) "001" else t.instant, "0", key, partition, name).map(UTF8String.fromString)
+      writer.write(new GenericInternalRow(values.toArray[Any]))
+    }
+    val written = writer.close()
+    WriteStat(fileId, s"$partition/$name", prevCommit = prev, numWrites = keys.size.toLong, numInserts = (keys.size - kept.size).toLong,
+      fileSizeInBytes = written.sizeBytes, partitionPath = partition)
+  }
+
+  private val schema = AvroSchemas.toAvro(StructType.fromDDL("id STRING"), "t").toString
+
+  private def metadata(operation: String, stats: Seq[WriteStat], replaced: Map[String, Seq[String]] = Map.empty): CommitMetadata =
+    CommitMetadata(operation, stats.groupBy(_.partitionPath), Map("schema" -> schema), replaced)
+
+  /** The first write commits while the second is running: is the second refused? */
+  private def refused(
+      first: (Transaction, Storage) => CommitMetadata, second: (Transaction, Storage) => CommitMetadata, basis: WriteBasis,
+      actions: (String, String) = ("commit", "commit")
+  ): Boolean = {
+    val s = storage
+    if (!TableConfig.exists(s)) TableConfig.create(s, properties(mergeOnRead = false))
+    val (a, b) = (begin(s, actions._2), begin(s, actions._1))
+    b.commit(first(b, s), Set.empty)
+    val mine = second(a, s)
+    try { a.commit(mine, Set.empty, basis); false }
+    catch {
+      case e: io.merganser.merge.MerganserException if e.condition == "COMMIT_CONFLICT" =>
+        assert(mine.allStats.forall(stat => !s.exists(stat.path)))
+        true
+    }
+  }
+
+  private var groups = 0
+
+  private def adds(partition: String, keys: String*)(t: Transaction, s: Storage): CommitMetadata = {
+    groups += 1
+    metadata("INSERT", Seq(wrote(t, s, partition, s"g$groups", keys)))
+  }
+
+  test("a key that two writes add to two partitions at once is refused by a write that looked in all of them, and by no other") {
+    assert(refused(adds("p", "a", "k"), adds("q", "k", "z"), WriteBasis(InTable)))
+    assert(!refused(adds("p", "a", "m"), adds("q", "m", "z"), WriteBasis(InPartition)))
+    assert(!refused(adds("p", "b", "d"), adds("q", "c", "e"), WriteBasis(InTable)))
+  }
+
+  test("an insert that drops or refuses stored keys conflicts with a write that adds one of its keys; plain inserts do not conflict") {
+    assert(refused(adds("p", "a", "k"), adds("p", "k", "z"), WriteBasis(InPartition)))
+    assert(!refused(adds("p", "b", "l"), adds("p", "l", "z"), WriteBasis(Nowhere)))
+  }
+
+  test("an overwrite conflicts with what others added to the partitions it replaces, two overwrites of an empty one too") {
+    def overwrites(partition: String, keys: String*)(t: Transaction, s: Storage) =
+      adds(partition, keys: _*)(t, s).copy(operationType = "INSERT_OVERWRITE")
+    val ofP = WriteBasis(replaces = _ == "p")
+    assert(refused(adds("p", "a"), overwrites("p", "z"), ofP, ("commit", "replacecommit")))
+    assert(!refused(adds("q", "a"), overwrites("p", "z"), ofP, ("commit", "replacecommit")))
+    assert(refused(overwrites("r", "a"), overwrites("r", "z"), WriteBasis(replaces = Set("r")), ("replacecommit", "replacecommit")))
+    assert(refused(adds("new", "a"), overwrites("p", "z"), WriteBasis(replaces = _ => true), ("commit", "replacecommit")))
+    assert(refused(overwrites("s", "k"), adds("s", "k"), WriteBasis(InPartition), ("replacecommit", "commit")))
+  }
+
+  test("files of other engines, whose keys lie in no order, are compared by their keys and not by their ranges") {
+    val shuffled = Seq("m", "a", "z", "c")
+    assert(!refused(adds("p", shuffled: _*), adds("p", "b", "d"), WriteBasis(InPartition)))
+    assert(refused(adds("q", shuffled: _*), adds("q", "b", "c"), WriteBasis(InPartition)))
+    assert(!refused(adds("r", "b", "d"), adds("r", shuffled: _*), WriteBasis(InPartition)))
+    assert(refused(adds("s", "b", "c"), adds("s", shuffled: _*), WriteBasis(InPartition)))
+    assert(refused(adds("t", shuffled: _*), adds("t", "y", "b", "z"), WriteBasis(InPartition)))
+  }
+
+  test("a key that both files hold from before is not new in either") {
+    def rewrites(fileId: String, keys: String*)(t: Transaction, s: Storage) =
+      metadata("UPSERT", Seq(wrote(t, s, "p", fileId, keys, kept = Set("k"), prev = "001")))
+    assert(!refused(rewrites("x", "a", "k"), rewrites("y", "b", "k"), WriteBasis(InPartition)))
+  }
+
+  test("new keys that another engine put into a log cannot be compared, and are a conflict") {
+    def logs(t: Transaction, s: Storage) = {
+      val name = FileNames.log("l", t.instant, 1, "0-0-0")
+      s.createNew(s"p/$name", Array[Byte](1))
+      metadata("UPSERT", Seq(WriteStat("l", s"p/$name", numInserts = 1, partitionPath = "p", logVersion = Some(1))))
+    }
+    assert(refused(logs, adds("p", "z"), WriteBasis(InPartition), ("deltacommit", "commit")))
+    assert(!refused(logs, adds("q", "z"), WriteBasis(InPartition), ("deltacommit", "commit")))
+  }
+
+  test("each file's footer is read once, before the table is locked, and files whose ranges are apart are not read") {
+    val s = faulty("t")
+    TableConfig.create(s, properties(mergeOnRead = false))
+    val (a, b) = (begin(s, beats = true), begin(s, beats = true))
+    def many(t: Transaction, side: String) =
+      metadata("UPSERT", (10 until 23).map(i => wrote(t, s, "p", s"$side$i", Seq(s"$i$side", s"$i${side}x"))))
+    b.commit(many(b, "b"), Set.empty)
+    val mine              = many(a, "a")
+    val (opened, isLocked) = (new ConcurrentLinkedQueue[String], new ConcurrentLinkedQueue[String])
+    FaultyFileSystem.watching { what =>
+      if (what.matches("open .*parquet")) {
+        opened.add(what)
+        if (java.nio.file.Files.exists(folder.resolve("t/.hoodie/lock"))) isLocked.add(what)
+      }
+      ()
+    }(a.commit(mine, Set.empty, WriteBasis(InPartition)))
+    assert(opened.asScala.groupBy(identity).forall(_._2.size == 1) && opened.size == 26, opened)
+    assert(isLocked.isEmpty)
+  }
+
+  test("many files whose ranges all overlap are read a few times each, not once for each pair") {
+    val s = faulty("t")
+    TableConfig.create(s, properties(mergeOnRead = false))
+    val (a, b) = (begin(s, beats = true), begin(s, beats = true))
+    def many(t: Transaction, side: String) =
+      metadata("UPSERT", (10 until 30).map(i => wrote(t, s, "p", s"$side$i", Seq(s"a$i$side", s"z$i$side"))))
+    b.commit(many(b, "b"), Set.empty)
+    val mine   = many(a, "a")
+    val opened = new ConcurrentLinkedQueue[String]
+    FaultyFileSystem.watching(what => if (what.matches("open .*parquet")) { opened.add(what); () })(
+      a.commit(mine, Set.empty, WriteBasis(InPartition)))
+    assert(opened.size <= 40 * 5, opened.size)
+  }
+}

@@ -3,7 +3,6 @@ package io.merganser.spark.compact
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.spark.write.{Counts, TableWrite, WriterOptions}
-import io.merganser.table.TableLock
 import io.merganser.table.config.{FailedWrites, WriteConfig}
 import io.merganser.table.slice._
 import io.merganser.table.timeline

@@ -6,7 +6,7 @@ import io.merganser.spark.write.{Counts, TableWrite, WriterOptions}
 import io.merganser.table.config.WriteConfig
 import io.merganser.table.slice._
 import io.merganser.table.timeline
-import io.merganser.table.timeline.{Action, CommitMetadata, CompactionOperation, CompactionPlan, Instant, Timeline}
+import io.merganser.table.timeline.{Action, CommitMetadata, CompactionOperation, CompactionPlan, Instant, Timeline, Transaction}
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession
 
@@ -23,11 +23,12 @@ final case class CompactionResult(instant: Option[String], filesWritten: Int, ro
 object Compaction {
 
   /** Plans a compaction of every slice that has logs; None if there is none. */
-  def schedule(session: SparkSession, path: String): Option[String] = schedule(OpenTable.load(session, path))
+  def schedule(session: SparkSession, path: String, settings: WriteConfig): Option[String] =
+    schedule(OpenTable.load(session, path), settings)
 
-  private def schedule(table: OpenTable): Option[String] = {
+  private def schedule(table: OpenTable, settings: WriteConfig): Option[String] = {
     if (!table.config.isMergeOnRead) throw MerganserException("COMPACTION_OF_COPY_ON_WRITE", "table" -> table.config.name)
-    timeline.Compaction.schedule(table.storage, table.config) { now =>
+    timeline.Compaction.schedule(table.storage, table.config, permits = settings.permits) { now =>
       val slices = new TableView(table.storage, table.config, now).slices.filter(_.logs.nonEmpty)
       if (slices.isEmpty) None else Some(CompactionPlan(slices.map(operation)))
     }.map(_.requested)
@@ -75,7 +76,7 @@ object Compaction {
   }
 
   def scheduleAndRun(session: SparkSession, path: String, settings: WriteConfig): CompactionResult = {
-    schedule(session, path)
+    schedule(session, path, settings)
     run(session, path, settings)
   }
 
@@ -95,7 +96,7 @@ object Compaction {
   }
 
   private def execute(session: SparkSession, table: OpenTable, instant: Instant, settings: WriteConfig, started: Long): CompactionResult = {
-    val transaction = timeline.Compaction.begin(table.storage, table.config, instant)
+    val transaction = timeline.Compaction.begin(table.storage, table.config, instant, Transaction.Options(permits = settings.permits))
     try {
       val schema = table.schema
       val slices = table.timeline.compactionPlan(instant).operations.map(planned(table, _))

@@ -3,7 +3,6 @@ package io.merganser.spark.source
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.spark.write.{FrameWrite, TableWrite}
-import io.merganser.table.TableLock
 import io.merganser.table.avro.{AvroSchemas, Widening}
 import io.merganser.table.config.{SchemaEvolution, WriteConfig, WriteSource}
 import io.merganser.table.timeline.{Action, CommitMetadata, Rollback, Transaction}
@@ -56,7 +55,7 @@ object AlterColumns {
   private def commit(session: SparkSession, table: OpenTable, columns: StructType): Unit = {
     val (storage, config) = (table.storage, table.config)
     val settings          = WriteConfig.parse(Map.empty, FrameWrite.sessionConf(session), config, WriteSource.SqlChange)
-    val options           = Transaction.Options(TableLock.Settings(timeoutMs = settings.lockWaitMs), settings.heartbeatMs)
+    val options           = Transaction.Options.of(settings)
     Rollback.failed(storage, config, settings)
     val action      = if (config.isMergeOnRead) Action.DeltaCommit else Action.Commit
     val transaction = Transaction.begin(storage, config, action, options = options)

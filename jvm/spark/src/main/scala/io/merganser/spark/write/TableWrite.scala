@@ -2,7 +2,6 @@ package io.merganser.spark.write
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
-import io.merganser.table.TableLock
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config.{FrameCheck, MissingColumns, NullOrdering, WriteConfig, WriteOperation}
 import io.merganser.table.slice._
@@ -89,10 +88,10 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
     val started = System.nanoTime()
     val index   = TableIndex.resolve(settings.index, opened)
     Rollback.failed(storage, config, settings)
-    val options     = Transaction.Options(TableLock.Settings(timeoutMs = settings.lockWaitMs), settings.heartbeatMs, readAt = readAt)
-    val isOverwrite = replaced != Replaced.Nothing
-    val action      = if (isOverwrite) "replacecommit" else if (config.isMergeOnRead) "deltacommit" else "commit"
-    val transaction = Transaction.begin(storage, config, action, options = options)
+    val options                = Transaction.Options.of(settings, readAt)
+    val isOverwrite            = replaced != Replaced.Nothing
+    val action                 = if (isOverwrite) "replacecommit" else if (config.isMergeOnRead) "deltacommit" else "commit"
+    val transaction            = Transaction.begin(storage, config, action, options = options)
     var made: Option[Incoming] = None
     try {
       val table = new OpenTable(storage, config, transaction.timeline)

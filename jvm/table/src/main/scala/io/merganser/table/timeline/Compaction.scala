@@ -1,8 +1,8 @@
 package io.merganser.table.timeline
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.{MetadataTable, Storage, TableLock}
-import io.merganser.table.config.TableConfig
+import io.merganser.table.{Storage, TableFeatures, TableLock}
+import io.merganser.table.config.{Permits, TableConfig}
 
 /**
  * Compactions on the timeline: scheduled once, run until a run succeeds. A scheduled compaction is not rolled back, for
@@ -18,12 +18,12 @@ object Compaction {
    * @throws io.merganser.merge.MerganserException COMPACTION_BLOCKED in version 6 while a write is running, whose log files
    *                                               would belong to the slice that is compacted; LOCK_TIMEOUT
    */
-  def schedule(storage: Storage, config: TableConfig, lock: TableLock.Settings = TableLock.Settings())(
-      plan: Timeline => Option[CompactionPlan]
-  ): Option[Instant] =
+  def schedule(
+      storage: Storage, config: TableConfig, lock: TableLock.Settings = TableLock.Settings(), permits: Permits = Permits()
+  )(plan: Timeline => Option[CompactionPlan]): Option[Instant] =
     TableLock.hold(storage, lock) { held =>
       val timeline = Timeline.load(storage, config)
-      timeline.requireWritable()
+      TableFeatures.requireWritable(storage, TableConfig.load(storage), timeline, permits)
       if (config.version < 8) timeline.pendingWrites.headOption.foreach { running =>
         throw MerganserException("COMPACTION_BLOCKED", "path" -> storage, "instant" -> running.requested, "version" -> config.version)
       }
@@ -48,9 +48,8 @@ object Compaction {
     def conflict(reason: String) =
       MerganserException("COMMIT_CONFLICT", "instant" -> instant.requested, "path" -> storage, "reason" -> reason)
     val timeline = TableLock.hold(storage, options.lock) { _ =>
-      MetadataTable.requireDroppable(storage, TableConfig.load(storage), options.dropIndexes)
       val timeline = Timeline.load(storage, config)
-      timeline.requireWritable()
+      TableFeatures.requireWritable(storage, TableConfig.load(storage), timeline, options.permits)
       timeline.find(instant.requested, Action.Compaction) match {
         case Some(found) if !found.isCompleted =>
           if (storage.exists(Heartbeat.file(instant.requested)) && !Heartbeat.hasExpired(storage, instant.requested))

@@ -46,7 +46,7 @@ final class PartitionTextsSuite extends TableSuite with LocalSession {
       for (text <- Seq("%", "")) assert(read(s"part = '$text'").map(_._1) == Seq(kept.indexOf(text)))
       assert(read("part IS NULL").map(_._2) == Seq(null))
       val opened = OpenTable.load(spark, table)
-      val prunes = PartitionPruning(opened)
+      val prunes = PartitionPruning(opened.config, opened.schema)
       val values = new PartitionValues(opened, schema)
       val paths  = spark.read.format("merganser").load(table).select("part", "_hoodie_partition_path").collect().toSeq
       for (row <- paths; text = row.getString(0); path = row.getString(1)) {

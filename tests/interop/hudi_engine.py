@@ -170,6 +170,14 @@ class HudiEngine:
         """Hudi's run_compaction procedure: ``schedule``, ``run`` or ``scheduleAndExecute``."""
         self._ask("compact", path=_text(path), op=op, options=options)
 
+    def sql(self, *statements: str) -> list[list[Any]]:
+        """Run SQL statements one after the other; the rows of the last one."""
+        return list(self._ask("sql", statements=list(statements)))
+
+    def format_names(self) -> dict[str, list[str]]:
+        """What this Hudi has names for: ``properties`` of tables, ``folders`` of ``.hoodie``, ``actions``."""
+        return dict(self._ask("names"))
+
     def help(self, procedure: str) -> str:
         """What Hudi's help procedure says of another one."""
         return str(self._ask("help", procedure=procedure))

@@ -124,6 +124,58 @@ def compact_table(
     spark.sql(f"CALL run_compaction(op => '{op}', path => '{path}', options => '{text}')").collect()
 
 
+def run_statements(spark: Any, statements: Sequence[str]) -> list[list[Any]]:
+    """Run SQL statements with the settings of small writes; the rows of the last one. SET lasts until the end."""
+
+    def settings() -> dict[str, str]:
+        return {row.key: row.value for row in spark.sql("SET").collect()}
+
+    before = settings()
+    for key, value in QUIET.items():
+        spark.conf.set(key, value)
+    try:
+        rows: list[list[Any]] = []
+        for statement in statements:
+            rows = rows_of(spark.sql(statement))["rows"]
+        return rows
+    finally:
+        for key in settings().keys() - before.keys():
+            spark.conf.unset(key)
+
+
+def format_names(spark: Any) -> dict[str, list[str]]:
+    """What this Hudi has names for, read from its own classes.
+
+    ``properties``: keys of ``hoodie.properties`` and their older names, where one that ends with a dot is a beginning.
+    ``folders``: folders of ``.hoodie``. ``actions``: actions on the timeline.
+    """
+    jvm = spark.sparkContext._jvm
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+
+    def constants(name: str) -> list[tuple[str, Any]]:
+        fields = jvm.java.lang.Class.forName(f"org.apache.hudi.common.{name}", True, loader).getDeclaredFields()
+        kinds = {"String": str, "ConfigProperty": lambda value: value, "Set": list, "String[]": list}
+        found = []
+        for field in fields:
+            if (kind := field.getType().getSimpleName()) in kinds and jvm.java.lang.reflect.Modifier.isStatic(
+                field.getModifiers()
+            ):
+                field.setAccessible(True)
+                found.append((str(field.getName()), kinds[kind](field.get(None))))
+        return found
+
+    config = constants("table.HoodieTableConfig")
+    entries = [value for _, value in config + constants("config.TimestampKeyGeneratorConfig") if hasattr(value, "key")]
+    prefixes = [value for name, value in config if name == "RECORD_MERGE_PROPERTY_PREFIX"]
+    timeline = dict(constants("table.timeline.HoodieTimeline"))
+    folders = [value for name, value in constants("table.HoodieTableMetaClient") if "FOLDER" in name]
+    return {
+        "properties": sorted({key for e in entries for key in [e.key(), *e.getAlternatives()]} | set(prefixes)),
+        "folders": sorted({folder.removeprefix(".hoodie/").split("/")[0] for folder in folders} - {".hoodie"}),
+        "actions": sorted([*timeline["VALID_ACTIONS_IN_TIMELINE"], timeline["SCHEMA_COMMIT_ACTION"]]),
+    }
+
+
 def help_with(spark: Any, procedure: str) -> str:
     """What Hudi says of a procedure of its own: parameters, then columns, one a line."""
     return str(spark.sql(f"CALL help(cmd => '{procedure}')").collect()[0][0])

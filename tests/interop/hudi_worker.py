@@ -11,7 +11,16 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from interop.hudi_session import compact_table, help_with, merge_into_table, read_table, start_session, write_table
+from interop.hudi_session import (
+    compact_table,
+    format_names,
+    help_with,
+    merge_into_table,
+    read_table,
+    run_statements,
+    start_session,
+    write_table,
+)
 
 COMMANDS: dict[str, Callable[..., Any]] = {
     "read": read_table,
@@ -19,6 +28,8 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "merge": merge_into_table,
     "compact": compact_table,
     "help": help_with,
+    "sql": run_statements,
+    "names": format_names,
 }
 
 

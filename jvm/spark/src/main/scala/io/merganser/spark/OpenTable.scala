@@ -2,7 +2,7 @@ package io.merganser.spark
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.source.MerganserTable
-import io.merganser.table.Storage
+import io.merganser.table.{Storage, TableFeatures}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config.TableConfig
 import io.merganser.table.slice.{TableView, TimeTravel}
@@ -39,12 +39,14 @@ object OpenTable {
   def storage(session: SparkSession, path: String): Storage =
     new Storage(new Path(path), session.sessionState.newHadoopConf())
 
-  /** @throws MerganserException PATH_IS_NO_TABLE, TABLE_VERSION_UNKNOWN and what else hoodie.properties may be refused for */
+  /** @throws MerganserException what [[TableConfig.load]] and [[TableFeatures.requireReadable]] throw */
   def load(session: SparkSession, path: String): OpenTable = load(storage(session, path))
 
   def load(storage: Storage): OpenTable = {
-    val config = TableConfig.load(storage)
-    new OpenTable(storage, config, Timeline.load(storage, config))
+    val config   = TableConfig.load(storage)
+    val timeline = Timeline.load(storage, config)
+    TableFeatures.requireReadable(storage, config, timeline)
+    new OpenTable(storage, config, timeline)
   }
 
   /**

@@ -30,11 +30,12 @@ object Compaction {
   private val Log = LoggerFactory.getLogger(classOf[CompactionResult])
 
   /** Plans a compaction of every slice that has logs; None if there is none. */
-  def schedule(session: SparkSession, path: String): Option[String] = schedule(OpenTable.load(session, path))
+  def schedule(session: SparkSession, path: String, settings: WriteConfig): Option[String] =
+    schedule(OpenTable.load(session, path), settings)
 
-  private def schedule(table: OpenTable): Option[String] = {
+  private def schedule(table: OpenTable, settings: WriteConfig): Option[String] = {
     if (!table.config.isMergeOnRead) throw MerganserException("COMPACTION_OF_COPY_ON_WRITE", "table" -> table.config.name)
-    timeline.Compaction.schedule(table.storage, table.config) { now =>
+    timeline.Compaction.schedule(table.storage, table.config, permits = settings.permits) { now =>
       val slices = new TableView(table.storage, table.config, now).slices.filter(_.logs.nonEmpty)
       if (slices.isEmpty) None else Some(CompactionPlan(slices.map(operation)))
     }.map(_.requested)
@@ -74,7 +75,7 @@ object Compaction {
   }
 
   def scheduleAndRun(session: SparkSession, path: String, settings: WriteConfig): CompactionResult = {
-    schedule(session, path)
+    schedule(session, path, settings)
     run(session, path, settings)
   }
 
@@ -98,7 +99,7 @@ object Compaction {
   private def execute(
       session: SparkSession, table: OpenTable, instant: Instant, settings: WriteConfig, started: Long
   ): Either[String, CompactionResult] = {
-    val options = Transaction.Options(settings.lock, Some(settings.heartbeatIntervalMs))
+    val options = Transaction.Options.of(settings).copy(heartbeatMs = Some(settings.heartbeatIntervalMs))
     val expiredAfterMs = settings.failedWrites match {
       case FailedWrites.Lazy(afterMs) => afterMs
       case FailedWrites.Eager         => timeline.Compaction.ExpiredAfterMs

@@ -16,11 +16,12 @@ object Upgrade {
   def run(session: SparkSession, path: String, options: Map[String, String]): Unit = {
     val table = OpenTable.load(session, path)
     if (table.config.version < 9) {
-      val names    = (Options.MergerClasses.names ++ Options.ConcurrencyMode.names ++ Options.FailedWrites.names).toSet
+      val names = (Options.MergerClasses.names ++ Options.ConcurrencyMode.names ++ Options.FailedWrites.names ++
+        Options.DropIndexes.names ++ Options.AllowUnknownProperties.names).toSet
       val settings = WriteConfig.parse(options.filter { case (name, _) => names(name) }, session.conf.getAll, table.config)
       Rollback.failed(table.storage, table.config, settings)
       if (table.config.isMergeOnRead) Compaction.scheduleAndRun(session, path, settings)
-      timeline.Upgrade.run(table.storage, OpenTable.load(table.storage).schema)
+      timeline.Upgrade.run(table.storage, OpenTable.load(table.storage).schema, permits = settings.permits)
       ()
     }
   }

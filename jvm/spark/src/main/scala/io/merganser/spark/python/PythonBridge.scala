@@ -50,7 +50,7 @@ object PythonBridge {
   def compact(session: SparkSession, path: String, op: String, optionsJson: String): String = {
     val settings = WriteConfig.parse(optionsOf(optionsJson), FrameWrite.sessionConf(session), OpenTable.load(session, path).config)
     val result = op match {
-      case "schedule"           => CompactionResult(Compaction.schedule(session, path), 0, 0, 0, 0, 0)
+      case "schedule"           => CompactionResult(Compaction.schedule(session, path, settings), 0, 0, 0, 0, 0)
       case "run"                => Compaction.run(session, path, settings)
       case "scheduleandexecute" => Compaction.scheduleAndRun(session, path, settings)
       case other                => throw new IllegalStateException(s"compaction op '$other'")

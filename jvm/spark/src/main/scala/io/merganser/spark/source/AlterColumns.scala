@@ -55,7 +55,7 @@ object AlterColumns {
   private def commit(session: SparkSession, table: OpenTable, columns: StructType): Unit = {
     val (storage, config) = (table.storage, table.config)
     val settings          = WriteConfig.parse(Map.empty, FrameWrite.sessionConf(session), config, WriteSource.SqlChange)
-    val options           = Transaction.Options(settings.lock, settings.heartbeatMs)
+    val options           = Transaction.Options.of(settings)
     Rollback.failed(storage, config, settings)
     val action      = if (config.isMergeOnRead) Action.DeltaCommit else Action.Commit
     val transaction = Transaction.begin(storage, config, action, options = options)

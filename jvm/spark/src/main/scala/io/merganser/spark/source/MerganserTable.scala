@@ -1,5 +1,6 @@
 package io.merganser.spark.source
 
+import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.spark.read.{ScanCounts, SliceScanBuilder, SourceRanges}
 import io.merganser.spark.write.Replaced
@@ -68,10 +69,15 @@ final class MerganserTable(
     new MetadataColumn {
       override def name(): String       = field.name
       override def dataType(): DataType = field.dataType
-      override def isNullable: Boolean  = field.name != MetaColumns.RecordKey && field.name != MetaColumns.PartitionPath
+      override def isNullable: Boolean  = !keepsKeys || (field.name != MetaColumns.RecordKey && field.name != MetaColumns.PartitionPath)
       override def comment(): String    = "kept by the table beside every row"
     }
   }
+
+  /** Whether keys and paths are stored with the rows; so they will be where there is no table yet. */
+  private lazy val keepsKeys: Boolean =
+    try opened.config.keepsKeys
+    catch { case e: MerganserException if e.condition == "PATH_IS_NO_TABLE" => true }
 
   override def newScanBuilder(query: CaseInsensitiveStringMap): ScanBuilder = {
     val said = ReadConfig.parse(options ++ query.asCaseSensitiveMap.asScala, session.conf.getAll)

@@ -49,7 +49,8 @@ private[write] final case class GlobalTag(
    */
   def apply[T](rows: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int)(measure: RDD[InternalRow] => T): (RDD[InternalRow], T) = {
     val sorted = Tag.byKey(rows, tasks, byPath = false)
-    val first  = if (onlyTags) StoredKeys.Live(reader(new StructType)) else StoredKeys.OfBases
+    val keys   = reader(new StructType)
+    val first  = if (onlyTags) StoredKeys.Live(keys) else StoredKeys.OfFiles(keys)
     val open   = session.sparkContext.collectionAccumulator[Int]
     val many   = session.sparkContext.longAccumulator
     val tagged = walk(sorted, slices, tasks, scan(new StructType, first), knowsRows = false)(slice => open.add(slice), () => many.add(1))

@@ -2,6 +2,7 @@
 package io.merganser.spark.write
 
 import io.merganser.merge.MerganserException
+import io.merganser.table.slice.PartitionMetadata
 import org.apache.spark.sql.types.Decimal
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -76,7 +77,7 @@ object KeyText {
   }
 
   /**
-   * The path itself, unless it would lead out of the table or into its metadata.
+   * The path itself, unless a level of it is empty, or leads out of the table, or would not be found again.
    *
    * @throws io.merganser.merge.MerganserException PARTITION_PATH_INVALID
    */
@@ -86,9 +87,8 @@ object KeyText {
     var i     = 0
     while (i <= bytes.length) {
       if (i == bytes.length || bytes(i) == '/') {
-        val length = i - start
-        if (bytes.length > 0 && (length == 0 || (bytes(start) == '.' && isReserved(bytes, start, length))))
-          throw MerganserException("PARTITION_PATH_INVALID", "path" -> path)
+        if (bytes.length > 0 && (i == start || (bytes(start) == '.' && isReserved(bytes, start, i - start))))
+          throw MerganserException("PARTITION_PATH_INVALID", "path" -> path, "level" -> text(bytes, start, i - start))
         start = i + 1
       }
       i += 1
@@ -96,8 +96,8 @@ object KeyText {
     path
   }
 
-  private def isReserved(bytes: Array[Byte], start: Int, length: Int): Boolean = {
-    val name = new String(bytes, start, length, java.nio.charset.StandardCharsets.UTF_8)
-    name == "." || name == ".." || name == ".hoodie"
-  }
+  private def isReserved(bytes: Array[Byte], start: Int, length: Int): Boolean = PartitionMetadata.isReserved(text(bytes, start, length))
+
+  private def text(bytes: Array[Byte], start: Int, length: Int): String =
+    new String(bytes, start, length, java.nio.charset.StandardCharsets.UTF_8)
 }

@@ -5,7 +5,7 @@ import io.merganser.spark.OpenTable
 import io.merganser.spark.read.ColumnStatistics
 import io.merganser.table.Storage
 import io.merganser.table.base.{BaseFileFooter, BaseFileReader, MetaColumns}
-import io.merganser.table.slice.{FileSlice, SliceReader}
+import io.merganser.table.slice.{FileSlice, LogInserts, SliceReader}
 import org.apache.spark.TaskContext
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.rdd.RDD
@@ -25,8 +25,13 @@ sealed trait StoredKeys extends Serializable
 
 object StoredKeys {
 
-  /** Those of base files, even if a log deletes them: later versions must meet the delete. */
-  case object OfBases extends StoredKeys
+  /**
+   * Those of base files, and of logs that may hold keys of their own, even if a log deletes them: later versions must come after the
+   * delete.
+   *
+   * @param reader reads the columns wanted
+   */
+  final case class OfFiles(reader: SliceReader) extends StoredKeys
 
   /** Those that readers see. @param reader reads the columns wanted */
   final case class Live(reader: SliceReader) extends StoredKeys
@@ -77,18 +82,22 @@ private[write] final case class StoredKeyScan(
 
   /** The stored rows in the walk's order, in so many partitions; None if no slice can hold a key of the batch. */
   def sorted(slices: IndexedSeq[FileSlice], batch: KeyBatch, tasks: Int): Option[RDD[InternalRow]] = {
-    val matters = slices.indices
-      .filter(i => (slices(i).base.isDefined || counting != StoredKeys.OfBases) && batch.names(slices(i).partitionPath))
-      .map(i => (i, slices(i)))
+    val matters = slices.indices.filter(i => batch.names(slices(i).partitionPath)).map(i => (i, slices(i)))
     if (matters.isEmpty) None
     else {
       val shared = session.sparkContext.broadcast(batch)
-      val reader = new StoredKeyReader(table.storage, columns, counting, order.byPath, Tag.insertsIntoBases(table), read, only, wholeKey)
+      val reader = new StoredKeyReader(table.storage, columns, counting, order.byPath, logKeys(slices), read, only, wholeKey)
       val bins   = packed(matters)
       val rows   = session.sparkContext.parallelize(bins, bins.size).mapPartitions(_.flatMap(reader.rows(_, shared)))
       Some(order.sorted(SparkBridge.internalCreateDataFrame(session, rows, schema), tasks, Key, Path).queryExecution.toRdd)
     }
   }
+
+  /** Slices whose logs may hold keys that no base file does. */
+  private def logKeys(slices: IndexedSeq[FileSlice]): Set[Int] =
+    if (!table.config.isMergeOnRead) Set.empty
+    else if (Tag.insertsIntoBases(table)) LogInserts.withoutBase(slices)
+    else LogInserts.in(slices, table.timeline)
 
   /** Slices that one task looks into: small and pruned ones cost no task each. */
   private def packed(slices: Seq[(Int, FileSlice)]): Seq[Seq[(Int, FileSlice)]] = {
@@ -132,7 +141,7 @@ private final class StoredKeyReader(
     columns: StructType,
     counting: StoredKeys,
     byPath: Boolean,
-    insertsIntoBases: Boolean,
+    logKeys: Set[Int],
     read: CollectionAccumulator[Int],
     only: Option[Set[Int]],
     wholeKey: Option[StructField]
@@ -150,15 +159,15 @@ private final class StoredKeyReader(
     val bloom = batch.value.filter.orNull
     slices.iterator.flatMap { case (index, slice) =>
       val footer = slice.base.map(b => BaseFileFooter.read(storage.conf, storage.path(b.path), b.sizeBytes))
-      // What only logs hold no footer tells of.
-      val isBounded = slice.logs.isEmpty || counting == StoredKeys.OfBases || insertsIntoBases
-      if (isBounded && footer.exists(!mayHold(_, batch.value))) Iterator.empty
+      // No footer covers the keys that only logs hold.
+      if (!logKeys(index) && footer.exists(!mayHold(_, batch.value))) Iterator.empty
       else {
         read.add(index)
         val out = new StoredRow(index, slice, bloom)
         counting match {
           case StoredKeys.Live(reader) if slice.logs.nonEmpty    => merged(slice, reader, out, withDeleted = false)
           case StoredKeys.AndLive(reader) if slice.logs.nonEmpty => merged(slice, reader, out, withDeleted = true)
+          case StoredKeys.OfFiles(reader) if logKeys(index)      => merged(slice, reader, out, withDeleted = true)
           case _ => footer.map(ofBase(slice, _, out, only.forall(_.contains(index)))).getOrElse(Iterator.empty)
         }
       }

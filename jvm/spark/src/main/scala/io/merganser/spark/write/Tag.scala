@@ -83,7 +83,7 @@ object Tag {
       .fold(rows.mapPartitions(along(_, Iterator.empty)))(held => rows.zipPartitions(held)(along))
   }
 
-  /** True if no log holds a key that its slice's base file does not: so our SIMPLE writes, and tables that say their index. */
+  /** True if no log of a slice with a base file holds a key that this does not: so our SIMPLE writes. */
   private[write] def insertsIntoBases(table: OpenTable): Boolean =
     table.config.properties.get(Options.IndexTypeOption.key).exists(_ != "BUCKET")
 }

@@ -118,7 +118,7 @@ private[write] final case class WriteTasks(
   /** Tagged rows; where a key is in several slices and a log may have deleted it in some, its live rows are looked for. */
   private def taggedOnce(sorted: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int): (RDD[InternalRow], Workload) = {
     val several  = session.sparkContext.longAccumulator
-    val counting = if (asksForLiveKeys) StoredKeys.Live(keyReader) else StoredKeys.OfBases
+    val counting = if (asksForLiveKeys) StoredKeys.Live(keyReader) else StoredKeys.OfFiles(keyReader)
     val first    = tagged(sorted, slices, tasks, counting, several)
     val work     = workload(first)
     if (asksForLiveKeys || several.sum == 0 || slices.forall(_.logs.isEmpty)) (first, work)
@@ -270,7 +270,7 @@ private[write] final case class WriteTasks(
       new SliceReader(table.storage, config, settings.rule, table.schema, columns, LogVisibility(table.timeline))
     }
     LogWrites(looksAtRows, reader, merges && reader.isDefined, completesOrdering = lacking.nonEmpty,
-      takesStoredKeys = Tag.insertsIntoBases(table))
+      takesStoredKeys = !index.isInstanceOf[IndexType.Bucket])
   }
 }
 

@@ -129,12 +129,22 @@ class KeyColumnsTest extends AnyFunSuite with BeforeAndAfterAll {
     assert(path(table("id", "s"), "s" -> "a/b") == "a/b")
   }
 
-  test("a partition value cannot lead out of the table or into its metadata") {
-    for (value <- Seq("..", "a/../b", ".hoodie", "/a", "a//b")) {
-      val thrown = intercept[Exception](path(table("id", "s"), "s" -> value))
-      val ours   = Iterator.iterate[Throwable](thrown)(_.getCause).takeWhile(_ != null).collectFirst { case e: MerganserException => e }
-      assert(ours.map(_.condition).contains("PARTITION_PATH_INVALID"), value)
+  private def refused(config: TableConfig, values: (String, Any)*): Boolean = {
+    val thrown = intercept[Exception](path(config, values: _*))
+    val ours   = Iterator.iterate[Throwable](thrown)(_.getCause).takeWhile(_ != null).collectFirst { case e: MerganserException => e }
+    ours.exists(_.condition == "PARTITION_PATH_INVALID")
+  }
+
+  test("a partition value cannot lead out of the table, nor be a name that is not looked into, at any level of a path") {
+    val both     = Seq("hoodie.datasource.write.hive_style_partitioning", "hoodie.datasource.write.partitionpath.urlencode")
+    val reserved = Seq("..", ".", ".hoodie", ".Trash", ".snapshot", ".hoodie_partition_metadata", ".a.crc")
+    for (name <- reserved ++ reserved.map("a/" + _) ++ Seq("a/../b", ".Trash/a", "/a", "a/", "a//b")) {
+      assert(refused(table("id", "s"), "s" -> name), name)
+      assert(refused(table("id", "b,s"), "s" -> name), name)
+      path(table("id", "s", both.map(_ -> "true"): _*), "s" -> name) // what the error says to do
     }
+    assert(refused(timed("UNIX_TIMESTAMP", "big", "'.Trash'"), "big" -> 1L))
+    for (name <- Seq(".trash", ".Trash-1", "...", ".a", "crc", "hoodie")) assert(path(table("id", "s"), "s" -> name) == name)
   }
 
   private def timed(kind: String, field: String, format: String, more: (String, String)*): TableConfig = {

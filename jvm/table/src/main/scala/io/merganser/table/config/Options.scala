@@ -162,6 +162,10 @@ object Options {
     "Options whose name begins so are stored in the commit as extra metadata.")
   val AutoUpgrade: OptionEntry = write("hoodie.write.auto.upgrade", Bool, Some("false"),
     "A table of version 6 or 8 is compacted and upgraded to version 9 before a frame or an INSERT is written; otherwise it keeps its version.")
+  val DropIndexes: OptionEntry = write("spark.merganser.write.dropIndexes", Bool, Some("false"),
+    "A write may remove indexes (record-level, secondary, expression) that other engines keep in the metadata table, which the first commit removes; the engine that needs one builds it again. `false`: the write is refused.")
+  val AllowUnknownProperties: OptionEntry = write("spark.merganser.write.allowUnknownProperties", Bool, Some("false"),
+    "A table is written although `hoodie.properties` or the timeline has something that is not known here. `false`: the write is refused.")
   val AllowEmptyCommit: OptionEntry =
     write("hoodie.allow.empty.commit", Bool, Some("true"), "A write without rows makes a commit too.")
 
@@ -259,7 +263,8 @@ object Options {
     InsertDropDuplicates,
     InsertDuplicatePolicy, AllowDuplicateInserts, MissingColumnsOption, FrameEvolution, SqlEvolution, SqlDeletes, SqlDuplicates,
     MergerClasses, EventTimeField, CommitMetadataPrefix,
-    AutoUpgrade, AllowEmptyCommit, SmallFileLimit, MaxFileSize, RowGroupSize, PageSize, Dictionary, Codec, BloomEntries,
+    AutoUpgrade, DropIndexes, AllowUnknownProperties, AllowEmptyCommit, SmallFileLimit, MaxFileSize, RowGroupSize, PageSize, Dictionary,
+    Codec, BloomEntries,
     BloomFalsePositives,
     RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat, InlineCompaction, AsyncCompaction, CompactionDeltaCommits, FailOnServiceFailure,
     ConcurrencyMode,

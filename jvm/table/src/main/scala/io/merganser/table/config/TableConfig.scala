@@ -99,6 +99,9 @@ final case class TableConfig(properties: Map[String, String]) {
 
   def urlEncode: Boolean = flag("hoodie.datasource.write.partitionpath.urlencode")
 
+  /** False: the columns for keys and paths are null in all rows. */
+  def keepsKeys: Boolean = !text(TableProperties.VirtualKeys).exists(_.equalsIgnoreCase("false"))
+
   def partitionMetadataInBaseFormat: Boolean = flag("hoodie.partition.metafile.use.base.format")
 
   /** Zone in which instants are written; LOCAL, the default, is the zone of this JVM. */
@@ -147,7 +150,7 @@ object TableConfig {
    * Reads the table's properties; to be read anew at every query, since any writer may change them.
    *
    * @throws io.merganser.merge.MerganserException PATH_IS_NO_TABLE, TABLE_PROPERTIES_INVALID, TABLE_VERSION_UNKNOWN,
-   *                                               BOOTSTRAP_TABLE, BASE_FORMAT_UNSUPPORTED
+   *                                               and what [[TableProperties.requireReadable]] throws
    */
   def load(storage: Storage): TableConfig = supported(storage, TableConfig(PropertiesFile.read(storage)))
 
@@ -200,12 +203,7 @@ object TableConfig {
   private def supported(storage: Storage, config: TableConfig): TableConfig = {
     val version = config.text("hoodie.table.version").getOrElse("not given")
     if (!Versions.contains(version)) throw MerganserException("TABLE_VERSION_UNKNOWN", "path" -> storage, "version" -> version)
-    config.text("hoodie.bootstrap.base.path").foreach { source =>
-      throw MerganserException("BOOTSTRAP_TABLE", "path" -> storage, "source" -> source)
-    }
-    config.text("hoodie.table.base.file.format").filterNot(_.equalsIgnoreCase("PARQUET")).foreach { format =>
-      throw MerganserException("BASE_FORMAT_UNSUPPORTED", "path" -> storage, "format" -> format)
-    }
+    TableProperties.requireReadable(storage, config)
     config
   }
 

@@ -145,6 +145,7 @@ final case class StatementConfig(orderedDeletes: Boolean, failsOnDuplicates: Boo
  * @param rule                  the table's merge rule
  * @param eventTimeField        column whose range goes to the commit's statistics
  * @param commitMetadata        what the user wants in the commit
+ * @param permits               what it may do to the table that it would refuse otherwise
  * @param inlineCompaction      compact after this write, when `compactionDeltaCommits` have gathered
  * @param failsOnServiceFailure an inline service that fails after the commit is an error
  * @param lock                  how the table is locked
@@ -167,6 +168,7 @@ final case class WriteConfig(
     rule: StoredRule,
     eventTimeField: Option[String],
     commitMetadata: Map[String, String],
+    permits: Permits,
     allowEmptyCommit: Boolean,
     inlineCompaction: Boolean,
     compactionDeltaCommits: Int,
@@ -234,6 +236,7 @@ object WriteConfig {
       rule = StoredRule.of(table, settings.text(Options.MergerClasses, kept).toSeq.flatMap(OptionKind.Fields.split)),
       eventTimeField = settings.text(Options.EventTimeField, kept),
       commitMetadata = settings.commitMetadata,
+      permits = Permits(settings.bool(Options.DropIndexes, kept), settings.bool(Options.AllowUnknownProperties, kept)),
       allowEmptyCommit = settings.bool(Options.AllowEmptyCommit, kept),
       inlineCompaction = inlineCompaction(settings, kept) && table.isMergeOnRead,
       compactionDeltaCommits = settings.whole(Options.CompactionDeltaCommits, kept).toInt,

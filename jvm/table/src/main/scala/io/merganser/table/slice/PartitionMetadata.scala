@@ -13,9 +13,14 @@ object PartitionMetadata {
   private val Names = Set(Name, s"$Name.parquet", s"$Name.orc")
 
   /** Folders of the format and of file systems; any other may be a partition, for a partition's value may begin with a dot. */
-  private val Foreign = Set(".hoodie", ".snapshot", ".Trash")
+  private val Foreign = Set(".hoodie", ".snapshot", ".Trash") ++ Names
 
+  /** Whether partitions are looked for in a folder of this name. */
   private[table] def mayLieIn(folderName: String): Boolean = !Foreign(folderName)
+
+  /** Levels of a partition path that no folder can have, or in which no partition would be found. Each begins with a dot. */
+  def isReserved(level: String): Boolean =
+    !mayLieIn(level) || level == "." || level == ".." || (level.startsWith(".") && level.endsWith(".crc")) // Hadoop hides these
 
   private[table] def isMetadata(fileName: String): Boolean = Names(fileName)
 

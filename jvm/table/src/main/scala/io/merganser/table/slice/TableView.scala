@@ -74,7 +74,7 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
   private def walk(folders: Seq[String]): Seq[String] = if (folders.isEmpty) Nil
   else {
     val listed                = Parallel.map(folders)(folder => folder -> listing(folder))
-    val (partitions, between) = listed.partition(_._2.exists(f => PartitionMetadata.isMetadata(f.getPath.getName)))
+    val (partitions, between) = listed.partition(_._2.exists(f => f.isFile && PartitionMetadata.isMetadata(f.getPath.getName)))
     between.foreach { case (folder, _) => listings.remove(folder) }
     val below = listed.filterNot(_._1.isEmpty && partitions.nonEmpty).flatMap { case (folder, files) =>
       files.filter(f => f.isDirectory && PartitionMetadata.mayLieIn(f.getPath.getName)).map(f => FileNames.path(folder, f.getPath.getName))

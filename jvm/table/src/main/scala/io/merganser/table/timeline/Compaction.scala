@@ -1,8 +1,8 @@
 package io.merganser.table.timeline
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.{MetadataTable, Storage, TableLock}
-import io.merganser.table.config.TableConfig
+import io.merganser.table.{Storage, TableFeatures, TableLock}
+import io.merganser.table.config.{Permits, TableConfig}
 import io.merganser.table.slice.{FileNames, Parallel}
 
 /**
@@ -19,9 +19,9 @@ object Compaction {
    * @throws io.merganser.merge.MerganserException COMPACTION_BLOCKED in version 6 while a write is running, whose log files
    *                                               would belong to the slice that is compacted; LOCK_TIMEOUT
    */
-  def schedule(storage: Storage, config: TableConfig, lock: TableLock.Settings = TableLock.Settings())(
-      plan: Timeline => Option[CompactionPlan]
-  ): Option[Instant] = {
+  def schedule(
+      storage: Storage, config: TableConfig, lock: TableLock.Settings = TableLock.Settings(), permits: Permits = Permits()
+  )(plan: Timeline => Option[CompactionPlan]): Option[Instant] = {
     def requireFree(timeline: Timeline): Unit =
       if (config.version < 8) timeline.pendingWrites.headOption.foreach { running =>
         throw MerganserException("COMPACTION_BLOCKED", "path" -> storage, "instant" -> running.requested, "version" -> config.version)
@@ -46,7 +46,7 @@ object Compaction {
       val chosen = plan(seen)
       TableLock.hold(storage, lock) { held =>
         val now = Timeline.load(storage, config)
-        now.requireWritable()
+        TableFeatures.requireWritable(storage, TableConfig.load(storage), now, permits)
         requireFree(now)
         if (now.instants == seen.instants) Some(chosen.flatMap(announced(_, now, held)))
         else if (mayRepeat) None
@@ -74,15 +74,14 @@ object Compaction {
    *
    * @param expiredAfterMs milliseconds without a heartbeat after which a run counts as dead
    * @return the run, or why the compaction is left alone
-   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, METADATA_INDEX_PRESENT, SCHEMA_ON_READ_TABLE
+   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, and what [[TableFeatures.requireWritable]] throws
    */
   def claim(storage: Storage, config: TableConfig, instant: Instant, options: Transaction.Options = Transaction.Options(),
       expiredAfterMs: Long = ExpiredAfterMs): Either[String, Transaction] = {
     val beating = options.copy(heartbeatMs = Some(options.heartbeatMs.getOrElse(HeartbeatMs)))
     TableLock.hold(storage, options.lock) { lock =>
-      MetadataTable.requireDroppable(storage, TableConfig.load(storage), options.dropIndexes)
       val timeline = Timeline.load(storage, config)
-      timeline.requireWritable()
+      TableFeatures.requireWritable(storage, TableConfig.load(storage), timeline, options.permits)
       timeline.find(instant.requested, Action.Compaction) match {
         case Some(found) if !found.isCompleted =>
           runner(storage, config, found, expiredAfterMs).toLeft {

@@ -68,6 +68,13 @@ private[timeline] object InstantFile {
     case _ => None
   }
 
+  /** Named as an instant is, after an action that nobody knows. */
+  def isUnknown(name: String): Boolean = name match {
+    case Name(_, _, first, second) => first != null && first != "inflight" && !Action.Known(first) &&
+      (second == null || second == "requested" || second == "inflight")
+    case _ => false
+  }
+
   def requested(instant: String, action: String): String = s"$instant.$action.requested"
 
   /** A commit's inflight file does not name its action. */

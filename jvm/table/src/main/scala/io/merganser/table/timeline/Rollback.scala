@@ -1,7 +1,7 @@
 package io.merganser.table.timeline
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.{Storage, TableLock}
+import io.merganser.table.{Storage, TableFeatures, TableLock}
 import io.merganser.table.config.{FailedWrites, TableConfig, WriteConfig}
 import io.merganser.table.log.BlockInstants
 import io.merganser.table.slice.{BaseFile, FileNames, PartitionMetadata}
@@ -26,12 +26,14 @@ object Rollback {
   private[table] val Aside = ".hoodie/.orphans"
 
   /**
-   * Rolls back what has failed by the settings of a write: [[pending]] under EAGER, [[expired]] under LAZY.
+   * Rolls back what has failed by the settings of a write: [[pending]] under EAGER, [[expired]] under LAZY. Nothing is changed in a
+   * table that the write may not write.
    *
    * @return the instants rolled back
-   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, ROLLBACK_UNSUPPORTED
+   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, ROLLBACK_UNSUPPORTED, what [[TableFeatures.requireWritable]] throws
    */
   def failed(storage: Storage, config: TableConfig, settings: WriteConfig): Seq[Instant] = {
+    TableFeatures.requireWritable(storage, config, Timeline.load(storage, config), settings.permits)
     val lock = settings.lock
     settings.failedWrites match {
       case FailedWrites.Eager         => pending(storage, config, lock)

@@ -16,6 +16,7 @@ import scala.util.control.NonFatal
  * @param files    name of the file of each instant and state
  * @param limit    as-of instant: nothing requested later counts
  * @param versions size and time of the completed files, by name
+ * @param unknownActions names of files that look like instants of actions that nobody knows
  */
 final class Timeline private (
     storage: Storage,
@@ -25,7 +26,8 @@ final class Timeline private (
     limit: Option[String],
     whole: Option[Timeline],
     hasArchive: Boolean,
-    versions: Map[String, String]
+    versions: Map[String, String],
+    private[table] val unknownActions: Seq[String]
 ) {
 
   private val read = new ConcurrentHashMap[Instant, CommitMetadata]()
@@ -83,7 +85,7 @@ final class Timeline private (
   def asOf(instant: String): Timeline = {
     val kept = instants.filter(_.requested <= instant)
     new Timeline(storage, config, kept, files, Some(limit.fold(instant)(l => if (l < instant) l else instant)),
-      Some(whole.getOrElse(this)), hasArchive, versions)
+      Some(whole.getOrElse(this)), hasArchive, versions, unknownActions)
   }
 
   /** Requested time of the newest completed write. */
@@ -189,11 +191,9 @@ final class Timeline private (
    */
   def tableSchemaJson: Option[String] = schemaCommit.flatMap(_._2.schemaJson).orElse(config.createSchema)
 
-  /** @throws io.merganser.merge.MerganserException SCHEMA_ON_READ_TABLE if the commit of the schema keeps its history */
-  private[table] def requireWritable(): Unit = schemaCommit.foreach { case (instant, metadata) =>
-    if (metadata.extra.get("latest_schema").exists(_.nonEmpty))
-      throw MerganserException("SCHEMA_ON_READ_TABLE", "path" -> storage, "instant" -> instant.requested)
-  }
+  /** Requested time of the commit of the schema, if it refers to a history of the columns (schema on read). */
+  private[table] def latestSchema: Option[String] =
+    schemaCommit.filter(_._2.extra.get("latest_schema").exists(_.nonEmpty)).map(_._1.requested)
 
   private[table] def find(requested: String, action: String): Option[Instant] =
     instants.find(i => i.requested == requested && Action.completedName(i.action) == Action.completedName(action))
@@ -228,7 +228,8 @@ object Timeline {
 
   /** One listing of the timeline's folder. A table without the folder has an empty timeline. */
   def load(storage: Storage, config: TableConfig): Timeline = {
-    val found = storage.list(config.timelineFolder).filter(_.isFile).flatMap { status =>
+    val listed = storage.list(config.timelineFolder).filter(_.isFile)
+    val found = listed.flatMap { status =>
       InstantFile.parse(status.getPath.getName).map { instant =>
         // A completed file of layout 1 in a table of layout 2: its own time is the best there is.
         val completed =
@@ -247,7 +248,7 @@ object Timeline {
       status.getPath.getName -> s"${status.getLen} ${status.getModificationTime}"
     }
     new Timeline(storage, config, furthest.map(_._1).sortBy(i => (i.requested, i.action)), furthest.flatMap(_._2).toMap, None, None,
-      mayHaveArchived(storage, config), versions.toMap)
+      mayHaveArchived(storage, config), versions.toMap, listed.map(_.getPath.getName).filter(InstantFile.isUnknown).sorted)
   }
 
   /** A table that was made in layout 2 archives into its history folder alone; others may have done so elsewhere before. */

@@ -3,8 +3,8 @@ package io.merganser.table.timeline
 import java.util.concurrent.atomic.AtomicBoolean
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.{Interrupts, MetadataTable, Storage, TableLock}
-import io.merganser.table.config.TableConfig
+import io.merganser.table.{Interrupts, MetadataTable, Storage, TableFeatures, TableLock}
+import io.merganser.table.config.{Permits, TableConfig, WriteConfig}
 import io.merganser.table.slice.{FileNames, Parallel, PartitionMetadata}
 import org.slf4j.LoggerFactory
 
@@ -70,7 +70,7 @@ final class Transaction private[timeline] (
             .orElse(keys.broughtByOthers(known, now))
             .foreach(reason => throw conflict(reason + readAgain))
           val joined = CommitSchema.joined(config, this.timeline, now, metadata).fold(reason => throw conflict(reason), identity)
-          MetadataTable.drop(storage, options.dropIndexes)
+          MetadataTable.drop(storage, options.permits.dropIndexes)
           complete(now, joined, lock)
         }
       } catch {
@@ -218,23 +218,30 @@ object Transaction {
 
   /**
    * @param heartbeatMs show a sign of life every so many milliseconds, so that other writers roll back only what has stopped
-   * @param dropIndexes allow the first commit to drop indexes that other engines keep in the metadata table
+   * @param permits     what the write may do to the table that it would refuse otherwise
    * @param readAt      the timeline as it was when the write read the table, if it did so before it began: what others have
    *                    changed since then is a conflict
    */
   final case class Options(
       lock: TableLock.Settings = TableLock.Settings(),
       heartbeatMs: Option[Long] = None,
-      dropIndexes: Boolean = false,
+      permits: Permits = Permits(),
       readAt: Option[Timeline] = None
   )
+
+  object Options {
+
+    /** @param readAt see [[Options]] */
+    def of(settings: WriteConfig, readAt: Option[Timeline] = None): Options =
+      Options(settings.lock, settings.heartbeatMs, settings.permits, readAt)
+  }
 
   /**
    * Announces a write. Failed writes of before are not its business: call [[Rollback]] first.
    *
    * @param action           commit, deltacommit or replacecommit
    * @param requestedContent of the requested file; by default what the action asks for
-   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, SCHEMA_ON_READ_TABLE, METADATA_INDEX_PRESENT, or COMMIT_CONFLICT
+   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, what [[TableFeatures.requireWritable]] throws, or COMMIT_CONFLICT
    *                                               if the table's properties are others than those that were read
    */
   def begin(
@@ -248,9 +255,8 @@ object Transaction {
     val content = if (action == Action.ReplaceCommit && requestedContent.isEmpty) RequestedReplace.empty else requestedContent
     val (instant, timeline) = TableLock.hold(storage, options.lock) { lock =>
       requireSame(storage, config)
-      MetadataTable.requireDroppable(storage, config, options.dropIndexes)
       val timeline = Timeline.load(storage, config)
-      timeline.requireWritable()
+      TableFeatures.requireWritable(storage, TableConfig.load(storage), timeline, options.permits)
       val instant = announce(storage, config, timeline, action, content, lock)
       // Before anybody else looks: an announced write without a sign of life is a dead one.
       if (options.heartbeatMs.isDefined) storage.touch(Heartbeat.file(instant))

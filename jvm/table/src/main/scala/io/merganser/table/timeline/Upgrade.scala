@@ -1,8 +1,8 @@
 package io.merganser.table.timeline
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.{MetadataTable, Storage, TableLock}
-import io.merganser.table.config.{TableConfig, UpgradedTable}
+import io.merganser.table.{MetadataTable, Storage, TableFeatures, TableLock}
+import io.merganser.table.config.{Permits, TableConfig, UpgradedTable}
 import io.merganser.table.slice.TableView
 import org.apache.spark.sql.types.StructType
 
@@ -19,17 +19,20 @@ object Upgrade {
    * @param columns the table's data columns
    * @return the table's properties, which have changed unless the version was 9 already
    * @throws MerganserException UPGRADE_REFUSED if something is pending or logs are not compacted, what
-   *                            [[UpgradedTable.properties]] throws, METADATA_INDEX_PRESENT
+   *                            [[UpgradedTable.properties]] and [[TableFeatures.requireWritable]] throw
    */
-  def run(storage: Storage, columns: StructType, lock: TableLock.Settings = TableLock.Settings()): TableConfig =
+  def run(
+      storage: Storage, columns: StructType, lock: TableLock.Settings = TableLock.Settings(), permits: Permits = Permits()
+  ): TableConfig =
     TableLock.hold(storage, lock) { held =>
       val config = TableConfig.repair(storage)
       if (config.version >= UpgradedTable.Version) config
       else {
         val timeline = Timeline.load(storage, config)
+        TableFeatures.requireWritable(storage, config, timeline, permits)
         requireQuiet(storage, config, timeline)
         val upgraded = TableConfig(UpgradedTable.properties(config, columns))
-        MetadataTable.drop(storage, dropIndexes = false)
+        MetadataTable.drop(storage, permits.dropIndexes)
         val moves = config.layoutVersion < upgraded.layoutVersion
         if (moves) writeAnew(storage, timeline, upgraded)
         held.requireHeld()

@@ -1,7 +1,7 @@
 package io.merganser.table.timeline
 
 import io.merganser.table.{Storage, TableSuite}
-import io.merganser.table.config.TableConfig
+import io.merganser.table.config.{Permits, TableConfig}
 import io.merganser.table.slice.FileNames
 
 final class TransactionSuite extends TableSuite {
@@ -136,7 +136,7 @@ final class TransactionSuite extends TableSuite {
     TableConfig.create(s, properties() + (TableConfig.MetadataPartitions -> "files,record_index,secondary_index_x"))
     val refused = intercept[io.merganser.merge.MerganserException](begin(s))
     assert(refused.condition == "METADATA_INDEX_PRESENT" && refused.getMessage.contains("record_index, secondary_index_x"))
-    val t = begin(s, options = Transaction.Options(dropIndexes = true))
+    val t = begin(s, options = Transaction.Options(permits = Permits(dropIndexes = true)))
     t.commit(upserted(writeBase(s, t, "a")), Set.empty)
     assert(TableConfig.load(s).metadataPartitions.isEmpty)
   }

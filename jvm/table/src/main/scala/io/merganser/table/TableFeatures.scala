@@ -1,0 +1,136 @@
+package io.merganser.table
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import io.merganser.merge.MerganserException
+import io.merganser.table.config.{Options, Permits, TableConfig, TableProperties, Treatment}
+import io.merganser.table.timeline.{Action, Instant, Timeline}
+
+import scala.collection.JavaConverters._
+import scala.util.control.NonFatal
+
+/**
+ * Whether a table may be read and written, by what lies in its `.hoodie` folder and on its timeline; its properties are in
+ * [[TableProperties]].
+ */
+object TableFeatures {
+
+  /** Folders of `.hoodie`; one that is not here is not looked at. Timeline and history are where the properties say. */
+  val folders: Map[String, Treatment] = Map(
+    "timeline" -> Treatment.Handled,
+    "archived" -> Treatment.Handled,
+    "metadata" -> Treatment.Handled, // removed by the first commit, see MetadataTable
+    ".temp" -> Treatment.Handled, // markers
+    ".heartbeat" -> Treatment.Handled,
+    ".locks" -> Treatment.Handled,
+    ".aux" -> Treatment.Harmless, // of bootstrapped tables, which a property refuses, and of running writes
+    ".index_defs" -> Treatment.Harmless, // of indexes that are in the metadata table
+    ".bucket_index" -> Treatment.RefusesWriting, // buckets that a hash of the key alone does not find
+    ".schema" -> Treatment.RefusesWriting // columns with a history; reading by what the history holds
+  )
+
+  /** Actions on the timeline, by the name of their files; of another one the table is not written. */
+  val actions: Map[String, Treatment] = Map(
+    Action.Commit -> Treatment.Handled,
+    Action.DeltaCommit -> Treatment.Handled,
+    Action.ReplaceCommit -> Treatment.Handled,
+    Action.Compaction -> Treatment.Handled,
+    Action.LogCompaction -> Treatment.Handled,
+    Action.Clustering -> Treatment.Handled,
+    Action.Savepoint -> Treatment.Handled,
+    "clean" -> Treatment.Harmless,
+    "rollback" -> Treatment.Handled,
+    "restore" -> Treatment.RefusesWriting, // while it is pending: it removes commits
+    "indexing" -> Treatment.RefusesWriting, // while it is pending: it fills the metadata table, which a write removes
+    "schemacommit" -> Treatment.RefusesWriting // lies in .schema
+  )
+
+  private val Buckets = ".hoodie/.bucket_index"
+  private val Schemas = ".hoodie/.schema"
+
+  /**
+   * Refuses a table whose rows would be read wrong. To call where a table is opened; its properties have been checked.
+   *
+   * @throws MerganserException TABLE_FEATURE_UNREADABLE, TIMELINE_FILE_UNREADABLE
+   */
+  def requireReadable(storage: Storage, config: TableConfig, timeline: Timeline): Unit = {
+    def refuse(feature: String, reason: String, remedy: String) =
+      throw MerganserException("TABLE_FEATURE_UNREADABLE", "path" -> storage, "feature" -> feature, "reason" -> reason, "remedy" -> remedy)
+    newestHistory(storage) match {
+      case Some(file) =>
+        renamed(storage, s"$Schemas/$file").foreach { column =>
+          refuse(s"its columns have a history (schema on read) in which '$column' is not one and the same column",
+            "files are read by the names of columns, so that values would be missing or of another column", TableProperties.OtherEngine)
+        }
+      case None => timeline.latestSchema.foreach { instant =>
+          refuse(s"commit $instant refers to a history of its columns (schema on read)", s"there is none in $Schemas",
+            s"Restore $Schemas, or use the engine that made the table")
+        }
+    }
+    // From version 8 on a row that is written meanwhile is in the old bucket and in the new one.
+    if (config.version >= 8) timeline.pending.find(_.action == Action.Clustering).filter(_ => hasBuckets(storage)).foreach { i =>
+      refuse(s"its buckets are being split or merged by ${i.requested} (consistent hashing)", "rows would come twice",
+        "Read it when that clustering has completed")
+    }
+  }
+
+  /**
+   * Refuses a table that a write would leave wrong; to call before a write changes anything, and under the table lock.
+   *
+   * @throws MerganserException what [[TableProperties.requireWritable]] throws, TABLE_FEATURE_READ_ONLY, SCHEMA_ON_READ_TABLE,
+   *                            METADATA_INDEX_PRESENT
+   */
+  private[table] def requireWritable(storage: Storage, config: TableConfig, timeline: Timeline, permits: Permits): Unit = {
+    TableProperties.requireWritable(storage, config, permits.unknownProperties)
+    MetadataTable.requireDroppable(storage, config, permits.dropIndexes)
+    def refuse(feature: String, reason: String, remedy: String) =
+      throw MerganserException("TABLE_FEATURE_READ_ONLY", "path" -> storage, "feature" -> feature, "reason" -> reason, "remedy" -> remedy)
+    if (hasBuckets(storage))
+      refuse(s"its buckets are kept in $Buckets (consistent hashing, or numbers of buckets by partition)",
+        "buckets are found by the key's hash alone here, so that a key would be stored a second time", TableProperties.OtherEngine)
+    timeline.latestSchema.orElse(newestHistory(storage).map(_.takeWhile(_.isDigit))).foreach { instant =>
+      throw MerganserException("SCHEMA_ON_READ_TABLE", "path" -> storage, "instant" -> instant)
+    }
+    def pending(action: String): Option[Instant] = timeline.pending.find(_.action == action)
+    pending("restore").foreach { i =>
+      refuse(s"restore ${i.requested} is pending", "it removes commits while they would be written onto",
+        "Wait until it has completed, or run it again with the engine that began it")
+    }
+    if (!permits.dropIndexes) pending("indexing").foreach { i =>
+      refuse(s"indexing ${i.requested} is pending", "it fills the metadata table, which this write would remove",
+        s"Wait until it has completed or cancel it; if nobody runs it any more, give ${Options.DropIndexes.key}=true")
+    }
+    if (!permits.unknownProperties) timeline.unknownActions.headOption.foreach { name =>
+      refuse(s"its timeline has '$name', an action that nobody knows", "it may have changed rows",
+        s"Set ${Options.AllowUnknownProperties.key}=true if it has not, or write with the engine that made it")
+    }
+  }
+
+  private def hasBuckets(storage: Storage): Boolean = storage.list(Buckets).nonEmpty
+
+  /** Name of the file with all schemas that the table has had; none without a completed one. */
+  private def newestHistory(storage: Storage): Option[String] =
+    storage.list(Schemas).map(_.getPath.getName).filter(_.endsWith(".schemacommit")).sorted.lastOption
+
+  /** A column that had another name once, or a name that another column had. */
+  private def renamed(storage: Storage, file: String): Option[String] =
+    try {
+      val schemas                             = new ObjectMapper().readTree(storage.readText(file)).path("schemas").elements().asScala.toSeq
+      val columns                             = schemas.flatMap(columnsOf(_, "")).distinct
+      def several(by: ((Int, String)) => Any) = columns.groupBy(by).values.filter(_.size > 1).flatMap(_.map(_._2)).toSeq.sorted.headOption
+      several(_._1).orElse(several(_._2))
+    } catch {
+      case NonFatal(e) => throw MerganserException("TIMELINE_FILE_UNREADABLE", "file" -> storage.path(file),
+          "reason" -> String.valueOf(e.getMessage)).causedBy(e)
+    }
+
+  /** Ids and full names of columns, nested ones too. */
+  private def columnsOf(node: JsonNode, parent: String): Seq[(Int, String)] = {
+    def below(child: JsonNode, name: String): Seq[(Int, String)] = if (child.isObject) columnsOf(child, name) else Nil
+    val fields = node.path("fields").elements().asScala.toSeq.flatMap { field =>
+      val name = parent + field.path("name").asText
+      (field.path("id").asInt -> name) +: below(field.path("type"), s"$name.")
+    }
+    fields ++ below(node.path("element"), s"${parent}element.") ++ below(node.path("key"), s"${parent}key.") ++
+      below(node.path("value"), s"${parent}value.")
+  }
+}

@@ -1,0 +1,171 @@
+package io.merganser.table.config
+
+import io.merganser.merge.MerganserException
+
+/** What a property, a folder of `.hoodie` or an action on the timeline means for reading and writing a table. */
+sealed trait Treatment
+
+object Treatment {
+
+  /** Read and written as it says. */
+  case object Handled extends Treatment
+
+  /** Changes neither rows nor files. */
+  case object Harmless extends Treatment
+
+  /** Rows would be missing, doubled or wrong. Such a table is not written either. */
+  case object RefusesReading extends Treatment
+
+  /** Rows are read right, but a write of ours would leave the table wrong, here or for other engines. */
+  case object RefusesWriting extends Treatment
+}
+
+/**
+ * One property of `hoodie.properties`.
+ *
+ * @param key      its name; one that ends with a dot is the beginning of names
+ * @param accepted values, in any case, with which the table is as any other; an empty value always is
+ * @param reason   why it is refused with any other value; a clause
+ * @param remedy   what to do then; a sentence without its full stop
+ */
+final case class TableProperty(
+    key: String, treatment: Treatment, accepted: Seq[String] = Nil, reason: String = "", remedy: String = TableProperties.OtherEngine
+) {
+  def accepts(value: String): Boolean = value.trim.isEmpty || accepted.exists(_.equalsIgnoreCase(value.trim))
+}
+
+/**
+ * Every property that Apache Hudi 1.2.0 and older releases keep in `hoodie.properties`, and what we make of it.
+ *
+ * A property that is neither here, nor an option of writes ([[Options]], [[ForeignOptions]]), nor the user's own word
+ * ([[OwnProperties]]) is unknown: the table is read, and not written unless the write allows it.
+ */
+object TableProperties {
+
+  private[table] val OtherEngine = "Use the engine that made the table, or copy its rows into a new table"
+
+  private val Newer = Seq("hoodie.deltastreamer.keygen.", "hoodie.streamer.keygen.", "hoodie.keygen.")
+
+  private def handled(keys: String*): Seq[TableProperty]  = keys.map(TableProperty(_, Treatment.Handled)).toSeq
+  private def harmless(keys: String*): Seq[TableProperty] = keys.map(TableProperty(_, Treatment.Harmless)).toSeq
+  private def unreadable(key: String, accepted: String, reason: String, remedy: String = OtherEngine) =
+    TableProperty(key, Treatment.RefusesReading, accepted.split('|').toSeq, reason, remedy)
+  private def readOnly(key: String, accepted: String, reason: String, remedy: String = OtherEngine) =
+    TableProperty(key, Treatment.RefusesWriting, accepted.split('|').toSeq, reason, remedy)
+
+  private[config] val VirtualKeys = "hoodie.populate.meta.fields"
+  private[config] val BaseFormats = Seq("hoodie.table.base.file.format", "hoodie.table.ro.file.format")
+  private[config] val Bootstrap   = "hoodie.bootstrap.base.path"
+
+  val all: Seq[TableProperty] =
+    // What the table is.
+    handled(
+      "hoodie.database.name", "hoodie.table.name", "hoodie.table.type", "hoodie.table.version", "hoodie.table.initial.version",
+      "hoodie.table.checksum", "hoodie.table.create.schema", "hoodie.table.recordkey.fields", "hoodie.table.partition.fields",
+      "hoodie.table.ordering.fields", "hoodie.table.precombine.field", "hoodie.table.keygenerator.type",
+      "hoodie.table.keygenerator.class", "hoodie.datasource.write.hive_style_partitioning",
+      "hoodie.datasource.write.partitionpath.urlencode"
+    ) ++
+      // How its rows are merged.
+      handled("hoodie.record.merge.mode", "hoodie.record.merge.strategy.id", "hoodie.compaction.record.merger.strategy",
+        "hoodie.compaction.payload.class", "hoodie.table.legacy.payload.class", "hoodie.table.partial.update.mode",
+        "hoodie.record.merge.property.") ++
+      // Where things lie.
+      handled("hoodie.timeline.path", "hoodie.timeline.history.path", "hoodie.archivelog.folder", "hoodie.table.timeline.timezone",
+        "hoodie.partition.metafile.use.base.format") ++
+      Seq(
+        unreadable("hoodie.timeline.layout.version", "1|2", "the layout of its timeline is not known here"),
+        unreadable("hoodie.table.format", "native", "its timeline is kept in another table format"),
+        unreadable(BaseFormats.head, "PARQUET", "base files of other formats than Parquet are not read"),
+        unreadable(BaseFormats(1), "PARQUET", "base files of other formats than Parquet are not read"),
+        unreadable("hoodie.table.log.file.format", "HOODIE_LOG", "log files of other formats are not read"),
+        unreadable("hoodie.table.rt.file.format", "HOODIE_LOG", "log files of other formats are not read"),
+        unreadable("hoodie.table.multiple.base.file.formats.enable", "false",
+          "rows of base files that are not Parquet would be missing"),
+        unreadable("hoodie.datasource.write.drop.partition.columns", "false",
+          "its files lack the partition columns, which are not made from the paths here"),
+        unreadable(Bootstrap, "", "its rows lie partly in the table that it was made from")
+      ) ++
+      // These two say how a bootstrapped table finds its source, and nothing of any other table.
+      harmless("hoodie.bootstrap.index.enable", "hoodie.bootstrap.index.class", "hoodie.bootstrap.index.type") ++
+      Seq(
+        readOnly(VirtualKeys, "true", "its rows are stored without their keys, by which stored rows are found"),
+        readOnly("hoodie.datasource.write.slash.separated.date.partitioning", "false",
+          "paths of its partitions are not made in this form here, so that a key would be stored a second time"),
+        readOnly("hoodie.table.cdc.enabled", "false",
+          "its readers of changes need change-data files (.cdc) of every write, which are not written here",
+          "Write with the engine that made the table, or set the property to false there: changes are then not kept any more")
+      ) ++
+      // Indexes: what is kept in the metadata table goes with it, see MetadataTable.
+      handled("hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight") ++
+      harmless("hoodie.table.index.defs.path", "hoodie.table.secondary.indexes.metadata") ++
+      // Says how changes are kept where they are.
+      harmless("hoodie.table.cdc.supplemental.logging.mode") ++
+      // For catalogs, and of releases before any version that is read here.
+      harmless("hoodie.table.partition_extractor_class", "hoodie.datasource.write.partition.columns", "hoodie.table.partition.columns") ++
+      // Paths by time. The older prefixes count where the newer one is not there.
+      Newer.flatMap(prefix =>
+        handled(Seq("timestamp.type", "timestamp.scalar.time.unit", "input.dateformat", "input.dateformat.list.delimiter.regex",
+            "input.timezone", "output.dateformat", "output.timezone", "timezone").map(name => s"${prefix}timebased.$name"): _*) :+
+          readOnly(s"${prefix}datetime.parser.class",
+            "org.apache.hudi.keygen.parser.HoodieDateTimeParser|org.apache.hudi.keygen.parser.BaseHoodieDateTimeParser",
+            "its partition paths are made by a class that is not here")) ++
+      // What our catalogs keep of a table that no metastore knows.
+      harmless("merganser.catalog.columns", "merganser.catalog.property.")
+
+  private val byName: Map[String, TableProperty] = all.map(p => p.key -> p).toMap
+  private val prefixes: Seq[TableProperty]       = all.filter(_.key.endsWith("."))
+
+  def of(key: String): Option[TableProperty] = byName.get(key).orElse(prefixes.find(p => key.startsWith(p.key)))
+
+  /**
+   * Refuses a table whose rows would be read wrong.
+   *
+   * @param table where it lies
+   * @throws MerganserException BOOTSTRAP_TABLE, BASE_FORMAT_UNSUPPORTED, TABLE_FEATURE_UNREADABLE
+   */
+  def requireReadable(table: Any, config: TableConfig): Unit =
+    for ((key, value) <- config.properties.toSeq.sorted; property <- of(key) if !property.accepts(value)) property match {
+      case TableProperty(Bootstrap, _, _, _, _) => throw MerganserException("BOOTSTRAP_TABLE", "path" -> table, "source" -> value)
+      case TableProperty(format, _, _, _, _) if BaseFormats.contains(format) =>
+        throw MerganserException("BASE_FORMAT_UNSUPPORTED", "path" -> table, "format" -> value)
+      case _ =>
+        // Logs are merged by the keys of their rows.
+        val isUnreadable = property.treatment == Treatment.RefusesReading || (property.key == VirtualKeys && config.isMergeOnRead)
+        if (isUnreadable) throw MerganserException("TABLE_FEATURE_UNREADABLE", "path" -> table, "feature" -> named(key, value),
+          "reason" -> property.reason, "remedy" -> property.remedy)
+    }
+
+  /**
+   * Refuses a table that a write would leave wrong.
+   *
+   * @param unknown true where properties that nobody knows are allowed
+   * @throws MerganserException what [[requireReadable]] throws, TABLE_FEATURE_READ_ONLY, TABLE_PROPERTY_UNKNOWN
+   */
+  def requireWritable(table: Any, config: TableConfig, unknown: Boolean): Unit = {
+    requireReadable(table, config)
+    for ((key, value) <- config.properties.toSeq.sorted if value.trim.nonEmpty) {
+      def refuse(reason: String, remedy: String) = throw MerganserException("TABLE_FEATURE_READ_ONLY", "path" -> table,
+        "feature" -> named(key, value), "reason" -> reason, "remedy" -> remedy)
+      of(key) match {
+        case Some(property) if property.treatment == Treatment.RefusesWriting && !property.accepts(value) =>
+          refuse(property.reason, property.remedy)
+        case Some(_) => ()
+        case None =>
+          ForeignOptions.refusedByName.get(lower(key)).filterNot(_.accepted.exists(_.equalsIgnoreCase(value.trim)))
+            .foreach(option => refuse("it would change rows or layout, and is not supported", OtherEngine + s" (${option.remedy})"))
+          if (!unknown && !isOption(key) && !OwnProperties.isOwn(key)) throw MerganserException("TABLE_PROPERTY_UNKNOWN",
+            "path" -> table, "key" -> key, "value" -> value, "option" -> Options.AllowUnknownProperties.key)
+      }
+    }
+  }
+
+  private def isOption(key: String): Boolean = {
+    val name = lower(key)
+    Options.byName.contains(name) || ForeignOptions.isKnown(name) || ForeignOptions.isHarmless(name) || ForeignOptions.isSparks(name)
+  }
+
+  private def lower(text: String): String = text.toLowerCase(java.util.Locale.ROOT)
+
+  private def named(key: String, value: String): String = s"its property $key is '$value'"
+}

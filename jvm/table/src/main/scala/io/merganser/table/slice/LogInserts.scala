@@ -1,0 +1,39 @@
+package io.merganser.table.slice
+
+import io.merganser.table.timeline.{Action, Timeline}
+
+/**
+ * Which slices may hold a key that their base file does not. Other engines insert into logs where their index finds keys there: in
+ * buckets, or kept in the state of a Flink job.
+ */
+object LogInserts {
+
+  /**
+   * @param slices of the timeline's snapshot
+   * @return positions of slices whose logs may hold such a key: those without a base file, those of buckets, and those of which a commit
+   *         inserted into a log, or may have and is archived
+   */
+  def in(slices: IndexedSeq[FileSlice], timeline: Timeline): Set[Int] = {
+    val withLogs         = slices.indices.filter(slices(_).logs.nonEmpty)
+    val (placed, others) = withLogs.partition(i => slices(i).base.isEmpty || FileNames.bucketOf(slices(i).fileId).isDefined)
+    placed.toSet ++ (if (others.isEmpty) Nil else inserted(slices, others, timeline))
+  }
+
+  /** Positions of slices without a base file. */
+  def withoutBase(slices: IndexedSeq[FileSlice]): Set[Int] = slices.indices.filter(slices(_).base.isEmpty).toSet
+
+  private def inserted(slices: IndexedSeq[FileSlice], based: Seq[Int], timeline: Timeline): Seq[Int] = {
+    val (archived, known) = based.partition(i => timeline.isArchived(slices(i).baseInstant))
+    val groups =
+      if (known.isEmpty) Set.empty[(String, String)]
+      else {
+        val first = known.map(slices(_).baseInstant).min
+        timeline.completed.filter(i => i.action == Action.DeltaCommit && i.requested >= first).flatMap { i =>
+          timeline.metadata(i).stats.toSeq.flatMap { case (partition, stats) =>
+            stats.filter(stat => stat.isLogFile && stat.numInserts > 0).map(stat => (partition, stat.fileId))
+          }
+        }.toSet
+      }
+    archived ++ known.filter(i => groups((slices(i).partitionPath, slices(i).fileId)))
+  }
+}

@@ -46,7 +46,7 @@ final class Transaction private[timeline] (
   def commit(metadata: CommitMetadata, touched: Set[(String, String)]): Instant = {
     if (ended.get) throw new IllegalStateException(s"write $instant of $storage has ended")
     metadata.stats.foreach { case (partition, stats) => if (stats.nonEmpty) PartitionMetadata.write(storage, partition, instant) }
-    removeFailedAttempts(metadata)
+    Rollback.removeUnnamed(storage, config, instant, metadata)
     val completed =
       try
         TableLock.hold(storage, options.lock) { lock =>
@@ -131,15 +131,6 @@ final class Transaction private[timeline] (
         if (!appeared) throw e
     }
     Instant(instant, Action.completedName(action), InstantState.Completed, completion)
-  }
-
-  /** Files announced by tasks that failed and were tried again: no reader may meet them once the instant has completed. */
-  private def removeFailedAttempts(metadata: CommitMetadata): Unit = {
-    val written = metadata.allStats.flatMap(stat => stat.path +: stat.cdcStats.keys.toSeq).toSet
-    markers.all.foreach { case (partition, name, kind) =>
-      val file = FileNames.path(partition, name)
-      if (!written(file) && kind != "APPEND") storage.delete(file)
-    }
   }
 
   private def requireRunning(now: Timeline, metadata: CommitMetadata): Unit =

@@ -14,7 +14,7 @@ import org.apache.spark.sql.types.StructType
 /**
  * What one write did.
  *
- * @param instant      requested time of its commit
+ * @param instant      requested time of its commit; empty where nothing was written and `hoodie.allow.empty.commit` is false
  * @param filesWritten base and log files
  * @param bytesWritten size of those files, in bytes
  * @param elapsedMs    from the call to the commit, in milliseconds
@@ -111,9 +111,14 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
         extra = extraMetadata(schema, written),
         replacedFileIds = replacedBy(replaced, stats.keySet, table)
       )
-      transaction.commit(metadata,
-        slices.filter(s => written.exists(_.stat.fileId == s.fileId)).map(s => (s.partitionPath, s.fileId)).toSet)
-      result(transaction.instant, written, started)
+      if (written.isEmpty && metadata.replacedFileIds.isEmpty && !settings.allowEmptyCommit) {
+        transaction.rollback()
+        result("", written, started)
+      } else {
+        transaction.commit(metadata,
+          slices.filter(s => written.exists(_.stat.fileId == s.fileId)).map(s => (s.partitionPath, s.fileId)).toSet)
+        result(transaction.instant, written, started)
+      }
     } catch {
       case failure: Throwable =>
         val abandoned = transaction.abandon(TableWrite.userError(failure))

@@ -174,9 +174,9 @@ REFUSED_OPTIONS: dict[str, tuple[dict[str, str], str, list[str]]] = {
         ["upsrt", "upsert, insert, bulk_insert, delete"],
     ),
     "an operation we do not do": (
-        {OPERATION: "insert_overwrite"},
+        {OPERATION: "bootstrap"},
         "UNSUPPORTED_OPTION",
-        ["insert_overwrite", "Give one of upsert"],
+        ["bootstrap", "Give one of upsert"],
     ),
     "an index we do not have": ({INDEX: "RECORD_INDEX"}, "UNSUPPORTED_OPTION", ["RECORD_INDEX", "SIMPLE, BUCKET"]),
     "change data capture": (

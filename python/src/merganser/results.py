@@ -16,7 +16,10 @@ class CommitResult:
     """
 
     instant: str
-    """When it was requested, ``yyyyMMddHHmmssSSS`` in the zone of the table's timeline; names the commit."""
+    """When it was requested, ``yyyyMMddHHmmssSSS`` in the zone of the table's timeline; names the commit.
+
+    Empty where nothing was written and ``hoodie.allow.empty.commit`` is false: there is no commit then.
+    """
     operation: str
     inserted: int
     """Rows whose key was new."""

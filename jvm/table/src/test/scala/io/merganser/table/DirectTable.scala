@@ -64,7 +64,7 @@ final class DirectTable(
     rolledBackOnFailure(Transaction.begin(storage, config, action, options = options)) { transaction =>
       val slices = view(transaction.timeline).slices
       val parts = changes.groupBy(c => partitionOf(c.key)).toSeq.sortBy(_._1).flatMap { case (partition, some) =>
-        place(partition, slices, some)
+        place(transaction, partition, slices, some)
       }
       val written  = parts.zipWithIndex.flatMap { case (part, task) => write(transaction, part, WriteToken(task, 0, task.toLong)) }
       val metadata = CommitMetadata("UPSERT", written.map(_.stat).groupBy(_.partitionPath), extra)
@@ -116,12 +116,12 @@ final class DirectTable(
     try write(transaction)
     catch { case e: Throwable => throw transaction.abandon(e) }
 
-  private def place(partition: String, all: Seq[FileSlice], changes: Seq[Change]): Seq[Part] = {
+  private def place(transaction: Transaction, partition: String, all: Seq[FileSlice], changes: Seq[Change]): Seq[Part] = {
     val slices = all.filter(_.partitionPath == partition)
     if (bucketed)
       changes.groupBy(c => BucketIndex.bucket(c.key, Nil, 2)).toSeq.sortBy(_._1).map { case (bucket, some) =>
         val slice = slices.find(s => FileNames.bucketOf(s.fileId).contains(bucket))
-        Part(partition, slice.fold(FileNames.bucketFileId(bucket))(_.fileId), slice, config.isMergeOnRead && slice.isDefined, some)
+        Part(partition, slice.fold(FileNames.bucketFileId(bucket, transaction.instant, partition))(_.fileId), slice, config.isMergeOnRead && slice.isDefined, some)
       }
     else {
       val stored          = slices.flatMap(s => s.base.toSeq.flatMap(keys).map(_ -> s)).toMap
@@ -143,7 +143,7 @@ final class DirectTable(
     finally reader.close()
   }
 
-  private def write(transaction: Transaction, part: Part, token: WriteToken): Option[SliceWritten] = {
+  private def write(transaction: Transaction, part: Part, token: WriteToken): Seq[SliceWritten] = {
     val batch = new Batch(part, compiled.layout)
     val rule  = compiled.rule.at(FileNames.path(part.partition, part.fileId))
     if (part.isLog) writer(transaction).appendLog(part.slice.get,
@@ -154,7 +154,8 @@ final class DirectTable(
       try {
         assert(base.forall(_.footer.isSorted))
         val merge = new SortedMerge(base.map(_.rows()).getOrElse(Iterator.empty), batch, compiled.layout, rule)
-        writer(transaction).writeBase(part.partition, part.fileId, part.slice, merge, stampAll = true, null, token)
+        if (part.slice.isEmpty && !bucketed) writer(transaction).writeNewBases(part.partition, part.fileId, merge, null, token)
+        else writer(transaction).writeBase(part.partition, part.fileId, part.slice, merge, stampAll = true, null, token).toSeq
       } finally base.foreach(_.close())
     }
   }

@@ -36,7 +36,7 @@ final class InsertWrite(session: SparkSession, table: MerganserTable, options: M
     val storage        = table.opened.storage
     val (rows, readAt) = SelfReads.pinned(session, frame, storage)
     if (replaced == Replaced.Nothing) FrameWrite.append(session, OpenTable.load(storage), said, rows, source, readAt)
-    else FrameWrite.overwrite(session, storage, said, rows, source, replaced, readAt)
+    else FrameWrite.overwrite(session, storage, said, rows, source, Some(replaced), readAt)
   }
 
   override def toInsertableRelation: InsertableRelation = (frame: DataFrame, _: Boolean) => {

@@ -1,9 +1,9 @@
 package io.merganser.spark.source
 
-import io.merganser.spark.write.{AfterCommit, FrameWrite}
+import io.merganser.spark.write.{AfterCommit, FrameWrite, Overwrites, Replaced}
 import io.merganser.spark.OpenTable
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.config.WriteSource
+import io.merganser.table.config.{OverwriteMode, TableConfig, WriteConfig, WriteOperation, WriteSource}
 import io.merganser.merge.MerganserException
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -49,8 +49,11 @@ final class StagedCatalogTable(session: SparkSession, ident: Identifier, columns
     if (described.exists) {
       if (!replaces) throw MerganserException("TABLE_EXISTS", "path" -> storage.basePath)
       val (rows, readAt) = SelfReads.pinned(session, frame, storage)
-      keepingCommitted(FrameWrite.overwrite(session, storage, described.asWriteOptions ++ given, rows, source, readAt = readAt,
-          withColumns = true))
+      // The table is made again, columns and all, unless this very write says which of its partitions it replaces.
+      val isDynamic = OverwriteMode.given(given).contains(true) || WriteConfig.operation(given, Map.empty) == WriteOperation.InsertOverwrite
+      val replaced  = if (isDynamic) Overwrites.written(TableConfig.load(storage)) else Replaced.All
+      keepingCommitted(FrameWrite.overwrite(session, storage, described.asWriteOptions ++ given, rows, source, Some(replaced), readAt,
+          withColumns = !isDynamic))
     } else {
       described.make(given)
       made = true

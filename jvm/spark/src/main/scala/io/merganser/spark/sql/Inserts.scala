@@ -1,9 +1,8 @@
 package io.merganser.spark.sql
 
-import io.merganser.merge.MerganserException
 import io.merganser.spark.source.{InsertWrite, MerganserTable}
-import io.merganser.spark.write.{Counts, FrameWrite, Replaced}
-import io.merganser.table.config.{Options, Settings}
+import io.merganser.spark.write.{Counts, Overwrites, Replaced}
+import io.merganser.table.config.OverwriteMode
 import io.merganser.table.slice.MergeCounts
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.SparkSession
@@ -17,14 +16,11 @@ import org.apache.spark.sql.connector.write.Write
 import org.apache.spark.sql.execution.{LeafExecNode, SQLExecution, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, V2CommandExec}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.merganser.SparkBridge
 
 /**
- * Which partitions an overwrite replaces: all, or those that PARTITION or a condition names (static), or those it writes to
- * (dynamic).
- *
- * Of INSERT OVERWRITE, `spark.sql.sources.partitionOverwriteMode` says it, or Hudi's `hoodie.datasource.overwrite.mode`.
+ * Which partitions an overwrite replaces: those that PARTITION or a condition names, or those it writes to (`overwritePartitions`),
+ * or, where it names none or not all of their columns, what [[Overwrites]] decides.
  */
 final case class PartitionOverwrites(session: SparkSession) extends Rule[LogicalPlan] {
 
@@ -34,25 +30,43 @@ final case class PartitionOverwrites(session: SparkSession) extends Rule[Logical
   private def one: PartialFunction[LogicalPlan, LogicalPlan] = {
     case write: OverwritePartitionsDynamic if write.resolved =>
       target(write.table).fold[LogicalPlan](write) { case (relation, table) =>
-        if (isStatement(write, write.isByName) && hudisMode.contains("STATIC")) throw conflict
         // Spark keeps the query as it was analysed for this command, and not for the other.
-        val to = relation.copy(table = table.overwriting(written(table)))
+        val to = relation.copy(table = table.overwriting(ofDynamic(write, table)))
         if (write.isByName) OverwriteByExpression.byName(to, write.query, Literal.TrueLiteral, write.writeOptions)
         else OverwriteByExpression.byPosition(to, write.query, Literal.TrueLiteral, write.writeOptions)
       }
     case write: OverwriteByExpression if write.resolved =>
       target(write.table).fold[LogicalPlan](write) { case (relation, table) =>
+        val config   = table.opened.config
         val isInsert = isStatement(write, write.isByName) && isOfInsert(write.deleteExpr)
+        val isOpen   = isInsert && named(write.deleteExpr) < math.max(1, config.partitionFields.size)
+        val options  = write.writeOptions - MerganserTable.ByFrame
+        if (!isOpen && !isInsert) OverwriteMode.requireNot(dynamic = true, options, "a condition")
+        val unnamed = if (isOpen) Overwrites.unnamed(session, config, options) else Replaced.All
         val replaced =
-          if (isInsert && hudisMode.contains("DYNAMIC")) Some(written(table))
+          if (unnamed != Replaced.All) Some(unnamed)
           else if (write.deleteExpr == Literal.TrueLiteral) None
           else Some(Replaced.Where(write.deleteExpr.sql, table.partitionValues.matching(write.deleteExpr)))
         replaced.fold(write)(r => write.copy(table = relation.copy(table = table.overwriting(r)), deleteExpr = Literal.TrueLiteral))
       }
   }
 
-  private def written(table: MerganserTable): Replaced =
-    if (table.opened.config.partitionFields.isEmpty) Replaced.All else Replaced.Written
+  /** Spark makes a statement's overwrite dynamic by its own setting alone. */
+  private def ofDynamic(write: OverwritePartitionsDynamic, table: MerganserTable): Replaced = {
+    val (config, options) = (table.opened.config, write.writeOptions - MerganserTable.ByFrame)
+    if (isStatement(write, write.isByName)) Overwrites.unnamed(session, config, options)
+    else {
+      OverwriteMode.requireNot(dynamic = false, options, "overwritePartitions")
+      Overwrites.written(config)
+    }
+  }
+
+  /** How many columns a condition of [[isOfInsert]] gives values for. */
+  private def named(condition: Expression): Int = condition match {
+    case And(a, b)            => named(a) + named(b)
+    case Literal.TrueLiteral  => 0
+    case _                    => 1
+  }
 
   /** A table of ours of which nothing has been said yet. */
   private def target(table: LogicalPlan): Option[(DataSourceV2Relation, MerganserTable)] = table match {
@@ -74,12 +88,6 @@ final case class PartitionOverwrites(session: SparkSession) extends Rule[Logical
     case EqualNullSafe(_: Attribute, _: Cast | _: Literal) => true
     case _                                                 => false
   }
-
-  private def hudisMode: Option[String] =
-    Settings.ofWrite(Map.empty, FrameWrite.sessionConf(session)).explicit(Options.OverwriteMode)
-
-  private def conflict = MerganserException("OPTION_CONFLICT", "key" -> Options.OverwriteMode.key, "value" -> "STATIC",
-    "otherKey" -> SQLConf.PARTITION_OVERWRITE_MODE.key, "otherValue" -> "DYNAMIC")
 }
 
 /** Plans INSERT and TRUNCATE TABLE on our tables. */

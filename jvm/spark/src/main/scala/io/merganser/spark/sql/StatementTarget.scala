@@ -78,8 +78,8 @@ private[sql] final case class StatementTarget(
 
   def columnAfter(name: String): Option[AttributeReference] = after.find(a => session.sessionState.conf.resolver(a.name, name))
 
-  /** Logs of older tables hold whole rows only. */
-  val takesPartialRows: Boolean = !isLogged || opened.config.version >= 8
+  /** Logs of older tables hold whole rows only, and those of others where the user wants it. */
+  val takesPartialRows: Boolean = !isLogged || (opened.config.version >= 8 && settings.statement.logsPartialRows)
 
   def column(name: String): Option[AttributeReference] = data.find(a => session.sessionState.conf.resolver(a.name, name))
 

@@ -22,7 +22,10 @@ object AfterCommit {
    * @return the result with what the services failed with
    * @throws MerganserException WRITE_COMMITTED_SERVICE_FAILED where the write's options ask for an error
    */
-  def run(session: SparkSession, table: OpenTable, settings: WriteConfig, result: WriteResult): WriteResult = {
+  def run(session: SparkSession, table: OpenTable, settings: WriteConfig, result: WriteResult): WriteResult =
+    if (result.instant.isEmpty) result else ofCommitted(session, table, settings, result)
+
+  private def ofCommitted(session: SparkSession, table: OpenTable, settings: WriteConfig, result: WriteResult): WriteResult = {
     val failure = failureOf(Compaction.inline(session, table, settings))
     val done    = failure.fold(result)(f => result.copy(notes = result.notes.copy(serviceFailure = Some(sentence(f)))))
     if (done.notes.sentences.nonEmpty) {

@@ -10,7 +10,9 @@ import io.merganser.table.config._
 import io.merganser.table.slice.TableRule
 import io.merganser.table.timeline.{Creation, Timeline}
 import org.apache.spark.sql.{DataFrame, SaveMode, SparkSession}
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.functions.lit
+import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types.StructType
 
 /** Writes of whole frames, whatever way they came in: data frame, INSERT, Python. */
@@ -24,6 +26,7 @@ object FrameWrite {
   def save(session: SparkSession, path: String, mode: SaveMode, options: Map[String, String], frame: DataFrame): Option[WriteResult] = {
     val storage = OpenTable.storage(session, path)
     val exists  = TableConfig.exists(storage) && !Creation.isUnfinished(storage)
+    Overwrites.requireAppend(session, mode, options)
     mode match {
       case SaveMode.Ignore if exists        => None
       case SaveMode.ErrorIfExists if exists => throw MerganserException("TABLE_EXISTS", "path" -> path)
@@ -43,18 +46,24 @@ object FrameWrite {
     val table    = upgradedOnRequest(session, given, options)
     val settings = WriteConfig.parse(options, sessionConf(session), table.config, source)
     val seen     = readAt.orElse(SelfReads.readAt(frame, table.storage))
-    run(session, table, settings, frame, columns(table, settings, frame), Replaced.Nothing, seen)
+    if (settings.operation == WriteOperation.DeletePartition) {
+      val none = SparkBridge.internalCreateDataFrame(session, session.sparkContext.emptyRDD[InternalRow], table.schema)
+      run(session, table, settings, none, table.schema, Overwrites.dropped(table, settings, frame), seen)
+    } else
+      run(session, table, settings, frame, columns(table, settings, frame), Overwrites.ofOperation(settings.operation, table.config, options),
+        seen)
   }
 
   /**
-   * Replaces rows, by default all of them, in one commit; settings other than the table's are refused.
+   * Replaces rows in one commit; settings other than the table's are refused.
    *
+   * @param replaced    what the write names; None: as options and session say, by default all rows
    * @param readAt      the timeline of when the frame reads the table itself: what it read must still be there; without it the
    *                    frame's plan says it
    * @param withColumns true where the table has the frame's columns afterwards, and no others
    */
   def overwrite(session: SparkSession, storage: Storage, options: Map[String, String], frame: DataFrame,
-      source: WriteSource = WriteSource.DataFrameWrite, replaced: Replaced = Replaced.All,
+      source: WriteSource = WriteSource.DataFrameWrite, replaced: Option[Replaced] = None,
       readAt: Option[Timeline] = None, withColumns: Boolean = false): WriteResult = {
     val table = upgradedOnRequest(session, OpenTable.load(storage), options)
     val settings =
@@ -63,8 +72,9 @@ object FrameWrite {
         case e: MerganserException if e.condition == "CONFIG_CONFLICT" =>
           throw MerganserException("OVERWRITE_WITH_OTHER_SETTINGS", "table" -> table.config.name, "conflict" -> e.getMessage).causedBy(e)
       }
+    val gone = Overwrites(session, table.config, settings, options, replaced)
     val data = if (withColumns) storedSchema(frame) else columns(table, settings, frame)
-    run(session, table, settings, frame, data, replaced, readAt.orElse(SelfReads.readAt(frame, storage)))
+    run(session, table, settings, frame, data, gone, readAt.orElse(SelfReads.readAt(frame, storage)))
   }
 
   private def upgradedOnRequest(session: SparkSession, table: OpenTable, options: Map[String, String]): OpenTable =
@@ -92,10 +102,13 @@ object FrameWrite {
     val schema = storedSchema(frame)
     val config = NewTable.properties(options, schema, storage.basePath.getName, sessionConf = sessionConf(session))
     val parsed = WriteConfig.parse(options, sessionConf(session), TableConfig(config), creating = true)
-    if (parsed.operation == WriteOperation.Delete) throw MerganserException("DELETE_FROM_NO_TABLE", "path" -> storage.basePath)
+    if (parsed.operation == WriteOperation.Delete || parsed.operation == WriteOperation.DeletePartition)
+      throw MerganserException("DELETE_FROM_NO_TABLE", "path" -> storage.basePath)
     check(frame, schema, TableConfig(config), parsed)
     Creation.begin(storage, config)
-    try run(session, OpenTable.load(storage), parsed, frame, schema, Replaced.Nothing)
+    // A table without a commit counts as not created.
+    try run(session, OpenTable.load(storage), parsed.copy(allowEmptyCommit = true), frame, schema,
+        Overwrites.ofOperation(parsed.operation, TableConfig(config), options))
     catch {
       case e: Throwable =>
         // What this call began it takes back: the path is no table again.

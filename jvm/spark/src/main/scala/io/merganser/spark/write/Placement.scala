@@ -9,8 +9,11 @@ import org.apache.spark.unsafe.types.UTF8String
  *
  * @param slice the slice that is there; none for a new group
  * @param isLog true if its versions are appended to a log file, false if a base file is written
+ * @param isBucket true if its keys have no other place; a new group of others is followed by another one where it is full
  */
-final case class FileGroupTarget(partitionPath: String, fileId: String, slice: Option[FileSlice], isLog: Boolean)
+final case class FileGroupTarget(
+    partitionPath: String, fileId: String, slice: Option[FileSlice], isLog: Boolean, isBucket: Boolean = false
+)
 
 /**
  * How many rows a write brings where: tagged ones by slice, new ones by partition path.

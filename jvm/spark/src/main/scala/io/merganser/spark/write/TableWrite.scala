@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.StructType
 /**
  * What one write did.
  *
- * @param instant      requested time of its commit
+ * @param instant      requested time of its commit; empty where nothing was written and `hoodie.allow.empty.commit` is false
  * @param filesWritten base and log files
  * @param bytesWritten size of those files, in bytes
  * @param elapsedMs    from the call to the commit, in milliseconds
@@ -113,11 +113,16 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
         extra = extraMetadata(schema, written),
         replacedFileIds = replacedBy(replaced, stats.keySet, table)
       )
-      val fileIds = written.map(_.stat.fileId).toSet
-      val touched = slices.filter(s => fileIds(s.fileId)).map(s => (s.partitionPath, s.fileId)).toSet
-      val scope   = if (looksEverywhere) KeyScope.InTable else newKeys(index, isOverwrite)
-      transaction.commit(metadata, touched, WriteBasis(scope, replacedPartitions(replaced, stats.keySet)))
-      result(transaction.instant, written, started).copy(notes = WriteNotes(warnings = manyLogs(slices, written.map(_.stat))))
+      if (written.isEmpty && metadata.replacedFileIds.isEmpty && !settings.allowEmptyCommit) {
+        transaction.rollback()
+        result("", written, started)
+      } else {
+        val fileIds = written.map(_.stat.fileId).toSet
+        val touched = slices.filter(s => fileIds(s.fileId)).map(s => (s.partitionPath, s.fileId)).toSet
+        val scope   = if (looksEverywhere) KeyScope.InTable else newKeys(index, isOverwrite)
+        transaction.commit(metadata, touched, WriteBasis(scope, replacedPartitions(replaced, stats.keySet)))
+        result(transaction.instant, written, started).copy(notes = WriteNotes(warnings = manyLogs(slices, written.map(_.stat))))
+      }
     } catch {
       case failure: Throwable =>
         val abandoned = transaction.abandon(TableWrite.userError(failure))

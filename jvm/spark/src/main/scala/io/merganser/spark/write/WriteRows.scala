@@ -39,7 +39,7 @@ final case class LogWrites(
 
 /**
  * Last step of a write, in a task: rows that come sorted by file group, key and arrival meet the stored rows of their
- * group, and one file is written for each group.
+ * group, and one file is written for each group; a new group that is full is followed by another.
  *
  * @param groupOrdinal where the number of a row's file group stands
  * @param target       the file group of a (partition path, group number)
@@ -64,29 +64,33 @@ final class WriteRows(
     Iterator.continually(groups).takeWhile(_.hasGroup).flatMap(write(_, token))
   }
 
-  private def write(groups: GroupedRows, token: WriteToken): Option[SliceWritten] = {
+  private def write(groups: GroupedRows, token: WriteToken): Seq[SliceWritten] = {
     val group    = target(groups.partitionPath, groups.group)
     val rule     = this.rule.at(FileNames.path(group.partitionPath, group.fileId))
     val cursor   = groups.openGroup()
     val combines = meeting.combines(group)
-    if (group.isLog) appendLog(group.slice.get, cursor, rule, token).map { case (written, merge) =>
-      counted(groups.known.fold(written)(k => written.copy(counts = written.counts + k)), merge, combines)
+    if (group.isLog) {
+      val (written, merge) = appendLog(group.slice.get, cursor, rule, token)
+      counted(groups.known.fold(written)(known => first(written)(_ + known)), merge, combines)
     }
     else {
       val base = group.slice.flatMap(_.base).map(new StoredRows(_))
       try {
         val stored = base.map(_.sorted).getOrElse(Iterator.empty)
         val merge  = new SortedMerge(stored, cursor, layout, rule, combines, meeting.meetsStored)
-        writer
-          .writeBase(group.partitionPath, group.fileId, group.slice, merge, stampAll = true, ordering.orNull, token)
-          .map(counted(_, merge, combines))
+        val written =
+          if (group.slice.isEmpty && !group.isBucket)
+            writer.writeNewBases(group.partitionPath, group.fileId, merge, ordering.orNull, token)
+          else
+            writer.writeBase(group.partitionPath, group.fileId, group.slice, merge, stampAll = true, ordering.orNull, token).toSeq
+        counted(written, merge, combines)
       } finally base.foreach(_.close())
     }
   }
 
   private def appendLog(
       slice: FileSlice, cursor: VersionCursor, rule: MergeRule, token: WriteToken
-  ): Option[(SliceWritten, SortedMerge)] = {
+  ): (Seq[SliceWritten], SortedMerge) = {
     val open = logs.stored.map(reader => (reader.rows(slice), RowLayout(reader.schema, MetaColumns.RecordKey, Nil, None)))
     try {
       val merge = open match {
@@ -98,12 +102,16 @@ final class WriteRows(
           else new SortedMerge(Iterator.empty, new LogVersions(cursor, sorted, stored, layout, logs.completesOrdering), layout, rule,
             foldsNew = false)
       }
-      writer.appendLog(slice, merge, layout, token, logs.keepsDeletedRows).map(_ -> merge)
+      (writer.appendLog(slice, merge, layout, token, logs.keepsDeletedRows), merge)
     } finally open.foreach(_._1.close())
   }
 
-  private def counted(written: SliceWritten, merge: SortedMerge, combines: Boolean): SliceWritten =
-    written.copy(counts = written.counts.copy(duplicates = if (combines) merge.duplicateCount else 0L))
+  private def counted(written: Seq[SliceWritten], merge: SortedMerge, combines: Boolean): Seq[SliceWritten] =
+    first(written)(_.copy(duplicates = if (combines) merge.duplicateCount else 0L))
+
+  /** What is counted of a group counts once, whatever the number of its files. */
+  private def first(written: Seq[SliceWritten])(counts: MergeCounts => MergeCounts): Seq[SliceWritten] =
+    written.headOption.fold(written)(one => one.copy(counts = counts(one.counts)) +: written.tail)
 
   /** A base file's rows in key order. */
   private final class StoredRows(base: BaseFile) extends Closeable {

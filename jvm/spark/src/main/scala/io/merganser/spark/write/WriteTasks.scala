@@ -7,6 +7,7 @@ import io.merganser.table.config.{IndexType, StoredKeyPolicy, StoredRule, WriteC
 import io.merganser.table.index.BucketIndex
 import io.merganser.table.slice._
 import io.merganser.table.timeline.Transaction
+import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -15,6 +16,7 @@ import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types.{IntegerType, StructField, StructType}
+import org.apache.spark.storage.StorageLevel
 import org.apache.spark.unsafe.hash.Murmur3_x86_32
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.LongAccumulator
@@ -32,7 +34,7 @@ private[write] final case class WriteTasks(
     transaction: Transaction
 ) {
   private val config   = table.config
-  private val compiled = TableRule(settings.rule, config, incoming.layout)
+  private val compiled = TableRule(settings.rule, settings.keyed(config), incoming.layout)
   private val writer   = WriterOptions.writer(session, table, schema, transaction, settings, Some(index))
 
   def write(rows: DataFrame, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] =
@@ -46,29 +48,36 @@ private[write] final case class WriteTasks(
   private val insertsMeet = index.isInstanceOf[IndexType.Bucket]
 
   private def meeting: Meeting = settings.operation match {
-    case WriteOperation.Insert | WriteOperation.BulkInsert if insertsMeet => Meeting(combineNew = true, meetsStored = true)
-    case WriteOperation.Insert => Meeting(settings.combineBeforeInsert, meetsStored = settings.storedKeys == StoredKeyPolicy.MergeWhenMet)
+    case insert if insertsMeet && (insert.isInsert || insert == WriteOperation.BulkInsert) => Meeting(combineNew = true, meetsStored = true)
     case WriteOperation.BulkInsert => Meeting(settings.combineBeforeInsert, meetsStored = false)
-    case _                         => Meeting(settings.combineBeforeUpsert, meetsStored = true)
+    case insert if insert.isInsert =>
+      Meeting(settings.combineBeforeInsert, meetsStored = settings.storedKeys == StoredKeyPolicy.MergeWhenMet)
+    case _ => Meeting(settings.combineBeforeUpsert, meetsStored = true)
   }
 
   // --- SIMPLE index ---------------------------------------------------------------------------------------------
 
   private def byTag(rows: DataFrame, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] = {
-    val looksUp = settings.operation != WriteOperation.Insert || settings.storedKeys != StoredKeyPolicy.InsertAgain
-    val (kept, work) =
-      if (incoming.isTagged && globalKeys.isEmpty) counted(rows.queryExecution.toRdd)
-      else {
-        val tasks = Tasks.forRows(session, rows, settings.shuffleTasks)
-        globalKeys match {
-          case _ if !looksUp => counted(Tag.byKey(rows, tasks).queryExecution.toRdd.mapPartitions(Tag.untagged))
-          // A slice that is known says nothing of the others: what comes in may be stored in several, or go elsewhere.
-          case Some(keys) => taggedGlobally(rows.drop(Tag.SliceColumn.name), slices, tasks, keys)
-          case None       => taggedOnce(Tag.byKey(rows, tasks), slices, tasks)
-        }
+    val looksUp = !settings.operation.isInsert || settings.storedKeys != StoredKeyPolicy.InsertAgain
+    if (incoming.isTagged && globalKeys.isEmpty)
+      evaluatedOnce(rows.queryExecution.toRdd)(tagged => toTargets(tagged, workload(tagged), slices))
+    else {
+      // Behind a shuffle: what runs over its rows again does not evaluate the source again.
+      val tasks = Tasks.forRows(session, rows, settings.shuffleTasks)
+      val (kept, work) = globalKeys match {
+        case _ if !looksUp => counted(Tag.byKey(rows, tasks).queryExecution.toRdd.mapPartitions(Tag.untagged))
+        // A slice that is known says nothing of the others: what comes in may be stored in several, or go elsewhere.
+        case Some(keys) => taggedGlobally(rows.drop(Tag.SliceColumn.name), slices, tasks, keys)
+        case None       => taggedOnce(Tag.byKey(rows, tasks), slices, tasks)
       }
+      toTargets(kept, work, slices)
+    }
+  }
+
+  /** Rows with their slices, on to the file groups that are made for so many. */
+  private def toTargets(kept: RDD[InternalRow], work: Workload, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] = {
     val placement = Placement.plan(slices, work, config.isMergeOnRead, settings.files.smallFileLimitBytes, settings.files.maxFileBytes,
-      RowSize.estimate(table), isClustered)
+      RowSize.estimate(table, settings.files.recordBytesEstimate), isClustered)
     if (placement.targets.isEmpty) Nil
     else {
       val shared           = session.sparkContext.broadcast(placement)
@@ -179,6 +188,7 @@ private[write] final case class WriteTasks(
     )
     val buckets  = index.buckets.getOrElse(throw new IllegalStateException("an index whose number of buckets was not resolved"))
     val hashed   = index.hashFields
+    val instant  = transaction.instant
     val isLogged = config.isMergeOnRead
     val tasks = math.max(1,
       math.min(buckets * math.max(1, slices.map(_.partitionPath).distinct.size), session.sessionState.conf.numShufflePartitions))
@@ -203,7 +213,8 @@ private[write] final case class WriteTasks(
     run(placed, columns, tasks, Seq(MetaColumns.PartitionPath, WriteTasks.Group)) { (path: UTF8String, bucket: Int) =>
       existing.value.get((path, bucket)) match {
         case Some(slice) => FileGroupTarget(slice.partitionPath, slice.fileId, Some(slice), isLogged)
-        case None        => FileGroupTarget(path.toString, FileNames.bucketFileId(bucket), None, isLog = false)
+        case None        => 
+          FileGroupTarget(path.toString, FileNames.bucketFileId(bucket, instant, path.toString), None, isLog = false, isBucket = true)
       }
     }
   }
@@ -212,12 +223,22 @@ private[write] final case class WriteTasks(
 
   private def byRange(rows: DataFrame): Seq[SliceWritten] = {
     val tasks = Tasks.forRows(session, rows, settings.shuffleTasks)
+    // Ranges are made from a sample of the rows, which is a run over all of them.
+    if (tasks == 1) byRange(rows, tasks)
+    else evaluatedOnce(rows.queryExecution.toRdd)(once => byRange(SparkBridge.internalCreateDataFrame(session, once, rows.schema), tasks))
+  }
+
+  private def byRange(rows: DataFrame, tasks: Int): Seq[SliceWritten] = {
+    val instant = transaction.instant
     val sorted = rows
       .repartitionByRange(tasks, col(MetaColumns.PartitionPath), col(MetaColumns.RecordKey))
       .sortWithinPartitions(MetaColumns.PartitionPath, MetaColumns.RecordKey, IncomingSchema.Arrival)
     val group = new GenericInternalRow(Array[Any](0))
     val step = writeStep(incoming.rows.length,
-      (path: UTF8String, _: Int) => FileGroupTarget(path.toString, FileNames.newFileId(), None, isLog = false))
+      (path: UTF8String, _: Int) => {
+        val partition = path.toString
+        FileGroupTarget(partition, FileNames.fileIdOf(instant, partition, TaskContext.getPartitionId()), None, isLog = false)
+      })
     sorted.queryExecution.toRdd.mapPartitions { it =>
       val joined = new JoinedRow
       step.run(it.map(row => joined(row, group)))
@@ -225,6 +246,13 @@ private[write] final case class WriteTasks(
   }
 
   // --- all ------------------------------------------------------------------------------------------------------
+
+  /** What several jobs need is kept after the first one: a source may give other rows each time, and costs as much again. */
+  private def evaluatedOnce[T](rows: RDD[InternalRow])(use: RDD[InternalRow] => T): T = {
+    val kept = rows.map(_.copy()).persist(StorageLevel.MEMORY_AND_DISK)
+    try use(kept)
+    finally { kept.unpersist(); () }
+  }
 
   /**
    * Shuffles rows to the tasks of their file groups and writes these.
@@ -319,12 +347,12 @@ private[write] object Tasks {
 
 /** Bytes of a stored row, from what earlier commits wrote. */
 private[write] object RowSize {
-  private val Unknown = 256.0
 
-  def estimate(table: OpenTable): Double =
+  /** @param unknown what to take where no commit tells */
+  def estimate(table: OpenTable, unknown: Long): Double =
     table.timeline.completed.reverseIterator
       .take(5)
       .map(instant => table.timeline.metadata(instant).stats.values.flatten.filter(s => s.logVersion.isEmpty && s.numWrites > 100))
       .collectFirst { case stats if stats.nonEmpty => stats.map(_.totalWriteBytes).sum.toDouble / stats.map(_.numWrites).sum }
-      .getOrElse(Unknown)
+      .getOrElse(unknown.toDouble)
 }

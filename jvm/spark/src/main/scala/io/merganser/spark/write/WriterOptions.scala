@@ -26,7 +26,8 @@ private[spark] object WriterOptions {
       schema,
       transaction.instant,
       transaction.markers,
-      BaseFileOptions(parquetName(codec), files.rowGroupBytes, bloom),
+      BaseFileOptions(parquetName(codec), files.rowGroupBytes, bloom, math.min(files.pageBytes, Int.MaxValue.toLong).toInt,
+        files.dictionary, files.maxFileBytes),
       LogOptions(
         parquetAboveRows = files.logBlockFormat match {
           case Some("avro")    => Int.MaxValue
@@ -34,7 +35,8 @@ private[spark] object WriterOptions {
           case _               => LogOptions().parquetAboveRows
         },
         maxBlockBytes = math.min(files.logBlockMaxBytes, LogOptions().maxBlockBytes.toLong).toInt,
-        codec = parquetName(codec)
+        codec = parquetName(codec),
+        maxFileBytes = files.logFileMaxBytes
       ),
       if (table.config.version < 8) table.timeline.groupsInCompaction else Map.empty,
       settings.eventTimeField.map(EventTimeColumn.of(schema, _, table.config.name))

@@ -172,6 +172,17 @@ class KeyColumnsTest extends AnyFunSuite with BeforeAndAfterAll {
     assert(thrown.getMessage.contains("PARTITION_TIME_UNREADABLE") || thrown.getCause.getMessage.contains("PARTITION_TIME_UNREADABLE"))
   }
 
+  test("a time-based partition has the input's and the output's zone, and formats apart by the delimiter that is given") {
+    def zone(name: String, zone: String) = s"hoodie.keygen.timebased.$name" -> zone
+    val format = zone("input.dateformat", "yyyy-MM-dd HH:mm")
+    val text   = "s" -> "2024-01-02 00:30"
+    assert(path(timed("DATE_STRING", "s", "yyyyMMdd HH:mm", format), text) == "20240102 00:30")
+    assert(path(timed("DATE_STRING", "s", "yyyyMMdd HH:mm", format, zone("input.timezone", "Asia/Tokyo")), text) == "20240101 15:30")
+    assert(path(timed("DATE_STRING", "s", "yyyyMMdd HH:mm", format, zone("output.timezone", "Asia/Tokyo")), text) == "20240102 09:30")
+    val several = Seq(zone("input.dateformat", "yyyy,MM;yyyy-MM-dd HH:mm"), zone("input.dateformat.list.delimiter.regex", ";"))
+    assert(path(timed("DATE_STRING", "s", "yyyy", several: _*), "s" -> "2023,01") == "2023")
+  }
+
   test("a null time is one millisecond after 1970 began") {
     assert(path(timed("EPOCHMILLISECONDS", "big", "yyyy/MM/dd HH:mm:ss.SSS"), "big" -> null) == "1970/01/01 00:00:00.001")
   }

@@ -1,7 +1,8 @@
 package io.merganser.spark.write
 
 import io.merganser.merge.{MerganserException, Notation}
-import io.merganser.spark.LocalSession
+import io.merganser.spark.{LocalSession, MerganserLakeCatalog}
+import org.apache.spark.sql.functions.{col, udf}
 import io.merganser.table.{DirectTable, FaultyFileSystem, Leftovers, TableSuite}
 
 import scala.collection.JavaConverters._
@@ -83,6 +84,54 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
       assert(Leftovers.of(table).isEmpty)
       assert(new DirectTable(table, bucketed = true).timeline.completed.size == 2)
     }
+
+  test("a bulk insert whose task is tried again, and leaves a file behind, has each row once") {
+    val options = this.options(mergeOnRead = false, bucketed = false) + ("hoodie.datasource.write.operation" -> "bulk_insert")
+    val table   = faulty("t")
+    val unmet = FaultyFileSystem.failingFirst("close .*/p1/[^/]*\\.parquet", "delete .*/p1/[^/]*\\.parquet")(
+      upsert(table, Notation.changes("k1@1=a k2@1=a k3@1=a"), options))
+    assert(unmet.isEmpty && rows(table) == Seq("k1@1=a", "k2@1=a", "k3@1=a") && Leftovers.of(table).isEmpty)
+  }
+
+  for (bucketed <- Seq(true, false); mergeOnRead <- Seq(true, false))
+    test(s"of one commit no two rows have the same sequence number (bucketed $bucketed, merge on read $mergeOnRead)") {
+      val table   = faulty("t")
+      val options = this.options(mergeOnRead, bucketed) + ("hoodie.parquet.small.file.limit" -> "0")
+      def seen: Seq[String] = spark.read.format("merganser").load(table.toString).select("_hoodie_commit_seqno").collect().toSeq.map(_.getString(0))
+      val keys = (10 to 29).map(i => s"k$i")
+      upsert(table, keys.flatMap(k => Notation.changes(s"$k@1=a")), options)
+      assert(seen.distinct.size == 20)
+      upsert(table, keys.flatMap(k => Notation.changes(s"$k@2=b")), options)
+      assert(seen.distinct.size == 20 && seen.map(_.takeWhile(_ != '_')).distinct.size == 1)
+      if (mergeOnRead) {
+        val before = seen.toSet
+        spark.sql(s"CALL run_compaction(op => 'scheduleandexecute', path => '$table')").collect()
+        assert(seen.toSet == before)
+      }
+    }
+
+  test("a source that gives other rows each time is evaluated once by a bulk insert, an upsert, an insert and a MERGE") {
+    val made   = spark.sparkContext.longAccumulator
+    val differ = udf((_: String) => { made.add(1); java.util.UUID.randomUUID().toString }).asNondeterministic()
+    val keys   = (0 to 9).flatMap(i => Notation.changes(s"k$i@1=a"))
+    val source = frame(keys).repartition(2).withColumn("v", differ(col("k")))
+    for (operation <- Seq("bulk_insert", "upsert", "insert")) {
+      val table = faulty(operation)
+      val options = this.options(mergeOnRead = false, bucketed = false) ++
+        Map("hoodie.datasource.write.operation" -> operation, s"hoodie.${operation.replace("_", "")}.shuffle.parallelism" -> "3")
+      made.reset()
+      source.write.format("merganser").options(options).mode("append").save(table.toString)
+      assert(made.value == 10 && rows(table).size == 10, operation)
+    }
+    val table = faulty("upsert")
+    spark.conf.set("spark.sql.catalog.lake", classOf[MerganserLakeCatalog].getName)
+    spark.conf.set("spark.sql.catalog.lake.warehouse", table.basePath.getParent.toString)
+    made.reset()
+    source.createOrReplaceTempView("source")
+    spark.udf.register("counted", udf((text: String) => { made.add(1); text + "!" }))
+    spark.sql("MERGE INTO lake.upsert t USING source s ON t.k = s.k WHEN MATCHED THEN UPDATE SET v = counted(s.v), ts = 2")
+    assert(made.value == 20 && rows(table).count(_.contains("!")) == 10)
+  }
 
   private def atOnce(work: (() => Unit)*): Unit = {
     val outcomes = new java.util.concurrent.ConcurrentLinkedQueue[Try[Unit]]

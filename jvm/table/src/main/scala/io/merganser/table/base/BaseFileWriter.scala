@@ -21,11 +21,17 @@ import scala.util.control.NonFatal
  * @param codec         Parquet's name of the compression, in any case
  * @param rowGroupBytes encoded bytes that are gathered in memory before they become a row group
  * @param bloomFilter   number of keys and false positive rate to size a bloom filter for; none is written without it
+ * @param pageBytes     encoded bytes of a page
+ * @param dictionary    false: no column has a dictionary
+ * @param maxFileBytes  encoded bytes that the file of a new group is filled to
  */
 final case class BaseFileOptions(
     codec: String = "snappy",
     rowGroupBytes: Long = ParquetWriter.DEFAULT_BLOCK_SIZE.toLong,
-    bloomFilter: Option[(Long, Double)] = None
+    bloomFilter: Option[(Long, Double)] = None,
+    pageBytes: Int = ParquetWriter.DEFAULT_PAGE_SIZE,
+    dictionary: Boolean = true,
+    maxFileBytes: Long = Long.MaxValue
 )
 
 /**
@@ -104,6 +110,8 @@ private[table] final class RowParquetWriter(
     .withConf(conf)
     .withCompressionCodec(CompressionCodecName.valueOf(options.codec.toUpperCase(Locale.ROOT)))
     .withRowGroupSize(options.rowGroupBytes)
+    .withPageSize(options.pageBytes)
+    .withDictionaryEncoding(options.dictionary)
     // No two values are the same: Parquet would find that out page by page and throw the dictionary away.
     .withDictionaryEncoding(MetaColumns.RecordKey, false)
     .withDictionaryEncoding(MetaColumns.CommitSeqno, false)

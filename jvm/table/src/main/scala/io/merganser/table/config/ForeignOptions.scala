@@ -16,7 +16,7 @@ object ForeignOptions {
 
   private val leave                                                    = "Remove the option"
   private def off(key: String, remedy: String = leave)                 = Refused(key, Seq("false"), remedy)
-  private def on(key: String, remedy: String = leave)                  = Refused(key, Seq("true"), remedy)
+  private def on(key: String, remedy: String)                          = Refused(key, Seq("true"), remedy)
   private def only(key: String, value: String, remedy: String = leave) = Refused(key, value.split('|').toSeq, remedy)
   private def never(key: String, remedy: String = leave)               = Refused(key, Nil, remedy)
 
@@ -44,7 +44,6 @@ object ForeignOptions {
     off("hoodie.partition.ttl.inline"),
     off("hoodie.errortable.enable"),
     off("hoodie.parquet.writelegacyformat.enabled"),
-    on("hoodie.spark.sql.merge.into.partial.updates"),
     on("hoodie.payload.update.on.same.ordering.field", "Of equal ordering values the newer row always wins; remove the option"),
     only("hoodie.table.base.file.format", "PARQUET", "Base files are Parquet; remove the option"),
     only("hoodie.table.ro.file.format", "PARQUET", "Base files are Parquet; remove the option"),
@@ -62,7 +61,6 @@ object ForeignOptions {
       "Compaction becomes due by the number of delta commits alone; use hoodie.compact.inline.max.delta.commits"),
     only("hoodie.keygen.datetime.parser.class",
       "org.apache.hudi.keygen.parser.HoodieDateTimeParser|org.apache.hudi.keygen.parser.BaseHoodieDateTimeParser"),
-    never("hoodie.datasource.write.partitions.to.delete"),
     never("hoodie.static.overwrite.partition.paths"),
     never("hoodie.bulkinsert.user.defined.partitioner.class", "Remove the option; bulk_insert sorts by partition and key"),
     never("hoodie.bucket.index.partition.expressions"),

@@ -116,13 +116,14 @@ object Options {
   val SimpleMovesPartition: OptionEntry = movesPartition("SIMPLE")
   val BloomMovesPartition: OptionEntry  = movesPartition("BLOOM")
   val Operation: OptionEntry = write("hoodie.datasource.write.operation",
-    OneOf(Seq("upsert", "insert", "bulk_insert", "delete"),
-      notDone = Seq("insert_overwrite", "insert_overwrite_table", "delete_partition", "insert_prepped", "upsert_prepped",
-        "bulk_insert_prepped",
-        "delete_prepped", "bootstrap", "cluster", "compact", "alter_schema")), Some("upsert"),
-    "What a data frame's write does with its rows.")
+    OneOf(WriteOperation.all.map(_.name),
+      notDone = Seq("insert_prepped", "upsert_prepped", "bulk_insert_prepped", "delete_prepped", "bootstrap", "cluster", "compact", "alter_schema")), Some("upsert"),
+    "What a data frame's write does with its rows. `insert_overwrite` inserts them in the place of all rows of the partitions they lie in, `insert_overwrite_table` in the place of all rows of the table; `delete_partition` removes all rows of partitions. `delete` and `delete_partition` need save mode append.")
+  val PartitionsToDelete: OptionEntry = write("hoodie.datasource.write.partitions.to.delete", Text, None,
+    "delete_partition: partition paths with commas between them, `*` for any text (`2024/*`). Without it the partitions that the frame's rows name.")
   val OverwriteMode: OptionEntry = write("hoodie.datasource.overwrite.mode", oneOf("STATIC", "DYNAMIC"), None,
-    "What INSERT OVERWRITE replaces: the table or the partitions that PARTITION names (STATIC), or the partitions it writes to (DYNAMIC). Without it, spark.sql.sources.partitionOverwriteMode says so.")
+    "What an overwrite replaces that does not name it (`mode(\"overwrite\")`, `insertInto`, INSERT OVERWRITE): the table, or the partitions that PARTITION names (STATIC), or the partitions that its rows lie in (DYNAMIC). The write's own option decides, then the session's, then spark.sql.sources.partitionOverwriteMode, else STATIC.",
+    "partitionOverwriteMode")
   val SqlInsertOperation: OptionEntry = write("hoodie.spark.sql.insert.into.operation", oneOf("insert", "upsert", "bulk_insert"),
     Some("insert"),
     "What SQL INSERT INTO does. `insert` does not merge with stored rows: a key can then be stored twice.")
@@ -146,6 +147,8 @@ object Options {
     "hoodie.write.set.null.for.missing.columns")
   val SqlDeletes: OptionEntry = write("spark.merganser.sql.deletes", OneOf(Seq("always", "ordered")), Some("always"),
     "Deletes of MERGE and DELETE. `always`: they apply whatever the ordering value. `ordered`: they carry one, the source's or else the stored one, and lose against a stored row with a greater one.")
+  val SqlPartialUpdates: OptionEntry = write("hoodie.spark.sql.merge.into.partial.updates", Bool, Some("true"),
+    "MERGE and UPDATE on merge-on-read: logs take the columns that the statement assigns. `false`: whole rows, with the other columns as the statement found them. Copy-on-write writes whole rows anyway.")
   val SqlDuplicates: OptionEntry = write("spark.merganser.sql.duplicates", OneOf(Seq("combine", "fail")), Some("combine"),
     "Several source rows of a MERGE for one key. `combine`: the table's merge rule makes one of them. `fail`: the statement fails and shows them.")
   val FrameEvolution: OptionEntry = write("spark.merganser.write.schemaEvolution", Bool, Some("true"),
@@ -240,6 +243,9 @@ object Options {
       s"Tasks of the shuffles of ${operation.name}. 0 or none: by the frame's size.")
   }.toMap
 
+  /** Operations that insert have the option of `insert`. */
+  def shuffleTasksOf(operation: WriteOperation): OptionEntry = ShuffleTasks.getOrElse(operation, ShuffleTasks(WriteOperation.Insert))
+
   // --- of one read
 
   val QueryType: OptionEntry = read("hoodie.datasource.query.type", OneOf(Seq("snapshot", "read_optimized"), notDone = Seq("incremental")),
@@ -259,9 +265,9 @@ object Options {
     TimelineZone
   ) ++ TimeBased ++ Seq(
     IndexTypeOption, BucketCount, BucketHashFields, SimpleMovesPartition, BloomMovesPartition,
-    Operation, OverwriteMode, SqlInsertOperation, SqlInsertMode, SqlBulkInsert, CombineBeforeInsert, CombineBeforeUpsert,
+    Operation, OverwriteMode, PartitionsToDelete, SqlInsertOperation, SqlInsertMode, SqlBulkInsert, CombineBeforeInsert, CombineBeforeUpsert,
     InsertDropDuplicates,
-    InsertDuplicatePolicy, AllowDuplicateInserts, MissingColumnsOption, FrameEvolution, SqlEvolution, SqlDeletes, SqlDuplicates,
+    InsertDuplicatePolicy, AllowDuplicateInserts, MissingColumnsOption, FrameEvolution, SqlEvolution, SqlDeletes, SqlPartialUpdates, SqlDuplicates,
     MergerClasses, EventTimeField, CommitMetadataPrefix,
     AutoUpgrade, DropIndexes, AllowUnknownProperties, AllowEmptyCommit, SmallFileLimit, MaxFileSize, RowGroupSize, PageSize, Dictionary,
     Codec, BloomEntries,

@@ -3,18 +3,30 @@ package io.merganser.table.config
 import io.merganser.merge.MerganserException
 import io.merganser.table.TableLock
 
-sealed abstract class WriteOperation(val name: String) extends Serializable {
+/** @param isInsert rows are added, and written once they are shuffled by key */
+sealed abstract class WriteOperation(val name: String, val isInsert: Boolean = false) extends Serializable {
   override def toString: String = name
 }
 
 object WriteOperation {
   case object Upsert extends WriteOperation("upsert")
-  case object Insert extends WriteOperation("insert")
+  case object Insert extends WriteOperation("insert", isInsert = true)
   case object BulkInsert extends WriteOperation("bulk_insert")
   case object Delete extends WriteOperation("delete")
 
+  /** An insert in the place of all rows of the partitions it writes to. */
+  case object InsertOverwrite extends WriteOperation("insert_overwrite", isInsert = true)
+
+  /** An insert in the place of all rows of the table. */
+  case object InsertOverwriteTable extends WriteOperation("insert_overwrite_table", isInsert = true)
+
+  /** Removes all rows of partitions, and writes none. */
+  case object DeletePartition extends WriteOperation("delete_partition", isInsert = true)
+
+  val all: Seq[WriteOperation] = Seq(Upsert, Insert, BulkInsert, Delete, InsertOverwrite, InsertOverwriteTable, DeletePartition)
+
   private[config] def of(name: String): WriteOperation =
-    Seq(Upsert, Insert, BulkInsert, Delete).find(_.name == name).getOrElse(throw new IllegalStateException(s"no operation '$name'"))
+    all.find(_.name == name).getOrElse(throw new IllegalStateException(s"no operation '$name'"))
 }
 
 /** Who asks for the write; it decides which options name the operation. */
@@ -129,8 +141,9 @@ final case class FileConfig(
 /**
  * @param orderedDeletes    deletes carry an ordering value, by which they may lose
  * @param failsOnDuplicates several source rows for one key are an error; otherwise the table's rule makes one row of them
+ * @param logsPartialRows   logs take the columns that a statement assigns, and not whole rows
  */
-final case class StatementConfig(orderedDeletes: Boolean, failsOnDuplicates: Boolean)
+final case class StatementConfig(orderedDeletes: Boolean, failsOnDuplicates: Boolean, logsPartialRows: Boolean)
 
 /**
  * Everything one write needs, parsed once; below it no option has a name.
@@ -146,6 +159,7 @@ final case class StatementConfig(orderedDeletes: Boolean, failsOnDuplicates: Boo
  * @param eventTimeField        column whose range goes to the commit's statistics
  * @param commitMetadata        what the user wants in the commit
  * @param permits               what it may do to the table that it would refuse otherwise
+ * @param partitionsToDelete    paths that delete_partition removes, `*` for any text; empty: those of the rows
  * @param inlineCompaction      compact after this write, when `compactionDeltaCommits` have gathered
  * @param failsOnServiceFailure an inline service that fails after the commit is an error
  * @param lock                  how the table is locked
@@ -169,6 +183,7 @@ final case class WriteConfig(
     eventTimeField: Option[String],
     commitMetadata: Map[String, String],
     permits: Permits,
+    partitionsToDelete: Seq[String],
     allowEmptyCommit: Boolean,
     inlineCompaction: Boolean,
     compactionDeltaCommits: Int,
@@ -182,8 +197,12 @@ final case class WriteConfig(
   /** Milliseconds between the heartbeats by which other writers see that this one lives; None where nobody looks for them. */
   def heartbeatMs: Option[Long] = if (failedWrites == FailedWrites.Eager) None else Some(heartbeatIntervalMs)
 
-  /** The table's settings, those of its partition path completed by this write's. */
-  def keyed(table: TableConfig): TableConfig = table.copy(properties = partitionTime ++ table.properties)
+  /** The table's settings, completed by this write's: those of its partition path, and what marks a delete. */
+  def keyed(table: TableConfig): TableConfig = {
+    val marks = deleteMark.toSeq.flatMap(mark => Seq(Options.DeleteField -> mark.field, Options.DeleteMarker -> mark.marker))
+    table.copy(properties =
+      partitionTime ++ marks.map { case (entry, text) => s"${MergeSettings.PropertyPrefix}${entry.key}" -> text } ++ table.properties)
+  }
 }
 
 object WriteConfig {
@@ -191,6 +210,10 @@ object WriteConfig {
   /** Whether a write asks for its table to be brought to the newest version first. */
   def asksForUpgrade(options: Map[String, String], sessionConf: Map[String, String]): Boolean =
     Settings.ofWrite(options, sessionConf).bool(Options.AutoUpgrade)
+
+  /** The operation of a data frame's write, before its table is known. */
+  def operation(options: Map[String, String], sessionConf: Map[String, String]): WriteOperation =
+    WriteOperation.of(Settings.ofWrite(options, sessionConf).required(Options.Operation))
 
   /** Whether the session asks for MERGE with schema evolution where the statement does not say it. */
   def asksForEvolution(sessionConf: Map[String, String]): Boolean = Settings.ofWrite(Map.empty, sessionConf).bool(Options.SqlEvolution)
@@ -228,7 +251,8 @@ object WriteConfig {
       missingColumns = MissingColumns.of(settings.required(Options.MissingColumnsOption, kept)),
       statement = StatementConfig(
         orderedDeletes = settings.required(Options.SqlDeletes, kept) == "ordered",
-        failsOnDuplicates = settings.required(Options.SqlDuplicates, kept) == "fail"
+        failsOnDuplicates = settings.required(Options.SqlDuplicates, kept) == "fail",
+        logsPartialRows = settings.bool(Options.SqlPartialUpdates, kept)
       ),
       evolvesSchema = settings.bool(Options.FrameEvolution, kept),
       deleteMark = deleteMark(settings, table),
@@ -237,6 +261,7 @@ object WriteConfig {
       eventTimeField = settings.text(Options.EventTimeField, kept),
       commitMetadata = settings.commitMetadata,
       permits = Permits(settings.bool(Options.DropIndexes, kept), settings.bool(Options.AllowUnknownProperties, kept)),
+      partitionsToDelete = partitionsToDelete(settings, operation),
       allowEmptyCommit = settings.bool(Options.AllowEmptyCommit, kept),
       inlineCompaction = inlineCompaction(settings, kept) && table.isMergeOnRead,
       compactionDeltaCommits = settings.whole(Options.CompactionDeltaCommits, kept).toInt,
@@ -244,7 +269,7 @@ object WriteConfig {
       failedWrites = failedWrites(settings, kept),
       heartbeatIntervalMs = settings.whole(Options.HeartbeatInterval, kept),
       lock = LockOptions.of(settings, kept),
-      shuffleTasks = settings.text(Options.ShuffleTasks(operation), kept).map(_.toInt).filter(_ > 0)
+      shuffleTasks = settings.text(Options.shuffleTasksOf(operation), kept).map(_.toInt).filter(_ > 0)
     )
   }
 
@@ -257,6 +282,14 @@ object WriteConfig {
         if (settings.bool(Options.SqlBulkInsert, kept)) Some("bulk_insert")
         else settings.text(Options.SqlInsertMode, kept).map(mode => if (mode == "upsert") "upsert" else "insert")
       WriteOperation.of(named.orElse(older).getOrElse(settings.required(Options.SqlInsertOperation)))
+  }
+
+  private def partitionsToDelete(settings: Settings, operation: WriteOperation): Seq[String] = {
+    val named = settings.given(Options.PartitionsToDelete)
+    named.filter(_ => operation != WriteOperation.DeletePartition).foreach(given =>
+      throw MerganserException("OPTION_CONFLICT", "key" -> given.name, "value" -> given.value, "otherKey" -> Options.Operation.key,
+        "otherValue" -> operation))
+    named.toSeq.flatMap(given => OptionKind.Fields.split(given.value))
   }
 
   private def storedKeys(settings: Settings, kept: Map[String, String], source: WriteSource): StoredKeyPolicy = {

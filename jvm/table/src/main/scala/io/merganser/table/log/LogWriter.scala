@@ -21,11 +21,13 @@ import scala.util.control.NonFatal
  * @param parquetAboveRows rows beyond which a data block is Parquet, which readers project, and not Avro
  * @param maxBlockBytes    content beyond which a block is followed by another
  * @param codec            Parquet's name of the compression
+ * @param maxFileBytes     bytes after which a file is followed by another
  */
 final case class LogOptions(
     parquetAboveRows: Int = 1000,
     maxBlockBytes: Int = 128 * 1024 * 1024,
-    codec: String = "snappy"
+    codec: String = "snappy",
+    maxFileBytes: Long = 1L << 30
 )
 
 /**
@@ -39,13 +41,15 @@ final case class LogOptions(
 final case class LogWritten(name: String, sizeBytes: Long, blocks: Int, records: Long, deletes: Long)
 
 /**
- * Writes one log file, of one delta commit, block by block. The file is created with its first block.
+ * Writes the log of one delta commit, block by block, into one file or, where that is full, into several with numbers that
+ * follow each other. A file is created with its first block.
  *
  * @param tableName   names the record in the blocks' schemas
  * @param nameInstant the instant in the file's name: from version 8 on the delta commit's, in version 6 the slice's base
  * @param instant     requested time of the delta commit, which every block carries
- * @param version     the file's number, larger than those of the files of that name that are there
+ * @param version     the first file's number, larger than those of the files of that name that are there
  * @param schema      the table's columns, the meta columns first; delete blocks carry it
+ * @param announce    called with the name of each file before it is created
  */
 final class LogWriter(
     storage: Storage,
@@ -57,21 +61,26 @@ final class LogWriter(
     version: Int,
     writeToken: String,
     schema: StructType,
-    options: LogOptions = LogOptions()
+    options: LogOptions = LogOptions(),
+    announce: String => Unit = _ => ()
 ) {
-  val name: String = FileNames.log(fileId, nameInstant, version, writeToken)
-
-  private[this] val path: Path              = storage.path(FileNames.path(partitionPath, name))
+  private[this] val ended                   = ArrayBuffer.empty[LogWritten]
   private[this] var out: FSDataOutputStream = _
   private[this] var size                    = 0L
   private[this] var blocks                  = 0
   private[this] var records                 = 0L
   private[this] var deletes                 = 0L
 
-  /** The file, relative to the table's base path. */
+  /** The last file, without its folders. */
+  def name: String = FileNames.log(fileId, nameInstant, version + ended.size, writeToken)
+
+  /** Files before the last one. */
+  def earlier: Seq[LogWritten] = ended.toList
+
+  /** The last file, relative to the table's base path. */
   def relativePath: String = FileNames.path(partitionPath, name)
 
-  /** Bytes written so far: where the next block begins. */
+  /** Bytes of the last file so far: where the next block begins, unless it is full. */
   def sizeBytes: Long = size
 
   /** Writes rows of all columns; none, if there are none. Their `_hoodie_file_name` is the file id. */
@@ -118,18 +127,35 @@ final class LogWriter(
     finish()
   }
 
-  /** Ends the file. */
+  /** Ends the last file. */
   def close(): LogWritten = {
     if (out != null) out.close()
     LogWritten(name, size, blocks, records, deletes)
   }
 
-  /** Gives the file up and removes what is there of it. Never throws: it is called where something failed before. */
-  def abort(): Unit = if (out != null) {
-    try out.close()
-    catch { case NonFatal(_) => () }
-    try { storage.fs.delete(path, false); () }
+  /** Gives the files up and removes what is there of them. Never throws: it is called where something failed before. */
+  def abort(): Unit = {
+    if (out != null) {
+      try out.close()
+      catch { case NonFatal(_) => () }
+      remove(name)
+    }
+    ended.foreach(file => remove(file.name))
+  }
+
+  private def path(file: String): Path = storage.path(FileNames.path(partitionPath, file))
+
+  private def remove(file: String): Unit =
+    try { storage.fs.delete(path(file), false); () }
     catch { case _: IOException => () }
+
+  private def endFull(): Unit = {
+    ended += close()
+    out = null
+    size = 0
+    blocks = 0
+    records = 0
+    deletes = 0
   }
 
   private def dataBlock(columns: StructType, avroSchema: Schema, rows: Iterator[InternalRow], isPartial: Boolean): Unit = {
@@ -223,7 +249,11 @@ final class LogWriter(
       map.write(bytes)
     }
     val length = 4L + 4L + head.size + 8L + contentLength + 4L + 8L
-    if (out == null) out = storage.fs.create(path, false)
+    if (size >= options.maxFileBytes) endFull()
+    if (out == null) {
+      announce(name)
+      out = storage.fs.create(path(name), false)
+    }
     out.write(LogFormat.Magic)
     out.writeLong(length)
     out.writeInt(LogFormat.Version)

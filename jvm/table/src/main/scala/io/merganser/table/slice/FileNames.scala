@@ -1,5 +1,6 @@
 package io.merganser.table.slice
 
+import java.nio.charset.StandardCharsets.UTF_8
 import java.util.UUID
 
 import scala.util.Try
@@ -60,9 +61,20 @@ object FileNames {
     case Log(fileId, _, _, _, _) => Some(fileId)
     case _                       => None
   }
+  /**
+   * A new file group that a task makes: every attempt of the task gives it the same name.
+   *
+   * @param number of the task, or of the bucket, within the write
+   */
+  def fileIdOf(instant: String, partitionPath: String, number: Int): String =
+    s"${UUID.nameUUIDFromBytes(s"$instant/$partitionPath/$number".getBytes(UTF_8))}-0"
+
+  /** The file group that follows a new one which is full: `…-1` after `…-0`, and so on. */
+  def following(fileId: String, count: Int): String = s"${fileId.take(fileId.lastIndexOf('-'))}-$count"
 
   /** A new file group of a bucket, which other writers find by the first eight characters. */
-  def bucketFileId(bucket: Int): String = "%08d".formatLocal(java.util.Locale.ROOT, bucket) + newFileId().drop(8)
+  def bucketFileId(bucket: Int, instant: String, partitionPath: String): String =
+    "%08d".formatLocal(java.util.Locale.ROOT, bucket) + fileIdOf(instant, partitionPath, bucket).drop(8)
 
   /** None if the id is not that of a bucket. */
   def bucketOf(fileId: String): Option[Int] =

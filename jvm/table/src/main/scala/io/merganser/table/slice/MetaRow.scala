@@ -10,13 +10,11 @@ private[slice] final class MetaRow(instant: String, token: WriteToken, fileName:
   private[this] val sequenceHead = s"${instant}_${token.partitionId}_"
   private[this] val meta         = new GenericInternalRow(5)
   private[this] val both         = new JoinedRow
-  private[this] var sequence     = 0L
 
   /** For a change of this instant. */
   def stamped(row: InternalRow, width: Int): InternalRow = {
     meta.update(0, instantText)
-    meta.update(1, UTF8String.fromString(sequenceHead + sequence))
-    sequence += 1
+    meta.update(1, UTF8String.fromString(sequenceHead + token.nextRow()))
     rest(row, width)
   }
 

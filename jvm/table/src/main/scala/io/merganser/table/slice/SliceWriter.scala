@@ -7,13 +7,29 @@ import io.merganser.table.base.{BaseFileOptions, BaseFileWriter, MetaColumns}
 import io.merganser.table.config.{ClassicPayloads, TableConfig}
 import io.merganser.table.log.{LogOptions, LogWriter}
 import io.merganser.table.timeline.{Markers, WriteStat}
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.JoinedRow
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Which attempt of which task writes: it makes the names of files of a retried task distinct. */
-final case class WriteToken(partitionId: Int, stageId: Int, attemptId: Long) {
+/**
+ * Which attempt of which task writes: it makes the names of files of a retried task distinct. One for all files of a task,
+ * whose changed rows it numbers: of one commit no two rows have the same task and number.
+ */
+final class WriteToken(val partitionId: Int, stageId: Int, attemptId: Long) {
+  private[this] var rows = 0L
+
+  /** The number of the next row that the task changes. */
+  private[slice] def nextRow(): Long = {
+    rows += 1
+    rows - 1
+  }
+
   override def toString: String = s"$partitionId-$stageId-$attemptId"
+}
+
+object WriteToken {
+  def apply(partitionId: Int, stageId: Int, attemptId: Long): WriteToken = new WriteToken(partitionId, stageId, attemptId)
 }
 
 /**
@@ -96,39 +112,99 @@ final case class SliceWriter(
       ordering: OrderingComparator,
       token: WriteToken
   ): Option[SliceWritten] = {
-    val name                                                = FileNames.base(fileId, token.toString, instant)
-    val meta                                                = new MetaRow(instant, token, UTF8String.fromString(name))
-    val joined                                              = new JoinedRow
-    val times                                               = new EventTimes(eventTime)
-    var writer: BaseFileWriter                              = null
-    var (inserted, updated, unchanged, late, deleted, ties) = (0L, 0L, 0L, 0L, 0L, 0L)
+    val file = new OpenBase(partitionPath, fileId, previous, token)
+    try {
+      if (previous.isDefined) file.open()
+      while (merge.next()) file.add(merge, stampAll, ordering)
+      file.close()
+    } catch {
+      case e: Throwable =>
+        file.abort()
+        throw e
+    }
+  }
+
+  /**
+   * Writes the base file of a new group; where it is full, of further new groups, which begin with another key.
+   *
+   * @param fileId of the first group
+   * @return nothing if there is no row to write
+   */
+  def writeNewBases(
+      partitionPath: String, fileId: String, merge: MergeIterator, ordering: OrderingComparator, token: WriteToken
+  ): Seq[SliceWritten] = {
+    val written = Seq.newBuilder[SliceWritten]
+    var count   = 0
+    var file    = new OpenBase(partitionPath, fileId, None, token)
+    try {
+      while (merge.next()) {
+        if (merge.isLive && file.endsBefore(merge.row)) {
+          written ++= file.close()
+          count += 1
+          file = new OpenBase(partitionPath, FileNames.following(fileId, count), None, token)
+        }
+        file.add(merge, stampAll = true, ordering)
+      }
+      written ++= file.close()
+      written.result()
+    } catch {
+      case e: Throwable =>
+        file.abort()
+        throw e
+    }
+  }
+
+  /** A base file that is being written, and what the merge made of rows meanwhile. */
+  private final class OpenBase(partitionPath: String, fileId: String, previous: Option[FileSlice], token: WriteToken) {
+    private[this] val name                                                = FileNames.base(fileId, token.toString, instant)
+    private[this] val meta                                                = new MetaRow(instant, token, UTF8String.fromString(name))
+    private[this] val joined                                              = new JoinedRow
+    private[this] val times                                               = new EventTimes(eventTime)
+    private[this] var writer: BaseFileWriter                              = _
+    private[this] var (inserted, updated, unchanged, late, deleted, ties) = (0L, 0L, 0L, 0L, 0L, 0L)
+    private[this] var rows                                                = 0L
+    private[this] var check                                               = SliceWriter.FirstCheck
+    private[this] var lastKey: UTF8String                                 = _
 
     def open(): Unit = {
       markers.create(partitionPath, name, if (previous.exists(_.base.isDefined)) "MERGE" else "CREATE")
       writer = new BaseFileWriter(storage.conf, storage.path(FileNames.path(partitionPath, name)), fileSchema, baseOptions)
     }
 
-    try {
-      if (previous.isDefined) open()
-      while (merge.next()) {
-        val row = merge.row
-        merge.outcome match {
-          case Outcome.Unchanged => unchanged += 1
-          case Outcome.Kept      => late += 1
-          case Outcome.Updated =>
-            updated += 1
-            if (ordering != null && ordering.compare(merge.metBase, row) == 0) ties += 1
-          case Outcome.Inserted => inserted += 1
-          case Outcome.Deleted  => deleted += 1
-          case Outcome.Absent   =>
-        }
-        if (merge.isLive) {
-          if (writer == null) open()
-          val isNew = stampAll && merge.outcome >= Outcome.Updated
-          if (merge.outcome >= Outcome.Updated) times.add(row, null)
-          writer.write(joined(if (isNew) meta.stamped(row, width) else meta.kept(row, width), row))
-        }
+    def add(merge: MergeIterator, stampAll: Boolean, ordering: OrderingComparator): Unit = {
+      val row = merge.row
+      merge.outcome match {
+        case Outcome.Unchanged => unchanged += 1
+        case Outcome.Kept      => late += 1
+        case Outcome.Updated =>
+          updated += 1
+          if (ordering != null && ordering.compare(merge.metBase, row) == 0) ties += 1
+        case Outcome.Inserted => inserted += 1
+        case Outcome.Deleted  => deleted += 1
+        case Outcome.Absent   =>
       }
+      if (merge.isLive) {
+        if (writer == null) open()
+        val isNew = stampAll && merge.outcome >= Outcome.Updated
+        if (merge.outcome >= Outcome.Updated) times.add(row, null)
+        writer.write(joined(if (isNew) meta.stamped(row, width) else meta.kept(row, width), row))
+        rows += 1
+        if (rows == check) look(row)
+      }
+    }
+
+    /** How full it is costs a look at each column, so it is looked at half way to where it would be full. */
+    private def look(row: InternalRow): Unit = {
+      val (bytes, max) = (writer.estimatedBytes, baseOptions.maxFileBytes)
+      if (bytes >= max) lastKey = row.getUTF8String(width).copy()
+      else check = rows + math.max(1L, math.min(SliceWriter.LargestStep, (max - bytes) / math.max(1L, bytes / rows) / 2))
+    }
+
+    /** Whether it is full, and the row is of another key than the last one. */
+    def endsBefore(row: InternalRow): Boolean = lastKey != null && row.getUTF8String(width) != lastKey
+
+    /** Nothing if no row was written, and none had to. */
+    def close(): Option[SliceWritten] =
       if (writer == null) None
       else {
         val written = writer.close()
@@ -151,11 +227,8 @@ final case class SliceWriter(
             MergeCounts(inserted, updated, unchanged, late, deleted, ties)
           ))
       }
-    } catch {
-      case e: Throwable =>
-        if (writer != null) writer.abort()
-        throw e
-    }
+
+    def abort(): Unit = if (writer != null) writer.abort()
   }
 
   private def namesLogsBySlice: Boolean = config.version < 8
@@ -169,7 +242,7 @@ final case class SliceWriter(
     }
 
   /**
-   * Appends one log file to a slice: the versions of a batch, those of a key in the order in which they came.
+   * Appends a log to a slice, in one file or more: the versions of a batch, those of a key in the order in which they came.
    *
    * @param merge            the versions one a step, with nothing stored under them; below version 8, where a log holds
    *                         whole rows only, partial ones have met the stored rows
@@ -178,21 +251,25 @@ final case class SliceWriter(
    */
   def appendLog(
       slice: FileSlice, merge: MergeIterator, layout: RowLayout, token: WriteToken, keepsDeletedRows: Boolean = false
-  ): Option[SliceWritten] = {
+  ): Seq[SliceWritten] = {
     val (nameInstant, version) = logName(slice)
     val meta                   = new MetaRow(instant, token, UTF8String.fromString(slice.fileId))
     val times                  = new EventTimes(eventTime)
     val blocks = new LogBlocks(merge, layout, storedDeletes, keepsDeletedRows, takesPartials = config.version >= 8, schema,
       slice.partitionPath, meta, times)
-    if (blocks.isEmpty) None
+    if (blocks.isEmpty) Nil
     else {
-      val writer = new LogWriter(
-        storage, config.name, slice.partitionPath, slice.fileId, nameInstant, instant, version, token.toString, fileSchema, logOptions)
-      markers.create(slice.partitionPath, writer.name, if (namesLogsBySlice) "APPEND" else "CREATE")
+      val kind                         = if (namesLogsBySlice) "APPEND" else "CREATE"
+      def announce(name: String): Unit = markers.create(slice.partitionPath, name, kind)
+      val writer = new LogWriter(storage, config.name, slice.partitionPath, slice.fileId, nameInstant, instant, version, token.toString,
+        fileSchema, logOptions, announce)
       try {
         blocks.write(writer)
-        val written = writer.close()
-        Some(SliceWritten(
+        val last = writer.close()
+        val all  = writer.earlier :+ last
+        all.indices.map { i =>
+          val written = all(i)
+          SliceWritten(
             WriteStat(
               fileId = slice.fileId,
               path = FileNames.path(slice.partitionPath, written.name),
@@ -203,7 +280,7 @@ final case class SliceWriter(
               numDeletes = written.deletes,
               fileSizeInBytes = written.sizeBytes,
               totalWriteBytes = written.sizeBytes,
-              logVersion = Some(version),
+              logVersion = Some(version + i),
               logOffset = Some(0L),
               baseFile = Some(slice.base.map(_.name).getOrElse("")),
               logFiles = Seq(written.name),
@@ -211,7 +288,8 @@ final case class SliceWriter(
               maxEventTime = times.greatest
             ),
             MergeCounts(appended = written.records + written.deletes, appendedDeletes = written.deletes)
-          ))
+          )
+        }
       } catch {
         case e: Throwable =>
           writer.abort()
@@ -222,6 +300,10 @@ final case class SliceWriter(
 }
 
 object SliceWriter {
+
+  /** Rows after which a new file is first looked at for being full, and at most between two looks. */
+  private val FirstCheck  = 100L
+  private val LargestStep = 10000L
 
   /** The columns of the rows a write works on. */
   def rowSchema(schema: StructType): StructType =

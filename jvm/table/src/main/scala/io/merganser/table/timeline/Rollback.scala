@@ -123,8 +123,25 @@ object Rollback {
   /** Of an instant that is not pending: markers that a committed write left, or a rollback, or a task that outlived it. */
   private[timeline] def removeRemains(storage: Storage, config: TableConfig, timeline: Timeline, instant: String): Unit = {
     if (!timeline.isCompleted(instant)) removeFiles(storage, config, instant, mayHaveFiles = false)
+    else timeline.metadata(instant).foreach(removeUnnamed(storage, config, instant, _))
     storage.delete(Heartbeat.file(instant))
     new Markers(storage, instant).deleteAll()
+  }
+
+  /**
+   * Removes what tasks announced of a write and its commit does not name: files of attempts that another one took the place
+   * of, whether they came before the commit or after it.
+   */
+  private[timeline] def removeUnnamed(storage: Storage, config: TableConfig, instant: String, metadata: CommitMetadata): Unit = {
+    val named = metadata.allStats.flatMap(stat => stat.path +: stat.cdcStats.keys.toSeq).toSet
+    new Markers(storage, instant).all.foreach { case (partition, name, _) =>
+      val file = FileNames.path(partition, name)
+      if (!named(file)) {
+        if (config.version < 8 && FileNames.isLog(name))
+          storage.status(file).filter(found => (blockInstants(storage, partition, found) - instant).isEmpty).foreach(_ => storage.delete(file))
+        else if (FileNames.instant(name).contains(instant)) storage.delete(file)
+      }
+    }
   }
 
   /** The data files of an instant: those with markers, or, where it has none, those whose name or blocks tell. */

@@ -51,7 +51,7 @@ final class Transaction private[timeline] (
   def commit(metadata: CommitMetadata, touched: Set[(String, String)], basis: WriteBasis = WriteBasis()): Instant = {
     if (ended.get) throw new IllegalStateException(s"write $instant of $storage has ended")
     Parallel.map(metadata.stats.filter(_._2.nonEmpty).keys.toSeq)(PartitionMetadata.write(storage, _, instant))
-    if (run.isEmpty) removeFailedAttempts(metadata)
+    if (run.isEmpty) Rollback.removeUnnamed(storage, config, instant, metadata)
     val ofOtherRuns = run.toSeq.flatMap(_.unnamed(metadata))
     val known       = options.readAt.getOrElse(this.timeline)
     val keys        = new NewKeys(storage, instant, basis.newKeys, metadata)
@@ -166,15 +166,6 @@ final class Transaction private[timeline] (
             "reason" -> failure).causedBy(failure)
       }
     look(3)
-  }
-
-  /** Files announced by tasks that failed and were tried again: no reader may meet them once the instant has completed. */
-  private def removeFailedAttempts(metadata: CommitMetadata): Unit = {
-    val written = metadata.allStats.flatMap(stat => stat.path +: stat.cdcStats.keys.toSeq).toSet
-    markers.own.foreach { case (partition, name, kind) =>
-      val file = FileNames.path(partition, name)
-      if (!written(file) && kind != "APPEND") storage.delete(file)
-    }
   }
 
   private def requireRunning(now: Timeline): Unit =

@@ -59,7 +59,7 @@ class SettingsTest extends AnyFunSuite {
 
   test("a value of ours that Hudi has and we do not do is unsupported, any other wrong value invalid") {
     assert(refusal("hoodie.index.type" -> "RECORD_INDEX").condition == "UNSUPPORTED_OPTION")
-    assert(refusal("hoodie.datasource.write.operation" -> "insert_overwrite").condition == "UNSUPPORTED_OPTION")
+    assert(refusal("hoodie.datasource.write.operation" -> "bootstrap").condition == "UNSUPPORTED_OPTION")
     assert(refusal("hoodie.index.type" -> "TREE").condition == "OPTION_VALUE_INVALID")
     val thrown = refusal("hoodie.parquet.max.file.size" -> "big")
     assert(thrown.condition == "OPTION_VALUE_INVALID" && thrown.getMessage.contains("'big'") && thrown.getMessage.contains(

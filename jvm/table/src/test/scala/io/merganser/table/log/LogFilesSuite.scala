@@ -85,6 +85,20 @@ class LogFilesSuite extends LogFixture {
     assert(scan(scanner())._2.deletes == 200000)
   }
 
+  test("a log that is full goes on in a file with the next number, and its files are read in order") {
+    var announced = Seq.empty[String]
+    val log = writer("003", options = LogOptions(maxBlockBytes = 2000, maxFileBytes = 3000), announce = name => announced = announced :+ name)
+    log.dataBlock(rows("003", 1 to 200))
+    log.deleteBlock(deletes("k7"), ordering)
+    val last = log.close()
+    val all  = log.earlier :+ last
+    assert(all.size > 2 && all.map(_.name) == announced && all.map(_.records).sum == 200 && last.deletes == 1)
+    assert(all.map(_.name) == all.indices.map(i => s".f1-0_003.log.${i + 1}_1-0-1"))
+    assert(all.forall(file => storage.status(s"p/${file.name}").exists(_.getLen == file.sizeBytes)) && all.init.forall(_.sizeBytes >= 3000))
+    val (found, scanned) = scan()
+    assert(found.size == 201 && scanned.records == 200 && scanned.deletes == 1)
+  }
+
   test("a record larger than the read buffer is read, and so is a block of many buffers") {
     val log = writer("001")
     val big = "x" * 3000000

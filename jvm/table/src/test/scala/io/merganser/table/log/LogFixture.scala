@@ -23,9 +23,10 @@ abstract class LogFixture extends AnyFunSuite with TempFolder {
       version: Int = 1,
       schema: StructType = columns,
       options: LogOptions = LogOptions(),
-      nameInstant: String = null
+      nameInstant: String = null,
+      announce: String => Unit = _ => ()
   ): LogWriter = new LogWriter(
-    storage, "t", "p", "f1-0", Option(nameInstant).getOrElse(instant), instant, version, "1-0-1", schema, options
+    storage, "t", "p", "f1-0", Option(nameInstant).getOrElse(instant), instant, version, "1-0-1", schema, options, announce
   )
 
   protected def rows(instant: String, keys: Seq[Int]): Iterator[InternalRow] =

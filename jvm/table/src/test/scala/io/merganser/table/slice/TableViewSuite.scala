@@ -16,7 +16,8 @@ final class TableViewSuite extends TableSuite {
     assert(FileNames.parseBase("p", "_SUCCESS", 0).isEmpty && FileNames.parseLog("p", ".f-0_1-0-1_100.parquet.crc", 0).isEmpty)
     assert(FileNames.base("f-0", "1-0-1", "100") == "f-0_1-0-1_100.parquet")
     assert(FileNames.log("f-0", "100", 2, "1-0-1") == ".f-0_100.log.2_1-0-1")
-    assert(FileNames.bucketOf(FileNames.bucketFileId(7)).contains(7) && FileNames.bucketFileId(7).startsWith("00000007-"))
+    val bucket = FileNames.bucketFileId(7, "003", "p")
+    assert(FileNames.bucketOf(bucket).contains(7) && bucket.startsWith("00000007-"))
     assert(FileNames.newFileId().matches("[0-9a-f-]{36}-0"))
   }
 

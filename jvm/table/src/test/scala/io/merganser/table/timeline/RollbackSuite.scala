@@ -3,9 +3,10 @@ package io.merganser.table.timeline
 import java.io.{ByteArrayOutputStream, DataOutputStream}
 import java.nio.charset.StandardCharsets.UTF_8
 
-import io.merganser.table.{FaultyFileSystem, Storage, TableSuite}
+import io.merganser.table.{FaultyFileSystem, Storage, TableLock, TableSuite}
 import io.merganser.table.FaultyFileSystem.{After, Before, Dead}
-import io.merganser.table.config.TableConfig
+import io.merganser.table.config.{TableConfig, WriteConfig}
+import io.merganser.table.slice.FileNames
 
 final class RollbackSuite extends TableSuite {
 
@@ -85,6 +86,36 @@ final class RollbackSuite extends TableSuite {
     new Markers(s, t.instant).create("p", stat.fileName, "CREATE")
     assert(pending(s).isEmpty)
     assert(s.exists(stat.path) && leftovers(s).isEmpty)
+  }
+
+  for ((version, late) <- Seq(9 -> "base file", 9 -> "log", 6 -> "log"))
+    test(s"version $version: the $late of a task attempt that came after its commit is removed by the next write, the commit's own stays") {
+      val s = storage
+      table(version, s)
+      write(s, "a")
+      val t         = Transaction.begin(s, TableConfig.load(s), "deltacommit")
+      val committed = writeBase(s, t, "b", token = "0-0-0")
+      t.commit(upserted(committed), Set.empty)
+      val name = if (late == "log") FileNames.log("a", if (version == 6) "050" else t.instant, 1, "0-0-1")
+      else FileNames.base("b", "0-0-1", t.instant)
+      t.markers.create("p", name, if (version == 6) "APPEND" else "CREATE")
+      s.createNew(s"p/$name", block(t.instant))
+      assert(pending(s).isEmpty)
+      assert(!s.exists(s"p/$name") && s.exists(committed.path) && leftovers(s).isEmpty)
+    }
+
+  test("version 6: the log of an attempt that failed is removed before the commit, a log with blocks of others stays") {
+    val s = storage
+    table(6, s)
+    write(s, "a")
+    val t             = Transaction.begin(s, TableConfig.load(s), "deltacommit")
+    val (own, shared) = (log("a", "050", 1), log("a", "050", 2))
+    t.markers.create("p", own, "APPEND")
+    s.createNew(s"p/$own", block(t.instant))
+    t.markers.create("p", shared, "APPEND")
+    s.createNew(s"p/$shared", block("050") ++ block(t.instant))
+    t.commit(upserted(writeBase(s, t, "b")), Set.empty)
+    assert(!s.exists(s"p/$own") && s.exists(s"p/$shared"))
   }
 
   test("files of a task that outlived its write's rollback are removed by the next") {
@@ -223,5 +254,43 @@ final class RollbackSuite extends TableSuite {
     write.writeInt(0)
     write.writeLong(length + 6L)
     all.toByteArray
+  }
+
+  private def failed(storage: Storage, options: (String, String)*): Seq[Instant] = {
+    val config = TableConfig.load(storage)
+    Rollback.failed(storage, config, WriteConfig.parse(options.toMap, Map.empty, config))
+  }
+
+  test("under LAZY a write counts as dead after the heartbeats that its followers' options let it miss") {
+    val s = storage
+    table(storage = s)
+    val lazily = "hoodie.clean.failed.writes.policy" -> "LAZY"
+    val begun  = Transaction.begin(s, TableConfig.load(s), "commit", options = Transaction.Options(heartbeatMs = Some(3600000L)))
+    val beat   = s.path(Heartbeat.file(begun.instant))
+    s.fs.setTimes(beat, System.currentTimeMillis() - 30000L, -1)
+    assert(failed(s, lazily).isEmpty)
+    assert(failed(s, lazily, "hoodie.client.heartbeat.interval_in_ms" -> "20000").isEmpty)
+    val short = "hoodie.client.heartbeat.interval_in_ms" -> "10000"
+    assert(failed(s, lazily, short, "hoodie.client.heartbeat.tolerable.misses" -> "3").isEmpty)
+    assert(failed(s, lazily, short, "hoodie.client.heartbeat.tolerable.misses" -> "0").map(_.requested) == Seq(begun.instant))
+  }
+
+  test("a write waits for the table's lock as long as its option says") {
+    val s = storage
+    table(storage = s)
+    Transaction.begin(s, TableConfig.load(s), "commit")
+    val entered = new java.util.concurrent.CountDownLatch(1)
+    val done    = new java.util.concurrent.CountDownLatch(1)
+    val holder  = new Thread(() => TableLock.hold(s) { _ => entered.countDown(); done.await() })
+    holder.start()
+    try {
+      entered.await()
+      val before = System.nanoTime()
+      assert(conditionOf(failed(s, "hoodie.write.lock.wait_time_ms" -> "50")) == "LOCK_TIMEOUT")
+      assert(System.nanoTime() - before < 20000000000L)
+    } finally {
+      done.countDown()
+      holder.join()
+    }
   }
 }

@@ -2,6 +2,7 @@ package io.merganser.spark.sql.procedures
 
 import io.merganser.spark.OpenTable
 import io.merganser.spark.write.{Counts, FrameWrite, WriteResult}
+import io.merganser.table.config.WriteOperation
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
@@ -15,7 +16,7 @@ object WriteRows extends Procedure {
   override val parameters: Seq[Parameter] = Seq(
     Parameter("source", StringType, "table or view that holds the rows", isRequired = true),
     Parameter.table,
-    Parameter("operation", StringType, "upsert, insert, bulk_insert or delete", isRequired = true),
+    Parameter("operation", StringType, WriteOperation.all.mkString(", "), isRequired = true),
     Parameter.path,
     Parameter.options
   )

@@ -1,0 +1,96 @@
+package io.merganser.spark.write
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.OpenTable
+import io.merganser.table.config._
+import org.apache.spark.sql.{DataFrame, SaveMode, SparkSession}
+import org.apache.spark.sql.functions.col
+
+/**
+ * What a write replaces: the one place that decides it, for data frames, `insertInto`, `writeTo`, SQL and Python.
+ *
+ * What the write names itself comes first (PARTITION, a condition, `overwritePartitions`, an operation), then its options,
+ * then the session's: see [[OverwriteMode]].
+ */
+private[spark] object Overwrites {
+
+  /** An overwrite that names no partitions. */
+  def unnamed(session: SparkSession, config: TableConfig, options: Map[String, String]): Replaced =
+    if (OverwriteMode.isDynamic(options, FrameWrite.sessionConf(session))) written(config) else Replaced.All
+
+  /** The partitions that the rows lie in; a table without partitions is one. */
+  def written(config: TableConfig): Replaced = if (config.partitionFields.isEmpty) Replaced.All else Replaced.Written
+
+  /** Of a write with mode append. */
+  def ofOperation(operation: WriteOperation, config: TableConfig, options: Map[String, String]): Replaced = operation match {
+    case WriteOperation.InsertOverwrite =>
+      OverwriteMode.requireNot(dynamic = false, options, operation.name)
+      written(config)
+    case WriteOperation.InsertOverwriteTable =>
+      OverwriteMode.requireNot(dynamic = true, options, operation.name)
+      Replaced.All
+    case _ => Replaced.Nothing
+  }
+
+  /**
+   * Of an overwrite.
+   *
+   * @param named what the write names; None where it names nothing
+   * @throws MerganserException DELETE_NEEDS_APPEND, OPTION_CONFLICT where an operation and the write name different rows
+   */
+  def apply(session: SparkSession, config: TableConfig, settings: WriteConfig, options: Map[String, String], named: Option[Replaced])
+      : Replaced = {
+    if (deletes(settings.operation)) throw needsAppend(settings.operation.name, "overwrite")
+    val byOperation = ofOperation(settings.operation, config, options)
+    named match {
+      case Some(replaced) =>
+        if (byOperation != Replaced.Nothing && byOperation != replaced)
+          throw MerganserException("OPTION_CONFLICT", "key" -> Options.Operation.key, "value" -> settings.operation,
+            "otherKey" -> "the write", "otherValue" -> "other partitions")
+        replaced
+      case None => if (byOperation != Replaced.Nothing) byOperation else unnamed(session, config, options)
+    }
+  }
+
+  /**
+   * Rows are deleted by appending deletes: another save mode would do something else to the table.
+   *
+   * @throws MerganserException DELETE_NEEDS_APPEND
+   */
+  def requireAppend(session: SparkSession, mode: SaveMode, options: Map[String, String]): Unit =
+    if (mode != SaveMode.Append) {
+      val operation = WriteConfig.operation(options, FrameWrite.sessionConf(session))
+      if (deletes(operation)) throw needsAppend(operation.name, mode.toString.toLowerCase(java.util.Locale.ROOT))
+    }
+
+  private def deletes(operation: WriteOperation): Boolean =
+    operation == WriteOperation.Delete || operation == WriteOperation.DeletePartition
+
+  private def needsAppend(operation: String, mode: String) =
+    MerganserException("DELETE_NEEDS_APPEND", "operation" -> operation, "mode" -> mode)
+
+  /**
+   * The partitions that `delete_partition` removes: those of its option, else those that the frame's rows name.
+   *
+   * @throws MerganserException TABLE_WITHOUT_PARTITIONS, COLUMN_MISSING
+   */
+  def dropped(table: OpenTable, settings: WriteConfig, frame: DataFrame): Replaced = {
+    val config = settings.keyed(table.config)
+    if (config.partitionFields.isEmpty) throw MerganserException("TABLE_WITHOUT_PARTITIONS", "table" -> config.name)
+    if (settings.partitionsToDelete.nonEmpty) {
+      val patterns = settings.partitionsToDelete.map(pattern)
+      Replaced.Dropped(path => patterns.exists(_.matcher(path).matches))
+    } else {
+      FrameCheck.requireColumns(frame.schema, config.name, "delete partitions of", Nil, config.partitionFields, Nil)
+      val columns = table.schema.filter(f => config.partitionFields.exists(_.takeWhile(_ != '.').equalsIgnoreCase(f.name)))
+      val values  = frame.select(columns.map(f => col("`" + f.name.replace("`", "``") + "`").cast(f.dataType).as(f.name)): _*)
+      val paths   = values.select(KeyColumns.partitionPath(config, table.schema)).distinct().collect().map(_.getString(0)).toSet
+      Replaced.Dropped(paths)
+    }
+  }
+
+  /** `*` stands for any text; Spark's SQL may hand it over as `%2A`. */
+  private def pattern(partition: String): java.util.regex.Pattern =
+    java.util.regex.Pattern.compile(
+      partition.split("\\*|%2A", -1).map(java.util.regex.Pattern.quote).mkString(".*"), java.util.regex.Pattern.DOTALL)
+}

@@ -1,0 +1,37 @@
+package io.merganser.table.config
+
+import io.merganser.merge.MerganserException
+
+/** Whether an overwrite that names no partitions replaces the partitions that its rows lie in, or all rows. */
+object OverwriteMode {
+
+  /** Spark's setting of a session. */
+  val SparkKey = "spark.sql.sources.partitionOverwriteMode"
+
+  /**
+   * @param options     of the write, which win
+   * @param sessionConf Spark's configuration: Hudi's option wins over Spark's setting
+   * @throws MerganserException OPTION_CONFLICT where the session says STATIC and dynamic
+   */
+  def isDynamic(options: Map[String, String], sessionConf: Map[String, String]): Boolean =
+    given(options).getOrElse {
+      val byHudi  = ofSession(sessionConf)
+      val bySpark = sessionConf.get(SparkKey).exists(_.equalsIgnoreCase("dynamic"))
+      if (bySpark && byHudi.contains(false)) throw conflict("STATIC", SparkKey, "DYNAMIC")
+      byHudi.getOrElse(bySpark)
+    }
+
+  /** What the write's own options say. */
+  def given(options: Map[String, String]): Option[Boolean] =
+    Settings.ofWrite(options, Map.empty).explicit(Options.OverwriteMode).map(_ == "DYNAMIC")
+
+  /** An overwrite that names itself what it replaces takes no option that says something else. */
+  def requireNot(dynamic: Boolean, options: Map[String, String], by: String): Unit =
+    if (given(options).contains(dynamic)) throw conflict(if (dynamic) "DYNAMIC" else "STATIC", "the write", by)
+
+  private def ofSession(conf: Map[String, String]): Option[Boolean] =
+    Settings.ofWrite(Map.empty, conf).explicit(Options.OverwriteMode).map(_ == "DYNAMIC")
+
+  private def conflict(value: String, other: String, otherValue: String) = MerganserException("OPTION_CONFLICT",
+    "key" -> Options.OverwriteMode.key, "value" -> value, "otherKey" -> other, "otherValue" -> otherValue)
+}

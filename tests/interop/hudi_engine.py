@@ -170,6 +170,10 @@ class HudiEngine:
         """Hudi's run_compaction procedure: ``schedule``, ``run`` or ``scheduleAndExecute``."""
         self._ask("compact", path=_text(path), op=op, options=options)
 
+    def sql(self, statement: str) -> None:
+        """A statement of Hudi's, as it stands: no option is added to it."""
+        self._ask("sql", statement=statement)
+
     def help(self, procedure: str) -> str:
         """What Hudi's help procedure says of another one."""
         return str(self._ask("help", procedure=procedure))

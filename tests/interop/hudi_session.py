@@ -124,6 +124,11 @@ def compact_table(
     spark.sql(f"CALL run_compaction(op => '{op}', path => '{path}', options => '{text}')").collect()
 
 
+def run_statement(spark: Any, statement: str) -> None:
+    """A statement as it stands, for its effect."""
+    spark.sql(statement).collect()
+
+
 def help_with(spark: Any, procedure: str) -> str:
     """What Hudi says of a procedure of its own: parameters, then columns, one a line."""
     return str(spark.sql(f"CALL help(cmd => '{procedure}')").collect()[0][0])

@@ -11,7 +11,15 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from interop.hudi_session import compact_table, help_with, merge_into_table, read_table, start_session, write_table
+from interop.hudi_session import (
+    compact_table,
+    help_with,
+    merge_into_table,
+    read_table,
+    run_statement,
+    start_session,
+    write_table,
+)
 
 COMMANDS: dict[str, Callable[..., Any]] = {
     "read": read_table,
@@ -19,6 +27,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "merge": merge_into_table,
     "compact": compact_table,
     "help": help_with,
+    "sql": run_statement,
 }
 
 

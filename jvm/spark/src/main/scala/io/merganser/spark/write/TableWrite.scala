@@ -114,6 +114,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       transaction.commit(metadata,
         slices.filter(s => written.exists(_.stat.fileId == s.fileId)).map(s => (s.partitionPath, s.fileId)).toSet)
       result(transaction.instant, written, started)
+        .copy(notes = WriteNotes(warnings = TableRule.warning(config, schema).toSeq))
     } catch {
       case failure: Throwable =>
         val abandoned = transaction.abandon(TableWrite.userError(failure))

@@ -45,7 +45,8 @@ def test_hudi_compacts_and_writes_our_bucket_table_without_options_of_the_index(
 ) -> None:
     table = tmp_path / "shared"
     index = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": str(BUCKETS)}
-    ours.upsert(table, ITEM, [[i, "a", 1] for i in range(1, 9)], **settings("shared", MOR, "id", ordering="ts", **index))
+    options = settings("shared", MOR, "id", ordering="ts", **index)
+    ours.upsert(table, ITEM, [[i, "a", 1] for i in range(1, 9)], **options)
     ours.upsert(table, ITEM, [[i, "b", 2] for i in range(1, 5)])
     hudi.sql(f"CALL run_compaction(op => 'scheduleandexecute', path => '{table}', options => '{QUIET}')")
     rows = [[i, "b" if i < 5 else "a", 2 if i < 5 else 1] for i in range(1, 9)]

@@ -1,4 +1,4 @@
-"""An ordering field inside a struct: on every path, in SQL and by Python; and tables for event time without any field."""
+"""An ordering field inside a struct, on every path and in SQL; and tables for event time without any field."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def test_rows_merge_by_a_field_inside_structs_when_combined_written_read_and_com
     assert rows_of(found.select("id", "v")) == expected
     assert rows_of(found.select("meta.source").where("id = 2")) == [("s2",)], "the order is read beside what is asked"
     assert rows_of(found.where("meta.at.ts = -1").select("id")) == [(5,)]
-    save(frame(spark, [(1, "kept")], "id int, v string"), path, {**options, "spark.merganser.write.missingColumns": "keep"})
+    keep = {**options, "spark.merganser.write.missingColumns": "keep"}
+    save(frame(spark, [(1, "kept")], "id int, v string"), path, keep)
     if table_type == MOR:
         Table.load(spark, str(path)).compact()
     assert rows_of(load(spark, path).where("id = 1").select("v", "meta.at.ts")) == [("kept", 5)]
@@ -62,18 +63,22 @@ def test_statements_order_rows_by_a_field_inside_structs(sql: Sql, kind: str) ->
         return ", ".join(f"({key}, '{v}', named_struct('source', 's', 'ts', {ts}L))" for key, v, ts in rows)
 
     sql.run(f"INSERT INTO {table} VALUES {values((1, 'a', 5), (2, 'a', 5), (3, 'a', 5), (4, 'a', 5))}")
-    source = f"(SELECT * FROM VALUES {values((1, 'late', 4), (2, 'b', 6), (2, 'b-late', 5), (9, 'new', 1))} AS s(id, v, meta)) s"
+    changes = values((1, "late", 4), (2, "b", 6), (2, "b-late", 5), (9, "new", 1))
     (merged,) = sql.spark.sql(
-        f"MERGE INTO {table} t USING {source} ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+        f"MERGE INTO {table} t USING (SELECT * FROM VALUES {changes} AS s(id, v, meta)) s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
     ).collect()
     assert (merged["inserted"], merged["updated"], merged["late"], merged["appended"]) == (1, 1, 1, 0)
     (tied,) = sql.spark.sql(f"UPDATE {table} SET v = 'tie' WHERE id = 3").collect()
     assert (tied["updated"], tied["ties"]) == (1, 1)
-    (late,) = sql.spark.sql(f"UPDATE {table} SET v = 'x', meta = named_struct('source', 's', 'ts', 1L) WHERE id = 3").collect()
+    lowered = "meta = named_struct('source', 's', 'ts', 1L)"
+    (late,) = sql.spark.sql(f"UPDATE {table} SET v = 'x', {lowered} WHERE id = 3").collect()
     assert late["late"] == 1
     with sql.settings({"spark.merganser.sql.deletes": "ordered"}):
-        deletes = f"(SELECT * FROM VALUES {values((3, '', 4), (4, '', 5))} AS s(id, v, meta)) s"
-        (deleted,) = sql.spark.sql(f"MERGE INTO {table} t USING {deletes} ON t.id = s.id WHEN MATCHED THEN DELETE").collect()
+        (deleted,) = sql.spark.sql(
+            f"MERGE INTO {table} t USING (SELECT * FROM VALUES {values((3, '', 4), (4, '', 5))} AS s(id, v, meta)) s "
+            "ON t.id = s.id WHEN MATCHED THEN DELETE"
+        ).collect()
     assert (deleted["deleted"], deleted["late"]) == (1, 1)
     expected = [(1, "a", 5), (2, "b", 6), (3, "tie", 5), (9, "new", 1)]
     assert sql.rows(table, "id, v, meta.ts") == expected

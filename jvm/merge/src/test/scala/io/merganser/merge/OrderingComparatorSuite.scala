@@ -99,13 +99,13 @@ class OrderingComparatorSuite extends AnyFunSuite {
   }
 
   test("a field inside structs compares by its value, and a struct that is null or holds null is smaller than any") {
-    val inner                 = new StructType().add("x", StringType).add("at", new StructType().add("Ts", LongType))
-    val schema                = new StructType().add("k", StringType).add("meta", inner).add("n", IntegerType)
-    val layout                = RowLayout(schema, "k", Seq("meta.at.ts", "n"), None)
-    val comparator            = new OrderingComparator(layout)
-    def row(at: Any, n: Int)  = new GenericInternalRow(Array[Any](UTF8String.fromString("k"), at, n))
-    def meta(ts: Any)         = new GenericInternalRow(Array[Any](UTF8String.fromString("x"), new GenericInternalRow(Array[Any](ts))))
-    def unset: Any            = new GenericInternalRow(Array[Any](null, null))
+    val inner                = new StructType().add("x", StringType).add("at", new StructType().add("Ts", LongType))
+    val schema               = new StructType().add("k", StringType).add("meta", inner).add("n", IntegerType)
+    val layout               = RowLayout(schema, "k", Seq("meta.at.ts", "n"), None)
+    val comparator           = new OrderingComparator(layout)
+    def row(at: Any, n: Int) = new GenericInternalRow(Array[Any](UTF8String.fromString("k"), at, n))
+    def meta(ts: Any)        = new GenericInternalRow(Array[Any](UTF8String.fromString("x"), new GenericInternalRow(Array[Any](ts))))
+    def unset: Any           = new GenericInternalRow(Array[Any](null, null))
     assert(comparator.compare(row(meta(1L), 9), row(meta(2L), 1)) < 0)
     assert(comparator.compare(row(meta(2L), 9), row(meta(2L), 1)) > 0)
     for (absent <- Seq[Any](null, unset, meta(null))) {

@@ -177,7 +177,7 @@ final class DirectTable(
   private def read(rows: SliceRows): Seq[Change] =
     try rows.map { row =>
         def text(i: Int) = if (row.isNullAt(i)) None else Some(row.getUTF8String(i).toString)
-        def ts      = if (nested) row.getStruct(1, 1).getStruct(0, 1).getLong(0) else row.getLong(1)
+        def ts           = if (nested) row.getStruct(1, 1).getStruct(0, 1).getLong(0) else row.getLong(1)
         Change(text(0).get, if (row.isNullAt(1)) None else Some(ts), Seq(text(2), text(3)))
       }.toList
     finally rows.close()

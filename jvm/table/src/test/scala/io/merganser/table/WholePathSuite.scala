@@ -57,13 +57,14 @@ final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {
     bucketed       <- Seq(false, true)
     nested         <- if (mergeOnRead && bucketed && nestedToo(name)) Seq(false, true) else Seq(false)
   } test(s"$name, ${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "bucketed" else "by stored key"}: " +
-    (if (nested) "ordered by a field inside structs, " else s"$perKind ") + "random histories read as the oracle has them after every write and compaction") {
+    (if (nested) "ordered by a field inside structs, "
+     else s"$perKind ") + "random histories read as the oracle has them after every write and compaction") {
     val rule = BuiltInRules.named(name).oracle
     for (i <- 0 until (if (nested) perKind / 3 else perKind)) {
-      val random  = new Random(Histories.seed + i)
-      val field   = if (nested) Map("hoodie.table.ordering.fields" -> "ts.of.at") else Map.empty
-      val table   = create(s"t$i", DirectTable.properties(mergeOnRead) - "hoodie.table.ordering.fields" ++ stored ++ field, bucketed, nested)
-      var groups  = Map.empty[String, FileGroup]
+      val random = new Random(Histories.seed + i)
+      val field  = if (nested) Map("hoodie.table.ordering.fields" -> "ts.of.at") else Map.empty
+      val table  = create(s"t$i", DirectTable.properties(mergeOnRead) - "hoodie.table.ordering.fields" ++ stored ++ field, bucketed, nested)
+      var groups = Map.empty[String, FileGroup]
       val history = Seq.newBuilder[String]
       for (_ <- 0 until 2 + random.nextInt(4)) {
         val changes = new Histories(partials = true, BuiltInRules.Unavailable)

@@ -55,7 +55,7 @@ object NewTable {
   /** Where the table's creator says who wins, all of it: a session's default for one part of that does not contradict it. */
   private def explicitFirst(settings: Settings): Settings = {
     def isExplicit(entry: OptionEntry) = settings.explicit(entry).isDefined && !settings.isOfSession(entry)
-    val rule                           = Seq(Options.MergeModeOption, Options.StoredMergeMode, Options.StrategyIdOption, Options.PayloadClass)
+    val rule = Seq(Options.MergeModeOption, Options.StoredMergeMode, Options.StrategyIdOption, Options.PayloadClass)
     settings.withoutOfSession(
       (entry, _) =>
         (rule.contains(entry) && rule.exists(isExplicit)) ||

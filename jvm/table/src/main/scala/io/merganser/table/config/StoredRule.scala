@@ -132,7 +132,7 @@ object StoredRule {
     table.partialUpdateMode match {
       case None | Some("NONE") =>
         Some(if (picksGreatestOfBatch(OverwriteWithLatest, table)) byPayload(OverwriteWithLatest, table)
-        else ByMode(table.mergeMode, ordering))
+          else ByMode(table.mergeMode, ordering))
       case Some("IGNORE_DEFAULTS") if picksGreatestOfBatch(OverwriteNonDefaults, table) =>
         Some(byPayload(OverwriteNonDefaults, table).copy(nullsSayNothing = true))
       case Some(name) => holes(name, table).map(found => ByMode(table.mergeMode, ordering, Some(found)))

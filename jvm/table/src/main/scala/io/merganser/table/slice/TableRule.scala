@@ -41,7 +41,7 @@ object TableRule {
    */
   def layoutSchema(asked: StructType, table: StructType, config: TableConfig, stored: StoredRule): StructType = {
     // A late version that fills a column stamps the row, so whoever asks for a stamp needs every column that can be filled.
-    val looked = if (stored.fillsColumns && asked.fieldNames.exists(stamps.contains)) table.fieldNames.toSeq else stored.columns(table)
+    val looked   = if (stored.fillsColumns && asked.fieldNames.exists(stamps.contains)) table.fieldNames.toSeq else stored.columns(table)
     val ordering = orderingFields(stored, table)
     val needed = Seq(StructField(MetaColumns.RecordKey, MetaColumns.schema(MetaColumns.RecordKey).dataType)) ++
       (orderingColumns(stored, table) ++ DeleteCheck.columns(table, ClassicPayloads.markers(config)) ++

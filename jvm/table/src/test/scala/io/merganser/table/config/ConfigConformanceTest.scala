@@ -74,7 +74,9 @@ class ConfigConformanceTest extends AnyFunSuite {
         checkStep(recorded, step, written)
         if (Option(step.get("expect")).exists(_.has("table_config"))) checkConfig(step.get("expect"), properties.fold(throw _, identity))
       }
-      if (creating && (written.isRight || condition(written) == "MERGE_RULE_UNAVAILABLE") && (modeByStoredName.contains(id) || !fails(step))) made = properties.toOption
+      if (
+        creating && (written.isRight || condition(written) == "MERGE_RULE_UNAVAILABLE") && (modeByStoredName.contains(id) || !fails(step))
+      ) made = properties.toOption
     }
   }
 

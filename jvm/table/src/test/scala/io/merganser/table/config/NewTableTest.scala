@@ -113,15 +113,16 @@ class NewTableTest extends AnyFunSuite {
 
   test("a field inside a struct can be a key and an ordering field, by every name of the option and as the schema spells it") {
     assert(made("primaryKey" -> "inner.a")("hoodie.table.recordkey.fields") == "inner.a")
-    for (name <- Options.OrderingFields.names) assert(made(key, name -> "Inner.A, ts")("hoodie.table.ordering.fields") == "inner.a,ts")
+    for (name    <- Options.OrderingFields.names) assert(made(key, name -> "Inner.A, ts")("hoodie.table.ordering.fields") == "inner.a,ts")
     for (missing <- Seq("inner.z", "id.a", "inner.a.b", "nope.a"))
       assert(refusal(key, "hoodie.table.ordering.fields" -> missing).condition == "ORDERING_FIELD_MISSING", missing)
   }
 
   test("the merge mode by its stored name counts wherever a table is created") {
     for (bySql <- Seq(false, true); conf <- Seq(Map("hoodie.record.merge.mode" -> "COMMIT_TIME_ORDERING"), Map.empty[String, String])) {
-      val options = Map(key, "orderingFields" -> "ts") ++ (if (conf.isEmpty) Map("hoodie.record.merge.mode" -> "commit_time_ordering") else Nil)
-      val stored  = NewTable.properties(options, schema, "t", sessionConf = conf, bySql = bySql)
+      val options =
+        Map(key, "orderingFields" -> "ts") ++ (if (conf.isEmpty) Map("hoodie.record.merge.mode" -> "commit_time_ordering") else Nil)
+      val stored = NewTable.properties(options, schema, "t", sessionConf = conf, bySql = bySql)
       assert(stored("hoodie.record.merge.mode") == "COMMIT_TIME_ORDERING")
     }
     val both = Seq("hoodie.record.merge.mode" -> "COMMIT_TIME_ORDERING", "hoodie.write.record.merge.mode" -> "EVENT_TIME_ORDERING")

@@ -73,7 +73,8 @@ class WriteConfigTest extends AnyFunSuite {
 
   test("what the session says of tables counts for a table that does not say it") {
     val foreign = TableConfig(table().properties - "hoodie.index.type")
-    val config  = WriteConfig.parse(Map.empty, Map("hoodie.index.type" -> "BLOOM", "spark.merganser.write.nullOrdering" -> "reject"), foreign)
+    val config =
+      WriteConfig.parse(Map.empty, Map("hoodie.index.type" -> "BLOOM", "spark.merganser.write.nullOrdering" -> "reject"), foreign)
     assert(config.index == IndexType.Simple(bloomFilters = true) && config.nullOrdering == NullOrdering.Reject)
   }
 

@@ -178,7 +178,7 @@ RULES: list[Rule] = [
         "OverwriteNonDefaults",
         payload("OverwriteNonDefaultsWithLatestAvroPayload"),
         by_event=False,
-        batch="columns",
+        batch="greatest",
         keeps=is_null,
     ),
     simple("PartialUpdate", payload("PartialUpdateAvroPayload"), batch="columns", keeps=is_null),

@@ -141,7 +141,8 @@ def decided(case: Case) -> bool:
     return case.id.startswith(DECIDED)
 
 
-#: Undisputed cases that a decision is about: the last by what decision 1 says, the others are named by 18.
+#: Undisputed cases that a decision is about: named by 18, that of PartialUpdate by decision 1, and the last four by
+#: decisions 5 (OverwriteNonDefaults combines a batch as OverwriteWithLatest does) and 10.
 DECIDED = (
     "merge-expr-mor",
     "merge-noorder-expr-mor",
@@ -155,6 +156,10 @@ DECIDED = (
     "chg-both-ordering-keys-cow",
     "pay-PostgresDebezium-user-ordering-",
     "pay-PartialUpdate-v8-mor-delete",
+    "part-types-OverwriteNonDefaults-",
+    "pay-OverwriteNonDefaults-v9-",
+    "rand-nondefaults-",
+    "chg-merge-mode-table-key-cow",
 )
 
 

@@ -28,6 +28,7 @@ COUNTS = [
     "deleted",
     "late",
     "ties",
+    "appended",
     "file_groups_read",
     "file_groups_written",
     "file_groups_pruned",
@@ -177,7 +178,7 @@ def test_a_row_that_is_inserted_under_a_stored_key_is_not_told_as_inserted(sql: 
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b')")
     source = values("(1, 6L, 'up')", "(3, 6L, 'new')")
     told = result(sql, f"MERGE INTO {table} t USING {source} ON t.v = s.v WHEN NOT MATCHED THEN INSERT *")
-    assert (told["inserted"], told["updated"]) == (1, 1)
+    assert (told["inserted"], told["updated"], told["appended"]) == (1, 1, 0)
     assert sql.rows(table) == [(1, 6, "up"), (2, 5, "b"), (3, 6, "new")]
 
 

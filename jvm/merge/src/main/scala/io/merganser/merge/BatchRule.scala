@@ -18,5 +18,7 @@ final class BatchRule(stored: MergeRule, batch: MergeRule) extends MergeRule {
 
   override def merge(older: Version, newer: Version): Version = stored.merge(older, newer)
 
+  override def mergeLaid(older: Version, laid: Version): Version = stored.mergeLaid(older, laid)
+
   override def combine(older: Version, newer: Version): Version = batch.combine(older, newer)
 }

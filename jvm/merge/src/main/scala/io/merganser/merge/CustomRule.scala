@@ -20,10 +20,18 @@ final case class MergerClass(className: String) extends MergerSource {
 
   /** @throws ReflectiveOperationException or LinkageError if there is no such class that can be made */
   override def open(): RecordMerger =
-    Class.forName(className, true, MergerClass.loader).getDeclaredConstructor().newInstance().asInstanceOf[RecordMerger]
+    MergerClass.load(className, classOf[RecordMerger]).getDeclaredConstructor().newInstance()
 }
 
 object MergerClass {
+
+  /**
+   * A class of the kind that is wanted. No code of the class has run yet: tables and options name classes, and one that is of
+   * another kind must not run its static initialisers.
+   *
+   * @throws ClassCastException if it does not implement `wanted`
+   */
+  def load[T](className: String, wanted: Class[T]): Class[_ <: T] = Class.forName(className, false, loader).asSubclass(wanted)
 
   /** The loader that knows the jars of the session, or of the task. */
   def loader: ClassLoader = Option(Thread.currentThread.getContextClassLoader).getOrElse(getClass.getClassLoader)

@@ -1,7 +1,7 @@
 package io.merganser.merge
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Ascending, BoundReference, RowOrdering, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.{Ascending, RowOrdering, SortOrder}
 import org.apache.spark.sql.catalyst.expressions.codegen.LazilyGeneratedOrdering
 import org.apache.spark.sql.types._
 
@@ -9,18 +9,16 @@ import org.apache.spark.sql.types._
  * Compares the ordering fields of two rows of one layout, field by field; the first difference decides. Null is the
  * smallest value of every type; strings compare as UTF-8 bytes, NaN is the largest number.
  *
- * Longs and strings, the usual ones, are compared where they lie; for the other types the comparison is compiled, once
- * where the comparator is made and once where it is sent.
+ * Longs and strings, the usual ones, are compared where they lie; for the other types, and inside structs, the comparison
+ * is compiled, once where the comparator is made and once where it is sent.
  */
 final class OrderingComparator(layout: RowLayout) extends RowOrder {
   import OrderingComparator._
 
   private[this] val ordinals = layout.orderingOrdinals
-  private[this] val kinds    = ordinals.map(i => kind(layout.schema(i).dataType))
-  private[this] val compiled = ordinals.map { i =>
-    val dataType = layout.schema(i).dataType
-    if (kind(dataType) != Other) null
-    else new LazilyGeneratedOrdering(Seq(SortOrder(BoundReference(i, dataType, nullable = true), Ascending)))
+  private[this] val kinds    = layout.ordering.map(kind)
+  private[this] val compiled = layout.ordering.map { field =>
+    if (kind(field) != Other) null else new LazilyGeneratedOrdering(Seq(SortOrder(field.reference, Ascending)))
   }
 
   private[this] val onlyLong = if (kinds.length == 1 && kinds(0) == Longs) ordinals(0) else -1
@@ -47,7 +45,8 @@ object OrderingComparator {
   private final val Strings = 1
   private final val Other   = 2
 
-  private def kind(dataType: DataType): Int = dataType match {
+  private def kind(field: OrderingField): Int = field.dataType match {
+    case _ if field.isNested      => Other
     case LongType | TimestampType => Longs
     case StringType               => Strings
     case _                        => Other

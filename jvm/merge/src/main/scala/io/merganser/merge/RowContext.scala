@@ -45,12 +45,12 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
   def isUnordered(version: Version): Boolean = version.isDelete && (version.isUnordered || layout.orderingOrdinals.isEmpty)
 
   def orderingValues(version: Version): java.util.List[AnyRef] =
-    Collections.unmodifiableList(layout.orderingOrdinals.map(value(version.row, _)).toSeq.asJava)
+    Collections.unmodifiableList(layout.ordering.map(orderingValue(version.row, _)).toSeq.asJava)
 
   def ordering(version: Version): Comparable[_] =
     if (layout.orderingOrdinals.isEmpty || isUnordered(version)) null
     else if (layout.orderingOrdinals.length > 1) new OrderingValues(this, version)
-    else value(version.row, layout.orderingOrdinals(0)) match {
+    else orderingValue(version.row, layout.ordering(0)) match {
       case null                      => null
       case comparable: Comparable[_] => comparable
       case bytes: Array[Byte]        => java.nio.ByteBuffer.wrap(bytes)
@@ -60,8 +60,8 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
   /** By the types of the ordering fields; null first. */
   def compareValues(a: java.util.List[AnyRef], b: java.util.List[AnyRef]): Int = {
     var (i, result) = (0, 0)
-    while (result == 0 && i < layout.orderingOrdinals.length) {
-      val field  = layout.schema(layout.orderingOrdinals(i))
+    while (result == 0 && i < layout.ordering.length) {
+      val field  = layout.ordering(i)
       val (x, y) = (JavaValues.toEngine(a.get(i), field.dataType, field.name), JavaValues.toEngine(b.get(i), field.dataType, field.name))
       result =
         if (x == null || y == null) java.lang.Boolean.compare(x != null, y != null)
@@ -115,6 +115,11 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
   }
 
   private def value(row: InternalRow, i: Int): AnyRef = if (row.isNullAt(i)) null else JavaValues.toJava(row.get(i, types(i)), types(i))
+
+  private def orderingValue(row: InternalRow, field: OrderingField): AnyRef = field.valueIn(row) match {
+    case null  => null
+    case value => JavaValues.toJava(value, field.dataType)
+  }
 
   private def provides(version: Version, i: Int): Boolean = !version.isDelete && (version.provided == null || version.provided(i))
 

@@ -9,10 +9,13 @@ import org.apache.spark.unsafe.types.UTF8String
  *
  * @param schema           columns of every row that takes part, stored or incoming
  * @param keyOrdinal       position of the record key, a string that is never null
- * @param orderingOrdinals positions of the ordering fields, in the order they are compared; empty if there are none
+ * @param ordering         the ordering fields, in the order they are compared; empty if there are none
  * @param deletes          tells a delete by the row's own columns
  */
-final case class RowLayout(schema: StructType, keyOrdinal: Int, orderingOrdinals: Array[Int], deletes: DeleteCheck) {
+final case class RowLayout(schema: StructType, keyOrdinal: Int, ordering: Array[OrderingField], deletes: DeleteCheck) {
+
+  /** Positions of the columns that hold the ordering fields, one for each. */
+  val orderingOrdinals: Array[Int] = ordering.map(_.ordinal)
 
   def key(row: InternalRow): UTF8String = row.getUTF8String(keyOrdinal)
 
@@ -39,7 +42,7 @@ final case class RowLayout(schema: StructType, keyOrdinal: Int, orderingOrdinals
 
   /** The ordering values as text, for messages; `null` stands for a null value. */
   def orderingText(row: InternalRow): String =
-    orderingOrdinals.map(i => String.valueOf(RowLayout.valueAt(row, i, schema(i).dataType))).mkString(", ")
+    ordering.map(field => String.valueOf(field.valueIn(row))).mkString(", ")
 }
 
 object RowLayout {
@@ -50,16 +53,13 @@ object RowLayout {
 
   /**
    * @param keyColumn      name of the column that holds the record key
-   * @param orderingFields names of the ordering fields; each is a column of the schema
+   * @param orderingFields names of the ordering fields; each is a column of the schema, or a field inside one
    * @param markers        columns and values that mark a delete, when the table has them
    * @throws IllegalStateException if one of them is not a column of the schema
    */
   def apply(schema: StructType, keyColumn: String, orderingFields: Seq[String], markers: Iterable[DeleteMarker]): RowLayout = {
-    def ordinal(column: String): Int = {
-      val at = schema.fieldNames.indexOf(column)
-      if (at < 0) throw new IllegalStateException(s"column '$column' is not among ${schema.fieldNames.mkString(", ")}")
-      at
-    }
-    RowLayout(schema, ordinal(keyColumn), orderingFields.map(ordinal).toArray, DeleteCheck(schema, markers))
+    def found(column: String): OrderingField = OrderingField.find(schema, column).getOrElse(
+      throw new IllegalStateException(s"column '$column' is not among ${schema.fieldNames.mkString(", ")}"))
+    RowLayout(schema, found(keyColumn).ordinal, orderingFields.map(found).toArray, DeleteCheck(schema, markers))
   }
 }

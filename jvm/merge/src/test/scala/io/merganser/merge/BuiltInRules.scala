@@ -62,14 +62,10 @@ object BuiltInRules {
  * larger numbers are later positions, and smaller texts as often as not.
  */
 final class OnPositions(layout: RowLayout) extends MergeRule {
-  private val at = layout.orderingOrdinals.head
-  private val positions = RowLayout(
-    StructType(layout.schema.updated(at, layout.schema(at).copy(dataType = StringType))),
-    layout.keyOrdinal,
-    layout.orderingOrdinals,
-    layout.deletes
-  )
-  private val inner = MySqlDebezium.rule(positions, Nil)
+  private val at        = layout.orderingOrdinals.head
+  private val columns   = StructType(layout.schema.updated(at, layout.schema(at).copy(dataType = StringType)))
+  private val positions = layout.copy(schema = columns, ordering = layout.ordering.flatMap(f => OrderingField.find(columns, f.name)))
+  private val inner     = MySqlDebezium.rule(positions, Nil)
 
   override val laws: Laws = inner.laws
 

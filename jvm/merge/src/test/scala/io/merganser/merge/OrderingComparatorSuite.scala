@@ -98,6 +98,29 @@ class OrderingComparatorSuite extends AnyFunSuite {
     assert(comparator.compare(row(9, 1), row(1, 1)) > 0)
   }
 
+  test("a field inside structs compares by its value, and a struct that is null or holds null is smaller than any") {
+    val inner                = new StructType().add("x", StringType).add("at", new StructType().add("Ts", LongType))
+    val schema               = new StructType().add("k", StringType).add("meta", inner).add("n", IntegerType)
+    val layout               = RowLayout(schema, "k", Seq("meta.at.ts", "n"), None)
+    val comparator           = new OrderingComparator(layout)
+    def row(at: Any, n: Int) = new GenericInternalRow(Array[Any](UTF8String.fromString("k"), at, n))
+    def meta(ts: Any)        = new GenericInternalRow(Array[Any](UTF8String.fromString("x"), new GenericInternalRow(Array[Any](ts))))
+    def unset: Any           = new GenericInternalRow(Array[Any](null, null))
+    assert(comparator.compare(row(meta(1L), 9), row(meta(2L), 1)) < 0)
+    assert(comparator.compare(row(meta(2L), 9), row(meta(2L), 1)) > 0)
+    for (absent <- Seq[Any](null, unset, meta(null))) {
+      assert(comparator.compare(row(absent, 9), row(meta(-5L), 1)) < 0)
+      assert(comparator.compare(row(absent, 1), row(null, 1)) == 0)
+      assert(layout.orderingText(row(absent, 1)) == "null, 1")
+    }
+    val made = new GenericInternalRow(3)
+    layout.ordering.zip(Seq[Any](7L, 3)).foreach { case (field, value) => field.put(made, value) }
+    assert(layout.orderingText(made) == "7, 3")
+    for (missing <- Seq("meta.at.ts.x", "meta.zz", "k.ts"))
+      assert(OrderingField.find(schema, missing).isEmpty, missing)
+    assert(OrderingField.find(new StructType().add("a.b", LongType), "a.b").exists(!_.isNested))
+  }
+
   test("a comparator that was sent to a task compares as before") {
     val bytes = new ByteArrayOutputStream
     new ObjectOutputStream(bytes).writeObject(MergeRule.eventTime(Notation.layout))

@@ -20,15 +20,20 @@ import org.apache.spark.unsafe.types.UTF8String
  *
  * @param bucketed file groups by the hash of the key, two in a partition, instead of by looking where a key is stored
  * @param mergers  classes of users' mergers
+ * @param nested   the column `ts` is a struct in a struct, with the ordering field `ts.of.at` inside
  */
 final class DirectTable(
-    val storage: Storage, bucketed: Boolean, options: Transaction.Options = Transaction.Options(), mergers: Seq[String] = Nil
+    val storage: Storage, bucketed: Boolean, options: Transaction.Options = Transaction.Options(), mergers: Seq[String] = Nil,
+    nested: Boolean = false
 ) {
   import DirectTable._
 
+  private val columns   = if (nested) nestedSchema else schema
+  private val rowSchema = SliceWriter.rowSchema(columns)
+
   private lazy val config   = TableConfig.load(storage)
   private lazy val rule     = StoredRule.of(config, mergers)
-  private lazy val compiled = TableRule(rule, config, TableRule.layoutSchema(rowSchema, schema, config, rule))
+  private lazy val compiled = TableRule(rule, config, TableRule.layoutSchema(rowSchema, columns, config, rule))
 
   def timeline: Timeline = Timeline.load(storage, config)
 
@@ -38,7 +43,7 @@ final class DirectTable(
   def rows: Seq[Change] = {
     val now    = timeline
     val slices = view(now).slices
-    val reader = new SliceReader(storage, config, rule, schema, schema, LogVisibility(now))
+    val reader = new SliceReader(storage, config, rule, columns, columns, LogVisibility(now))
     slices.flatMap(slice => read(reader.rows(slice)))
   }
 
@@ -46,7 +51,7 @@ final class DirectTable(
   def readOptimizedRows: Seq[Change] = {
     val now    = timeline
     val slices = view(now).readOptimizedSlices
-    val reader = new SliceReader(storage, config, rule, schema, schema, LogVisibility(now))
+    val reader = new SliceReader(storage, config, rule, columns, columns, LogVisibility(now))
     slices.flatMap(slice => read(reader.baseRows(slice)))
   }
 
@@ -95,7 +100,7 @@ final class DirectTable(
       val operations = transaction.timeline.compactionPlan(instant).operations
       val planned    = PlannedSlices.of(storage, config, transaction.timeline.compactionPlan(instant))
       val slices     = planned.map(view(transaction.timeline).committed)
-      val reader     = new SliceReader(storage, config, rule, schema, rowSchema, LogVisibility(transaction.timeline))
+      val reader     = new SliceReader(storage, config, rule, columns, rowSchema, LogVisibility(transaction.timeline))
       val written = slices.zipWithIndex.flatMap { case (slice, task) =>
         val open = reader.merge(slice)
         try writer(transaction).writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge, stampAll = false, null,
@@ -144,7 +149,7 @@ final class DirectTable(
   }
 
   private def write(transaction: Transaction, part: Part, token: WriteToken): Seq[SliceWritten] = {
-    val batch = new Batch(part, compiled.layout)
+    val batch = new Batch(part, compiled.layout, nested)
     val rule  = compiled.rule.at(FileNames.path(part.partition, part.fileId))
     if (part.isLog) writer(transaction).appendLog(part.slice.get,
       new SortedMerge(Iterator.empty, batch, compiled.layout, rule, foldsNew = false), compiled.layout, token)
@@ -161,15 +166,16 @@ final class DirectTable(
   }
 
   private def writer(transaction: Transaction): SliceWriter =
-    SliceWriter(storage, config, schema, transaction.instant, transaction.markers, BaseFileOptions(codec = "uncompressed"), LogOptions())
+    SliceWriter(storage, config, columns, transaction.instant, transaction.markers, BaseFileOptions(codec = "uncompressed"), LogOptions())
 
   private def extra: Map[String, String] =
-    Map("schema" -> AvroSchemas.toAvro(schema, config.name).toString)
+    Map("schema" -> AvroSchemas.toAvro(columns, config.name).toString)
 
   private def read(rows: SliceRows): Seq[Change] =
     try rows.map { row =>
         def text(i: Int) = if (row.isNullAt(i)) None else Some(row.getUTF8String(i).toString)
-        Change(text(0).get, if (row.isNullAt(1)) None else Some(row.getLong(1)), Seq(text(2), text(3)))
+        def ts           = if (nested) row.getStruct(1, 1).getStruct(0, 1).getLong(0) else row.getLong(1)
+        Change(text(0).get, if (row.isNullAt(1)) None else Some(ts), Seq(text(2), text(3)))
       }.toList
     finally rows.close()
 }
@@ -182,7 +188,9 @@ object DirectTable {
   val schema: StructType = StructType(
     Notation.schema.map(_.copy(nullable = true)) ++ Seq(StructField("part", StringType), StructField(DeleteCheck.FlagColumn, BooleanType)))
 
-  private val rowSchema = SliceWriter.rowSchema(schema)
+  private val nestedSchema: StructType = StructType(schema.map { field =>
+    if (field.name == "ts") field.copy(dataType = new StructType().add("of", new StructType().add("at", field.dataType))) else field
+  })
 
   def partitionOf(key: String): String = s"p${key.last.asDigit % 2}"
 
@@ -198,7 +206,7 @@ object DirectTable {
         else Map("hoodie.record.merge.mode" -> "COMMIT_TIME_ORDERING"))
 
   /** A batch's versions of one file group, by key and then as they came; one row object for all. */
-  private final class Batch(part: Part, layout: RowLayout) extends VersionCursor {
+  private final class Batch(part: Part, layout: RowLayout, nested: Boolean) extends VersionCursor {
     private val left = part.changes.sortBy(_.key).iterator
     private val row  = new GenericInternalRow(layout.schema.length)
     private val path = UTF8String.fromString(part.partition)
@@ -208,7 +216,8 @@ object DirectTable {
     override def next(): Boolean = left.hasNext && {
       val change = left.next()
       val key    = UTF8String.fromString(change.key)
-      val values = Seq[Any](key, change.ts.orNull, text(change.values.head), text(change.values(1)), path, change.isDelete, key, path)
+      val ts     = change.ts.map(at => if (nested) Rows.row(Rows.row(at)) else at)
+      val values = Seq[Any](key, ts.orNull, text(change.values.head), text(change.values(1)), path, change.isDelete, key, path)
       (0 until layout.schema.length).foreach(i => row.update(i, if (i < values.length) values(i) else null))
       if (change.isDelete && !change.ordered) record.set(row, isDelete = true, isUnordered = true)
       else layout.fill(record, row: InternalRow, if (change.isPartial) mask(change) else null, change.inserts)

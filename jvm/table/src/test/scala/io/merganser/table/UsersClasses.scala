@@ -37,6 +37,13 @@ object UsersClasses {
     throw new IllegalStateException("no connection")
   }
 
+  val InitialiserRan = "io.merganser.table.initialiserRan"
+
+  /** Neither a merger nor a payload; its static initialiser records that it ran. */
+  object Initialised {
+    System.setProperty(InitialiserRan, "true")
+  }
+
   /** Gives back every value it reads, in a row built anew. */
   class Rebuilding extends Appending {
     override def merge(

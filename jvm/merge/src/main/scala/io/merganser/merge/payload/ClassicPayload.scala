@@ -14,6 +14,9 @@ trait ClassicPayload extends Serializable {
   /** What marks a delete, besides what the table says. */
   def markers: Seq[DeleteMarker] = Nil
 
+  /** True if a row may take columns of a version that it wins over. */
+  def fillsColumns: Boolean = false
+
   /**
    * @param layout its ordering fields are those that [[orderingFields]] gave, so far as they are columns
    * @param stamps names of columns that say when and where a row was written: a row made of two has the newer one's

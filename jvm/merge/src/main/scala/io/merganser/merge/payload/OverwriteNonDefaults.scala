@@ -9,6 +9,8 @@ import io.merganser.merge._
  * Laws: associative and idempotent.
  */
 case object OverwriteNonDefaults extends ClassicPayload {
+  override val fillsColumns: Boolean = true
+
   override def rule(layout: RowLayout, stamps: Seq[String]): MergeRule =
     new BatchRule(FillRule.byCommitTime(layout, Holes.Nulls, stamps), EventTimeRule(layout))
 }

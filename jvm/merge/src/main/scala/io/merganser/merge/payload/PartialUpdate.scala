@@ -9,6 +9,8 @@ import io.merganser.merge._
  * Laws: idempotent.
  */
 case object PartialUpdate extends ClassicPayload {
+  override val fillsColumns: Boolean = true
+
   override def rule(layout: RowLayout, stamps: Seq[String]): MergeRule = {
     val columns = FillRule.byEventTime(layout, Holes.Nulls, stamps)
     if (layout.orderingOrdinals.isEmpty) columns else new BatchRule(new LateDeleteRule(columns), columns)

@@ -10,6 +10,8 @@ import io.merganser.merge._
  * Laws: idempotent.
  */
 case object PostgresDebezium extends ClassicPayload {
+  override val fillsColumns: Boolean = true
+
   override def orderingFields(table: Seq[String]): Seq[String] = Seq("_event_lsn")
 
   override val markers: Seq[DeleteMarker] = Debezium.markers

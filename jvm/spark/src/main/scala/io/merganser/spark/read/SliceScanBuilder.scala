@@ -1,5 +1,6 @@
 package io.merganser.spark.read
 
+import io.merganser.merge.OrderingField
 import io.merganser.spark.OpenTable
 import io.merganser.table.config.{ReadConfig, StoredRule}
 import io.merganser.table.slice.FileSlice
@@ -24,7 +25,13 @@ final class SliceScanBuilder(
   private var asked: StructType      = table.schema
   private var filters: Array[Filter] = Array.empty
 
-  override def pruneColumns(requiredSchema: StructType): Unit = asked = requiredSchema
+  /** A struct in which an ordering field lies is read as a whole: rows are merged by it, whatever is asked of the struct. */
+  override def pruneColumns(requiredSchema: StructType): Unit = asked = StructType(requiredSchema.map { field =>
+    if (orderedWithin.contains(field.name)) table.schema(field.name) else field
+  })
+
+  private lazy val orderedWithin: Set[String] =
+    table.config.orderingFields.flatMap(OrderingField.find(table.schema, _)).filter(_.isNested).map(_.column.name).toSet
 
   override def pushFilters(given: Array[Filter]): Array[Filter] = {
     filters = given

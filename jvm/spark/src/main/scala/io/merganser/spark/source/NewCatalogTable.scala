@@ -97,7 +97,7 @@ final class NewCatalogTable(
   /** @throws MerganserException CONFIG_CONFLICT, COLUMN_MISSING, SCHEMA_CONFLICT where the table in the folder is another than described */
   def requireSame(): Unit = {
     val there = OpenTable.load(storage)
-    TableConflicts.refuse(Settings.ofWrite(asWriteOptions, FrameWrite.sessionConf(session)), there.config)
+    TableConflicts.settled(Settings.ofWrite(asWriteOptions, FrameWrite.sessionConf(session)), there.config)
     if (columns.nonEmpty) FrameCheck.requireSchema(columns, there.schema, there.config.name, nullForMissing = false)
   }
 

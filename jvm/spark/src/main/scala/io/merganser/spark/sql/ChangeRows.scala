@@ -165,7 +165,8 @@ object ChangeStatement {
 
   /** A statement's result: one row of counts. */
   val CountNames: Seq[String] = Seq(
-    "inserted", "updated", "unchanged", "deleted", "late", "ties", "file_groups_read", "file_groups_written", "file_groups_pruned")
+    "inserted", "updated", "unchanged", "deleted", "late", "ties", "appended", "file_groups_read", "file_groups_written",
+    "file_groups_pruned")
 
   def counts: Seq[Attribute] = CountNames.map(AttributeReference(_, LongType, nullable = false)())
 }

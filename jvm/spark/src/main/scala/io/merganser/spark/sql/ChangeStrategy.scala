@@ -54,7 +54,7 @@ sealed trait ChangeExec extends V2CommandExec {
   protected def target: ChangeTarget = statement.target
 
   protected def clauses(input: Seq[Attribute]): Clauses = new Clauses(statement.conditions, statement.rows, input,
-    statement.clauses, target.columns.schema.fieldNames.toSeq)
+    statement.clauses, target.columns, statement.masks)
 
   protected def write: ChangeWrite =
     ChangeWrite(session, target.table.opened, target.settings, target.columns.data, target.columns.schema, statement.masks,
@@ -75,8 +75,9 @@ sealed trait ChangeExec extends V2CommandExec {
     target.name.foreach { name =>
       AfterCommit.quietly(result.instant, s"refresh what is cached of $name")(SparkBridge.refreshCached(session, name))
     }
-    val c      = result.counts
-    val counts = Seq(c.inserted, c.updated, c.unchanged, c.deleted, c.late, c.ties, read.toLong, result.filesWritten.toLong, pruned.toLong)
+    val c = result.counts
+    val counts =
+      Seq(c.inserted, c.updated, c.unchanged, c.deleted, c.late, c.ties, c.appended, read.toLong, result.filesWritten.toLong, pruned.toLong)
     CountMetrics.post(sparkContext, metrics, ChangeStatement.CountNames.zip(counts))
     Seq(new GenericInternalRow(counts.toArray[Any]))
   }

@@ -1,7 +1,8 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.DeleteCheck
-import io.merganser.spark.write.{Incoming, IncomingSchema, Tag}
+import io.merganser.spark.write.{Incoming, IncomingSchema, StatementOutcomes, Tag}
+import io.merganser.table.config.{StoredRule, TableConfig}
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.types._
 
@@ -10,10 +11,11 @@ import org.apache.spark.sql.types._
  *
  * @param data     the table's data columns after the statement
  * @param marksDeletes a delete that has an ordering value says so in a column, where the table has none for it
- * @param knows    what becomes of a row is known beforehand: the write itself does not meet the stored row
+ * @param outcomeBy the rule that says what becomes of a row, and its table, where the write appends rows to a log and the rule needs
+ *                  no more than ordering fields and delete marks for that
  * @param isTagged the file slice that holds the stored row is known
  */
-final case class ChangedColumns(data: StructType, marksDeletes: Boolean, knows: Boolean, isTagged: Boolean) {
+final case class ChangedColumns(data: StructType, marksDeletes: Boolean, outcomeBy: Option[(StoredRule, TableConfig)], isTagged: Boolean) {
 
   val schema: StructType = StructType(
     data.map(_.copy(nullable = true)) ++
@@ -25,17 +27,25 @@ final case class ChangedColumns(data: StructType, marksDeletes: Boolean, knows: 
         StructField(IncomingSchema.UnorderedDelete, BooleanType, nullable = false),
         StructField(IncomingSchema.Mask, IntegerType, nullable = false)
       ) ++
-      (if (knows) Seq(StructField(IncomingSchema.Outcome, IntegerType, nullable = false)) else Nil) ++
+      (if (outcomeBy.isDefined) Seq(StructField(IncomingSchema.Outcome, IntegerType, nullable = false)) else Nil) ++
       (if (isTagged) Seq(Tag.SliceColumn) else Nil)
   )
 
-  /** One row's columns. */
-  def row(values: Seq[Expression], control: RowControl): Seq[Expression] =
+  /** What becomes of the rows. */
+  val outcomes: Option[StatementOutcomes] = outcomeBy.map { case (rule, config) => StatementOutcomes(rule, config, schema) }
+
+  /**
+   * One row's columns; behind them the values that [[outcomes]] needs of the stored row.
+   *
+   * @param stored a column's value in the stored row
+   */
+  def row(values: Seq[Expression], control: RowControl, stored: String => Expression): Seq[Expression] =
     values ++
       (if (marksDeletes) Seq(Literal(control.isOrderedDelete)) else Nil) ++
       Seq(control.key, control.path, control.arrival, Literal(control.isUnorderedDelete), Literal(control.mask)) ++
-      (if (knows) Seq(control.outcome) else Nil) ++
-      (if (isTagged) Seq(control.slice) else Nil)
+      (if (outcomeBy.isDefined) Seq(control.outcome) else Nil) ++
+      (if (isTagged) Seq(control.slice) else Nil) ++
+      outcomes.toSeq.flatMap(by => by.layout.map(f => if (by.ordering(f.name)) stored(f.name) else Literal(null, f.dataType)))
 }
 
 /**

@@ -1,7 +1,7 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.write.OwnPartition
+import io.merganser.spark.write.{ColumnMask, OwnPartition, RowOutcomes}
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
@@ -19,9 +19,11 @@ import scala.util.control.NonFatal
  * @param rows       over `input`, one a clause
  * @param texts      of the clauses, for errors
  * @param columns    of the rows that they make
+ * @param masks      columns that rows provide which do not provide all, by number
  */
 private[sql] final class Clauses(
-    conditions: Seq[Expression], rows: Seq[Seq[Expression]], input: Seq[Attribute], texts: Seq[String], columns: Seq[String]
+    conditions: Seq[Expression], rows: Seq[Seq[Expression]], input: Seq[Attribute], texts: Seq[String], columns: ChangedColumns,
+    masks: Seq[ColumnMask]
 ) extends Serializable {
   private val boundConditions = BindReferences.bindReferences(conditions, input)
   private val boundRows       = rows.map(BindReferences.bindReferences(_, input))
@@ -33,7 +35,7 @@ private[sql] final class Clauses(
     val makers     = boundRows.map(UnsafeProjection.create(_)).toArray
     predicates.foreach(_.initialize(partition))
     makers.foreach(_.initialize(partition))
-    new CompiledClauses(predicates, makers, this)
+    new CompiledClauses(predicates, makers, columns.outcomes.map(_.open(masks)), this)
   }
 
   /** The error of a clause's condition. */
@@ -41,7 +43,7 @@ private[sql] final class Clauses(
 
   /** The error of a clause's row, which names the column whose value cannot be made. */
   private[sql] def failedRow(clause: Int, row: InternalRow, cause: Throwable): Throwable = {
-    val values = boundRows(clause).zip(columns)
+    val values = boundRows(clause).zip(columns.schema.fieldNames)
     val column = values.collectFirst { case (value, name) if value.deterministic && Try(value.eval(row)).isFailure => s"column '$name'" }
     failed(clause, column.getOrElse("a value"), cause)
   }
@@ -54,7 +56,10 @@ private[sql] final class Clauses(
 }
 
 /** To be used in the task that opened it. */
-private[sql] final class CompiledClauses(predicates: Array[BasePredicate], makers: Array[UnsafeProjection], of: Clauses) {
+private[sql] final class CompiledClauses(
+    predicates: Array[BasePredicate], makers: Array[UnsafeProjection], outcomes: Option[RowOutcomes], of: Clauses
+) {
+  private[this] val outcomesOrNull = outcomes.orNull
 
   /** Which clause applies; -1 for none. */
   def clauseOf(row: InternalRow): Int = {
@@ -65,8 +70,11 @@ private[sql] final class CompiledClauses(predicates: Array[BasePredicate], maker
   }
 
   def make(clause: Int, row: InternalRow): UnsafeRow =
-    try makers(clause)(row)
-    catch { case NonFatal(e) => throw of.failedRow(clause, row, e) }
+    try {
+      val made = makers(clause)(row)
+      if (outcomesOrNull != null) outcomesOrNull.set(made)
+      made
+    } catch { case NonFatal(e) => throw of.failedRow(clause, row, e) }
 }
 
 /** Rows of a query, changed. */

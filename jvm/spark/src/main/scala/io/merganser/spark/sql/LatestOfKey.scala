@@ -1,6 +1,6 @@
 package io.merganser.spark.sql
 
-import io.merganser.merge.{DeleteCheck, MergeRule, RowLayout}
+import io.merganser.merge.{MergeRule, RowLayout}
 import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
@@ -77,7 +77,7 @@ private final class SourceVersions(order: Seq[Expression], arrival: Int) {
     val compared = order.zipWithIndex.map { case (e, i) => StructField(s"order_$i", e.dataType) }
     StructType((StructField("key", StringType) +: compared) :+ StructField("place", LongType))
   }
-  private[this] val layout = RowLayout(schema, keyOrdinal = 0, order.indices.map(_ + 1).toArray, DeleteCheck(schema, Nil))
+  private[this] val layout = RowLayout(schema, "key", order.indices.map(i => s"order_$i"), Nil)
   private[this] val rule   = MergeRule.eventTime(layout)
 
   def isNewerKept(older: InternalRow, newer: InternalRow): Boolean = {

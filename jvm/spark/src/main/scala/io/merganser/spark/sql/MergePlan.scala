@@ -116,11 +116,11 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
   }
 
   private def byKey(keyed: KeyedOn): LogicalPlan = {
-    val columns  = ChangedColumns(target.schema, target.marksDeletes, knows = target.isLogged, isTagged = true)
+    val columns  = target.changed(target.marksDeletes, isTagged = true)
     val arrival  = AttributeReference(Arrival, LongType, nullable = false)()
     val slice    = AttributeReference("__merganser_slice", IntegerType, nullable = false)()
     val isStored = AttributeReference("__merganser_is_stored", BooleanType, nullable = false)()
-    val change   = new RowChange(target, columns, arrival, Some(slice), Some(isStored))
+    val change   = new RowChange(target, columns, arrival, Some((slice, isStored)))
     val matches  = And(isStored, on)
     val made = this.made(change) {
       case Matched => matches
@@ -139,7 +139,7 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
   // --- by join --------------------------------------------------------------------------------------------------------
 
   private def byJoin: LogicalPlan = {
-    val columns    = ChangedColumns(target.schema, target.marksDeletes, knows = target.isLogged, isTagged = false)
+    val columns    = target.changed(target.marksDeletes, isTagged = false)
     val fromSource = Alias(TrueLiteral, "__merganser_from_source")()
     val number     = Alias(MonotonicallyIncreasingID(), Arrival)()
     val fromTarget = Alias(TrueLiteral, "__merganser_from_target")()
@@ -148,9 +148,7 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
     val arrival = Coalesce(Seq(number.toAttribute.withNullability(true), Literal(-1L)))
     val (inSource, inTarget) =
       (IsNotNull(fromSource.toAttribute.withNullability(true)), IsNotNull(fromTarget.toAttribute.withNullability(true)))
-    // What ON leaves unmatched is not stored where ON asks for the key and nothing else.
-    val isNew  = onKey.exists(k => k.isAll && insertsThere(k))
-    val change = new RowChange(target, columns, arrival, None, if (isNew) Some(FalseLiteral) else None)
+    val change = new RowChange(target, columns, arrival, None)
     val made = this.made(change) {
       case Matched    => And(inSource, inTarget)
       case NotMatched => Not(inTarget)
@@ -245,13 +243,14 @@ private[sql] final case class MergePlan(session: SparkSession, relation: DataSou
       val assigned = values.filter(given =>
         target.ordering.nonEmpty && target.ordering.forall(f =>
           given.get(f).exists(v => v.deterministic && v.references.nonEmpty && v.references.forall(own.contains))))
-      Some(assigned.headOption.map(given => target.ordering.map(given)).getOrElse {
+      Some(assigned.headOption.map(given => target.orderingOf(given)).getOrElse {
         val named = sourceOrdering
         def typed(name: String) = named.get(name).map { value =>
           val to = target.schema(name).dataType
           if (value.dataType == to) value else Cast(value, to, Some(session.sessionState.conf.sessionLocalTimeZone), EvalMode.TRY)
         }
-        if (target.ordering.forall(named.contains)) target.ordering.flatMap(typed(_)) else Nil
+        if (!target.ordering.forall(named.contains)) Nil
+        else target.orderingOf(target.ordering.flatMap(name => typed(name).map(name -> _)).toMap)
       })
     case _ => None
   }

@@ -1,10 +1,10 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.DeleteCheck
-import io.merganser.spark.write.{ColumnMask, IncomingSchema, RowOutcome}
+import io.merganser.spark.write.{ColumnMask, IncomingSchema, RowOutcome, Tag}
 import io.merganser.table.config.StoredRule
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.Literal.{FalseLiteral, TrueLiteral}
+import org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral
 import org.apache.spark.sql.types._
 
 import scala.collection.mutable
@@ -14,18 +14,15 @@ import scala.collection.mutable
  *
  * @param columns of the rows that come out
  * @param arrival place in the source; null where the statement has none
- * @param slice   number of the stored row's file slice, where a lookup tells it
- * @param isStored whether there is a stored row under the key of a row that is inserted; None where nobody has looked
+ * @param found   what a lookup has found of the row's key, if there was one: number of its file slice, whether a row is stored
  */
 private[sql] final class RowChange(
-    target: StatementTarget, columns: ChangedColumns, arrival: Expression, slice: Option[Expression], isStored: Option[Expression]
+    target: StatementTarget, columns: ChangedColumns, arrival: Expression, found: Option[(Expression, Expression)]
 ) {
-  import RowChange.tuple
-
-  private val found = mutable.ArrayBuffer.empty[ColumnMask]
+  private val numbered = mutable.ArrayBuffer.empty[ColumnMask]
 
   /** The columns that rows provide, in the order of their numbers. */
-  def masks: Seq[ColumnMask] = found.toList
+  def masks: Seq[ColumnMask] = numbered.toList
 
   /**
    * @param values   one for each data column of the target, those not assigned being the stored ones
@@ -35,22 +32,23 @@ private[sql] final class RowChange(
     val provided = columns.data.fieldNames.filter(name => assigned(name) || target.isIdentity(name) || !target.takesPartialRows).toSet
     val row = columns.data.map(field =>
       if (!provided(field.name)) absent(field) else if (assigned(field.name)) typed(values(field.name), field) else stored(field.name))
-    val ordering = target.ordering.map(name => if (assigned(name)) typed(values(name), columns.data(name)) else stored(name))
     // A row that provides all columns and yet is none of its own is not inserted where another writer has deleted the stored one.
     val isWhole = provided.size == columns.data.length && !(target.takesPartialRows && !target.rule.isInstanceOf[StoredRule.ByMerger])
-    columns.row(row, control(isNew = false, mask = if (isWhole) IncomingSchema.FullRow else maskOf(provided), outcome = met(ordering)))
+    val mask    = if (isWhole) IncomingSchema.FullRow else maskOf(provided)
+    columns.row(row, control(isNew = false, mask, code(RowOutcome.ByRule)), stored)
   }
 
   /** @param values one for each data column */
   def insert(values: Map[String, Expression]): Seq[Expression] = {
-    val row      = columns.data.map(field => values.get(field.name).fold(absent(field))(typed(_, field)))
-    val ordering = target.ordering.map(name => typed(values(name), columns.data(name)))
-    val outcome = isStored match {
-      case None               => code(RowOutcome.Unlooked)
-      case Some(FalseLiteral) => code(RowOutcome.Inserted)
-      case Some(stored)       => If(stored, met(ordering), code(RowOutcome.Inserted))
+    val row = columns.data.map(field => values.get(field.name).fold(absent(field))(typed(_, field)))
+    // A key that has a slice and no row was deleted in a log: whether its delete wins over the row is for the reader to find.
+    val outcome = found match {
+      case Some((slice, isStored)) =>
+        val isNew = EqualTo(slice, Literal(Tag.Untagged))
+        If(isStored, code(RowOutcome.ByRule), If(isNew, code(RowOutcome.Inserted), code(RowOutcome.Appended)))
+      case None => code(RowOutcome.Appended)
     }
-    columns.row(row, control(isNew = true, mask = IncomingSchema.FullRow, outcome = outcome))
+    columns.row(row, control(isNew = true, mask = IncomingSchema.FullRow, outcome = outcome), stored)
   }
 
   /** @param ordering what the source has for the ordering columns; the stored values for those it has not */
@@ -64,10 +62,8 @@ private[sql] final class RowChange(
       else if (target.isIdentity(field.name)) stored(field.name)
       else absent(field)
     }
-    val outcome = if (isOrdered) late(target.ordering.map(value), code(RowOutcome.Deleted)) else code(RowOutcome.Deleted)
-    columns.row(row,
-      control(isNew = false, mask = IncomingSchema.FullRow, outcome = outcome).copy(isUnorderedDelete = !isOrdered,
-        isOrderedDelete = isOrdered))
+    val deletion = control(isNew = false, mask = IncomingSchema.FullRow, outcome = code(RowOutcome.ByRule))
+    columns.row(row, deletion.copy(isUnorderedDelete = !isOrdered, isOrderedDelete = isOrdered), stored)
   }
 
   private def control(isNew: Boolean, mask: Int, outcome: Expression): RowControl = RowControl(
@@ -78,13 +74,13 @@ private[sql] final class RowChange(
     isOrderedDelete = false,
     mask = mask,
     outcome = outcome,
-    slice = slice.getOrElse(Literal(0))
+    slice = found.fold[Expression](Literal(0))(_._1)
   )
 
   private def maskOf(provided: Set[String]): Int = {
     val mask = ColumnMask(provided, inserts = false)
-    if (!found.contains(mask)) found += mask
-    found.indexOf(mask)
+    if (!numbered.contains(mask)) numbered += mask
+    numbered.indexOf(mask)
   }
 
   private def stored(name: String): Expression = target.column(name) match {
@@ -98,23 +94,5 @@ private[sql] final class RowChange(
 
   private def absent(field: StructField): Expression = Literal(null, field.dataType)
 
-  /** What becomes of a row that meets the stored one, by the ordering values. */
-  private def met(ordering: Seq[Expression]): Expression =
-    if (!columns.knows || ordering.isEmpty) code(RowOutcome.Updated)
-    else if (ordering.zip(target.ordering).forall { case (value, name) => value.semanticEquals(stored(name)) }) code(RowOutcome.Tied)
-    else late(ordering,
-      If(EqualNullSafe(tuple(ordering), tuple(target.ordering.map(stored))), code(RowOutcome.Tied), code(RowOutcome.Updated)))
-
-  private def late(ordering: Seq[Expression], otherwise: Expression): Expression =
-    if (!columns.knows) otherwise
-    else If(LessThan(tuple(ordering), tuple(target.ordering.map(stored))), code(RowOutcome.Late), otherwise)
-
   private def code(outcome: Int): Expression = Literal(outcome)
-}
-
-private[sql] object RowChange {
-
-  /** Compares like the merge does: field by field, null the smallest. */
-  def tuple(values: Seq[Expression]): Expression =
-    CreateNamedStruct(values.zipWithIndex.flatMap { case (value, i) => Seq(Literal(s"f$i"), value) })
 }

@@ -14,8 +14,8 @@ private[sql] final case class SimpleChanges(session: SparkSession) {
   def update(relation: DataSourceV2Relation, given: UpdateTable): LogicalPlan = {
     given.condition.foreach(requireDeterministic("UPDATE", _))
     val target   = StatementTarget(session, relation, "UPDATE")
-    val columns  = ChangedColumns(target.schema, marksDeletes = false, knows = target.isLogged, isTagged = false)
-    val change   = new RowChange(target, columns, Literal(null, LongType), None, None)
+    val columns  = target.changed(marksDeletes = false, isTagged = false)
+    val change   = new RowChange(target, columns, Literal(null, LongType), None)
     val computed = new Computed(target.rows.outputSet)
     val values   = Alignment.ofUpdate(given, target).map { case (name, value) => name -> computed.instead(value) }
     val assigned = Alignment.assigned(given.assignments, target)
@@ -27,8 +27,8 @@ private[sql] final case class SimpleChanges(session: SparkSession) {
   def delete(relation: DataSourceV2Relation, condition: Expression): LogicalPlan = {
     requireDeterministic("DELETE", condition)
     val target  = StatementTarget(session, relation, "DELETE")
-    val columns = ChangedColumns(target.schema, target.marksDeletes, knows = target.isLogged, isTagged = false)
-    val change  = new RowChange(target, columns, Literal(null, LongType), None, None)
+    val columns = target.changed(target.marksDeletes, isTagged = false)
+    val change  = new RowChange(target, columns, Literal(null, LongType), None)
     changes(target, columns, "DELETE", Set.empty, change.delete(Map.empty), change, rows(target, Some(condition)))
   }
 

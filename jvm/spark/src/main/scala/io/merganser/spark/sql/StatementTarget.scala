@@ -1,6 +1,6 @@
 package io.merganser.spark.sql
 
-import io.merganser.merge.DeleteCheck
+import io.merganser.merge.{DeleteCheck, OrderingField}
 import io.merganser.spark.read.ScanCounts
 import io.merganser.spark.source.{MerganserTable, SelfReads}
 import io.merganser.table.base.MetaColumns
@@ -8,7 +8,7 @@ import io.merganser.table.config.{SchemaEvolution, StoredRule, WriteConfig, Writ
 import io.merganser.spark.write.FrameWrite
 import io.merganser.table.slice.TableRule
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.StructType
@@ -57,8 +57,16 @@ private[sql] final case class StatementTarget(
 
   val rule: StoredRule = settings.rule
 
-  /** Columns whose values say which version is the newer one. */
-  val ordering: Seq[String] = TableRule.orderingFields(rule, schema)
+  /** Columns whose values say which version is the newer one, or structs that hold such a field. */
+  val ordering: Seq[String] = TableRule.orderingColumns(rule, schema)
+
+  /** The ordering fields over those columns' values. */
+  def orderingOf(values: Map[String, Expression]): Seq[Expression] =
+    TableRule.orderingFields(rule, schema).flatMap(OrderingField.find(schema, _)).map(field => field.within(values(field.column.name)))
+
+  /** Columns of the rows that the statement makes. */
+  def changed(marksDeletes: Boolean, isTagged: Boolean): ChangedColumns =
+    ChangedColumns(schema, marksDeletes, Some((rule, opened.config)).filter(_ => isLogged && rule.isDecidedByOrdering), isTagged)
 
   /** Deletes say in a column that they are ones: they carry an ordering value, and no column of the table's says it. */
   val marksDeletes: Boolean = orderedDeletes && ordering.nonEmpty && !schema.fieldNames.contains(DeleteCheck.FlagColumn)

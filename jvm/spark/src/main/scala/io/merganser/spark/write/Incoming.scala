@@ -1,6 +1,6 @@
 package io.merganser.spark.write
 
-import io.merganser.merge.{DeleteCheck, RowLayout, Version}
+import io.merganser.merge.{DeleteCheck, OrderingField, RowLayout, Version}
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{FrameCheck, IndexType, StoredRule, TableConfig}
 import io.merganser.table.slice.{SliceWriter, TableRule}
@@ -183,9 +183,10 @@ object Incoming {
     val ordered =
       if (!rejectNullOrdering) Nil
       else TableRule.orderingFields(rule, schema).map { f =>
-        val isOwn = masks.indices.filterNot(masks(_).columns.contains(f)).foldLeft(!quoted(IncomingSchema.UnorderedDelete))((own, i) =>
+        val field = OrderingField.find(schema, f).map(_.column.name).getOrElse(f)
+        val isOwn = masks.indices.filterNot(masks(_).columns.contains(field)).foldLeft(!quoted(IncomingSchema.UnorderedDelete))((own, i) =>
           own && quoted(IncomingSchema.Mask) =!= i)
-        Requirement("NULL_ORDERING_VALUE", config.name, f, quoted(f).isNull && isOwn, computed)
+        Requirement("NULL_ORDERING_VALUE", config.name, f, valueOf(schema, f).isNull && isOwn, computed)
       }
     val stays =
       if (!isIdentified) Nil
@@ -246,6 +247,16 @@ object Incoming {
 
   /** Shows a row that has no key; nulls are left out. */
   private def rowText(schema: StructType): Column = substring(to_json(struct(schema.map(f => quoted(f.name)): _*)), 1, 200)
+
+  /** A column's value, or that of a field inside a struct column. */
+  private def valueOf(schema: StructType, name: String): Column = OrderingField.find(schema, name) match {
+    case Some(field) =>
+      field.path.foldLeft((quoted(field.column.name), field.column.dataType)) { case ((value, dataType), at) =>
+        val inner = dataType.asInstanceOf[StructType](at)
+        (value.getField(inner.name), inner.dataType)
+      }._1
+    case None => quoted(name)
+  }
 
   private[write] def quoted(name: String): Column = col("`" + name.replace("`", "``") + "`")
 }

@@ -146,7 +146,7 @@ private[write] final class Relocation(
 
   /** A row that was not looked for in its old partition is updated all the same. */
   private def moved(outcome: Int): Int =
-    if (outcome == RowOutcome.Inserted || outcome == RowOutcome.Unlooked) RowOutcome.Updated else outcome
+    if (outcome == RowOutcome.Inserted || outcome == RowOutcome.Appended) RowOutcome.Updated else outcome
 
   private def newest(dead: Seq[Int], path: UTF8String): Int = {
     val there = dead.filter(slices(_).path == path)
@@ -215,7 +215,7 @@ private[write] final class Relocation(
     copy.update(incoming.arrivalOrdinal, Last)
     copy.update(incoming.unorderedDeleteOrdinal, false)
     if (incoming.maskOrdinal >= 0) copy.update(incoming.maskOrdinal, IncomingSchema.FullRow)
-    if (incoming.outcomeOrdinal >= 0) copy.update(incoming.outcomeOrdinal, NoOutcome)
+    if (incoming.outcomeOrdinal >= 0) copy.update(incoming.outcomeOrdinal, RowOutcome.Uncounted)
     copy
   }
 
@@ -226,7 +226,7 @@ private[write] final class Relocation(
     copy.update(incoming.arrivalOrdinal, First)
     copy.update(incoming.unorderedDeleteOrdinal, true)
     if (incoming.outcomeOrdinal >= 0)
-      copy.update(incoming.outcomeOrdinal, if (isMove) moved(like.getInt(incoming.outcomeOrdinal)) else NoOutcome)
+      copy.update(incoming.outcomeOrdinal, if (isMove) moved(like.getInt(incoming.outcomeOrdinal)) else RowOutcome.Uncounted)
     copy
   }
 }
@@ -239,9 +239,6 @@ private[write] object Relocation {
 
   /** Arrival of a row that has moved: behind all that came in. */
   final val Last = Long.MaxValue
-
-  /** Nothing that is to be counted becomes of a row. */
-  private final val NoOutcome = 0
 }
 
 /**

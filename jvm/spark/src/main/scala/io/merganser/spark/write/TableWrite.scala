@@ -121,7 +121,8 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
         val touched = slices.filter(s => fileIds(s.fileId)).map(s => (s.partitionPath, s.fileId)).toSet
         val scope   = if (looksEverywhere) KeyScope.InTable else newKeys(index, isOverwrite)
         transaction.commit(metadata, touched, WriteBasis(scope, replacedPartitions(replaced, stats.keySet)))
-        result(transaction.instant, written, started).copy(notes = WriteNotes(warnings = manyLogs(slices, written.map(_.stat))))
+        val warnings = TableRule.warning(config, schema).toSeq ++ manyLogs(slices, written.map(_.stat))
+        result(transaction.instant, written, started).copy(notes = WriteNotes(warnings = warnings))
       }
     } catch {
       case failure: Throwable =>

@@ -30,11 +30,9 @@ final case class Meeting(combineNew: Boolean, meetsStored: Boolean) {
  * @param mergesWithStored true where the log takes whole rows only, merged with the stored ones: layouts before version 8 know no
  *                         rows of some columns
  * @param completesOrdering true where rows that lack ordering fields get the stored values
- * @param takesStoredKeys   true where a log takes rows of keys that are stored, and no others
  */
 final case class LogWrites(
-    keepsDeletedRows: Boolean, stored: Option[SliceReader], mergesWithStored: Boolean, completesOrdering: Boolean,
-    takesStoredKeys: Boolean
+    keepsDeletedRows: Boolean, stored: Option[SliceReader], mergesWithStored: Boolean, completesOrdering: Boolean
 )
 
 /**
@@ -59,8 +57,7 @@ final class WriteRows(
   def run(rows: Iterator[InternalRow]): Iterator[SliceWritten] = {
     val context = TaskContext.get()
     val token   = WriteToken(context.partitionId(), context.stageId(), context.taskAttemptId())
-    val groups =
-      new GroupedRows(rows, incoming, layout, groupOrdinal, if (logs.takesStoredKeys) RowOutcome.Updated else RowOutcome.Inserted)
+    val groups  = new GroupedRows(rows, incoming, layout, groupOrdinal)
     Iterator.continually(groups).takeWhile(_.hasGroup).flatMap(write(_, token))
   }
 
@@ -71,7 +68,7 @@ final class WriteRows(
     val combines = meeting.combines(group)
     if (group.isLog) {
       val (written, merge) = appendLog(group.slice.get, cursor, rule, token)
-      counted(groups.known.fold(written)(known => first(written)(_ + known)), merge, combines)
+      counted(groups.known.fold(written)(known => first(written)(known.instead(_))), merge, combines)
     }
     else {
       val base = group.slice.flatMap(_.base).map(new StoredRows(_))
@@ -126,15 +123,15 @@ final class WriteRows(
 
 /** Splits a task's rows into its file groups; each group's rows are its versions, in key order. */
 private final class GroupedRows(
-    rows: Iterator[InternalRow], incoming: IncomingSchema, layout: RowLayout, groupOrdinal: Int, unlooked: Int
+    rows: Iterator[InternalRow], incoming: IncomingSchema, layout: RowLayout, groupOrdinal: Int
 ) {
   private[this] var ahead: InternalRow = if (rows.hasNext) rows.next() else null
   private[this] var open: GroupCursor  = _
 
   private[this] var outcomes: KnownOutcomes = _
 
-  /** What became of the rows of the group that was opened last, as far as they say it. */
-  def known: Option[MergeCounts] = Option(outcomes).map(_.counts)
+  /** What becomes of the rows of the group that was opened last, as far as they have it. */
+  def known: Option[KnownOutcomes] = Option(outcomes)
 
   /** True when another group follows; what its predecessor left unread is skipped. */
   def hasGroup: Boolean = {
@@ -150,7 +147,7 @@ private final class GroupedRows(
   def group: Int = ahead.getInt(groupOrdinal)
 
   def openGroup(): VersionCursor = {
-    if (incoming.outcomeOrdinal >= 0) outcomes = new KnownOutcomes(incoming.keyOrdinal, incoming.outcomeOrdinal, unlooked)
+    if (incoming.outcomeOrdinal >= 0) outcomes = new KnownOutcomes(incoming.keyOrdinal, incoming.outcomeOrdinal)
     open = new GroupCursor(partitionPath.copy(), group)
     open
   }
@@ -163,8 +160,8 @@ private final class GroupedRows(
       if (started && ahead != null && isOwn) ahead = if (rows.hasNext) rows.next() else null
       started = true
       ahead != null && isOwn && {
-        if (outcomes != null) outcomes.see(ahead)
         incoming.fill(record, ahead, layout)
+        if (outcomes != null) outcomes.see(ahead, record.isDelete)
         true
       }
     }

@@ -285,20 +285,19 @@ private[write] final case class WriteTasks(
     val (looksAtRows, lacking) = settings.rule match {
       case user: StoredRule.ByMerger => (user.columns(schema).nonEmpty, Nil)
       case rule =>
-        (rule.columns(schema).nonEmpty, TableRule.orderingFields(rule, schema).filter(f => incoming.masks.exists(!_.columns.contains(f))))
+        (rule.columns(schema).nonEmpty, TableRule.orderingColumns(rule, schema).filter(f => incoming.masks.exists(!_.columns.contains(f))))
     }
     val merges = config.version < 8
     val needed =
       if (!config.isMergeOnRead || incoming.masks.isEmpty) None
       else if (merges) Some(incoming.layout)
       else if (lacking.isEmpty && !incoming.masks.exists(_.inserts)) None
-      else Some(StructType(MetaColumns.schema(MetaColumns.RecordKey) +: TableRule.orderingFields(settings.rule, schema).map(schema(_))))
+      else Some(StructType(MetaColumns.schema(MetaColumns.RecordKey) +: TableRule.orderingColumns(settings.rule, schema).map(schema(_))))
     val reader = needed.map { asked =>
       val columns = TableRule.layoutSchema(asked, schema, config, settings.rule)
       new SliceReader(table.storage, config, settings.rule, table.schema, columns, LogVisibility(table.timeline))
     }
-    LogWrites(looksAtRows, reader, merges && reader.isDefined, completesOrdering = lacking.nonEmpty,
-      takesStoredKeys = !index.isInstanceOf[IndexType.Bucket])
+    LogWrites(looksAtRows, reader, merges && reader.isDefined, completesOrdering = lacking.nonEmpty)
   }
 }
 

@@ -113,7 +113,7 @@ private[table] final case class PayloadClass(className: String, table: String) e
   override val combines: Boolean = true
 
   override def open(): RecordMerger =
-    new PayloadMerger(Class.forName(className, true, MergerClass.loader).asSubclass(classOf[RecordPayload]), table)
+    new PayloadMerger(MergerClass.load(className, classOf[RecordPayload]), table)
 }
 
 /** Rows as Avro records and back, by way of the bytes that logs hold. */

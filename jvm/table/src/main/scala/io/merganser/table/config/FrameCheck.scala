@@ -33,7 +33,7 @@ object FrameCheck {
   /**
    * Key, ordering and partition columns exist and have a usable type.
    *
-   * Key and partition columns may lie inside struct columns, ordering columns not.
+   * All of them may lie inside struct columns.
    *
    * @param ordering  pass none where a frame need not carry ordering values, such as the keys of a delete
    * @param operation what the user was doing, for the message: "create", "upsert into"
@@ -42,14 +42,14 @@ object FrameCheck {
    */
   def requireColumns(schema: StructType, table: String, operation: String, keys: Seq[String], partitions: Seq[String],
       ordering: Seq[String]): Unit = {
-    def require(columns: StructType, field: String, condition: String): StructField = find(columns, field).getOrElse(
+    def require(field: String, condition: String): StructField = find(schema, field).getOrElse(
       throw MerganserException(condition, "operation" -> operation, "table" -> table, "field" -> field,
         "columns" -> withoutMetaColumns(schema).fieldNames.mkString(", "))
     )
-    for (field <- keys) refuseKeyType(table, "record key", field, require(schema, field, "RECORD_KEY_COLUMN_MISSING").dataType)
-    for (field <- partitions) refuseKeyType(table, "partition", field, require(schema, field, "PARTITION_COLUMN_MISSING").dataType)
+    for (field <- keys) refuseKeyType(table, "record key", field, require(field, "RECORD_KEY_COLUMN_MISSING").dataType)
+    for (field <- partitions) refuseKeyType(table, "partition", field, require(field, "PARTITION_COLUMN_MISSING").dataType)
     for (field <- ordering)
-      require(if (field.contains('.')) exactly(schema, field) else schema, field, "ORDERING_FIELD_MISSING").dataType match {
+      require(field, "ORDERING_FIELD_MISSING").dataType match {
         case unordered @ (_: ArrayType | _: MapType | _: StructType) =>
           throw MerganserException("ORDERING_TYPE_UNORDERED", "table" -> table, "field" -> field, "type" -> unordered.catalogString)
         case _ =>

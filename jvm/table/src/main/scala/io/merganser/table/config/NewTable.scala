@@ -1,7 +1,7 @@
 package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
-import org.apache.spark.sql.types.{StringType, StructType}
+import org.apache.spark.sql.types.{StringType, StructField, StructType}
 
 /** From a user's options to the properties that a new table keeps. */
 object NewTable {
@@ -14,8 +14,8 @@ object NewTable {
    * @param defaultName  the table's name where the options give none
    * @param partitionBy  columns of `partitionBy` or PARTITIONED BY; must agree with the options where both are given
    * @param sessionConf  Spark's configuration
-   * @param bySql        CREATE TABLE: partition directories are hive style unless given, the stored names of merge settings
-   *                     count, and options of writes are kept as the table's defaults
+   * @param bySql        CREATE TABLE: partition directories are hive style unless given, and options of writes are kept as the
+   *                     table's defaults
    * @param createSchema the schema as Avro JSON without meta columns, to be kept until the first commit
    * @throws MerganserException what [[Settings.ofWrite]], [[MergeSettings.infer]], [[KeyGenerator.typeOf]] and
    *                            [[FrameCheck.requireColumns]] throw, RECORD_KEY_REQUIRED, BUCKET_HASH_FIELD_UNKNOWN,
@@ -31,7 +31,7 @@ object NewTable {
       database: Option[String] = None,
       createSchema: Option[String] = None
   ): Map[String, String] = {
-    val settings   = Settings.ofWrite(options, sessionConf)
+    val settings   = explicitFirst(Settings.ofWrite(options, sessionConf))
     val name       = settings.explicit(Options.TableName).getOrElse(defaultName)
     val version    = settings.whole(Options.TableVersion).toInt
     val keys       = spelled(schema, settings.fields(Options.RecordKey))
@@ -52,6 +52,24 @@ object NewTable {
     derived
   }
 
+  /** Where the table's creator says who wins, all of it: a session's default for one part of that does not contradict it. */
+  private def explicitFirst(settings: Settings): Settings = {
+    def isExplicit(entry: OptionEntry) = settings.explicit(entry).isDefined && !settings.isOfSession(entry)
+    val rule = Seq(Options.MergeModeOption, Options.StoredMergeMode, Options.StrategyIdOption, Options.PayloadClass)
+    settings.withoutOfSession(
+      (entry, _) =>
+        (rule.contains(entry) && rule.exists(isExplicit)) ||
+          (entry == Options.PayloadOrderingField && !isOrderingField(settings)),
+      _ => false,
+      _ => false
+    )
+  }
+
+  /** Whether the older name for the ordering field is that of the new table. */
+  private def isOrderingField(settings: Settings): Boolean =
+    settings.fields(Options.OrderingFields).isEmpty && settings.whole(Options.TableVersion) < 9 &&
+      MergeSettings.readsPayloadOrderingField(settings.explicit(Options.PayloadClass))
+
   private def identity(settings: Settings, name: String, version: Int, database: Option[String]): Map[String, String] = {
     val modern = version >= 8
     Map(
@@ -69,9 +87,8 @@ object NewTable {
   }
 
   private def mergeSettings(settings: Settings, version: Int, schema: StructType, bySql: Boolean): MergeSettings = {
-    // A data frame's write names the mode by the write's option; the stored name is only compared, at the writes that follow.
     val mode       = settings.given(Options.MergeModeOption)
-    val storedMode = if (bySql) settings.given(Options.StoredMergeMode) else None
+    val storedMode = settings.given(Options.StoredMergeMode)
     for (a <- mode; b <- storedMode if a.value != b.value)
       throw MerganserException("OPTION_CONFLICT", "key" -> a.name, "value" -> a.value, "otherKey" -> b.name, "otherValue" -> b.value)
     val payload  = settings.explicit(Options.PayloadClass)
@@ -139,7 +156,9 @@ object NewTable {
       else
         Map(
           Options.BucketCount.key -> settings.required(Options.BucketCount),
-          Options.BucketHashFields.key -> (if (hashed.isEmpty) keys else hashed).mkString(",")
+          Options.BucketHashFields.key -> (if (hashed.isEmpty) keys else hashed).mkString(","),
+          // Hudi's procedures compare the hash fields with it, and fail where a table has the one without the other.
+          Options.RecordKey.key -> keys.mkString(",")
         )
     )
   }
@@ -166,7 +185,18 @@ object NewTable {
 
   /** Names as the schema spells them; a name that is no column stays as it is, to be refused by name. */
   private def spelled(schema: StructType, fields: Seq[String]): Seq[String] =
-    fields.map(field => if (field.contains('.')) field else FrameCheck.find(schema, field).fold(field)(_.name))
+    fields.map(field => if (field.contains('.')) spelledPath(schema, field) else FrameCheck.find(schema, field).fold(field)(_.name))
+
+  private def spelledPath(schema: StructType, path: String): String =
+    if (schema.fieldNames.contains(path)) path
+    else {
+      val (first, rest) = path.span(_ != '.')
+      FrameCheck.find(schema, first) match {
+        case Some(StructField(name, inner: StructType, _, _)) if rest.nonEmpty => s"$name.${spelledPath(inner, rest.drop(1))}"
+        case Some(field) if rest.isEmpty                                       => field.name
+        case _                                                                 => path
+      }
+    }
 
   private def spelledSpec(schema: StructType, partition: String): String = {
     val column = columnOf(partition)

@@ -30,7 +30,7 @@ object Options {
     "Columns that make the partition path; none for a table without partitions. With the CUSTOM key generator each is `column:SIMPLE` or `column:TIMESTAMP`.",
     "hoodie.table.partition.fields")
   val OrderingFields: OptionEntry = table("hoodie.table.ordering.fields", Fields, None,
-    "Columns whose values say which version of a row is the later event; compared one after the other.",
+    "Columns whose values say which version of a row is the later event; compared one after the other. A field inside a struct is `meta.ts`.",
     "orderingFields", "preCombineField", "hoodie.datasource.write.precombine.field", "hoodie.table.precombine.field")
 
   // --- of the table: who wins
@@ -40,7 +40,7 @@ object Options {
     "How versions of a row merge. Inferred: EVENT_TIME_ORDERING when the table has ordering fields, else COMMIT_TIME_ORDERING.",
     "recordMergeMode")
   val StoredMergeMode: OptionEntry = table("hoodie.record.merge.mode", modes, None,
-    "The merge mode as tables store it. Sets the mode in CREATE TABLE; a data frame's write only compares it with the table's.")
+    "The merge mode as tables store it: the same as hoodie.write.record.merge.mode, wherever a table is created.")
   val StrategyIdOption: OptionEntry = table("hoodie.write.record.merge.strategy.id", Text, None,
     "Id of the merge strategy (a UUID) of a table with merge mode CUSTOM.",
     "recordMergeStrategyId", "hoodie.record.merge.strategy.id", "hoodie.datasource.write.record.merger.strategy",

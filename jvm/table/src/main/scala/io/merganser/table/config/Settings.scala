@@ -8,13 +8,32 @@ import io.merganser.merge.MerganserException
  * @param mergeProperties options below `hoodie.record.merge.property.`, prefix stripped
  * @param stored          options that only tables hold, such as `hoodie.table.partial.update.mode`, by lower-case name
  * @param commitMetadata  options that go into the commit as extra metadata
+ * @param session         of the above, what the session's configuration gives and no option
  */
 final class Settings private (
     given: Map[OptionEntry, Settings.Given],
     val mergeProperties: Map[String, String],
     val stored: Map[String, Settings.Given],
-    val commitMetadata: Map[String, String]
+    val commitMetadata: Map[String, String],
+    session: Settings.OfSession
 ) {
+
+  /** Whether the session's configuration gives it, and no option of the write or statement does. */
+  def isOfSession(entry: OptionEntry): Boolean = session.entries(entry)
+
+  /**
+   * Without those settings of the session that `contradicts` is true for: a session's settings are the defaults of all its
+   * tables, so one that cannot hold for this table is none.
+   */
+  private[config] def withoutOfSession(
+      contradicts: (OptionEntry, Settings.Given) => Boolean, property: String => Boolean, stored: String => Boolean
+  ): Settings = new Settings(
+    given.filterNot { case (entry, value) => session.entries(entry) && contradicts(entry, value) },
+    mergeProperties.filterNot { case (key, _) => session.mergeProperties(key) && property(key) },
+    this.stored.filterNot { case (key, _) => session.stored(key) && stored(key) },
+    commitMetadata,
+    session
+  )
 
   /** The canonical text that was given, or None; an empty text is as good as none. */
   def explicit(entry: OptionEntry): Option[String] = given.get(entry).map(_.value)
@@ -49,6 +68,9 @@ object Settings {
   /** @param name the name that the user gave, which may be an alias; @param value canonical text */
   final case class Given(name: String, value: String)
 
+  /** What the session alone gives: options, merge properties and options that only tables hold. */
+  private final case class OfSession(entries: Set[OptionEntry], mergeProperties: Set[String], stored: Set[String])
+
   private val MergeProperty = "hoodie.record.merge.property."
 
   private def lower(text: String): String = text.toLowerCase(java.util.Locale.ROOT)
@@ -79,13 +101,22 @@ object Settings {
     val (metadata, named) = written.partition { case (key, _) => isMetadata(key, prefix) }
     val both              = session ++ named
     both.foreach { case (key, value) => checkKnown(lower(key), key, value, refused) }
+    val (ofSession, ofOptions) = (entriesOf(session), entriesOf(named))
     new Settings(
-      entriesOf(session) ++ entriesOf(named),
-      both.collect { case (key, value) if lower(key).startsWith(MergeProperty) => key.drop(MergeProperty.length) -> value }.toMap,
-      both.collect { case (key, value) if ForeignOptions.storedNames(lower(key)) => lower(key) -> Given(key, value) }.toMap,
-      metadata.toMap
+      ofSession ++ ofOptions,
+      mergePropertiesOf(both),
+      storedOf(both),
+      metadata.toMap,
+      OfSession(ofSession.keySet -- ofOptions.keySet, mergePropertiesOf(session).keySet -- mergePropertiesOf(named).keySet,
+        storedOf(session).keySet -- storedOf(named).keySet)
     )
   }
+
+  private def mergePropertiesOf(pairs: Seq[(String, String)]): Map[String, String] =
+    pairs.collect { case (key, value) if lower(key).startsWith(MergeProperty) => key.drop(MergeProperty.length) -> value }.toMap
+
+  private def storedOf(pairs: Seq[(String, String)]): Map[String, Given] =
+    pairs.collect { case (key, value) if ForeignOptions.storedNames(lower(key)) => lower(key) -> Given(key, value) }.toMap
 
   private def isMetadata(key: String, prefix: Option[String]): Boolean =
     prefix.exists(p => key.startsWith(p)) && !Options.byName.contains(lower(key)) && !ForeignOptions.isSparks(lower(key))

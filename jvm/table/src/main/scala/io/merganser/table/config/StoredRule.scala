@@ -1,7 +1,7 @@
 package io.merganser.table.config
 
 import io.merganser.merge.{Holes, MerganserException, MergerSource}
-import io.merganser.merge.payload.{ClassicPayload, Debezium, OverwriteWithLatest}
+import io.merganser.merge.payload.{ClassicPayload, Debezium, EventTime, OverwriteNonDefaults, OverwriteWithLatest}
 import org.apache.spark.sql.types.StructType
 
 import scala.annotation.nowarn
@@ -24,6 +24,9 @@ sealed trait StoredRule extends Serializable {
   /** True if a row may take columns of a version that it wins over: which one stamped it last then depends on all columns. */
   def fillsColumns: Boolean = false
 
+  /** True if which of two versions stays depends on their ordering fields and on what marks deletes, and on nothing else. */
+  def isDecidedByOrdering: Boolean = !fillsColumns
+
   /** True if a null in a whole row stands for a value that was not sent, and one that a partial row provides is a value. */
   def nullsSayNothing: Boolean = false
 }
@@ -41,9 +44,15 @@ object StoredRule {
     override def nullsSayNothing: Boolean = holes.contains(Holes.Nulls)
   }
 
-  /** A classic payload class, with its own rules. */
-  final case class ByPayload(payload: ClassicPayload, orderingFields: Seq[String]) extends StoredRule {
-    override def fillsColumns: Boolean = true
+  /**
+   * A classic payload class, with its own rules.
+   *
+   * @param nullsSayNothing as the table's partial update mode has it, on a table that keeps one
+   */
+  final case class ByPayload(
+      payload: ClassicPayload, orderingFields: Seq[String], override val nullsSayNothing: Boolean = false
+  ) extends StoredRule {
+    override def fillsColumns: Boolean = payload.fillsColumns
   }
 
   /**
@@ -58,6 +67,8 @@ object StoredRule {
       properties: Map[String, String],
       isProjectionCompatible: Boolean
   ) extends StoredRule {
+
+    override def isDecidedByOrdering: Boolean = false
 
     override def columns(table: StructType): Seq[String] =
       if (isProjectionCompatible) source.open().getMandatoryFieldsForMerging(table, properties.asJava).asScala.toSeq
@@ -79,6 +90,30 @@ object StoredRule {
   def of(table: TableConfig, mergerClasses: Seq[String]): StoredRule =
     builtIn(table).orElse(byUser(table, mergerClasses)).getOrElse(throw unavailable(table))
 
+  /**
+   * A sentence about a table that is to merge by event time and has nothing to compare. Such tables are made and written, as their
+   * writers expect it of them, but never without a word.
+   *
+   * @param isColumn whether an ordering field is there
+   */
+  def warning(table: TableConfig, isColumn: String => Boolean = _ => true): Option[String] = {
+    val payload = table.payloadClass.orElse(table.legacyPayloadClass).filter(ClassicPayloads.named(_).contains(EventTime))
+    val asked =
+      if (table.mergeMode == MergeMode.EventTimeOrdering || payload.isDefined)
+        Some(payload.fold(s"merge mode ${MergeMode.EventTimeOrdering}")(c => s"payload class ${c.split('.').last}"))
+      else None
+    val lacking = table.orderingFields.filterNot(isColumn)
+    asked.flatMap { what =>
+      if (table.orderingFields.isEmpty)
+        Some(s"Table '${table.name}' has $what and no ordering field, so the last write of a row wins, whatever its event time. " +
+          s"To compare event times, create the table with ${Options.OrderingFields.key}.")
+      else if (lacking.nonEmpty)
+        Some(s"Table '${table.name}' has $what and no column for its ordering field ${lacking.map(f => s"'$f'").mkString(", ")}, " +
+          "so versions of a row are compared without it. To compare event times, add the column.")
+      else None
+    }
+  }
+
   private def byUser(table: TableConfig, classes: Seq[String]): Option[StoredRule] =
     if (table.mergeMode != MergeMode.Custom) None
     else table.strategyId.filterNot(MergeMode.StrategyId.known) match {
@@ -96,7 +131,10 @@ object StoredRule {
     val ordering = if (table.mergeMode == MergeMode.CommitTimeOrdering) Nil else table.orderingFields
     table.partialUpdateMode match {
       case None | Some("NONE") =>
-        Some(if (picksGreatestOfBatch(table)) byPayload(OverwriteWithLatest, table) else ByMode(table.mergeMode, ordering))
+        Some(if (picksGreatestOfBatch(OverwriteWithLatest, table)) byPayload(OverwriteWithLatest, table)
+          else ByMode(table.mergeMode, ordering))
+      case Some("IGNORE_DEFAULTS") if picksGreatestOfBatch(OverwriteNonDefaults, table) =>
+        Some(byPayload(OverwriteNonDefaults, table).copy(nullsSayNothing = true))
       case Some(name) => holes(name, table).map(found => ByMode(table.mergeMode, ordering, Some(found)))
     }
   }
@@ -105,9 +143,9 @@ object StoredRule {
     ByPayload(payload, payload.orderingFields(table.orderingFields))
 
   /** A table that was made for this payload class keeps its rule for batches, whatever the table's version. */
-  private def picksGreatestOfBatch(table: TableConfig): Boolean =
+  private def picksGreatestOfBatch(payload: ClassicPayload, table: TableConfig): Boolean =
     table.mergeMode == MergeMode.CommitTimeOrdering && table.orderingFields.nonEmpty &&
-      table.legacyPayloadClass.orElse(table.payloadClass).flatMap(ClassicPayloads.named).contains(OverwriteWithLatest)
+      table.legacyPayloadClass.orElse(table.payloadClass).flatMap(ClassicPayloads.named).contains(payload)
 
   private def holes(partialUpdateMode: String, table: TableConfig): Option[Holes] = partialUpdateMode match {
     case "IGNORE_DEFAULTS"  => Some(Holes.Nulls)

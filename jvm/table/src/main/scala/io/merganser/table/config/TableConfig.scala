@@ -6,6 +6,7 @@ import java.util.zip.CRC32
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.{Storage, TableLock}
+import org.slf4j.LoggerFactory
 
 /**
  * hoodie.properties, typed. Every key is kept, understood or not.
@@ -137,6 +138,8 @@ final case class TableConfig(properties: Map[String, String]) {
 
 object TableConfig {
 
+  private val Log = LoggerFactory.getLogger(classOf[TableConfig])
+
   val MetadataPartitions         = "hoodie.table.metadata.partitions"
   val MetadataPartitionsInflight = "hoodie.table.metadata.partitions.inflight"
 
@@ -168,6 +171,7 @@ object TableConfig {
     catch {
       case _: org.apache.hadoop.fs.FileAlreadyExistsException => throw MerganserException("TABLE_EXISTS", "path" -> storage)
     }
+    StoredRule.warning(config).foreach(Log.warn)
     config
   }
 

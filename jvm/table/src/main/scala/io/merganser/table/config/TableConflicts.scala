@@ -9,8 +9,23 @@ import io.merganser.table.config.MergeMode.StrategyId
  */
 object TableConflicts {
 
-  /** @throws MerganserException CONFIG_CONFLICT naming the option, its value and the table's */
-  def refuse(settings: Settings, table: TableConfig): Unit = {
+  /**
+   * The settings as they hold for a table that exists: what the session's configuration says of tables in general is the default
+   * for those that are created, and does not count where this table stores something else.
+   *
+   * @throws MerganserException CONFIG_CONFLICT naming the option, its value and the table's
+   */
+  def settled(settings: Settings, table: TableConfig): Settings = {
+    val own = settings.withoutOfSession(
+      (entry, given) => entry.scope == OptionScope.OfTable && differing(entry, given, table).isDefined,
+      key => table.mergeProperties.get(key) != settings.mergeProperties.get(key),
+      key => table.properties.get(key) != settings.stored.get(key).map(_.value)
+    )
+    refuse(own, table)
+    own
+  }
+
+  private def refuse(settings: Settings, table: TableConfig): Unit = {
     for ((entry, given) <- settings.of(OptionScope.OfTable).toSeq.sortBy(_._1.key); stored <- differing(entry, given, table))
       throw conflict(given.name, given.value, stored, table.name)
     for ((key, value) <- settings.mergeProperties; stored = table.mergeProperties.get(key) if !stored.contains(value))

@@ -69,8 +69,9 @@ private[config] object UserMergers {
   /** What is made of a class, or why it cannot be. */
   private def loaded(className: String, wanted: Class[_], make: Class[_] => Any): Either[String, Any] =
     try {
-      val found = Class.forName(className, true, MergerClass.loader)
-      if (wanted.isAssignableFrom(found)) Right(make(found))
+      // Its static initialisers run once it is known to be a class of that kind.
+      val found = Class.forName(className, false, MergerClass.loader)
+      if (wanted.isAssignableFrom(found)) Right(make(Class.forName(className, true, found.getClassLoader)))
       else if (ancestors(found).exists(_.getName.startsWith(HudiInterfaces))) Left(ofHudi(wanted))
       else Left(s"does not implement ${wanted.getName}")
     } catch {

@@ -224,7 +224,7 @@ object WriteConfig {
    * @param options     the write's options
    * @param sessionConf Spark's configuration; options win over it, and both over what the table keeps for its writes
    * @param creating    this very write's options have just made the table: they are not compared with it again
-   * @throws MerganserException what [[Settings.ofWrite]] and [[TableConflicts.refuse]] throw, MERGE_RULE_UNAVAILABLE,
+   * @throws MerganserException what [[Settings.ofWrite]] and [[TableConflicts.settled]] throw, MERGE_RULE_UNAVAILABLE,
    *                            KEY_GENERATOR_UNSUPPORTED, OPTION_CONFLICT, DELETE_MARKER_INCOMPLETE, BUCKET_HASH_FIELD_UNKNOWN,
    *                            LOCK_PROVIDER_UNSUPPORTED
    */
@@ -235,8 +235,8 @@ object WriteConfig {
       source: WriteSource = WriteSource.DataFrameWrite,
       creating: Boolean = false
   ): WriteConfig = {
-    val settings = Settings.ofWrite(options, sessionConf)
-    if (!creating) TableConflicts.refuse(settings, table)
+    val given    = Settings.ofWrite(options, sessionConf)
+    val settings = if (creating) given else TableConflicts.settled(given, table)
     KeyGenerator.stored(table)
     val kept      = table.properties
     val operation = operationOf(settings, kept, source)

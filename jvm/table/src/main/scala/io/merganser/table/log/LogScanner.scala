@@ -213,14 +213,21 @@ final class LogScanner(
   private def isMillis(block: LogBlock): Array[Boolean] = {
     val stored = deleteSchema(block)
     orderingFields.fieldNames.map { name =>
-      stored.flatMap(schema => Option(schema.getField(name))).exists { field =>
-        AvroSchemas.withoutNull(field.schema).getLogicalType match {
+      stored.flatMap(storedType(_, name)).exists { found =>
+        AvroSchemas.withoutNull(found).getLogicalType match {
           case _: LogicalTypes.TimestampMillis | _: LogicalTypes.LocalTimestampMillis => true
           case _                                                                      => false
         }
       }
     }
   }
+
+  private def storedType(record: Schema, name: String): Option[Schema] =
+    Option(record.getField(name)).map(_.schema).orElse {
+      val (first, rest) = name.span(_ != '.')
+      Option(record.getField(first)).map(field => AvroSchemas.withoutNull(field.schema))
+        .filter(inner => rest.nonEmpty && inner.getType == Schema.Type.RECORD).flatMap(storedType(_, rest.drop(1)))
+    }
 
   private def Restore          = "Restore the file from a copy."
   private def CompactElsewhere = "Compact the slice with the engine that wrote it."

@@ -73,7 +73,7 @@ private[slice] final class LogBlocks(
     bufferBytes: Long = LogBlocks.BufferBytes
 ) {
   private[this] val width                          = schema.length
-  private[this] val orderingFields                 = StructType(layout.orderingOrdinals.map(layout.schema(_)))
+  private[this] val orderingFields                 = StructType(layout.ordering.map(_.leaf))
   private[this] val partition                      = UTF8String.fromString(partitionPath)
   private[this] var version: Version               = advance()
   private[this] var first: BlockKind               = _
@@ -202,11 +202,11 @@ private[slice] final class LogBlocks(
     later(i - 1)
   }
 
-  private def orderingHasNull(row: InternalRow): Boolean = layout.orderingOrdinals.exists(row.isNullAt)
+  private def orderingHasNull(row: InternalRow): Boolean = layout.ordering.exists(_.valueIn(row) == null)
 
   private def orderingOf(row: InternalRow): Array[Any] =
-    if (layout.orderingOrdinals.isEmpty) null
-    else layout.orderingOrdinals.map(i => InternalRow.copyValue(RowLayout.valueAt(row, i, layout.schema(i).dataType)))
+    if (layout.ordering.isEmpty) null
+    else layout.ordering.map(field => InternalRow.copyValue(field.valueIn(row)))
 }
 
 private object LogBlocks {

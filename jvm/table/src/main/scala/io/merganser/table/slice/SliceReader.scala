@@ -86,7 +86,7 @@ final class SliceReader(
   private def scanner = new LogScanner(
     storage,
     config.version,
-    StructType(TableRule.orderingFields(rule, tableSchema).map(schema(_))),
+    TableRule.orderingTypes(rule, schema),
     visibility.completed(_),
     visibility.maxInstant,
     log => config.version >= 8 && (log.committedBytes.isDefined || config.isMadeInLayout2)
@@ -209,7 +209,7 @@ private final class VersionSink(layout: RowLayout, buffer: VersionBuffer) extend
     if (partition >= 0) deleteRow.update(partition, partitionPath)
     if (ordering != null) {
       i = 0
-      while (i < layout.orderingOrdinals.length) { deleteRow.update(layout.orderingOrdinals(i), ordering(i)); i += 1 }
+      while (i < layout.ordering.length) { layout.ordering(i).put(deleteRow, ordering(i)); i += 1 }
     }
     buffer.add(record.set(deleteRow, isDelete = true, isUnordered = ordering == null))
   }

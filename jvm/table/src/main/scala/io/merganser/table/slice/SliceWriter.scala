@@ -33,8 +33,9 @@ object WriteToken {
 }
 
 /**
- * What a write did to rows. A version appended to a log has not met the stored row: whether it wins, loses, or deletes
- * anything is for readers and compactions to find, so it counts as appended and as nothing else.
+ * What a write did to rows. Whether a version that is appended to a log wins, loses, or deletes anything is for readers and
+ * compactions to find, so it counts as appended and as nothing else; but where a statement has the stored row at hand and the
+ * table's rule gives the outcome, the version counts as that.
  *
  * @param inserted        keys that are new
  * @param updated         stored rows that a version replaced
@@ -43,8 +44,8 @@ object WriteToken {
  * @param deleted         stored rows removed
  * @param ties            updated rows whose ordering value was equal to the stored one
  * @param duplicates      versions that another version of the same batch took the place of
- * @param appended        versions in log files, deletes among them
- * @param appendedDeletes deletes in log files
+ * @param appended        versions in log files whose outcome is not known, deletes among them
+ * @param appendedDeletes deletes among those
  */
 final case class MergeCounts(
     inserted: Long = 0,

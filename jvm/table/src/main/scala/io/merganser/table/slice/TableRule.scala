@@ -25,9 +25,9 @@ object TableRule {
       case StoredRule.ByMode(_, _, None) => MergeRule.eventTime(layout)
       case StoredRule.ByMode(_, _, Some(holes)) =>
         new PartialRule(FillRule.byEventTime(layout, holes, stamps), layout, nullsAreValues = true)
-      case StoredRule.ByPayload(payload, fields) =>
-        fields.find(!schema.fieldNames.contains(_)).foreach(missing(config, schema, _))
-        new PartialRule(payload.rule(layout, stamps), layout)
+      case StoredRule.ByPayload(payload, fields, nullsSayNothing) =>
+        fields.find(OrderingField.find(schema, _).isEmpty).foreach(missing(config, schema, _))
+        new PartialRule(payload.rule(layout, stamps), layout, nullsAreValues = nullsSayNothing)
       case user: StoredRule.ByMerger =>
         new CustomRule(user.source, layout, MetaColumns.names.toSet, new java.util.TreeMap(user.properties.asJava))
       case StoredRule.Unmerged => throw new IllegalStateException(s"rows of '${config.name}' meet where no rule was asked for")
@@ -41,14 +41,36 @@ object TableRule {
    */
   def layoutSchema(asked: StructType, table: StructType, config: TableConfig, stored: StoredRule): StructType = {
     // A late version that fills a column stamps the row, so whoever asks for a stamp needs every column that can be filled.
-    val looked = if (stored.fillsColumns && asked.fieldNames.exists(stamps.contains)) table.fieldNames.toSeq else stored.columns(table)
+    val looked   = if (stored.fillsColumns && asked.fieldNames.exists(stamps.contains)) table.fieldNames.toSeq else stored.columns(table)
+    val ordering = orderingFields(stored, table)
     val needed = Seq(StructField(MetaColumns.RecordKey, MetaColumns.schema(MetaColumns.RecordKey).dataType)) ++
-      (orderingFields(stored, table) ++ DeleteCheck.columns(table, ClassicPayloads.markers(config)) ++ looked).map(table(_))
-    StructType(asked ++ needed.filterNot(f => asked.fieldNames.contains(f.name)).distinct)
+      (orderingColumns(stored, table) ++ DeleteCheck.columns(table, ClassicPayloads.markers(config)) ++
+        looked.map(columnOf(table, _))).map(table(_))
+    val layout = StructType(asked ++ needed.filterNot(f => asked.fieldNames.contains(f.name)).distinct)
+    ordering.find(OrderingField.find(layout, _).isEmpty).foreach { field =>
+      throw new IllegalStateException(s"ordering field '$field' is not within the columns asked for: ${asked.catalogString}")
+    }
+    layout
   }
 
-  /** The ordering fields that versions carry and that are columns of the schema. */
-  def orderingFields(stored: StoredRule, schema: StructType): Seq[String] = stored.orderingFields.filter(schema.fieldNames.contains)
+  /** The ordering fields that versions carry and that are in the schema: columns, or fields inside structs. */
+  def orderingFields(stored: StoredRule, schema: StructType): Seq[String] =
+    stored.orderingFields.filter(OrderingField.find(schema, _).isDefined)
+
+  /** What a user should know of a rule that has less to compare than the table says; see [[StoredRule.warning]]. */
+  def warning(config: TableConfig, schema: StructType): Option[String] =
+    StoredRule.warning(config, OrderingField.find(schema, _).isDefined)
+
+  /** The columns of the schema that hold those fields. */
+  def orderingColumns(stored: StoredRule, schema: StructType): Seq[String] =
+    stored.orderingFields.flatMap(OrderingField.find(schema, _)).map(_.column.name).distinct
+
+  /** Those fields by their names, with their types in the schema. */
+  def orderingTypes(stored: StoredRule, schema: StructType): StructType =
+    StructType(stored.orderingFields.flatMap(OrderingField.find(schema, _)).map(field => field.leaf.copy(name = field.name)))
+
+  private def columnOf(table: StructType, field: String): String =
+    if (table.fieldNames.contains(field)) field else OrderingField.find(table, field).fold(field)(_.column.name)
 
   private def missing(config: TableConfig, schema: StructType, field: String) =
     throw MerganserException("ORDERING_FIELD_MISSING", "operation" -> "merge rows of", "table" -> config.name, "field" -> field,

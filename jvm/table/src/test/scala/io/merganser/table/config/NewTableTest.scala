@@ -111,14 +111,39 @@ class NewTableTest extends AnyFunSuite {
     for (field <- Seq("tags", "m", "inner", "bytes")) assert(refusal("primaryKey" -> field).condition == "KEY_TYPE_UNSUPPORTED", field)
   }
 
-  test("a field inside a struct can be a key, but not an ordering field") {
+  test("a field inside a struct can be a key and an ordering field, by every name of the option and as the schema spells it") {
     assert(made("primaryKey" -> "inner.a")("hoodie.table.recordkey.fields") == "inner.a")
-    assert(refusal(key, "hoodie.table.ordering.fields" -> "inner.a").condition == "ORDERING_FIELD_MISSING")
+    for (name    <- Options.OrderingFields.names) assert(made(key, name -> "Inner.A, ts")("hoodie.table.ordering.fields") == "inner.a,ts")
+    for (missing <- Seq("inner.z", "id.a", "inner.a.b", "nope.a"))
+      assert(refusal(key, "hoodie.table.ordering.fields" -> missing).condition == "ORDERING_FIELD_MISSING", missing)
+  }
+
+  test("the merge mode by its stored name counts wherever a table is created") {
+    for (bySql <- Seq(false, true); conf <- Seq(Map("hoodie.record.merge.mode" -> "COMMIT_TIME_ORDERING"), Map.empty[String, String])) {
+      val options =
+        Map(key, "orderingFields" -> "ts") ++ (if (conf.isEmpty) Map("hoodie.record.merge.mode" -> "commit_time_ordering") else Nil)
+      val stored = NewTable.properties(options, schema, "t", sessionConf = conf, bySql = bySql)
+      assert(stored("hoodie.record.merge.mode") == "COMMIT_TIME_ORDERING")
+    }
+    val both = Seq("hoodie.record.merge.mode" -> "COMMIT_TIME_ORDERING", "hoodie.write.record.merge.mode" -> "EVENT_TIME_ORDERING")
+    assert(refusal(key +: both: _*).condition == "OPTION_CONFLICT")
+  }
+
+  test("a session's default for the rule does not contradict what the table's creator says") {
+    def stored(conf: (String, String), options: (String, String)*) =
+      NewTable.properties((key +: options).toMap, schema, "t", sessionConf = Map(conf))
+    val ordered = stored("hoodie.payload.ordering.field" -> "o", "orderingFields" -> "ts")
+    assert(ordered("hoodie.table.ordering.fields") == "ts")
+    assert(!stored("hoodie.payload.ordering.field" -> "o").contains("hoodie.table.ordering.fields"))
+    val payload = "payloadClass" -> "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload"
+    val older   = stored("hoodie.write.record.merge.mode" -> "EVENT_TIME_ORDERING", payload, "hoodie.table.version" -> "8")
+    assert(older("hoodie.record.merge.mode") == "COMMIT_TIME_ORDERING")
   }
 
   test("a bucket table keeps its number of buckets and its hash columns") {
     val bucket = made(key, "hoodie.index.type" -> "BUCKET")
     assert(bucket("hoodie.bucket.index.num.buckets") == "256" && bucket("hoodie.bucket.index.hash.field") == "id")
+    assert(bucket("hoodie.datasource.write.recordkey.field") == "id") // Hudi's procedures look for it beside the hash columns
     val thrown = refusal(key, "hoodie.index.type" -> "BUCKET", "hoodie.bucket.index.hash.field" -> "name")
     assert(thrown.condition == "BUCKET_HASH_FIELD_UNKNOWN" && thrown.getMessage.contains("'name'"))
   }

@@ -56,7 +56,8 @@ class StoredRuleTest extends AnyFunSuite {
   test("on version 9 the payload classes are modes with properties") {
     assert(rule(madeFor("DefaultHoodieRecordPayload", 9)) == ByMode(MergeMode.EventTimeOrdering, Seq("ts")))
     assert(rule(madeFor("AWSDmsAvroPayload", 9)) == ByMode(MergeMode.CommitTimeOrdering, Nil))
-    assert(rule(madeFor("OverwriteNonDefaultsWithLatestAvroPayload", 9)) == ByMode(MergeMode.CommitTimeOrdering, Nil, Some(Holes.Nulls)))
+    assert(rule(madeFor("OverwriteNonDefaultsWithLatestAvroPayload", 9, "hoodie.table.ordering.fields" -> "")) ==
+      ByMode(MergeMode.CommitTimeOrdering, Nil, Some(Holes.Nulls)))
     assert(rule(madeFor("PartialUpdateAvroPayload", 9)) == ByMode(MergeMode.EventTimeOrdering, Seq("ts"), Some(Holes.Nulls)))
   }
 
@@ -73,6 +74,13 @@ class StoredRuleTest extends AnyFunSuite {
     assert(rule(made("hoodie.write.record.merge.mode" -> "COMMIT_TIME_ORDERING")) == ByMode(MergeMode.CommitTimeOrdering, Nil))
     assert(rule(madeFor("OverwriteWithLatestAvroPayload", 9, "hoodie.table.ordering.fields" -> "")) ==
       ByMode(MergeMode.CommitTimeOrdering, Nil))
+  }
+
+  test("a table made for OverwriteNonDefaults picks the greatest of a batch on version 9 too, and nulls keep what is stored") {
+    val table = madeFor("OverwriteNonDefaultsWithLatestAvroPayload", 9)
+    assert(rule(table) == ByPayload(OverwriteNonDefaults, Seq("ts"), nullsSayNothing = true))
+    assert(rule(TableConfig(table.properties - "hoodie.table.legacy.payload.class")) ==
+      ByMode(MergeMode.CommitTimeOrdering, Nil, Some(Holes.Nulls)))
   }
 
   test("a partial update mode has no effect below version 9, and one that is not built in is refused by name") {

@@ -1,9 +1,9 @@
 package io.merganser.table.config
 
 import io.merganser.conformance.KeepFirst
-import io.merganser.merge.MerganserException
+import io.merganser.merge.{MerganserException, MergerClass}
 import io.merganser.table.UsersClasses
-import io.merganser.table.avro.RecordPayload
+import io.merganser.table.avro.{PayloadClass, RecordPayload}
 import org.apache.spark.sql.types.{LongType, StringType, StructField, StructType}
 import org.apache.xbean.asm9.{ClassWriter, Opcodes}
 import org.scalatest.funsuite.AnyFunSuite
@@ -92,6 +92,16 @@ class UserMergersSuite extends AnyFunSuite {
     val own      = "a/HudiMerger" -> s"$Interfaces/model/HoodieRecordMerger"
     withClasses(own)(assert(refused("a.HudiMerger") == s"a.HudiMerger $expected"))
     withClasses(own, s"$Interfaces/model/HoodieRecordMerger" -> "")(assert(refused("a.HudiMerger") == s"a.HudiMerger $expected"))
+  }
+
+  test("a class that is no merger and no payload runs no static initialiser, a merger's own runs before it is used") {
+    val other = s"${UsersClasses.getClass.getName}Initialised$$" // classOf and getClass would initialise it
+    assert(refused(other) == s"$other does not implement io.merganser.merge.RecordMerger")
+    assert(refusedPayload(other) == s"does not implement ${classOf[RecordPayload].getName}")
+    intercept[ClassCastException](MergerClass(other).open())
+    intercept[ClassCastException](PayloadClass(other, "t").open())
+    assert(System.getProperty(UsersClasses.InitialiserRan) == null)
+    assert(UsersClasses.Initialised.toString.nonEmpty && System.getProperty(UsersClasses.InitialiserRan) == "true")
   }
 
   test("a payload class of the user's, on tables of every version") {

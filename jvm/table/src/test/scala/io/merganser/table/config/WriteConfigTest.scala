@@ -59,6 +59,25 @@ class WriteConfigTest extends AnyFunSuite {
     }
   }
 
+  test("what the session's configuration says of tables is no conflict with a table that stores something else, and changes nothing") {
+    val conf = Map("hoodie.payload.ordering.field" -> "o", "spark.hoodie.write.record.merge.mode" -> "COMMIT_TIME_ORDERING",
+      "hoodie.table.precombine.field" -> "o", "hoodie.index.type" -> "BUCKET", "hoodie.table.partial.update.mode" -> "IGNORE_DEFAULTS",
+      "hoodie.datasource.write.payload.class" -> "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload",
+      "hoodie.record.merge.property.hoodie.payload.delete.field" -> "name", "hoodie.combine.before.insert" -> "true")
+    val config = WriteConfig.parse(Map.empty, conf, table())
+    assert(config.rule == StoredRule.ByMode(MergeMode.EventTimeOrdering, Seq("ts")))
+    assert(config.index == IndexType.Simple(bloomFilters = false) && config.combineBeforeInsert && config.deleteMark.isEmpty)
+    val both = intercept[MerganserException](WriteConfig.parse(Map("hoodie.payload.ordering.field" -> "o"), conf, table()))
+    assert(both.condition == "CONFIG_CONFLICT")
+  }
+
+  test("what the session says of tables counts for a table that does not say it") {
+    val foreign = TableConfig(table().properties - "hoodie.index.type")
+    val config =
+      WriteConfig.parse(Map.empty, Map("hoodie.index.type" -> "BLOOM", "spark.merganser.write.nullOrdering" -> "reject"), foreign)
+    assert(config.index == IndexType.Simple(bloomFilters = true) && config.nullOrdering == NullOrdering.Reject)
+  }
+
   test("ordering fields named at a write to a table without any are accepted and change nothing") {
     val plain = TableConfig(NewTable.properties(base - "hoodie.table.ordering.fields", schema, "trips"))
     parse(plain, "hoodie.table.ordering.fields" -> "ts")

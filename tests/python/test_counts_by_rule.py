@@ -1,0 +1,132 @@
+"""What statements count is what became of the rows, whatever the table's rule; what they cannot know is `appended`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+from fold import Rule
+from frames import ORDERING
+from sql_steps import Sql
+from stored_rules import RULES
+
+FULL = os.environ.get("MERGANSER_FULL") == "1"
+
+#: Rules that look at whole rows: a statement reads less of the stored ones, so what a log's rows come to is not known.
+BY_WHOLE_ROWS = ("OverwriteNonDefaults", "PartialUpdate", "PostgresDebezium", "a user's merger")
+ON_LOGS = {
+    "commit time",
+    "event time",
+    "event time by two fields",
+    "OverwriteWithLatest",
+    "PartialUpdate",
+    "AWSDms",
+    "MySqlDebezium, version 8",
+    "OverwriteWithLatest, version 6",
+    "PostgresDebezium, version 8",
+    "a user's merger",
+}
+ON_BASES = {"event time", "OverwriteWithLatest", "MySqlDebezium, version 8", "PartialUpdate", "a user's merger"}
+assert {rule.name for rule in RULES} >= ON_LOGS | ON_BASES
+CASES = [
+    pytest.param(kind, rule, id=f"{kind}-{rule.name}")
+    for kind, chosen in (("mor", ON_LOGS), ("cow", ON_BASES))
+    for rule in RULES
+    if FULL or rule.name in chosen
+]
+CLASSES = "hoodie.write.record.merge.custom.implementation.classes"
+
+#: Values of an ordering column below, at and above the stored one; of `_event_seq` the text order is another.
+ORDERED: dict[str, tuple[Any, Any, Any]] = {
+    "ts": (1, 5, 9),
+    "seq": ("A", "A", "A"),
+    "_event_lsn": (1, 5, 9),
+    "_event_bin_file": ("bin.1", "bin.1", "bin.1"),
+    "_event_pos": (1, 5, 9),
+    "_event_seq": ("9.9", "10.5", "10.11"),
+}
+LOW, SAME, HIGH = range(3)
+
+
+def literal(value: Any) -> str:
+    return f"'{value}'" if isinstance(value, str) else str(value)
+
+
+class Counted:
+    """A table with six rows, on which each statement's counts are held against what readers see."""
+
+    def __init__(self, sql: Sql, kind: str, rule: Rule) -> None:
+        self.sql, self.rule = sql, rule
+        self.columns = [tuple(column.split()) for column in rule.columns.split(", ")]
+        given = {key: value for key, value in rule.settings.items() if key not in (ORDERING, CLASSES)}
+        # One bucket: a log takes every row, a new one too.
+        buckets = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "1"}
+        self.table = sql.create(
+            kind, f"id int, v string, {rule.columns}", ordering=rule.settings[ORDERING], **given, **buckets
+        )
+        sql.run(f"INSERT INTO {self.table} VALUES {', '.join(self.row(key, 'old', SAME) for key in range(1, 7))}")
+
+    def ordering(self, at: int) -> list[str]:
+        return [literal(ORDERED[name][at]) if name in ORDERED else "'u'" for name, _ in self.columns]
+
+    def row(self, key: int, v: str, at: int) -> str:
+        return f"({', '.join([str(key), literal(v), *self.ordering(at)])})"
+
+    def count(self, statement: str) -> dict[str, int]:
+        (row,) = self.sql.spark.sql(statement).collect()
+        counted = {name: row[name] for name in ("inserted", "updated", "deleted", "late", "appended")}
+        return {name: count for name, count in counted.items() if count}
+
+    def read(self) -> dict[int, str]:
+        return {row[0]: row[1] for row in self.sql.run(f"SELECT id, v FROM {self.table}")}
+
+
+@pytest.mark.parametrize(("kind", "rule"), CASES)
+def test_update_delete_and_merge_count_what_readers_then_see(sql: Sql, kind: str, rule: Rule) -> None:
+    with sql.settings(rule.for_readers):
+        table = Counted(sql, kind, rule)
+        rows = [(1, "new", LOW), (2, "new", SAME), (3, "new", HIGH), (4, "gone", HIGH), (9, "new", SAME)]
+        names = ", ".join(["id", "v", *(name for name, _ in table.columns)])
+        merged = table.count(
+            f"MERGE INTO {table.table} t USING (SELECT * FROM VALUES {', '.join(table.row(*row) for row in rows)} "
+            f"AS rows({names})) s ON t.id = s.id WHEN MATCHED AND s.v = 'gone' THEN DELETE "
+            "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+        )
+        lowered = ", ".join(
+            f"{name} = {value}"
+            for (name, _), value in zip(table.columns, table.ordering(LOW), strict=True)
+            if name in ORDERED
+        )
+        updated = table.count(f"UPDATE {table.table} SET v = 'new', {lowered} WHERE id = 5")
+        deleted = table.count(f"DELETE FROM {table.table} WHERE id = 6")
+        seen = table.read()
+    if kind == "mor" and rule.name.startswith(BY_WHOLE_ROWS):
+        assert (merged, updated, deleted) == ({"appended": 5}, {"appended": 1}, {"appended": 1})
+        return
+    assert 4 not in seen
+    assert 9 in seen
+    new = [key for key in (1, 2, 3) if seen[key] == "new"]
+    outcomes = {"inserted": 1, "updated": len(new), "deleted": 1, "late": 3 - len(new)}
+    assert merged == {name: count for name, count in outcomes.items() if count}
+    assert updated == ({"updated": 1} if seen[5] == "new" else {"late": 1})
+    assert deleted == {"deleted": 1}
+    assert 6 not in seen
+
+
+def test_rows_that_meet_others_of_their_key_before_they_are_read_are_appended(sql: Sql) -> None:
+    """Of two rows of one key in a statement, and of a row whose key a log has deleted, only readers see what counts."""
+    table = sql.create("mor", **{"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "1"})
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b')")
+    sql.run(f"DELETE FROM {table} WHERE id = 2")
+    (by_key,) = sql.spark.sql(
+        f"MERGE INTO {table} t USING (SELECT * FROM VALUES (2, 1L, 'x'), (3, 1L, 'y') AS s(id, ts, v)) s "
+        "ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"
+    ).collect()
+    assert (by_key["inserted"], by_key["appended"]) == (1, 1)
+    (by_value,) = sql.spark.sql(
+        f"MERGE INTO {table} t USING (SELECT * FROM VALUES (1, 6L, 'q') AS s(id, ts, v)) s ON t.v = s.v "
+        "WHEN NOT MATCHED THEN INSERT * WHEN NOT MATCHED BY SOURCE AND t.id = 1 THEN UPDATE SET v = 'z'"
+    ).collect()
+    assert (by_value["inserted"], by_value["updated"], by_value["appended"]) == (0, 0, 2)
+    assert sql.rows(table) == [(1, 6, "q"), (2, 1, "x"), (3, 1, "y")]

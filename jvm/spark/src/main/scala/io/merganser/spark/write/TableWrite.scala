@@ -4,7 +4,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.table.TableLock
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.config.{FrameCheck, MissingColumns, NullOrdering, WriteConfig, WriteOperation}
+import io.merganser.table.config.{FrameCheck, MissingColumns, NullOrdering, SchemaEvolution, WriteConfig, WriteOperation}
 import io.merganser.table.slice._
 import io.merganser.table.timeline.{CommitMetadata, Rollback, Timeline, Transaction}
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
@@ -108,12 +108,12 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       val metadata = CommitMetadata(
         operationType = operationType(replaced),
         stats = stats,
-        extra = extraMetadata(schema, written),
+        extra = extraMetadata(table, schema, written),
         replacedFileIds = replacedBy(replaced, stats.keySet, table)
       )
       transaction.commit(metadata,
         slices.filter(s => written.exists(_.stat.fileId == s.fileId)).map(s => (s.partitionPath, s.fileId)).toSet)
-      result(transaction.instant, written, started)
+      result(transaction.instant, written, started).copy(notes = notes(schema))
     } catch {
       case failure: Throwable =>
         val abandoned = transaction.abandon(TableWrite.userError(failure))
@@ -153,11 +153,16 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
     else table.view.partitions.filter(gone).map(p => p -> table.view.slices(p).map(_.fileId)).filter(_._2.nonEmpty).toMap
   }
 
-  private def extraMetadata(schema: StructType, written: Seq[SliceWritten]): Map[String, String] = Map(
+  private def extraMetadata(table: OpenTable, schema: StructType, written: Seq[SliceWritten]): Map[String, String] = Map(
     "schema" -> AvroSchemas.toAvro(schema, config.name).toString,
     TableWrite.WriterKey -> TableWrite.Writer,
     TableWrite.CountsKey -> Counts.toJson(total(written))
-  ) ++ settings.commitMetadata
+  ) ++ table.timeline.listAdded(schema) ++ settings.commitMetadata
+
+  private def notes(schema: StructType): WriteNotes = {
+    val changes = SchemaEvolution.changes(opened.schema, schema)
+    WriteNotes(ignoredOptions = settings.ignored, columnsAdded = changes.added, columnsWidened = changes.widened)
+  }
 
   private def total(written: Seq[SliceWritten]): MergeCounts = written.map(_.counts).foldLeft(MergeCounts())(_ + _)
 

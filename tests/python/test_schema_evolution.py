@@ -14,7 +14,7 @@ from sql_steps import Sql
 from interop.hudi_engine import HudiEngine
 from interop.hudi_session import table_properties
 from interop.merganser_engine import MerganserEngine
-from merganser import Table
+from merganser import MissingColumns, Table, WriteOptions
 
 pytestmark = pytest.mark.e2e
 
@@ -117,6 +117,47 @@ def test_a_table_may_be_told_to_keep_its_columns(spark: SparkSession, tmp_path: 
     other = rows.selectExpr(*select.split(", "))
     refused(lambda: save(other, tmp_path / "t", {**OPTIONS, EVOLVES: "false"}), "SCHEMA_CONFLICT", *mentions)
     assert listing(tmp_path / "t") == before
+
+
+def test_a_frame_of_text_does_not_turn_numbers_into_text_unless_asked_and_what_it_changes_is_in_the_result(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    save(frame(spark, [("a", 9.5, 1)], "id string, amount double, ts int"), tmp_path / "t", {**OPTIONS, TYPE: kind})
+    table = Table.load(spark, str(tmp_path / "t"))
+    text = frame(spark, [("a", "10.5", 2)], "id string, amount string, ts int")
+    error = refused(lambda: table.upsert(text), "COLUMN_WOULD_BECOME_STRING", "'amount'", "double", "string", "Cast")
+    assert f"{EVOLVES}=toString" in str(error)
+    assert rows_of(table.df()) == [("a", 9.5, 1)]
+    cast = text.selectExpr("id", "cast(amount as double) amount", "ts")
+    assert table.upsert(cast).columns_widened == ()
+    wider = table.upsert(frame(spark, [("b", 1.0, 1 << 40, 1)], "id string, amount double, ts long, amuont int"))
+    assert (wider.columns_added, wider.columns_widened) == (("amuont",), ("ts: int -> bigint",))
+    asked = table.upsert(text, options=WriteOptions(hoodie={EVOLVES: "toString"}))
+    assert asked.columns_widened == ("amount: double -> string",)
+    assert rows_of(table.df()) == [("a", "10.5", 2, None), ("b", "1.0", 1 << 40, 1)]
+
+
+def test_a_writer_goes_on_without_the_columns_that_were_added_after_its_job_was_made(
+    spark: SparkSession, sql: Sql, tmp_path: Path, kind: str
+) -> None:
+    save(frame(spark, [(1, "a", 1)], "id int, v string, ts int"), tmp_path / "t", {**OPTIONS, TYPE: kind})
+    table = Table.load(spark, str(tmp_path / "t"))
+    table.upsert(frame(spark, [(1, "a", 2, 7)], "id int, v string, ts int, x int"))
+    sql.run(f"CREATE TABLE added_{kind} USING merganser LOCATION '{table.path}'")
+    sql.run(f"ALTER TABLE added_{kind} ADD COLUMNS (y string)")
+    old = "id int, v string, ts int"
+    table.upsert(frame(spark, [(1, "b", 3), (2, "new", 1)], old))
+    table.insert(frame(spark, [(3, "inserted", 1)], old))
+    rows = [(1, "b", 3, 7, None), (2, "new", 1, None, None), (3, "inserted", 1, None, None)]
+    assert rows_of(table.df()) == rows
+    lacks = frame(spark, [(1, 4)], "id int, ts int")
+    refused(lambda: table.upsert(lacks), "COLUMN_MISSING", "'v'")
+    rejects = WriteOptions(missing_columns=MissingColumns.REJECT)
+    refused(lambda: table.upsert(frame(spark, [(1, "c", 4)], old), options=rejects), "COLUMN_MISSING", "'x'")
+    if kind == MOR:
+        table.compact()
+        assert rows_of(table.df()) == rows
+    sql.run(f"DROP TABLE added_{kind}")
 
 
 def test_a_table_object_takes_more_columns_and_a_name_in_the_catalog_shows_them(sql: Sql) -> None:
@@ -276,7 +317,7 @@ def test_every_widening_is_read_alike_by_hudi_from_base_files_and_logs(
     old, new, read = ([types[at] for types in WIDENINGS] for at in (2, 3, 4))
     ours.upsert(table, narrow, [[1, 1, *old], [2, 1, *old], [3, 1, *old]], **options)
     ours.upsert(table, narrow, [[1, 2, *old], [2, 2, *old]], **options)
-    ours.upsert(table, wide, [[1, 1, *new], [2, 3, *new]], **options)
+    ours.upsert(table, wide, [[1, 1, *new], [2, 3, *new]], **options, **{EVOLVES: "toString"})
     rows = [[1, 2, *read], [2, 3, *new], [3, 1, *read]]
     assert ours.read(table).business == rows
     assert hudi.read(table).business == rows

@@ -41,6 +41,9 @@ class IndexType(Enum):
 class MissingColumns(Enum):
     """What a write does about columns of the table that its rows lack."""
 
+    ADDED = "added"
+    """The default. It fails for columns that the table has had from its beginning. Those that it was given later an
+    upsert leaves as they are stored; a new key gets null."""
     REJECT = "reject"
     """It fails."""
     NULL = "null"

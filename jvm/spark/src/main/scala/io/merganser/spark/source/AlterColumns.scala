@@ -64,7 +64,9 @@ object AlterColumns {
         throw MerganserException("COMMIT_CONFLICT", "instant" -> transaction.instant, "path" -> storage,
           "reason" -> "another writer changed the table's columns at the same time")
       val schema = AvroSchemas.toAvro(columns, config.name).toString
-      transaction.commit(CommitMetadata("ALTER_SCHEMA", Map.empty, Map("schema" -> schema, TableWrite.WriterKey -> TableWrite.Writer)),
+      transaction.commit(CommitMetadata("ALTER_SCHEMA", Map.empty,
+          Map("schema" -> schema, TableWrite.WriterKey -> TableWrite.Writer) ++
+            transaction.timeline.listAdded(columns)),
         Set.empty)
       ()
     } catch {

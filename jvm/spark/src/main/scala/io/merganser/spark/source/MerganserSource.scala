@@ -3,6 +3,7 @@ package io.merganser.spark.source
 import com.fasterxml.jackson.databind.ObjectMapper
 import io.merganser.merge.MerganserException
 import io.merganser.spark.write.FrameWrite
+import io.merganser.table.config.{IgnoredOptions, ReadConfig}
 import org.apache.spark.sql.{DataFrame, SQLContext, SaveMode, SparkSession}
 import org.apache.spark.sql.connector.catalog.{Table, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
@@ -10,6 +11,7 @@ import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.sources.{BaseRelation, DataSourceRegister}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.slf4j.LoggerFactory
 
 import java.util
 import scala.collection.JavaConverters._
@@ -21,8 +23,13 @@ class MerganserSource extends TableProvider with DataSourceRegister with WholeFr
 
   override def supportsExternalMetadata(): Boolean = true
 
-  override def inferSchema(options: CaseInsensitiveStringMap): StructType =
-    MerganserTable.load(SparkSession.active, path(options), options.asCaseSensitiveMap.asScala.toMap).schema()
+  /** Called by `load()`: an option that cannot be taken is an error there, before anything is done with the frame. */
+  override def inferSchema(options: CaseInsensitiveStringMap): StructType = {
+    val (session, given) = (SparkSession.active, options.asCaseSensitiveMap.asScala.toMap)
+    val table            = MerganserTable.load(session, path(options), given)
+    IgnoredReadOptions.warn(table.name(), ReadConfig.parse(given, session.conf.getAll))
+    table.schema()
+  }
 
   override def getTable(schema: StructType, partitioning: Array[Transform], properties: util.Map[String, String]): Table = {
     val options = new CaseInsensitiveStringMap(properties)
@@ -44,7 +51,20 @@ class MerganserSource extends TableProvider with DataSourceRegister with WholeFr
   }
 
   private def path(options: CaseInsensitiveStringMap): String =
-    Option(options.get("path")).getOrElse(throw MerganserException("PATH_MISSING", "format" -> shortName()))
+    Option(options.get("path")).getOrElse {
+      val several = Option(options.get("paths")).toSeq.flatMap(json => new ObjectMapper().readValue(json, classOf[Array[String]]).toSeq)
+      throw if (several.isEmpty) MerganserException("PATH_MISSING", "format" -> shortName())
+      else MerganserException("PATHS_SEVERAL", "paths" -> several.mkString(", "))
+    }
+}
+
+/** Says once a read which of its options have no effect. */
+private[source] object IgnoredReadOptions {
+  private val Log = LoggerFactory.getLogger(classOf[MerganserSource])
+
+  def warn(table: String, read: ReadConfig): Unit =
+    if (read.ignored.nonEmpty)
+      Log.warn(s"options of a read of $table without effect: ${IgnoredOptions.described(read.ignored).mkString(", ")}")
 }
 
 /** `partitionBy` of a data-frame writer, as the option that says the same. */

@@ -81,6 +81,7 @@ final class MerganserTable(
 
   override def newScanBuilder(query: CaseInsensitiveStringMap): ScanBuilder = {
     val said = ReadConfig.parse(options ++ query.asCaseSensitiveMap.asScala, session.conf.getAll)
+    if (told.isDefined) IgnoredReadOptions.warn(name(), said)
     // A statement changes rows as they are, whatever queries of the session are to see.
     val read = if (watched.isDefined || isPinned) said.copy(readOptimized = false) else said
     new SliceScanBuilder(session, read.asOf.fold(opened)(opened.asOf), read, watched, ranges)

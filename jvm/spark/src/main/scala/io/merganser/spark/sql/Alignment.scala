@@ -25,7 +25,7 @@ private[sql] object Alignment {
    * @throws MerganserException ASSIGNMENT_REFUSED, which names the clause and says what Spark says of the column
    */
   def ofUpdate(update: UpdateTable, target: StatementTarget): Map[String, Expression] =
-    named("UPDATE SET") {
+    named("UPDATE SET", target) {
       refuseMeta("UPDATE SET", update.assignments)
       val one = update.copy(table = forSpark(target), assignments = uncast(update.assignments, target), condition = None)
       ResolveRowLevelCommandAssignments(one) match {
@@ -41,7 +41,7 @@ private[sql] object Alignment {
   def ofAction(merge: MergeIntoTable, action: MergeAction, clause: String, target: StatementTarget): Map[String, Expression] =
     action match {
       case _: DeleteAction => Map.empty
-      case given => named(clause) {
+      case given => named(clause, target) {
           refuseMeta(clause, assignments(given))
           val one = merge
             .withNewChildren(Seq(forSpark(target), merge.sourceTable))
@@ -106,10 +106,13 @@ private[sql] object Alignment {
         "reason" -> s"Column '$name' is the table's own; leave it out, and assign the columns that it comes from.")
     }
 
-  private def named[A](clause: String)(work: => A): A =
+  private def named[A](clause: String, target: StatementTarget)(work: => A): A =
     try work
     catch {
-      case e: AnalysisException => throw MerganserException("ASSIGNMENT_REFUSED", "clause" -> clause, "reason" -> e.getMessage).causedBy(e)
+      case e: AnalysisException =>
+        // Spark's rule does not know the table's name.
+        val reason = e.getMessage.replace("the table ``", s"the table `${target.relation.table.name()}`")
+        throw MerganserException("ASSIGNMENT_REFUSED", "clause" -> clause, "reason" -> reason).causedBy(e)
     }
 
   /** The target without its meta columns, as Spark's rule wants to see it, and with the columns that it has afterwards. */

@@ -33,9 +33,7 @@ private[sql] final case class StatementTarget(
 
   /** Data columns as the table stores them after the statement. */
   val schema: StructType = incoming.fold(opened.schema) { columns =>
-    val evolved = SchemaEvolution.evolved(opened.config.name, opened.schema, columns)
-    SchemaEvolution.requireStable(opened.config, opened.schema, evolved)
-    evolved
+    SchemaEvolution.ofWrite(opened.config, opened.schema, columns, settings.widensToString)
   }
 
   /** The table, with its meta columns; its scans count the file groups they read. */

@@ -89,8 +89,8 @@ object FrameWrite {
     else if (settings.operation == WriteOperation.Delete) table.schema
     else if (!settings.evolvesSchema) FrameCheck.withNullsOf(frame.schema, table.schema)
     else {
-      val evolved = SchemaEvolution.evolved(table.config.name, table.schema, withoutFlag(frame.schema, table.schema))
-      SchemaEvolution.requireStable(table.config, table.schema, evolved)
+      val columns = withoutFlag(frame.schema, table.schema)
+      val evolved = SchemaEvolution.ofWrite(table.config, table.schema, columns, settings.widensToString)
       FrameCheck.withNullsOf(frame.schema, evolved)
     }
 
@@ -104,7 +104,7 @@ object FrameWrite {
     val parsed = WriteConfig.parse(options, sessionConf(session), TableConfig(config), creating = true)
     if (parsed.operation == WriteOperation.Delete || parsed.operation == WriteOperation.DeletePartition)
       throw MerganserException("DELETE_FROM_NO_TABLE", "path" -> storage.basePath)
-    check(frame, schema, TableConfig(config), parsed)
+    check(frame, schema, TableConfig(config), parsed, missing = Set.empty)
     Creation.begin(storage, config)
     // A table without a commit counts as not created.
     try run(session, OpenTable.load(storage), parsed.copy(allowEmptyCommit = true), frame, schema,
@@ -122,15 +122,33 @@ object FrameWrite {
       session: SparkSession, table: OpenTable, settings: WriteConfig, frame: DataFrame, data: StructType, replaced: Replaced,
       readAt: Option[Timeline] = None
   ): WriteResult = {
-    check(frame, data, table.config, settings)
+    val missing = addedAndMissing(table, settings, frame, data)
+    check(frame, data, table.config, settings, missing)
     val isDelete = settings.operation == WriteOperation.Delete
     val masks    = if (isDelete) Nil else provided(frame, data, settings)
     val result   = new TableWrite(session, table, settings).run(frame, data, lit(isDelete), replaced, masks, readAt)
     AfterCommit.run(session, table, settings, result)
   }
 
-  /** The frame has what the operation needs; nothing has been written yet. */
-  private def check(frame: DataFrame, data: StructType, config: TableConfig, settings: WriteConfig): Unit = {
+  /**
+   * Columns that the frame lacks and may lack: its job may be older than they are. An insert that may be merged with a stored row must
+   * bring them all, since its nulls would replace stored values.
+   */
+  private def addedAndMissing(table: OpenTable, settings: WriteConfig, frame: DataFrame, data: StructType): Set[String] = {
+    def merges = settings.operation == WriteOperation.Insert && settings.storedKeys == StoredKeyPolicy.MergeWhenMet ||
+      TableIndex.resolve(settings.index, table).isInstanceOf[IndexType.Bucket]
+    val missing = data.fieldNames.filter(FrameCheck.find(frame.schema, _).isEmpty).toSet
+    if (settings.missingColumns != MissingColumns.Added || missing.isEmpty) Set.empty
+    else if (settings.operation != WriteOperation.Upsert && merges) Set.empty
+    else missing.intersect(table.timeline.addedColumns)
+  }
+
+  /**
+   * The frame has what the operation needs; nothing has been written yet.
+   *
+   * @param missing columns that it may lack although the table's others must be there
+   */
+  private def check(frame: DataFrame, data: StructType, config: TableConfig, settings: WriteConfig, missing: Set[String]): Unit = {
     AvroSchemas.checkColumns(data)
     val isDelete = settings.operation == WriteOperation.Delete
     val ordering = if (isDelete || !needsOrdering(settings)) Nil else TableRule.orderingFields(settings.rule, data)
@@ -138,12 +156,17 @@ object FrameWrite {
       ordering)
     val compared =
       if (isDelete) StructType(frame.schema.filter(f => data.fieldNames.contains(f.name))) else withoutFlag(frame.schema, data)
-    FrameCheck.requireSchema(compared, data, config.name, nullForMissing = isDelete || settings.missingColumns != MissingColumns.Reject)
+    val isStrict = settings.missingColumns == MissingColumns.Reject || settings.missingColumns == MissingColumns.Added
+    FrameCheck.requireSchema(compared, StructType(data.filterNot(f => missing(f.name))), config.name,
+      nullForMissing = isDelete || !isStrict)
     if (!isDelete && settings.missingColumns == MissingColumns.Keep) FrameCheck.missingInside(data, compared).foreach { path =>
       throw MerganserException("SCHEMA_CONFLICT", "table" -> config.name,
         "reason" -> s"the rows lack '$path', and of a struct that they bring nothing stored is kept")
     }
-    if (!isDelete && settings.operation != WriteOperation.Upsert && provided(frame, data, settings).nonEmpty)
+    if (
+      settings.missingColumns == MissingColumns.Keep && !isDelete && settings.operation != WriteOperation.Upsert &&
+      provided(frame, data, settings).nonEmpty
+    )
       throw MerganserException("KEEP_NEEDS_UPSERT", "operation" -> settings.operation, "table" -> config.name,
         "columns" -> data.fieldNames.filter(FrameCheck.find(frame.schema, _).isEmpty).mkString(", "),
         "key" -> Options.MissingColumnsOption.key)
@@ -157,15 +180,17 @@ object FrameWrite {
 
   /** A key that is new would have a null ordering value. */
   private def needsOrdering(settings: WriteConfig): Boolean = settings.missingColumns match {
-    case MissingColumns.Reject => true
-    case MissingColumns.Null   => false
-    case MissingColumns.Keep   => settings.nullOrdering == NullOrdering.Reject
+    case MissingColumns.Reject | MissingColumns.Added => true
+    case MissingColumns.Null                          => false
+    case MissingColumns.Keep                          => settings.nullOrdering == NullOrdering.Reject
   }
 
   /** What all of the frame's rows provide, where columns that it lacks keep their stored values. */
   private def provided(frame: DataFrame, data: StructType, settings: WriteConfig): Seq[ColumnMask] = {
     val columns = data.fieldNames.filter(FrameCheck.find(frame.schema, _).isDefined).toSet
-    if (settings.missingColumns != MissingColumns.Keep || columns.size == data.length) Nil else Seq(ColumnMask(columns, inserts = true))
+    val keeps = settings.missingColumns == MissingColumns.Keep ||
+      settings.missingColumns == MissingColumns.Added && settings.operation == WriteOperation.Upsert
+    if (!keeps || columns.size == data.length) Nil else Seq(ColumnMask(columns, inserts = true))
   }
 
   /** The columns a new table keeps of a frame, in the types its files have. */

@@ -110,19 +110,19 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       val metadata = CommitMetadata(
         operationType = operationType(replaced),
         stats = stats,
-        extra = extraMetadata(schema, written),
+        extra = extraMetadata(table, schema, written),
         replacedFileIds = replacedBy(replaced, stats.keySet, table)
       )
       if (written.isEmpty && metadata.replacedFileIds.isEmpty && !settings.allowEmptyCommit) {
         transaction.rollback()
-        result("", written, started)
+        result("", written, started).copy(notes = WriteNotes(ignoredOptions = settings.ignored))
       } else {
         val fileIds = written.map(_.stat.fileId).toSet
         val touched = slices.filter(s => fileIds(s.fileId)).map(s => (s.partitionPath, s.fileId)).toSet
         val scope   = if (looksEverywhere) KeyScope.InTable else newKeys(index, isOverwrite)
         transaction.commit(metadata, touched, WriteBasis(scope, replacedPartitions(replaced, stats.keySet)))
         val warnings = TableRule.warning(config, schema).toSeq ++ manyLogs(slices, written.map(_.stat))
-        result(transaction.instant, written, started).copy(notes = WriteNotes(warnings = warnings))
+        result(transaction.instant, written, started).copy(notes = notes(schema).copy(warnings = warnings))
       }
     } catch {
       case failure: Throwable =>
@@ -178,11 +178,16 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
     else KeyScope.InPartition
   }
 
-  private def extraMetadata(schema: StructType, written: Seq[SliceWritten]): Map[String, String] = Map(
+  private def extraMetadata(table: OpenTable, schema: StructType, written: Seq[SliceWritten]): Map[String, String] = Map(
     "schema" -> AvroSchemas.toAvro(schema, config.name).toString,
     TableWrite.WriterKey -> TableWrite.Writer,
     TableWrite.CountsKey -> Counts.toJson(total(written))
-  ) ++ settings.commitMetadata
+  ) ++ table.timeline.listAdded(schema) ++ settings.commitMetadata
+
+  private def notes(schema: StructType): WriteNotes = {
+    val changes = SchemaEvolution.changes(opened.schema, schema)
+    WriteNotes(ignoredOptions = settings.ignored, columnsAdded = changes.added, columnsWidened = changes.widened)
+  }
 
   private def manyLogs(slices: Seq[FileSlice], written: Seq[WriteStat]): Seq[String] =
     if (settings.inlineCompaction) Nil else TableWrite.manyLogs(slices, written).toSeq

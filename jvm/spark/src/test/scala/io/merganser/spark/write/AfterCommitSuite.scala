@@ -3,7 +3,7 @@ package io.merganser.spark.write
 import io.merganser.merge.{MerganserException, Notation}
 import io.merganser.spark.{LocalSession, OpenTable}
 import io.merganser.table.{DirectTable, Storage, TableSuite}
-import io.merganser.table.config.TableConfig
+import io.merganser.table.config.{IgnoredOption, TableConfig}
 import io.merganser.table.slice.{FileSlice, LogFile}
 import io.merganser.table.timeline.{Action, PlannedClustering, Transaction, WriteStat}
 
@@ -45,6 +45,13 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
     running.rollback()
     assert(append(table, "k1@5=e").notes.serviceFailure.isEmpty)
     assert(OpenTable.load(table).view.slices.forall(_.logs.isEmpty))
+  }
+
+  test("options without effect, added and widened columns are in the log's line of a write, each once") {
+    val ignored = Seq("a", "b").map(IgnoredOption(_, "nothing happens"))
+    val notes   = WriteNotes(ignoredOptions = ignored, columnsAdded = Seq("c"), columnsWidened = Seq("d: int -> bigint"))
+    assert(notes.sentences ==
+      Seq("Options without effect: a, b (nothing happens).", "Columns added: c.", "Columns widened: d: int -> bigint."))
   }
 
   test("where the write's options ask for it, the failure is an error that says the write is committed, and as which instant") {

@@ -20,7 +20,7 @@ object ConfigPage {
     val sections = Seq(OptionScope.OfTable, OptionScope.OfWrite, OptionScope.OfRead).map { scope =>
       s"## ${scope.title}\n\n${intro(scope)}\n\n" + Options.all.filter(_.scope == scope).map(entry).mkString("\n")
     }
-    (head +: sections :+ refused :+ harmless).mkString("\n")
+    (head +: sections :+ refused :+ ofOtherFormats :+ ignored :+ harmless).mkString("\n")
   }
 
   private val head =
@@ -61,15 +61,57 @@ object ConfigPage {
        |""".stripMargin
   }
 
-  private def harmless: String =
-    s"""## Known and without effect
+  private def ofOtherFormats: String = {
+    val rows = OtherFormats.words.map(w => s"| `${w.key}` | ${w.format} | ${w.remedy} |")
+    s"""## Of other formats
        |
-       |They tune how Hudi works and cannot change rows or layout; existing jobs keep them. All that begin with
+       |Refused, since what they do there is done by other means here.
+       |
+       || option | of | instead |
+       ||---|---|---|
+       |${rows.mkString("\n|")}
+       |""".stripMargin
+  }
+
+  private def ignored: String = {
+    def names(effect: IgnoredOptions.Effect) = effect.names.map(n => if (n.endsWith(".")) s"`$n*`" else s"`$n`").mkString(", ")
+    def condition(effect: IgnoredOptions.Effect) = effect.switch match {
+      case Some(s) if s.onUnlessGiven => s"unless ${s.names.map(n => s"`$n=false`").mkString(" or ")}"
+      case Some(s)                    => s"with ${s.names.map(n => s"`$n=true`").mkString(" or ")}"
+      case None                       => if (effect.same.isEmpty) "" else s"unless ${effect.same.map(v => s"`$v`").mkString(", ")}"
+    }
+    def rows(effects: Seq[IgnoredOptions.Effect]) = effects.map(e => s"| ${names(e)} | ${condition(e)} | ${e.instead} |").mkString("\n|")
+    s"""## Accepted and reported
+       |
+       |What these do in Hudi is not done here, and a job may miss it. A write that is given one, by an option or by Spark's configuration,
+       |lists it in its result (`ignored_options`) and in one warning in the log. (What another list on this page names is not meant.)
+       |
+       || options | reported | instead |
+       ||---|---|---|
+       |${rows(IgnoredOptions.ofWrites)}
+       |
+       |Of a read, its own options alone:
+       |
+       || options | reported | instead |
+       ||---|---|---|
+       |${rows(IgnoredOptions.ofReads)}
+       |""".stripMargin
+  }
+
+  private def harmless: String =
+    s"""## Accepted and without effect
+       |
+       |They tune how Hudi works and cannot change rows or layout; existing jobs keep them. All options of Hudi ${HudiOptions.release} that
+       |begin with
        |
        |${ForeignOptions.harmlessPrefixes.map(p => s"`$p*`").mkString(", ")}
        |
-       |(unless named above), and
+       |(unless named above; a name that Hudi does not have is an error), any that begin with
        |
-       |${ForeignOptions.harmless.map(n => s"`$n`").mkString(", ")}.
+       |${ForeignOptions.openPrefixes.map(p => s"`$p*`").mkString(", ")}
+       |
+       |(unless it is a misspelt name of Hudi's), and
+       |
+       |${(ForeignOptions.harmless ++ ForeignOptions.ofOtherReleases).map(n => s"`$n`").mkString(", ")}.
        |""".stripMargin
 }

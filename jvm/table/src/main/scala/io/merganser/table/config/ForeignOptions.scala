@@ -1,8 +1,9 @@
 package io.merganser.table.config
 
 /**
- * Hudi's options that we do not act on: those that cannot change rows or layout are accepted, so that existing jobs run
- * unchanged; the others are refused unless they ask for what we do anyway.
+ * Options that we do not act on. Those that would change rows or layout are refused, unless they ask for what is done anyway; so are
+ * those of other formats. The rest of Hudi's is accepted, so that existing jobs run unchanged; what of it a job may miss,
+ * [[IgnoredOptions]] reports.
  */
 object ForeignOptions {
 
@@ -14,7 +15,9 @@ object ForeignOptions {
    */
   final case class Refused(key: String, accepted: Seq[String], remedy: String)
 
-  private val leave                                                    = "Remove the option"
+  private val leave   = "Remove the option"
+  private val cluster = "Cluster the table with Hudi while nothing else writes to it; remove the option"
+  private val later   = "Filter the rows: .filter(\"_hoodie_commit_time > '…'\") gives those that were written after an instant"
   private def off(key: String, remedy: String = leave)                 = Refused(key, Seq("false"), remedy)
   private def on(key: String, remedy: String)                          = Refused(key, Seq("true"), remedy)
   private def only(key: String, value: String, remedy: String = leave) = Refused(key, value.split('|').toSeq, remedy)
@@ -33,16 +36,17 @@ object ForeignOptions {
     off("hoodie.datasource.write.reconcile.schema", "Give hoodie.write.set.null.for.missing.columns=true, which fills what rows lack"),
     off("hoodie.datasource.write.schema.allow.auto.evolution.column.drop"),
     off("hoodie.datasource.write.streaming.ignore.failed.batch"),
-    off("hoodie.clustering.inline"),
-    off("hoodie.clustering.async.enabled"),
-    off("hoodie.clustering.schedule.inline"),
-    off("hoodie.datasource.clustering.inline.enable"),
-    off("hoodie.datasource.clustering.async.enable"),
-    off("hoodie.log.compaction.inline"),
-    off("hoodie.log.compaction.enable"),
+    off("hoodie.clustering.inline", cluster),
+    off("hoodie.clustering.async.enabled", cluster),
+    off("hoodie.clustering.schedule.inline", cluster),
+    off("hoodie.datasource.clustering.inline.enable", cluster),
+    off("hoodie.datasource.clustering.async.enable", cluster),
+    off("hoodie.log.compaction.inline", "Compact the logs with hoodie.compact.inline=true; remove the option"),
+    off("hoodie.log.compaction.enable", "Compact the logs with hoodie.compact.inline=true; remove the option"),
     off("hoodie.compact.schedule.inline", "Schedule it with CALL run_compaction(op => 'schedule', …)"),
-    off("hoodie.partition.ttl.inline"),
-    off("hoodie.errortable.enable"),
+    off("hoodie.partition.ttl.inline", "Remove old partitions with ALTER TABLE … DROP PARTITION; remove the option"),
+    off("hoodie.errortable.enable", "Filter the rows before the write; remove the option"),
+    off("hoodie.metaserver.enabled", "Tables are kept in their folders alone; remove the option"),
     off("hoodie.parquet.writelegacyformat.enabled"),
     on("hoodie.payload.update.on.same.ordering.field", "Of equal ordering values the newer row always wins; remove the option"),
     only("hoodie.table.base.file.format", "PARQUET", "Base files are Parquet; remove the option"),
@@ -81,10 +85,11 @@ object ForeignOptions {
   /** Would change the rows of a read. */
   val refusedReading: Seq[Refused] = Seq(
     only("hoodie.datasource.merge.type", "payload_combine", "Use hoodie.datasource.query.type=read_optimized to read without merging"),
-    only("hoodie.datasource.query.incremental.format", "latest_state"),
-    never("hoodie.datasource.read.begin.instanttime"),
-    never("hoodie.datasource.read.end.instanttime"),
-    never("hoodie.datasource.read.incr.path.glob"),
+    only("hoodie.datasource.query.incremental.format", "latest_state", later),
+    never("hoodie.datasource.read.begin.instanttime", later),
+    never("hoodie.datasource.read.end.instanttime",
+      "Filter the rows: .filter(\"_hoodie_commit_time <= '…'\"), or read the table as of the instant with as.of.instant"),
+    never("hoodie.datasource.read.incr.path.glob", "Filter the rows by partition columns, and by _hoodie_commit_time > '…'"),
     never("hoodie.datasource.read.paths", "Read the table by its path"),
     off("hoodie.datasource.read.extract.partition.values.from.path", "Partition columns are read from the files; remove the option"),
     off("hoodie.datasource.read.table.valued.function.timeline.relation"),
@@ -92,58 +97,61 @@ object ForeignOptions {
     off("hoodie.datasource.read.create.filesystem.relation")
   )
 
-  /** Beginnings of options that tune how Hudi works, not what it writes. */
+  /** Beginnings of options that tune how Hudi works, not what it writes: of those that Hudi has, see [[HudiOptions]]. */
   val harmlessPrefixes: Seq[String] = Seq(
-    "hoodie.archive.", "hoodie.aws.", "hoodie.bigquery.sync.", "hoodie.bloom.index.", "hoodie.bootstrap.", "hoodie.clean.",
-    "hoodie.cleaner.", "hoodie.client.", "hoodie.clustering.", "hoodie.common.", "hoodie.compaction.", "hoodie.consistency.check.",
-    "hoodie.datahub.", "hoodie.datasource.hive_sync.", "hoodie.datasource.meta.sync.", "hoodie.datasource.meta_sync.",
-    "hoodie.datasource.read.", "hoodie.datasource.write.streaming.", "hoodie.deltastreamer.", "hoodie.embed.timeline.",
-    "hoodie.errortable.", "hoodie.expression.index.", "hoodie.file.index.", "hoodie.filesystem.", "hoodie.gcp.", "hoodie.glue.",
-    "hoodie.hbase.", "hoodie.hfile.", "hoodie.index.hbase.", "hoodie.lance.", "hoodie.layout.optimize.", "hoodie.log.compaction.",
-    "hoodie.markers.", "hoodie.memory.", "hoodie.meta.sync.", "hoodie.meta_sync.", "hoodie.metadata.", "hoodie.metaserver.",
-    "hoodie.metrics.", "hoodie.metricscompaction.", "hoodie.optimistic.consistency.guard.", "hoodie.orc.", "hoodie.partition.ttl.",
-    "hoodie.precommit.validators.",
-    "hoodie.record.index.", "hoodie.record.size.", "hoodie.rollback.", "hoodie.schema.registry.", "hoodie.simple.index.",
-    "hoodie.spark.polaris.", "hoodie.streamer.", "hoodie.table.service.manager.", "hoodie.table.services.", "hoodie.time.generator.",
-    "hoodie.timeline.compaction.", "hoodie.timeline.manifest.", "hoodie.write.buffer.", "hoodie.write.commit.callback.",
+    "hoodie.bloom.index.", "hoodie.bootstrap.", "hoodie.client.", "hoodie.clustering.", "hoodie.common.",
+    "hoodie.compaction.", "hoodie.consistency.check.", "hoodie.datasource.read.", "hoodie.datasource.write.streaming.",
+    "hoodie.embed.timeline.", "hoodie.errortable.", "hoodie.file.index.", "hoodie.filesystem.", "hoodie.hfile.",
+    "hoodie.lance.", "hoodie.layout.optimize.", "hoodie.log.compaction.", "hoodie.markers.", "hoodie.memory.",
+    "hoodie.metaserver.", "hoodie.optimistic.consistency.guard.", "hoodie.orc.", "hoodie.partition.ttl.",
+    "hoodie.precommit.validators.", "hoodie.record.size.", "hoodie.rollback.", "hoodie.simple.index.",
+    "hoodie.spark.polaris.", "hoodie.table.services.", "hoodie.time.generator.", "hoodie.write.buffer.",
     "hoodie.write.concurrency.", "hoodie.write.executor.", "hoodie.write.lock.", "hoodie.write.rolling.metadata."
   )
 
-  /** Options that cannot change rows or layout, by name. */
+  /** Beginnings of options whose further names are open: of Hudi's tools and clouds beside its engine, and of users' own reporters. */
+  val openPrefixes: Seq[String] = Seq(
+    "hoodie.aws.", "hoodie.bigquery.sync.", "hoodie.datahub.", "hoodie.datasource.meta.sync.glue.",
+    "hoodie.deltastreamer.", "hoodie.gcp.", "hoodie.glue.", "hoodie.hbase.", "hoodie.index.hbase.",
+    "hoodie.meta.sync.datahub.", "hoodie.meta.sync.glue.", "hoodie.metrics.", "hoodie.schema.registry.",
+    "hoodie.streamer.", "hoodie.write.lock.dynamodb."
+  )
+
+  /** Options of Hudi that cannot change rows or layout, and that nobody misses, by name. */
   val harmless: Seq[String] = Seq(
-    "hoodie.auto.adjust.lock.configs", "hoodie.auto.commit", "hoodie.avro.schema.external.transformation",
-    "hoodie.avro.schema.externalTransformation",
-    "hoodie.avro.schema.validate", "hoodie.avro.write.support.class", "hoodie.base.path", "hoodie.block.writes.on.speculative.execution",
-    "hoodie.bucket.index.max.num.buckets", "hoodie.bucket.index.merge.threshold", "hoodie.bucket.index.min.num.buckets",
-    "hoodie.bucket.index.partition.rule.type", "hoodie.bucket.index.query.pruning", "hoodie.bucket.index.remote.partitioner.enable",
-    "hoodie.bucket.index.split.threshold", "hoodie.bulkinsert.overwrite.operation.type",
-    "hoodie.bulkinsert.sort.mode", "hoodie.bulkinsert.sort.suffix.record_key", "hoodie.bulkinsert.user.defined.partitioner.sort.columns",
-    "hoodie.cdc.file.group.iterator.memory.spill.bytes", "hoodie.combine.before.delete", "hoodie.commits.archival.batch",
-    "hoodie.compact.inline.max.delta.seconds", "hoodie.compact.merge.handle.class", "hoodie.copyonwrite.insert.auto.split",
+    "hoodie.auto.adjust.lock.configs", "hoodie.avro.schema.external.transformation",
+    "hoodie.avro.schema.externalTransformation", "hoodie.avro.schema.validate", "hoodie.base.path",
+    "hoodie.block.writes.on.speculative.execution", "hoodie.bucket.index.max.num.buckets",
+    "hoodie.bucket.index.merge.threshold", "hoodie.bucket.index.min.num.buckets",
+    "hoodie.bucket.index.partition.rule.type", "hoodie.bucket.index.query.pruning",
+    "hoodie.bucket.index.remote.partitioner.enable", "hoodie.bucket.index.split.threshold",
+    "hoodie.bulkinsert.overwrite.operation.type", "hoodie.bulkinsert.sort.suffix.record_key",
+    "hoodie.cdc.file.group.iterator.memory.spill.bytes", "hoodie.combine.before.delete",
+    "hoodie.compact.inline.max.delta.seconds", "hoodie.copyonwrite.insert.auto.split",
     "hoodie.copyonwrite.insert.split.size", "hoodie.datasource.partition_extractor_class",
     "hoodie.datasource.streaming.startOffset", "hoodie.datasource.write.row.writer.enable",
-    "hoodie.enable.data.skipping", "hoodie.fail.job.on.duplicate.data.file.detection", "hoodie.fail.on.timeline.archiving",
-    "hoodie.file.group.reader.enabled", "hoodie.file.listing.parallelism",
-    "hoodie.fileid.prefix.provider.class", "hoodie.finalize.write.parallelism",
-    "hoodie.global.index.reconcile.parallelism", "hoodie.global.simple.index.parallelism", "hoodie.index.bloom.filter.type",
-    "hoodie.index.name",
-    "hoodie.io.factory.class", "hoodie.keep.max.commits", "hoodie.keep.min.commits",
-    "hoodie.logfile.to.parquet.compression.ratio", "hoodie.merge.data.validation.enabled", "hoodie.merge.small.file.group.candidates.limit",
-    "hoodie.merge.use.record.positions", "hoodie.parquet.bloom.filter.enabled", "hoodie.parquet.compression.ratio",
-    "hoodie.parquet.field_id.write.enabled", "hoodie.parquet.flink.rowdata.write.support.class",
-    "hoodie.parquet.spark.row.write.support.class",
-    "hoodie.parquet.write.utc-timezone.enabled", "hoodie.prewrite.cleaner.policy",
-    "hoodie.read.blob.inline.mode", "hoodie.read.timeline.holes.resolution.policy", "hoodie.release.resource.on.completion.enable",
-    "hoodie.sensitive.config.keys", "hoodie.skip.default.partition.validation", "hoodie.spark.sql.optimized.writes.enable",
-    "hoodie.storage.class", "hoodie.storage.layout.partitioner.class", "hoodie.table.cdc.supplemental.logging.mode",
+    "hoodie.enable.data.skipping", "hoodie.fail.job.on.duplicate.data.file.detection",
+    "hoodie.fail.on.timeline.archiving",
+    "hoodie.file.group.reader.enabled", "hoodie.file.listing.parallelism", "hoodie.finalize.write.parallelism",
+    "hoodie.global.index.reconcile.parallelism",
+    "hoodie.global.simple.index.parallelism", "hoodie.index.name", "hoodie.internal.sql.merge.into.writes",
+    "hoodie.internal.write.schema.canonicalize", "hoodie.logfile.to.parquet.compression.ratio",
+    "hoodie.merge.small.file.group.candidates.limit", "hoodie.merge.use.record.positions",
+    "hoodie.parquet.bloom.filter.enabled", "hoodie.parquet.compression.ratio",
+    "hoodie.parquet.flink.rowdata.write.support.class", "hoodie.parquet.write.utc-timezone.enabled",
+    "hoodie.post.commit.failures.ignored", "hoodie.read.blob.inline.mode",
+    "hoodie.read.timeline.holes.resolution.policy", "hoodie.release.resource.on.completion.enable",
+    "hoodie.sensitive.config.keys", "hoodie.skip.default.partition.validation",
+    "hoodie.spark.sql.optimized.writes.enable", "hoodie.table.cdc.supplemental.logging.mode",
     "hoodie.table.partition_extractor_class", "hoodie.write.application.id",
-    "hoodie.write.can.ignore.post.commit.failures", "hoodie.post.commit.failures.ignored", "hoodie.write.complex.keygen.validation.enable",
-    "hoodie.write.concat.handle.class", "hoodie.write.empty.clean.interval.hours", "hoodie.write.ignore.failed",
-    "hoodie.write.markers.type",
-    "hoodie.write.merge.handle.class", "hoodie.write.merge.handle.fallback", "hoodie.write.num.retries.on.conflict.failures",
+    "hoodie.write.can.ignore.post.commit.failures", "hoodie.write.complex.keygen.validation.enable",
+    "hoodie.write.ignore.failed", "hoodie.write.markers.type", "hoodie.write.merge.handle.fallback",
     "hoodie.write.record.positions", "hoodie.write.status.storage.level", "hoodie.write.tagged.record.storage.level",
-    "hoodie.write.track.event.time.watermark", "hoodie.writestatus.class"
+    "hoodie.write.track.event.time.watermark"
   )
+
+  /** Such options of other releases than [[HudiOptions.release]]. */
+  val ofOtherReleases: Seq[String] = Seq("hoodie.auto.commit", "hoodie.index.bloom.filter.type")
 
   /** Written into tables by their creation; given as an option they must say what the table says. */
   val storedOnly: Seq[String] = Seq(
@@ -165,18 +173,33 @@ object ForeignOptions {
   private[config] val storedNames: Set[String]                   = storedOnly.map(lower).toSet
 
   private val harmlessNames: Set[String] = harmless.map(lower).toSet
+  private val otherNames: Set[String]    = ofOtherReleases.map(lower).toSet
 
+  /** Accepted, and nobody misses it. */
   private[config] def isHarmless(lowerKey: String): Boolean =
-    harmlessNames(lowerKey) || harmlessPrefixes.exists(p => lowerKey.startsWith(p))
+    harmlessNames(lowerKey) || otherNames(lowerKey) || (HudiOptions.has(lowerKey) && harmlessPrefixes.exists(p =>
+      lowerKey.startsWith(p))) ||
+      isOpen(lowerKey)
+
+  /** Of a family without a list of its names, and no misspelt name of those that are known there. */
+  private def isOpen(lowerKey: String): Boolean = openPrefixes.exists { prefix =>
+    lowerKey.startsWith(prefix) && (HudiOptions.has(lowerKey) ||
+      NearestName.of(lowerKey, allNames.filter(_.startsWith(prefix)), 2).forall(_ == lowerKey))
+  }
 
   /** Known, though perhaps without meaning for what is being done. */
   private[config] def isKnown(lowerKey: String): Boolean =
-    refusedByName.contains(lowerKey) || refusedReadingByName.contains(lowerKey) || storedNames(lowerKey)
+    isRefusable(lowerKey) || storedNames(lowerKey) || (HudiOptions.has(lowerKey) && IgnoredOptions.has(lowerKey))
+
+  /** Refused on a read or a write, unless it asks for what is done anyway. */
+  private[config] def isRefusable(lowerKey: String): Boolean =
+    refusedByName.contains(lowerKey) || refusedReadingByName.contains(lowerKey)
 
   private[config] def isSparks(lowerKey: String): Boolean =
     sparkNames.contains(lowerKey) || sparkPrefixes.exists(p => lowerKey.startsWith(p))
 
   /** Every name that a mistyped one may have been meant to be. */
-  private[config] val allNames: Seq[String] =
-    Options.all.flatMap(_.names) ++ refused.map(_.key) ++ refusedReading.map(_.key) ++ harmless ++ storedOnly :+ "path"
+  private[config] lazy val allNames: Seq[String] =
+    Options.all.flatMap(_.names) ++ refused.map(_.key) ++ refusedReading.map(_.key) ++ HudiOptions.names ++ ofOtherReleases ++
+      storedOnly :+ "path"
 }

@@ -41,8 +41,10 @@ object OptionKind {
    *
    * @param short    other spellings of a value
    * @param notDone  values that Hudi has and we do not do, for an error that says so
+   * @param instead  what to do instead of one of those, where that is more than giving another value
    */
-  final case class OneOf(values: Seq[String], short: Map[String, String] = Map.empty, notDone: Seq[String] = Nil)
+  final case class OneOf(values: Seq[String], short: Map[String, String] = Map.empty, notDone: Seq[String] = Nil,
+      instead: Map[String, String] = Map.empty)
       extends OptionKind(values.mkString(", ")) {
     def parse(value: String): Option[String] =
       (values.map(v => v -> v) ++ short).collectFirst { case (name, v) if name.equalsIgnoreCase(value.trim) => v }
@@ -88,13 +90,12 @@ final case class OptionEntry(
    * @throws MerganserException OPTION_VALUE_INVALID or UNSUPPORTED_OPTION, naming the option as it was given
    */
   def parse(value: String, givenKey: String): String = kind.parse(value).getOrElse {
-    val notDone = kind match {
-      case one: OptionKind.OneOf => one.notDone.exists(_.equalsIgnoreCase(value.trim))
-      case _                     => false
+    kind match {
+      case one: OptionKind.OneOf if one.notDone.exists(_.equalsIgnoreCase(value.trim)) =>
+        val remedy = one.instead.collectFirst { case (name, text) if name.equalsIgnoreCase(value.trim) => text }
+        throw MerganserException("UNSUPPORTED_OPTION", "key" -> givenKey, "value" -> value,
+          "remedy" -> remedy.getOrElse(s"Give one of ${kind.describe}"))
+      case _ => throw MerganserException("OPTION_VALUE_INVALID", "key" -> givenKey, "value" -> value, "expected" -> kind.describe)
     }
-    if (notDone)
-      throw MerganserException("UNSUPPORTED_OPTION", "key" -> givenKey, "value" -> value, "remedy" -> s"Give one of ${kind.describe}")
-    else
-      throw MerganserException("OPTION_VALUE_INVALID", "key" -> givenKey, "value" -> value, "expected" -> kind.describe)
   }
 }

@@ -142,8 +142,11 @@ object Options {
   val AllowDuplicateInserts: OptionEntry = write("hoodie.merge.allow.duplicate.on.inserts", Bool, Some("true"),
     "false: an insert that lands in the file group of its stored key is merged with it.")
   val MissingColumnsOption: OptionEntry = write("spark.merganser.write.missingColumns",
-    OneOf(Seq("reject", "null", "keep"), Map("true" -> "null", "false" -> "reject")), Some("reject"),
-    "Columns of the table that the written rows lack. `reject`: an error. `null`: null is written, as by the other name with `true`. `keep`: an upsert keeps the stored row's values; a new key gets null.",
+    OneOf(Seq("added", "reject", "null", "keep"), Map("true" -> "null", "false" -> "reject")), Some("added"),
+    "Columns of the table that the written rows lack. `added`: columns that the table was given after it was made may be missing, an " +
+      "upsert keeps their stored values and a new key gets null; another column that is missing is an error. `reject`: each is an error, " +
+      "as by the other name with `false`. `null`: null is written, as by the other name with `true`. `keep`: an upsert keeps the " +
+      "stored row's values; a new key gets null.",
     "hoodie.write.set.null.for.missing.columns")
   val SqlDeletes: OptionEntry = write("spark.merganser.sql.deletes", OneOf(Seq("always", "ordered")), Some("always"),
     "Deletes of MERGE and DELETE. `always`: they apply whatever the ordering value. `ordered`: they carry one, the source's or else the stored one, and lose against a stored row with a greater one.")
@@ -151,8 +154,10 @@ object Options {
     "MERGE and UPDATE on merge-on-read: logs take the columns that the statement assigns. `false`: whole rows, with the other columns as the statement found them. Copy-on-write writes whole rows anyway.")
   val SqlDuplicates: OptionEntry = write("spark.merganser.sql.duplicates", OneOf(Seq("combine", "fail")), Some("combine"),
     "Several source rows of a MERGE for one key. `combine`: the table's merge rule makes one of them. `fail`: the statement fails and shows them.")
-  val FrameEvolution: OptionEntry = write("spark.merganser.write.schemaEvolution", Bool, Some("true"),
-    "A frame may bring columns that the table lacks, and wider types: the table has them from that write on. `false`: an error.")
+  val FrameEvolution: OptionEntry = write("spark.merganser.write.schemaEvolution", OneOf(Seq("true", "false", "toString")), Some("true"),
+    "A frame may bring columns that the table lacks, and wider types: the table has them from that write on, and the write's result " +
+      "lists them. `toString`: a number or date column becomes string too where a frame, or a MERGE with schema evolution, brings " +
+      "strings. `false`: other columns and types are an error.")
   val SqlEvolution: OptionEntry = write("spark.merganser.sql.schemaEvolution", Bool, Some("false"),
     "MERGE adds columns of its source that the table lacks, and widens types, as WITH SCHEMA EVOLUTION says on Spark lines that parse it.")
   val MergerClasses: OptionEntry = write("hoodie.write.record.merge.custom.implementation.classes", Fields, None,
@@ -248,8 +253,11 @@ object Options {
 
   // --- of one read
 
-  val QueryType: OptionEntry = read("hoodie.datasource.query.type", OneOf(Seq("snapshot", "read_optimized"), notDone = Seq("incremental")),
-    Some("snapshot"),
+  val QueryType: OptionEntry = read("hoodie.datasource.query.type",
+    OneOf(Seq("snapshot", "read_optimized"),
+      notDone = Seq("incremental"),
+      instead = Map("incremental" -> ("Read a snapshot and filter it: " +
+        ".filter(\"_hoodie_commit_time > '…'\") gives the rows that were written after an instant"))), Some("snapshot"),
     "`snapshot` merges logs; `read_optimized` returns base files alone.", "hoodie.datasource.view.type")
 
   val AsOfInstant: OptionEntry = read("as.of.instant", OptionKind.Text, None,

@@ -4,8 +4,11 @@ package io.merganser.table.config
  * @param readOptimized base files alone, logs not merged
  * @param mergerClasses user-written mergers, in the order to try them
  * @param asOf          time to read the table as of, as it was given; None: the newest there is
+ * @param ignored       the read's options without effect that a job may miss
  */
-final case class ReadConfig(readOptimized: Boolean, asOf: Option[String], mergerClasses: Seq[String]) {
+final case class ReadConfig(
+    readOptimized: Boolean, asOf: Option[String], mergerClasses: Seq[String], ignored: Seq[IgnoredOption] = Nil
+) {
 
   /** Those given to this read, or else those the table keeps as a default for its writes. */
   def mergerClassesFor(table: TableConfig): Seq[String] =
@@ -25,7 +28,8 @@ object ReadConfig {
     ReadConfig(
       readOptimized = settings.required(Options.QueryType) == "read_optimized",
       asOf = settings.explicit(Options.AsOfInstant),
-      mergerClasses = settings.fields(Options.MergerClasses)
+      mergerClasses = settings.fields(Options.MergerClasses),
+      ignored = settings.ignored
     )
   }
 }

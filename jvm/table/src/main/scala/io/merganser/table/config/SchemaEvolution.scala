@@ -16,14 +16,51 @@ object SchemaEvolution {
    *
    * @param name     of the table, for errors
    * @param table    the table's data columns; where empty, the result is `incoming` as it is stored
-   * @param incoming data columns of the rows to come; meta columns among them are passed over
-   * @throws MerganserException SCHEMA_CONFLICT, naming the column with its path and both types; UNSUPPORTED_TYPE,
-   *                            UNSUPPORTED_COLUMN_NAME for what cannot be stored
+   * @param incoming data columns of the rows to come; meta columns among them are ignored
+   * @param widensToString a number or date may become a string
+   * @throws MerganserException SCHEMA_CONFLICT, COLUMN_WOULD_BECOME_STRING, naming the column with its path and both types;
+   *                            UNSUPPORTED_TYPE, UNSUPPORTED_COLUMN_NAME for what cannot be stored
    */
-  def evolved(name: String, table: StructType, incoming: StructType): StructType = {
+  def evolved(name: String, table: StructType, incoming: StructType, widensToString: Boolean): StructType = {
     AvroSchemas.checkColumns(FrameCheck.withoutMetaColumns(incoming))
     val columns = AvroSchemas.stored(FrameCheck.withoutMetaColumns(incoming))
-    if (table.isEmpty) columns else struct(name, "", table, columns)
+    if (table.isEmpty) columns else new Evolution(name, widensToString).struct("", table, columns)
+  }
+
+  /**
+   * What became of a table's columns.
+   *
+   * @param added   by their paths
+   * @param widened each as `amount: int -> bigint`
+   */
+  final case class Changes(added: Seq[String], widened: Seq[String])
+
+  /** What a write of these columns changes; nothing where the table had none before. */
+  def changes(before: StructType, after: StructType): Changes = {
+    def inside(path: String, was: DataType, is: DataType): Seq[Either[String, String]] = (was, is) match {
+      case (a: StructType, b: StructType) => fields(path, a, b)
+      case (a: ArrayType, b: ArrayType)   => inside(s"$path.element", a.elementType, b.elementType)
+      case (a: MapType, b: MapType)       => inside(s"$path.value", a.valueType, b.valueType)
+      case _ if was == is                 => Nil
+      case _                              => Seq(Right(s"$path: ${was.catalogString} -> ${is.catalogString}"))
+    }
+    def fields(path: String, was: StructType, is: StructType): Seq[Either[String, String]] = is.flatMap { field =>
+      val name = if (path.isEmpty) field.name else s"$path.${field.name}"
+      own(was, field.name).fold[Seq[Either[String, String]]](Seq(Left(name)))(f => inside(name, f.dataType, field.dataType))
+    }
+    val all = if (before.isEmpty) Nil else fields("", before, after)
+    Changes(all.collect { case Left(name) => name }, all.collect { case Right(change) => change })
+  }
+
+  /**
+   * The columns of a table after a write.
+   *
+   * @throws MerganserException what [[evolved]] and [[requireStable]] throw
+   */
+  def ofWrite(config: TableConfig, table: StructType, incoming: StructType, widensToString: Boolean): StructType = {
+    // First what no option allows.
+    requireStable(config, table, evolved(config.name, table, incoming, widensToString = true))
+    evolved(config.name, table, incoming, widensToString)
   }
 
   /**
@@ -46,35 +83,41 @@ object SchemaEvolution {
     check("ordering", config.orderingFields, keepsOrder)
   }
 
-  private def struct(name: String, path: String, table: StructType, incoming: StructType): StructType = {
-    def at(field: String) = if (path.isEmpty) field else s"$path.$field"
-    val given             = incoming.map(field => own(table, field.name) -> field)
-    given.groupBy { case (mine, field) => mine.fold(lower(field.name))(_.name) }.values.filter(_.size > 1).foreach { several =>
-      throw conflict(name, s"columns ${several.map { case (_, f) => s"'${at(f.name)}'" }.mkString(" and ")} differ in case alone")
-    }
-    val widened = table.map { field =>
-      given.collectFirst { case (Some(mine), other) if mine.name == field.name => other } match {
-        case Some(other) => field.copy(dataType = wider(name, at(field.name), field.dataType, other.dataType))
-        case None        => field
-      }
-    }
-    StructType(widened ++ given.collect { case (None, field) =>
-      val added = StructField(field.name, field.dataType)
-      field.getComment().fold(added)(added.withComment)
-    })
-  }
+  /** @param name of the table, for errors */
+  private final class Evolution(name: String, widensToString: Boolean) {
 
-  private def wider(name: String, column: String, table: DataType, incoming: DataType): DataType = (table, incoming) match {
-    case (t: StructType, i: StructType) => struct(name, column, t, i)
-    case (t: ArrayType, i: ArrayType) =>
-      ArrayType(wider(name, s"$column.element", t.elementType, i.elementType), t.containsNull)
-    case (t: MapType, i: MapType) if FrameCheck.fits(i.keyType, t.keyType) =>
-      MapType(t.keyType, wider(name, s"$column.value", t.valueType, i.valueType), t.valueContainsNull)
-    case (t, i) if FrameCheck.fits(i, t)      => t
-    case (t, i) if Widening.isPromotion(t, i) => i
-    case _ =>
-      throw conflict(name,
-        s"column '$column' is ${incoming.catalogString}, the table has ${table.catalogString}, and neither widens to the other")
+    def struct(path: String, table: StructType, incoming: StructType): StructType = {
+      def at(field: String) = if (path.isEmpty) field else s"$path.$field"
+      val given             = incoming.map(field => own(table, field.name) -> field)
+      given.groupBy { case (mine, field) => mine.fold(lower(field.name))(_.name) }.values.filter(_.size > 1).foreach { several =>
+        throw conflict(name, s"columns ${several.map { case (_, f) => s"'${at(f.name)}'" }.mkString(" and ")} differ in case alone")
+      }
+      val widened = table.map { field =>
+        given.collectFirst { case (Some(mine), other) if mine.name == field.name => other } match {
+          case Some(other) => field.copy(dataType = wider(at(field.name), field.dataType, other.dataType))
+          case None        => field
+        }
+      }
+      StructType(widened ++ given.collect { case (None, field) =>
+        val added = StructField(field.name, field.dataType)
+        field.getComment().fold(added)(added.withComment)
+      })
+    }
+
+    private def wider(column: String, table: DataType, incoming: DataType): DataType = (table, incoming) match {
+      case (t: StructType, i: StructType) => struct(column, t, i)
+      case (t: ArrayType, i: ArrayType)   => ArrayType(wider(s"$column.element", t.elementType, i.elementType), t.containsNull)
+      case (t: MapType, i: MapType) if FrameCheck.fits(i.keyType, t.keyType) =>
+        MapType(t.keyType, wider(s"$column.value", t.valueType, i.valueType), t.valueContainsNull)
+      case (t, i) if FrameCheck.fits(i, t) => t
+      case (t, StringType) if Widening.isPromotion(t, StringType) && !widensToString =>
+        throw MerganserException("COLUMN_WOULD_BECOME_STRING", "table" -> name, "column" -> column, "type" -> t.catalogString,
+          "option" -> s"${Options.FrameEvolution.key}=toString")
+      case (t, i) if Widening.isPromotion(t, i) => i
+      case _ =>
+        throw conflict(name,
+          s"column '$column' is ${incoming.catalogString}, the table has ${table.catalogString}, and neither widens to the other")
+    }
   }
 
   private def own(table: StructType, name: String): Option[StructField] =

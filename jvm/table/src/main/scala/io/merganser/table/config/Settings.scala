@@ -9,13 +9,15 @@ import io.merganser.merge.MerganserException
  * @param stored          options that only tables hold, such as `hoodie.table.partial.update.mode`, by lower-case name
  * @param commitMetadata  options that go into the commit as extra metadata
  * @param session         of the above, what the session's configuration gives and no option
+ * @param ignored         options without effect that a job may miss
  */
 final class Settings private (
     given: Map[OptionEntry, Settings.Given],
     val mergeProperties: Map[String, String],
     val stored: Map[String, Settings.Given],
     val commitMetadata: Map[String, String],
-    session: Settings.OfSession
+    session: Settings.OfSession,
+    val ignored: Seq[IgnoredOption]
 ) {
 
   /** Whether the session's configuration gives it, and no option of the write or statement does. */
@@ -32,7 +34,8 @@ final class Settings private (
     mergeProperties.filterNot { case (key, _) => session.mergeProperties(key) && property(key) },
     this.stored.filterNot { case (key, _) => session.stored(key) && stored(key) },
     commitMetadata,
-    session
+    session,
+    ignored
   )
 
   /** The canonical text that was given, or None; an empty text is as good as none. */
@@ -77,19 +80,19 @@ object Settings {
 
   /** Settings of a read: options that only matter to writes are checked for being known, no more. */
   def ofRead(options: Map[String, String], sessionConf: Map[String, String]): Settings =
-    resolve(options, sessionConf, ForeignOptions.refusedReadingByName)
+    resolve(options, sessionConf, ForeignOptions.refusedReadingByName, isRead = true)
 
   /**
    * Settings of a write or of a new table.
    *
    * @param sessionConf Spark's configuration; `hoodie.*`, `spark.hoodie.*` and `spark.merganser.*` count, and options win over them
-   * @throws MerganserException UNKNOWN_OPTION, UNSUPPORTED_OPTION, OPTION_VALUE_INVALID or OPTION_CONFLICT
+   * @throws MerganserException UNKNOWN_OPTION, OPTION_OF_OTHER_FORMAT, UNSUPPORTED_OPTION, OPTION_VALUE_INVALID or OPTION_CONFLICT
    */
   def ofWrite(options: Map[String, String], sessionConf: Map[String, String]): Settings =
-    resolve(options, sessionConf, ForeignOptions.refusedByName)
+    resolve(options, sessionConf, ForeignOptions.refusedByName, isRead = false)
 
   private def resolve(
-      options: Map[String, String], sessionConf: Map[String, String], refused: Map[String, ForeignOptions.Refused]
+      options: Map[String, String], sessionConf: Map[String, String], refused: Map[String, ForeignOptions.Refused], isRead: Boolean
   ): Settings = {
     val session = sessionConf.toSeq.collect {
       case (key, value) if lower(key).startsWith("spark.hoodie.") => key.drop("spark.".length) -> value
@@ -108,7 +111,9 @@ object Settings {
       storedOf(both),
       metadata.toMap,
       OfSession(ofSession.keySet -- ofOptions.keySet, mergePropertiesOf(session).keySet -- mergePropertiesOf(named).keySet,
-        storedOf(session).keySet -- storedOf(named).keySet)
+        storedOf(session).keySet -- storedOf(named).keySet),
+      // Of a read its own options alone: the session's are for all of its statements.
+      if (isRead) IgnoredOptions.among(named, IgnoredOptions.ofReads) else IgnoredOptions.among(both, IgnoredOptions.ofWrites)
     )
   }
 
@@ -147,10 +152,17 @@ object Settings {
         if (!known) throw unknown(asGiven)
     }
 
-  private def unknown(key: String): MerganserException = {
-    val within  = if (lower(key).startsWith("hoodie.") || lower(key).startsWith("spark.")) math.max(2, key.length / 4) else 2
-    val nearest = NearestName.of(key, ForeignOptions.allNames, within)
-    MerganserException("UNKNOWN_OPTION", "key" -> key,
-      "remedy" -> nearest.fold("Remove it; docs/config.md lists the known ones")(name => s"Did you mean '$name'?"))
+  private def unknown(key: String): MerganserException = OtherFormats.word(lower(key)) match {
+    case Some(word) =>
+      MerganserException("OPTION_OF_OTHER_FORMAT", "key" -> key, "format" -> word.format, "remedy" -> word.remedy)
+    case None =>
+      val isLong  = lower(key).startsWith("hoodie.") || lower(key).startsWith("spark.")
+      val within  = if (isLong) math.max(2, key.length / 4) else 2
+      val nearest = OtherFormats.shortened(lower(key)).orElse(NearestName.of(key, ForeignOptions.allNames, within))
+      val others =
+        if (!isLong) "Remove it; docs/config.md lists the known ones"
+        else s"Neither does Hudi ${HudiOptions.release} have it: an option of another release can be removed if it only tunes Hudi; " +
+          "docs/config.md lists the known ones"
+      MerganserException("UNKNOWN_OPTION", "key" -> key, "remedy" -> nearest.fold(others)(name => s"Did you mean '$name'?"))
   }
 }

@@ -70,12 +70,16 @@ object MissingColumns {
   case object Reject extends MissingColumns
   case object Null extends MissingColumns
 
+  /** Those that the table has had from its beginning are rejected; the others are kept by an upsert, and null in an insert. */
+  case object Added extends MissingColumns
+
   /** They are not provided: a stored row keeps its values. */
   case object Keep extends MissingColumns
 
   private[config] def of(text: String): MissingColumns = text match {
     case "reject" => Reject
     case "null"   => Null
+    case "added"  => Added
     case "keep"   => Keep
   }
 }
@@ -153,6 +157,7 @@ final case class StatementConfig(orderedDeletes: Boolean, failsOnDuplicates: Boo
  * @param missingColumns        what becomes of columns that the written rows lack
  * @param statement             what only MERGE, UPDATE and DELETE ask about
  * @param evolvesSchema         a frame may add columns and widen types
+ * @param widensToString        a frame, or a MERGE with schema evolution, may make a string of a column that is none
  * @param deleteMark            of the table, or, below version 9 where tables cannot keep it, of this write
  * @param partitionTime         time-based settings of the partition path, by name, for a table that keeps none
  * @param rule                  the table's merge rule
@@ -165,6 +170,7 @@ final case class StatementConfig(orderedDeletes: Boolean, failsOnDuplicates: Boo
  * @param lock                  how the table is locked
  * @param heartbeatIntervalMs   milliseconds between heartbeats of a write that others may take for failed
  * @param shuffleTasks          tasks of its shuffles; None: by the frame's size
+ * @param ignored               options without effect that a job may miss
  */
 final case class WriteConfig(
     operation: WriteOperation,
@@ -177,6 +183,7 @@ final case class WriteConfig(
     missingColumns: MissingColumns,
     statement: StatementConfig,
     evolvesSchema: Boolean,
+    widensToString: Boolean,
     deleteMark: Option[DeleteMark],
     partitionTime: Map[String, String],
     rule: StoredRule,
@@ -191,7 +198,8 @@ final case class WriteConfig(
     failedWrites: FailedWrites,
     heartbeatIntervalMs: Long,
     lock: TableLock.Settings,
-    shuffleTasks: Option[Int]
+    shuffleTasks: Option[Int],
+    ignored: Seq[IgnoredOption]
 ) {
 
   /** Milliseconds between the heartbeats by which other writers see that this one lives; None where nobody looks for them. */
@@ -254,7 +262,8 @@ object WriteConfig {
         failsOnDuplicates = settings.required(Options.SqlDuplicates, kept) == "fail",
         logsPartialRows = settings.bool(Options.SqlPartialUpdates, kept)
       ),
-      evolvesSchema = settings.bool(Options.FrameEvolution, kept),
+      evolvesSchema = settings.required(Options.FrameEvolution, kept) != "false",
+      widensToString = settings.required(Options.FrameEvolution, kept) == "toString",
       deleteMark = deleteMark(settings, table),
       partitionTime = Options.TimeBased.flatMap(entry => settings.explicit(entry).map(entry.key -> _)).toMap,
       rule = StoredRule.of(table, settings.text(Options.MergerClasses, kept).toSeq.flatMap(OptionKind.Fields.split)),
@@ -269,7 +278,8 @@ object WriteConfig {
       failedWrites = failedWrites(settings, kept),
       heartbeatIntervalMs = settings.whole(Options.HeartbeatInterval, kept),
       lock = LockOptions.of(settings, kept),
-      shuffleTasks = settings.text(Options.shuffleTasksOf(operation), kept).map(_.toInt).filter(_ > 0)
+      shuffleTasks = settings.text(Options.shuffleTasksOf(operation), kept).map(_.toInt).filter(_ > 0),
+      ignored = settings.ignored
     )
   }
 

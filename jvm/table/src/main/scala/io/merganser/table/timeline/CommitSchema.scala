@@ -23,18 +23,23 @@ private[timeline] object CommitSchema {
           // What only widens and adds holds whatever there was before.
           if (!holds(config.name, theirs, before)) Left("another writer replaced the table's columns since the write began")
           else {
-            val all = FrameCheck.withNullsOf(own, SchemaEvolution.evolved(config.name, theirs, own))
+            // What this write was not to make a string of must not become one because of another write.
+            val toString = SchemaEvolution.changes(before, own).widened.exists(_.endsWith("-> string"))
+            val all      = FrameCheck.withNullsOf(own, SchemaEvolution.evolved(config.name, theirs, own, toString))
             SchemaEvolution.requireStable(config, theirs, all)
-            Right(metadata.copy(extra = metadata.extra + ("schema" -> AvroSchemas.toAvro(all, config.name).toString)))
+            val added = metadata.extra.get(Timeline.AddedKey).map { names =>
+              Timeline.AddedKey -> all.fieldNames.filter((now.addedColumns ++ names.split(',')).contains).mkString(",")
+            }
+            Right(metadata.copy(extra = metadata.extra ++ added + ("schema" -> AvroSchemas.toAvro(all, config.name).toString)))
           }
         } catch {
-          case e: MerganserException if e.condition == "SCHEMA_CONFLICT" =>
+          case e: MerganserException if e.condition == "SCHEMA_CONFLICT" || e.condition == "COLUMN_WOULD_BECOME_STRING" =>
             Left(s"another writer changed the table's columns since the write began, and both do not go together: ${e.getMessage}")
         }
     }
 
   private def holds(name: String, columns: StructType, others: StructType): Boolean =
-    SchemaEvolution.evolved(name, columns, others) == columns
+    SchemaEvolution.evolved(name, columns, others, widensToString = true) == columns
 
   private def columns(json: Option[String]): StructType =
     json.map(text => AvroSchemas.toSpark(AvroSchemas.parse(text))).getOrElse(new StructType)

@@ -5,8 +5,11 @@ import java.util.concurrent.ConcurrentHashMap
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.Storage
+import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config.TableConfig
+import org.apache.spark.sql.types.StructType
 
+import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
 
 /**
@@ -191,6 +194,33 @@ final class Timeline private (
    */
   def tableSchemaJson: Option[String] = schemaCommit.flatMap(_._2.schemaJson).orElse(config.createSchema)
 
+  /**
+   * Columns that the table was given after it was made: writers from before do not have them. Against the schema that the table was
+   * created with, if it keeps one. Else our commits list them; where there is none, against the oldest commit on the timeline.
+   */
+  lazy val addedColumns: Set[String] = {
+    val now = fields(tableSchemaJson)
+    def since(metadata: CommitMetadata) =
+      now.filterNot(fields(metadata.schemaJson)) ++ metadata.extra.get(Timeline.AddedKey).toSeq.flatMap(_.split(','))
+    def oldest = byCompletion.iterator.map(metadata).find(m => m.maySetSchema && m.schemaJson.isDefined)
+    def listed = byCompletion.reverseIterator.map(metadata).find(m => m.extra.contains(Timeline.AddedKey) && m.schemaJson.isDefined)
+    val added =
+      if (config.createSchema.isDefined) now -- fields(config.createSchema)
+      else listed.orElse(oldest).fold(Set.empty[String])(since(_).toSet)
+    added.intersect(now)
+  }
+
+  /** What a commit says so that [[addedColumns]] stays known, also when older commits are archived. */
+  def listAdded(columns: StructType): Map[String, String] =
+    if (config.createSchema.isDefined) Map.empty
+    else {
+      val before = fields(tableSchemaJson)
+      Map(Timeline.AddedKey -> columns.fieldNames.filter(n => before.nonEmpty && (addedColumns(n) || !before(n))).mkString(","))
+    }
+
+  private def fields(json: Option[String]): Set[String] =
+    json.toSeq.flatMap(text => AvroSchemas.parse(text).getFields.asScala.map(_.name)).toSet
+
   /** Requested time of the commit of the schema, if it refers to a history of the columns (schema on read). */
   private[table] def latestSchema: Option[String] =
     schemaCommit.filter(_._2.extra.get("latest_schema").exists(_.nonEmpty)).map(_._1.requested)
@@ -225,6 +255,9 @@ final class Timeline private (
 }
 
 object Timeline {
+
+  /** Under this key the extra metadata of our commits lists the columns that the table was given after it was made. */
+  val AddedKey = "merganser.columns.added"
 
   /** One listing of the timeline's folder. A table without the folder has an empty timeline. */
   def load(storage: Storage, config: TableConfig): Timeline = {

@@ -8,7 +8,8 @@ class SchemaEvolutionTest extends AnyFunSuite {
 
   private def ddl(text: String): StructType = StructType.fromDDL(text)
 
-  private def evolved(table: String, incoming: String): StructType = SchemaEvolution.evolved("trips", ddl(table), ddl(incoming))
+  private def evolved(table: String, incoming: String): StructType =
+    SchemaEvolution.evolved("trips", ddl(table), ddl(incoming), widensToString = true)
 
   private def refused(table: String, incoming: String, mentions: String*): Unit = {
     val thrown = intercept[MerganserException](evolved(table, incoming))
@@ -33,6 +34,27 @@ class SchemaEvolutionTest extends AnyFunSuite {
       assert(evolved(s"id INT, c $narrow", s"id INT, c $wide") == ddl(s"id INT, c $wide"), s"$narrow to $wide")
       assert(evolved(s"id INT, c $wide", s"id INT, c $narrow") == ddl(s"id INT, c $wide"), s"$narrow into $wide")
     }
+  }
+
+  test("a column of numbers or dates becomes string only on request, inside structs too, and the error says how") {
+    for (column <- Seq("c INT", "c DOUBLE", "c DECIMAL(8,2)", "c DATE", "c STRUCT<a: BIGINT>", "c ARRAY<INT>", "c MAP<STRING, FLOAT>")) {
+      val incoming = column.replaceAll("INT|BIGINT|BIGSTRING|DOUBLE|DECIMAL\\(8,2\\)|DATE|FLOAT", "STRING").replace("BIGSTRING", "STRING")
+      val thrown = intercept[MerganserException](
+        SchemaEvolution.evolved("trips", ddl(s"id INT, $column"), ddl(s"id INT, $incoming"), widensToString = false))
+      assert(thrown.condition == "COLUMN_WOULD_BECOME_STRING", column)
+      assert(Seq("'trips'", "'c", "Cast the column", "schemaEvolution=toString").forall(thrown.getMessage.contains), column)
+      assert(evolved(s"id INT, $column", s"id INT, $incoming") == ddl(s"id INT, $incoming"))
+      assert(SchemaEvolution.evolved("trips", ddl(s"id INT, $incoming"), ddl(s"id INT, $column"), widensToString = false) ==
+          ddl(s"id INT, $incoming"), "numbers into a string column")
+    }
+  }
+
+  test("added and widened columns are listed by their paths; a table without columns has none") {
+    val changes = SchemaEvolution.changes(ddl("id INT, n INT, s STRUCT<a: INT>, l ARRAY<STRUCT<x: INT>>, old STRING"),
+      ddl("id INT, n BIGINT, s STRUCT<a: DOUBLE, b: STRING>, l ARRAY<STRUCT<x: BIGINT, y: INT>>, added DATE"))
+    assert(changes.added == Seq("s.b", "l.element.y", "added"))
+    assert(changes.widened == Seq("n: int -> bigint", "s.a: int -> double", "l.element.x: int -> bigint"))
+    assert(SchemaEvolution.changes(new StructType, ddl("id INT")) == SchemaEvolution.Changes(Nil, Nil))
   }
 
   test("fields of structs, in arrays and in map values too, are added and widened") {

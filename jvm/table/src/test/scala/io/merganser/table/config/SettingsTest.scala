@@ -17,7 +17,15 @@ class SettingsTest extends AnyFunSuite {
       "hoodie.upsert.shuffle.paralelism" -> "hoodie.upsert.shuffle.parallelism",
       "spark.merganser.write.nullordering2" -> "spark.merganser.write.nullOrdering",
       "primarykeys" -> "primaryKey",
-      "preCombinedField" -> "preCombineField"
+      "preCombinedField" -> "preCombineField",
+      "missingColumns" -> "spark.merganser.write.missingColumns",
+      "hoodie.clean.automatik" -> "hoodie.clean.automatic",
+      "hoodie.cleaner.commit.retained" -> "hoodie.cleaner.commits.retained",
+      "hoodie.metadata.enabled" -> "hoodie.metadata.enable",
+      "hoodie.datasource.hive_sync.enabled" -> "hoodie.datasource.hive_sync.enable",
+      "hoodie.metrics.onn" -> "hoodie.metrics.on",
+      "hoodie.write.lock.providr" -> "hoodie.write.lock.provider",
+      "hoodie.memory.merge.max.sise" -> "hoodie.memory.merge.max.size"
     )
     for ((given, meant) <- near) {
       val thrown = refusal(given -> "x")
@@ -27,10 +35,36 @@ class SettingsTest extends AnyFunSuite {
   }
 
   test("an unknown option that is near to nothing is an error without a suggestion") {
-    for (given <- Seq("mergeSchema", "header", "colour", "hoodie.nothing.of.the.kind.at.all")) {
+    for (given <- Seq("colour", "hoodie.nothing.of.the.kind.at.all", "hoodie.clean.nothing.of.the.kind.at.all")) {
       val thrown = refusal(given -> "x")
       assert(thrown.condition == "UNKNOWN_OPTION" && !thrown.getMessage.contains("Did you mean"), given)
     }
+  }
+
+  test("an option of another format is an error that says what does the same here") {
+    val meant = Map("versionAsOf" -> "as.of.instant", "timestampAsOf" -> "as.of.instant", "mergeSchema" -> "schemaEvolution",
+      "overwriteSchema" -> "CREATE OR REPLACE TABLE", "replaceWhere" -> "overwrite(condition)",
+      "partitionOverwriteMode" -> "hoodie.datasource.overwrite.mode=DYNAMIC", "snapshot-id" -> "as.of.instant")
+    for ((given, remedy) <- meant; parse <- Seq(Settings.ofWrite _, Settings.ofRead _)) {
+      val thrown = intercept[MerganserException](parse(Map(given -> "x"), Map.empty))
+      assert(thrown.condition == "OPTION_OF_OTHER_FORMAT" && thrown.getMessage.contains(remedy), given)
+    }
+  }
+
+  test("an option of a family whose names are open is accepted, one that is nearly a known name of it is not") {
+    accepted("hoodie.metrics.our.reporter.port" -> "1", "hoodie.aws.region" -> "x", "hoodie.streamer.source.kafka.topic" -> "x",
+      "hoodie.write.lock.dynamodb.table" -> "locks")
+    assert(refusal("hoodie.metrics.reporter.typ" -> "x").getMessage.contains("'hoodie.metrics.reporter.type'"))
+  }
+
+  test("every option of Hudi is known: it is ours, refused, reported, or without effect") {
+    val unknown = HudiOptions.names.filterNot { name =>
+      val key = name.toLowerCase
+      Options.byName.contains(key) || ForeignOptions.isKnown(key) || ForeignOptions.isHarmless(key)
+    }
+    assert(unknown.isEmpty)
+    val listed = ForeignOptions.harmless ++ IgnoredOptions.ofWrites.flatMap(_.names).filterNot(_.endsWith("."))
+    assert(listed.filterNot(n => HudiOptions.has(n.toLowerCase)).isEmpty, "named here, and no option of Hudi")
   }
 
   test("options that cannot change rows or layout are accepted with any value") {
@@ -108,6 +142,8 @@ class SettingsTest extends AnyFunSuite {
     val thrown = intercept[MerganserException](Settings.ofRead(Map("hoodie.datasource.merge.type" -> "skip_merge"), Map.empty))
     assert(thrown.condition == "UNSUPPORTED_OPTION")
     assert(intercept[MerganserException](ReadConfig.parse(Map("hoodie.datasource.query.type" -> "incremental"), Map.empty)).condition == "UNSUPPORTED_OPTION")
+    for (given <- Seq("hoodie.datasource.query.type" -> "incremental", "hoodie.datasource.read.begin.instanttime" -> "2024"))
+      assert(intercept[MerganserException](ReadConfig.parse(Map(given), Map.empty)).getMessage.contains("_hoodie_commit_time > "), given)
     assert(ReadConfig.parse(Map("hoodie.datasource.query.type" -> "read_optimized"), Map.empty).readOptimized)
   }
 
@@ -115,7 +151,9 @@ class SettingsTest extends AnyFunSuite {
     val names = Options.all.flatMap(_.names)
     assert(names.map(_.toLowerCase).distinct.size == names.size)
     val foreign =
-      ForeignOptions.refused.map(_.key) ++ ForeignOptions.refusedReading.map(_.key) ++ ForeignOptions.harmless ++ ForeignOptions.storedOnly
+      ForeignOptions.refused.map(_.key) ++ ForeignOptions.refusedReading.map(_.key) ++ ForeignOptions.harmless ++
+        ForeignOptions.storedOnly ++ ForeignOptions.ofOtherReleases ++ IgnoredOptions.ofWrites.flatMap(_.names) ++ OtherFormats.words.map(
+          _.key)
     assert(foreign.distinct.size == foreign.size)
     assert(foreign.filter(f => Options.byName.contains(f.toLowerCase)).isEmpty)
   }

@@ -66,4 +66,54 @@ final class CommitSchemaSuite extends TableSuite {
     commit(only, "id INT, w INT", "INSERT_OVERWRITE_TABLE")
     assert(columns(s) == StructType.fromDDL("id INT, w INT"))
   }
+
+  test("a number of one writer and a string of another under one new name are a conflict, not a column of strings") {
+    val (s, Seq(first, second)) = (begun("id INT")(2): @unchecked)
+    commit(first, "id INT, a INT")
+    assert(conditionOf(commit(second, "id INT, a STRING")) == "COMMIT_CONFLICT")
+    assert(columns(s) == StructType.fromDDL("id INT, a INT"))
+  }
+
+  private def added(storage: Storage): Set[String] = Timeline.load(storage, TableConfig.load(storage)).addedColumns
+
+  /** As a write of ours commits. */
+  private def commitListed(transaction: Transaction, columns: String): Instant = {
+    val schema = StructType.fromDDL(columns)
+    transaction.commit(CommitMetadata("UPSERT", Map.empty,
+        Map("schema" -> AvroSchemas.toAvro(schema, "t").toString) ++ transaction.timeline.listAdded(schema)), Set.empty)
+  }
+
+  test("columns that came after the schema a table was created with are those added, whoever added them") {
+    val s      = storage
+    val schema = AvroSchemas.toAvro(StructType.fromDDL("id INT, v INT"), "t").toString
+    TableConfig.create(s, properties() + ("hoodie.table.create.schema" -> schema))
+    assert(added(s).isEmpty)
+    commit(begin(s), "id INT, v INT, a INT")
+    assert(added(s) == Set("a"))
+    commitListed(begin(s), "id INT, v INT, a INT, b INT")
+    assert(added(s) == Set("a", "b"))
+  }
+
+  test("columns that came after the first commit of a table without such a schema are those added, also when that commit is archived") {
+    val s = storage
+    table(storage = s)
+    assert(added(s).isEmpty)
+    val first = commit(begin(s), "id INT, v INT")
+    assert(added(s).isEmpty)
+    val second = commit(begin(s), "id INT, v INT, a INT")
+    commitListed(begin(s), "id INT, v INT, a INT, b INT")
+    commit(begin(s), "id INT, v INT, a INT, b INT, c INT")
+    assert(added(s) == Set("a", "b", "c"))
+    for (old <- Seq(first, second); file <- folder.resolve("t/.hoodie/timeline").toFile.listFiles if file.getName.startsWith(old.requested))
+      file.delete()
+    assert(added(s) == Set("a", "b", "c"))
+    assert(Timeline.load(s, TableConfig.load(s)).completed.size == 2)
+  }
+
+  test("of writers that add different columns at the same time each column is listed as added") {
+    val (s, Seq(first, second)) = (begun("id INT")(2): @unchecked)
+    commitListed(first, "id INT, a INT")
+    commitListed(second, "id INT, b INT")
+    assert(added(s) == Set("a", "b"))
+  }
 }

@@ -1,0 +1,20 @@
+package io.merganser.table.config
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+/** The options of the Hudi release whose tables we write: a job that comes from there may give any of them. */
+object HudiOptions {
+
+  val release: String = "1.2.0"
+
+  /** All names, older names of options among them. */
+  val names: Seq[String] = {
+    val source = scala.io.Source.fromInputStream(getClass.getResourceAsStream("/io/merganser/table/hudi-options.txt"), UTF_8.name)
+    try source.getLines().filterNot(line => line.isEmpty || line.startsWith("#")).toList
+    finally source.close()
+  }
+
+  private val lowerNames: Set[String] = names.map(_.toLowerCase(java.util.Locale.ROOT)).toSet
+
+  private[config] def has(lowerKey: String): Boolean = lowerNames(lowerKey)
+}

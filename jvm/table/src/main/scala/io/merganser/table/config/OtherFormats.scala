@@ -1,0 +1,48 @@
+package io.merganser.table.config
+
+/** Options of other table formats and of Spark's file formats, which a job may bring along: refused, with what to do here. */
+object OtherFormats {
+
+  /** @param remedy what does the same here, a sentence without its full stop */
+  final case class Word(key: String, format: String, remedy: String)
+
+  private val asOf =
+    "Use as.of.instant with an instant of the timeline (CALL show_timeline, or Table.history() in Python), or SQL's VERSION AS OF"
+  private val asOfDay = "Use as.of.instant with the time, or SQL's TIMESTAMP AS OF"
+  private val changes = "Filter the rows: .filter(\"_hoodie_commit_time > '…'\") gives those that were written after an instant"
+  private val where   = "Use df.writeTo(name).overwrite(condition) with a condition on partition columns"
+  private val dynamic = "Use hoodie.datasource.overwrite.mode=DYNAMIC, or df.writeTo(name).overwritePartitions()"
+  private val columns =
+    "Leave it out: new columns and wider types of a frame are taken unless spark.merganser.write.schemaEvolution is false"
+  private val size = "Use hoodie.parquet.max.file.size, in bytes"
+  private val commit =
+    "Options whose name begins with '_' go into the commit's metadata; hoodie.datasource.write.commitmeta.key.prefix sets the prefix"
+  private val retry = "Leave it out: an upsert that is run again changes nothing where the ordering field says which row is the later one"
+
+  val words: Seq[Word] = Seq(
+    Word("versionAsOf", "Delta Lake", asOf), Word("timestampAsOf", "Delta Lake", asOfDay), Word("mergeSchema", "Delta Lake", columns),
+    Word("overwriteSchema", "Delta Lake", "Use df.writeTo(name).createOrReplace(), or CREATE OR REPLACE TABLE … AS SELECT"),
+    Word("replaceWhere", "Delta Lake", where), Word("partitionOverwriteMode", "Delta Lake", dynamic),
+    Word("readChangeFeed", "Delta Lake", changes), Word("readChangeData", "Delta Lake", changes),
+    Word("startingVersion", "Delta Lake", changes), Word("startingTimestamp", "Delta Lake", changes),
+    Word("userMetadata", "Delta Lake", commit), Word("txnAppId", "Delta Lake", retry), Word("txnVersion", "Delta Lake", retry),
+    Word("optimizeWrite", "Delta Lake", size), Word("dataChange", "Delta Lake", "Leave it out"),
+    Word("snapshot-id", "Apache Iceberg", asOf), Word("as-of-timestamp", "Apache Iceberg", asOfDay),
+    Word("start-snapshot-id", "Apache Iceberg", changes), Word("merge-schema", "Apache Iceberg", columns),
+    Word("overwrite-mode", "Apache Iceberg", dynamic), Word("target-file-size-bytes", "Apache Iceberg", size),
+    Word("maxRecordsPerFile", "Spark's file formats", size),
+    Word("compression", "Spark's file formats", "Use hoodie.parquet.compression.codec"),
+    Word("header", "Spark's file formats", "Leave it out: the table has its columns"),
+    Word("inferSchema", "Spark's file formats", "Leave it out: the table has its columns")
+  )
+
+  private val byName: Map[String, Word] = words.map(w => lower(w.key) -> w).toMap
+
+  private[config] def word(lowerKey: String): Option[Word] = byName.get(lowerKey)
+
+  /** The option of ours whose last part the key is: `missingColumns` for `spark.merganser.write.missingColumns`. */
+  private[config] def shortened(lowerKey: String): Option[String] =
+    Options.all.map(_.key).find(k => lower(k).startsWith("spark.merganser.") && lower(k).endsWith("." + lowerKey))
+
+  private def lower(text: String): String = text.toLowerCase(java.util.Locale.ROOT)
+}

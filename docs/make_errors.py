@@ -14,8 +14,20 @@ HEAD = """# Errors
 
 <!-- Made by docs/make_errors.py from the rooms' conditions.json; a test compares. Do not edit. -->
 
-An error that a user can mend has a name, which stays, and a SQLSTATE. In Python it is a `merganser.MerganserError` with
-`.condition` and `.parameters`, and for the frequent ones a class of its own. `{...}` stands for a value.
+An error that a user can fix has a name, which stays, and a SQLSTATE. `{...}` stands for a value.
+
+In Python it is a `merganser.MerganserError` with `.condition`, `.sql_state` and `.parameters`, and for the frequent
+ones a class of its own, such as `merganser.CommitConflictError`. Every call of a `merganser.Table` raises it. So do
+`spark.sql`, readers, writers and actions of a session in the same process, from `import merganser` on, also where a
+task of a job failed; it is one of PySpark's exceptions too, and its `__context__` holds the stack of the JVM.
+
+Over Spark Connect a `merganser.Table` raises it as well. Statements and data frames raise PySpark's own exceptions
+there: `merganser.condition_of(error)` returns the name of the condition, or `None` for an error that is none of
+these. It takes any exception.
+
+The Python package has four conditions of its own: MISSING_JAR (a session, or the package, has no jar for this Spark),
+SESSION_NOT_READY (the session that runs was started without the SQL extension or the catalog),
+SESSION_CATALOG_CONFLICT (another session catalog is set) and SETTING_GIVEN_TWICE.
 """
 
 

@@ -1,4 +1,4 @@
-"""Where the tests get Apache Hudi's Spark bundle from: Maven Central, through the Ivy that pyspark ships.
+"""Where the tests get the jars of Hudi and of other formats from: Maven Central, by the Ivy that pyspark ships.
 
 As a program: ``python tests/interop/hudi_jar.py CACHE_DIR`` prints the path of the verified jar.
 """
@@ -10,59 +10,78 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-GROUP = "org.apache.hudi"
-ARTIFACT = "hudi-spark3.5-bundle_2.12"
-VERSION = "1.2.0"
-SHA256 = "cc79fba00822f3a6c3a860df99375c2e3d4a034d037dbf4213a4966a706a7676"
+
+@dataclass(frozen=True)
+class Jar:
+    """A jar by its coordinates, and the checksum of the file we know."""
+
+    group: str
+    artifact: str
+    version: str
+    sha256: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.artifact}-{self.version}.jar"
+
+
+HUDI = Jar(
+    "org.apache.hudi",
+    "hudi-spark3.5-bundle_2.12",
+    "1.2.0",
+    "cc79fba00822f3a6c3a860df99375c2e3d4a034d037dbf4213a4966a706a7676",
+)
 
 
 class HudiJarError(RuntimeError):
-    """The bundle could not be fetched, or is not the file we know."""
+    """A jar could not be fetched, or is not the file we know."""
 
 
-def fetch(cache_dir: str | os.PathLike[str]) -> Path:
-    """Path of the Hudi bundle in ``cache_dir``, downloaded first if it is not there yet (about 80 MB).
+def fetch(cache_dir: str | os.PathLike[str], wanted: Jar = HUDI) -> Path:
+    """Path of a jar in ``cache_dir``, downloaded first if it is not there yet (the Hudi bundle has about 80 MB).
 
     Raises:
         HudiJarError: No pyspark in this Python, no Java, the download failed, or the checksum differs.
     """
-    jar = Path(cache_dir).resolve() / f"{ARTIFACT}-{VERSION}.jar"
-    if jar.is_file() and _sha256(jar) == SHA256:
+    jar = Path(cache_dir).resolve() / wanted.name
+    if jar.is_file() and _sha256(jar) == wanted.sha256:
         return jar
-    jar.unlink(missing_ok=True)
-    _download(jar)
-    found = _sha256(jar)
-    if found != SHA256:
-        jar.unlink()
-        raise HudiJarError(
-            f"Refused {jar.name}: its SHA-256 is {found}, expected {SHA256}. "
-            "Check the repository or mirror that Ivy downloads from."
-        )
+    jar.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=jar.parent) as folder:
+        downloaded = Path(folder) / wanted.name
+        _download(downloaded, wanted)
+        found = _sha256(downloaded)
+        if found != wanted.sha256:
+            raise HudiJarError(
+                f"Refused {jar.name}: its SHA-256 is {found}, expected {wanted.sha256}. "
+                "Check the repository or mirror that Ivy downloads from."
+            )
+        downloaded.replace(jar)
     return jar
 
 
-def _download(jar: Path) -> None:
+def _download(jar: Path, wanted: Jar) -> None:
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")
     if java is None:
         raise HudiJarError(f"Cannot fetch {jar.name}: no 'java' on the PATH. Install Java 17.")
-    jar.parent.mkdir(parents=True, exist_ok=True)
     command = [
         java, "-jar", str(_ivy()), "-cache", str(jar.parent / "ivy"),
         "-confs", "default", "-types", "jar", "-notransitive",
-        "-dependency", GROUP, ARTIFACT, VERSION,
+        "-dependency", wanted.group, wanted.artifact, wanted.version,
         "-retrieve", str(jar.parent / "[artifact]-[revision].[ext]"),
     ]  # fmt: skip
     run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if run.returncode != 0 or not jar.is_file():
         raise HudiJarError(
-            f"Cannot fetch {GROUP}:{ARTIFACT}:{VERSION}: Ivy ended with {run.returncode}. "
+            f"Cannot fetch {wanted.group}:{wanted.artifact}:{wanted.version}: Ivy ended with {run.returncode}. "
             f"Its last lines:\n{run.stdout[-2000:]}"
         )
-    shutil.rmtree(jar.parent / "ivy", ignore_errors=True)
 
 
 def _ivy() -> Path:
@@ -71,7 +90,7 @@ def _ivy() -> Path:
     jars = sorted(ivy for folder in folders for ivy in Path(folder, "jars").glob("ivy-*.jar"))
     if not jars:
         raise HudiJarError(
-            f"Cannot fetch the Hudi bundle: {sys.executable} has no pyspark with an Ivy jar. "
+            f"Cannot fetch jars: {sys.executable} has no pyspark with an Ivy jar. "
             "Run this with the Python of the project's environment."
         )
     return jars[-1]

@@ -107,6 +107,14 @@ def test_an_error_comes_with_its_condition_and_names_what_is_wrong(spark: SparkS
     with pytest.raises(PySparkException) as key:
         spark.sql(f"UPDATE {table} SET id = 7 WHERE id = 1").collect()
     assert key.value.getCondition() == "ASSIGNMENT_REFUSED"
+    assert merganser.condition_of(key.value) == "ASSIGNMENT_REFUSED"
+    without_key = spark.createDataFrame([(None, 5, "a")], "id int, ts long, v string")
+    with pytest.raises(PySparkException) as task:
+        without_key.writeTo(table).append()
+    assert merganser.condition_of(task.value) == "NULL_RECORD_KEY"
+    with pytest.raises(PySparkException) as sparks:
+        spark.sql("SELECT nothing FROM nowhere").collect()
+    assert merganser.condition_of(sparks.value) is None
     assert key.value.getSqlState() == "42000"
     assert key.value.getMessageParameters()["clause"] == "UPDATE SET id"
     assert "KEY_COLUMN_CHANGED" in str(key.value)

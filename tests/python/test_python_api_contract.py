@@ -93,8 +93,11 @@ def test_configure_keeps_the_jars_and_extensions_that_are_there(builder: Any) ->
 
 def test_configure_refuses_to_take_the_session_catalog_from_another_format(builder: Any) -> None:
     builder.config("spark.sql.catalog.spark_catalog", "org.other.Catalog")
-    with pytest.raises(merganser.ConfigurationConflictError, match=r"'org\.other\.Catalog' already"):
+    with pytest.raises(merganser.ConfigurationConflictError, match=r"'org\.other\.Catalog' already") as raised:
         configure(builder)
+    assert "spark.sql.catalog.<name>=io.merganser.spark.MerganserLakeCatalog" in str(raised.value)
+    configure(builder.config("spark.sql.catalog.lake", "io.merganser.spark.MerganserLakeCatalog"))
+    assert settings(builder)["spark.sql.catalog.spark_catalog"] == "org.other.Catalog"
 
 
 def test_a_session_without_the_jar_names_the_setting_to_add() -> None:
@@ -354,6 +357,7 @@ def test_an_error_of_a_statement_becomes_the_exception_of_its_condition(
         table.history()
     assert (raised.value.condition, str(raised.value)) == (condition, f"[{condition}] {message}")
     assert raised.value.__cause__ is failed
+    assert merganser.condition_of(failed) == merganser.condition_of(raised.value) == condition
 
 
 def test_a_server_without_the_procedures_is_told_from_other_failures() -> None:
@@ -502,6 +506,11 @@ def test_a_condition_becomes_the_exception_of_its_name_wherever_it_is_among_the_
     assert raised.value.sql_state == "42K01"
     assert dict(raised.value.parameters) == {"field": "ts"}
     assert raised.value.__cause__ is thrown
+    assert merganser.condition_of(thrown) == "ORDERING_FIELD_MISSING"
+    wrapped = ValueError("a user's own")
+    wrapped.__cause__ = thrown
+    assert merganser.condition_of(wrapped) == "ORDERING_FIELD_MISSING"
+    assert merganser.condition_of(ValueError("another")) is None
 
 
 def test_a_condition_without_a_class_of_its_own_raises_the_base_class() -> None:

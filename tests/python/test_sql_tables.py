@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -12,6 +13,7 @@ import pytest
 from pyspark import __version__ as pyspark_version
 from sql_steps import Sql, properties
 
+import merganser
 from merganser.session import jar_for
 
 pytestmark = pytest.mark.e2e
@@ -127,6 +129,90 @@ def test_a_location_that_holds_a_table_of_other_settings_or_columns_is_refused(s
         f"{start} (id int, ts bigint, v string) {end.replace('LOCATION', 'PARTITIONED BY (v) LOCATION')}"
     )
     assert sql.run(f"SHOW TABLES LIKE '{table}'") == []
+
+
+def test_a_leftover_folder_is_taken_where_location_names_it_and_nowhere_else(sql: Sql, tmp_path: Path) -> None:
+    table = sql.name()
+    warehouse = sql.spark.conf.get("spark.sql.warehouse.dir").removeprefix("file:")
+    frame = sql.spark.createDataFrame([(1, 5, "a")], FRAME)
+    frame.write.format("merganser").options(**OPTIONS).save(f"{warehouse}/{table}")
+    columns, keyed = "(id int, ts bigint, v string)", "TBLPROPERTIES (primaryKey = 'id', orderingFields = 'ts')"
+    for statement in (
+        f"CREATE TABLE {table} {columns} USING merganser {keyed}",
+        f"CREATE TABLE {table} USING merganser",
+        f"CREATE TABLE IF NOT EXISTS {table} {columns} USING merganser {keyed}",
+        f"CREATE TABLE {table} USING merganser {keyed} AS SELECT 1 id, 1L ts, 'x' v",
+    ):
+        message = sql.fails(statement)
+        assert message.startswith("[TABLE_FOLDER_TAKEN]")
+        assert f"{warehouse}/{table}'" in message
+        assert "LOCATION" in message
+    with pytest.raises(merganser.TableExistsError, match=table):
+        frame.write.format("merganser").options(**OPTIONS).saveAsTable(table)
+    assert sql.run(f"SHOW TABLES LIKE '{table}'") == []
+    sql.run(f"CREATE TABLE {table} {columns} USING merganser {keyed} LOCATION '{warehouse}/{table}'")
+    sql.run(f"CREATE TABLE IF NOT EXISTS {table} {columns} USING merganser {keyed}")
+    assert sql.rows(table) == [(1, 5, "a")]
+    sql.run(f"CREATE OR REPLACE TABLE {table} USING merganser {keyed} AS SELECT 2 id, 1L ts, 'b' v")
+    assert sql.rows(table) == [(2, 1, "b")]
+    shutil.rmtree(f"{warehouse}/{table}")
+    other = sql.name()
+    Path(f"{warehouse}/{other}").mkdir()
+    sql.run(f"CREATE TABLE {other} {columns} USING merganser {keyed}")
+    lake = "lake_" + sql.name()[2:]
+    sql.spark.conf.set(f"spark.sql.catalog.{lake}", "io.merganser.spark.MerganserLakeCatalog")
+    sql.spark.conf.set(f"spark.sql.catalog.{lake}.warehouse", str(tmp_path))
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "a.csv").write_text("1")
+    message = sql.fails(f"CREATE TABLE {lake}.raw {columns} {keyed}")
+    assert message.startswith("[FOLDER_NOT_EMPTY]")
+    assert "'a.csv'" in message
+
+
+def test_a_table_is_not_dropped_by_its_path_and_the_statement_says_so(sql: Sql, tmp_path: Path) -> None:
+    place = tmp_path / "t"
+    sql.spark.createDataFrame([(1, 5, "a")], FRAME).write.format("merganser").options(**OPTIONS).save(str(place))
+    for words in ("TABLE", "TABLE IF EXISTS"):
+        for end in ("", " PURGE"):
+            message = sql.fails(f"DROP {words} merganser.`{place}`{end}")
+            assert message.startswith("[DROP_BY_PATH]")
+            assert str(place) in message
+    assert sql.rows(f"merganser.`{place}`") == [(1, 5, "a")]
+    assert "TABLE_OR_VIEW_NOT_FOUND" in sql.fails(f"DROP TABLE merganser.`{place}/none`")
+
+
+def test_a_table_by_location_or_path_shows_its_settings_and_the_statement_shown_makes_another(
+    sql: Sql, tmp_path: Path
+) -> None:
+    place = tmp_path / "t"
+    sql.spark.createDataFrame([(1, 5, "a")], FRAME).write.format("merganser").partitionBy("v").options(
+        **OPTIONS, **{"hoodie.datasource.write.table.type": "MERGE_ON_READ", "hoodie.index.type": "BUCKET"}
+    ).option("hoodie.bucket.index.num.buckets", "2").save(str(place))
+    table, other = sql.name(), sql.name()
+    sql.run(f"CREATE TABLE {table} USING merganser LOCATION '{place}'")
+    stored = {
+        "primaryKey": "id",
+        "orderingFields": "ts",
+        "type": "mor",
+        "hoodie.record.merge.mode": "EVENT_TIME_ORDERING",
+        "hoodie.index.type": "BUCKET",
+        "hoodie.bucket.index.num.buckets": "2",
+        "hoodie.datasource.write.hive_style_partitioning": "false",
+    }
+    for name in (table, f"merganser.`{place}`"):
+        assert stored.items() <= dict(sql.run(f"SHOW TBLPROPERTIES {name}")).items()
+        described = {r[0]: r[1] for r in sql.run(f"DESCRIBE TABLE EXTENDED {name}")}
+        assert "primaryKey=id" in described["Table Properties"]
+    (statement,) = sql.run(f"SHOW CREATE TABLE {table}")[0]
+    sql.run(f"DROP TABLE {table}")
+    sql.run(statement)
+    assert sql.rows(table) == [(1, 5, "a")]
+    sql.run(statement.replace(table, other).replace(str(place), str(tmp_path / "other")))
+    sql.run(f"INSERT INTO {other} VALUES (1, 5, 'a')")
+    made, first = properties(tmp_path / "other"), properties(place)
+    ignored = {"hoodie.table.name", "hoodie.table.checksum", "hoodie.table.create.schema", "hoodie.database.name"}
+    for key in (made.keys() | first.keys()) - ignored:
+        assert made.get(key) == first.get(key), key
 
 
 def test_create_table_refuses_what_no_write_could_honour(sql: Sql) -> None:

@@ -12,6 +12,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+
+from merganser._conditions import condition_of
 from merganser.config import IndexType, MergeMode, MissingColumns, TableType, WriteOptions
 from merganser.errors import (
     ColumnMissingError,
@@ -61,6 +64,12 @@ __all__ = [
     "TableNotFoundError",
     "TableType",
     "WriteOptions",
+    "condition_of",
     "configure",
     "session",
 ]
+
+if importlib.util.find_spec("py4j") is not None:  # a client of Spark Connect alone has no JVM to ask
+    from merganser._bridge import raise_conditions as _raise_conditions
+
+    _raise_conditions()

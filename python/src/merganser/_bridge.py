@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from py4j.java_gateway import JavaPackage  # type: ignore[import-untyped, unused-ignore]
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped, unused-ignore]
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped, unused-ignore]
+from pyspark import SparkConf, SparkContext
+from pyspark.errors.exceptions import captured
 from pyspark.sql import DataFrame, SparkSession
 
 from merganser._progress import progress
@@ -30,12 +33,12 @@ class Bridge:
         self._session: Any = spark._jsparkSession
         jvm: Any = spark._jvm
         self._entry: Any = jvm.io.merganser.spark.python.PythonBridge
-        if isinstance(self._entry, JavaPackage):  # py4j's way to say that there is no such class
+        if not has_jar(jvm):
             jars = spark.conf.get("spark.jars", None) or "empty"
             raise MissingJarError(
                 f"Cannot find Merganser's jar in this session: 'spark.jars' is {jars}. Start the session with "
                 "merganser.session(...), or pass its builder through merganser.configure(builder), or add the jar "
-                "to 'spark.jars' before the session starts.",
+                "to 'spark.jars' (spark-submit --jars) before the session starts.",
                 condition="MISSING_JAR",
                 parameters={"spark.jars": jars},
             )
@@ -62,6 +65,8 @@ class Bridge:
         try:
             with progress(self._spark.sparkContext, method):
                 answer = getattr(self._entry, method)(*args)
+        except MerganserError as ours:  # made where PySpark converts exceptions; what it hides is the cause
+            raise ours from ours.__context__
         except Exception as failure:
             error = translated(failure)
             if error is None:
@@ -70,9 +75,85 @@ class Bridge:
         return json.loads(answer)
 
 
+def has_jar(jvm: Any) -> bool:
+    """Whether a JVM has the jar's classes."""
+    # A package is py4j's way to say that there is no such class.
+    return not isinstance(jvm.io.merganser.spark.python.PythonBridge, JavaPackage)
+
+
+def has_extension(spark: SparkSession) -> bool:
+    """Whether a session, whose JVM has the jar, was made with the SQL extension."""
+    jvm: Any = spark._jvm
+    return bool(jvm.io.merganser.spark.python.PythonBridge.hasExtension(spark._jsparkSession))
+
+
+def has_catalog(spark: SparkSession, class_name: str) -> bool:
+    """Whether a setting of the session names a class as a catalog."""
+    settings: Any = spark._jsparkSession.conf().getAll()  # type: ignore[operator, unused-ignore]
+    return bool(settings.values().toList().contains(class_name))
+
+
+def launched(settings: Mapping[str, object]) -> dict[str, str]:
+    """Settings with which this process's JVM was launched; it is launched with these if there is none yet.
+
+    They hold what ``spark-submit`` was given, and what Spark's files of defaults hold.
+    """
+    conf = SparkConf(loadDefaults=False)
+    for key, value in settings.items():
+        if value is not None:
+            conf.set(key, str(value))
+    SparkContext._ensure_initialized(conf=conf)
+    return dict(SparkConf().getAll())
+
+
+_loaded: list[Path] = []
+
+
+def loaded_jar() -> Path | None:
+    """The jar that :func:`load` gave to the JVM of this process."""
+    return _loaded[-1] if _loaded else None
+
+
+def load(jar: Path) -> None:
+    """Make the classes of a jar known to the JVM that runs, unless its class loader takes no more."""
+    jvm: Any = SparkContext._jvm
+    try:
+        loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+        loader.addURL(jvm.java.io.File(str(jar)).toURI().toURL())
+        _loaded.append(jar)
+    except Py4JError:
+        return
+
+
+def raise_conditions() -> None:
+    """Make ``spark.sql``, readers, writers and actions raise the classes of :mod:`merganser.errors`.
+
+    PySpark makes exceptions of those of the JVM in one function; those that carry none of ours stay as they are.
+    """
+    sparks: Any = captured.convert_exception
+    if getattr(sparks, "raises_conditions", False):
+        return
+
+    def convert_exception(thrown: Any) -> Any:
+        try:
+            ours = _carried(_chain(thrown))
+        except Py4JError:
+            ours = None
+        return sparks(thrown) if ours is None else ours
+
+    convert_exception.raises_conditions = True  # type: ignore[attr-defined]
+    captured.convert_exception = convert_exception  # type: ignore[assignment, unused-ignore]
+
+
 def translated(failure: BaseException) -> MerganserError | None:
     """Return the exception of ours that a failed call carries somewhere in its causes, or ``None``."""
-    for thrown in _causes(failure):
+    if isinstance(failure, Py4JJavaError):
+        return _carried(_chain(failure.java_exception))
+    return _carried(_chain(getattr(failure, "_origin", None)))  # PySpark wraps those of Spark's own that it knows
+
+
+def _carried(chain: Iterator[Any]) -> MerganserError | None:
+    for thrown in chain:
         if thrown.getClass().getName() == _EXCEPTION:
             return error_for(
                 str(thrown.condition()),
@@ -83,12 +164,8 @@ def translated(failure: BaseException) -> MerganserError | None:
     return None
 
 
-def _causes(failure: BaseException) -> Iterator[Any]:
-    """The Java exception of a failed call, and what caused it."""
-    if isinstance(failure, Py4JJavaError):
-        thrown: Any = failure.java_exception
-    else:  # PySpark wraps those of Spark's own that it knows
-        thrown = getattr(failure, "_origin", None)
+def _chain(thrown: Any) -> Iterator[Any]:
+    """A Java exception, and what caused it."""
     for _ in range(_MAX_CAUSES):
         if thrown is None:
             return

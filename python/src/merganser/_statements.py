@@ -100,6 +100,19 @@ def call(procedure: str, options: Mapping[str, str], arguments: Mapping[str, Any
 
 
 def translated(failure: PySparkException) -> MerganserError | None:
+    """Return the exception of ours that a failed call stands for, or ``None``."""
+    ours = carried(failure)
+    if ours is None and _NO_PROCEDURES.search(_condition(failure) or ""):
+        return MissingJarError(
+            "Cannot call Merganser's procedures in this Spark Connect session: its server runs without them. Start the "
+            "server with Merganser's jar in 'spark.jars', and with 'spark.sql.extensions' and "
+            "'spark.sql.catalog.spark_catalog' set as merganser.configure(builder) sets them.",
+            condition="MISSING_JAR",
+        )
+    return ours
+
+
+def carried(failure: PySparkException) -> MerganserError | None:
     """Return the exception of ours that a failed statement carries, itself or as a cause, or ``None``."""
     thrown: Any = failure  # its methods differ between the lines
     stack = getattr(thrown, "getStackTrace", lambda: None)()
@@ -114,13 +127,6 @@ def translated(failure: PySparkException) -> MerganserError | None:
                 sql_state=thrown.getSqlState() if is_itself else None,
                 parameters=thrown.getMessageParameters() if is_itself else None,
             )
-    if _NO_PROCEDURES.search(_condition(failure) or ""):
-        return MissingJarError(
-            "Cannot call Merganser's procedures in this Spark Connect session: its server runs without them. Start the "
-            "server with Merganser's jar in 'spark.jars', and with 'spark.sql.extensions' and "
-            "'spark.sql.catalog.spark_catalog' set as merganser.configure(builder) sets them.",
-            condition="MISSING_JAR",
-        )
     return None
 
 

@@ -10,9 +10,13 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import ClassVar
 
+from pyspark.errors import PySparkException
 
-class MerganserError(Exception):
+
+class MerganserError(PySparkException):
     """Something was refused or failed. The message says what, with which value, and what to do.
+
+    Like any of PySpark's exceptions it answers ``getMessageParameters()`` and the others of that kind.
 
     Attributes:
         condition: Name of the condition, in capitals.
@@ -29,9 +33,28 @@ class MerganserError(Exception):
         parameters: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message)
+        self.args = (message,)
         self.condition = condition
         self.sql_state = sql_state
         self.parameters: Mapping[str, str] = MappingProxyType(dict(parameters or {}))
+
+    def getCondition(self) -> str:
+        return self.condition
+
+    def getErrorClass(self) -> str:
+        return self.condition
+
+    def getMessage(self) -> str:
+        return str(self)
+
+    def getSqlState(self) -> str | None:  # type: ignore[override, unused-ignore]
+        return self.sql_state
+
+    def getMessageParameters(self) -> dict[str, str]:
+        return dict(self.parameters)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class _ConditionError(MerganserError):
@@ -49,7 +72,7 @@ class TableNotFoundError(_ConditionError):
 class TableExistsError(_ConditionError):
     """There is a table at the path already."""
 
-    CONDITIONS: ClassVar[tuple[str, ...]] = ("TABLE_EXISTS",)
+    CONDITIONS: ClassVar[tuple[str, ...]] = ("TABLE_EXISTS", "TABLE_FOLDER_TAKEN")
 
 
 class ColumnMissingError(_ConditionError):

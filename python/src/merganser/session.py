@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib.resources
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,19 @@ from merganser.errors import ConfigurationConflictError, MissingJarError
 
 EXTENSIONS = "io.merganser.spark.MerganserExtensions"
 CATALOG = "io.merganser.spark.MerganserCatalog"
+LAKE_CATALOG = "io.merganser.spark.MerganserLakeCatalog"
 _JAR = re.compile(r"merganser-spark-(?P<line>\d+\.\d+)_.*\.jar")
+_JARS_KEY = "spark.jars"
+_EXTENSIONS_KEY = "spark.sql.extensions"
+_CATALOG_KEY = "spark.sql.catalog.spark_catalog"
+_NAMED_CATALOG = re.compile(r"spark\.sql\.catalog\.[^.]+")
 
 
 def session(name: str, *, master: str | None = None, config: Mapping[str, str] | None = None) -> SparkSession:
     """Start a session that can read and write Merganser's tables, or return the one that runs.
+
+    It works in a plain Python process, in a notebook and under ``spark-submit``. A session that runs already is
+    returned as it is if it has the jar, the SQL extension and a catalog for Merganser's tables.
 
     Args:
         name: Name of the application.
@@ -27,8 +36,9 @@ def session(name: str, *, master: str | None = None, config: Mapping[str, str] |
         config: Further settings of the session.
 
     Raises:
-        MissingJarError: The package ships no jar for the PySpark that is installed.
-        ConfigurationConflictError: ``config`` asks for another session catalog.
+        MissingJarError: The package ships no jar for the PySpark that is installed, or the session that runs has none.
+        ConfigurationConflictError: ``config`` asks for another session catalog and for none of Merganser's beside it,
+            or the session that runs lacks the extension or the catalog. That session is left as it was.
     """
     builder = SparkSession.builder.appName(name)
     if master is not None:
@@ -41,30 +51,152 @@ def session(name: str, *, master: str | None = None, config: Mapping[str, str] |
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     """Add the jar, the SQL extension and the catalog to a builder, beside what it already has.
 
-    It must be called before the first session of the process starts: Spark reads these settings once.
+    What is set afterwards, on the command line of ``spark-submit`` or in Spark's files keeps its place beside them:
+    ``getOrCreate`` looks at it once more. It raises :class:`MissingJarError` where no jar can be had, and
+    :class:`ConfigurationConflictError` where a session runs that was started without Merganser.
 
     Returns:
         The same builder.
 
     Raises:
-        MissingJarError: The package ships no jar for the PySpark that is installed.
-        ConfigurationConflictError: The builder asks for another session catalog.
+        ConfigurationConflictError: The builder asks for another session catalog, and for none of Merganser's beside it.
     """
     options: Mapping[str, Any] = builder._options  # there is no public way to read a builder
-    catalog = str(options.get("spark.sql.catalog.spark_catalog", CATALOG))
-    if catalog != CATALOG:
-        raise ConfigurationConflictError(
-            f"Cannot make '{CATALOG}' the session catalog: 'spark.sql.catalog.spark_catalog' is '{catalog}' already. "
-            "Drop that setting, or configure the builder by hand with a catalog of its own for Merganser "
-            f"(spark.sql.catalog.<name>={CATALOG}).",
-            condition="SESSION_CATALOG_CONFLICT",
-            parameters={"given": catalog, "needed": CATALOG},
-        )
-    return (
-        builder.config("spark.jars", _appended(options.get("spark.jars"), str(jar_for(pyspark.__version__))))
-        .config("spark.sql.extensions", _appended(options.get("spark.sql.extensions"), EXTENSIONS))
-        .config("spark.sql.catalog.spark_catalog", CATALOG)
+    _complete(builder, options, _jar_if_shipped())
+    create: Callable[[], SparkSession] = builder.getOrCreate
+    if not getattr(create, "adds_merganser", False):
+
+        def get_or_create() -> SparkSession:
+            return _get_or_create(builder, create)
+
+        get_or_create.adds_merganser = True  # type: ignore[attr-defined]
+        builder.getOrCreate = get_or_create  # type: ignore[method-assign]
+    return builder
+
+
+def _complete(builder: SparkSession.Builder, given: Mapping[str, Any], jar: Path | None) -> None:
+    """Give the builder what is given already, there or elsewhere, and ours beside it."""
+    jars = _appended(given.get(_JARS_KEY), "" if jar is None else str(jar))
+    if jars:
+        builder.config(_JARS_KEY, jars)
+    builder.config(_EXTENSIONS_KEY, _appended(given.get(_EXTENSIONS_KEY), EXTENSIONS))
+    if _requires_session_catalog(given):
+        builder.config(_CATALOG_KEY, CATALOG)
+
+
+def _jar_if_shipped() -> Path | None:
+    try:
+        return jar_for(pyspark.__version__)
+    except MissingJarError:
+        return None  # the JVM may have one: `getOrCreate` finds out
+
+
+def _requires_session_catalog(given: Mapping[str, Any]) -> bool:
+    """Whether Merganser's is to be the session's catalog: another may be, if there is one of Merganser's beside it."""
+    catalog = str(given.get(_CATALOG_KEY, CATALOG))
+    if catalog == CATALOG:
+        return True
+    if any(_NAMED_CATALOG.fullmatch(key) and value == LAKE_CATALOG for key, value in given.items()):
+        return False
+    raise ConfigurationConflictError(
+        f"Cannot make '{CATALOG}' the session catalog: '{_CATALOG_KEY}' is '{catalog}' already. Drop that setting, or "
+        "keep it and give Merganser's tables a catalog of their own beside it: "
+        f"spark.sql.catalog.<name>={LAKE_CATALOG} and spark.sql.catalog.<name>.warehouse=<folder>.",
+        condition="SESSION_CATALOG_CONFLICT",
+        parameters={"given": catalog, "needed": CATALOG},
     )
+
+
+def _get_or_create(builder: SparkSession.Builder, create: Callable[[], SparkSession]) -> SparkSession:
+    options: dict[str, Any] = builder._options
+    is_client = "spark.remote" in options or options.get("spark.api.mode") == "connect"
+    if is_client or "SPARK_REMOTE" in os.environ or "SPARK_CONNECT_MODE_ENABLED" in os.environ:
+        return create()  # of Spark Connect: its server has the jar
+    from merganser import _bridge
+
+    theirs = _without_ours(options)
+    running: Any = SparkSession.getActiveSession() or SparkSession._instantiatedSession
+    if running is not None and running._sc._jsc is None:
+        running = None  # it was stopped
+    context: Any = pyspark.SparkContext._active_spark_context
+    if running is not None or context is not None:
+        _require_ready(running, context)
+        builder._options = theirs if running is not None else {_CATALOG_KEY: CATALOG, **theirs}
+        try:
+            return create()
+        finally:
+            builder._options = options
+    found = _bridge.launched(theirs)
+    beside = {**found, **theirs, _JARS_KEY: _joined_jars(theirs.get(_JARS_KEY), found.get(_JARS_KEY))}
+    _requires_session_catalog(beside)
+    jar = _bridge.loaded_jar()
+    jvm = pyspark.SparkContext._jvm
+    if not _bridge.has_jar(jvm):
+        jar = jar_for(pyspark.__version__)
+        _bridge.load(jar)
+        if not _bridge.has_jar(jvm):
+            raise MissingJarError(
+                f"Cannot add {jar} to the JVM that runs already. Start it with the jar: spark-submit --jars {jar} ...",
+                condition="MISSING_JAR",
+                parameters={"jar": str(jar)},
+            )
+    builder._options = theirs
+    _complete(builder, beside, jar)
+    return create()
+
+
+def _require_ready(spark: SparkSession | None, context: Any) -> None:
+    """Refuse a session that runs and cannot read and write tables by every way; nothing of it is changed.
+
+    Args:
+        spark: The session; ``None`` where only a context runs.
+        context: The context.
+    """
+    from merganser import _bridge
+
+    has_jar = _bridge.has_jar(context._jvm)
+    settings: dict[str, str] = {}
+    for key in (_JARS_KEY, _EXTENSIONS_KEY, _CATALOG_KEY):
+        settings[key] = (context.getConf().get(key, "") if spark is None else spark.conf.get(key, None)) or ""
+    named = EXTENSIONS in _words(settings[_EXTENSIONS_KEY])
+    missing: list[str] = []
+    if not has_jar:
+        missing.append(f"the jar ('{_JARS_KEY}' is '{settings[_JARS_KEY]}')")
+    if not named or (spark is not None and has_jar and not _bridge.has_extension(spark)):
+        missing.append(f"the SQL extension {EXTENSIONS} ('{_EXTENSIONS_KEY}' is '{settings[_EXTENSIONS_KEY]}')")
+    if spark is not None and settings[_CATALOG_KEY] != CATALOG and not _bridge.has_catalog(spark, LAKE_CATALOG):
+        missing.append(f"a catalog for its tables ('{_CATALOG_KEY}' is '{settings[_CATALOG_KEY]}')")
+    if not missing:
+        return
+    kind = ConfigurationConflictError if has_jar else MissingJarError
+    raise kind(
+        f"Cannot use the Spark session that runs already: it was started without {', without '.join(missing)}. These "
+        "are read when a session starts. Stop it (spark.stop()) and call merganser.session(...) first, or pass its "
+        "builder through merganser.configure(builder). The session is as it was.",
+        condition="SESSION_NOT_READY" if has_jar else "MISSING_JAR",
+        parameters=settings,
+    )
+
+
+def _without_ours(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a builder holds beside what :func:`configure` gave it."""
+    theirs = dict(options)
+    if theirs.get(_CATALOG_KEY) == CATALOG:
+        del theirs[_CATALOG_KEY]
+    if _words(theirs.get(_EXTENSIONS_KEY)) == [EXTENSIONS]:
+        del theirs[_EXTENSIONS_KEY]
+    jars = [jar for jar in _words(theirs.pop(_JARS_KEY, None)) if not _is_shipped(jar)]
+    if jars:
+        theirs[_JARS_KEY] = ",".join(jars)
+    return theirs
+
+
+def _is_shipped(jar: str) -> bool:
+    return Path(jar).parent == _shipped_jars()
+
+
+def _shipped_jars() -> Path:
+    return Path(str(importlib.resources.files("merganser") / "jars"))
 
 
 def jar_for(spark_version: str, *, folder: Path | None = None) -> Path:
@@ -77,7 +209,7 @@ def jar_for(spark_version: str, *, folder: Path | None = None) -> Path:
     Raises:
         MissingJarError: There is no jar for that line, or more than one.
     """
-    jars = folder if folder is not None else Path(str(importlib.resources.files("merganser") / "jars"))
+    jars = folder if folder is not None else _shipped_jars()
     line = ".".join(spark_version.split(".")[:2])
     shipped: dict[str, list[Path]] = {}
     for file in sorted(jars.glob("*.jar")):
@@ -107,5 +239,18 @@ def jar_for(spark_version: str, *, folder: Path | None = None) -> Path:
 
 def _appended(present: object, new: str) -> str:
     """Add to a list of words separated by commas, unless it is there."""
-    words = [word.strip() for word in str(present or "").split(",") if word.strip()]
-    return ",".join(words if new in words else [*words, new])
+    return ",".join(_words(f"{present or ''},{new}"))
+
+
+def _joined_jars(*lists: object) -> str:
+    """The jars of several lists, each once, whether a local one is written as a path or as a URI."""
+    jars: dict[str, str] = {}
+    for one in lists:
+        for jar in _words(one):
+            jars.setdefault(re.sub(r"^file:/+", "/", jar), jar)
+    return ",".join(jars.values())
+
+
+def _words(present: object) -> list[str]:
+    """The words of a list separated by commas, each once."""
+    return list(dict.fromkeys(word.strip() for word in str(present or "").split(",") if word.strip()))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
-from typing import Union
+from typing import Any, Union
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -33,8 +34,8 @@ class Table:
     def create(
         cls,
         spark: SparkSession,
-        path: str,
-        schema: StructType,
+        path: str | os.PathLike[str],
+        schema: StructType | str,
         *,
         record_key: Columns,
         partition_by: Columns | None = None,
@@ -49,8 +50,8 @@ class Table:
 
         Args:
             spark: The session.
-            path: Where the table lives; nothing may be there yet.
-            schema: Columns of the table.
+            path: Where the table lives; nothing may be there yet. A relative one is below the current folder.
+            schema: Columns of the table, also as text: ``id string, ts long``.
             record_key: Column or columns that name a row.
             partition_by: Column or columns that choose the folder of a row.
             ordering_by: Column or columns whose larger value wins, compared in this order.
@@ -65,7 +66,8 @@ class Table:
             ConfigurationConflictError: ``options`` contradicts an argument.
             MerganserError: The table cannot be; the condition says why.
         """
-        transport = transport_for(spark)
+        transport, place = transport_for(_session(spark)), _path(path)
+        columns = _columns(spark, schema)
         wire = merged_options(
             {
                 "hoodie.table.name": name,
@@ -78,18 +80,20 @@ class Table:
             },
             options,
         )
-        return cls(spark, transport, TableInfo.from_wire(transport.create(path, schema.json(), wire)))
+        return cls(spark, transport, TableInfo.from_wire(transport.create(place, columns.json(), wire)))
 
     @classmethod
-    def load(cls, spark: SparkSession, path_or_name: str) -> Table:
-        """Open a table by its path, or by its name in the session's catalog.
+    def load(cls, spark: SparkSession, path_or_name: str | os.PathLike[str]) -> Table:
+        """Open a table by its path, or by its name in the session's catalogs.
+
+        A word without a slash is a name, and where no table has it, a path below the current folder.
 
         Raises:
             MissingJarError: The session runs without the jar.
             TableNotFoundError: There is none.
         """
-        transport = transport_for(spark)
-        return cls(spark, transport, TableInfo.from_wire(transport.describe(path_or_name)))
+        transport, place = transport_for(_session(spark)), _path(path_or_name)
+        return cls(spark, transport, TableInfo.from_wire(transport.describe(place)))
 
     @property
     def path(self) -> str:
@@ -157,12 +161,13 @@ class Table:
             reader = reader.option("hoodie.datasource.query.type", "read_optimized")
         return reader.load(self.path)
 
-    def upsert(self, rows: DataFrame, *, options: WriteOptions | None = None) -> CommitResult:
+    def upsert(self, rows: DataFrame, *, options: WriteOptions | Options | None = None) -> CommitResult:
         """Insert rows whose key is new; merge rows whose key is stored.
 
         Args:
             rows: Incoming rows. Holds the record key columns and, under event-time ordering, the ordering fields.
-            options: Settings of this write alone. ``None`` uses the table's and the session's.
+            options: Settings of this write alone, as :class:`WriteOptions` or by their ``hoodie.*`` names.
+                ``None`` uses the table's and the session's.
 
         Raises:
             OrderingFieldMissingError: An ordering field is not a column of ``rows``.
@@ -170,15 +175,15 @@ class Table:
         """
         return self._write("upsert", rows, options)
 
-    def insert(self, rows: DataFrame, *, options: WriteOptions | None = None) -> CommitResult:
+    def insert(self, rows: DataFrame, *, options: WriteOptions | Options | None = None) -> CommitResult:
         """Add rows without merging: a key that is stored already is then there twice."""
         return self._write("insert", rows, options)
 
-    def bulk_insert(self, rows: DataFrame, *, options: WriteOptions | None = None) -> CommitResult:
+    def bulk_insert(self, rows: DataFrame, *, options: WriteOptions | Options | None = None) -> CommitResult:
         """Add many rows without merging, as the first load of a table does."""
         return self._write("bulk_insert", rows, options)
 
-    def delete(self, rows: DataFrame, *, options: WriteOptions | None = None) -> CommitResult:
+    def delete(self, rows: DataFrame, *, options: WriteOptions | Options | None = None) -> CommitResult:
         """Delete the rows whose keys ``rows`` holds, whatever their ordering value."""
         return self._write("delete", rows, options)
 
@@ -207,8 +212,9 @@ class Table:
     def __repr__(self) -> str:
         return f"Table(name={self.name!r}, path={self.path!r})"
 
-    def _write(self, operation: str, rows: DataFrame, options: WriteOptions | None) -> CommitResult:
-        wire = options.to_options() if options is not None else {}
+    def _write(self, operation: str, rows: DataFrame, options: WriteOptions | Options | None) -> CommitResult:
+        _require_frame(operation, rows)
+        wire = options.to_options() if isinstance(options, WriteOptions) else merged_options({}, options)
         return CommitResult.from_wire(self._transport.write(self.path, rows, operation, wire))
 
 
@@ -220,3 +226,43 @@ def _as_of(time: object) -> str:
     if isinstance(time, date):
         return time.isoformat()
     raise TypeError(f"as_of is a str, a datetime or a date, not {type(time).__name__}")
+
+
+def _session(spark: object) -> SparkSession:
+    if isinstance(spark, (str, os.PathLike)):
+        raise TypeError(f"The session comes first, then the path or name: Table.load(spark, {str(spark)!r})")
+    return spark  # type: ignore[return-value]
+
+
+def _path(given: object) -> str:
+    if not isinstance(given, (str, os.PathLike)):
+        raise TypeError(f"A table is given by its path or name, not by a {_kind(given)}")
+    return str(os.fspath(given))
+
+
+def _columns(spark: SparkSession, schema: object) -> StructType:
+    if isinstance(schema, str):
+        return spark.createDataFrame([], schema).schema  # type: ignore[type-var, unused-ignore]
+    if isinstance(schema, StructType):
+        return schema
+    raise TypeError(
+        f"schema is a StructType or text such as 'id string, ts long', not a {_kind(schema)}; "
+        "the schema of a frame is frame.schema"
+    )
+
+
+def _require_frame(operation: str, rows: Any) -> None:
+    if isinstance(rows, str):
+        raise TypeError(
+            f"{operation} takes a Spark DataFrame, not text. For a query: spark.sql(...). To delete by a condition, "
+            "give the rows that fulfil it: table.delete(table.df().where(...)), or use the statement DELETE FROM"
+        )
+    if isinstance(rows, (Sequence, Mapping)) or type(rows).__module__.partition(".")[0] in ("pandas", "pyarrow"):
+        raise TypeError(
+            f"{operation} takes a Spark DataFrame, not a {_kind(rows)}: spark.createDataFrame(...) makes one"
+        )
+
+
+def _kind(value: object) -> str:
+    kind = type(value)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__.partition('.')[0]}.{kind.__name__}"

@@ -9,6 +9,7 @@ import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.merganser.CatalogBridge
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import java.util
 
@@ -19,6 +20,12 @@ import java.util
  */
 class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatalog {
   private type Properties = util.Map[String, String]
+
+  /** @throws MerganserException SESSION_CATALOG_NAME: it adds tables to the session's catalog, and can be no other */
+  override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = {
+    if (name != "spark_catalog") throw MerganserException("SESSION_CATALOG_NAME", "catalog" -> name)
+    super.initialize(name, options)
+  }
 
   /** Ours by name or, in the namespace `merganser`, by path; else the session's. */
   override def loadTable(name: Identifier): Table =
@@ -55,6 +62,17 @@ class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatal
         loadTable(name)
       case None => super.alterTable(name, changes: _*)
     }
+
+  /** @throws MerganserException DROP_BY_PATH */
+  override def dropTable(name: Identifier): Boolean = {
+    MerganserTable.refuseDropOfPath(name)
+    super.dropTable(name)
+  }
+
+  override def purgeTable(name: Identifier): Boolean = {
+    MerganserTable.refuseDropOfPath(name)
+    super.purgeTable(name)
+  }
 
   override def renameTable(from: Identifier, to: Identifier): Unit = {
     val isOurs = ours(from).isDefined

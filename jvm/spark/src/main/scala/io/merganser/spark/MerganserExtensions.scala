@@ -21,6 +21,7 @@ class MerganserExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectResolutionRule(_ => FrameAppends)
     extensions.injectResolutionRule(PartitionOverwrites(_))
     StatementLine.inject(extensions)
+    extensions.injectResolutionRule(HeldStatements.Decide(_))
     extensions.injectResolutionRule(EvolvingStars.Expand(_))
     extensions.injectResolutionRule(HeldStatements.Release(_))
     extensions.injectPlannerStrategy(ChangeStrategy(_))

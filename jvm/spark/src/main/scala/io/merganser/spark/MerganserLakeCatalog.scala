@@ -2,6 +2,7 @@ package io.merganser.spark
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.source._
+import io.merganser.table.config.{TableConfig, TableFolder}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.connector.catalog._
@@ -47,7 +48,8 @@ class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces {
     folders.tables(namespace.toSeq).map(Identifier.of(namespace, _)).toArray
   }
 
-  override def tableExists(name: Identifier): Boolean = folders.table(name).isDefined
+  override def tableExists(name: Identifier): Boolean =
+    if (MerganserTable.isPath(name)) TableConfig.exists(OpenTable.storage(session, name.name)) else folders.table(name).isDefined
 
   override def loadTable(name: Identifier): Table = load(name)
 
@@ -76,7 +78,10 @@ class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces {
   }
 
   /** A table that lies elsewhere keeps its files. */
-  override def dropTable(name: Identifier): Boolean = folders.remove(name)
+  override def dropTable(name: Identifier): Boolean = {
+    MerganserTable.refuseDropOfPath(name)
+    folders.remove(name)
+  }
 
   override def purgeTable(name: Identifier): Boolean = dropTable(name)
 
@@ -128,7 +133,14 @@ class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces {
     Option(properties.get(TableCatalog.PROP_PROVIDER)).filterNot(p => NewCatalogTable.isOurs(Some(p))).foreach { other =>
       throw MerganserException("CATALOG_OF_ONE_FORMAT", "table" -> label(name), "format" -> other, "catalog" -> catalog)
     }
-    if (tableExists(name) || folders.isNamespace(name.namespace.toSeq :+ name.name)) throw new TableAlreadyExistsException(name)
+    if (tableExists(name)) throw new TableAlreadyExistsException(name)
+    val folder = name.namespace.toSeq :+ name.name
+    if (folders.isNamespace(folder)) {
+      // Files that no table of the catalog has are named; other folders are namespaces.
+      if (!properties.containsKey(TableCatalog.PROP_LOCATION))
+        TableFolder.requireEmpty(OpenTable.storage(session, folders.folder(folder).toString))
+      throw new TableAlreadyExistsException(name)
+    }
   }
 
   // --- namespaces ---------------------------------------------------------------------------------------------------

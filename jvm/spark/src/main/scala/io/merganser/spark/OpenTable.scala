@@ -10,6 +10,7 @@ import io.merganser.table.timeline.{AsOf, Timeline}
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.{NoSuchDatabaseException, NoSuchNamespaceException, NoSuchTableException}
+import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.connector.catalog.{Identifier, Table, TableCatalog}
 import org.apache.spark.sql.types.StructType
 
@@ -49,18 +50,33 @@ object OpenTable {
     new OpenTable(storage, config, timeline)
   }
 
+  /** The path as it means the same from everywhere: a relative one lies in the current folder of the file system. */
+  def absolute(session: SparkSession, path: String): String =
+    if (new Path(path).isAbsolute) path else storage(session, path).basePath.toString
+
   /**
-   * The path of a table given by path, or by name in the session's catalogs.
+   * The path of a table given by path, or by name in the session's catalogs. A word without a slash is a name; where no table
+   * has it, a path in the current folder.
    *
    * @throws MerganserException TABLE_NOT_FOUND, TABLE_OF_OTHER_FORMAT
    */
   def pathOf(session: SparkSession, pathOrName: String): String =
-    if (pathOrName.contains("/") && !pathOrName.contains("`")) pathOrName
-    else named(session, session.sessionState.sqlParser.parseMultipartIdentifier(pathOrName)) match {
-      case Some(ours: MerganserTable) => ours.path
-      case Some(_)                    => throw MerganserException("TABLE_OF_OTHER_FORMAT", "table" -> pathOrName)
-      case None                       => throw MerganserException("TABLE_NOT_FOUND", "table" -> pathOrName)
+    if (pathOrName.contains("/") && !pathOrName.contains("`")) absolute(session, pathOrName)
+    else nameParts(session, pathOrName).flatMap(named(session, _)) match {
+      case Some(ours: MerganserTable)            => ours.path
+      case Some(_)                               => throw MerganserException("TABLE_OF_OTHER_FORMAT", "table" -> pathOrName)
+      case None if isFolder(session, pathOrName) => absolute(session, pathOrName)
+      case None                                  => throw MerganserException("TABLE_NOT_FOUND", "table" -> pathOrName)
     }
+
+  /** None for a word that SQL cannot have as a name. */
+  private def nameParts(session: SparkSession, name: String): Option[Seq[String]] =
+    try Some(session.sessionState.sqlParser.parseMultipartIdentifier(name))
+    catch { case _: ParseException => None }
+
+  private def isFolder(session: SparkSession, word: String): Boolean =
+    try TableConfig.exists(storage(session, word))
+    catch { case _: IllegalArgumentException => false } // it is no path
 
   /** The table that a name of one or more parts means in the session's current catalog and namespace. */
   def named(session: SparkSession, parts: Seq[String]): Option[Table] = {

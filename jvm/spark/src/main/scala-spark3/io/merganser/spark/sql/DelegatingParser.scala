@@ -14,10 +14,11 @@ trait DelegatingParser extends ParserInterface {
   /** None if the text is none of its own statements. */
   protected def own(text: String): Option[LogicalPlan]
 
-  override def parsePlan(text: String): LogicalPlan = own(text).getOrElse(parsed(text))
+  override def parsePlan(text: String): LogicalPlan = own(text).getOrElse(HeldStatements.hold(parsed(text)))
+
   private def parsed(text: String): LogicalPlan = {
     val plan = PartialInserts(inner.parsePlan(text))
-    SparkSession.getActiveSession.fold(plan)(session => HeldStatements.hold(session, TimeTravelTexts(session, plan)))
+    SparkSession.getActiveSession.fold(plan)(TimeTravelTexts(_, plan))
   }
 
   override def parseExpression(text: String): Expression                 = inner.parseExpression(text)

@@ -9,11 +9,13 @@ import org.apache.spark.sql.types.{DataType, StructType}
 /** A parser that leaves everything but its own statements to another one. */
 trait DelegatingParser extends ParameterParser {
 
-  override def parsePlan(text: String): LogicalPlan = own(text).getOrElse(held(inner.parsePlan(text)))
+  /** Holds also where Hive's metastore makes Spark leave out the rule that does it. */
+  override def parsePlan(text: String): LogicalPlan = own(text).getOrElse(HeldStatements.hold(parsed(text)))
 
-  /** Also where Hive's metastore makes Spark leave out the rule that does it. */
-  private def held(plan: LogicalPlan): LogicalPlan =
-    SparkSession.getActiveSession.fold(plan)(session => HeldStatements.hold(session, TimeTravelTexts(session, plan)))
+  private def parsed(text: String): LogicalPlan = {
+    val plan = inner.parsePlan(text)
+    SparkSession.getActiveSession.fold(plan)(TimeTravelTexts(_, plan))
+  }
 
   override def parseExpression(text: String): Expression                 = inner.parseExpression(text)
   override def parseTableIdentifier(text: String): TableIdentifier       = inner.parseTableIdentifier(text)

@@ -18,6 +18,6 @@ object StatementLine {
   def inject(extensions: SparkSessionExtensions): Unit = extensions.injectHintResolutionRule(Hold(_))
 
   private final case class Hold(session: SparkSession) extends Rule[LogicalPlan] {
-    override def apply(plan: LogicalPlan): LogicalPlan = HeldStatements.hold(session, TimeTravelTexts(session, plan))
+    override def apply(plan: LogicalPlan): LogicalPlan = HeldStatements.hold(TimeTravelTexts(session, plan))
   }
 }

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
 import io.merganser.spark.OpenTable
 import io.merganser.spark.compact.{Compaction, CompactionResult}
+import io.merganser.spark.sql.HeldStatements
 import io.merganser.spark.sql.procedures.CreateTable
 import io.merganser.spark.write.{Counts, FrameWrite, TableIndex, TableWrite, WriteNotes, WriteResult}
 import io.merganser.table.config.WriteConfig
@@ -18,10 +19,15 @@ import scala.collection.JavaConverters._
 object PythonBridge {
   private val mapper = new ObjectMapper
 
+  /** Whether the session was made with our extension: named in its settings is not enough, if its class came too late. */
+  def hasExtension(session: SparkSession): Boolean =
+    session.sessionState.analyzer.extendedResolutionRules.exists(_.isInstanceOf[HeldStatements.Release])
+
   /** Creates an empty table at a path; returns its description. */
   def create(session: SparkSession, path: String, schemaJson: String, optionsJson: String): String = {
-    CreateTable.create(session, path, DataType.fromJson(schemaJson).asInstanceOf[StructType], optionsOf(optionsJson))
-    describe(session, path)
+    val place = OpenTable.absolute(session, path)
+    CreateTable.create(session, place, DataType.fromJson(schemaJson).asInstanceOf[StructType], optionsOf(optionsJson))
+    describe(session, place)
   }
 
   /** Name, place, settings and columns of a table given by path or by name. */

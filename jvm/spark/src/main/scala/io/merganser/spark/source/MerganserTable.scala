@@ -5,7 +5,7 @@ import io.merganser.spark.OpenTable
 import io.merganser.spark.read.{ScanCounts, SliceScanBuilder, SourceRanges}
 import io.merganser.spark.write.Replaced
 import io.merganser.table.base.MetaColumns
-import io.merganser.table.config.{Options, ReadConfig}
+import io.merganser.table.config.{Options, ReadConfig, ShownSettings}
 import io.merganser.table.timeline.InstantTime
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
@@ -60,7 +60,13 @@ final class MerganserTable(
   override def partitioning(): Array[Transform] =
     told.toSeq.flatMap(_ => opened.config.partitionFields).map(c => Expressions.identity(c): Transform).toArray
 
-  override def properties(): util.Map[String, String] = told.getOrElse(Map.empty[String, String]).asJava
+  /** What its catalog tells of it, and the settings that the table itself stores. */
+  override def properties(): util.Map[String, String] = told.fold(Map.empty[String, String]) { entry =>
+    val stored =
+      try ShownSettings.beside(entry, opened.config)
+      catch { case _: MerganserException => Map.empty[String, String] } // its folder is gone or damaged: reads say so
+    stored ++ entry
+  }.asJava
 
   override def capabilities(): util.Set[TableCapability] =
     util.EnumSet.of(TableCapability.BATCH_READ, TableCapability.V1_BATCH_WRITE, TableCapability.TRUNCATE)
@@ -165,6 +171,10 @@ object MerganserTable {
   /** Is it the name of a table by its path: `` merganser.`/lake/trips` ``? */
   def isPath(name: Identifier): Boolean =
     name.namespace.length == 1 && NewCatalogTable.isOurs(Some(name.namespace.head)) && name.name.contains("/")
+
+  /** @throws io.merganser.merge.MerganserException DROP_BY_PATH for a table that is named by its path */
+  def refuseDropOfPath(name: Identifier): Unit =
+    if (isPath(name)) throw MerganserException("DROP_BY_PATH", "path" -> name.name)
 
   /** The table at the path that an identifier is. */
   def ofPath(session: SparkSession, name: Identifier): MerganserTable = ofFolder(session, name.name, s"merganser.`${name.name}`")

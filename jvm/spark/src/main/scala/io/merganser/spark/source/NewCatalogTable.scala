@@ -63,6 +63,15 @@ final class NewCatalogTable(
 
   def exists: Boolean = TableConfig.exists(storage)
 
+  /**
+   * A folder that holds a table which the catalog does not know is taken where LOCATION names it, and nowhere else.
+   *
+   * @throws MerganserException TABLE_FOLDER_TAKEN
+   */
+  def requireFreeFolder(): Unit =
+    if (known.isEmpty && location.isEmpty && exists)
+      throw MerganserException("TABLE_FOLDER_TAKEN", "table" -> name, "path" -> storage.basePath)
+
   /** The statement's options with its partitioning, as a write to a table that exists would give them. */
   def asWriteOptions: Map[String, String] = if (by.isEmpty) options else options + (Options.PartitionFields.key -> by.mkString(","))
 
@@ -140,11 +149,15 @@ object NewCatalogTable {
   def isOurs(provider: Option[String]): Boolean =
     provider.exists(p => p.equalsIgnoreCase("merganser") || p == classOf[MerganserSource].getName)
 
-  /** CREATE TABLE … USING merganser. A folder that holds a table already is taken as it is, if the statement agrees with it. */
+  /**
+   * CREATE TABLE … USING merganser. Where LOCATION names a folder that holds a table already, that is taken as it is, if the
+   * statement agrees with it.
+   */
   def create(session: SparkSession, entries: TableEntries, name: Identifier, columns: StructType, partitions: Array[Transform],
       properties: util.Map[String, String]): MerganserTable = {
     val table  = new NewCatalogTable(session, entries, name, columns, partitions, properties)
     val exists = table.exists
+    table.requireFreeFolder()
     if (exists) table.requireSame() else table.make()
     try table.register()
     catch {

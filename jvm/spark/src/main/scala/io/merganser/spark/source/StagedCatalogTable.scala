@@ -47,7 +47,10 @@ final class StagedCatalogTable(session: SparkSession, ident: Identifier, columns
     val source  = if (given.isEmpty) WriteSource.SqlInsert else WriteSource.DataFrameWrite
     val storage = described.storage
     if (described.exists) {
-      if (!replaces) throw MerganserException("TABLE_EXISTS", "path" -> storage.basePath)
+      if (!replaces) {
+        described.requireFreeFolder()
+        throw MerganserException("TABLE_EXISTS", "path" -> storage.basePath)
+      }
       val (rows, readAt) = SelfReads.pinned(session, frame, storage)
       // The table is made again, columns and all, unless this very write says which of its partitions it replaces.
       val isDynamic = OverwriteMode.given(given).contains(true) || WriteConfig.operation(given, Map.empty) == WriteOperation.InsertOverwrite

@@ -39,7 +39,7 @@ object EvolvingStars {
   def isAsked(session: SparkSession, merge: MergeIntoTable): Boolean =
     StatementLine.withSchemaEvolution(merge) || WriteConfig.asksForEvolution(FrameWrite.sessionConf(session))
 
-  /** To be called before names are resolved. */
+  /** To be called before names are resolved, for a target of ours. */
   def mark(session: SparkSession, merge: MergeIntoTable): MergeIntoTable =
     if (!isAsked(session, merge)) merge
     else merge.copy(
@@ -62,14 +62,15 @@ object EvolvingStars {
     case _ => assignment
   }
 
-  /** Says what the stars stand for, once both tables are known; other formats get theirs back. */
+  /** Says what the stars stand for, once both tables are known. */
   final case class Expand(session: SparkSession) extends Rule[LogicalPlan] {
 
     override def apply(plan: LogicalPlan): LogicalPlan = plan match {
       case within: WithCTE => within.copy(plan = apply(within.plan))
       case merge: MergeIntoTable if merge.targetTable.resolved && merge.sourceTable.resolved && actions(merge).exists(isMarked) =>
-        merge.copy(matchedActions = merge.matchedActions.map(expanded(merge)),
-          notMatchedActions = merge.notMatchedActions.map(expanded(merge)))
+        val bare = merge.copy(targetTable = HeldStatements.bare(merge.targetTable))
+        merge.copy(matchedActions = merge.matchedActions.map(expanded(bare)),
+          notMatchedActions = merge.notMatchedActions.map(expanded(bare)))
       case other => other
     }
 
@@ -87,13 +88,9 @@ object EvolvingStars {
       case _                => false
     }
 
-    private def isStar(assignment: Assignment): Boolean = assignment.key.isInstanceOf[SourceColumns]
-
     private def expanded(merge: MergeIntoTable)(action: MergeAction): MergeAction =
       if (!isMarked(action)) action
       else action match {
-        case update: UpdateAction if !isOurs(merge.targetTable) && update.assignments.exists(isStar) => UpdateStarAction(update.condition)
-        case insert: InsertAction if !isOurs(merge.targetTable) && insert.assignments.exists(isStar) => InsertStarAction(insert.condition)
         case update: UpdateAction => update.copy(assignments = update.assignments.flatMap(expanded(merge, _)))
         case insert: InsertAction => insert.copy(assignments = insert.assignments.flatMap(expanded(merge, _)))
         case other                => other

@@ -14,53 +14,116 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.DataType
 
 /**
- * Keeps MERGE and UPDATE unresolved until we have seen them, with everything in them resolved.
+ * Keeps MERGE and UPDATE of our tables unresolved until everything in them is resolved.
  *
  * Once they are resolved Spark casts what they assign, and on some lines makes a join of them at the same moment; for tables
  * that it does not take for row-level ones it casts structs by the places of their fields, and not by their names.
+ *
+ * Statements on tables of other formats are left to Spark and to other extensions, in whatever order extensions are listed:
+ * nobody's rules look at a statement before its target is known, and then it is as it was written.
  */
 object HeldStatements {
 
+  /** A target that is not resolved, whatever is inside: rules look at a statement when its children are resolved. */
+  private final case class UnknownTarget(child: LogicalPlan) extends UnaryNode {
+    override lazy val resolved: Boolean = false
+
+    override def output: Seq[Attribute] = child.output
+
+    override protected def withNewChildInternal(newChild: LogicalPlan): UnknownTarget = copy(child = newChild)
+  }
+
+  /**
+   * A target of ours while its statement is deferred: rules of other extensions look for tables of theirs there, and some of
+   * them fail on any other table.
+   */
+  private final case class OwnTarget(child: LogicalPlan) extends UnaryNode {
+    override def output: Seq[Attribute] = child.output
+
+    override protected def withNewChildInternal(newChild: LogicalPlan): OwnTarget = copy(child = newChild)
+  }
+
   /** A condition that is not resolved, whatever is inside. */
-  private final case class Held(child: Expression) extends UnaryExpression {
+  private final case class Deferred(child: Expression) extends UnaryExpression {
     override lazy val resolved: Boolean = false
     override def dataType: DataType     = child.dataType
     override def nullable: Boolean      = child.nullable
     override def sql: String            = child.sql
+    override def toString: String       = child.toString
 
-    override def eval(input: InternalRow): Any = throw new IllegalStateException("a condition that is held")
+    override def eval(input: InternalRow): Any = throw new IllegalStateException("a deferred condition")
 
     override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode =
-      throw new IllegalStateException("a condition that is held")
+      throw new IllegalStateException("a deferred condition")
 
-    override protected def withNewChildInternal(newChild: Expression): Held = copy(child = newChild)
+    override protected def withNewChildInternal(newChild: Expression): Deferred = copy(child = newChild)
   }
 
   /** To be called before names are resolved. */
-  def hold(session: SparkSession, plan: LogicalPlan): LogicalPlan = plan match {
-    case merge: MergeIntoTable if !isHeld(merge.mergeCondition) =>
-      val starred = EvolvingStars.mark(session, merge)
-      starred.copy(mergeCondition = Held(starred.mergeCondition))
-    case update: UpdateTable if !update.condition.exists(isHeld) =>
-      update.copy(condition = Some(Held(update.condition.getOrElse(TrueLiteral))))
-    case within: WithCTE         => within.copy(plan = hold(session, within.plan))
-    case explain: ExplainCommand => explain.copy(logicalPlan = hold(session, explain.logicalPlan))
+  def hold(plan: LogicalPlan): LogicalPlan = plan match {
+    case merge: MergeIntoTable if isNew(merge.targetTable) => merge.copy(targetTable = UnknownTarget(merge.targetTable))
+    case update: UpdateTable if isNew(update.table)        => update.copy(table = UnknownTarget(update.table))
+    case within: WithCTE                                   => within.copy(plan = hold(within.plan))
+    case explain: ExplainCommand                           => explain.copy(logicalPlan = hold(explain.logicalPlan))
     // A statement after WITH.
     case other if other.getClass.getSimpleName == "UnresolvedWith" && other.children.size == 1 =>
-      other.withNewChildren(other.children.map(hold(session, _)))
+      other.withNewChildren(other.children.map(hold))
     case other => other
   }
 
-  private def isHeld(e: Expression): Boolean = e.isInstanceOf[Held]
+  private def isNew(target: LogicalPlan): Boolean = !target.resolved && !target.isInstanceOf[UnknownTarget]
+
+  /** The target as the statement names it. */
+  private[sql] def bare(target: LogicalPlan): LogicalPlan = target match {
+    case OwnTarget(own) => own
+    case other          => other
+  }
 
   private def inside(e: Expression): Expression = e match {
-    case held: Held => held.child
-    case other      => other
+    case deferred: Deferred => deferred.child
+    case other              => other
+  }
+
+  /** The relation of ours that a statement names as its target. */
+  private def relation(target: LogicalPlan): Option[DataSourceV2Relation] = EliminateSubqueryAliases(target) match {
+    case relation: DataSourceV2Relation if relation.table.isInstanceOf[MerganserTable] => Some(relation)
+    case _                                                                             => None
+  }
+
+  /** Gives a statement its target back, once that is known; one on a table of ours waits for what else is in it. */
+  final case class Decide(session: SparkSession) extends Rule[LogicalPlan] {
+
+    override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+      case within: WithCTE =>
+        val decided = apply(within.plan)
+        if (decided eq within.plan) within else within.copy(plan = decided)
+      case merge: MergeIntoTable =>
+        known(merge.targetTable).fold[LogicalPlan](merge) { target =>
+          val free = merge.copy(targetTable = target)
+          if (relation(target).isEmpty) free
+          else {
+            val marked = EvolvingStars.mark(session, free)
+            marked.copy(targetTable = OwnTarget(target), mergeCondition = Deferred(marked.mergeCondition))
+          }
+        }
+      case update: UpdateTable =>
+        known(update.table).fold[LogicalPlan](update) { target =>
+          val free = update.copy(table = target)
+          if (relation(target).isEmpty) free
+          else free.copy(table = OwnTarget(target), condition = Some(Deferred(free.condition.getOrElse(TrueLiteral))))
+        }
+      case other => other
+    }
+
+    private def known(target: LogicalPlan): Option[LogicalPlan] = target match {
+      case UnknownTarget(found) if found.resolved => Some(found)
+      case _                                      => None
+    }
   }
 
   /**
-   * Makes commands of ours of statements on our tables, and hands others back to Spark. One that nobody held is taken as it
-   * is: Spark 4 leaves out the rules that hold where it has Hive's metastore, so a `mergeInto` of a frame is not held there.
+   * Makes commands of ours of statements on our tables. One that was not deferred is taken as it is: Spark 4 leaves out the
+   * rules that defer where it has Hive's metastore, so a `mergeInto` of a frame is not deferred there.
    */
   final case class Release(session: SparkSession) extends Rule[LogicalPlan] {
 
@@ -73,16 +136,14 @@ object HeldStatements {
           case other                       => within.copy(plan = other)
         }
       case merge: MergeIntoTable if merge.targetTable.resolved =>
-        val free = merge.copy(mergeCondition = inside(merge.mergeCondition))
-        relation(merge.targetTable) match {
-          case None                                                    => free
+        val free = merge.copy(targetTable = bare(merge.targetTable), mergeCondition = inside(merge.mergeCondition))
+        relation(free.targetTable) match {
           case Some(target) if free.resolved && free.duplicateResolved => MergePlan(session, target, free).plan
           case _                                                       => plan
         }
       case update: UpdateTable if update.table.resolved =>
-        val free = update.copy(condition = update.condition.map(inside).filter(_ != TrueLiteral))
-        relation(update.table) match {
-          case None                          => free
+        val free = update.copy(table = bare(update.table), condition = update.condition.map(inside).filter(_ != TrueLiteral))
+        relation(free.table) match {
           case Some(target) if free.resolved => SimpleChanges(session).update(target, free)
           case _                             => plan
         }
@@ -99,12 +160,6 @@ object HeldStatements {
           keyed.copy(query = query, target = keyed.target.copy(readsItself = true))
         case other => other.withNewChildren(Seq(query))
       }
-    }
-
-    /** The relation of ours that a statement names as its target. */
-    private def relation(target: LogicalPlan): Option[DataSourceV2Relation] = EliminateSubqueryAliases(target) match {
-      case relation: DataSourceV2Relation if relation.table.isInstanceOf[MerganserTable] => Some(relation)
-      case _                                                                             => None
     }
   }
 }

@@ -161,11 +161,12 @@ object TableConfig {
    * Makes an empty table. The properties file comes last and appears at once: before it the path is no table.
    *
    * @param properties all of the table's properties; the checksum is added
-   * @throws io.merganser.merge.MerganserException TABLE_EXISTS
+   * @throws io.merganser.merge.MerganserException TABLE_EXISTS; FOLDER_NOT_EMPTY where files of others lie
    */
   def create(storage: Storage, properties: Map[String, String]): TableConfig = {
     val config = supported(storage, withChecksum(properties))
     if (exists(storage)) throw MerganserException("TABLE_EXISTS", "path" -> storage)
+    TableFolder.requireEmpty(storage)
     storage.makeFolder(config.historyFolder)
     try storage.createNew(PropertiesFile.Name, PropertiesFile.write(config.properties))
     catch {

@@ -3,6 +3,7 @@ package io.merganser.table.config
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.Files
 
+import io.merganser.merge.MerganserException
 import io.merganser.table.{FaultyFileSystem, TableSuite}
 
 final class TableConfigSuite extends TableSuite {
@@ -25,6 +26,18 @@ final class TableConfigSuite extends TableSuite {
     table()
     assert(conditionOf(TableConfig.create(storage, properties() + ("hoodie.table.name" -> "other"))) == "TABLE_EXISTS")
     assert(TableConfig.load(storage).name == "t")
+  }
+
+  test("a folder that holds files of others becomes no table; names that begin with a dot, a job's marker and empty folders do not count") {
+    storage.makeFolder("day=1/empty")
+    storage.touch(".DS_Store")
+    storage.touch("_SUCCESS")
+    storage.touch("day=1/deep/part-0.parquet")
+    val refused = intercept[MerganserException](TableConfig.create(storage, properties()))
+    assert(refused.condition == "FOLDER_NOT_EMPTY" && refused.parameters("found") == "day=1/deep/part-0.parquet")
+    assert(!storage.exists(".hoodie"))
+    storage.delete("day=1/deep/part-0.parquet")
+    assert(TableConfig.create(storage, properties()).name == "t")
   }
 
   test("a path without a table, a version nobody knows, a bootstrapped table and ORC files are refused by name") {

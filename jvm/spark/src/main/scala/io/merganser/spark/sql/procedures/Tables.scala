@@ -25,7 +25,7 @@ object CreateTable extends Procedure {
   override val result: StructType = DescribeTable.result
 
   override def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
-    val path = arguments.required("path")
+    val path = OpenTable.absolute(session, arguments.required("path"))
     create(session, path, schema(arguments), arguments.options("options"))
     Seq(DescribeTable.row(OpenTable.load(session, path), path))
   }

@@ -1,0 +1,75 @@
+package io.merganser.table.config
+
+/** What a table stores about itself, as TBLPROPERTIES of a CREATE TABLE that makes another table of the same kind. */
+object ShownSettings {
+
+  /** Those settings that the properties of a catalog's entry do not name, by whatever name. */
+  def beside(entry: Map[String, String], config: TableConfig): Map[String, String] = {
+    val named = entry.keys.flatMap(optionOf).toSet
+    of(config).filterNot { case (key, _) => entry.contains(key) || optionOf(key).exists(named) }
+  }
+
+  /** All of them; those that CREATE TABLE would choose by itself are left out, type and merge mode apart. */
+  def of(config: TableConfig): Map[String, String] =
+    nonEmpty("primaryKey", config.recordKeyFields) ++ nonEmpty("orderingFields", config.orderingFields) ++
+      Map("type" -> (if (config.isMergeOnRead) "mor" else "cow")) ++ version(config) ++ merge(config) ++ paths(config) ++
+      index(config) ++ ofWrites(config)
+
+  private def version(config: TableConfig) =
+    if (Options.TableVersion.default.contains(config.version.toString)) Map.empty[String, String]
+    else Map(Options.TableVersion.key -> config.version.toString)
+
+  /** The class that a table of version 9 was made with says all that is derived from it. */
+  private def merge(config: TableConfig): Map[String, String] = {
+    val payload = config.legacyPayloadClass.orElse(config.payloadClass)
+    val mode = payload match {
+      case Some(name) => Seq(Options.PayloadClass.key -> name)
+      case None =>
+        Seq(Options.StoredMergeMode.key -> config.mergeMode.name) ++
+          config.strategyId.filter(_ => config.mergeMode == MergeMode.Custom).map(Options.StrategyIdOption.key -> _)
+    }
+    val markers = Seq(Options.DeleteField, Options.DeleteMarker).flatMap(e => config.mergeProperties.get(e.key).map(e.key -> _))
+    (if (config.legacyPayloadClass.isDefined) mode else mode ++ markers).toMap
+  }
+
+  private def paths(config: TableConfig): Map[String, String] = {
+    val spec     = config.properties.get(Stored.Partitions).filter(_.contains(':'))
+    val inferred = TableConfig(config.properties - Stored.GeneratorType - Stored.GeneratorClass).keyGeneratorType
+    val isTimed  = config.partitionFieldTypes.exists(_._2 == "TIMESTAMP")
+    spec.map(Options.PartitionFields.key -> _).toMap ++
+      (if (config.keyGeneratorType == inferred && spec.isEmpty) Nil else Seq(Options.KeyGeneratorType.key -> config.keyGeneratorType)) ++
+      (if (config.partitionFields.isEmpty || config.hiveStyle) Nil else Seq(Options.HiveStyle.key -> "false")) ++
+      (if (config.urlEncode) Seq(Options.UrlEncode.key -> "true") else Nil) ++
+      (if (isTimed) Options.TimeBased.flatMap(e => e.names.flatMap(config.properties.get).headOption.map(e.key -> _)) else Nil) ++
+      differing(config, Options.LogicalTimestamp) ++ differing(config, Options.TimelineZone) ++
+      differing(config, Options.NullOrderingOption) ++
+      (if (config.version < 9) differing(config, Options.ComplexKeyWithoutName) else Nil)
+  }
+
+  private def index(config: TableConfig): Map[String, String] = {
+    val kind = config.properties.get(Options.IndexTypeOption.key).filterNot(Options.IndexTypeOption.default.contains)
+    kind.fold(Map.empty[String, String]) { name =>
+      val buckets = Seq(Options.BucketCount, Options.BucketHashFields)
+      Map(Options.IndexTypeOption.key -> name) ++
+        (if (name == "BUCKET") buckets.flatMap(e => config.properties.get(e.key).map(e.key -> _)) else Nil)
+    }
+  }
+
+  /** Defaults that the table has for its writes. */
+  private def ofWrites(config: TableConfig): Map[String, String] =
+    config.properties.filter { case (key, _) => optionOf(key).exists(e => e.scope == OptionScope.OfWrite && e.key == key) }
+
+  private def differing(config: TableConfig, entry: OptionEntry): Seq[(String, String)] =
+    config.properties.get(entry.key).filterNot(entry.default.contains).map(entry.key -> _).toSeq
+
+  private def nonEmpty(key: String, fields: Seq[String]): Map[String, String] =
+    if (fields.isEmpty) Map.empty else Map(key -> fields.mkString(","))
+
+  private def optionOf(key: String): Option[OptionEntry] = Options.byName.get(key.toLowerCase(java.util.Locale.ROOT))
+
+  private object Stored {
+    val Partitions     = "hoodie.table.partition.fields"
+    val GeneratorType  = "hoodie.table.keygenerator.type"
+    val GeneratorClass = "hoodie.table.keygenerator.class"
+  }
+}

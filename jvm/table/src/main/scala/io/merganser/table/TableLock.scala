@@ -124,8 +124,8 @@ private[table] final class LockFile private (place: LockPlace, settings: TableLo
 
   import LockFile._
 
-  @volatile private var renewedNanos               = System.nanoTime()
-  @volatile private var isLost                     = false
+  @volatile private var renewedNanos              = System.nanoTime()
+  @volatile private var isLost                    = false
   @volatile private var renewal: Option[Periodic] = None
 
   private val token    = UUID.randomUUID().toString
@@ -173,7 +173,7 @@ private[table] final class LockFile private (place: LockPlace, settings: TableLo
       true
     } catch {
       case _: FileAlreadyExistsException => false
-      case e: IOException =>
+      case e: IOException                =>
         // Who has it now decides: the failure may have come before the file was made, after it, or from its being there.
         Try(place.read()).toOption.flatten match {
           case Some(text) if Holder.parse(text).exists(_.token == token) => true
@@ -188,11 +188,11 @@ private[table] final class LockFile private (place: LockPlace, settings: TableLo
 
 private[table] object LockFile {
 
-  private val Log     = LoggerFactory.getLogger(classOf[TableLock])
+  private val Log            = LoggerFactory.getLogger(classOf[TableLock])
   private[table] val Process = UUID.randomUUID().toString
   private[table] val Host    = Try(InetAddress.getLocalHost.getHostName).getOrElse("unknown host")
   private[table] val Pid     = ManagementFactory.getRuntimeMXBean.getName.takeWhile(_ != '@')
-  private val Json    = new ObjectMapper()
+  private val Json           = new ObjectMapper()
 
   /** Tokens of the locks that this process holds or is creating: files with others were left by holders that are gone. */
   private val live = ConcurrentHashMap.newKeySet[String]()

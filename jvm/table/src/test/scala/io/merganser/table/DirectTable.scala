@@ -126,7 +126,8 @@ final class DirectTable(
     if (bucketed)
       changes.groupBy(c => BucketIndex.bucket(c.key, Nil, 2)).toSeq.sortBy(_._1).map { case (bucket, some) =>
         val slice = slices.find(s => FileNames.bucketOf(s.fileId).contains(bucket))
-        Part(partition, slice.fold(FileNames.bucketFileId(bucket, transaction.instant, partition))(_.fileId), slice, config.isMergeOnRead && slice.isDefined, some)
+        Part(partition, slice.fold(FileNames.bucketFileId(bucket, transaction.instant, partition))(_.fileId), slice,
+          config.isMergeOnRead && slice.isDefined, some)
       }
     else {
       val stored          = slices.flatMap(s => s.base.toSeq.flatMap(keys).map(_ -> s)).toMap

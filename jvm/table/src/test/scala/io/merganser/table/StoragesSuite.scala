@@ -82,10 +82,10 @@ final class FakeStore extends RawLocalFileSystem {
     uri = URI.create(s"${name.getScheme}://${name.getAuthority}")
     super.initialize(name, conf)
   }
-  override def getUri: URI                                              = if (uri == null) super.getUri else uri
-  override def getScheme: String                                        = getUri.getScheme
-  override def checkPath(path: Path): Unit                              = ()
-  override def pathToFile(path: Path): java.io.File                     = new java.io.File(path.toUri.getPath)
+  override def getUri: URI                                               = if (uri == null) super.getUri else uri
+  override def getScheme: String                                         = getUri.getScheme
+  override def checkPath(path: Path): Unit                               = ()
+  override def pathToFile(path: Path): java.io.File                      = new java.io.File(path.toUri.getPath)
   override def setPermission(file: Path, permission: FsPermission): Unit = ()
 
   override def hasPathCapability(path: Path, capability: String): Boolean =
@@ -113,7 +113,7 @@ final class FakeStore extends RawLocalFileSystem {
 object FakeStore {
   val Conditional = "fs.option.create.conditional.overwrite"
 
-  @volatile var conditionalCreates: Int  = 0
+  @volatile var conditionalCreates: Int = 0
   @volatile var beforeClose: () => Unit = () => ()
 
   final class Builder(store: FakeStore, path: Path) extends FSDataOutputStreamBuilder[FSDataOutputStream, Builder](store, path) {

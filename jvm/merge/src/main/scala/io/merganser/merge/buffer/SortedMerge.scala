@@ -40,6 +40,7 @@ object VersionCursor {
  * @param ofBatch     true when the versions are those of one batch, which the rule may combine in a way of its own
  * @param foldsNew    false hands out the versions of a key that is not stored one by one, oldest first, where the rule
  *                    does not combine them: as a log takes them, which another merge folds from the stored row
+ * @param keyMemory   bounds the memory of one key's versions that cannot be combined
  */
 final class SortedMerge(
     base: Iterator[InternalRow],
@@ -49,7 +50,8 @@ final class SortedMerge(
     combineNew: Boolean = true,
     meetsStored: Boolean = true,
     ofBatch: Boolean = true,
-    foldsNew: Boolean = true
+    foldsNew: Boolean = true,
+    keyMemory: KeyMemory = new KeyMemory
 ) extends MergeIterator(rule) {
   private[this] val combines             = (if (ofBatch) rule.combinesBatch else rule.laws.associative) && combineNew
   private[this] val keyOrdinal           = layout.keyOrdinal
@@ -130,6 +132,7 @@ final class SortedMerge(
   }
 
   private def readGroup(): Unit = {
+    keyMemory.clear()
     startWith(held.hold(versions.record))
     versionCount += 1
     waiting = versions.next()
@@ -163,7 +166,9 @@ final class SortedMerge(
   private def add(version: Version): Unit =
     if (!combines || group.isPartial || version.isPartial || group.hasEarlier) {
       if (foldsNew) duplicateCount += 1
-      startWith(version.copy().after(group))
+      val copied = version.copy()
+      keyMemory.add(layout.key(copied.row), copied.row)
+      startWith(copied.after(group))
     } else {
       duplicateCount += 1
       val combinedUnordered = group.combinedUnordered || version.combinedUnordered

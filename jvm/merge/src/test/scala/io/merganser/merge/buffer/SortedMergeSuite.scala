@@ -32,6 +32,15 @@ class SortedMergeSuite extends AnyFunSuite {
     assert(lines("k1@1=a k1@9=b k2@1=c", "k1- k1@5=x") == Seq("Updated k1@5=x", "Deleted k1", "Unchanged k2@1=c"), "one row anew")
   }
 
+  test("more versions of a key than memory takes are an error that names the key; those of other keys do not count") {
+    val apart = new MergePaths.Apart(rule)
+    def of(versions: String) =
+      new SortedMerge(Iterator.empty, new Versions(Notation.changes(versions)), Notation.layout, apart, keyMemory = new KeyMemory(1000))
+    assert(MergePaths.lines(of((1 to 50).map(i => f"k$i%02d@1=a k$i%02d@2=b").mkString(" "))).size == 50)
+    val error = intercept[MerganserException](MergePaths.lines(of((1 to 50).map(i => s"hot@$i=a").mkString(" "))))
+    assert(error.condition == "KEY_VERSIONS_TOO_LARGE" && error.parameters("key") == "hot")
+  }
+
   test("no stored rows, no versions, or neither") {
     assert(lines("", "k1@1=a k1@2=b") == Seq("Inserted k1@2=b"))
     assert(lines("k1@1=a k2@1=b", "") == Seq("Unchanged k1@1=a", "Unchanged k2@1=b"))

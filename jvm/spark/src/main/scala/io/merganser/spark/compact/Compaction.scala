@@ -112,13 +112,13 @@ object Compaction {
       session: SparkSession, table: OpenTable, instant: Instant, settings: WriteConfig, started: Long, transaction: Transaction
   ): CompactionResult =
     try {
-      val schema = table.schema
+      val schema  = table.schema
       val planned = PlannedSlices.of(table.storage, table.config, table.timeline.compactionPlan(instant))
       val slices  = planned.map(table.view.committed)
       val run     = transaction.runNumber
-      val seen   = LogVisibility(table.timeline)
-      val reader = new SliceReader(table.storage, table.config, settings.rule, schema, SliceWriter.rowSchema(schema), seen)
-      val writer = WriterOptions.writer(session, table, schema, transaction, settings)
+      val seen    = LogVisibility(table.timeline)
+      val reader  = new SliceReader(table.storage, table.config, settings.rule, schema, SliceWriter.rowSchema(schema), seen)
+      val writer  = WriterOptions.writer(session, table, schema, transaction, settings)
       val written = session.sparkContext.parallelize(slices, math.max(1, slices.size)).mapPartitions { it =>
         val context = TaskContext.get()
         val token   = WriteToken(context.partitionId(), run, context.taskAttemptId())

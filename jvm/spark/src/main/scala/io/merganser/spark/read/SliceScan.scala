@@ -137,9 +137,9 @@ final class SliceScan(
     else slices.flatMap(_.base).sortBy(-_.sizeBytes).headOption
     largest.flatMap { base =>
       try {
-        val names  = asked.fieldNames.toSet
-        val footer = BaseFileFooter.read(table.storage.conf, table.storage.path(base.path), base.sizeBytes)
-        val chunks = footer.metadata.getBlocks.asScala.flatMap(_.getColumns.asScala)
+        val names                                   = asked.fieldNames.toSet
+        val footer                                  = BaseFileFooter.read(table.storage.conf, table.storage.path(base.path), base.sizeBytes)
+        val chunks                                  = footer.metadata.getBlocks.asScala.flatMap(_.getColumns.asScala)
         def sum(of: ColumnChunkMetaData => Boolean) = chunks.filter(of).map(_.getTotalSize).sum.toDouble
         val all                                     = sum(_ => true)
         if (all > 0) Some(sum(chunk => names(chunk.getPath.toArray.head)) / all) else None

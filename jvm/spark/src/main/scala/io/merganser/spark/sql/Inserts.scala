@@ -63,9 +63,9 @@ final case class PartitionOverwrites(session: SparkSession) extends Rule[Logical
 
   /** How many columns a condition of [[isOfInsert]] gives values for. */
   private def named(condition: Expression): Int = condition match {
-    case And(a, b)            => named(a) + named(b)
-    case Literal.TrueLiteral  => 0
-    case _                    => 1
+    case And(a, b)           => named(a) + named(b)
+    case Literal.TrueLiteral => 0
+    case _                   => 1
   }
 
   /** A table of ours of which nothing has been said yet. */

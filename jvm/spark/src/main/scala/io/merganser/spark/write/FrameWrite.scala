@@ -50,7 +50,8 @@ object FrameWrite {
       val none = SparkBridge.internalCreateDataFrame(session, session.sparkContext.emptyRDD[InternalRow], table.schema)
       run(session, table, settings, none, table.schema, Overwrites.dropped(table, settings, frame), seen)
     } else
-      run(session, table, settings, frame, columns(table, settings, frame), Overwrites.ofOperation(settings.operation, table.config, options),
+      run(session, table, settings, frame, columns(table, settings, frame),
+        Overwrites.ofOperation(settings.operation, table.config, options),
         seen)
   }
 

@@ -38,8 +38,9 @@ private[spark] object Overwrites {
    * @param named what the write names; None where it names nothing
    * @throws MerganserException DELETE_NEEDS_APPEND, OPTION_CONFLICT where an operation and the write name different rows
    */
-  def apply(session: SparkSession, config: TableConfig, settings: WriteConfig, options: Map[String, String], named: Option[Replaced])
-      : Replaced = {
+  def apply(
+      session: SparkSession, config: TableConfig, settings: WriteConfig, options: Map[String, String], named: Option[Replaced]
+  ): Replaced = {
     if (deletes(settings.operation)) throw needsAppend(settings.operation.name, "overwrite")
     val byOperation = ofOperation(settings.operation, config, options)
     named match {

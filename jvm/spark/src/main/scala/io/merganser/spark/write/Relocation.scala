@@ -1,7 +1,7 @@
 package io.merganser.spark.write
 
 import io.merganser.merge.{MergeRule, RowLayout}
-import io.merganser.merge.buffer.{Outcome, SortedMerge, VersionCursor}
+import io.merganser.merge.buffer.{KeyMemory, Outcome, SortedMerge, VersionCursor}
 import io.merganser.table.slice.{FileNames, FileSlice}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow, JoinedRow, UnsafeProjection}
@@ -260,6 +260,7 @@ private[write] final class RelocatedRows(
   private[this] val versions           = mutable.ArrayBuffer.empty[InternalRow]
   private[this] val placed             = mutable.Queue.empty[(InternalRow, Int)]
   private[this] val seen               = mutable.HashSet.empty[Int]
+  private[this] val keyMemory          = new KeyMemory
   private[this] val tag                = new GenericInternalRow(Array[Any](Tag.Untagged))
   private[this] val joined             = new JoinedRow
   private[this] var ahead: InternalRow = if (walk.hasNext) walk.next() else null
@@ -281,10 +282,13 @@ private[write] final class RelocatedRows(
     val first = ahead.copy()
     val key   = first.getUTF8String(keyOrdinal)
     versions.clear()
+    keyMemory.clear()
     versions += first
     ahead = if (walk.hasNext) walk.next() else null
     while (ahead != null && ahead.getUTF8String(keyOrdinal) == key) {
-      versions += ahead.copy()
+      val next = ahead.copy()
+      keyMemory.add(key, next)
+      versions += next
       ahead = if (walk.hasNext) walk.next() else null
     }
     val slices = found.live.map(_.getInt(StoredKeyScan.SliceOrdinal))

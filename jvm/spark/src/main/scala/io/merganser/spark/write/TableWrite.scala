@@ -91,10 +91,10 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
     val started = System.nanoTime()
     val index   = TableIndex.resolve(settings.index, opened)
     Rollback.failed(storage, config, settings)
-    val options     = Transaction.Options.of(settings, readAt)
-    val isOverwrite = replaced != Replaced.Nothing
-    val action      = if (isOverwrite) "replacecommit" else if (config.isMergeOnRead) "deltacommit" else "commit"
-    val transaction = Transaction.begin(storage, config, action, options = options)
+    val options                = Transaction.Options.of(settings, readAt)
+    val isOverwrite            = replaced != Replaced.Nothing
+    val action                 = if (isOverwrite) "replacecommit" else if (config.isMergeOnRead) "deltacommit" else "commit"
+    val transaction            = Transaction.begin(storage, config, action, options = options)
     var made: Option[Incoming] = None
     try {
       val table = new OpenTable(storage, config, transaction.timeline)

@@ -69,8 +69,7 @@ final class WriteRows(
     if (group.isLog) {
       val (written, merge) = appendLog(group.slice.get, cursor, rule, token)
       counted(groups.known.fold(written)(known => first(written)(known.instead(_))), merge, combines)
-    }
-    else {
+    } else {
       val base = group.slice.flatMap(_.base).map(new StoredRows(_))
       try {
         val stored = base.map(_.sorted).getOrElse(Iterator.empty)

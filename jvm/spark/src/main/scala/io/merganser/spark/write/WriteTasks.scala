@@ -213,7 +213,7 @@ private[write] final case class WriteTasks(
     run(placed, columns, tasks, Seq(MetaColumns.PartitionPath, WriteTasks.Group)) { (path: UTF8String, bucket: Int) =>
       existing.value.get((path, bucket)) match {
         case Some(slice) => FileGroupTarget(slice.partitionPath, slice.fileId, Some(slice), isLogged)
-        case None        => 
+        case None =>
           FileGroupTarget(path.toString, FileNames.bucketFileId(bucket, instant, path.toString), None, isLog = false, isBucket = true)
       }
     }

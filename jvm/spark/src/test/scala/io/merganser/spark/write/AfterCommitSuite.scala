@@ -92,7 +92,8 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
   }
 
   for (mergeOnRead <- Seq(false, true); operation <- Seq("upsert", "insert"))
-    test(s"${if (mergeOnRead) "merge on read" else "copy on write"}: new keys of an $operation go beside groups that a planned clustering has") {
+    test(
+      s"${if (mergeOnRead) "merge on read" else "copy on write"}: new keys of an $operation go beside groups that a planned clustering has") {
       val table = Storage(folder.resolve("t").toUri.toString, spark.sparkContext.hadoopConfiguration)
       upsert(table, Notation.changes("k1@1=a k2@1=a"), options(mergeOnRead, bucketed = false))
       val clustered = OpenTable.load(table).view.slices

@@ -64,7 +64,7 @@ final class ConcurrentWritesSuite extends TableSuite with LocalSession {
     assert(read == Seq("a=1/p", "k=3/p"))
     // One moves it, the other adds it where it moves to.
     assert(isRefused(write(plain, frame("k=4/r"), options("hoodie.index.type" -> "GLOBAL_SIMPLE")))(
-      write(running.toString, frame("k=5/q"), global)))
+        write(running.toString, frame("k=5/q"), global)))
     assert(read.count(_.startsWith("k=")) == 1)
   }
 

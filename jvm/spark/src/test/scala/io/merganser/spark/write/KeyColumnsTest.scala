@@ -174,8 +174,8 @@ class KeyColumnsTest extends AnyFunSuite with BeforeAndAfterAll {
 
   test("a time-based partition has the input's and the output's zone, and formats apart by the delimiter that is given") {
     def zone(name: String, zone: String) = s"hoodie.keygen.timebased.$name" -> zone
-    val format = zone("input.dateformat", "yyyy-MM-dd HH:mm")
-    val text   = "s" -> "2024-01-02 00:30"
+    val format                           = zone("input.dateformat", "yyyy-MM-dd HH:mm")
+    val text                             = "s" -> "2024-01-02 00:30"
     assert(path(timed("DATE_STRING", "s", "yyyyMMdd HH:mm", format), text) == "20240102 00:30")
     assert(path(timed("DATE_STRING", "s", "yyyyMMdd HH:mm", format, zone("input.timezone", "Asia/Tokyo")), text) == "20240101 15:30")
     assert(path(timed("DATE_STRING", "s", "yyyyMMdd HH:mm", format, zone("output.timezone", "Asia/Tokyo")), text) == "20240102 09:30")

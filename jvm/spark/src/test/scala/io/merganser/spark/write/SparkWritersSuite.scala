@@ -97,7 +97,8 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
     test(s"of one commit no two rows have the same sequence number (bucketed $bucketed, merge on read $mergeOnRead)") {
       val table   = faulty("t")
       val options = this.options(mergeOnRead, bucketed) + ("hoodie.parquet.small.file.limit" -> "0")
-      def seen: Seq[String] = spark.read.format("merganser").load(table.toString).select("_hoodie_commit_seqno").collect().toSeq.map(_.getString(0))
+      def seen: Seq[String] =
+        spark.read.format("merganser").load(table.toString).select("_hoodie_commit_seqno").collect().toSeq.map(_.getString(0))
       val keys = (10 to 29).map(i => s"k$i")
       upsert(table, keys.flatMap(k => Notation.changes(s"$k@1=a")), options)
       assert(seen.distinct.size == 20)
@@ -144,9 +145,9 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
 
   /** False if the write was refused for another one. */
   private def isWritten(write: => Any): Boolean = Try(write) match {
-    case Success(_)                                                                   => true
+    case Success(_)                                                                            => true
     case Failure(e: MerganserException) if e.condition.matches("(COMMIT|COMPACTION)_CONFLICT") => false
-    case Failure(e)                                                                   => throw e
+    case Failure(e)                                                                            => throw e
   }
 
   /** Says a write again for as long as it is refused for another one. */

@@ -117,7 +117,9 @@ object Options {
   val BloomMovesPartition: OptionEntry  = movesPartition("BLOOM")
   val Operation: OptionEntry = write("hoodie.datasource.write.operation",
     OneOf(WriteOperation.all.map(_.name),
-      notDone = Seq("insert_prepped", "upsert_prepped", "bulk_insert_prepped", "delete_prepped", "bootstrap", "cluster", "compact", "alter_schema")), Some("upsert"),
+      notDone =
+        Seq("insert_prepped", "upsert_prepped", "bulk_insert_prepped", "delete_prepped", "bootstrap", "cluster", "compact", "alter_schema")),
+    Some("upsert"),
     "What a data frame's write does with its rows. `insert_overwrite` inserts them in the place of all rows of the partitions they lie in, `insert_overwrite_table` in the place of all rows of the table; `delete_partition` removes all rows of partitions. `delete` and `delete_partition` need save mode append.")
   val PartitionsToDelete: OptionEntry = write("hoodie.datasource.write.partitions.to.delete", Text, None,
     "delete_partition: partition paths with commas between them, `*` for any text (`2024/*`). Without it the partitions that the frame's rows name.")
@@ -273,14 +275,17 @@ object Options {
     TimelineZone
   ) ++ TimeBased ++ Seq(
     IndexTypeOption, BucketCount, BucketHashFields, SimpleMovesPartition, BloomMovesPartition,
-    Operation, OverwriteMode, PartitionsToDelete, SqlInsertOperation, SqlInsertMode, SqlBulkInsert, CombineBeforeInsert, CombineBeforeUpsert,
+    Operation, OverwriteMode, PartitionsToDelete, SqlInsertOperation, SqlInsertMode, SqlBulkInsert, CombineBeforeInsert,
+    CombineBeforeUpsert,
     InsertDropDuplicates,
-    InsertDuplicatePolicy, AllowDuplicateInserts, MissingColumnsOption, FrameEvolution, SqlEvolution, SqlDeletes, SqlPartialUpdates, SqlDuplicates,
+    InsertDuplicatePolicy, AllowDuplicateInserts, MissingColumnsOption, FrameEvolution, SqlEvolution, SqlDeletes, SqlPartialUpdates,
+    SqlDuplicates,
     MergerClasses, EventTimeField, CommitMetadataPrefix,
     AutoUpgrade, DropIndexes, AllowUnknownProperties, AllowEmptyCommit, SmallFileLimit, MaxFileSize, RowGroupSize, PageSize, Dictionary,
     Codec, BloomEntries,
     BloomFalsePositives,
-    RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat, InlineCompaction, AsyncCompaction, CompactionDeltaCommits, FailOnServiceFailure,
+    RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat, InlineCompaction, AsyncCompaction, CompactionDeltaCommits,
+    FailOnServiceFailure,
     ConcurrencyMode,
     FailedWrites,
     HeartbeatInterval, HeartbeatMisses, LockWait, LockProvider, LockFolder, LockExpiry, ExclusiveSchemes

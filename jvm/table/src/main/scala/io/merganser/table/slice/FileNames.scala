@@ -61,6 +61,7 @@ object FileNames {
     case Log(fileId, _, _, _, _) => Some(fileId)
     case _                       => None
   }
+
   /**
    * A new file group that a task makes: every attempt of the task gives it the same name.
    *

@@ -110,7 +110,7 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
   }
 
   private def isNeeded(name: String, file: CommittedFile, slices: Map[(String, String), FileSlice], withLogs: Boolean): Boolean = {
-    def newest(fileId: String) = slices.get((file.partitionPath, fileId))
+    def newest(fileId: String)  = slices.get((file.partitionPath, fileId))
     def isThere(fileId: String) = !timeline.replacedGroups((file.partitionPath, fileId))
     FileNames.parseBase(file.partitionPath, name, 0L).exists { base =>
       isThere(base.fileId) &&

@@ -6,7 +6,7 @@ import java.util.UUID
 import java.util.concurrent.{ConcurrentHashMap, ThreadLocalRandom}
 
 import com.fasterxml.jackson.databind.ObjectMapper
-import io.merganser.table.{Storage, TableLock}
+import io.merganser.table.{LockFile, Storage}
 import io.merganser.table.config.TableConfig
 import io.merganser.table.slice.FileNames
 
@@ -24,7 +24,7 @@ private[timeline] final case class Claim(id: String, number: Int, process: Strin
   /** Whether a data file was made by this run. */
   def made(name: String): Boolean = FileNames.stageOf(name).contains(number.toLong)
 
-  def isOfThisProcess: Boolean = process == TableLock.Process
+  def isOfThisProcess: Boolean = process == LockFile.Process
 
   /** Known of the runs of this process alone. */
   def isRunningHere: Boolean = Claim.running.contains(id)
@@ -44,8 +44,8 @@ private[timeline] object Claim {
 
   /** A run of this process, which counts as running until [[end]]. */
   def begin(heartbeatMs: Long): Claim = {
-    val claim = Claim(UUID.randomUUID().toString, ThreadLocalRandom.current.nextInt(1, Int.MaxValue), TableLock.Process, TableLock.Host,
-      TableLock.Pid, heartbeatMs)
+    val claim = Claim(UUID.randomUUID().toString, ThreadLocalRandom.current.nextInt(1, Int.MaxValue), LockFile.Process, LockFile.Host,
+      LockFile.Pid, heartbeatMs)
     running.add(claim.id)
     claim
   }

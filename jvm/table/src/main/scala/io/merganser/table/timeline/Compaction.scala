@@ -35,7 +35,7 @@ object Compaction {
       else {
         val content = CompactionPlan.encode(chosen.copy(operations = free))
         Some(Instant(Transaction.announce(storage, config, timeline, Action.Compaction, content, held), Action.Compaction,
-          InstantState.Requested))
+            InstantState.Requested))
       }
     }
 
@@ -104,7 +104,8 @@ object Compaction {
       storage.createNew(file, claim.content)
       val takenOver = if (found.state == InstantState.Inflight) Some(timeline.compactionPlan(found)) else None
       new Transaction(storage, config, found.requested, Action.Compaction, timeline, options,
-        Some(new CompactionRun(storage, config, found.requested, claim, takenOver.toSeq.flatMap(_.operations.map(_.partitionPath)).distinct)))
+        Some(new CompactionRun(storage, config, found.requested, claim,
+            takenOver.toSeq.flatMap(_.operations.map(_.partitionPath)).distinct)))
     } catch { case e: Throwable => Claim.end(claim); throw e }
   }
 
@@ -118,12 +119,13 @@ object Compaction {
       }
     claim match {
       case Some(c) if c.isOfThisProcess => if (c.isRunningHere) Some("this process runs it already") else None
-      case Some(c)                      => living(s"process ${c.pid} on ${c.host}", beat, math.max(expiredAfterMs, MissedBeats * c.heartbeatMs))
-      case None if beat.isDefined       => living("another engine", beat, expiredAfterMs)
+      case Some(c)                => living(s"process ${c.pid} on ${c.host}", beat, math.max(expiredAfterMs, MissedBeats * c.heartbeatMs))
+      case None if beat.isDefined => living("another engine", beat, expiredAfterMs)
       // Other engines show heartbeats only where they are told that there are several writers.
       case None if found.state == InstantState.Inflight =>
         val inflight = storage.status(Claim.file(config, found.requested)).map(_.getModificationTime)
-        living("another engine, without a heartbeat,", (inflight.toSeq ++ new Markers(storage, found.requested).newestMs).reduceOption(math.max(_, _)),
+        living("another engine, without a heartbeat,",
+          (inflight.toSeq ++ new Markers(storage, found.requested).newestMs).reduceOption(math.max(_, _)),
           SilentAfterMs)
       case None => None
     }

@@ -66,7 +66,7 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
 
   private def parse(marker: String): Option[(String, String, String)] = marker match {
     case Markers.Name(path, kind) =>
-      val at = path.lastIndexOf('/')
+      val at                = path.lastIndexOf('/')
       val (partition, name) = (path.take(math.max(at, 0)), path.drop(at + 1))
       val isData            = FileNames.isLog(name) || FileNames.instant(name).contains(instant)
       if (isData && at != 0 && Markers.isPartition(partition)) Some((partition, name, kind)) else None

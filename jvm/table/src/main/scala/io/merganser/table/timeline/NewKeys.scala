@@ -67,11 +67,11 @@ private[timeline] final class NewKeys(storage: Storage, instant: String, scope: 
     def byPlace(files: Seq[KeyFile]) = if (scope == KeyScope.InTable) Map("" -> files) else files.groupBy(_.partition)
     val others                       = byPlace(theirs)
     val work = for {
-      (place, own)    <- byPlace(ownFiles).toSeq
-      (left, right)    = KeyRange.overlapping(own, others.getOrElse(place, Nil))
-      someOfOurs      <- left.grouped(Batch).toSeq
-      someOfTheirs    <- right.grouped(Batch).toSeq
-      (some, further)  = KeyRange.overlapping(someOfOurs, someOfTheirs)
+      (place, own) <- byPlace(ownFiles).toSeq
+      (left, right) = KeyRange.overlapping(own, others.getOrElse(place, Nil))
+      someOfOurs   <- left.grouped(Batch).toSeq
+      someOfTheirs <- right.grouped(Batch).toSeq
+      (some, further) = KeyRange.overlapping(someOfOurs, someOfTheirs)
       if some.nonEmpty
     } yield (some, further)
     val isFound = new AtomicBoolean

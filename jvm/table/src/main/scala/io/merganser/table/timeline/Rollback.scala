@@ -138,7 +138,8 @@ object Rollback {
       val file = FileNames.path(partition, name)
       if (!named(file)) {
         if (config.version < 8 && FileNames.isLog(name))
-          storage.status(file).filter(found => (blockInstants(storage, partition, found) - instant).isEmpty).foreach(_ => storage.delete(file))
+          storage.status(file).filter(found => (blockInstants(storage, partition, found) - instant).isEmpty).foreach(_ =>
+            storage.delete(file))
         else if (FileNames.instant(name).contains(instant)) storage.delete(file)
       }
     }

@@ -277,8 +277,9 @@ object Timeline {
       val instant = states.map(_._1).maxBy(i => (i.state.rank, i.completed))
       instant -> states.map { case (state, status) => (instant, state.state) -> status.getPath.getName }
     }.toSeq
-    val versions = found.collect { case (instant, status) if instant.isCompleted =>
-      status.getPath.getName -> s"${status.getLen} ${status.getModificationTime}"
+    val versions = found.collect {
+      case (instant, status) if instant.isCompleted =>
+        status.getPath.getName -> s"${status.getLen} ${status.getModificationTime}"
     }
     new Timeline(storage, config, furthest.map(_._1).sortBy(i => (i.requested, i.action)), furthest.flatMap(_._2).toMap, None, None,
       mayHaveArchived(storage, config), versions.toMap, listed.map(_.getPath.getName).filter(InstantFile.isUnknown).sorted)

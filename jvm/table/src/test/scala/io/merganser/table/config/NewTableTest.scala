@@ -40,21 +40,22 @@ class NewTableTest extends AnyFunSuite {
       Map("hoodie.index.type" -> "BUCKET", "hoodie.bucket.index.num.buckets" -> "7", "hoodie.combine.before.upsert" -> "false"),
       Map("spark.merganser.write.nullOrdering" -> "reject", "hoodie.datasource.write.hive_style_partitioning" -> "false",
         "hoodie.datasource.write.partitionpath.urlencode" -> "true"),
-      Map("hoodie.datasource.write.keygenerator.type" -> "CUSTOM", "hoodie.datasource.write.partitionpath.field" -> "ts:TIMESTAMP,day:SIMPLE",
+      Map("hoodie.datasource.write.keygenerator.type" -> "CUSTOM",
+        "hoodie.datasource.write.partitionpath.field" -> "ts:TIMESTAMP,day:SIMPLE",
         "hoodie.keygen.timebased.timestamp.type" -> "EPOCHMILLISECONDS", "hoodie.keygen.timebased.output.dateformat" -> "yyyy")
     )
     for (kind <- kinds; version <- Seq("6", "8", "9")) {
-      val partitions = if (kind.keys.exists(_.endsWith("partitionpath.field"))) Seq("ts", "day") else Seq("day")
+      val partitions                        = if (kind.keys.exists(_.endsWith("partitionpath.field"))) Seq("ts", "day") else Seq("day")
       def again(given: Map[String, String]) = NewTable.properties(given, schema, "trips", partitions, bySql = true)
-      val stored = again(kind ++ Map("primaryKey" -> "id", "hoodie.write.table.version" -> version))
-      val shown  = ShownSettings.of(TableConfig(stored))
+      val stored                            = again(kind ++ Map("primaryKey" -> "id", "hoodie.write.table.version" -> version))
+      val shown                             = ShownSettings.of(TableConfig(stored))
       withClue(s"version $version, $kind, shown $shown: ") {
         assert(again(shown) == stored)
         assert(shown("primaryKey") == "id" && shown.contains("type"))
         TableConflicts.refuse(Settings.ofWrite(shown, Map.empty), TableConfig(stored))
       }
     }
-    val named = Map("preCombineField" -> "ts", "hoodie.table.type" -> "MERGE_ON_READ", "team" -> "birds")
+    val named  = Map("preCombineField" -> "ts", "hoodie.table.type" -> "MERGE_ON_READ", "team" -> "birds")
     val beside = ShownSettings.beside(named, TableConfig(create(Map("primaryKey" -> "id", "type" -> "mor", "orderingFields" -> "ts"))))
     assert(beside.keySet == Set("primaryKey", "hoodie.record.merge.mode"))
   }

@@ -87,7 +87,8 @@ class LogFilesSuite extends LogFixture {
 
   test("a log that is full goes on in a file with the next number, and its files are read in order") {
     var announced = Seq.empty[String]
-    val log = writer("003", options = LogOptions(maxBlockBytes = 2000, maxFileBytes = 3000), announce = name => announced = announced :+ name)
+    val log =
+      writer("003", options = LogOptions(maxBlockBytes = 2000, maxFileBytes = 3000), announce = name => announced = announced :+ name)
     log.dataBlock(rows("003", 1 to 200))
     log.deleteBlock(deletes("k7"), ordering)
     val last = log.close()

@@ -168,7 +168,8 @@ final class TableViewSuite extends TableSuite {
   private def stat(name: String, sizeBytes: Long = 1): WriteStat =
     WriteStat(FileNames.fileId(name).get, s"p/$name", fileSizeInBytes = sizeBytes, partitionPath = "p")
 
-  test("a file of a completed instant that its commit does not name is no row: not in a new group, not as a second log, not as newest base") {
+  test(
+    "a file of a completed instant that its commit does not name is no row: not in a new group, not as a second log, not as newest base") {
     val s = storage
     madeInLayout2(s)
     val again = FileNames.log("a", "200", 1, "9-0-9")

@@ -78,10 +78,10 @@ final class CompactionRunsSuite extends TableSuite {
       val slow                 = taken(s, config, instant)
       val early                = writeBase(s, slow, "a")
       claimedElsewhere(s, config, instant, None)
-      val run                 = taken(s, config, instant)
-      val late                = writeBase(s, run, "a")
-      def slowEnds()          = assert(conditionOf(slow.commit(compacted(early), Set("p" -> "a"))) == "COMPACTION_CONFLICT")
-      def otherEnds(): Unit   = { run.commit(compacted(late), Set("p" -> "a")); () }
+      val run               = taken(s, config, instant)
+      val late              = writeBase(s, run, "a")
+      def slowEnds()        = assert(conditionOf(slow.commit(compacted(early), Set("p" -> "a"))) == "COMPACTION_CONFLICT")
+      def otherEnds(): Unit = { run.commit(compacted(late), Set("p" -> "a")); () }
       if (first == "the slow one") { slowEnds(); assert(s.exists(late.path) && !s.exists(early.path)); otherEnds() }
       else { otherEnds(); slowEnds() }
       assert(show(view(s).slices) == Seq(s"a@${instant.requested}:") && s.exists(late.path) && !s.exists(early.path))

@@ -120,7 +120,7 @@ final class NewKeysSuite extends TableSuite {
     def many(t: Transaction, side: String) =
       metadata("UPSERT", (10 until 23).map(i => wrote(t, s, "p", s"$side$i", Seq(s"$i$side", s"$i${side}x"))))
     b.commit(many(b, "b"), Set.empty)
-    val mine              = many(a, "a")
+    val mine               = many(a, "a")
     val (opened, isLocked) = (new ConcurrentLinkedQueue[String], new ConcurrentLinkedQueue[String])
     FaultyFileSystem.watching { what =>
       if (what.matches("open .*parquet")) {

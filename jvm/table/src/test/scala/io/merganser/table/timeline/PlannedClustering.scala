@@ -29,6 +29,6 @@ object PlannedClustering {
         "fileId" -> s.fileId, "partitionPath" -> s.partitionPath, "version" -> 1))
     val groups = Seq(build(group, "slices" -> infos, "numOutputFileGroups" -> 1, "version" -> 1))
     encode(build(schema, "operationType" -> "CLUSTER", "version" -> 1,
-      "clusteringPlan" -> build(plan, "inputGroups" -> groups, "version" -> 1)))
+        "clusteringPlan" -> build(plan, "inputGroups" -> groups, "version" -> 1)))
   }
 }

@@ -39,7 +39,7 @@ object RunCompaction extends Procedure {
     val settings = WriteConfig.parse(arguments.options("options"), FrameWrite.sessionConf(session), OpenTable.load(session, path).config)
     val op       = arguments.required("op")
     op.toLowerCase(Locale.ROOT) match {
-      case "schedule"           => Compaction.schedule(session, path, settings).map(Row(_, null, "REQUESTED", null, null, null, null, null)).toSeq
+      case "schedule" => Compaction.schedule(session, path, settings).map(Row(_, null, "REQUESTED", null, null, null, null, null)).toSeq
       case "run" | "execute"    => done(Compaction.run(session, path, settings, chosen(arguments)))
       case "scheduleandexecute" => done(Compaction.scheduleAndRun(session, path, settings))
       case _                    => throw arguments.invalid("op", op, "schedule, run, execute, scheduleandexecute")

@@ -118,7 +118,8 @@ object Options {
   val Operation: OptionEntry = write("hoodie.datasource.write.operation",
     OneOf(WriteOperation.all.map(_.name),
       notDone =
-        Seq("insert_prepped", "upsert_prepped", "bulk_insert_prepped", "delete_prepped", "bootstrap", "cluster", "compact", "alter_schema")),
+        Seq("insert_prepped", "upsert_prepped", "bulk_insert_prepped", "delete_prepped", "bootstrap", "cluster", "compact",
+          "alter_schema")),
     Some("upsert"),
     "What a data frame's write does with its rows. `insert_overwrite` inserts them in the place of all rows of the partitions they lie in, `insert_overwrite_table` in the place of all rows of the table; `delete_partition` removes all rows of partitions. `delete` and `delete_partition` need save mode append.")
   val PartitionsToDelete: OptionEntry = write("hoodie.datasource.write.partitions.to.delete", Text, None,

@@ -52,7 +52,7 @@ class NewTableTest extends AnyFunSuite {
       withClue(s"version $version, $kind, shown $shown: ") {
         assert(again(shown) == stored)
         assert(shown("primaryKey") == "id" && shown.contains("type"))
-        TableConflicts.refuse(Settings.ofWrite(shown, Map.empty), TableConfig(stored))
+        TableConflicts.settled(Settings.ofWrite(shown, Map.empty), TableConfig(stored))
       }
     }
     val named  = Map("preCombineField" -> "ts", "hoodie.table.type" -> "MERGE_ON_READ", "team" -> "birds")

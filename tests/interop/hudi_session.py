@@ -154,7 +154,7 @@ def format_names(spark: Any) -> dict[str, list[str]]:
 
     def constants(name: str) -> list[tuple[str, Any]]:
         fields = jvm.java.lang.Class.forName(f"org.apache.hudi.common.{name}", True, loader).getDeclaredFields()
-        kinds = {"String": str, "ConfigProperty": lambda value: value, "Set": list, "String[]": list}
+        kinds: dict[str, Any] = {"String": str, "ConfigProperty": lambda value: value, "Set": list, "String[]": list}
         found = []
         for field in fields:
             if (kind := field.getType().getSimpleName()) in kinds and jvm.java.lang.reflect.Modifier.isStatic(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -48,8 +50,10 @@ def test_a_statement_whose_inline_compaction_fails_is_committed_and_its_error_if
     several = {"hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL"}
     inline = {**several, "hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "1"}
     (timeline / ".heartbeat").mkdir(exist_ok=True)
-    # A write that goes on: version 6 compacts nothing beside it.
-    (timeline / ".heartbeat" / "20240101000000000").touch()
+    # A write that goes on, for an hour: version 6 compacts nothing beside it.
+    beat = timeline / ".heartbeat" / "20240101000000000"
+    beat.touch()
+    os.utime(beat, times=(time.time() + 3600,) * 2)
     (timeline / "20240101000000000.deltacommit.requested").touch()
     with sql.settings(inline):
         sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b'), (3, 5, 'c')")

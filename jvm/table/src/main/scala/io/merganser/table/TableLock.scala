@@ -77,18 +77,18 @@ object TableLock {
       throw MerganserException("EXCLUSIVE_CREATE_MISSING", "path" -> place.storage, "scheme" -> place.storage.fs.getUri.getScheme)
 
   private def holdAll[T](places: Seq[LockPlace], taken: Seq[LockFile], settings: Settings, deadline: Long)(body: TableLock => T): T =
-    places match {
-      case Nil => body(new TableLock(taken))
-      case place +: further =>
-        val thread = threads.computeIfAbsent(place.identity, _ => new ReentrantLock())
-        if (thread.isHeldByCurrentThread) throw new IllegalStateException(s"the lock of ${place.storage} is held by this very thread")
-        if (!thread.tryLock(math.max(0L, deadline - System.nanoTime()), TimeUnit.NANOSECONDS))
-          throw place.timeout(settings, "another thread of this process")
-        try {
-          val file = LockFile.acquire(place, settings, deadline)
-          try holdAll(further, taken :+ file, settings, deadline)(body)
-          finally file.release()
-        } finally thread.unlock()
+    if (places.isEmpty) body(new TableLock(taken))
+    else {
+      val place  = places.head
+      val thread = threads.computeIfAbsent(place.identity, _ => new ReentrantLock())
+      if (thread.isHeldByCurrentThread) throw new IllegalStateException(s"the lock of ${place.storage} is held by this very thread")
+      if (!thread.tryLock(math.max(0L, deadline - System.nanoTime()), TimeUnit.NANOSECONDS))
+        throw place.timeout(settings, "another thread of this process")
+      try {
+        val file = LockFile.acquire(place, settings, deadline)
+        try holdAll(places.tail, taken :+ file, settings, deadline)(body)
+        finally file.release()
+      } finally thread.unlock()
     }
 }
 

@@ -7,6 +7,8 @@ import io.merganser.table.config.{IgnoredOption, TableConfig}
 import io.merganser.table.slice.{FileSlice, LogFile}
 import io.merganser.table.timeline.{Action, PlannedClustering, Transaction, WriteStat}
 
+import scala.util.Try
+
 /** What follows a commit fails, and the write has succeeded nevertheless. */
 final class AfterCommitSuite extends TableSuite with LocalSession {
 
@@ -65,6 +67,23 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
     running.rollback()
   }
 
+  test("writers of different partitions that compact inline at once: every write is reported as committed, and no row is lost") {
+    val table = Storage(folder.resolve("t").toUri.toString, spark.sparkContext.hadoopConfiguration)
+    val all = options(mergeOnRead = true, bucketed = true) ++ inline - "hoodie.clean.failed.writes.policy" +
+      ("hoodie.write.concurrency.mode" -> "OPTIMISTIC_CONCURRENCY_CONTROL")
+    upsert(table, Notation.changes("k1@1=a k2@1=a"), all)
+    val outcomes = new java.util.concurrent.ConcurrentLinkedQueue[Try[Unit]]
+    val threads = Seq("k1", "k2").map { key =>
+      val session = spark.newSession()
+      new Thread(() => (2 to 5).foreach(i => outcomes.add(Try(upsert(table, Notation.changes(s"$key@$i=b"), all, session)))))
+    }
+    threads.foreach(_.start())
+    threads.foreach(_.join(120000))
+    outcomes.forEach(outcome => outcome.get)
+    assert(outcomes.size == 8 && rows(table) == Seq("k1@5=b", "k2@5=b"))
+    assert(new DirectTable(table, bucketed = true).timeline.completed.count(_.action == Action.DeltaCommit) == 9)
+  }
+
   test("where asynchronous compaction is turned off and inline compaction is not given, writes compact; explicit options win") {
     val table  = Storage(folder.resolve("t").toUri.toString, spark.sparkContext.hadoopConfiguration)
     val all    = options(mergeOnRead = true, bucketed = true) + ("hoodie.compact.inline.max.delta.commits" -> "1")
@@ -92,8 +111,8 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
   }
 
   for (mergeOnRead <- Seq(false, true); operation <- Seq("upsert", "insert"))
-    test(
-      s"${if (mergeOnRead) "merge on read" else "copy on write"}: new keys of an $operation go beside groups that a planned clustering has") {
+    test(s"${if (mergeOnRead) "merge on read" else "copy on write"}: new keys of an $operation go beside groups that a planned " +
+      "clustering has") {
       val table = Storage(folder.resolve("t").toUri.toString, spark.sparkContext.hadoopConfiguration)
       upsert(table, Notation.changes("k1@1=a k2@1=a"), options(mergeOnRead, bucketed = false))
       val clustered = OpenTable.load(table).view.slices

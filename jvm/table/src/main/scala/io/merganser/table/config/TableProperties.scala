@@ -7,7 +7,7 @@ sealed trait Treatment
 
 object Treatment {
 
-  /** Read and written as it says. */
+  /** Read and written accordingly. */
   case object Handled extends Treatment
 
   /** Changes neither rows nor files. */

@@ -10,8 +10,8 @@ import java.util.{LinkedHashMap => OrderedMap}
 final case class CommittedFile(partitionPath: String, sizeBytes: Long)
 
 /**
- * What completed writes name, for all readers of this process: a completed file of the timeline does not change. Of what was
- * asked for longest ago so much is forgotten that a fixed number of files stays.
+ * What completed writes name, for all readers of this process: a completed file of the timeline does not change. What was used
+ * longest ago is forgotten, so that a fixed number of files stays.
  */
 private[timeline] object CommittedFiles {
 

@@ -102,10 +102,10 @@ object Compaction {
       if (found.state == InstantState.Inflight) storage.delete(file)
       // The claim comes before the heartbeat, which the transaction begins with: one without a claim is another engine's.
       storage.createNew(file, claim.content)
-      val takenOver = if (found.state == InstantState.Inflight) Some(timeline.compactionPlan(found)) else None
-      new Transaction(storage, config, found.requested, Action.Compaction, timeline, options,
-        Some(new CompactionRun(storage, config, found.requested, claim,
-            takenOver.toSeq.flatMap(_.operations.map(_.partitionPath)).distinct)))
+      val takenOver =
+        if (found.state == InstantState.Inflight) timeline.compactionPlan(found).operations.map(_.partitionPath).distinct else Nil
+      val run = new CompactionRun(storage, config, found.requested, claim, takenOver)
+      new Transaction(storage, config, found.requested, Action.Compaction, timeline, options, Some(run))
     } catch { case e: Throwable => Claim.end(claim); throw e }
   }
 
@@ -119,14 +119,14 @@ object Compaction {
       }
     claim match {
       case Some(c) if c.isOfThisProcess => if (c.isRunningHere) Some("this process runs it already") else None
-      case Some(c)                => living(s"process ${c.pid} on ${c.host}", beat, math.max(expiredAfterMs, MissedBeats * c.heartbeatMs))
-      case None if beat.isDefined => living("another engine", beat, expiredAfterMs)
+      case Some(c) =>
+        living(s"process ${c.pid} on ${c.host}", beat, math.max(expiredAfterMs, MissedBeats * c.heartbeatMs))
+      case None if beat.isDefined       => living("another engine", beat, expiredAfterMs)
       // Other engines show heartbeats only where they are told that there are several writers.
       case None if found.state == InstantState.Inflight =>
         val inflight = storage.status(Claim.file(config, found.requested)).map(_.getModificationTime)
-        living("another engine, without a heartbeat,",
-          (inflight.toSeq ++ new Markers(storage, found.requested).newestMs).reduceOption(math.max(_, _)),
-          SilentAfterMs)
+        val newest   = (inflight.toSeq ++ new Markers(storage, found.requested).newestMs).reduceOption(math.max(_, _))
+        living("another engine, without a heartbeat,", newest, SilentAfterMs)
       case None => None
     }
   }

@@ -22,7 +22,7 @@ object OtherFormats {
   val words: Seq[Word] = Seq(
     Word("versionAsOf", "Delta Lake", asOf), Word("timestampAsOf", "Delta Lake", asOfDay), Word("mergeSchema", "Delta Lake", columns),
     Word("overwriteSchema", "Delta Lake", "Use df.writeTo(name).createOrReplace(), or CREATE OR REPLACE TABLE … AS SELECT"),
-    Word("replaceWhere", "Delta Lake", where), Word("partitionOverwriteMode", "Delta Lake", dynamic),
+    Word("replaceWhere", "Delta Lake", where),
     Word("readChangeFeed", "Delta Lake", changes), Word("readChangeData", "Delta Lake", changes),
     Word("startingVersion", "Delta Lake", changes), Word("startingTimestamp", "Delta Lake", changes),
     Word("userMetadata", "Delta Lake", commit), Word("txnAppId", "Delta Lake", retry), Word("txnVersion", "Delta Lake", retry),

@@ -44,7 +44,7 @@ class SettingsTest extends AnyFunSuite {
   test("an option of another format is an error that says what does the same here") {
     val meant = Map("versionAsOf" -> "as.of.instant", "timestampAsOf" -> "as.of.instant", "mergeSchema" -> "schemaEvolution",
       "overwriteSchema" -> "CREATE OR REPLACE TABLE", "replaceWhere" -> "overwrite(condition)",
-      "partitionOverwriteMode" -> "hoodie.datasource.overwrite.mode=DYNAMIC", "snapshot-id" -> "as.of.instant")
+      "snapshot-id" -> "as.of.instant")
     for ((given, remedy) <- meant; parse <- Seq(Settings.ofWrite _, Settings.ofRead _)) {
       val thrown = intercept[MerganserException](parse(Map(given -> "x"), Map.empty))
       assert(thrown.condition == "OPTION_OF_OTHER_FORMAT" && thrown.getMessage.contains(remedy), given)

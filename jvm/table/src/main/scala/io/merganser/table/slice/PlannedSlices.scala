@@ -29,6 +29,6 @@ object PlannedSlices {
     operation.fileId,
     operation.baseInstant,
     operation.baseFile.flatMap(name => FileNames.parseBase(operation.partitionPath, name, sized(name))),
-    operation.logFiles.flatMap(name => FileNames.parseLog(operation.partitionPath, name, sized(name))).sorted
+    operation.logFiles.toVector.flatMap(name => FileNames.parseLog(operation.partitionPath, name, sized(name))).sorted
   )
 }

@@ -83,7 +83,7 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
 
   private def withSizes(slice: FileSlice): FileSlice =
     if (config.version < 8 || slice.logs.isEmpty) slice
-    else slice.copy(logs = slice.logs.map { log =>
+    else slice.copy(logs = slice.logs.toVector.map { log =>
       val committed = timeline.committedFiles(log.instant).flatMap(_.get(log.name)).map(_.sizeBytes).filter(_ > 0)
       if (committed.isEmpty) log else log.copy(committedBytes = committed)
     })

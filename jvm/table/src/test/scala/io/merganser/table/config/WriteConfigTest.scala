@@ -24,6 +24,17 @@ class WriteConfigTest extends AnyFunSuite {
     assert(config.failedWrites == FailedWrites.Eager && config.nullOrdering == NullOrdering.Lowest && !config.inlineCompaction)
   }
 
+  test("a lock provider that is not here is refused where several writers are declared, and has no effect for a single one") {
+    val several   = "hoodie.write.concurrency.mode" -> "OPTIMISTIC_CONCURRENCY_CONTROL"
+    val zookeeper = "hoodie.write.lock.provider" -> "org.apache.hudi.client.transaction.lock.ZookeeperBasedLockProvider"
+    val error     = intercept[MerganserException](parse(table(), several, zookeeper))
+    assert(error.condition == "LOCK_PROVIDER_UNSUPPORTED" && error.getMessage.contains("ZookeeperBasedLockProvider"))
+    assert(!parse(table(), zookeeper).lock.severalWriters)
+    for (known <- Seq("FileSystemBasedLockProvider", "InProcessLockProvider"))
+      assert(parse(table(), several,
+        "hoodie.write.lock.provider" -> s"org.apache.hudi.client.transaction.lock.$known").lock.severalWriters, known)
+  }
+
   test("options that repeat what the table stores are accepted, in any case") {
     val all = base ++ Map("hoodie.write.record.merge.mode" -> "event_time_ordering", "hoodie.record.merge.mode" -> "EVENT_TIME_ORDERING",
       "hoodie.write.record.merge.strategy.id" -> "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5", "hoodie.datasource.write.table.type" -> "cow",

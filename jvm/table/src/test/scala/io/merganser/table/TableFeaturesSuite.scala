@@ -64,6 +64,14 @@ final class TableFeaturesSuite extends TableSuite {
     assert(refusal(open(foreign(virtual)())).condition == "TABLE_FEATURE_UNREADABLE")
   }
 
+  test("paths of dates in three levels refuse writing where only the class that takes them apart is stored, unless times make the paths") {
+    val slashed = "hoodie.table.partition_extractor_class" -> "org.apache.hudi.hive.SlashEncodedDayPartitionValueExtractor"
+    val refused = writeRefusal(foreign(slashed)(mergeOnRead = false))
+    assert(refused.condition == "TABLE_FEATURE_READ_ONLY" && refused.getMessage.contains("partition_extractor_class"))
+    val timed = foreign(slashed, "hoodie.table.keygenerator.type" -> "TIMESTAMP")()
+    Transaction.begin(timed, open(timed), Action.DeltaCommit).rollback()
+  }
+
   test("a property that nobody knows refuses writing unless the write allows it; the user's own words and stored options do not") {
     val s = foreign("hoodie.table.future.feature" -> "on")()
     open(s)

@@ -56,6 +56,10 @@ object TableProperties {
   private[config] val VirtualKeys = "hoodie.populate.meta.fields"
   private[config] val BaseFormats = Seq("hoodie.table.base.file.format", "hoodie.table.ro.file.format")
   private[config] val Bootstrap   = "hoodie.bootstrap.base.path"
+  private[config] val Extractor   = "hoodie.table.partition_extractor_class"
+
+  private val SlashedDates = "hoodie.datasource.write.slash.separated.date.partitioning"
+  private val OtherPaths   = "paths of its partitions are not made in this form here, so that a key would be stored a second time"
 
   val all: Seq[TableProperty] =
     // What the table is.
@@ -90,8 +94,7 @@ object TableProperties {
       harmless("hoodie.bootstrap.index.enable", "hoodie.bootstrap.index.class", "hoodie.bootstrap.index.type") ++
       Seq(
         readOnly(VirtualKeys, "true", "its rows are stored without their keys, by which stored rows are found"),
-        readOnly("hoodie.datasource.write.slash.separated.date.partitioning", "false",
-          "paths of its partitions are not made in this form here, so that a key would be stored a second time"),
+        readOnly(SlashedDates, "false", OtherPaths),
         readOnly("hoodie.table.cdc.enabled", "false",
           "its readers of changes need change-data files (.cdc) of every write, which are not written here",
           "Write with the engine that made the table, or set the property to false there: changes are then not kept any more")
@@ -102,7 +105,7 @@ object TableProperties {
       // Says how changes are kept where they are.
       harmless("hoodie.table.cdc.supplemental.logging.mode") ++
       // For catalogs, and of releases before any version that is read here.
-      harmless("hoodie.table.partition_extractor_class", "hoodie.datasource.write.partition.columns", "hoodie.table.partition.columns") ++
+      handled(Extractor) ++ harmless("hoodie.datasource.write.partition.columns", "hoodie.table.partition.columns") ++
       // Paths by time. The older prefixes count where the newer one is not there.
       Newer.flatMap(prefix =>
         handled(Seq("timestamp.type", "timestamp.scalar.time.unit", "input.dateformat", "input.dateformat.list.delimiter.regex",
@@ -150,6 +153,9 @@ object TableProperties {
       of(key) match {
         case Some(property) if property.treatment == Treatment.RefusesWriting && !property.accepts(value) =>
           refuse(property.reason, property.remedy)
+        case Some(property) if property.key == Extractor && isSlashed(config, value) =>
+          refuse(OtherPaths, s"$OtherEngine. If values of the partition column have slashes of their own, take the property out of " +
+              PropertiesFile.Name)
         case Some(_) => ()
         case None =>
           ForeignOptions.refusedByName.get(lower(key)).filterNot(_.accepted.exists(_.equalsIgnoreCase(value.trim)))
@@ -159,6 +165,10 @@ object TableProperties {
       }
     }
   }
+
+  /** Hudi's data frame writer stores not [[SlashedDates]], but the class that takes such paths apart. */
+  private def isSlashed(config: TableConfig, extractor: String): Boolean =
+    extractor.trim.split('.').last.startsWith("SlashEncoded") && config.partitionFieldTypes.exists(_._2 == "SIMPLE")
 
   private def isOption(key: String): Boolean = {
     val name = lower(key)

@@ -31,6 +31,7 @@ RUN = {
     "VERSION AS OF": "test_remedies.py::test_ways_on",
     "TIMESTAMP AS OF": "test_sql_ddl.py::test_",
     "CALL run_compaction": "test_remedies.py::test_ways_on",
+    "CALL show_commits": "test_sql_procedures.py::test_",
     "CALL show_timeline": "test_remedies.py::test_ways_on",
     "Table.history()": "test_remedies.py::test_ways_on",
     ".overwrite(condition)": "test_sql_inserts.py::test_",
@@ -40,7 +41,13 @@ RUN = {
     "_hoodie_commit_time <=": "test_remedies.py::test_ways_on",
 }
 #: Settings of Spark and of Hadoop's clients that messages name.
-OF_OTHERS = {"spark.jars", "spark.sql.sources.partitionOverwriteMode", "fs.s3a.attempts.maximum"}
+OF_OTHERS = {
+    "spark.jars",
+    "spark.executor.memory",
+    "spark.sql.catalog.spark_catalog",
+    "spark.sql.sources.partitionOverwriteMode",
+    "fs.s3a.attempts.maximum",
+}
 STATEMENT = re.compile(
     r"(?:CALL [a-z_]+|ALTER TABLE … DROP PARTITION"
     r"|CREATE (?:OR REPLACE )?TABLE … (?:AS SELECT|USING merganser LOCATION)"
@@ -48,7 +55,7 @@ STATEMENT = re.compile(
     r"|\bTable\.\w+\(\)|\.overwrite\(condition\)|\.(?:overwritePartitions|createOrReplace)\(\)"
     r"|_hoodie_commit_time [<>]=?)"
 )
-OPTION = re.compile(r"\b(?:hoodie|spark)(?:\.[A-Za-z_{}]+)+(?:\.\*)?|\bas\.of\.instant\b|\bfs\.s3a\.[a-z.]+")
+OPTION = re.compile(r"(?<![\w.])(?:hoodie|spark)(?:\.[A-Za-z_{}]+)+(?:\.\*)?|\bas\.of\.instant\b|\bfs\.s3a\.[a-z.]+")
 
 
 def messages() -> dict[str, str]:

@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import contextlib
 
 from merganser._conditions import condition_of
 from merganser.config import IndexType, MergeMode, MissingColumns, TableType, WriteOptions
@@ -69,7 +69,7 @@ __all__ = [
     "session",
 ]
 
-if importlib.util.find_spec("py4j") is not None:  # a client of Spark Connect alone has no JVM to ask
+with contextlib.suppress(ImportError):  # a client of Spark Connect alone has no JVM, and nothing to call one with
     from merganser._bridge import raise_conditions as _raise_conditions
 
     _raise_conditions()

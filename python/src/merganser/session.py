@@ -165,7 +165,7 @@ def _require_ready(spark: SparkSession | None, context: Any) -> None:
     if not named or (spark is not None and has_jar and not _bridge.has_extension(spark)):
         missing.append(f"the SQL extension {EXTENSIONS} ('{_EXTENSIONS_KEY}' is '{settings[_EXTENSIONS_KEY]}')")
     if spark is not None and settings[_CATALOG_KEY] != CATALOG and not _bridge.has_catalog(spark, LAKE_CATALOG):
-        missing.append(f"a catalog for its tables ('{_CATALOG_KEY}' is '{settings[_CATALOG_KEY]}')")
+        missing.append(f"the catalog {CATALOG} ('{_CATALOG_KEY}' is '{settings[_CATALOG_KEY]}')")
     if not missing:
         return
     kind = ConfigurationConflictError if has_jar else MissingJarError

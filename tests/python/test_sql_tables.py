@@ -274,6 +274,27 @@ def test_create_table_as_select_that_fails_leaves_no_table(sql: Sql) -> None:
     assert sql.rows(table) == [(1, "a")]
 
 
+def test_what_a_failed_first_write_left_does_not_stand_in_the_way_of_the_next(sql: Sql, tmp_path: Path) -> None:
+    table, place = sql.name(), tmp_path / "table"
+    place.mkdir()
+    keyed = "TBLPROPERTIES (primaryKey = 'id', type = 'mor', hoodie.index.type = 'BUCKET')"
+    made = f"CREATE TABLE {table} USING merganser PARTITIONED BY (p) {keyed} LOCATION '{place}' AS "
+    rows = "SELECT id, 'v' v, if(id = 9, repeat('x', {}), concat('p', id % 3)) p FROM range(10)"
+    too_long = rows.format(300)  # no file system has such a name, which shows when the others are written
+    sql.fails(made + too_long)
+    sql.run(made + rows.format(1))
+    assert sql.run(f"SELECT count(*), max(p) FROM {table}") == [(10, "x")]
+    frames = tmp_path / "frames"
+    for query in (too_long, rows.format(1)):
+        write = sql.spark.sql(query).write.format("merganser").option("hoodie.datasource.write.recordkey.field", "id")
+        if query is too_long:
+            with pytest.raises(Exception, match=r"x{200}"):
+                write.partitionBy("p").save(str(frames))
+        else:
+            write.partitionBy("p").save(str(frames))
+    assert sql.run(f"SELECT count(*), max(p) FROM merganser.`{frames}`") == [(10, "x")]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_create_or_replace_with_the_same_settings_is_one_replacecommit(sql: Sql, kind: str) -> None:
     table = sql.create(kind)

@@ -87,4 +87,9 @@ object Markers {
   }
 
   private[timeline] def folder(instant: String): String = s"$Folder/$instant"
+
+  /** The files that writes have announced and that nobody has removed or committed yet, by their paths in the table. */
+  private[table] def announced(storage: Storage): Set[String] =
+    storage.list(Folder).filter(_.isDirectory).flatMap(f => new Markers(storage, f.getPath.getName).all)
+      .map { case (partition, name, _) => FileNames.path(partition, name) }.toSet
 }

@@ -37,6 +37,13 @@ final class TableConfigSuite extends TableSuite {
     assert(refused.condition == "FOLDER_NOT_EMPTY" && refused.parameters("found") == "day=1/deep/part-0.parquet")
     assert(!storage.exists(".hoodie"))
     storage.delete("day=1/deep/part-0.parquet")
+    val log = ".group_20250101000000000.log.1_0-0-0"
+    storage.touch(log)
+    assert(intercept[MerganserException](TableConfig.create(storage, properties())).parameters("found") == log)
+    storage.delete(log)
+    // What a task wrote that outlived its failed write.
+    storage.touch("day=1/group_0-0-0_20250101000000000.parquet")
+    storage.touch(".hoodie/.temp/20250101000000000/day=1/group_0-0-0_20250101000000000.parquet.marker.CREATE")
     assert(TableConfig.create(storage, properties()).name == "t")
   }
 

@@ -154,7 +154,8 @@ object TableProperties {
         case Some(property) if property.treatment == Treatment.RefusesWriting && !property.accepts(value) =>
           refuse(property.reason, property.remedy)
         case Some(property) if property.key == Extractor && isSlashed(config, value) =>
-          refuse(OtherPaths, s"$OtherEngine. If values of the partition column have slashes of their own, take the property out of " +
+          refuse(OtherPaths,
+            s"$OtherEngine. If values of the partition column have slashes of their own, take the property out of " +
               PropertiesFile.Name)
         case Some(_) => ()
         case None =>

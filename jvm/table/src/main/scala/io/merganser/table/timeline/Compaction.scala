@@ -121,7 +121,7 @@ object Compaction {
       case Some(c) if c.isOfThisProcess => if (c.isRunningHere) Some("this process runs it already") else None
       case Some(c) =>
         living(s"process ${c.pid} on ${c.host}", beat, math.max(expiredAfterMs, MissedBeats * c.heartbeatMs))
-      case None if beat.isDefined       => living("another engine", beat, expiredAfterMs)
+      case None if beat.isDefined => living("another engine", beat, expiredAfterMs)
       // Other engines show heartbeats only where they are told that there are several writers.
       case None if found.state == InstantState.Inflight =>
         val inflight = storage.status(Claim.file(config, found.requested)).map(_.getModificationTime)

@@ -32,7 +32,7 @@ class WriteConfigTest extends AnyFunSuite {
     assert(!parse(table(), zookeeper).lock.severalWriters)
     for (known <- Seq("FileSystemBasedLockProvider", "InProcessLockProvider"))
       assert(parse(table(), several,
-        "hoodie.write.lock.provider" -> s"org.apache.hudi.client.transaction.lock.$known").lock.severalWriters, known)
+          "hoodie.write.lock.provider" -> s"org.apache.hudi.client.transaction.lock.$known").lock.severalWriters, known)
   }
 
   test("options that repeat what the table stores are accepted, in any case") {

@@ -157,6 +157,22 @@ final class CompactionRunsSuite extends TableSuite {
     assert(table.rows.map(_.toString).sorted == Seq("k1@2=b", "k2@1=a") && Leftovers.of(storage).isEmpty)
   }
 
+  test("a slice of 20,000 log files is compacted") {
+    val older = Map("hoodie.table.version" -> "6", "hoodie.timeline.layout.version" -> "1")
+    TableConfig.create(storage, DirectTable.properties(mergeOnRead = true) ++ older)
+    val table = new DirectTable(storage, bucketed = true)
+    table.upsert(Notation.changes("k1@1=a"))
+    table.upsert(Notation.changes("k1@2=b"))
+    // Version 6 numbers the logs of a slice, whichever write they are of.
+    val first = storage.list("p1").map(_.getPath.getName).find(_.contains(".log.1_")).get
+    val bytes = storage.read(s"p1/$first")
+    val p1    = java.nio.file.Paths.get(storage.path("p1").toUri.getPath)
+    (2 to 20000).foreach(i => java.nio.file.Files.write(p1.resolve(first.replace(".log.1_", s".log.${i}_")), bytes))
+    table.compact()
+    assert(table.rows.map(_.toString) == Seq("k1@2=b") && table.readOptimizedRows.map(_.toString) == Seq("k1@2=b"))
+    assert(view(storage).slices.forall(_.logs.isEmpty))
+  }
+
   test("a process that dies in a compaction is waited for while its heart beats, and then taken over") {
     val (s, config, instant) = scheduled()
     val other                = LockContender.startMain(CompactionRunner, s.toString, instant.requested)

@@ -1,0 +1,42 @@
+"""What data frames, statements and reads of a classic session raise; test_connect.py has those of a Connect client."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from test_python_api import Rows, content, create, path, rows  # noqa: F401
+
+import merganser
+
+pytestmark = pytest.mark.e2e
+
+
+def test_frames_statements_and_reads_raise_the_classes_of_their_conditions_in_short_words(
+    spark: SparkSession,
+    rows: Rows,  # noqa: F811
+    path: str,  # noqa: F811
+) -> None:
+    table = create(spark, path)
+    writer = rows((1, "a", 1, 1.0)).write.format("merganser").mode("append")
+    with pytest.raises(merganser.OptionError, match=r"^\[UNKNOWN_OPTION\]") as option:
+        writer.option("hoodie.combine.before.upsrt", "true").save(path)
+    with pytest.raises(merganser.MerganserError, match=r"^\[CALL_ARGUMENT_UNKNOWN\]") as statement:
+        spark.sql("CALL show_commits(tabel => 'x')")
+    with pytest.raises(merganser.TableNotFoundError, match=r"^\[PATH_IS_NO_TABLE\]") as read:
+        spark.read.format("merganser").load(path + "/none").count()
+    without_key = rows((1, "a", 1, 1.0), (None, "a", 1, 2.0)).write.format("merganser").mode("append")
+    with pytest.raises(merganser.NullValueError, match=r"^\[NULL_RECORD_KEY\]") as task:
+        without_key.save(path)
+    for raised in (option, statement, read, task):
+        assert isinstance(raised.value, PySparkException)
+        assert len(str(raised.value)) < 600
+        assert raised.value.condition == merganser.condition_of(raised.value) == raised.value.getErrorClass()
+        assert raised.value.sql_state == raised.value.getSqlState()
+        assert dict(raised.value.parameters) == raised.value.getMessageParameters()
+        assert "io.merganser" in str(raised.value.__context__)  # the cause, with the stack of the JVM
+    with pytest.raises(PySparkException) as sparks:
+        spark.sql("SELECT nothing FROM nowhere")
+    assert not isinstance(sparks.value, merganser.MerganserError)
+    assert merganser.condition_of(sparks.value) is None
+    assert content(table.df()) == []

@@ -35,7 +35,7 @@ object Compaction {
 
   private def schedule(table: OpenTable, settings: WriteConfig): Option[String] = {
     if (!table.config.isMergeOnRead) throw MerganserException("COMPACTION_OF_COPY_ON_WRITE", "table" -> table.config.name)
-    timeline.Compaction.schedule(table.storage, table.config, permits = settings.permits) { now =>
+    timeline.Compaction.schedule(table.storage, table.config, settings.lock, settings.permits) { now =>
       val slices = new TableView(table.storage, table.config, now).slices.filter(_.logs.nonEmpty)
       if (slices.isEmpty) None else Some(CompactionPlan(slices.map(operation)))
     }.map(_.requested)

@@ -40,7 +40,7 @@ abstract class TableSuite extends AnyFunSuite with BeforeAndAfterEach {
     "hoodie.record.merge.mode" -> "COMMIT_TIME_ORDERING"
   )
 
-  protected def table(version: Int = 9, storage: Storage = storage): TableConfig = TableConfig.create(storage, properties(version))
+  protected def table(version: Int = 9, storage: Storage = storage): TableConfig = Creation.create(storage, properties(version))
 
   protected def view(storage: Storage): TableView = {
     val config = TableConfig.load(storage)

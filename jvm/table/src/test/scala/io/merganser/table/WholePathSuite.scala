@@ -3,8 +3,8 @@ package io.merganser.table
 import java.nio.file.Files
 
 import io.merganser.merge.{BuiltInRules, Histories, Oracle}
+import io.merganser.table.timeline.Creation
 import io.merganser.merge.Oracle.FileGroup
-import io.merganser.table.config.TableConfig
 import org.apache.hadoop.conf.Configuration
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
@@ -94,7 +94,7 @@ final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {
 
   private def create(name: String, properties: Map[String, String], bucketed: Boolean, nested: Boolean): DirectTable = {
     val storage = Storage(folder.resolve(name).toUri.toString, new Configuration())
-    TableConfig.create(storage, properties)
+    Creation.create(storage, properties)
     new DirectTable(storage, bucketed, nested = nested)
   }
 }

@@ -3,8 +3,9 @@ package io.merganser.table
 import java.nio.file.{Path => NioPath}
 
 import io.merganser.merge.Notation
-import io.merganser.table.FaultyFileSystem.{Before, Dead, Fault}
 import io.merganser.table.config.TableConfig
+import io.merganser.table.timeline.Creation
+import io.merganser.table.FaultyFileSystem.{Before, Dead, Fault}
 import org.apache.commons.io.FileUtils
 
 /**
@@ -43,7 +44,7 @@ final class WriteFaultsSuite extends TableSuite {
         "an empty one or the whole one, and the next write works") {
       everyOperation(fault) { (storage, failing) =>
         def write(): Unit = {
-          if (!TableConfig.exists(storage)) TableConfig.create(storage, DirectTable.properties(mergeOnRead = true))
+          if (!TableConfig.exists(storage)) Creation.create(storage, DirectTable.properties(mergeOnRead = true))
           new DirectTable(storage, bucketed = false).upsert(Notation.changes(before.mkString(" ")))
           ()
         }
@@ -82,7 +83,7 @@ final class WriteFaultsSuite extends TableSuite {
 
   private def prepare(mergeOnRead: Boolean, bucketed: Boolean)(more: DirectTable => Any): NioPath = {
     val storage = faulty("prepared")
-    TableConfig.create(storage, DirectTable.properties(mergeOnRead))
+    Creation.create(storage, DirectTable.properties(mergeOnRead))
     val table = new DirectTable(storage, bucketed)
     table.upsert(Notation.changes(before.mkString(" ")))
     more(table)

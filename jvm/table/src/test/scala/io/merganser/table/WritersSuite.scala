@@ -3,8 +3,7 @@ package io.merganser.table
 import java.util.concurrent.TimeUnit
 
 import io.merganser.merge.{MerganserException, Notation}
-import io.merganser.table.config.TableConfig
-import io.merganser.table.timeline.Transaction
+import io.merganser.table.timeline.{Creation, Transaction}
 import org.apache.hadoop.conf.Configuration
 
 import scala.util.{Failure, Success, Try}
@@ -14,7 +13,7 @@ final class WritersSuite extends TableSuite {
   import Writer.{beating, upserting}
 
   private def create(mergeOnRead: Boolean): Storage = {
-    TableConfig.create(storage, DirectTable.properties(mergeOnRead))
+    Creation.create(storage, DirectTable.properties(mergeOnRead))
     storage
   }
 

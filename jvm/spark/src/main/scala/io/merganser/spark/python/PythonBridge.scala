@@ -7,7 +7,7 @@ import io.merganser.spark.compact.{Compaction, CompactionResult}
 import io.merganser.spark.sql.HeldStatements
 import io.merganser.spark.sql.procedures.CreateTable
 import io.merganser.spark.write.{Counts, FrameWrite, TableIndex, TableWrite, WriteNotes, WriteResult}
-import io.merganser.table.config.WriteConfig
+import io.merganser.table.config.{MergeMode, WriteConfig}
 import io.merganser.table.timeline.{CommitMetadata, Instant, InstantTime}
 import org.apache.spark.sql.{Dataset, Row, SparkSession}
 import org.apache.spark.sql.types.{DataType, StructType}
@@ -40,7 +40,7 @@ object PythonBridge {
     names(node, "recordKeyFields", config.recordKeyFields)
     names(node, "partitionFields", config.partitionFields)
     names(node, "orderingFields", config.orderingFields)
-    node.put("mergeMode", config.mergeMode.name)
+    node.put("mergeMode", MergeMode.of(config).name)
     node.put("index", TableIndex.nameOf(table).orNull)
     node.put("schema", table.schema.json)
     node.toString

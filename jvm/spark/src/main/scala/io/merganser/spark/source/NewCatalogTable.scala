@@ -6,6 +6,7 @@ import io.merganser.spark.write.FrameWrite
 import io.merganser.table.Storage
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config.{FrameCheck, NewTable, Options, OwnProperties, Settings, TableConfig, TableConflicts}
+import io.merganser.table.timeline.Creation
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.{Column, Identifier, TableCatalog}
@@ -83,7 +84,7 @@ final class NewCatalogTable(
   def make(written: Map[String, String] = Map.empty): Unit = {
     if (columns.isEmpty) throw MerganserException("NO_TABLE_AND_NO_COLUMNS", "table" -> name, "path" -> storage.basePath)
     val data = AvroSchemas.stored(FrameCheck.withoutMetaColumns(columns))
-    TableConfig.create(storage,
+    Creation.create(storage,
       NewTable.properties(
         options ++ written,
         data,

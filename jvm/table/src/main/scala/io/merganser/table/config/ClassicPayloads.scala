@@ -30,7 +30,7 @@ object ClassicPayloads {
       field <- table.mergeProperties.get("hoodie.payload.delete.field")
       value <- table.mergeProperties.get("hoodie.payload.delete.marker")
     } yield DeleteMarker(field, value)
-    val given = if (table.mergeMode == MergeMode.Custom) table.payloadClass.flatMap(named).toSeq.flatMap(_.markers) else Nil
+    val given = if (MergeMode.of(table) == MergeMode.Custom) table.payloadClass.flatMap(named).toSeq.flatMap(_.markers) else Nil
     stored.toSeq ++ given
   }
 }

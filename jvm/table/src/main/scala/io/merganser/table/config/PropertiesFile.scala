@@ -15,7 +15,7 @@ import scala.collection.JavaConverters._
  * At every step of a replacement one of the two is whole: backup written, file deleted, new file written, backup
  * deleted. Both are written so that they appear with their content.
  */
-private[config] object PropertiesFile {
+private[table] object PropertiesFile {
 
   val Name     = ".hoodie/hoodie.properties"
   val Backup   = ".hoodie/hoodie.properties.backup"

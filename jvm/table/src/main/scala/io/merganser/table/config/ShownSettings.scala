@@ -25,8 +25,8 @@ object ShownSettings {
     val mode = payload match {
       case Some(name) => Seq(Options.PayloadClass.key -> name)
       case None =>
-        Seq(Options.StoredMergeMode.key -> config.mergeMode.name) ++
-          config.strategyId.filter(_ => config.mergeMode == MergeMode.Custom).map(Options.StrategyIdOption.key -> _)
+        Seq(Options.StoredMergeMode.key -> MergeMode.of(config).name) ++
+          config.strategyId.filter(_ => MergeMode.of(config) == MergeMode.Custom).map(Options.StrategyIdOption.key -> _)
     }
     val markers = Seq(Options.DeleteField, Options.DeleteMarker).flatMap(e => config.mergeProperties.get(e.key).map(e.key -> _))
     (if (config.legacyPayloadClass.isDefined) mode else mode ++ markers).toMap

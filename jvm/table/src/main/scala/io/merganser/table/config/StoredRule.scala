@@ -99,7 +99,7 @@ object StoredRule {
   def warning(table: TableConfig, isColumn: String => Boolean = _ => true): Option[String] = {
     val payload = table.payloadClass.orElse(table.legacyPayloadClass).filter(ClassicPayloads.named(_).contains(EventTime))
     val asked =
-      if (table.mergeMode == MergeMode.EventTimeOrdering || payload.isDefined)
+      if (MergeMode.of(table) == MergeMode.EventTimeOrdering || payload.isDefined)
         Some(payload.fold(s"merge mode ${MergeMode.EventTimeOrdering}")(c => s"payload class ${c.split('.').last}"))
       else None
     val lacking = table.orderingFields.filterNot(isColumn)
@@ -115,27 +115,27 @@ object StoredRule {
   }
 
   private def byUser(table: TableConfig, classes: Seq[String]): Option[StoredRule] =
-    if (table.mergeMode != MergeMode.Custom) None
+    if (MergeMode.of(table) != MergeMode.Custom) None
     else table.strategyId.filterNot(MergeMode.StrategyId.known) match {
       case Some(id) => Some(UserMergers.choose(table, id, classes))
       case None     => table.payloadClass.map(UserMergers.payload(table, _))
     }
 
   private def builtIn(table: TableConfig): Option[StoredRule] =
-    if (table.mergeMode != MergeMode.Custom) byMode(table)
+    if (MergeMode.of(table) != MergeMode.Custom) byMode(table)
     else if (table.strategyId.forall(if (table.version < 8) MergeMode.StrategyId.known else _ == MergeMode.StrategyId.PayloadBased))
       table.payloadClass.flatMap(ClassicPayloads.named).map(byPayload(_, table))
     else None
 
   private def byMode(table: TableConfig): Option[StoredRule] = {
-    val ordering = if (table.mergeMode == MergeMode.CommitTimeOrdering) Nil else table.orderingFields
+    val ordering = if (MergeMode.of(table) == MergeMode.CommitTimeOrdering) Nil else table.orderingFields
     table.partialUpdateMode match {
       case None | Some("NONE") =>
         Some(if (picksGreatestOfBatch(OverwriteWithLatest, table)) byPayload(OverwriteWithLatest, table)
-          else ByMode(table.mergeMode, ordering))
+          else ByMode(MergeMode.of(table), ordering))
       case Some("IGNORE_DEFAULTS") if picksGreatestOfBatch(OverwriteNonDefaults, table) =>
         Some(byPayload(OverwriteNonDefaults, table).copy(nullsSayNothing = true))
-      case Some(name) => holes(name, table).map(found => ByMode(table.mergeMode, ordering, Some(found)))
+      case Some(name) => holes(name, table).map(found => ByMode(MergeMode.of(table), ordering, Some(found)))
     }
   }
 
@@ -144,7 +144,7 @@ object StoredRule {
 
   /** A table that was made for this payload class keeps its rule for batches, whatever the table's version. */
   private def picksGreatestOfBatch(payload: ClassicPayload, table: TableConfig): Boolean =
-    table.mergeMode == MergeMode.CommitTimeOrdering && table.orderingFields.nonEmpty &&
+    MergeMode.of(table) == MergeMode.CommitTimeOrdering && table.orderingFields.nonEmpty &&
       table.legacyPayloadClass.orElse(table.payloadClass).flatMap(ClassicPayloads.named).contains(payload)
 
   private def holes(partialUpdateMode: String, table: TableConfig): Option[Holes] = partialUpdateMode match {
@@ -157,7 +157,7 @@ object StoredRule {
   private[config] val UnavailableValue = "hoodie.write.partial.update.unavailable.value"
 
   private def unavailable(table: TableConfig) =
-    MerganserException("MERGE_RULE_UNAVAILABLE", "table" -> table.name, "mode" -> table.mergeMode,
+    MerganserException("MERGE_RULE_UNAVAILABLE", "table" -> table.name, "mode" -> MergeMode.of(table),
       "partialUpdateMode" -> table.partialUpdateMode.getOrElse("none"),
       "payloadClass" -> table.payloadClass.orElse(table.legacyPayloadClass).getOrElse("none"),
       "strategyId" -> table.strategyId.getOrElse("none"), "option" -> Options.MergerClasses.key)

@@ -6,7 +6,6 @@ import java.util.zip.CRC32
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.{Storage, TableLock}
-import org.slf4j.LoggerFactory
 
 /**
  * hoodie.properties, typed. Every key is kept, understood or not.
@@ -75,10 +74,6 @@ final case class TableConfig(properties: Map[String, String]) {
     case fields => fields
   }
 
-  /** As the table says it; event time without ordering fields merges as commit time does. */
-  def mergeMode: MergeMode = known("hoodie.record.merge.mode", MergeMode.parse)
-    .getOrElse(MergeMode.infer(version, strategyId, payloadClass, orderingFields.nonEmpty))
-
   def strategyId: Option[String] =
     text("hoodie.record.merge.strategy.id").orElse(text("hoodie.compaction.record.merger.strategy"))
 
@@ -130,15 +125,14 @@ final case class TableConfig(properties: Map[String, String]) {
 
   private def flag(key: String): Boolean = text(key).exists(_.equalsIgnoreCase("true"))
 
-  private def known[T](key: String, parse: String => Option[T]): Option[T] = text(key).map { value =>
+  /** The value of a key in its type; none where the table has no such key. */
+  private[table] def known[T](key: String, parse: String => Option[T]): Option[T] = text(key).map { value =>
     parse(value).getOrElse(throw MerganserException("TABLE_PROPERTIES_INVALID", "file" -> PropertiesFile.Name,
         "reason" -> s"$key is '$value'"))
   }
 }
 
 object TableConfig {
-
-  private val Log = LoggerFactory.getLogger(classOf[TableConfig])
 
   val MetadataPartitions         = "hoodie.table.metadata.partitions"
   val MetadataPartitionsInflight = "hoodie.table.metadata.partitions.inflight"
@@ -156,25 +150,6 @@ object TableConfig {
    *                                               and what [[TableProperties.requireReadable]] throws
    */
   def load(storage: Storage): TableConfig = supported(storage, TableConfig(PropertiesFile.read(storage)))
-
-  /**
-   * Makes an empty table. The properties file comes last and appears at once: before it the path is no table.
-   *
-   * @param properties all of the table's properties; the checksum is added
-   * @throws io.merganser.merge.MerganserException TABLE_EXISTS; FOLDER_NOT_EMPTY where files of others lie
-   */
-  def create(storage: Storage, properties: Map[String, String]): TableConfig = {
-    val config = supported(storage, withChecksum(properties))
-    if (exists(storage)) throw MerganserException("TABLE_EXISTS", "path" -> storage)
-    TableFolder.requireEmpty(storage)
-    storage.makeFolder(config.historyFolder)
-    try storage.createNew(PropertiesFile.Name, PropertiesFile.write(config.properties))
-    catch {
-      case _: org.apache.hadoop.fs.FileAlreadyExistsException => throw MerganserException("TABLE_EXISTS", "path" -> storage)
-    }
-    StoredRule.warning(config).foreach(Log.warn)
-    config
-  }
 
   /**
    * Changes the properties under the table lock, so that every reader sees the old ones or the new ones.
@@ -200,12 +175,12 @@ object TableConfig {
   /** Makes the path no table; to call under the table lock. */
   private[table] def remove(storage: Storage): Unit = Seq(PropertiesFile.Backup, PropertiesFile.Name).foreach(storage.delete)
 
-  private def withChecksum(properties: Map[String, String]): TableConfig = {
+  private[table] def withChecksum(properties: Map[String, String]): TableConfig = {
     val config = TableConfig(properties)
     config.copy(properties = properties + (PropertiesFile.Checksum -> config.checksum.toString))
   }
 
-  private def supported(storage: Storage, config: TableConfig): TableConfig = {
+  private[table] def supported(storage: Storage, config: TableConfig): TableConfig = {
     val version = config.text("hoodie.table.version").getOrElse("not given")
     if (!Versions.contains(version)) throw MerganserException("TABLE_VERSION_UNKNOWN", "path" -> storage, "version" -> version)
     TableProperties.requireReadable(storage, config)

@@ -57,7 +57,7 @@ object TableConflicts {
       case Options.PartitionFields => partitions(value, table)
       // A table without ordering fields merges by commit time; fields named at a write do not change that.
       case Options.OrderingFields => if (table.orderingFields.isEmpty) None else unless(joined(table.orderingFields))
-      case Options.MergeModeOption | Options.StoredMergeMode => unless(table.mergeMode.name)
+      case Options.MergeModeOption | Options.StoredMergeMode => unless(MergeMode.of(table).name)
       case Options.StrategyIdOption                          => strategy(value, table)
       case Options.PayloadClass                              => payload(value, table)
       case Options.PayloadOrderingField                      => unless(joined(table.orderingFields))
@@ -86,7 +86,7 @@ object TableConflicts {
   }
 
   private def strategy(value: String, table: TableConfig): Option[String] = {
-    val implied = table.mergeMode match {
+    val implied = MergeMode.of(table) match {
       case MergeMode.EventTimeOrdering  => StrategyId.EventTime
       case MergeMode.CommitTimeOrdering => StrategyId.CommitTime
       case MergeMode.Custom             => StrategyId.PayloadBased
@@ -98,7 +98,7 @@ object TableConflicts {
 
   private def payload(value: String, table: TableConfig): Option[String] = table.payloadClass.orElse(table.legacyPayloadClass) match {
     case Some(stored) => Some(stored).filterNot(_ == value)
-    case None         => if (meansTheSame(value, table)) None else Some(s"none, and merge mode ${table.mergeMode}")
+    case None         => if (meansTheSame(value, table)) None else Some(s"none, and merge mode ${MergeMode.of(table)}")
   }
 
   /** A class whose rule a table without a class has. */
@@ -106,7 +106,7 @@ object TableConflicts {
     MergeSettings.infer(table.version, None, None, Some(payload), table.orderingFields, Map.empty).properties
   }.toOption.exists { asked =>
     val would = TableConfig(asked + ("hoodie.table.version" -> table.version.toString))
-    would.legacyPayloadClass.isDefined && would.mergeMode == table.mergeMode && would.partialUpdateMode == table.partialUpdateMode &&
+    would.legacyPayloadClass.isDefined && MergeMode.of(would) == MergeMode.of(table) && would.partialUpdateMode == table.partialUpdateMode &&
     would.mergeProperties.forall { case (k, v) => table.mergeProperties.get(k).contains(v) }
   }
 

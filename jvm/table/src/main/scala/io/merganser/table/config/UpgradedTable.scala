@@ -36,10 +36,10 @@ private[table] object UpgradedTable {
   private def settings(table: TableConfig): MergeSettings = {
     def infer(mode: Option[String], strategyId: Option[String], payload: Option[String]) =
       MergeSettings.infer(Version, mode, strategyId, payload, Nil, table.mergeProperties)
-    val merger = table.strategyId.filter(id => table.mergeMode == MergeMode.Custom && id != StrategyId.PayloadBased)
+    val merger = table.strategyId.filter(id => MergeMode.of(table) == MergeMode.Custom && id != StrategyId.PayloadBased)
     merger match {
-      case Some(_)                            => infer(Some(table.mergeMode.name), merger, None)
-      case None if table.payloadClass.isEmpty => infer(Some(table.mergeMode.name), None, None)
+      case Some(_)                            => infer(Some(MergeMode.of(table).name), merger, None)
+      case None if table.payloadClass.isEmpty => infer(Some(MergeMode.of(table).name), None, None)
       case None                               => infer(None, None, table.payloadClass)
     }
   }

@@ -2,13 +2,35 @@ package io.merganser.table.timeline
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.{Storage, TableLock}
-import io.merganser.table.config.TableConfig
+import io.merganser.table.config.{PropertiesFile, StoredRule, TableConfig, TableFolder}
+import org.slf4j.LoggerFactory
 
 /**
- * Tables that a first write creates. The table is there before its first commit, so a write that dies between the two
+ * Creation of tables. A table that a first write creates is there before its first commit, so a write that dies between the two
  * leaves a table nobody asked for: it has no commit and was not declared with columns. It counts as not created.
  */
 object Creation {
+
+  private val Log = LoggerFactory.getLogger(getClass)
+
+  /**
+   * Creates an empty table. The properties file comes last and appears at once: before it the path is no table.
+   *
+   * @param properties all of the table's properties; the checksum is added
+   * @throws io.merganser.merge.MerganserException TABLE_EXISTS; FOLDER_NOT_EMPTY where files of others lie
+   */
+  def create(storage: Storage, properties: Map[String, String]): TableConfig = {
+    val config = TableConfig.supported(storage, TableConfig.withChecksum(properties))
+    if (TableConfig.exists(storage)) throw MerganserException("TABLE_EXISTS", "path" -> storage)
+    TableFolder.requireEmpty(storage)
+    storage.makeFolder(config.historyFolder)
+    try storage.createNew(PropertiesFile.Name, PropertiesFile.write(config.properties))
+    catch {
+      case _: org.apache.hadoop.fs.FileAlreadyExistsException => throw MerganserException("TABLE_EXISTS", "path" -> storage)
+    }
+    StoredRule.warning(config).foreach(Log.warn)
+    config
+  }
 
   /** Whether the path holds a table that a first write began, did not complete, and shows no sign of life of. */
   def isUnfinished(storage: Storage): Boolean = TableConfig.exists(storage) && {
@@ -22,7 +44,7 @@ object Creation {
    * @throws io.merganser.merge.MerganserException TABLE_EXISTS if somebody else's table is there by now
    */
   def begin(storage: Storage, properties: Map[String, String]): TableConfig =
-    if (!TableConfig.exists(storage)) TableConfig.create(storage, properties)
+    if (!TableConfig.exists(storage)) create(storage, properties)
     else
       TableLock.hold(storage) { _ =>
         val config   = TableConfig.load(storage)

@@ -49,7 +49,7 @@ class StoredRuleTest extends AnyFunSuite {
 
   test("a plain payload class under the payload strategy is the payload's rule") {
     val stored = madeFor("DefaultHoodieRecordPayload", 8, "hoodie.write.record.merge.strategy.id" -> MergeMode.StrategyId.PayloadBased)
-    assert(stored.mergeMode == MergeMode.Custom)
+    assert(MergeMode.of(stored) == MergeMode.Custom)
     assert(rule(stored) == ByPayload(EventTime, Seq("ts")))
   }
 

@@ -5,6 +5,7 @@ import java.nio.file.Files
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.{FaultyFileSystem, TableSuite}
+import io.merganser.table.timeline.Creation
 
 final class TableConfigSuite extends TableSuite {
 
@@ -16,7 +17,7 @@ final class TableConfigSuite extends TableSuite {
   test("a created table reads back with every key, also those nobody knows and those that need escapes") {
     val odd =
       properties() ++ Map("some.unknown:key" -> "a=b:c # d\\e", "umlaut" -> "Gänse\nund mehr", "hoodie.table.create.schema" -> "{\"a\": 1}")
-    TableConfig.create(storage, odd)
+    Creation.create(storage, odd)
     val read = TableConfig.load(storage).properties
     assert(read - PropertiesFile.Checksum == odd)
     assert(read(PropertiesFile.Checksum) == TableConfig(odd).checksum.toString)
@@ -24,7 +25,7 @@ final class TableConfigSuite extends TableSuite {
 
   test("creating a table twice is refused and leaves the first") {
     table()
-    assert(conditionOf(TableConfig.create(storage, properties() + ("hoodie.table.name" -> "other"))) == "TABLE_EXISTS")
+    assert(conditionOf(Creation.create(storage, properties() + ("hoodie.table.name" -> "other"))) == "TABLE_EXISTS")
     assert(TableConfig.load(storage).name == "t")
   }
 
@@ -33,27 +34,27 @@ final class TableConfigSuite extends TableSuite {
     storage.touch(".DS_Store")
     storage.touch("_SUCCESS")
     storage.touch("day=1/deep/part-0.parquet")
-    val refused = intercept[MerganserException](TableConfig.create(storage, properties()))
+    val refused = intercept[MerganserException](Creation.create(storage, properties()))
     assert(refused.condition == "FOLDER_NOT_EMPTY" && refused.parameters("found") == "day=1/deep/part-0.parquet")
     assert(!storage.exists(".hoodie"))
     storage.delete("day=1/deep/part-0.parquet")
     val log = ".group_20250101000000000.log.1_0-0-0"
     storage.touch(log)
-    assert(intercept[MerganserException](TableConfig.create(storage, properties())).parameters("found") == log)
+    assert(intercept[MerganserException](Creation.create(storage, properties())).parameters("found") == log)
     storage.delete(log)
     // What a task wrote that outlived its failed write.
     storage.touch("day=1/group_0-0-0_20250101000000000.parquet")
     storage.touch(".hoodie/.temp/20250101000000000/day=1/group_0-0-0_20250101000000000.parquet.marker.CREATE")
-    assert(TableConfig.create(storage, properties()).name == "t")
+    assert(Creation.create(storage, properties()).name == "t")
   }
 
   test("a path without a table, a version nobody knows, a bootstrapped table and ORC files are refused by name") {
     assert(conditionOf(TableConfig.load(storage)) == "PATH_IS_NO_TABLE")
-    assert(conditionOf(TableConfig.create(storage, properties(7))) == "TABLE_VERSION_UNKNOWN")
-    assert(conditionOf(TableConfig.create(storage, properties(10))) == "TABLE_VERSION_UNKNOWN")
-    assert(conditionOf(TableConfig.create(storage, properties() - "hoodie.table.version")) == "TABLE_VERSION_UNKNOWN")
-    assert(conditionOf(TableConfig.create(storage, properties() + ("hoodie.bootstrap.base.path" -> "/x"))) == "BOOTSTRAP_TABLE")
-    assert(conditionOf(TableConfig.create(storage, properties() + ("hoodie.table.base.file.format" -> "ORC"))) == "BASE_FORMAT_UNSUPPORTED")
+    assert(conditionOf(Creation.create(storage, properties(7))) == "TABLE_VERSION_UNKNOWN")
+    assert(conditionOf(Creation.create(storage, properties(10))) == "TABLE_VERSION_UNKNOWN")
+    assert(conditionOf(Creation.create(storage, properties() - "hoodie.table.version")) == "TABLE_VERSION_UNKNOWN")
+    assert(conditionOf(Creation.create(storage, properties() + ("hoodie.bootstrap.base.path" -> "/x"))) == "BOOTSTRAP_TABLE")
+    assert(conditionOf(Creation.create(storage, properties() + ("hoodie.table.base.file.format" -> "ORC"))) == "BASE_FORMAT_UNSUPPORTED")
   }
 
   test("a wrong checksum makes the file invalid; a valid backup stands in for it, and the next update mends it") {
@@ -134,10 +135,10 @@ final class TableConfigSuite extends TableSuite {
     val both = (properties() - "hoodie.record.merge.mode") ++ Map(
       "hoodie.record.merge.strategy.id" -> MergeMode.StrategyId.EventTime,
       "hoodie.compaction.payload.class" -> "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload")
-    assert(TableConfig(both + ("hoodie.table.version" -> "6")).mergeMode == MergeMode.CommitTimeOrdering)
-    assert(TableConfig(both + ("hoodie.table.version" -> "8")).mergeMode == MergeMode.EventTimeOrdering)
+    assert(MergeMode.of(TableConfig(both + ("hoodie.table.version" -> "6"))) == MergeMode.CommitTimeOrdering)
+    assert(MergeMode.of(TableConfig(both + ("hoodie.table.version" -> "8"))) == MergeMode.EventTimeOrdering)
     assert(
-      TableConfig(properties() - "hoodie.record.merge.mode" + ("hoodie.table.ordering.fields" -> "ts")).mergeMode == MergeMode.EventTimeOrdering)
+      MergeMode.of(TableConfig(properties() - "hoodie.record.merge.mode" + ("hoodie.table.ordering.fields" -> "ts"))) == MergeMode.EventTimeOrdering)
   }
 
   test("the timeline's zone is UTC if the table says so, else that of this JVM") {

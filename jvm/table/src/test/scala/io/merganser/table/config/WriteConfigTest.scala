@@ -92,7 +92,7 @@ class WriteConfigTest extends AnyFunSuite {
   test("ordering fields named at a write to a table without any are accepted and change nothing") {
     val plain = TableConfig(NewTable.properties(base - "hoodie.table.ordering.fields", schema, "trips"))
     parse(plain, "hoodie.table.ordering.fields" -> "ts")
-    assert(plain.mergeMode == MergeMode.CommitTimeOrdering)
+    assert(MergeMode.of(plain) == MergeMode.CommitTimeOrdering)
   }
 
   test("the write that creates a table is not compared with it") {

@@ -3,7 +3,7 @@ package io.merganser.table.slice
 import io.merganser.merge.MerganserException
 import io.merganser.table.{FaultyFileSystem, Storage, TableSuite}
 import io.merganser.table.config.TableConfig
-import io.merganser.table.timeline.{CommitMetadata, Timeline, WriteStat}
+import io.merganser.table.timeline.{CommitMetadata, Creation, Timeline, WriteStat}
 
 final class TableViewSuite extends TableSuite {
 
@@ -163,7 +163,7 @@ final class TableViewSuite extends TableSuite {
     assert(view(s).slices.head.base.get.path == base("a", "100"))
   }
 
-  private def madeInLayout2(s: Storage): TableConfig = TableConfig.create(s, properties() + ("hoodie.table.initial.version" -> "9"))
+  private def madeInLayout2(s: Storage): TableConfig = Creation.create(s, properties() + ("hoodie.table.initial.version" -> "9"))
 
   private def stat(name: String, sizeBytes: Long = 1): WriteStat =
     WriteStat(FileNames.fileId(name).get, s"p/$name", fileSizeInBytes = sizeBytes, partitionPath = "p")

@@ -86,7 +86,7 @@ final class CommitSchemaSuite extends TableSuite {
   test("columns that came after the schema a table was created with are those added, whoever added them") {
     val s      = storage
     val schema = AvroSchemas.toAvro(StructType.fromDDL("id INT, v INT"), "t").toString
-    TableConfig.create(s, properties() + ("hoodie.table.create.schema" -> schema))
+    Creation.create(s, properties() + ("hoodie.table.create.schema" -> schema))
     assert(added(s).isEmpty)
     commit(begin(s), "id INT, v INT, a INT")
     assert(added(s) == Set("a"))

@@ -141,7 +141,7 @@ final class CompactionRunsSuite extends TableSuite {
   }
 
   test("threads that run one compaction at once: one does, and the rows are all there") {
-    TableConfig.create(storage, DirectTable.properties(mergeOnRead = true))
+    Creation.create(storage, DirectTable.properties(mergeOnRead = true))
     val table = new DirectTable(storage, bucketed = true)
     table.upsert(Notation.changes("k1@1=a k2@1=a"))
     table.upsert(Notation.changes("k1@2=b"))
@@ -159,7 +159,7 @@ final class CompactionRunsSuite extends TableSuite {
 
   test("a slice of 20,000 log files is compacted") {
     val older = Map("hoodie.table.version" -> "6", "hoodie.timeline.layout.version" -> "1")
-    TableConfig.create(storage, DirectTable.properties(mergeOnRead = true) ++ older)
+    Creation.create(storage, DirectTable.properties(mergeOnRead = true) ++ older)
     val table = new DirectTable(storage, bucketed = true)
     table.upsert(Notation.changes("k1@1=a"))
     table.upsert(Notation.changes("k1@2=b"))

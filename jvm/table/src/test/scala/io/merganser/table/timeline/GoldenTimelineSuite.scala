@@ -5,7 +5,7 @@ import java.nio.file.Paths
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.merganser.table.{Storage, TableSuite}
-import io.merganser.table.config.TableConfig
+import io.merganser.table.config.{MergeMode, TableConfig}
 import io.merganser.table.slice.TableView
 import org.apache.avro.Schema
 import org.apache.hadoop.conf.Configuration
@@ -50,7 +50,7 @@ final class GoldenTimelineSuite extends TableSuite {
       assert(config.partitionFields == texts(facts.get("partition")).map(_.takeWhile(_ != ':')))
       assert(config.orderingFields == texts(facts.get("ordering")))
       assert(config.keyGeneratorType == facts.get("key_generator").asText)
-      if (!facts.get("merge_mode").isNull) assert(config.mergeMode.name == facts.get("merge_mode").asText)
+      if (!facts.get("merge_mode").isNull) assert(MergeMode.of(config).name == facts.get("merge_mode").asText)
       assert(config.properties == expected(name).get("properties").fields.asScala.map(e => e.getKey -> e.getValue.asText).toMap)
       assert(config.properties("hoodie.table.checksum") == config.checksum.toString)
 

@@ -47,7 +47,7 @@ final class NewKeysSuite extends TableSuite {
       actions: (String, String) = ("commit", "commit")
   ): Boolean = {
     val s = storage
-    if (!TableConfig.exists(s)) TableConfig.create(s, properties(mergeOnRead = false))
+    if (!TableConfig.exists(s)) Creation.create(s, properties(mergeOnRead = false))
     val (a, b) = (begin(s, actions._2), begin(s, actions._1))
     b.commit(first(b, s), Set.empty)
     val mine = second(a, s)
@@ -115,7 +115,7 @@ final class NewKeysSuite extends TableSuite {
 
   test("each file's footer is read once, before the table is locked, and files whose ranges are apart are not read") {
     val s = faulty("t")
-    TableConfig.create(s, properties(mergeOnRead = false))
+    Creation.create(s, properties(mergeOnRead = false))
     val (a, b) = (begin(s, beats = true), begin(s, beats = true))
     def many(t: Transaction, side: String) =
       metadata("UPSERT", (10 until 23).map(i => wrote(t, s, "p", s"$side$i", Seq(s"$i$side", s"$i${side}x"))))
@@ -135,7 +135,7 @@ final class NewKeysSuite extends TableSuite {
 
   test("many files whose ranges all overlap are read a few times each, not once for each pair") {
     val s = faulty("t")
-    TableConfig.create(s, properties(mergeOnRead = false))
+    Creation.create(s, properties(mergeOnRead = false))
     val (a, b) = (begin(s, beats = true), begin(s, beats = true))
     def many(t: Transaction, side: String) =
       metadata("UPSERT", (10 until 30).map(i => wrote(t, s, "p", s"$side$i", Seq(s"a$i$side", s"z$i$side"))))

@@ -34,7 +34,7 @@ final class RollbackSuite extends TableSuite {
       var reached = true
       while (reached) {
         val s = faulty(s"t$n")
-        TableConfig.create(s, properties(version) + (TableConfig.MetadataPartitions -> "files"))
+        Creation.create(s, properties(version) + (TableConfig.MetadataPartitions -> "files"))
         s.createNew(".hoodie/metadata/x", Array[Byte](1))
         write(s, "a")
         TableConfig.update(s, _ + (TableConfig.MetadataPartitions -> "files"))
@@ -203,7 +203,7 @@ final class RollbackSuite extends TableSuite {
 
   test("committed files of a table that lost its history folder stay where they are") {
     val s = storage
-    TableConfig.create(s, properties() + ("hoodie.table.initial.version" -> "9"))
+    Creation.create(s, properties() + ("hoodie.table.initial.version" -> "9"))
     partition(s, base("a", "100"), base("b", "100"), base("a", "200"))
     instantFile(s, "200_210.deltacommit")
     val orphans = view(s).orphans("p")

@@ -53,7 +53,7 @@ final class TimelineSuite extends TableSuite {
   test("a table that has archived nothing takes no instant before its first for an archived one; one that was upgraded may") {
     for ((initial, archives, isArchived) <- Seq(("9", false, false), ("9", true, true), ("6", false, true))) {
       val s = Storage(folder.resolve(s"$initial$archives").toUri.toString, new Configuration())
-      TableConfig.create(s, properties() + ("hoodie.table.initial.version" -> initial))
+      Creation.create(s, properties() + ("hoodie.table.initial.version" -> initial))
       instantFile(s, "200_250.deltacommit")
       if (archives) s.createNew(".hoodie/timeline/history/_version_", "1".getBytes)
       assert(Timeline.load(s, TableConfig.load(s)).isCompleted("050") == isArchived, (initial, archives))
@@ -81,7 +81,7 @@ final class TimelineSuite extends TableSuite {
 
   test("the schema is that of the newest commit that may change it, then that of the table's creation") {
     val s      = storage
-    val config = TableConfig.create(s, properties() + ("hoodie.table.create.schema" -> "created"))
+    val config = Creation.create(s, properties() + ("hoodie.table.create.schema" -> "created"))
     def schema = Timeline.load(s, config).tableSchemaJson
     assert(schema.contains("created"))
     def metadata(operation: String, schema: String) = CommitMetadata(operation, Map.empty, Map("schema" -> schema))

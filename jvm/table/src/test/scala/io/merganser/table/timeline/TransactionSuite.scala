@@ -120,7 +120,7 @@ final class TransactionSuite extends TableSuite {
 
   test("the first commit removes the metadata table of another engine, property first; a write that fails leaves it") {
     val s = storage
-    TableConfig.create(s,
+    Creation.create(s,
       properties() ++ Map(TableConfig.MetadataPartitions -> "files,column_stats",
         TableConfig.MetadataPartitionsInflight -> "partition_stats"))
     s.createNew(".hoodie/metadata/files/x", Array[Byte](1))
@@ -133,7 +133,7 @@ final class TransactionSuite extends TableSuite {
 
   test("indexes in the metadata table are dropped only with leave") {
     val s = storage
-    TableConfig.create(s, properties() + (TableConfig.MetadataPartitions -> "files,record_index,secondary_index_x"))
+    Creation.create(s, properties() + (TableConfig.MetadataPartitions -> "files,record_index,secondary_index_x"))
     val refused = intercept[io.merganser.merge.MerganserException](begin(s))
     assert(refused.condition == "METADATA_INDEX_PRESENT" && refused.getMessage.contains("record_index, secondary_index_x"))
     val t = begin(s, options = Transaction.Options(permits = Permits(dropIndexes = true)))

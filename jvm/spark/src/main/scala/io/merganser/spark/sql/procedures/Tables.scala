@@ -4,8 +4,8 @@ import io.merganser.spark.OpenTable
 import io.merganser.spark.compact.Upgrade
 import io.merganser.spark.write.{FrameWrite, TableIndex}
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.config.{FrameCheck, NewTable, TableConfig}
-import io.merganser.table.timeline.AsOf
+import io.merganser.table.config.{FrameCheck, MergeMode, NewTable}
+import io.merganser.table.timeline.{AsOf, Creation}
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
@@ -35,7 +35,7 @@ object CreateTable extends Procedure {
     val storage = OpenTable.storage(session, path)
     val stored  = AvroSchemas.stored(FrameCheck.withoutMetaColumns(schema))
     val name    = options.getOrElse("hoodie.table.name", storage.basePath.getName)
-    TableConfig.create(storage,
+    Creation.create(storage,
       NewTable.properties(
         options,
         stored,
@@ -83,7 +83,7 @@ object DescribeTable extends Procedure {
   def row(table: OpenTable, path: String): Row = {
     val config = table.config
     Row(config.name, path, config.tableType.name, config.version, config.recordKeyFields, config.partitionFields, config.orderingFields,
-      config.mergeMode.name, TableIndex.nameOf(table).orNull, table.schema.json)
+      MergeMode.of(config).name, TableIndex.nameOf(table).orNull, table.schema.json)
   }
 }
 

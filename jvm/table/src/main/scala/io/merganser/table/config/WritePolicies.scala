@@ -1,0 +1,56 @@
+package io.merganser.table.config
+
+/** What an insert does with a row whose key is stored. */
+sealed trait StoredKeyPolicy
+
+object StoredKeyPolicy {
+
+  /** The key is then stored twice. */
+  case object InsertAgain extends StoredKeyPolicy
+
+  /** Merged when the row is routed to the file group of the stored key, else inserted again. */
+  case object MergeWhenMet extends StoredKeyPolicy
+  case object Drop extends StoredKeyPolicy
+
+  /** Nothing is written. */
+  case object Fail extends StoredKeyPolicy
+}
+
+/** Where a null ordering value stands among others. */
+sealed trait NullOrdering
+
+object NullOrdering {
+  case object Lowest extends NullOrdering
+  case object Reject extends NullOrdering
+}
+
+/** What becomes of columns that written rows lack. */
+sealed trait MissingColumns
+
+object MissingColumns {
+  case object Reject extends MissingColumns
+  case object Null extends MissingColumns
+
+  /** Those that the table has had from its beginning are rejected; the others are kept by an upsert, and null in an insert. */
+  case object Added extends MissingColumns
+
+  /** They are not provided: a stored row keeps its values. */
+  case object Keep extends MissingColumns
+
+  private[config] def of(text: String): MissingColumns = text match {
+    case "reject" => Reject
+    case "null"   => Null
+    case "added"  => Added
+    case "keep"   => Keep
+  }
+}
+
+/** When pending writes of others are rolled back. */
+sealed trait FailedWrites
+
+object FailedWrites {
+  case object Eager extends FailedWrites
+
+  /** Only writes whose last heartbeat is older than this. */
+  final case class Lazy(expiredAfterMs: Long) extends FailedWrites
+}

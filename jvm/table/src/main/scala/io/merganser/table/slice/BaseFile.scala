@@ -1,0 +1,14 @@
+package io.merganser.table.slice
+
+/**
+ * A base file.
+ *
+ * @param instant   of the write that made it
+ * @param name      without its folders
+ * @param sizeBytes as listed
+ */
+final case class BaseFile(partitionPath: String, fileId: String, instant: String, name: String, sizeBytes: Long) {
+
+  /** Relative to the table's base path. */
+  def path: String = FileNames.path(partitionPath, name)
+}

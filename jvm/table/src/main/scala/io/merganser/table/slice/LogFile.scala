@@ -1,0 +1,26 @@
+package io.merganser.table.slice
+
+/**
+ * A log file.
+ *
+ * @param instant    from version 8 on of the delta commit that wrote it; in version 6 of its slice's base
+ * @param version    its number among the files of that instant and group
+ * @param writeToken absent in very old tables
+ * @param sizeBytes  as listed
+ * @param committedBytes as the commit of its instant says; absent where the timeline has no such commit any more, and in version 6,
+ *                   where several commits may write into one file
+ */
+final case class LogFile(
+    partitionPath: String, fileId: String, instant: String, version: Int, writeToken: Option[String], name: String, sizeBytes: Long,
+    committedBytes: Option[Long] = None
+) {
+
+  /** Relative to the table's base path. */
+  def path: String = FileNames.path(partitionPath, name)
+}
+
+object LogFile {
+
+  /** Reading order inside a slice: instant, version as a number, write token with an absent one first. */
+  implicit val readingOrder: Ordering[LogFile] = Ordering.by(f => (f.instant, f.version, f.writeToken.getOrElse(""), f.name))
+}

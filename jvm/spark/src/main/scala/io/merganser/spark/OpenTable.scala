@@ -1,7 +1,5 @@
 package io.merganser.spark
 
-import io.merganser.merge.MerganserException
-import io.merganser.spark.source.MerganserTable
 import io.merganser.table.{Storage, TableFeatures}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config.TableConfig
@@ -9,9 +7,6 @@ import io.merganser.table.slice.{TableView, TimeTravel}
 import io.merganser.table.timeline.{AsOf, Timeline}
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.analysis.{NoSuchDatabaseException, NoSuchNamespaceException, NoSuchTableException}
-import org.apache.spark.sql.catalyst.parser.ParseException
-import org.apache.spark.sql.connector.catalog.{Identifier, Table, TableCatalog}
 import org.apache.spark.sql.types.StructType
 
 /** A table as one query or one write sees it: settings and timeline read once. */
@@ -53,44 +48,4 @@ object OpenTable {
   /** The path as it means the same from everywhere: a relative one lies in the current folder of the file system. */
   def absolute(session: SparkSession, path: String): String =
     if (new Path(path).isAbsolute) path else storage(session, path).basePath.toString
-
-  /**
-   * The path of a table given by path, or by name in the session's catalogs. A word without a slash is a name; where no table
-   * has it, a path in the current folder.
-   *
-   * @throws MerganserException TABLE_NOT_FOUND, TABLE_OF_OTHER_FORMAT
-   */
-  def pathOf(session: SparkSession, pathOrName: String): String =
-    if (pathOrName.contains("/") && !pathOrName.contains("`")) absolute(session, pathOrName)
-    else nameParts(session, pathOrName).flatMap(named(session, _)) match {
-      case Some(ours: MerganserTable)            => ours.path
-      case Some(_)                               => throw MerganserException("TABLE_OF_OTHER_FORMAT", "table" -> pathOrName)
-      case None if isFolder(session, pathOrName) => absolute(session, pathOrName)
-      case None                                  => throw MerganserException("TABLE_NOT_FOUND", "table" -> pathOrName)
-    }
-
-  /** None for a word that SQL cannot have as a name. */
-  private def nameParts(session: SparkSession, name: String): Option[Seq[String]] =
-    try Some(session.sessionState.sqlParser.parseMultipartIdentifier(name))
-    catch { case _: ParseException => None }
-
-  private def isFolder(session: SparkSession, word: String): Boolean =
-    try TableConfig.exists(storage(session, word))
-    catch { case _: IllegalArgumentException => false } // it is no path
-
-  /** The table that a name of one or more parts means in the session's current catalog and namespace. */
-  def named(session: SparkSession, parts: Seq[String]): Option[Table] = {
-    val catalogs = session.sessionState.catalogManager
-    val (catalog, rest) =
-      if (parts.length > 1 && catalogs.isCatalogRegistered(parts.head)) (catalogs.catalog(parts.head), parts.tail)
-      else (catalogs.currentCatalog, parts)
-    val isCurrent = rest.length == 1 && rest.length == parts.length
-    val namespace = if (isCurrent) catalogs.currentNamespace else rest.dropRight(1).toArray
-    catalog match {
-      case tables: TableCatalog =>
-        try Some(tables.loadTable(Identifier.of(namespace, rest.last)))
-        catch { case _: NoSuchTableException | _: NoSuchNamespaceException | _: NoSuchDatabaseException => None }
-      case _ => None
-    }
-  }
 }

@@ -1,7 +1,6 @@
 package io.merganser.spark.sql
 
-import io.merganser.spark.OpenTable
-import io.merganser.spark.source.MerganserTable
+import io.merganser.spark.source.{MerganserTable, TableNames}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.{UnresolvedRelation, UnresolvedStar}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Literal}
@@ -60,7 +59,7 @@ object PartialInserts {
   /** Columns of a table of ours; none of any other. */
   private def columns(table: LogicalPlan): Seq[String] = table match {
     case relation: UnresolvedRelation =>
-      OpenTable.named(SparkSession.active, relation.multipartIdentifier) match {
+      TableNames.named(SparkSession.active, relation.multipartIdentifier) match {
         case Some(ours: MerganserTable) => ours.schema().fieldNames.toSeq
         case _                          => Nil
       }

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
 import io.merganser.spark.OpenTable
 import io.merganser.spark.compact.{Compaction, CompactionResult}
+import io.merganser.spark.source.TableNames
 import io.merganser.spark.sql.HeldStatements
 import io.merganser.spark.sql.procedures.CreateTable
 import io.merganser.spark.write.{Counts, FrameWrite, TableIndex, TableWrite, WriteNotes, WriteResult}
@@ -32,7 +33,7 @@ object PythonBridge {
 
   /** Name, place, settings and columns of a table given by path or by name. */
   def describe(session: SparkSession, pathOrName: String): String = {
-    val path   = OpenTable.pathOf(session, pathOrName)
+    val path   = TableNames.pathOf(session, pathOrName)
     val table  = OpenTable.load(session, path)
     val config = table.config
     val node   = mapper.createObjectNode()

@@ -1,6 +1,7 @@
 package io.merganser.spark.source
 
 import io.merganser.spark.OpenTable
+import io.merganser.spark.read.SnapshotPinning
 import io.merganser.spark.write.{FrameWrite, Replaced, WriteResult}
 import io.merganser.table.config.WriteSource
 import org.apache.spark.sql.{DataFrame, SparkSession}
@@ -34,7 +35,7 @@ final class InsertWrite(session: SparkSession, table: MerganserTable, options: M
       else WriteSource.SqlInsert
     val said           = table.options ++ options - MerganserTable.ByFrame
     val storage        = table.opened.storage
-    val (rows, readAt) = SelfReads.pinned(session, frame, storage)
+    val (rows, readAt) = SnapshotPinning.pinned(session, frame, storage)
     if (replaced == Replaced.Nothing) FrameWrite.append(session, OpenTable.load(storage), said, rows, source, readAt)
     else FrameWrite.overwrite(session, storage, said, rows, source, Some(replaced), readAt)
   }

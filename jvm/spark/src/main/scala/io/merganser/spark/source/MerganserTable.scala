@@ -2,7 +2,7 @@ package io.merganser.spark.source
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
-import io.merganser.spark.read.{ScanCounts, SliceScanBuilder, SourceRanges}
+import io.merganser.spark.read.{ScanCounts, SliceScanBuilder, SnapshotTable, SourceRanges}
 import io.merganser.spark.write.Replaced
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{Options, ReadConfig, ShownSettings}
@@ -42,12 +42,12 @@ final class MerganserTable(
     val catalogTable: Option[CatalogTable],
     told: Option[Map[String, String]] = None,
     private[source] val overwrites: Option[Replaced] = None,
-    val watched: Option[ScanCounts] = None,
+    override val watched: Option[ScanCounts] = None,
     ranges: Option[SourceRanges] = None,
     isPinned: Boolean = false
-) extends Table with SupportsRead with SupportsWrite with SupportsMetadataColumns with TablePartitions {
+) extends SnapshotTable with SupportsRead with SupportsWrite with SupportsMetadataColumns with TablePartitions {
 
-  lazy val opened: OpenTable = open()
+  override lazy val opened: OpenTable = open()
 
   override def name(): String = label
 
@@ -96,11 +96,10 @@ final class MerganserTable(
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
     new InsertBuilder(session, this, info.options().asCaseSensitiveMap.asScala.toMap)
 
-  /** False where it is read as of an instant. */
-  def isCurrent: Boolean = !options.keys.exists(_.equalsIgnoreCase(Options.AsOfInstant.key))
+  override def isCurrent: Boolean = !options.keys.exists(_.equalsIgnoreCase(Options.AsOfInstant.key))
 
-  /** The same table as it is known already: what a statement reads of a table, it reads as of its beginning. */
-  def pinnedTo(opened: OpenTable): MerganserTable =
+  /** What a statement reads of a table, it reads as of its beginning. */
+  override def pinnedTo(opened: OpenTable): MerganserTable =
     new MerganserTable(session, path, label, options, () => opened, declared, catalogTable, told, isPinned = true)
 
   /** The table that a statement changes; its scans tell what they look at. */

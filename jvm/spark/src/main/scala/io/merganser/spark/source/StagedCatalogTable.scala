@@ -1,10 +1,11 @@
 package io.merganser.spark.source
 
-import io.merganser.spark.write.{AfterCommit, FrameWrite, Overwrites, Replaced}
+import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
+import io.merganser.spark.read.SnapshotPinning
+import io.merganser.spark.write.{AfterCommit, FrameWrite, Overwrites, Replaced}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config.{OverwriteMode, TableConfig, WriteConfig, WriteOperation, WriteSource}
-import io.merganser.merge.MerganserException
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.catalog._
@@ -51,7 +52,7 @@ final class StagedCatalogTable(session: SparkSession, ident: Identifier, columns
         described.requireFreeFolder()
         throw MerganserException("TABLE_EXISTS", "path" -> storage.basePath)
       }
-      val (rows, readAt) = SelfReads.pinned(session, frame, storage)
+      val (rows, readAt) = SnapshotPinning.pinned(session, frame, storage)
       // The table is made again, columns and all, unless this very write says which of its partitions it replaces.
       val isDynamic = OverwriteMode.given(given).contains(true) || WriteConfig.operation(given, Map.empty) == WriteOperation.InsertOverwrite
       val replaced  = if (isDynamic) Overwrites.written(TableConfig.load(storage)) else Replaced.All

@@ -1,7 +1,7 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.{MerganserCatalog, MerganserLakeCatalog}
+import io.merganser.spark.source.CatalogNames
 import io.merganser.spark.sql.procedures.{CallCommand, Procedure}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.{PosParameter, UnresolvedAttribute}
@@ -35,7 +35,7 @@ final class CallParser(session: SparkSession, protected val inner: ParserInterfa
   }
 
   private def isOurs(catalog: String): Boolean =
-    session.conf.getOption(s"spark.sql.catalog.$catalog").exists(CallParser.Catalogs)
+    session.conf.getOption(s"spark.sql.catalog.$catalog").exists(CatalogNames.classes)
 
   /** An extension that was there before may know the procedure; Spark itself knows procedures of other catalogs only. */
   private def othersOr(unknown: MerganserException, text: String): LogicalPlan = {
@@ -50,9 +50,6 @@ final class CallParser(session: SparkSession, protected val inner: ParserInterfa
 }
 
 private[sql] object CallParser {
-
-  /** Classes of our catalogs. */
-  private val Catalogs = Set(classOf[MerganserCatalog].getName, classOf[MerganserLakeCatalog].getName)
 
   /** The statement taken apart, its variables replaced as Spark's parser does; None if it is no CALL. */
   def read(text: String): Option[CallText] = CallText.parse(new VariableSubstitution().substitute(text), !SQLConf.get.escapedStringLiterals)

@@ -1,7 +1,7 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.DeleteCheck
-import io.merganser.spark.write.{Incoming, IncomingSchema, StatementOutcomes, Tag}
+import io.merganser.spark.write.{Incoming, IncomingSchema, StatementOutcomes}
 import io.merganser.table.config.{StoredRule, TableConfig}
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.types._
@@ -28,7 +28,7 @@ final case class ChangedColumns(data: StructType, marksDeletes: Boolean, outcome
         StructField(IncomingSchema.Mask, IntegerType, nullable = false)
       ) ++
       (if (outcomeBy.isDefined) Seq(StructField(IncomingSchema.Outcome, IntegerType, nullable = false)) else Nil) ++
-      (if (isTagged) Seq(Tag.SliceColumn) else Nil)
+      (if (isTagged) Seq(IncomingSchema.SliceColumn) else Nil)
   )
 
   /** What becomes of the rows. */

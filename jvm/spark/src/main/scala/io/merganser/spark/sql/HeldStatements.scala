@@ -1,6 +1,7 @@
 package io.merganser.spark.sql
 
-import io.merganser.spark.source.{MerganserTable, SelfReads}
+import io.merganser.spark.read.SnapshotPinning
+import io.merganser.spark.source.MerganserTable
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases
@@ -154,9 +155,9 @@ object HeldStatements {
 
     private def over(within: WithCTE, statement: ChangeStatement): LogicalPlan = {
       val opened = statement.target.table.opened
-      val query  = SelfReads.pinnedTo(opened, within.copy(plan = statement.query))
+      val query  = SnapshotPinning.pinnedTo(opened, within.copy(plan = statement.query))
       statement match {
-        case keyed: ChangeRowsByKey if within.cteDefs.exists(SelfReads.isRead(opened, _)) =>
+        case keyed: ChangeRowsByKey if within.cteDefs.exists(SnapshotPinning.isRead(opened, _)) =>
           keyed.copy(query = query, target = keyed.target.copy(readsItself = true))
         case other => other.withNewChildren(Seq(query))
       }

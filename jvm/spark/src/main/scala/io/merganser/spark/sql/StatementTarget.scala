@@ -1,11 +1,11 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.{DeleteCheck, OrderingField}
-import io.merganser.spark.read.ScanCounts
-import io.merganser.spark.source.{MerganserTable, SelfReads}
+import io.merganser.spark.read.{ScanCounts, SnapshotPinning}
+import io.merganser.spark.source.MerganserTable
+import io.merganser.spark.write.FrameWrite
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{SchemaEvolution, StoredRule, WriteConfig, WriteSource}
-import io.merganser.spark.write.FrameWrite
 import io.merganser.table.slice.TableRule
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression}
@@ -90,7 +90,7 @@ private[sql] final case class StatementTarget(
   def column(name: String): Option[AttributeReference] = data.find(a => session.sessionState.conf.resolver(a.name, name))
 
   /** Whatever the statement reads of this table, it reads as of the statement's beginning. */
-  def pinned(plan: LogicalPlan): LogicalPlan = SelfReads.pinnedTo(opened, plan)
+  def pinned(plan: LogicalPlan): LogicalPlan = SnapshotPinning.pinnedTo(opened, plan)
 
   /** @param assigns what each clause assigns, by its text */
   def describe(columns: ChangedColumns, isRead: Boolean, assigns: Seq[(String, Set[String])] = Nil): ChangeTarget =
@@ -101,7 +101,7 @@ private[sql] final case class StatementTarget(
   def isIdentity(column: String): Boolean = (keyColumns ++ partitionColumns).exists(c => c == column || c.startsWith(s"$column."))
 
   /** Does a plan read the table that is changed? */
-  def isReadBy(plan: LogicalPlan): Boolean = SelfReads.isRead(opened, plan)
+  def isReadBy(plan: LogicalPlan): Boolean = SnapshotPinning.isRead(opened, plan)
 
   private def meta(name: String): Attribute =
     relation.output.find(_.name == name).getOrElse(throw new IllegalStateException(s"no column $name in ${given.name}"))

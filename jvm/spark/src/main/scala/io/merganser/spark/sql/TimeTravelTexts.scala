@@ -1,7 +1,6 @@
 package io.merganser.spark.sql
 
-import io.merganser.spark.OpenTable
-import io.merganser.spark.source.MerganserTable
+import io.merganser.spark.source.{MerganserTable, TableNames}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.{RelationTimeTravel, UnresolvedRelation}
 import org.apache.spark.sql.catalyst.expressions.Literal
@@ -28,5 +27,5 @@ object TimeTravelTexts {
   }
 
   private def isOurs(session: SparkSession, relation: UnresolvedRelation): Boolean =
-    Try(OpenTable.named(session, relation.multipartIdentifier)).toOption.flatten.exists(_.isInstanceOf[MerganserTable])
+    Try(TableNames.named(session, relation.multipartIdentifier)).toOption.flatten.exists(_.isInstanceOf[MerganserTable])
 }

@@ -3,7 +3,7 @@ package io.merganser.spark.write
 import io.merganser.merge.{DeleteCheck, MerganserException}
 import io.merganser.spark.OpenTable
 import io.merganser.spark.compact.Upgrade
-import io.merganser.spark.source.SelfReads
+import io.merganser.spark.read.SnapshotPinning
 import io.merganser.table.Storage
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config._
@@ -45,7 +45,7 @@ object FrameWrite {
       source: WriteSource = WriteSource.DataFrameWrite, readAt: Option[Timeline] = None): WriteResult = {
     val table    = upgradedOnRequest(session, given, options)
     val settings = WriteConfig.parse(options, sessionConf(session), table.config, source)
-    val seen     = readAt.orElse(SelfReads.readAt(frame, table.storage))
+    val seen     = readAt.orElse(SnapshotPinning.readAt(frame, table.storage))
     if (settings.operation == WriteOperation.DeletePartition) {
       val none = SparkBridge.internalCreateDataFrame(session, session.sparkContext.emptyRDD[InternalRow], table.schema)
       run(session, table, settings, none, table.schema, Overwrites.dropped(table, settings, frame), seen)
@@ -75,7 +75,7 @@ object FrameWrite {
       }
     val gone = Overwrites(session, table.config, settings, options, replaced)
     val data = if (withColumns) storedSchema(frame) else columns(table, settings, frame)
-    run(session, table, settings, frame, data, gone, readAt.orElse(SelfReads.readAt(frame, storage)))
+    run(session, table, settings, frame, data, gone, readAt.orElse(SnapshotPinning.readAt(frame, storage)))
   }
 
   private def upgradedOnRequest(session: SparkSession, table: OpenTable, options: Map[String, String]): OpenTable =

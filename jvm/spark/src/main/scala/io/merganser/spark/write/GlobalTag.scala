@@ -45,7 +45,7 @@ private[write] final case class GlobalTag(
 
   /**
    * @param measure what the caller wants to know of the tagged rows; runs a job over them
-   * @return the rows with [[Tag.SliceColumn]]
+   * @return the rows with [[IncomingSchema.SliceColumn]]
    */
   def apply[T](rows: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int)(measure: RDD[InternalRow] => T): (RDD[InternalRow], T) = {
     val sorted = Tag.byKey(rows, tasks, byPath = false)

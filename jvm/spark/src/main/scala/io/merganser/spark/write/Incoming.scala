@@ -1,11 +1,10 @@
 package io.merganser.spark.write
 
-import io.merganser.merge.{DeleteCheck, OrderingField, RowLayout, Version}
+import io.merganser.merge.{DeleteCheck, OrderingField}
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{FrameCheck, IndexType, StoredRule, TableConfig}
-import io.merganser.table.slice.{SliceWriter, TableRule}
+import io.merganser.table.slice.TableRule
 import org.apache.spark.sql.{Column, DataFrame}
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.functions.{
   coalesce,
   col,
@@ -21,113 +20,6 @@ import org.apache.spark.sql.functions.{
 }
 import org.apache.spark.sql.types._
 
-import scala.collection.mutable
-
-/**
- * The columns of rows on their way through a write: the table's data columns, the meta columns that
- * [[SliceWriter.rowSchema]] names, control columns of this write, then arrival and unordered-delete.
- *
- * @param data    the table's data columns
- * @param control columns that only this write has, such as `_hoodie_is_deleted` where the table does not store it
- * @param masks   which columns rows provide that do not provide all; a row says the number of its mask, or
- *                [[IncomingSchema.FullRow]]
- * @param knowsOutcome rows say what becomes of them, as [[RowOutcome]]
- * @param nullsSayNothing a null of a frame's row stands for a value that was not sent; that of a statement's row is a value
- * @param hasOrigin rows say the partition path of the stored row that they change, null for one that is new, where another path
- *                  than their own may hold it
- * @param isTagged rows have [[Tag.SliceColumn]] behind all these columns already
- */
-final case class IncomingSchema(
-    data: StructType,
-    control: StructType,
-    masks: Seq[ColumnMask] = Nil,
-    knowsOutcome: Boolean = false,
-    isTagged: Boolean = false,
-    hasOrigin: Boolean = false,
-    nullsSayNothing: Boolean = false
-) {
-
-  /** What the merge sees. The rows of deletes hold nulls where stored rows may have none. */
-  val layout: StructType = StructType((SliceWriter.rowSchema(data) ++ control).map(_.copy(nullable = true)))
-
-  /** All of it. */
-  val rows: StructType = StructType(
-    layout ++ Seq(
-      StructField(IncomingSchema.Arrival, LongType, nullable = false),
-      StructField(IncomingSchema.UnorderedDelete, BooleanType, nullable = false)
-    ) ++ (if (masks.isEmpty) Nil else Seq(StructField(IncomingSchema.Mask, IntegerType, nullable = false))) ++
-      (if (hasOrigin) Seq(StructField(IncomingSchema.Origin, StringType)) else Nil) ++
-      (if (knowsOutcome) Seq(StructField(IncomingSchema.Outcome, IntegerType, nullable = false)) else Nil)
-  )
-
-  val keyOrdinal: Int             = data.length
-  val partitionOrdinal: Int       = data.length + 1
-  val arrivalOrdinal: Int         = layout.length
-  val unorderedDeleteOrdinal: Int = layout.length + 1
-
-  /** -1 where all rows are full. */
-  val maskOrdinal: Int = if (masks.isEmpty) -1 else layout.length + 2
-
-  /** -1 where what becomes of a row is not known beforehand. */
-  val outcomeOrdinal: Int = if (knowsOutcome) rows.length - 1 else -1
-
-  /** -1 where a row is looked for in its own partition alone. */
-  val originOrdinal: Int = if (hasOrigin) layout.length + 2 + (if (masks.isEmpty) 0 else 1) else -1
-
-  /** For each mask, whether its rows insert. */
-  val inserts: Array[Boolean] = masks.map(_.inserts).toArray
-
-  /** For each mask, which columns of the layout it provides. */
-  val provided: Array[Array[Boolean]] =
-    masks.map(mask => layout.fieldNames.map(name => !data.fieldNames.contains(name) || mask.columns.contains(name))).toArray
-
-  /** Makes `record` the version that a row is. */
-  def fill(record: Version, row: InternalRow, layout: RowLayout): Unit = {
-    val mask = if (maskOrdinal < 0) IncomingSchema.FullRow else row.getInt(maskOrdinal)
-    if (row.getBoolean(unorderedDeleteOrdinal)) record.set(row, isDelete = true, isUnordered = true)
-    else if (mask == IncomingSchema.FullRow) layout.fill(record, row)
-    else {
-      val own = if (nullsSayNothing && inserts(mask)) notNull(mask, row) else provided(mask)
-      layout.fill(record, row, own, inserts(mask))
-    }
-    ()
-  }
-
-  @transient private lazy val narrowed = mutable.HashMap.empty[(Int, java.util.BitSet), Array[Boolean]]
-
-  /** What a mask provides without the columns that are null in the row; the same object for the same columns. */
-  private def notNull(mask: Int, row: InternalRow): Array[Boolean] = {
-    val all   = provided(mask)
-    val nulls = new java.util.BitSet
-    var i     = 0
-    while (i < data.length) {
-      if (all(i) && row.isNullAt(i)) nulls.set(i)
-      i += 1
-    }
-    if (nulls.isEmpty) all
-    else narrowed.getOrElseUpdate((mask, nulls), all.zipWithIndex.map { case (is, at) => is && !nulls.get(at) })
-  }
-}
-
-object IncomingSchema {
-  val Arrival         = "__merganser_arrival"
-  val UnorderedDelete = "__merganser_unordered_delete"
-  val Mask            = "__merganser_mask"
-  val Origin          = "__merganser_origin"
-  val Outcome         = "__merganser_outcome"
-
-  /** Instead of a mask's number. */
-  final val FullRow = -1
-}
-
-/**
- * Columns that rows of a write provide; their other columns stay as they are stored.
- *
- * @param columns data columns, those of key and partition path among them
- * @param inserts whether such a row is inserted, with nulls in the other columns, where its key is not stored; otherwise it
- *                changes stored rows only
- */
-final case class ColumnMask(columns: Set[String], inserts: Boolean)
 
 /**
  * First step of a write: a frame of the user's becomes rows with key, partition path and arrival.
@@ -171,7 +63,7 @@ object Incoming {
       else Seq((if (names.contains(IncomingSchema.Mask)) quoted(IncomingSchema.Mask) else lit(0)).as(IncomingSchema.Mask))
     val hasOrigin = isIdentified && global.isDefined
     val moves     = hasOrigin && global.exists(_.move)
-    val carried   = Seq(IncomingSchema.Outcome, Tag.SliceColumn.name).filter(names.contains)
+    val carried   = Seq(IncomingSchema.Outcome, IncomingSchema.SliceColumn.name).filter(names.contains)
     val aligned = frame.select(
       (schema.map(f => value(frame, f, allowMissing).as(f.name)) ++ control.map(f => quoted(f.name)) ++ identity) ++
         Seq(unorderedDelete.as(IncomingSchema.UnorderedDelete)) ++ mask ++ carried.map(quoted): _*
@@ -209,7 +101,7 @@ object Incoming {
       Seq((if (isIdentified) coalesce(quoted(GivenArrival), position) else position).as(IncomingSchema.Arrival),
         quoted(IncomingSchema.UnorderedDelete)) ++ (if (masks.isEmpty) Nil else Seq(quoted(IncomingSchema.Mask))) ++ origin ++ carried.map(
         quoted)
-    val known = IncomingSchema(schema, control, masks, carried.contains(IncomingSchema.Outcome), carried.contains(Tag.SliceColumn.name),
+    val known = IncomingSchema(schema, control, masks, carried.contains(IncomingSchema.Outcome), carried.contains(IncomingSchema.SliceColumn.name),
       hasOrigin, rule.nullsSayNothing)
     Incoming(aligned.select(columns: _*), known, aligned, requirements)
   }

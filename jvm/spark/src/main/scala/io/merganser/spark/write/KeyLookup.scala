@@ -48,7 +48,7 @@ final case class KeyLookup(
 ) {
 
   /** What stands behind a source row: slice or [[Tag.Untagged]], whether a row is stored, and its columns. */
-  val added: StructType = StructType(Seq(Tag.SliceColumn, KeyLookup.StoredColumn) ++ stored.map(_.copy(nullable = true)))
+  val added: StructType = StructType(Seq(IncomingSchema.SliceColumn, KeyLookup.StoredColumn) ++ stored.map(_.copy(nullable = true)))
 
   /**
    * @param source rows with [[MetaColumns.RecordKey]] (never null), [[IncomingSchema.Arrival]] and, by path,
@@ -67,7 +67,7 @@ final case class KeyLookup(
     (found, new LookupCounts(slices.size, looked))
   }
 
-  private def count(source: DataFrame): Int = Tasks.forRows(session, source, tasks)
+  private def count(source: DataFrame): Int = ShuffleTasks.forRows(session, source, tasks)
 
   private def scan(looked: CollectionAccumulator[Int]): StoredKeyScan = {
     val reader = new SliceReader(table.storage, table.config, rule, table.schema, stored, LogVisibility(table.timeline))

@@ -11,7 +11,7 @@ import org.apache.spark.unsafe.types.UTF8String
  *
  * @param pathOf  partition path of an inserted row, over it
  * @param paths   of the slices
- * @param found   ordinal of [[Tag.SliceColumn]] in a row of the lookup
+ * @param found   ordinal of [[IncomingSchema.SliceColumn]] in a row of the lookup
  * @param slice   the same in an inserted row
  * @param outcome ordinal of its [[RowOutcome]]; -1 if it has none
  */

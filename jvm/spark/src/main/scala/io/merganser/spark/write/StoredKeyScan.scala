@@ -65,7 +65,7 @@ private[write] final case class StoredKeyScan(
 
   /** Slice, whether readers see the row, its columns (null for a row that is deleted), and what the walk goes by. */
   val schema: StructType = StructType(
-    Seq(Tag.SliceColumn, LiveColumn) ++ columns.map(_.copy(nullable = true)) ++
+    Seq(IncomingSchema.SliceColumn, LiveColumn) ++ columns.map(_.copy(nullable = true)) ++
       (Key +: (if (order.byPath) Seq(Path) else Nil)).map(StructField(_, StringType))
   )
 

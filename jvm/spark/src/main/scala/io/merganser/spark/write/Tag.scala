@@ -22,15 +22,12 @@ object Tag {
   /** Stands behind a row whose key is not stored. */
   final val Untagged = -1
 
-  /** The column that tagging adds: an index into the slices, or [[Untagged]]. */
-  val SliceColumn: StructField = StructField("__merganser_slice", IntegerType, nullable = false)
-
   /** Rows shuffled by key, and by partition path where it counts, in the order of the walk and arrival; the source is evaluated once, here. */
   def byKey(rows: DataFrame, tasks: Int, byPath: Boolean = true): DataFrame =
     KeyOrder(byPath).sorted(rows, tasks, MetaColumns.RecordKey, MetaColumns.PartitionPath, Some(IncomingSchema.Arrival))
 
   /**
-   * The rows of [[byKey]] with [[SliceColumn]]; a key stored in several slices comes once for each.
+   * The rows of [[byKey]] with [[IncomingSchema.SliceColumn]]; a key stored in several slices comes once for each.
    *
    * @param counting which stored keys count
    * @param several  counts the rows whose key is stored in several slices

@@ -12,12 +12,10 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
-import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types.{IntegerType, StructField, StructType}
 import org.apache.spark.storage.StorageLevel
-import org.apache.spark.unsafe.hash.Murmur3_x86_32
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.LongAccumulator
 
@@ -63,11 +61,11 @@ private[write] final case class WriteTasks(
       evaluatedOnce(rows.queryExecution.toRdd)(tagged => toTargets(tagged, workload(tagged), slices))
     else {
       // Behind a shuffle: what runs over its rows again does not evaluate the source again.
-      val tasks = Tasks.forRows(session, rows, settings.shuffleTasks)
+      val tasks = ShuffleTasks.forRows(session, rows, settings.shuffleTasks)
       val (kept, work) = globalKeys match {
         case _ if !looksUp => counted(Tag.byKey(rows, tasks).queryExecution.toRdd.mapPartitions(Tag.untagged))
         // A slice that is known says nothing of the others: what comes in may be stored in several, or go elsewhere.
-        case Some(keys) => taggedGlobally(rows.drop(Tag.SliceColumn.name), slices, tasks, keys)
+        case Some(keys) => taggedGlobally(rows.drop(IncomingSchema.SliceColumn.name), slices, tasks, keys)
         case None       => taggedOnce(Tag.byKey(rows, tasks), slices, tasks)
       }
       toTargets(kept, work, slices)
@@ -77,7 +75,7 @@ private[write] final case class WriteTasks(
   /** Rows with their slices, on to the file groups that are made for so many. */
   private def toTargets(kept: RDD[InternalRow], work: Workload, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] = {
     val placement = Placement.plan(slices, work, config.isMergeOnRead, settings.files.smallFileLimitBytes, settings.files.maxFileBytes,
-      RowSize.estimate(table, settings.files.recordBytesEstimate), isClustered)
+      StoredRowBytes.estimate(table, settings.files.recordBytesEstimate), isClustered)
     if (placement.targets.isEmpty) Nil
     else {
       val shared           = session.sparkContext.broadcast(placement)
@@ -96,7 +94,7 @@ private[write] final case class WriteTasks(
         }
       }
       // A task has one group, so the order is that inside it.
-      val written = run(placed, incoming.rows.add(Tag.SliceColumn), placement.targets.length, Nil)((_: UTF8String, group: Int) =>
+      val written = run(placed, incoming.rows.add(IncomingSchema.SliceColumn), placement.targets.length, Nil)((_: UTF8String, group: Int) =>
         shared.value.targets(group))
       if (work.moved == 0) written else written.updated(0, written.head.copy(counts = written.head.counts + asUpdates(work.moved)))
     }
@@ -195,10 +193,10 @@ private[write] final case class WriteTasks(
     val salts            = DirectPartitions.salts(tasks)
     val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
     val (kept, columns) =
-      if (incoming.isTagged) (rows.queryExecution.toRdd, incoming.rows.add(Tag.SliceColumn))
+      if (incoming.isTagged) (rows.queryExecution.toRdd, incoming.rows.add(IncomingSchema.SliceColumn))
       else if (asksForLiveKeys)
         (tagged(Tag.byKey(rows, tasks), slices, tasks, StoredKeys.Live(keyReader), session.sparkContext.longAccumulator),
-          incoming.rows.add(Tag.SliceColumn))
+          incoming.rows.add(IncomingSchema.SliceColumn))
       else (rows.queryExecution.toRdd, incoming.rows)
     val placed = kept.mapPartitions[InternalRow] { it =>
       val extra  = new GenericInternalRow(2)
@@ -222,7 +220,7 @@ private[write] final case class WriteTasks(
   // --- bulk insert ----------------------------------------------------------------------------------------------
 
   private def byRange(rows: DataFrame): Seq[SliceWritten] = {
-    val tasks = Tasks.forRows(session, rows, settings.shuffleTasks)
+    val tasks = ShuffleTasks.forRows(session, rows, settings.shuffleTasks)
     // Ranges are made from a sample of the rows, which is a run over all of them.
     if (tasks == 1) byRange(rows, tasks)
     else evaluatedOnce(rows.queryExecution.toRdd)(once => byRange(SparkBridge.internalCreateDataFrame(session, once, rows.schema), tasks))
@@ -304,54 +302,4 @@ private[write] final case class WriteTasks(
 private object WriteTasks {
   private val Group = "__merganser_group"
   private val Salt  = "__merganser_salt"
-}
-
-/** Numbers that Spark's hash partitioning sends to the partition wanted: a file group each, none doubled up. */
-private[write] object DirectPartitions {
-
-  /** For each of `count` partitions, an int that Spark's hash partitioning into `count` puts there. */
-  def salts(count: Int): Array[Int] = {
-    val salts = new Array[Int](count)
-    val found = new Array[Boolean](count)
-    var left  = count
-    var value = 0
-    while (left > 0) {
-      val hash = Murmur3_x86_32.hashInt(value, 42)
-      val at   = ((hash % count) + count) % count
-      if (!found(at)) { found(at) = true; salts(at) = value; left -= 1 }
-      value += 1
-    }
-    salts
-  }
-}
-
-/** How many tasks a frame is worth. */
-private[write] object Tasks {
-  private val TaskBytes = 64L << 20
-
-  /** Compressed; below this a task of its own costs more than it saves. */
-  private val LeastBytes = 512L << 10
-
-  /** As asked; else by the frame's size where Spark knows it, else by its partitions, never above the session's shuffle partitions. */
-  def forRows(session: SparkSession, rows: DataFrame, asked: Option[Int]): Int = asked.getOrElse {
-    val most  = session.sessionState.conf.numShufflePartitions
-    val cores = session.sparkContext.defaultParallelism
-    val bytes = rows.queryExecution.optimizedPlan.stats.sizeInBytes
-    val wanted =
-      if (bytes < BigInt(1L << 50)) math.max((bytes / TaskBytes).toInt + 1, (bytes / LeastBytes).min(cores).toInt)
-      else math.max(cores, rows.queryExecution.optimizedPlan.collectLeaves().collect { case l: LogicalRDD => l.rdd.getNumPartitions }.sum)
-    math.max(1, math.min(wanted, math.max(most, 1)))
-  }
-}
-
-/** Bytes of a stored row, from what earlier commits wrote. */
-private[write] object RowSize {
-
-  /** @param unknown what to take where no commit tells */
-  def estimate(table: OpenTable, unknown: Long): Double =
-    table.timeline.completed.reverseIterator
-      .take(5)
-      .map(instant => table.timeline.metadata(instant).stats.values.flatten.filter(s => s.logVersion.isEmpty && s.numWrites > 100))
-      .collectFirst { case stats if stats.nonEmpty => stats.map(_.totalWriteBytes).sum.toDouble / stats.map(_.numWrites).sum }
-      .getOrElse(unknown.toDouble)
 }

@@ -1,6 +1,6 @@
 package io.merganser.table.log
 
-import io.merganser.merge.MerganserException
+import io.merganser.merge.{MerganserException, Version}
 import io.merganser.table.Storage
 import io.merganser.table.slice.LogFile
 import org.apache.hadoop.fs.FSDataInputStream

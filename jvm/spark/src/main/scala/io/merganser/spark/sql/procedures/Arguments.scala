@@ -1,7 +1,7 @@
 package io.merganser.spark.sql.procedures
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.OpenTable
+import io.merganser.spark.source.TableNames
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.util.MapData
@@ -41,7 +41,7 @@ final class Arguments private (val procedure: String, values: Map[String, Any]) 
   /** The path of the table that arguments name, by `table` or by `path`. */
   def tablePath(session: SparkSession): String = (string("path"), string("table")) match {
     case (Some(path), None)  => path
-    case (None, Some(table)) => OpenTable.pathOf(session, table)
+    case (None, Some(table)) => TableNames.pathOf(session, table)
     case _                   => throw MerganserException("CALL_TABLE_OR_PATH", "procedure" -> procedure)
   }
 

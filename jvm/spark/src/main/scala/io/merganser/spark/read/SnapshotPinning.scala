@@ -1,4 +1,4 @@
-package io.merganser.spark.source
+package io.merganser.spark.read
 
 import io.merganser.spark.OpenTable
 import io.merganser.table.Storage
@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.merganser.SparkBridge
 
 /** Rows that come from the table they are written to, however it is named: they are read as of one instant, and the write knows which. */
-private[spark] object SelfReads {
+private[spark] object SnapshotPinning {
 
   /**
    * The frame with all that it reads of the table as of the same instant, and the timeline of then; the frame itself if it reads
@@ -36,7 +36,7 @@ private[spark] object SelfReads {
   /** The plan with all that it reads of the table as of that timeline; but for what a statement's own scan of its target reads. */
   def pinnedTo(opened: OpenTable, plan: LogicalPlan): LogicalPlan = plan.transformWithSubqueries { case relation: DataSourceV2Relation =>
     relation.table match {
-      case table: MerganserTable if table.watched.isEmpty && table.isCurrent && isSame(opened.storage, table) =>
+      case table: SnapshotTable if table.watched.isEmpty && table.isCurrent && isSame(opened.storage, table) =>
         relation.copy(table = table.pinnedTo(opened))
       case _ => relation
     }
@@ -45,8 +45,8 @@ private[spark] object SelfReads {
   /** Does a plan read the table? */
   def isRead(opened: OpenTable, plan: LogicalPlan): Boolean = reads(plan).exists(isSame(opened.storage, _))
 
-  private def reads(plan: LogicalPlan): Seq[MerganserTable] =
-    plan.collectWithSubqueries { case relation: DataSourceV2Relation => relation.table }.collect { case table: MerganserTable => table }
+  private def reads(plan: LogicalPlan): Seq[SnapshotTable] =
+    plan.collectWithSubqueries { case relation: DataSourceV2Relation => relation.table }.collect { case table: SnapshotTable => table }
 
-  private def isSame(storage: Storage, table: MerganserTable): Boolean = table.opened.storage.identity == storage.identity
+  private def isSame(storage: Storage, table: SnapshotTable): Boolean = table.opened.storage.identity == storage.identity
 }

@@ -1,0 +1,53 @@
+package io.merganser.spark.source
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.OpenTable
+import io.merganser.table.config.TableConfig
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.analysis.{NoSuchDatabaseException, NoSuchNamespaceException, NoSuchTableException}
+import org.apache.spark.sql.catalyst.parser.ParseException
+import org.apache.spark.sql.connector.catalog.{Identifier, Table, TableCatalog}
+
+/** Tables by the names and paths that users write. */
+private[spark] object TableNames {
+
+  /**
+   * The path of a table given by path, or by name in the session's catalogs. A word without a slash is a name; where no table
+   * has it, a path in the current folder.
+   *
+   * @throws MerganserException TABLE_NOT_FOUND, TABLE_OF_OTHER_FORMAT
+   */
+  def pathOf(session: SparkSession, pathOrName: String): String =
+    if (pathOrName.contains("/") && !pathOrName.contains("`")) OpenTable.absolute(session, pathOrName)
+    else nameParts(session, pathOrName).flatMap(named(session, _)) match {
+      case Some(ours: MerganserTable)            => ours.path
+      case Some(_)                               => throw MerganserException("TABLE_OF_OTHER_FORMAT", "table" -> pathOrName)
+      case None if isFolder(session, pathOrName) => OpenTable.absolute(session, pathOrName)
+      case None                                  => throw MerganserException("TABLE_NOT_FOUND", "table" -> pathOrName)
+    }
+
+  /** None for a word that SQL cannot have as a name. */
+  private def nameParts(session: SparkSession, name: String): Option[Seq[String]] =
+    try Some(session.sessionState.sqlParser.parseMultipartIdentifier(name))
+    catch { case _: ParseException => None }
+
+  private def isFolder(session: SparkSession, word: String): Boolean =
+    try TableConfig.exists(OpenTable.storage(session, word))
+    catch { case _: IllegalArgumentException => false } // it is no path
+
+  /** The table that a name of one or more parts means in the session's current catalog and namespace. */
+  def named(session: SparkSession, parts: Seq[String]): Option[Table] = {
+    val catalogs = session.sessionState.catalogManager
+    val (catalog, rest) =
+      if (parts.length > 1 && catalogs.isCatalogRegistered(parts.head)) (catalogs.catalog(parts.head), parts.tail)
+      else (catalogs.currentCatalog, parts)
+    val isCurrent = rest.length == 1 && rest.length == parts.length
+    val namespace = if (isCurrent) catalogs.currentNamespace else rest.dropRight(1).toArray
+    catalog match {
+      case tables: TableCatalog =>
+        try Some(tables.loadTable(Identifier.of(namespace, rest.last)))
+        catch { case _: NoSuchTableException | _: NoSuchNamespaceException | _: NoSuchDatabaseException => None }
+      case _ => None
+    }
+  }
+}

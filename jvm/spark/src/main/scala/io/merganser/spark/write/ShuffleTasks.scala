@@ -1,0 +1,23 @@
+package io.merganser.spark.write
+
+import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.execution.LogicalRDD
+
+/** How many tasks a frame is worth. */
+private[write] object ShuffleTasks {
+  private val TaskBytes = 64L << 20
+
+  /** Compressed; below this a task of its own costs more than it saves. */
+  private val LeastBytes = 512L << 10
+
+  /** As asked; else by the frame's size where Spark knows it, else by its partitions, never above the session's shuffle partitions. */
+  def forRows(session: SparkSession, rows: DataFrame, asked: Option[Int]): Int = asked.getOrElse {
+    val most  = session.sessionState.conf.numShufflePartitions
+    val cores = session.sparkContext.defaultParallelism
+    val bytes = rows.queryExecution.optimizedPlan.stats.sizeInBytes
+    val wanted =
+      if (bytes < BigInt(1L << 50)) math.max((bytes / TaskBytes).toInt + 1, (bytes / LeastBytes).min(cores).toInt)
+      else math.max(cores, rows.queryExecution.optimizedPlan.collectLeaves().collect { case l: LogicalRDD => l.rdd.getNumPartitions }.sum)
+    math.max(1, math.min(wanted, math.max(most, 1)))
+  }
+}

@@ -1,10 +1,10 @@
 package io.merganser.table
 
-import io.merganser.merge.{Version, Change, DeleteCheck, Notation, RowLayout}
+import io.merganser.merge.{Change, DeleteCheck, Notation, RowLayout, Version}
 import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.base.{BaseFileOptions, BaseFileReader, MetaColumns}
-import io.merganser.table.config.{StoredRule, TableConfig}
+import io.merganser.table.config.{FailedWrites, StoredRule, TableConfig}
 import io.merganser.table.index.BucketIndex
 import io.merganser.table.log.LogOptions
 import io.merganser.table.slice._
@@ -55,34 +55,37 @@ final class DirectTable(
     slices.flatMap(slice => read(reader.baseRows(slice)))
   }
 
+  private def action: String = if (config.isMergeOnRead) Action.DeltaCommit else Action.Commit
+
+  private val settings =
+    if (options.heartbeatMs.isDefined) options.copy(failedWrites = FailedWrites.Lazy(Heartbeat.ExpiredAfterMs)) else options
+
   /** @return the file groups it was split into */
-  def upsert(changes: Seq[Change]): Seq[Part] = {
-    val begun = this.begun(changes)
-    begun.commit()
-    begun.parts
-  }
+  def upsert(changes: Seq[Change]): Seq[Part] = Transaction.run(storage, config, action, settings)(write(_, changes))
 
-  /** An upsert that has written its files; it begins with rolling back what failed before. */
+  /** An upsert that has written its files and is not committed yet. */
   def begun(changes: Seq[Change]): Begun = {
-    if (options.heartbeatMs.isDefined) Rollback.expired(storage, config, options.lock) else Rollback.pending(storage, config, options.lock)
-    val action = if (config.isMergeOnRead) Action.DeltaCommit else Action.Commit
-    rolledBackOnFailure(Transaction.begin(storage, config, action, options = options)) { transaction =>
-      val slices = view(transaction.timeline).slices
-      val parts = changes.groupBy(c => partitionOf(c.key)).toSeq.sortBy(_._1).flatMap { case (partition, some) =>
-        place(transaction, partition, slices, some)
-      }
-      val written  = parts.zipWithIndex.flatMap { case (part, task) => write(transaction, part, WriteToken(task, 0, task.toLong)) }
-      val metadata = CommitMetadata("UPSERT", written.map(_.stat).groupBy(_.partitionPath), extra)
-      new Begun(transaction, parts, metadata)
-    }
+    Rollback.failed(storage, config, settings)
+    val transaction = Transaction.begin(storage, config, action, options = settings)
+    try new Begun(transaction, write(transaction, changes))
+    catch { case e: Throwable => throw transaction.abandon(e) }
   }
 
-  final class Begun(transaction: Transaction, val parts: Seq[Part], metadata: CommitMetadata) {
-    def commit(): Unit = rolledBackOnFailure(transaction) { t =>
-      val basis = WriteBasis(if (bucketed) KeyScope.Nowhere else KeyScope.InPartition)
-      t.commit(metadata, parts.flatMap(part => part.slice.map(s => (s.partitionPath, s.fileId))).toSet, basis)
-      ()
+  final class Begun(transaction: Transaction, work: Work[Seq[Part]]) {
+    def parts: Seq[Part] = work.result
+
+    def commit(): Unit = { transaction.run(_ => work); () }
+  }
+
+  private def write(transaction: Transaction, changes: Seq[Change]): Work[Seq[Part]] = {
+    val slices = view(transaction.timeline).slices
+    val parts = changes.groupBy(c => partitionOf(c.key)).toSeq.sortBy(_._1).flatMap { case (partition, some) =>
+      place(transaction, partition, slices, some)
     }
+    val written  = parts.zipWithIndex.flatMap { case (part, task) => write(transaction, part, WriteToken(task, 0, task.toLong)) }
+    val metadata = CommitMetadata("UPSERT", written.map(_.stat).groupBy(_.partitionPath), extra)
+    val basis    = WriteBasis(if (bucketed) KeyScope.Nowhere else KeyScope.InPartition)
+    Work(parts, Some(Commit(metadata, parts.flatMap(_.slice).map(_.group).toSet, basis)))
   }
 
   /** Puts a compaction of all slices with logs on the timeline. */
@@ -96,7 +99,7 @@ final class DirectTable(
 
   /** Runs the compactions that are scheduled. */
   def runCompactions(): Unit = timeline.pendingCompactions.foreach { instant =>
-    rolledBackOnFailure(Compaction.begin(storage, config, instant, options)) { transaction =>
+    Compaction.begin(storage, config, instant, options).run { transaction =>
       val operations = transaction.timeline.compactionPlan(instant).operations
       val planned    = PlannedSlices.of(storage, config, transaction.timeline.compactionPlan(instant))
       val slices     = planned.map(view(transaction.timeline).committed)
@@ -107,8 +110,8 @@ final class DirectTable(
             WriteToken(task, transaction.runNumber, task.toLong))
         finally open.close()
       }
-      transaction.commit(CommitMetadata("COMPACT", written.map(_.stat).groupBy(_.partitionPath), extra),
-        operations.map(o => (o.partitionPath, o.fileId)).toSet)
+      val metadata = CommitMetadata("COMPACT", written.map(_.stat).groupBy(_.partitionPath), extra)
+      Work((), Some(Commit(metadata, operations.map(_.group).toSet)))
     }
   }
 
@@ -116,10 +119,6 @@ final class DirectTable(
     scheduleCompaction()
     runCompactions()
   }
-
-  private def rolledBackOnFailure[T](transaction: Transaction)(write: Transaction => T): T =
-    try write(transaction)
-    catch { case e: Throwable => throw transaction.abandon(e) }
 
   private def place(transaction: Transaction, partition: String, all: Seq[FileSlice], changes: Seq[Change]): Seq[Part] = {
     val slices = all.filter(_.partitionPath == partition)

@@ -153,7 +153,7 @@ final class TableFeaturesSuite extends TableSuite {
     s.createNew(".hoodie/100.deltacommit.requested", Array.emptyByteArray)
     val config   = open(s)
     val settings = io.merganser.table.config.WriteConfig.parse(Map.empty, Map.empty, config)
-    assert(conditionOf(Rollback.failed(s, config, settings)) == "TABLE_FEATURE_READ_ONLY")
+    assert(conditionOf(Rollback.failed(s, config, Transaction.Options.of(settings))) == "TABLE_FEATURE_READ_ONLY")
     assert(conditionOf(Upgrade.run(s, new StructType)) == "TABLE_FEATURE_READ_ONLY")
     assert(s.exists(".hoodie/100.deltacommit.requested"))
   }

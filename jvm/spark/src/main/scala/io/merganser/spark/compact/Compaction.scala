@@ -3,10 +3,10 @@ package io.merganser.spark.compact
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.spark.write.{Counts, TableWrite, WriterOptions}
+import io.merganser.table.timeline
 import io.merganser.table.config.{FailedWrites, WriteConfig}
 import io.merganser.table.slice._
-import io.merganser.table.timeline
-import io.merganser.table.timeline.{Action, CommitMetadata, CompactionOperation, CompactionPlan, Instant, Timeline, Transaction}
+import io.merganser.table.timeline._
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
@@ -105,46 +105,47 @@ object Compaction {
       case FailedWrites.Eager         => timeline.Compaction.ExpiredAfterMs
     }
     timeline.Compaction.claim(table.storage, table.config, instant, options, expiredAfterMs)
-      .map(execute(session, table, instant, settings, started, _))
+      .map { claimed =>
+        val result = claimed.run(rewrite(session, table, instant, settings, _))
+        result.copy(elapsedMs = elapsed(started))
+      }
   }
 
-  private def execute(
-      session: SparkSession, table: OpenTable, instant: Instant, settings: WriteConfig, started: Long, transaction: Transaction
-  ): CompactionResult =
-    try {
-      val schema  = table.schema
-      val planned = PlannedSlices.of(table.storage, table.config, table.timeline.compactionPlan(instant))
-      val slices  = planned.map(table.view.committed)
-      val run     = transaction.runNumber
-      val seen    = LogVisibility(table.timeline)
-      val reader  = new SliceReader(table.storage, table.config, settings.rule, schema, SliceWriter.rowSchema(schema), seen)
-      val writer  = WriterOptions.writer(session, table, schema, transaction, settings)
-      val written = session.sparkContext.parallelize(slices, math.max(1, slices.size)).mapPartitions { it =>
-        val context = TaskContext.get()
-        val token   = WriteToken(context.partitionId(), run, context.taskAttemptId())
-        it.flatMap { slice =>
-          val open = reader.merge(slice)
-          try writer.writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge, stampAll = false, null, token).map { w =>
-              w.copy(stat = w.stat.copy(totalLogFilesCompacted = slice.logs.size.toLong))
-            }
-          finally open.close()
-        }
-      }.collect().toSeq
-      transaction.commit(
-        CommitMetadata(
-          "COMPACT",
-          written.map(_.stat).groupBy(_.partitionPath),
-          Map(
-            "schema" -> io.merganser.table.avro.AvroSchemas.toAvro(schema, table.config.name).toString,
-            TableWrite.WriterKey -> TableWrite.Writer,
-            TableWrite.CountsKey -> Counts.toJson(written.map(_.counts).foldLeft(MergeCounts())(_ + _))
-          )
-        ), slices.map(s => (s.partitionPath, s.fileId)).toSet)
-      CompactionResult(Some(instant.requested), written.size, written.map(_.stat.numWrites).sum, written.map(_.stat.totalWriteBytes).sum,
-        slices.map(_.logs.size).sum, elapsed(started))
-    } catch {
-      case failure: Throwable => throw transaction.abandon(TableWrite.userError(failure))
-    }
+  /** Merges the slices of the plan, each into a base file. */
+  private def rewrite(
+      session: SparkSession, table: OpenTable, instant: Instant, settings: WriteConfig, transaction: Transaction
+  ): Work[CompactionResult] = {
+    val schema  = table.schema
+    val planned = PlannedSlices.of(table.storage, table.config, table.timeline.compactionPlan(instant))
+    val slices  = planned.map(table.view.committed)
+    val run     = transaction.runNumber
+    val seen    = LogVisibility(table.timeline)
+    val reader  = new SliceReader(table.storage, table.config, settings.rule, schema, SliceWriter.rowSchema(schema), seen)
+    val writer  = WriterOptions.writer(session, table, schema, transaction, settings)
+    val written = session.sparkContext.parallelize(slices, math.max(1, slices.size)).mapPartitions { it =>
+      val context = TaskContext.get()
+      val token   = WriteToken(context.partitionId(), run, context.taskAttemptId())
+      it.flatMap { slice =>
+        val open = reader.merge(slice)
+        try writer.writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge, stampAll = false, null, token).map { w =>
+            w.copy(stat = w.stat.copy(totalLogFilesCompacted = slice.logs.size.toLong))
+          }
+        finally open.close()
+      }
+    }.collect().toSeq
+    val metadata = CommitMetadata(
+      "COMPACT",
+      written.map(_.stat).groupBy(_.partitionPath),
+      Map(
+        "schema" -> io.merganser.table.avro.AvroSchemas.toAvro(schema, table.config.name).toString,
+        TableWrite.WriterKey -> TableWrite.Writer,
+        TableWrite.CountsKey -> Counts.toJson(written.map(_.counts).foldLeft(MergeCounts())(_ + _))
+      )
+    )
+    val result = CompactionResult(Some(instant.requested), written.size, written.map(_.stat.numWrites).sum,
+      written.map(_.stat.totalWriteBytes).sum, slices.map(_.logs.size).sum, elapsedMs = 0)
+    Work(result, Some(Commit(metadata, slices.map(_.group).toSet)))
+  }
 
   private def elapsed(started: Long): Long = (System.nanoTime() - started) / 1000000L
 }

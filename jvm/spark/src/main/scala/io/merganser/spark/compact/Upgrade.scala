@@ -1,9 +1,9 @@
 package io.merganser.spark.compact
 
 import io.merganser.spark.OpenTable
-import io.merganser.table.config.{Options, WriteConfig}
 import io.merganser.table.timeline
-import io.merganser.table.timeline.Rollback
+import io.merganser.table.config.{Options, WriteConfig}
+import io.merganser.table.timeline.{Rollback, Transaction}
 import org.apache.spark.sql.SparkSession
 
 /** Upgrade of a table of version 6 or 8 to version 9: what failed is rolled back, logs are compacted, and then the format changes. */
@@ -19,7 +19,7 @@ object Upgrade {
       val names = (Options.MergerClasses.names ++ Options.ConcurrencyMode.names ++ Options.FailedWrites.names ++
         Options.DropIndexes.names ++ Options.AllowUnknownProperties.names).toSet
       val settings = WriteConfig.parse(options.filter { case (name, _) => names(name) }, session.conf.getAll, table.config)
-      Rollback.failed(table.storage, table.config, settings)
+      Rollback.failed(table.storage, table.config, Transaction.Options.of(settings))
       if (table.config.isMergeOnRead) Compaction.scheduleAndRun(session, path, settings)
       timeline.Upgrade.run(table.storage, OpenTable.load(table.storage).schema, permits = settings.permits)
       ()

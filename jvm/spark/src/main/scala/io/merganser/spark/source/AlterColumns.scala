@@ -5,7 +5,7 @@ import io.merganser.spark.OpenTable
 import io.merganser.spark.write.{FrameWrite, TableWrite}
 import io.merganser.table.avro.{AvroSchemas, Widening}
 import io.merganser.table.config.{SchemaEvolution, WriteConfig, WriteSource}
-import io.merganser.table.timeline.{Action, CommitMetadata, Rollback, Transaction}
+import io.merganser.table.timeline.{Action, Commit, CommitMetadata, Transaction, Work}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.connector.catalog.TableChange
@@ -56,21 +56,14 @@ object AlterColumns {
     val (storage, config) = (table.storage, table.config)
     val settings          = WriteConfig.parse(Map.empty, FrameWrite.sessionConf(session), config, WriteSource.SqlChange)
     val options           = Transaction.Options.of(settings)
-    Rollback.failed(storage, config, settings)
-    val action      = if (config.isMergeOnRead) Action.DeltaCommit else Action.Commit
-    val transaction = Transaction.begin(storage, config, action, options = options)
-    try {
+    val action            = if (config.isMergeOnRead) Action.DeltaCommit else Action.Commit
+    Transaction.run(storage, config, action, options) { transaction =>
       if (transaction.timeline.tableSchemaJson != table.timeline.tableSchemaJson)
         throw MerganserException("COMMIT_CONFLICT", "instant" -> transaction.instant, "path" -> storage,
           "reason" -> "another writer changed the table's columns at the same time")
       val schema = AvroSchemas.toAvro(columns, config.name).toString
-      transaction.commit(CommitMetadata("ALTER_SCHEMA", Map.empty,
-          Map("schema" -> schema, TableWrite.WriterKey -> TableWrite.Writer) ++
-            transaction.timeline.listAdded(columns)),
-        Set.empty)
-      ()
-    } catch {
-      case failure: Throwable => throw transaction.abandon(failure)
+      val extra  = Map("schema" -> schema, TableWrite.WriterKey -> TableWrite.Writer) ++ transaction.timeline.listAdded(columns)
+      Work((), Some(Commit(CommitMetadata("ALTER_SCHEMA", Map.empty, extra), touched = Set.empty)))
     }
   }
 

@@ -5,6 +5,7 @@ import io.merganser.spark.OpenTable
 import io.merganser.spark.write.FrameWrite
 import io.merganser.table.Storage
 import io.merganser.table.avro.AvroSchemas
+import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{FrameCheck, NewTable, Options, OwnProperties, Settings, TableConfig, TableConflicts}
 import io.merganser.table.timeline.Creation
 import org.apache.hadoop.fs.Path
@@ -83,7 +84,7 @@ final class NewCatalogTable(
    */
   def make(written: Map[String, String] = Map.empty): Unit = {
     if (columns.isEmpty) throw MerganserException("NO_TABLE_AND_NO_COLUMNS", "table" -> name, "path" -> storage.basePath)
-    val data = AvroSchemas.stored(FrameCheck.withoutMetaColumns(columns))
+    val data = AvroSchemas.stored(MetaColumns.ofUser(columns))
     Creation.create(storage,
       NewTable.properties(
         options ++ written,

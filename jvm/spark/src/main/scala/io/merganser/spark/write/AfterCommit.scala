@@ -4,6 +4,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.spark.compact.Compaction
 import io.merganser.table.config.WriteConfig
+import io.merganser.table.timeline.Transaction
 import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
@@ -58,7 +59,7 @@ object AfterCommit {
       case e: InterruptedException =>
         Thread.currentThread().interrupt()
         Some(e)
-      case e @ (NonFatal(_) | _: StackOverflowError | _: LinkageError) => Some(TableWrite.userError(e))
+      case e @ (NonFatal(_) | _: StackOverflowError | _: LinkageError) => Some(Transaction.userError(e))
     }
 
   private def sentence(failure: Throwable): String =

@@ -6,6 +6,7 @@ import io.merganser.spark.compact.Upgrade
 import io.merganser.spark.read.SnapshotPinning
 import io.merganser.table.Storage
 import io.merganser.table.avro.AvroSchemas
+import io.merganser.table.base.MetaColumns
 import io.merganser.table.config._
 import io.merganser.table.slice.TableRule
 import io.merganser.table.timeline.{Creation, Timeline}
@@ -195,7 +196,7 @@ object FrameWrite {
   }
 
   /** The columns a new table keeps of a frame, in the types its files have. */
-  private def storedSchema(frame: DataFrame): StructType = AvroSchemas.stored(FrameCheck.withoutMetaColumns(frame.schema))
+  private def storedSchema(frame: DataFrame): StructType = AvroSchemas.stored(MetaColumns.ofUser(frame.schema))
 
   private[spark] def sessionConf(session: SparkSession): Map[String, String] = session.conf.getAll
 }

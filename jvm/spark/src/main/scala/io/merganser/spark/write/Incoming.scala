@@ -20,7 +20,6 @@ import org.apache.spark.sql.functions.{
 }
 import org.apache.spark.sql.types._
 
-
 /**
  * First step of a write: a frame of the user's becomes rows with key, partition path and arrival.
  *
@@ -101,8 +100,9 @@ object Incoming {
       Seq((if (isIdentified) coalesce(quoted(GivenArrival), position) else position).as(IncomingSchema.Arrival),
         quoted(IncomingSchema.UnorderedDelete)) ++ (if (masks.isEmpty) Nil else Seq(quoted(IncomingSchema.Mask))) ++ origin ++ carried.map(
         quoted)
-    val known = IncomingSchema(schema, control, masks, carried.contains(IncomingSchema.Outcome), carried.contains(IncomingSchema.SliceColumn.name),
-      hasOrigin, rule.nullsSayNothing)
+    val known =
+      IncomingSchema(schema, control, masks, carried.contains(IncomingSchema.Outcome), carried.contains(IncomingSchema.SliceColumn.name),
+        hasOrigin, rule.nullsSayNothing)
     Incoming(aligned.select(columns: _*), known, aligned, requirements)
   }
 

@@ -5,7 +5,7 @@ import io.merganser.spark.OpenTable
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config._
 import io.merganser.table.slice._
-import io.merganser.table.timeline.{CommitMetadata, KeyScope, Rollback, Timeline, Transaction, WriteBasis, WriteStat}
+import io.merganser.table.timeline.{Action, Commit, CommitMetadata, KeyScope, Rollback, Timeline, Transaction, Work, WriteBasis, WriteStat}
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types.StructType
@@ -88,47 +88,46 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
   private def commit(schema: StructType, replaced: Replaced, readAt: Option[Timeline], looksEverywhere: Boolean = false)(rows: (
           OpenTable, IndexedSeq[FileSlice]
       ) => Incoming): WriteResult = {
-    val started = System.nanoTime()
-    val index   = TableIndex.resolve(settings.index, opened)
-    Rollback.failed(storage, config, settings)
-    val options                = Transaction.Options.of(settings, readAt)
-    val isOverwrite            = replaced != Replaced.Nothing
-    val action                 = if (isOverwrite) "replacecommit" else if (config.isMergeOnRead) "deltacommit" else "commit"
-    val transaction            = Transaction.begin(storage, config, action, options = options)
-    var made: Option[Incoming] = None
-    try {
-      val table = new OpenTable(storage, config, transaction.timeline)
-      requireSameColumns(table, transaction.instant)
-      // Other engines' readers would lose later updates of a group that a dead writer left a base file in.
-      table.view.partitions.foreach(p => Rollback.setOrphansAside(storage, config, table.view.orphans(p)))
-      // Rows of an overwrite lie in partitions that are replaced, so they meet nothing.
-      val slices   = if (isOverwrite) IndexedSeq.empty[FileSlice] else table.view.slices.toIndexedSeq
-      val incoming = rows(table, slices)
-      made = Some(incoming)
-      val written = WriteTasks(session, table, settings, index, schema, incoming.schema, transaction).write(incoming.rows, slices)
-      val stats   = written.map(_.stat).groupBy(_.partitionPath)
-      val metadata = CommitMetadata(
-        operationType = operationType(replaced),
-        stats = stats,
-        extra = extraMetadata(table, schema, written),
-        replacedFileIds = replacedBy(replaced, stats.keySet, table)
-      )
-      if (written.isEmpty && metadata.replacedFileIds.isEmpty && !settings.allowEmptyCommit) {
-        transaction.rollback()
-        result("", written, started).copy(notes = WriteNotes(ignoredOptions = settings.ignored))
-      } else {
-        val fileIds = written.map(_.stat.fileId).toSet
-        val touched = slices.filter(s => fileIds(s.fileId)).map(s => (s.partitionPath, s.fileId)).toSet
-        val scope   = if (looksEverywhere) KeyScope.InTable else newKeys(index, isOverwrite)
-        transaction.commit(metadata, touched, WriteBasis(scope, replacedPartitions(replaced, stats.keySet)))
-        val warnings = TableRule.warning(config, schema).toSeq ++ manyLogs(slices, written.map(_.stat))
-        result(transaction.instant, written, started).copy(notes = notes(schema).copy(warnings = warnings))
+    val started     = System.nanoTime()
+    val index       = TableIndex.resolve(settings.index, opened)
+    val isOverwrite = replaced != Replaced.Nothing
+    val action =
+      if (isOverwrite) Action.ReplaceCommit else if (config.isMergeOnRead) Action.DeltaCommit else Action.Commit
+    var prepared: Option[Incoming] = None
+    val (instant, written, notes) =
+      try
+        Transaction.run(storage, config, action, Transaction.Options.of(settings, readAt)) { transaction =>
+          val table = new OpenTable(storage, config, transaction.timeline)
+          requireSameColumns(table, transaction.instant)
+          // Other engines' readers would lose later updates of a group that a dead writer left a base file in.
+          table.view.partitions.foreach(p => Rollback.setOrphansAside(storage, config, table.view.orphans(p)))
+          // Rows of an overwrite lie in partitions that are replaced, so they meet nothing.
+          val slices   = if (isOverwrite) IndexedSeq.empty[FileSlice] else table.view.slices.toIndexedSeq
+          val incoming = rows(table, slices)
+          prepared = Some(incoming)
+          val written = WriteTasks(session, table, settings, index, schema, incoming.schema, transaction).write(incoming.rows, slices)
+          val stats   = written.map(_.stat).groupBy(_.partitionPath)
+          val metadata = CommitMetadata(
+            operationType = operationType(replaced),
+            stats = stats,
+            extra = extraMetadata(table, schema, written),
+            replacedFileIds = replacedBy(replaced, stats.keySet, table)
+          )
+          if (written.isEmpty && metadata.replacedFileIds.isEmpty && !settings.allowEmptyCommit)
+            Work(("", written, WriteNotes(ignoredOptions = settings.ignored)), None)
+          else {
+            val fileIds  = written.map(_.stat.fileId).toSet
+            val touched  = slices.filter(s => fileIds(s.fileId)).map(_.group).toSet
+            val scope    = if (looksEverywhere) KeyScope.InTable else newKeys(index, isOverwrite)
+            val basis    = WriteBasis(scope, replacedPartitions(replaced, stats.keySet))
+            val warnings = TableRule.warning(config, schema).toSeq ++ manyLogs(slices, written.map(_.stat))
+            Work((transaction.instant, written, this.notes(schema).copy(warnings = warnings)), Some(Commit(metadata, touched, basis)))
+          }
+        }
+      catch {
+        case failure: Throwable => throw prepared.fold(failure)(_.named(failure))
       }
-    } catch {
-      case failure: Throwable =>
-        val abandoned = transaction.abandon(TableWrite.userError(failure))
-        throw made.fold(abandoned)(_.named(abandoned))
-    }
+    result(instant, written, started).copy(notes = notes)
   }
 
   /** The rows were made for the columns that the table had when it was opened: rewritten files would lose newer ones. */
@@ -217,15 +216,11 @@ object TableWrite {
 
   /** Nothing compacts by itself unless the write's options say so, and every read merges all logs of a slice. */
   private[write] def manyLogs(slices: Seq[FileSlice], written: Seq[WriteStat]): Option[String] = {
-    val appended = written.filter(_.isLogFile).map(stat => (stat.partitionPath, stat.fileId)).toSet
-    val longest  = slices.filter(s => appended((s.partitionPath, s.fileId))).sortBy(-_.logs.size).headOption
+    val appended = written.filter(_.isLogFile).map(_.group).toSet
+    val longest  = slices.filter(s => appended(s.group)).sortBy(-_.logs.size).headOption
     longest.filter(_.logs.size >= ManyLogs).map { slice =>
       s"File group '${slice.fileId}' of partition '${slice.partitionPath}' has ${slice.logs.size + 1} log files that every read merges, and " +
         "nothing compacts them: set hoodie.compact.inline=true, or CALL run_compaction."
     }
   }
-
-  /** The user's error inside what Spark makes of a failed task; the failure itself if there is none. */
-  def userError(failure: Throwable): Throwable =
-    Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(20).collectFirst { case e: MerganserException => e }.getOrElse(failure)
 }

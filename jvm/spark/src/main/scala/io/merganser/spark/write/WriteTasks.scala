@@ -101,7 +101,7 @@ private[write] final case class WriteTasks(
   }
 
   /** Under a clustering that is planned or runs: a write to such a group is refused at its commit. */
-  private def isClustered(slice: FileSlice): Boolean = table.timeline.groupsInClustering.contains((slice.partitionPath, slice.fileId))
+  private def isClustered(slice: FileSlice): Boolean = table.timeline.groupsInClustering.contains(slice.group)
 
   private def counted(tagged: RDD[InternalRow]): (RDD[InternalRow], Workload) = (tagged, workload(tagged))
 

@@ -24,12 +24,18 @@ object MetaColumns {
 
   val schema: StructType = StructType(names.map(StructField(_, StringType, nullable = true)))
 
+  /** Left out of written frames: those above, and the one that change streams of other engines add. */
+  private val accepted = names.toSet + "_hoodie_operation"
+
   private val nameSet = names.toSet
 
   def isMeta(column: String): Boolean = nameSet.contains(column)
 
   /** The meta columns, then those of `schema` that are not meta columns. */
   def before(schema: StructType): StructType = StructType(MetaColumns.schema.fields ++ without(schema).fields)
+
+  /** The columns of a frame that are the user's own. */
+  def ofUser(schema: StructType): StructType = StructType(schema.filterNot(field => accepted(field.name)))
 
   def without(schema: StructType): StructType = StructType(schema.fields.filterNot(field => isMeta(field.name)))
 }

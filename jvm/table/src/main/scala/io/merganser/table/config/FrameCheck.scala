@@ -2,19 +2,11 @@ package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.avro.Widening
+import io.merganser.table.base.MetaColumns
 import org.apache.spark.sql.types._
 
 /** Does a schema have what a table needs: checked at creation and before every write, without looking at rows. */
 object FrameCheck {
-
-  private val MetaPrefix = "_hoodie_"
-
-  /** Columns that Hudi keeps beside the user's; accepted in incoming rows and dropped. */
-  val MetaColumns: Seq[String] =
-    Seq("commit_time", "commit_seqno", "record_key", "partition_path", "file_name", "operation").map(MetaPrefix + _)
-
-  /** The user's own columns. */
-  def withoutMetaColumns(schema: StructType): StructType = StructType(schema.filterNot(f => MetaColumns.contains(f.name)))
 
   /**
    * A column, or a field inside a struct column by its dotted name; the exact spelling first, then any case.
@@ -44,7 +36,7 @@ object FrameCheck {
       ordering: Seq[String]): Unit = {
     def require(field: String, condition: String): StructField = find(schema, field).getOrElse(
       throw MerganserException(condition, "operation" -> operation, "table" -> table, "field" -> field,
-        "columns" -> withoutMetaColumns(schema).fieldNames.mkString(", "))
+        "columns" -> MetaColumns.ofUser(schema).fieldNames.mkString(", "))
     )
     for (field <- keys) refuseKeyType(table, "record key", field, require(field, "RECORD_KEY_COLUMN_MISSING").dataType)
     for (field <- partitions) refuseKeyType(table, "partition", field, require(field, "PARTITION_COLUMN_MISSING").dataType)
@@ -70,7 +62,7 @@ object FrameCheck {
           case TimestampType | TimestampNTZType | DateType | LongType | IntegerType | ShortType | ByteType | StringType => column
           case other => throw unusable(s"its type ${other.catalogString} holds no time")
         }
-      case None => throw unusable(s"it is not among the columns (${withoutMetaColumns(schema).fieldNames.mkString(", ")})")
+      case None => throw unusable(s"it is not among the columns (${MetaColumns.ofUser(schema).fieldNames.mkString(", ")})")
     }
   }
 
@@ -95,8 +87,8 @@ object FrameCheck {
   def requireSchema(
       frame: StructType, stored: StructType, table: String, nullForMissing: Boolean, allowNewColumns: Boolean = false
   ): Unit = {
-    val incoming = withoutMetaColumns(frame)
-    val own      = withoutMetaColumns(stored)
+    val incoming = MetaColumns.ofUser(frame)
+    val own      = MetaColumns.ofUser(stored)
     if (!nullForMissing) missing("", own, incoming).foreach { case (column, dataType, columns) =>
       throw MerganserException("COLUMN_MISSING", "table" -> table, "column" -> column, "type" -> dataType.catalogString,
         "columns" -> columns.mkString(", "))

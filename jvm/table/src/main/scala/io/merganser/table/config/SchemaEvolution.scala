@@ -2,6 +2,7 @@ package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.avro.{AvroSchemas, Widening}
+import io.merganser.table.base.MetaColumns
 import org.apache.spark.sql.types._
 
 /** What becomes of a table's columns when rows with other columns are written to it. Pure: nothing is read or written. */
@@ -22,8 +23,8 @@ object SchemaEvolution {
    *                            UNSUPPORTED_TYPE, UNSUPPORTED_COLUMN_NAME for what cannot be stored
    */
   def evolved(name: String, table: StructType, incoming: StructType, widensToString: Boolean): StructType = {
-    AvroSchemas.checkColumns(FrameCheck.withoutMetaColumns(incoming))
-    val columns = AvroSchemas.stored(FrameCheck.withoutMetaColumns(incoming))
+    AvroSchemas.checkColumns(MetaColumns.ofUser(incoming))
+    val columns = AvroSchemas.stored(MetaColumns.ofUser(incoming))
     if (table.isEmpty) columns else new Evolution(name, widensToString).struct("", table, columns)
   }
 

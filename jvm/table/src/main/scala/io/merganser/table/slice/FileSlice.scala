@@ -10,5 +10,7 @@ final case class FileSlice(
     partitionPath: String, fileId: String, baseInstant: String, base: Option[BaseFile], logs: Seq[LogFile]
 ) {
 
+  def group: FileGroupId = FileGroupId(partitionPath, fileId)
+
   def sizeBytes: Long = base.fold(0L)(_.sizeBytes) + logs.map(_.sizeBytes).sum
 }

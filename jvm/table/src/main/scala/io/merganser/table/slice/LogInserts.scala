@@ -25,15 +25,15 @@ object LogInserts {
   private def inserted(slices: IndexedSeq[FileSlice], based: Seq[Int], timeline: Timeline): Seq[Int] = {
     val (archived, known) = based.partition(i => timeline.isArchived(slices(i).baseInstant))
     val groups =
-      if (known.isEmpty) Set.empty[(String, String)]
+      if (known.isEmpty) Set.empty[FileGroupId]
       else {
         val first = known.map(slices(_).baseInstant).min
         timeline.completed.filter(i => i.action == Action.DeltaCommit && i.requested >= first).flatMap { i =>
           timeline.metadata(i).stats.toSeq.flatMap { case (partition, stats) =>
-            stats.filter(stat => stat.isLogFile && stat.numInserts > 0).map(stat => (partition, stat.fileId))
+            stats.filter(stat => stat.isLogFile && stat.numInserts > 0).map(stat => FileGroupId(partition, stat.fileId))
           }
         }.toSet
       }
-    archived ++ known.filter(i => groups((slices(i).partitionPath, slices(i).fileId)))
+    archived ++ known.filter(i => groups(slices(i).group))
   }
 }

@@ -12,59 +12,6 @@ import org.apache.spark.sql.catalyst.expressions.JoinedRow
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
-/**
- * Which attempt of which task writes: it makes the names of files of a retried task distinct. One for all files of a task,
- * whose changed rows it numbers: of one commit no two rows have the same task and number.
- */
-final class WriteToken(val partitionId: Int, stageId: Int, attemptId: Long) {
-  private[this] var rows = 0L
-
-  /** The number of the next row that the task changes. */
-  private[slice] def nextRow(): Long = {
-    rows += 1
-    rows - 1
-  }
-
-  override def toString: String = s"$partitionId-$stageId-$attemptId"
-}
-
-object WriteToken {
-  def apply(partitionId: Int, stageId: Int, attemptId: Long): WriteToken = new WriteToken(partitionId, stageId, attemptId)
-}
-
-/**
- * What a write did to rows. Whether a version that is appended to a log wins, loses, or deletes anything is for readers and
- * compactions to find, so it counts as appended and as nothing else; but where a statement has the stored row at hand and the
- * table's rule gives the outcome, the version counts as that.
- *
- * @param inserted        keys that are new
- * @param updated         stored rows that a version replaced
- * @param unchanged       stored rows of rewritten files that stayed as they were, late ones not counted
- * @param late            keys whose versions all lost against the stored row
- * @param deleted         stored rows removed
- * @param ties            updated rows whose ordering value was equal to the stored one
- * @param duplicates      versions that another version of the same batch took the place of
- * @param appended        versions in log files whose outcome is not known, deletes among them
- * @param appendedDeletes deletes among those
- */
-final case class MergeCounts(
-    inserted: Long = 0,
-    updated: Long = 0,
-    unchanged: Long = 0,
-    late: Long = 0,
-    deleted: Long = 0,
-    ties: Long = 0,
-    duplicates: Long = 0,
-    appended: Long = 0,
-    appendedDeletes: Long = 0
-) {
-  def +(o: MergeCounts): MergeCounts = MergeCounts(
-    inserted + o.inserted, updated + o.updated, unchanged + o.unchanged, late + o.late,
-    deleted + o.deleted, ties + o.ties, duplicates + o.duplicates,
-    appended + o.appended, appendedDeletes + o.appendedDeletes
-  )
-}
-
 /** One file written, as the commit will record it. */
 final case class SliceWritten(stat: WriteStat, counts: MergeCounts)
 
@@ -87,7 +34,7 @@ final case class SliceWriter(
     markers: Markers,
     baseOptions: BaseFileOptions,
     logOptions: LogOptions,
-    compactions: Map[(String, String), String] = Map.empty,
+    compactions: Map[FileGroupId, String] = Map.empty,
     eventTime: Option[EventTimeColumn] = None
 ) {
   private val width      = schema.length
@@ -238,7 +185,7 @@ final case class SliceWriter(
   private def logName(slice: FileSlice): (String, Int) =
     if (!namesLogsBySlice) (instant, 1)
     else {
-      val named = compactions.getOrElse((slice.partitionPath, slice.fileId), slice.baseInstant)
+      val named = compactions.getOrElse(slice.group, slice.baseInstant)
       (named, slice.logs.filter(_.instant == named).map(_.version).foldLeft(0)(math.max(_, _)) + 1)
     }
 

@@ -100,7 +100,7 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
   /** Whatever the commits at hand name and newer slices do not replace has to be there: else rows would be missing, or older ones back. */
   private def requireNoneMissing(listed: Seq[(String, Seq[FileStatus])], slices: Seq[FileSlice], withLogs: Boolean): Unit = {
     val here    = listed.map { case (partition, files) => partition -> files.map(_.getPath.getName).toSet }.toMap
-    val byGroup = slices.map(s => (s.partitionPath, s.fileId) -> s).toMap
+    val byGroup = slices.map(s => s.group -> s).toMap
     for {
       instant      <- slices.flatMap(instants).distinct
       files        <- timeline.committedFiles(instant).toSeq
@@ -109,9 +109,9 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
     } throw MerganserException("SLICE_FILE_MISSING", "table" -> config.name, "file" -> FileNames.path(file.partitionPath, name))
   }
 
-  private def isNeeded(name: String, file: CommittedFile, slices: Map[(String, String), FileSlice], withLogs: Boolean): Boolean = {
-    def newest(fileId: String)  = slices.get((file.partitionPath, fileId))
-    def isThere(fileId: String) = !timeline.replacedGroups((file.partitionPath, fileId))
+  private def isNeeded(name: String, file: CommittedFile, slices: Map[FileGroupId, FileSlice], withLogs: Boolean): Boolean = {
+    def newest(fileId: String)  = slices.get(FileGroupId(file.partitionPath, fileId))
+    def isThere(fileId: String) = !timeline.replacedGroups(FileGroupId(file.partitionPath, fileId))
     FileNames.parseBase(file.partitionPath, name, 0L).exists { base =>
       isThere(base.fileId) &&
       newest(base.fileId).forall(s => base.instant > s.baseInstant || (base.instant == s.baseInstant && s.base.isEmpty))
@@ -124,7 +124,7 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
   /** Of a group under compaction the new slice has no base file yet: it is read on top of the one before. */
   private def newestOf(group: GroupFiles): Option[FileSlice] = {
     val found = slices(group)
-    timeline.groupsInCompaction.get((group.partitionPath, group.fileId)) match {
+    timeline.groupsInCompaction.get(FileGroupId(group.partitionPath, group.fileId)) match {
       case Some(compaction) =>
         val (before, since) = found.partition(_.baseInstant < compaction)
         val logs            = since.flatMap(_.logs)
@@ -140,14 +140,14 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
     val logs = files.flatMap(f => FileNames.parseLog(partition, f.getPath.getName, f.getLen))
       .filter(f => isVisible(f)).groupBy(_.fileId)
     (bases.keySet ++ logs.keySet).toSeq.sorted
-      .filterNot(fileId => timeline.replacedGroups((partition, fileId)))
+      .filterNot(fileId => timeline.replacedGroups(FileGroupId(partition, fileId)))
       .map(fileId => GroupFiles(partition, fileId, onePerInstant(bases.getOrElse(fileId, Nil)), logs.getOrElse(fileId, Nil).sorted))
   }
 
   /** In version 6 a log file is named after its slice, and its blocks tell which of them count. */
   private def isVisible(log: LogFile): Boolean =
     if (config.version >= 8) isCompleted(log.instant)
-    else isCompleted(log.instant) || timeline.groupsInCompaction.get((log.partitionPath, log.fileId)).contains(log.instant)
+    else isCompleted(log.instant) || timeline.groupsInCompaction.get(FileGroupId(log.partitionPath, log.fileId)).contains(log.instant)
 
   /** Two tries of one task may both have left a file; the commit names the one that counts. */
   private def onePerInstant(bases: Seq[BaseFile]): Seq[BaseFile] =
@@ -160,7 +160,7 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
 
   private def slices(group: GroupFiles): Seq[FileSlice] = {
     val byInstant = group.bases.map(f => f.instant -> f).toMap
-    val compacted = timeline.groupsInCompaction.get((group.partitionPath, group.fileId))
+    val compacted = timeline.groupsInCompaction.get(FileGroupId(group.partitionPath, group.fileId))
     val starts    = mutable.TreeSet(byInstant.keySet.toSeq ++ compacted: _*)
     val placed    = mutable.Map.empty[String, mutable.ArrayBuffer[LogFile]]
     group.logs.foreach { log =>

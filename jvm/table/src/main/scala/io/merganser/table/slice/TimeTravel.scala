@@ -63,7 +63,7 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
       val kept = new TableView(storage, config, timeline).allSlices(partition).groupBy(_.fileId)
       gone.flatMap { case (fileId, last) =>
         kept.getOrElse(fileId, Nil).map(_.baseInstant).filter(_ > last).reduceOption((a, b) => if (a < b) a else b)
-          .orElse(timeline.replacedAt((partition, fileId)))
+          .orElse(timeline.replacedAt(FileGroupId(partition, fileId)))
       }.reduceOption((a, b) => if (a < b) b else a)
     }
   }

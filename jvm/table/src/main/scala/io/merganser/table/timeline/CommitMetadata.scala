@@ -1,5 +1,6 @@
 package io.merganser.table.timeline
 
+import io.merganser.table.slice.FileGroupId
 import org.apache.avro.generic.GenericRecord
 
 /**
@@ -57,6 +58,8 @@ final case class WriteStat(
     maxEventTime: Option[Long] = None
 ) extends Serializable {
 
+  def group: FileGroupId = FileGroupId(partitionPath, fileId)
+
   /** Name of the written file, without its folders. */
   def fileName: String = path.drop(path.lastIndexOf('/') + 1)
 
@@ -91,13 +94,13 @@ final case class CommitMetadata(
 
   def allStats: Seq[WriteStat] = stats.values.flatten.toSeq
 
-  /** File groups it wrote or replaced, with their partitions. */
-  def touched: Set[(String, String)] =
-    (stats.toSeq.flatMap { case (partition, files) => files.map(partition -> _.fileId) } ++ replaced).toSet
+  /** File groups it wrote or replaced. */
+  def touched: Set[FileGroupId] =
+    (stats.toSeq.flatMap { case (partition, files) => files.map(f => FileGroupId(partition, f.fileId)) } ++ replaced).toSet
 
-  /** File groups it replaced, with their partitions. */
-  def replaced: Set[(String, String)] =
-    replacedFileIds.toSeq.flatMap { case (partition, ids) => ids.map(partition -> _) }.toSet
+  /** File groups it replaced. */
+  def replaced: Set[FileGroupId] =
+    replacedFileIds.toSeq.flatMap { case (partition, ids) => ids.map(FileGroupId(partition, _)) }.toSet
 }
 
 object CommitMetadata {

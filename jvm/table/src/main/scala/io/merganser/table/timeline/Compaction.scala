@@ -28,7 +28,7 @@ object Compaction {
       }
     def announced(chosen: CompactionPlan, timeline: Timeline, held: TableLock): Option[Instant] = {
       val free = chosen.operations.filterNot { o =>
-        val group = (o.partitionPath, o.fileId)
+        val group = o.group
         timeline.groupsInCompaction.contains(group) || timeline.groupsInClustering.contains(group)
       }
       if (free.isEmpty) None

@@ -1,5 +1,7 @@
 package io.merganser.table.timeline
 
+import io.merganser.table.slice.FileGroupId
+
 /**
  * One file slice to compact.
  *
@@ -15,13 +17,14 @@ final case class CompactionOperation(
     baseFile: Option[String],
     logFiles: Seq[String],
     metrics: Map[String, Double] = Map.empty
-)
+) {
+  def group: FileGroupId = FileGroupId(partitionPath, fileId)
+}
 
 /** What a scheduled compaction is to do. */
 final case class CompactionPlan(operations: Seq[CompactionOperation], extra: Map[String, String] = Map.empty) {
 
-  /** File groups it is about, with their partitions. */
-  def groups: Set[(String, String)] = operations.map(o => o.partitionPath -> o.fileId).toSet
+  def groups: Set[FileGroupId] = operations.map(_.group).toSet
 }
 
 object CompactionPlan {
@@ -93,7 +96,7 @@ object CompactionPlan {
 }
 
 /** What a replacecommit or a clustering announces before it starts. */
-private[table] final case class RequestedReplace(operationType: Option[String], clusteredGroups: Set[(String, String)]) {
+private[table] final case class RequestedReplace(operationType: Option[String], clusteredGroups: Set[FileGroupId]) {
   def isClustering: Boolean = operationType.contains("CLUSTER") || clusteredGroups.nonEmpty
 }
 
@@ -111,7 +114,7 @@ private[table] object RequestedReplace {
       val slices    = announced.record("clusteringPlan").toSeq.flatMap(_.records("inputGroups")).flatMap(_.records("slices"))
       RequestedReplace(
         announced.string("operationType"),
-        slices.map(s => s.string("partitionPath").getOrElse("") -> s.string("fileId").getOrElse("")).toSet
+        slices.map(s => FileGroupId(s.string("partitionPath").getOrElse(""), s.string("fileId").getOrElse(""))).toSet
       )
     }
 }

@@ -1,15 +1,13 @@
 package io.merganser.table.timeline
 
-import io.merganser.table.slice.FileNames
+import io.merganser.table.slice.{FileGroupId, FileNames}
 
 /** Whether other writers' commits since a write began leave it without the ground it stands on. */
 private[timeline] object Conflicts {
 
-  private type Group = (String, String)
-
   /** @return why the write cannot be committed, if it cannot */
   def find(
-      began: Timeline, now: Timeline, instant: String, action: String, metadata: CommitMetadata, touched: Set[Group]
+      began: Timeline, now: Timeline, instant: String, action: String, metadata: CommitMetadata, touched: Set[FileGroupId]
   ): Option[String] = {
     val ours  = touched ++ metadata.touched
     val bases = replacesBases(metadata)
@@ -22,17 +20,17 @@ private[timeline] object Conflicts {
         else if (done.operationType == "COMPACT") (bases, done.touched)
         else (ours, done.touched)
       val places = mine.map(place)
-      theirs.find(group => places(place(group))).map { case (partition, fileId) =>
-        s"${other.action} ${other.requested} changed file group '$fileId' of partition '$partition' since the write began"
+      theirs.find(group => places(place(group))).map { group =>
+        s"${other.action} ${other.requested} changed $group since the write began"
       }
     }
     def clustered = now.groupsInClustering.collectFirst {
       case (group, clustering) if ours(group) && clustering != instant =>
-        s"file group '${group._2}' of partition '${group._1}' is being clustered by $clustering"
+        s"$group is being clustered by $clustering"
     }
     def compacted = now.groupsInCompaction.collectFirst {
       case (group, compaction) if bases(group) && compaction != instant && !began.groupsInCompaction.get(group).contains(compaction) =>
-        s"file group '${group._2}' of partition '${group._1}' is being compacted by $compaction"
+        s"$group is being compacted by $compaction"
     }
     committed.take(1).toList.headOption.orElse(clustered).orElse(compacted)
   }
@@ -52,9 +50,12 @@ private[timeline] object Conflicts {
   }
 
   /** A bucket is one group, though two writers that both begin it give it ids of their own. */
-  private def place(group: Group): Group = FileNames.bucketOf(group._2).fold(group)(bucket => (group._1, bucket.toString))
+  private def place(group: FileGroupId): FileGroupId =
+    FileNames.bucketOf(group.fileId).fold(group)(bucket => group.copy(fileId = bucket.toString))
 
-  private def replacesBases(metadata: CommitMetadata): Set[Group] =
-    metadata.stats.toSeq.flatMap { case (partition, stats) => stats.filterNot(_.isLogFile).map(partition -> _.fileId) }.toSet ++
+  private def replacesBases(metadata: CommitMetadata): Set[FileGroupId] =
+    metadata.stats.toSeq.flatMap { case (partition, stats) =>
+      stats.filterNot(_.isLogFile).map(stat => FileGroupId(partition, stat.fileId))
+    }.toSet ++
       metadata.replaced
 }

@@ -6,7 +6,7 @@ import io.merganser.table.{Periodic, Storage}
  * The sign of life of a running write, for tables with several writers: the file `.hoodie/.heartbeat/<instant>`, touched
  * every so many milliseconds. Once it is stopped, nothing touches the file.
  */
-private[timeline] final class Heartbeat(storage: Storage, instant: String, intervalMs: Long) {
+private[table] final class Heartbeat(storage: Storage, instant: String, intervalMs: Long) {
 
   private val beat: Periodic = {
     touch()
@@ -18,7 +18,7 @@ private[timeline] final class Heartbeat(storage: Storage, instant: String, inter
   private def touch(): Unit = storage.touch(Heartbeat.file(instant))
 }
 
-private[timeline] object Heartbeat {
+private[table] object Heartbeat {
 
   /** As long as other engines wait by default: two missed beats of a minute each. */
   val ExpiredAfterMs = 120000L

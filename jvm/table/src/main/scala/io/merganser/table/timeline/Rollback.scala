@@ -2,7 +2,7 @@ package io.merganser.table.timeline
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.{Storage, TableFeatures, TableLock}
-import io.merganser.table.config.{FailedWrites, TableConfig, WriteConfig}
+import io.merganser.table.config.{FailedWrites, TableConfig}
 import io.merganser.table.log.BlockInstants
 import io.merganser.table.slice.{BaseFile, FileNames, PartitionMetadata}
 import org.apache.hadoop.fs.FileStatus
@@ -32,12 +32,11 @@ object Rollback {
    * @return the instants rolled back
    * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, ROLLBACK_UNSUPPORTED, what [[TableFeatures.requireWritable]] throws
    */
-  def failed(storage: Storage, config: TableConfig, settings: WriteConfig): Seq[Instant] = {
-    TableFeatures.requireWritable(storage, config, Timeline.load(storage, config), settings.permits)
-    val lock = settings.lock
-    settings.failedWrites match {
-      case FailedWrites.Eager         => pending(storage, config, lock)
-      case FailedWrites.Lazy(afterMs) => expired(storage, config, lock, afterMs)
+  def failed(storage: Storage, config: TableConfig, options: Transaction.Options): Seq[Instant] = {
+    TableFeatures.requireWritable(storage, config, Timeline.load(storage, config), options.permits)
+    options.failedWrites match {
+      case FailedWrites.Eager         => pending(storage, config, options.lock)
+      case FailedWrites.Lazy(afterMs) => expired(storage, config, options.lock, afterMs)
     }
   }
 

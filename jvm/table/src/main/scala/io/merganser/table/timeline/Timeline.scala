@@ -7,6 +7,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.table.Storage
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config.TableConfig
+import io.merganser.table.slice.FileGroupId
 import org.apache.spark.sql.types.StructType
 
 import scala.collection.JavaConverters._
@@ -159,11 +160,11 @@ final class Timeline private (
   }
 
   /** File groups under a pending compaction, with its instant. */
-  lazy val groupsInCompaction: Map[(String, String), String] =
+  lazy val groupsInCompaction: Map[FileGroupId, String] =
     pendingCompactions.flatMap(instant => compactionPlan(instant).groups.map(_ -> instant.requested)).toMap
 
   /** File groups under a pending clustering, with its instant: not to be updated. */
-  lazy val groupsInClustering: Map[(String, String), String] =
+  lazy val groupsInClustering: Map[FileGroupId, String] =
     pendingReplaces.flatMap { case (instant, announced) => announced.clusteredGroups.map(_ -> instant.requested) }.toMap
 
   /** Pending clusterings, whose file does not say so in layout 1. */
@@ -176,12 +177,12 @@ final class Timeline private (
       instant -> announced.getOrElse(RequestedReplace(None, Set.empty))
     }
 
-  /** File groups that completed replacecommits took away, with their partitions. */
-  lazy val replacedGroups: Set[(String, String)] =
+  /** File groups that completed replacecommits took away. */
+  lazy val replacedGroups: Set[FileGroupId] =
     completed.filter(_.action == Action.ReplaceCommit).flatMap(metadata(_).replaced).toSet
 
   /** The first of the replacecommits that took a file group away. */
-  private[table] def replacedAt(group: (String, String)): Option[String] =
+  private[table] def replacedAt(group: FileGroupId): Option[String] =
     completed.find(i => i.action == Action.ReplaceCommit && metadata(i).replaced(group)).map(_.requested)
 
   /** The newest write that may change the schema and carries one. */

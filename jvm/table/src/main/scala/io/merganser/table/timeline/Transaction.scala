@@ -4,8 +4,8 @@ import java.util.concurrent.atomic.AtomicBoolean
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.{Interrupts, MetadataTable, Storage, TableFeatures, TableLock}
-import io.merganser.table.config.{Permits, TableConfig, WriteConfig}
-import io.merganser.table.slice.{FileNames, Parallel, PartitionMetadata}
+import io.merganser.table.config.{FailedWrites, Permits, TableConfig, WriteConfig}
+import io.merganser.table.slice.{FileGroupId, FileNames, Parallel, PartitionMetadata}
 import org.slf4j.LoggerFactory
 
 import scala.util.control.NonFatal
@@ -44,11 +44,11 @@ final class Transaction private[timeline] (
    * since the beginning are checked for file groups in common; columns that they added, and types that they widened, join
    * those of this write. A conflict rolls the write back. Any other failure leaves it pending, to be rolled back by the caller or the next write; what is thrown then did not make the write visible.
    *
-   * @param touched partition path and file id of the groups the write depends on, besides those in its metadata
+   * @param touched file groups that the write depends on, besides those in its metadata
    * @param basis   what else it decided from what was stored
    * @throws io.merganser.merge.MerganserException COMMIT_CONFLICT, LOCK_TIMEOUT, METADATA_INDEX_PRESENT
    */
-  def commit(metadata: CommitMetadata, touched: Set[(String, String)], basis: WriteBasis = WriteBasis()): Instant = {
+  def commit(metadata: CommitMetadata, touched: Set[FileGroupId], basis: WriteBasis = WriteBasis()): Instant = {
     if (ended.get) throw new IllegalStateException(s"write $instant of $storage has ended")
     Parallel.map(metadata.stats.filter(_._2.nonEmpty).keys.toSeq)(PartitionMetadata.write(storage, _, instant))
     if (run.isEmpty) Rollback.removeUnnamed(storage, config, instant, metadata)
@@ -87,6 +87,23 @@ final class Transaction private[timeline] (
     }
     completed
   }
+
+  /**
+   * Runs the body of the write and commits what it made; where either fails, the write is rolled back.
+   *
+   * @throws io.merganser.merge.MerganserException what [[commit]] throws, and the user's error behind a failed Spark task
+   */
+  def run[T](body: Transaction => Work[T]): T =
+    try {
+      val work = body(this)
+      work.commit match {
+        case Some(asked) => commit(asked.metadata, asked.touched, asked.basis)
+        case None        => rollback()
+      }
+      work.result
+    } catch {
+      case failure: Throwable => throw abandon(Transaction.userError(failure))
+    }
 
   /**
    * Removes everything the write left, unless it has completed. A compaction stays scheduled. May be called again, and
@@ -199,6 +216,21 @@ final class Transaction private[timeline] (
     catch { case NonFatal(e) => Log.warn(s"write $instant of $storage is committed, but cannot $what", e) }
 }
 
+/**
+ * The commit that a write asks for.
+ *
+ * @param touched file groups that the write depends on, besides those in its metadata
+ * @param basis   what else it decided from what was stored
+ */
+final case class Commit(metadata: CommitMetadata, touched: Set[FileGroupId], basis: WriteBasis = WriteBasis())
+
+/**
+ * What the body of a write made.
+ *
+ * @param commit None where there is nothing to commit: the write is then rolled back
+ */
+final case class Work[T](result: T, commit: Option[Commit])
+
 object Transaction {
 
   private val Log = LoggerFactory.getLogger(classOf[Transaction])
@@ -209,6 +241,7 @@ object Transaction {
 
   /**
    * @param heartbeatMs show a sign of life every so many milliseconds, so that other writers roll back only what has stopped
+   * @param failedWrites which pending writes [[run]] rolls back first
    * @param permits     what the write may do to the table that it would refuse otherwise
    * @param readAt      the timeline as it was when the write read the table, if it did so before it began: what others have
    *                    changed since then is a conflict
@@ -217,15 +250,31 @@ object Transaction {
       lock: TableLock.Settings = TableLock.Settings(),
       heartbeatMs: Option[Long] = None,
       permits: Permits = Permits(),
-      readAt: Option[Timeline] = None
+      readAt: Option[Timeline] = None,
+      failedWrites: FailedWrites = FailedWrites.Eager
   )
 
   object Options {
 
     /** @param readAt see [[Options]] */
     def of(settings: WriteConfig, readAt: Option[Timeline] = None): Options =
-      Options(settings.lock, settings.heartbeatMs, settings.permits, readAt)
+      Options(settings.lock, settings.heartbeatMs, settings.permits, readAt, settings.failedWrites)
   }
+
+  /**
+   * A whole write: rolls back writes that failed, announces this one, runs its body and commits.
+   *
+   * @param action commit, deltacommit or replacecommit
+   * @throws io.merganser.merge.MerganserException what [[Rollback.failed]], [[begin]] and [[Transaction.commit]] throw
+   */
+  def run[T](storage: Storage, config: TableConfig, action: String, options: Options)(body: Transaction => Work[T]): T = {
+    Rollback.failed(storage, config, options)
+    begin(storage, config, action, options = options).run(body)
+  }
+
+  /** The user's error inside what Spark makes of a failed task; the failure itself if there is none. */
+  private[merganser] def userError(failure: Throwable): Throwable =
+    Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(20).collectFirst { case e: MerganserException => e }.getOrElse(failure)
 
   /**
    * Announces a write. Failed writes of before are not its business: call [[Rollback]] first.

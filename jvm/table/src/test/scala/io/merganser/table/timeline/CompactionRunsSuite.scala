@@ -5,6 +5,7 @@ import java.util.concurrent.{CountDownLatch, TimeUnit}
 import io.merganser.merge.Notation
 import io.merganser.table.{DirectTable, Leftovers, LockContender, Storage, TableSuite}
 import io.merganser.table.config.TableConfig
+import io.merganser.table.slice.FileGroupId
 import org.apache.hadoop.conf.Configuration
 
 import scala.util.Try
@@ -53,7 +54,7 @@ final class CompactionRunsSuite extends TableSuite {
     val stat                 = writeBase(s, run, "a")
     assert(left(s, config, instant).contains("this process"))
     assert(conditionOf(Compaction.begin(s, config, instant)) == "COMPACTION_CONFLICT")
-    run.commit(compacted(stat), Set("p" -> "a"))
+    run.commit(compacted(stat), Set(FileGroupId("p", "a")))
     assert(left(s, config, instant).contains("completed"))
     assert(show(view(s).slices) == Seq(s"a@${instant.requested}:") && Leftovers.of(s).isEmpty)
   }
@@ -68,7 +69,7 @@ final class CompactionRunsSuite extends TableSuite {
     val run  = taken(s, config, instant)
     val late = writeBase(s, run, "a")
     assert(early.path != late.path && s.exists(early.path))
-    run.commit(compacted(late), Set("p" -> "a"))
+    run.commit(compacted(late), Set(FileGroupId("p", "a")))
     assert(!s.exists(early.path) && s.exists(late.path) && Leftovers.of(s).isEmpty)
   }
 
@@ -80,8 +81,8 @@ final class CompactionRunsSuite extends TableSuite {
       claimedElsewhere(s, config, instant, None)
       val run               = taken(s, config, instant)
       val late              = writeBase(s, run, "a")
-      def slowEnds()        = assert(conditionOf(slow.commit(compacted(early), Set("p" -> "a"))) == "COMPACTION_CONFLICT")
-      def otherEnds(): Unit = { run.commit(compacted(late), Set("p" -> "a")); () }
+      def slowEnds()        = assert(conditionOf(slow.commit(compacted(early), Set(FileGroupId("p", "a")))) == "COMPACTION_CONFLICT")
+      def otherEnds(): Unit = { run.commit(compacted(late), Set(FileGroupId("p", "a"))); () }
       if (first == "the slow one") { slowEnds(); assert(s.exists(late.path) && !s.exists(early.path)); otherEnds() }
       else { otherEnds(); slowEnds() }
       assert(show(view(s).slices) == Seq(s"a@${instant.requested}:") && s.exists(late.path) && !s.exists(early.path))
@@ -97,7 +98,7 @@ final class CompactionRunsSuite extends TableSuite {
     val late = writeBase(s, run, "a")
     slow.abandon(new IllegalStateException("a task failed"))
     assert(run.markers.all == Seq(("p", late.fileName, "CREATE")) && s.exists(Heartbeat.file(instant.requested)))
-    run.commit(compacted(late), Set("p" -> "a"))
+    run.commit(compacted(late), Set(FileGroupId("p", "a")))
     assert(Leftovers.of(s).isEmpty)
   }
 
@@ -118,7 +119,7 @@ final class CompactionRunsSuite extends TableSuite {
       markers.deleteAll()
       partition(s, base("a", instant.requested)) // left by it, and nowhere announced
       val run = taken(s, config, instant)
-      run.commit(compacted(writeBase(s, run, "a")), Set("p" -> "a"))
+      run.commit(compacted(writeBase(s, run, "a")), Set(FileGroupId("p", "a")))
       assert(names(s, "p").count(_.contains(instant.requested)) == 1 && Leftovers.of(s).isEmpty)
     }
 
@@ -127,7 +128,7 @@ final class CompactionRunsSuite extends TableSuite {
     s.createNew(Claim.file(config, instant.requested), Array.emptyByteArray)
     heartbeat(s, instant, Some(hourMs))
     val run = taken(s, config, instant)
-    run.commit(compacted(writeBase(s, run, "a")), Set("p" -> "a"))
+    run.commit(compacted(writeBase(s, run, "a")), Set(FileGroupId("p", "a")))
     assert(Leftovers.of(s).isEmpty)
   }
 
@@ -136,7 +137,7 @@ final class CompactionRunsSuite extends TableSuite {
     val run                  = taken(s, config, instant)
     val stat                 = writeBase(s, run, "a")
     s.delete(stat.path)
-    assert(conditionOf(run.commit(compacted(stat), Set("p" -> "a"))) == "COMPACTION_CONFLICT")
+    assert(conditionOf(run.commit(compacted(stat), Set(FileGroupId("p", "a")))) == "COMPACTION_CONFLICT")
     assert(Timeline.load(s, config).pendingCompactions.map(_.state) == Seq(InstantState.Requested))
   }
 
@@ -182,7 +183,7 @@ final class CompactionRunsSuite extends TableSuite {
     assert(other.waitFor(60, TimeUnit.SECONDS))
     var run = Compaction.claim(s, config, instant, expiredAfterMs = 1000)
     while (run.isLeft) { Thread.sleep(50); run = Compaction.claim(s, config, instant, expiredAfterMs = 1000) }
-    run.foreach(r => r.commit(compacted(writeBase(s, r, "a")), Set("p" -> "a")))
+    run.foreach(r => r.commit(compacted(writeBase(s, r, "a")), Set(FileGroupId("p", "a"))))
     assert(show(view(s).slices) == Seq(s"a@${instant.requested}:"))
   }
 }

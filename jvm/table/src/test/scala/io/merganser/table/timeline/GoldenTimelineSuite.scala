@@ -66,7 +66,7 @@ final class GoldenTimelineSuite extends TableSuite {
       val sizes = view.partitions.flatMap(view.allSlices).flatMap(slice =>
         slice.base.map(f => f.path -> f.sizeBytes) ++ slice.logs.map(f => f.path -> f.sizeBytes)).toMap
       val stats = timeline.completed.map(timeline.metadata(_: Instant)).flatMap(_.allStats)
-      val gone  = timeline.replacedGroups.map(_._2)
+      val gone  = timeline.replacedGroups.map(_.fileId)
       assert(stats.filterNot(stat => gone(stat.fileId)).map(stat => stat.path -> stat.fileSizeInBytes).toMap == sizes)
       timeline.completed.foreach { instant =>
         val metadata = timeline.metadata(instant)
@@ -93,7 +93,7 @@ final class GoldenTimelineSuite extends TableSuite {
     val s    = golden("cow_replaced")
     val open = view(s)
     assert(open.slices("a").size == 1 && open.slices("b").size == 1)
-    assert(open.slices.map(_.fileId).toSet.intersect(Timeline.load(s, TableConfig.load(s)).replacedGroups.map(_._2)).isEmpty)
+    assert(open.slices.map(_.fileId).toSet.intersect(Timeline.load(s, TableConfig.load(s)).replacedGroups.map(_.fileId)).isEmpty)
   }
 
   test("a write of ours onto a copy comes after everything there, in each table version") {

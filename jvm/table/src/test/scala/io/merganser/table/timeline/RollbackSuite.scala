@@ -4,9 +4,9 @@ import java.io.{ByteArrayOutputStream, DataOutputStream}
 import java.nio.charset.StandardCharsets.UTF_8
 
 import io.merganser.table.{FaultyFileSystem, Storage, TableLock, TableSuite}
-import io.merganser.table.FaultyFileSystem.{After, Before, Dead}
 import io.merganser.table.config.{TableConfig, WriteConfig}
-import io.merganser.table.slice.FileNames
+import io.merganser.table.slice.{FileGroupId, FileNames}
+import io.merganser.table.FaultyFileSystem.{After, Before, Dead}
 
 final class RollbackSuite extends TableSuite {
 
@@ -18,7 +18,7 @@ final class RollbackSuite extends TableSuite {
   private def write(storage: Storage, fileId: String, action: String = "commit"): Unit = {
     pending(storage)
     val transaction = Transaction.begin(storage, TableConfig.load(storage), action)
-    try { transaction.commit(upserted(writeBase(storage, transaction, fileId)), Set("p" -> fileId)); () }
+    try { transaction.commit(upserted(writeBase(storage, transaction, fileId)), Set(FileGroupId("p", fileId))); () }
     catch {
       case e: Exception =>
         try transaction.rollback()
@@ -258,7 +258,7 @@ final class RollbackSuite extends TableSuite {
 
   private def failed(storage: Storage, options: (String, String)*): Seq[Instant] = {
     val config = TableConfig.load(storage)
-    Rollback.failed(storage, config, WriteConfig.parse(options.toMap, Map.empty, config))
+    Rollback.failed(storage, config, Transaction.Options.of(WriteConfig.parse(options.toMap, Map.empty, config)))
   }
 
   test("under LAZY a write counts as dead after the heartbeats that its followers' options let it miss") {

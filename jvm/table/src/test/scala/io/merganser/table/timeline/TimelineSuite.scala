@@ -4,6 +4,7 @@ import java.time.{Clock, ZoneOffset}
 
 import io.merganser.table.{Storage, TableSuite}
 import io.merganser.table.config.TableConfig
+import io.merganser.table.slice.FileGroupId
 import org.apache.hadoop.conf.Configuration
 
 final class TimelineSuite extends TableSuite {
@@ -35,7 +36,7 @@ final class TimelineSuite extends TableSuite {
       Seq(("100", "deltacommit", Some("150")), ("300", "commit", Some("350"))))
     assert(timeline.pending.map(i => (i.requested, i.action, i.state)) ==
       Seq(("200", "deltacommit", Inflight), ("400", "compaction", Requested), ("400", "savepoint", Inflight)))
-    assert(timeline.groupsInCompaction == Map(("p", "b") -> "400"))
+    assert(timeline.groupsInCompaction == Map(FileGroupId("p", "b") -> "400"))
   }
 
   test("an instant before the timeline's start was archived and so completed; a pending one never, whatever comes after it") {

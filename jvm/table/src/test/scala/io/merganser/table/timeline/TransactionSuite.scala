@@ -2,7 +2,7 @@ package io.merganser.table.timeline
 
 import io.merganser.table.{Storage, TableSuite}
 import io.merganser.table.config.{Permits, TableConfig}
-import io.merganser.table.slice.FileNames
+import io.merganser.table.slice.{FileGroupId, FileNames}
 
 final class TransactionSuite extends TableSuite {
 
@@ -27,7 +27,7 @@ final class TransactionSuite extends TableSuite {
     val stat = writeBase(s, t, "a")
     assert(t.markers.all == Seq(("p", stat.fileName, "CREATE")))
     assert(visible(s).isEmpty)
-    val done = t.commit(upserted(stat), Set("p" -> "a"))
+    val done = t.commit(upserted(stat), Set(FileGroupId("p", "a")))
     assert(visible(s) == Seq("a"))
     assert(done.completed.exists(_ > done.requested))
     assert(names(s, timelineFolder).contains(s"${t.instant}_${done.completed.get}.commit"))
@@ -74,10 +74,10 @@ final class TransactionSuite extends TableSuite {
     val second = begin(s)
     val third  = begin(s)
     val lost   = writeBase(s, second, "a", "MERGE")
-    first.commit(upserted(writeBase(s, first, "a", "MERGE")), Set("p" -> "a"))
-    assert(conditionOf(second.commit(upserted(lost), Set("p" -> "a"))) == "COMMIT_CONFLICT")
+    first.commit(upserted(writeBase(s, first, "a", "MERGE")), Set(FileGroupId("p", "a")))
+    assert(conditionOf(second.commit(upserted(lost), Set(FileGroupId("p", "a")))) == "COMMIT_CONFLICT")
     assert(!s.exists(lost.path) && !names(s, timelineFolder).exists(_.startsWith(second.instant)))
-    third.commit(upserted(writeBase(s, third, "b", "MERGE")), Set("p" -> "b"))
+    third.commit(upserted(writeBase(s, third, "b", "MERGE")), Set(FileGroupId("p", "b")))
     assert(view(s).slices.map(_.baseInstant) == Seq(first.instant, third.instant))
   }
 
@@ -88,7 +88,7 @@ final class TransactionSuite extends TableSuite {
     val reader   = begin(s)
     val replacer = begin(s, "replacecommit")
     replacer.commit(CommitMetadata("DELETE_PARTITION", Map.empty, Map.empty, Map("p" -> Seq("a"))), Set.empty)
-    assert(conditionOf(reader.commit(upserted(), Set("p" -> "a"))) == "COMMIT_CONFLICT")
+    assert(conditionOf(reader.commit(upserted(), Set(FileGroupId("p", "a")))) == "COMMIT_CONFLICT")
   }
 
   test("a write that somebody rolled back does not commit, and what it wrote since is removed") {
@@ -165,8 +165,8 @@ final class TransactionSuite extends TableSuite {
     val scheduled = Compaction.schedule(s, config)(_ => Some(plan)).get
     assert(Compaction.schedule(s, config)(_ => Some(plan)).isEmpty)
     val run = Compaction.begin(s, config, scheduled)
-    update.commit(upserted(logStat), Set("p" -> "a"))
-    val done = run.commit(CommitMetadata("COMPACT", Map("p" -> Seq(writeBase(s, run, "a"))), Map.empty), Set("p" -> "a"))
+    update.commit(upserted(logStat), Set(FileGroupId("p", "a")))
+    val done = run.commit(CommitMetadata("COMPACT", Map("p" -> Seq(writeBase(s, run, "a"))), Map.empty), Set(FileGroupId("p", "a")))
     assert(done.action == "commit" && names(s, timelineFolder).contains(s"${scheduled.requested}_${done.completed.get}.commit"))
     assert(show(view(s).slices) == Seq(s"a@${scheduled.requested}:${update.instant}"))
   }
@@ -177,7 +177,7 @@ final class TransactionSuite extends TableSuite {
     write(s, "a")
     val t = begin(s, "deltacommit")
     Compaction.schedule(s, config)(_ => Some(CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil)))))
-    assert(conditionOf(t.commit(upserted(writeBase(s, t, "a", "MERGE")), Set("p" -> "a"))) == "COMMIT_CONFLICT")
+    assert(conditionOf(t.commit(upserted(writeBase(s, t, "a", "MERGE")), Set(FileGroupId("p", "a")))) == "COMMIT_CONFLICT")
   }
 
   test("a compaction that failed stays scheduled, is not rolled back by writes, and runs again from the start") {

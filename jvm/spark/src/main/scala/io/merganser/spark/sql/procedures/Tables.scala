@@ -4,7 +4,8 @@ import io.merganser.spark.OpenTable
 import io.merganser.spark.compact.Upgrade
 import io.merganser.spark.write.{FrameWrite, TableIndex}
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.config.{FrameCheck, MergeMode, NewTable}
+import io.merganser.table.base.MetaColumns
+import io.merganser.table.config.{MergeMode, NewTable}
 import io.merganser.table.timeline.{AsOf, Creation}
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
@@ -33,7 +34,7 @@ object CreateTable extends Procedure {
   /** @throws MerganserException TABLE_EXISTS, and what the options are refused for */
   def create(session: SparkSession, path: String, schema: StructType, options: Map[String, String]): Unit = {
     val storage = OpenTable.storage(session, path)
-    val stored  = AvroSchemas.stored(FrameCheck.withoutMetaColumns(schema))
+    val stored  = AvroSchemas.stored(MetaColumns.ofUser(schema))
     val name    = options.getOrElse("hoodie.table.name", storage.basePath.getName)
     Creation.create(storage,
       NewTable.properties(

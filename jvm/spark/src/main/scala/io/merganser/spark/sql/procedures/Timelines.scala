@@ -3,7 +3,7 @@ package io.merganser.spark.sql.procedures
 import io.merganser.spark.OpenTable
 import io.merganser.spark.write.FrameWrite
 import io.merganser.table.config.WriteConfig
-import io.merganser.table.timeline.Rollback
+import io.merganser.table.timeline.{Rollback, Transaction}
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
@@ -83,6 +83,7 @@ object RollbackFailedWrites extends TableProcedure {
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
     val settings = WriteConfig.parse(arguments.options("options"), FrameWrite.sessionConf(session), table.config)
-    Rollback.failed(table.storage, table.config, settings).map(i => Row(i.requested, i.action, i.state.name.toUpperCase(Locale.ROOT)))
+    Rollback.failed(table.storage, table.config, Transaction.Options.of(settings)).map(i =>
+      Row(i.requested, i.action, i.state.name.toUpperCase(Locale.ROOT)))
   }
 }

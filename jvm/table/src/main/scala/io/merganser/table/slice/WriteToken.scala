@@ -1,0 +1,21 @@
+package io.merganser.table.slice
+
+/**
+ * Which attempt of which task writes: it makes the names of files of a retried task distinct. One for all files of a task,
+ * whose changed rows it numbers: of one commit no two rows have the same task and number.
+ */
+final class WriteToken(val partitionId: Int, stageId: Int, attemptId: Long) {
+  private[this] var rows = 0L
+
+  /** The number of the next row that the task changes. */
+  private[slice] def nextRow(): Long = {
+    rows += 1
+    rows - 1
+  }
+
+  override def toString: String = s"$partitionId-$stageId-$attemptId"
+}
+
+object WriteToken {
+  def apply(partitionId: Int, stageId: Int, attemptId: Long): WriteToken = new WriteToken(partitionId, stageId, attemptId)
+}

@@ -11,20 +11,14 @@ import org.apache.spark.sql.types.LongType
 /**
  * A MERGE, UPDATE or DELETE of ours: rows of `query` become rows of one write by the first clause that applies to them.
  *
- * What a clause does is an expression for each column of [[ChangedColumns]]. The statement's result is one row of counts.
+ * A clause's row has an expression for each column of [[ChangedColumns]]. The statement's result is one row of counts.
  */
 sealed trait ChangeStatement extends UnaryCommand with SupportsNonDeterministicExpression {
 
   def target: ChangeTarget
 
-  /** What the statement says, one text a clause; for EXPLAIN. */
-  def clauses: Seq[String]
-
-  /** When a clause applies, in the order in which they are asked. */
-  def conditions: Seq[Expression]
-
-  /** What a clause makes of a row: an expression for each of [[ChangedColumns]]. */
-  def rows: Seq[Seq[Expression]]
+  /** In the order in which their conditions are evaluated: the first that is true applies. */
+  def clauses: Seq[RowClause]
 
   /** The rows of whole columns, of which a clause's row names one by number. */
   def masks: Seq[ColumnMask]
@@ -59,21 +53,12 @@ final case class ChangeTarget(
   override def toString: String = table.name()
 }
 
-/**
- * The rows that a query finds, each with what identifies the stored row it changes.
- *
- * @param storedRow number of the stored row that a source row matched, else null; given where a stored row may be matched
- *                  once only, as SQL has it
- * @param shown     what an error shows of a row that was matched again
- */
+/** The rows that a query finds, each with what identifies the stored row it changes. */
 final case class ChangeRows(
     target: ChangeTarget,
-    clauses: Seq[String],
-    conditions: Seq[Expression],
-    rows: Seq[Seq[Expression]],
+    clauses: Seq[RowClause],
     masks: Seq[ColumnMask],
-    storedRow: Option[Expression],
-    shown: Seq[Expression],
+    once: Option[MatchedOnce],
     query: LogicalPlan,
     override val output: Seq[Attribute] = ChangeStatement.counts
 ) extends ChangeStatement {
@@ -84,28 +69,22 @@ final case class ChangeRows(
  * A MERGE whose ON equates the record key: no join. Source rows look their key up and meet the stored row, if there is one.
  *
  * @param on        the whole ON condition
- * @param keys      what the source has for the key columns
- * @param keyNames  names of these
- * @param paths     the same for the partition columns; empty where ON does not equate all of them
+ * @param keys      the key columns
+ * @param paths     the partition columns; none where ON does not equate all of them
  * @param arrival   place of a source row in the source
- * @param order     what the source has for the ordering columns, where the greatest of several source rows for one key counts;
- *                  None where the table's rule makes one of what the clauses make of them
- * @param found     what the lookup adds before the stored columns: number of the file slice, whether a row is stored
- * @param stored    columns of the stored row that clauses look at
+ * @param choice    of several source rows for one key; None where the table's rule merges what the clauses make of them
+ * @param found     columns that the lookup adds before the stored ones: number of the file slice, whether a row is stored
+ * @param stored    columns of the stored row that clauses use
  */
 final case class ChangeRowsByKey(
     target: ChangeTarget,
-    clauses: Seq[String],
-    conditions: Seq[Expression],
-    rows: Seq[Seq[Expression]],
+    clauses: Seq[RowClause],
     masks: Seq[ColumnMask],
     on: Expression,
-    keys: Seq[Expression],
-    keyNames: Seq[String],
-    paths: Seq[Expression],
-    pathNames: Seq[String],
+    keys: EqualColumns,
+    paths: EqualColumns,
     arrival: Attribute,
-    order: Option[Seq[Expression]],
+    choice: Option[SourceChoice],
     found: Seq[Attribute],
     stored: Seq[Attribute],
     query: LogicalPlan,
@@ -122,31 +101,22 @@ final case class ChangeRowsByKey(
  *
  * @param query    the source, with its row marks
  * @param stored   the target, with its row marks
- * @param versions what rows of the join have in common whose source rows are versions of one row; empty where all of them count
  * @param arrival  place of a source row in the source
- * @param order    by what one of them counts: whether ON is true, then what the source has for the ordering columns
- * @param prunes   columns of the target that ON equates with something of the source's
- * @param prunedBy what that is, one for each column
- * @param keys     what the source has for the key columns, where ON equates all of them
- * @param keyNames names of these
+ * @param choice   of several rows of the join whose source rows are versions of one row
+ * @param pruning  columns that ON equates with values of the source, by which files of the target are chosen
+ * @param keys     the key columns, where ON equates all of them
  */
 final case class ChangeRowsByJoin(
     target: ChangeTarget,
-    clauses: Seq[String],
-    conditions: Seq[Expression],
-    rows: Seq[Seq[Expression]],
+    clauses: Seq[RowClause],
     masks: Seq[ColumnMask],
-    storedRow: Option[Expression],
-    shown: Seq[Expression],
+    once: Option[MatchedOnce],
     on: Expression,
-    versions: Seq[Expression],
     arrival: Attribute,
-    order: Seq[Expression],
+    choice: SourceChoice,
     joinType: JoinType,
-    prunes: Seq[String],
-    prunedBy: Seq[Expression],
-    keys: Seq[Expression],
-    keyNames: Seq[String],
+    pruning: EqualColumns,
+    keys: EqualColumns,
     stored: StoredSide,
     query: LogicalPlan,
     override val output: Seq[Attribute] = ChangeStatement.counts

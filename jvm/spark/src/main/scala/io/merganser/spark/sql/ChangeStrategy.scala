@@ -44,7 +44,7 @@ sealed trait ChangeExec extends V2CommandExec {
     ChangeStatement.CountNames.map(name => name -> SQLMetrics.createMetric(sparkContext, name.replace('_', ' '))).toMap
 
   override def simpleString(maxFields: Int): String =
-    s"$nodeName ${statement.target.statement} ${statement.target}, $how, [${statement.clauses.mkString("; ")}]"
+    s"$nodeName ${statement.target.statement} ${statement.target}, $how, [${statement.clauses.map(_.text).mkString("; ")}]"
 
   protected def zone: Option[String] = Some(session.sessionState.conf.sessionLocalTimeZone)
 
@@ -53,8 +53,7 @@ sealed trait ChangeExec extends V2CommandExec {
 
   protected def target: ChangeTarget = statement.target
 
-  protected def clauses(input: Seq[Attribute]): Clauses = new Clauses(statement.conditions, statement.rows, input,
-    statement.clauses, target.columns, statement.masks)
+  protected def clauses(input: Seq[Attribute]): Clauses = new Clauses(statement.clauses, input, target.columns, statement.masks)
 
   protected def write: ChangeWrite =
     ChangeWrite(session, target.table.opened, target.settings, target.columns.data, target.columns.schema, statement.masks,
@@ -89,10 +88,10 @@ sealed trait ChangeExec extends V2CommandExec {
   }
 
   /** Writes the rows of a query; a stored row that several of them match is an error where that is asked. */
-  protected def changed(rows: RDD[InternalRow], input: Seq[Attribute], storedRow: Option[Expression], shown: Seq[Expression]): WriteResult =
-    storedRow match {
+  protected def changed(rows: RDD[InternalRow], input: Seq[Attribute], once: Option[MatchedOnce]): WriteResult =
+    once match {
       case None => write.run(ClauseRows.of(rows, clauses(input)))
-      case Some(number) =>
+      case Some(MatchedOnce(number, shown)) =>
         val bound = BindReferences.bindReference(number, input)
         val texts = shown.tail.map(e => e.sql -> BindReferences.bindReference(e, input))
         val twice = new MatchedTwice(target.toString, input.indexWhere(_.exprId == shown.head.references.head.exprId), -1, zone, texts)
@@ -109,7 +108,7 @@ final case class ChangeRowsExec(statement: ChangeRows, query: SparkPlan) extends
   override protected def withNewChildrenInternal(newChildren: IndexedSeq[SparkPlan]): SparkPlan = copy(query = newChildren.head)
 
   override protected def changes(): Seq[InternalRow] = {
-    val result = changed(query.execute(), query.output, statement.storedRow, statement.shown)
+    val result = changed(query.execute(), query.output, statement.once)
     val counts = target.table.watched.getOrElse(new ScanCounts)
     told(result, counts.read, counts.pruned)
   }
@@ -126,13 +125,12 @@ final case class ChangeRowsByKeyExec(statement: ChangeRowsByKey, query: SparkPla
     val source = query.output
     val config = target.table.opened.config
     // The source's columns, the keys' values, then what the lookup has added to them.
-    val values = (statement.keys ++ statement.paths).map(BindReferences.bindReference(_, source))
+    val values = (statement.keys.values ++ statement.paths.values).map(BindReferences.bindReference(_, source))
     val rows   = projected(query.execute(), source.map(a => BindReferences.bindReference(a: Expression, source)) ++ values)
-    val valued = StructType(source.map(a => StructField(a.name, a.dataType)) ++ values.map(v => StructField("value", v.dataType)))
     val keyed = KeyedSource(
-      columns = valued,
-      keys = statement.keyNames.zipWithIndex.map { case (name, i) => name -> (source.length + i) },
-      paths = statement.pathNames.zipWithIndex.map { case (name, i) => name -> (source.length + statement.keys.length + i) },
+      source = StructType(source.map(a => StructField(a.name, a.dataType))),
+      keys = statement.keys.columns.zip(statement.keys.values.map(_.dataType)),
+      paths = statement.paths.columns.zip(statement.paths.values.map(_.dataType)),
       table = target.table.opened.schema,
       isPartitioned = config.partitionFields.nonEmpty,
       stored = StructType(statement.stored.map(a => StructField(a.name, a.dataType)))
@@ -140,23 +138,21 @@ final case class ChangeRowsByKeyExec(statement: ChangeRowsByKey, query: SparkPla
     val extra = keyed.added.map(f => AttributeReference(f.name, f.dataType)())
     val input =
       source ++ values.map(v => AttributeReference("value", v.dataType)()) ++ (statement.arrival +: extra) ++ statement.found ++ statement.stored
-    val arrival = valued.length
-    val pathAt  = if (keyed.paths.isEmpty) -1 else arrival + 2
     val twice =
       if (!target.settings.statement.failsOnDuplicates) None
       else
-        Some(new MatchedTwice(target.toString, arrival + 1, pathAt, zone,
+        Some(new MatchedTwice(target.toString, keyed.keyOrdinal, keyed.pathOrdinal.getOrElse(-1), zone,
             source.map(a => a.sql -> BindReferences.bindReference(a: Expression, source))))
     val matches: Expression = Coalesce(Seq(And(statement.found.last, statement.on), Literal.FalseLiteral))
     val isMatch             = BindReferences.bindReference(matches, input)
-    val latest = statement.order.filter(_ => twice.isEmpty).map { order =>
-      val bound   = BindReferences.bindReferences(matches +: order, input)
-      val ownKey  = BoundReference(arrival + 1, StringType, nullable = false)
-      val ownPath = if (pathAt < 0) Nil else Seq(BoundReference(pathAt, StringType, nullable = false))
-      val apart   = KeyedSource.apart(ownKey, BoundReference(arrival, LongType, nullable = false))
-      LatestOfKey(ownKey +: ownPath :+ apart, arrival, bound)
+    val latest = statement.choice.filter(_ => twice.isEmpty).map { choice =>
+      val bound   = BindReferences.bindReferences(matches +: choice.order, input)
+      val ownKey  = BoundReference(keyed.keyOrdinal, StringType, nullable = false)
+      val ownPath = keyed.pathOrdinal.map(BoundReference(_, StringType, nullable = false))
+      val apart   = KeyedSource.apart(ownKey, BoundReference(keyed.arrivalOrdinal, LongType, nullable = false))
+      LatestOfKey(ownKey +: ownPath.toSeq :+ apart, keyed.arrivalOrdinal, bound)
     }
-    val clause           = new KeyedClauses(clauses(input), isMatch, arrival, latest, twice)
+    val clause           = new KeyedClauses(clauses(input), isMatch, keyed.arrivalOrdinal, latest, twice)
     val (result, counts) = write.run(rows, keyed, clause.run)
     told(result, counts.read, counts.pruned)
   }
@@ -166,13 +162,13 @@ final case class ChangeRowsByKeyExec(statement: ChangeRowsByKey, query: SparkPla
 final case class ChangeRowsByJoinExec(statement: ChangeRowsByJoin, query: SparkPlan) extends ChangeExec {
 
   override protected def how: String =
-    s"${statement.joinType.sql} join on ${statement.on.sql}, files chosen by ${statement.prunes.distinct.mkString(", ")} of the source"
+    s"${statement.joinType.sql} join on ${statement.on.sql}, files chosen by ${statement.pruning.columns.distinct.mkString(", ")} of the source"
 
   override protected def withNewChildrenInternal(newChildren: IndexedSeq[SparkPlan]): SparkPlan = copy(query = newChildren.head)
 
   override protected def changes(): Seq[InternalRow] = {
     val source = query.output
-    val values = statement.prunedBy.map(BindReferences.bindReference(_, source))
+    val values = statement.pruning.values.map(BindReferences.bindReference(_, source))
     val bytes  = sparkContext.longAccumulator
     // Evaluated once: what chooses the files and what is joined must be the same rows.
     val rows = query.execute().mapPartitions { it =>
@@ -183,7 +179,7 @@ final case class ChangeRowsByJoinExec(statement: ChangeRowsByJoin, query: SparkP
       }
     }.persist(StorageLevel.MEMORY_AND_DISK)
     try {
-      val columns = statement.prunes.zip(values).zipWithIndex.map { case ((name, value), i) => (name, i, value.dataType) }
+      val columns = statement.pruning.columns.zip(values).zipWithIndex.map { case ((name, value), i) => (name, i, value.dataType) }
       val ranges  = SourceRanges.of(projected(rows, values), columns) ++ keyRanges(rows, source)
       val counts  = new ScanCounts
       val stored = statement.stored.plan.transform { case relation: DataSourceV2Relation =>
@@ -191,22 +187,21 @@ final case class ChangeRowsByJoinExec(statement: ChangeRowsByJoin, query: SparkP
       }
       val known = Statistics(sizeInBytes = BigInt(math.max(1L, bytes.value)))
       val all = Join(stored, SparkBridge.rows(session, source, rows, known), statement.joinType, Some(statement.on),
-        MatchedTwice.hint(statement.storedRow))
-      val join   = LatestRows.of(statement.versions, statement.arrival, statement.order, all)
+        MatchedTwice.hint(statement.once.map(_.storedRow)))
+      val join   = LatestRows.of(statement.choice.common, statement.arrival, statement.choice.order, all)
       val plan   = SparkBridge.ofRows(session, join).queryExecution
-      val result = changed(plan.toRdd, join.output, statement.storedRow, statement.shown)
+      val result = changed(plan.toRdd, join.output, statement.once)
       told(result, counts.read, counts.pruned)
     } finally { rows.unpersist(); () }
   }
 
   /** Base files know the range of their keys' texts, which the key columns' own order need not be. */
   private def keyRanges(rows: RDD[InternalRow], source: Seq[Attribute]): Option[SourceRanges] =
-    if (statement.keys.isEmpty) None
+    if (statement.keys.columns.isEmpty) None
     else {
-      val keys   = statement.keys.map(BindReferences.bindReference(_, source))
-      val values = StructType(keys.map(k => StructField("value", k.dataType)))
-      val keyed =
-        KeyedSource(values, statement.keyNames.zipWithIndex, Nil, target.table.opened.schema, isPartitioned = true, new StructType)
+      val keys  = statement.keys.values.map(BindReferences.bindReference(_, source))
+      val named = statement.keys.columns.zip(keys.map(_.dataType))
+      val keyed = KeyedSource(new StructType, named, Nil, target.table.opened.schema, isPartitioned = true, new StructType)
       val texts = keyed.rows(session, projected(rows, keys), target.table.opened.config).select(MetaColumns.RecordKey)
       Some(SourceRanges.of(texts.queryExecution.toRdd, Seq((MetaColumns.RecordKey, 0, StringType))))
     }

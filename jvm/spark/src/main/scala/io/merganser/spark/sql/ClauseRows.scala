@@ -15,18 +15,19 @@ import scala.util.control.NonFatal
  * The clauses of a statement as one generated function: of a row of both sides it makes the row that the first clause asks
  * for that applies, or nothing.
  *
- * @param conditions over `input`
- * @param rows       over `input`, one a clause
- * @param texts      of the clauses, for errors
- * @param columns    of the rows that they make
- * @param masks      columns that rows provide which do not provide all, by number
+ * @param clauses over `input`
+ * @param columns of the rows that they make
+ * @param masks   columns that rows provide which do not provide all, by number
  */
 private[sql] final class Clauses(
-    conditions: Seq[Expression], rows: Seq[Seq[Expression]], input: Seq[Attribute], texts: Seq[String], columns: ChangedColumns,
+    clauses: Seq[RowClause],
+    input: Seq[Attribute],
+    columns: ChangedColumns,
     masks: Seq[ColumnMask]
 ) extends Serializable {
-  private val boundConditions = BindReferences.bindReferences(conditions, input)
-  private val boundRows       = rows.map(BindReferences.bindReferences(_, input))
+  private val texts           = clauses.map(_.text)
+  private val boundConditions = BindReferences.bindReferences(clauses.map(_.condition), input)
+  private val boundRows       = clauses.map(clause => BindReferences.bindReferences(clause.row, input))
 
   /** To be called in a task. The rows that it gives are reused. */
   def open(): CompiledClauses = {

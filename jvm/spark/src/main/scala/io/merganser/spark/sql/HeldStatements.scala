@@ -139,7 +139,7 @@ object HeldStatements {
       case merge: MergeIntoTable if merge.targetTable.resolved =>
         val free = merge.copy(targetTable = bare(merge.targetTable), mergeCondition = inside(merge.mergeCondition))
         relation(free.targetTable) match {
-          case Some(target) if free.resolved && free.duplicateResolved => MergePlan(session, target, free).plan
+          case Some(target) if free.resolved && free.duplicateResolved => MergePlan.of(session, target, free)
           case _                                                       => plan
         }
       case update: UpdateTable if update.table.resolved =>

@@ -44,9 +44,13 @@ private[sql] final case class SimpleChanges(session: SparkSession) {
       target: StatementTarget, columns: ChangedColumns, clause: String, assigned: Set[String], row: Seq[Expression], change: RowChange,
       found: LogicalPlan
   ): LogicalPlan =
-    ChangeRows(target.describe(columns, isRead = true, Seq(clause -> assigned)), Seq(clause), Seq(TrueLiteral), Seq(row), change.masks,
-      None, Nil,
-      Needed.of(target.pinned(found), row))
+    ChangeRows(
+      target.describe(columns, isRead = true, Seq(clause -> assigned)),
+      Seq(RowClause(clause, TrueLiteral, row)),
+      change.masks,
+      once = None,
+      query = Needed.of(target.pinned(found), row)
+    )
 }
 
 /** Columns of a plan that expressions need, and no others: what is not needed is not read. */

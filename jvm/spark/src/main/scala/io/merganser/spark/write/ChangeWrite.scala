@@ -61,7 +61,7 @@ final case class ChangeWrite(
     val paths            = session.sparkContext.broadcast(slices.map(s => UTF8String.fromString(s.partitionPath)).toArray)
     def at(name: String) = columns.fieldNames.indexOf(name)
     new OwnPartition(KeyColumns.pathOf(session, settings.keyed(opened.config), data, columns), paths,
-      keyed.columns.length + 1 + keyed.added.length,
+      keyed.sliceOrdinal,
       at(IncomingSchema.SliceColumn.name), at(IncomingSchema.Outcome))
   }
 

@@ -3,26 +3,46 @@ package io.merganser.spark.write
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.TableConfig
 import org.apache.spark.rdd.RDD
-import org.apache.spark.sql.{Column, DataFrame, SparkSession}
+import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{EqualTo, Expression, If, Literal}
 import org.apache.spark.sql.functions.{coalesce, col, lit, monotonically_increasing_id}
 import org.apache.spark.sql.merganser.SparkBridge
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{DataType, StructField, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * A source whose rows name the keys they change.
+ * A source whose rows name the keys they change, and the columns of its rows in a lookup: the source's, the values of key and
+ * partition columns, arrival, record key, by path the partition path, then what the lookup adds.
  *
- * @param columns of the source's rows
- * @param keys    for each key column its name and ordinal in the source's rows
- * @param paths   the same for the partition columns; empty where keys are looked for in all partitions
- * @param table   the table's data columns
- * @param stored  columns wanted of the stored rows
+ * @param source columns of the source
+ * @param keys   names of the key columns, and the types of the source's values for them
+ * @param paths  the same for the partition columns; empty where keys are looked up in all partitions
+ * @param table  the table's data columns
+ * @param stored columns wanted of the stored rows
  */
 final case class KeyedSource(
-    columns: StructType, keys: Seq[(String, Int)], paths: Seq[(String, Int)], table: StructType, isPartitioned: Boolean, stored: StructType
+    source: StructType,
+    keys: Seq[(String, DataType)],
+    paths: Seq[(String, DataType)],
+    table: StructType,
+    isPartitioned: Boolean,
+    stored: StructType
 ) {
+
+  /** Of the rows that a lookup is given: the source's columns, then the values for key and partition columns. */
+  private val columns = StructType(source ++ (keys ++ paths).map { case (_, dataType) => StructField("value", dataType) })
+
+  /** Ordinal of a source row's place in the source. */
+  def arrivalOrdinal: Int = columns.length
+
+  def keyOrdinal: Int = arrivalOrdinal + 1
+
+  /** None where the source's rows name no partition. */
+  def pathOrdinal: Option[Int] = if (paths.isEmpty) None else Some(keyOrdinal + 1)
+
+  /** Ordinal of the number of the file slice, the first column that the lookup adds. */
+  def sliceOrdinal: Int = arrivalOrdinal + 1 + added.length
 
   /** A table without partitions has all of its keys in one. */
   val byPath: Boolean = !isPartitioned || paths.nonEmpty
@@ -31,14 +51,19 @@ final case class KeyedSource(
   val added: StructType =
     StructType(Seq(MetaColumns.RecordKey) ++ (if (byPath) Seq(MetaColumns.PartitionPath) else Nil) map (MetaColumns.schema(_)))
 
-  /** The source's columns, then arrival, record key and, by path, partition path. */
+  /**
+   * The rows as a lookup takes them, up to the partition path.
+   *
+   * @param source rows with the values for key and partition columns behind the source's columns
+   */
   def rows(session: SparkSession, source: RDD[InternalRow], config: TableConfig): DataFrame = {
     val named = StructType(columns.zipWithIndex.map { case (field, i) => field.copy(name = KeyedSource.column(i)) })
     val frame = SparkBridge.internalCreateDataFrame(session, source, named)
-    def as(parts: Seq[(String, Int)]): Seq[Column] = parts.map { case (name, at) => col(KeyedSource.column(at)).as(name) }
-    val own                                        = named.fieldNames.map(col).toSeq
+    val own   = named.fieldNames.map(col).toSeq
+    val given = (keys ++ paths).map(_._1).zipWithIndex.map { case (name, i) => name -> col(KeyedSource.column(this.source.length + i)) }
+    // A partition column may be a key column too.
     val identity = frame.select(own ++ Seq(monotonically_increasing_id().as(IncomingSchema.Arrival)) ++
-        as(keys) ++ as(paths.filterNot(p => keys.exists(_._1 == p._1))): _*)
+        given.groupBy(_._1).values.map(_.head).map { case (name, value) => value.as(name) }: _*)
     val key  = coalesce(KeyColumns.recordKey(config, table), lit(KeyedSource.NoKey)).as(MetaColumns.RecordKey)
     val path = if (byPath) Seq(KeyColumns.partitionPath(config, table).as(MetaColumns.PartitionPath)) else Nil
     identity.select(own ++ Seq(col(IncomingSchema.Arrival), key) ++ path: _*)

@@ -1,0 +1,120 @@
+package io.merganser.spark.sql
+
+import io.merganser.spark.read.ValueOrder
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.Literal.{FalseLiteral, TrueLiteral}
+import org.apache.spark.sql.catalyst.plans._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.types.LongType
+
+/** Stored rows are joined with the source. */
+private[sql] final class MergeByJoin(merge: MergeStatement) extends PredicateHelper {
+  import MergeStatement._
+  import merge.{computed, has, on, onKey, source, target}
+
+  def plan: LogicalPlan = {
+    val columns    = target.changed(target.marksDeletes, isTagged = false)
+    val fromSource = Alias(TrueLiteral, "__merganser_from_source")()
+    val number     = Alias(MonotonicallyIncreasingID(), Arrival)()
+    val fromTarget = Alias(TrueLiteral, "__merganser_from_target")()
+    val rowNumber  = Alias(MonotonicallyIncreasingID(), "__merganser_stored_row")()
+    // Stored rows that the source lacks come before all of the source's: what it inserts under their keys stays.
+    val arrival = Coalesce(Seq(number.toAttribute.withNullability(true), Literal(-1L)))
+    val (inSource, inTarget) =
+      (IsNotNull(fromSource.toAttribute.withNullability(true)), IsNotNull(fromTarget.toAttribute.withNullability(true)))
+    val change = new RowChange(target, columns, arrival, None)
+    val made = merge.made(change) {
+      case Matched    => And(inSource, inTarget)
+      case NotMatched => Not(inTarget)
+      case BySource   => Not(inSource)
+    }
+    val once =
+      if (!merge.matchesOnce) None
+      else Some(If(And(inSource, inTarget), rowNumber.toAttribute.withNullability(true), Literal(null, LongType)))
+    val shown           = if (once.isEmpty) Nil else (target.key +: source.output).filterNot(_.dataType.catalogString.contains("binary"))
+    val (before, after) = chosen.toSeq.partition { case (keyed, _) => isChosenBefore(keyed) }
+    val (place, row)    = (number.toAttribute.withNullability(true), rowNumber.toAttribute.withNullability(true))
+    val together        = after.flatMap { case (keyed, _) => versions(keyed, place, row, inTarget) }
+    val order           = after.flatMap { case (_, order) => inTarget +: order }
+    val used            = made.flatMap(_.children) ++ once ++ shown ++ computed.inputs ++ together ++ order :+ on
+    val all             = Project(source.output ++ Seq(fromSource, number), source)
+    val marked = before.headOption.fold(Needed.of(all, used)) { case (keyed, order) =>
+      Needed.of(beforeJoin(keyed, order, number.toAttribute, Needed.of(all, used ++ valuesOf(keyed) ++ order :+ number.toAttribute)), used)
+    }
+    val stored = Needed.of(Project(target.relation.output ++ Seq(fromTarget, rowNumber), target.rows), used)
+    val joinType =
+      if (has(NotMatched) && has(BySource)) FullOuter
+      else if (has(BySource)) LeftOuter
+      else if (has(NotMatched)) RightOuter
+      else Inner
+    val prunes = if (has(BySource)) Nil
+    else KeyedOn.equated(on, target, nullSafe = false, ValueOrder.isKnown)
+    val keys      = if (has(BySource)) Nil else onKey.toSeq.flatMap(_.keys)
+    val described = target.describe(columns, isRead = true, merge.assigns)
+    val checked   = once.map(MatchedOnce(_, shown))
+    if (prunes.isEmpty || merge.isPlanned) {
+      val join = LatestRows.of(together, place, order, Join(stored, marked, joinType, Some(on), MatchedTwice.hint(once)))
+      ChangeRows(described, made, change.masks, checked, target.pinned(Needed.of(computed.over(join), used.filterNot(_ eq on))))
+    } else
+      ChangeRowsByJoin(
+        described,
+        made,
+        change.masks,
+        checked,
+        on,
+        arrival = place,
+        SourceChoice(together, order),
+        joinType,
+        pruning = EqualColumns.of(prunes),
+        keys = EqualColumns.of(keys),
+        new StoredSide(stored),
+        query = marked
+      )
+  }
+
+  /**
+   * By what one of several source rows for one record key counts, where ON equates the key and the rule chooses whole rows:
+   * the key, and what the source has for the ordering columns.
+   */
+  private def chosen: Option[(KeyedOn, Seq[Expression])] =
+    onKey.filter(k => merge.combines && (k.paths.nonEmpty || target.partitionColumns.isEmpty)).flatMap(k => merge.sourceOrder.map(k -> _))
+
+  /**
+   * Whether the source row that counts is the same whatever is stored: nothing else in ON looks at the stored row, and rows that
+   * ON leaves out are not inserted.
+   */
+  private def isChosenBefore(keyed: KeyedOn): Boolean = {
+    val own     = AttributeSet(source.output)
+    val inserts = has(NotMatched)
+    keyed.isExact && merge.insertsThere(keyed) && splitConjunctivePredicates(on).forall { c =>
+      (!inserts && c.references.forall(own.contains)) || KeyedOn.equated(c, target, nullSafe = true).exists { case (name, value) =>
+        (keyed.keys ++ keyed.paths).exists(k => k._1 == name && k._2.semanticEquals(value))
+      }
+    }
+  }
+
+  /** The source rows that count. */
+  private def beforeJoin(keyed: KeyedOn, order: Seq[Expression], number: Attribute, rows: LogicalPlan): LogicalPlan = {
+    // A row that ON leaves out is no version of the stored row, if another one is.
+    val own = AttributeSet(rows.output)
+    val ofSource = Coalesce(Seq(
+        splitConjunctivePredicates(on).filter(c => c.references.nonEmpty && c.references.forall(own.contains))
+          .foldLeft(TrueLiteral: Expression)(And(_, _)), FalseLiteral))
+    // Rows without a key are versions of nothing.
+    val apart = If(hasNoKey(keyed), number, Literal(null, LongType))
+    LatestRows(valuesOf(keyed) :+ apart, number, ofSource +: order, rows)
+  }
+
+  /**
+   * What is common to rows of a join whose source rows are versions of one row. Rows that the source lacks are alone, and so are
+   * those that are new by other keys than ON's.
+   */
+  private def versions(keyed: KeyedOn, number: Attribute, storedRow: Attribute, inTarget: Expression): Seq[Expression] = {
+    val isAlone = And(Not(inTarget), if (merge.insertsThere(keyed)) hasNoKey(keyed) else TrueLiteral)
+    valuesOf(keyed) :+ If(IsNull(number), Subtract(Literal(-1L), storedRow), If(isAlone, number, Literal(null, LongType)))
+  }
+
+  private def valuesOf(keyed: KeyedOn): Seq[Expression] = (keyed.keys ++ keyed.paths).map(_._2)
+
+  private def hasNoKey(keyed: KeyedOn): Expression = valuesOf(keyed).map(k => IsNull(k): Expression).reduce(Or(_, _))
+}

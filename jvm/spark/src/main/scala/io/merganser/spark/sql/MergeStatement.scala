@@ -1,0 +1,209 @@
+package io.merganser.spark.sql
+
+import io.merganser.merge.{DeleteCheck, MerganserException}
+import io.merganser.table.config.StoredRule
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.types.{BooleanType, NullType, StructField, StructType}
+
+/** A MERGE as its plans need it: target, source, ON, and clauses as functions of a stored row and a source row. */
+private[sql] final class MergeStatement(session: SparkSession, relation: DataSourceV2Relation, given: MergeIntoTable) {
+  import MergeStatement._
+
+  private val evolves = EvolvingStars.isAsked(session, given)
+  val target          = StatementTarget(session, relation, "MERGE", if (evolves) Some(incoming) else None)
+  private val merge = if (evolves)
+    given.copy(matchedActions = given.matchedActions.map(whole), notMatchedActions = given.notMatchedActions.map(whole))
+  else given
+  val source = target.pinned(merge.sourceTable)
+  val on     = byColumn(merge.mergeCondition)
+  val onKey  = KeyedOn.of(on, target)
+
+  val clauses: Seq[Clause] = {
+    val byMatch = Seq(Matched -> merge.matchedActions, NotMatched -> merge.notMatchedActions, BySource -> merge.notMatchedBySourceActions)
+    byMatch.flatMap { case (when, actions) => actions.map(action => Clause(when, action, text(when, action))) }
+  }
+
+  val computed           = new Computed(source.outputSet)
+  private val conditions = clauses.map(_.action.condition.map(computed.instead))
+  private val values = clauses.map(c =>
+    Alignment.ofAction(merge, c.action, c.text, target).map { case (name, value) => name -> computed.instead(value) })
+
+  // --- columns that the statement adds or widens ------------------------------------------------------------------------
+
+  /** Columns of the source that a clause assigns to the column of their name. */
+  private def incoming: StructType = {
+    val actions = given.matchedActions ++ given.notMatchedActions
+    val names   = session.sessionState.conf.resolver
+    val assigned = actions.flatMap(Alignment.assignments).collect { case a =>
+      (a.key, MergeStatement.uncast(a.value)) match {
+        case (key: Attribute, value: Attribute) if names(key.name, value.name) => Some(value.exprId)
+        case _                                                                 => None
+      }
+    }.flatten
+    val columns = given.sourceTable.output.filter(a => actions.exists(isStar) || assigned.contains(a.exprId))
+    StructType(columns.map(a => StructField(a.name, a.dataType)).filter(f =>
+        f.name != DeleteCheck.FlagColumn || relation.output.exists(_.name == f.name)))
+  }
+
+  /** A clause that assigns every column which source and table share from the source's column of that name. */
+  private def isStar(action: MergeAction): Boolean = {
+    val assignments = Alignment.assignments(action)
+    val names       = session.sessionState.conf.resolver
+    val shared      = given.sourceTable.output.filter(s => relation.output.exists(t => names(t.name, s.name)))
+    assignments.nonEmpty && assignments.size == shared.size && assignments.forall { a =>
+      (a.key, MergeStatement.uncast(a.value)) match {
+        case (key: Attribute, value: Attribute) => names(key.name, value.name) && shared.exists(_.exprId == value.exprId)
+        case _                                  => false
+      }
+    }
+  }
+
+  /** With the columns that the table has not yet. */
+  private def whole(action: MergeAction): MergeAction =
+    if (!isStar(action)) action
+    else {
+      val assignments = given.sourceTable.output.flatMap(value => target.columnAfter(value.name).map(Assignment(_, value)))
+      action match {
+        case update: UpdateAction => update.copy(assignments = assignments)
+        case insert: InsertAction => insert.copy(assignments = assignments)
+        case other                => other
+      }
+    }
+
+  // --- ON -----------------------------------------------------------------------------------------------------------------
+
+  /** The condition with `(a, b) = (c, d)` and `a IN (c)` as equalities of their columns. */
+  private def byColumn(condition: Expression): Expression = condition match {
+    case And(left, right)    => And(byColumn(left), byColumn(right))
+    case In(value, Seq(one)) => EqualTo(value, one)
+    // Fields of a struct are equal where both are null.
+    case EqualTo(Fields(a), Fields(b)) => a.zip(b).map { case (x, y) => EqualNullSafe(x, y): Expression }.reduce(And(_, _))
+    case other                         => other
+  }
+
+  /** Whether what is inserted has the key that ON names. */
+  def insertsThere(keyed: KeyedOn): Boolean = clauses.zip(values).forall {
+    case (Clause(NotMatched, _, _), given) => (keyed.keys ++ keyed.paths).forall { case (name, value) =>
+        given.get(name).exists(KeyedOn.areOne(_, value))
+      }
+    case _ => true
+  }
+
+  // --- clauses --------------------------------------------------------------------------------------------------------
+
+  def made(change: RowChange)(when: When => Expression): Seq[RowClause] = {
+    val rows = clauses.zip(values).map {
+      case (Clause(_, update: UpdateAction, _), given) => change.update(given, Alignment.assigned(update.assignments, target))
+      case (Clause(_, _: InsertAction, _), given)      => change.insert(given)
+      // Of a row that the source lacks, the source says nothing.
+      case (clause, _) => change.delete(if (clause.when == BySource) Map.empty else sourceOrdering)
+    }
+    clauses.zip(conditions).zip(rows).map { case ((clause, condition), row) =>
+      RowClause(clause.text, condition.foldLeft(when(clause.when))(And(_, _)), row)
+    }
+  }
+
+  def assigns: Seq[(String, Set[String])] =
+    clauses.collect { case Clause(_, update: UpdateAction, text) => text -> Alignment.assigned(update.assignments, target) }
+
+  /** Of a delete that has an ordering value: what the source has under the ordering columns' names. */
+  private def sourceOrdering: Map[String, Expression] =
+    target.ordering.flatMap(name => source.output.find(a => session.sessionState.conf.resolver(a.name, name)).map(name -> _)).toMap
+
+  /**
+   * What the source has for the ordering columns, where the rule chooses between whole rows by them: what a clause assigns
+   * to them, or the source's columns of their names. Empty where the source says nothing of them, and a later row counts.
+   */
+  def sourceOrder: Option[Seq[Expression]] = target.rule match {
+    case StoredRule.ByMode(_, _, None) =>
+      val own = AttributeSet(source.output)
+      val assigned = values.filter(given =>
+        target.ordering.nonEmpty && target.ordering.forall(f =>
+          given.get(f).exists(v => v.deterministic && v.references.nonEmpty && v.references.forall(own.contains))))
+      Some(assigned.headOption.map(given => target.orderingOf(given)).getOrElse {
+        val named = sourceOrdering
+        def typed(name: String) = named.get(name).map { value =>
+          val to = target.schema(name).dataType
+          if (value.dataType == to) value else Cast(value, to, Some(session.sessionState.conf.sessionLocalTimeZone), EvalMode.TRY)
+        }
+        if (!target.ordering.forall(named.contains)) Nil
+        else target.orderingOf(target.ordering.flatMap(name => typed(name).map(name -> _)).toMap)
+      })
+    case _ => None
+  }
+
+  /** As SQL has it, unless nothing depends on which of several source rows it is. */
+  def matchesOnce: Boolean = merge.matchedActions match {
+    case Nil                     => false
+    case _ if combines           => false
+    case Seq(DeleteAction(None)) => target.orderedDeletes
+    case _                       => true
+  }
+
+  /** Source rows of one record key are versions of one row, of which the table's rule makes one. */
+  def combines: Boolean = !target.settings.statement.failsOnDuplicates && onKey.isDefined
+
+  /** @throws MerganserException CLAUSE_CONDITION_UNSUPPORTED */
+  def requireSupported(): Unit = {
+    require("ON", on)
+    clauses.foreach(c => c.action.condition.foreach(require(c.text, _)))
+  }
+
+  /** Whether something has to be computed that only a plan of Spark's own can: the clauses are one function of a row. */
+  def isPlanned: Boolean = !computed.isEmpty || computed.isNeededFor(on)
+
+  def has(when: When): Boolean = clauses.exists(_.when == when)
+
+  private def require(clause: String, condition: Expression): Unit = {
+    def refuse(why: String) = throw MerganserException("CLAUSE_CONDITION_UNSUPPORTED", "clause" -> clause, "condition" -> condition.sql,
+      "reason" -> why)
+    if (condition.dataType != BooleanType && condition.dataType != NullType)
+      refuse(s"it is of type ${condition.dataType.sql}, not BOOLEAN; compare it with something")
+    if (!condition.deterministic) refuse("it is not deterministic")
+    if (SubqueryExpression.hasSubquery(condition)) refuse("it has a sub-query; put it into the source")
+    if (condition.exists(_.isInstanceOf[AggregateExpression])) refuse("it has an aggregate function; put it into the source")
+  }
+
+  private def text(when: When, action: MergeAction): String = {
+    val does = action match {
+      case u: UpdateAction => "UPDATE SET " + Alignment.assigned(u.assignments, target).toSeq.sorted.mkString(", ")
+      case _: InsertAction => "INSERT"
+      case _               => "DELETE"
+    }
+    s"${when.text}${action.condition.map(c => s" AND ${c.sql}").mkString} THEN $does"
+  }
+}
+
+private[sql] object MergeStatement {
+
+  /** Last column of the source's rows: their place in it, by which later rows win. */
+  val Arrival = "__merganser_source_arrival"
+
+  sealed abstract class When(val text: String)
+  case object Matched extends When("WHEN MATCHED")
+  case object NotMatched extends When("WHEN NOT MATCHED")
+  case object BySource extends When("WHEN NOT MATCHED BY SOURCE")
+
+  final case class Clause(when: When, action: MergeAction, text: String)
+
+  /** What a struct is made of where it is compared. */
+  private object Fields {
+    def unapply(e: Expression): Option[Seq[Expression]] = (e, e.dataType) match {
+      case (made: CreateNamedStruct, _) => Some(made.valExprs)
+      case (cast: Cast, to: StructType) => cast.child match {
+          case made: CreateNamedStruct if made.valExprs.map(_.dataType) == to.map(_.dataType) => Some(made.valExprs)
+          case _                                                                              => None
+        }
+      case _ => None
+    }
+  }
+
+  def uncast(e: Expression): Expression = e match {
+    case cast: Cast => uncast(cast.child)
+    case other      => other
+  }
+}

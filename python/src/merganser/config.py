@@ -31,7 +31,7 @@ class IndexType(Enum):
     """How a write finds the file group of a key."""
 
     SIMPLE = "SIMPLE"
-    """By a join with the stored keys."""
+    """By a merge join of the sorted batch with the stored keys, which are read from the key column alone."""
     BUCKET = "BUCKET"
     """By a hash of the key; the number of buckets is fixed when the table is created."""
     GLOBAL_SIMPLE = "GLOBAL_SIMPLE"

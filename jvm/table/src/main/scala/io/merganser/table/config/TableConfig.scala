@@ -5,7 +5,8 @@ import java.time.{ZoneId, ZoneOffset}
 import java.util.zip.CRC32
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.{Storage, TableLock}
+import io.merganser.table.{Storage, TableFeatures, TableLock}
+import io.merganser.table.timeline.Timeline
 import org.slf4j.LoggerFactory
 
 /**
@@ -180,9 +181,15 @@ object TableConfig {
    * Changes the properties under the table lock, so that every reader sees the old ones or the new ones.
    *
    * An update that died half way is first brought to an end.
+   *
+   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, and what [[TableFeatures.requireWritable]] throws; nothing is changed then
    */
-  def update(storage: Storage, change: Map[String, String] => Map[String, String]): TableConfig =
-    TableLock.hold(storage)(_ => updateUnderLock(storage, change))
+  def update(storage: Storage, change: Map[String, String] => Map[String, String], access: TableAccess = TableAccess()): TableConfig =
+    TableLock.hold(storage, access.lock) { _ =>
+      val config = repair(storage)
+      TableFeatures.requireWritable(storage, config, Timeline.load(storage, config), access.permits)
+      updateUnderLock(storage, change)
+    }
 
   /** Brings an update that died to an end; to call under the table lock. */
   private[table] def repair(storage: Storage): TableConfig = {

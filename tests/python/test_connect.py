@@ -172,3 +172,34 @@ def test_the_client_of_the_readme_upserts_when_it_is_pasted(server: str, tmp_pat
     ran = paste("./dev python", "--spark", LINE, "-", typed=typed, folder=tmp_path)
     assert ran.returncode == 0, ran.stderr[-4000:]
     assert "inserted=2" in ran.stdout
+
+
+def test_a_write_whose_inline_compaction_fails_is_committed_and_its_error_if_wanted_says_so(
+    spark: SparkSession,
+) -> None:
+    given = {"primaryKey": "id", "type": "mor", "hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "1"}
+    listed = ", ".join(f"'{key}' = '{value}'" for key, value in given.items())
+    spark.sql(f"CREATE TABLE uncompactable (id int, v string) USING merganser TBLPROPERTIES ({listed})")
+    # A codec whose library nobody has fails the compaction of logs, and nothing before.
+    codec = {"hoodie.parquet.compression.codec": "brotli"}
+    inline = {**codec, "hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "1"}
+    as_error = "hoodie.fail.writes.on.inline.table.service.exception"
+    table = merganser.Table.load(spark, "uncompactable")
+    result = table.upsert(spark.createDataFrame([(1, "a")], "id int, v string"), options=inline)
+    assert "The write is committed" in str(result.service_failure)
+    more = spark.createDataFrame([(2, "b")], "id int, v string")
+    with pytest.raises(merganser.MerganserError) as failed:
+        table.upsert(more, options={**inline, as_error: "true"})
+    assert failed.value.condition == "WRITE_COMMITTED_SERVICE_FAILED"
+    for key, value in {**inline, as_error: "true"}.items():
+        spark.conf.set(key, value)
+    with pytest.raises(PySparkException, match="WRITE_COMMITTED_SERVICE_FAILED"):
+        spark.sql("UPDATE uncompactable SET v = 'c' WHERE id = 3").collect()
+    for key in (*inline, as_error):
+        spark.conf.unset(key)
+    assert [tuple(row) for row in spark.sql("SELECT * FROM uncompactable ORDER BY id").collect()] == [
+        (1, "a"),
+        (2, "b"),
+        (3, "c"),
+    ]
+    spark.sql("DROP TABLE uncompactable")

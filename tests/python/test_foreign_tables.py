@@ -88,6 +88,9 @@ def ways_to_write(ours: MerganserEngine, path: Path) -> dict[str, Callable[[], A
         ),
         "delete": lambda: spark.sql(f"DELETE FROM {table} WHERE id = 1"),
         "alter": lambda: spark.sql(f"ALTER TABLE {table} ADD COLUMN note string"),
+        "set": lambda: spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('hoodie.compact.inline' = 'true')"),
+        "unset": lambda: spark.sql(f"ALTER TABLE {table} UNSET TBLPROPERTIES ('hoodie.compact.inline')"),
+        "describe": lambda: spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('team' = 'birds')"),
         "compaction": lambda: spark.sql(f"CALL run_compaction(op => 'schedule', path => '{path}')"),
         "upgrade": lambda: spark.sql(f"CALL upgrade_table(path => '{path}')"),
     }

@@ -40,13 +40,21 @@ def assert_in_buckets(rows: Rows) -> None:
     assert {key: int(file[:8]) for key, file in found} == {key: bucket_of(key) for key, _ in found}
 
 
+@pytest.mark.parametrize("made", ["now", "by an earlier release"])
 def test_hudi_compacts_and_writes_our_bucket_table_without_options_of_the_index(
-    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, made: str
 ) -> None:
     table = tmp_path / "shared"
     index = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": str(BUCKETS)}
     options = settings("shared", MOR, "id", ordering="ts", **index)
     ours.upsert(table, ITEM, [[i, "a", 1] for i in range(1, 9)], **options)
+    if made == "by an earlier release":  # which did not store the record key under this name
+        file = table / ".hoodie" / "hoodie.properties"
+        lines = file.read_text().splitlines(keepends=True)
+        file.write_text(
+            "".join(line for line in lines if not line.startswith("hoodie.datasource.write.recordkey.field"))
+        )
+        assert len(file.read_text().splitlines()) == len(lines) - 1
     ours.upsert(table, ITEM, [[i, "b", 2] for i in range(1, 5)])
     hudi.sql(f"CALL run_compaction(op => 'scheduleandexecute', path => '{table}', options => '{QUIET}')")
     rows = [[i, "b" if i < 5 else "a", 2 if i < 5 else 1] for i in range(1, 9)]

@@ -16,29 +16,32 @@ from merganser import Table
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = Path(__file__).parent
 
+HERE = "test_remedies.py::test_ways_on_that_messages_name_work"
 #: What messages name as a way on, and the test that runs it.
 RUN = {
-    "INSERT": "test_sql_inserts.py::test_",
-    "UPDATE": "test_sql_changes.py::test_",
-    "MERGE": "test_sql_changes.py::test_",
-    "UPDATE SET": "test_sql_changes.py::test_",
-    "ALTER TABLE … DROP PARTITION": "test_remedies.py::test_ways_on",
-    "CREATE TABLE … AS SELECT": "test_remedies.py::test_ways_on",
-    "CREATE OR REPLACE TABLE … AS SELECT": "test_remedies.py::test_ways_on",
-    "CREATE TABLE … USING merganser LOCATION": "test_remedies.py::test_ways_on",
-    "DROP TABLE": "test_remedies.py::test_ways_on",
-    "SHOW PARTITIONS": "test_remedies.py::test_ways_on",
-    "VERSION AS OF": "test_remedies.py::test_ways_on",
-    "TIMESTAMP AS OF": "test_sql_ddl.py::test_",
-    "CALL run_compaction": "test_remedies.py::test_ways_on",
-    "CALL show_commits": "test_sql_procedures.py::test_",
-    "CALL show_timeline": "test_remedies.py::test_ways_on",
-    "Table.history()": "test_remedies.py::test_ways_on",
-    ".overwrite(condition)": "test_sql_inserts.py::test_",
-    ".overwritePartitions()": "test_remedies.py::test_ways_on",
-    ".createOrReplace()": "test_remedies.py::test_ways_on",
-    "_hoodie_commit_time >": "test_foreign_options.py::test_read_options_are_checked_by_load",
-    "_hoodie_commit_time <=": "test_remedies.py::test_ways_on",
+    "INSERT": "test_sql_inserts.py::test_insert_into_a_partition_adds_rows_to_it",
+    "UPDATE": "test_sql_changes.py::test_update_changes_the_rows_that_its_condition_names",
+    "MERGE": "test_sql_changes.py::test_merge_updates_matched_rows_and_inserts_new_ones",
+    "UPDATE SET": "test_sql_changes.py::test_merge_updates_matched_rows_and_inserts_new_ones",
+    "ALTER TABLE … DROP PARTITION": HERE,
+    "CREATE TABLE … AS SELECT": HERE,
+    "CREATE OR REPLACE TABLE … AS SELECT": HERE,
+    "CREATE TABLE … USING merganser LOCATION": HERE,
+    "DROP TABLE": HERE,
+    "SHOW PARTITIONS": HERE,
+    "VERSION AS OF": HERE,
+    "TIMESTAMP AS OF": "test_sql_ddl.py::test_timestamp_as_of_shows_the_rows_as_they_were",
+    "CALL run_compaction": HERE,
+    "CALL show_commits": "test_sql_procedures.py::test_show_commits_tells_of_each_write_newest_first_with_its_counts",
+    "CALL show_timeline": HERE,
+    "Table.history()": HERE,
+    ".overwrite(condition)": "test_sql_inserts.py::"
+    "test_write_to_appends_overwrites_partitions_and_overwrites_by_condition",
+    ".overwritePartitions()": HERE,
+    ".createOrReplace()": HERE,
+    "_hoodie_commit_time >": "test_foreign_options.py::"
+    "test_read_options_are_checked_by_load_and_what_is_said_instead_of_them_works",
+    "_hoodie_commit_time <=": HERE,
 }
 #: Settings of Spark and of Hadoop's clients that messages name.
 OF_OTHERS = {
@@ -100,7 +103,7 @@ def test_every_statement_or_call_that_a_message_names_is_run_by_a_test() -> None
     assert sorted(named - RUN.keys()) == []
     for place in RUN.values():
         file, test = place.split("::")
-        assert f"def {test}" in (TESTS / file).read_text(), place
+        assert f"def {test}(" in (TESTS / file).read_text(), place
     assert hasattr(Table, "history")
     assert all(hasattr(DataFrameWriterV2, name) for name in ("overwrite", "overwritePartitions", "createOrReplace"))
 

@@ -47,6 +47,24 @@ def test_merge_stars_need_every_column_of_the_table_in_the_source(sql: Sql, kind
 
 
 @each_kind
+def test_merge_stars_go_on_without_columns_that_were_added_after_the_table_was_made(sql: Sql, kind: str) -> None:
+    table = plain(sql, kind, "id int, n int, dep string", "(1, 100, 'hr')")
+    sql.run(f"ALTER TABLE {table} ADD COLUMNS (x int, y string)")
+    sql.run(f"UPDATE {table} SET x = 7, y = 'kept'")
+    source = values("dep, ID, n", "('a', 1, 101)", "('b', 2, 201)")
+    sql.run(merge(table, source, "WHEN MATCHED AND s.n = 101 THEN UPDATE SET *", INSERT_ALL))
+    assert sql.rows(table) == [(1, 101, "a", 7, "kept"), (2, 201, "b", None, None)]
+    some = values("id, n, dep, y", "(1, 102, 'c', 'new')", "(3, 301, 'd', 'first')")
+    sql.run(merge(table, some, UPDATE_ALL, INSERT_ALL, on="t.n = s.n - 1 OR t.n = s.n"))
+    assert sql.rows(table) == [(1, 102, "c", 7, "new"), (2, 201, "b", None, None), (3, 301, "d", None, "first")]
+    lacking = values("id, n, x, y", "(1, 0, 0, 'z')")
+    fails_unchanged(sql, table, merge(table, lacking, UPDATE_ALL), "`dep`")
+    fails_unchanged(sql, table, merge(table, lacking, INSERT_ALL), "`dep`")
+    with sql.settings({"spark.merganser.write.missingColumns": "reject"}):
+        fails_unchanged(sql, table, merge(table, source, UPDATE_ALL), "`x`")
+
+
+@each_kind
 def test_merge_swaps_columns_and_reads_both_rows_on_the_right_hand_side(sql: Sql, kind: str) -> None:
     table = plain(sql, kind, "id int, a int, b int", "(1, 10, 20)", "(2, 30, 40)")
     rows = values("id, a, b", "(1, 1, 2)", "(3, 5, 6)")

@@ -7,8 +7,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from frames import COW, KEY, MOR, ORDERING, PARTITION, TYPE, cases, frame, listing, load, refused, rows_of, save
+from frames import (
+    BUCKETS,
+    COW,
+    INDEX,
+    KEY,
+    MOR,
+    ORDERING,
+    PARTITION,
+    TYPE,
+    cases,
+    frame,
+    listing,
+    load,
+    refused,
+    rows_of,
+    save,
+)
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 from sql_steps import Sql
 
 from interop.hudi_engine import HudiEngine
@@ -158,6 +175,43 @@ def test_a_writer_goes_on_without_the_columns_that_were_added_after_its_job_was_
         table.compact()
         assert rows_of(table.df()) == rows
     sql.run(f"DROP TABLE added_{kind}")
+
+
+@pytest.mark.since("4.0")
+@pytest.mark.parametrize("index", ["SIMPLE", "BUCKET"])
+@pytest.mark.parametrize("kind", [COW, MOR])
+def test_a_writer_by_name_goes_on_without_columns_that_were_added_and_must_bring_the_others(
+    spark: SparkSession, sql: Sql, kind: str, index: str
+) -> None:
+    table = sql.create(kind, "id int, ts int, v string", **{INDEX: index, BUCKETS: "2"})
+    sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a')")
+    sql.run(f"ALTER TABLE {table} ADD COLUMNS (x int, y string)")
+    sql.run(f"UPDATE {table} SET x = 7, y = 'kept'")
+    old = "id int, ts int, v string"
+    frame(spark, [(1, 2, "b"), (2, 1, "new")], old).writeTo(table).append()
+    rows = [(1, 2, "b", 7, "kept"), (2, 1, "new", None, None)]
+    assert sql.rows(table) == rows
+    by_name = frame(spark, [("c", 1, 3)], "v string, ID int, ts int").write.mode("append").format("merganser")
+    by_name.saveAsTable(table)
+    rows[0] = (1, 3, "c", 7, "kept")
+    assert sql.rows(table) == rows
+    # Null that the frame itself has is a value.
+    frame(spark, [(1, 4, "d", None)], f"{old}, x int").writeTo(table).append()
+    frame(spark, [(2, 4)], "id int, ts int").selectExpr("*", "'e' AS v", "NULL AS y").writeTo(table).append()
+    rows = [(1, 4, "d", None, "kept"), (2, 4, "e", None, None)]
+    assert sql.rows(table) == rows
+    lacks = frame(spark, [(1, 9)], "id int, ts int")
+    before = sql.commits(table)
+    refused(lambda: lacks.writeTo(table).append(), "COLUMN_MISSING", "'v'")
+    refused(lambda: lacks.writeTo(table).overwrite(F.lit(True)), "COLUMN_MISSING", "'v'")
+    refused(lambda: lacks.writeTo(table).overwritePartitions(), "COLUMN_MISSING", "'v'")
+    with sql.settings({"spark.merganser.write.missingColumns": "reject"}):
+        refused(lambda: frame(spark, [(1, 9, "r")], old).writeTo(table).append(), "COLUMN_MISSING", "'x'")
+    assert (sql.rows(table), sql.commits(table)) == (rows, before)
+    frame(spark, [(3, 1, "all")], old).writeTo(table).overwrite(F.lit(True))
+    assert sql.rows(table) == [(3, 1, "all", None, None)]
+    frame(spark, [(4, 1, "partition")], old).writeTo(table).overwritePartitions()
+    assert sql.rows(table) == [(4, 1, "partition", None, None)]
 
 
 def test_a_table_object_takes_more_columns_and_a_name_in_the_catalog_shows_them(sql: Sql) -> None:

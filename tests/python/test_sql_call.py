@@ -43,19 +43,27 @@ def test_schedule_then_run_compacts_what_was_planned(sql: Sql) -> None:
     assert sql.commits(table).count("commit") == 1
 
 
-def test_a_statement_whose_inline_compaction_fails_is_committed_and_its_error_if_wanted_says_so(sql: Sql) -> None:
-    version = {"hoodie.write.table.version": "6"}
-    table = sql.create("mor", **version)
+INLINE = {
+    "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
+    "hoodie.compact.inline": "true",
+    "hoodie.compact.inline.max.delta.commits": "1",
+}
+
+
+def blocked_by_a_running_write(sql: Sql, table: str) -> None:
+    """A write that goes on, for an hour: version 6 compacts nothing beside it."""
     timeline = sql.folder(table) / ".hoodie"
-    several = {"hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL"}
-    inline = {**several, "hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "1"}
     (timeline / ".heartbeat").mkdir(exist_ok=True)
-    # A write that goes on, for an hour: version 6 compacts nothing beside it.
     beat = timeline / ".heartbeat" / "20240101000000000"
     beat.touch()
     os.utime(beat, times=(time.time() + 3600,) * 2)
     (timeline / "20240101000000000.deltacommit.requested").touch()
-    with sql.settings(inline):
+
+
+def test_a_statement_whose_inline_compaction_fails_is_committed_and_its_error_if_wanted_says_so(sql: Sql) -> None:
+    table = sql.create("mor", **{"hoodie.write.table.version": "6"})
+    blocked_by_a_running_write(sql, table)
+    with sql.settings(INLINE):
         sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b'), (3, 5, 'c')")
         source = "(SELECT 1 id, 6L ts, 'm' v)"
         sql.run(f"MERGE INTO {table} t USING {source} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *")
@@ -67,9 +75,41 @@ def test_a_statement_whose_inline_compaction_fails_is_committed_and_its_error_if
         assert "COMPACTION_BLOCKED" in result.service_failure
         with sql.settings({"hoodie.fail.writes.on.inline.table.service.exception": "true"}):
             error = sql.fails(f"INSERT INTO {table} VALUES (5, 5, 'e')")
+        assert "WRITE_COMMITTED_SERVICE_FAILED" in error
+        assert "run the write again" not in error
+        assert sql.rows(table) == [(1, 6, "m"), (2, 7, "u"), (4, 5, "d"), (5, 5, "e")]
+        sql.run(f"INSERT OVERWRITE {table} VALUES (6, 5, 'f')")
+        assert sql.rows(table) == [(6, 5, "f")]
+        with sql.settings({"hoodie.fail.writes.on.inline.table.service.exception": "true"}):
+            error = sql.fails(f"INSERT OVERWRITE {table} VALUES (7, 5, 'g')")
     assert "WRITE_COMMITTED_SERVICE_FAILED" in error
-    assert "run the write again" not in error
-    assert sql.rows(table) == [(1, 6, "m"), (2, 7, "u"), (4, 5, "d"), (5, 5, "e")]
+    assert sql.rows(table) == [(7, 5, "g")]
+
+
+@pytest.mark.parametrize("statement", ["CREATE OR REPLACE TABLE", "saveAsTable"])
+def test_a_table_that_is_replaced_and_then_cannot_be_compacted_is_the_new_one_and_the_error_if_wanted_says_so(
+    sql: Sql, statement: str
+) -> None:
+    table = sql.create("mor", "id int, v string", ordering=None, **{"hoodie.write.table.version": "6"})
+    sql.run(f"INSERT INTO {table} VALUES (1, 'a')")
+    blocked_by_a_running_write(sql, table)
+
+    def replace(value: str) -> None:
+        if statement == "saveAsTable":
+            frame = sql.spark.createDataFrame([(1, value)], "id int, w string").write.format("merganser")
+            frame.options(primaryKey="id", type="mor").mode("overwrite").saveAsTable(table)
+        else:
+            keyed = "USING merganser TBLPROPERTIES (primaryKey = 'id', type = 'mor')"
+            sql.run(f"{statement} {table} {keyed} AS SELECT 1 id, '{value}' w")
+
+    with sql.settings(INLINE):
+        replace("b")
+        assert sql.rows(table, "id, w") == [(1, "b")]
+        with sql.settings({"hoodie.fail.writes.on.inline.table.service.exception": "true"}):
+            with pytest.raises(Exception, match="WRITE_COMMITTED_SERVICE_FAILED") as failed:
+                replace("c")
+            assert "is committed" in str(failed.value)
+    assert sql.rows(table, "id, w") == [(1, "c")]
 
 
 @pytest.mark.parametrize("op", ["scheduleandexecute", "scheduleAndExecute", "SCHEDULEANDEXECUTE"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from sql_steps import Sql, properties
@@ -245,3 +246,84 @@ def test_create_and_replace_as_select_keep_partitions_place_and_read_the_table_i
     sql.run(f"REPLACE {shape} AS SELECT * FROM {table}")
     assert sql.rows(table) == [(12, 1, "y")]
     assert sql.commits(table)[1:] == ["replacecommit", "replacecommit"]
+
+
+@pytest.mark.parametrize("feature", ["hoodie.table.cdc.enabled=true", "hoodie.some.new.feature=1"])
+@pytest.mark.parametrize("catalog", ["spark_catalog", "lake"])
+def test_a_table_that_may_not_be_written_keeps_its_properties_and_its_name(
+    sql: Sql, tmp_path: Path, catalog: str, feature: str
+) -> None:
+    if catalog == "lake":
+        name = sql.name()
+        sql.spark.conf.set(f"spark.sql.catalog.lake_{name}", "io.merganser.spark.MerganserLakeCatalog")
+        sql.spark.conf.set(f"spark.sql.catalog.lake_{name}.warehouse", str(tmp_path / "lake"))
+        table, other, folder = f"lake_{name}.t", f"lake_{name}.u", tmp_path / "lake" / "t"
+        sql.run(f"CREATE TABLE {table} (id int) USING merganser TBLPROPERTIES ('primaryKey' = 'id')")
+    else:
+        table, other = sql.create("cow", "id int", ordering=None), sql.name()
+        folder = sql.folder(table)
+    file = folder / ".hoodie" / "hoodie.properties"
+    file.write_text(file.read_text() + feature + "\n")
+    (file.parent / ".hoodie.properties.crc").unlink(missing_ok=True)
+    before = file.read_bytes()
+    condition = "TABLE_FEATURE_READ_ONLY" if "cdc" in feature else "TABLE_PROPERTY_UNKNOWN"
+    for change in (
+        "SET TBLPROPERTIES ('hoodie.compact.inline' = 'true')",
+        "UNSET TBLPROPERTIES ('hoodie.compact.inline')",
+        f"RENAME TO {other.split('.')[-1]}",
+    ):
+        assert condition in sql.fails(f"ALTER TABLE {table} {change}"), change
+    assert file.read_bytes() == before
+    assert sql.rows(table) == []
+    if "cdc" not in feature:
+        with sql.settings({"spark.merganser.write.allowUnknownProperties": "true"}):
+            sql.run(f"ALTER TABLE {table} RENAME TO {other.split('.')[-1]}")
+        assert sql.rows(other) == []
+
+
+def test_a_rename_that_the_catalog_refuses_leaves_the_tables_own_name(sql: Sql) -> None:
+    table, taken = sql.create("cow"), sql.create("cow")
+    file = sql.folder(table) / ".hoodie" / "hoodie.properties"
+    sql.fails(f"ALTER TABLE {table} RENAME TO {taken}")
+    assert f"hoodie.table.name={table}\n" in file.read_text()
+    assert sql.rows(table) == []
+
+
+def test_every_change_of_a_table_waits_for_the_lock_that_the_session_describes(sql: Sql, tmp_path: Path) -> None:
+    table, older = sql.create("mor", "id int, v string", ordering=None), tmp_path / "older"
+    sql.run(f"INSERT INTO {table} VALUES (1, 'a')")
+    sql.run(f"UPDATE {table} SET v = 'b'")
+    frame = sql.spark.createDataFrame([(1, "a")], "id int, v string").write.format("merganser").mode("append")
+    frame.options(**{"hoodie.datasource.write.recordkey.field": "id", "hoodie.write.table.version": "8"}).save(
+        str(older)
+    )
+    folder, locks = sql.folder(table), tmp_path / "locks"
+    changes = [
+        f"INSERT INTO {table} VALUES (2, 'c')",
+        f"ALTER TABLE {table} ADD COLUMNS (w int)",
+        f"ALTER TABLE {table} SET TBLPROPERTIES ('hoodie.compact.inline' = 'false')",
+        f"ALTER TABLE {table} UNSET TBLPROPERTIES ('hoodie.compact.inline')",
+        f"ALTER TABLE {table} RENAME TO {sql.name()}",
+        f"CALL run_compaction(op => 'schedule', table => '{table}')",
+        f"CALL upgrade_table(path => '{older}')",
+    ]
+
+    def files() -> dict[str, bytes]:
+        return {str(f): f.read_bytes() for root in (folder, older) for f in sorted(root.rglob("*")) if f.is_file()}
+
+    locks.mkdir()
+    (locks / "lock").touch()
+    described = {
+        "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",
+        "hoodie.write.lock.filesystem.path": str(locks),
+        "hoodie.write.lock.wait_time_ms": "200",
+    }
+    before = files()
+    with sql.settings(described):
+        for change in changes:
+            assert "LOCK_TIMEOUT" in sql.fails(change), change
+        assert files() == before
+        (locks / "lock").unlink()
+        for change in changes[1:4] + changes[5:]:
+            sql.run(change)
+        sql.run(changes[4])

@@ -75,9 +75,10 @@ class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatal
   }
 
   override def renameTable(from: Identifier, to: Identifier): Unit = {
-    val isOurs = ours(from).isDefined
-    super.renameTable(from, to)
-    if (isOurs) ours(to).foreach(entry => TableAlteration.renamed(SparkSession.active, entry.location.toString, to))
+    val entry = ours(from)
+    entry.fold(super.renameTable(from, to)) { own =>
+      TableAlteration.rename(SparkSession.active, own.location.toString, to)(super.renameTable(from, to))
+    }
   }
 
   override def createTable(name: Identifier, schema: StructType, partitions: Array[Transform], properties: Properties): Table =

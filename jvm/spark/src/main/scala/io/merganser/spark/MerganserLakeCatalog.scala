@@ -89,8 +89,7 @@ class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces {
     val path = placeOf(from)
     if (tableExists(to)) throw new TableAlreadyExistsException(to)
     requireNamespace(to.namespace)
-    folders.rename(from, to)
-    TableAlteration.renamed(session, folders.table(to).map(_.toString).getOrElse(path), to)
+    TableAlteration.rename(session, path, to)(folders.rename(from, to))
   }
 
   // --- tables made with their rows ----------------------------------------------------------------------------------

@@ -10,18 +10,18 @@ import org.apache.spark.sql.SparkSession
 object Upgrade {
 
   /**
-   * @param options of which the merger classes count, and what becomes of failed writes
+   * @param options of which the merger classes and the lock count, and what becomes of failed writes
    * @throws io.merganser.merge.MerganserException UPGRADE_REFUSED and what compaction throws
    */
   def run(session: SparkSession, path: String, options: Map[String, String]): Unit = {
     val table = OpenTable.load(session, path)
     if (table.config.version < 9) {
       val names = (Options.MergerClasses.names ++ Options.ConcurrencyMode.names ++ Options.FailedWrites.names ++
-        Options.DropIndexes.names ++ Options.AllowUnknownProperties.names).toSet
+        Options.DropIndexes.names ++ Options.AllowUnknownProperties.names ++ Options.ofLocks.flatMap(_.names)).toSet
       val settings = WriteConfig.parse(options.filter { case (name, _) => names(name) }, session.conf.getAll, table.config)
       Rollback.failed(table.storage, table.config, Transaction.Options.of(settings))
       if (table.config.isMergeOnRead) Compaction.scheduleAndRun(session, path, settings)
-      timeline.Upgrade.run(table.storage, OpenTable.load(table.storage).schema, permits = settings.permits)
+      timeline.Upgrade.run(table.storage, OpenTable.load(table.storage).schema, settings.lock, settings.permits)
       ()
     }
   }

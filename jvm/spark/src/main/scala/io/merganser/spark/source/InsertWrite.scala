@@ -33,9 +33,11 @@ final class InsertWrite(session: SparkSession, table: MerganserTable, options: M
     val source =
       if (options.contains(MerganserTable.ByFrame)) WriteSource.DataFrameWrite
       else WriteSource.SqlInsert
-    val said           = table.options ++ options - MerganserTable.ByFrame
-    val storage        = table.opened.storage
-    val (rows, readAt) = SnapshotPinning.pinned(session, frame, storage)
+    val said          = table.options ++ options - MerganserTable.ByFrame
+    val storage       = table.opened.storage
+    val lacking       = options.get(MerganserTable.ByFrame).toSeq.flatMap(_.split(',')).filter(_.nonEmpty)
+    val (all, readAt) = SnapshotPinning.pinned(session, frame, storage)
+    val rows          = if (lacking.isEmpty) all else all.drop(lacking: _*)
     if (replaced == Replaced.Nothing) FrameWrite.append(session, OpenTable.load(storage), said, rows, source, readAt)
     else FrameWrite.overwrite(session, storage, said, rows, source, Some(replaced), readAt)
   }

@@ -126,7 +126,10 @@ final class MerganserTable(
 
 object MerganserTable {
 
-  /** Option that [[io.merganser.spark.sql.FrameAppends]] gives to appends that no SQL statement asks for. */
+  /**
+   * Option that [[io.merganser.spark.sql.FrameAppends]] gives to writes that no SQL statement asks for: names of the table's columns that
+   * the frame lacks, between commas.
+   */
   private[spark] val ByFrame = "__merganser_by_frame"
 
   /** A table that is at the path; a time to read it as of is looked at here, before the read is planned. */

@@ -2,7 +2,9 @@ package io.merganser.spark.source
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
-import io.merganser.table.config._
+import io.merganser.spark.write.FrameWrite
+import io.merganser.table.config.{AlteredSettings, Options, TableAccess, TableConfig}
+import io.merganser.table.timeline.PropertiesUpdate
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.connector.catalog.{Identifier, TableCatalog, TableChange}
@@ -23,7 +25,8 @@ object TableAlteration {
   /**
    * Changes a table that Spark's session catalog names.
    *
-   * @throws MerganserException PROPERTY_FIXED, UNKNOWN_OPTION, OPTION_VALUE_INVALID; nothing is changed then
+   * @throws MerganserException PROPERTY_FIXED, UNKNOWN_OPTION, OPTION_VALUE_INVALID, what [[PropertiesUpdate.run]] throws; nothing is
+   *                            changed then
    */
   def ofSession(session: SparkSession, entry: CatalogTable, changes: Seq[TableChange]): Unit = {
     val label = entry.identifier.unquotedString
@@ -52,12 +55,34 @@ object TableAlteration {
       FolderEntries.update(session, path)(entry => entry.copy(told = said(entry.told, changes, _ => true)))
   }
 
-  /** A table that its catalog calls otherwise from now on. */
-  def renamed(session: SparkSession, path: String, to: Identifier): Unit = {
-    val database = to.namespace.lastOption
-    TableConfig.update(OpenTable.storage(session, path),
-      old =>
-        old + (Options.TableName.key -> to.name) ++ database.filter(_ => old.contains(Options.Database.key)).map(Options.Database.key -> _))
+  /**
+   * Gives a table another name, in its own properties and by `move` in its catalog. If one of them fails, the other is as before.
+   *
+   * @param path where the table lies before it is moved
+   */
+  def rename(session: SparkSession, path: String, to: Identifier)(move: => Unit): Unit = {
+    val names  = Seq(Options.TableName.key, Options.Database.key)
+    val before = OpenTable.load(session, path).config.properties.filter { case (key, _) => names.contains(key) }
+    val after = before + (Options.TableName.key -> to.name) ++
+      to.namespace.lastOption.filter(_ => before.contains(Options.Database.key)).map(Options.Database.key -> _)
+    update(session, path)(_ -- names ++ after)
+    try move
+    catch {
+      case e: Throwable =>
+        try update(session, path)(_ -- names ++ before)
+        catch { case second: Throwable => e.addSuppressed(second) }
+        throw e
+    }
+  }
+
+  /**
+   * Changes a table's own properties under the lock that the session and the table describe.
+   *
+   * @throws MerganserException what [[PropertiesUpdate.run]] and [[TableAccess.of]] throw
+   */
+  private[source] def update(session: SparkSession, path: String)(change: Map[String, String] => Map[String, String]): Unit = {
+    val storage = OpenTable.storage(session, path)
+    PropertiesUpdate.run(storage, change, TableAccess.of(FrameWrite.sessionConf(session), TableConfig.load(storage)))
     ()
   }
 
@@ -79,8 +104,7 @@ object TableAlteration {
       case _: ColumnChange => Nil
       case other           => throw fixed(label, other.getClass.getSimpleName, "", "it is no change of properties, comments or columns")
     }
-    if (edits.nonEmpty) TableConfig.update(OpenTable.storage(session, path), old => edits.foldLeft(old)((now, change) => change(now)))
-    ()
+    if (edits.nonEmpty) update(session, path)(old => edits.foldLeft(old)((now, change) => change(now)))
   }
 
   private def edit(

@@ -1,6 +1,5 @@
 package io.merganser.spark.source
 
-import io.merganser.spark.OpenTable
 import io.merganser.table.config.TableConfig
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
@@ -93,9 +92,6 @@ final class FolderEntries(session: SparkSession, folders: LakeFolders, label: Id
 object FolderEntries {
 
   /** Changes what a table keeps for its catalog. */
-  def update(session: SparkSession, path: String)(change: FolderEntry => FolderEntry): Unit = {
-    TableConfig.update(OpenTable.storage(session, path),
-      old => FolderEntry.without(old) ++ change(FolderEntry.of(TableConfig(old))).stored)
-    ()
-  }
+  def update(session: SparkSession, path: String)(change: FolderEntry => FolderEntry): Unit =
+    TableAlteration.update(session, path)(old => FolderEntry.without(old) ++ change(FolderEntry.of(TableConfig(old))).stored)
 }

@@ -2,7 +2,7 @@ package io.merganser.spark.sql
 
 import io.merganser.spark.source.MerganserTable
 import io.merganser.spark.write.FrameWrite
-import io.merganser.table.config.WriteConfig
+import io.merganser.table.config.{MissingColumns, WriteConfig, WriteSource}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.{EliminateSubqueryAliases, Resolver, UnresolvedAttribute}
 import org.apache.spark.sql.catalyst.expressions._
@@ -15,6 +15,9 @@ import org.apache.spark.sql.types.{DataType, NullType}
  * `UPDATE SET *` and `INSERT *` of a MERGE that may change the table's columns: the star stands for the source's columns, also
  * where there are fewer or other ones than the table's. Spark would look for each column of the table in the source. So may
  * `active = s.active` bring the table a column.
+ *
+ * The stars of any other MERGE leave out columns that the table was given after it was made and that the source lacks, as
+ * writes of data frames do; where the source lacks any other column, they are left to Spark, which names it.
  */
 object EvolvingStars {
 
@@ -40,20 +43,21 @@ object EvolvingStars {
     StatementLine.withSchemaEvolution(merge) || WriteConfig.asksForEvolution(FrameWrite.sessionConf(session))
 
   /** To be called before names are resolved, for a target of ours. */
-  def mark(session: SparkSession, merge: MergeIntoTable): MergeIntoTable =
-    if (!isAsked(session, merge)) merge
-    else merge.copy(
+  def mark(session: SparkSession, merge: MergeIntoTable): MergeIntoTable = {
+    val evolves = isAsked(session, merge)
+    merge.copy(
       matchedActions = merge.matchedActions.map {
-        case star: UpdateStarAction => UpdateAction(star.condition, marked)
-        case update: UpdateAction   => update.copy(assignments = update.assignments.map(named))
-        case other                  => other
+        case star: UpdateStarAction          => UpdateAction(star.condition, marked)
+        case update: UpdateAction if evolves => update.copy(assignments = update.assignments.map(named))
+        case other                           => other
       },
       notMatchedActions = merge.notMatchedActions.map {
-        case star: InsertStarAction => InsertAction(star.condition, marked)
-        case insert: InsertAction   => insert.copy(assignments = insert.assignments.map(named))
-        case other                  => other
+        case star: InsertStarAction          => InsertAction(star.condition, marked)
+        case insert: InsertAction if evolves => insert.copy(assignments = insert.assignments.map(named))
+        case other                           => other
       }
     )
+  }
 
   /** An assignment straight from a column of the same name, by which the table may get that column. */
   private def named(assignment: Assignment): Assignment = (assignment.key, assignment.value) match {
@@ -68,10 +72,27 @@ object EvolvingStars {
     override def apply(plan: LogicalPlan): LogicalPlan = plan match {
       case within: WithCTE => within.copy(plan = apply(within.plan))
       case merge: MergeIntoTable if merge.targetTable.resolved && merge.sourceTable.resolved && actions(merge).exists(isMarked) =>
-        val bare = merge.copy(targetTable = HeldStatements.bare(merge.targetTable))
-        merge.copy(matchedActions = merge.matchedActions.map(expanded(bare)),
-          notMatchedActions = merge.notMatchedActions.map(expanded(bare)))
+        val bare   = merge.copy(targetTable = HeldStatements.bare(merge.targetTable))
+        val change = if (isAsked(session, bare) || mayLack(bare)) expanded(bare)(_) else star _
+        merge.copy(matchedActions = merge.matchedActions.map(change), notMatchedActions = merge.notMatchedActions.map(change))
       case other => other
+    }
+
+    /** Whether the source lacks columns of the table, and only ones that writes may lack. */
+    private def mayLack(merge: MergeIntoTable): Boolean = {
+      val lacking = merge.targetTable.output.map(_.name).filterNot(t => merge.sourceTable.output.exists(s => names(t, s.name)))
+      lacking.nonEmpty && relation(merge.targetTable).exists { relation =>
+        val opened   = relation.table.asInstanceOf[MerganserTable].opened
+        val settings = WriteConfig.parse(Map.empty, FrameWrite.sessionConf(session), opened.config, WriteSource.SqlChange)
+        settings.missingColumns == MissingColumns.Added && lacking.forall(opened.timeline.addedColumns)
+      }
+    }
+
+    /** The star again that an action was written as. */
+    private def star(action: MergeAction): MergeAction = action match {
+      case update: UpdateAction if update.assignments == marked => UpdateStarAction(update.condition)
+      case insert: InsertAction if insert.assignments == marked => InsertStarAction(insert.condition)
+      case other                                                => other
     }
 
     private def actions(merge: MergeIntoTable) = merge.matchedActions ++ merge.notMatchedActions
@@ -112,7 +133,7 @@ object EvolvingStars {
       merge.targetTable.resolve(key.parts, names) match {
         case Some(known: Alias) => known.child
         case Some(known)        => known
-        case None if isOurs(merge.targetTable) && isColumn && merge.sourceTable.output.exists(_.semanticEquals(value)) =>
+        case None if relation(merge.targetTable).isDefined && isColumn && merge.sourceTable.output.exists(_.semanticEquals(value)) =>
           AttributeReference(key.parts.last, value.dataType)()
         case None => UnresolvedAttribute(key.parts)
       }
@@ -120,9 +141,10 @@ object EvolvingStars {
 
     private def names: Resolver = session.sessionState.conf.resolver
 
-    private def isOurs(target: LogicalPlan): Boolean = EliminateSubqueryAliases(target) match {
-      case relation: DataSourceV2Relation => relation.table.isInstanceOf[MerganserTable]
-      case _                              => false
+    /** The target, if it is a table of ours. */
+    private def relation(target: LogicalPlan): Option[DataSourceV2Relation] = EliminateSubqueryAliases(target) match {
+      case relation: DataSourceV2Relation if relation.table.isInstanceOf[MerganserTable] => Some(relation)
+      case _                                                                             => None
     }
   }
 }

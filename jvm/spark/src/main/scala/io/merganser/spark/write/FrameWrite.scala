@@ -107,14 +107,14 @@ object FrameWrite {
     if (parsed.operation == WriteOperation.Delete || parsed.operation == WriteOperation.DeletePartition)
       throw MerganserException("DELETE_FROM_NO_TABLE", "path" -> storage.basePath)
     check(frame, schema, TableConfig(config), parsed, missing = Set.empty)
-    Creation.begin(storage, config)
+    Creation.begin(storage, config, parsed.lock)
     // A table without a commit counts as not created.
     try run(session, OpenTable.load(storage), parsed.copy(allowEmptyCommit = true), frame, schema,
         Overwrites.ofOperation(parsed.operation, TableConfig(config), options))
     catch {
       case e: Throwable =>
         // What this call began it takes back: the path is no table again.
-        try Creation.undo(storage)
+        try Creation.undo(storage, parsed.lock)
         catch { case second: Throwable => e.addSuppressed(second) }
         throw e
     }

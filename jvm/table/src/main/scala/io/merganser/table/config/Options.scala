@@ -242,6 +242,9 @@ object Options {
     "URI schemes of stores that create a file exclusively, though we do not know it of them. Where several writers are declared, " +
       "others are refused.")
 
+  /** All that says how a write locks its table. */
+  val ofLocks: Seq[OptionEntry] = Seq(LockWait, LockProvider, LockFolder, LockExpiry, ExclusiveSchemes)
+
   /** By operation. */
   val ShuffleTasks: Map[WriteOperation, OptionEntry] = Seq(
     WriteOperation.Upsert -> "upsert", WriteOperation.Insert -> "insert", WriteOperation.BulkInsert -> "bulkinsert",
@@ -289,8 +292,8 @@ object Options {
     FailOnServiceFailure,
     ConcurrencyMode,
     FailedWrites,
-    HeartbeatInterval, HeartbeatMisses, LockWait, LockProvider, LockFolder, LockExpiry, ExclusiveSchemes
-  ) ++ ShuffleTasks.values ++ Seq(
+    HeartbeatInterval, HeartbeatMisses
+  ) ++ ofLocks ++ ShuffleTasks.values ++ Seq(
     QueryType, AsOfInstant
   )
 

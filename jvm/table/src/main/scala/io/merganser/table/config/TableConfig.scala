@@ -5,7 +5,7 @@ import java.time.{ZoneId, ZoneOffset}
 import java.util.zip.CRC32
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.{Storage, TableLock}
+import io.merganser.table.Storage
 
 /**
  * hoodie.properties, typed. Every key is kept, understood or not.
@@ -150,14 +150,6 @@ object TableConfig {
    *                                               and what [[TableProperties.requireReadable]] throws
    */
   def load(storage: Storage): TableConfig = supported(storage, TableConfig(PropertiesFile.read(storage)))
-
-  /**
-   * Changes the properties under the table lock, so that every reader sees the old ones or the new ones.
-   *
-   * An update that died half way is first brought to an end.
-   */
-  def update(storage: Storage, change: Map[String, String] => Map[String, String]): TableConfig =
-    TableLock.hold(storage)(_ => updateUnderLock(storage, change))
 
   /** Brings an update that died to an end; to call under the table lock. */
   private[table] def repair(storage: Storage): TableConfig = {

@@ -155,7 +155,7 @@ object WriteConfig {
       rule = StoredRule.of(table, settings.text(Options.MergerClasses, kept).toSeq.flatMap(OptionKind.Fields.split)),
       eventTimeField = settings.text(Options.EventTimeField, kept),
       commitMetadata = settings.commitMetadata,
-      permits = Permits(settings.bool(Options.DropIndexes, kept), settings.bool(Options.AllowUnknownProperties, kept)),
+      permits = TableAccess.permits(settings, kept),
       partitionsToDelete = partitionsToDelete(settings, operation),
       allowEmptyCommit = settings.bool(Options.AllowEmptyCommit, kept),
       inlineCompaction = inlineCompaction(settings, kept) && table.isMergeOnRead,

@@ -41,12 +41,12 @@ object Creation {
   /**
    * Makes an empty table for a first write, in the place of an unfinished one if there is one.
    *
-   * @throws io.merganser.merge.MerganserException TABLE_EXISTS if somebody else's table is there by now
+   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT; TABLE_EXISTS if somebody else's table is there by now
    */
-  def begin(storage: Storage, properties: Map[String, String]): TableConfig =
+  def begin(storage: Storage, properties: Map[String, String], lock: TableLock.Settings = TableLock.Settings()): TableConfig =
     if (!TableConfig.exists(storage)) create(storage, properties)
     else
-      TableLock.hold(storage) { _ =>
+      TableLock.hold(storage, lock) { _ =>
         val config   = TableConfig.load(storage)
         val timeline = Timeline.load(storage, config)
         if (!isUnfinished(storage, config, timeline)) throw MerganserException("TABLE_EXISTS", "path" -> storage)
@@ -55,8 +55,8 @@ object Creation {
       }
 
   /** Takes a creation back whose first write failed, unless another write has begun or completed since. */
-  def undo(storage: Storage): Unit = {
-    val isUndone = TableLock.hold(storage) { _ =>
+  def undo(storage: Storage, lock: TableLock.Settings = TableLock.Settings()): Unit = {
+    val isUndone = TableLock.hold(storage, lock) { _ =>
       TableConfig.exists(storage) && Timeline.load(storage, TableConfig.load(storage)).instants.isEmpty && {
         TableConfig.remove(storage)
         // Whoever creates a table here by now cannot begin a write before we let go of the lock.

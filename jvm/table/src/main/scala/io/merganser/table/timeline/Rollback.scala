@@ -2,7 +2,7 @@ package io.merganser.table.timeline
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.{Storage, TableFeatures, TableLock}
-import io.merganser.table.config.{FailedWrites, TableConfig}
+import io.merganser.table.config.{FailedWrites, Permits, TableConfig}
 import io.merganser.table.log.BlockInstants
 import io.merganser.table.slice.{BaseFile, FileNames, PartitionMetadata}
 import org.apache.hadoop.fs.FileStatus
@@ -27,17 +27,17 @@ object Rollback {
 
   /**
    * Rolls back what has failed by the settings of a write: [[pending]] under EAGER, [[expired]] under LAZY. Nothing is changed in a
-   * table that the write may not write.
+   * table that the write may not write; where nothing has failed that is left to the write itself, which asks under its lock.
    *
    * @return the instants rolled back
    * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, ROLLBACK_UNSUPPORTED, what [[TableFeatures.requireWritable]] throws
    */
   def failed(storage: Storage, config: TableConfig, options: Transaction.Options): Seq[Instant] = {
-    TableFeatures.requireWritable(storage, config, Timeline.load(storage, config), options.permits)
-    options.failedWrites match {
-      case FailedWrites.Eager         => pending(storage, config, options.lock)
-      case FailedWrites.Lazy(afterMs) => expired(storage, config, options.lock, afterMs)
+    def hasFailed(instant: Instant) = options.failedWrites match {
+      case FailedWrites.Eager         => true
+      case FailedWrites.Lazy(afterMs) => Heartbeat.hasExpired(storage, instant.requested, afterMs)
     }
+    rollBack(storage, config, options.lock, Some(options.permits))(hasFailed)
   }
 
   /**
@@ -83,7 +83,10 @@ object Rollback {
         }
     }
 
-  private def rollBack(storage: Storage, config: TableConfig, settings: TableLock.Settings)(failed: Instant => Boolean): Seq[Instant] = {
+  /** @param permits of the write that needs it, if one does: the table must be writable by it */
+  private def rollBack(
+      storage: Storage, config: TableConfig, settings: TableLock.Settings, permits: Option[Permits] = None
+  )(failed: Instant => Boolean): Seq[Instant] = {
     // Before the timeline: a running write is on the timeline before its folder is here.
     val temporary = storage.list(Markers.Folder)
     def left(timeline: Timeline): Seq[String] = temporary.filter(_.isDirectory).map(_.getPath.getName)
@@ -94,10 +97,11 @@ object Rollback {
     val unpublished = temporary.filter(f =>
       f.isFile && f.getPath.getName.startsWith("unpublished-") &&
         System.currentTimeMillis() - f.getModificationTime > UnpublishedAgeMs)
+    val seen     = Timeline.load(storage, config)
+    val isNeeded = toRollBack(seen).nonEmpty || left(seen).nonEmpty
+    if (isNeeded || unpublished.nonEmpty) permits.foreach(TableFeatures.requireWritable(storage, config, seen, _))
     unpublished.foreach(f => storage.delete(s"${Markers.Folder}/${f.getPath.getName}"))
-
-    val seen = Timeline.load(storage, config)
-    if (toRollBack(seen).isEmpty && left(seen).isEmpty) Nil
+    if (!isNeeded) Nil
     else
       TableLock.hold(storage, settings) { _ =>
         val timeline = Timeline.load(storage, config)

@@ -4,7 +4,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.{Interrupts, MetadataTable, Storage, TableFeatures, TableLock}
-import io.merganser.table.config.{FailedWrites, Permits, TableConfig, WriteConfig}
+import io.merganser.table.config.{BucketProperties, FailedWrites, Permits, TableConfig, WriteConfig}
 import io.merganser.table.slice.{FileGroupId, FileNames, Parallel, PartitionMetadata}
 import org.slf4j.LoggerFactory
 
@@ -71,6 +71,7 @@ final class Transaction private[timeline] (
             .foreach(reason => throw conflict(reason + readAgain))
           val joined = CommitSchema.joined(config, this.timeline, now, metadata).fold(reason => throw conflict(reason), identity)
           MetadataTable.drop(storage, options.permits.dropIndexes)
+          BucketProperties.complete(storage, config)
           complete(now, joined, lock)
         }
       } catch {

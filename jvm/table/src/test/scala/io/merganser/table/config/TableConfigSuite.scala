@@ -5,7 +5,7 @@ import java.nio.file.Files
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.{FaultyFileSystem, TableSuite}
-import io.merganser.table.timeline.Creation
+import io.merganser.table.timeline.{Creation, PropertiesUpdate}
 
 final class TableConfigSuite extends TableSuite {
 
@@ -63,7 +63,7 @@ final class TableConfigSuite extends TableSuite {
     Files.copy(file, folder.resolve("t/.hoodie/hoodie.properties.backup"))
     overwrite(file, "hoodie.table.name=t\nhoodie.table.version=9\nhoodie.table.checksum=1\n")
     assert(TableConfig.load(storage).tableType == TableType.MergeOnRead)
-    TableConfig.update(storage, _ + ("k" -> "v"))
+    PropertiesUpdate.run(storage, _ + ("k" -> "v"))
     assert(!storage.exists(PropertiesFile.Backup))
     assert(TableConfig.load(storage).properties("k") == "v")
     overwrite(file, "hoodie.table.name=t\nhoodie.table.version=9\nhoodie.table.checksum=1\n")
@@ -82,7 +82,7 @@ final class TableConfigSuite extends TableSuite {
 
   test("a stale checksum file of the local file system does not hide the properties, and an update mends it") {
     table()
-    TableConfig.update(storage, _ + ("k" -> "v"))
+    PropertiesUpdate.run(storage, _ + ("k" -> "v"))
     val conf  = storage.fs
     val bytes = storage.read(PropertiesFile.Name)
     val out   = conf.create(storage.path(PropertiesFile.Name), true) // leaves a .crc
@@ -91,7 +91,7 @@ final class TableConfigSuite extends TableSuite {
     val file = folder.resolve("t/.hoodie/hoodie.properties")
     overwrite(file, new String(bytes, UTF_8).replace("k=v", "k=w"))
     assert(TableConfig.load(storage).properties("k") == "w")
-    TableConfig.update(storage, _ + ("l" -> "m"))
+    PropertiesUpdate.run(storage, _ + ("l" -> "m"))
     assert(storage.readText(PropertiesFile.Name).contains("l=m"))
   }
 
@@ -102,14 +102,14 @@ final class TableConfigSuite extends TableSuite {
       while (reached) {
         val storage = faulty(s"$how-$n")
         table(storage = storage)
-        val (result, failed) = FaultyFileSystem.failing(n, how)(TableConfig.update(storage, _ + ("k" -> "new")))
+        val (result, failed) = FaultyFileSystem.failing(n, how)(PropertiesUpdate.run(storage, _ + ("k" -> "new")))
         reached = failed.isDefined
         if (!reached) assert(result.isRight)
         val seen = TableConfig.load(storage).properties
         assert((seen - "k") == TableConfig(properties()).copy()
             .properties + (PropertiesFile.Checksum -> TableConfig(properties()).checksum.toString), failed)
         assert(seen.get("k").forall(_ == "new"), failed)
-        TableConfig.update(storage, _ + ("k" -> "newer"))
+        PropertiesUpdate.run(storage, _ + ("k" -> "newer"))
         assert(TableConfig.load(storage).properties("k") == "newer", failed)
         assert(!storage.exists(PropertiesFile.Backup), failed)
         n += 1

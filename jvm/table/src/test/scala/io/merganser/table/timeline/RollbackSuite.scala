@@ -37,7 +37,7 @@ final class RollbackSuite extends TableSuite {
         Creation.create(s, properties(version) + (TableConfig.MetadataPartitions -> "files"))
         s.createNew(".hoodie/metadata/x", Array[Byte](1))
         write(s, "a")
-        TableConfig.update(s, _ + (TableConfig.MetadataPartitions -> "files"))
+        PropertiesUpdate.run(s, _ + (TableConfig.MetadataPartitions -> "files"))
         s.createNew(".hoodie/metadata/x", Array[Byte](1))
         val (result, failed) = FaultyFileSystem.failing(n, how)(write(s, "b"))
         reached = failed.isDefined

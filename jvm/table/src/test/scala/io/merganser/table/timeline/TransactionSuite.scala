@@ -106,7 +106,7 @@ final class TransactionSuite extends TableSuite {
   test("a table upgraded since its properties were read is not written to") {
     val s   = storage
     val old = table(8, s)
-    TableConfig.update(s, _ + ("hoodie.table.version" -> "9"))
+    PropertiesUpdate.run(s, _ + ("hoodie.table.version" -> "9"))
     assert(conditionOf(Transaction.begin(s, old, "commit")) == "COMMIT_CONFLICT")
   }
 

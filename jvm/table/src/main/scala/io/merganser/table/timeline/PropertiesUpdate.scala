@@ -1,0 +1,26 @@
+package io.merganser.table.timeline
+
+import io.merganser.table.{Storage, TableFeatures, TableLock}
+import io.merganser.table.config.{TableAccess, TableConfig}
+
+/** A change of hoodie.properties, by ALTER TABLE and by procedures. */
+object PropertiesUpdate {
+
+  /**
+   * Changes the properties under the table lock, so that every reader sees the old ones or the new ones.
+   *
+   * An update that died half way is first brought to an end.
+   *
+   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, and what [[TableFeatures.requireWritable]] throws; nothing is changed then
+   */
+  def run(
+      storage: Storage,
+      change: Map[String, String] => Map[String, String],
+      access: TableAccess = TableAccess()
+  ): TableConfig =
+    TableLock.hold(storage, access.lock) { _ =>
+      val config = TableConfig.repair(storage)
+      TableFeatures.requireWritable(storage, config, Timeline.load(storage, config), access.permits)
+      TableConfig.updateUnderLock(storage, change)
+    }
+}

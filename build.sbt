@@ -31,6 +31,9 @@ val openModules = Seq(
   "sun.util.calendar"
 ).map(p => s"--add-opens=java.base/$p=ALL-UNNAMED") :+ "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED"
 
+/** Tests run most code a few times: the second compiler and the parallel collector cost more than they return. */
+val shortRuns = Seq("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:NewRatio=1", "-Djdk.lang.Process.launchMechanism=VFORK")
+
 def warnings(line: Line): Seq[String] = {
   val both = Seq("-feature", "-unchecked", "-encoding", "utf8", "-Xlint")
   // One source serves four releases of every library and two of the compiler: what a later one deprecates is the only name
@@ -61,7 +64,7 @@ def room(name: String, line: Line): Project = {
     Test / baseDirectory     := (ThisBuild / baseDirectory).value,
     Test / parallelExecution := false,
     Test / javaHome          := sys.props.get("test.java.home").map(file),
-    Test / javaOptions ++= openModules ++ Seq("-Xmx2g", s"-Dmerganser.root=${(ThisBuild / baseDirectory).value}"),
+    Test / javaOptions ++= openModules ++ shortRuns ++ Seq("-Xmx2g", s"-Dmerganser.root=${(ThisBuild / baseDirectory).value}"),
     Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDS")
   )
 }

@@ -1,4 +1,4 @@
-"""What the Python tests share: one Spark session for all of them, and quick tests first."""
+"""What the Python tests share: one Spark session for all of them, cheap JVMs, and quick tests first."""
 
 from __future__ import annotations
 
@@ -19,6 +19,12 @@ from interop.hudi_engine import HudiEngine
 # PySpark hands timestamps over in the local time of its process.
 os.environ["TZ"] = "UTC"
 time.tzset()
+
+#: For every JVM that the tests start. They run thousands of small statements, mostly code that runs a few times: the
+#: second compiler and the parallel collector cost more than half of the processor time and return nothing. Hadoop
+#: starts a `chmod` for each file, which takes milliseconds unless the process is made by vfork.
+JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:NewRatio=1 -Djdk.lang.Process.launchMechanism=VFORK"
+os.environ["JDK_JAVA_OPTIONS"] = " ".join([*os.environ.get("JDK_JAVA_OPTIONS", "").split(), JVM])
 
 #: Tests that use one of these start a Spark session, here or in a process of their own.
 SLOW_FIXTURES = {"spark", "hudi"}

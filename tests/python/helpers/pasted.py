@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pyspark
+from places import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
 
 #: The running Spark line, such as "4.2".

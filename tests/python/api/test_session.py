@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyspark
 import pytest
+from places import ROOT
 
 from merganser.session import jar_for
 
@@ -92,7 +93,7 @@ def test_a_session_is_refused_or_taken_as_it_is_and_what_spark_submit_was_given_
     given = tmp_path / "given.jar"
     shutil.make_archive(str(given), "zip", tmp_path / "conf")
     Path(f"{given}.zip").rename(given)
-    source = Path(__file__).resolve().parents[2] / "python" / "src"
+    source = ROOT / "python" / "src"
     foreign = ("SPARK_HOME", "SPARK_REMOTE", "PYSPARK_SUBMIT_ARGS")
     environment = {
         **{name: value for name, value in os.environ.items() if name not in foreign},

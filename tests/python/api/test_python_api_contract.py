@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from places import ROOT
 from py4j.java_gateway import JavaPackage
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -530,7 +531,7 @@ def test_an_exception_that_is_not_ours_is_left_alone_also_when_its_causes_are_a_
 
 
 def test_every_condition_that_has_a_class_is_one_the_jar_can_raise() -> None:
-    files = list(Path(__file__).resolve().parents[2].glob("jvm/*/src/main/resources/io/merganser/*/conditions.json"))
+    files = list(ROOT.glob("jvm/*/src/main/resources/io/merganser/*/conditions.json"))
     assert len(files) >= 2
     known = {name for file in files for name in json.loads(file.read_text(encoding="utf-8"))}
     assert set(BY_CONDITION) - known == set()

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 from frames import KEY, ORDERING, frame, load, refusal, refused, rows_of, save
+from places import ROOT
 from pyspark.sql import SparkSession
 from servers import SPARK_HOME
 from sql_steps import Sql
 
 from merganser import Table, WriteOptions
 
-ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = {KEY: "id", ORDERING: "ts"}
 #: As a job on Hudi gives them, with what each means for this write.
 OF_A_JOB = {

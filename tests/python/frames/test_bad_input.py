@@ -25,6 +25,7 @@ from frames import (
     rows_of,
     save,
 )
+from places import TESTS
 from pyspark.sql import DataFrame, SparkSession
 
 from merganser import Table
@@ -447,7 +448,7 @@ def test_a_foreign_bucket_table_stays_one_with_its_number_of_buckets(spark: Spar
 
 def test_a_bucket_table_that_hudi_wrote_is_upserted_into_its_buckets(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
-    shutil.copytree(Path(__file__).parents[1] / "golden" / "mor_bucket" / "table", path)
+    shutil.copytree(TESTS / "golden" / "mor_bucket" / "table", path)
     before, groups = rows_of(load(spark, path)), {s.file_id for s in Table.load(spark, str(path)).file_slices()}
     assert len(groups) == 4
     save(load(spark, path), path, {})

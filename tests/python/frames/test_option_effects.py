@@ -12,12 +12,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from frames import COW, INDEX, KEY, MOR, OPERATION, ORDERING, TYPE, frame, load, rows_of, save
+from places import ROOT
 from pyspark.sql import DataFrame, SparkSession
 from sql_steps import Sql
 
 import merganser
 
-ROOT = Path(__file__).parents[2]
 COLUMNS = "id int, ts bigint, v string, c string"
 OPTIONS = {KEY: "id", ORDERING: "ts"}
 MAX_FILE = "hoodie.parquet.max.file.size"

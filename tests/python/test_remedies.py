@@ -19,9 +19,9 @@ TESTS = Path(__file__).parent
 #: What messages name as a way on, and the test that runs it.
 RUN = {
     "INSERT": "test_sql_inserts.py::test_",
-    "UPDATE": "test_sql_changes.py::test_",
-    "MERGE": "test_sql_changes.py::test_",
-    "UPDATE SET": "test_sql_changes.py::test_",
+    "UPDATE": "test_statement_results.py::test_",
+    "MERGE": "test_statement_results.py::test_",
+    "UPDATE SET": "test_statement_results.py::test_",
     "ALTER TABLE … DROP PARTITION": "test_remedies.py::test_ways_on",
     "CREATE TABLE … AS SELECT": "test_remedies.py::test_ways_on",
     "CREATE OR REPLACE TABLE … AS SELECT": "test_remedies.py::test_ways_on",

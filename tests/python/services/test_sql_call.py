@@ -8,13 +8,14 @@ import time
 from pathlib import Path
 
 import pytest
+from places import ROOT
 from sql_steps import Sql
 
 from merganser import Table
 
 pytestmark = pytest.mark.e2e
 
-DOCS = (Path(__file__).resolve().parents[2] / "docs" / "sql.md").read_text()
+DOCS = (ROOT / "docs" / "sql.md").read_text()
 
 
 def logged(sql: Sql, **properties: str) -> str:

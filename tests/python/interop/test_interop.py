@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from places import TESTS
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import udf
 
@@ -25,7 +26,7 @@ from merganser import Table
 
 pytestmark = pytest.mark.e2e
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "golden"))
+sys.path.append(str(TESTS / "golden"))
 
 from stories import COW, MOR, STORIES  # noqa: E402
 from test_golden_tables import EXPECTED, GOLDEN, as_stored, columns_of  # noqa: E402

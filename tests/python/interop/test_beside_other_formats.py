@@ -8,6 +8,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+from places import ROOT
+
 from interop.hudi_jar import Jar, fetch
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "merganser"
@@ -110,7 +112,7 @@ def test_statements_on_delta_and_iceberg_tables_are_theirs_in_either_order_of_th
     program = tmp_path / "formats.py"
     program.write_text(textwrap.dedent(PROGRAM))
     jars = ",".join(str(fetch(CACHE, jar)) for jar in JARS)
-    source = Path(__file__).resolve().parents[2] / "python" / "src"
+    source = ROOT / "python" / "src"
     environment = {**os.environ, "PYTHONPATH": str(source), "SPARK_LOCAL_IP": "127.0.0.1"}
     done = subprocess.run(
         [sys.executable, str(program), str(tmp_path), jars],

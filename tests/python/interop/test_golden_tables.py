@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from places import TESTS
 from pyspark.sql import SparkSession
 
 from interop.hudi_engine import HudiEngine, Rows
@@ -18,7 +19,7 @@ from interop.values import sort_rows
 
 pytestmark = pytest.mark.e2e
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden"
+GOLDEN = TESTS / "golden"
 EXPECTED: dict[str, dict[str, Any]] = {
     file.parent.name: json.loads(file.read_text("utf-8")) for file in sorted(GOLDEN.glob("*/expected.json"))
 }

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from places import TESTS
 
-TESTS = Path(__file__).resolve().parents[1]
 if str(TESTS) not in sys.path:
     sys.path.insert(0, str(TESTS))
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import runpy
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
+from places import ROOT
 from pyspark.sql import SparkSession
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+EXAMPLES = ROOT / "examples"
 
 
 @pytest.mark.parametrize("name", ["quickstart.py", "quickstart.sql"])

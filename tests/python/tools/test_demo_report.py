@@ -6,11 +6,11 @@ import dataclasses
 import sys
 from datetime import datetime, timezone
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
+from places import ROOT
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "flights"))
+sys.path.insert(0, str(ROOT / "examples" / "flights"))
 
 import charts
 import report

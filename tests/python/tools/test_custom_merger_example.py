@@ -14,12 +14,12 @@ from types import ModuleType, SimpleNamespace
 
 import pyspark
 import pytest
+from places import ROOT
 
 from merganser.session import jar_for
 
 pytestmark = pytest.mark.e2e
 
-ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "custom-merger"
 ROW = "o1 lamp Oak 7 3 {state} 9.5 card 5"
 

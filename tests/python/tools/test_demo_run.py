@@ -8,11 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from places import ROOT
 from pyspark.sql import SparkSession
 
 import merganser
 
-FLIGHTS = Path(__file__).resolve().parents[2] / "examples" / "flights"
+FLIGHTS = ROOT / "examples" / "flights"
 sys.path.insert(0, str(FLIGHTS))
 
 import feed  # noqa: E402

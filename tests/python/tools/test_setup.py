@@ -15,8 +15,7 @@ from typing import Any
 
 import pyspark
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
+from places import ROOT
 
 
 def dev(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from places import ROOT
 
-FLIGHTS = Path(__file__).resolve().parents[2] / "examples" / "flights"
+FLIGHTS = ROOT / "examples" / "flights"
 sys.path.insert(0, str(FLIGHTS))
 
 import feed  # noqa: E402

@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from places import ROOT
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = ROOT / "docs"
 ROOMS = DOCS.parent / "jvm"
 PAGES = sorted(DOCS.rglob("*.md"))
 

@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from places import ROOT
 from pyspark.sql import SparkSession
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import bench
 import lineitem

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 from frames import frame, rows_of
+from places import PYTESTS, ROOT
 from pyspark.sql import DataFrameWriterV2, SparkSession
 from sql_steps import Sql
 
 from merganser import Table
-
-ROOT = Path(__file__).resolve().parents[2]
-TESTS = Path(__file__).parent
 
 #: What messages name as a way on, and the test that runs it.
 RUN = {
@@ -100,7 +97,7 @@ def test_every_statement_or_call_that_a_message_names_is_run_by_a_test() -> None
     assert sorted(named - RUN.keys()) == []
     for place in RUN.values():
         file, test = place.split("::")
-        assert f"def {test}" in (TESTS / file).read_text(), place
+        assert f"def {test}" in PYTESTS[file].read_text(), place
     assert hasattr(Table, "history")
     assert all(hasattr(DataFrameWriterV2, name) for name in ("overwrite", "overwritePartitions", "createOrReplace"))
 

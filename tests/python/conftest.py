@@ -7,10 +7,10 @@ import time
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 
 import pyspark
 import pytest
+from places import TESTS
 from pyspark.sql import SparkSession
 from sql_steps import Sql
 
@@ -77,7 +77,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
     warehouse = tmp_path_factory.mktemp("warehouse")
     line = ".".join(pyspark.__version__.split(".")[:2])
-    mergers = Path(__file__).parents[1] / "conformance" / "jars" / f"merganser-conformance-spark-{line}.jar"
+    mergers = TESTS / "conformance" / "jars" / f"merganser-conformance-spark-{line}.jar"
     settings = {
         "spark.jars": str(mergers),
         "spark.driver.memory": "2g",

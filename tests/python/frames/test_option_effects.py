@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from frames import COW, INDEX, KEY, MOR, OPERATION, ORDERING, TYPE, frame, load, rows_of, save
-from places import ROOT
+from places import PYTESTS, ROOT
 from pyspark.sql import DataFrame, SparkSession
 from sql_steps import Sql
 
@@ -28,8 +28,8 @@ FILES = HERE + "test_the_base_files_of_a_write_follow_its_options"
 LOGS = HERE + "test_the_logs_of_a_write_follow_its_options"
 TASKS = HERE + "test_an_operation_has_as_many_tasks_as_its_option_says"
 SETTINGS = "test_frame_tables.py::test_a_new_table_keeps_its_settings_in_hoodie_properties"
-TIMES = "KeyColumnsTest.scala::a time-based partition is formatted from numbers by their unit"
-ZONES = "KeyColumnsTest.scala::a time-based partition has the input's and the output's zone"
+TIMES = "KeyColumnsSuite.scala::a time-based partition is formatted from numbers by their unit"
+ZONES = "KeyColumnsSuite.scala::a time-based partition has the input's and the output's zone"
 HEARTBEATS = "RollbackSuite.scala::under LAZY a write counts as dead after the heartbeats"
 MERGERS = "test_custom_mergers.py::"
 RULES = "test_merge_rule.py::"
@@ -54,16 +54,16 @@ SEEN = {
     "spark.merganser.write.nullOrdering": RULES + "test_null_ordering_values_can_be_rejected_by_the_table",
     "hoodie.datasource.write.keygenerator.type": "test_frame_tables.py::test_key_generators_go_by_type",
     "hoodie.datasource.write.keygenerator.class": "test_frame_tables.py::test_key_generators_go_by_type",
-    "hoodie.datasource.write.hive_style_partitioning": "KeyColumnsTest.scala::a partition path has one level a column",
-    "hoodie.datasource.write.partitionpath.urlencode": "KeyColumnsTest.scala::url encoding escapes what",
+    "hoodie.datasource.write.hive_style_partitioning": "KeyColumnsSuite.scala::a partition path has one level a column",
+    "hoodie.datasource.write.partitionpath.urlencode": "KeyColumnsSuite.scala::url encoding escapes what",
     "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled": (
-        "KeyColumnsTest.scala::timestamps read as logical ones are text"
+        "KeyColumnsSuite.scala::timestamps read as logical ones are text"
     ),
-    "hoodie.write.complex.keygen.new.encoding": "KeyColumnsTest.scala::a complex generator names its one key column",
+    "hoodie.write.complex.keygen.new.encoding": "KeyColumnsSuite.scala::a complex generator names its one key column",
     "hoodie.table.timeline.timezone": SETTINGS,
     "hoodie.keygen.timebased.timestamp.type": TIMES,
     "hoodie.keygen.timebased.timestamp.scalar.time.unit": TIMES,
-    "hoodie.keygen.timebased.input.dateformat": "KeyColumnsTest.scala::a time-based partition is formatted from times",
+    "hoodie.keygen.timebased.input.dateformat": "KeyColumnsSuite.scala::a time-based partition is formatted from times",
     "hoodie.keygen.timebased.input.dateformat.list.delimiter.regex": ZONES,
     "hoodie.keygen.timebased.input.timezone": ZONES,
     "hoodie.keygen.timebased.output.dateformat": TIMES,
@@ -73,7 +73,7 @@ SEEN = {
     "hoodie.bucket.index.num.buckets": "test_frame_tables.py::test_both_table_types_take_changes_under_both_indexes",
     "hoodie.bucket.index.hash.field": SETTINGS,
     "hoodie.simple.index.update.partition.path": "test_global_index.py::test_the_partition_column_is_not_assigned",
-    "hoodie.bloom.index.update.partition.path": "WriteConfigTest.scala::a table whose keys are found in all partitions",
+    "hoodie.bloom.index.update.partition.path": "WriteConfigSuite.scala::a table whose keys are found in all partitions",
     "hoodie.datasource.write.operation": OVERWRITES + "test_hudis_operations_replace_and_remove_rows",
     "hoodie.datasource.overwrite.mode": OVERWRITES + "test_an_overwrite_of_a_path_replaces_what_its_option_says",
     "hoodie.datasource.write.partitions.to.delete": OVERWRITES + "test_hudis_operations_replace_and_remove_rows",
@@ -115,7 +115,7 @@ SEEN = {
     "hoodie.client.heartbeat.interval_in_ms": HEARTBEATS,
     "hoodie.client.heartbeat.tolerable.misses": HEARTBEATS,
     "hoodie.write.lock.wait_time_ms": "RollbackSuite.scala::a write waits for the table's lock as long as",
-    "hoodie.write.lock.provider": "WriteConfigTest.scala::a lock provider that is not here is refused",
+    "hoodie.write.lock.provider": "WriteConfigSuite.scala::a lock provider that is not here is refused",
     "hoodie.write.lock.filesystem.path": "TableLockSuite.scala::a folder for the lock file that other engines take",
     "hoodie.write.lock.filesystem.expire": "TableLockSuite.scala::an empty lock file is another engine's",
     "hoodie.fs.atomic_creation.support": "StoragesSuite.scala::a second writer is refused where the store",
@@ -137,7 +137,7 @@ def test_of_every_documented_option_a_test_sees_that_it_is_changed() -> None:
     documented = set(re.findall(r"^- \*\*`([^`]+)`\*\*", page, re.M))
     assert documented - SEEN.keys() == set(), "options that no test sees: add a test, and its name to SEEN"
     assert SEEN.keys() - documented == set(), "options that are documented no more"
-    files = {f.name: f for f in [*ROOT.glob("tests/python/test_*.py"), *ROOT.glob("jvm/*/src/test/**/*.scala")]}
+    files = {**PYTESTS, **{f.name: f for f in ROOT.glob("jvm/*/src/test/**/*.scala")}}
     for key, place in SEEN.items():
         file, name = place.split("::")
         begin = f"def {name}" if file.endswith(".py") else f'test("{name}'

@@ -14,9 +14,9 @@ from places import TESTS
 if str(TESTS) not in sys.path:
     sys.path.insert(0, str(TESTS))
 
-from interop import hudi_rs  # noqa: E402
-from interop.hudi_engine import HudiEngine, HudiError, HudiMissingError, Rows  # noqa: E402
-from interop.values import sort_rows  # noqa: E402
+from interop import hudi_rs
+from interop.hudi_engine import HudiEngine, HudiError, HudiMissingError, Rows
+from interop.values import sort_rows
 
 GOLDEN = TESTS / "golden"
 NAMES = sorted(file.parent.name for file in GOLDEN.glob("*/expected.json"))

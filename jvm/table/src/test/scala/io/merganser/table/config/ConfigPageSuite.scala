@@ -5,7 +5,7 @@ import java.nio.file.{Files, Paths}
 
 import org.scalatest.funsuite.AnyFunSuite
 
-class ConfigPageTest extends AnyFunSuite {
+class ConfigPageSuite extends AnyFunSuite {
 
   test("docs/config.md is what the options say; run io.merganser.table.config.ConfigPage to write it anew") {
     val page = Paths.get(sys.props.getOrElse("merganser.root", "."), ConfigPage.place)

@@ -10,7 +10,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.JavaConverters._
 
 /** Recorded cases about settings, played through NewTable and WriteConfig alone: what is persisted, and which step fails. */
-class ConfigConformanceTest extends AnyFunSuite {
+class ConfigConformanceSuite extends AnyFunSuite {
 
   /** By decision, not as recorded: these are refused earlier. */
   private val refusedFirst = Map(

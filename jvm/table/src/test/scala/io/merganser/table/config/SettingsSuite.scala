@@ -3,7 +3,7 @@ package io.merganser.table.config
 import io.merganser.merge.MerganserException
 import org.scalatest.funsuite.AnyFunSuite
 
-class SettingsTest extends AnyFunSuite {
+class SettingsSuite extends AnyFunSuite {
 
   private def refusal(options: (String, String)*): MerganserException =
     intercept[MerganserException](Settings.ofWrite(options.toMap, Map.empty))

@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.Literal
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning
 import org.scalatest.funsuite.AnyFunSuite
 
-class DirectPartitionsTest extends AnyFunSuite {
+class DirectPartitionsSuite extends AnyFunSuite {
 
   test("Spark's hash partitioning sends each salt to the partition it was made for") {
     for (count <- Seq(1, 2, 3, 7, 8, 64, 200, 1000)) {

@@ -4,7 +4,7 @@ import io.merganser.merge.MerganserException
 import org.apache.spark.sql.types.StructType
 import org.scalatest.funsuite.AnyFunSuite
 
-class SchemaEvolutionTest extends AnyFunSuite {
+class SchemaEvolutionSuite extends AnyFunSuite {
 
   private def ddl(text: String): StructType = StructType.fromDDL(text)
 

@@ -12,7 +12,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import scala.collection.JavaConverters._
 
-class KeyColumnsTest extends AnyFunSuite with BeforeAndAfterAll {
+class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
 
   private var spark: SparkSession = _
 

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.analysis.PosParameter
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 import org.scalatest.funsuite.AnyFunSuite
 
-class CallParserTest extends AnyFunSuite {
+class CallParserSuite extends AnyFunSuite {
 
   private def call(text: String): Option[CallCommand] = CallParser.read(text).flatMap { read =>
     Procedure.byName(CatalystSqlParser.parseMultipartIdentifier(read.name).last).map(CallParser.command(_, read, CatalystSqlParser))

@@ -7,7 +7,7 @@ import io.merganser.table.slice.TableRule
 import org.apache.spark.sql.types._
 import org.scalatest.funsuite.AnyFunSuite
 
-class StoredRuleTest extends AnyFunSuite {
+class StoredRuleSuite extends AnyFunSuite {
   import StoredRule._
 
   private val schema = StructType(Seq(StructField("id", IntegerType), StructField("name", StringType), StructField("ts", LongType)))

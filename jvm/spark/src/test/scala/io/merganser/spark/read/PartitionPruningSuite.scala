@@ -10,7 +10,7 @@ import org.apache.spark.sql.sources._
 import org.apache.spark.sql.types._
 import org.scalatest.funsuite.AnyFunSuite
 
-class PartitionPruningTest extends AnyFunSuite {
+class PartitionPruningSuite extends AnyFunSuite {
 
   private val schema = StructType.fromDDL("id INT, ms BIGINT, at TIMESTAMP, day DATE, text STRING, region STRING")
 

@@ -4,7 +4,7 @@ import io.merganser.merge.MerganserException
 import org.apache.spark.sql.types.StructType
 import org.scalatest.funsuite.AnyFunSuite
 
-class WriteConfigTest extends AnyFunSuite {
+class WriteConfigSuite extends AnyFunSuite {
 
   private val schema = StructType.fromDDL("id INT, name STRING, ts BIGINT, o INT, day STRING")
   private val base = Map("hoodie.datasource.write.recordkey.field" -> "id", "hoodie.table.ordering.fields" -> "ts",

@@ -4,7 +4,7 @@ import io.merganser.merge.MerganserException
 import org.apache.spark.sql.types.StructType
 import org.scalatest.funsuite.AnyFunSuite
 
-class NewTableTest extends AnyFunSuite {
+class NewTableSuite extends AnyFunSuite {
 
   private val schema = StructType.fromDDL(
     "_hoodie_record_key STRING, id INT, name STRING, ts BIGINT, o INT, day STRING, at TIMESTAMP, tags ARRAY<STRING>, m MAP<STRING, INT>, inner STRUCT<a: INT>, bytes BINARY"

@@ -7,7 +7,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
-class EventTimesTest extends AnyFunSuite {
+class EventTimesSuite extends AnyFunSuite {
 
   private def row(value: Any): InternalRow = new GenericInternalRow(Array[Any](1, value))
 

@@ -2,7 +2,7 @@ package io.merganser.table.config
 
 import org.scalatest.funsuite.AnyFunSuite
 
-class IgnoredOptionsTest extends AnyFunSuite {
+class IgnoredOptionsSuite extends AnyFunSuite {
 
   private def reported(options: (String, String)*): Seq[String] = Settings.ofWrite(options.toMap, Map.empty).ignored.map(_.key)
 

@@ -4,7 +4,7 @@ import java.time.{ZoneId, ZoneOffset}
 
 import org.scalatest.funsuite.AnyFunSuite
 
-final class AsOfTest extends AnyFunSuite {
+final class AsOfSuite extends AnyFunSuite {
 
   private val tokyo = ZoneId.of("Asia/Tokyo")
 

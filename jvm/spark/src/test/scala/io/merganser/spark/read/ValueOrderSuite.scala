@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import scala.util.Random
 
-final class ValueOrderTest extends AnyFunSuite {
+final class ValueOrderSuite extends AnyFunSuite {
 
   private def bytes(value: Any, dataType: DataType): UTF8String = ValueOrder.of(new GenericInternalRow(Array[Any](value)), 0, dataType)
 

@@ -5,7 +5,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import scala.util.Random
 
-final class KeyRangesTest extends AnyFunSuite {
+final class KeyRangesSuite extends AnyFunSuite {
 
   private def ranges(keys: Seq[String]): KeyRanges = {
     val builder = new KeyRanges.Builder

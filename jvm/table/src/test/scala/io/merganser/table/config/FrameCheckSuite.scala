@@ -4,7 +4,7 @@ import io.merganser.merge.MerganserException
 import org.apache.spark.sql.types.StructType
 import org.scalatest.funsuite.AnyFunSuite
 
-class FrameCheckTest extends AnyFunSuite {
+class FrameCheckSuite extends AnyFunSuite {
 
   private val stored = StructType.fromDDL(
     "_hoodie_record_key STRING, id BIGINT, name STRING, price DECIMAL(10,2), inner STRUCT<a: INT, b: STRING>, tags ARRAY<DOUBLE>")

@@ -203,11 +203,6 @@ commands += Command.command("format") { state =>
   runAll(forgetting(state), "format", Seq("scala" -> (root / Compile / scalafmt), "build" -> (root / Compile / scalafmtSbt)))
 }
 
-/** `compiles 40 41`: main and test classes of these lines. */
-commands += Command.args("compiles", "<line>") { (state, lines) =>
-  runAll(state, "compiles", lines.map(line => line -> (LocalProject(s"spark$line") / Test / compile)))
-}
-
 /** `tests 35`: the tests of every room of these lines, the lowest room first. */
 commands += Command.args("tests", "<line>") { (state, lines) =>
   runAll(state, "tests", for (line <- lines; room <- rooms) yield s"$room$line" -> (LocalProject(s"$room$line") / Test / test))

@@ -34,6 +34,10 @@ SLOW_FIXTURES = {"spark", "hudi"}
 LINE = tuple(map(int, pyspark.__version__.split(".")[:2]))
 
 
+def pytest_report_header() -> str:
+    return f"first seed of random tests: {os.environ.get('MERGANSER_SEED', '0')}"
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests without a session go first; otherwise the order stays. Those of later Spark lines are not this one's.
 

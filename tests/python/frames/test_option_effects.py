@@ -73,7 +73,7 @@ SEEN = {
     "hoodie.bucket.index.num.buckets": "test_frame_tables.py::test_both_table_types_take_changes_under_both_indexes",
     "hoodie.bucket.index.hash.field": SETTINGS,
     "hoodie.simple.index.update.partition.path": "test_global_index.py::test_the_partition_column_is_not_assigned",
-    "hoodie.bloom.index.update.partition.path": "WriteConfigSuite.scala::a table whose keys are found in all partitions",
+    "hoodie.bloom.index.update.partition.path": "WriteConfigSuite.scala::a table whose keys are found in all",
     "hoodie.datasource.write.operation": OVERWRITES + "test_hudis_operations_replace_and_remove_rows",
     "hoodie.datasource.overwrite.mode": OVERWRITES + "test_an_overwrite_of_a_path_replaces_what_its_option_says",
     "hoodie.datasource.write.partitions.to.delete": OVERWRITES + "test_hudis_operations_replace_and_remove_rows",

@@ -68,7 +68,7 @@ def options(name: str, kind: str, **more: str) -> dict[str, str]:
 
 def condition(act: Callable[[], Any]) -> str:
     """The name of the condition that an act is refused for."""
-    with pytest.raises(Exception) as refused:
+    with pytest.raises(MerganserError) as refused:
         act()
     text = str(refused.value)
     return text[text.index("[") + 1 : text.index("]")]

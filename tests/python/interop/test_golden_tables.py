@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from interop.hudi_engine import HudiEngine, Rows
 from interop.merganser_engine import MerganserEngine
 from interop.values import sort_rows
+from merganser import MerganserError
 
 pytestmark = pytest.mark.e2e
 
@@ -114,7 +115,7 @@ def test_a_table_of_hudi_whose_rule_is_not_built_in_is_refused_by_name(
         lambda: ours.upsert(table, columns, row),
         lambda: ours.compact(table),
     ):
-        with pytest.raises(Exception, match=r"MERGE_RULE_UNAVAILABLE.*EVENT_TIME_ORDERING.*FILL_DEFAULTS"):
+        with pytest.raises(MerganserError, match=r"MERGE_RULE_UNAVAILABLE.*EVENT_TIME_ORDERING.*FILL_DEFAULTS"):
             attempt()
 
 

@@ -22,7 +22,7 @@ from interop.hudi_engine import HudiEngine, HudiError
 from interop.hudi_session import table_properties
 from interop.merganser_engine import MerganserEngine
 from interop.values import sort_rows
-from merganser import Table
+from merganser import MerganserError, Table
 
 pytestmark = pytest.mark.e2e
 
@@ -403,7 +403,7 @@ def test_as_of_an_instant_that_hudi_cleaned_is_an_error_in_both_engines_and_late
     as_of = {ts: {"as.of.instant": instant} for ts, instant in enumerate(instants, 1)}
     with pytest.raises(HudiError, match="Cleaner cleaned up"):
         hudi.read(table, **as_of[2])
-    with pytest.raises(Exception, match="AS_OF_TOO_EARLY") as early:
+    with pytest.raises(MerganserError, match="AS_OF_TOO_EARLY") as early:
         ours.read(table, **as_of[2])
     oldest = next(ts for ts in range(3, 7) if instants[ts - 1] in str(early.value))
     assert oldest < 6
@@ -417,6 +417,6 @@ def test_as_of_an_instant_that_hudi_cleaned_is_an_error_in_both_engines_and_late
     by_version = {"hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.clean.fileversions.retained": "1"}
     hudi.upsert(table, ITEM, [[1, "v7", 7]], **options, **by_version)
     last = [e.instant for e in Table.load(ours.spark, str(table)).history() if e.action == "commit"][-1]
-    with pytest.raises(Exception, match=f"AS_OF_TOO_EARLY.*{last}"):
+    with pytest.raises(MerganserError, match=f"AS_OF_TOO_EARLY.*{last}"):
         ours.read(table, **as_of[6])
     assert ours.read(table, **{"as.of.instant": last}).business == [[1, "v7", 7]]

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from interop.hudi_engine import HudiEngine, HudiError
 from interop.merganser_engine import MerganserEngine
+from merganser import MerganserError
 
 SCHEMA = "id int, name string, ts bigint, part string"
 
@@ -82,7 +83,7 @@ def test_hudi_takes_the_lock_file_that_we_take_and_waits_for_it(
         "hoodie.write.lock.num_retries": "1",
         "hoodie.write.lock.client.num_retries": "1",
     }
-    with pytest.raises(Exception, match=r"LOCK_TIMEOUT"):
+    with pytest.raises(MerganserError, match=r"LOCK_TIMEOUT"):
         ours.upsert(table, SCHEMA, [[4, "d", 1, "x"]], **options, **brief)
     assert lock.exists()
     with pytest.raises(HudiError, match=r"(?i)lock"):

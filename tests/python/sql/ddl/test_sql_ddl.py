@@ -139,7 +139,9 @@ def test_a_replaced_table_has_the_columns_of_what_replaces_it(sql: Sql, kind: st
 
 def test_a_property_that_is_not_there_may_be_removed_whatever_its_name(sql: Sql) -> None:
     table = sql.create("cow")
+    before = sql.run(f"SHOW TBLPROPERTIES {table}")
     sql.run(f"ALTER TABLE {table} UNSET TBLPROPERTIES IF EXISTS ('time')")
+    assert sql.run(f"SHOW TBLPROPERTIES {table}") == before
 
 
 def test_a_property_that_looks_like_a_setting_and_is_none_is_refused(sql: Sql) -> None:

@@ -10,10 +10,13 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark import __version__ as pyspark_version
+from pyspark.errors import PySparkException
 from sql_steps import Sql, properties
 
 import merganser
+from merganser import MerganserError
 from merganser.session import jar_for
 
 pytestmark = pytest.mark.e2e
@@ -288,7 +291,7 @@ def test_what_a_failed_first_write_left_does_not_stand_in_the_way_of_the_next(sq
     for query in (too_long, rows.format(1)):
         write = sql.spark.sql(query).write.format("merganser").option("hoodie.datasource.write.recordkey.field", "id")
         if query is too_long:
-            with pytest.raises(Exception, match=r"x{200}"):
+            with pytest.raises((Py4JJavaError, PySparkException), match=r"x{200}"):
                 write.partitionBy("p").save(str(frames))
         else:
             write.partitionBy("p").save(str(frames))
@@ -544,9 +547,9 @@ def test_save_as_table_creates_appends_and_overwrites_as_a_data_frame_does(sql: 
 
     save(None, [(1, 5, "a"), (1, 6, "a2")], **options)
     assert sql.rows(table) == [(1, 6, "a2")]
-    with pytest.raises(Exception, match="ALREADY_EXISTS"):
+    with pytest.raises(PySparkException, match="ALREADY_EXISTS"):
         save(None, [(9, 9, "no")], **options)
-    with pytest.raises(Exception, match="ALREADY_EXISTS"):
+    with pytest.raises(PySparkException, match="ALREADY_EXISTS"):
         save("errorifexists", [(9, 9, "no")], **options)
     save("ignore", [(9, 9, "no")], **options)
     save("append", [(1, 4, "late"), (2, 1, "b")], **options)
@@ -556,7 +559,7 @@ def test_save_as_table_creates_appends_and_overwrites_as_a_data_frame_does(sql: 
     save("overwrite", [(1, 1, "d")])
     assert sql.rows(table) == [(1, 1, "d")]
     assert sql.commits(table)[-2:] == ["replacecommit", "replacecommit"]
-    with pytest.raises(Exception, match=r"OVERWRITE_WITH_OTHER_SETTINGS.*DROP TABLE"):
+    with pytest.raises(MerganserError, match=r"OVERWRITE_WITH_OTHER_SETTINGS.*DROP TABLE"):
         save("overwrite", [(1, 1, "e")], **{**options, "hoodie.datasource.write.recordkey.field": "v"})
     assert sql.rows(table) == [(1, 1, "d")]
 
@@ -575,9 +578,9 @@ def test_save_as_table_with_partitions_and_a_path_makes_an_external_table(sql: S
 def test_save_as_table_of_bad_rows_leaves_no_table(sql: Sql) -> None:
     table = sql.name()
     frame = sql.spark.createDataFrame([(None, 5, "x")], FRAME)
-    with pytest.raises(Exception, match="RECORD_KEY_REQUIRED"):
+    with pytest.raises(MerganserError, match="RECORD_KEY_REQUIRED"):
         frame.write.format("merganser").saveAsTable(table)
-    with pytest.raises(Exception, match="NULL_RECORD_KEY"):
+    with pytest.raises(MerganserError, match="NULL_RECORD_KEY"):
         frame.write.format("merganser").options(**OPTIONS).saveAsTable(table)
     assert sql.run(f"SHOW TABLES LIKE '{table}'") == []
     frame.fillna(1).write.format("merganser").options(**OPTIONS).saveAsTable(table)

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 import pytest
 from sql_steps import Sql
 
+from merganser import MerganserError
+
 pytestmark = pytest.mark.e2e
 
 KINDS = ["cow", "mor"]
@@ -269,7 +271,7 @@ def test_write_to_appends_overwrites_partitions_and_overwrites_by_condition(sql:
     assert sql.rows(table) == [(1, 5, "x"), (3, 1, "z"), (7, 2, "y")]
     frame((8, 1, "z")).writeTo(table).overwrite(f.col("p") == "z")
     assert sql.rows(table) == [(1, 5, "x"), (7, 2, "y"), (8, 1, "z")]
-    with pytest.raises(Exception, match="OVERWRITE_CONDITION_UNSUPPORTED"):
+    with pytest.raises(MerganserError, match="OVERWRITE_CONDITION_UNSUPPORTED"):
         frame((8, 1, "z")).writeTo(table).overwrite(f.col("id") == 8)
     frame((9, 1, "w")).writeTo(table).overwrite(f.lit(True))
     assert sql.rows(table) == [(9, 1, "w")]
@@ -351,6 +353,6 @@ def test_an_overwrite_from_the_table_itself_conflicts_with_commits_since_it_was_
     table = filled(sql, kind)
     read = sql.spark.table(table).where("id < 3")
     sql.run(f"INSERT INTO {table} VALUES (4, 1, 'x')")
-    with pytest.raises(Exception, match="COMMIT_CONFLICT"):
+    with pytest.raises(MerganserError, match="COMMIT_CONFLICT"):
         read.writeTo(table).overwrite(f.lit(True))
     assert [r[0] for r in sql.rows(table)] == [1, 2, 3, 4]

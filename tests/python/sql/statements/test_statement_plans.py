@@ -14,6 +14,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import BooleanType
 from sql_steps import Sql
 
+from merganser import MerganserError
+
 pytestmark = pytest.mark.e2e
 
 each_kind = pytest.mark.parametrize("kind", ["cow", "mor"])
@@ -405,7 +407,7 @@ def test_what_another_writer_changes_meanwhile_is_not_overwritten(
         "merge": f"MERGE INTO {table} t USING (SELECT id, n FROM {table} WHERE wait_here(id)) s ON t.id = s.id "
         "WHEN MATCHED THEN UPDATE SET n = s.n + 1",
     }[how]
-    with pytest.raises(Exception, match="COMMIT_CONFLICT"):
+    with pytest.raises(MerganserError, match="COMMIT_CONFLICT"):
         meanwhile(sql, gate, statement, f"UPDATE {table} SET n = 100 WHERE id = 1")
     assert sql.rows(table) == [(1, 100), (2, 20)]
 

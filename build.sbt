@@ -44,8 +44,10 @@ def warnings(line: Line): Seq[String] = {
 }
 
 def room(name: String, line: Line): Project = {
-  def dirs(base: File, kind: String) =
-    Seq("java", "scala", s"scala-spark${line.major}", s"scala-spark${line.minor}").map(d => base / "jvm" / name / "src" / kind / d)
+  val since = Seq(Spark35, Spark40, Spark41, Spark42).map(_.minor).filter(_ <= line.minor)
+  val names = Seq("java", "scala", s"scala-spark${line.major}", s"scala-spark${line.minor}") ++ since.map(minor => s"scala-spark$minor+")
+
+  def dirs(base: File, kind: String) = names.map(base / "jvm" / name / "src" / kind / _)
   Project(s"$name${line.id}", file(s"jvm/.lines/${line.id}/$name")).settings(
     moduleName   := s"merganser-$name-spark-${line.minor}",
     scalaVersion := line.scala,

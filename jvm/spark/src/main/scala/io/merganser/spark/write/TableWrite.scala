@@ -5,7 +5,7 @@ import io.merganser.spark.OpenTable
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config._
 import io.merganser.table.slice._
-import io.merganser.table.timeline.{CommitMetadata, KeyScope, Rollback, Timeline, Transaction, WriteBasis, WriteStat}
+import io.merganser.table.timeline.{Action, CommitMetadata, KeyScope, Rollback, Timeline, Transaction, WriteBasis, WriteStat}
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types.StructType
@@ -93,7 +93,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
     Rollback.failed(storage, config, settings)
     val options                = Transaction.Options.of(settings, readAt)
     val isOverwrite            = replaced != Replaced.Nothing
-    val action                 = if (isOverwrite) "replacecommit" else if (config.isMergeOnRead) "deltacommit" else "commit"
+    val action                 = if (isOverwrite) Action.ReplaceCommit else if (config.isMergeOnRead) Action.DeltaCommit else Action.Commit
     val transaction            = Transaction.begin(storage, config, action, options = options)
     var made: Option[Incoming] = None
     try {

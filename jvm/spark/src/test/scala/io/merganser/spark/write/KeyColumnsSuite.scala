@@ -77,9 +77,6 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
     val older = table("id", "s,big", "hoodie.write.table.version" -> "8", "hoodie.write.complex.keygen.new.encoding" -> "true")
     assert(key(older) == "3")
     assert(key(table("id", "s,big", "hoodie.write.table.version" -> "8")) == "id:3")
-    assert(KeyForm.like("7", table("id", "s,big", "hoodie.write.table.version" -> "6")) == KeyForm(namedSingleKey = false,
-      logicalTimestamps = false))
-    assert(KeyForm.like("id:7", older).namedSingleKey)
   }
 
   test("without partitions a complex generator still names its key column, a plain one does not") {

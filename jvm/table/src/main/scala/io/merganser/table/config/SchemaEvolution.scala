@@ -1,6 +1,7 @@
 package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
+import io.merganser.table.Names.lower
 import io.merganser.table.avro.{AvroSchemas, Widening}
 import org.apache.spark.sql.types._
 
@@ -138,8 +139,6 @@ object SchemaEvolution {
     case (_: DecimalType, _: DecimalType)                                => true
     case _                                                               => false
   }
-
-  private def lower(text: String): String = text.toLowerCase(java.util.Locale.ROOT)
 
   private def conflict(table: String, reason: String) = MerganserException("SCHEMA_CONFLICT", "table" -> table, "reason" -> reason)
 }

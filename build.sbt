@@ -31,6 +31,9 @@ val openModules = Seq(
   "sun.util.calendar"
 ).map(p => s"--add-opens=java.base/$p=ALL-UNNAMED") :+ "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED"
 
+/** Tests run most code a few times: the second compiler and the parallel collector cost more than they return. */
+val shortRuns = Seq("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:NewRatio=1", "-Djdk.lang.Process.launchMechanism=VFORK")
+
 def warnings(line: Line): Seq[String] = {
   val both = Seq("-feature", "-unchecked", "-encoding", "utf8", "-Xlint")
   // One source serves four releases of every library and two of the compiler: what a later one deprecates is the only name
@@ -41,8 +44,10 @@ def warnings(line: Line): Seq[String] = {
 }
 
 def room(name: String, line: Line): Project = {
-  def dirs(base: File, kind: String) =
-    Seq("java", "scala", s"scala-spark${line.major}", s"scala-spark${line.minor}").map(d => base / "jvm" / name / "src" / kind / d)
+  val since = Seq(Spark35, Spark40, Spark41, Spark42).map(_.minor).filter(_ <= line.minor)
+  val names = Seq("java", "scala", s"scala-spark${line.major}", s"scala-spark${line.minor}") ++ since.map(minor => s"scala-spark$minor+")
+
+  def dirs(base: File, kind: String) = names.map(base / "jvm" / name / "src" / kind / _)
   Project(s"$name${line.id}", file(s"jvm/.lines/${line.id}/$name")).settings(
     moduleName   := s"merganser-$name-spark-${line.minor}",
     scalaVersion := line.scala,
@@ -61,7 +66,7 @@ def room(name: String, line: Line): Project = {
     Test / baseDirectory     := (ThisBuild / baseDirectory).value,
     Test / parallelExecution := false,
     Test / javaHome          := sys.props.get("test.java.home").map(file),
-    Test / javaOptions ++= openModules ++ Seq("-Xmx2g", s"-Dmerganser.root=${(ThisBuild / baseDirectory).value}"),
+    Test / javaOptions ++= openModules ++ shortRuns ++ Seq("-Xmx2g", s"-Dmerganser.root=${(ThisBuild / baseDirectory).value}"),
     Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDS")
   )
 }
@@ -198,11 +203,6 @@ commands += Command.command("lint") { state =>
 /** `format`: formats them. */
 commands += Command.command("format") { state =>
   runAll(forgetting(state), "format", Seq("scala" -> (root / Compile / scalafmt), "build" -> (root / Compile / scalafmtSbt)))
-}
-
-/** `compiles 40 41`: main and test classes of these lines. */
-commands += Command.args("compiles", "<line>") { (state, lines) =>
-  runAll(state, "compiles", lines.map(line => line -> (LocalProject(s"spark$line") / Test / compile)))
 }
 
 /** `tests 35`: the tests of every room of these lines, the lowest room first. */

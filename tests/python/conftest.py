@@ -1,4 +1,4 @@
-"""What the Python tests share: one Spark session for all of them, and quick tests first."""
+"""What the Python tests share: one Spark session for all of them, cheap JVMs, and quick tests first."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import time
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 
 import pyspark
 import pytest
+from places import TESTS
 from pyspark.sql import SparkSession
 from sql_steps import Sql
 
@@ -20,12 +20,22 @@ from interop.hudi_engine import HudiEngine
 os.environ["TZ"] = "UTC"
 time.tzset()
 
+#: For every JVM that the tests start. They run thousands of small statements, mostly code that runs a few times: the
+#: second compiler and the parallel collector cost more than half of the processor time and return nothing. Hadoop
+#: starts a `chmod` for each file, which takes milliseconds unless the process is made by vfork.
+JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:NewRatio=1 -Djdk.lang.Process.launchMechanism=VFORK"
+os.environ["JDK_JAVA_OPTIONS"] = " ".join([*os.environ.get("JDK_JAVA_OPTIONS", "").split(), JVM])
+
 #: Tests that use one of these start a Spark session, here or in a process of their own.
 SLOW_FIXTURES = {"spark", "hudi"}
 
 
 #: The running Spark line, such as (4, 2).
 LINE = tuple(map(int, pyspark.__version__.split(".")[:2]))
+
+
+def pytest_report_header() -> str:
+    return f"first seed of random tests: {os.environ.get('MERGANSER_SEED', '0')}"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -71,7 +81,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
     warehouse = tmp_path_factory.mktemp("warehouse")
     line = ".".join(pyspark.__version__.split(".")[:2])
-    mergers = Path(__file__).parents[1] / "conformance" / "jars" / f"merganser-conformance-spark-{line}.jar"
+    mergers = TESTS / "conformance" / "jars" / f"merganser-conformance-spark-{line}.jar"
     settings = {
         "spark.jars": str(mergers),
         "spark.driver.memory": "2g",

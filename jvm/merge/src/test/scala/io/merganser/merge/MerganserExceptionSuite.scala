@@ -6,6 +6,6 @@ class MerganserExceptionSuite extends AnyFunSuite {
 
   test("a condition that no room declares is an error of ours") {
     val error = intercept[IllegalStateException](MerganserException("NO_SUCH_CONDITION", "table" -> "t"))
-    assert(error.getMessage.contains("'NO_SUCH_CONDITION'"))
+    assert(error.getMessage == "no error condition 'NO_SUCH_CONDITION'")
   }
 }

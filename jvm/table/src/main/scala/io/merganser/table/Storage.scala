@@ -1,6 +1,14 @@
 package io.merganser.table
 
-import java.io.{FileNotFoundException, IOException, ObjectInputStream, ObjectOutputStream}
+import java.io.{
+  ByteArrayInputStream,
+  ByteArrayOutputStream,
+  DataInputStream,
+  DataOutputStream,
+  FileNotFoundException,
+  IOException,
+  ObjectOutputStream
+}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{FileSystemException, Files, NoSuchFileException, StandardCopyOption, StandardOpenOption}
 import java.util.UUID
@@ -287,13 +295,31 @@ object Storage {
     } finally in.close()
   }
 
-  /** A Hadoop configuration that Java serialization carries. */
-  private final class TravellingConfiguration(@transient var value: Configuration) extends Serializable {
-    private def writeObject(out: ObjectOutputStream): Unit = { out.defaultWriteObject(); value.write(out) }
-    private def readObject(in: ObjectInputStream): Unit = {
-      in.defaultReadObject()
-      value = new Configuration(false)
-      value.readFields(in)
+  /**
+   * A Hadoop configuration that Java serialization carries. Hadoop's own form of it takes a millisecond to write and to read,
+   * and each closure that names a table has it: it is written once, and read where the configuration is asked for.
+   */
+  private final class TravellingConfiguration(@transient private[this] var known: Configuration) extends Serializable {
+
+    private[this] var written: Array[Byte] = _
+
+    def value: Configuration = synchronized {
+      if (known == null) {
+        known = new Configuration(false)
+        known.readFields(new DataInputStream(new ByteArrayInputStream(written)))
+      }
+      known
+    }
+
+    private def writeObject(out: ObjectOutputStream): Unit = {
+      synchronized {
+        if (written == null) {
+          val bytes = new ByteArrayOutputStream()
+          known.write(new DataOutputStream(bytes))
+          written = bytes.toByteArray
+        }
+      }
+      out.defaultWriteObject()
     }
   }
 }

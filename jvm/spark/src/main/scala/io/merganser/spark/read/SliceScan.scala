@@ -1,6 +1,7 @@
 package io.merganser.spark.read
 
 import io.merganser.spark.OpenTable
+import io.merganser.table.Names
 import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.config.StoredRule
 import io.merganser.table.slice.{FileSlice, LogVisibility, SliceBatches, SliceReader}
@@ -73,7 +74,7 @@ final class SliceScan(
 
   /** Partition columns: a join with few values of them reads only the partitions that can have these. */
   override def filterAttributes(): Array[NamedReference] =
-    pruning.columns.filter(asked.fieldNames.contains).map(name => Expressions.column(s"`${name.replace("`", "``")}`")).toArray
+    pruning.columns.filter(asked.fieldNames.contains).map(name => Expressions.column(Names.quoted(name))).toArray
 
   override def filter(found: Array[Filter]): Unit = kept = pruning.prune(slices, found.toSeq)
 

@@ -3,6 +3,7 @@ package io.merganser.spark.source
 import com.fasterxml.jackson.databind.ObjectMapper
 import io.merganser.merge.MerganserException
 import io.merganser.spark.write.FrameWrite
+import io.merganser.table.Names.lower
 import io.merganser.table.config.{IgnoredOptions, ReadConfig}
 import org.apache.spark.sql.{DataFrame, SQLContext, SaveMode, SparkSession}
 import org.apache.spark.sql.connector.catalog.{Table, TableProvider}
@@ -87,6 +88,4 @@ private[source] object PartitionBy {
         rest
     }
   }
-
-  private def lower(name: String): String = name.toLowerCase(java.util.Locale.ROOT)
 }

@@ -4,6 +4,7 @@ import io.merganser.merge.{DeleteCheck, OrderingField}
 import io.merganser.spark.read.{ScanCounts, SnapshotPinning}
 import io.merganser.spark.source.MerganserTable
 import io.merganser.spark.write.FrameWrite
+import io.merganser.table.Names
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{SchemaEvolution, StoredRule, WriteConfig, WriteSource}
 import io.merganser.table.slice.TableRule
@@ -110,6 +111,6 @@ private[sql] final case class StatementTarget(
 /** The name by which a catalog knows a relation, as SQL text; what is cached under it is read anew after a write. */
 private[sql] object CatalogName {
   def of(relation: DataSourceV2Relation): Option[String] = relation.identifier.map { name =>
-    (relation.catalog.map(_.name).toSeq ++ name.namespace :+ name.name).map(part => "`" + part.replace("`", "``") + "`").mkString(".")
+    (relation.catalog.map(_.name).toSeq ++ name.namespace :+ name.name).map(Names.quoted).mkString(".")
   }
 }

@@ -1,6 +1,7 @@
 package io.merganser.spark.write
 
 import io.merganser.merge.{DeleteCheck, OrderingField}
+import io.merganser.table.Names
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{FrameCheck, IndexType, StoredRule, TableConfig}
 import io.merganser.table.slice.TableRule
@@ -150,5 +151,5 @@ object Incoming {
     case None => quoted(name)
   }
 
-  private[write] def quoted(name: String): Column = col("`" + name.replace("`", "``") + "`")
+  private[write] def quoted(name: String): Column = col(Names.quoted(name))
 }

@@ -1,5 +1,6 @@
 package io.merganser.spark.write
 
+import io.merganser.table.Names.quoted
 import io.merganser.table.config.{FrameCheck, KeyGenerator, Options, TableConfig}
 import org.apache.spark.sql.{Column, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -20,23 +21,13 @@ final case class KeyForm(namedSingleKey: Boolean, logicalTimestamps: Boolean)
 
 object KeyForm {
 
-  /** As the table's properties say. Tables of other writers before version 9 do not always say it: see [[like]]. */
+  /** As the table's properties say. */
   def of(config: TableConfig): KeyForm = {
     def flag(key: String) = config.properties.get(key).exists(_.trim.equalsIgnoreCase("true"))
     KeyForm(
       namedSingleKey = config.version >= 9 || !flag(Options.ComplexKeyWithoutName.key),
       logicalTimestamps = flag(Options.LogicalTimestamp.key)
     )
-  }
-
-  /**
-   * As a stored key has it, for tables whose properties do not tell.
-   *
-   * @param storedKey any `_hoodie_record_key` of the table
-   */
-  def like(storedKey: String, config: TableConfig): KeyForm = {
-    val prefix = s"${config.recordKeyFields.headOption.getOrElse("")}:"
-    of(config).copy(namedSingleKey = storedKey.startsWith(prefix))
   }
 }
 
@@ -94,7 +85,6 @@ object KeyColumns {
 
   /** The column, or the field of a struct column, that a table's property names. */
   private def column(schema: StructType, field: String): (Column, DataType) = {
-    def quoted(name: String) = s"`${name.replace("`", "``")}`"
     val found = FrameCheck.find(schema, field)
       .getOrElse(throw new IllegalStateException(s"no column '$field' among ${schema.fieldNames.mkString(", ")}"))
     val topLevel = schema.fieldNames.exists(_.equalsIgnoreCase(field))

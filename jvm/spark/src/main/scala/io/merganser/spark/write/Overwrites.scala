@@ -4,7 +4,6 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.table.config._
 import org.apache.spark.sql.{DataFrame, SaveMode, SparkSession}
-import org.apache.spark.sql.functions.col
 
 /**
  * What a write replaces: the one place that decides it, for data frames, `insertInto`, `writeTo`, SQL and Python.
@@ -84,7 +83,7 @@ private[spark] object Overwrites {
     } else {
       FrameCheck.requireColumns(frame.schema, config.name, "delete partitions of", Nil, config.partitionFields, Nil)
       val columns = table.schema.filter(f => config.partitionFields.exists(_.takeWhile(_ != '.').equalsIgnoreCase(f.name)))
-      val values  = frame.select(columns.map(f => col("`" + f.name.replace("`", "``") + "`").cast(f.dataType).as(f.name)): _*)
+      val values  = frame.select(columns.map(f => Incoming.quoted(f.name).cast(f.dataType).as(f.name)): _*)
       val paths   = values.select(KeyColumns.partitionPath(config, table.schema)).distinct().collect().map(_.getString(0)).toSet
       Replaced.Dropped(paths)
     }

@@ -1,6 +1,7 @@
 // Hot path: one call per value.
 package io.merganser.table.avro
 
+import io.merganser.table.TextType.isText
 import io.merganser.table.avro.AvroValues.ValueReader
 import org.apache.avro.{LogicalTypes, Schema}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -29,11 +30,6 @@ private[avro] object AvroScalars {
     case (Schema.Type.ENUM, _) if isText(to)        => Some(new EnumReader(from.getEnumSymbols.asScala.toArray))
     case (Schema.Type.BYTES | Schema.Type.FIXED, _) => bytes(from, to)
     case _                                          => None
-  }
-
-  private def isText(dataType: DataType): Boolean = dataType match {
-    case StringType | _: CharType | _: VarcharType => true
-    case _                                         => false
   }
 
   /** int and long have one encoding. */

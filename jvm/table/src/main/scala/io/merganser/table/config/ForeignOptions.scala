@@ -1,5 +1,7 @@
 package io.merganser.table.config
 
+import io.merganser.table.Names.lower
+
 /**
  * Options that we do not act on. Those that would change rows or layout are refused, unless they ask for what is done anyway; so are
  * those of other formats. The rest of Hudi's is accepted, so that existing jobs run unchanged; what of it a job may miss,
@@ -165,8 +167,6 @@ object ForeignOptions {
 
   val sparkNames: Seq[String] = Seq("path", "paths", "__partition_columns", "provider", "location", "owner", "comment", "external",
     "is_managed_location", "collation", "bucketing_version", "numrows", "rawdatasize", "column_stats_accurate", "created_by", "table_type")
-
-  private def lower(text: String): String = text.toLowerCase(java.util.Locale.ROOT)
 
   private[config] val refusedByName: Map[String, Refused]        = refused.map(r => lower(r.key) -> r).toMap
   private[config] val refusedReadingByName: Map[String, Refused] = refusedReading.map(r => lower(r.key) -> r).toMap

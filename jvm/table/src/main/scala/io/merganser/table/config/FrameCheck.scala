@@ -1,6 +1,7 @@
 package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
+import io.merganser.table.TextType.isText
 import io.merganser.table.avro.Widening
 import io.merganser.table.base.MetaColumns
 import org.apache.spark.sql.types._
@@ -152,8 +153,4 @@ object FrameCheck {
   }
 
   /** Char and varchar arrive as string or as themselves, and are stored as string. */
-  private def isText(dataType: DataType): Boolean = dataType match {
-    case StringType | _: CharType | _: VarcharType => true
-    case _                                         => false
-  }
 }

@@ -1,5 +1,7 @@
 package io.merganser.table.config
 
+import io.merganser.table.Names.lower
+
 /**
  * An option that was given and is not acted on, although a job may miss what it does in Hudi.
  *
@@ -124,6 +126,4 @@ object IgnoredOptions {
   /** Names with what to know of them, those of one effect together. Values are left out: some are secrets. */
   def described(ignored: Seq[IgnoredOption]): Seq[String] =
     ignored.map(_.instead).distinct.map(instead => s"${ignored.filter(_.instead == instead).map(_.key).mkString(", ")} ($instead)")
-
-  private def lower(text: String): String = text.toLowerCase(java.util.Locale.ROOT)
 }

@@ -22,7 +22,6 @@ object MergeMode {
   object StrategyId {
     val EventTime    = "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5"
     val CommitTime   = "ce9acb64-bde0-424c-9b91-f6ebba25356d"
-    val CustomMerger = "1897ef5f-18bc-4557-939c-9d6a8afd1519"
     val PayloadBased = "00000000-0000-0000-0000-000000000000"
 
     private[config] val known = Set(EventTime, CommitTime, PayloadBased)

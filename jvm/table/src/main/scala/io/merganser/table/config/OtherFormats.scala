@@ -1,5 +1,7 @@
 package io.merganser.table.config
 
+import io.merganser.table.Names.lower
+
 /** Options of other table formats and of Spark's file formats, which a job may bring along: refused, with what to do here. */
 object OtherFormats {
 
@@ -43,6 +45,4 @@ object OtherFormats {
   /** The option of ours whose last part the key is: `missingColumns` for `spark.merganser.write.missingColumns`. */
   private[config] def shortened(lowerKey: String): Option[String] =
     Options.all.map(_.key).find(k => lower(k).startsWith("spark.merganser.") && lower(k).endsWith("." + lowerKey))
-
-  private def lower(text: String): String = text.toLowerCase(java.util.Locale.ROOT)
 }

@@ -1,6 +1,7 @@
 package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
+import io.merganser.table.Names.lower
 import io.merganser.table.avro.{AvroSchemas, Widening}
 import io.merganser.table.base.MetaColumns
 import org.apache.spark.sql.types._
@@ -139,8 +140,6 @@ object SchemaEvolution {
     case (_: DecimalType, _: DecimalType)                                => true
     case _                                                               => false
   }
-
-  private def lower(text: String): String = text.toLowerCase(java.util.Locale.ROOT)
 
   private def conflict(table: String, reason: String) = MerganserException("SCHEMA_CONFLICT", "table" -> table, "reason" -> reason)
 }

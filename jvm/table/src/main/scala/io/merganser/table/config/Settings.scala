@@ -1,6 +1,7 @@
 package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
+import io.merganser.table.Names.lower
 
 /**
  * Options with their names resolved: known, of the right kind, and free of contradictions among themselves.
@@ -74,10 +75,6 @@ object Settings {
   /** What the session alone gives: options, merge properties and options that only tables hold. */
   private final case class OfSession(entries: Set[OptionEntry], mergeProperties: Set[String], stored: Set[String])
 
-  private val MergeProperty = "hoodie.record.merge.property."
-
-  private def lower(text: String): String = text.toLowerCase(java.util.Locale.ROOT)
-
   /** Settings of a read: options that only matter to writes are checked for being known, no more. */
   def ofRead(options: Map[String, String], sessionConf: Map[String, String]): Settings =
     resolve(options, sessionConf, ForeignOptions.refusedReadingByName, isRead = true)
@@ -118,7 +115,9 @@ object Settings {
   }
 
   private def mergePropertiesOf(pairs: Seq[(String, String)]): Map[String, String] =
-    pairs.collect { case (key, value) if lower(key).startsWith(MergeProperty) => key.drop(MergeProperty.length) -> value }.toMap
+    pairs.collect {
+      case (key, value) if lower(key).startsWith(MergeSettings.PropertyPrefix) => key.drop(MergeSettings.PropertyPrefix.length) -> value
+    }.toMap
 
   private def storedOf(pairs: Seq[(String, String)]): Map[String, Given] =
     pairs.collect { case (key, value) if ForeignOptions.storedNames(lower(key)) => lower(key) -> Given(key, value) }.toMap
@@ -148,7 +147,8 @@ object Settings {
           throw MerganserException("UNSUPPORTED_OPTION", "key" -> asGiven, "value" -> value, "remedy" -> option.remedy)
       case None =>
         val known =
-          key.startsWith(MergeProperty) || ForeignOptions.isHarmless(key) || ForeignOptions.isKnown(key) || ForeignOptions.isSparks(key)
+          key.startsWith(MergeSettings.PropertyPrefix) || ForeignOptions.isHarmless(key) || ForeignOptions.isKnown(key) || ForeignOptions.isSparks(
+            key)
         if (!known) throw unknown(asGiven)
     }
 

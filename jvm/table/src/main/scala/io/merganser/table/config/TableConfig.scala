@@ -88,7 +88,7 @@ final case class TableConfig(properties: Map[String, String]) {
 
   /** Merge settings that readers need, without their prefix. */
   def mergeProperties: Map[String, String] = properties.collect {
-    case (key, value) if key.startsWith(TableConfig.MergeProperty) => key.drop(TableConfig.MergeProperty.length) -> value
+    case (key, value) if key.startsWith(MergeSettings.PropertyPrefix) => key.drop(MergeSettings.PropertyPrefix.length) -> value
   }
 
   def hiveStyle: Boolean = flag("hoodie.datasource.write.hive_style_partitioning")
@@ -97,8 +97,6 @@ final case class TableConfig(properties: Map[String, String]) {
 
   /** False: the columns for keys and paths are null in all rows. */
   def keepsKeys: Boolean = !text(TableProperties.VirtualKeys).exists(_.equalsIgnoreCase("false"))
-
-  def partitionMetadataInBaseFormat: Boolean = flag("hoodie.partition.metafile.use.base.format")
 
   /** Zone in which instants are written; LOCAL, the default, is the zone of this JVM. */
   def timelineZone: ZoneId =
@@ -137,8 +135,7 @@ object TableConfig {
   val MetadataPartitions         = "hoodie.table.metadata.partitions"
   val MetadataPartitionsInflight = "hoodie.table.metadata.partitions.inflight"
 
-  private val MergeProperty = "hoodie.record.merge.property."
-  private val Versions      = Set("6", "8", "9")
+  private val Versions = Set("6", "8", "9")
 
   def exists(storage: Storage): Boolean =
     storage.exists(PropertiesFile.Name) || storage.exists(PropertiesFile.Backup)

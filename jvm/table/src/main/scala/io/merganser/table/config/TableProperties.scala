@@ -1,6 +1,7 @@
 package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
+import io.merganser.table.Names.lower
 
 /** What a property, a folder of `.hoodie` or an action on the timeline means for reading and writing a table. */
 sealed trait Treatment
@@ -73,7 +74,7 @@ object TableProperties {
       // How its rows are merged.
       handled("hoodie.record.merge.mode", "hoodie.record.merge.strategy.id", "hoodie.compaction.record.merger.strategy",
         "hoodie.compaction.payload.class", "hoodie.table.legacy.payload.class", "hoodie.table.partial.update.mode",
-        "hoodie.record.merge.property.") ++
+        MergeSettings.PropertyPrefix) ++
       // Where things lie.
       handled("hoodie.timeline.path", "hoodie.timeline.history.path", "hoodie.archivelog.folder", "hoodie.table.timeline.timezone",
         "hoodie.partition.metafile.use.base.format") ++
@@ -175,8 +176,6 @@ object TableProperties {
     val name = lower(key)
     Options.byName.contains(name) || ForeignOptions.isKnown(name) || ForeignOptions.isHarmless(name) || ForeignOptions.isSparks(name)
   }
-
-  private def lower(text: String): String = text.toLowerCase(java.util.Locale.ROOT)
 
   private def named(key: String, value: String): String = s"its property $key is '$value'"
 }

@@ -1,5 +1,6 @@
 package io.merganser.table.log
 
+import io.merganser.table.TextType.isText
 import io.merganser.table.avro.{AvroInput, AvroOutput}
 import org.apache.avro.Schema
 import org.apache.spark.sql.types._
@@ -134,11 +135,6 @@ private[log] object DeleteRecords {
     private def isWhole(value: Number): Boolean = value.isInstanceOf[Int] || value.isInstanceOf[Long]
 
     private def decimal(value: JavaDecimal, to: DecimalType): Decimal = Decimal(value, to.precision, to.scale)
-  }
-
-  private def isText(dataType: DataType): Boolean = dataType match {
-    case StringType | _: CharType | _: VarcharType => true
-    case _                                         => false
   }
 
   /** Appends one delete. */

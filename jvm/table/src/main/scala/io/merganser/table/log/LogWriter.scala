@@ -77,9 +77,6 @@ final class LogWriter(
   /** Files before the last one. */
   def earlier: Seq[LogWritten] = ended.toList
 
-  /** The last file, relative to the table's base path. */
-  def relativePath: String = FileNames.path(partitionPath, name)
-
   /** Bytes of the last file so far: where the next block begins, unless it is full. */
   def sizeBytes: Long = size
 

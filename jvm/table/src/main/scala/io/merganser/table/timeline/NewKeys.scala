@@ -53,7 +53,7 @@ private[timeline] final class NewKeys(storage: Storage, instant: String, scope: 
       try {
         val theirs = Parallel.map(files) { case (other, stat) => KeyFile.read(storage, stat, other.requested) }
         pairs(theirs).map { case (partition, by) =>
-          val action = others.collectFirst { case (other, _) if other.requested == by => other.action }.getOrElse("commit")
+          val action = others.collectFirst { case (other, _) if other.requested == by => other.action }.getOrElse(Action.Commit)
           s"$action $by added a key to partition '$partition' that this write adds too"
         }
       } catch {

@@ -92,9 +92,6 @@ final class Timeline private (
       Some(whole.getOrElse(this)), hasArchive, versions, unknownActions)
   }
 
-  /** Requested time of the newest completed write. */
-  def lastInstant: Option[String] = completed.lastOption.map(_.requested)
-
   /**
    * What a completed write says of itself; read once.
    *

@@ -1,0 +1,67 @@
+package io.merganser.table.config
+
+import io.merganser.merge.MerganserException
+import org.apache.spark.sql.types.StructType
+import org.scalatest.funsuite.AnyFunSuite
+
+class FrameCheckSuite extends AnyFunSuite {
+
+  private val stored = StructType.fromDDL(
+    "_hoodie_record_key STRING, id BIGINT, name STRING, price DECIMAL(10,2), inner STRUCT<a: INT, b: STRING>, tags ARRAY<DOUBLE>")
+
+  private def check(frame: String, nullForMissing: Boolean = false, allowNewColumns: Boolean = false): Unit =
+    FrameCheck.requireSchema(StructType.fromDDL(frame), stored, "trips", nullForMissing, allowNewColumns)
+
+  private def refusal(frame: String): MerganserException = intercept[MerganserException](check(frame))
+
+  private val whole = "id BIGINT, name STRING, price DECIMAL(10,2), inner STRUCT<a: INT, b: STRING>, tags ARRAY<DOUBLE>"
+
+  test("the table's own columns are accepted in any order and case, with or without meta columns") {
+    check(whole)
+    check("TAGS ARRAY<DOUBLE>, Name STRING, price DECIMAL(10,2), inner STRUCT<b: STRING, a: INT>, id BIGINT, _hoodie_commit_time STRING")
+  }
+
+  test("a narrower number is accepted, a wider one is not") {
+    check("id INT, name STRING, price DECIMAL(8,1), inner STRUCT<a: SMALLINT, b: STRING>, tags ARRAY<FLOAT>")
+    for (
+      (column, frame) <- Seq("price" -> whole.replace("(10,2)", "(10,3)"), "id" -> whole.replace("id BIGINT", "id DOUBLE"),
+        "inner" -> whole.replace("a: INT", "a: BIGINT"),
+        "name" -> whole.replace("name STRING", "name BINARY"))
+    ) {
+      val thrown = refusal(frame)
+      assert(thrown.condition == "SCHEMA_CONFLICT" && thrown.getMessage.contains(s"'$column'") && thrown.getMessage.contains("'trips'"),
+        frame)
+    }
+  }
+
+  test("a number or a date is accepted for a text, of which it makes one") {
+    Seq("INT", "BIGINT", "DOUBLE", "DATE").foreach(kind => check(whole.replace("name STRING", s"name $kind")))
+  }
+
+  test("a field that a struct of the frame lacks is refused by its path, unless null is asked for") {
+    val thrown = refusal(whole.replace("a: INT, ", ""))
+    assert(thrown.condition == "COLUMN_MISSING" && thrown.getMessage.contains("'inner.a'"))
+    check(whole.replace("a: INT, ", ""), nullForMissing = true)
+    assert(FrameCheck.missingInside(stored, StructType.fromDDL("inner STRUCT<a: INT>")).contains("inner.b"))
+    assert(FrameCheck.missingInside(stored, StructType.fromDDL("id INT")).isEmpty)
+  }
+
+  test("a column that the frame lacks is refused by name, unless null is asked for") {
+    val thrown = refusal(whole.replace("name STRING, ", ""))
+    assert(thrown.condition == "COLUMN_MISSING" && thrown.getMessage.contains("'name'"))
+    check(whole.replace("name STRING, ", ""), nullForMissing = true)
+  }
+
+  test("a column that the table has not is refused by name, unless new columns are allowed") {
+    assert(refusal(whole + ", more INT").getMessage.contains("'more'"))
+    check(whole + ", more INT", allowNewColumns = true)
+  }
+
+  test("a field inside a struct is found by its dotted name, a column with a dot in its name before that") {
+    val schema = StructType.fromDDL("s STRUCT<a: STRUCT<b: INT>>, `s.a` STRING, X INT, x INT")
+    assert(FrameCheck.find(schema, "s.a.b").map(_.dataType.sql).contains("INT"))
+    assert(FrameCheck.find(schema, "s.a").map(_.dataType.sql).contains("STRING"))
+    assert(FrameCheck.find(schema, "s.c").isEmpty && FrameCheck.find(schema, "nope").isEmpty)
+    assert(FrameCheck.find(schema, "x").map(_.name).contains("x") && FrameCheck.find(schema, "S").map(_.name).contains("s"))
+  }
+}

@@ -1,0 +1,172 @@
+package io.merganser.table.config
+
+import io.merganser.merge.MerganserException
+import org.scalatest.funsuite.AnyFunSuite
+
+class SettingsSuite extends AnyFunSuite {
+
+  private def refusal(options: (String, String)*): MerganserException =
+    intercept[MerganserException](Settings.ofWrite(options.toMap, Map.empty))
+
+  private def accepted(options: (String, String)*): Settings = Settings.ofWrite(options.toMap, Map.empty)
+
+  test("an unknown option is an error that suggests the nearest known name") {
+    val near = Map(
+      "hoodie.datasource.write.recordkey.fields" -> "hoodie.datasource.write.recordkey.field",
+      "hoodie.datasource.write.opertaion" -> "hoodie.datasource.write.operation",
+      "hoodie.upsert.shuffle.paralelism" -> "hoodie.upsert.shuffle.parallelism",
+      "spark.merganser.write.nullordering2" -> "spark.merganser.write.nullOrdering",
+      "primarykeys" -> "primaryKey",
+      "preCombinedField" -> "preCombineField",
+      "missingColumns" -> "spark.merganser.write.missingColumns",
+      "hoodie.clean.automatik" -> "hoodie.clean.automatic",
+      "hoodie.cleaner.commit.retained" -> "hoodie.cleaner.commits.retained",
+      "hoodie.metadata.enabled" -> "hoodie.metadata.enable",
+      "hoodie.datasource.hive_sync.enabled" -> "hoodie.datasource.hive_sync.enable",
+      "hoodie.metrics.onn" -> "hoodie.metrics.on",
+      "hoodie.write.lock.providr" -> "hoodie.write.lock.provider",
+      "hoodie.memory.merge.max.sise" -> "hoodie.memory.merge.max.size"
+    )
+    for ((given, meant) <- near) {
+      val thrown = refusal(given -> "x")
+      assert(thrown.condition == "UNKNOWN_OPTION" && thrown.getMessage.contains(s"'$given'") && thrown.getMessage.contains(s"'$meant'"),
+        given)
+    }
+  }
+
+  test("an unknown option that is near to nothing is an error without a suggestion") {
+    for (given <- Seq("colour", "hoodie.nothing.of.the.kind.at.all", "hoodie.clean.nothing.of.the.kind.at.all")) {
+      val thrown = refusal(given -> "x")
+      assert(thrown.condition == "UNKNOWN_OPTION" && !thrown.getMessage.contains("Did you mean"), given)
+    }
+  }
+
+  test("an option of another format is an error that says what does the same here") {
+    val meant = Map("versionAsOf" -> "as.of.instant", "timestampAsOf" -> "as.of.instant", "mergeSchema" -> "schemaEvolution",
+      "overwriteSchema" -> "CREATE OR REPLACE TABLE", "replaceWhere" -> "overwrite(condition)",
+      "snapshot-id" -> "as.of.instant")
+    for ((given, remedy) <- meant; parse <- Seq(Settings.ofWrite _, Settings.ofRead _)) {
+      val thrown = intercept[MerganserException](parse(Map(given -> "x"), Map.empty))
+      assert(thrown.condition == "OPTION_OF_OTHER_FORMAT" && thrown.getMessage.contains(remedy), given)
+    }
+  }
+
+  test("an option of a family whose names are open is accepted, one that is nearly a known name of it is not") {
+    accepted("hoodie.metrics.our.reporter.port" -> "1", "hoodie.aws.region" -> "x", "hoodie.streamer.source.kafka.topic" -> "x",
+      "hoodie.write.lock.dynamodb.table" -> "locks")
+    assert(refusal("hoodie.metrics.reporter.typ" -> "x").getMessage.contains("'hoodie.metrics.reporter.type'"))
+  }
+
+  test("every option of Hudi is known: it is ours, refused, reported, or without effect") {
+    val unknown = HudiOptions.names.filterNot { name =>
+      val key = name.toLowerCase
+      Options.byName.contains(key) || ForeignOptions.isKnown(key) || ForeignOptions.isHarmless(key)
+    }
+    assert(unknown.isEmpty)
+    val listed = ForeignOptions.harmless ++ IgnoredOptions.ofWrites.flatMap(_.names).filterNot(_.endsWith("."))
+    assert(listed.filterNot(n => HudiOptions.has(n.toLowerCase)).isEmpty, "named here, and no option of Hudi")
+  }
+
+  test("options that cannot change rows or layout are accepted with any value") {
+    val settings = accepted("hoodie.file.listing.parallelism" -> "2", "hoodie.metadata.enable" -> "true",
+      "hoodie.datasource.hive_sync.enable" -> "true",
+      "hoodie.metrics.on" -> "true", "hoodie.clean.automatic" -> "false", "hoodie.cleaner.commits.retained" -> "3",
+      "hoodie.write.markers.type" -> "DIRECT",
+      "hoodie.embed.timeline.server" -> "false", "hoodie.keep.min.commits" -> "20", "hoodie.memory.merge.max.size" -> "1",
+      "hoodie.bloom.index.parallelism" -> "4",
+      "hoodie.meta.sync.client.tool.class" -> "x", "hoodie.write.commit.callback.on" -> "true")
+    assert(settings.of(OptionScope.OfWrite).isEmpty && settings.of(OptionScope.OfTable).isEmpty)
+  }
+
+  test("a known option that would change rows or layout is refused by name, its harmless value accepted") {
+    val asked = Seq(("hoodie.populate.meta.fields", "false", "true"), ("hoodie.datasource.write.drop.partition.columns", "true", "false"),
+      ("hoodie.table.cdc.enabled", "true", "false"), ("hoodie.table.base.file.format", "ORC", "parquet"),
+      ("hoodie.index.bucket.engine", "CONSISTENT_HASHING", "SIMPLE"), ("hoodie.clustering.inline", "true", "false"),
+      ("hoodie.schema.on.read.enable", "true", "FALSE"), ("hoodie.allow.operation.metadata.field", "true", "false"),
+      ("hoodie.write.concurrency.mode", "NON_BLOCKING_CONCURRENCY_CONTROL", "optimistic_concurrency_control"))
+    for ((key, changing, harmless) <- asked) {
+      val thrown = refusal(key -> changing)
+      assert(thrown.condition == "UNSUPPORTED_OPTION" && thrown.getMessage.contains(key) && thrown.getMessage.contains(changing), key)
+      accepted(key -> harmless)
+    }
+  }
+
+  test("a value of ours that Hudi has and we do not do is unsupported, any other wrong value invalid") {
+    assert(refusal("hoodie.index.type" -> "RECORD_INDEX").condition == "UNSUPPORTED_OPTION")
+    assert(refusal("hoodie.datasource.write.operation" -> "bootstrap").condition == "UNSUPPORTED_OPTION")
+    assert(refusal("hoodie.index.type" -> "TREE").condition == "OPTION_VALUE_INVALID")
+    val thrown = refusal("hoodie.parquet.max.file.size" -> "big")
+    assert(thrown.condition == "OPTION_VALUE_INVALID" && thrown.getMessage.contains("'big'") && thrown.getMessage.contains(
+      "hoodie.parquet.max.file.size"))
+  }
+
+  test("names count in any case, and every alias means its option") {
+    assert(accepted("PRIMARYKEY" -> "id").fields(Options.RecordKey) == Seq("id"))
+    for (name <- Options.OrderingFields.names) assert(accepted(name -> " a , b").fields(Options.OrderingFields) == Seq("a", "b"), name)
+    assert(accepted("type" -> "mor").explicit(Options.TableTypeOption).contains("MERGE_ON_READ"))
+  }
+
+  test("two names of one option must agree") {
+    val thrown = refusal("hoodie.table.ordering.fields" -> "o", "hoodie.datasource.write.precombine.field" -> "p")
+    assert(thrown.condition == "OPTION_CONFLICT" && Seq("'o'", "'p'", "hoodie.table.ordering.fields",
+      "hoodie.datasource.write.precombine.field").forall(thrown.getMessage.contains))
+    accepted("hoodie.table.ordering.fields" -> "o", "hoodie.datasource.write.precombine.field" -> "o")
+  }
+
+  test("an option wins over Spark's configuration, which counts for hoodie and merganser names only") {
+    val conf = Map("hoodie.datasource.write.operation" -> "insert", "spark.hoodie.combine.before.insert" -> "true",
+      "spark.sql.shuffle.partitions" -> "2", "unknown" -> "x")
+    val both = Settings.ofWrite(Map("hoodie.datasource.write.operation" -> "delete"), conf)
+    assert(both.required(Options.Operation) == "delete" && both.bool(Options.CombineBeforeInsert))
+    assert(Settings.ofWrite(Map.empty, conf).required(Options.Operation) == "insert")
+    assert(intercept[MerganserException](Settings.ofWrite(Map.empty, Map("hoodie.combine.before.insrt" -> "true"))).condition == "UNKNOWN_OPTION")
+  }
+
+  test("options that Spark and its catalogs add are passed over") {
+    accepted("path" -> "/t", "provider" -> "merganser", "location" -> "/t", "owner" -> "me", "option.path" -> "/t",
+      "__partition_columns" -> "[]")
+  }
+
+  test("options that begin with the commit prefix go into the commit") {
+    assert(accepted("_source" -> "x").commitMetadata == Map("_source" -> "x"))
+    assert(accepted("hoodie.datasource.write.commitmeta.key.prefix" -> "job.", "job.id" -> "7").commitMetadata == Map("job.id" -> "7"))
+  }
+
+  test("an empty value is as good as none") {
+    assert(accepted("hoodie.datasource.write.precombine.field" -> "", "hoodie.table.ordering.fields" -> "o").fields(
+      Options.OrderingFields) == Seq("o"))
+  }
+
+  test("a reader accepts what writers take, and refuses what would change the rows it returns") {
+    Settings.ofRead(Map("hoodie.datasource.write.operation" -> "upsert", "hoodie.clustering.inline" -> "true"), Map.empty)
+    val thrown = intercept[MerganserException](Settings.ofRead(Map("hoodie.datasource.merge.type" -> "skip_merge"), Map.empty))
+    assert(thrown.condition == "UNSUPPORTED_OPTION")
+    assert(intercept[MerganserException](ReadConfig.parse(Map("hoodie.datasource.query.type" -> "incremental"), Map.empty)).condition == "UNSUPPORTED_OPTION")
+    for (given <- Seq("hoodie.datasource.query.type" -> "incremental", "hoodie.datasource.read.begin.instanttime" -> "2024"))
+      assert(intercept[MerganserException](ReadConfig.parse(Map(given), Map.empty)).getMessage.contains("_hoodie_commit_time > "), given)
+    assert(ReadConfig.parse(Map("hoodie.datasource.query.type" -> "read_optimized"), Map.empty).readOptimized)
+  }
+
+  test("no name stands for two things") {
+    val names = Options.all.flatMap(_.names)
+    assert(names.map(_.toLowerCase).distinct.size == names.size)
+    val foreign =
+      ForeignOptions.refused.map(_.key) ++ ForeignOptions.refusedReading.map(_.key) ++ ForeignOptions.harmless ++
+        ForeignOptions.storedOnly ++ ForeignOptions.ofOtherReleases ++ IgnoredOptions.ofWrites.flatMap(_.names) ++ OtherFormats.words.map(
+          _.key)
+    assert(foreign.distinct.size == foreign.size)
+    assert(foreign.filter(f => Options.byName.contains(f.toLowerCase)).isEmpty)
+  }
+
+  test("every default is a value of its kind") {
+    for (entry <- Options.all; default <- entry.default) assert(entry.kind.parse(default).contains(default), entry.key)
+  }
+
+  test("an edit distance counts insertions, deletions, replacements and swaps") {
+    assert(NearestName.distance("kitten", "sitting") == 3)
+    assert(NearestName.distance("abcd", "abdc") == 1)
+    assert(NearestName.distance("", "ab") == 2)
+    assert(NearestName.of("tabel", Seq("tables", "table"), 2).contains("table"))
+    assert(NearestName.of("tabel", Seq("timeline"), 2).isEmpty)
+  }
+}

@@ -1,0 +1,125 @@
+package io.merganser.table.config
+
+import io.merganser.merge.{DeleteMarker, Holes, MerganserException}
+import io.merganser.merge.payload._
+import io.merganser.table.base.MetaColumns
+import io.merganser.table.slice.TableRule
+import org.apache.spark.sql.types._
+import org.scalatest.funsuite.AnyFunSuite
+
+class StoredRuleSuite extends AnyFunSuite {
+  import StoredRule._
+
+  private val schema = StructType(Seq(StructField("id", IntegerType), StructField("name", StringType), StructField("ts", LongType)))
+  private val models = "org.apache.hudi.common.model."
+
+  /** The properties that the options make. */
+  private def made(options: (String, String)*): TableConfig = TableConfig(
+    NewTable.properties(Map("hoodie.table.name" -> "trips", "hoodie.datasource.write.recordkey.field" -> "id",
+        "hoodie.table.ordering.fields" -> "ts") ++ options, schema, "trips"))
+
+  private def madeFor(payload: String, version: Int, more: (String, String)*): TableConfig =
+    made(Seq("hoodie.datasource.write.payload.class" -> (models + payload), "hoodie.write.table.version" -> version.toString) ++ more: _*)
+
+  private def rule(table: TableConfig): StoredRule = StoredRule.of(table, Nil)
+
+  private val classic = Seq(
+    "OverwriteNonDefaultsWithLatestAvroPayload" -> OverwriteNonDefaults,
+    "PartialUpdateAvroPayload" -> PartialUpdate,
+    "AWSDmsAvroPayload" -> AwsDms
+  )
+
+  for (version <- Seq(6, 8)) {
+    test(s"on version $version a classic payload class runs with its own rules, by the table's ordering fields") {
+      for ((name, payload) <- classic) assert(rule(madeFor(name, version)) == ByPayload(payload, Seq("ts")), name)
+    }
+
+    test(s"on version $version the payload classes of the plain modes are the modes") {
+      assert(rule(madeFor("DefaultHoodieRecordPayload", version)) == ByMode(MergeMode.EventTimeOrdering, Seq("ts")))
+      assert(rule(madeFor("EventTimeAvroPayload", version)) == ByMode(MergeMode.EventTimeOrdering, Seq("ts")))
+      assert(rule(madeFor("OverwriteWithLatestAvroPayload", version)) == ByPayload(OverwriteWithLatest, Seq("ts")))
+    }
+
+    test(s"on version $version the Debezium payload classes compare their own columns") {
+      def debezium(name: String) = rule(madeFor(s"debezium.$name", version))
+      assert(debezium("MySqlDebeziumAvroPayload") == ByPayload(MySqlDebezium, Seq("_event_seq")))
+      assert(debezium("PostgresDebeziumAvroPayload") == ByPayload(PostgresDebezium, Seq("_event_lsn")))
+    }
+  }
+
+  test("a plain payload class under the payload strategy is the payload's rule") {
+    val stored = madeFor("DefaultHoodieRecordPayload", 8, "hoodie.write.record.merge.strategy.id" -> MergeMode.StrategyId.PayloadBased)
+    assert(MergeMode.of(stored) == MergeMode.Custom)
+    assert(rule(stored) == ByPayload(EventTime, Seq("ts")))
+  }
+
+  test("on version 9 the payload classes are modes with properties") {
+    assert(rule(madeFor("DefaultHoodieRecordPayload", 9)) == ByMode(MergeMode.EventTimeOrdering, Seq("ts")))
+    assert(rule(madeFor("AWSDmsAvroPayload", 9)) == ByMode(MergeMode.CommitTimeOrdering, Nil))
+    assert(rule(madeFor("OverwriteNonDefaultsWithLatestAvroPayload", 9, "hoodie.table.ordering.fields" -> "")) ==
+      ByMode(MergeMode.CommitTimeOrdering, Nil, Some(Holes.Nulls)))
+    assert(rule(madeFor("PartialUpdateAvroPayload", 9)) == ByMode(MergeMode.EventTimeOrdering, Seq("ts"), Some(Holes.Nulls)))
+  }
+
+  test("what marks an unavailable value is the table's property") {
+    val stored = TableConfig(made().properties ++ Map("hoodie.table.partial.update.mode" -> "FILL_UNAVAILABLE",
+      "hoodie.record.merge.property.hoodie.write.partial.update.unavailable.value" -> "n/a"))
+    assert(rule(stored) == ByMode(MergeMode.EventTimeOrdering, Seq("ts"), Some(Holes.Marked("n/a"))))
+    val silent = TableConfig(made().properties + ("hoodie.table.partial.update.mode" -> "fill_unavailable"))
+    assert(rule(silent) == ByMode(MergeMode.EventTimeOrdering, Seq("ts"), Some(Holes.Marked("__debezium_unavailable_value"))))
+  }
+
+  test("a table made for OverwriteWithLatest picks the greatest of a batch on version 9 too; one of commit time does not") {
+    assert(rule(madeFor("OverwriteWithLatestAvroPayload", 9)) == ByPayload(OverwriteWithLatest, Seq("ts")))
+    assert(rule(made("hoodie.write.record.merge.mode" -> "COMMIT_TIME_ORDERING")) == ByMode(MergeMode.CommitTimeOrdering, Nil))
+    assert(rule(madeFor("OverwriteWithLatestAvroPayload", 9, "hoodie.table.ordering.fields" -> "")) ==
+      ByMode(MergeMode.CommitTimeOrdering, Nil))
+  }
+
+  test("a table made for OverwriteNonDefaults picks the greatest of a batch on version 9 too, and nulls keep what is stored") {
+    val table = madeFor("OverwriteNonDefaultsWithLatestAvroPayload", 9)
+    assert(rule(table) == ByPayload(OverwriteNonDefaults, Seq("ts"), nullsSayNothing = true))
+    assert(rule(TableConfig(table.properties - "hoodie.table.legacy.payload.class")) ==
+      ByMode(MergeMode.CommitTimeOrdering, Nil, Some(Holes.Nulls)))
+  }
+
+  test("a partial update mode has no effect below version 9, and one that is not built in is refused by name") {
+    val older = TableConfig(madeFor("DefaultHoodieRecordPayload", 8).properties + ("hoodie.table.partial.update.mode" -> "FILL_DEFAULTS"))
+    assert(rule(older) == ByMode(MergeMode.EventTimeOrdering, Seq("ts")))
+    for (mode <- Seq("FILL_DEFAULTS", "KEEP_VALUES")) {
+      val thrown = intercept[MerganserException](rule(TableConfig(made().properties + ("hoodie.table.partial.update.mode" -> mode))))
+      assert(thrown.condition == "MERGE_RULE_UNAVAILABLE" && thrown.getMessage.contains(mode))
+    }
+  }
+
+  test("a user's class with the name of a classic one is not the classic one") {
+    assert(ClassicPayloads.named("com.example.AWSDmsAvroPayload").isEmpty)
+    assert(ClassicPayloads.named("AWSDmsAvroPayload").isEmpty)
+    assert(ClassicPayloads.named("org.apache.hudi.payload.AWSDmsAvroPayload").contains(AwsDms))
+  }
+
+  test("a payload class marks its deletes where it decides, beside what the table says") {
+    val given = Seq("hoodie.payload.delete.field" -> "name", "hoodie.payload.delete.marker" -> "gone")
+    assert(ClassicPayloads.markers(madeFor("AWSDmsAvroPayload", 8, given: _*)) ==
+      Seq(DeleteMarker("name", "gone"), DeleteMarker("Op", "D", ignoresCase = true)))
+    assert(ClassicPayloads.markers(madeFor("AWSDmsAvroPayload", 9)) == Seq(DeleteMarker("Op", "D")))
+    assert(ClassicPayloads.markers(made()).isEmpty)
+  }
+
+  test("a read of one column reads what the rule compares and what marks deletes") {
+    val columns = schema.add("Op", StringType).add("_event_seq", StringType).add("_change_operation_type", StringType)
+    def read(table: TableConfig) =
+      TableRule.layoutSchema(StructType(Seq(columns("name"))), columns, table, rule(table)).fieldNames.toSeq
+    assert(read(madeFor("AWSDmsAvroPayload", 8)) == Seq("name", MetaColumns.RecordKey, "ts", "Op"))
+    assert(read(madeFor("debezium.MySqlDebeziumAvroPayload", 8)) ==
+      Seq("name", MetaColumns.RecordKey, "_event_seq", "_change_operation_type"))
+    assert(read(madeFor("PartialUpdateAvroPayload", 9)) == Seq("name", MetaColumns.RecordKey, "ts"))
+  }
+
+  test("a payload class whose column the table lacks is an error that names it, not another rule") {
+    val stored = madeFor("debezium.MySqlDebeziumAvroPayload", 8)
+    val layout = TableRule.layoutSchema(schema, schema, stored, rule(stored))
+    val thrown = intercept[MerganserException](TableRule(rule(stored), stored, layout))
+    assert(thrown.condition == "ORDERING_FIELD_MISSING" && thrown.getMessage.contains("_event_seq"))
+  }
+}

@@ -1,0 +1,35 @@
+package io.merganser.table.timeline
+
+import java.time.{ZoneId, ZoneOffset}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+final class AsOfSuite extends AnyFunSuite {
+
+  private val tokyo = ZoneId.of("Asia/Tokyo")
+
+  test("instants stay as they are; dates and times are read in the table's zone, moments are brought to it") {
+    Seq(
+      "20210728141108200" -> "20210728141108200",
+      "20210728141108" -> "20210728141108",
+      "00000000000001" -> "00000000000001",
+      "2021-07-28" -> "20210728000000000",
+      "2021-07-28 14:11:08" -> "20210728141108999",
+      "2021-07-28 14:11:08.200" -> "20210728141108200",
+      "2021-07-28T14:11:08.2" -> "20210728141108200",
+      "2021-07-28 14:11:08.123456" -> "20210728141108123",
+      "2021-07-28T14:11:08.200Z" -> "20210728231108200",
+      "2021-07-28 14:11:08.200+01:00" -> "20210728221108200",
+      "1627481468" -> "20210728231108000",
+      "1627481468200" -> "20210728231108200",
+      " 20210728141108200 " -> "20210728141108200"
+    ).foreach { case (text, instant) => assert(AsOf.parse(text, tokyo).contains(instant), text) }
+  }
+
+  test("everything else is no time: numbers of versions, words, pieces of instants, days that are not in the calendar") {
+    Seq("1", "20991", "20210728", "latest", "yesterday", "now", "", " ", "2021-02-30", "2021-13-01", "2021-07-28 25:11:08",
+      "20211301000000",
+      "99999999999999999", "2021-07-28 14:11", "28.07.2021", "202107281411082", "2021-07-28 14:11:08 CET", "12345678901")
+      .foreach(text => assert(AsOf.parse(text, ZoneOffset.UTC).isEmpty, text))
+  }
+}

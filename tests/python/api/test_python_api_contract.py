@@ -1,0 +1,598 @@
+"""What the Python package does by itself: choose a jar, pass settings on, read answers, name errors."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import re
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from places import ROOT
+from py4j.java_gateway import JavaPackage
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.types import LongType, StringType, StructType
+
+import merganser
+from merganser import _bridge, _progress
+from merganser.config import merged_options
+from merganser.errors import BY_CONDITION, error_for
+from merganser.session import CATALOG, EXTENSIONS, configure, jar_for
+
+EXCEPTION = "io.merganser.merge.MerganserException"
+
+# ---- the jar
+
+
+def jars(folder: Path, *names: str) -> Path:
+    for name in names:
+        (folder / name).touch()
+    return folder
+
+
+def test_the_jar_is_the_one_of_the_spark_line(tmp_path: Path) -> None:
+    folder = jars(tmp_path, "merganser-spark-3.5_2.12-0.1.0.jar", "merganser-spark-4.0_2.13-0.1.0.jar")
+    assert jar_for("3.5.9", folder=folder).name == "merganser-spark-3.5_2.12-0.1.0.jar"
+    assert jar_for("4.0.4.dev1", folder=folder).name == "merganser-spark-4.0_2.13-0.1.0.jar"
+
+
+def test_a_spark_line_without_a_jar_is_refused_with_the_lines_there_are(tmp_path: Path) -> None:
+    folder = jars(tmp_path, "merganser-spark-4.2_2.13-0.1.0.jar", "merganser-spark-3.5_2.12-0.1.0.jar", "other.jar")
+    with pytest.raises(merganser.MissingJarError, match=r"Spark 4\.3 .*jars for 3\.5, 4\.2\..*spark\.jars") as raised:
+        jar_for("4.3.0", folder=folder)
+    assert raised.value.condition == "MISSING_JAR"
+    assert raised.value.parameters["line"] == "4.3"
+
+
+def test_a_package_without_any_jar_says_so(tmp_path: Path) -> None:
+    with pytest.raises(merganser.MissingJarError, match="none at all"):
+        jar_for("3.5.9", folder=tmp_path)
+
+
+def test_two_jars_for_one_line_are_refused_by_name(tmp_path: Path) -> None:
+    folder = jars(tmp_path, "merganser-spark-3.5_2.12-0.1.0.jar", "merganser-spark-3.5_2.12-0.2.0.jar")
+    with pytest.raises(merganser.MissingJarError, match=r"0\.1\.0\.jar, merganser-spark-3\.5_2\.12-0\.2\.0\.jar"):
+        jar_for("3.5.9", folder=folder)
+
+
+# ---- the session
+
+
+@pytest.fixture
+def builder(monkeypatch: pytest.MonkeyPatch) -> Any:
+    module = importlib.import_module("merganser.session")  # `merganser.session` itself is the function
+    monkeypatch.setattr(module, "jar_for", lambda version: Path("/jars/ours.jar"))
+    return SparkSession.Builder()
+
+
+def settings(builder: Any) -> dict[str, str]:
+    return dict(builder._options)
+
+
+def test_configure_adds_jar_extension_and_catalog(builder: Any) -> None:
+    assert configure(builder) is builder
+    assert settings(builder) == {
+        "spark.jars": "/jars/ours.jar",
+        "spark.sql.extensions": EXTENSIONS,
+        "spark.sql.catalog.spark_catalog": CATALOG,
+    }
+
+
+def test_configure_keeps_the_jars_and_extensions_that_are_there(builder: Any) -> None:
+    builder.config("spark.jars", "/a.jar, /b.jar").config("spark.sql.extensions", "org.other.Extensions")
+    configure(configure(builder))
+    assert settings(builder)["spark.jars"] == "/a.jar,/b.jar,/jars/ours.jar"
+    assert settings(builder)["spark.sql.extensions"] == f"org.other.Extensions,{EXTENSIONS}"
+
+
+def test_configure_refuses_to_take_the_session_catalog_from_another_format(builder: Any) -> None:
+    builder.config("spark.sql.catalog.spark_catalog", "org.other.Catalog")
+    with pytest.raises(merganser.ConfigurationConflictError, match=r"'org\.other\.Catalog' already") as raised:
+        configure(builder)
+    assert "spark.sql.catalog.<name>=io.merganser.spark.MerganserLakeCatalog" in str(raised.value)
+    configure(builder.config("spark.sql.catalog.lake", "io.merganser.spark.MerganserLakeCatalog"))
+    assert settings(builder)["spark.sql.catalog.spark_catalog"] == "org.other.Catalog"
+
+
+def test_a_session_without_the_jar_names_the_setting_to_add() -> None:
+    package = SimpleNamespace(PythonBridge=JavaPackage("io.merganser.spark.python.PythonBridge", None))
+    jvm = SimpleNamespace(io=SimpleNamespace(merganser=SimpleNamespace(spark=SimpleNamespace(python=package))))
+    spark: Any = SimpleNamespace(
+        _jvm=jvm, _jsparkSession=None, conf=SimpleNamespace(get=lambda key, default: "/other.jar")
+    )
+    with pytest.raises(merganser.MissingJarError, match=r"'spark\.jars' is /other\.jar") as raised:
+        merganser.Table.load(spark, "/lake/trips")
+    assert raised.value.condition == "MISSING_JAR"
+
+
+# ---- settings on the wire
+
+
+class Entry:
+    """Stands in for the jar: keeps what it is asked and gives the answer it was made with."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        self.calls: list[tuple[Any, ...]] = []
+
+    def __getattr__(self, method: str) -> Any:
+        def call(*args: Any) -> str:
+            self.calls.append((method, *args))
+            if isinstance(self.answer, Exception):
+                raise self.answer
+            return json.dumps(self.answer)
+
+        return call
+
+
+INFO = {
+    "name": "trips",
+    "path": "/lake/trips",
+    "type": "MERGE_ON_READ",
+    "version": 9,
+    "recordKeyFields": ["id", "region"],
+    "partitionFields": [],
+    "orderingFields": ["ts"],
+    "mergeMode": "EVENT_TIME_ORDERING",
+    "index": None,
+    "schema": StructType().add("id", LongType()).add("region", StringType()).json(),
+}
+COMMIT = {
+    "instant": "20250101120000000",
+    "operation": "upsert",
+    "inserted": 1,
+    "updated": 2,
+    "unchanged": 3,
+    "late": 4,
+    "ties": 5,
+    "deleted": 6,
+    "duplicates": 7,
+    "appended": 12,
+    "appendedDeletes": 13,
+    "filesWritten": 8,
+    "rowsWritten": 9,
+    "bytesWritten": 10,
+    "elapsedMs": 11,
+    "warnings": ["The last write wins."],
+    "ignoredOptions": ["hoodie.x"],
+    "columnsAdded": [],
+    "columnsWidened": ["amount: int -> bigint"],
+    "serviceFailure": None,
+}
+
+
+def session_with(entry: Entry) -> Any:
+    jvm = SimpleNamespace()
+    jvm.io = SimpleNamespace(
+        merganser=SimpleNamespace(spark=SimpleNamespace(python=SimpleNamespace(PythonBridge=entry)))
+    )
+    return SimpleNamespace(_jvm=jvm, _jsparkSession="session", sparkContext=None)
+
+
+def table_with(entry: Entry) -> merganser.Table:
+    answer, entry.answer = entry.answer, INFO
+    table = merganser.Table.load(session_with(entry), "trips")
+    entry.answer = answer
+    entry.calls.clear()
+    return table
+
+
+def test_a_loaded_table_tells_what_it_stores() -> None:
+    table = merganser.Table.load(session_with(Entry(INFO)), "trips")
+    assert (table.name, table.path, table.version) == ("trips", "/lake/trips", 9)
+    assert table.type is merganser.TableType.MERGE_ON_READ
+    assert (table.record_key, table.partition_by, table.ordering_by) == (("id", "region"), (), ("ts",))
+    assert (table.merge_mode, table.index) == ("EVENT_TIME_ORDERING", None)
+    assert table.schema.names == ["id", "region"]
+
+
+def test_create_sends_what_was_given_and_repeats_no_default() -> None:
+    entry = Entry(INFO)
+    schema = StructType().add("id", LongType())
+    merganser.Table.create(session_with(entry), "/lake/trips", schema, record_key="id")
+    method, session, path, sent_schema, sent_options = entry.calls[0]
+    assert (method, session, path, sent_schema) == ("create", "session", "/lake/trips", schema.json())
+    assert json.loads(sent_options) == {"hoodie.datasource.write.recordkey.field": "id"}
+
+
+def test_create_sends_every_argument_under_its_hoodie_name() -> None:
+    entry = Entry(INFO)
+    merganser.Table.create(
+        session_with(entry),
+        "/lake/trips",
+        StructType(),
+        record_key=["id", "region"],
+        partition_by="region",
+        ordering_by=["ts", "seq"],
+        table_type=merganser.TableType.MERGE_ON_READ,
+        merge_mode=merganser.MergeMode.EVENT_TIME_ORDERING,
+        index=merganser.IndexType.BUCKET,
+        name="trips",
+        options={"hoodie.bucket.index.num.buckets": "4"},
+    )
+    assert json.loads(entry.calls[0][-1]) == {
+        "hoodie.table.name": "trips",
+        "hoodie.datasource.write.recordkey.field": "id,region",
+        "hoodie.datasource.write.partitionpath.field": "region",
+        "hoodie.table.ordering.fields": "ts,seq",
+        "hoodie.datasource.write.table.type": "MERGE_ON_READ",
+        "hoodie.write.record.merge.mode": "EVENT_TIME_ORDERING",
+        "hoodie.index.type": "BUCKET",
+        "hoodie.bucket.index.num.buckets": "4",
+    }
+
+
+def test_a_setting_given_as_argument_and_otherwise_as_option_is_refused() -> None:
+    with pytest.raises(merganser.ConfigurationConflictError, match=r"'hoodie\.index\.type'.*'BUCKET'.*'SIMPLE'"):
+        merged_options({"hoodie.index.type": merganser.IndexType.BUCKET}, {"hoodie.index.type": "SIMPLE"})
+    same = merged_options({"hoodie.index.type": merganser.IndexType.BUCKET}, {"hoodie.index.type": "BUCKET"})
+    assert same == {"hoodie.index.type": "BUCKET"}
+
+
+@pytest.mark.parametrize("operation", ["upsert", "insert", "bulk_insert", "delete"])
+def test_a_write_is_one_call_and_sends_only_the_options_that_are_set(operation: str) -> None:
+    entry = Entry(COMMIT)
+    table = table_with(entry)
+    rows = SimpleNamespace(_jdf="frame")
+    getattr(table, operation)(rows)
+    options = merganser.WriteOptions(combine_before_insert=False, compact_after_commits=3, hoodie={"hoodie.x": "y"})
+    getattr(table, operation)(rows, options=options)
+    assert [call[:-1] for call in entry.calls] == [("write", "session", "/lake/trips", "frame", operation)] * 2
+    assert json.loads(entry.calls[0][-1]) == {}
+    assert json.loads(entry.calls[1][-1]) == {
+        "hoodie.combine.before.insert": "false",
+        "hoodie.compact.inline.max.delta.commits": "3",
+        "hoodie.x": "y",
+    }
+
+
+# ---- a Spark Connect session
+
+
+class Remote:
+    """Stands in for a Spark Connect session: keeps its statements and answers each call with the rows it was given."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        self.statements: list[tuple[str, dict[str, Any]]] = []
+        self.views: list[str] = []
+        self.catalog = SimpleNamespace(dropTempView=lambda name: self.views.remove(name))
+
+    def sql(self, statement: str, values: dict[str, Any]) -> Any:
+        self.statements.append((statement, values))
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        rows = [SimpleNamespace(asDict=lambda recursive, row=row: row) for row in self.answer]
+        return SimpleNamespace(collect=lambda: rows)
+
+
+Remote.__module__ = "pyspark.sql.connect.session"
+
+
+class Refused(PySparkException):
+    """What a failed statement of a Spark Connect session raises."""
+
+    def __init__(self, message: str, condition: str | None = None) -> None:
+        super().__init__(message)
+        self._condition = condition
+
+    def getCondition(self) -> str | None:
+        return self._condition
+
+    getErrorClass = getCondition  # the name of Spark 3.5
+
+
+def snake(wire: dict[str, Any]) -> dict[str, Any]:
+    return {re.sub("([A-Z])", r"_\1", name).lower(): value for name, value in wire.items()}
+
+
+def remote_table(answer: Any) -> tuple[merganser.Table, Any]:
+    session: Any = Remote([snake(INFO)])
+    table = merganser.Table.load(session, "trips")
+    assert session.statements.pop() == ("CALL describe_table(table => :table)", {"table": "trips"})
+    session.answer = answer
+    return table, session
+
+
+def test_a_connect_session_is_asked_by_calls_whose_values_are_parameters() -> None:
+    table, session = remote_table([snake(COMMIT)])
+    assert (table.name, table.record_key, table.schema.names) == ("trips", ("id", "region"), ["id", "region"])
+    rows: Any = SimpleNamespace(createOrReplaceTempView=session.views.append)
+    options = merganser.WriteOptions(combine_before_insert=False, hoodie={"hoodie.x": "it's, \\"})
+    result = table.upsert(rows, options=options)
+    assert (result.inserted, result.late, result.appended_deletes, result.files) == (1, 4, 13, 8)
+    ((statement, values),) = session.statements
+    assert statement == (
+        "CALL write_rows(source => :source, path => :path, operation => :operation, "
+        "options => map(:key0, :value0, :key1, :value1))"
+    )
+    assert values.pop("source").startswith("merganser_rows_")
+    assert values == {
+        "path": "/lake/trips",
+        "operation": "upsert",
+        "key0": "hoodie.combine.before.insert",
+        "value0": "false",
+        "key1": "hoodie.x",
+        "value1": "it's, \\",
+    }
+    assert session.views == []  # the view of the rows is gone
+
+
+def test_the_view_of_the_rows_is_dropped_when_the_write_fails() -> None:
+    table, session = remote_table(Refused("no"))
+    rows: Any = SimpleNamespace(createOrReplaceTempView=session.views.append)
+    with pytest.raises(PySparkException):
+        table.upsert(rows)
+    assert session.views == []
+
+
+@pytest.mark.parametrize(
+    ("text", "condition", "message"),
+    [
+        (
+            "(io.merganser.merge.MerganserException) [TABLE_NOT_FOUND] There is none.",
+            "TABLE_NOT_FOUND",
+            "There is none.",
+        ),
+        (
+            "(org.apache.spark.SparkException) No\n\nJVM stacktrace:\norg.apache.spark.SparkException\n\tat a.b"
+            "\nCaused by: io.merganser.merge.MerganserException: [NULL_RECORD_KEY] Two\nlines.\n\tat d.e(f:2)",
+            "NULL_RECORD_KEY",
+            "Two\nlines.",
+        ),
+    ],
+    ids=["thrown as it is", "among the causes"],
+)
+def test_an_error_of_a_statement_becomes_the_exception_of_its_condition(
+    text: str, condition: str, message: str
+) -> None:
+    table, _ = remote_table(failed := Refused(text))
+    with pytest.raises(BY_CONDITION[condition]) as raised:
+        table.history()
+    assert (raised.value.condition, str(raised.value)) == (condition, f"[{condition}] {message}")
+    assert raised.value.__cause__ is failed
+    assert merganser.condition_of(failed) == merganser.condition_of(raised.value) == condition
+
+
+def test_a_server_without_the_procedures_is_told_from_other_failures() -> None:
+    table, _ = remote_table(Refused("[UNRESOLVED_ROUTINE] Cannot resolve `describe_table`.", "UNRESOLVED_ROUTINE"))
+    with pytest.raises(merganser.MissingJarError, match=r"spark\.sql\.extensions"):
+        table.history()
+    table, _ = remote_table(other := Refused("[DIVIDE_BY_ZERO] by zero", "DIVIDE_BY_ZERO"))
+    with pytest.raises(PySparkException) as raised:
+        table.history()
+    assert raised.value is other
+
+
+# ---- answers
+
+
+def test_a_write_returns_every_count_of_its_commit() -> None:
+    result = table_with(Entry(COMMIT)).upsert(SimpleNamespace(_jdf=None))  # type: ignore[arg-type]
+    assert result == merganser.CommitResult(
+        instant="20250101120000000",
+        operation="upsert",
+        inserted=1,
+        updated=2,
+        unchanged=3,
+        late=4,
+        ties=5,
+        deleted=6,
+        duplicates=7,
+        appended=12,
+        appended_deletes=13,
+        files=8,
+        rows_written=9,
+        bytes_written=10,
+        elapsed_ms=11,
+        warnings=("The last write wins.",),
+        ignored_options=("hoodie.x",),
+        columns_widened=("amount: int -> bigint",),
+    )
+    shown = repr(result)
+    assert "elapsed_ms=11, warnings=('The last write wins.',), ignored_options=('hoodie.x',)" in shown
+    assert "columns_added" not in shown  # what is empty is not shown
+    assert "service_failure" not in shown
+
+
+def test_an_answer_without_a_count_is_an_error_and_not_a_zero() -> None:
+    wire = {key: value for key, value in COMMIT.items() if key != "late"}
+    with pytest.raises(KeyError, match="late"):
+        merganser.CommitResult.from_wire(wire)
+
+
+def test_compact_returns_what_it_did_and_none_when_there_was_nothing_to_do() -> None:
+    entry = Entry(
+        {
+            "instant": "20250101130000000",
+            "filesWritten": 2,
+            "rowsWritten": 30,
+            "bytesWritten": 400,
+            "logFilesCompacted": 5,
+            "elapsedMs": 60,
+            "left": ["20250101140000000: this process runs it already"],
+        }
+    )
+    table = table_with(entry)
+    result = table.compact()
+    assert result is not None
+    assert (result.files, result.rows_written, result.bytes_written) == (2, 30, 400)
+    assert (result.log_files_compacted, result.elapsed_ms) == (5, 60)
+    assert result.left == ("20250101140000000: this process runs it already",)
+    entry.answer = dict.fromkeys(entry.answer)
+    assert table.compact(schedule_only=True) is None
+    assert [call[3] for call in entry.calls] == ["scheduleandexecute", "schedule"]
+
+
+def test_history_holds_none_where_the_timeline_has_no_count() -> None:
+    compaction = {"instant": "2", "completed": None, "action": "compaction", "operation": None, "state": "REQUESTED"}
+    commit = {**COMMIT, "completed": "1", "action": "deltacommit", "state": "COMPLETED"}
+    first, second = table_with(Entry([commit, compaction])).history()
+    assert (first.action, first.inserted, first.files, first.elapsed_ms) == ("deltacommit", 1, 8, 11)
+    assert (second.state, second.completed, second.inserted, second.files) == ("REQUESTED", None, None, None)
+
+
+def test_file_slices_hold_their_log_files_and_may_lack_a_base_file() -> None:
+    logs = [{"name": ".a.log.1", "sizeBytes": 5}, {"name": ".a.log.2", "sizeBytes": 6}]
+    wire = {"partitionPath": "m=1", "fileId": "a-0", "baseInstant": "1", "logFiles": logs}
+    with_base = {**wire, "baseFile": "a-0_1.parquet", "baseSizeBytes": 100}
+    without = {**wire, "baseFile": None, "baseSizeBytes": None, "logFiles": []}
+    first, second = table_with(Entry([with_base, without])).file_slices()
+    assert (first.base_size_bytes, first.log_size_bytes, [log.name for log in first.log_files]) == (
+        100,
+        11,
+        [".a.log.1", ".a.log.2"],
+    )
+    assert (second.base_file, second.base_size_bytes, second.log_size_bytes) == (None, 0, 0)
+
+
+# ---- errors
+
+
+class Thrown:
+    """A Java exception as py4j shows it."""
+
+    _target_id = "o1"
+    _gateway_client = SimpleNamespace(send_command=lambda *_: "")
+
+    def __init__(self, kind: str, message: str = "", cause: Any = None, **parameters: str) -> None:
+        self._kind, self._message, self._cause, self._parameters = kind, message, cause, parameters
+
+    def getClass(self) -> Any:
+        return SimpleNamespace(getName=lambda: self._kind)
+
+    def getCause(self) -> Any:
+        return self._cause
+
+    def getMessage(self) -> str:
+        return self._message
+
+    def condition(self) -> str:
+        return self._message[1 : self._message.index("]")]
+
+    def sqlState(self) -> str:
+        return "42K01"
+
+    def parametersJson(self) -> str:
+        return json.dumps(self._parameters)
+
+
+def failure(thrown: Any) -> Py4JJavaError:
+    return Py4JJavaError("An error occurred.\n", thrown)
+
+
+OURS = Thrown(EXCEPTION, "[ORDERING_FIELD_MISSING] Cannot upsert into 'trips': ...", field="ts")
+
+
+@pytest.mark.parametrize(
+    "thrown",
+    [
+        failure(OURS),
+        failure(Thrown("org.apache.spark.SparkException", cause=Thrown("java.lang.RuntimeException", cause=OURS))),
+        type("CapturedException", (Exception,), {"_origin": Thrown("org.apache.spark.SparkException", cause=OURS)})(),
+    ],
+    ids=["thrown as it is", "thrown by a task", "wrapped by PySpark"],
+)
+def test_a_condition_becomes_the_exception_of_its_name_wherever_it_is_among_the_causes(thrown: Exception) -> None:
+    with pytest.raises(merganser.OrderingFieldMissingError, match="Cannot upsert into 'trips'") as raised:
+        table_with(Entry(thrown)).upsert(SimpleNamespace(_jdf=None))  # type: ignore[arg-type]
+    assert raised.value.condition == "ORDERING_FIELD_MISSING"
+    assert raised.value.sql_state == "42K01"
+    assert dict(raised.value.parameters) == {"field": "ts"}
+    assert raised.value.__cause__ is thrown
+    assert merganser.condition_of(thrown) == "ORDERING_FIELD_MISSING"
+    wrapped = ValueError("a user's own")
+    wrapped.__cause__ = thrown
+    assert merganser.condition_of(wrapped) == "ORDERING_FIELD_MISSING"
+    assert merganser.condition_of(ValueError("another")) is None
+
+
+def test_a_condition_without_a_class_of_its_own_raises_the_base_class() -> None:
+    error = error_for("BRAND_NEW", message="[BRAND_NEW] It is.")
+    assert type(error) is merganser.MerganserError
+    assert (error.condition, str(error)) == ("BRAND_NEW", "[BRAND_NEW] It is.")
+
+
+def test_an_exception_that_is_not_ours_is_left_alone_also_when_its_causes_are_a_circle() -> None:
+    circle = Thrown("java.lang.IllegalStateException")
+    circle._cause = circle
+    thrown = failure(circle)
+    assert _bridge.translated(thrown) is None
+    with pytest.raises(Py4JJavaError) as raised:
+        table_with(Entry(thrown)).history()
+    assert raised.value is thrown
+
+
+def test_every_condition_that_has_a_class_is_one_the_jar_can_raise() -> None:
+    files = list(ROOT.glob("jvm/*/src/main/resources/io/merganser/*/conditions.json"))
+    assert len(files) >= 2
+    known = {name for file in files for name in json.loads(file.read_text(encoding="utf-8"))}
+    assert set(BY_CONDITION) - known == set()
+
+
+def test_a_condition_belongs_to_one_class_and_a_missing_ordering_field_is_a_missing_column() -> None:
+    assert len(BY_CONDITION) == sum(len(kind.CONDITIONS) for kind in set(BY_CONDITION.values()))
+    assert BY_CONDITION["ORDERING_FIELD_MISSING"] is merganser.OrderingFieldMissingError
+    assert issubclass(merganser.OrderingFieldMissingError, merganser.ColumnMissingError)
+
+
+def test_every_exception_class_is_exported_and_derives_from_the_base_class() -> None:
+    kinds = [getattr(merganser, name) for name in merganser.__all__ if name.endswith("Error")]
+    assert len(kinds) >= 8
+    assert all(issubclass(kind, merganser.MerganserError) for kind in kinds)
+
+
+# ---- progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def context(*, own_bar: bool = False) -> Any:
+    stage = SimpleNamespace(stageId=7, numTasks=8, numCompletedTasks=3)
+    tracker = SimpleNamespace(getActiveStageIds=lambda: [7, 8], getStageInfo=lambda n: stage if n == 7 else None)
+    conf = SimpleNamespace(get=lambda key: "true" if own_bar else None)
+    return SimpleNamespace(getConf=lambda: conf, statusTracker=lambda: tracker)
+
+
+def shown(monkeypatch: pytest.MonkeyPatch, screen: io.StringIO, context: Any) -> str:
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(_progress, "_FIRST_AFTER_S", 0.01)
+    with _progress.progress(context, "write"):
+        deadline = time.monotonic() + (5 if screen.isatty() else 0.1)
+        while "stage 7: 3 of 8 tasks" not in screen.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.01)
+    return screen.getvalue()
+
+
+def test_on_a_terminal_a_long_call_shows_its_stage_and_clears_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = shown(monkeypatch, Terminal(), context())
+    assert "stage 7: 3 of 8 tasks" in text
+    assert text.endswith("\r\x1b[K")
+
+
+def test_nothing_is_shown_where_stderr_is_not_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown(monkeypatch, io.StringIO(), context()) == ""
+
+
+def test_nothing_is_shown_beside_the_bar_of_spark_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(_progress, "_FIRST_AFTER_S", 0.01)
+    with _progress.progress(context(own_bar=True), "write"):
+        time.sleep(0.1)
+    assert screen.getvalue() == ""
+
+
+def test_only_the_bridge_knows_the_jvm() -> None:
+    package = Path(merganser.__file__).parent
+    assert [file.name for file in sorted(package.glob("*.py")) if "py4j" in file.read_text()] == ["_bridge.py"]

@@ -1,0 +1,84 @@
+"""Options that a job brings along from elsewhere: reported, refused with a remedy, or known to have no effect."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from frames import KEY, ORDERING, frame, load, refusal, refused, rows_of, save
+from places import ROOT
+from pyspark.sql import SparkSession
+from servers import SPARK_HOME
+from sql_steps import Sql
+
+from merganser import Table, WriteOptions
+
+OPTIONS = {KEY: "id", ORDERING: "ts"}
+#: As a job on Hudi gives them, with what each means for this write.
+OF_A_JOB = {
+    "hoodie.datasource.hive_sync.enable": "true",
+    "hoodie.clean.automatic": "true",
+    "hoodie.cleaner.commits.retained": "2",
+    "hoodie.metrics.on": "false",
+    "hoodie.memory.merge.max.size": "1000000",
+}
+REPORTED = ("hoodie.clean.automatic", "hoodie.cleaner.commits.retained", "hoodie.datasource.hive_sync.enable")
+
+
+def test_the_options_of_hudi_that_are_known_are_those_in_its_jar() -> None:
+    listed = ROOT / "jvm/table/src/main/resources/io/merganser/table/hudi-options.txt"
+    known = [line for line in listed.read_text().splitlines() if not line.startswith("#")]
+    source = ROOT / "tests/interop/HudiOptions.java"
+    command = ["java", str(source), os.environ["MERGANSER_HUDI_JAR"], str(Path(SPARK_HOME) / "jars")]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert known == sorted(printed)
+
+
+@pytest.fixture
+def table(spark: SparkSession, tmp_path: Path) -> Table:
+    save(frame(spark, [(1, 1, "a")], "id int, ts int, v string"), tmp_path / "t", OPTIONS)
+    return Table.load(spark, str(tmp_path / "t"))
+
+
+def test_a_write_reports_once_what_a_job_may_miss_of_hudi_and_so_does_sql(
+    spark: SparkSession, sql: Sql, table: Table
+) -> None:
+    rows = frame(spark, [(1, 2, "b")], "id int, ts int, v string")
+    assert table.upsert(rows, options=WriteOptions(hoodie=OF_A_JOB)).ignored_options == REPORTED
+    assert table.upsert(rows).ignored_options == ()
+    name = sql.create("cow")
+    spark.conf.set("hoodie.metrics.on", "true")
+    try:
+        sql.run(f"INSERT INTO {name} VALUES (1, 1, 'a')")
+        again = Table.load(spark, name).upsert(rows)
+    finally:
+        spark.conf.unset("hoodie.metrics.on")
+    assert again.ignored_options == ("hoodie.metrics.on",)
+
+
+def test_read_options_are_checked_by_load_and_what_is_said_instead_of_them_works(
+    spark: SparkSession, table: Table
+) -> None:
+    first = table.history()[0].instant
+    table.upsert(frame(spark, [(2, 1, "later")], "id int, ts int, v string"))
+
+    def reads(option: str, value: str) -> Callable[[], object]:
+        return lambda: spark.read.format("merganser").option(option, value).load(table.path)
+
+    for option in ("hoodie.datasource.read.begin.instanttime", "readChangeFeed", "startingVersion"):
+        error = refusal(reads(option, first))
+        assert f"'{option}'" in str(error)
+        assert "_hoodie_commit_time > " in str(error)
+    refused(reads("hoodie.datasource.qery.type", "x"), "UNKNOWN_OPTION", "'hoodie.datasource.query.type'")
+    assert rows_of(load(spark, table.path).filter(f"_hoodie_commit_time > '{first}'")) == [(2, 1, "later")]
+    refused(reads("versionAsOf", "1"), "OPTION_OF_OTHER_FORMAT", "as.of.instant")
+    assert rows_of(load(spark, table.path, **{"as.of.instant": first})) == [(1, 1, "a")]
+
+
+def test_several_paths_in_one_load_are_refused_by_name(spark: SparkSession, table: Table) -> None:
+    reader = spark.read.format("merganser")
+    refused(lambda: reader.load([table.path, table.path]), "PATHS_SEVERAL", table.path, "union")
+    refused(lambda: reader.load(), "PATH_MISSING")

@@ -1,0 +1,332 @@
+"""Every option of docs/config.md does something: for each a test that sees it; those of files are here."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from frames import COW, INDEX, KEY, MOR, OPERATION, ORDERING, TYPE, frame, load, rows_of, save
+from places import PYTESTS, ROOT
+from pyspark.sql import DataFrame, SparkSession
+from sql_steps import Sql
+
+import merganser
+
+COLUMNS = "id int, ts bigint, v string, c string"
+OPTIONS = {KEY: "id", ORDERING: "ts"}
+MAX_FILE = "hoodie.parquet.max.file.size"
+BLOOM_KEYS, BLOOM_RATE = "hoodie.index.bloom.num_entries", "hoodie.index.bloom.fpp"
+
+HERE = "test_option_effects.py::"
+FILES = HERE + "test_the_base_files_of_a_write_follow_its_options"
+LOGS = HERE + "test_the_logs_of_a_write_follow_its_options"
+TASKS = HERE + "test_an_operation_has_as_many_tasks_as_its_option_says"
+SETTINGS = "test_frame_tables.py::test_a_new_table_keeps_its_settings_in_hoodie_properties"
+TIMES = "KeyColumnsSuite.scala::a time-based partition is formatted from numbers by their unit"
+ZONES = "KeyColumnsSuite.scala::a time-based partition has the input's and the output's zone"
+HEARTBEATS = "RollbackSuite.scala::under LAZY a write counts as dead after the heartbeats"
+MERGERS = "test_custom_mergers.py::"
+RULES = "test_merge_rule.py::"
+OVERWRITES = "test_overwrites.py::"
+
+#: Where a changed value of each option is seen.
+SEEN = {
+    "hoodie.table.name": SETTINGS,
+    "hoodie.database.name": SETTINGS,
+    "hoodie.datasource.write.table.type": "test_frame_tables.py::test_both_table_types_take_changes_under_both_indexes",
+    "hoodie.write.table.version": "test_settings.py::test_a_table_of_an_older_version_stays_so",
+    "hoodie.datasource.write.recordkey.field": "test_frame_tables.py::test_key_generators_go_by_type_and_by_class_name",
+    "hoodie.datasource.write.partitionpath.field": "test_frame_tables.py::test_partitions_lie_in_folders_as_asked_for",
+    "hoodie.table.ordering.fields": RULES + "test_several_ordering_fields_are_compared_one_after_the_other",
+    "hoodie.write.record.merge.mode": "test_partial_writes.py::test_under_commit_time_the_newer_columns_stay",
+    "hoodie.record.merge.mode": "test_sql_tables.py::test_create_table_keeps_what_tblproperties_say",
+    "hoodie.write.record.merge.strategy.id": MERGERS + "test_strategy_and_mode_are_stored_and_the_class_is_not",
+    "hoodie.datasource.write.payload.class": "test_upgrade.py::test_a_payload_class_becomes_what_it_means_at_version_9",
+    "hoodie.payload.ordering.field": "test_settings.py::test_the_payloads_own_ordering_field_is_the_tables",
+    "hoodie.payload.delete.field": HERE + "test_a_delete_mark_that_an_older_table_does_not_keep_counts_for_the_write",
+    "hoodie.payload.delete.marker": RULES + "test_a_delete_marker_is_kept_with_the_table_and_matched_exactly",
+    "spark.merganser.write.nullOrdering": RULES + "test_null_ordering_values_can_be_rejected_by_the_table",
+    "hoodie.datasource.write.keygenerator.type": "test_frame_tables.py::test_key_generators_go_by_type",
+    "hoodie.datasource.write.keygenerator.class": "test_frame_tables.py::test_key_generators_go_by_type",
+    "hoodie.datasource.write.hive_style_partitioning": "KeyColumnsSuite.scala::a partition path has one level a column",
+    "hoodie.datasource.write.partitionpath.urlencode": "KeyColumnsSuite.scala::url encoding escapes what",
+    "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled": (
+        "KeyColumnsSuite.scala::timestamps read as logical ones are text"
+    ),
+    "hoodie.write.complex.keygen.new.encoding": "KeyColumnsSuite.scala::a complex generator names its one key column",
+    "hoodie.table.timeline.timezone": SETTINGS,
+    "hoodie.keygen.timebased.timestamp.type": TIMES,
+    "hoodie.keygen.timebased.timestamp.scalar.time.unit": TIMES,
+    "hoodie.keygen.timebased.input.dateformat": "KeyColumnsSuite.scala::a time-based partition is formatted from times",
+    "hoodie.keygen.timebased.input.dateformat.list.delimiter.regex": ZONES,
+    "hoodie.keygen.timebased.input.timezone": ZONES,
+    "hoodie.keygen.timebased.output.dateformat": TIMES,
+    "hoodie.keygen.timebased.output.timezone": ZONES,
+    "hoodie.keygen.timebased.timezone": TIMES,
+    "hoodie.index.type": "test_frame_tables.py::test_both_table_types_take_changes_under_both_indexes",
+    "hoodie.bucket.index.num.buckets": "test_frame_tables.py::test_both_table_types_take_changes_under_both_indexes",
+    "hoodie.bucket.index.hash.field": SETTINGS,
+    "hoodie.simple.index.update.partition.path": "test_global_index.py::test_the_partition_column_is_not_assigned",
+    "hoodie.bloom.index.update.partition.path": "WriteConfigSuite.scala::a table whose keys are found in all",
+    "hoodie.datasource.write.operation": OVERWRITES + "test_hudis_operations_replace_and_remove_rows",
+    "hoodie.datasource.overwrite.mode": OVERWRITES + "test_an_overwrite_of_a_path_replaces_what_its_option_says",
+    "hoodie.datasource.write.partitions.to.delete": OVERWRITES + "test_hudis_operations_replace_and_remove_rows",
+    "hoodie.spark.sql.insert.into.operation": "test_settings.py::test_set_names_what_inserts_do",
+    "hoodie.sql.insert.mode": "test_sql_tables.py::test_strict_insert_refuses_a_stored_key_and_writes_nothing",
+    "hoodie.sql.bulk.insert.enable": HERE + "test_settings_of_a_session_change_what_statements_commit",
+    "hoodie.combine.before.insert": "test_arrival.py::test_combined_inserts_keep_the_order_of_arrival_too",
+    "hoodie.combine.before.upsert": RULES + "test_an_upsert_without_combining_keeps_all_rows_of_a_new_key",
+    "hoodie.datasource.write.insert.drop.duplicates": RULES + "test_inserts_add_rows_beside_stored_ones_unless",
+    "hoodie.datasource.insert.dup.policy": RULES + "test_an_insert_can_refuse_stored_keys_and_then_writes_nothing",
+    "hoodie.merge.allow.duplicate.on.inserts": RULES + "test_an_insert_that_may_not_repeat_a_key_is_merged",
+    "spark.merganser.write.missingColumns": "test_partial_writes.py::test_missing_columns_are_refused_by_name",
+    "spark.merganser.write.schemaEvolution": "test_schema_evolution.py::test_a_table_may_be_told_to_keep_its_columns",
+    "spark.merganser.sql.schemaEvolution": "test_merge_evolution.py::test_stars_add_the_columns",
+    "spark.merganser.sql.deletes": "test_statement_plans.py::test_a_statements_deletes_may_be_told_to_lose",
+    "spark.merganser.sql.duplicates": "test_statement_plans.py::test_several_source_rows_for_a_key_are_refused",
+    "hoodie.spark.sql.merge.into.partial.updates": HERE + "test_whole_rows_are_logged_where_a_statement_is_to_log_them",
+    "hoodie.write.record.merge.custom.implementation.classes": MERGERS + "test_the_first_class_with_the_tables",
+    "hoodie.payload.event.time.field": "test_event_times.py::test_copy_on_write_keeps_the_range_of_the_rows",
+    "hoodie.datasource.write.commitmeta.key.prefix": HERE + "test_options_below_the_prefix_are_kept_in_the_commit",
+    "hoodie.write.auto.upgrade": "test_upgrade.py::test_an_insert_under_the_session_setting_upgrades",
+    "hoodie.allow.empty.commit": HERE + "test_a_write_without_rows_makes_no_commit_where_none_is_wanted",
+    "hoodie.parquet.small.file.limit": FILES,
+    MAX_FILE: FILES,
+    "hoodie.parquet.block.size": FILES,
+    "hoodie.parquet.page.size": FILES,
+    "hoodie.parquet.dictionary.enabled": FILES,
+    "hoodie.parquet.compression.codec": FILES,
+    BLOOM_KEYS: FILES,
+    BLOOM_RATE: FILES,
+    "hoodie.copyonwrite.record.size.estimate": FILES,
+    "hoodie.logfile.max.size": LOGS,
+    "hoodie.logfile.data.block.max.size": LOGS,
+    "hoodie.logfile.data.block.format": LOGS,
+    "hoodie.compact.inline": "test_scan.py::test_a_write_compacts_when_enough_delta_commits_have_gathered",
+    "hoodie.compact.inline.max.delta.commits": "test_scan.py::test_a_write_compacts_when_enough_delta_commits",
+    "hoodie.write.concurrency.mode": "test_upgrade.py::test_a_write_that_goes_on_is_left_alone_where_several_write",
+    "hoodie.clean.failed.writes.policy": HEARTBEATS,
+    "hoodie.client.heartbeat.interval_in_ms": HEARTBEATS,
+    "hoodie.client.heartbeat.tolerable.misses": HEARTBEATS,
+    "hoodie.write.lock.wait_time_ms": "RollbackSuite.scala::a write waits for the table's lock as long as",
+    "hoodie.write.lock.provider": "WriteConfigSuite.scala::a lock provider that is not here is refused",
+    "hoodie.write.lock.filesystem.path": "TableLockSuite.scala::a folder for the lock file that other engines take",
+    "hoodie.write.lock.filesystem.expire": "TableLockSuite.scala::an empty lock file is another engine's",
+    "hoodie.fs.atomic_creation.support": "StoragesSuite.scala::a second writer is refused where the store",
+    "hoodie.datasource.compaction.async.enable": "AfterCommitSuite.scala::where asynchronous compaction is turned off",
+    "hoodie.fail.writes.on.inline.table.service.exception": "AfterCommitSuite.scala::where the write's options ask",
+    "spark.merganser.write.allowUnknownProperties": "TableFeaturesSuite.scala::a property that nobody knows refuses",
+    "spark.merganser.write.dropIndexes": "test_foreign_tables.py::test_a_table_with_a_record_index_of_hudis_is_written",
+    "hoodie.upsert.shuffle.parallelism": TASKS,
+    "hoodie.insert.shuffle.parallelism": TASKS,
+    "hoodie.bulkinsert.shuffle.parallelism": TASKS,
+    "hoodie.delete.shuffle.parallelism": TASKS,
+    "hoodie.datasource.query.type": RULES + "test_a_read_optimized_read_shows_base_files_alone",
+    "as.of.instant": "test_sql_tables.py::test_time_travel_shows_the_rows_as_they_were",
+}
+
+
+def test_of_every_documented_option_a_test_sees_that_it_is_changed() -> None:
+    page = (ROOT / "docs" / "config.md").read_text()
+    documented = set(re.findall(r"^- \*\*`([^`]+)`\*\*", page, re.M))
+    assert documented - SEEN.keys() == set(), "options that no test sees: add a test, and its name to SEEN"
+    assert SEEN.keys() - documented == set(), "options that are documented no more"
+    files = {**PYTESTS, **{f.name: f for f in ROOT.glob("jvm/*/src/test/**/*.scala")}}
+    for key, place in SEEN.items():
+        file, name = place.split("::")
+        begin = f"def {name}" if file.endswith(".py") else f'test("{name}'
+        assert begin in files[file].read_text(), f"{key}: {file} has no test '{name}'"
+
+
+def rows(spark: SparkSession, count: int, ts: int = 1, first: int = 0) -> DataFrame:
+    texts = random.Random(ts)
+    return frame(
+        spark, [(i, ts, f"{texts.getrandbits(400):0100x}", "same") for i in range(first, first + count)], COLUMNS
+    )
+
+
+def bases(path: Path) -> list[Path]:
+    return [f for f in path.glob("*.parquet") if not f.name.startswith(".")]
+
+
+def test_the_base_files_of_a_write_follow_its_options(spark: SparkSession, tmp_path: Path) -> None:
+    def written(count: int = 2000, **more: str) -> Path:
+        path = tmp_path / uuid.uuid4().hex
+        save(rows(spark, count), path, {**OPTIONS, **more})
+        return path
+
+    def footer(path: Path) -> Any:
+        (only,) = bases(path)
+        return pq.ParquetFile(only).metadata
+
+    def column(of: Any, name: str) -> Any:
+        return next(c for c in map(of.row_group(0).column, range(of.num_columns)) if c.path_in_schema == name)
+
+    plain = footer(written())
+    assert plain.num_row_groups == 1
+    assert column(plain, "v").compression == "SNAPPY"
+    assert column(plain, "c").has_dictionary_page
+    assert footer(written(**{"hoodie.parquet.block.size": "20000"})).num_row_groups > 1
+    assert column(footer(written(**{"hoodie.parquet.compression.codec": "gzip"})), "v").compression == "GZIP"
+    assert not column(footer(written(**{"hoodie.parquet.dictionary.enabled": "false"})), "c").has_dictionary_page
+    pages = column(footer(written(**{"hoodie.parquet.page.size": "1000"})), "v").total_uncompressed_size
+    assert pages > column(plain, "v").total_uncompressed_size
+
+    def filter_bytes(**more: str) -> int:
+        return len(footer(written(10, **{INDEX: "BLOOM", **more})).metadata[b"org.apache.hudi.bloomfilter"])
+
+    assert filter_bytes() > 10 * filter_bytes(**{BLOOM_KEYS: "100"})
+    assert filter_bytes() > 2 * filter_bytes(**{BLOOM_RATE: "0.01"})
+
+    assert len(bases(written(10, **{"hoodie.copyonwrite.record.size.estimate": str(40 << 20)}))) == 4
+    for operation in "upsert", "insert", "bulk_insert":
+        path = written(**{OPERATION: operation, MAX_FILE: "60000", "hoodie.bulkinsert.shuffle.parallelism": "1"})
+        files = bases(path)
+        assert len(files) >= 3, operation
+        assert max(f.stat().st_size for f in files) < 120000, operation
+        held = load(spark, path).select("id", "_hoodie_file_name").collect()
+        assert sorted(row[0] for row in held) == list(range(2000)), operation
+        assert {row[1] for row in held} == {f.name for f in files}, operation
+        save(rows(spark, 1, ts=2), path, {**OPTIONS, MAX_FILE: "60000"})
+        assert load(spark, path).where("ts = 2").count() == 1
+
+    filled = written(10)
+    save(rows(spark, 10, first=10), filled, OPTIONS)
+    save(rows(spark, 10, first=20), filled, {**OPTIONS, "hoodie.parquet.small.file.limit": "0"})
+    assert len(merganser.Table.load(spark, str(filled)).file_slices()) == 2
+
+
+def test_the_logs_of_a_write_follow_its_options(spark: SparkSession, tmp_path: Path) -> None:
+    path, options = tmp_path / "t", {**OPTIONS, TYPE: MOR}
+    save(rows(spark, 500), path, options)
+    table = merganser.Table.load(spark, str(path))
+
+    def logs(ts: int, **more: str) -> list[bytes]:
+        before = set(path.glob(".*.log.*"))
+        save(rows(spark, 500, ts=ts), path, {**options, **more})
+        return [f.read_bytes() for f in set(path.glob(".*.log.*")) - before if not f.name.endswith(".crc")]
+
+    block = {"hoodie.logfile.data.block.max.size": "20000"}
+    (one,) = logs(2)
+    (blocks,) = logs(3, **block)
+    assert one.count(b"#HUDI#") == 1
+    assert blocks.count(b"#HUDI#") > 2
+    assert b"PAR1" not in one
+    assert b"PAR1" in logs(4, **{"hoodie.logfile.data.block.format": "parquet"})[0]
+    several = logs(5, **block, **{"hoodie.logfile.max.size": "30000"})
+    assert len(several) > 2
+    assert len(table.history()) == 5
+    assert table.history()[-1].rows_written == 500
+    assert {row.ts for row in table.df().collect()} == {5}
+    table.compact()
+    assert rows_of(table.df().select("id", "ts")) == sorted(((i, 5) for i in range(500)), key=repr)
+
+
+def test_a_write_without_rows_makes_no_commit_where_none_is_wanted(sql: Sql) -> None:
+    never = {"hoodie.allow.empty.commit": "false"}
+    for kind in "cow", "mor":
+        name = sql.create(kind, COLUMNS)
+        table = merganser.Table.load(sql.spark, name)
+        none = rows(sql.spark, 0)
+        table.upsert(rows(sql.spark, 3))
+        assert table.upsert(none).instant == table.history()[-1].instant
+        assert len(table.history()) == 2
+        assert table.upsert(none, options=merganser.WriteOptions(hoodie=never)).instant == ""
+        with sql.settings(never):
+            sql.run(f"UPDATE {name} SET c = 'x' WHERE id = 99")
+            sql.run(f"DELETE FROM {name} WHERE id = 99")
+            sql.run(f"MERGE INTO {name} t USING (SELECT 99 id) s ON t.id = s.id WHEN MATCHED THEN DELETE")
+            assert len(table.history()) == 2
+            sql.run(f"DELETE FROM {name} WHERE id = 2")
+            sql.run(f"INSERT OVERWRITE {name} SELECT * FROM {name} WHERE id = 99")
+        assert len(table.history()) == 4
+        assert sql.rows(name) == []
+
+
+def test_a_table_that_is_created_without_rows_has_its_commit(spark: SparkSession, tmp_path: Path) -> None:
+    save(rows(spark, 0), tmp_path / "t", {**OPTIONS, "hoodie.allow.empty.commit": "false"})
+    assert load(spark, tmp_path / "t").columns == ["id", "ts", "v", "c"]
+
+
+def extra_metadata(spark: SparkSession, path: Path) -> dict[str, str]:
+    newest = max((f for f in (path / ".hoodie" / "timeline").glob("*.commit")), key=lambda f: f.name)
+    java: Any = spark._jvm
+    avro = java.org.apache.avro
+    file = avro.file.DataFileReader(java.java.io.File(str(newest)), avro.generic.GenericDatumReader())
+    try:
+        return json.loads(file.next().toString())["extraMetadata"]
+    finally:
+        file.close()
+
+
+def test_options_below_the_prefix_are_kept_in_the_commit(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    save(rows(spark, 1), path, {**OPTIONS, "_job": "a"})
+    assert extra_metadata(spark, path)["_job"] == "a"
+    save(rows(spark, 1), path, {**OPTIONS, "hoodie.datasource.write.commitmeta.key.prefix": "note.", "note.job": "b"})
+    assert extra_metadata(spark, path)["note.job"] == "b"
+
+
+@pytest.mark.parametrize("kind", [COW, MOR])
+def test_a_delete_mark_that_an_older_table_does_not_keep_counts_for_the_write(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    path = tmp_path / "t"
+    options = {**OPTIONS, TYPE: kind, "hoodie.write.table.version": "8"}
+    save(frame(spark, [(1, 1, "a", "I"), (2, 1, "b", "I")], COLUMNS), path, options)
+    mark = {"hoodie.payload.delete.field": "c", "hoodie.payload.delete.marker": "D"}
+    save(frame(spark, [(1, 2, "a", "D"), (2, 2, "b", "d")], COLUMNS), path, {**options, **mark})
+    assert rows_of(load(spark, path)) == [(2, 2, "b", "d")]
+    save(frame(spark, [(2, 3, "b", "D")], COLUMNS), path, options)
+    assert rows_of(load(spark, path)) == [(2, 3, "b", "D")]
+
+
+def test_settings_of_a_session_change_what_statements_commit(sql: Sql) -> None:
+    name = sql.create("cow", COLUMNS)
+    with sql.settings({"hoodie.sql.bulk.insert.enable": "true"}):
+        sql.run(f"INSERT INTO {name} VALUES (1, 1, 'a', 'b')")
+    sql.run(f"INSERT INTO {name} VALUES (2, 1, 'a', 'b')")
+    table = merganser.Table.load(sql.spark, name)
+    assert [entry.operation for entry in table.history()] == ["BULK_INSERT", "INSERT"]
+
+
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+def test_whole_rows_are_logged_where_a_statement_is_to_log_them(sql: Sql, kind: str) -> None:
+    table = sql.create(kind, COLUMNS)
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a', 'kept'), (2, 5, 'b', 'kept')")
+    with sql.settings({"hoodie.spark.sql.merge.into.partial.updates": "false"}):
+        sql.run(f"MERGE INTO {table} t USING (SELECT 1 id) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = 'x'")
+        sql.run(f"UPDATE {table} SET v = 'y' WHERE id = 2")
+    logs = [log.read_bytes() for log in sql.folder(table).glob(".*.log.*") if not log.name.endswith(".crc")]
+    assert len(logs) == (2 if kind == "mor" else 0)
+    assert all(b"kept" in log for log in logs)
+    assert sql.rows(table) == [(1, 5, "x", "kept"), (2, 5, "y", "kept")]
+
+
+def test_an_operation_has_as_many_tasks_as_its_option_says(spark: SparkSession, tmp_path: Path) -> None:
+    path, context = tmp_path / "t", spark.sparkContext
+    tracker = context.statusTracker()
+    save(rows(spark, 20), path, OPTIONS)
+
+    def tasks(operation: str, **more: str) -> set[int]:
+        group = uuid.uuid4().hex
+        context.setJobGroup(group, operation)
+        try:
+            save(rows(spark, 20, ts=2), path, {**OPTIONS, OPERATION: operation, **more})
+        finally:
+            context._jsc.clearJobGroup()
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+        stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
+        return {stage.numTasks for stage in stages if stage}
+
+    for operation in "upsert", "insert", "bulk_insert", "delete":
+        # An insert that looks nothing up still shuffles its rows by key.
+        key = f"hoodie.{operation.replace('_', '')}.shuffle.parallelism"
+        assert 7 in tasks(operation, **{key: "7"}), operation
+        assert 7 not in tasks(operation), operation

@@ -1,0 +1,254 @@
+"""Tables that Apache Hudi made with features that are not here: read right, or refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from interop.hudi_engine import HudiEngine
+from interop.merganser_engine import MerganserEngine
+from merganser import MerganserError, Table
+
+COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
+SCHEMA = "id int, day string, amount int, ts bigint"
+ROWS = [[1, "2024-01-02", 11, 2], [2, "2024-01-03", 20, 1]]
+
+READ_ONLY, UNREADABLE = "TABLE_FEATURE_READ_ONLY", "TABLE_FEATURE_UNREADABLE"
+
+#: Table type, options and version of a table; what reading and writing it are refused for.
+FEATURES: dict[str, tuple[str, dict[str, str], int, str | None, str]] = {
+    "virtual_cow": (COW, {"hoodie.populate.meta.fields": "false"}, 9, None, READ_ONLY),
+    "virtual_cow_6": (COW, {"hoodie.populate.meta.fields": "false"}, 6, None, READ_ONLY),
+    "virtual_mor": (MOR, {"hoodie.populate.meta.fields": "false"}, 8, UNREADABLE, UNREADABLE),
+    "consistent": (
+        MOR,
+        {"hoodie.index.type": "BUCKET", "hoodie.index.bucket.engine": "CONSISTENT_HASHING"},
+        9,
+        None,
+        READ_ONLY,
+    ),
+    "slashed": (
+        COW,
+        {"hoodie.datasource.write.slash.separated.date.partitioning": "true"},
+        9,
+        None,
+        READ_ONLY,
+    ),
+    "cdc": (COW, {"hoodie.table.cdc.enabled": "true"}, 8, None, READ_ONLY),
+    "dropped": (COW, {"hoodie.datasource.write.drop.partition.columns": "true"}, 6, UNREADABLE, UNREADABLE),
+    "several_formats": (
+        COW,
+        {"hoodie.table.multiple.base.file.formats.enable": "true"},
+        9,
+        UNREADABLE,
+        UNREADABLE,
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def ours(spark: SparkSession) -> MerganserEngine:
+    return MerganserEngine(spark)
+
+
+def options(name: str, kind: str, **more: str) -> dict[str, str]:
+    return {
+        "hoodie.table.name": name,
+        "hoodie.datasource.write.table.type": kind,
+        "hoodie.datasource.write.recordkey.field": "id",
+        "hoodie.datasource.write.partitionpath.field": "day",
+        "hoodie.table.ordering.fields": "ts",
+        **more,
+    }
+
+
+def condition(act: Callable[[], Any]) -> str:
+    """The name of the condition that an act is refused for."""
+    with pytest.raises(MerganserError) as refused:
+        act()
+    text = str(refused.value)
+    return text[text.index("[") + 1 : text.index("]")]
+
+
+def ways_to_write(ours: MerganserEngine, path: Path) -> dict[str, Callable[[], Any]]:
+    spark, table = ours.spark, f"merganser.`{path}`"
+    frame = spark.createDataFrame([tuple(ROWS[0])], SCHEMA)
+    return {
+        "upsert": lambda: ours.upsert(path, SCHEMA, ROWS),
+        "overwrite": lambda: frame.write.format("merganser").mode("overwrite").save(str(path)),
+        "python": lambda: Table.load(spark, str(path)).upsert(frame),
+        "insert": lambda: spark.sql(f"INSERT INTO {table} VALUES (3, '2024-01-02', 1, 1)"),
+        "merge": lambda: spark.sql(
+            f"MERGE INTO {table} t USING (SELECT 1 id, 5 amount) s ON t.id = s.id "
+            "WHEN MATCHED THEN UPDATE SET amount = 5"
+        ),
+        "delete": lambda: spark.sql(f"DELETE FROM {table} WHERE id = 1"),
+        "alter": lambda: spark.sql(f"ALTER TABLE {table} ADD COLUMN note string"),
+        "set": lambda: spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('hoodie.compact.inline' = 'true')"),
+        "unset": lambda: spark.sql(f"ALTER TABLE {table} UNSET TBLPROPERTIES ('hoodie.compact.inline')"),
+        "describe": lambda: spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('team' = 'birds')"),
+        "compaction": lambda: spark.sql(f"CALL run_compaction(op => 'schedule', path => '{path}')"),
+        "upgrade": lambda: spark.sql(f"CALL upgrade_table(path => '{path}')"),
+    }
+
+
+def test_every_property_folder_and_action_that_hudi_has_a_name_for_has_a_treatment(
+    spark: SparkSession, hudi: HudiEngine
+) -> None:
+    names = hudi.format_names()
+    jvm: Any = spark._jvm
+    properties = jvm.io.merganser.table.config.TableProperties
+    features = jvm.io.merganser.table.TableFeatures
+    assert len(names["properties"]) > 50
+    assert len(names["folders"]) > 8
+    assert len(names["actions"]) > 11
+    assert [name for name in names["properties"] if properties.of(name).isEmpty()] == []
+    assert [name for name in names["folders"] if not features.folders().contains(name)] == []
+    assert [name for name in names["actions"] if not features.actions().contains(name)] == []
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_a_table_of_hudis_with_a_feature_that_is_not_here_is_refused_by_every_way_to_write_and_read_right_or_not_at_all(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, name: str
+) -> None:
+    kind, feature, version, unreadable, unwritable = FEATURES[name]
+    path = tmp_path / name
+    hudi.upsert(path, SCHEMA, ROWS, **options(name, kind, **feature), **{"hoodie.write.table.version": str(version)})
+    before = files(path)
+    if unreadable:
+        assert condition(lambda: ours.read(path)) == unreadable
+    else:
+        read = ours.read(path)
+        assert read.business == ROWS
+        assert [key for (key,) in read.select(["_hoodie_record_key"])] == (
+            [None] * 2 if "virtual" in name else ["1", "2"]
+        )
+        one_day = ours.spark.read.format("merganser").load(str(path)).where("day = '2024-01-02'")
+        assert [list(row) for row in one_day.collect()] == [ROWS[0]]
+    for way, write in ways_to_write(ours, path).items():
+        if way == "upgrade" and version == 9 and not unreadable:
+            continue
+        if way == "compaction" and kind == COW and not unreadable:
+            continue
+        assert condition(write) == unwritable, way
+    assert files(path) == before
+
+
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+def test_a_table_of_which_hudi_renamed_a_column_is_refused_where_its_values_would_be_wrong(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str
+) -> None:
+    path = tmp_path / kind
+    name = f"renamed_{kind}"
+    hudi.sql(
+        "SET hoodie.schema.on.read.enable=true",
+        "SET hoodie.datasource.write.schema.allow.auto.evolution.column.drop=true",
+        f"CREATE TABLE {name} (id int, day string, amount int, ts bigint) USING hudi "
+        f"TBLPROPERTIES (primaryKey='id', type='{kind}', preCombineField='ts') LOCATION '{path}'",
+        f"INSERT INTO {name} VALUES (1, 'a', 1, 1)",
+        f"ALTER TABLE {name} ADD COLUMNS (note string)",
+    )
+    assert ours.read(path).business == [[1, "a", 1, 1, None]]
+    assert condition(ways_to_write(ours, path)["delete"]) == "SCHEMA_ON_READ_TABLE"
+    hudi.sql(
+        "SET hoodie.schema.on.read.enable=true",
+        "SET hoodie.datasource.write.schema.allow.auto.evolution.column.drop=true",
+        f"ALTER TABLE {name} RENAME COLUMN amount TO total",
+    )
+    assert condition(lambda: ours.read(path)) == UNREADABLE
+    # A writer that knows nothing of the history hides it from the newest commit.
+    hudi.sql(f"INSERT INTO {name} VALUES (2, 'b', 2, 1, 'x')", f"DROP TABLE {name}")
+    assert condition(lambda: ours.read(path)) == UNREADABLE
+    assert condition(ways_to_write(ours, path)["upsert"]) == UNREADABLE
+
+
+def test_keys_that_hudi_inserted_into_logs_are_found_by_upserts_and_merges_of_a_table_that_does_not_name_its_index(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
+) -> None:
+    path = tmp_path / "logs"
+    memory = options("logs", MOR, **{"hoodie.index.type": "INMEMORY"})
+    hudi.upsert(path, SCHEMA, ROWS, **memory)
+    assert not list(path.glob("*/*.parquet"))
+    ours.upsert(path, SCHEMA, [[1, "2024-01-02", 12, 3]])
+    assert ours.read(path).business == hudi.read(path).business == [[1, "2024-01-02", 12, 3], ROWS[1]]
+    hudi.compact(path)
+    # The same group has a base file now, and Hudi inserts into its log.
+    hudi.upsert(path, SCHEMA, [[3, "2024-01-02", 30, 1]], **memory)
+    assert list(path.glob("2024-01-02/.*.log.*"))
+    ours.upsert(path, SCHEMA, [[3, "2024-01-02", 31, 2], [2, "2024-01-03", 21, 2]])
+    table = f"merganser.`{path}`"
+    ours.spark.sql(
+        f"MERGE INTO {table} t USING (SELECT 3 id, '2024-01-02' day, 32 amount, 4L ts) s "
+        "ON t.id = s.id AND t.day = s.day "
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
+    rows = [[1, "2024-01-02", 12, 3], [2, "2024-01-03", 21, 2], [3, "2024-01-02", 32, 4]]
+    assert ours.read(path).business == hudi.read(path).business == rows
+
+
+def test_a_table_with_a_record_index_of_hudis_is_written_once_the_write_may_drop_it(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path
+) -> None:
+    path = tmp_path / "indexed"
+    indexed = options(
+        "indexed",
+        COW,
+        **{
+            "hoodie.metadata.enable": "true",
+            "hoodie.metadata.record.index.enable": "true",
+            "hoodie.metadata.global.record.level.index.enable": "true",
+            "hoodie.index.type": "RECORD_INDEX",
+        },
+    )
+    hudi.upsert(path, SCHEMA, ROWS, **indexed)
+    spark, table, drop = ours.spark, f"merganser.`{path}`", "spark.merganser.write.dropIndexes"
+    row = [[1, "2024-01-02", 12, 3]]
+    assert condition(lambda: ours.upsert(path, SCHEMA, row)) == "METADATA_INDEX_PRESENT"
+    spark.conf.set(drop, "true")
+    try:
+        spark.sql(f"UPDATE {table} SET amount = 12, ts = 3 WHERE id = 1")
+    finally:
+        spark.conf.unset(drop)
+    assert hudi.read(path).business == ours.read(path).business == [row[0], ROWS[1]]
+    hudi.upsert(path, SCHEMA, [[2, "2024-01-03", 22, 4]], **indexed)
+    ours.upsert(path, SCHEMA, [[1, "2024-01-02", 13, 5]], **{drop: "true"})
+    assert hudi.read(path).business == [[1, "2024-01-02", 13, 5], [2, "2024-01-03", 22, 4]]
+
+
+def test_a_table_with_a_property_that_nobody_knows_is_read_and_written_by_leave_alone_in_every_way_to_write(
+    ours: MerganserEngine, tmp_path: Path
+) -> None:
+    path = tmp_path / "unknown"
+    allow = "spark.merganser.write.allowUnknownProperties"
+    ours.upsert(path, SCHEMA, ROWS, **options("unknown", MOR))
+    file = path / ".hoodie" / "hoodie.properties"
+    file.write_text(file.read_text() + "hoodie.table.future=on\n")
+    (path / ".hoodie" / ".hoodie.properties.crc").unlink(missing_ok=True)
+    assert ours.read(path).business == ROWS
+    ways = ways_to_write(ours, path)
+    del ways["upgrade"]
+    for way, write in ways.items():
+        assert condition(write) == "TABLE_PROPERTY_UNKNOWN", way
+    ours.spark.conf.set(allow, "true")
+    try:
+        for write in ways.values():
+            write()
+    finally:
+        ours.spark.conf.unset(allow)
+    assert "hoodie.table.future=on" in file.read_text()
+    ours.upsert(path, f"{SCHEMA}, note string", [[9, "2024-01-09", 9, 9, None]], **{allow: "true"})
+    with pytest.raises(MerganserError, match="TABLE_PROPERTY_UNKNOWN"):
+        Table.load(ours.spark, str(path)).compact()
+
+
+def files(path: Path) -> set[str]:
+    """Files of a table, those that tell nothing of it left out."""
+    return {
+        str(file.relative_to(path))
+        for file in path.rglob("*")
+        if file.is_file() and file.suffix != ".crc" and file.name != "lock"
+    }

@@ -1,0 +1,426 @@
+"""What MERGE, UPDATE and DELETE cost and tell: plans, counts, files that are not read, and the snapshot they see."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.types import BooleanType
+from sql_steps import Sql
+
+from merganser import MerganserError
+
+pytestmark = pytest.mark.e2e
+
+each_kind = pytest.mark.parametrize("kind", ["cow", "mor"])
+
+#: Files and partitions of a large table; 300 with MERGANSER_FULL=1.
+MANY = 300 if os.environ.get("MERGANSER_FULL") else 40
+
+COUNTS = [
+    "inserted",
+    "updated",
+    "unchanged",
+    "deleted",
+    "late",
+    "ties",
+    "appended",
+    "file_groups_read",
+    "file_groups_written",
+    "file_groups_pruned",
+]
+
+
+def result(sql: Sql, statement: str) -> dict[str, int]:
+    """The one row that a statement gives."""
+    frame = sql.spark.sql(statement)
+    assert frame.columns == COUNTS
+    (row,) = frame.collect()
+    return row.asDict()
+
+
+def explained(sql: Sql, statement: str) -> str:
+    return sql.run("EXPLAIN " + statement)[0][0]
+
+
+def values(*rows: str, names: str = "id, ts, v") -> str:
+    return f"(SELECT * FROM VALUES {', '.join(rows)} AS rows({names})) s"
+
+
+def metrics_of_last_statement(spark: SparkSession) -> dict[str, str]:
+    """Name and value of the metrics that the SQL tab shows for the last statement."""
+    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    store = spark._jsparkSession.sharedState().statusStore()
+    executions = store.executionsList()
+    found: dict[str, str] = {}
+    for at in range(max(0, executions.size() - 30), executions.size()):
+        execution = executions.apply(at)
+        known = store.executionMetrics(execution.executionId())
+        for i in range(execution.metrics().size()):
+            metric = execution.metrics().apply(i)
+            value = known.get(metric.accumulatorId())
+            if value.isDefined():
+                found[metric.name()] = value.get()
+    return found
+
+
+# --- the plan ----------------------------------------------------------------------------------------------------
+
+
+MERGE_BY_KEY = "MERGE INTO {table} t USING {source} ON {on} WHEN MATCHED AND s.v = 'd' THEN DELETE {more}"
+
+
+@each_kind
+@pytest.mark.parametrize(
+    "on",
+    [
+        "t.id = s.id",
+        "s.id <=> t.id AND t.p = s.p",
+        "t.id = s.id AND t.p = s.p AND t.n > s.ts",
+        "t.id = s.id AND t.p = 'x'",
+        "t.id = s.id AND t.n > s.ts",
+        "t.id = s.id AND t.p IN ('x', 'y')",
+    ],
+)
+def test_merge_on_the_record_key_does_not_join_the_target(sql: Sql, kind: str, on: str) -> None:
+    table = sql.create(kind, "id int, ts bigint, v string, n int, p string", by="p")
+    source = "(SELECT * FROM VALUES (1, 6L, 'd', 3, 'x') AS rows(id, ts, v, n, p)) s"
+    more = "WHEN MATCHED THEN UPDATE SET v = s.v, ts = s.ts WHEN NOT MATCHED THEN INSERT *"
+    plan = explained(sql, MERGE_BY_KEY.format(table=table, source=source, on=on, more=more))
+    assert "ChangeRowsByKey MERGE" in plan
+    assert "no join" in plan
+    assert "Join " not in plan.replace("no join", "")
+    assert "BatchScan" not in plan
+    assert "WHEN MATCHED AND (s.v = 'd') THEN DELETE; WHEN MATCHED THEN UPDATE SET ts, v" in plan
+
+
+@each_kind
+@pytest.mark.parametrize(
+    ("key", "source", "on"),
+    [
+        ("bigint", "SELECT 1 AS id, 6L AS ts, 'x' AS v", "t.id = s.id"),
+        ("int", "SELECT 1L AS id, 6L AS ts, 'x' AS v", "t.id = s.id"),
+        ("int", "SELECT 1L AS id, 6L AS ts, 'x' AS v", "t.id = CAST(s.id AS int)"),
+        ("string", "SELECT 1 AS id, 6L AS ts, 'x' AS v", "t.id = CAST(s.id AS string)"),
+    ],
+)
+def test_a_key_that_the_source_has_in_another_type_is_looked_up_too(
+    sql: Sql, kind: str, key: str, source: str, on: str
+) -> None:
+    table = sql.create(kind, f"id {key}, ts bigint, v string")
+    merge = (
+        f"MERGE INTO {table} t USING ({source}) s ON {on} WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
+    assert "no join" in explained(sql, merge)
+    for _ in range(2):
+        sql.run(merge)
+    assert sql.rows(table, "CAST(id AS int), ts, v") == [(1, 6, "x")]
+
+
+@each_kind
+def test_merge_by_another_condition_or_for_rows_that_the_source_lacks_is_a_join(sql: Sql, kind: str) -> None:
+    table = sql.create(kind)
+    update = "WHEN MATCHED THEN UPDATE SET v = s.v"
+    source = values("(1, 6L, 'x')")
+    by_value = explained(sql, f"MERGE INTO {table} t USING {source} ON t.v = s.v {update}")
+    assert "ChangeRowsByJoin MERGE" in by_value
+    assert "files chosen by v of the source" in by_value
+    lacking = explained(
+        sql,
+        f"MERGE INTO {table} t USING {values('(1, 6L, 1)')} ON t.id = s.id {update} "
+        "WHEN NOT MATCHED BY SOURCE THEN DELETE",
+    )
+    assert "ChangeRows MERGE" in lacking
+    assert "Join" in lacking
+    assert "BatchScan" in lacking
+
+
+# --- what it tells -------------------------------------------------------------------------------------------------
+
+
+@each_kind
+@pytest.mark.parametrize("index", [{}, {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "1"}])
+def test_a_merge_tells_what_became_of_rows_as_its_result_in_the_commit_and_as_metrics(
+    sql: Sql, kind: str, index: dict[str, str]
+) -> None:
+    table = sql.create(kind, **index)
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b'), (3, 5, 'c'), (4, 5, 'd'), (5, 5, 'e')")
+    source = values("(1, 6L, 'up')", "(2, 5L, 'tie')", "(3, 1L, 'late')", "(4, 9L, 'del')", "(9, 1L, 'new')")
+    told = result(
+        sql,
+        f"MERGE INTO {table} t USING {source} ON t.id = s.id WHEN MATCHED AND s.v = 'del' THEN DELETE "
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
+    )
+    expected = {"inserted": 1, "updated": 2, "deleted": 1, "late": 1, "ties": 1}
+    assert {name: told[name] for name in expected} == expected
+    if kind == "cow":
+        assert told["unchanged"] == 1
+    assert told["file_groups_read"] == 1
+    assert told["file_groups_written"] == 1
+    assert told["file_groups_pruned"] == 0
+    shown = metrics_of_last_statement(sql.spark)
+    assert {name: shown[name] for name in expected} == {name: str(count) for name, count in expected.items()}
+    (commit,) = sql.run(f"CALL show_commits(table => '{table}', limit => 1)")
+    columns = sql.spark.sql(f"CALL show_commits(table => '{table}', limit => 1)").columns
+    kept = dict(zip(columns, commit, strict=True))
+    if kind == "cow":
+        assert {name: kept[name] for name in expected} == expected
+    assert sql.rows(table) == [(1, 6, "up"), (2, 5, "tie"), (3, 5, "c"), (5, 5, "e"), (9, 1, "new")]
+
+
+@each_kind
+def test_a_row_that_is_inserted_under_a_stored_key_is_not_told_as_inserted(sql: Sql, kind: str) -> None:
+    table = sql.create(kind)
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b')")
+    source = values("(1, 6L, 'up')", "(3, 6L, 'new')")
+    told = result(sql, f"MERGE INTO {table} t USING {source} ON t.v = s.v WHEN NOT MATCHED THEN INSERT *")
+    assert (told["inserted"], told["updated"], told["appended"]) == (1, 1, 0)
+    assert sql.rows(table) == [(1, 6, "up"), (2, 5, "b"), (3, 6, "new")]
+
+
+@each_kind
+def test_update_and_delete_tell_what_they_did(sql: Sql, kind: str) -> None:
+    table = sql.create(kind)
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b'), (3, 5, 'c')")
+    updated = result(sql, f"UPDATE {table} SET v = 'z' WHERE id > 1")
+    assert (updated["updated"], updated["ties"], updated["inserted"], updated["deleted"]) == (2, 2, 0, 0)
+    late = result(sql, f"UPDATE {table} SET ts = 1 WHERE id = 1")
+    assert (late["updated"], late["late"]) == (0, 1)
+    deleted = result(sql, f"DELETE FROM {table} WHERE id = 3")
+    assert (deleted["deleted"], deleted["file_groups_written"]) == (1, 1)
+    nothing = result(sql, f"DELETE FROM {table} WHERE id = 33")
+    assert (nothing["deleted"], nothing["file_groups_written"]) == (0, 0)
+
+
+# --- which files are read ------------------------------------------------------------------------------------------
+
+
+def many_files(sql: Sql, tmp_path: Path, kind: str, partitioned: bool) -> str:
+    """A table of MANY file groups of ten keys each, loaded in key order, or of as many partitions."""
+    place = tmp_path / "many"
+    frame = sql.spark.range(MANY * 10, numPartitions=2).selectExpr(
+        "id", "id AS ts", "concat('v', id) AS v", "cast(id div 10 AS int) AS p"
+    )
+    options = {
+        "hoodie.table.name": "many",
+        "hoodie.datasource.write.recordkey.field": "id",
+        "hoodie.datasource.write.precombine.field": "ts",
+        "hoodie.datasource.write.table.type": "COPY_ON_WRITE" if kind == "cow" else "MERGE_ON_READ",
+        "hoodie.datasource.write.operation": "bulk_insert",
+        "hoodie.bulkinsert.shuffle.parallelism": "2" if partitioned else str(MANY),
+        "hoodie.parquet.small.file.limit": "0",
+        **({"hoodie.datasource.write.partitionpath.field": "p"} if partitioned else {}),
+    }
+    frame.write.format("merganser").options(**options).save(str(place))
+    return f"merganser.`{place}`"
+
+
+FEW = values(
+    "(15L, 9000L, 'v15')", f"({MANY * 7}L, 9000L, 'v{MANY * 7}')", f"({MANY * 10 - 1}L, 9000L, 'v{MANY * 10 - 1}')"
+)
+
+
+@each_kind
+def test_of_many_files_a_merge_reads_those_where_the_sources_keys_lie(sql: Sql, tmp_path: Path, kind: str) -> None:
+    table = many_files(sql, tmp_path, kind, partitioned=False)
+    (count,) = sql.run(f"SELECT count(DISTINCT _hoodie_file_name) FROM {table}")[0]
+    assert count == MANY
+    # by key, then by a condition that is a join
+    told = result(sql, f"MERGE INTO {table} t USING {FEW} ON t.id = s.id WHEN MATCHED THEN UPDATE SET ts = s.ts")
+    assert (told["updated"], told["file_groups_read"], told["file_groups_pruned"]) == (3, 3, MANY - 3)
+    if kind == "mor":
+        sql.run(f"CALL run_compaction(op => 'scheduleandexecute', path => '{table[11:-1]}')")
+    joined = f"MERGE INTO {table} t USING {FEW} ON t.id = s.id + 0 AND t.v <> 'x' WHEN MATCHED THEN UPDATE SET v = 'j' "
+    told = result(sql, joined + "WHEN NOT MATCHED AND s.id < 0 THEN INSERT (id, ts, v) VALUES (s.id + 1, s.ts, s.v)")
+    assert (told["updated"], told["file_groups_read"], told["file_groups_pruned"]) == (3, 3, MANY - 3)
+    assert metrics_of_last_statement(sql.spark)["file groups read"] == "3"
+    value = f"(SELECT 'v{MANY * 5 + 5}' v) s"
+    told = result(sql, f"MERGE INTO {table} t USING {value} ON t.v = s.v WHEN MATCHED AND t.ts < 0 THEN DELETE")
+    # those that the statement before has given other values may hold any
+    assert told["file_groups_read"] <= 4
+    assert sql.run(f"SELECT count(*), count_if(v = 'j') FROM {table}") == [(MANY * 10, 3)]
+
+
+def test_of_files_loaded_in_the_order_of_numbers_a_merge_reads_those_where_the_sources_values_lie(sql: Sql) -> None:
+    columns = "id bigint, at timestamp, cost decimal(12, 2), share double"
+    table = sql.create("cow", columns, ordering=None, **{"hoodie.parquet.small.file.limit": "0"})
+    made = "id, timestamp_seconds(id) AS at, cast(id AS decimal(12, 2)) AS cost, id / 8D - 50 AS share"
+    for first in range(0, 1200, 200):
+        sql.run(f"INSERT INTO {table} SELECT {made} FROM range({first}, {first + 200})")
+    source = f"(SELECT {made} FROM VALUES (5L), (150L), (1000L) AS rows(id)) s"
+    for column in ("id", "at", "cost", "share"):
+        told = result(
+            sql, f"MERGE INTO {table} t USING {source} ON t.{column} = s.{column} WHEN MATCHED AND t.id < 0 THEN DELETE"
+        )
+        assert (column, told["file_groups_read"], told["file_groups_pruned"]) == (column, 2, 4)
+
+
+def test_of_many_partitions_a_merge_reads_those_of_the_source(sql: Sql, tmp_path: Path) -> None:
+    table = many_files(sql, tmp_path, "cow", partitioned=True)
+    # A partition at the seam of two tasks has two files.
+    (files,) = sql.run(f"SELECT count(DISTINCT _hoodie_file_name) FROM {table}")[0]
+    assert MANY <= files <= MANY + 1
+    rows = values("(15L, 1000L, 1)", "(16L, 1000L, 1)", "(31L, 1000L, 3)", "(70L, 1000L, 7)", names="id, ts, p")
+    keyed = f"MERGE INTO {table} t USING {rows} ON t.id = s.id AND t.p = s.p WHEN MATCHED THEN UPDATE SET ts = s.ts"
+    told = result(sql, keyed)
+    assert (told["updated"], told["file_groups_read"], told["file_groups_pruned"]) == (4, 3, files - 3)
+    source = f"(SELECT DISTINCT p FROM {rows}) s"
+    joined = f"MERGE INTO {table} t USING {source} ON t.p = s.p WHEN MATCHED THEN UPDATE SET v = 'p'"
+    told = result(sql, joined)
+    assert (told["updated"], told["file_groups_read"], told["file_groups_pruned"]) == (30, 3, files - 3)
+
+
+@each_kind
+def test_a_log_takes_the_assigned_columns_alone(sql: Sql, kind: str) -> None:
+    if kind == "cow":
+        table = sql.create(kind, "id int, ts bigint, v string, n int")
+        sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a', 1)")
+        assert result(sql, f"UPDATE {table} SET n = 2")["updated"] == 1
+        assert not list(sql.folder(table).glob(".*.log.*"))
+        return
+    table = sql.create(kind, "id int, ts bigint, v string, n int, untouched string")
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a', 1, 'u')")
+    sql.run(f"MERGE INTO {table} t USING (SELECT 1 id) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET n = t.n + 1")
+    sql.run(f"UPDATE {table} SET n = n + 1")
+    logs = [log.read_bytes() for log in sql.folder(table).glob(".*.log.*") if not log.name.endswith(".crc")]
+    assert len(logs) == 2
+    assert all(b'"n"' in log and b"untouched" not in log for log in logs)
+    assert sql.rows(table) == [(1, 5, "a", 3, "u")]
+
+
+# --- which rows win --------------------------------------------------------------------------------------------------
+
+
+@each_kind
+def test_a_statements_deletes_may_be_told_to_lose(sql: Sql, kind: str) -> None:
+    table = sql.create(kind)
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b'), (3, 5, 'c')")
+    merge = (
+        f"MERGE INTO {table} t USING {values(*['(1, 4L, 0)', '(2, 6L, 0)'])} ON t.id = s.id WHEN MATCHED THEN DELETE"
+    )
+    sql.run("SET spark.merganser.sql.deletes=ordered")
+    try:
+        told = result(sql, merge)
+        assert (told["deleted"], told["late"]) == (1, 1)
+        assert result(sql, f"DELETE FROM {table} WHERE id = 3")["deleted"] == 1
+    finally:
+        sql.run("RESET spark.merganser.sql.deletes")
+    assert sql.rows(table) == [(1, 5, "a")]
+    assert result(sql, merge)["deleted"] == 1
+    assert sql.rows(table) == []
+
+
+@each_kind
+@pytest.mark.parametrize("on", ["t.id = s.id", "t.id = s.id + 0"])
+def test_several_source_rows_for_a_key_are_refused_when_told_so_and_shown(sql: Sql, kind: str, on: str) -> None:
+    table = sql.create(kind)
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b')")
+    source = values("(1, 6L, 'one')", "(1, 7L, 'two')", "(2, 6L, 'x')")
+    merge = f"MERGE INTO {table} t USING {source} ON {on} WHEN MATCHED THEN UPDATE SET v = s.v"
+    sql.run("SET spark.merganser.sql.duplicates=fail")
+    try:
+        message = sql.fails(merge)
+    finally:
+        sql.run("RESET spark.merganser.sql.duplicates")
+    assert "MERGE_CARDINALITY_VIOLATION" in message
+    assert "one" in message
+    assert "two" in message
+    assert "s.v=x" not in message
+    assert sql.rows(table) == [(1, 5, "a"), (2, 5, "b")]
+    sql.run(merge)
+    assert sql.rows(table) == [(1, 5, "two"), (2, 5, "x")]
+
+
+@each_kind
+def test_a_null_that_a_statement_assigns_is_a_value_and_that_of_a_frame_is_none(sql: Sql, kind: str) -> None:
+    table = sql.create(
+        kind, **{"hoodie.datasource.write.payload.class": "org.apache.hudi.common.model.PartialUpdateAvroPayload"}
+    )
+    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b'), (3, 5, 'c')")
+    sql.run(f"UPDATE {table} SET v = NULL WHERE id = 1")
+    sql.run(
+        f"MERGE INTO {table} t USING (SELECT 2 id, 6L ts, CAST(NULL AS STRING) v) s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET *"
+    )
+    frame = sql.spark.sql("SELECT 3 id, 6L ts, CAST(NULL AS STRING) v")
+    frame.write.format("merganser").mode("append").save(str(sql.folder(table)))
+    assert sql.rows(table) == [(1, 5, None), (2, 6, None), (3, 6, "c")]
+
+
+# --- one snapshot ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def gate(sql: Sql, tmp_path: Path) -> Iterator[tuple[Path, Path]]:
+    """A function `wait_here` that statements call: it says that they run, and waits until they may go on."""
+    started, go = tmp_path / "started", tmp_path / "go"
+    begun, may = str(started), str(go)
+
+    def wait_here(_: Any) -> bool:
+        import pathlib
+        import time
+
+        pathlib.Path(begun).touch()
+        for _ in range(600):
+            if pathlib.Path(may).exists():
+                return True
+            time.sleep(0.1)
+        raise TimeoutError("nobody let the statement go on")
+
+    sql.spark.udf.register("wait_here", wait_here, BooleanType())
+    sql.run("SET hoodie.clean.failed.writes.policy=LAZY")
+    yield started, go
+    sql.run("RESET hoodie.clean.failed.writes.policy")
+
+
+def meanwhile(sql: Sql, gate: tuple[Path, Path], statement: str, other: str) -> None:
+    """Runs `other` to its end while `statement` is under way; raises what `statement` raises."""
+    started, go = gate
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(sql.run, statement)
+        try:
+            for _ in range(600):
+                if started.exists() or running.done():
+                    break
+                time.sleep(0.1)
+            sql.run(other)
+        finally:
+            go.touch()
+        running.result()
+
+
+@each_kind
+@pytest.mark.parametrize("how", ["update", "merge"])
+def test_what_another_writer_changes_meanwhile_is_not_overwritten(
+    sql: Sql, gate: tuple[Path, Path], kind: str, how: str
+) -> None:
+    table = sql.create(kind, "id int, n int", ordering=None)
+    sql.run(f"INSERT INTO {table} VALUES (1, 10), (2, 20)")
+    statement = {
+        "update": f"UPDATE {table} SET n = n + 1 WHERE wait_here(id)",
+        "merge": f"MERGE INTO {table} t USING (SELECT id, n FROM {table} WHERE wait_here(id)) s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET n = s.n + 1",
+    }[how]
+    with pytest.raises(MerganserError, match="COMMIT_CONFLICT"):
+        meanwhile(sql, gate, statement, f"UPDATE {table} SET n = 100 WHERE id = 1")
+    assert sql.rows(table) == [(1, 100), (2, 20)]
+
+
+@each_kind
+def test_a_statement_does_not_see_what_another_writer_adds_meanwhile(
+    sql: Sql, gate: tuple[Path, Path], kind: str
+) -> None:
+    table = sql.create(kind, "id int, n int, p string", ordering=None, by="p")
+    sql.run(f"INSERT INTO {table} VALUES (1, 10, 'a'), (2, 20, 'a')")
+    statement = (
+        f"MERGE INTO {table} t USING (SELECT 1 id, max(n) n, 'a' p FROM {table} WHERE wait_here(id)) s "
+        "ON t.id = s.id AND t.p = s.p WHEN MATCHED THEN UPDATE SET n = s.n + (SELECT count(*) FROM {table})"
+    ).replace("{table}", table)
+    meanwhile(sql, gate, statement, f"INSERT INTO {table} VALUES (3, 1000, 'c')")
+    assert sql.rows(table) == [(1, 22, "a"), (2, 20, "a"), (3, 1000, "c")]

@@ -1,0 +1,68 @@
+"""The benchmark measures what it says, and fails when a table is wrong."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from places import ROOT
+from pyspark.sql import SparkSession
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+import bench
+import lineitem
+import ratios
+
+
+@pytest.mark.e2e
+def test_a_tiny_run_measures_each_work_on_each_kind_of_table_and_finds_the_right_rows(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    kinds = ["cow-simple", "mor-bucket"]
+    settings = bench.Settings(scale=0.001, files=2, batches=1, repetitions=1, warm_ups=0, reads=1, variants=kinds)
+    run = bench.Bench(spark, settings, tmp_path, print)
+
+    samples = run.run()
+
+    works = {kind: [sample.work for sample in samples if sample.variant == kind] for kind in kinds}
+    all_tables = [
+        "bulk load",
+        "bytes on disk after it",
+        "upsert of 5 %",
+        "snapshot read, 3 columns",
+        "snapshot read, all columns",
+    ]
+    after = ["compaction", "read after compaction, 3 columns", "read after compaction, all columns"]
+    assert works == {"cow-simple": all_tables, "mor-bucket": all_tables + after}
+    assert all(sample.ours > 0 and sample.plain > 0 for sample in samples)
+    assert run.data is not None
+    rows, changed = run.data.loaded[0], spark.read.parquet(*run.data.batches)
+    assert changed.count() > changed.select(lineitem.KEY).distinct().count(), "some rows come twice"
+    assert changed.where("ts < 1000000").count() > 0, "some rows are late"
+    assert run.data.merged[0] > rows, "some rows are new"
+    with pytest.raises(bench.WrongResult, match="here: "):
+        bench.require(_Holding(spark.read.parquet(run.data.table)), run.data.merged, "here")
+
+
+class _Holding:
+    """A table as far as `require` looks at it."""
+
+    def __init__(self, rows: object) -> None:
+        self._rows = rows
+
+    def df(self) -> object:
+        return self._rows
+
+
+def test_ratios_are_those_of_neighbouring_measurements() -> None:
+    samples = [
+        ratios.Sample("load", "cow", "seconds", ours, plain) for ours, plain in ((4.0, 2.0), (9.0, 3.0), (1.0, 1.0))
+    ]
+
+    (line,) = ratios.summed_up(samples)
+
+    assert (line.low, line.median, line.high, line.samples) == (1.0, 2.0, 3.0, 3)
+    assert (line.ours, line.plain) == (4.0, 2.0)
+    assert "| load | cow   | 2.00 s | 4.00 s | 1.00 | 2.00   | 3.00 | 3 |" in ratios.markdown({"scale": 1}, [line])

@@ -1,0 +1,100 @@
+"""The example of a user's merger: built as a project of its own, loaded by `spark.jars` in a process of its own."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pyspark
+import pytest
+from places import ROOT
+
+from merganser.session import jar_for
+
+pytestmark = pytest.mark.e2e
+
+EXAMPLE = ROOT / "examples" / "custom-merger"
+ROW = "o1 lamp Oak 7 3 {state} 9.5 card 5"
+
+# A reader that was not given the jar: it names the class, which is not there.
+READER = """
+import sys
+import merganser
+spark = merganser.session("reader", master="local[2]")
+option = {"hoodie.write.record.merge.custom.implementation.classes": "orders.OrderMerger"}
+spark.read.format("merganser").options(**option).load(sys.argv[1]).show()
+"""
+
+
+def commands() -> ModuleType:
+    """The project's `dev`, which has no suffix."""
+    loader = importlib.machinery.SourceFileLoader("dev_commands", str(ROOT / "dev"))
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example's jar, built from a copy, with the launcher and the Spark that the project is built with."""
+    folder = tmp_path_factory.mktemp("example") / "custom-merger"
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("target"))
+    dev = commands()
+    line = ".".join(pyspark.__version__.split(".")[:2])
+    spark_jars = Path(pyspark.__file__).parent / "jars"
+    home = dev.find_java(line)
+    launcher = dev.sbt_launcher(SimpleNamespace(java_home=home, spark_jars=spark_jars))
+    named = [f"-Dspark.jars.dir={spark_jars}", f"-Dmerganser.jar={jar_for(pyspark.__version__)}"]
+    flags = [*dev.SBT_JVM, *dev.SBT_SETTINGS, *named, *os.environ.get("SBT_FLAGS", "").split()]
+    command = [str(home / "bin" / "java"), *flags, "-jar", str(launcher), "package"]
+    done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (built,) = folder.glob("target/scala-*/orders-merger_*.jar")
+    return built
+
+
+def run(*words: object) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(ROOT / "python" / "src"), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path, "SPARK_LOCAL_IP": "127.0.0.1"}
+    command = [sys.executable, *map(str, words)]
+    return subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+
+
+def test_the_order_is_the_same_on_every_path_and_a_reader_without_the_jar_is_told_so(jar: Path, tmp_path: Path) -> None:
+    done = run(EXAMPLE / "orders.py", jar, tmp_path)
+    assert done.returncode == 0, done.stderr
+    said = re.findall(r"^(?:.*[\r\])])?([a-z_ ]+): (o1 .*)$", done.stdout, re.MULTILINE)
+    shipped, delivered = ROW.format(state="shipped"), ROW.format(state="delivered")
+    assert said == [
+        ("copy_on_write", shipped),
+        ("merge_on_read", shipped),
+        ("compacted", shipped),
+        ("merge_on_read", delivered),
+    ]
+    reader = run("-c", READER, tmp_path / "merge_on_read")
+    assert reader.returncode != 0
+    for words in (
+        "MERGER_UNAVAILABLE",
+        "'merge_on_read'",
+        "orders.OrderMerger is not on the class path",
+        "0e6957b1-7549",
+    ):
+        assert words in reader.stderr, reader.stderr[-3000:]
+
+
+def test_the_example_is_built_by_the_sbt_that_builds_the_project() -> None:
+    assert (EXAMPLE / "project/build.properties").read_text() == (ROOT / "project/build.properties").read_text()
+
+
+def test_the_examples_files_fit_on_screens() -> None:
+    for file in ("orders.py", "build.sbt", "src/main/scala/orders/OrderMerger.scala", "README.md"):
+        assert len((EXAMPLE / file).read_text().splitlines()) <= 100, file

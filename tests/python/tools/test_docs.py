@@ -1,0 +1,61 @@
+"""The pages in docs/ are current, and their links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from places import PYTESTS, ROOT
+
+DOCS = ROOT / "docs"
+ROOMS = DOCS.parent / "jvm"
+PAGES = sorted(DOCS.rglob("*.md"))
+
+
+def test_the_page_of_errors_holds_the_conditions_as_they_are() -> None:
+    made = "import make_errors; print(make_errors.render(), end='')"
+    current = subprocess.run([sys.executable, "-c", made], cwd=DOCS, capture_output=True, text=True, check=True).stdout
+    page = (DOCS / "errors.md").read_text()
+    assert page == current, "run docs/make_errors.py"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_links_between_pages_lead_to_a_file_and_a_heading(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        if ":" in link:
+            continue
+        file, _, heading = link.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        assert target.exists(), f"{page.name} links to {link}"
+        if heading:
+            titles = re.findall(r"^#+ (.*)$", target.read_text(), re.MULTILINE)
+            slugs = [re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles]
+            assert heading in slugs, f"{page.name} links to {link}"
+
+
+def test_code_that_the_pages_name_is_there() -> None:
+    """Classes by their full name, and files with the room they are in."""
+    pages = "\n".join(page.read_text() for page in PAGES)
+    names = set(re.findall(r"`io\.merganser\.([\w.]+)`", pages))
+    sources = {file.relative_to(ROOMS).as_posix(): file for file in ROOMS.glob("*/src/main/scala*/**/*.scala")}
+    assert names
+    for name in names:
+        place = "io/merganser/" + name.replace(".", "/") + ".scala"
+        assert any(path.endswith(place) for path in sources), f"there is no {name}"
+    for room, end in re.findall(r"`jvm/(\w+)/…/([\w/]+\.scala)`", pages):
+        assert any(p.startswith(room + "/") and p.endswith("/" + end) for p in sources), f"there is no {end} in {room}"
+
+
+def test_the_tests_that_the_page_of_guarantees_names_are_there() -> None:
+    named = set(re.findall(r"`(test_\w+|\w+Suite)`", (DOCS / "guarantees.md").read_text()))
+    tests = {file.stem: file.read_text() for file in PYTESTS.values()}
+    found = set(tests) | {
+        name for text in tests.values() for name in re.findall(r"^def (test_\w+)", text, re.MULTILINE)
+    }
+    for file in ROOMS.glob("*/src/test/scala/**/*.scala"):
+        found |= set(re.findall(r"class (\w+Suite)\b", file.read_text()))
+    assert len(named) > 40
+    assert sorted(named - found) == []

@@ -1,0 +1,141 @@
+"""What messages say to do exists: options, statements, procedures and Python names; the important ones are run."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from frames import frame, rows_of
+from places import PYTESTS, ROOT
+from pyspark.sql import DataFrameWriterV2, SparkSession
+from sql_steps import Sql
+
+from merganser import Table
+
+HERE = "test_remedies.py::test_ways_on_that_messages_name_work"
+#: What messages name as a way on, and the test that runs it.
+RUN = {
+    "INSERT": "test_sql_inserts.py::test_insert_into_a_partition_adds_rows_to_it",
+    "UPDATE": "test_statement_results.py::test_update_changes_the_rows_that_its_condition_names",
+    "MERGE": "test_statement_results.py::test_merge_updates_matched_rows_and_inserts_new_ones",
+    "UPDATE SET": "test_statement_results.py::test_merge_updates_matched_rows_and_inserts_new_ones",
+    "ALTER TABLE … DROP PARTITION": HERE,
+    "CREATE TABLE … AS SELECT": HERE,
+    "CREATE OR REPLACE TABLE … AS SELECT": HERE,
+    "CREATE TABLE … USING merganser LOCATION": HERE,
+    "DROP TABLE": HERE,
+    "SHOW PARTITIONS": HERE,
+    "VERSION AS OF": HERE,
+    "TIMESTAMP AS OF": "test_sql_ddl.py::test_timestamp_as_of_shows_the_rows_as_they_were",
+    "CALL run_compaction": HERE,
+    "CALL show_commits": "test_sql_procedures.py::test_show_commits_tells_of_each_write_newest_first_with_its_counts",
+    "CALL show_timeline": HERE,
+    "Table.history()": HERE,
+    ".overwrite(condition)": "test_sql_inserts.py::"
+    "test_write_to_appends_overwrites_partitions_and_overwrites_by_condition",
+    ".overwritePartitions()": HERE,
+    ".createOrReplace()": HERE,
+    "_hoodie_commit_time >": "test_foreign_options.py::"
+    "test_read_options_are_checked_by_load_and_what_is_said_instead_of_them_works",
+    "_hoodie_commit_time <=": HERE,
+}
+#: Settings of Spark and of Hadoop's clients that messages name.
+OF_OTHERS = {
+    "spark.jars",
+    "spark.executor.memory",
+    "spark.sql.catalog.spark_catalog",
+    "spark.sql.sources.partitionOverwriteMode",
+    "fs.s3a.attempts.maximum",
+}
+STATEMENT = re.compile(
+    r"(?:CALL [a-z_]+|ALTER TABLE … DROP PARTITION"
+    r"|CREATE (?:OR REPLACE )?TABLE … (?:AS SELECT|USING merganser LOCATION)"
+    r"|DROP TABLE|SHOW PARTITIONS|(?:VERSION|TIMESTAMP) AS OF|UPDATE SET|\b(?:INSERT|UPDATE|MERGE)\b"
+    r"|\bTable\.\w+\(\)|\.overwrite\(condition\)|\.(?:overwritePartitions|createOrReplace)\(\)"
+    r"|_hoodie_commit_time [<>]=?)"
+)
+OPTION = re.compile(r"(?<![\w.])(?:hoodie|spark)(?:\.[A-Za-z_{}]+)+(?:\.\*)?|\bas\.of\.instant\b|\bfs\.s3a\.[a-z.]+")
+
+
+def messages() -> dict[str, str]:
+    """Every text that says what to do, by where it stands."""
+    found = {}
+    for module in ("merge", "table", "spark"):
+        conditions = ROOT / f"jvm/{module}/src/main/resources/io/merganser/{module}/conditions.json"
+        if conditions.is_file():
+            found.update({name: entry["message"] for name, entry in json.loads(conditions.read_text()).items()})
+    # The page has what the options' own remedies say, in the last column of its tables.
+    for line in (ROOT / "docs/config.md").read_text().splitlines():
+        if line.startswith("| `"):
+            found[line.split("|")[1].strip()] = line.split("|")[-2]
+    assert len(found) > 150
+    return found
+
+
+def known_options() -> set[str]:
+    page = (ROOT / "docs/config.md").read_text()
+    own = set(re.findall(r"^- \*\*`([^`]+)`\*\*", page, re.MULTILINE))
+    others = re.findall(r"Also: ([^\n]+)\.$", page, re.MULTILINE)
+    return own | {name for line in others for name in re.findall(r"`([^`]+)`", line)}
+
+
+def test_every_option_that_a_message_names_is_one() -> None:
+    known = known_options() | OF_OTHERS
+    unknown = []
+    for where, text in messages().items():
+        for name in OPTION.findall(text):
+            wanted = name.removesuffix(".*").rstrip(".")
+            if (
+                "{" not in wanted
+                and wanted != "hoodie.properties"
+                and not any(k == wanted or k.startswith(wanted + ".") for k in known)
+            ):
+                unknown.append((where, name))
+    assert unknown == []
+
+
+def test_every_statement_or_call_that_a_message_names_is_run_by_a_test() -> None:
+    named = {found for text in messages().values() for found in STATEMENT.findall(text)}
+    assert sorted(named - RUN.keys()) == []
+    for place in RUN.values():
+        file, test = place.split("::")
+        assert f"def {test}(" in PYTESTS[file].read_text(), place
+    assert hasattr(Table, "history")
+    assert all(hasattr(DataFrameWriterV2, name) for name in ("overwrite", "overwritePartitions", "createOrReplace"))
+
+
+def test_ways_on_that_messages_name_work(spark: SparkSession, sql: Sql) -> None:
+    table = sql.create("mor", "id int, ts int, v string, p string", by="p")
+    columns = "id int, ts int, v string, p string"
+
+    def rows(query: str) -> list[tuple[Any, ...]]:
+        return sorted(sql.run(query))
+
+    sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a', 'x'), (2, 1, 'b', 'y')")
+    first = sql.run(f"CALL show_timeline(table => '{table}')")[0]
+    instant = Table.load(spark, table).history()[0].instant
+    assert instant in first
+    sql.run(f"UPDATE {table} SET v = 'c' WHERE id = 1")
+    at = spark.table(table).filter(f"_hoodie_commit_time <= '{instant}'")
+    assert rows_of(at.select("id")) == [(2,)]
+    assert rows(f"SELECT id, v FROM {table} VERSION AS OF '{instant}'") == [(1, "a"), (2, "b")]
+    sql.run(f"CALL run_compaction(op => 'schedule', table => '{table}')")
+    sql.run(f"CALL run_compaction(op => 'run', table => '{table}')")
+    frame(spark, [(3, 1, "d", "y")], columns).writeTo(table).overwritePartitions()
+    assert rows(f"SELECT id, p FROM {table}") == [(1, "x"), (3, "y")]
+    sql.run(f"ALTER TABLE {table} DROP PARTITION (p = 'y')")
+    assert [row[0] for row in sql.run(f"SHOW PARTITIONS {table}")] == ["p=x"]
+    copy, again = sql.name(), sql.name()
+    keyed = "USING merganser TBLPROPERTIES (primaryKey = 'id', orderingFields = 'ts')"
+    sql.run(f"CREATE TABLE {copy} {keyed} AS SELECT id, ts, v AS w FROM {table}")
+    assert rows(f"SELECT id, w FROM {copy}") == [(1, "c")]
+    sql.run(f"CREATE OR REPLACE TABLE {copy} {keyed} AS SELECT 7 AS id, 1 AS ts")
+    assert rows(f"SELECT * FROM {copy}") == [(7, 1)]
+    frame(spark, [(8, 1, 2)], "id int, ts int, n int").writeTo(copy).using("merganser").tableProperty(
+        "primaryKey", "id"
+    ).createOrReplace()
+    assert rows(f"SELECT id, n FROM {copy}") == [(8, 2)]
+    sql.run(f"CREATE TABLE {again} USING merganser LOCATION '{sql.folder(table)}'")
+    assert rows(f"SELECT id FROM {again}") == [(1,)]
+    sql.run(f"DROP TABLE {again}")

@@ -1,0 +1,187 @@
+"""`./dev` says what it can do and what is missing, and the jar it builds is the one that the package picks."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import threading
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pyspark
+import pytest
+from places import ROOT
+
+
+def dev(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if name not in ("JAVA_HOME", "CI")}
+    command = [sys.executable, str(ROOT / "dev"), *words]
+    return subprocess.run(command, env={**kept, **variables}, capture_output=True, text=True, timeout=60)
+
+
+def dev_with_java(folder: Path, version: str | None, *words: str, jdk: bool = True) -> subprocess.CompletedProcess[str]:
+    """`./dev` where `java` is a script that names a version, or where there is none."""
+    folder.joinpath("bin").mkdir()
+    if version is not None:
+        java = folder / "bin" / "java"
+        java.write_text(f"#!/bin/sh\necho '    java.home = {folder}' >&2\necho 'openjdk version \"{version}\"' >&2\n")
+        java.chmod(0o755)
+        folder.joinpath("lib").mkdir()
+        if jdk:
+            folder.joinpath("lib", "ct.sym").touch()
+    return dev(*words, PATH=str(folder / "bin"))
+
+
+def test_help_lists_every_command() -> None:
+    listed = re.findall(r"^  (\w+) ", dev("help").stdout, re.MULTILINE)
+
+    own = ["help", "demo", "test", "build", "lint", "fmt", "bench", "shell", "python"]
+    assert listed == [*own, "sql", "submit", "connect", "thrift", "beeline", "clean"]
+
+
+def test_an_unknown_command_is_named_and_sent_to_help() -> None:
+    run = dev("bild")
+
+    assert run.returncode == 2
+    assert run.stderr == "There is no command 'bild': `./dev help` lists the commands.\n"
+
+
+def test_an_unknown_spark_line_is_answered_with_the_known_ones() -> None:
+    run = dev("build", "--spark", "2.4")
+
+    assert run.returncode == 2
+    assert "'2.4'" in run.stderr
+    assert all(line in run.stderr for line in ("3.5", "4.0", "4.1", "4.2"))
+
+
+@pytest.mark.parametrize(
+    ("version", "line", "sentence"),
+    [
+        (None, "3.5", "Java was not found: install a JDK 17 and put it on the PATH, or point JAVA_HOME at it."),
+        ("1.8.0_392", "3.5", "Java 8 ({java}) is too old: install a JDK 17 and point JAVA_HOME at it."),
+        ("11.0.21", "4.2", "Java 11 ({java}) is too old: install a JDK 17 and point JAVA_HOME at it."),
+        (
+            "25",
+            "3.5",
+            "Java 25 ({java}) is too new for Spark 3.5, which runs on Java 17 to 21: "
+            "install a JDK 17 and point JAVA_HOME at it.",
+        ),
+        (
+            "25.0.1",
+            "4.0",
+            "Java 25 ({java}) is too new for Spark 4.0, which runs on Java 17 to 21: "
+            "install a JDK 17 and point JAVA_HOME at it.",
+        ),
+        (
+            "26-ea",
+            "4.2",
+            "Java 26 ({java}) is too new for Spark 4.2, which runs on Java 17 to 25: "
+            "install a JDK 17 and point JAVA_HOME at it.",
+        ),
+    ],
+)
+def test_a_java_that_will_not_do_gets_one_sentence(
+    tmp_path: Path, version: str | None, line: str, sentence: str
+) -> None:
+    run = dev_with_java(tmp_path, version, "build", "--spark", line)
+
+    assert run.returncode == 2
+    assert run.stderr == sentence.format(java=tmp_path / "bin" / "java") + "\n"
+    assert run.stdout == ""
+
+
+def test_a_java_without_a_compiler_gets_one_sentence(tmp_path: Path) -> None:
+    run = dev_with_java(tmp_path, "17.0.9", "build", jdk=False)
+
+    assert run.returncode == 2
+    assert run.stderr == (f"The Java in {tmp_path} has no compiler: install a JDK 17 and point JAVA_HOME at it.\n")
+
+
+def test_a_java_home_without_java_is_named(tmp_path: Path) -> None:
+    run = dev("build", JAVA_HOME=str(tmp_path))
+
+    assert run.returncode == 2
+    assert run.stderr == f"JAVA_HOME is '{tmp_path}', which holds no bin/java: point it at a JDK 17, or unset it.\n"
+
+
+def commands_of(folder: Path) -> Any:
+    """The commands of ./dev, as those of another folder."""
+    loader = importlib.machinery.SourceFileLoader("dev_of_another_folder", str(ROOT / "dev"))
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[loader.name] = module
+    loader.exec_module(module)
+    module.STATE, module.LOCK = folder / ".dev", folder / ".dev" / "lock"
+    return module
+
+
+def test_a_second_command_in_a_folder_waits_for_the_first_and_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("MERGANSER_DEV_LOCKED", raising=False)
+    commands = commands_of(tmp_path)
+    steps = []
+    waits = threading.Event()
+    monkeypatch.setattr(commands, "say", lambda text: (steps.append(text), waits.set()))
+
+    def second() -> None:
+        # The variable marks programs of the first command; this thread stands for another command.
+        del os.environ["MERGANSER_DEV_LOCKED"]
+        with commands.alone("build"):
+            steps.append("second")
+
+    with commands.alone("test"):
+        thread = threading.Thread(target=second)
+        thread.start()
+        assert waits.wait(10)
+        steps.append("first")
+        os.environ["MERGANSER_DEV_LOCKED"] = "1"
+    thread.join(10)
+
+    assert steps == [
+        f"Waiting for another command in this folder: ./dev test (process {os.getpid()}) ...",
+        "first",
+        "second",
+    ]
+
+
+def test_a_program_of_the_command_that_has_the_lock_does_not_wait(tmp_path: Path) -> None:
+    commands = commands_of(tmp_path)
+    with commands.alone("test"), commands.alone("build"):
+        pass
+
+
+def test_a_jar_given_to_spark_submit_does_not_replace_ours() -> None:
+    commands = commands_of(ROOT)
+
+    assert commands.with_jar(["--jars", "a.jar", "app.py"], Path("m.jar")) == ["--jars", "m.jar,a.jar", "app.py"]
+
+
+@pytest.mark.e2e
+def test_the_jar_of_the_installed_spark_is_staged_and_picked() -> None:
+    from merganser.session import jar_for
+
+    line = ".".join(pyspark.__version__.split(".")[:2])
+    jar = jar_for(pyspark.__version__)
+
+    assert jar.parent == ROOT / "python" / "src" / "merganser" / "jars"
+    assert jar.name.startswith(f"merganser-spark-{line}_")
+
+
+@pytest.mark.e2e
+def test_the_jar_holds_class_files_that_the_line_s_oldest_java_reads() -> None:
+    from merganser.session import jar_for
+
+    oldest = 52 if pyspark.__version__.startswith("3.5.") else 61  # class files of Java 8 and 17
+    with zipfile.ZipFile(jar_for(pyspark.__version__)) as jar:
+        classes = [name for name in jar.namelist() if name.endswith(".class")]
+        found = {int.from_bytes(jar.read(name)[6:8], "big") for name in classes}
+
+    assert {"io/merganser/merge/MerganserException.class"} <= set(classes)
+    assert found == {oldest}

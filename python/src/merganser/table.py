@@ -187,6 +187,55 @@ class Table:
         """Delete the rows whose keys ``rows`` holds, whatever their ordering value."""
         return self._write("delete", rows, options)
 
+    def overwrite(self, rows: DataFrame, *, options: WriteOptions | Options | None = None) -> CommitResult:
+        """Put ``rows`` in the place of all rows of the table, in one commit. Its columns and settings stay.
+
+        Args:
+            rows: The table's rows from now on; no rows empty it. They may be read from the table itself.
+            options: Settings of this write alone. ``None`` uses the table's and the session's.
+
+        Raises:
+            CommitConflictError: Another writer added or changed rows since the write began, or since ``rows`` were
+                read from the table.
+        """
+        return self._write("insert_overwrite_table", rows, options)
+
+    def overwrite_partitions(self, rows: DataFrame, *, options: WriteOptions | Options | None = None) -> CommitResult:
+        """Put ``rows`` in the place of all rows of the partitions they lie in, in one commit.
+
+        Other partitions stay as they are. A table without partitions is replaced as a whole.
+
+        Args:
+            rows: The rows of those partitions from now on; no rows change nothing.
+            options: Settings of this write alone. ``None`` uses the table's and the session's.
+
+        Raises:
+            CommitConflictError: Another writer wrote to one of the partitions since the write began.
+        """
+        return self._write("insert_overwrite", rows, options)
+
+    def delete_partitions(self, paths: Sequence[str], *, options: WriteOptions | Options | None = None) -> CommitResult:
+        """Remove all rows of partitions, in one commit.
+
+        Args:
+            paths: Partition paths as the table has them, such as ``"2026-01-31"`` or ``"region=eu/day=31"``; ``*`` in
+                one stands for any text, and a path that is no partition is passed over. Not a comma in one.
+            options: Settings of this write alone. ``None`` uses the table's and the session's.
+
+        Raises:
+            ValueError: There is no path, or one is empty or has a comma.
+            MerganserError: ``TABLE_WITHOUT_PARTITIONS``: the table is not partitioned.
+            ConfigurationConflictError: ``options`` name other partitions.
+        """
+        if isinstance(paths, str) or not isinstance(paths, Sequence):
+            raise TypeError(f"delete_partitions takes a list of partition paths, not a {_kind(paths)}")
+        wrong = [path for path in paths if not path.strip() or "," in path]
+        if wrong or not paths:
+            raise ValueError(f"delete_partitions takes partition paths without commas, at least one: not {list(paths)}")
+        named = merged_options({"hoodie.datasource.write.partitions.to.delete": ",".join(paths)}, _wire(options))
+        none = self._spark.createDataFrame([], self.schema)
+        return self._write("delete_partition", none, named)
+
     def compact(self, *, schedule_only: bool = False, options: Options | None = None) -> CompactionResult | None:
         """Fold the logs of a merge-on-read table into its base files.
 
@@ -214,8 +263,11 @@ class Table:
 
     def _write(self, operation: str, rows: DataFrame, options: WriteOptions | Options | None) -> CommitResult:
         _require_frame(operation, rows)
-        wire = options.to_options() if isinstance(options, WriteOptions) else merged_options({}, options)
-        return CommitResult.from_wire(self._transport.write(self.path, rows, operation, wire))
+        return CommitResult.from_wire(self._transport.write(self.path, rows, operation, _wire(options)))
+
+
+def _wire(options: WriteOptions | Options | None) -> dict[str, str]:
+    return options.to_options() if isinstance(options, WriteOptions) else merged_options({}, options)
 
 
 def _as_of(time: object) -> str:

@@ -177,9 +177,9 @@ def test_the_client_of_the_readme_upserts_when_it_is_pasted(server: str, tmp_pat
 def test_a_write_whose_inline_compaction_fails_is_committed_and_its_error_if_wanted_says_so(
     spark: SparkSession,
 ) -> None:
-    given = {"primaryKey": "id", "type": "mor", "hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "1"}
-    listed = ", ".join(f"'{key}' = '{value}'" for key, value in given.items())
-    spark.sql(f"CREATE TABLE uncompactable (id int, v string) USING merganser TBLPROPERTIES ({listed})")
+    keyed = "TBLPROPERTIES (primaryKey = 'id', type = 'mor')"
+    spark.sql(f"CREATE TABLE uncompactable (id int, v string) USING merganser {keyed}")
+    spark.sql("INSERT INTO uncompactable VALUES (1, 'old'), (2, 'old'), (3, 'old')")
     # A codec whose library nobody has fails the compaction of logs, and nothing before.
     codec = {"hoodie.parquet.compression.codec": "brotli"}
     inline = {**codec, "hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "1"}

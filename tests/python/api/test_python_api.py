@@ -156,6 +156,45 @@ def test_a_bulk_insert_loads_every_row(spark: SparkSession, rows: Rows, path: st
     assert content(table.df()) == [(1, "a", 1, 1.0), (2, "b", 1, 2.0)]
 
 
+@pytest.mark.parametrize("merge_on_read", [False, True])
+def test_rows_and_partitions_are_replaced_and_partitions_removed_each_in_one_commit(
+    spark: SparkSession, rows: Rows, path: str, merge_on_read: bool
+) -> None:
+    table = create(spark, path, merge_on_read=merge_on_read)
+    table.upsert(rows((1, "a", 5, 1.0), (2, "b", 5, 2.0), (3, "c", 5, 3.0)))
+    table.upsert(rows((1, "a", 6, 1.5), (2, "b", 6, 2.5)))
+    partly = table.overwrite_partitions(rows((4, "a", 1, 4.0), (5, "d", 1, 5.0)))
+    assert (partly.operation, partly.inserted) == ("insert_overwrite", 2)
+    after = [(2, "b", 6, 2.5), (3, "c", 5, 3.0), (4, "a", 1, 4.0), (5, "d", 1, 5.0)]
+    assert content(table.df()) == after
+    removed = table.delete_partitions(["b", "none", "*d"])
+    assert removed.operation == "delete_partition"
+    assert content(table.df()) == [after[1], after[2]]
+    whole = table.overwrite(table.df().where("id = 4"))
+    assert whole.operation == "insert_overwrite_table"
+    assert content(table.df()) == [after[2]]
+    assert [entry.action for entry in table.history()][-3:] == ["replacecommit"] * 3
+    to_delete = {"hoodie.datasource.write.partitions.to.delete": "a"}
+    with pytest.raises(merganser.ConfigurationConflictError):
+        table.delete_partitions(["b"], options=to_delete)
+    with pytest.raises(TypeError, match="a list of partition paths, not a str"):
+        table.delete_partitions("a")
+    for wrong in ([], [" "], ["a,b"]):
+        with pytest.raises(ValueError, match="without commas, at least one"):
+            table.delete_partitions(wrong)
+    assert content(table.df()) == [after[2]]
+
+
+def test_partitions_of_a_table_that_has_none_are_not_removed(spark: SparkSession, rows: Rows, tmp_path: Path) -> None:
+    table = Table.create(spark, tmp_path / "flat", SCHEMA, record_key="id")
+    table.upsert(rows((1, "a", 1, 1.0)))
+    with pytest.raises(merganser.MerganserError) as refused:
+        table.delete_partitions(["a"])
+    assert refused.value.condition == "TABLE_WITHOUT_PARTITIONS"
+    table.overwrite_partitions(rows((2, "b", 1, 2.0)))
+    assert content(table.df()) == [(2, "b", 1, 2.0)]
+
+
 # ---- merge-on-read
 
 

@@ -236,14 +236,21 @@ def test_a_setting_given_as_argument_and_otherwise_as_option_is_refused() -> Non
     assert same == {"hoodie.index.type": "BUCKET"}
 
 
-@pytest.mark.parametrize("operation", ["upsert", "insert", "bulk_insert", "delete"])
-def test_a_write_is_one_call_and_sends_only_the_options_that_are_set(operation: str) -> None:
+@pytest.mark.parametrize(
+    ("method", "operation"),
+    [
+        *((same, same) for same in ("upsert", "insert", "bulk_insert", "delete")),
+        ("overwrite", "insert_overwrite_table"),
+        ("overwrite_partitions", "insert_overwrite"),
+    ],
+)
+def test_a_write_is_one_call_and_sends_only_the_options_that_are_set(method: str, operation: str) -> None:
     entry = Entry(COMMIT)
     table = table_with(entry)
     rows = SimpleNamespace(_jdf="frame")
-    getattr(table, operation)(rows)
+    getattr(table, method)(rows)
     options = merganser.WriteOptions(combine_before_insert=False, compact_after_commits=3, hoodie={"hoodie.x": "y"})
-    getattr(table, operation)(rows, options=options)
+    getattr(table, method)(rows, options=options)
     assert [call[:-1] for call in entry.calls] == [("write", "session", "/lake/trips", "frame", operation)] * 2
     assert json.loads(entry.calls[0][-1]) == {}
     assert json.loads(entry.calls[1][-1]) == {

@@ -1,7 +1,7 @@
 package io.merganser.bench
 
 import io.merganser.bench.EngineRows.{Amount, Balance, Position, Schema, Time}
-import io.merganser.merge.{EventTimeRule, FillRule, Holes, PartialRule, RowLayout, Version}
+import io.merganser.merge.{EventTimeRule, FillMissingRule, KeyFold, MissingValues, PartialRule, RowLayout, Version}
 import io.merganser.merge.buffer.{BatchMerge, MergeIterator, SortedMerge, VersionBuffer}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
@@ -28,9 +28,9 @@ private[bench] final class Case(rule: String, merge: String, stored: Rows, versi
     case "event-time-2"                    => Seq(Schema(Time).name, Schema(Position).name)
   }
   private[this] val layout = RowLayout(Schema, Schema.head.name, ordering, Nil)
-  private[this] val compiled =
-    if (rule == "partial-update") new PartialRule(FillRule.byEventTime(layout, Holes.Nulls, Nil), layout)
-    else new PartialRule(EventTimeRule(layout), layout)
+  private[this] val fold = new KeyFold(
+    if (rule == "partial-update") new PartialRule(FillMissingRule.byEventTime(layout, MissingValues.Nulls, Nil), layout)
+    else new PartialRule(EventTimeRule(layout), layout))
 
   private[this] val batches = EngineRows.batches(stored)
   private[this] val sorted  = merge == "sorted"
@@ -44,10 +44,10 @@ private[bench] final class Case(rule: String, merge: String, stored: Rows, versi
   }
 
   private def sortedMerge(base: Iterator[InternalRow], of: Iterator[InternalRow]): MergeIterator =
-    new SortedMerge(base, new EngineRows.Cursor(of, layout), layout, compiled)
+    SortedMerge.rewrite(base, new EngineRows.Cursor(of, layout), layout, fold)
 
   private def buffered(of: Iterator[InternalRow]): VersionBuffer = {
-    val buffer = new VersionBuffer(layout, compiled, Long.MaxValue)
+    val buffer = new VersionBuffer(layout, fold, Long.MaxValue)
     val record = new Version
     while (of.hasNext) buffer.add(layout.fill(record, of.next()))
     buffer

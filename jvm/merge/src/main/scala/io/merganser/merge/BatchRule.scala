@@ -3,22 +3,14 @@ package io.merganser.merge
 /**
  * Merges by one rule, and combines the versions of one batch by another.
  *
- * Laws: those of the rule it merges by. The batch's rule is only ever folded in the order in which versions arrived.
+ * Laws: those of the rule it merges by. The batch's rule is only ever folded in the order of arrival.
  *
- * @param stored how a version meets what came in earlier batches
- * @param batch  how versions of one batch meet; of this rule only what it makes of two is used
+ * @param stored merges a version with those of earlier batches
+ * @param batch  combines versions of one batch; its other members are not used
  */
-final class BatchRule(stored: MergeRule, batch: MergeRule) extends MergeRule {
+final class BatchRule(stored: MergeRule, batch: MergeRule) extends WrappingRule(stored) {
 
-  override def laws: Laws = stored.laws
-
-  override def combinesBatch: Boolean = true
-
-  override def insert(version: Version): Version = stored.insert(version)
-
-  override def merge(older: Version, newer: Version): Version = stored.merge(older, newer)
-
-  override def mergeLaid(older: Version, laid: Version): Version = stored.mergeLaid(older, laid)
+  override val laws: Laws = stored.laws.copy(combinesBatch = true)
 
   override def combine(older: Version, newer: Version): Version = batch.combine(older, newer)
 }

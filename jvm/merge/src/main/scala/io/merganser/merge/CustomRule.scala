@@ -3,13 +3,13 @@ package io.merganser.merge
 import java.util.{Map => JavaMap}
 import scala.util.control.NonFatal
 
-/** Makes a user's merger where it is needed; what travels to tasks is this and not the merger. */
+/** Creates a user's merger in each task; this is serialized, the merger is not. */
 trait MergerSource extends Serializable {
 
   /** Class that users know the rule by. */
   def className: String
 
-  /** True if what it makes is a [[CombiningMerger]]. */
+  /** True if its mergers are [[CombiningMerger]]s. */
   def combines: Boolean = false
 
   def open(): RecordMerger
@@ -26,8 +26,7 @@ final case class MergerClass(className: String) extends MergerSource {
 object MergerClass {
 
   /**
-   * A class of the kind that is wanted. No code of the class has run yet: tables and options name classes, and one that is of
-   * another kind must not run its static initialisers.
+   * Loads a class of a kind. Tables and options name classes, so its static initialisers do not run: it may be of another kind.
    *
    * @throws ClassCastException if it does not implement `wanted`
    */
@@ -38,67 +37,54 @@ object MergerClass {
 }
 
 /**
- * A user's merger as a rule: where its public records meet versions of rows.
+ * A user's merger as a rule: it maps versions of rows to public records and back.
  *
- * A delete without ordering value ends the key's history, and a version that wins over a delete is merged with nothing
- * before it, whatever the merger makes of it. A partial version finds nothing to be laid over on a delete, which then
- * stays. Everything else the merger decides.
+ * A row that wins over a delete carries nothing from before it, whatever the merger makes of it. Without ordering fields every
+ * delete ends the key's history. Everything else the merger decides.
  *
- * Laws: none is assumed, so versions are kept apart and folded from the stored row; but a [[CombiningMerger]] combines
- * those of a batch.
+ * Laws: none is assumed, so versions are buffered uncombined and folded from the stored row; but a [[CombiningMerger]]
+ * combines those of a batch.
  *
- * @param hidden    columns that the merger does not see
- * @param props     what the merger is given as the table's properties; not to be changed
- * @param fileGroup where the rows lie, for messages
+ * @param hidden columns that the merger does not see
+ * @param props  the table's properties for the merger; not to be changed
  */
-final class CustomRule(source: MergerSource, layout: RowLayout, hidden: Set[String], props: JavaMap[String, String],
-    fileGroup: String = "none")
+final class CustomRule(source: MergerSource, layout: RowLayout, hidden: Set[String], props: JavaMap[String, String])
     extends MergeRule {
   @transient private[this] lazy val merger  = source.open()
   @transient private[this] lazy val context = new RowContext(layout, hidden)
 
-  override val laws: Laws = Laws(associative = false, idempotent = false, orderFree = false)
+  override val laws: Laws = Laws(
+    associative = false,
+    idempotent = false,
+    orderFree = false,
+    combinesBatch = source.combines,
+    everyDeleteEndsHistory = layout.orderingOrdinals.isEmpty
+  )
 
-  override def at(fileGroup: String): MergeRule = new CustomRule(source, layout, hidden, props, fileGroup)
-
-  override def merge(older: Version, newer: Version): Version =
-    if (newer.isPartial && older.isDelete) { if (newer.inserts) merge(older, newer.asRow) else older }
-    else if (newer.endsHistory) insert(newer)
-    else if (context.isUnordered(older)) insert(newer).withoutHistory
-    else {
-      val result = ask(older, newer) { (olderRecord, newerRecord) =>
-        if (older.isPartial || newer.isPartial) merger.partialMerge(olderRecord, newerRecord, context.schema, context, props)
-        else merger.merge(olderRecord, newerRecord, context, props)
-      }
-      withHistoryOf(older, result)
-    }
-
-  override def combinesBatch: Boolean = source.combines
+  override def merge(older: Version, newer: Version): Version = afterDelete(older,
+    call(older, newer) { (olderRecord, newerRecord) =>
+      if (older.isPartial || newer.isPartial) merger.partialMerge(olderRecord, newerRecord, context.schema, context, props)
+      else merger.merge(olderRecord, newerRecord, context, props)
+    })
 
   override def combine(older: Version, newer: Version): Version =
     if (!source.combines) merge(older, newer)
-    else if (newer.endsHistory) newer
-    else if (context.isUnordered(older)) newer.withoutHistory
-    else withHistoryOf(older, ask(older, newer)(combining.combine(_, _, context, props)))
+    else afterDelete(older, call(older, newer)(combining.combine(_, _, context, props)))
 
   override def insert(version: Version): Version =
-    if (!source.combines || version.isDelete) version
-    else {
-      val result = ask(version, version)((_, record) => combining.insert(record, context, props))
-      if (version.endsHistory) result.withoutHistory else result
-    }
+    if (!source.combines) version else call(version, version)((_, record) => combining.insert(record, context, props))
 
   private def combining = merger.asInstanceOf[CombiningMerger]
 
-  private def withHistoryOf(older: Version, result: Version): Version =
-    if ((result eq older) || !(older.endsHistory || (older.isDelete && !result.isDelete))) result else result.withoutHistory
+  private def afterDelete(older: Version, result: Version): Version =
+    if (older.isDelete && !result.isDelete) result.withoutHistory else result
 
-  private def ask(older: Version, newer: Version)(question: (BufferedRecord, BufferedRecord) => BufferedRecord): Version = {
+  private def call(older: Version, newer: Version)(method: (BufferedRecord, BufferedRecord) => BufferedRecord): Version = {
     val (olderRecord, newerRecord) = (context.view(older), context.view(newer))
     val merged =
-      try question(olderRecord, newerRecord)
+      try method(olderRecord, newerRecord)
       catch {
-        case failure: Throwable if CustomRule.isTheMergers(failure) => throw failed(older, newer, s"it threw $failure").causedBy(failure)
+        case failure: Throwable if CustomRule.isUserFailure(failure) => throw failed(older, newer, s"it threw $failure", failure)
       }
     if (merged eq olderRecord) checked(older, older, newer)
     else if (merged eq newerRecord) checked(newer, older, newer)
@@ -121,15 +107,16 @@ final class CustomRule(source: MergerSource, layout: RowLayout, hidden: Set[Stri
     result
   }
 
-  private def failed(older: Version, newer: Version, reason: String): MerganserException =
-    MerganserException("MERGER_FAILED", "merger" -> source.className, "key" -> context.key(newer).take(200), "fileGroup" -> fileGroup,
-      "older" -> context.describe(older), "newer" -> context.describe(newer), "reason" -> reason)
+  private def failed(older: Version, newer: Version, reason: String, cause: Throwable = null): MergerFailure = new MergerFailure(
+    Seq("merger" -> source.className, "key" -> context.key(newer).take(200), "older" -> context.describe(older),
+      "newer" -> context.describe(newer), "reason" -> reason),
+    cause)
 }
 
 private object CustomRule {
 
-  /** What comes from the user's code or from the way it was built, and not from the machine. */
-  private def isTheMergers(failure: Throwable): Boolean = failure match {
+  /** True for failures of user code or its packaging; false for fatal JVM errors. */
+  private def isUserFailure(failure: Throwable): Boolean = failure match {
     case _: LinkageError | _: StackOverflowError => true
     case other                                   => NonFatal(other)
   }

@@ -3,8 +3,7 @@ package io.merganser.merge
 /**
  * Keeps the version with the larger ordering value; on a tie, the newer version.
  *
- * A delete with an ordering value competes like any version. A delete without one wins over everything older and loses
- * to everything newer, and ends the key's history: whatever comes after it is merged with nothing before it.
+ * A delete with an ordering value competes like any version. An unconditional delete wins over everything older.
  *
  * Laws: associative and idempotent. Free of order while every version has an ordering value and no two tie.
  */
@@ -13,11 +12,7 @@ final class EventTimeRule(order: RowOrder) extends MergeRule {
   override val laws: Laws = Laws(associative = true, idempotent = true, orderFree = true)
 
   override def merge(older: Version, newer: Version): Version =
-    if (newer.endsHistory || newer.isUnordered) newer
-    else if (older.isUnordered) newer.withoutHistory // the stored row is gone for good
-    else if (order.compare(newer.row, older.row) < 0) older
-    else if (older.endsHistory) newer.withoutHistory
-    else newer
+    if (newer.isUnordered || order.compare(newer.row, older.row) >= 0) newer else older
 }
 
 object EventTimeRule {

@@ -1,60 +1,75 @@
 package io.merganser.merge
 
-import scala.annotation.nowarn
-
 /**
- * Which laws a merge rule keeps. A reordering for speed is allowed only where the law holds.
+ * The laws of a merge rule. Versions are regrouped for speed only where the law holds.
  *
- * @param associative grouping does not matter: (a b) c = a (b c)
- * @param idempotent  a version that comes twice changes nothing the second time
- * @param orderFree   the order of versions with different ordering values does not matter
+ * @param associative   grouping does not matter: (a b) c = a (b c)
+ * @param idempotent    a version that comes twice changes nothing the second time
+ * @param orderFree     the order of versions with different ordering values does not matter
+ * @param combinesBatch the full versions of one batch are one change: [[MergeRule.combine]] makes one of them
+ * @param everyDeleteEndsHistory a delete with an ordering value ends the key's history, too
+ * @param marksDeletes  a delete carries the mark that history has ended; false where a newer delete always wins
  */
-final case class Laws(associative: Boolean, idempotent: Boolean, orderFree: Boolean)
+final case class Laws(
+    associative: Boolean,
+    idempotent: Boolean,
+    orderFree: Boolean,
+    combinesBatch: Boolean,
+    everyDeleteEndsHistory: Boolean = false,
+    marksDeletes: Boolean = true
+)
+
+object Laws {
+
+  /** The laws of a rule that combines a batch if it is associative. */
+  def apply(associative: Boolean, idempotent: Boolean, orderFree: Boolean): Laws =
+    new Laws(associative, idempotent, orderFree, combinesBatch = associative)
+}
 
 /**
- * Says what becomes of two versions of one row. Every path (input combine, write merge, compaction, snapshot read)
- * asks the same compiled rule, through [[MergeIterator]] alone.
+ * Chooses between two versions of one row, or makes one of them. [[KeyFold]] alone calls it, for every path: input combine,
+ * write merge, compaction, snapshot read.
  *
- * A rule holds no state and reads no settings. It returns one of its arguments or a new record, never null; a deletion
- * is a record. It keeps no row: whoever buffers copies.
+ * A rule states what differs from rule to rule. The ends of a key's history, and what has nothing to be merged with, are not
+ * its concern: `older` never is an unconditional delete, `newer` never carries [[Version.endsHistory]], and a partial version
+ * comes only with an older row that is not deleted.
+ *
+ * A rule has no state and reads no settings. It returns one of its arguments or a new version, never null; a deletion is a
+ * version. It references no row after the call: whoever buffers copies.
  */
 trait MergeRule extends Serializable {
 
   def laws: Laws
 
   /**
-   * @param older the version committed, or arrived, first
+   * @param older the version committed first, or the stored row
    * @param newer the version after it
    */
   def merge(older: Version, newer: Version): Version
 
-  /**
-   * What two versions of one batch come to before they meet anything stored: [[merge]], unless the rule has another one
-   * for it, as payload classes do.
-   */
+  /** Combines two full versions of the same batch before either is merged with the stored row. */
   def combine(older: Version, newer: Version): Version = merge(older, newer)
 
-  /**
-   * The same for a version that provided some columns and has been laid over the older one, from which it has the others.
-   * A null that it provided is a value: whoever has none to give does not provide the column.
-   */
-  def mergeLaid(older: Version, laid: Version): Version = merge(older, laid)
-
-  /** What a full version comes to where nothing is stored: it is the row, unless the rule has a say in it. */
+  /** Maps a full version to the row to insert where its key is not stored. Identity except for users' payload classes. */
   def insert(version: Version): Version = version
-
-  /** Whether the full versions of one batch are combined into one; otherwise all of them are passed on, apart. */
-  def combinesBatch: Boolean = laws.associative
-
-  /** The same rule for rows of one file group, which its failures then name. */
-  @nowarn("cat=unused-params")
-  def at(fileGroup: String): MergeRule = this
 }
 
 object MergeRule {
 
-  /** Commit time, or event time where the layout has ordering fields to compare. */
+  /** Event time, or commit time where the layout has no ordering fields. */
   def eventTime(layout: RowLayout): MergeRule = new PartialRule(EventTimeRule(layout), layout)
 
   def commitTime(layout: RowLayout): MergeRule = new PartialRule(new CommitTimeRule, layout)
+}
+
+/** A rule that differs from another one in the members it overrides. */
+private[merge] abstract class WrappingRule(rule: MergeRule) extends MergeRule {
+
+  override def laws: Laws = rule.laws
+
+  override def merge(older: Version, newer: Version): Version = rule.merge(older, newer)
+
+  override def combine(older: Version, newer: Version): Version = rule.combine(older, newer)
+
+  override def insert(version: Version): Version = rule.insert(version)
 }

@@ -3,37 +3,24 @@ package io.merganser.merge
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 
 /**
- * Lays a partial version over the older row: the columns it provides are its own, also when null; the others, an
- * ordering field too, are the older row's. Then the rule inside decides which of the two rows stays.
+ * Overlays a partial version on the older row: the columns it provides are its own, nulls too; the others, an ordering field
+ * too, are the older row's. Then the wrapped rule decides which of the two rows stays. Full versions and deletes pass to the
+ * wrapped rule.
  *
- * Nothing is laid over a delete: to a partial version the key is not there, so the delete stays as it was, unless the
- * version inserts: then it meets the delete as a row of its own. Full versions and deletes pass to the rule inside.
+ * Laws: as the wrapped rule for full versions. Partial ones are not associative (together they would bring columns of a
+ * version that loses against the stored row), so [[KeyFold]] buffers them uncombined.
  *
- * Laws: as the rule inside for full versions. Partial ones are not associative (together they would bring columns of
- * a version that loses against the stored row), so whoever buffers keeps those apart.
- *
- * @param nullsAreValues a null that a partial version provides is a value, also where the rule inside takes nulls for values that
- *                       were not sent
+ * @param nullsAreValues a null that a partial version provides is a value, even if the wrapped rule takes nulls for missing values
  */
-final class PartialRule(rule: MergeRule, layout: RowLayout, nullsAreValues: Boolean = false) extends MergeRule {
+final class PartialRule(rule: MergeRule, layout: RowLayout, nullsAreValues: Boolean = false) extends WrappingRule(rule) {
   private[this] val types = layout.schema.map(_.dataType).toArray
 
-  override def laws: Laws = rule.laws
-
-  override def combine(older: Version, newer: Version): Version = rule.combine(older, newer)
-
-  override def combinesBatch: Boolean = rule.combinesBatch
-
-  override def insert(version: Version): Version = rule.insert(version)
-
-  override def at(fileGroup: String): MergeRule = new PartialRule(rule.at(fileGroup), layout, nullsAreValues)
-
   override def merge(older: Version, newer: Version): Version =
-    if (newer.provided == null || newer.isDelete) rule.merge(older, newer)
-    else if (older.isDelete) { if (newer.inserts) rule.merge(older, newer.asRow) else older }
+    if (newer.provided == null) rule.merge(older, newer)
     else {
-      val laid = overlay(older, newer)
-      if (nullsAreValues) rule.mergeLaid(older, laid) else rule.merge(older, laid)
+      val overlaid = overlay(older, newer)
+      overlaid.isOverlaid = nullsAreValues
+      rule.merge(older, overlaid)
     }
 
   private def isWhole(provided: Array[Boolean]): Boolean = {

@@ -28,9 +28,9 @@ object BuiltInRules {
 
   val Unavailable = "__debezium_unavailable_value"
 
-  private def mode(name: String, byEventTime: Boolean, hole: Hole, holes: Holes) = BuiltInRule(
+  private def mode(name: String, byEventTime: Boolean, hole: Hole, missing: MissingValues) = BuiltInRule(
     Rule(name, byEventTime, byEventTime, Some(hole), fillsBatch = true, keepsGivenNulls = hole == NullHole),
-    layout => if (byEventTime) FillRule.byEventTime(layout, holes, Nil) else FillRule.byCommitTime(layout, holes, Nil)
+    layout => if (byEventTime) FillMissingRule.byEventTime(layout, missing, Nil) else FillMissingRule.byCommitTime(layout, missing, Nil)
   )
 
   private def payload(rule: Rule, of: ClassicPayload) = BuiltInRule(rule, of.rule(_, Nil))
@@ -39,10 +39,10 @@ object BuiltInRules {
   val all: Seq[BuiltInRule] = Seq(
     BuiltInRule(CommitTime, _ => new CommitTimeRule),
     BuiltInRule(Oracle.EventTime, EventTimeRule(_)),
-    mode("IgnoreDefaults by commit time", byEventTime = false, NullHole, Holes.Nulls),
-    mode("IgnoreDefaults by event time", byEventTime = true, NullHole, Holes.Nulls),
-    mode("FillUnavailable by commit time", byEventTime = false, TextHole(Unavailable), Holes.Marked(Unavailable)),
-    mode("FillUnavailable by event time", byEventTime = true, TextHole(Unavailable), Holes.Marked(Unavailable)),
+    mode("IgnoreDefaults by commit time", byEventTime = false, NullHole, MissingValues.Nulls),
+    mode("IgnoreDefaults by event time", byEventTime = true, NullHole, MissingValues.Nulls),
+    mode("FillUnavailable by commit time", byEventTime = false, TextHole(Unavailable), MissingValues.Marked(Unavailable)),
+    mode("FillUnavailable by event time", byEventTime = true, TextHole(Unavailable), MissingValues.Marked(Unavailable)),
     payload(Rule("OverwriteWithLatest", byEventTime = false, batchByEventTime = true), OverwriteWithLatest),
     payload(Oracle.EventTime.copy(name = "EventTime payload"), EventTime),
     payload(Rule("OverwriteNonDefaults", byEventTime = false, batchByEventTime = true, Some(NullHole)), OverwriteNonDefaults),

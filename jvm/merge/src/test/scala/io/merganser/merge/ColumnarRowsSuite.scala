@@ -31,7 +31,7 @@ final class ColumnarRowsSuite extends AnyFunSuite {
 
   test("a row that takes some columns of a stored one keeps its other nulls") {
     val stored = version(row(Some(1L), None, Some(3)))
-    val result = FillRule.byEventTime(layout, Holes.Nulls, Nil).merge(stored, version(row(Some(2L), None, None)))
+    val result = FillMissingRule.byEventTime(layout, MissingValues.Nulls, Nil).merge(stored, version(row(Some(2L), None, None)))
     assert(nulls(result.row) == Seq("flag"))
     assert(result.row.getInt(3) == 3)
   }

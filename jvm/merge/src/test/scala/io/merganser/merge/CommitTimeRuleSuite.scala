@@ -18,7 +18,7 @@ class CommitTimeRuleSuite extends MergeSuite {
   }
 
   test("the row after a delete without an ordering value ends history") {
-    assert(rule.merge(Notation.record("k1-"), Notation.record("k1@1=b")).endsHistory)
-    assert(rule.merge(rule.merge(Notation.record("k1-"), Notation.record("k1@1=b")), Notation.record("k1@1=c")).endsHistory)
+    assert(fold.merge(Notation.record("k1-"), Notation.record("k1@1=b")).endsHistory)
+    assert(fold.merge(fold.merge(Notation.record("k1-"), Notation.record("k1@1=b")), Notation.record("k1@1=c")).endsHistory)
   }
 }

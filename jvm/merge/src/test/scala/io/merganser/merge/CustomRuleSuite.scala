@@ -89,20 +89,20 @@ class CustomRuleSuite extends MergeSuite {
   }
 
   test("a version that won over a delete carries that history ended, through what it is merged with later") {
-    val revived = rule.merge(Notation.record("k1@3-"), Notation.record("k1@4=a"))
+    val revived = fold.merge(Notation.record("k1@3-"), Notation.record("k1@4=a"))
     assert(revived.endsHistory)
-    val merged = rule.merge(revived, Notation.record("k1@5=b"))
+    val merged = fold.merge(revived, Notation.record("k1@5=b"))
     assert(merged.endsHistory)
-    assert(rule.merge(Notation.record("k1@1=x"), merged) eq merged, "an ended history is not asked about")
-    assert(!rule.merge(Notation.record("k1@4=a"), Notation.record("k1@5=b")).endsHistory)
+    assert(fold.merge(Notation.record("k1@1=x"), merged) eq merged, "an ended history is not asked about")
+    assert(!fold.merge(Notation.record("k1@4=a"), Notation.record("k1@5=b")).endsHistory)
   }
 
   test("a delete that the merger makes has the given record's ordering value, or none") {
     val ordered: Merge   = (_, newer, context) => if (newer.isDelete) newer else context.createDelete(newer)
     val unordered: Merge = (_, newer, context) => if (newer.isDelete) newer else context.createCommitTimeOrderingDelete(newer)
     val (a, b)           = (Notation.record("k1@1=a"), Notation.record("k1@2=b"))
-    assert(Notation.read(TestMergers.rule(ordered).merge(a, b)).toString == "k1@2-")
-    assert(Notation.read(TestMergers.rule(unordered).merge(a, b)).toString == "k1-")
+    assert(Notation.read(MergePaths.fold(TestMergers.rule(ordered)).merge(a, b)).toString == "k1@2-")
+    assert(Notation.read(MergePaths.fold(TestMergers.rule(unordered)).merge(a, b)).toString == "k1-")
     outcomes(ordered, base = "k1@1=a", versions = "k1@2=b")("Deleted k1")
   }
 
@@ -156,7 +156,7 @@ class CustomRuleSuite extends MergeSuite {
     val (partial, other) = (Notation.record("k1@1=a,_"), Notation.record("k1@2=_,_"))
     val adding: Merge =
       (older, newer, context) => context.mergeWithEngineRecord(older, Map("w" -> "x", "ts" -> newer.getOrderingValue).asJava)
-    val added = intercept[MerganserException](TestMergers.rule(newerWins, Some(adding)).merge(partial, other))
+    val added = intercept[MerganserException](MergePaths.fold(TestMergers.rule(newerWins, Some(adding))).merge(partial, other))
     assert(added.getMessage.contains("its result provides the columns k, ts, v, w; the two versions provide k, ts, v."))
   }
 
@@ -168,7 +168,7 @@ class CustomRuleSuite extends MergeSuite {
   test("a column that neither partial version provides stays not provided") {
     val overlay: Merge = (older, newer, context) =>
       context.mergeWithEngineRecord(older, context.getSchema(newer).fieldNames.map(c => c -> context.getValue(newer, c)).toMap.asJava)
-    val merged = TestMergers.rule(newerWins, Some(overlay)).merge(Notation.record("k1@1=_,_"), Notation.record("k1@2=_,_"))
+    val merged = MergePaths.fold(TestMergers.rule(newerWins, Some(overlay))).merge(Notation.record("k1@1=_,_"), Notation.record("k1@2=_,_"))
     assert(Notation.read(merged).toString == "k1@2=_,_")
   }
 

@@ -93,18 +93,18 @@ class EventTimeRuleSuite extends MergeSuite {
 
   test("a delete without an ordering value, then a late record: either grouping drops the stored row") {
     val (stored, delete, late) = (Notation.record("k1@10=a"), Notation.record("k1-"), Notation.record("k1@5=b"))
-    val fromLeft               = rule.merge(rule.merge(stored, delete), late)
-    val fromRight              = rule.merge(stored, rule.merge(delete, late))
+    val fromLeft               = fold.merge(fold.merge(stored, delete), late)
+    val fromRight              = fold.merge(stored, fold.merge(delete, late))
     assert(Notation.read(fromLeft).toString == "k1@5=b")
     assert(Notation.read(fromRight).toString == "k1@5=b")
     assert(fromLeft.endsHistory && fromRight.endsHistory)
   }
 
   test("a version that ends history still does after a larger one was laid over it, and after a smaller one lost") {
-    val fresh = rule.merge(Notation.record("k1-"), Notation.record("k1@5=b"))
-    assert(rule.merge(fresh, Notation.record("k1@6=c")).endsHistory)
-    assert(rule.merge(fresh, Notation.record("k1@4=c")).endsHistory)
-    assert(rule.merge(fresh, Notation.record("k1@6-")).endsHistory)
+    val fresh = fold.merge(Notation.record("k1-"), Notation.record("k1@5=b"))
+    assert(fold.merge(fresh, Notation.record("k1@6=c")).endsHistory)
+    assert(fold.merge(fresh, Notation.record("k1@4=c")).endsHistory)
+    assert(fold.merge(fresh, Notation.record("k1@6-")).endsHistory)
   }
 
   test("a table without ordering fields has commit time") {

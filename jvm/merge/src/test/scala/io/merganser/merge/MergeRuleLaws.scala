@@ -18,27 +18,36 @@ object MergeRuleLaws {
   val Twice    = "a version that comes twice changes nothing"
   val Order    = "the order of versions with different ordering values does not matter"
 
+  /** What a rule claims, and how its versions are merged and, in a batch, combined. */
+  final case class Judged(laws: Laws, merge: (Version, Version) => Version, combine: (Version, Version) => Version)
+
+  /** A rule as every path calls it. */
+  def judged(rule: MergeRule): Judged = {
+    val fold = MergePaths.fold(rule)
+    Judged(rule.laws, fold.merge, fold.combine)
+  }
+
   /** The laws a rule may keep or not, whether it claims to, by name. */
-  def claimable(rule: MergeRule, versions: Gen[Version], ordered: Gen[Version]): Seq[(Boolean, Law)] = Seq(
-    rule.laws.associative -> law(Grouping)(forAllNoShrink(versions, versions, versions, versions) { (a, b, c, d) =>
-      same(rule.merge(rule.merge(a, b), c), rule.merge(a, rule.merge(b, c))) &&
-      same(rule.merge(rule.merge(rule.merge(a, b), c), d), rule.merge(rule.merge(a, b), rule.merge(c, d)))
+  def claimable(fold: Judged, versions: Gen[Version], ordered: Gen[Version]): Seq[(Boolean, Law)] = Seq(
+    fold.laws.associative -> law(Grouping)(forAllNoShrink(versions, versions, versions, versions) { (a, b, c, d) =>
+      same(fold.merge(fold.merge(a, b), c), fold.merge(a, fold.merge(b, c))) &&
+      same(fold.merge(fold.merge(fold.merge(a, b), c), d), fold.merge(fold.merge(a, b), fold.merge(c, d)))
     }),
-    rule.laws.idempotent -> law(Twice)(forAllNoShrink(versions, versions) { (a, b) =>
-      Prop.all(Seq[(Version, Version) => Version](rule.merge, rule.combine).map { meet =>
+    fold.laws.idempotent -> law(Twice)(forAllNoShrink(versions, versions) { (a, b) =>
+      Prop.all(Seq(fold.merge, fold.combine).map { meet =>
         same(meet(b, b), b) && same(meet(meet(a, b), b), meet(a, b))
       }: _*)
     }),
-    rule.laws.orderFree -> law(Order)(forAllNoShrink(ordered, ordered, ordered) { (a, b, c) =>
+    fold.laws.orderFree -> law(Order)(forAllNoShrink(ordered, ordered, ordered) { (a, b, c) =>
       val different = Seq(a, b, c).groupBy(Notation.read(_).ts).values.map(_.head).toSeq
-      val results   = different.permutations.map(_.reduceLeft(rule.merge(_, _))).toSeq
+      val results   = different.permutations.map(_.reduceLeft(fold.merge(_, _))).toSeq
       Prop.all(results.map(same(_, results.head)): _*)
     })
   )
 
   /** The laws that every rule keeps, where versions of several batches meet and where those of one do. */
-  def kept(rule: MergeRule, versions: Gen[Version]): Seq[Law] =
-    Seq[(String, (Version, Version) => Version)]("" -> rule.merge, "in a batch, " -> rule.combine).flatMap { case (where, meet) =>
+  def kept(fold: Judged, versions: Gen[Version]): Seq[Law] =
+    Seq("" -> fold.merge, "in a batch, " -> fold.combine).flatMap { case (where, meet) =>
       Seq(
         law(s"${where}the result is a record with a row, and the arguments are as they were")(forAllNoShrink(versions, versions) {
           (a, b) =>
@@ -61,12 +70,12 @@ object MergeRuleLaws {
    * @param compares whether it looks at the ordering column, which must then be read
    */
   def projection(rule: RowLayout => MergeRule, compares: Boolean, versions: Gen[Version]): Law = {
-    val full    = rule(Notation.layout)
+    val full    = MergePaths.fold(rule(Notation.layout))
     val columns = (if (compares) Nil else Seq(Seq("k"), Seq("k", "v"))) ++ Seq("k ts", "k ts v", "k w ts").map(_.split(" ").toSeq)
     val narrow = columns.map { names =>
       val schema   = StructType(names.map(Notation.schema(_)))
       val ordering = Seq("ts").filter(names.contains)
-      (names.map(Notation.schema.fieldIndex), schema, rule(RowLayout(schema, "k", ordering, None)))
+      (names.map(Notation.schema.fieldIndex), schema, MergePaths.fold(rule(RowLayout(schema, "k", ordering, None))))
     }
     law("merging some of the columns gives the same values in them")(forAllNoShrink(versions, versions) { (a, b) =>
       Prop.all(narrow.map { case (ordinals, schema, projected) =>
@@ -115,7 +124,7 @@ class MergeRuleLawsSuite extends AnyFunSuite {
   for {
     builtIn <- BuiltInRules.all
     full = builtIn.full(Notation.layout)
-    (claims, law) <- claimable(full, versions, orderedVersions)
+    (claims, law) <- claimable(judged(full), versions, orderedVersions)
   } if (claims) test(s"$builtIn: ${law._1}") {
     val outcome = law._2()
     assert(outcome.passed, failure(outcome))
@@ -125,22 +134,22 @@ class MergeRuleLawsSuite extends AnyFunSuite {
   for {
     builtIn <- BuiltInRules.all
     projected = projection(builtIn.full, compares = builtIn.oracle.byEventTime || builtIn.oracle.batchByEventTime, versions)
-    (law, check) <- kept(builtIn.full(Notation.layout), versions) :+ projected
+    (law, check) <- kept(judged(builtIn.full(Notation.layout)), versions) :+ projected
   } test(s"$builtIn: $law") {
     val outcome = check()
     assert(outcome.passed, failure(outcome))
   }
 
   test("full versions under a partial rule keep the laws of the rule inside") {
-    for (builtIn <- BuiltInRules.all; (claims, law) <- claimable(builtIn.rule, versions, orderedVersions) if claims)
+    for (builtIn <- BuiltInRules.all; (claims, law) <- claimable(judged(builtIn.rule), versions, orderedVersions) if claims)
       assert(law._2().passed, s"$builtIn: ${law._1}")
   }
 
-  private val commitTime = new CommitTimeRule
-  private val eventTime  = EventTimeRule(Notation.layout)
+  private val commitTime = MergePaths.fold(new CommitTimeRule)
+  private val eventTime  = MergePaths.fold(EventTimeRule(Notation.layout))
 
-  private def merged(rule: MergeRule, words: String): String =
-    Notation.read(Notation.changes(words).map(Notation.record).reduceLeft(rule.merge(_, _))).toString
+  private def merged(fold: KeyFold, words: String): String =
+    Notation.read(Notation.changes(words).map(Notation.record).reduceLeft(fold.merge(_, _))).toString
 
   /** Versions that come to something else when they are grouped from the right, with what they come to each way. */
   private val ungroupable = Seq(
@@ -153,9 +162,10 @@ class MergeRuleLawsSuite extends AnyFunSuite {
   for ((name, words, left, right) <- ungroupable)
     test(s"$name: the versions $words are $left from the left and $right from the right, so they are kept apart") {
       val rule     = BuiltInRules.named(name).rule
+      val fold     = MergePaths.fold(rule)
       val versions = Notation.changes(words).map(Notation.record)
-      assert(merged(rule, words) == left)
-      assert(Notation.read(rule.merge(versions.head, versions.tail.reduceLeft(rule.merge(_, _)))).toString == right)
+      assert(merged(fold, words) == left)
+      assert(Notation.read(fold.merge(versions.head, versions.tail.reduceLeft(fold.merge(_, _)))).toString == right)
       assert(!rule.laws.associative)
     }
 
@@ -177,7 +187,7 @@ class MergeRuleLawsSuite extends AnyFunSuite {
   for ((name, one, other) <- unordered)
     test(s"$name: $one is not $other, so the order of commits matters") {
       val rule = BuiltInRules.named(name).rule
-      assert(merged(rule, one) != merged(rule, other))
+      assert(merged(MergePaths.fold(rule), one) != merged(MergePaths.fold(rule), other))
       assert(!rule.laws.orderFree)
     }
 
@@ -190,14 +200,10 @@ class MergeRuleLawsSuite extends AnyFunSuite {
     assert(merged(eventTime, "k1@1=a k1-") != merged(eventTime, "k1- k1@1=a"))
   }
 
-  /** The laws that a rule claims wrongly, or breaks. */
-  private def broken(rule: (Version, Version) => Version): Seq[String] = {
-    val judged = new MergeRule {
-      override def laws: Laws = Laws(associative = true, idempotent = true, orderFree = true)
-
-      override def merge(older: Version, newer: Version): Version = rule(older, newer)
-    }
-    (claimable(judged, versions, orderedVersions).map(_._2) ++ kept(judged, versions)).collect {
+  /** The laws that a way to merge claims wrongly, or breaks. */
+  private def broken(merge: (Version, Version) => Version): Seq[String] = {
+    val claimsAll = Judged(Laws(associative = true, idempotent = true, orderFree = true), merge, merge)
+    (claimable(claimsAll, versions, orderedVersions).map(_._2) ++ kept(claimsAll, versions)).collect {
       case (law, result) if !result().passed => law
     }
   }

@@ -9,6 +9,9 @@ trait MergeSuite extends AnyFunSuite {
 
   def rule: MergeRule
 
+  /** The rule as every path calls it. */
+  protected lazy val fold: KeyFold = MergePaths.fold(rule)
+
   /** What the table holds afterwards, whichever way the versions met the stored rows. */
   def assertMerged(base: String, versions: String, expected: String): Assertion = {
     val (rows, changes) = (Notation.changes(base), Notation.changes(versions))
@@ -32,6 +35,9 @@ object MergePaths {
 
   private val KeepInMemory = Long.MaxValue
 
+  /** The rule for the rows of one file group. */
+  def fold(rule: MergeRule): KeyFold = new KeyFold(rule, "p0/group")
+
   /** The rule, for which nobody claims that grouping does not matter. */
   final class Apart(inner: MergeRule) extends MergeRule {
     override def laws: Laws = Laws(associative = false, idempotent = false, orderFree = false)
@@ -40,7 +46,7 @@ object MergePaths {
   }
 
   def buffer(versions: Seq[Change], rule: MergeRule, bufferBytes: Long = KeepInMemory): VersionBuffer = {
-    val buffer = new VersionBuffer(Notation.layout, rule, bufferBytes)
+    val buffer = new VersionBuffer(Notation.layout, fold(rule), bufferBytes)
     val cursor = new Versions(versions)
     while (cursor.next()) buffer.add(cursor.record)
     buffer
@@ -52,7 +58,7 @@ object MergePaths {
   val keyed: MergePath = (base, versions, rule) => buffer(versions, rule).merge(new StoredRows(base), baseSorted = false)
 
   val sorted: MergePath = (base, versions, rule) =>
-    new SortedMerge(new StoredRows(inKeyOrder(base)), new Versions(inKeyOrder(versions)), Notation.layout, rule, ofBatch = false)
+    SortedMerge.ofLogs(new StoredRows(inKeyOrder(base)), new Versions(inKeyOrder(versions)), Notation.layout, fold(rule))
 
   val all: Seq[(String, MergePath)] = Seq(
     "keyed" -> keyed,
@@ -63,7 +69,7 @@ object MergePaths {
 
   private val names = Map(
     Outcome.Unchanged -> "Unchanged",
-    Outcome.Kept -> "Kept",
+    Outcome.Late -> "Kept",
     Outcome.Updated -> "Updated",
     Outcome.Inserted -> "Inserted",
     Outcome.Deleted -> "Deleted",
@@ -76,7 +82,7 @@ object MergePaths {
     while (merge.next()) {
       val row = Notation.read(merge.row)
       lines += s"${names(merge.outcome)} ${if (merge.isLive) row.toString else row.key}"
-      val isOld = merge.outcome == Outcome.Unchanged || merge.outcome == Outcome.Kept
+      val isOld = merge.outcome == Outcome.Unchanged || merge.outcome == Outcome.Late
       if (isOld != (merge.winner == null)) throw new IllegalStateException(s"winner ${merge.winner} of ${names(merge.outcome)}")
     }
     lines.result()

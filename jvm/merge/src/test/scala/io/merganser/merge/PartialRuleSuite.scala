@@ -68,12 +68,12 @@ class PartialRuleSuite extends MergeSuite {
 
   test("partial versions are not associative, so they are kept apart until the stored row is known") {
     val (stored, loses, wins) = (Notation.record("k1@10=a,b"), Notation.record("k1@8=c,_"), Notation.record("k1@11=_,d"))
-    assert(Notation.read(rule.merge(rule.merge(stored, loses), wins)).toString == "k1@11=a,d")
-    assert(Notation.read(rule.merge(stored, rule.merge(loses, wins))).toString == "k1@11=c,d", "columns of a version that loses")
+    assert(Notation.read(fold.merge(fold.merge(stored, loses), wins)).toString == "k1@11=a,d")
+    assert(Notation.read(fold.merge(stored, fold.merge(loses, wins))).toString == "k1@11=c,d", "columns of a version that loses")
   }
 
   test("under commit time a partial version is laid over whatever is stored") {
-    val commitTime            = MergeRule.commitTime(Notation.layout)
+    val commitTime            = MergePaths.fold(MergeRule.commitTime(Notation.layout))
     def merged(words: String) = Notation.read(Notation.changes(words).map(Notation.record).reduceLeft(commitTime.merge(_, _))).toString
     assert(merged("k1@10=a,b k1@9=c,_") == "k1@9=c,b")
     assert(merged("k1@10=a,b k1@_=c,_") == "k1@10=c,b")
@@ -81,7 +81,7 @@ class PartialRuleSuite extends MergeSuite {
   }
 
   test("a result of partial versions carries that history ends") {
-    val fresh = rule.merge(Notation.record("k1-"), Notation.record("k1@5=a,b"))
-    assert(rule.merge(fresh, Notation.record("k1@6=c,_")).endsHistory)
+    val fresh = fold.merge(Notation.record("k1-"), Notation.record("k1@5=a,b"))
+    assert(fold.merge(fresh, Notation.record("k1@6=c,_")).endsHistory)
   }
 }

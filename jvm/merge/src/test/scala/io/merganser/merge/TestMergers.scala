@@ -29,7 +29,7 @@ object TestMergers {
   }
 
   def rule(full: Merge, partial: Option[Merge] = None): MergeRule =
-    new CustomRule(new Source(full, partial), Notation.layout, Set.empty, java.util.Collections.emptyMap()).at("p0/group")
+    new CustomRule(new Source(full, partial), Notation.layout, Set.empty, java.util.Collections.emptyMap())
 
   /** Event time, as a user would write it. */
   val eventTime: Merge = (older, newer, context) =>

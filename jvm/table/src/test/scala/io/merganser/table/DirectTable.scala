@@ -150,15 +150,15 @@ final class DirectTable(
 
   private def write(transaction: Transaction, part: Part, token: WriteToken): Seq[SliceWritten] = {
     val batch = new Batch(part, compiled.layout, nested)
-    val rule  = compiled.rule.at(FileNames.path(part.partition, part.fileId))
+    val fold  = compiled.fold(FileNames.path(part.partition, part.fileId))
     if (part.isLog) writer(transaction).appendLog(part.slice.get,
-      new SortedMerge(Iterator.empty, batch, compiled.layout, rule, foldsNew = false), compiled.layout, token)
+      SortedMerge.forLog(batch, compiled.layout, fold), compiled.layout, token)
     else {
       val base =
         part.slice.flatMap(_.base).map(b => new BaseFileReader(storage.conf, storage.path(b.path), b.sizeBytes, compiled.layout.schema))
       try {
         assert(base.forall(_.footer.isSorted))
-        val merge = new SortedMerge(base.map(_.rows()).getOrElse(Iterator.empty), batch, compiled.layout, rule)
+        val merge = SortedMerge.rewrite(base.map(_.rows()).getOrElse(Iterator.empty), batch, compiled.layout, fold)
         if (part.slice.isEmpty && !bucketed) writer(transaction).writeNewBases(part.partition, part.fileId, merge, null, token)
         else writer(transaction).writeBase(part.partition, part.fileId, part.slice, merge, stampAll = true, null, token).toSeq
       } finally base.foreach(_.close())

@@ -23,9 +23,9 @@ class RecordValuesSuite extends AnyFunSuite {
       "hoodie.table.ordering.fields" -> "long_,string_") ++ properties)
 
   private def merged(config: TableConfig, classes: Seq[String], older: InternalRow, newer: InternalRow): InternalRow = {
-    val rule                      = TableRule(StoredRule.of(config, classes), config, layout).rule
+    val fold                      = TableRule(StoredRule.of(config, classes), config, layout).fold("p/group")
     def version(row: InternalRow) = new Version().set(row, isDelete = false, isUnordered = false)
-    rule.merge(version(older), version(newer)).row
+    fold.merge(version(older), version(newer)).row
   }
 
   private def row(seed: Long): InternalRow = {

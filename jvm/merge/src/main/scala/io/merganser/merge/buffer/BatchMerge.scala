@@ -1,18 +1,18 @@
 // Hot path: one lookup per stored row.
 package io.merganser.merge.buffer
 
-import io.merganser.merge.{MergeRule, RowLayout}
+import io.merganser.merge.{KeyFold, RowLayout}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 /**
  * The merge for stored rows that come in column batches: rows that no version touches stay in their batch, and only the
- * touched ones become rows and meet.
+ * touched ones become rows and are merged.
  *
  * For each batch: [[take]] it, use its untouched rows, and call [[next]] until it is false before taking another. After the
- * last one, [[finish]], and [[next]] gives the keys that are not stored.
+ * last one, [[finish]], and [[next]] moves on to the keys that are not stored.
  */
-final class BatchMerge private[buffer] (table: KeyTable, layout: RowLayout, rule: MergeRule) extends TableMerge(table, rule) {
+final class BatchMerge private[buffer] (table: KeyTable, layout: RowLayout, fold: KeyFold) extends TableMerge(table, fold) {
   private[this] var batch: ColumnarBatch = _
   private[this] var touched              = new Array[Int](0)
   private[this] var entries              = new Array[Int](0)
@@ -20,7 +20,7 @@ final class BatchMerge private[buffer] (table: KeyTable, layout: RowLayout, rule
   private[this] var at                   = 0
   private[this] var isFinished           = false
 
-  /** Positions of the batch's rows that no version touches, as many as [[take]] said. */
+  /** Positions of the batch's rows that no version touches, as many as [[take]] returned. */
   var untouched: Array[Int] = new Array[Int](0)
 
   /** Looks at a batch with the columns of the layout; returns how many of its rows no version touches. */
@@ -52,13 +52,13 @@ final class BatchMerge private[buffer] (table: KeyTable, layout: RowLayout, rule
     count
   }
 
-  /** No batch follows: what was not met is new. */
+  /** No batch follows: keys that were not matched are new. */
   def finish(): Unit = isFinished = true
 
   override def next(): Boolean =
     if (at < touchedCount) {
       val row: InternalRow = batch.getRow(touched(at))
-      meetAt(row, entries(at))
+      mergeAt(row, entries(at))
       at += 1
       true
     } else isFinished && nextNew()

@@ -1,14 +1,14 @@
 // Hot path: one call per row.
 package io.merganser.merge.buffer
 
-import io.merganser.merge.{MergeRule, Version}
+import io.merganser.merge.{KeyFold, Version}
 import org.apache.spark.sql.catalyst.InternalRow
 
-/** The merge of one stored row with one version at a time, for whoever has both at hand. */
-final class RowMerge(rule: MergeRule) extends MergeIterator(rule) {
+/** Merges one stored row with one version at a time, for callers that have both. */
+final class RowMerge(fold: KeyFold) extends MergeIterator(fold) {
 
-  /** Leaves what becomes of the stored row in [[outcome]] and [[row]]. */
-  def merge(stored: InternalRow, version: Version): Unit = meet(stored, version, again = false)
+  /** Sets [[outcome]] and [[row]]. */
+  def merge(stored: InternalRow, version: Version): Unit = merge(stored, version, again = false)
 
   /** There is no other key. */
   override def next(): Boolean = false

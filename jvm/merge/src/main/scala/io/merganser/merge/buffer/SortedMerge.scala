@@ -1,7 +1,7 @@
 // Hot path: one call per row.
 package io.merganser.merge.buffer
 
-import io.merganser.merge.{MergeRule, RowLayout, TextBytes, Version}
+import io.merganser.merge.{KeyFold, RowLayout, TextBytes, Version}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
@@ -17,7 +17,7 @@ trait VersionCursor {
 
 object VersionCursor {
 
-  /** @param fill makes a version the one that a row is */
+  /** @param fill sets a version to a row */
   def of(rows: Iterator[InternalRow])(fill: (Version, InternalRow) => Unit): VersionCursor = new VersionCursor {
     override val record: Version = new Version
 
@@ -29,39 +29,38 @@ object VersionCursor {
 }
 
 /**
- * Stored rows and versions, both in key order, merged as streams: memory does not grow with the file.
+ * Stored rows and versions, both in key order, merged as streams: memory does not grow with the file. The companion object
+ * names the ways to use it.
  *
- * A key that is stored several times meets its versions each time.
+ * A key that is stored several times is merged with its versions each time.
  *
- * @param base        stored rows in ascending order of their key's unsigned bytes; a row may be reused by its reader
- * @param versions    what the stored rows meet, in the same order
- * @param combineNew  false keeps every version of a key that is not stored as a row of its own
- * @param meetsStored false puts versions beside stored rows of the same key instead of merging them
- * @param ofBatch     true when the versions are those of one batch, which the rule may combine in a way of its own
- * @param foldsNew    false hands out the versions of a key that is not stored one by one, oldest first, where the rule
- *                    does not combine them: as a log takes them, which another merge folds from the stored row
- * @param keyMemory   bounds the memory of one key's versions that cannot be combined
+ * @param base      stored rows in ascending order of their key's unsigned bytes; a row may be reused by its reader
+ * @param versions  in the same order
+ * @param keyMemory limits the memory of one key's versions that cannot be combined
  */
-final class SortedMerge(
+final class SortedMerge private (
     base: Iterator[InternalRow],
     versions: VersionCursor,
     layout: RowLayout,
-    rule: MergeRule,
-    combineNew: Boolean = true,
-    meetsStored: Boolean = true,
-    ofBatch: Boolean = true,
-    foldsNew: Boolean = true,
-    keyMemory: KeyMemory = new KeyMemory
-) extends MergeIterator(rule) {
-  private[this] val combines             = (if (ofBatch) rule.combinesBatch else rule.laws.associative) && combineNew
+    fold: KeyFold,
+    newKeys: SortedMerge.NewKeys,
+    storedKeys: SortedMerge.StoredKeys,
+    keyMemory: KeyMemory
+) extends MergeIterator(fold) {
+  import SortedMerge._
+
+  private[this] val combines             = newKeys != NewKeys.EachIsRow
+  private[this] val foldsNew             = newKeys != NewKeys.Emitted
+  private[this] val isBeside             = storedKeys == StoredKeys.Beside
+  private[this] val isOfLogs             = storedKeys == StoredKeys.MergedWithLogs
   private[this] val keyOrdinal           = layout.keyOrdinal
   private[this] var baseRow: InternalRow = _
   private[this] var baseUsed             = true
   private[this] var waiting              = versions.next()
-  private[this] val held                 = new HeldVersion
+  private[this] val buffer               = new HeldVersion
   private[this] var group: Version       = _ // where hasGroup; a reference is written only where it changes
   private[this] var hasGroup             = false
-  private[this] var groupMet             = false
+  private[this] var groupMatched         = false
   private[this] var singles              = List.empty[Version]
 
   // The group's key.
@@ -72,12 +71,12 @@ final class SortedMerge(
   /** Versions read so far. */
   var versionCount = 0L
 
-  /** Versions read so far that were not the first of their key; those handed out one by one not counted. */
+  /** Versions read so far that were not the first of their key; those emitted one by one not counted. */
   var duplicateCount = 0L
 
   override def next(): Boolean =
     if (singles.nonEmpty) {
-      meetSingle()
+      mergeSingle()
       true
     } else {
       if (baseUsed) {
@@ -87,19 +86,19 @@ final class SortedMerge(
       }
       if (!hasGroup && waiting) readGroup()
       var order = baseToGroup
-      if (groupMet && order != 0) {
+      if (groupMatched && order != 0) {
         dropGroup()
         if (waiting) readGroup()
         order = baseToGroup
       }
-      if (order > 0) meetNew()
+      if (order > 0) mergeNew()
       else if (baseRow != null) {
-        if (order < 0 || !meetsStored) unchanged(baseRow)
+        if (order < 0 || isBeside) unchanged(baseRow)
         else {
-          meet(baseRow, group, again = groupMet)
-          groupMet = true
+          merge(baseRow, group, again = groupMatched)
+          groupMatched = true
         }
-        baseUsed = true // handed out: the next one is read when the caller comes again
+        baseUsed = true // the caller has it now: the next one is read when it calls again
       }
       order > 0 || baseRow != null
     }
@@ -110,30 +109,30 @@ final class SortedMerge(
     else if (baseRow == null) 1
     else TextBytes.compare(baseRow, keyOrdinal, keyBase, keyOffset, keyBytes)
 
-  private def meetNew(): Unit = {
+  private def mergeNew(): Unit = {
     val versions = group
     dropGroup()
-    if (combineNew && foldsNew) meet(null, versions, again = false)
+    if (newKeys == NewKeys.Merged) merge(null, versions, again = false)
     else {
-      singles = versions.apart
-      meetSingle()
+      singles = versions.oldestFirst
+      mergeSingle()
     }
   }
 
-  private def meetSingle(): Unit = {
+  private def mergeSingle(): Unit = {
     val single = singles.head.after(null)
-    if (foldsNew) meet(null, single, again = false) else passOn(single)
+    if (foldsNew) merge(null, single, again = false) else emit(single)
     singles = singles.tail
   }
 
   private def dropGroup(): Unit = {
     hasGroup = false
-    groupMet = false
+    groupMatched = false
   }
 
   private def readGroup(): Unit = {
     keyMemory.clear()
-    startWith(held.hold(versions.record))
+    startWith(buffer.hold(versions.record))
     versionCount += 1
     waiting = versions.next()
     while (waiting && TextBytes.areEqual(versions.record.row, keyOrdinal, keyBase, keyOffset, keyBytes)) {
@@ -162,21 +161,82 @@ final class SortedMerge(
     keyBytes = bytes
   }
 
-  /** Another version of the group's key. What is held lies in the group that it began, until the next one is begun. */
-  private def add(version: Version): Unit =
-    if (!combines || group.isPartial || version.isPartial || group.hasEarlier) {
+  /** Another version of the group's key. Its memory is that of the group's first version, until the next group begins. */
+  private def add(version: Version): Unit = {
+    val result =
+      if (!combines) fold.addBehind(group, version)
+      else if (isOfLogs) fold.addToLogs(group, version)
+      else fold.addToBatch(group, version)
+    if (result.isBehind(group)) {
       if (foldsNew) duplicateCount += 1
-      val copied = version.copy()
-      keyMemory.add(layout.key(copied.row), copied.row)
-      startWith(copied.after(group))
+      keyMemory.add(layout.key(result.row), result.row)
+      startWith(result)
     } else {
       duplicateCount += 1
-      val combinedUnordered = group.combinedUnordered || version.combinedUnordered
-      val result            = if (ofBatch) rule.combine(group, version) else rule.merge(group, version)
-      if (result ne group) {
-        if (result eq version) startWith(held.hold(version))
-        else startWith(if (result.row eq group.row) result else result.copy())
-      }
-      group.combinedUnordered = combinedUnordered
+      if (result eq version) startWith(buffer.hold(version))
+      else if (result ne group) startWith(result)
     }
+  }
+}
+
+object SortedMerge {
+
+  /** What becomes of the versions of a key that is not stored. */
+  private sealed trait NewKeys
+
+  private object NewKeys {
+
+    /** They are merged into one row. */
+    case object Merged extends NewKeys
+
+    /** Each is a row. */
+    case object EachIsRow extends NewKeys
+
+    /** They are combined as far as the rule allows, and emitted oldest first. */
+    case object Emitted extends NewKeys
+  }
+
+  /** What becomes of the versions of a key that is stored. */
+  private sealed trait StoredKeys
+
+  private object StoredKeys {
+
+    /** Those of one batch are merged with the stored row. */
+    case object Merged extends StoredKeys
+
+    /** Those of logs are merged with the stored row. */
+    case object MergedWithLogs extends StoredKeys
+
+    /** They are put beside the stored row. */
+    case object Beside extends StoredKeys
+  }
+
+  /** A batch that rewrites a base file: its versions are combined, and merged with the stored rows. */
+  def rewrite(
+      base: Iterator[InternalRow],
+      versions: VersionCursor,
+      layout: RowLayout,
+      fold: KeyFold,
+      keyMemory: KeyMemory = new KeyMemory
+  ): SortedMerge = new SortedMerge(base, versions, layout, fold, NewKeys.Merged, StoredKeys.Merged, keyMemory)
+
+  /** Like [[rewrite]], but each version of a key that is not stored is a row: the batch is not combined. */
+  def rewriteUncombined(base: Iterator[InternalRow], versions: VersionCursor, layout: RowLayout, fold: KeyFold): SortedMerge =
+    new SortedMerge(base, versions, layout, fold, NewKeys.EachIsRow, StoredKeys.Merged, new KeyMemory)
+
+  /** A batch that is combined, and put beside the stored rows, even those of the same keys. */
+  def insertBeside(base: Iterator[InternalRow], versions: VersionCursor, layout: RowLayout, fold: KeyFold): SortedMerge =
+    new SortedMerge(base, versions, layout, fold, NewKeys.Merged, StoredKeys.Beside, new KeyMemory)
+
+  /** Like [[insertBeside]], but each version is a row: the batch is not combined. */
+  def insertUncombined(base: Iterator[InternalRow], versions: VersionCursor, layout: RowLayout, fold: KeyFold): SortedMerge =
+    new SortedMerge(base, versions, layout, fold, NewKeys.EachIsRow, StoredKeys.Beside, new KeyMemory)
+
+  /** A batch for a log: combined as far as the rule allows, and emitted. Readers fold the versions onto the stored row. */
+  def forLog(versions: VersionCursor, layout: RowLayout, fold: KeyFold): SortedMerge =
+    new SortedMerge(Iterator.empty, versions, layout, fold, NewKeys.Emitted, StoredKeys.Merged, new KeyMemory)
+
+  /** The versions of several batches, out of logs, merged with the stored rows. */
+  def ofLogs(base: Iterator[InternalRow], versions: VersionCursor, layout: RowLayout, fold: KeyFold): SortedMerge =
+    new SortedMerge(base, versions, layout, fold, NewKeys.Merged, StoredKeys.MergedWithLogs, new KeyMemory)
 }

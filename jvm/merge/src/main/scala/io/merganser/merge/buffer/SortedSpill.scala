@@ -19,7 +19,7 @@ private[buffer] final class SortedSpill(layout: RowLayout) {
   private[this] val sorter =
     new KeyedSorter(layout, Seq(StructField("flags", IntegerType, nullable = false), StructField("provided", BinaryType)))
 
-  def addWithEarlier(version: Version): Unit = version.apart.foreach(add)
+  def addWithEarlier(version: Version): Unit = version.oldestFirst.foreach(add)
 
   def add(version: Version): Unit = {
     sorter.extra.update(Flags, SortedSpill.flags(version))

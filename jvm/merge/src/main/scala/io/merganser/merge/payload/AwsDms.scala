@@ -11,6 +11,6 @@ import io.merganser.merge._
 case object AwsDms extends ClassicPayload {
   override val markers: Seq[DeleteMarker] = Seq(DeleteMarker("Op", "D", ignoresCase = true))
 
-  override def rule(layout: RowLayout, stamps: Seq[String]): MergeRule =
+  override def rule(layout: RowLayout, commitMetadataColumns: Seq[String]): MergeRule =
     new BatchRule(new CommitTimeRule, EventTimeRule(layout))
 }

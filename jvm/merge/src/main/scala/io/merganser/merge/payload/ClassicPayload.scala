@@ -19,7 +19,7 @@ trait ClassicPayload extends Serializable {
 
   /**
    * @param layout its ordering fields are those that [[orderingFields]] gave, so far as they are columns
-   * @param stamps names of columns that say when and where a row was written: a row made of two has the newer one's
+   * @param commitMetadataColumns names of columns that say when and where a row was written: a row made of two has the newer one's
    */
-  def rule(layout: RowLayout, stamps: Seq[String]): MergeRule
+  def rule(layout: RowLayout, commitMetadataColumns: Seq[String]): MergeRule
 }

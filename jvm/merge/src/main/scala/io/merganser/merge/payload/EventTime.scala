@@ -4,5 +4,5 @@ import io.merganser.merge._
 
 /** Keeps the version with the larger ordering value, inside a batch as against what is stored; on a tie, the newer one. */
 case object EventTime extends ClassicPayload {
-  override def rule(layout: RowLayout, stamps: Seq[String]): MergeRule = EventTimeRule(layout)
+  override def rule(layout: RowLayout, commitMetadataColumns: Seq[String]): MergeRule = EventTimeRule(layout)
 }

@@ -15,7 +15,7 @@ case object MySqlDebezium extends ClassicPayload {
 
   override val markers: Seq[DeleteMarker] = Debezium.markers
 
-  override def rule(layout: RowLayout, stamps: Seq[String]): MergeRule =
+  override def rule(layout: RowLayout, commitMetadataColumns: Seq[String]): MergeRule =
     new EventTimeRule(new BinaryLogOrder(layout.orderingOrdinals.head))
 }
 

@@ -11,6 +11,6 @@ import io.merganser.merge._
 case object OverwriteNonDefaults extends ClassicPayload {
   override val fillsColumns: Boolean = true
 
-  override def rule(layout: RowLayout, stamps: Seq[String]): MergeRule =
-    new BatchRule(FillRule.byCommitTime(layout, Holes.Nulls, stamps), EventTimeRule(layout))
+  override def rule(layout: RowLayout, commitMetadataColumns: Seq[String]): MergeRule =
+    new BatchRule(FillMissingRule.byCommitTime(layout, MissingValues.Nulls, commitMetadataColumns), EventTimeRule(layout))
 }

@@ -9,6 +9,6 @@ import io.merganser.merge._
  * Laws: those of commit time.
  */
 case object OverwriteWithLatest extends ClassicPayload {
-  override def rule(layout: RowLayout, stamps: Seq[String]): MergeRule =
+  override def rule(layout: RowLayout, commitMetadataColumns: Seq[String]): MergeRule =
     new BatchRule(new CommitTimeRule, EventTimeRule(layout))
 }

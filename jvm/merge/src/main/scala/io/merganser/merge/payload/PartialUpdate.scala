@@ -11,8 +11,8 @@ import io.merganser.merge._
 case object PartialUpdate extends ClassicPayload {
   override val fillsColumns: Boolean = true
 
-  override def rule(layout: RowLayout, stamps: Seq[String]): MergeRule = {
-    val columns = FillRule.byEventTime(layout, Holes.Nulls, stamps)
+  override def rule(layout: RowLayout, commitMetadataColumns: Seq[String]): MergeRule = {
+    val columns = FillMissingRule.byEventTime(layout, MissingValues.Nulls, commitMetadataColumns)
     if (layout.orderingOrdinals.isEmpty) columns else new BatchRule(new LateDeleteRule(columns), columns)
   }
 }

@@ -16,9 +16,9 @@ case object PostgresDebezium extends ClassicPayload {
 
   override val markers: Seq[DeleteMarker] = Debezium.markers
 
-  override def rule(layout: RowLayout, stamps: Seq[String]): MergeRule = {
+  override def rule(layout: RowLayout, commitMetadataColumns: Seq[String]): MergeRule = {
     val order = new OrderingComparator(layout)
-    val fills = FillRule.byOrder(layout, order, Holes.Marked(Debezium.Unavailable), stamps, fillsLate = false)
+    val fills = FillMissingRule.byOrder(layout, order, MissingValues.Marked(Debezium.Unavailable), commitMetadataColumns, fillsLate = false)
     new BatchRule(fills, new EventTimeRule(order))
   }
 }

@@ -22,12 +22,11 @@ class HistoriesSuite extends AnyFunSuite {
     for ((claim, claimed) <- Seq("" -> rule, ", apart" -> new Apart(rule)))
       test(s"$mode: sorted$claim, without combining, each version of a key that is not stored is a row of its own") {
         Histories.forAll(partials = true, BuiltInRules.Unavailable, count) { (h, _) =>
-          val merge = new SortedMerge(
+          val merge = SortedMerge.rewriteUncombined(
             new StoredRows(MergePaths.inKeyOrder(h.base)),
             new Versions(MergePaths.inKeyOrder(h.versions)),
             Notation.layout,
-            claimed,
-            combineNew = false
+            MergePaths.fold(claimed)
           )
           MergePaths.lines(merge) -> Oracle.merge(mode, h.base, h.versions, combineNew = false)
         }
@@ -36,7 +35,7 @@ class HistoriesSuite extends AnyFunSuite {
     if (rule.laws.associative) for ((path, merge) <- MergePaths.all.take(2))
       test(s"$mode: $path, versions that were combined in groups of any size give the same") {
         Histories.forAll(partials = false, BuiltInRules.Unavailable, count) { (h, random) =>
-          val regrouped = new VersionBuffer(Notation.layout, rule, Long.MaxValue)
+          val regrouped = new VersionBuffer(Notation.layout, MergePaths.fold(rule), Long.MaxValue)
           for (group <- HistoriesSuite.cut(h.versions, random)) {
             val combined = merge(Nil, group, rule)
             while (combined.next()) regrouped.add(combined.winner)

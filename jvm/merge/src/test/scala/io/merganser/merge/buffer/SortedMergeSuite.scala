@@ -1,13 +1,19 @@
 package io.merganser.merge.buffer
 
 import io.merganser.merge._
+import org.apache.spark.sql.catalyst.InternalRow
 import org.scalatest.funsuite.AnyFunSuite
 
 class SortedMergeSuite extends AnyFunSuite {
   private val rule = MergeRule.eventTime(Notation.layout)
 
   private def merge(base: String, versions: String, combineNew: Boolean = true, rule: MergeRule = rule): SortedMerge =
-    new SortedMerge(new StoredRows(Notation.changes(base)), new Versions(Notation.changes(versions)), Notation.layout, rule, combineNew)
+    way(if (combineNew) SortedMerge.rewrite(_, _, _, _) else SortedMerge.rewriteUncombined _, base, versions, rule)
+
+  private type Way = (Iterator[InternalRow], VersionCursor, RowLayout, KeyFold) => SortedMerge
+
+  private def way(merge: Way, base: String, versions: String, rule: MergeRule): SortedMerge =
+    merge(new StoredRows(Notation.changes(base)), new Versions(Notation.changes(versions)), Notation.layout, MergePaths.fold(rule))
 
   private def lines(base: String, versions: String, combineNew: Boolean = true): Seq[String] =
     MergePaths.lines(merge(base, versions, combineNew))
@@ -33,9 +39,9 @@ class SortedMergeSuite extends AnyFunSuite {
   }
 
   test("more versions of a key than memory takes are an error that names the key; those of other keys do not count") {
-    val apart = new MergePaths.Apart(rule)
+    val apart = MergePaths.fold(new MergePaths.Apart(rule))
     def of(versions: String) =
-      new SortedMerge(Iterator.empty, new Versions(Notation.changes(versions)), Notation.layout, apart, keyMemory = new KeyMemory(1000))
+      SortedMerge.rewrite(Iterator.empty, new Versions(Notation.changes(versions)), Notation.layout, apart, new KeyMemory(1000))
     assert(MergePaths.lines(of((1 to 50).map(i => f"k$i%02d@1=a k$i%02d@2=b").mkString(" "))).size == 50)
     val error = intercept[MerganserException](MergePaths.lines(of((1 to 50).map(i => s"hot@$i=a").mkString(" "))))
     assert(error.condition == "KEY_VERSIONS_TOO_LARGE" && error.parameters("key") == "hot")
@@ -56,14 +62,7 @@ class SortedMergeSuite extends AnyFunSuite {
 
   test("where versions do not meet stored rows, they come after them, combined or each by itself") {
     def beside(base: String, versions: String, combineNew: Boolean) = MergePaths.lines(
-      new SortedMerge(
-        new StoredRows(Notation.changes(base)),
-        new Versions(Notation.changes(versions)),
-        Notation.layout,
-        rule,
-        combineNew,
-        meetsStored = false
-      )
+      way(if (combineNew) SortedMerge.insertBeside _ else SortedMerge.insertUncombined _, base, versions, rule)
     )
     val (base, versions) = ("k1@1=a k2@1=b k2@9=c k4@1=d", "k2@3=x k2@2=y k3@1=z k4-")
     assert(
@@ -96,7 +95,7 @@ class SortedMergeSuite extends AnyFunSuite {
       val merging = way(Notation.changes("k1@1=a k2@1=b k3@1=c k4@9=d"), Notation.changes("k1@2=x k2- k4@1=y k5@1=z"), rule)
       var met     = Map.empty[String, String]
       while (merging.next())
-        met += Notation.layout.key(merging.row).toString -> Option(merging.metBase).fold("none")(Notation.read(_).toString)
+        met += Notation.layout.key(merging.row).toString -> Option(merging.storedRow).fold("none")(Notation.read(_).toString)
       assert(met == Map("k1" -> "k1@1=a", "k2" -> "k2@1=b", "k3" -> "k3@1=c", "k4" -> "k4@9=d", "k5" -> "none"), path)
     }
   }

@@ -22,20 +22,20 @@ class VersionBufferSuite extends AnyFunSuite {
     val held = buffer("k1@1=a k1@3=b k1@2=c k2-")
     assert(held.keyCount == 2 && !held.isEmpty)
     val version = held.get(UTF8String.fromString("k1"))
-    assert(Notation.read(version).toString == "k1@3=b" && version.apart.size == 1)
+    assert(Notation.read(version).toString == "k1@3=b" && version.oldestFirst.size == 1)
     assert(held.get(UTF8String.fromString("k3")) == null)
   }
 
   test("versions are kept apart, where the rule is not associative or one is partial") {
     for ((versions, rule) <- Seq("k1@1=a k1@3=b k1@2=c" -> new MergePaths.Apart(rule), "k1@1=a k1@3=b,_ k1@2=c" -> rule)) {
       val version = buffer(versions, rule).get(UTF8String.fromString("k1"))
-      assert(version.apart.map(Notation.read(_).toString).mkString(" ") == versions)
+      assert(version.oldestFirst.map(Notation.read(_).toString).mkString(" ") == versions)
     }
   }
 
   test("full versions before the first partial one are combined") {
     val version = buffer("k1@1=a k1@3=b k1@4=c,_ k1@5=d").get(UTF8String.fromString("k1"))
-    assert(version.apart.map(Notation.read(_).toString) == List("k1@3=b", "k1@4=c,_", "k1@5=d"))
+    assert(version.oldestFirst.map(Notation.read(_).toString) == List("k1@3=b", "k1@4=c,_", "k1@5=d"))
   }
 
   test("a key that is stored twice meets its versions each time, and is not new afterwards") {
@@ -48,7 +48,7 @@ class VersionBufferSuite extends AnyFunSuite {
   }
 
   test("an empty buffer leaves the stored rows as they are") {
-    val empty = new VersionBuffer(Notation.layout, rule, 1)
+    val empty = new VersionBuffer(Notation.layout, MergePaths.fold(rule), 1)
     assert(empty.isEmpty && empty.keyCount == 0)
     assert(lines(empty, "k1@1=a") == Seq("Unchanged k1@1=a"))
     assert(!empty.merge().next())

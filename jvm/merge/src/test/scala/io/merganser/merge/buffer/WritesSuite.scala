@@ -96,7 +96,7 @@ class WritesSuite extends AnyFunSuite {
 
   test("the harness finds a rule that carries columns over a delete, and shows a small history") {
     val forgetful = new MergeRule {
-      private val fill                                            = FillRule.byCommitTime(Notation.layout, Holes.Nulls, Nil)
+      private val fill                                            = FillMissingRule.byCommitTime(Notation.layout, MissingValues.Nulls, Nil)
       override def laws: Laws                                     = Laws(associative = true, idempotent = true, orderFree = false)
       override def merge(older: Version, newer: Version): Version = fill.combine(older, newer)
     }
@@ -118,9 +118,7 @@ object WritesSuite {
 
   /** The rule without its claim to be associative; batches are combined as they were. */
   private final class KeptApart(inner: MergeRule) extends MergeRule {
-    override def laws: Laws = Laws(associative = false, idempotent = false, orderFree = false)
-
-    override def combinesBatch: Boolean = inner.combinesBatch
+    override def laws: Laws = Laws(associative = false, idempotent = false, orderFree = false, inner.laws.combinesBatch)
 
     override def merge(older: Version, newer: Version): Version = inner.merge(older, newer)
 
@@ -129,22 +127,23 @@ object WritesSuite {
 
   /** A file group in memory: a base file's rows and what its logs hold, as an engine keeps them. */
   private final class Group(base: Seq[Change], log: Seq[Version], rule: MergeRule) {
+    private val fold = MergePaths.fold(rule)
 
     def rows: Seq[Change] = Oracle.rows(lines(buffered.merge(new StoredRows(base), baseSorted = false)))
 
     def rowsInKeyOrder: Seq[Change] = {
-      val merge = new SortedMerge(new StoredRows(inKeyOrder(base)), new Cursor(log.sortBy(v => Notation.read(v.row).key)), Notation.layout,
-        rule, ofBatch = false)
+      val merge =
+        SortedMerge.ofLogs(new StoredRows(inKeyOrder(base)), new Cursor(log.sortBy(v => Notation.read(v.row).key)), Notation.layout, fold)
       Oracle.rows(lines(merge))
     }
 
     def rewritten(batch: Seq[Change]): Group = {
       val versions = new Versions(inKeyOrder(batch))
-      new Group(Oracle.rows(lines(new SortedMerge(new StoredRows(inKeyOrder(rows)), versions, Notation.layout, rule))), Nil, rule)
+      new Group(Oracle.rows(lines(SortedMerge.rewrite(new StoredRows(inKeyOrder(rows)), versions, Notation.layout, fold))), Nil, rule)
     }
 
     def appended(batch: Seq[Change]): Group = {
-      val merge    = new SortedMerge(Iterator.empty, new Versions(inKeyOrder(batch)), Notation.layout, rule, foldsNew = false)
+      val merge    = SortedMerge.forLog(new Versions(inKeyOrder(batch)), Notation.layout, fold)
       val appended = mutable.ArrayBuffer.empty[Version]
       while (merge.next()) appended ++= logged(merge.winner)
       new Group(base, log ++ appended, rule)
@@ -153,7 +152,7 @@ object WritesSuite {
     def compacted: Group = new Group(rows, Nil, rule)
 
     private def buffered: VersionBuffer = {
-      val buffer = new VersionBuffer(Notation.layout, rule, Long.MaxValue)
+      val buffer = new VersionBuffer(Notation.layout, fold, Long.MaxValue)
       log.foreach(buffer.add)
       buffer
     }

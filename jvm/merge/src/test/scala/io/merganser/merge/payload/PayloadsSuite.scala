@@ -13,7 +13,7 @@ abstract class PayloadSuite(payload: ClassicPayload) extends MergeSuite {
 
   /** What a batch of a key comes to before it meets anything stored. */
   def assertBatch(versions: String, expected: String): Assertion =
-    assert(Notation.read(Notation.changes(versions).map(Notation.record).reduceLeft(rule.combine(_, _))).toString == expected)
+    assert(Notation.read(Notation.changes(versions).map(Notation.record).reduceLeft(fold.combine(_, _))).toString == expected)
 }
 
 class OverwriteWithLatestSuite extends PayloadSuite(OverwriteWithLatest) {
@@ -33,8 +33,8 @@ class OverwriteWithLatestSuite extends PayloadSuite(OverwriteWithLatest) {
 
   test("without ordering fields a batch comes to its last version") {
     val layout = RowLayout(Notation.schema, "k", Nil, None)
-    val rule   = OverwriteWithLatest.rule(layout, Nil)
-    assert(Notation.read(rule.combine(Notation.record("k1@3=p"), Notation.record("k1@2=q"))).toString == "k1@2=q")
+    val fold   = MergePaths.fold(OverwriteWithLatest.rule(layout, Nil))
+    assert(Notation.read(fold.combine(Notation.record("k1@3=p"), Notation.record("k1@2=q"))).toString == "k1@2=q")
   }
 }
 
@@ -97,20 +97,20 @@ class PartialUpdateSuite extends PayloadSuite(PartialUpdate) {
 
   test("grouping matters: a late version would fill a null that the stored row has a value for") {
     val (stored, leads, late) = (Notation.record("k1@5=a,b"), Notation.record("k1@7=null,c"), Notation.record("k1@6=x,y"))
-    assert(Notation.read(rule.merge(rule.merge(stored, leads), late)).toString == "k1@7=a,c")
-    assert(Notation.read(rule.merge(stored, rule.merge(leads, late))).toString == "k1@7=x,c")
+    assert(Notation.read(fold.merge(fold.merge(stored, leads), late)).toString == "k1@7=a,c")
+    assert(Notation.read(fold.merge(stored, fold.merge(leads, late))).toString == "k1@7=x,c")
     assert(!rule.laws.associative)
   }
 
   test("a delete after one that ended history still ends it") {
-    val fresh = rule.merge(Notation.record("k1-"), Notation.record("k1@9=a"))
-    assert(rule.merge(fresh, Notation.record("k1@4-")).endsHistory)
-    assert(rule.merge(Notation.record("k1-"), Notation.record("k1@4-")).endsHistory)
+    val fresh = fold.merge(Notation.record("k1-"), Notation.record("k1@9=a"))
+    assert(fold.merge(fresh, Notation.record("k1@4-")).endsHistory)
+    assert(fold.merge(Notation.record("k1-"), Notation.record("k1@4-")).endsHistory)
   }
 
   test("without ordering fields the newer version leads") {
     val rule = PartialUpdate.rule(RowLayout(Notation.schema, "k", Nil, None), Nil)
-    assert(Notation.read(rule.merge(Notation.record("k1@9=a,b"), Notation.record("k1@3=c"))).toString == "k1@3=c,b")
+    assert(Notation.read(MergePaths.fold(rule).merge(Notation.record("k1@9=a,b"), Notation.record("k1@3=c"))).toString == "k1@3=c,b")
     assert(rule.laws.associative)
   }
 }
@@ -163,8 +163,8 @@ class PostgresDebeziumSuite extends PayloadSuite(PostgresDebezium) {
 
   test("what was not sent is why grouping matters: it would take the value of a version that is late") {
     val (stored, late, newest) = (Notation.record("k1@100=a,b"), Notation.record("k1@90=c,d"), Notation.record(s"k1@110=$unavailable,e"))
-    assert(Notation.read(rule.merge(rule.merge(stored, late), newest)).toString == "k1@110=a,e")
-    assert(Notation.read(rule.merge(stored, rule.merge(late, newest))).toString == "k1@110=c,e")
+    assert(Notation.read(fold.merge(fold.merge(stored, late), newest)).toString == "k1@110=a,e")
+    assert(Notation.read(fold.merge(stored, fold.merge(late, newest))).toString == "k1@110=c,e")
     assert(!rule.laws.associative)
   }
 }

@@ -55,7 +55,7 @@ final case class ChangedColumns(data: StructType, marksDeletes: Boolean, outcome
  * @param path    partition path of the stored row; null for a new one
  * @param arrival place in the source; null where there is none
  * @param mask    number of the columns that it provides, or [[IncomingSchema.FullRow]]
- * @param outcome one of [[io.merganser.spark.write.RowOutcome]]
+ * @param outcome one of [[io.merganser.merge.buffer.Outcome]]
  * @param slice   number of the file slice of the stored row
  */
 final case class RowControl(

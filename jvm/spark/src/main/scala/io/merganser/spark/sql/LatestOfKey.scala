@@ -1,21 +1,19 @@
 package io.merganser.spark.sql
 
-import io.merganser.merge.{MergeRule, RowLayout}
-import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
+import io.merganser.merge.{KeyFold, MergeRule, RowLayout, Version}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.catalyst.plans.physical.{ClusteredDistribution, Distribution}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
-import org.apache.spark.sql.types.{LongType, StringType, StructField, StructType}
+import org.apache.spark.sql.types.{StringType, StructField, StructType}
 
 import scala.collection.mutable
 
 /**
- * Several source rows for one key are versions of one row: where the rule chooses between whole rows, the one that it keeps goes
- * through the clauses. Which one that is, the merge says, of a batch of two versions that hold what the source has for the
- * ordering columns.
+ * Several source rows for one key are versions of one row: where the rule chooses between whole rows, the winner goes through the
+ * clauses. The merge chooses it, from a batch of versions that have the source's values for the ordering columns.
  *
  * @param keys    what the rows of one key have in common, over the rows
  * @param arrival ordinal of a source row's place in the source
@@ -28,7 +26,7 @@ private[sql] final case class LatestOfKey(keys: Seq[Expression], arrival: Int, o
   def of(rows: Iterator[InternalRow]): Iterator[InternalRow] = new Iterator[InternalRow] {
     private[this] val keyOf    = UnsafeProjection.create(keys)
     private[this] val keyOrder = InterpretedOrdering.forSchema(keys.map(_.dataType))
-    private[this] val versions = new SourceVersions(order, arrival)
+    private[this] val versions = new SourceVersions(order)
 
     private[this] val ready             = mutable.Queue.empty[InternalRow]
     private[this] val kept              = mutable.ArrayBuffer.empty[InternalRow]
@@ -69,23 +67,20 @@ private[sql] final case class LatestOfKey(keys: Seq[Expression], arrival: Int, o
   }
 }
 
-/** Two source rows of one key as versions, of which the merge keeps one. */
-private final class SourceVersions(order: Seq[Expression], arrival: Int) {
-  private[this] val placeAt = order.length + 1
-  private[this] val version = UnsafeProjection.create((Literal("") +: order) :+ BoundReference(arrival, LongType, nullable = false))
-  private[this] val schema = {
-    val compared = order.zipWithIndex.map { case (e, i) => StructField(s"order_$i", e.dataType) }
-    StructType((StructField("key", StringType) +: compared) :+ StructField("place", LongType))
-  }
+/** Two source rows of one key as versions of one batch: the merge chooses one. */
+private final class SourceVersions(order: Seq[Expression]) {
+  private[this] val version = UnsafeProjection.create(Literal("") +: order)
+  private[this] val schema =
+    StructType(StructField("key", StringType) +: order.zipWithIndex.map { case (e, i) => StructField(s"order_$i", e.dataType) })
   private[this] val layout = RowLayout(schema, "key", order.indices.map(i => s"order_$i"), Nil)
-  private[this] val rule   = MergeRule.eventTime(layout)
+  private[this] val fold   = new KeyFold(MergeRule.eventTime(layout))
 
   def isNewerKept(older: InternalRow, newer: InternalRow): Boolean = {
-    val batch = Iterator(version(older).copy(), version(newer).copy())
-    val merge = new SortedMerge(Iterator.empty, VersionCursor.of(batch)(layout.fill(_, _)), layout, rule)
-    merge.next()
-    merge.row.getLong(placeAt) == newer.getLong(arrival)
+    val next = versionOf(newer)
+    fold.combine(versionOf(older), next) eq next
   }
+
+  private def versionOf(row: InternalRow): Version = layout.fill(new Version, version(row).copy())
 }
 
 /**

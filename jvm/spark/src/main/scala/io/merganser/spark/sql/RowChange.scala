@@ -1,7 +1,8 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.DeleteCheck
-import io.merganser.spark.write.{ColumnMask, IncomingSchema, RowOutcome, Tag}
+import io.merganser.merge.buffer.Outcome
+import io.merganser.spark.write.{ColumnMask, IncomingSchema, Tag}
 import io.merganser.table.config.StoredRule
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral
@@ -35,7 +36,7 @@ private[sql] final class RowChange(
     // A row that provides all columns and yet is none of its own is not inserted where another writer has deleted the stored one.
     val isWhole = provided.size == columns.data.length && !(target.takesPartialRows && !target.rule.isInstanceOf[StoredRule.ByMerger])
     val mask    = if (isWhole) IncomingSchema.FullRow else maskOf(provided)
-    columns.row(row, control(isNew = false, mask, code(RowOutcome.ByRule)), stored)
+    columns.row(row, control(isNew = false, mask, code(Outcome.ByRule)), stored)
   }
 
   /** @param values one for each data column */
@@ -45,8 +46,8 @@ private[sql] final class RowChange(
     val outcome = found match {
       case Some((slice, isStored)) =>
         val isNew = EqualTo(slice, Literal(Tag.Untagged))
-        If(isStored, code(RowOutcome.ByRule), If(isNew, code(RowOutcome.Inserted), code(RowOutcome.Appended)))
-      case None => code(RowOutcome.Appended)
+        If(isStored, code(Outcome.ByRule), If(isNew, code(Outcome.Inserted), code(Outcome.Appended)))
+      case None => code(Outcome.Appended)
     }
     columns.row(row, control(isNew = true, mask = IncomingSchema.FullRow, outcome = outcome), stored)
   }
@@ -62,7 +63,7 @@ private[sql] final class RowChange(
       else if (target.isIdentity(field.name)) stored(field.name)
       else absent(field)
     }
-    val deletion = control(isNew = false, mask = IncomingSchema.FullRow, outcome = code(RowOutcome.ByRule))
+    val deletion = control(isNew = false, mask = IncomingSchema.FullRow, outcome = code(Outcome.ByRule))
     columns.row(row, deletion.copy(isUnorderedDelete = !isOrdered, isOrderedDelete = isOrdered), stored)
   }
 

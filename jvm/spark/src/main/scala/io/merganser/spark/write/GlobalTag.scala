@@ -1,6 +1,5 @@
 package io.merganser.spark.write
 
-import io.merganser.merge.MergeRule
 import io.merganser.spark.OpenTable
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{FrameCheck, StoredKeyPolicy, WriteConfig, WriteOperation}
@@ -31,8 +30,7 @@ private[write] final case class GlobalTag(
     moves: Boolean,
     combines: Boolean
 ) {
-  private val config          = table.config
-  private val rule: MergeRule = compiled.rule
+  private val config = table.config
 
   /** An insert that leaves stored keys out or refuses them. */
   private val onlyTags = settings.operation == WriteOperation.Insert &&
@@ -75,8 +73,8 @@ private[write] final case class GlobalTag(
     }
   }
 
-  private def relocation(slices: IndexedSeq[FileSlice]): Relocation = new Relocation(incoming, compiled.layout, rule, moves, combines,
-    onlyTags, slices.map(SliceOf(_)).toArray, partitionPath, partitionColumns)
+  private def relocation(slices: IndexedSeq[FileSlice]): Relocation =
+    new Relocation(incoming, compiled, moves, combines, onlyTags, slices.map(SliceOf(_)).toArray, partitionPath, partitionColumns)
 
   private def scan(columns: StructType, counting: StoredKeys): StoredKeyScan =
     StoredKeyScan(session, table, columns, counting, KeyOrder(byPath = false), session.sparkContext.collectionAccumulator[Int])

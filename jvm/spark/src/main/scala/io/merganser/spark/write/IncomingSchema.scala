@@ -15,7 +15,7 @@ import scala.collection.mutable
  * @param control columns that only this write has, such as `_hoodie_is_deleted` where the table does not store it
  * @param masks   which columns rows provide that do not provide all; a row says the number of its mask, or
  *                [[IncomingSchema.FullRow]]
- * @param knowsOutcome rows say what becomes of them, as [[RowOutcome]]
+ * @param knowsOutcome rows have an outcome, one of [[io.merganser.merge.buffer.Outcome]]
  * @param nullsSayNothing a null of a frame's row stands for a value that was not sent; that of a statement's row is a value
  * @param hasOrigin rows say the partition path of the stored row that they change, null for one that is new, where another path
  *                  than their own may hold it

@@ -1,45 +1,47 @@
 package io.merganser.spark.write
 
-import io.merganser.merge.{OrderingComparator, RowLayout, Version}
+import io.merganser.merge.{KeyFold, RowLayout, Version}
 import io.merganser.merge.buffer.VersionCursor
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * A batch's versions on their way into a log, partial ones completed by what is stored, so that other engines can read them
- * too: the first of a key that no reader sees becomes a whole row, and an ordering field that is not provided becomes the one
- * that the row has by then. Neither changes what the versions come to.
+ * Completes the partial versions of a batch before they go into a log, so that other engines can read them too: the first of a
+ * key that no reader sees becomes a full row, and a missing ordering field gets the value that the row has by then. The
+ * table's rule, on the key and the ordering columns alone, tells that value. Neither changes the result of the merge.
  *
- * What is known of a key ends with a delete that has an ordering value: whether it wins is for the reader to find.
+ * A delete with an ordering value ends what is known of its key: whether it wins is decided by the reader.
  *
  * @param versions     in ascending order of the key's unsigned bytes, those of a key oldest first
- * @param stored       the rows that readers see, in the same order; their columns are the key and ordering fields
- * @param storedLayout of those rows
- * @param completesOrdering false where the rule may tell an ordering value that is not provided from the stored one
+ * @param stored       the rows that readers see, in the same order, with the columns of `storedLayout`
+ * @param storedLayout key and ordering fields
+ * @param fold         by the table's rule, for rows of that layout
+ * @param completesOrdering false where the rule may tell a missing ordering value from the stored one
  */
 private[write] final class LogVersions(
     versions: VersionCursor,
     stored: Iterator[InternalRow],
     storedLayout: RowLayout,
+    fold: KeyFold,
     layout: RowLayout,
     completesOrdering: Boolean
 ) extends VersionCursor {
-  private[this] val types      = layout.schema.map(_.dataType).toArray
-  private[this] val ordinals   = layout.orderingOrdinals
-  private[this] val inStored   = ordinals.map(i => storedLayout.schema.fieldNames.indexOf(layout.schema(i).name))
-  private[this] val completes  = completesOrdering && ordinals.nonEmpty && inStored.forall(_ >= 0)
-  private[this] val comparator = if (completes) new OrderingComparator(layout) else null
+  private[this] val types       = layout.schema.map(_.dataType).toArray
+  private[this] val ordinals    = layout.orderingOrdinals.distinct
+  private[this] val inStored    = ordinals.map(i => storedLayout.schema.fieldNames.indexOf(layout.schema(i).name))
+  private[this] val completes   = completesOrdering && ordinals.nonEmpty && inStored.forall(_ >= 0)
+  private[this] val storedTypes = storedLayout.schema.map(_.dataType).toArray
+  private[this] val allProvided = Array.fill(storedTypes.length)(true)
 
-  private[this] var current: Version      = _
-  private[this] var key: UTF8String       = _
-  private[this] var held: InternalRow     = if (stored.hasNext) stored.next() else null
-  private[this] var isThere               = false
-  private[this] var isKnown               = false
-  private[this] var isOpen                = true
-  private[this] val ordering              = new GenericInternalRow(types.length)
-  private[this] var mask: Array[Boolean]  = _
-  private[this] var wider: Array[Boolean] = _
+  private[this] var current: Version        = _
+  private[this] var key: UTF8String         = _
+  private[this] var storedRow: InternalRow  = if (stored.hasNext) stored.next() else null
+  private[this] var isThere                 = false
+  private[this] var beforeOrderedDelete     = true
+  private[this] var known: Version          = _ // the row by then, of the stored layout; null if its ordering is not known
+  private[this] var mask: Array[Boolean]    = _
+  private[this] var widened: Array[Boolean] = _
 
   override def record: Version = current
 
@@ -47,35 +49,28 @@ private[write] final class LogVersions(
     val version = versions.record
     val own     = layout.key(version.row)
     if (own != key) begin(own.copy())
-    current = if (version.isDelete) deleted(version) else if (version.isPartial) completed(version) else seen(version)
+    current = if (version.isDelete) deleted(version) else if (version.isPartial) completed(version) else merged(version)
     true
   }
 
   private def begin(own: UTF8String): Unit = {
     key = own
-    while (held != null && storedLayout.key(held).compareTo(key) < 0) held = if (stored.hasNext) stored.next() else null
-    isThere = held != null && storedLayout.key(held) == key
-    isKnown = isThere && completes
-    isOpen = true
-    if (isKnown) {
-      var i = 0
-      while (i < ordinals.length) {
-        ordering.update(ordinals(i), InternalRow.copyValue(RowLayout.valueAt(held, inStored(i), types(ordinals(i)))))
-        i += 1
-      }
-    }
+    while (storedRow != null && storedLayout.key(storedRow).compareTo(key) < 0) storedRow = if (stored.hasNext) stored.next() else null
+    isThere = storedRow != null && storedLayout.key(storedRow) == key
+    beforeOrderedDelete = true
+    known = if (isThere && completes) new Version().set(storedRow.copy(), isDelete = false, isUnordered = false) else null
   }
 
   private def deleted(version: Version): Version = {
-    isKnown = false
-    isOpen = version.isUnordered
+    known = null
+    beforeOrderedDelete = version.isUnordered
     if (version.isUnordered) isThere = false
     version
   }
 
   private def completed(version: Version): Version =
-    if (version.inserts && !isThere) seen(version.asRow)
-    else if (!isKnown || ordinals.forall(version.provided(_))) seen(version)
+    if (version.inserts && !isThere) merged(version.asRow)
+    else if (known == null || ordinals.forall(version.provided(_))) merged(version)
     else {
       val columns = new Array[Any](types.length)
       var i       = 0
@@ -83,31 +78,41 @@ private[write] final class LogVersions(
         columns(i) = RowLayout.valueAt(version.row, i, types(i))
         i += 1
       }
-      for (at <- ordinals if !version.provided(at)) columns(at) = ordering.get(at, types(at))
+      for (n <- ordinals.indices if !version.provided(ordinals(n)))
+        columns(ordinals(n)) = InternalRow.copyValue(RowLayout.valueAt(known.row, inStored(n), types(ordinals(n))))
       val result = new Version().set(new GenericInternalRow(columns), isDelete = false, isUnordered = false)
       result.provided = withOrdering(version.provided)
       result.inserts = version.inserts
-      seen(result)
+      merged(result)
     }
 
-  /** The same mask for the same mask, so that its rows are of one block. */
+  /** The same mask for the same mask, so that its rows are in one block. */
   private def withOrdering(provided: Array[Boolean]): Array[Boolean] = {
     if (mask ne provided) {
       mask = provided
-      wider = provided.clone()
-      ordinals.foreach(wider(_) = true)
+      widened = provided.clone()
+      ordinals.foreach(widened(_) = true)
     }
-    wider
+    widened
   }
 
-  /** The ordering values of the row that there is now are these, if they are not late. */
-  private def seen(version: Version): Version = {
+  /** Merges a version that has all ordering fields with the row there is by then. */
+  private def merged(version: Version): Version = {
     isThere = true
-    val whole = version.provided == null || ordinals.forall(version.provided(_))
-    if (completes && isOpen && whole && (!isKnown || comparator.compare(version.row, ordering) >= 0)) {
-      isKnown = true
-      for (at <- ordinals) ordering.update(at, InternalRow.copyValue(RowLayout.valueAt(version.row, at, types(at))))
+    if (completes && beforeOrderedDelete && (version.provided == null || ordinals.forall(version.provided(_)))) {
+      val newer = orderingOf(version)
+      known = if (known == null) newer else fold.merge(known, newer)
     }
     version
+  }
+
+  private def orderingOf(version: Version): Version = {
+    val columns = new Array[Any](storedTypes.length)
+    columns(storedLayout.keyOrdinal) = key
+    for (n <- ordinals.indices)
+      columns(inStored(n)) = InternalRow.copyValue(RowLayout.valueAt(version.row, ordinals(n), types(ordinals(n))))
+    val result = new Version().set(new GenericInternalRow(columns), isDelete = false, isUnordered = false)
+    if (version.isPartial) result.provided = allProvided
+    result
   }
 }

@@ -1,5 +1,6 @@
 package io.merganser.spark.write
 
+import io.merganser.merge.buffer.Outcome
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection, UnsafeRow}
@@ -13,7 +14,7 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param paths   of the slices
  * @param found   ordinal of [[IncomingSchema.SliceColumn]] in a row of the lookup
  * @param slice   the same in an inserted row
- * @param outcome ordinal of its [[RowOutcome]]; -1 if it has none
+ * @param outcome ordinal of its [[Outcome]]; -1 if it has none
  */
 private[spark] final class OwnPartition(pathOf: Expression, paths: Broadcast[Array[UTF8String]], found: Int, slice: Int, outcome: Int)
     extends Serializable {
@@ -28,7 +29,7 @@ private[spark] final class OwnPartition(pathOf: Expression, paths: Broadcast[Arr
   /** Makes it the row of a key of which nothing is stored. */
   def isNew(inserted: UnsafeRow): UnsafeRow = {
     inserted.setInt(slice, Tag.Untagged)
-    if (outcome >= 0) inserted.setInt(outcome, RowOutcome.Inserted)
+    if (outcome >= 0) inserted.setInt(outcome, Outcome.Inserted)
     inserted
   }
 }

@@ -1,8 +1,8 @@
 package io.merganser.spark.write
 
-import io.merganser.merge.{MergeRule, RowLayout}
+import io.merganser.merge.RowLayout
 import io.merganser.merge.buffer.{KeyMemory, Outcome, SortedMerge, VersionCursor}
-import io.merganser.table.slice.{FileNames, FileSlice}
+import io.merganser.table.slice.{FileNames, FileSlice, TableRule}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow, JoinedRow, UnsafeProjection}
 import org.apache.spark.sql.types.DataType
@@ -26,7 +26,7 @@ private[write] object SliceOf {
  * incoming rows go where the row is stored. A key that is not stored goes, with all its rows, where the one that wins goes. A
  * key that is stored several times meets the incoming rows each time.
  *
- * @param rule     the table's
+ * @param compiled the table's rule for incoming rows
  * @param moves    false: nothing leaves its partition, and rows take over the partition columns that are stored
  * @param combines false where each row of a key that is not stored stays a row of its own
  * @param onlyTags true where a stored key is left out or refused: then it only needs a slice
@@ -36,8 +36,7 @@ private[write] object SliceOf {
  */
 private[write] final class Relocation(
     incoming: IncomingSchema,
-    layout: RowLayout,
-    rule: MergeRule,
+    compiled: TableRule,
     moves: Boolean,
     combines: Boolean,
     onlyTags: Boolean,
@@ -48,6 +47,7 @@ private[write] final class Relocation(
   import Relocation._
 
   private val types: Array[DataType] = incoming.rows.map(_.dataType).toArray
+  private val layout                 = compiled.layout
   private val width                  = layout.schema.length
 
   @transient private lazy val path = UnsafeProjection.create(Seq(pathOf))
@@ -118,13 +118,13 @@ private[write] final class Relocation(
   }
 
   private def pathOfWinner(versions: Seq[InternalRow]): Option[UTF8String] = {
-    val merge = meet(None, versions, "")
+    val merge = merged(None, versions, "")
     if (merge.outcome == Outcome.Inserted) Some(pathOfRow(merge.row)) else None
   }
 
   /** What a stored row and incoming ones come to, if it leaves the row's partition; as an incoming row. */
   private def moved(row: InternalRow, versions: Seq[InternalRow], slice: Int): Option[InternalRow] = {
-    val merge = meet(Some(row), versions, slices(slice).group)
+    val merge = merged(Some(row), versions, slices(slice).group)
     if (merge.outcome != Outcome.Updated) None
     else {
       val to = pathOfRow(merge.row)
@@ -133,20 +133,20 @@ private[write] final class Relocation(
   }
 
   private def both(older: InternalRow, newer: InternalRow): InternalRow = {
-    val merge = meet(Some(older), Seq(newer), "")
+    val merge = merged(Some(older), Seq(newer), "")
     asIncoming(merge.row, older.getUTF8String(incoming.partitionOrdinal), newer)
   }
 
-  private def meet(row: Option[InternalRow], versions: Seq[InternalRow], group: String): SortedMerge = {
+  private def merged(row: Option[InternalRow], versions: Seq[InternalRow], group: String): SortedMerge = {
     val cursor = VersionCursor.of(versions.iterator)(incoming.fill(_, _, layout))
-    val merge  = new SortedMerge(row.iterator, cursor, layout, rule.at(group))
+    val merge  = SortedMerge.rewrite(row.iterator, cursor, layout, compiled.fold(group))
     merge.next()
     merge
   }
 
   /** A row that was not looked for in its old partition is updated all the same. */
   private def moved(outcome: Int): Int =
-    if (outcome == RowOutcome.Inserted || outcome == RowOutcome.Appended) RowOutcome.Updated else outcome
+    if (outcome == Outcome.Inserted || outcome == Outcome.Appended) Outcome.Updated else outcome
 
   private def newest(dead: Seq[Int], path: UTF8String): Int = {
     val there = dead.filter(slices(_).path == path)
@@ -215,7 +215,7 @@ private[write] final class Relocation(
     copy.update(incoming.arrivalOrdinal, Last)
     copy.update(incoming.unorderedDeleteOrdinal, false)
     if (incoming.maskOrdinal >= 0) copy.update(incoming.maskOrdinal, IncomingSchema.FullRow)
-    if (incoming.outcomeOrdinal >= 0) copy.update(incoming.outcomeOrdinal, RowOutcome.Uncounted)
+    if (incoming.outcomeOrdinal >= 0) copy.update(incoming.outcomeOrdinal, Outcome.Uncounted)
     copy
   }
 
@@ -226,7 +226,7 @@ private[write] final class Relocation(
     copy.update(incoming.arrivalOrdinal, First)
     copy.update(incoming.unorderedDeleteOrdinal, true)
     if (incoming.outcomeOrdinal >= 0)
-      copy.update(incoming.outcomeOrdinal, if (isMove) moved(like.getInt(incoming.outcomeOrdinal)) else RowOutcome.Uncounted)
+      copy.update(incoming.outcomeOrdinal, if (isMove) moved(like.getInt(incoming.outcomeOrdinal)) else Outcome.Uncounted)
     copy
   }
 }

@@ -1,8 +1,8 @@
 package io.merganser.spark.write
 
-import io.merganser.merge.{Version, MergeRule, OrderingComparator, RowLayout}
+import io.merganser.merge.{KeyFold, OrderingComparator, RowLayout, Version}
 import io.merganser.merge.buffer.{SortedMerge, SortedRows, VersionCursor}
-import io.merganser.table.base.{BaseFileReader, MetaColumns}
+import io.merganser.table.base.BaseFileReader
 import io.merganser.table.slice._
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
@@ -11,7 +11,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import java.io.Closeable
 
 /**
- * How the versions of a batch meet each other and the stored rows.
+ * How the versions of a batch are merged with each other and with the stored rows.
  *
  * @param combineNew  false keeps every version of a key that is not stored as a row of its own
  * @param meetsStored false adds rows beside stored ones of the same key, as plain insert does
@@ -20,24 +20,44 @@ final case class Meeting(combineNew: Boolean, meetsStored: Boolean) {
 
   /** In a file group that is there, versions that meet stored rows also meet each other: it gets no key twice. */
   def combines(group: FileGroupTarget): Boolean = combineNew || (meetsStored && group.slice.isDefined)
+
+  /** The merge of a batch that is written into a base file. */
+  def merge(
+      group: FileGroupTarget,
+      stored: Iterator[InternalRow],
+      versions: VersionCursor,
+      layout: RowLayout,
+      fold: KeyFold
+  ): SortedMerge = (meetsStored, combines(group)) match {
+    case (true, true)   => SortedMerge.rewrite(stored, versions, layout, fold)
+    case (true, false)  => SortedMerge.rewriteUncombined(stored, versions, layout, fold)
+    case (false, true)  => SortedMerge.insertBeside(stored, versions, layout, fold)
+    case (false, false) => SortedMerge.insertUncombined(stored, versions, layout, fold)
+  }
 }
 
+/** Rows that readers see, and the table's rule for them. */
+final case class StoredRows(reader: SliceReader, compiled: TableRule)
+
 /**
- * What a write that appends to logs must know.
+ * How a write appends to logs.
  *
- * @param keepsDeletedRows true where the rule looks at more of a delete than its ordering value
- * @param stored           reads what is stored of the keys, where rows of some columns need it
- * @param mergesWithStored true where the log takes whole rows only, merged with the stored ones: layouts before version 8 know no
- *                         rows of some columns
+ * @param keepsDeletedRows true where the rule reads more of a delete than its ordering value
+ * @param stored           reads the stored rows, where partial rows need them
+ * @param mergesWithStored true where the log takes full rows only, merged with the stored ones: layouts before version 8 have no
+ *                         partial rows
  * @param completesOrdering true where rows that lack ordering fields get the stored values
  */
 final case class LogWrites(
-    keepsDeletedRows: Boolean, stored: Option[SliceReader], mergesWithStored: Boolean, completesOrdering: Boolean
+    keepsDeletedRows: Boolean,
+    stored: Option[StoredRows],
+    mergesWithStored: Boolean,
+    completesOrdering: Boolean
 )
 
 /**
- * Last step of a write, in a task: rows that come sorted by file group, key and arrival meet the stored rows of their
- * group, and one file is written for each group; a new group that is full is followed by another.
+ * Last step of a write, in a task: rows sorted by file group, key and arrival are merged with the stored rows of their group,
+ * and one file is written for each group; a new group that is full is followed by another.
  *
  * @param groupOrdinal where the number of a row's file group stands
  * @param target       the file group of a (partition path, group number)
@@ -45,14 +65,14 @@ final case class LogWrites(
 final class WriteRows(
     writer: SliceWriter,
     incoming: IncomingSchema,
-    layout: RowLayout,
-    rule: MergeRule,
+    compiled: TableRule,
     meeting: Meeting,
     ordering: Option[OrderingComparator],
     groupOrdinal: Int,
     logs: LogWrites,
     target: (UTF8String, Int) => FileGroupTarget
 ) extends Serializable {
+  private val layout = compiled.layout
 
   def run(rows: Iterator[InternalRow]): Iterator[SliceWritten] = {
     val context = TaskContext.get()
@@ -63,17 +83,17 @@ final class WriteRows(
 
   private def write(groups: GroupedRows, token: WriteToken): Seq[SliceWritten] = {
     val group    = target(groups.partitionPath, groups.group)
-    val rule     = this.rule.at(FileNames.path(group.partitionPath, group.fileId))
+    val fold     = compiled.fold(FileNames.path(group.partitionPath, group.fileId))
     val cursor   = groups.openGroup()
     val combines = meeting.combines(group)
     if (group.isLog) {
-      val (written, merge) = appendLog(group.slice.get, cursor, rule, token)
+      val (written, merge) = appendLog(group.slice.get, cursor, fold, token)
       counted(groups.known.fold(written)(known => first(written)(known.instead(_))), merge, combines)
     } else {
-      val base = group.slice.flatMap(_.base).map(new StoredRows(_))
+      val base = group.slice.flatMap(_.base).map(new BaseRows(_))
       try {
         val stored = base.map(_.sorted).getOrElse(Iterator.empty)
-        val merge  = new SortedMerge(stored, cursor, layout, rule, combines, meeting.meetsStored)
+        val merge  = meeting.merge(group, stored, cursor, layout, fold)
         val written =
           if (group.slice.isEmpty && !group.isBucket)
             writer.writeNewBases(group.partitionPath, group.fileId, merge, ordering.orNull, token)
@@ -85,18 +105,19 @@ final class WriteRows(
   }
 
   private def appendLog(
-      slice: FileSlice, cursor: VersionCursor, rule: MergeRule, token: WriteToken
+      slice: FileSlice, cursor: VersionCursor, fold: KeyFold, token: WriteToken
   ): (Seq[SliceWritten], SortedMerge) = {
-    val open = logs.stored.map(reader => (reader.rows(slice), RowLayout(reader.schema, MetaColumns.RecordKey, Nil, None)))
+    val open = logs.stored.map(stored => (stored.reader.rows(slice), stored.compiled))
     try {
       val merge = open match {
-        // What the rule does not combine is for readers to fold, from the stored row.
-        case None => new SortedMerge(Iterator.empty, cursor, layout, rule, foldsNew = false)
+        case None => SortedMerge.forLog(cursor, layout, fold)
         case Some((rows, stored)) =>
-          val sorted = SortedRows.byKey(rows, stored)
-          if (logs.mergesWithStored) new SortedMerge(sorted, cursor, layout, rule)
-          else new SortedMerge(Iterator.empty, new LogVersions(cursor, sorted, stored, layout, logs.completesOrdering), layout, rule,
-            foldsNew = false)
+          val sorted = SortedRows.byKey(rows, stored.layout)
+          if (logs.mergesWithStored) SortedMerge.rewrite(sorted, cursor, layout, fold)
+          else {
+            val completed = new LogVersions(cursor, sorted, stored.layout, stored.fold("none"), layout, logs.completesOrdering)
+            SortedMerge.forLog(completed, layout, fold)
+          }
       }
       (writer.appendLog(slice, merge, layout, token, logs.keepsDeletedRows), merge)
     } finally open.foreach(_._1.close())
@@ -110,7 +131,7 @@ final class WriteRows(
     written.headOption.fold(written)(one => one.copy(counts = counts(one.counts)) +: written.tail)
 
   /** A base file's rows in key order. */
-  private final class StoredRows(base: BaseFile) extends Closeable {
+  private final class BaseRows(base: BaseFile) extends Closeable {
     private[this] val reader = new BaseFileReader(writer.storage.conf, writer.storage.path(base.path), base.sizeBytes, incoming.layout, Nil)
 
     val sorted: Iterator[InternalRow] =
@@ -129,7 +150,7 @@ private final class GroupedRows(
 
   private[this] var outcomes: KnownOutcomes = _
 
-  /** What becomes of the rows of the group that was opened last, as far as they have it. */
+  /** Outcomes of the rows of the group that was opened last, if they have them. */
   def known: Option[KnownOutcomes] = Option(outcomes)
 
   /** True when another group follows; what its predecessor left unread is skipped. */

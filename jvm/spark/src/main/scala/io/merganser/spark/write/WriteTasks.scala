@@ -1,6 +1,6 @@
 package io.merganser.spark.write
 
-import io.merganser.merge.{FirstOfTies, OrderingComparator}
+import io.merganser.merge.OrderingComparator
 import io.merganser.spark.OpenTable
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{IndexType, StoredKeyPolicy, StoredRule, WriteConfig, WriteOperation}
@@ -32,7 +32,6 @@ private[write] final case class WriteTasks(
     transaction: Transaction
 ) {
   private val config   = table.config
-  private val compiled = TableRule(settings.rule, settings.keyed(config), incoming.layout)
   private val writer   = WriterOptions.writer(session, table, schema, transaction, settings, Some(index))
 
   def write(rows: DataFrame, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] =
@@ -44,6 +43,11 @@ private[write] final case class WriteTasks(
 
   /** A bucket's key has one place, and logs merge what comes there: inserts do too, whatever the table's type. */
   private val insertsMeet = index.isInstanceOf[IndexType.Bucket]
+
+  private val compiled: TableRule =
+    if (settings.operation == WriteOperation.BulkInsert && settings.combineBeforeInsert && !insertsMeet)
+      TableRule.ofBulkInsert(settings.rule, settings.keyed(config), incoming.layout)
+    else TableRule(settings.rule, settings.keyed(config), incoming.layout)
 
   private def meeting: Meeting = settings.operation match {
     case insert if insertsMeet && (insert.isInsert || insert == WriteOperation.BulkInsert) => Meeting(combineNew = true, meetsStored = true)
@@ -272,11 +276,7 @@ private[write] final case class WriteTasks(
 
   private def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): WriteRows = {
     val ordering = if (compiled.layout.orderingOrdinals.isEmpty) None else Some(new OrderingComparator(compiled.layout))
-    // A bulk insert meets nothing stored: only its own rows are picked from, and of ties the first.
-    val picks = settings.operation == WriteOperation.BulkInsert && settings.combineBeforeInsert && !insertsMeet &&
-      !settings.rule.isInstanceOf[StoredRule.ByMerger]
-    val rule = ordering.filter(_ => picks).fold(compiled.rule)(comparator => new FirstOfTies(compiled.rule, comparator))
-    new WriteRows(writer, incoming, compiled.layout, rule, meeting, ordering, groupOrdinal, toLogs, target)
+    new WriteRows(writer, incoming, compiled, meeting, ordering, groupOrdinal, toLogs, target)
   }
 
   private def toLogs: LogWrites = {
@@ -293,7 +293,8 @@ private[write] final case class WriteTasks(
       else Some(StructType(MetaColumns.schema(MetaColumns.RecordKey) +: TableRule.orderingColumns(settings.rule, schema).map(schema(_))))
     val reader = needed.map { asked =>
       val columns = TableRule.layoutSchema(asked, schema, config, settings.rule)
-      new SliceReader(table.storage, config, settings.rule, table.schema, columns, LogVisibility(table.timeline))
+      val reader  = new SliceReader(table.storage, config, settings.rule, table.schema, columns, LogVisibility(table.timeline))
+      StoredRows(reader, TableRule(settings.rule, settings.keyed(config), reader.schema))
     }
     LogWrites(looksAtRows, reader, merges && reader.isDefined, completesOrdering = lacking.nonEmpty)
   }

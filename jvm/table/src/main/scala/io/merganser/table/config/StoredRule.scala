@@ -1,6 +1,6 @@
 package io.merganser.table.config
 
-import io.merganser.merge.{Holes, MerganserException, MergerSource}
+import io.merganser.merge.{MissingValues, MerganserException, MergerSource}
 import io.merganser.merge.payload.{ClassicPayload, Debezium, EventTime, OverwriteNonDefaults, OverwriteWithLatest}
 import org.apache.spark.sql.types.StructType
 
@@ -36,12 +36,12 @@ object StoredRule {
   /**
    * A merge mode: the newer version, or the one with the greater ordering value.
    *
-   * @param holes values of that version which the other version's take the place of
+   * @param missing values of that version that are filled from the other one
    */
-  final case class ByMode(mode: MergeMode, orderingFields: Seq[String], holes: Option[Holes] = None) extends StoredRule {
-    override def fillsColumns: Boolean = holes.isDefined
+  final case class ByMode(mode: MergeMode, orderingFields: Seq[String], missing: Option[MissingValues] = None) extends StoredRule {
+    override def fillsColumns: Boolean = missing.isDefined
 
-    override def nullsSayNothing: Boolean = holes.contains(Holes.Nulls)
+    override def nullsSayNothing: Boolean = missing.contains(MissingValues.Nulls)
   }
 
   /**
@@ -135,7 +135,7 @@ object StoredRule {
           else ByMode(MergeMode.of(table), ordering))
       case Some("IGNORE_DEFAULTS") if picksGreatestOfBatch(OverwriteNonDefaults, table) =>
         Some(byPayload(OverwriteNonDefaults, table).copy(nullsSayNothing = true))
-      case Some(name) => holes(name, table).map(found => ByMode(MergeMode.of(table), ordering, Some(found)))
+      case Some(name) => missing(name, table).map(found => ByMode(MergeMode.of(table), ordering, Some(found)))
     }
   }
 
@@ -147,9 +147,9 @@ object StoredRule {
     MergeMode.of(table) == MergeMode.CommitTimeOrdering && table.orderingFields.nonEmpty &&
       table.legacyPayloadClass.orElse(table.payloadClass).flatMap(ClassicPayloads.named).contains(payload)
 
-  private def holes(partialUpdateMode: String, table: TableConfig): Option[Holes] = partialUpdateMode match {
-    case "IGNORE_DEFAULTS"  => Some(Holes.Nulls)
-    case "FILL_UNAVAILABLE" => Some(Holes.Marked(table.mergeProperties.getOrElse(UnavailableValue, Debezium.Unavailable)))
+  private def missing(partialUpdateMode: String, table: TableConfig): Option[MissingValues] = partialUpdateMode match {
+    case "IGNORE_DEFAULTS"  => Some(MissingValues.Nulls)
+    case "FILL_UNAVAILABLE" => Some(MissingValues.Marked(table.mergeProperties.getOrElse(UnavailableValue, Debezium.Unavailable)))
     case _                  => None
   }
 

@@ -124,7 +124,7 @@ final class SliceReader(
   def merge(slice: FileSlice): OpenMerge = merge(slice, versions(slice))
 
   private def versions(slice: FileSlice): VersionBuffer = {
-    val buffer = new VersionBuffer(compiled.layout, compiled.rule.at(FileNames.path(slice.partitionPath, slice.fileId)), bufferBytes)
+    val buffer = new VersionBuffer(compiled.layout, compiled.fold(FileNames.path(slice.partitionPath, slice.fileId)), bufferBytes)
     missingNamed(slice) {
       scanner.scan(slice.logs, schema, new VersionSink(compiled.layout, buffer))
     }

@@ -123,10 +123,10 @@ final case class SliceWriter(
       val row = merge.row
       merge.outcome match {
         case Outcome.Unchanged => unchanged += 1
-        case Outcome.Kept      => late += 1
+        case Outcome.Late      => late += 1
         case Outcome.Updated =>
           updated += 1
-          if (ordering != null && ordering.compare(merge.metBase, row) == 0) ties += 1
+          if (ordering != null && ordering.compare(merge.storedRow, row) == 0) ties += 1
         case Outcome.Inserted => inserted += 1
         case Outcome.Deleted  => deleted += 1
         case Outcome.Absent   =>

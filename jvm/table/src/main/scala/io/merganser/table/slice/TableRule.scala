@@ -8,40 +8,61 @@ import org.apache.spark.sql.types.{StructField, StructType}
 import scala.collection.JavaConverters._
 
 /** The table's merge rule, compiled for rows of one layout. Every path gets it here. */
-final class TableRule private (val layout: RowLayout, val rule: MergeRule) extends Serializable
+final class TableRule private (val layout: RowLayout, rule: MergeRule) extends Serializable {
+
+  /**
+   * Folds the versions of keys by this rule. To be called in a task.
+   *
+   * @param fileGroup partition path and id of the file group that has the keys, for messages
+   */
+  def fold(fileGroup: String): KeyFold = new KeyFold(rule, fileGroup)
+}
 
 object TableRule {
 
-  /** What a row that was made of two versions has of the newer one: when it was written, and into which file. */
-  private val stamps = Seq(MetaColumns.CommitTime, MetaColumns.CommitSeqno, MetaColumns.FileName)
+  /** When and into which file a row was written: a row made of two versions has those of the newer one. */
+  private val commitMetadataColumns = Seq(MetaColumns.CommitTime, MetaColumns.CommitSeqno, MetaColumns.FileName)
 
   /**
-   * @param schema columns of the rows that meet, as [[layoutSchema]] makes them
+   * @param schema columns of the rows to merge, as [[layoutSchema]] makes them
    * @throws io.merganser.merge.MerganserException ORDERING_FIELD_MISSING if the payload class needs a column that is not there
    */
   def apply(stored: StoredRule, config: TableConfig, schema: StructType): TableRule = {
-    val layout = RowLayout(schema, MetaColumns.RecordKey, orderingFields(stored, schema), ClassicPayloads.markers(config))
-    val rule = stored match {
+    val layout = layoutOf(stored, config, schema)
+    new TableRule(layout, ruleOf(stored, config, layout))
+  }
+
+  /** The same for a bulk insert that combines its rows: of several with one ordering value the first stays. A user's merger decides itself. */
+  def ofBulkInsert(stored: StoredRule, config: TableConfig, schema: StructType): TableRule = {
+    val layout = layoutOf(stored, config, schema)
+    val rule   = ruleOf(stored, config, layout)
+    if (layout.ordering.isEmpty || stored.isInstanceOf[StoredRule.ByMerger]) new TableRule(layout, rule)
+    else new TableRule(layout, new BatchRule(rule, new FirstOfTies(rule, new OrderingComparator(layout))))
+  }
+
+  private def layoutOf(stored: StoredRule, config: TableConfig, schema: StructType): RowLayout =
+    RowLayout(schema, MetaColumns.RecordKey, orderingFields(stored, schema), ClassicPayloads.markers(config))
+
+  private def ruleOf(stored: StoredRule, config: TableConfig, layout: RowLayout): MergeRule =
+    stored match {
       case StoredRule.ByMode(_, _, None) => MergeRule.eventTime(layout)
-      case StoredRule.ByMode(_, _, Some(holes)) =>
-        new PartialRule(FillRule.byEventTime(layout, holes, stamps), layout, nullsAreValues = true)
+      case StoredRule.ByMode(_, _, Some(missing)) =>
+        new PartialRule(FillMissingRule.byEventTime(layout, missing, commitMetadataColumns), layout, nullsAreValues = true)
       case StoredRule.ByPayload(payload, fields, nullsSayNothing) =>
-        fields.find(OrderingField.find(schema, _).isEmpty).foreach(missing(config, schema, _))
-        new PartialRule(payload.rule(layout, stamps), layout, nullsAreValues = nullsSayNothing)
+        fields.find(OrderingField.find(layout.schema, _).isEmpty).foreach(refuse(config, layout.schema, _))
+        new PartialRule(payload.rule(layout, commitMetadataColumns), layout, nullsAreValues = nullsSayNothing)
       case user: StoredRule.ByMerger =>
         new CustomRule(user.source, layout, MetaColumns.names.toSet, new java.util.TreeMap(user.properties.asJava))
-      case StoredRule.Unmerged => throw new IllegalStateException(s"rows of '${config.name}' meet where no rule was asked for")
+      case StoredRule.Unmerged => throw new IllegalStateException(s"rows of '${config.name}' are merged without a rule")
     }
-    new TableRule(layout, rule)
-  }
 
   /**
    * The columns to read so that `asked` can be merged: the asked ones first, then the record key, the ordering fields,
    * the columns that mark deletes and those that the rule looks at, so far as they are not asked anyway.
    */
   def layoutSchema(asked: StructType, table: StructType, config: TableConfig, stored: StoredRule): StructType = {
-    // A late version that fills a column stamps the row, so whoever asks for a stamp needs every column that can be filled.
-    val looked   = if (stored.fillsColumns && asked.fieldNames.exists(stamps.contains)) table.fieldNames.toSeq else stored.columns(table)
+    // A late-arriving version that fills a column changes the commit metadata, which hence needs every column that can be filled.
+    val looked   = if (stored.fillsColumns && asked.fieldNames.exists(commitMetadataColumns.contains)) table.fieldNames.toSeq else stored.columns(table)
     val ordering = orderingFields(stored, table)
     val needed = Seq(StructField(MetaColumns.RecordKey, MetaColumns.schema(MetaColumns.RecordKey).dataType)) ++
       (orderingColumns(stored, table) ++ DeleteCheck.columns(table, ClassicPayloads.markers(config)) ++
@@ -72,7 +93,7 @@ object TableRule {
   private def columnOf(table: StructType, field: String): String =
     if (table.fieldNames.contains(field)) field else OrderingField.find(table, field).fold(field)(_.column.name)
 
-  private def missing(config: TableConfig, schema: StructType, field: String) =
+  private def refuse(config: TableConfig, schema: StructType, field: String) =
     throw MerganserException("ORDERING_FIELD_MISSING", "operation" -> "merge rows of", "table" -> config.name, "field" -> field,
       "columns" -> schema.fieldNames.filterNot(MetaColumns.isMeta).mkString(", "))
 }

@@ -1,6 +1,6 @@
 package io.merganser.table.config
 
-import io.merganser.merge.{DeleteMarker, Holes, MerganserException}
+import io.merganser.merge.{DeleteMarker, MissingValues, MerganserException}
 import io.merganser.merge.payload._
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.slice.TableRule
@@ -57,16 +57,16 @@ class StoredRuleSuite extends AnyFunSuite {
     assert(rule(madeFor("DefaultHoodieRecordPayload", 9)) == ByMode(MergeMode.EventTimeOrdering, Seq("ts")))
     assert(rule(madeFor("AWSDmsAvroPayload", 9)) == ByMode(MergeMode.CommitTimeOrdering, Nil))
     assert(rule(madeFor("OverwriteNonDefaultsWithLatestAvroPayload", 9, "hoodie.table.ordering.fields" -> "")) ==
-      ByMode(MergeMode.CommitTimeOrdering, Nil, Some(Holes.Nulls)))
-    assert(rule(madeFor("PartialUpdateAvroPayload", 9)) == ByMode(MergeMode.EventTimeOrdering, Seq("ts"), Some(Holes.Nulls)))
+      ByMode(MergeMode.CommitTimeOrdering, Nil, Some(MissingValues.Nulls)))
+    assert(rule(madeFor("PartialUpdateAvroPayload", 9)) == ByMode(MergeMode.EventTimeOrdering, Seq("ts"), Some(MissingValues.Nulls)))
   }
 
   test("what marks an unavailable value is the table's property") {
     val stored = TableConfig(made().properties ++ Map("hoodie.table.partial.update.mode" -> "FILL_UNAVAILABLE",
       "hoodie.record.merge.property.hoodie.write.partial.update.unavailable.value" -> "n/a"))
-    assert(rule(stored) == ByMode(MergeMode.EventTimeOrdering, Seq("ts"), Some(Holes.Marked("n/a"))))
+    assert(rule(stored) == ByMode(MergeMode.EventTimeOrdering, Seq("ts"), Some(MissingValues.Marked("n/a"))))
     val silent = TableConfig(made().properties + ("hoodie.table.partial.update.mode" -> "fill_unavailable"))
-    assert(rule(silent) == ByMode(MergeMode.EventTimeOrdering, Seq("ts"), Some(Holes.Marked("__debezium_unavailable_value"))))
+    assert(rule(silent) == ByMode(MergeMode.EventTimeOrdering, Seq("ts"), Some(MissingValues.Marked("__debezium_unavailable_value"))))
   }
 
   test("a table made for OverwriteWithLatest picks the greatest of a batch on version 9 too; one of commit time does not") {
@@ -80,7 +80,7 @@ class StoredRuleSuite extends AnyFunSuite {
     val table = madeFor("OverwriteNonDefaultsWithLatestAvroPayload", 9)
     assert(rule(table) == ByPayload(OverwriteNonDefaults, Seq("ts"), nullsSayNothing = true))
     assert(rule(TableConfig(table.properties - "hoodie.table.legacy.payload.class")) ==
-      ByMode(MergeMode.CommitTimeOrdering, Nil, Some(Holes.Nulls)))
+      ByMode(MergeMode.CommitTimeOrdering, Nil, Some(MissingValues.Nulls)))
   }
 
   test("a partial update mode has no effect below version 9, and one that is not built in is refused by name") {

@@ -20,7 +20,7 @@ class LogBlocksSuite extends LogFixture {
   private val rule   = MergeRule.eventTime(layout)
 
   private def write(changes: Seq[Change], by: MergeRule, bufferBytes: Long, options: LogOptions = LogOptions()): LogWritten = {
-    val merge = new SortedMerge(Iterator.empty, new Cursor(MergePaths.inKeyOrder(changes)), layout, by, foldsNew = false)
+    val merge = SortedMerge.forLog(new Cursor(MergePaths.inKeyOrder(changes)), layout, new KeyFold(by))
     val meta  = new MetaRow("001", WriteToken(1, 0, 1), UTF8String.fromString("f1-0"))
     val log   = writer("001", schema = MetaColumns.before(schema), options = options)
     val blocks = new LogBlocks(merge, layout, layout.deletes, keepsDeletedRows = false, takesPartials = true, schema, "p", meta,

@@ -3,12 +3,12 @@ package io.merganser.merge
 /** Null is "not said": the other version's value stays. */
 class IgnoreDefaultsSuite extends MergeSuite {
 
-  override val rule: MergeRule = new PartialRule(FillRule.byEventTime(Notation.layout, Holes.Nulls, Nil), Notation.layout)
+  override val rule: MergeRule = new PartialRule(FillMissingRule.byEventTime(Notation.layout, MissingValues.Nulls, Nil), Notation.layout)
 
   private def merged(older: String, newer: String): String =
-    Notation.read(rule.merge(Notation.record(older), Notation.record(newer))).toString
+    Notation.read(fold.merge(Notation.record(older), Notation.record(newer))).toString
 
-  private def combined(older: String, newer: String): Version = rule.combine(Notation.record(older), Notation.record(newer))
+  private def combined(older: String, newer: String): Version = fold.combine(Notation.record(older), Notation.record(newer))
 
   test("nulls of a newer version take the stored values") {
     assertOutcomes(base = "k1@10=a,b", versions = "k1@11=c", "Updated k1@11=c,b")
@@ -37,7 +37,7 @@ class IgnoreDefaultsSuite extends MergeSuite {
   test("what wins over a delete is merged with nothing from before it") {
     assertMerged(base = "k1@10=a,b", versions = "k1@11- k1@12=null,d", expected = "k1@12=null,d")
     assertMerged(base = "k1@10=a,b", versions = "k1- k1@1=null,d", expected = "k1@1=null,d")
-    assert(rule.merge(Notation.record("k1@11-"), Notation.record("k1@12=c")).endsHistory)
+    assert(fold.merge(Notation.record("k1@11-"), Notation.record("k1@12=c")).endsHistory)
   }
 
   test("what loses to a delete gives nothing to what follows") {
@@ -49,15 +49,15 @@ class IgnoreDefaultsSuite extends MergeSuite {
   }
 
   test("a row that was filled after a delete without an ordering value still ends history") {
-    val fresh = rule.merge(Notation.record("k1-"), Notation.record("k1@5=a"))
-    assert(rule.merge(fresh, Notation.record("k1@6=null,b")).endsHistory)
-    assert(rule.merge(fresh, Notation.record("k1@4=null,b")).endsHistory)
+    val fresh = fold.merge(Notation.record("k1-"), Notation.record("k1@5=a"))
+    assert(fold.merge(fresh, Notation.record("k1@6=null,b")).endsHistory)
+    assert(fold.merge(fresh, Notation.record("k1@4=null,b")).endsHistory)
   }
 
   test("versions are folded from the stored row: a late one fills no null that the stored row has a value for") {
     assertMerged(base = "k1@5=a,b", versions = "k1@7=null,c k1@6=x,y", expected = "k1@7=a,c")
     val (stored, leads, late) = (Notation.record("k1@5=a,b"), Notation.record("k1@7=null,c"), Notation.record("k1@6=x,y"))
-    assert(Notation.read(rule.merge(stored, rule.merge(leads, late))).toString == "k1@7=x,c", "which is why grouping matters")
+    assert(Notation.read(fold.merge(stored, fold.merge(leads, late))).toString == "k1@7=x,c", "which is why grouping matters")
   }
 
   test("the versions of one batch are combined before they meet the stored row") {
@@ -85,13 +85,13 @@ class IgnoreDefaultsSuite extends MergeSuite {
 
   test("nothing is made anew when there is nothing to fill") {
     val (a, b, late) = (Notation.record("k1@1=a,b"), Notation.record("k1@2=c,d"), Notation.record("k1@1=e,f"))
-    assert(rule.merge(a, b) eq b)
-    assert(rule.merge(b, late) eq b)
-    assert(rule.merge(Notation.record("k1@1=a"), b) eq b)
+    assert(fold.merge(a, b) eq b)
+    assert(fold.merge(b, late) eq b)
+    assert(fold.merge(Notation.record("k1@1=a"), b) eq b)
   }
 
   test("a filled row says when and where the newer version was written") {
-    val stamped         = FillRule.byEventTime(Notation.layout, Holes.Nulls, stamps = Seq("w"))
+    val stamped         = FillMissingRule.byEventTime(Notation.layout, MissingValues.Nulls, commitMetadataColumns = Seq("w"))
     def of(two: String) = Notation.read(Notation.changes(two).map(Notation.record).reduceLeft(stamped.merge(_, _))).toString
     assert(of("k1@10=null,first k1@9=a,second") == "k1@10=a,second")
     assert(of("k1@10=b,first k1@9=a,second") == "k1@10=b,first", "it was not filled")
@@ -103,7 +103,7 @@ class IgnoreDefaultsSuite extends MergeSuite {
 /** The newer version leads, whatever the ordering values. */
 class IgnoreDefaultsByCommitTimeSuite extends MergeSuite {
 
-  override val rule: MergeRule = new PartialRule(FillRule.byCommitTime(Notation.layout, Holes.Nulls, Nil), Notation.layout)
+  override val rule: MergeRule = new PartialRule(FillMissingRule.byCommitTime(Notation.layout, MissingValues.Nulls, Nil), Notation.layout)
 
   test("nulls of the newer version take the older values, and its ordering value may be the smaller one") {
     assertOutcomes(base = "k1@10=a,b", versions = "k1@9=c", "Updated k1@9=c,b")
@@ -124,7 +124,7 @@ class IgnoreDefaultsByCommitTimeSuite extends MergeSuite {
 class FillUnavailableSuite extends MergeSuite {
 
   override val rule: MergeRule =
-    new PartialRule(FillRule.byEventTime(Notation.layout, Holes.Marked("__debezium_unavailable_value"), Nil), Notation.layout)
+    new PartialRule(FillMissingRule.byEventTime(Notation.layout, MissingValues.Marked("__debezium_unavailable_value"), Nil), Notation.layout)
 
   test("the marker takes the stored value, which may be null; null is a value") {
     assertMerged(base = "k1@10=a,b", versions = "k1@11=__debezium_unavailable_value,d", expected = "k1@11=a,d")

@@ -1,0 +1,126 @@
+// Hot path: one call per version.
+package io.merganser.merge
+
+/**
+ * Merges the versions of one key by the table's rule. This class alone calls a rule: batch with batch, log with log, stored
+ * row with versions.
+ *
+ * What holds for every rule is here and in no rule:
+ *
+ *  - An unconditional delete (one without an ordering value) ends the key's history. The next version is merged with nothing,
+ *    and it and every later winner carry the mark [[Version.endsHistory]].
+ *  - A partial version finds no row on a delete. It is ignored, unless it inserts: then it is a row with nulls.
+ *  - Versions that the rule cannot combine are buffered one behind the other, and folded from the stored row, oldest first.
+ *
+ * Not thread safe where its rule is not: a [[CustomRule]] opens one merger.
+ *
+ * @param fileGroup partition path and id of the file group, for messages of failed mergers
+ */
+final class KeyFold(rule: MergeRule, fileGroup: String = "none") {
+  private[this] val laws = rule.laws
+
+  /** Whether the full versions of one batch are combined before they are merged with the stored row. */
+  val combinesBatch: Boolean = laws.combinesBatch
+
+  /** Whether the full versions of several batches may be combined before the stored row is known. */
+  val combinesLogs: Boolean = laws.associative
+
+  /**
+   * Merges two versions of different batches.
+   *
+   * @param older the version committed first, or the stored row
+   */
+  def merge(older: Version, newer: Version): Version =
+    if (newer.provided != null && older.isDelete) { if (newer.inserts) merge(older, newer.asRow) else older }
+    else if (newer.endsHistory) inserted(newer)
+    else if (endsHistory(older)) marked(inserted(newer))
+    else {
+      val result = merged(older, newer)
+      if (older.endsHistory && (result ne older)) marked(result) else result
+    }
+
+  /**
+   * Combines two versions of one batch, as if they were one change. Both provide all columns.
+   *
+   * @param older the version that arrived first
+   */
+  def combine(older: Version, newer: Version): Version =
+    if (newer.endsHistory) newer
+    else if (endsHistory(older)) newer.withoutHistory
+    else {
+      val result = combined(older, newer)
+      if (older.endsHistory && (result ne older)) result.withoutHistory else result
+    }
+
+  /** Folds the buffered versions of a key onto its stored row. Returns `stored` itself if that one stays. */
+  def onto(stored: Version, versions: Version): Version =
+    if (versions.earlier == null) merge(stored, versions) else versions.oldestFirst.foldLeft(stored)(merge(_, _))
+
+  /** Folds the buffered versions of a key that is not stored. The result is not a row if it is a delete, or still partial. */
+  def alone(versions: Version): Version =
+    if (versions.earlier == null) inserted(versions)
+    else
+      versions.oldestFirst.dropWhile(version => version.isPartial && !version.inserts) match {
+        case Nil           => versions
+        case first :: rest => rest.foldLeft(inserted(first))(merge(_, _))
+      }
+
+  /**
+   * Adds a version to those of its batch. The result replaces `buffered`, and is one of:
+   *
+   *  - `buffered`: the version changed nothing;
+   *  - `next`, of which the caller has to take a copy: its reader will fill it again;
+   *  - a version with a row of its own, which may have `buffered` behind it.
+   */
+  def addToBatch(buffered: Version, next: Version): Version =
+    if (!combinesBatch || isApart(buffered, next)) addBehind(buffered, next) else owned(combine(buffered, next), buffered, next)
+
+  /** The same for a version of a later batch than those buffered. */
+  def addToLogs(buffered: Version, next: Version): Version =
+    if (!combinesLogs || isApart(buffered, next)) addBehind(buffered, next) else owned(merge(buffered, next), buffered, next)
+
+  /** The same for versions that must not be combined. */
+  def addBehind(buffered: Version, next: Version): Version = next.copy().after(buffered)
+
+  /**
+   * Whether the result of a key's versions is one row, even where the key is stored several times: an unconditional delete among
+   * the versions removes all stored rows, and what follows it comes back once.
+   */
+  def isOneRow(result: Version, versions: Version): Boolean = result.endsHistory && versions.followsUnordered
+
+  private def isApart(buffered: Version, next: Version): Boolean = buffered.isPartial || next.isPartial || buffered.earlier != null
+
+  private def owned(result: Version, buffered: Version, next: Version): Version = {
+    val followsUnordered = buffered.combinedUnordered || next.combinedUnordered
+    // A row that the rule made may refer to the reader's bytes.
+    val own = if ((result eq buffered) || (result eq next) || (result.row eq buffered.row)) result else result.copy()
+    own.combinedUnordered = followsUnordered
+    own
+  }
+
+  private def endsHistory(version: Version): Boolean = version.isUnordered || (version.isDelete && laws.everyDeleteEndsHistory)
+
+  private def marked(version: Version): Version = if (version.isDelete && !laws.marksDeletes) version else version.withoutHistory
+
+  /** The version where nothing is stored. */
+  private def inserted(version: Version): Version = {
+    val whole = if (version.inserts) version.asRow else version
+    if (whole.isPartial || whole.isDelete) whole
+    else {
+      val result = insert(whole)
+      if (whole.endsHistory && (result ne whole)) result.withoutHistory else result
+    }
+  }
+
+  private def merged(older: Version, newer: Version): Version =
+    try rule.merge(older, newer)
+    catch { case failure: MergerFailure => throw failure.in(fileGroup) }
+
+  private def combined(older: Version, newer: Version): Version =
+    try rule.combine(older, newer)
+    catch { case failure: MergerFailure => throw failure.in(fileGroup) }
+
+  private def insert(version: Version): Version =
+    try rule.insert(version)
+    catch { case failure: MergerFailure => throw failure.in(fileGroup) }
+}

@@ -25,7 +25,7 @@ class OneFoldSuite extends AnyFunSuite {
     rule("payload/MySqlDebezium") -> "is a rule, and its order",
     rule("payload/PostgresDebezium") -> "is a rule",
     "jvm/table/src/main/scala/io/merganser/table/avro/PayloadMerger.scala"          -> "is a users' merger: a late-arriving delete loses",
-    "jvm/table/src/main/scala/io/merganser/table/slice/TableRule.scala"             -> "compiles rules",
+    "jvm/table/src/main/scala/io/merganser/table/slice/CompiledRule.scala"             -> "compiles rules",
     "jvm/table/src/main/scala/io/merganser/table/slice/SliceWriter.scala"           -> "counts ties",
     "jvm/spark/src/main/scala/io/merganser/spark/write/WriteRows.scala"             -> "passes on what counts ties",
     "jvm/spark/src/main/scala/io/merganser/spark/write/WriteTasks.scala"            -> "makes what counts ties",

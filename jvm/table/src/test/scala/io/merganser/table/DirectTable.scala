@@ -33,7 +33,7 @@ final class DirectTable(
 
   private lazy val config   = TableConfig.load(storage)
   private lazy val rule     = StoredRule.of(config, mergers)
-  private lazy val compiled = TableRule(rule, config, TableRule.layoutSchema(rowSchema, columns, config, rule))
+  private lazy val compiled = CompiledRule(rule, config, CompiledRule.layoutSchema(rowSchema, columns, config, rule))
 
   def timeline: Timeline = Timeline.load(storage, config)
 
@@ -89,7 +89,7 @@ final class DirectTable(
   }
 
   /** Puts a compaction of all slices with logs on the timeline. */
-  def scheduleCompaction(): Option[Instant] = Compaction.schedule(storage, config, options.lock) { now =>
+  def scheduleCompaction(): Option[Instant] = CompactionSchedule.schedule(storage, config, options.lock) { now =>
     Some(view(now).slices.filter(_.logs.nonEmpty)).filter(_.nonEmpty).map(slices =>
       CompactionPlan(slices.map { s =>
         CompactionPlan.operation(s.partitionPath, s.fileId, s.baseInstant, s.base.map(b => b.name -> b.sizeBytes),
@@ -99,7 +99,7 @@ final class DirectTable(
 
   /** Runs the compactions that are scheduled. */
   def runCompactions(): Unit = timeline.pendingCompactions.foreach { instant =>
-    Compaction.begin(storage, config, instant, options).run { transaction =>
+    CompactionSchedule.begin(storage, config, instant, options).run { transaction =>
       val operations = transaction.timeline.compactionPlan(instant).operations
       val planned    = PlannedSlices.of(storage, config, transaction.timeline.compactionPlan(instant))
       val slices     = planned.map(view(transaction.timeline).committed)

@@ -4,7 +4,7 @@ import io.merganser.merge.{MerganserException, Version}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{StoredRule, TableConfig}
-import io.merganser.table.slice.{SliceWriter, TableRule}
+import io.merganser.table.slice.{SliceWriter, CompiledRule}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.types.StructType
@@ -23,7 +23,7 @@ class RecordValuesSuite extends AnyFunSuite {
       "hoodie.table.ordering.fields" -> "long_,string_") ++ properties)
 
   private def merged(config: TableConfig, classes: Seq[String], older: InternalRow, newer: InternalRow): InternalRow = {
-    val fold                      = TableRule(StoredRule.of(config, classes), config, layout).fold("p/group")
+    val fold                      = CompiledRule(StoredRule.of(config, classes), config, layout).fold("p/group")
     def version(row: InternalRow) = new Version().set(row, isDelete = false, isUnordered = false)
     fold.merge(version(older), version(newer)).row
   }

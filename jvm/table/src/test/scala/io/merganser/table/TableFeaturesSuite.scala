@@ -33,8 +33,8 @@ final class TableFeaturesSuite extends TableSuite {
     val config = TableConfig.load(s)
     val refused = Seq[() => Any](
       () => Transaction.begin(s, config, Action.DeltaCommit, options = Transaction.Options(permits = permits)),
-      () => Compaction.schedule(s, config, permits = permits)(_ => None),
-      () => Compaction.begin(s, config, Instant("1", Action.Compaction, InstantState.Requested), Transaction.Options(permits = permits))
+      () => CompactionSchedule.schedule(s, config, permits = permits)(_ => None),
+      () => CompactionSchedule.begin(s, config, Instant("1", Action.Compaction, InstantState.Requested), Transaction.Options(permits = permits))
     ).map(write => refusal(write()))
     assert(refused.map(e => (e.condition, e.getMessage)).distinct.size == 1, refused.map(_.getMessage))
     assert(names(s, config.timelineFolder).forall(name => !name.endsWith("deltacommit.requested")))
@@ -154,7 +154,7 @@ final class TableFeaturesSuite extends TableSuite {
     val config   = open(s)
     val settings = io.merganser.table.config.WriteConfig.parse(Map.empty, Map.empty, config)
     assert(conditionOf(Rollback.failed(s, config, Transaction.Options.of(settings))) == "TABLE_FEATURE_READ_ONLY")
-    assert(conditionOf(Upgrade.run(s, new StructType)) == "TABLE_FEATURE_READ_ONLY")
+    assert(conditionOf(TableUpgrade.run(s, new StructType)) == "TABLE_FEATURE_READ_ONLY")
     assert(s.exists(".hoodie/100.deltacommit.requested"))
   }
 

@@ -3,7 +3,7 @@ package io.merganser.spark.python
 import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
 import io.merganser.spark.OpenTable
-import io.merganser.spark.compact.{Compaction, CompactionResult}
+import io.merganser.spark.compact.{CompactionService, CompactionResult}
 import io.merganser.spark.source.TableNames
 import io.merganser.spark.sql.HeldStatements
 import io.merganser.spark.sql.procedures.CreateTable
@@ -57,9 +57,9 @@ object PythonBridge {
   def compact(session: SparkSession, path: String, op: String, optionsJson: String): String = {
     val settings = WriteConfig.parse(optionsOf(optionsJson), FrameWrite.sessionConf(session), OpenTable.load(session, path).config)
     val result = op match {
-      case "schedule"           => CompactionResult(Compaction.schedule(session, path, settings), 0, 0, 0, 0, 0)
-      case "run"                => Compaction.run(session, path, settings)
-      case "scheduleandexecute" => Compaction.scheduleAndRun(session, path, settings)
+      case "schedule"           => CompactionResult(CompactionService.schedule(session, path, settings), 0, 0, 0, 0, 0)
+      case "run"                => CompactionService.run(session, path, settings)
+      case "scheduleandexecute" => CompactionService.scheduleAndRun(session, path, settings)
       case other                => throw new IllegalStateException(s"compaction op '$other'")
     }
     val node = mapper.createObjectNode()

@@ -7,7 +7,7 @@ import io.merganser.spark.write.FrameWrite
 import io.merganser.table.Names
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{SchemaEvolution, StoredRule, WriteConfig, WriteSource}
-import io.merganser.table.slice.TableRule
+import io.merganser.table.slice.CompiledRule
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -57,11 +57,11 @@ private[sql] final case class StatementTarget(
   val rule: StoredRule = settings.rule
 
   /** Columns whose values say which version is the newer one, or structs that hold such a field. */
-  val ordering: Seq[String] = TableRule.orderingColumns(rule, schema)
+  val ordering: Seq[String] = CompiledRule.orderingColumns(rule, schema)
 
   /** The ordering fields over those columns' values. */
   def orderingOf(values: Map[String, Expression]): Seq[Expression] =
-    TableRule.orderingFields(rule, schema).flatMap(OrderingField.find(schema, _)).map(field => field.within(values(field.column.name)))
+    CompiledRule.orderingFields(rule, schema).flatMap(OrderingField.find(schema, _)).map(field => field.within(values(field.column.name)))
 
   /** Columns of the rows that the statement makes. */
   def changed(marksDeletes: Boolean, isTagged: Boolean): ChangedColumns =

@@ -2,7 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
-import io.merganser.spark.compact.Compaction
+import io.merganser.spark.compact.CompactionService
 import io.merganser.table.config.WriteConfig
 import io.merganser.table.timeline.Transaction
 import org.apache.spark.sql.SparkSession
@@ -27,7 +27,7 @@ object AfterCommit {
     if (result.instant.isEmpty) result else ofCommitted(session, table, settings, result)
 
   private def ofCommitted(session: SparkSession, table: OpenTable, settings: WriteConfig, result: WriteResult): WriteResult = {
-    val failure = failureOf(Compaction.inline(session, table, settings))
+    val failure = failureOf(CompactionService.inline(session, table, settings))
     val done    = failure.fold(result)(f => result.copy(notes = result.notes.copy(serviceFailure = Some(sentence(f)))))
     if (done.notes.sentences.nonEmpty) {
       val text = s"write ${result.instant} of ${table.storage} is committed. ${done.notes.sentences.mkString(" ")}"

@@ -2,13 +2,13 @@ package io.merganser.spark.write
 
 import io.merganser.merge.{DeleteCheck, MerganserException}
 import io.merganser.spark.OpenTable
-import io.merganser.spark.compact.Upgrade
+import io.merganser.spark.compact.UpgradeService
 import io.merganser.spark.read.SnapshotPinning
 import io.merganser.table.Storage
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config._
-import io.merganser.table.slice.TableRule
+import io.merganser.table.slice.CompiledRule
 import io.merganser.table.timeline.{Creation, Timeline}
 import org.apache.spark.sql.{DataFrame, SaveMode, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -81,7 +81,7 @@ object FrameWrite {
 
   private def upgradedOnRequest(session: SparkSession, table: OpenTable, options: Map[String, String]): OpenTable =
     if (table.config.version < 9 && WriteConfig.asksForUpgrade(options, sessionConf(session))) {
-      Upgrade.run(session, table.storage.basePath.toString, options)
+      UpgradeService.run(session, table.storage.basePath.toString, options)
       table.refreshed()
     } else table
 
@@ -153,7 +153,7 @@ object FrameWrite {
   private def check(frame: DataFrame, data: StructType, config: TableConfig, settings: WriteConfig, missing: Set[String]): Unit = {
     AvroSchemas.checkColumns(data)
     val isDelete = settings.operation == WriteOperation.Delete
-    val ordering = if (isDelete || !needsOrdering(settings)) Nil else TableRule.orderingFields(settings.rule, data)
+    val ordering = if (isDelete || !needsOrdering(settings)) Nil else CompiledRule.orderingFields(settings.rule, data)
     FrameCheck.requireColumns(frame.schema, config.name, s"${settings.operation} into", config.recordKeyFields, config.partitionFields,
       ordering)
     val compared =

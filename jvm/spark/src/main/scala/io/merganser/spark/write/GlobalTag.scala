@@ -3,7 +3,7 @@ package io.merganser.spark.write
 import io.merganser.spark.OpenTable
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{FrameCheck, StoredKeyPolicy, WriteConfig, WriteOperation}
-import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader, TableRule}
+import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader, CompiledRule}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -26,7 +26,7 @@ private[write] final case class GlobalTag(
     table: OpenTable,
     settings: WriteConfig,
     incoming: IncomingSchema,
-    compiled: TableRule,
+    compiled: CompiledRule,
     moves: Boolean,
     combines: Boolean
 ) {

@@ -4,7 +4,7 @@ import io.merganser.merge.{DeleteCheck, OrderingField}
 import io.merganser.table.Names
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{FrameCheck, IndexType, StoredRule, TableConfig}
-import io.merganser.table.slice.TableRule
+import io.merganser.table.slice.CompiledRule
 import org.apache.spark.sql.{Column, DataFrame}
 import org.apache.spark.sql.functions.{
   coalesce,
@@ -74,7 +74,7 @@ object Incoming {
     val keyGiven = Requirement("NULL_RECORD_KEY", config.name, config.recordKeyFields.mkString(","), key.isNull, rowText(schema))
     val ordered =
       if (!rejectNullOrdering) Nil
-      else TableRule.orderingFields(rule, schema).map { f =>
+      else CompiledRule.orderingFields(rule, schema).map { f =>
         val field = OrderingField.find(schema, f).map(_.column.name).getOrElse(f)
         val isOwn = masks.indices.filterNot(masks(_).columns.contains(field)).foldLeft(!quoted(IncomingSchema.UnorderedDelete))((own, i) =>
           own && quoted(IncomingSchema.Mask) =!= i)

@@ -2,7 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.RowLayout
 import io.merganser.merge.buffer.{KeyMemory, Outcome, SortedMerge, VersionCursor}
-import io.merganser.table.slice.{FileNames, FileSlice, TableRule}
+import io.merganser.table.slice.{FileNames, FileSlice, CompiledRule}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow, JoinedRow, UnsafeProjection}
 import org.apache.spark.sql.types.DataType
@@ -36,7 +36,7 @@ private[write] object SliceOf {
  */
 private[write] final class Relocation(
     incoming: IncomingSchema,
-    compiled: TableRule,
+    compiled: CompiledRule,
     moves: Boolean,
     combines: Boolean,
     onlyTags: Boolean,

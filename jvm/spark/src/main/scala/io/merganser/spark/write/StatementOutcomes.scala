@@ -3,7 +3,7 @@ package io.merganser.spark.write
 import io.merganser.merge.{OrderingComparator, RowLayout, Version}
 import io.merganser.merge.buffer.{Outcome, RowMerge}
 import io.merganser.table.config.{StoredRule, TableConfig}
-import io.merganser.table.slice.{MergeCounts, TableRule}
+import io.merganser.table.slice.{MergeCounts, CompiledRule}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeRow}
 import org.apache.spark.sql.types.StructType
@@ -20,17 +20,17 @@ import org.apache.spark.unsafe.types.UTF8String
 private[spark] final case class StatementOutcomes(rule: StoredRule, config: TableConfig, made: StructType) {
 
   /** The columns by which rows are merged. */
-  val layout: StructType = TableRule.layoutSchema(new StructType, made, config, rule)
+  val layout: StructType = CompiledRule.layoutSchema(new StructType, made, config, rule)
 
   /** Those of which the stored values are needed. */
-  val ordering: Set[String] = TableRule.orderingColumns(rule, made).toSet
+  val ordering: Set[String] = CompiledRule.orderingColumns(rule, made).toSet
 
   /** To be called in a task. */
-  def open(masks: Seq[ColumnMask]): RowOutcomes = new RowOutcomes(TableRule(rule, config, layout), made, masks)
+  def open(masks: Seq[ColumnMask]): RowOutcomes = new RowOutcomes(CompiledRule(rule, config, layout), made, masks)
 }
 
 /** To be used in the task that opened it. */
-private[spark] final class RowOutcomes(compiled: TableRule, made: StructType, masks: Seq[ColumnMask]) {
+private[spark] final class RowOutcomes(compiled: CompiledRule, made: StructType, masks: Seq[ColumnMask]) {
   private[this] val layout     = compiled.layout
   private[this] val types      = layout.schema.map(_.dataType).toArray
   private[this] val ordinals   = layout.schema.fieldNames.map(made.fieldNames.indexOf(_))

@@ -120,7 +120,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
             val touched  = slices.filter(s => fileIds(s.fileId)).map(_.group).toSet
             val scope    = if (looksEverywhere) KeyScope.InTable else newKeys(index, isOverwrite)
             val basis    = WriteBasis(scope, replacedPartitions(replaced, stats.keySet))
-            val warnings = TableRule.warning(config, schema).toSeq ++ manyLogs(slices, written.map(_.stat))
+            val warnings = CompiledRule.warning(config, schema).toSeq ++ manyLogs(slices, written.map(_.stat))
             Work((transaction.instant, written, this.notes(schema).copy(warnings = warnings)), Some(Commit(metadata, touched, basis)))
           }
         }

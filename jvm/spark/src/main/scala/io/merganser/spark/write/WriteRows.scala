@@ -37,7 +37,7 @@ final case class Meeting(combineNew: Boolean, meetsStored: Boolean) {
 }
 
 /** Rows that readers see, and the table's rule for them. */
-final case class StoredRows(reader: SliceReader, compiled: TableRule)
+final case class StoredRows(reader: SliceReader, compiled: CompiledRule)
 
 /**
  * How a write appends to logs.
@@ -65,7 +65,7 @@ final case class LogWrites(
 final class WriteRows(
     writer: SliceWriter,
     incoming: IncomingSchema,
-    compiled: TableRule,
+    compiled: CompiledRule,
     meeting: Meeting,
     ordering: Option[OrderingComparator],
     groupOrdinal: Int,

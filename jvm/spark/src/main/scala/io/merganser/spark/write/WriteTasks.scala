@@ -44,10 +44,10 @@ private[write] final case class WriteTasks(
   /** A bucket's key has one place, and logs merge what comes there: inserts do too, whatever the table's type. */
   private val insertsMeet = index.isInstanceOf[IndexType.Bucket]
 
-  private val compiled: TableRule =
+  private val compiled: CompiledRule =
     if (settings.operation == WriteOperation.BulkInsert && settings.combineBeforeInsert && !insertsMeet)
-      TableRule.ofBulkInsert(settings.rule, settings.keyed(config), incoming.layout)
-    else TableRule(settings.rule, settings.keyed(config), incoming.layout)
+      CompiledRule.ofBulkInsert(settings.rule, settings.keyed(config), incoming.layout)
+    else CompiledRule(settings.rule, settings.keyed(config), incoming.layout)
 
   private def meeting: Meeting = settings.operation match {
     case insert if insertsMeet && (insert.isInsert || insert == WriteOperation.BulkInsert) => Meeting(combineNew = true, meetsStored = true)
@@ -283,18 +283,18 @@ private[write] final case class WriteTasks(
     val (looksAtRows, lacking) = settings.rule match {
       case user: StoredRule.ByMerger => (user.columns(schema).nonEmpty, Nil)
       case rule =>
-        (rule.columns(schema).nonEmpty, TableRule.orderingColumns(rule, schema).filter(f => incoming.masks.exists(!_.columns.contains(f))))
+        (rule.columns(schema).nonEmpty, CompiledRule.orderingColumns(rule, schema).filter(f => incoming.masks.exists(!_.columns.contains(f))))
     }
     val merges = config.version < 8
     val needed =
       if (!config.isMergeOnRead || incoming.masks.isEmpty) None
       else if (merges) Some(incoming.layout)
       else if (lacking.isEmpty && !incoming.masks.exists(_.inserts)) None
-      else Some(StructType(MetaColumns.schema(MetaColumns.RecordKey) +: TableRule.orderingColumns(settings.rule, schema).map(schema(_))))
+      else Some(StructType(MetaColumns.schema(MetaColumns.RecordKey) +: CompiledRule.orderingColumns(settings.rule, schema).map(schema(_))))
     val reader = needed.map { asked =>
-      val columns = TableRule.layoutSchema(asked, schema, config, settings.rule)
+      val columns = CompiledRule.layoutSchema(asked, schema, config, settings.rule)
       val reader  = new SliceReader(table.storage, config, settings.rule, table.schema, columns, LogVisibility(table.timeline))
-      StoredRows(reader, TableRule(settings.rule, settings.keyed(config), reader.schema))
+      StoredRows(reader, CompiledRule(settings.rule, settings.keyed(config), reader.schema))
     }
     LogWrites(looksAtRows, reader, merges && reader.isDefined, completesOrdering = lacking.nonEmpty)
   }

@@ -17,7 +17,7 @@ object NewTable {
    * @param bySql        CREATE TABLE: partition directories are hive style unless given, and options of writes are kept as the
    *                     table's defaults
    * @param createSchema the schema as Avro JSON without meta columns, to be kept until the first commit
-   * @throws MerganserException what [[Settings.ofWrite]], [[MergeSettings.infer]], [[KeyGenerator.typeOf]] and
+   * @throws MerganserException what [[Settings.ofWrite]], [[RuleInference.infer]], [[KeyGenerator.typeOf]] and
    *                            [[FrameCheck.requireColumns]] throw, RECORD_KEY_REQUIRED, BUCKET_HASH_FIELD_UNKNOWN,
    *                            TIMESTAMP_FORMAT_MISSING
    */
@@ -68,7 +68,7 @@ object NewTable {
   /** Whether the older name for the ordering field is that of the new table. */
   private def isOrderingField(settings: Settings): Boolean =
     settings.fields(Options.OrderingFields).isEmpty && settings.whole(Options.TableVersion) < 9 &&
-      MergeSettings.readsPayloadOrderingField(settings.explicit(Options.PayloadClass))
+      RuleInference.readsPayloadOrderingField(settings.explicit(Options.PayloadClass))
 
   private def identity(settings: Settings, name: String, version: Int, database: Option[String]): Map[String, String] = {
     val modern = version >= 8
@@ -86,7 +86,7 @@ object NewTable {
        else Map("hoodie.archivelog.folder" -> "archived"))
   }
 
-  private def mergeSettings(settings: Settings, version: Int, schema: StructType, bySql: Boolean): MergeSettings = {
+  private def mergeSettings(settings: Settings, version: Int, schema: StructType, bySql: Boolean): RuleInference = {
     val mode       = settings.given(Options.MergeModeOption)
     val storedMode = settings.given(Options.StoredMergeMode)
     for (a <- mode; b <- storedMode if a.value != b.value)
@@ -95,7 +95,7 @@ object NewTable {
     val ordering = spelled(schema, orderingFields(settings, version, payload, schema))
     if (bySql && mode.isEmpty && storedMode.isEmpty && payload.isEmpty) requireStrategyFits(settings, ordering)
     val markers = Seq(Options.DeleteField, Options.DeleteMarker).flatMap(e => settings.explicit(e).map(e.key -> _))
-    MergeSettings.infer(version, mode.orElse(storedMode).map(_.value), settings.explicit(Options.StrategyIdOption), payload, ordering,
+    RuleInference.infer(version, mode.orElse(storedMode).map(_.value), settings.explicit(Options.StrategyIdOption), payload, ordering,
       settings.mergeProperties ++ markers)
   }
 
@@ -108,7 +108,7 @@ object NewTable {
   /** The ordering fields, or what the older name for them says where it counts. */
   private def orderingFields(settings: Settings, version: Int, payload: Option[String], schema: StructType): Seq[String] = {
     val fields = settings.fields(Options.OrderingFields)
-    val counts = fields.isEmpty && version < 9 && MergeSettings.readsPayloadOrderingField(payload)
+    val counts = fields.isEmpty && version < 9 && RuleInference.readsPayloadOrderingField(payload)
     settings.explicit(Options.PayloadOrderingField) match {
       case Some(older) if counts => Seq(older)
       case Some(older) if fields.mkString(",") != older =>

@@ -6,6 +6,9 @@ import io.merganser.table.config.OptionScope._
 /** Every option that Merganser acts on. What other Hudi keys mean here is in [[ForeignOptions]]. */
 object Options {
 
+  /** Settings of a merge rule: of a table's properties, and of options that give them for one write. */
+  val MergePropertyPrefix = "hoodie.record.merge.property."
+
   private def table(key: String, kind: OptionKind, default: Option[String], doc: String, aliases: String*) =
     OptionEntry(key, kind, default, doc, OfTable, aliases.toSeq)
   private def write(key: String, kind: OptionKind, default: Option[String], doc: String, aliases: String*) =

@@ -116,7 +116,7 @@ object Settings {
 
   private def mergePropertiesOf(pairs: Seq[(String, String)]): Map[String, String] =
     pairs.collect {
-      case (key, value) if lower(key).startsWith(MergeSettings.PropertyPrefix) => key.drop(MergeSettings.PropertyPrefix.length) -> value
+      case (key, value) if lower(key).startsWith(Options.MergePropertyPrefix) => key.drop(Options.MergePropertyPrefix.length) -> value
     }.toMap
 
   private def storedOf(pairs: Seq[(String, String)]): Map[String, Given] =
@@ -147,7 +147,7 @@ object Settings {
           throw MerganserException("UNSUPPORTED_OPTION", "key" -> asGiven, "value" -> value, "remedy" -> option.remedy)
       case None =>
         val known =
-          key.startsWith(MergeSettings.PropertyPrefix) || ForeignOptions.isHarmless(key) || ForeignOptions.isKnown(key) || ForeignOptions.isSparks(
+          key.startsWith(Options.MergePropertyPrefix) || ForeignOptions.isHarmless(key) || ForeignOptions.isKnown(key) || ForeignOptions.isSparks(
             key)
         if (!known) throw unknown(asGiven)
     }

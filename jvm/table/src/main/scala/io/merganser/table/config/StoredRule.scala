@@ -97,7 +97,7 @@ object StoredRule {
    * @param isColumn whether an ordering field is there
    */
   def warning(table: TableConfig, isColumn: String => Boolean = _ => true): Option[String] = {
-    val payload = table.payloadClass.orElse(table.legacyPayloadClass).filter(ClassicPayloads.named(_).contains(EventTime))
+    val payload = table.payloadClass.orElse(table.legacyPayloadClass).filter(PayloadClasses.named(_).contains(EventTime))
     val asked =
       if (MergeMode.of(table) == MergeMode.EventTimeOrdering || payload.isDefined)
         Some(payload.fold(s"merge mode ${MergeMode.EventTimeOrdering}")(c => s"payload class ${c.split('.').last}"))
@@ -124,7 +124,7 @@ object StoredRule {
   private def builtIn(table: TableConfig): Option[StoredRule] =
     if (MergeMode.of(table) != MergeMode.Custom) byMode(table)
     else if (table.strategyId.forall(if (table.version < 8) MergeMode.StrategyId.known else _ == MergeMode.StrategyId.PayloadBased))
-      table.payloadClass.flatMap(ClassicPayloads.named).map(byPayload(_, table))
+      table.payloadClass.flatMap(PayloadClasses.named).map(byPayload(_, table))
     else None
 
   private def byMode(table: TableConfig): Option[StoredRule] = {
@@ -145,7 +145,7 @@ object StoredRule {
   /** A table that was made for this payload class keeps its rule for batches, whatever the table's version. */
   private def picksGreatestOfBatch(payload: ClassicPayload, table: TableConfig): Boolean =
     MergeMode.of(table) == MergeMode.CommitTimeOrdering && table.orderingFields.nonEmpty &&
-      table.legacyPayloadClass.orElse(table.payloadClass).flatMap(ClassicPayloads.named).contains(payload)
+      table.legacyPayloadClass.orElse(table.payloadClass).flatMap(PayloadClasses.named).contains(payload)
 
   private def missing(partialUpdateMode: String, table: TableConfig): Option[MissingValues] = partialUpdateMode match {
     case "IGNORE_DEFAULTS"  => Some(MissingValues.Nulls)

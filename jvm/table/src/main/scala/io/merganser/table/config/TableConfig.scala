@@ -88,7 +88,7 @@ final case class TableConfig(properties: Map[String, String]) {
 
   /** Merge settings that readers need, without their prefix. */
   def mergeProperties: Map[String, String] = properties.collect {
-    case (key, value) if key.startsWith(MergeSettings.PropertyPrefix) => key.drop(MergeSettings.PropertyPrefix.length) -> value
+    case (key, value) if key.startsWith(Options.MergePropertyPrefix) => key.drop(Options.MergePropertyPrefix.length) -> value
   }
 
   def hiveStyle: Boolean = flag("hoodie.datasource.write.hive_style_partitioning")

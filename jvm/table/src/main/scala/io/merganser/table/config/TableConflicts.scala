@@ -29,7 +29,7 @@ object TableConflicts {
     for ((entry, given) <- settings.of(OptionScope.OfTable).toSeq.sortBy(_._1.key); stored <- differing(entry, given, table))
       throw conflict(given.name, given.value, stored, table.name)
     for ((key, value) <- settings.mergeProperties; stored = table.mergeProperties.get(key) if !stored.contains(value))
-      throw conflict(MergeSettings.PropertyPrefix + key, value, stored.getOrElse("none"), table.name)
+      throw conflict(Options.MergePropertyPrefix + key, value, stored.getOrElse("none"), table.name)
     requireStored(settings, table.properties, table.name)
   }
 
@@ -103,7 +103,7 @@ object TableConflicts {
 
   /** A class whose rule a table without a class has. */
   private def meansTheSame(payload: String, table: TableConfig): Boolean = scala.util.Try {
-    MergeSettings.infer(table.version, None, None, Some(payload), table.orderingFields, Map.empty).properties
+    RuleInference.infer(table.version, None, None, Some(payload), table.orderingFields, Map.empty).properties
   }.toOption.exists { asked =>
     val would = TableConfig(asked + ("hoodie.table.version" -> table.version.toString))
     would.legacyPayloadClass.isDefined && MergeMode.of(would) == MergeMode.of(table) && would.partialUpdateMode == table.partialUpdateMode &&

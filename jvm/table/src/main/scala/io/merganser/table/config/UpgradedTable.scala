@@ -33,9 +33,9 @@ private[table] object UpgradedTable {
       )
   }
 
-  private def settings(table: TableConfig): MergeSettings = {
+  private def settings(table: TableConfig): RuleInference = {
     def infer(mode: Option[String], strategyId: Option[String], payload: Option[String]) =
-      MergeSettings.infer(Version, mode, strategyId, payload, Nil, table.mergeProperties)
+      RuleInference.infer(Version, mode, strategyId, payload, Nil, table.mergeProperties)
     val merger = table.strategyId.filter(id => MergeMode.of(table) == MergeMode.Custom && id != StrategyId.PayloadBased)
     merger match {
       case Some(_)                            => infer(Some(MergeMode.of(table).name), merger, None)

@@ -95,7 +95,7 @@ final case class WriteConfig(
   def keyed(table: TableConfig): TableConfig = {
     val marks = deleteMark.toSeq.flatMap(mark => Seq(Options.DeleteField -> mark.field, Options.DeleteMarker -> mark.marker))
     table.copy(properties =
-      partitionTime ++ marks.map { case (entry, text) => s"${MergeSettings.PropertyPrefix}${entry.key}" -> text } ++ table.properties)
+      partitionTime ++ marks.map { case (entry, text) => s"${Options.MergePropertyPrefix}${entry.key}" -> text } ++ table.properties)
   }
 }
 

@@ -59,9 +59,9 @@ final class SliceReader(
 ) extends Serializable {
 
   /** The columns of the rows, the asked ones first. */
-  val schema: StructType = TableRule.layoutSchema(asked, tableSchema, config, rule)
+  val schema: StructType = CompiledRule.layoutSchema(asked, tableSchema, config, rule)
 
-  private lazy val compiled = TableRule(rule, config, schema)
+  private lazy val compiled = CompiledRule(rule, config, schema)
 
   /**
    * The slice's live rows, one a record key. No order is promised.
@@ -86,7 +86,7 @@ final class SliceReader(
   private def scanner = new LogScanner(
     storage,
     config.version,
-    TableRule.orderingTypes(rule, schema),
+    CompiledRule.orderingTypes(rule, schema),
     visibility.completed(_),
     visibility.maxInstant,
     log => config.version >= 8 && (log.committedBytes.isDefined || config.isMadeInLayout2)

@@ -4,7 +4,7 @@ import io.merganser.merge.{DeleteCheck, OrderingComparator, RowLayout}
 import io.merganser.merge.buffer._
 import io.merganser.table.Storage
 import io.merganser.table.base.{BaseFileOptions, BaseFileWriter, MetaColumns}
-import io.merganser.table.config.{ClassicPayloads, TableConfig}
+import io.merganser.table.config.{PayloadClasses, TableConfig}
 import io.merganser.table.log.{LogOptions, LogWriter}
 import io.merganser.table.timeline.{Markers, WriteStat}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -41,7 +41,7 @@ final case class SliceWriter(
   private val fileSchema = StructType(MetaColumns.schema ++ schema)
 
   /** Tells a delete by what the file keeps of its row. */
-  private val storedDeletes = DeleteCheck(schema, ClassicPayloads.markers(config))
+  private val storedDeletes = DeleteCheck(schema, PayloadClasses.markers(config))
 
   /**
    * Writes a base file from what the merge leaves.
@@ -203,7 +203,7 @@ final case class SliceWriter(
     val (nameInstant, version) = logName(slice)
     val meta                   = new MetaRow(instant, token, UTF8String.fromString(slice.fileId))
     val times                  = new EventTimes(eventTime)
-    val blocks = new LogBlocks(merge, layout, storedDeletes, keepsDeletedRows, takesPartials = config.version >= 8, schema,
+    val blocks = new BlockPlanner(merge, layout, storedDeletes, keepsDeletedRows, takesPartials = config.version >= 8, schema,
       slice.partitionPath, meta, times)
     if (blocks.isEmpty) Nil
     else {

@@ -8,7 +8,7 @@ final class WriteToken(val partitionId: Int, stageId: Int, attemptId: Long) {
   private[this] var rows = 0L
 
   /** The number of the next row that the task changes. */
-  private[slice] def nextRow(): Long = {
+  private[table] def nextRow(): Long = {
     rows += 1
     rows - 1
   }

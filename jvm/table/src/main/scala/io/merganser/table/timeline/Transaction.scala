@@ -205,7 +205,7 @@ final class Transaction private[timeline] (
   }
 
   private def conflict(reason: String): MerganserException =
-    if (run.isDefined) Compaction.conflict(storage, instant, reason)
+    if (run.isDefined) CompactionSchedule.conflict(storage, instant, reason)
     else MerganserException("COMMIT_CONFLICT", "instant" -> instant, "path" -> storage, "reason" -> reason)
 
   /** Running the same write again would bring the same rows. */

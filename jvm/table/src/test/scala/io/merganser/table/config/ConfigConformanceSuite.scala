@@ -97,7 +97,7 @@ class ConfigConformanceSuite extends AnyFunSuite {
 
   private def checkConfig(expect: JsonNode, properties: Map[String, String]): Unit = {
     val recorded = expect.get("table_config").fields().asScala.map(e => e.getKey -> e.getValue.asText).toMap
-    val ours     = properties.filter { case (key, _) => mergeKeys.contains(key) || key.startsWith(MergeSettings.PropertyPrefix) }
+    val ours     = properties.filter { case (key, _) => mergeKeys.contains(key) || key.startsWith(Options.MergePropertyPrefix) }
     assert(ours == recorded)
   }
 

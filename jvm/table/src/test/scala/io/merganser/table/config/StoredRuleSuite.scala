@@ -3,7 +3,7 @@ package io.merganser.table.config
 import io.merganser.merge.{DeleteMarker, MissingValues, MerganserException}
 import io.merganser.merge.payload._
 import io.merganser.table.base.MetaColumns
-import io.merganser.table.slice.TableRule
+import io.merganser.table.slice.CompiledRule
 import org.apache.spark.sql.types._
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -93,23 +93,23 @@ class StoredRuleSuite extends AnyFunSuite {
   }
 
   test("a user's class with the name of a classic one is not the classic one") {
-    assert(ClassicPayloads.named("com.example.AWSDmsAvroPayload").isEmpty)
-    assert(ClassicPayloads.named("AWSDmsAvroPayload").isEmpty)
-    assert(ClassicPayloads.named("org.apache.hudi.payload.AWSDmsAvroPayload").contains(AwsDms))
+    assert(PayloadClasses.named("com.example.AWSDmsAvroPayload").isEmpty)
+    assert(PayloadClasses.named("AWSDmsAvroPayload").isEmpty)
+    assert(PayloadClasses.named("org.apache.hudi.payload.AWSDmsAvroPayload").contains(AwsDms))
   }
 
   test("a payload class marks its deletes where it decides, beside what the table says") {
     val given = Seq("hoodie.payload.delete.field" -> "name", "hoodie.payload.delete.marker" -> "gone")
-    assert(ClassicPayloads.markers(madeFor("AWSDmsAvroPayload", 8, given: _*)) ==
+    assert(PayloadClasses.markers(madeFor("AWSDmsAvroPayload", 8, given: _*)) ==
       Seq(DeleteMarker("name", "gone"), DeleteMarker("Op", "D", ignoresCase = true)))
-    assert(ClassicPayloads.markers(madeFor("AWSDmsAvroPayload", 9)) == Seq(DeleteMarker("Op", "D")))
-    assert(ClassicPayloads.markers(made()).isEmpty)
+    assert(PayloadClasses.markers(madeFor("AWSDmsAvroPayload", 9)) == Seq(DeleteMarker("Op", "D")))
+    assert(PayloadClasses.markers(made()).isEmpty)
   }
 
   test("a read of one column reads what the rule compares and what marks deletes") {
     val columns = schema.add("Op", StringType).add("_event_seq", StringType).add("_change_operation_type", StringType)
     def read(table: TableConfig) =
-      TableRule.layoutSchema(StructType(Seq(columns("name"))), columns, table, rule(table)).fieldNames.toSeq
+      CompiledRule.layoutSchema(StructType(Seq(columns("name"))), columns, table, rule(table)).fieldNames.toSeq
     assert(read(madeFor("AWSDmsAvroPayload", 8)) == Seq("name", MetaColumns.RecordKey, "ts", "Op"))
     assert(read(madeFor("debezium.MySqlDebeziumAvroPayload", 8)) ==
       Seq("name", MetaColumns.RecordKey, "_event_seq", "_change_operation_type"))
@@ -118,8 +118,8 @@ class StoredRuleSuite extends AnyFunSuite {
 
   test("a payload class whose column the table lacks is an error that names it, not another rule") {
     val stored = madeFor("debezium.MySqlDebeziumAvroPayload", 8)
-    val layout = TableRule.layoutSchema(schema, schema, stored, rule(stored))
-    val thrown = intercept[MerganserException](TableRule(rule(stored), stored, layout))
+    val layout = CompiledRule.layoutSchema(schema, schema, stored, rule(stored))
+    val thrown = intercept[MerganserException](CompiledRule(rule(stored), stored, layout))
     assert(thrown.condition == "ORDERING_FIELD_MISSING" && thrown.getMessage.contains("_event_seq"))
   }
 }

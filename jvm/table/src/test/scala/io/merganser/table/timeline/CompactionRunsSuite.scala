@@ -22,7 +22,7 @@ final class CompactionRunsSuite extends TableSuite {
     val first  = Transaction.begin(s, config, "commit")
     first.commit(upserted(writeBase(s, first, "a")), Set.empty)
     val plan = CompactionPlan(Seq(CompactionPlan.operation("p", "a", first.instant, None, Nil)))
-    (s, config, Compaction.schedule(s, config)(_ => Some(plan)).get)
+    (s, config, CompactionSchedule.schedule(s, config)(_ => Some(plan)).get)
   }
 
   private def compacted(stat: WriteStat): CommitMetadata = CommitMetadata("COMPACT", Map("p" -> Seq(stat)), Map.empty)
@@ -43,17 +43,17 @@ final class CompactionRunsSuite extends TableSuite {
     s.fs.setTimes(s.path(file), System.currentTimeMillis() - agoMs, -1)
 
   private def left(s: Storage, config: TableConfig, instant: Instant): String =
-    Compaction.claim(s, config, instant).fold(identity, run => fail(s"${run.instant} was taken"))
+    CompactionSchedule.claim(s, config, instant).fold(identity, run => fail(s"${run.instant} was taken"))
 
   private def taken(s: Storage, config: TableConfig, instant: Instant): Transaction =
-    Compaction.claim(s, config, instant).fold(reason => fail(reason), identity)
+    CompactionSchedule.claim(s, config, instant).fold(reason => fail(reason), identity)
 
   test("a second runner of this process leaves a compaction that runs alone, and one that is completed") {
     val (s, config, instant) = scheduled()
     val run                  = taken(s, config, instant)
     val stat                 = writeBase(s, run, "a")
     assert(left(s, config, instant).contains("this process"))
-    assert(conditionOf(Compaction.begin(s, config, instant)) == "COMPACTION_CONFLICT")
+    assert(conditionOf(CompactionSchedule.begin(s, config, instant)) == "COMPACTION_CONFLICT")
     run.commit(compacted(stat), Set(FileGroupId("p", "a")))
     assert(left(s, config, instant).contains("completed"))
     assert(show(view(s).slices) == Seq(s"a@${instant.requested}:") && Leftovers.of(s).isEmpty)
@@ -178,11 +178,11 @@ final class CompactionRunsSuite extends TableSuite {
     val (s, config, instant) = scheduled()
     val other                = LockContender.startMain(CompactionRunner, s.toString, instant.requested)
     while (!s.exists("claimed")) { assert(other.isAlive); Thread.sleep(20) }
-    assert(Compaction.claim(s, config, instant, expiredAfterMs = 1000).left.exists(_.contains("process ")))
+    assert(CompactionSchedule.claim(s, config, instant, expiredAfterMs = 1000).left.exists(_.contains("process ")))
     s.createNew("die", Array.emptyByteArray)
     assert(other.waitFor(60, TimeUnit.SECONDS))
-    var run = Compaction.claim(s, config, instant, expiredAfterMs = 1000)
-    while (run.isLeft) { Thread.sleep(50); run = Compaction.claim(s, config, instant, expiredAfterMs = 1000) }
+    var run = CompactionSchedule.claim(s, config, instant, expiredAfterMs = 1000)
+    while (run.isLeft) { Thread.sleep(50); run = CompactionSchedule.claim(s, config, instant, expiredAfterMs = 1000) }
     run.foreach(r => r.commit(compacted(writeBase(s, r, "a")), Set(FileGroupId("p", "a"))))
     assert(show(view(s).slices) == Seq(s"a@${instant.requested}:"))
   }
@@ -194,7 +194,7 @@ object CompactionRunner {
   def main(args: Array[String]): Unit = {
     val s       = Storage(args(0), new Configuration())
     val instant = Instant(args(1), Action.Compaction, InstantState.Requested)
-    Compaction.begin(s, TableConfig.load(s), instant, Transaction.Options(heartbeatMs = Some(200)))
+    CompactionSchedule.begin(s, TableConfig.load(s), instant, Transaction.Options(heartbeatMs = Some(200)))
     s.createNew("claimed", Array.emptyByteArray)
     while (!s.exists("die")) Thread.sleep(20)
     Runtime.getRuntime.halt(0)

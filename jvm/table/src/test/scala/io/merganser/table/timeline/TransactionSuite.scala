@@ -162,9 +162,9 @@ final class TransactionSuite extends TableSuite {
     val logStat = WriteStat("a", s"p/$name", partitionPath = "p", logVersion = Some(1))
 
     val plan      = CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil)))
-    val scheduled = Compaction.schedule(s, config)(_ => Some(plan)).get
-    assert(Compaction.schedule(s, config)(_ => Some(plan)).isEmpty)
-    val run = Compaction.begin(s, config, scheduled)
+    val scheduled = CompactionSchedule.schedule(s, config)(_ => Some(plan)).get
+    assert(CompactionSchedule.schedule(s, config)(_ => Some(plan)).isEmpty)
+    val run = CompactionSchedule.begin(s, config, scheduled)
     update.commit(upserted(logStat), Set(FileGroupId("p", "a")))
     val done = run.commit(CommitMetadata("COMPACT", Map("p" -> Seq(writeBase(s, run, "a"))), Map.empty), Set(FileGroupId("p", "a")))
     assert(done.action == "commit" && names(s, timelineFolder).contains(s"${scheduled.requested}_${done.completed.get}.commit"))
@@ -176,7 +176,7 @@ final class TransactionSuite extends TableSuite {
     val config = table(storage = s)
     write(s, "a")
     val t = begin(s, "deltacommit")
-    Compaction.schedule(s, config)(_ => Some(CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil)))))
+    CompactionSchedule.schedule(s, config)(_ => Some(CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil)))))
     assert(conditionOf(t.commit(upserted(writeBase(s, t, "a", "MERGE")), Set(FileGroupId("p", "a")))) == "COMMIT_CONFLICT")
   }
 
@@ -184,17 +184,17 @@ final class TransactionSuite extends TableSuite {
     val s      = storage
     val config = table(storage = s)
     write(s, "a")
-    val scheduled = Compaction.schedule(s, config)(_ => Some(CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil))))).get
-    val failed    = Compaction.begin(s, config, scheduled)
+    val scheduled = CompactionSchedule.schedule(s, config)(_ => Some(CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil))))).get
+    val failed    = CompactionSchedule.begin(s, config, scheduled)
     val left      = writeBase(s, failed, "a")
     assert(Rollback.pending(s, config).isEmpty && s.exists(left.path))
     failed.rollback()
     assert(!s.exists(left.path) && !s.exists(s".hoodie/.temp/${scheduled.requested}") && names(s, ".hoodie/.heartbeat").isEmpty)
     assert(names(s, timelineFolder).filter(_.startsWith(scheduled.requested)) == Set(s"${scheduled.requested}.compaction.requested"))
-    val last = Compaction.begin(s, config, scheduled)
+    val last = CompactionSchedule.begin(s, config, scheduled)
     last.commit(CommitMetadata("COMPACT", Map("p" -> Seq(writeBase(s, last, "a"))), Map.empty), Set.empty)
     assert(show(view(s).slices) == Seq(s"a@${scheduled.requested}:"))
-    assert(conditionOf(Compaction.begin(s, config, scheduled)) == "COMPACTION_CONFLICT")
+    assert(conditionOf(CompactionSchedule.begin(s, config, scheduled)) == "COMPACTION_CONFLICT")
   }
 
   test("a compaction is planned before the table is locked, and once more if the table changed meanwhile") {
@@ -202,7 +202,7 @@ final class TransactionSuite extends TableSuite {
     val config = table(storage = s)
     write(s, "a")
     var (planned, locked) = (0, 0)
-    val scheduled = Compaction.schedule(s, config) { _ =>
+    val scheduled = CompactionSchedule.schedule(s, config) { _ =>
       planned += 1
       if (s.exists(".hoodie/lock")) locked += 1
       if (planned == 1) write(s, "b")
@@ -216,6 +216,6 @@ final class TransactionSuite extends TableSuite {
     val config = table(6, s)
     write(s, "a")
     begin(s, "deltacommit")
-    assert(conditionOf(Compaction.schedule(s, config)(_ => None)) == "COMPACTION_BLOCKED")
+    assert(conditionOf(CompactionSchedule.schedule(s, config)(_ => None)) == "COMPACTION_BLOCKED")
   }
 }

@@ -1,7 +1,7 @@
 package io.merganser.spark.sql.procedures
 
 import io.merganser.spark.OpenTable
-import io.merganser.spark.compact.{Compaction, CompactionResult}
+import io.merganser.spark.compact.{CompactionService, CompactionResult}
 import io.merganser.spark.write.FrameWrite
 import io.merganser.table.config.WriteConfig
 import org.apache.spark.sql.{Row, SparkSession}
@@ -39,9 +39,9 @@ object RunCompaction extends Procedure {
     val settings = WriteConfig.parse(arguments.options("options"), FrameWrite.sessionConf(session), OpenTable.load(session, path).config)
     val op       = arguments.required("op")
     op.toLowerCase(Locale.ROOT) match {
-      case "schedule" => Compaction.schedule(session, path, settings).map(Row(_, null, "REQUESTED", null, null, null, null, null)).toSeq
-      case "run" | "execute"    => done(Compaction.run(session, path, settings, chosen(arguments)))
-      case "scheduleandexecute" => done(Compaction.scheduleAndRun(session, path, settings))
+      case "schedule" => CompactionService.schedule(session, path, settings).map(Row(_, null, "REQUESTED", null, null, null, null, null)).toSeq
+      case "run" | "execute"    => done(CompactionService.run(session, path, settings, chosen(arguments)))
+      case "scheduleandexecute" => done(CompactionService.scheduleAndRun(session, path, settings))
       case _                    => throw arguments.invalid("op", op, "schedule, run, execute, scheduleandexecute")
     }
   }

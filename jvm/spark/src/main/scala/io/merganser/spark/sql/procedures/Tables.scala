@@ -1,7 +1,7 @@
 package io.merganser.spark.sql.procedures
 
 import io.merganser.spark.OpenTable
-import io.merganser.spark.compact.Upgrade
+import io.merganser.spark.compact.UpgradeService
 import io.merganser.spark.write.{FrameWrite, TableIndex}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.base.MetaColumns
@@ -156,7 +156,7 @@ object UpgradeTable extends Procedure {
     val path = arguments.tablePath(session)
     arguments.string("to_version").filterNot(v => v.toUpperCase(Locale.ROOT) == "NINE" || v == "9")
       .foreach(other => throw arguments.invalid("to_version", other, "NINE"))
-    Upgrade.run(session, path, Map.empty)
+    UpgradeService.run(session, path, Map.empty)
     Seq(Row(true))
   }
 }

@@ -14,7 +14,7 @@ import scala.collection.mutable.ArrayBuffer
 import scala.util.Random
 
 /** Versions of a batch on their way into a log and out again: of each key all of them, in order. */
-class LogBlocksSuite extends LogFixture {
+class BlockPlannerSuite extends LogFixture {
   private val schema = StructType(Notation.schema.map(_.copy(nullable = true)))
   private val layout = RowLayout(SliceWriter.rowSchema(schema), MetaColumns.RecordKey, Seq("ts"), None)
   private val rule   = MergeRule.eventTime(layout)
@@ -23,7 +23,7 @@ class LogBlocksSuite extends LogFixture {
     val merge = SortedMerge.forLog(new Cursor(MergePaths.inKeyOrder(changes)), layout, new KeyFold(by))
     val meta  = new MetaRow("001", WriteToken(1, 0, 1), UTF8String.fromString("f1-0"))
     val log   = writer("001", schema = MetaColumns.before(schema), options = options)
-    val blocks = new LogBlocks(merge, layout, layout.deletes, keepsDeletedRows = false, takesPartials = true, schema, "p", meta,
+    val blocks = new BlockPlanner(merge, layout, layout.deletes, keepsDeletedRows = false, takesPartials = true, schema, "p", meta,
       new EventTimes(None), bufferBytes)
     if (!blocks.isEmpty) blocks.write(log)
     log.close()

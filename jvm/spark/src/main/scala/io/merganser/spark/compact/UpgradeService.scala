@@ -1,13 +1,12 @@
 package io.merganser.spark.compact
 
 import io.merganser.spark.OpenTable
-import io.merganser.table.timeline
 import io.merganser.table.config.{Options, WriteConfig}
-import io.merganser.table.timeline.{Rollback, Transaction}
+import io.merganser.table.timeline.{Rollback, TableUpgrade, Transaction}
 import org.apache.spark.sql.SparkSession
 
 /** Upgrade of a table of version 6 or 8 to version 9: what failed is rolled back, logs are compacted, and then the format changes. */
-object Upgrade {
+object UpgradeService {
 
   /**
    * @param options of which the merger classes and the lock count, and what becomes of failed writes
@@ -20,8 +19,8 @@ object Upgrade {
         Options.DropIndexes.names ++ Options.AllowUnknownProperties.names ++ Options.ofLocks.flatMap(_.names)).toSet
       val settings = WriteConfig.parse(options.filter { case (name, _) => names(name) }, session.conf.getAll, table.config)
       Rollback.failed(table.storage, table.config, Transaction.Options.of(settings))
-      if (table.config.isMergeOnRead) Compaction.scheduleAndRun(session, path, settings)
-      timeline.Upgrade.run(table.storage, OpenTable.load(table.storage).schema, settings.lock, settings.permits)
+      if (table.config.isMergeOnRead) CompactionService.scheduleAndRun(session, path, settings)
+      TableUpgrade.run(table.storage, OpenTable.load(table.storage).schema, settings.lock, settings.permits)
       ()
     }
   }

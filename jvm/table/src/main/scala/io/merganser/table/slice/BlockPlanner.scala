@@ -60,7 +60,7 @@ private final class PlannedBlock(val kind: BlockKind) {
  * @param schema            the table's data columns
  * @param times             gathers the event times of the rows
  */
-private[slice] final class LogBlocks(
+private[slice] final class BlockPlanner(
     merge: MergeIterator,
     layout: RowLayout,
     storedDeletes: DeleteCheck,
@@ -70,7 +70,7 @@ private[slice] final class LogBlocks(
     partitionPath: String,
     meta: MetaRow,
     times: EventTimes,
-    bufferBytes: Long = LogBlocks.BufferBytes
+    bufferBytes: Long = BlockPlanner.BufferBytes
 ) {
   private[this] val width                          = schema.length
   private[this] val orderingFields                 = StructType(layout.ordering.map(_.leaf))
@@ -190,7 +190,7 @@ private[slice] final class LogBlocks(
 
   private def delete(ordering: Array[Any]): Unit = {
     block(BlockKind.Deletes(ordering != null)).deletes += LogDelete(key, partition, ordering)
-    laterBytes += LogBlocks.DeleteBytes + key.numBytes
+    laterBytes += BlockPlanner.DeleteBytes + key.numBytes
   }
 
   /** The first block of the kind that is not before the key's last one; blocks are counted from 1, after the first. */
@@ -209,7 +209,7 @@ private[slice] final class LogBlocks(
     else layout.ordering.map(field => InternalRow.copyValue(field.valueIn(row)))
 }
 
-private object LogBlocks {
+private object BlockPlanner {
 
   /** Memory for blocks that wait. */
   private val BufferBytes = 64L << 20

@@ -3,7 +3,6 @@ package io.merganser.spark.compact
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.spark.write.{Counts, TableWrite, WriterOptions}
-import io.merganser.table.timeline
 import io.merganser.table.config.{FailedWrites, WriteConfig}
 import io.merganser.table.slice._
 import io.merganser.table.timeline._
@@ -25,7 +24,7 @@ final case class CompactionResult(instant: Option[String], filesWritten: Int, ro
 final case class LeftCompaction(instant: String, reason: String)
 
 /** Compaction of a merge-on-read table: read, which is slice -> merge -> rows, then write and commit. */
-object Compaction {
+object CompactionService {
 
   private val Log = LoggerFactory.getLogger(classOf[CompactionResult])
 
@@ -35,7 +34,7 @@ object Compaction {
 
   private def schedule(table: OpenTable, settings: WriteConfig): Option[String] = {
     if (!table.config.isMergeOnRead) throw MerganserException("COMPACTION_OF_COPY_ON_WRITE", "table" -> table.config.name)
-    timeline.Compaction.schedule(table.storage, table.config, settings.lock, settings.permits) { now =>
+    CompactionSchedule.schedule(table.storage, table.config, settings.lock, settings.permits) { now =>
       val slices = new TableView(table.storage, table.config, now).slices.filter(_.logs.nonEmpty)
       if (slices.isEmpty) None else Some(CompactionPlan(slices.map(operation)))
     }.map(_.requested)
@@ -102,9 +101,9 @@ object Compaction {
     val options = Transaction.Options.of(settings).copy(heartbeatMs = Some(settings.heartbeatIntervalMs))
     val expiredAfterMs = settings.failedWrites match {
       case FailedWrites.Lazy(afterMs) => afterMs
-      case FailedWrites.Eager         => timeline.Compaction.ExpiredAfterMs
+      case FailedWrites.Eager         => CompactionSchedule.ExpiredAfterMs
     }
-    timeline.Compaction.claim(table.storage, table.config, instant, options, expiredAfterMs)
+    CompactionSchedule.claim(table.storage, table.config, instant, options, expiredAfterMs)
       .map { claimed =>
         val result = claimed.run(rewrite(session, table, instant, settings, _))
         result.copy(elapsedMs = elapsed(started))

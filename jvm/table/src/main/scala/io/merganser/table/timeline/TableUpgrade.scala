@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.StructType
  * the properties, which change at once, say so. An upgrade that died before that is begun again, and one that died after
  * it leaves files that nobody reads.
  */
-object Upgrade {
+object TableUpgrade {
 
   /**
    * @param columns the table's data columns

@@ -10,11 +10,9 @@ import io.merganser.table.config.MergeMode.StrategyId
  * @param properties     the keys of `hoodie.properties` that are about merging, ordering fields apart
  * @param orderingFields those asked for, or those that the payload class prescribes
  */
-final case class MergeSettings(properties: Map[String, String], orderingFields: Seq[String])
+final case class RuleInference(properties: Map[String, String], orderingFields: Seq[String])
 
-object MergeSettings {
-
-  val PropertyPrefix = "hoodie.record.merge.property."
+object RuleInference {
 
   private val EventTime  = MergeMode.EventTimeOrdering.name
   private val CommitTime = MergeMode.CommitTimeOrdering.name
@@ -78,13 +76,13 @@ object MergeSettings {
       payload: Option[String],
       orderingFields: Seq[String],
       properties: Map[String, String]
-  ): MergeSettings = {
+  ): RuleInference = {
     val translated = payload.flatMap(translations.get).filter(_ => version >= 9)
     val resulting  = modeOf(version, mode, strategyId, payload, orderingFields, checked = translated.isEmpty)
     translated match {
       case Some(translation) => translate(payload.get, translation, orderingFields, properties)
       case None =>
-        MergeSettings(identity(version, resulting, strategyId, payload) ++ prefixed(properties), orderingFields)
+        RuleInference(identity(version, resulting, strategyId, payload) ++ prefixed(properties), orderingFields)
     }
   }
 
@@ -146,14 +144,14 @@ object MergeSettings {
     else storeMode ++ storeId ++ payload.map("hoodie.compaction.payload.class" -> _)
   }
 
-  private def translate(payload: String, to: Translation, ordering: Seq[String], given: Map[String, String]): MergeSettings = {
+  private def translate(payload: String, to: Translation, ordering: Seq[String], given: Map[String, String]): RuleInference = {
     for (prescribed <- to.orderingFields if ordering.nonEmpty && ordering != prescribed)
       throw MerganserException("CONFIG_CONFLICT", "key" -> Options.OrderingFields.key, "value" -> ordering.mkString(","),
         "stored" -> prescribed.mkString(","), "by" -> s"payload class $payload prescribes")
     for ((key, value) <- given; prescribed <- to.properties.get(key) if prescribed != value)
       throw MerganserException("CONFIG_CONFLICT", "key" -> key, "value" -> value, "stored" -> prescribed,
         "by" -> s"payload class $payload prescribes")
-    MergeSettings(
+    RuleInference(
       Map("hoodie.record.merge.mode" -> to.mode, "hoodie.table.legacy.payload.class" -> payload) ++
         to.partialUpdateMode.map("hoodie.table.partial.update.mode" -> _) ++ prefixed(given ++ to.properties),
       to.orderingFields.getOrElse(ordering)
@@ -164,6 +162,6 @@ object MergeSettings {
     val (field, text) = (properties.get("hoodie.payload.delete.field"), properties.get("hoodie.payload.delete.marker"))
     if (field.isDefined != text.isDefined)
       throw MerganserException("DELETE_MARKER_INCOMPLETE", "field" -> field.getOrElse("none"), "marker" -> text.getOrElse("none"))
-    properties.map { case (key, value) => s"$PropertyPrefix$key" -> value }
+    properties.map { case (key, value) => s"$Options.MergePropertyPrefix$key" -> value }
   }
 }

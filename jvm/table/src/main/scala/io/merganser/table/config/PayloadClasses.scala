@@ -4,7 +4,7 @@ import io.merganser.merge.DeleteMarker
 import io.merganser.merge.payload._
 
 /** The payload classes of old that have a rule of their own here, by the names users have in their jobs. */
-object ClassicPayloads {
+object PayloadClasses {
   private val Packages = Seq("org.apache.hudi.common.model.", "org.apache.hudi.common.model.debezium.", "org.apache.hudi.payload.")
 
   private val byName: Map[String, ClassicPayload] = Map(

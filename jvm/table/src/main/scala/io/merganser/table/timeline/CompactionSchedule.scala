@@ -9,7 +9,7 @@ import io.merganser.table.slice.{FileNames, Parallel}
  * Compactions on the timeline: scheduled once, run until a run succeeds. A scheduled compaction is not rolled back, for
  * writes after it count on its instant; what is removed of a failed run is its files.
  */
-object Compaction {
+object CompactionSchedule {
 
   /**
    * Puts a compaction on the timeline.

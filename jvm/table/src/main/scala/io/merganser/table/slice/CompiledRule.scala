@@ -2,13 +2,13 @@ package io.merganser.table.slice
 
 import io.merganser.merge._
 import io.merganser.table.base.MetaColumns
-import io.merganser.table.config.{ClassicPayloads, StoredRule, TableConfig}
+import io.merganser.table.config.{PayloadClasses, StoredRule, TableConfig}
 import org.apache.spark.sql.types.{StructField, StructType}
 
 import scala.collection.JavaConverters._
 
 /** The table's merge rule, compiled for rows of one layout. Every path gets it here. */
-final class TableRule private (val layout: RowLayout, rule: MergeRule) extends Serializable {
+final class CompiledRule private (val layout: RowLayout, rule: MergeRule) extends Serializable {
 
   /**
    * Folds the versions of keys by this rule. To be called in a task.
@@ -18,7 +18,7 @@ final class TableRule private (val layout: RowLayout, rule: MergeRule) extends S
   def fold(fileGroup: String): KeyFold = new KeyFold(rule, fileGroup)
 }
 
-object TableRule {
+object CompiledRule {
 
   /** When and into which file a row was written: a row made of two versions has those of the newer one. */
   private val commitMetadataColumns = Seq(MetaColumns.CommitTime, MetaColumns.CommitSeqno, MetaColumns.FileName)
@@ -27,21 +27,21 @@ object TableRule {
    * @param schema columns of the rows to merge, as [[layoutSchema]] makes them
    * @throws io.merganser.merge.MerganserException ORDERING_FIELD_MISSING if the payload class needs a column that is not there
    */
-  def apply(stored: StoredRule, config: TableConfig, schema: StructType): TableRule = {
+  def apply(stored: StoredRule, config: TableConfig, schema: StructType): CompiledRule = {
     val layout = layoutOf(stored, config, schema)
-    new TableRule(layout, ruleOf(stored, config, layout))
+    new CompiledRule(layout, ruleOf(stored, config, layout))
   }
 
   /** The same for a bulk insert that combines its rows: of several with one ordering value the first stays. A user's merger decides itself. */
-  def ofBulkInsert(stored: StoredRule, config: TableConfig, schema: StructType): TableRule = {
+  def ofBulkInsert(stored: StoredRule, config: TableConfig, schema: StructType): CompiledRule = {
     val layout = layoutOf(stored, config, schema)
     val rule   = ruleOf(stored, config, layout)
-    if (layout.ordering.isEmpty || stored.isInstanceOf[StoredRule.ByMerger]) new TableRule(layout, rule)
-    else new TableRule(layout, new BatchRule(rule, new FirstOfTies(rule, new OrderingComparator(layout))))
+    if (layout.ordering.isEmpty || stored.isInstanceOf[StoredRule.ByMerger]) new CompiledRule(layout, rule)
+    else new CompiledRule(layout, new BatchRule(rule, new FirstOfTies(rule, new OrderingComparator(layout))))
   }
 
   private def layoutOf(stored: StoredRule, config: TableConfig, schema: StructType): RowLayout =
-    RowLayout(schema, MetaColumns.RecordKey, orderingFields(stored, schema), ClassicPayloads.markers(config))
+    RowLayout(schema, MetaColumns.RecordKey, orderingFields(stored, schema), PayloadClasses.markers(config))
 
   private def ruleOf(stored: StoredRule, config: TableConfig, layout: RowLayout): MergeRule =
     stored match {
@@ -65,7 +65,7 @@ object TableRule {
     val looked   = if (stored.fillsColumns && asked.fieldNames.exists(commitMetadataColumns.contains)) table.fieldNames.toSeq else stored.columns(table)
     val ordering = orderingFields(stored, table)
     val needed = Seq(StructField(MetaColumns.RecordKey, MetaColumns.schema(MetaColumns.RecordKey).dataType)) ++
-      (orderingColumns(stored, table) ++ DeleteCheck.columns(table, ClassicPayloads.markers(config)) ++
+      (orderingColumns(stored, table) ++ DeleteCheck.columns(table, PayloadClasses.markers(config)) ++
         looked.map(columnOf(table, _))).map(table(_))
     val layout = StructType(asked ++ needed.filterNot(f => asked.fieldNames.contains(f.name)).distinct)
     ordering.find(OrderingField.find(layout, _).isEmpty).foreach { field =>

@@ -85,7 +85,7 @@ final class DirectTable(
     val written  = parts.zipWithIndex.flatMap { case (part, task) => write(transaction, part, WriteToken(task, 0, task.toLong)) }
     val metadata = CommitMetadata("UPSERT", written.map(_.stat).groupBy(_.partitionPath), extra)
     val basis    = WriteBasis(if (bucketed) KeyScope.Nowhere else KeyScope.InPartition)
-    Work(parts, Some(Commit(metadata, parts.flatMap(_.slice).map(_.group).toSet, basis)))
+    Work(parts, Some(CommitRequest(metadata, parts.flatMap(_.slice).map(_.group).toSet, basis)))
   }
 
   /** Puts a compaction of all slices with logs on the timeline. */
@@ -111,7 +111,7 @@ final class DirectTable(
         finally open.close()
       }
       val metadata = CommitMetadata("COMPACT", written.map(_.stat).groupBy(_.partitionPath), extra)
-      Work((), Some(Commit(metadata, operations.map(_.group).toSet)))
+      Work((), Some(CommitRequest(metadata, operations.map(_.group).toSet)))
     }
   }
 

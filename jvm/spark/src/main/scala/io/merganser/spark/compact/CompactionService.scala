@@ -143,7 +143,7 @@ object CompactionService {
     )
     val result = CompactionResult(Some(instant.requested), written.size, written.map(_.stat.numWrites).sum,
       written.map(_.stat.totalWriteBytes).sum, slices.map(_.logs.size).sum, elapsedMs = 0)
-    Work(result, Some(Commit(metadata, slices.map(_.group).toSet)))
+    Work(result, Some(CommitRequest(metadata, slices.map(_.group).toSet)))
   }
 
   private def elapsed(started: Long): Long = (System.nanoTime() - started) / 1000000L

@@ -5,7 +5,7 @@ import io.merganser.spark.OpenTable
 import io.merganser.spark.write.{FrameWrite, TableWrite}
 import io.merganser.table.avro.{AvroSchemas, Widening}
 import io.merganser.table.config.{SchemaEvolution, WriteConfig, WriteSource}
-import io.merganser.table.timeline.{Action, Commit, CommitMetadata, Transaction, Work}
+import io.merganser.table.timeline.{Action, CommitRequest, CommitMetadata, Transaction, Work}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.connector.catalog.TableChange
@@ -63,7 +63,7 @@ object AlterColumns {
           "reason" -> "another writer changed the table's columns at the same time")
       val schema = AvroSchemas.toAvro(columns, config.name).toString
       val extra  = Map("schema" -> schema, TableWrite.WriterKey -> TableWrite.Writer) ++ transaction.timeline.listAdded(columns)
-      Work((), Some(Commit(CommitMetadata("ALTER_SCHEMA", Map.empty, extra), touched = Set.empty)))
+      Work((), Some(CommitRequest(CommitMetadata("ALTER_SCHEMA", Map.empty, extra), touched = Set.empty)))
     }
   }
 

@@ -5,7 +5,7 @@ import io.merganser.spark.OpenTable
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config._
 import io.merganser.table.slice._
-import io.merganser.table.timeline.{Action, Commit, CommitMetadata, KeyScope, Rollback, Timeline, Transaction, Work, WriteBasis, WriteStat}
+import io.merganser.table.timeline.{Action, CommitRequest, CommitMetadata, KeyScope, Rollback, Timeline, Transaction, Work, WriteBasis, WriteStat}
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types.StructType
@@ -121,7 +121,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
             val scope    = if (looksEverywhere) KeyScope.InTable else newKeys(index, isOverwrite)
             val basis    = WriteBasis(scope, replacedPartitions(replaced, stats.keySet))
             val warnings = CompiledRule.warning(config, schema).toSeq ++ manyLogs(slices, written.map(_.stat))
-            Work((transaction.instant, written, this.notes(schema).copy(warnings = warnings)), Some(Commit(metadata, touched, basis)))
+            Work((transaction.instant, written, this.notes(schema).copy(warnings = warnings)), Some(CommitRequest(metadata, touched, basis)))
           }
         }
       catch {

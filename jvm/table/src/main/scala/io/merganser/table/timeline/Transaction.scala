@@ -223,14 +223,14 @@ final class Transaction private[timeline] (
  * @param touched file groups that the write depends on, besides those in its metadata
  * @param basis   what else it decided from what was stored
  */
-final case class Commit(metadata: CommitMetadata, touched: Set[FileGroupId], basis: WriteBasis = WriteBasis())
+final case class CommitRequest(metadata: CommitMetadata, touched: Set[FileGroupId], basis: WriteBasis = WriteBasis())
 
 /**
  * What the body of a write made.
  *
  * @param commit None where there is nothing to commit: the write is then rolled back
  */
-final case class Work[T](result: T, commit: Option[Commit])
+final case class Work[T](result: T, commit: Option[CommitRequest])
 
 object Transaction {
 

@@ -1,9 +1,10 @@
 package io.merganser.spark
 
-import io.merganser.table.{Storage, TableFeatures}
+import io.merganser.table.TableFeatures
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config.TableConfig
 import io.merganser.table.slice.{TableView, TimeTravel}
+import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{AsOf, Timeline}
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession

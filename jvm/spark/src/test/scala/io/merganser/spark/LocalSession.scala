@@ -1,7 +1,8 @@
 package io.merganser.spark
 
 import io.merganser.merge.Change
-import io.merganser.table.{DirectTable, FaultyFileSystem, Storage}
+import io.merganser.table.{DirectTable, FaultyFileSystem}
+import io.merganser.table.storage.Storage
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.scalatest.{BeforeAndAfterAll, Suite}
 

@@ -2,6 +2,7 @@ package io.merganser.table
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.config.TableConfig
+import io.merganser.table.storage.Storage
 
 /**
  * `.hoodie/metadata`, which other engines keep and we do not: once a commit of ours is missing in it, their readers would

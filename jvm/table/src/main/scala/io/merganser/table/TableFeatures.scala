@@ -3,6 +3,7 @@ package io.merganser.table
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.merganser.merge.MerganserException
 import io.merganser.table.config.{Options, Permits, TableConfig, TableProperties, Treatment}
+import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{Action, Instant, Timeline}
 
 import scala.collection.JavaConverters._

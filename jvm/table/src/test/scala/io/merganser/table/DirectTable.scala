@@ -8,6 +8,7 @@ import io.merganser.table.config.{FailedWrites, StoredRule, TableConfig}
 import io.merganser.table.index.BucketIndex
 import io.merganser.table.log.LogOptions
 import io.merganser.table.slice._
+import io.merganser.table.storage.Storage
 import io.merganser.table.timeline._
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow

@@ -2,6 +2,7 @@ package io.merganser.table
 
 import io.merganser.table.config.TableConfig
 import io.merganser.table.slice.{FileNames, TableView}
+import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.Timeline
 
 /** What a table holds that no completed write accounts for. */

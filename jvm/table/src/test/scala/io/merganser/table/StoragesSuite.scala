@@ -4,6 +4,7 @@ import java.io.IOException
 import java.net.URI
 import java.nio.file.Files
 
+import io.merganser.table.storage.{Storage, TableLock, WaitingThread}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FSDataOutputStream, FSDataOutputStreamBuilder, Path, RawLocalFileSystem}
 import org.apache.hadoop.fs.permission.FsPermission

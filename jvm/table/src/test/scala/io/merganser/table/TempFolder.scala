@@ -1,5 +1,6 @@
 package io.merganser.table
 
+import io.merganser.table.storage.Storage
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.scalatest.{BeforeAndAfterEach, Suite}

@@ -1,7 +1,7 @@
 package io.merganser.spark.read
 
 import io.merganser.spark.OpenTable
-import io.merganser.table.Storage
+import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.Timeline
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan

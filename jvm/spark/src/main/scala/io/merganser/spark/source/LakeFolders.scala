@@ -2,8 +2,8 @@ package io.merganser.spark.source
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
-import io.merganser.table.Storage
 import io.merganser.table.config.TableConfig
+import io.merganser.table.storage.Storage
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.Identifier

@@ -3,10 +3,10 @@ package io.merganser.spark.source
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.spark.write.FrameWrite
-import io.merganser.table.Storage
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{FrameCheck, NewTable, Options, OwnProperties, Settings, TableConfig, TableConflicts}
+import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.Creation
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession

@@ -4,11 +4,11 @@ import io.merganser.merge.{DeleteCheck, MerganserException}
 import io.merganser.spark.OpenTable
 import io.merganser.spark.compact.UpgradeService
 import io.merganser.spark.read.SnapshotPinning
-import io.merganser.table.Storage
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config._
 import io.merganser.table.slice.CompiledRule
+import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{Creation, Timeline}
 import org.apache.spark.sql.{DataFrame, SaveMode, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow

@@ -3,9 +3,9 @@ package io.merganser.spark.write
 import io.merganser.merge.RowLayout
 import io.merganser.spark.OpenTable
 import io.merganser.spark.read.ColumnStatistics
-import io.merganser.table.Storage
 import io.merganser.table.base.{BaseFileFooter, BaseFileReader, MetaColumns}
 import io.merganser.table.slice.{FileSlice, LogInserts, SliceReader}
+import io.merganser.table.storage.Storage
 import org.apache.spark.TaskContext
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.rdd.RDD

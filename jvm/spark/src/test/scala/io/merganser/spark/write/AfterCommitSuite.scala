@@ -2,9 +2,10 @@ package io.merganser.spark.write
 
 import io.merganser.merge.{MerganserException, Notation}
 import io.merganser.spark.{LocalSession, OpenTable}
-import io.merganser.table.{DirectTable, Storage, TableSuite}
+import io.merganser.table.{DirectTable, TableSuite}
 import io.merganser.table.config.{IgnoredOption, TableConfig}
 import io.merganser.table.slice.{FileSlice, LogFile}
+import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{Action, PlannedClustering, Transaction, WriteStat}
 
 import scala.util.Try

@@ -3,7 +3,8 @@ package io.merganser.spark.write
 import io.merganser.merge.MerganserException
 import io.merganser.spark.LocalSession
 import io.merganser.spark.python.PythonBridge
-import io.merganser.table.{FaultyFileSystem, Storage, TableSuite}
+import io.merganser.table.{FaultyFileSystem, TableSuite}
+import io.merganser.table.storage.Storage
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types.StructType

@@ -4,10 +4,11 @@ import java.nio.file.{Files, Path => NioPath}
 
 import io.merganser.merge.Notation
 import io.merganser.spark.LocalSession
-import io.merganser.table.{DirectTable, FaultyFileSystem, Leftovers, Storage, TableSuite}
-import io.merganser.table.FaultyFileSystem.{Before, Dead}
+import io.merganser.table.{DirectTable, FaultyFileSystem, Leftovers, TableSuite}
 import io.merganser.table.config.TableConfig
+import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.Creation
+import io.merganser.table.FaultyFileSystem.{Before, Dead}
 import org.apache.commons.io.FileUtils
 
 /**

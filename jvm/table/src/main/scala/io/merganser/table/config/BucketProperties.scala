@@ -1,6 +1,6 @@
 package io.merganser.table.config
 
-import io.merganser.table.Storage
+import io.merganser.table.storage.Storage
 
 /**
  * Properties of tables with the BUCKET index that earlier releases did not store: Hudi's procedures compare the hash fields with the record

@@ -1,7 +1,7 @@
 package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.TableLock
+import io.merganser.table.storage.TableLock
 
 /** How a write locks its table. Of Hudi's lock providers there are the one whose lock is a file, and the one of one process. */
 private[config] object LockOptions {

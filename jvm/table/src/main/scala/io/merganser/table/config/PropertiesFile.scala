@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets.ISO_8859_1
 import java.util.Properties
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.Storage
+import io.merganser.table.storage.Storage
 
 import scala.collection.JavaConverters._
 

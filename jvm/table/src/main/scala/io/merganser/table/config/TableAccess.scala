@@ -1,6 +1,6 @@
 package io.merganser.table.config
 
-import io.merganser.table.TableLock
+import io.merganser.table.storage.TableLock
 
 /**
  * How a change of a table's properties alone locks it, and what the change may do to it.

@@ -5,7 +5,7 @@ import java.time.{ZoneId, ZoneOffset}
 import java.util.zip.CRC32
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.Storage
+import io.merganser.table.storage.Storage
 
 /**
  * hoodie.properties, typed. Every key is kept, understood or not.

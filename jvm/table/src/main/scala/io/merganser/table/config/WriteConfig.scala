@@ -1,7 +1,7 @@
 package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.TableLock
+import io.merganser.table.storage.TableLock
 
 /** A row is a delete when this column's text equals the marker. */
 final case class DeleteMark(field: String, marker: String)

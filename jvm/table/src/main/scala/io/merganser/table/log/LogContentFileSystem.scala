@@ -1,6 +1,6 @@
 package io.merganser.table.log
 
-import io.merganser.table.Storage
+import io.merganser.table.storage.Storage
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.fs.{FSDataInputStream, FSDataOutputStream, FSInputStream, FileStatus, FileSystem, Path}

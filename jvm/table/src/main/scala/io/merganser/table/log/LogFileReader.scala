@@ -1,8 +1,8 @@
 package io.merganser.table.log
 
 import io.merganser.merge.{MerganserException, Version}
-import io.merganser.table.Storage
 import io.merganser.table.slice.LogFile
+import io.merganser.table.storage.Storage
 import org.apache.hadoop.fs.FSDataInputStream
 
 import java.io.Closeable

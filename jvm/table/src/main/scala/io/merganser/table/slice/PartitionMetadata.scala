@@ -2,7 +2,7 @@ package io.merganser.table.slice
 
 import java.nio.charset.StandardCharsets.ISO_8859_1
 
-import io.merganser.table.Storage
+import io.merganser.table.storage.Storage
 import org.apache.hadoop.fs.FileAlreadyExistsException
 
 /** The file that makes a folder a partition; a folder without it is not looked into by other engines. */

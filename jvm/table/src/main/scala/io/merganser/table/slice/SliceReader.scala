@@ -1,11 +1,11 @@
 package io.merganser.table.slice
 
-import io.merganser.merge.{Version, RowLayout}
+import io.merganser.merge.{RowLayout, Version}
 import io.merganser.merge.buffer.{MergeIterator, VersionBuffer}
-import io.merganser.table.Storage
 import io.merganser.table.base.{BaseFileReader, MetaColumns}
 import io.merganser.table.config.{StoredRule, TableConfig}
 import io.merganser.table.log.{LogScanner, LogSink}
+import io.merganser.table.storage.Storage
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.execution.merganser.RowsToBatches

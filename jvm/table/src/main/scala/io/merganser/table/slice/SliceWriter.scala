@@ -1,11 +1,11 @@
 package io.merganser.table.slice
 
 import io.merganser.merge.{DeleteCheck, OrderingComparator, RowLayout}
-import io.merganser.merge.buffer._
-import io.merganser.table.Storage
+import io.merganser.merge.buffer.{MergeIterator, Outcome}
 import io.merganser.table.base.{BaseFileOptions, BaseFileWriter, MetaColumns}
 import io.merganser.table.config.{PayloadClasses, TableConfig}
 import io.merganser.table.log.{LogOptions, LogWriter}
+import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{Markers, WriteStat}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.JoinedRow

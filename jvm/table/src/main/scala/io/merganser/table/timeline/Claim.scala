@@ -6,9 +6,9 @@ import java.util.UUID
 import java.util.concurrent.{ConcurrentHashMap, ThreadLocalRandom}
 
 import com.fasterxml.jackson.databind.ObjectMapper
-import io.merganser.table.{LockFile, Storage}
 import io.merganser.table.config.TableConfig
 import io.merganser.table.slice.FileNames
+import io.merganser.table.storage.{LockFile, Storage}
 
 /**
  * One run of a scheduled compaction. The compaction's inflight file holds it, written and replaced under the table lock: whoever

@@ -1,9 +1,10 @@
 package io.merganser.table.timeline
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.{Storage, TableFeatures, TableLock}
+import io.merganser.table.TableFeatures
 import io.merganser.table.config.{Permits, TableConfig}
-import io.merganser.table.slice.{FileNames, Parallel}
+import io.merganser.table.slice.FileNames
+import io.merganser.table.storage.{Parallel, Storage, TableLock}
 
 /**
  * Compactions on the timeline: scheduled once, run until a run succeeds. A scheduled compaction is not rolled back, for

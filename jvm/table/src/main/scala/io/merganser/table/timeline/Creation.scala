@@ -1,8 +1,8 @@
 package io.merganser.table.timeline
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.{Storage, TableLock}
 import io.merganser.table.config.{PropertiesFile, StoredRule, TableConfig, TableFolder}
+import io.merganser.table.storage.{Storage, TableLock}
 import org.slf4j.LoggerFactory
 
 /**

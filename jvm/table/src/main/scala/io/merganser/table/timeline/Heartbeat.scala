@@ -1,6 +1,6 @@
 package io.merganser.table.timeline
 
-import io.merganser.table.{Periodic, Storage}
+import io.merganser.table.storage.{Periodic, Storage}
 
 /**
  * The sign of life of a running write, for tables with several writers: the file `.hoodie/.heartbeat/<instant>`, touched

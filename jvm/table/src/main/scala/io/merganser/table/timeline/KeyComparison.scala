@@ -3,8 +3,8 @@ package io.merganser.table.timeline
 import java.io.Closeable
 import java.util.{Arrays, Comparator, PriorityQueue}
 
-import io.merganser.table.Storage
 import io.merganser.table.base.{BaseFileFooter, BaseFileReader, MetaColumns}
+import io.merganser.table.storage.Storage
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.types.StructType

@@ -1,7 +1,7 @@
 package io.merganser.table.timeline
 
-import io.merganser.table.Storage
-import io.merganser.table.slice.{FileNames, Parallel}
+import io.merganser.table.slice.FileNames
+import io.merganser.table.storage.{Parallel, Storage}
 import org.apache.hadoop.fs.FileStatus
 
 /**

@@ -3,8 +3,7 @@ package io.merganser.table.timeline
 import java.io.FileNotFoundException
 import java.util.concurrent.atomic.AtomicBoolean
 
-import io.merganser.table.Storage
-import io.merganser.table.slice.Parallel
+import io.merganser.table.storage.{Parallel, Storage}
 
 import scala.collection.mutable
 

@@ -4,10 +4,10 @@ import java.io.FileNotFoundException
 import java.util.concurrent.ConcurrentHashMap
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.Storage
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config.TableConfig
 import io.merganser.table.slice.FileGroupId
+import io.merganser.table.storage.Storage
 import org.apache.spark.sql.types.StructType
 
 import scala.collection.JavaConverters._

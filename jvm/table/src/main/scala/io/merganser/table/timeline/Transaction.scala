@@ -3,9 +3,10 @@ package io.merganser.table.timeline
 import java.util.concurrent.atomic.AtomicBoolean
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.{Interrupts, MetadataTable, Storage, TableFeatures, TableLock}
+import io.merganser.table.{MetadataTable, TableFeatures}
 import io.merganser.table.config.{BucketProperties, FailedWrites, Permits, TableConfig, WriteConfig}
-import io.merganser.table.slice.{FileGroupId, FileNames, Parallel, PartitionMetadata}
+import io.merganser.table.slice.{FileGroupId, FileNames, PartitionMetadata}
+import io.merganser.table.storage.{Interrupts, Parallel, Storage, TableLock}
 import org.slf4j.LoggerFactory
 
 import scala.util.control.NonFatal

@@ -1,11 +1,12 @@
 package io.merganser.table.slice
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import io.merganser.table.Rows
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{StoredRule, TableConfig}
+import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.Timeline
-import io.merganser.table.{Rows, Storage}
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 import org.apache.spark.sql.types._

@@ -1,8 +1,9 @@
 package io.merganser.table.slice
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.{FaultyFileSystem, Storage, TableSuite}
+import io.merganser.table.{FaultyFileSystem, TableSuite}
 import io.merganser.table.config.TableConfig
+import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{CommitMetadata, Creation, Timeline, WriteStat}
 
 final class TableViewSuite extends TableSuite {

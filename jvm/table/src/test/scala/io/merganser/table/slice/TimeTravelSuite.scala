@@ -1,8 +1,9 @@
 package io.merganser.table.slice
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.{Storage, TableSuite}
+import io.merganser.table.TableSuite
 import io.merganser.table.config.TableConfig
+import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{CleanFixture, CommitMetadata, Timeline}
 
 final class TimeTravelSuite extends TableSuite {

@@ -1,7 +1,8 @@
 package io.merganser.table.timeline
 
-import io.merganser.table.{Storage, TableSuite}
+import io.merganser.table.TableSuite
 import io.merganser.table.config.TableConfig
+import io.merganser.table.storage.Storage
 import org.apache.parquet.example.data.simple.SimpleGroupFactory
 import org.apache.parquet.hadoop.example.ExampleParquetWriter
 import org.apache.parquet.schema.MessageTypeParser

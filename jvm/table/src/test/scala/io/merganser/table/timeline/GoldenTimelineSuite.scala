@@ -4,9 +4,10 @@ import java.io.File
 import java.nio.file.Paths
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
-import io.merganser.table.{Storage, TableSuite}
+import io.merganser.table.TableSuite
 import io.merganser.table.config.{MergeMode, TableConfig}
 import io.merganser.table.slice.TableView
+import io.merganser.table.storage.Storage
 import org.apache.avro.Schema
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileUtil

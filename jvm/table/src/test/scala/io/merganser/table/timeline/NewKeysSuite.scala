@@ -2,11 +2,12 @@ package io.merganser.table.timeline
 
 import java.util.concurrent.ConcurrentLinkedQueue
 
-import io.merganser.table.{FaultyFileSystem, Storage, TableSuite}
+import io.merganser.table.{FaultyFileSystem, TableSuite}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.base.{BaseFileOptions, BaseFileWriter, MetaColumns}
 import io.merganser.table.config.TableConfig
 import io.merganser.table.slice.FileNames
+import io.merganser.table.storage.Storage
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String

@@ -1,8 +1,8 @@
 package io.merganser.table.timeline
 
-import io.merganser.table.Storage
 import io.merganser.table.config.TableConfig
 import io.merganser.table.slice.FileSlice
+import io.merganser.table.storage.Storage
 
 /** A clustering on the timeline, as another engine plans it. */
 object PlannedClustering {

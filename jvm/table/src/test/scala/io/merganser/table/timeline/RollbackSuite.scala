@@ -3,9 +3,10 @@ package io.merganser.table.timeline
 import java.io.{ByteArrayOutputStream, DataOutputStream}
 import java.nio.charset.StandardCharsets.UTF_8
 
-import io.merganser.table.{FaultyFileSystem, Storage, TableLock, TableSuite}
+import io.merganser.table.{FaultyFileSystem, TableSuite}
 import io.merganser.table.config.{TableConfig, WriteConfig}
 import io.merganser.table.slice.{FileGroupId, FileNames}
+import io.merganser.table.storage.{Storage, TableLock}
 import io.merganser.table.FaultyFileSystem.{After, Before, Dead}
 
 final class RollbackSuite extends TableSuite {

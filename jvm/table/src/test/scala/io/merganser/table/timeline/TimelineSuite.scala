@@ -2,9 +2,10 @@ package io.merganser.table.timeline
 
 import java.time.{Clock, ZoneOffset}
 
-import io.merganser.table.{Storage, TableSuite}
+import io.merganser.table.TableSuite
 import io.merganser.table.config.TableConfig
 import io.merganser.table.slice.FileGroupId
+import io.merganser.table.storage.Storage
 import org.apache.hadoop.conf.Configuration
 
 final class TimelineSuite extends TableSuite {

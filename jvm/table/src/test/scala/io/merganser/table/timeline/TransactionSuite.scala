@@ -1,8 +1,9 @@
 package io.merganser.table.timeline
 
-import io.merganser.table.{Storage, TableSuite}
+import io.merganser.table.TableSuite
 import io.merganser.table.config.{Permits, TableConfig}
 import io.merganser.table.slice.{FileGroupId, FileNames}
+import io.merganser.table.storage.Storage
 
 final class TransactionSuite extends TableSuite {
 

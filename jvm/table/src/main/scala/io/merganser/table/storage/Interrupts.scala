@@ -1,4 +1,4 @@
-package io.merganser.table
+package io.merganser.table.storage
 
 /** Steps that an interrupt of their thread must not cut in two. */
 private[table] object Interrupts {

@@ -1,7 +1,8 @@
-package io.merganser.table
+package io.merganser.table.storage
 
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream}
 
+import io.merganser.table.TableSuite
 import io.merganser.table.config.TableConfig
 import io.merganser.table.slice.FileSlice
 import io.merganser.table.timeline.{CompletedInstants, Markers, Timeline}

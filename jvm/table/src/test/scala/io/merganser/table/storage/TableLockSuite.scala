@@ -1,9 +1,10 @@
-package io.merganser.table
+package io.merganser.table.storage
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Paths}
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 
+import io.merganser.table.{FaultyFileSystem, TableSuite}
 import org.apache.hadoop.conf.Configuration
 
 final class TableLockSuite extends TableSuite {

@@ -1,4 +1,4 @@
-package io.merganser.table
+package io.merganser.table.storage
 
 import java.util.concurrent.{ExecutorService, Executors, ScheduledThreadPoolExecutor, ThreadFactory, TimeUnit}
 import java.util.concurrent.locks.ReentrantLock

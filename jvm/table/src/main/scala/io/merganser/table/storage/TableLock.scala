@@ -1,4 +1,4 @@
-package io.merganser.table
+package io.merganser.table.storage
 
 import java.io.{FileNotFoundException, IOException}
 import java.lang.management.ManagementFactory

@@ -1,4 +1,4 @@
-package io.merganser.table.slice
+package io.merganser.table.storage
 
 import java.util.concurrent.{Callable, ExecutionException, Executors}
 

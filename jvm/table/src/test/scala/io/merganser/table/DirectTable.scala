@@ -5,6 +5,7 @@ import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.base.{BaseFileOptions, BaseFileReader, MetaColumns}
 import io.merganser.table.config.{FailedWrites, StoredRule, TableConfig}
+import io.merganser.table.file.{BaseFile, FileNames, WriteToken}
 import io.merganser.table.index.BucketIndex
 import io.merganser.table.log.LogOptions
 import io.merganser.table.slice._

@@ -2,7 +2,8 @@ package io.merganser.table
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.config.{ForeignOptions, Options, Permits, TableConfig, TableProperties, Treatment}
-import io.merganser.table.slice.{BaseFile, FileSlice, LogFile, LogInserts}
+import io.merganser.table.file.{BaseFile, LogFile}
+import io.merganser.table.slice.{FileSlice, LogInserts}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline._
 import org.apache.spark.sql.types.StructType

@@ -4,7 +4,8 @@ import java.nio.file.{Files, Path => NioPath}
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.config.TableConfig
-import io.merganser.table.slice.{FileNames, FileSlice, TableView}
+import io.merganser.table.file.FileNames
+import io.merganser.table.slice.{FileSlice, TableView}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{CommitMetadata, CompactionPlan, Creation, Timeline, Transaction, WriteStat}
 import org.apache.hadoop.conf.Configuration

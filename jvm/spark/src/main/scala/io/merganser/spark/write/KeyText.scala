@@ -2,7 +2,7 @@
 package io.merganser.spark.write
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.slice.PartitionMetadata
+import io.merganser.table.file.PartitionMetadata
 import org.apache.spark.sql.types.Decimal
 import org.apache.spark.unsafe.types.UTF8String
 

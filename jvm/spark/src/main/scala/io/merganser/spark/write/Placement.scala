@@ -1,6 +1,7 @@
 package io.merganser.spark.write
 
-import io.merganser.table.slice.{FileNames, FileSlice}
+import io.merganser.table.file.FileNames
+import io.merganser.table.slice.FileSlice
 import org.apache.spark.unsafe.hash.Murmur3_x86_32
 import org.apache.spark.unsafe.types.UTF8String
 

@@ -4,8 +4,9 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.config.{IndexType, Options, TableConfig}
+import io.merganser.table.file.FileNames
 import io.merganser.table.index.BucketIndex
-import io.merganser.table.slice.{FileNames, FileSlice}
+import io.merganser.table.slice.FileSlice
 
 /**
  * The index of a table. Ours say it in their properties; of tables of other writers the file ids tell, which for BUCKET

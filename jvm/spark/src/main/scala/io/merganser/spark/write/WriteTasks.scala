@@ -4,8 +4,9 @@ import io.merganser.merge.OrderingComparator
 import io.merganser.spark.OpenTable
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{IndexType, StoredKeyPolicy, StoredRule, WriteConfig, WriteOperation}
+import io.merganser.table.file.FileNames
 import io.merganser.table.index.BucketIndex
-import io.merganser.table.slice._
+import io.merganser.table.slice.{CompiledRule, FileSlice, LogVisibility, MergeCounts, SliceReader, SliceWritten}
 import io.merganser.table.timeline.Transaction
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD

@@ -4,7 +4,8 @@ import io.merganser.merge.{MerganserException, Notation}
 import io.merganser.spark.{LocalSession, OpenTable}
 import io.merganser.table.{DirectTable, TableSuite}
 import io.merganser.table.config.{IgnoredOption, TableConfig}
-import io.merganser.table.slice.{FileSlice, LogFile}
+import io.merganser.table.file.LogFile
+import io.merganser.table.slice.FileSlice
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{Action, PlannedClustering, Transaction, WriteStat}
 

@@ -1,9 +1,8 @@
 package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.slice.FileNames
+import io.merganser.table.file.{FileNames, Markers}
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.Markers
 import org.apache.hadoop.fs.FileStatus
 
 /** The folder of a table that is to be. */

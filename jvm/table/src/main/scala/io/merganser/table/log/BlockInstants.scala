@@ -1,6 +1,6 @@
 package io.merganser.table.log
 
-import io.merganser.table.slice.LogFile
+import io.merganser.table.file.LogFile
 import io.merganser.table.storage.Storage
 
 /** Which writes a log file holds blocks of: in version 6 several may share a file, and its name tells none of them. */

@@ -1,8 +1,8 @@
 package io.merganser.table.log
 
 import io.merganser.merge.MerganserException
+import io.merganser.table.file.LogFile
 import io.merganser.table.log.LogFormat.{BlockType, Header}
-import io.merganser.table.slice.LogFile
 
 /**
  * One block of a log file, its content unread.

@@ -1,7 +1,7 @@
 package io.merganser.table.log
 
 import io.merganser.merge.{MerganserException, Version}
-import io.merganser.table.slice.LogFile
+import io.merganser.table.file.LogFile
 import io.merganser.table.storage.Storage
 import org.apache.hadoop.fs.FSDataInputStream
 

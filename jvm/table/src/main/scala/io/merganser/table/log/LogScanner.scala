@@ -3,7 +3,7 @@ package io.merganser.table.log
 import io.merganser.merge.MerganserException
 import io.merganser.table.avro.{AvroInput, AvroRowReader, AvroSchemas}
 import io.merganser.table.base.BaseFileReader
-import io.merganser.table.slice.LogFile
+import io.merganser.table.file.LogFile
 import io.merganser.table.storage.Storage
 import io.merganser.table.log.LogFormat.{BlockType, Header}
 import org.apache.avro.{AvroRuntimeException, LogicalTypes, Schema}

@@ -1,5 +1,7 @@
 package io.merganser.table.slice
 
+import io.merganser.table.file.{BaseFile, FileGroupId, LogFile}
+
 /**
  * One version of a file group: a base file, or none, and the changes since.
  *

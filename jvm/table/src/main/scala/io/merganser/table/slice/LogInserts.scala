@@ -1,5 +1,6 @@
 package io.merganser.table.slice
 
+import io.merganser.table.file.{FileGroupId, FileNames}
 import io.merganser.table.timeline.{Action, Timeline}
 
 /**

@@ -1,5 +1,6 @@
 package io.merganser.table.slice
 
+import io.merganser.table.file.WriteToken
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
 import org.apache.spark.unsafe.types.UTF8String

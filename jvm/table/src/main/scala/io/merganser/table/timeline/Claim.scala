@@ -7,7 +7,7 @@ import java.util.concurrent.{ConcurrentHashMap, ThreadLocalRandom}
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import io.merganser.table.config.TableConfig
-import io.merganser.table.slice.FileNames
+import io.merganser.table.file.FileNames
 import io.merganser.table.storage.{LockFile, Storage}
 
 /**

@@ -1,6 +1,6 @@
 package io.merganser.table.timeline
 
-import io.merganser.table.slice.FileGroupId
+import io.merganser.table.file.FileGroupId
 import org.apache.avro.generic.GenericRecord
 
 /**

@@ -1,6 +1,6 @@
 package io.merganser.table.timeline
 
-import io.merganser.table.slice.FileGroupId
+import io.merganser.table.file.FileGroupId
 
 /**
  * One file slice to compact.

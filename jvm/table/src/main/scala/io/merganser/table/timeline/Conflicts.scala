@@ -1,6 +1,6 @@
 package io.merganser.table.timeline
 
-import io.merganser.table.slice.{FileGroupId, FileNames}
+import io.merganser.table.file.{FileGroupId, FileNames}
 
 /** Whether other writers' commits since a write began leave it without the ground it stands on. */
 private[timeline] object Conflicts {

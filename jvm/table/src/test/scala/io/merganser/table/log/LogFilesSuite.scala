@@ -1,7 +1,7 @@
 package io.merganser.table.log
 
-import io.merganser.table.slice.FileNames
 import io.merganser.table.Rows
+import io.merganser.table.file.FileNames
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String

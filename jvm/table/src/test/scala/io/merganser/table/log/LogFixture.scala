@@ -1,8 +1,8 @@
 package io.merganser.table.log
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.slice.{FileNames, LogFile}
 import io.merganser.table.{Rows, TempFolder}
+import io.merganser.table.file.{FileNames, LogFile}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String

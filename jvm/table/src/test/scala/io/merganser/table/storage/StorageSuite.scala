@@ -4,8 +4,9 @@ import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, 
 
 import io.merganser.table.TableSuite
 import io.merganser.table.config.TableConfig
+import io.merganser.table.file.Markers
 import io.merganser.table.slice.FileSlice
-import io.merganser.table.timeline.{CompletedInstants, Markers, Timeline}
+import io.merganser.table.timeline.{CompletedInstants, Timeline}
 import org.apache.hadoop.fs.FileAlreadyExistsException
 
 final class StorageSuite extends TableSuite {

@@ -4,7 +4,7 @@ import java.time.{Clock, ZoneOffset}
 
 import io.merganser.table.TableSuite
 import io.merganser.table.config.TableConfig
-import io.merganser.table.slice.FileGroupId
+import io.merganser.table.file.FileGroupId
 import io.merganser.table.storage.Storage
 import org.apache.hadoop.conf.Configuration
 

@@ -1,4 +1,4 @@
-package io.merganser.table.slice
+package io.merganser.table.file
 
 /**
  * A log file.

@@ -1,6 +1,5 @@
-package io.merganser.table.timeline
+package io.merganser.table.file
 
-import io.merganser.table.slice.FileNames
 import io.merganser.table.storage.{Parallel, Storage}
 import org.apache.hadoop.fs.FileStatus
 
@@ -30,24 +29,24 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
   def all: Seq[(String, String, String)] = (direct ++ listed).distinct
 
   /** Those with this instant in the file's name: all, but for logs that this instant appended to in version 6. */
-  private[timeline] def own: Seq[(String, String, String)] = all.filter { case (_, name, _) => FileNames.instant(name).contains(instant) }
+  private[table] def own: Seq[(String, String, String)] = all.filter { case (_, name, _) => FileNames.instant(name).contains(instant) }
 
-  private[timeline] def exist: Boolean = storage.exists(folder)
+  private[table] def exist: Boolean = storage.exists(folder)
 
-  private[timeline] def prepare(): Unit = storage.makeFolder(folder)
+  private[table] def prepare(): Unit = storage.makeFolder(folder)
 
-  private[timeline] def deleteAll(): Unit = { storage.deleteFolder(folder); () }
+  private[table] def deleteAll(): Unit = { storage.deleteFolder(folder); () }
 
-  private[timeline] def delete(partitionPath: String, fileName: String, kind: String): Unit = {
+  private[table] def delete(partitionPath: String, fileName: String, kind: String): Unit = {
     storage.delete(s"$folder/${FileNames.path(partitionPath, fileName)}.marker.$kind")
     ()
   }
 
   /** Deletes the folder if it announces nothing. */
-  private[timeline] def deleteIfEmpty(): Unit = if (files(Seq(folder)).isEmpty) deleteAll()
+  private[table] def deleteIfEmpty(): Unit = if (files(Seq(folder)).isEmpty) deleteAll()
 
   /** When the newest of them was made, in milliseconds since 1970. */
-  private[timeline] def newestMs: Option[Long] = files(Seq(folder)).map(_._2.getModificationTime).reduceOption(math.max(_, _))
+  private[table] def newestMs: Option[Long] = files(Seq(folder)).map(_._2.getModificationTime).reduceOption(math.max(_, _))
 
   private def direct: Seq[(String, String, String)] = files(Seq(folder)).flatMap { case (path, _) => parse(path.drop(folder.length + 1)) }
 
@@ -76,7 +75,7 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
 
 object Markers {
 
-  private[timeline] val Folder = ".hoodie/.temp"
+  private[table] val Folder = ".hoodie/.temp"
 
   private val Kinds = Set("CREATE", "MERGE", "APPEND")
   private val Name  = """^(.*)\.marker\.(CREATE|MERGE|APPEND)$""".r
@@ -86,7 +85,7 @@ object Markers {
     path.isEmpty || (levels.head != ".hoodie" && levels.forall(level => level.nonEmpty && level != "." && level != ".."))
   }
 
-  private[timeline] def folder(instant: String): String = s"$Folder/$instant"
+  private[table] def folder(instant: String): String = s"$Folder/$instant"
 
   /** The files that writes have announced and that nobody has removed or committed yet, by their paths in the table. */
   private[table] def announced(storage: Storage): Set[String] =

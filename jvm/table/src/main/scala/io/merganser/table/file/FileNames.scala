@@ -1,4 +1,4 @@
-package io.merganser.table.slice
+package io.merganser.table.file
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.UUID

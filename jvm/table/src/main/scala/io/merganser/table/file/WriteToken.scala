@@ -1,4 +1,4 @@
-package io.merganser.table.slice
+package io.merganser.table.file
 
 /**
  * Which attempt of which task writes: it makes the names of files of a retried task distinct. One for all files of a task,

@@ -3,7 +3,7 @@ package io.merganser.spark.source
 import io.merganser.spark.OpenTable
 import io.merganser.spark.read.SnapshotPinning
 import io.merganser.spark.write.{FrameWrite, Replaced, WriteResult}
-import io.merganser.table.config.WriteSource
+import io.merganser.table.options.WriteSource
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.sources.InsertableRelation

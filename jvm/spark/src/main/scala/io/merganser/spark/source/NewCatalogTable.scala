@@ -5,7 +5,8 @@ import io.merganser.spark.OpenTable
 import io.merganser.spark.write.FrameWrite
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.base.MetaColumns
-import io.merganser.table.config.{FrameCheck, NewTable, Options, OwnProperties, Settings, TableConfig, TableConflicts}
+import io.merganser.table.config.{FrameCheck, NewTable, TableConfig, TableConflicts}
+import io.merganser.table.options.{Options, OwnProperties, Settings}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.Creation
 import org.apache.hadoop.fs.Path

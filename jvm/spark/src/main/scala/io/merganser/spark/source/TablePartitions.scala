@@ -3,7 +3,7 @@ package io.merganser.spark.source
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.spark.write.{FrameWrite, Replaced}
-import io.merganser.table.config.WriteSource
+import io.merganser.table.options.WriteSource
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.catalog.SupportsAtomicPartitionManagement

@@ -1,7 +1,8 @@
 package io.merganser.spark.write
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.config.{StoredKeyPolicy, TableConfig, WriteConfig, WriteOperation}
+import io.merganser.table.config.{TableConfig, WriteConfig}
+import io.merganser.table.options.{StoredKeyPolicy, WriteOperation}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 

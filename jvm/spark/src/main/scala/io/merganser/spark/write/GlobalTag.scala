@@ -2,8 +2,9 @@ package io.merganser.spark.write
 
 import io.merganser.spark.OpenTable
 import io.merganser.table.base.MetaColumns
-import io.merganser.table.config.{FrameCheck, StoredKeyPolicy, WriteConfig, WriteOperation}
-import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader, CompiledRule}
+import io.merganser.table.config.{FrameCheck, WriteConfig}
+import io.merganser.table.options.{StoredKeyPolicy, WriteOperation}
+import io.merganser.table.slice.{CompiledRule, FileSlice, LogVisibility, SliceReader}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -18,7 +19,7 @@ import scala.collection.JavaConverters._
  * Keys alone are read first. Only where a key is stored in another partition than its row names, or in several slices of which
  * logs may have deleted it in some, are the slices in question read again with what the rule needs.
  *
- * @param moves    see [[io.merganser.table.config.IndexType.GlobalKeys]]
+ * @param moves    see [[io.merganser.table.options.IndexType.GlobalKeys]]
  * @param combines see [[Meeting]]
  */
 private[write] final case class GlobalTag(

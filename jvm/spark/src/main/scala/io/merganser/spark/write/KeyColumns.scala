@@ -1,7 +1,8 @@
 package io.merganser.spark.write
 
-import io.merganser.table.Names.quoted
-import io.merganser.table.config.{FrameCheck, KeyGenerator, Options, TableConfig}
+import io.merganser.table.options.Names.quoted
+import io.merganser.table.config.{FrameCheck, KeyGenerator, TableConfig}
+import io.merganser.table.options.Options
 import org.apache.spark.sql.{Column, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Alias, BindReferences, Expression, Literal}

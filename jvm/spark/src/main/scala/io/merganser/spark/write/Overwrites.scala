@@ -2,7 +2,8 @@ package io.merganser.spark.write
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
-import io.merganser.table.config._
+import io.merganser.table.config.{FrameCheck, TableConfig, WriteConfig}
+import io.merganser.table.options.{Options, OverwriteMode, WriteOperation}
 import org.apache.spark.sql.{DataFrame, SaveMode, SparkSession}
 
 /**

@@ -3,9 +3,10 @@ package io.merganser.spark.write
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.config._
-import io.merganser.table.slice._
-import io.merganser.table.timeline.{Action, CommitRequest, CommitMetadata, KeyScope, Rollback, Timeline, Transaction, Work, WriteBasis, WriteStat}
+import io.merganser.table.config.{FrameCheck, SchemaEvolution, WriteConfig}
+import io.merganser.table.options.{IndexType, MissingColumns, NullOrdering, StoredKeyPolicy, WriteOperation}
+import io.merganser.table.slice.{CompiledRule, FileSlice, MergeCounts, SliceWritten}
+import io.merganser.table.timeline._
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types.StructType

@@ -2,7 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.spark.OpenTable
 import io.merganser.table.base.MetaColumns
-import io.merganser.table.config.Options
+import io.merganser.table.options.Options
 import io.merganser.table.slice.FileSlice
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}

@@ -1,6 +1,6 @@
 package io.merganser.spark.write
 
-import io.merganser.table.config.{IgnoredOption, IgnoredOptions}
+import io.merganser.table.options.{IgnoredOption, IgnoredOptions}
 
 /**
  * What a user should know of a committed write beside its counts. Empty where the write did what its options say and no more.

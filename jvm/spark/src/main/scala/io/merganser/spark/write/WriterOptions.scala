@@ -2,8 +2,9 @@ package io.merganser.spark.write
 
 import io.merganser.spark.OpenTable
 import io.merganser.table.base.BaseFileOptions
-import io.merganser.table.config.{IndexType, WriteConfig}
+import io.merganser.table.config.WriteConfig
 import io.merganser.table.log.LogOptions
+import io.merganser.table.options.IndexType
 import io.merganser.table.slice.{EventTimeColumn, SliceWriter}
 import io.merganser.table.timeline.Transaction
 import org.apache.spark.sql.SparkSession

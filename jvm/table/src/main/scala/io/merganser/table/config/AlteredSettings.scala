@@ -1,6 +1,7 @@
 package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
+import io.merganser.table.options.{OptionScope, Options, OwnProperties, Settings}
 
 /** Settings of a table that is there: which can be given, changed and taken away. */
 object AlteredSettings {

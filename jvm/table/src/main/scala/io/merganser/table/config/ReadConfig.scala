@@ -1,5 +1,7 @@
 package io.merganser.table.config
 
+import io.merganser.table.options.{IgnoredOption, OptionKind, Options, Settings}
+
 /**
  * @param readOptimized base files alone, logs not merged
  * @param mergerClasses user-written mergers, in the order to try them

@@ -2,6 +2,7 @@ package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
 import io.merganser.merge.payload.Debezium
+import io.merganser.table.options.Options
 import io.merganser.table.config.MergeMode.StrategyId
 
 /**

@@ -1,9 +1,10 @@
 package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.Names.lower
 import io.merganser.table.avro.{AvroSchemas, Widening}
 import io.merganser.table.base.MetaColumns
+import io.merganser.table.options.Options
+import io.merganser.table.options.Names.lower
 import org.apache.spark.sql.types._
 
 /** What becomes of a table's columns when rows with other columns are written to it. Pure: nothing is read or written. */

@@ -1,7 +1,8 @@
 package io.merganser.table.config
 
-import io.merganser.merge.{MissingValues, MerganserException, MergerSource}
+import io.merganser.merge.{MerganserException, MergerSource, MissingValues}
 import io.merganser.merge.payload.{ClassicPayload, Debezium, EventTime, OverwriteNonDefaults, OverwriteWithLatest}
+import io.merganser.table.options.Options
 import org.apache.spark.sql.types.StructType
 
 import scala.annotation.nowarn

@@ -1,5 +1,6 @@
 package io.merganser.table.config
 
+import io.merganser.table.options.{Options, Permits, Settings}
 import io.merganser.table.storage.TableLock
 
 /**

@@ -5,6 +5,7 @@ import java.time.{ZoneId, ZoneOffset}
 import java.util.zip.CRC32
 
 import io.merganser.merge.MerganserException
+import io.merganser.table.options.Options
 import io.merganser.table.storage.Storage
 
 /**

@@ -1,7 +1,8 @@
 package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.Names.lower
+import io.merganser.table.options.{ForeignOptions, Options, OwnProperties}
+import io.merganser.table.options.Names.lower
 
 /** What a property, a folder of `.hoodie` or an action on the timeline means for reading and writing a table. */
 sealed trait Treatment

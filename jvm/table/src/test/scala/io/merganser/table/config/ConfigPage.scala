@@ -3,6 +3,8 @@ package io.merganser.table.config
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path, Paths}
 
+import io.merganser.table.options.{ForeignOptions, IgnoredOptions, OptionEntry, OptionScope, Options, OtherFormats}
+
 /** The page docs/config.md, made from the options themselves. */
 object ConfigPage {
 

@@ -2,7 +2,7 @@ package io.merganser.spark.sql.procedures
 
 import io.merganser.spark.OpenTable
 import io.merganser.spark.write.{Counts, FrameWrite, WriteResult}
-import io.merganser.table.config.WriteOperation
+import io.merganser.table.options.WriteOperation
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 

@@ -1,5 +1,6 @@
-package io.merganser.table.config
+package io.merganser.table.options
 
+import io.merganser.table.config.ReadConfig
 import org.scalatest.funsuite.AnyFunSuite
 
 class IgnoredOptionsSuite extends AnyFunSuite {

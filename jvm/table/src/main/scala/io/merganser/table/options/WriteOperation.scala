@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.options
 
 /** @param isInsert rows are added, and written once they are shuffled by key */
 sealed abstract class WriteOperation(val name: String, val isInsert: Boolean = false) extends Serializable {
@@ -22,7 +22,7 @@ object WriteOperation {
 
   val all: Seq[WriteOperation] = Seq(Upsert, Insert, BulkInsert, Delete, InsertOverwrite, InsertOverwriteTable, DeletePartition)
 
-  private[config] def of(name: String): WriteOperation =
+  private[table] def of(name: String): WriteOperation =
     all.find(_.name == name).getOrElse(throw new IllegalStateException(s"no operation '$name'"))
 }
 

@@ -1,7 +1,7 @@
-package io.merganser.table.config
+package io.merganser.table.options
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.Names.lower
+import io.merganser.table.options.Names.lower
 
 /**
  * Options with their names resolved: known, of the right kind, and free of contradictions among themselves.
@@ -28,7 +28,7 @@ final class Settings private (
    * Without those settings of the session that `contradicts` is true for: a session's settings are the defaults of all its
    * tables, so one that cannot hold for this table is none.
    */
-  private[config] def withoutOfSession(
+  private[table] def withoutOfSession(
       contradicts: (OptionEntry, Settings.Given) => Boolean, property: String => Boolean, stored: String => Boolean
   ): Settings = new Settings(
     given.filterNot { case (entry, value) => session.entries(entry) && contradicts(entry, value) },

@@ -1,6 +1,6 @@
-package io.merganser.table.config
+package io.merganser.table.options
 
-import io.merganser.table.Names.lower
+import io.merganser.table.options.Names.lower
 
 /** Options of other table formats and of Spark's file formats, which a job may bring along: refused, with what to do here. */
 object OtherFormats {
@@ -40,9 +40,9 @@ object OtherFormats {
 
   private val byName: Map[String, Word] = words.map(w => lower(w.key) -> w).toMap
 
-  private[config] def word(lowerKey: String): Option[Word] = byName.get(lowerKey)
+  private[table] def word(lowerKey: String): Option[Word] = byName.get(lowerKey)
 
   /** The option of ours whose last part the key is: `missingColumns` for `spark.merganser.write.missingColumns`. */
-  private[config] def shortened(lowerKey: String): Option[String] =
+  private[table] def shortened(lowerKey: String): Option[String] =
     Options.all.map(_.key).find(k => lower(k).startsWith("spark.merganser.") && lower(k).endsWith("." + lowerKey))
 }

@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.options
 
 import java.nio.charset.StandardCharsets.UTF_8
 
@@ -16,5 +16,5 @@ object HudiOptions {
 
   private val lowerNames: Set[String] = names.map(_.toLowerCase(java.util.Locale.ROOT)).toSet
 
-  private[config] def has(lowerKey: String): Boolean = lowerNames(lowerKey)
+  private[table] def has(lowerKey: String): Boolean = lowerNames(lowerKey)
 }

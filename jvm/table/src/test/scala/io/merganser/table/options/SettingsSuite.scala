@@ -1,6 +1,7 @@
-package io.merganser.table.config
+package io.merganser.table.options
 
 import io.merganser.merge.MerganserException
+import io.merganser.table.config.ReadConfig
 import org.scalatest.funsuite.AnyFunSuite
 
 class SettingsSuite extends AnyFunSuite {

@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.options
 
 /** What an insert does with a row whose key is stored. */
 sealed trait StoredKeyPolicy
@@ -37,7 +37,7 @@ object MissingColumns {
   /** They are not provided: a stored row keeps its values. */
   case object Keep extends MissingColumns
 
-  private[config] def of(text: String): MissingColumns = text match {
+  private[table] def of(text: String): MissingColumns = text match {
     case "reject" => Reject
     case "null"   => Null
     case "added"  => Added

@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.options
 
 /**
  * What a write is allowed to do to a table that it would refuse otherwise.

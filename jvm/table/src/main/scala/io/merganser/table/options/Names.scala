@@ -1,4 +1,4 @@
-package io.merganser.table
+package io.merganser.table.options
 
 import java.util.Locale
 

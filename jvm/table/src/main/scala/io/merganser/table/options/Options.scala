@@ -1,7 +1,7 @@
-package io.merganser.table.config
+package io.merganser.table.options
 
-import io.merganser.table.config.OptionKind._
-import io.merganser.table.config.OptionScope._
+import io.merganser.table.options.OptionKind._
+import io.merganser.table.options.OptionScope._
 
 /** Every option that Merganser acts on. What other Hudi keys mean here is in [[ForeignOptions]]. */
 object Options {
@@ -300,6 +300,6 @@ object Options {
     QueryType, AsOfInstant
   )
 
-  private[config] val byName: Map[String, OptionEntry] =
+  private[table] val byName: Map[String, OptionEntry] =
     all.flatMap(entry => entry.names.map(_.toLowerCase(java.util.Locale.ROOT) -> entry)).toMap
 }

@@ -1,6 +1,6 @@
-package io.merganser.table.config
+package io.merganser.table.options
 
-import io.merganser.table.Names.lower
+import io.merganser.table.options.Names.lower
 
 /**
  * An option that was given and is not acted on, although a job may miss what it does in Hudi.
@@ -26,7 +26,7 @@ object IgnoredOptions {
    * @param switch  what turns the effect on and off in Hudi; None: each option stands for itself
    */
   final case class Effect(names: Seq[String], instead: String, same: Seq[String] = Nil, switch: Option[Switch] = None) {
-    private[config] def has(lowerKey: String): Boolean =
+    private[table] def has(lowerKey: String): Boolean =
       names.exists(n => if (n.endsWith(".")) lowerKey.startsWith(lower(n)) else lowerKey == lower(n))
   }
 
@@ -102,10 +102,10 @@ object IgnoredOptions {
   )
 
   /** What is known of them by name. */
-  private[config] def has(lowerKey: String): Boolean = ofWrites.exists(_.has(lowerKey)) || ofReads.exists(_.has(lowerKey))
+  private[table] def has(lowerKey: String): Boolean = ofWrites.exists(_.has(lowerKey)) || ofReads.exists(_.has(lowerKey))
 
   /** Those of the given options, a later value of a name instead of an earlier one, that have an effect which a job may miss. */
-  private[config] def among(given: Seq[(String, String)], effects: Seq[Effect]): Seq[IgnoredOption] = {
+  private[table] def among(given: Seq[(String, String)], effects: Seq[Effect]): Seq[IgnoredOption] = {
     val last = given.map { case (key, value) => lower(key) -> ((key, value.trim)) }.toMap
       .filterNot { case (name, (_, value)) => value.isEmpty || Options.byName.contains(name) || ForeignOptions.isRefusable(name) }
     val seen = last.toSeq.sortBy(_._1)

@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.options
 
 import io.merganser.merge.MerganserException
 

@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.options
 
 /** Properties of a table that are the user's own words, and no settings. */
 object OwnProperties {

@@ -1,6 +1,6 @@
-package io.merganser.table.config
+package io.merganser.table.options
 
-import io.merganser.table.Names.lower
+import io.merganser.table.options.Names.lower
 
 /**
  * Options that we do not act on. Those that would change rows or layout are refused, unless they ask for what is done anyway; so are
@@ -168,15 +168,15 @@ object ForeignOptions {
   val sparkNames: Seq[String] = Seq("path", "paths", "__partition_columns", "provider", "location", "owner", "comment", "external",
     "is_managed_location", "collation", "bucketing_version", "numrows", "rawdatasize", "column_stats_accurate", "created_by", "table_type")
 
-  private[config] val refusedByName: Map[String, Refused]        = refused.map(r => lower(r.key) -> r).toMap
-  private[config] val refusedReadingByName: Map[String, Refused] = refusedReading.map(r => lower(r.key) -> r).toMap
-  private[config] val storedNames: Set[String]                   = storedOnly.map(lower).toSet
+  private[table] val refusedByName: Map[String, Refused]        = refused.map(r => lower(r.key) -> r).toMap
+  private[table] val refusedReadingByName: Map[String, Refused] = refusedReading.map(r => lower(r.key) -> r).toMap
+  private[table] val storedNames: Set[String]                   = storedOnly.map(lower).toSet
 
   private val harmlessNames: Set[String] = harmless.map(lower).toSet
   private val otherNames: Set[String]    = ofOtherReleases.map(lower).toSet
 
   /** Accepted, and nobody misses it. */
-  private[config] def isHarmless(lowerKey: String): Boolean =
+  private[table] def isHarmless(lowerKey: String): Boolean =
     harmlessNames(lowerKey) || otherNames(lowerKey) || (HudiOptions.has(lowerKey) && harmlessPrefixes.exists(p =>
       lowerKey.startsWith(p))) ||
       isOpen(lowerKey)
@@ -188,18 +188,18 @@ object ForeignOptions {
   }
 
   /** Known, though perhaps without meaning for what is being done. */
-  private[config] def isKnown(lowerKey: String): Boolean =
+  private[table] def isKnown(lowerKey: String): Boolean =
     isRefusable(lowerKey) || storedNames(lowerKey) || (HudiOptions.has(lowerKey) && IgnoredOptions.has(lowerKey))
 
   /** Refused on a read or a write, unless it asks for what is done anyway. */
-  private[config] def isRefusable(lowerKey: String): Boolean =
+  private[table] def isRefusable(lowerKey: String): Boolean =
     refusedByName.contains(lowerKey) || refusedReadingByName.contains(lowerKey)
 
-  private[config] def isSparks(lowerKey: String): Boolean =
+  private[table] def isSparks(lowerKey: String): Boolean =
     sparkNames.contains(lowerKey) || sparkPrefixes.exists(p => lowerKey.startsWith(p))
 
   /** Every name that a mistyped one may have been meant to be. */
-  private[config] lazy val allNames: Seq[String] =
+  private[table] lazy val allNames: Seq[String] =
     Options.all.flatMap(_.names) ++ refused.map(_.key) ++ refusedReading.map(_.key) ++ HudiOptions.names ++ ofOtherReleases ++
       storedOnly :+ "path"
 }

@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.options
 
 /** Finds the known name that an unknown one was probably meant to be. */
 object NearestName {

@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.options
 
 /** How the file group of a key is found. */
 sealed trait IndexType

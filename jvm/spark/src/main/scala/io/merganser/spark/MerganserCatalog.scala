@@ -2,7 +2,7 @@ package io.merganser.spark
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.source._
-import io.merganser.table.config.TableConfig
+import io.merganser.table.properties.TableConfig
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.connector.catalog._

@@ -1,7 +1,7 @@
 package io.merganser.table
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.config.TableConfig
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
 
 /**

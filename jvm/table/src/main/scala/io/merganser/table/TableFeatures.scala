@@ -2,8 +2,8 @@ package io.merganser.table
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.merganser.merge.MerganserException
-import io.merganser.table.config.{TableConfig, TableProperties, Treatment}
 import io.merganser.table.options.{Options, Permits}
+import io.merganser.table.properties.{TableConfig, TableProperties, Treatment}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{Action, Instant, Timeline}
 

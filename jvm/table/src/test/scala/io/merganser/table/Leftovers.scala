@@ -1,7 +1,7 @@
 package io.merganser.table
 
-import io.merganser.table.config.TableConfig
 import io.merganser.table.file.FileNames
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.TableView
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.Timeline

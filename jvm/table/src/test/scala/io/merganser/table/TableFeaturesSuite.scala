@@ -1,9 +1,9 @@
 package io.merganser.table
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.config.{TableConfig, TableProperties, Treatment}
 import io.merganser.table.file.{BaseFile, LogFile}
 import io.merganser.table.options.{ForeignOptions, Options, Permits}
+import io.merganser.table.properties.{TableConfig, TableProperties, Treatment}
 import io.merganser.table.slice.{FileSlice, LogInserts}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline._

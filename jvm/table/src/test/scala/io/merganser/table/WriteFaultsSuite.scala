@@ -3,7 +3,7 @@ package io.merganser.table
 import java.nio.file.{Path => NioPath}
 
 import io.merganser.merge.Notation
-import io.merganser.table.config.TableConfig
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.Creation
 import io.merganser.table.FaultyFileSystem.{Before, Dead, Fault}

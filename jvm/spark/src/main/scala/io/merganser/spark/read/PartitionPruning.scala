@@ -4,7 +4,7 @@ import java.util.Locale
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.write.PartitionTime
-import io.merganser.table.config.TableConfig
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.FileSlice
 import org.apache.spark.sql.catalyst.CatalystTypeConverters
 import org.apache.spark.sql.catalyst.expressions.{Cast, Literal}

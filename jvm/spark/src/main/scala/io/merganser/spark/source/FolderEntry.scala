@@ -1,6 +1,6 @@
 package io.merganser.spark.source
 
-import io.merganser.table.config.TableConfig
+import io.merganser.table.properties.TableConfig
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /**

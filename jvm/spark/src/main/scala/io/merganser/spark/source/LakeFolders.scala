@@ -2,7 +2,7 @@ package io.merganser.spark.source
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
-import io.merganser.table.config.TableConfig
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession

@@ -1,6 +1,6 @@
 package io.merganser.spark.source
 
-import io.merganser.table.config.TableConfig
+import io.merganser.table.properties.TableConfig
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.TableIdentifier

@@ -2,8 +2,9 @@ package io.merganser.spark.write
 
 import io.merganser.merge.{DeleteCheck, OrderingField}
 import io.merganser.table.base.MetaColumns
-import io.merganser.table.config.{FrameCheck, StoredRule, TableConfig}
+import io.merganser.table.config.{FrameCheck, StoredRule}
 import io.merganser.table.options.{IndexType, Names}
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.CompiledRule
 import org.apache.spark.sql.{Column, DataFrame}
 import org.apache.spark.sql.functions.{

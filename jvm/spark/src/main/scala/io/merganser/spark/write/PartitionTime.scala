@@ -7,8 +7,8 @@ import java.util.Locale
 import java.util.concurrent.TimeUnit
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.config.TableConfig
 import io.merganser.table.options.{OptionEntry, Options}
+import io.merganser.table.properties.TableConfig
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 

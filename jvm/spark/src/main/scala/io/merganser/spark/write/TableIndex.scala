@@ -3,10 +3,10 @@ package io.merganser.spark.write
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.table.base.BaseFileFooter
-import io.merganser.table.config.TableConfig
 import io.merganser.table.file.FileNames
 import io.merganser.table.index.BucketIndex
 import io.merganser.table.options.{IndexType, Options}
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.FileSlice
 
 /**

@@ -2,6 +2,7 @@ package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.options.{OptionScope, Options, OwnProperties, Settings}
+import io.merganser.table.properties.TableConfig
 
 /** Settings of a table that is there: which can be given, changed and taken away. */
 object AlteredSettings {

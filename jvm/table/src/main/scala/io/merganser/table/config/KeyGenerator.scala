@@ -2,6 +2,7 @@ package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.options.{Options, Settings}
+import io.merganser.table.properties.TableConfig
 
 /** How key and partition columns become record key and partition path; chosen at creation. */
 object KeyGenerator {

@@ -1,5 +1,7 @@
 package io.merganser.table.config
 
+import io.merganser.table.properties.TableConfig
+
 /** Which of two versions of a row wins. */
 sealed abstract class MergeMode(val name: String) extends Serializable {
   override def toString: String = name

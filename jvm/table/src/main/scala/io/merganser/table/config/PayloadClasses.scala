@@ -2,6 +2,7 @@ package io.merganser.table.config
 
 import io.merganser.merge.DeleteMarker
 import io.merganser.merge.payload._
+import io.merganser.table.properties.TableConfig
 
 /** The payload classes of old that have a rule of their own here, by the names users have in their jobs. */
 object PayloadClasses {

@@ -1,6 +1,7 @@
 package io.merganser.table.config
 
 import io.merganser.table.options.{IgnoredOption, OptionKind, Options, Settings}
+import io.merganser.table.properties.TableConfig
 
 /**
  * @param readOptimized base files alone, logs not merged

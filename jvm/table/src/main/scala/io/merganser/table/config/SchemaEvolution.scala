@@ -4,6 +4,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.table.avro.{AvroSchemas, Widening}
 import io.merganser.table.base.MetaColumns
 import io.merganser.table.options.Options
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.options.Names.lower
 import org.apache.spark.sql.types._
 

@@ -3,6 +3,7 @@ package io.merganser.table.config
 import io.merganser.merge.{MerganserException, MergerSource, MissingValues}
 import io.merganser.merge.payload.{ClassicPayload, Debezium, EventTime, OverwriteNonDefaults, OverwriteWithLatest}
 import io.merganser.table.options.Options
+import io.merganser.table.properties.TableConfig
 import org.apache.spark.sql.types.StructType
 
 import scala.annotation.nowarn

@@ -1,6 +1,7 @@
 package io.merganser.table.config
 
 import io.merganser.table.options.{Options, Permits, Settings}
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.TableLock
 
 /**

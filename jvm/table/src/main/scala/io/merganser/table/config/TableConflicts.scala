@@ -2,6 +2,7 @@ package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.options.{OptionEntry, OptionKind, OptionScope, Options, Settings}
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.config.MergeMode.StrategyId
 
 /**

@@ -2,6 +2,7 @@ package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.file.{FileNames, Markers}
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
 import org.apache.hadoop.fs.FileStatus
 

@@ -3,6 +3,7 @@ package io.merganser.table.config
 import io.merganser.merge.{MerganserException, MergerClass, RecordMerger, RecordType}
 import io.merganser.table.avro.{PayloadClass, PayloadMerger, RecordPayload}
 import io.merganser.table.options.Options
+import io.merganser.table.properties.TableConfig
 
 import scala.util.control.NonFatal
 

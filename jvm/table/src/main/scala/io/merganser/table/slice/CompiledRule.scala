@@ -2,7 +2,8 @@ package io.merganser.table.slice
 
 import io.merganser.merge._
 import io.merganser.table.base.MetaColumns
-import io.merganser.table.config.{PayloadClasses, StoredRule, TableConfig}
+import io.merganser.table.config.{PayloadClasses, StoredRule}
+import io.merganser.table.properties.TableConfig
 import org.apache.spark.sql.types.{StructField, StructType}
 
 import scala.collection.JavaConverters._

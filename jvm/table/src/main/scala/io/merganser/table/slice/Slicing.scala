@@ -1,8 +1,8 @@
 package io.merganser.table.slice
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.config.TableConfig
 import io.merganser.table.file.{BaseFile, FileGroupId, FileNames, LogFile}
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Parallel, Storage}
 import io.merganser.table.timeline.{ArchivedTimeline, CommittedFile, Timeline}
 import org.apache.hadoop.fs.FileStatus

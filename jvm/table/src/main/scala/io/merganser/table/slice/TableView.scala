@@ -2,8 +2,8 @@ package io.merganser.table.slice
 
 import java.util.concurrent.ConcurrentHashMap
 
-import io.merganser.table.config.TableConfig
 import io.merganser.table.file.{BaseFile, FileNames, PartitionMetadata}
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Parallel, Storage}
 import io.merganser.table.timeline.Timeline
 import org.apache.hadoop.fs.FileStatus

@@ -4,7 +4,7 @@ import java.io.FileNotFoundException
 import java.nio.charset.StandardCharsets.UTF_8
 
 import com.fasterxml.jackson.databind.ObjectMapper
-import io.merganser.table.config.TableConfig
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
 import org.apache.parquet.example.data.Group
 import org.apache.parquet.hadoop.ParquetReader

@@ -4,7 +4,7 @@ import java.time.{LocalDate, LocalDateTime, OffsetDateTime, ZoneId}
 import java.time.format.{DateTimeFormatter, DateTimeFormatterBuilder, ResolverStyle}
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.config.TableConfig
+import io.merganser.table.properties.TableConfig
 
 import scala.util.Try
 

@@ -6,8 +6,8 @@ import java.util.UUID
 import java.util.concurrent.{ConcurrentHashMap, ThreadLocalRandom}
 
 import com.fasterxml.jackson.databind.ObjectMapper
-import io.merganser.table.config.TableConfig
 import io.merganser.table.file.FileNames
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{LockFile, Storage}
 
 /**

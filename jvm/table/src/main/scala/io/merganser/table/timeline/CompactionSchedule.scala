@@ -2,9 +2,9 @@ package io.merganser.table.timeline
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.TableFeatures
-import io.merganser.table.config.TableConfig
 import io.merganser.table.file.{FileNames, Markers}
 import io.merganser.table.options.Permits
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Parallel, Storage, TableLock}
 
 /**

@@ -1,7 +1,8 @@
 package io.merganser.table.timeline
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.config.{PropertiesFile, StoredRule, TableConfig, TableFolder}
+import io.merganser.table.config.{StoredRule, TableFolder}
+import io.merganser.table.properties.{PropertiesFile, TableConfig}
 import io.merganser.table.storage.{Storage, TableLock}
 import org.slf4j.LoggerFactory
 

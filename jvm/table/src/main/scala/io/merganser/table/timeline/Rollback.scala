@@ -2,10 +2,10 @@ package io.merganser.table.timeline
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.TableFeatures
-import io.merganser.table.config.TableConfig
 import io.merganser.table.file.{BaseFile, FileNames, Markers, PartitionMetadata}
 import io.merganser.table.log.BlockInstants
 import io.merganser.table.options.{FailedWrites, Permits}
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Storage, TableLock}
 import org.apache.hadoop.fs.FileStatus
 import org.slf4j.LoggerFactory

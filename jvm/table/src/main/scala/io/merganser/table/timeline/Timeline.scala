@@ -5,8 +5,8 @@ import java.util.concurrent.ConcurrentHashMap
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.config.TableConfig
 import io.merganser.table.file.FileGroupId
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
 import org.apache.spark.sql.types.StructType
 

@@ -5,6 +5,7 @@ import java.nio.file.{Files, Paths}
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.merganser.merge.MerganserException
 import io.merganser.table.options.{Options, WriteSource}
+import io.merganser.table.properties.TableConfig
 import org.apache.spark.sql.types.StructType
 import org.scalatest.funsuite.AnyFunSuite
 

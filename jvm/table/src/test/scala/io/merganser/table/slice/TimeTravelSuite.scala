@@ -2,8 +2,8 @@ package io.merganser.table.slice
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.TableSuite
-import io.merganser.table.config.TableConfig
 import io.merganser.table.file.FileNames
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{CleanFixture, CommitMetadata, Timeline}
 

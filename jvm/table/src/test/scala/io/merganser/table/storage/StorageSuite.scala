@@ -3,8 +3,8 @@ package io.merganser.table.storage
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream}
 
 import io.merganser.table.TableSuite
-import io.merganser.table.config.TableConfig
 import io.merganser.table.file.Markers
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.FileSlice
 import io.merganser.table.timeline.{CompletedInstants, Timeline}
 import org.apache.hadoop.fs.FileAlreadyExistsException

@@ -1,7 +1,7 @@
 package io.merganser.table.timeline
 
 import io.merganser.table.TableSuite
-import io.merganser.table.config.TableConfig
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
 import org.apache.parquet.example.data.simple.SimpleGroupFactory
 import org.apache.parquet.hadoop.example.ExampleParquetWriter

@@ -4,8 +4,8 @@ import java.util.concurrent.{CountDownLatch, TimeUnit}
 
 import io.merganser.merge.Notation
 import io.merganser.table.{DirectTable, Leftovers, TableSuite}
-import io.merganser.table.config.TableConfig
 import io.merganser.table.file.{FileGroupId, Markers}
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{LockContender, Storage}
 import org.apache.hadoop.conf.Configuration
 

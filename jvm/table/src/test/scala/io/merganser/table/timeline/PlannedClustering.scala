@@ -1,6 +1,6 @@
 package io.merganser.table.timeline
 
-import io.merganser.table.config.TableConfig
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.FileSlice
 import io.merganser.table.storage.Storage
 

@@ -3,8 +3,8 @@ package io.merganser.table.timeline
 import java.time.{Clock, ZoneOffset}
 
 import io.merganser.table.TableSuite
-import io.merganser.table.config.TableConfig
 import io.merganser.table.file.FileGroupId
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
 import org.apache.hadoop.conf.Configuration
 

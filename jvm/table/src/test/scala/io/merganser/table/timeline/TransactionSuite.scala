@@ -1,9 +1,9 @@
 package io.merganser.table.timeline
 
 import io.merganser.table.TableSuite
-import io.merganser.table.config.TableConfig
 import io.merganser.table.file.{FileGroupId, FileNames}
 import io.merganser.table.options.Permits
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
 
 final class TransactionSuite extends TableSuite {

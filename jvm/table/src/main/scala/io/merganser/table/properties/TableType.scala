@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.properties
 
 /** How a table takes changes: by rewriting base files, or by appending log files that readers merge. */
 sealed abstract class TableType(val name: String) extends Serializable {

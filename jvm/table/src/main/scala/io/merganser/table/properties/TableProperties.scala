@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.properties
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.options.{ForeignOptions, Options, OwnProperties}
@@ -55,10 +55,10 @@ object TableProperties {
   private def readOnly(key: String, accepted: String, reason: String, remedy: String = OtherEngine) =
     TableProperty(key, Treatment.RefusesWriting, accepted.split('|').toSeq, reason, remedy)
 
-  private[config] val VirtualKeys = "hoodie.populate.meta.fields"
-  private[config] val BaseFormats = Seq("hoodie.table.base.file.format", "hoodie.table.ro.file.format")
-  private[config] val Bootstrap   = "hoodie.bootstrap.base.path"
-  private[config] val Extractor   = "hoodie.table.partition_extractor_class"
+  private[table] val VirtualKeys = "hoodie.populate.meta.fields"
+  private[table] val BaseFormats = Seq("hoodie.table.base.file.format", "hoodie.table.ro.file.format")
+  private[table] val Bootstrap   = "hoodie.bootstrap.base.path"
+  private[table] val Extractor   = "hoodie.table.partition_extractor_class"
 
   private val SlashedDates = "hoodie.datasource.write.slash.separated.date.partitioning"
   private val OtherPaths   = "paths of its partitions are not made in this form here, so that a key would be stored a second time"

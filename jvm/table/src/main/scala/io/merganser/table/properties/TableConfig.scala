@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.properties
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.time.{ZoneId, ZoneOffset}

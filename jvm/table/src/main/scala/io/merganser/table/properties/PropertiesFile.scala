@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.properties
 
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, FileNotFoundException}
 import java.nio.charset.StandardCharsets.ISO_8859_1

@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.properties
 
 import io.merganser.table.options.Options
 import io.merganser.table.storage.Storage

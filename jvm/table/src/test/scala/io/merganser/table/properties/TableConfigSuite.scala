@@ -1,10 +1,11 @@
-package io.merganser.table.config
+package io.merganser.table.properties
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.Files
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.{FaultyFileSystem, TableSuite}
+import io.merganser.table.config.MergeMode
 import io.merganser.table.timeline.{Creation, PropertiesUpdate}
 
 final class TableConfigSuite extends TableSuite {

@@ -1,7 +1,6 @@
 // Hot path: one call per row and column.
 package io.merganser.table.avro
 
-import io.merganser.table.base.DecimalBytes
 import org.apache.avro.{LogicalTypes, Schema}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters

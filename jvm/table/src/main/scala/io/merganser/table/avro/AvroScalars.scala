@@ -1,7 +1,7 @@
 // Hot path: one call per value.
 package io.merganser.table.avro
 
-import io.merganser.table.TextType.isText
+import io.merganser.table.avro.TextType.isText
 import io.merganser.table.avro.AvroValues.ValueReader
 import org.apache.avro.{LogicalTypes, Schema}
 import org.apache.spark.sql.catalyst.InternalRow

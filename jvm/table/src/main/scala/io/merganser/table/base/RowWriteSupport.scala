@@ -1,6 +1,7 @@
 // Hot path: one call per row and column.
 package io.merganser.table.base
 
+import io.merganser.table.avro.DecimalBytes
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.hadoop.api.WriteSupport
 import org.apache.parquet.hadoop.api.WriteSupport.{FinalizedWriteContext, WriteContext}

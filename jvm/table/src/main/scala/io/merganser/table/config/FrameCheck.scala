@@ -1,9 +1,9 @@
 package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.TextType.isText
 import io.merganser.table.avro.Widening
 import io.merganser.table.base.MetaColumns
+import io.merganser.table.avro.TextType.isText
 import org.apache.spark.sql.types._
 
 /** Does a schema have what a table needs: checked at creation and before every write, without looking at rows. */

@@ -1,6 +1,6 @@
 package io.merganser.table.log
 
-import io.merganser.table.TextType.isText
+import io.merganser.table.avro.TextType.isText
 import io.merganser.table.avro.{AvroInput, AvroOutput}
 import org.apache.avro.Schema
 import org.apache.spark.sql.types._

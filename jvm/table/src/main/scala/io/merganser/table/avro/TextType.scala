@@ -1,4 +1,4 @@
-package io.merganser.table
+package io.merganser.table.avro
 
 import org.apache.spark.sql.types.{CharType, DataType, StringType, VarcharType}
 

@@ -1,7 +1,6 @@
 // Hot path: one call per decimal value.
-package io.merganser.table.base
+package io.merganser.table.avro
 
-import io.merganser.table.avro.AvroSchemas
 import org.apache.spark.sql.types.{Decimal, DecimalType}
 
 /**

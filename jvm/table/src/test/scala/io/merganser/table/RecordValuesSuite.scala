@@ -2,9 +2,9 @@ package io.merganser.table
 
 import io.merganser.merge.{MerganserException, Version}
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.StoredRule
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice.{CompiledRule, SliceWriter}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow

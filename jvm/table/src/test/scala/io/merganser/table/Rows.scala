@@ -1,6 +1,6 @@
 package io.merganser.table
 
-import io.merganser.table.base.MetaColumns
+import io.merganser.table.schema.MetaColumns
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, SpecializedGetters}
 import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, GenericArrayData}

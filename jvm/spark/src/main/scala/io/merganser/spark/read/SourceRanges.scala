@@ -2,7 +2,8 @@ package io.merganser.spark.read
 
 import io.merganser.spark.OpenTable
 import io.merganser.spark.write.KeyRanges
-import io.merganser.table.base.{BaseFileFooter, MetaColumns}
+import io.merganser.table.base.BaseFileFooter
+import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice.FileSlice
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession

@@ -4,8 +4,8 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.spark.read.PartitionPruning
 import io.merganser.spark.write.KeyText
-import io.merganser.table.config.FrameCheck
 import io.merganser.table.options.Options
+import io.merganser.table.schema.FrameCheck
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation}

@@ -2,7 +2,7 @@ package io.merganser.spark.sql
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.source.MerganserTable
-import io.merganser.table.base.MetaColumns
+import io.merganser.table.schema.MetaColumns
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.analysis.ResolveRowLevelCommandAssignments
 import org.apache.spark.sql.catalyst.expressions._

@@ -3,8 +3,8 @@ package io.merganser.spark.sql
 import io.merganser.merge.MerganserException
 import io.merganser.spark.read.{ScanCounts, SourceRanges}
 import io.merganser.spark.source.MerganserTable
-import io.merganser.spark.write._
-import io.merganser.table.base.MetaColumns
+import io.merganser.spark.write.{AfterCommit, ChangeWrite, KeyedSource, WriteResult}
+import io.merganser.table.schema.MetaColumns
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow

@@ -1,8 +1,8 @@
 package io.merganser.spark.write
 
 import io.merganser.spark.OpenTable
-import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.StoredRule
+import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}

@@ -1,7 +1,7 @@
 package io.merganser.spark.write
 
-import io.merganser.table.base.MetaColumns
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.schema.MetaColumns
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow

@@ -1,6 +1,7 @@
 package io.merganser.table.base
 
 import io.merganser.table.index.BloomFilter
+import io.merganser.table.schema.MetaColumns
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.hadoop.ParquetWriter

@@ -2,6 +2,7 @@ package io.merganser.table.config
 
 import io.merganser.table.config.MergeMode.StrategyId
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.schema.FrameCheck
 import org.apache.spark.sql.types.StructType
 
 /** What the properties of a table of version 6 or 8 become at version 9, where a payload class is what it means. */

@@ -2,8 +2,8 @@ package io.merganser.table.slice
 
 import io.merganser.merge.{DeleteCheck, RowLayout, Version}
 import io.merganser.merge.buffer.{MergeIterator, RowSize}
-import io.merganser.table.base.MetaColumns
 import io.merganser.table.log.{LogDelete, LogWriter}
+import io.merganser.table.schema.MetaColumns
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.types.StructType

@@ -1,9 +1,9 @@
 package io.merganser.table.slice
 
 import io.merganser.merge._
-import io.merganser.table.base.MetaColumns
 import io.merganser.table.config.{PayloadClasses, StoredRule}
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.schema.MetaColumns
 import org.apache.spark.sql.types.{StructField, StructType}
 
 import scala.collection.JavaConverters._

@@ -2,7 +2,7 @@ package io.merganser.table.slice
 
 import java.time.ZoneOffset
 
-import io.merganser.table.config.FrameCheck
+import io.merganser.table.schema.FrameCheck
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.util.DateTimeUtils
 import org.apache.spark.sql.types._

@@ -2,8 +2,8 @@ package io.merganser.table.timeline
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.config.{FrameCheck, SchemaEvolution}
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.schema.{FrameCheck, SchemaEvolution}
 import org.apache.spark.sql.types.StructType
 
 /** The columns that a commit leaves the table with, where other writers changed them since it began. */

@@ -3,7 +3,8 @@ package io.merganser.table.timeline
 import java.io.Closeable
 import java.util.{Arrays, Comparator, PriorityQueue}
 
-import io.merganser.table.base.{BaseFileFooter, BaseFileReader, MetaColumns}
+import io.merganser.table.base.{BaseFileFooter, BaseFileReader}
+import io.merganser.table.schema.MetaColumns
 import io.merganser.table.storage.Storage
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.XXH64

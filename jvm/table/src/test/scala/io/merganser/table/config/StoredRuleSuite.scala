@@ -2,8 +2,8 @@ package io.merganser.table.config
 
 import io.merganser.merge.{DeleteMarker, MerganserException, MissingValues}
 import io.merganser.merge.payload._
-import io.merganser.table.base.MetaColumns
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice.CompiledRule
 import org.apache.spark.sql.types._
 import org.scalatest.funsuite.AnyFunSuite

@@ -2,9 +2,9 @@ package io.merganser.table.slice
 
 import io.merganser.merge.{Change, Histories, KeyFold, MergePaths, MergeRule, Notation, RowLayout, Version}
 import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
-import io.merganser.table.base.MetaColumns
 import io.merganser.table.file.WriteToken
 import io.merganser.table.log.{LogFixture, LogOptions, LogSink, LogWritten}
+import io.merganser.table.schema.MetaColumns
 import io.merganser.merge.MergePaths.Apart
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow

@@ -4,9 +4,10 @@ import java.util.concurrent.ConcurrentLinkedQueue
 
 import io.merganser.table.{FaultyFileSystem, TableSuite}
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.base.{BaseFileOptions, BaseFileWriter, MetaColumns}
+import io.merganser.table.base.{BaseFileOptions, BaseFileWriter}
 import io.merganser.table.file.FileNames
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.schema.MetaColumns
 import io.merganser.table.storage.Storage
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.types.StructType

@@ -1,8 +1,7 @@
-package io.merganser.table.config
+package io.merganser.table.schema
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.avro.Widening
-import io.merganser.table.base.MetaColumns
 import io.merganser.table.avro.TextType.isText
 import org.apache.spark.sql.types._
 
@@ -140,7 +139,7 @@ object FrameCheck {
   private def conflict(table: String, reason: String) = MerganserException("SCHEMA_CONFLICT", "table" -> table, "reason" -> reason)
 
   /** Every value of `from` is, or widens to, a value of `to`; nullability is left to the rows, and so is what structs lack. */
-  private[config] def fits(from: DataType, to: DataType): Boolean = (from, to) match {
+  private[table] def fits(from: DataType, to: DataType): Boolean = (from, to) match {
     case (a: StructType, b: StructType) => a.forall(f => b.exists(g => g.name.equalsIgnoreCase(f.name) && fits(f.dataType, g.dataType)))
     case (a: ArrayType, b: ArrayType)   => fits(a.elementType, b.elementType)
     case (a: MapType, b: MapType)       => fits(a.keyType, b.keyType) && fits(a.valueType, b.valueType)

@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.schema
 
 import io.merganser.merge.MerganserException
 import org.apache.spark.sql.types.StructType

@@ -1,4 +1,4 @@
-package io.merganser.table.base
+package io.merganser.table.schema
 
 import org.apache.spark.sql.types.{StringType, StructField, StructType}
 

@@ -1,8 +1,7 @@
-package io.merganser.table.config
+package io.merganser.table.schema
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.avro.{AvroSchemas, Widening}
-import io.merganser.table.base.MetaColumns
 import io.merganser.table.options.Options
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.options.Names.lower

@@ -2,6 +2,7 @@ package io.merganser.table.slice
 
 import io.merganser.merge.{DeleteCheck, RowLayout, Version}
 import io.merganser.merge.buffer.{MergeIterator, RowSize}
+import io.merganser.table.base.EventTimes
 import io.merganser.table.log.{LogDelete, LogWriter}
 import io.merganser.table.schema.MetaColumns
 import org.apache.spark.sql.catalyst.InternalRow

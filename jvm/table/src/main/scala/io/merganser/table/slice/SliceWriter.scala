@@ -2,7 +2,7 @@ package io.merganser.table.slice
 
 import io.merganser.merge.{DeleteCheck, OrderingComparator, RowLayout}
 import io.merganser.merge.buffer.{MergeIterator, Outcome}
-import io.merganser.table.base.{BaseFileOptions, BaseFileWriter}
+import io.merganser.table.base.{BaseFileOptions, BaseFileWriter, EventTimeColumn, EventTimes}
 import io.merganser.table.config.PayloadClasses
 import io.merganser.table.file.{FileGroupId, FileNames, Markers, WriteToken}
 import io.merganser.table.log.{LogOptions, LogWriter}

@@ -2,6 +2,7 @@ package io.merganser.table.slice
 
 import io.merganser.merge.{Change, Histories, KeyFold, MergePaths, MergeRule, Notation, RowLayout, Version}
 import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
+import io.merganser.table.base.EventTimes
 import io.merganser.table.file.WriteToken
 import io.merganser.table.log.{LogFixture, LogOptions, LogSink, LogWritten}
 import io.merganser.table.schema.MetaColumns

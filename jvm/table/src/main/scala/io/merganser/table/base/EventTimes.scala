@@ -1,4 +1,4 @@
-package io.merganser.table.slice
+package io.merganser.table.base
 
 import java.time.ZoneOffset
 
@@ -52,7 +52,7 @@ object EventTimeColumn {
 }
 
 /** Gathers the range of the rows that go into one file. Deletes and versions that do not provide the column leave it as it is. */
-private[slice] final class EventTimes(column: Option[EventTimeColumn]) {
+private[table] final class EventTimes(column: Option[EventTimeColumn]) {
   private[this] val watched = column.orNull
   private[this] var any     = false
   private[this] var min     = Long.MaxValue

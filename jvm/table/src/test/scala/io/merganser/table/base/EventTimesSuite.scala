@@ -1,4 +1,4 @@
-package io.merganser.table.slice
+package io.merganser.table.base
 
 import io.merganser.merge.MerganserException
 import org.apache.spark.sql.catalyst.InternalRow

@@ -5,7 +5,7 @@ import io.merganser.merge.buffer.{MergeIterator, Outcome}
 import io.merganser.table.base.{BaseFileOptions, BaseFileWriter, EventTimeColumn, EventTimes}
 import io.merganser.table.config.PayloadClasses
 import io.merganser.table.file.{FileGroupId, FileNames, Markers, WriteToken}
-import io.merganser.table.log.{LogOptions, LogWriter}
+import io.merganser.table.log.{BlockPlanner, LogOptions, LogWriter, MetaRow}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.storage.Storage

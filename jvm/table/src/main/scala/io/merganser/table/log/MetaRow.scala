@@ -1,4 +1,4 @@
-package io.merganser.table.slice
+package io.merganser.table.log
 
 import io.merganser.table.file.WriteToken
 import org.apache.spark.sql.catalyst.InternalRow
@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** The five meta columns of the row at hand. */
-private[slice] final class MetaRow(instant: String, token: WriteToken, fileName: UTF8String) {
+private[table] final class MetaRow(instant: String, token: WriteToken, fileName: UTF8String) {
   private[this] val instantText  = UTF8String.fromString(instant)
   private[this] val sequenceHead = s"${instant}_${token.partitionId}_"
   private[this] val meta         = new GenericInternalRow(5)

@@ -1,9 +1,8 @@
-package io.merganser.table.slice
+package io.merganser.table.log
 
 import io.merganser.merge.{DeleteCheck, RowLayout, Version}
 import io.merganser.merge.buffer.{MergeIterator, RowSize}
 import io.merganser.table.base.EventTimes
-import io.merganser.table.log.{LogDelete, LogWriter}
 import io.merganser.table.schema.MetaColumns
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
@@ -61,7 +60,7 @@ private final class PlannedBlock(val kind: BlockKind) {
  * @param schema            the table's data columns
  * @param times             gathers the event times of the rows
  */
-private[slice] final class BlockPlanner(
+private[table] final class BlockPlanner(
     merge: MergeIterator,
     layout: RowLayout,
     storedDeletes: DeleteCheck,

@@ -1,11 +1,11 @@
-package io.merganser.table.slice
+package io.merganser.table.log
 
 import io.merganser.merge.{Change, Histories, KeyFold, MergePaths, MergeRule, Notation, RowLayout, Version}
 import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
 import io.merganser.table.base.EventTimes
 import io.merganser.table.file.WriteToken
-import io.merganser.table.log.{LogFixture, LogOptions, LogSink, LogWritten}
 import io.merganser.table.schema.MetaColumns
+import io.merganser.table.slice.SliceWriter
 import io.merganser.merge.MergePaths.Apart
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow

@@ -4,12 +4,12 @@ import io.merganser.merge.{Change, DeleteCheck, Notation, RowLayout, Version}
 import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.base.{BaseFileOptions, BaseFileReader}
-import io.merganser.table.config.StoredRule
 import io.merganser.table.file.{BaseFile, FileNames, WriteToken}
 import io.merganser.table.index.BucketIndex
 import io.merganser.table.log.LogOptions
 import io.merganser.table.options.FailedWrites
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice._
 import io.merganser.table.storage.Storage

@@ -2,10 +2,10 @@ package io.merganser.table
 
 import io.merganser.merge.{MerganserException, Version}
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.config.StoredRule
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.slice.{CompiledRule, SliceWriter}
+import io.merganser.table.slice.SliceWriter
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.types.StructType

@@ -2,8 +2,8 @@ package io.merganser.spark.read
 
 import io.merganser.spark.OpenTable
 import io.merganser.table.base.BaseFileFooter
-import io.merganser.table.config.StoredRule
 import io.merganser.table.options.Names
+import io.merganser.table.rule.StoredRule
 import io.merganser.table.slice.{FileSlice, LogVisibility, SliceBatches, SliceReader}
 import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData
 import org.apache.spark.sql.SparkSession

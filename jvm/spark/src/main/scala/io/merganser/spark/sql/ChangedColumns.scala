@@ -2,8 +2,8 @@ package io.merganser.spark.sql
 
 import io.merganser.merge.DeleteCheck
 import io.merganser.spark.write.{Incoming, IncomingSchema, StatementOutcomes}
-import io.merganser.table.config.StoredRule
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.rule.StoredRule
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.types._
 

@@ -1,7 +1,7 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.{DeleteCheck, MerganserException}
-import io.merganser.table.config.StoredRule
+import io.merganser.table.rule.StoredRule
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression

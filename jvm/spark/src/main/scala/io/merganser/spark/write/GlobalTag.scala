@@ -3,8 +3,9 @@ package io.merganser.spark.write
 import io.merganser.spark.OpenTable
 import io.merganser.table.config.WriteConfig
 import io.merganser.table.options.{StoredKeyPolicy, WriteOperation}
+import io.merganser.table.rule.CompiledRule
 import io.merganser.table.schema.{FrameCheck, MetaColumns}
-import io.merganser.table.slice.{CompiledRule, FileSlice, LogVisibility, SliceReader}
+import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow

@@ -1,11 +1,10 @@
 package io.merganser.spark.write
 
 import io.merganser.merge.{DeleteCheck, OrderingField}
-import io.merganser.table.config.StoredRule
 import io.merganser.table.options.{IndexType, Names}
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.{FrameCheck, MetaColumns}
-import io.merganser.table.slice.CompiledRule
 import org.apache.spark.sql.{Column, DataFrame}
 import org.apache.spark.sql.functions.{
   coalesce,

@@ -1,7 +1,7 @@
 package io.merganser.spark.write
 
 import io.merganser.spark.OpenTable
-import io.merganser.table.config.StoredRule
+import io.merganser.table.rule.StoredRule
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader}
 import org.apache.spark.rdd.RDD

@@ -3,7 +3,8 @@ package io.merganser.spark.write
 import io.merganser.merge.RowLayout
 import io.merganser.merge.buffer.{KeyMemory, Outcome, SortedMerge, VersionCursor}
 import io.merganser.table.file.FileNames
-import io.merganser.table.slice.{CompiledRule, FileSlice}
+import io.merganser.table.rule.CompiledRule
+import io.merganser.table.slice.FileSlice
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow, JoinedRow, UnsafeProjection}
 import org.apache.spark.sql.types.DataType

@@ -2,9 +2,9 @@ package io.merganser.spark.write
 
 import io.merganser.merge.{OrderingComparator, RowLayout, Version}
 import io.merganser.merge.buffer.{Outcome, RowMerge}
-import io.merganser.table.config.StoredRule
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.slice.{CompiledRule, MergeCounts}
+import io.merganser.table.rule.{CompiledRule, StoredRule}
+import io.merganser.table.slice.MergeCounts
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeRow}
 import org.apache.spark.sql.types.StructType

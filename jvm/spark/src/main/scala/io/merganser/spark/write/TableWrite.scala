@@ -5,8 +5,9 @@ import io.merganser.spark.OpenTable
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.config.WriteConfig
 import io.merganser.table.options.{IndexType, MissingColumns, NullOrdering, StoredKeyPolicy, WriteOperation}
+import io.merganser.table.rule.CompiledRule
 import io.merganser.table.schema.{FrameCheck, SchemaEvolution}
-import io.merganser.table.slice.{CompiledRule, FileSlice, MergeCounts, SliceWritten}
+import io.merganser.table.slice.{FileSlice, MergeCounts, SliceWritten}
 import io.merganser.table.timeline._
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 import org.apache.spark.sql.functions.col

@@ -2,7 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.spark.{LocalSession, OpenTable}
 import io.merganser.table.TableSuite
-import io.merganser.table.config.StoredRule
+import io.merganser.table.rule.StoredRule
 import io.merganser.table.schema.MetaColumns
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.merganser.SparkBridge

@@ -2,6 +2,7 @@ package io.merganser.table.config
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.options.{OptionEntry, OptionScope, Options, Settings}
+import io.merganser.table.rule.{MergeMode, RuleInference}
 import io.merganser.table.schema.FrameCheck
 import org.apache.spark.sql.types.{StringType, StructField, StructType}
 

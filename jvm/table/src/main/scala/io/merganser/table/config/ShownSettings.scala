@@ -2,6 +2,7 @@ package io.merganser.table.config
 
 import io.merganser.table.options.{OptionEntry, OptionScope, Options}
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.rule.MergeMode
 
 /** What a table stores about itself, as TBLPROPERTIES of a CREATE TABLE that makes another table of the same kind. */
 object ShownSettings {

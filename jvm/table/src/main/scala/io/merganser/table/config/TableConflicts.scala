@@ -3,7 +3,8 @@ package io.merganser.table.config
 import io.merganser.merge.MerganserException
 import io.merganser.table.options.{OptionEntry, OptionKind, OptionScope, Options, Settings}
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.config.MergeMode.StrategyId
+import io.merganser.table.rule.{MergeMode, RuleInference}
+import io.merganser.table.rule.MergeMode.StrategyId
 
 /**
  * What belongs to the table no write overrides: options that repeat it are accepted, others are refused before anything

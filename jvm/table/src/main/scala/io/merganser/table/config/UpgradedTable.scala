@@ -1,7 +1,8 @@
 package io.merganser.table.config
 
-import io.merganser.table.config.MergeMode.StrategyId
+import io.merganser.table.rule.MergeMode.StrategyId
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.rule.{MergeMode, RuleInference}
 import io.merganser.table.schema.FrameCheck
 import org.apache.spark.sql.types.StructType
 

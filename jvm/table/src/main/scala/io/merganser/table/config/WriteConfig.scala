@@ -3,6 +3,7 @@ package io.merganser.table.config
 import io.merganser.merge.MerganserException
 import io.merganser.table.options._
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.rule.StoredRule
 import io.merganser.table.storage.TableLock
 
 /** A row is a delete when this column's text equals the marker. */

@@ -3,10 +3,10 @@ package io.merganser.table.slice
 import io.merganser.merge.{RowLayout, Version}
 import io.merganser.merge.buffer.{MergeIterator, VersionBuffer}
 import io.merganser.table.base.BaseFileReader
-import io.merganser.table.config.StoredRule
 import io.merganser.table.file.{BaseFile, FileNames}
 import io.merganser.table.log.{LogScanner, LogSink}
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.storage.Storage
 import org.apache.spark.sql.catalyst.InternalRow

@@ -3,10 +3,10 @@ package io.merganser.table.slice
 import io.merganser.merge.{DeleteCheck, OrderingComparator, RowLayout}
 import io.merganser.merge.buffer.{MergeIterator, Outcome}
 import io.merganser.table.base.{BaseFileOptions, BaseFileWriter, EventTimeColumn, EventTimes}
-import io.merganser.table.config.PayloadClasses
 import io.merganser.table.file.{FileGroupId, FileNames, Markers, WriteToken}
 import io.merganser.table.log.{BlockPlanner, LogOptions, LogWriter, MetaRow}
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.rule.PayloadClasses
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.WriteStat

@@ -1,8 +1,9 @@
 package io.merganser.table.timeline
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.config.{StoredRule, TableFolder}
+import io.merganser.table.config.TableFolder
 import io.merganser.table.properties.{PropertiesFile, TableConfig}
+import io.merganser.table.rule.StoredRule
 import io.merganser.table.storage.{Storage, TableLock}
 import org.slf4j.LoggerFactory
 

@@ -3,6 +3,7 @@ package io.merganser.table.config
 import io.merganser.merge.MerganserException
 import io.merganser.table.options.{FailedWrites, IndexType, NullOrdering, StoredKeyPolicy, WriteOperation, WriteSource}
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.rule.{MergeMode, StoredRule}
 import org.apache.spark.sql.types.StructType
 import org.scalatest.funsuite.AnyFunSuite
 

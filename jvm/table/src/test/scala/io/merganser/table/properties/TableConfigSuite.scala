@@ -5,7 +5,7 @@ import java.nio.file.Files
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.{FaultyFileSystem, TableSuite}
-import io.merganser.table.config.MergeMode
+import io.merganser.table.rule.MergeMode
 import io.merganser.table.timeline.{Creation, PropertiesUpdate}
 
 final class TableConfigSuite extends TableSuite {

@@ -3,8 +3,8 @@ package io.merganser.table.slice
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.merganser.table.Rows
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.config.StoredRule
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.rule.StoredRule
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.Timeline

@@ -5,8 +5,8 @@ import java.nio.file.Paths
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.merganser.table.TableSuite
-import io.merganser.table.config.MergeMode
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.rule.MergeMode
 import io.merganser.table.slice.TableView
 import io.merganser.table.storage.Storage
 import org.apache.avro.Schema

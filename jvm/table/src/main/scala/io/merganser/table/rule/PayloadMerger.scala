@@ -1,6 +1,7 @@
-package io.merganser.table.avro
+package io.merganser.table.rule
 
 import io.merganser.merge._
+import io.merganser.table.avro.{AvroInput, AvroOutput, AvroRowReader, AvroRowWriter, AvroSchemas, RecordPayload}
 import org.apache.avro.Schema
 import org.apache.avro.generic.{GenericDatumReader, GenericDatumWriter, GenericRecord, IndexedRecord}
 import org.apache.avro.io.{DecoderFactory, EncoderFactory}

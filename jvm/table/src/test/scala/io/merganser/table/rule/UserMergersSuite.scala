@@ -1,9 +1,9 @@
-package io.merganser.table.config
+package io.merganser.table.rule
 
 import io.merganser.conformance.KeepFirst
 import io.merganser.merge.{MerganserException, MergerClass}
 import io.merganser.table.UsersClasses
-import io.merganser.table.avro.{PayloadClass, RecordPayload}
+import io.merganser.table.avro.RecordPayload
 import io.merganser.table.properties.TableConfig
 import org.apache.spark.sql.types.{LongType, StringType, StructField, StructType}
 import org.apache.xbean.asm9.{ClassWriter, Opcodes}

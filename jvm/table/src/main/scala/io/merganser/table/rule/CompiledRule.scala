@@ -1,7 +1,6 @@
-package io.merganser.table.slice
+package io.merganser.table.rule
 
 import io.merganser.merge._
-import io.merganser.table.config.{PayloadClasses, StoredRule}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.MetaColumns
 import org.apache.spark.sql.types.{StructField, StructType}

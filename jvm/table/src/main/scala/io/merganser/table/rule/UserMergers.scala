@@ -1,14 +1,14 @@
-package io.merganser.table.config
+package io.merganser.table.rule
 
 import io.merganser.merge.{MerganserException, MergerClass, RecordMerger, RecordType}
-import io.merganser.table.avro.{PayloadClass, PayloadMerger, RecordPayload}
+import io.merganser.table.avro.RecordPayload
 import io.merganser.table.options.Options
 import io.merganser.table.properties.TableConfig
 
 import scala.util.control.NonFatal
 
 /** Chooses the user's merger of a table: by the strategy id it stores, among the classes that a write or a read names. */
-private[config] object UserMergers {
+private[table] object UserMergers {
   private val HudiInterfaces = "org.apache.hudi."
 
   /**
@@ -97,5 +97,5 @@ private[config] object UserMergers {
   private def isOfItsCode(failure: Throwable): Boolean = failure.isInstanceOf[LinkageError] || NonFatal(failure)
 
   /** What a merger is given: the same on every path, since it is what the table stores. */
-  private[config] def properties(table: TableConfig): Map[String, String] = table.properties ++ table.mergeProperties
+  private[table] def properties(table: TableConfig): Map[String, String] = table.properties ++ table.mergeProperties
 }

@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.rule
 
 import io.merganser.table.properties.TableConfig
 
@@ -26,7 +26,7 @@ object MergeMode {
     val CommitTime   = "ce9acb64-bde0-424c-9b91-f6ebba25356d"
     val PayloadBased = "00000000-0000-0000-0000-000000000000"
 
-    private[config] val known = Set(EventTime, CommitTime, PayloadBased)
+    private[table] val known = Set(EventTime, CommitTime, PayloadBased)
   }
 
   /**
@@ -35,7 +35,7 @@ object MergeMode {
    * From version 8 on the strategy id decides before the payload class, in version 6 after it; but there too a user's own
    * strategy is one, since the payload class beside it is only what every table of that version names.
    */
-  private[config] def infer(
+  private[table] def infer(
       version: Int, strategyId: Option[String], payloadClass: Option[String], hasOrdering: Boolean
   ): MergeMode = {
     val byStrategy = strategyId.map {

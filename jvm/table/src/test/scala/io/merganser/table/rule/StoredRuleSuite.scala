@@ -1,10 +1,10 @@
-package io.merganser.table.config
+package io.merganser.table.rule
 
 import io.merganser.merge.{DeleteMarker, MerganserException, MissingValues}
 import io.merganser.merge.payload._
+import io.merganser.table.config.NewTable
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.slice.CompiledRule
 import org.apache.spark.sql.types._
 import org.scalatest.funsuite.AnyFunSuite
 

@@ -1,9 +1,9 @@
-package io.merganser.table.config
+package io.merganser.table.rule
 
 import io.merganser.merge.MerganserException
 import io.merganser.merge.payload.Debezium
 import io.merganser.table.options.Options
-import io.merganser.table.config.MergeMode.StrategyId
+import io.merganser.table.rule.MergeMode.StrategyId
 
 /**
  * What a new table stores about who wins: inferred from what its creator gave, and checked for contradictions.

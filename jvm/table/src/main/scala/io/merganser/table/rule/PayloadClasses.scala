@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.rule
 
 import io.merganser.merge.DeleteMarker
 import io.merganser.merge.payload._

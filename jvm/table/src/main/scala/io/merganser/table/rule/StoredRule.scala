@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.rule
 
 import io.merganser.merge.{MerganserException, MergerSource, MissingValues}
 import io.merganser.merge.payload.{ClassicPayload, Debezium, EventTime, OverwriteNonDefaults, OverwriteWithLatest}
@@ -156,7 +156,7 @@ object StoredRule {
   }
 
   /** Merge property that says what stands for a value that was not sent. */
-  private[config] val UnavailableValue = "hoodie.write.partial.update.unavailable.value"
+  private[table] val UnavailableValue = "hoodie.write.partial.update.unavailable.value"
 
   private def unavailable(table: TableConfig) =
     MerganserException("MERGE_RULE_UNAVAILABLE", "table" -> table.name, "mode" -> MergeMode.of(table),

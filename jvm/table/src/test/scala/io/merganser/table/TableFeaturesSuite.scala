@@ -155,7 +155,7 @@ final class TableFeaturesSuite extends TableSuite {
     val s = foreign("hoodie.table.cdc.enabled" -> "true")(6)
     s.createNew(".hoodie/100.deltacommit.requested", Array.emptyByteArray)
     val config   = open(s)
-    val settings = io.merganser.table.config.WriteConfig.parse(Map.empty, Map.empty, config)
+    val settings = io.merganser.table.settings.WriteConfig.parse(Map.empty, Map.empty, config)
     assert(conditionOf(Rollback.failed(s, config, Transaction.Options.of(settings))) == "TABLE_FEATURE_READ_ONLY")
     assert(conditionOf(TableUpgrade.run(s, new StructType)) == "TABLE_FEATURE_READ_ONLY")
     assert(s.exists(".hoodie/100.deltacommit.requested"))

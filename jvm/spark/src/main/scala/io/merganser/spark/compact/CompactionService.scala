@@ -3,9 +3,9 @@ package io.merganser.spark.compact
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.spark.write.{Counts, TableWrite, WriterOptions}
-import io.merganser.table.config.WriteConfig
 import io.merganser.table.file.WriteToken
 import io.merganser.table.options.FailedWrites
+import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice._
 import io.merganser.table.timeline._
 import org.apache.spark.TaskContext

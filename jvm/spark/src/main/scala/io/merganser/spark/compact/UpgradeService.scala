@@ -1,8 +1,8 @@
 package io.merganser.spark.compact
 
 import io.merganser.spark.OpenTable
-import io.merganser.table.config.WriteConfig
 import io.merganser.table.options.Options
+import io.merganser.table.settings.WriteConfig
 import io.merganser.table.timeline.{Rollback, TableUpgrade, Transaction}
 import org.apache.spark.sql.SparkSession
 

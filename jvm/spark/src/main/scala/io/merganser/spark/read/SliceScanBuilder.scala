@@ -2,8 +2,8 @@ package io.merganser.spark.read
 
 import io.merganser.merge.OrderingField
 import io.merganser.spark.OpenTable
-import io.merganser.table.config.ReadConfig
 import io.merganser.table.rule.StoredRule
+import io.merganser.table.settings.ReadConfig
 import io.merganser.table.slice.FileSlice
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.read.{Scan, ScanBuilder, SupportsPushDownFilters, SupportsPushDownRequiredColumns}

@@ -4,9 +4,9 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.spark.write.{FrameWrite, TableWrite}
 import io.merganser.table.avro.{AvroSchemas, Widening}
-import io.merganser.table.config.WriteConfig
 import io.merganser.table.options.WriteSource
 import io.merganser.table.schema.SchemaEvolution
+import io.merganser.table.settings.WriteConfig
 import io.merganser.table.timeline.{Action, CommitMetadata, CommitRequest, Transaction, Work}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable

@@ -3,8 +3,8 @@ package io.merganser.spark.source
 import com.fasterxml.jackson.databind.ObjectMapper
 import io.merganser.merge.MerganserException
 import io.merganser.spark.write.FrameWrite
-import io.merganser.table.config.ReadConfig
 import io.merganser.table.options.IgnoredOptions
+import io.merganser.table.settings.ReadConfig
 import io.merganser.table.options.Names.lower
 import org.apache.spark.sql.{DataFrame, SQLContext, SaveMode, SparkSession}
 import org.apache.spark.sql.connector.catalog.{Table, TableProvider}

@@ -4,9 +4,9 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.spark.read.{ScanCounts, SliceScanBuilder, SnapshotTable, SourceRanges}
 import io.merganser.spark.write.Replaced
-import io.merganser.table.config.{ReadConfig, ShownSettings}
 import io.merganser.table.options.Options
 import io.merganser.table.schema.MetaColumns
+import io.merganser.table.settings.{ReadConfig, ShownSettings}
 import io.merganser.table.timeline.InstantTime
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable

@@ -5,9 +5,9 @@ import io.merganser.spark.OpenTable
 import io.merganser.spark.read.SnapshotPinning
 import io.merganser.spark.write.{AfterCommit, FrameWrite, Overwrites, Replaced}
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.config.WriteConfig
 import io.merganser.table.options.{OverwriteMode, WriteOperation, WriteSource}
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.catalog._

@@ -2,7 +2,7 @@ package io.merganser.spark.sql
 
 import io.merganser.spark.source.MerganserTable
 import io.merganser.spark.write.ColumnMask
-import io.merganser.table.config.WriteConfig
+import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.JoinType
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SupportsNonDeterministicExpression, UnaryCommand}

@@ -2,8 +2,8 @@ package io.merganser.spark.sql
 
 import io.merganser.spark.source.MerganserTable
 import io.merganser.spark.write.FrameWrite
-import io.merganser.table.config.WriteConfig
 import io.merganser.table.options.{MissingColumns, WriteSource}
+import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.{EliminateSubqueryAliases, Resolver, UnresolvedAttribute}
 import org.apache.spark.sql.catalyst.expressions._

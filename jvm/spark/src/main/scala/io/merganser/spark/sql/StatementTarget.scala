@@ -4,10 +4,10 @@ import io.merganser.merge.{DeleteCheck, OrderingField}
 import io.merganser.spark.read.{ScanCounts, SnapshotPinning}
 import io.merganser.spark.source.MerganserTable
 import io.merganser.spark.write.FrameWrite
-import io.merganser.table.config.WriteConfig
 import io.merganser.table.options.{Names, WriteSource}
 import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.{MetaColumns, SchemaEvolution}
+import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan

@@ -1,7 +1,7 @@
 package io.merganser.spark.write
 
 import io.merganser.spark.OpenTable
-import io.merganser.table.config.WriteConfig
+import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.FileSlice
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession

@@ -1,9 +1,9 @@
 package io.merganser.spark.write
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.config.WriteConfig
 import io.merganser.table.options.{StoredKeyPolicy, WriteOperation}
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.settings.WriteConfig
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 

@@ -1,10 +1,10 @@
 package io.merganser.spark.write
 
 import io.merganser.spark.OpenTable
-import io.merganser.table.config.WriteConfig
 import io.merganser.table.options.{StoredKeyPolicy, WriteOperation}
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.schema.{FrameCheck, MetaColumns}
+import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}

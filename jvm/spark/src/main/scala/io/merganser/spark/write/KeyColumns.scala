@@ -1,10 +1,10 @@
 package io.merganser.spark.write
 
 import io.merganser.table.options.Names.quoted
-import io.merganser.table.config.KeyGenerator
 import io.merganser.table.options.Options
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.FrameCheck
+import io.merganser.table.settings.KeyGenerator
 import org.apache.spark.sql.{Column, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Alias, BindReferences, Expression, Literal}

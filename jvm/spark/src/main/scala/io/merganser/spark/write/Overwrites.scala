@@ -2,10 +2,10 @@ package io.merganser.spark.write
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
-import io.merganser.table.config.WriteConfig
 import io.merganser.table.options.{Options, OverwriteMode, WriteOperation}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.FrameCheck
+import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.{DataFrame, SaveMode, SparkSession}
 
 /**

@@ -3,10 +3,10 @@ package io.merganser.spark.write
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.config.WriteConfig
 import io.merganser.table.options.{IndexType, MissingColumns, NullOrdering, StoredKeyPolicy, WriteOperation}
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.schema.{FrameCheck, SchemaEvolution}
+import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.{FileSlice, MergeCounts, SliceWritten}
 import io.merganser.table.timeline._
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}

@@ -2,12 +2,12 @@ package io.merganser.spark.write
 
 import io.merganser.merge.OrderingComparator
 import io.merganser.spark.OpenTable
-import io.merganser.table.config.WriteConfig
 import io.merganser.table.file.FileNames
 import io.merganser.table.index.BucketIndex
 import io.merganser.table.options.{IndexType, StoredKeyPolicy, WriteOperation}
 import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.MetaColumns
+import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.{FileSlice, LogVisibility, MergeCounts, SliceReader, SliceWritten}
 import io.merganser.table.timeline.Transaction
 import org.apache.spark.TaskContext

@@ -2,9 +2,9 @@ package io.merganser.spark.write
 
 import io.merganser.spark.OpenTable
 import io.merganser.table.base.{BaseFileOptions, EventTimeColumn}
-import io.merganser.table.config.WriteConfig
 import io.merganser.table.log.LogOptions
 import io.merganser.table.options.IndexType
+import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.SliceWriter
 import io.merganser.table.timeline.Transaction
 import org.apache.spark.sql.SparkSession

@@ -4,8 +4,8 @@ import java.sql.Timestamp
 import java.time.Instant
 
 import io.merganser.spark.write.PartitionTime
-import io.merganser.table.config.NewTable
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.settings.NewTable
 import io.merganser.table.slice.FileSlice
 import org.apache.spark.sql.sources._
 import org.apache.spark.sql.types._

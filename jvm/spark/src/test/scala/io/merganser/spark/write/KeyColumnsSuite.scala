@@ -4,8 +4,8 @@ import java.sql.Timestamp
 import java.time.{Instant, LocalDate, LocalDateTime}
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.config.NewTable
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.settings.NewTable
 import org.apache.spark.sql.{Column, Row, SparkSession}
 import org.apache.spark.sql.types._
 import org.scalatest.BeforeAndAfterAll

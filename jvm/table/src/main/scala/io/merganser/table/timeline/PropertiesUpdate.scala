@@ -1,8 +1,8 @@
 package io.merganser.table.timeline
 
 import io.merganser.table.TableFeatures
-import io.merganser.table.config.TableAccess
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.settings.TableAccess
 import io.merganser.table.storage.{Storage, TableLock}
 
 /** A change of hoodie.properties, by ALTER TABLE and by procedures. */

@@ -2,9 +2,9 @@ package io.merganser.table.timeline
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.{MetadataTable, TableFeatures}
-import io.merganser.table.config.UpgradedTable
 import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.settings.UpgradedTable
 import io.merganser.table.slice.TableView
 import io.merganser.table.storage.{Storage, TableLock}
 import org.apache.spark.sql.types.StructType

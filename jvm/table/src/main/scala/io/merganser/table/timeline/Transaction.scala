@@ -4,10 +4,10 @@ import java.util.concurrent.atomic.AtomicBoolean
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.{MetadataTable, TableFeatures}
-import io.merganser.table.config.WriteConfig
 import io.merganser.table.file.{FileGroupId, FileNames, Markers, PartitionMetadata}
 import io.merganser.table.options.{FailedWrites, Permits}
 import io.merganser.table.properties.{BucketProperties, TableConfig}
+import io.merganser.table.settings.WriteConfig
 import io.merganser.table.storage.{Interrupts, Parallel, Storage, TableLock}
 import org.slf4j.LoggerFactory
 

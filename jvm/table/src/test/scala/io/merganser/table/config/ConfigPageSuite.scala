@@ -3,11 +3,12 @@ package io.merganser.table.config
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Paths}
 
+import io.merganser.table.settings.ConfigPage
 import org.scalatest.funsuite.AnyFunSuite
 
 class ConfigPageSuite extends AnyFunSuite {
 
-  test("docs/config.md is what the options say; run io.merganser.table.config.ConfigPage to write it anew") {
+  test("docs/config.md is what the options say; run io.merganser.table.settings.ConfigPage to write it anew") {
     val page = Paths.get(sys.props.getOrElse("merganser.root", "."), ConfigPage.place)
     assert(Files.exists(page), page)
     assert(new String(Files.readAllBytes(page), UTF_8) == ConfigPage.render)

@@ -1,6 +1,6 @@
 package io.merganser.table.options
 
-import io.merganser.table.config.ReadConfig
+import io.merganser.table.settings.ReadConfig
 import org.scalatest.funsuite.AnyFunSuite
 
 class IgnoredOptionsSuite extends AnyFunSuite {

@@ -1,7 +1,7 @@
 package io.merganser.table.options
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.config.ReadConfig
+import io.merganser.table.settings.ReadConfig
 import org.scalatest.funsuite.AnyFunSuite
 
 class SettingsSuite extends AnyFunSuite {

@@ -2,9 +2,9 @@ package io.merganser.table.rule
 
 import io.merganser.merge.{DeleteMarker, MerganserException, MissingValues}
 import io.merganser.merge.payload._
-import io.merganser.table.config.NewTable
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.MetaColumns
+import io.merganser.table.settings.NewTable
 import org.apache.spark.sql.types._
 import org.scalatest.funsuite.AnyFunSuite
 

@@ -4,9 +4,9 @@ import java.io.{ByteArrayOutputStream, DataOutputStream}
 import java.nio.charset.StandardCharsets.UTF_8
 
 import io.merganser.table.{FaultyFileSystem, TableSuite}
-import io.merganser.table.config.WriteConfig
 import io.merganser.table.file.{FileGroupId, FileNames, Markers}
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.settings.WriteConfig
 import io.merganser.table.storage.{Storage, TableLock}
 import io.merganser.table.FaultyFileSystem.{After, Before, Dead}
 

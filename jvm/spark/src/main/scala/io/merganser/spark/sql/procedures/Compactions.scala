@@ -1,9 +1,9 @@
 package io.merganser.spark.sql.procedures
 
 import io.merganser.spark.OpenTable
-import io.merganser.spark.compact.{CompactionService, CompactionResult}
+import io.merganser.spark.compact.{CompactionResult, CompactionService}
 import io.merganser.spark.write.FrameWrite
-import io.merganser.table.config.WriteConfig
+import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 

@@ -2,7 +2,7 @@ package io.merganser.spark.sql.procedures
 
 import io.merganser.spark.OpenTable
 import io.merganser.spark.write.FrameWrite
-import io.merganser.table.config.WriteConfig
+import io.merganser.table.settings.WriteConfig
 import io.merganser.table.timeline.{Rollback, Transaction}
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._

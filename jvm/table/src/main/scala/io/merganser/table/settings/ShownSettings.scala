@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.settings
 
 import io.merganser.table.options.{OptionEntry, OptionScope, Options}
 import io.merganser.table.properties.TableConfig

@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.settings
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path, Paths}
@@ -28,7 +28,7 @@ object ConfigPage {
   private val head =
     s"""# Options
        |
-       |<!-- Made by io.merganser.table.config.ConfigPage from the options themselves; a test compares. Do not edit. -->
+       |<!-- Made by io.merganser.table.settings.ConfigPage from the options themselves; a test compares. Do not edit. -->
        |
        |Options keep the names they have in Hudi; ours begin with `spark.merganser.`. Names count in any case. Give them with
        |`.option(…)` on a read or a write, in `TBLPROPERTIES`, or in Spark's configuration, there also as `spark.hoodie.…`.

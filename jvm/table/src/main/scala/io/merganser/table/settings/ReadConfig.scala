@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.settings
 
 import io.merganser.table.options.{IgnoredOption, OptionKind, Options, Settings}
 import io.merganser.table.properties.TableConfig

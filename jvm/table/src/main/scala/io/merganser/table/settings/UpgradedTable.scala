@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.settings
 
 import io.merganser.table.rule.MergeMode.StrategyId
 import io.merganser.table.properties.TableConfig

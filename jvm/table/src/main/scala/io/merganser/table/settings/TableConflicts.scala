@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.settings
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.options.{OptionEntry, OptionKind, OptionScope, Options, Settings}
@@ -37,7 +37,7 @@ object TableConflicts {
   }
 
   /** Options that only tables hold say what the table holds. */
-  private[config] def requireStored(settings: Settings, properties: Map[String, String], table: String): Unit =
+  private[table] def requireStored(settings: Settings, properties: Map[String, String], table: String): Unit =
     for ((key, given) <- settings.stored; stored = properties.get(key) if given.value.nonEmpty && !stored.contains(given.value))
       throw conflict(given.name, given.value, stored.getOrElse("none"), table)
 

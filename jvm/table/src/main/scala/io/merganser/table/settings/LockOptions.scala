@@ -1,11 +1,11 @@
-package io.merganser.table.config
+package io.merganser.table.settings
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.options.{OptionKind, Options, Settings}
 import io.merganser.table.storage.TableLock
 
 /** How a write locks its table. Of Hudi's lock providers there are the one whose lock is a file, and the one of one process. */
-private[config] object LockOptions {
+private[table] object LockOptions {
 
   private val FileSystemProvider = "FileSystemBasedLockProvider"
 

@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.settings
 
 import io.merganser.table.options.{Options, Permits, Settings}
 import io.merganser.table.properties.TableConfig
@@ -24,6 +24,6 @@ object TableAccess {
     TableAccess(LockOptions.of(settings, table.properties), permits(settings, table.properties))
   }
 
-  private[config] def permits(settings: Settings, kept: Map[String, String]): Permits =
+  private[table] def permits(settings: Settings, kept: Map[String, String]): Permits =
     Permits(settings.bool(Options.DropIndexes, kept), settings.bool(Options.AllowUnknownProperties, kept))
 }

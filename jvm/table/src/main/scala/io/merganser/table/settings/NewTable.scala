@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.settings
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.options.{OptionEntry, OptionScope, Options, Settings}
@@ -175,7 +175,7 @@ object NewTable {
   }
 
   /** The column of `column:TYPE`. */
-  private[config] def columnOf(partition: String): String = partition.lastIndexOf(':') match {
+  private[table] def columnOf(partition: String): String = partition.lastIndexOf(':') match {
     case -1 => partition
     case at => partition.take(at).trim
   }

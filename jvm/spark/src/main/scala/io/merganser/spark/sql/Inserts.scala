@@ -3,7 +3,7 @@ package io.merganser.spark.sql
 import io.merganser.spark.source.{InsertWrite, MerganserTable}
 import io.merganser.spark.write.{Counts, Overwrites, Replaced}
 import io.merganser.table.options.OverwriteMode
-import io.merganser.table.slice.MergeCounts
+import io.merganser.table.timeline.MergeCounts
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow

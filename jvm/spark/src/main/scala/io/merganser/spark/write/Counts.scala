@@ -1,7 +1,7 @@
 package io.merganser.spark.write
 
 import com.fasterxml.jackson.databind.ObjectMapper
-import io.merganser.table.slice.MergeCounts
+import io.merganser.table.timeline.MergeCounts
 
 /** Counts as they stand in a commit's extra metadata and go to Python. */
 object Counts {

@@ -7,7 +7,7 @@ import io.merganser.table.options.{IndexType, MissingColumns, NullOrdering, Stor
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.schema.{FrameCheck, SchemaEvolution}
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.slice.{FileSlice, MergeCounts, SliceWritten}
+import io.merganser.table.slice.{FileSlice, SliceWritten}
 import io.merganser.table.timeline._
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 import org.apache.spark.sql.functions.col

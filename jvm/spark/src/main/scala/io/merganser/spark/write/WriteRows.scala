@@ -5,7 +5,8 @@ import io.merganser.merge.buffer.{SortedMerge, SortedRows, VersionCursor}
 import io.merganser.table.base.BaseFileReader
 import io.merganser.table.file.{BaseFile, FileNames, WriteToken}
 import io.merganser.table.rule.CompiledRule
-import io.merganser.table.slice.{FileSlice, MergeCounts, SliceReader, SliceWriter, SliceWritten}
+import io.merganser.table.slice.{FileSlice, SliceReader, SliceWriter, SliceWritten}
+import io.merganser.table.timeline.MergeCounts
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.unsafe.types.UTF8String

@@ -8,8 +8,8 @@ import io.merganser.table.options.{IndexType, StoredKeyPolicy, WriteOperation}
 import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.slice.{FileSlice, LogVisibility, MergeCounts, SliceReader, SliceWritten}
-import io.merganser.table.timeline.Transaction
+import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader, SliceWritten}
+import io.merganser.table.timeline.{MergeCounts, Transaction}
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}

@@ -9,7 +9,7 @@ import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.PayloadClasses
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.WriteStat
+import io.merganser.table.timeline.{MergeCounts, WriteStat}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.JoinedRow
 import org.apache.spark.sql.types.StructType

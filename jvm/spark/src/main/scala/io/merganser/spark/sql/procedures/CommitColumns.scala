@@ -2,8 +2,7 @@ package io.merganser.spark.sql.procedures
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import io.merganser.spark.write.{Counts, TableWrite, WriteNotes}
-import io.merganser.table.slice.MergeCounts
-import io.merganser.table.timeline.{CommitMetadata, InstantTime}
+import io.merganser.table.timeline.{CommitMetadata, InstantTime, MergeCounts}
 import org.apache.spark.sql.types._
 
 import java.time.temporal.ChronoUnit

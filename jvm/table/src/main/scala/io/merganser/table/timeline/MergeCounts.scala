@@ -1,4 +1,4 @@
-package io.merganser.table.slice
+package io.merganser.table.timeline
 
 /**
  * What a write did to rows. Whether a version that is appended to a log wins, loses, or deletes anything is for readers and

@@ -102,7 +102,7 @@ def test_every_property_folder_and_action_that_hudi_has_a_name_for_has_a_treatme
     names = hudi.format_names()
     jvm: Any = spark._jvm
     properties = jvm.io.merganser.table.properties.TableProperties
-    features = jvm.io.merganser.table.TableFeatures
+    features = jvm.io.merganser.table.commit.TableFeatures
     assert len(names["properties"]) > 50
     assert len(names["folders"]) > 8
     assert len(names["actions"]) > 11

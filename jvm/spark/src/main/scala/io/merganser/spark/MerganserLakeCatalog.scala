@@ -2,7 +2,7 @@ package io.merganser.spark
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.source._
-import io.merganser.table.config.TableFolder
+import io.merganser.table.commit.TableFolder
 import io.merganser.table.properties.TableConfig
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis._

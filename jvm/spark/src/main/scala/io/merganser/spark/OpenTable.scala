@@ -1,7 +1,7 @@
 package io.merganser.spark
 
-import io.merganser.table.TableFeatures
 import io.merganser.table.avro.AvroSchemas
+import io.merganser.table.commit.TableFeatures
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.{TableView, TimeTravel}
 import io.merganser.table.storage.Storage

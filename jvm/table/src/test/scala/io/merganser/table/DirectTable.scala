@@ -4,6 +4,7 @@ import io.merganser.merge.{Change, DeleteCheck, Notation, RowLayout, Version}
 import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.base.{BaseFileOptions, BaseFileReader}
+import io.merganser.table.commit._
 import io.merganser.table.file.{BaseFile, FileNames, WriteToken}
 import io.merganser.table.index.BucketIndex
 import io.merganser.table.log.LogOptions
@@ -13,7 +14,7 @@ import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice._
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline._
+import io.merganser.table.timeline.{Action, CommitMetadata, CompactionPlan, Instant, Timeline}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.types._

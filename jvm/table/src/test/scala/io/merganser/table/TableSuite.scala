@@ -3,11 +3,12 @@ package io.merganser.table
 import java.nio.file.{Files, Path => NioPath}
 
 import io.merganser.merge.MerganserException
+import io.merganser.table.commit.{Creation, Transaction}
 import io.merganser.table.file.FileNames
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.{FileSlice, TableView}
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.{CommitMetadata, CompactionPlan, Creation, Timeline, Transaction, WriteStat}
+import io.merganser.table.timeline.{CommitMetadata, CompactionPlan, Timeline, WriteStat}
 import org.apache.hadoop.conf.Configuration
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite

@@ -4,8 +4,8 @@ import java.nio.file.Files
 
 import io.merganser.conformance.{CoalesceFields, KeepFirst}
 import io.merganser.merge.{MerganserException, Notation, RecordMerger}
+import io.merganser.table.commit.Creation
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.Creation
 import org.apache.hadoop.conf.Configuration
 import org.scalatest.{Assertion, BeforeAndAfterEach}
 import org.scalatest.funsuite.AnyFunSuite

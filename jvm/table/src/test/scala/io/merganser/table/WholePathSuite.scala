@@ -3,8 +3,8 @@ package io.merganser.table
 import java.nio.file.Files
 
 import io.merganser.merge.{BuiltInRules, Histories, Oracle}
+import io.merganser.table.commit.Creation
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.Creation
 import io.merganser.merge.Oracle.FileGroup
 import org.apache.hadoop.conf.Configuration
 import org.scalatest.BeforeAndAfterEach

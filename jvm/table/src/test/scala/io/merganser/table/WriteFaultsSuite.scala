@@ -3,9 +3,9 @@ package io.merganser.table
 import java.nio.file.{Path => NioPath}
 
 import io.merganser.merge.Notation
+import io.merganser.table.commit.Creation
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.Creation
 import io.merganser.table.FaultyFileSystem.{Before, Dead, Fault}
 import org.apache.commons.io.FileUtils
 

@@ -3,8 +3,8 @@ package io.merganser.table
 import java.util.concurrent.TimeUnit
 
 import io.merganser.merge.{MerganserException, Notation}
+import io.merganser.table.commit.{Creation, Transaction}
 import io.merganser.table.storage.{LockContender, Storage}
-import io.merganser.table.timeline.{Creation, Transaction}
 import org.apache.hadoop.conf.Configuration
 
 import scala.util.{Failure, Success, Try}

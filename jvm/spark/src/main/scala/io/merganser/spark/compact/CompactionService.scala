@@ -3,10 +3,11 @@ package io.merganser.spark.compact
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.spark.write.{Counts, TableWrite, WriterOptions}
+import io.merganser.table.commit.{CommitRequest, CompactionSchedule, Transaction, Work}
 import io.merganser.table.file.WriteToken
 import io.merganser.table.options.FailedWrites
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.slice._
+import io.merganser.table.slice.{FileSlice, LogVisibility, PlannedSlices, SliceReader, SliceWriter, TableView}
 import io.merganser.table.timeline._
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession

@@ -1,9 +1,9 @@
 package io.merganser.spark.compact
 
 import io.merganser.spark.OpenTable
+import io.merganser.table.commit.{Rollback, TableUpgrade, Transaction}
 import io.merganser.table.options.Options
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.timeline.{Rollback, TableUpgrade, Transaction}
 import org.apache.spark.sql.SparkSession
 
 /** Upgrade of a table of version 6 or 8 to version 9: what failed is rolled back, logs are compacted, and then the format changes. */

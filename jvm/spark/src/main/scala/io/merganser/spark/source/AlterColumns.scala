@@ -4,10 +4,11 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.spark.write.{FrameWrite, TableWrite}
 import io.merganser.table.avro.{AvroSchemas, Widening}
+import io.merganser.table.commit.{CommitRequest, Transaction, Work}
 import io.merganser.table.options.WriteSource
 import io.merganser.table.schema.SchemaEvolution
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.timeline.{Action, CommitMetadata, CommitRequest, Transaction, Work}
+import io.merganser.table.timeline.{Action, CommitMetadata}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.connector.catalog.TableChange

@@ -4,12 +4,12 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.spark.write.FrameWrite
 import io.merganser.table.avro.AvroSchemas
+import io.merganser.table.commit.Creation
 import io.merganser.table.options.{Options, OwnProperties, Settings}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.{FrameCheck, MetaColumns}
 import io.merganser.table.settings.{NewTable, TableConflicts}
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.Creation
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.{Column, Identifier, TableCatalog}

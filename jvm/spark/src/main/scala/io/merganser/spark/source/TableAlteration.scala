@@ -3,10 +3,10 @@ package io.merganser.spark.source
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.spark.write.FrameWrite
+import io.merganser.table.commit.PropertiesUpdate
 import io.merganser.table.options.Options
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.{AlteredSettings, TableAccess}
-import io.merganser.table.timeline.PropertiesUpdate
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.connector.catalog.{Identifier, TableCatalog, TableChange}

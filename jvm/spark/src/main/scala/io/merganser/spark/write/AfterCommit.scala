@@ -3,8 +3,8 @@ package io.merganser.spark.write
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.spark.compact.CompactionService
+import io.merganser.table.commit.Transaction
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.timeline.Transaction
 import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 

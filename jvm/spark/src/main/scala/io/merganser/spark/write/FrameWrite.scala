@@ -5,13 +5,14 @@ import io.merganser.spark.OpenTable
 import io.merganser.spark.compact.UpgradeService
 import io.merganser.spark.read.SnapshotPinning
 import io.merganser.table.avro.AvroSchemas
+import io.merganser.table.commit.Creation
 import io.merganser.table.options._
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.{FrameCheck, MetaColumns, SchemaEvolution}
 import io.merganser.table.settings.{NewTable, WriteConfig}
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.{Creation, Timeline}
+import io.merganser.table.timeline.Timeline
 import org.apache.spark.sql.{DataFrame, SaveMode, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.functions.lit

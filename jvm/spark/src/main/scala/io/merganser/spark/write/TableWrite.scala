@@ -3,12 +3,13 @@ package io.merganser.spark.write
 import io.merganser.merge.MerganserException
 import io.merganser.spark.OpenTable
 import io.merganser.table.avro.AvroSchemas
+import io.merganser.table.commit.{CommitRequest, KeyScope, Rollback, Transaction, Work, WriteBasis}
 import io.merganser.table.options.{IndexType, MissingColumns, NullOrdering, StoredKeyPolicy, WriteOperation}
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.schema.{FrameCheck, SchemaEvolution}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.{FileSlice, SliceWritten}
-import io.merganser.table.timeline._
+import io.merganser.table.timeline.{Action, CommitMetadata, MergeCounts, Timeline, WriteStat}
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types.StructType

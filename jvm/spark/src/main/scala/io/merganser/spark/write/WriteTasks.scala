@@ -2,6 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.OrderingComparator
 import io.merganser.spark.OpenTable
+import io.merganser.table.commit.Transaction
 import io.merganser.table.file.FileNames
 import io.merganser.table.index.BucketIndex
 import io.merganser.table.options.{IndexType, StoredKeyPolicy, WriteOperation}
@@ -9,7 +10,7 @@ import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader, SliceWritten}
-import io.merganser.table.timeline.{MergeCounts, Transaction}
+import io.merganser.table.timeline.MergeCounts
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}

@@ -2,11 +2,11 @@ package io.merganser.spark.write
 
 import io.merganser.spark.OpenTable
 import io.merganser.table.base.{BaseFileOptions, EventTimeColumn}
+import io.merganser.table.commit.Transaction
 import io.merganser.table.log.LogOptions
 import io.merganser.table.options.IndexType
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.SliceWriter
-import io.merganser.table.timeline.Transaction
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types.StructType
 

@@ -3,12 +3,13 @@ package io.merganser.spark.write
 import io.merganser.merge.{MerganserException, Notation}
 import io.merganser.spark.{LocalSession, OpenTable}
 import io.merganser.table.{DirectTable, TableSuite}
+import io.merganser.table.commit.Transaction
 import io.merganser.table.file.LogFile
 import io.merganser.table.options.IgnoredOption
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.FileSlice
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.{Action, PlannedClustering, Transaction, WriteStat}
+import io.merganser.table.timeline.{Action, PlannedClustering, WriteStat}
 
 import scala.util.Try
 

@@ -5,9 +5,9 @@ import java.nio.file.{Files, Path => NioPath}
 import io.merganser.merge.Notation
 import io.merganser.spark.LocalSession
 import io.merganser.table.{DirectTable, FaultyFileSystem, Leftovers, TableSuite}
+import io.merganser.table.commit.Creation
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.Creation
 import io.merganser.table.FaultyFileSystem.{Before, Dead}
 import org.apache.commons.io.FileUtils
 

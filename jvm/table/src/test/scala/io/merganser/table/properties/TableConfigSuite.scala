@@ -5,8 +5,8 @@ import java.nio.file.Files
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.{FaultyFileSystem, TableSuite}
+import io.merganser.table.commit.{Creation, PropertiesUpdate}
 import io.merganser.table.rule.MergeMode
-import io.merganser.table.timeline.{Creation, PropertiesUpdate}
 
 final class TableConfigSuite extends TableSuite {
 

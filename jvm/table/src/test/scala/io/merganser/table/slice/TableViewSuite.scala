@@ -2,10 +2,11 @@ package io.merganser.table.slice
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.{FaultyFileSystem, TableSuite}
+import io.merganser.table.commit.Creation
 import io.merganser.table.file.{BaseFile, FileNames, LogFile, PartitionMetadata}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.{CommitMetadata, Creation, Timeline, WriteStat}
+import io.merganser.table.timeline.{CommitMetadata, Timeline, WriteStat}
 
 final class TableViewSuite extends TableSuite {
 

@@ -2,6 +2,7 @@ package io.merganser.table.timeline
 
 import io.merganser.table.TableSuite
 import io.merganser.table.avro.AvroSchemas
+import io.merganser.table.commit.{Creation, Transaction}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
 import org.apache.spark.sql.types.StructType

@@ -4,6 +4,7 @@ import java.util.concurrent.{CountDownLatch, TimeUnit}
 
 import io.merganser.merge.Notation
 import io.merganser.table.{DirectTable, Leftovers, TableSuite}
+import io.merganser.table.commit.{Claim, CompactionSchedule, Creation, Heartbeat, Transaction}
 import io.merganser.table.file.{FileGroupId, Markers}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{LockContender, Storage}

@@ -5,6 +5,7 @@ import java.nio.file.Paths
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.merganser.table.TableSuite
+import io.merganser.table.commit.{Rollback, Transaction}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.MergeMode
 import io.merganser.table.slice.TableView

@@ -3,6 +3,7 @@ package io.merganser.table.timeline
 import java.time.{Clock, ZoneOffset}
 
 import io.merganser.table.TableSuite
+import io.merganser.table.commit.Creation
 import io.merganser.table.file.FileGroupId
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage

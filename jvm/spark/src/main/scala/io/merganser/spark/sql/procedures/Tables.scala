@@ -4,10 +4,11 @@ import io.merganser.spark.OpenTable
 import io.merganser.spark.compact.UpgradeService
 import io.merganser.spark.write.{FrameWrite, TableIndex}
 import io.merganser.table.avro.AvroSchemas
+import io.merganser.table.commit.Creation
 import io.merganser.table.rule.MergeMode
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.settings.NewTable
-import io.merganser.table.timeline.{AsOf, Creation}
+import io.merganser.table.timeline.AsOf
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 

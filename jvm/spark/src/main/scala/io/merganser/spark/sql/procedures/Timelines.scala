@@ -2,8 +2,8 @@ package io.merganser.spark.sql.procedures
 
 import io.merganser.spark.OpenTable
 import io.merganser.spark.write.FrameWrite
+import io.merganser.table.commit.{Rollback, Transaction}
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.timeline.{Rollback, Transaction}
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 

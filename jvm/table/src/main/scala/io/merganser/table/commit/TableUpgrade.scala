@@ -1,12 +1,12 @@
-package io.merganser.table.timeline
+package io.merganser.table.commit
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.{MetadataTable, TableFeatures}
 import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.UpgradedTable
 import io.merganser.table.slice.TableView
 import io.merganser.table.storage.{Storage, TableLock}
+import io.merganser.table.timeline.{Action, CommitMetadata, InstantFile, InstantState, InstantTime, Timeline}
 import org.apache.spark.sql.types.StructType
 
 /**

@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.commit
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.file.{FileNames, Markers}

@@ -1,12 +1,13 @@
-package io.merganser.table
+package io.merganser.table.commit
 
 import io.merganser.merge.MerganserException
+import io.merganser.table.TableSuite
 import io.merganser.table.file.{BaseFile, LogFile}
 import io.merganser.table.options.{ForeignOptions, Options, Permits}
 import io.merganser.table.properties.{TableConfig, TableProperties, Treatment}
 import io.merganser.table.slice.{FileSlice, LogInserts}
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline._
+import io.merganser.table.timeline.{Action, CommitMetadata, Instant, InstantState, Timeline, WriteStat}
 import org.apache.spark.sql.types.StructType
 
 import java.nio.charset.StandardCharsets.UTF_8

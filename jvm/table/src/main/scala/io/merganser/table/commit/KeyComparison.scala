@@ -1,4 +1,4 @@
-package io.merganser.table.timeline
+package io.merganser.table.commit
 
 import java.io.Closeable
 import java.util.{Arrays, Comparator, PriorityQueue}
@@ -6,18 +6,19 @@ import java.util.{Arrays, Comparator, PriorityQueue}
 import io.merganser.table.base.{BaseFileFooter, BaseFileReader}
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.storage.Storage
+import io.merganser.table.timeline.WriteStat
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
 /** Smallest and largest key of a file, in unsigned byte order; None: not known. */
-private[timeline] final case class KeyRange(least: Option[UTF8String], greatest: Option[UTF8String]) {
+private[table] final case class KeyRange(least: Option[UTF8String], greatest: Option[UTF8String]) {
 
   def isBelow(other: KeyRange): Boolean = greatest.exists(max => other.least.exists(min => max.compareTo(min) < 0))
 }
 
-private[timeline] object KeyRange {
+private[table] object KeyRange {
 
   /** The files of each side whose range overlaps one of the other side's. */
   def overlapping(left: Seq[KeyFile], right: Seq[KeyFile]): (Seq[KeyFile], Seq[KeyFile]) = (touching(left, right), touching(right, left))
@@ -63,7 +64,7 @@ private[timeline] object KeyRange {
  * @param instant  of the commit: rows of the file that it did not write bear another
  * @param isSorted whether the rows lie in the order of their keys
  */
-private[timeline] final class KeyFile private (storage: Storage, stat: WriteStat, val instant: String, footer: BaseFileFooter) {
+private[table] final class KeyFile private (storage: Storage, stat: WriteStat, val instant: String, footer: BaseFileFooter) {
 
   def partition: String = stat.partitionPath
 
@@ -82,7 +83,7 @@ private[timeline] final class KeyFile private (storage: Storage, stat: WriteStat
   )
 }
 
-private[timeline] object KeyFile {
+private[table] object KeyFile {
 
   private val Columns = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey), MetaColumns.schema(MetaColumns.CommitTime)))
 
@@ -115,7 +116,7 @@ private[timeline] object KeyFile {
  * side. Of files that are not sorted, as other engines write them, one side's keys are kept as hashes of 64 bits: eight
  * bytes a key, so many at a time that memory is bounded.
  */
-private[timeline] final class KeyComparison(left: Seq[KeyFile], right: Seq[KeyFile]) {
+private[table] final class KeyComparison(left: Seq[KeyFile], right: Seq[KeyFile]) {
 
   import KeyComparison._
 

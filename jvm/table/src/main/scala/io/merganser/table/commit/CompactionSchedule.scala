@@ -1,11 +1,11 @@
-package io.merganser.table.timeline
+package io.merganser.table.commit
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.TableFeatures
 import io.merganser.table.file.{FileNames, Markers}
 import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Parallel, Storage, TableLock}
+import io.merganser.table.timeline.{Action, CommitMetadata, CompactionPlan, Instant, InstantState, Timeline}
 
 /**
  * Compactions on the timeline: scheduled once, run until a run succeeds. A scheduled compaction is not rolled back, for
@@ -133,7 +133,7 @@ object CompactionSchedule {
     }
   }
 
-  private[timeline] def conflict(storage: Storage, instant: String, reason: String): MerganserException =
+  private[table] def conflict(storage: Storage, instant: String, reason: String): MerganserException =
     MerganserException("COMPACTION_CONFLICT", "instant" -> instant, "path" -> storage, "reason" -> reason)
 
   /** Milliseconds without a heartbeat after which a run counts as dead by default. */
@@ -143,7 +143,7 @@ object CompactionSchedule {
   private val MissedBeats = 3
 
   /** Milliseconds without a new file after which a run of another engine that shows no heartbeat counts as dead. */
-  private[timeline] val SilentAfterMs = 3600000L
+  private[table] val SilentAfterMs = 3600000L
 }
 
 /**
@@ -152,7 +152,7 @@ object CompactionSchedule {
  * @param claim     by which its inflight file and its data files are known
  * @param takenOver partitions of the plan, where an earlier run may have left files that nobody announced
  */
-private[timeline] final class CompactionRun(
+private[table] final class CompactionRun(
     storage: Storage, config: TableConfig, instant: String, val claim: Claim, takenOver: Seq[String]
 ) {
   private val markers = new Markers(storage, instant)

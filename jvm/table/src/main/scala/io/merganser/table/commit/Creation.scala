@@ -1,10 +1,10 @@
-package io.merganser.table.timeline
+package io.merganser.table.commit
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.config.TableFolder
 import io.merganser.table.properties.{PropertiesFile, TableConfig}
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.storage.{Storage, TableLock}
+import io.merganser.table.timeline.Timeline
 import org.slf4j.LoggerFactory
 
 /**

@@ -1,4 +1,4 @@
-package io.merganser.table.timeline
+package io.merganser.table.commit
 
 import java.io.{ByteArrayOutputStream, DataOutputStream}
 import java.nio.charset.StandardCharsets.UTF_8
@@ -8,6 +8,7 @@ import io.merganser.table.file.{FileGroupId, FileNames, Markers}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.storage.{Storage, TableLock}
+import io.merganser.table.timeline.{CommitMetadata, CommitMetadataJson, Instant, Timeline}
 import io.merganser.table.FaultyFileSystem.{After, Before, Dead}
 
 final class RollbackSuite extends TableSuite {

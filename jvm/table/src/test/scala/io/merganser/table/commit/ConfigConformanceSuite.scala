@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.commit
 
 import java.nio.file.{Files, Paths}
 

@@ -1,9 +1,9 @@
-package io.merganser.table.timeline
+package io.merganser.table.commit
 
-import io.merganser.table.TableFeatures
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.TableAccess
 import io.merganser.table.storage.{Storage, TableLock}
+import io.merganser.table.timeline.Timeline
 
 /** A change of hoodie.properties, by ALTER TABLE and by procedures. */
 object PropertiesUpdate {

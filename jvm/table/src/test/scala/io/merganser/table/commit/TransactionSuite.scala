@@ -1,10 +1,11 @@
-package io.merganser.table.timeline
+package io.merganser.table.commit
 
 import io.merganser.table.TableSuite
 import io.merganser.table.file.{FileGroupId, FileNames}
 import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
+import io.merganser.table.timeline.{CommitMetadata, CompactionPlan, Instant, RequestedReplace, WriteStat}
 
 final class TransactionSuite extends TableSuite {
 

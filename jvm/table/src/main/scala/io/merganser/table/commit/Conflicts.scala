@@ -1,9 +1,10 @@
-package io.merganser.table.timeline
+package io.merganser.table.commit
 
 import io.merganser.table.file.{FileGroupId, FileNames}
+import io.merganser.table.timeline.{Action, CommitMetadata, Instant, Timeline}
 
 /** Whether other writers' commits since a write began leave it without the ground it stands on. */
-private[timeline] object Conflicts {
+private[table] object Conflicts {
 
   /** @return why the write cannot be committed, if it cannot */
   def find(

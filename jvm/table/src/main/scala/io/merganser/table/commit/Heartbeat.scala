@@ -1,4 +1,4 @@
-package io.merganser.table.timeline
+package io.merganser.table.commit
 
 import io.merganser.table.storage.{Periodic, Storage}
 

@@ -1,4 +1,4 @@
-package io.merganser.table.timeline
+package io.merganser.table.commit
 
 import java.util.concurrent.ConcurrentLinkedQueue
 
@@ -9,6 +9,7 @@ import io.merganser.table.file.FileNames
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.storage.Storage
+import io.merganser.table.timeline.{CommitMetadata, WriteStat}
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String

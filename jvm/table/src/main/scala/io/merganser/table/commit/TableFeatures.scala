@@ -1,4 +1,4 @@
-package io.merganser.table
+package io.merganser.table.commit
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.merganser.merge.MerganserException

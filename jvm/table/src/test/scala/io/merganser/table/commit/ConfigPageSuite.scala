@@ -1,4 +1,4 @@
-package io.merganser.table.config
+package io.merganser.table.commit
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Paths}

@@ -1,9 +1,10 @@
-package io.merganser.table.timeline
+package io.merganser.table.commit
 
 import java.io.FileNotFoundException
 import java.util.concurrent.atomic.AtomicBoolean
 
 import io.merganser.table.storage.{Parallel, Storage}
+import io.merganser.table.timeline.{Action, CommitMetadata, Instant, Timeline, WriteStat}
 
 import scala.collection.mutable
 
@@ -18,7 +19,7 @@ import scala.collection.mutable
  * @param scope where the write looked for its keys
  * @param ours  what it wrote
  */
-private[timeline] final class NewKeys(storage: Storage, instant: String, scope: KeyScope, ours: CommitMetadata) {
+private[table] final class NewKeys(storage: Storage, instant: String, scope: KeyScope, ours: CommitMetadata) {
 
   import NewKeys._
 
@@ -85,7 +86,7 @@ private[timeline] final class NewKeys(storage: Storage, instant: String, scope: 
   }
 }
 
-private[timeline] object NewKeys {
+private[table] object NewKeys {
 
   /** Files of each side that are read beside one another, and comparisons that go on at a time: they take memory. */
   private val Batch   = 16

@@ -1,14 +1,14 @@
-package io.merganser.table.timeline
+package io.merganser.table.commit
 
 import java.util.concurrent.atomic.AtomicBoolean
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.{MetadataTable, TableFeatures}
 import io.merganser.table.file.{FileGroupId, FileNames, Markers, PartitionMetadata}
 import io.merganser.table.options.{FailedWrites, Permits}
 import io.merganser.table.properties.{BucketProperties, TableConfig}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.storage.{Interrupts, Parallel, Storage, TableLock}
+import io.merganser.table.timeline._
 import org.slf4j.LoggerFactory
 
 import scala.util.control.NonFatal
@@ -24,7 +24,7 @@ import scala.util.control.NonFatal
  * @param timeline as it was when the write began: slices to write onto come from this one, so that nothing which
  *                 completes later is overlooked
  */
-final class Transaction private[timeline] (
+final class Transaction private[table] (
     storage: Storage, config: TableConfig, val instant: String, val action: String, val timeline: Timeline, options: Transaction.Options,
     run: Option[CompactionRun] = None
 ) {
@@ -310,7 +310,7 @@ object Transaction {
   }
 
   /** To call under the lock. */
-  private[timeline] def announce(
+  private[table] def announce(
       storage: Storage, config: TableConfig, timeline: Timeline, action: String, content: Array[Byte], lock: TableLock
   ): String = {
     val instant = InstantTime.next(storage.identity, config.timelineZone, timeline.times)
@@ -320,7 +320,7 @@ object Transaction {
   }
 
   /** The folder of markers comes before the inflight file: an inflight write without one is another engine's. */
-  private[timeline] def start(
+  private[table] def start(
       storage: Storage, config: TableConfig, instant: String, action: String, timeline: Timeline, options: Options
   ): Transaction = {
     val transaction = new Transaction(storage, config, instant, action, timeline, options)

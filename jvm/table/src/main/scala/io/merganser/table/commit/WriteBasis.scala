@@ -1,4 +1,4 @@
-package io.merganser.table.timeline
+package io.merganser.table.commit
 
 /** Where a write looked for the keys that it found to be new. */
 sealed trait KeyScope

@@ -1,4 +1,4 @@
-package io.merganser.table.timeline
+package io.merganser.table.commit
 
 import java.io.{FileNotFoundException, IOException}
 import java.nio.charset.StandardCharsets.UTF_8
@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import io.merganser.table.file.FileNames
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{LockFile, Storage}
+import io.merganser.table.timeline.{Action, InstantFile}
 
 /**
  * One run of a scheduled compaction. The compaction's inflight file holds it, written and replaced under the table lock: whoever
@@ -19,7 +20,7 @@ import io.merganser.table.storage.{LockFile, Storage}
  * @param process     id of the JVM that runs it
  * @param heartbeatMs milliseconds between its heartbeats
  */
-private[timeline] final case class Claim(id: String, number: Int, process: String, host: String, pid: String, heartbeatMs: Long) {
+private[table] final case class Claim(id: String, number: Int, process: String, host: String, pid: String, heartbeatMs: Long) {
 
   /** Whether a data file was made by this run. */
   def made(name: String): Boolean = FileNames.stageOf(name).contains(number.toLong)
@@ -37,7 +38,7 @@ private[timeline] final case class Claim(id: String, number: Int, process: Strin
   }
 }
 
-private[timeline] object Claim {
+private[table] object Claim {
 
   private val Json    = new ObjectMapper()
   private val running = ConcurrentHashMap.newKeySet[String]()

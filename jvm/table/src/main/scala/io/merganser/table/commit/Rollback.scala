@@ -1,12 +1,12 @@
-package io.merganser.table.timeline
+package io.merganser.table.commit
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.TableFeatures
 import io.merganser.table.file.{BaseFile, FileNames, Markers, PartitionMetadata}
 import io.merganser.table.log.BlockInstants
 import io.merganser.table.options.{FailedWrites, Permits}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Storage, TableLock}
+import io.merganser.table.timeline.{CommitMetadata, Instant, InstantFile, InstantState, Timeline}
 import org.apache.hadoop.fs.FileStatus
 import org.slf4j.LoggerFactory
 
@@ -115,7 +115,7 @@ object Rollback {
   }
 
   /** To call under the table lock, with a timeline loaded under it. */
-  private[timeline] def remove(storage: Storage, config: TableConfig, timeline: Timeline, instant: Instant): Unit = {
+  private[table] def remove(storage: Storage, config: TableConfig, timeline: Timeline, instant: Instant): Unit = {
     if (instant.isCompleted) throw new IllegalStateException(s"$instant of $storage has completed")
     removeFiles(storage, config, instant.requested, mayHaveFiles = timeline.hasFile(instant, InstantState.Inflight))
     storage.delete(s"${config.timelineFolder}/${InstantFile.inflight(instant.requested, instant.action)}")
@@ -126,7 +126,7 @@ object Rollback {
   }
 
   /** Of an instant that is not pending: markers that a committed write left, or a rollback, or a task that outlived it. */
-  private[timeline] def removeRemains(storage: Storage, config: TableConfig, timeline: Timeline, instant: String): Unit = {
+  private[table] def removeRemains(storage: Storage, config: TableConfig, timeline: Timeline, instant: String): Unit = {
     if (!timeline.isCompleted(instant)) removeFiles(storage, config, instant, mayHaveFiles = false)
     else timeline.metadata(instant).foreach(removeUnnamed(storage, config, instant, _))
     storage.delete(Heartbeat.file(instant))
@@ -137,7 +137,7 @@ object Rollback {
    * Removes what tasks announced of a write and its commit does not name: files of attempts that another one took the place
    * of, whether they came before the commit or after it.
    */
-  private[timeline] def removeUnnamed(storage: Storage, config: TableConfig, instant: String, metadata: CommitMetadata): Unit = {
+  private[table] def removeUnnamed(storage: Storage, config: TableConfig, instant: String, metadata: CommitMetadata): Unit = {
     val named = metadata.allStats.flatMap(stat => stat.path +: stat.cdcStats.keys.toSeq).toSet
     new Markers(storage, instant).all.foreach { case (partition, name, _) =>
       val file = FileNames.path(partition, name)
@@ -151,7 +151,7 @@ object Rollback {
   }
 
   /** The data files of an instant: those with markers, or, where it has none, those whose name or blocks tell. */
-  private[timeline] def removeFiles(storage: Storage, config: TableConfig, instant: String, mayHaveFiles: Boolean): Unit = {
+  private[table] def removeFiles(storage: Storage, config: TableConfig, instant: String, mayHaveFiles: Boolean): Unit = {
     val markers = new Markers(storage, instant)
     if (markers.exist)
       markers.all.foreach { case (partition, name, kind) =>

@@ -4,7 +4,7 @@ import java.nio.file.{Files, Path => NioPath}
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.commit.{Creation, Transaction}
-import io.merganser.table.file.FileNames
+import io.merganser.table.file.{FileNames, PartitionMetadata}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.{FileSlice, TableView}
 import io.merganser.table.storage.Storage
@@ -72,7 +72,7 @@ abstract class TableSuite extends AnyFunSuite with BeforeAndAfterEach {
     )
 
   protected def partition(storage: Storage, files: String*): Unit = {
-    slice.PartitionMetadata.write(storage, "p", "1")
+    PartitionMetadata.write(storage, "p", "1")
     files.foreach(name => storage.createNew(s"p/$name", Array[Byte](1)))
   }
 

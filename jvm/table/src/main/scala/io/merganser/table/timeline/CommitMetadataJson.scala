@@ -8,7 +8,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import scala.collection.JavaConverters._
 
 /** Commit metadata as tables of version 6 hold it: the same fields, as JSON. Unknown fields are passed over. */
-private[timeline] object CommitMetadataJson {
+private[table] object CommitMetadataJson {
 
   private val Json = new ObjectMapper()
 

@@ -7,7 +7,7 @@ import io.merganser.table.schema.{FrameCheck, SchemaEvolution}
 import org.apache.spark.sql.types.StructType
 
 /** The columns that a commit leaves the table with, where other writers changed them since it began. */
-private[timeline] object CommitSchema {
+private[table] object CommitSchema {
 
   /**
    * The metadata with columns that others added and types that they widened: files that lack them are read as if they had

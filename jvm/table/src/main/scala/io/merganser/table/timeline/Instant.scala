@@ -48,7 +48,7 @@ object Action {
 }
 
 /** Names of the files on the timeline, in both layouts. */
-private[timeline] object InstantFile {
+private[table] object InstantFile {
 
   import InstantState._
 

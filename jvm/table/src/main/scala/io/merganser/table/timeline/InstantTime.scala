@@ -30,7 +30,7 @@ object InstantTime {
   }
 
   /** The millisecond after an instant, in its own notation; the instant itself where it is a special one. */
-  private[timeline] def following(instant: String): String =
+  private[table] def following(instant: String): String =
     parse(instant).map(_.plusNanos(1000000L).format(Format)).filter(_ => instant.length == 17).getOrElse(instant)
 
   /**

@@ -64,7 +64,7 @@ final class Timeline private (
   }
 
   /** Requested time of the first write that was not archived, if any were. */
-  private[timeline] def start: Option[String] = {
+  private[table] def start: Option[String] = {
     val all         = whole.getOrElse(this).instants
     val writes      = all.filter(i => Action.Writes(Action.completedName(i.action)))
     val savepointed = all.filter(_.action == Action.Savepoint).map(_.requested).toSet
@@ -229,12 +229,12 @@ final class Timeline private (
   private[table] def hasFile(instant: Instant, state: InstantState): Boolean = files.contains((instant, state))
 
   /** Names of all files that tell of instants. */
-  private[timeline] def fileNames: Seq[String] = files.values.toSeq
+  private[table] def fileNames: Seq[String] = files.values.toSeq
 
-  private[timeline] def nameOf(instant: Instant, state: InstantState): String = fileName(instant, state)
+  private[table] def nameOf(instant: Instant, state: InstantState): String = fileName(instant, state)
 
   /** What the files of an instant hold, one for each state that has one. */
-  private[timeline] def contents(instant: Instant): Seq[(InstantState, Array[Byte])] =
+  private[table] def contents(instant: Instant): Seq[(InstantState, Array[Byte])] =
     files.toSeq.collect { case ((`instant`, state), name) => state -> storage.read(s"${config.timelineFolder}/$name") }
 
   private def fileName(instant: Instant, state: InstantState): String =

@@ -6,6 +6,7 @@ import os
 import re
 import time
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 from places import ROOT
@@ -51,9 +52,8 @@ INLINE = {
 }
 
 
-def blocked_by_a_running_write(sql: Sql, table: str) -> None:
+def begin_write(timeline: Path) -> None:
     """A write that goes on, for an hour: version 6 compacts nothing beside it."""
-    timeline = sql.folder(table) / ".hoodie"
     (timeline / ".heartbeat").mkdir(exist_ok=True)
     beat = timeline / ".heartbeat" / "20240101000000000"
     beat.touch()
@@ -63,7 +63,7 @@ def blocked_by_a_running_write(sql: Sql, table: str) -> None:
 
 def test_a_statement_whose_inline_compaction_fails_is_committed_and_its_error_if_wanted_says_so(sql: Sql) -> None:
     table = sql.create("mor", **{"hoodie.write.table.version": "6"})
-    blocked_by_a_running_write(sql, table)
+    begin_write(sql.folder(table) / ".hoodie")
     with sql.settings(INLINE):
         sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b'), (3, 5, 'c')")
         source = "(SELECT 1 id, 6L ts, 'm' v)"
@@ -93,7 +93,7 @@ def test_a_table_that_is_replaced_and_then_cannot_be_compacted_is_the_new_one_an
 ) -> None:
     table = sql.create("mor", "id int, v string", ordering=None, **{"hoodie.write.table.version": "6"})
     sql.run(f"INSERT INTO {table} VALUES (1, 'a')")
-    blocked_by_a_running_write(sql, table)
+    begin_write(sql.folder(table) / ".hoodie")
 
     def replace(value: str) -> None:
         if statement == "saveAsTable":
@@ -111,6 +111,29 @@ def test_a_table_that_is_replaced_and_then_cannot_be_compacted_is_the_new_one_an
                 replace("c")
             assert "is committed" in str(failed.value)
     assert sql.rows(table, "id, w") == [(1, "c")]
+
+
+def test_a_table_that_is_made_with_its_rows_and_then_cannot_be_compacted_is_there(sql: Sql, tmp_path: Path) -> None:
+    # Spark's Python workers cannot import this module: what the function calls goes with it.
+    begin = FunctionType(begin_write.__code__, {"os": os, "time": time})
+    sql.spark.udf.register("another_write_begins", lambda folder: begin(Path(folder) / ".hoodie") or "a")
+    keyed = "TBLPROPERTIES (primaryKey = 'id', type = 'mor', 'hoodie.write.table.version' = '6')"
+
+    def make(name: str) -> str:
+        folder = tmp_path / name
+        return (
+            f"CREATE TABLE {name} USING merganser {keyed} LOCATION '{folder}' "
+            f"AS SELECT 1 id, another_write_begins('{folder}') v"
+        )
+
+    quiet, loud = sql.name(), sql.name()
+    with sql.settings(INLINE):
+        sql.run(make(quiet))
+        with sql.settings({"hoodie.fail.writes.on.inline.table.service.exception": "true"}):
+            error = sql.fails(make(loud))
+    assert "WRITE_COMMITTED_SERVICE_FAILED" in error
+    assert "COMPACTION_BLOCKED" in error
+    assert sql.rows(quiet) == sql.rows(loud) == [(1, "a")]
 
 
 @pytest.mark.parametrize("op", ["scheduleandexecute", "scheduleAndExecute", "SCHEDULEANDEXECUTE"])

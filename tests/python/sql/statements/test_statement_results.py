@@ -132,16 +132,6 @@ def test_of_source_rows_that_tie_the_later_one_wins(sql: Sql, kind: str) -> None
 
 
 @each_kind
-def test_stars_match_columns_by_name_and_pass_over_what_the_table_has_not(sql: Sql, kind: str) -> None:
-    table = sql.create(kind)
-    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
-    rows = "(SELECT 'b' v, 6L ts, 'more' extra, 1 id UNION ALL SELECT 'c', 1L, 'more', 2) s"
-    sql.run(merge(table, rows, UPDATE_ALL, INSERT_ALL))
-    assert sql.rows(table) == [(1, 6, "b"), (2, 1, "c")]
-    assert "UNRESOLVED_COLUMN" in sql.fails(merge(table, "(SELECT 1 id, 7L ts) s", UPDATE_ALL))
-
-
-@each_kind
 def test_an_insert_clause_leaves_columns_that_it_does_not_name_null(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(merge(table, source("(1, 2L, 'x')"), "WHEN NOT MATCHED THEN INSERT (id, ts) VALUES (s.id, s.ts)"))
@@ -164,20 +154,6 @@ def test_a_source_of_narrower_types_and_other_names_is_cast_as_sql_casts(sql: Sq
 
 
 @each_kind
-def test_merge_that_changes_a_key_or_partition_column_is_refused_and_changes_nothing(sql: Sql, kind: str) -> None:
-    table = sql.create(kind, "id int, ts bigint, v string, p string", by="p")
-    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a', 'x')")
-    message = sql.fails(merge(table, source("(1, 6L, 'b')"), "WHEN MATCHED THEN UPDATE SET id = 9"))
-    assert "KEY_COLUMN_CHANGED" in message
-    assert "id" in message
-    assert "KEY_COLUMN_CHANGED" in sql.fails(
-        merge(table, source("(1, 6L, 'b')"), "WHEN MATCHED THEN UPDATE SET p = s.v")
-    )
-    assert sql.rows(table) == [(1, 5, "a", "x")]
-    assert len(sql.commits(table)) == 1
-
-
-@each_kind
 def test_merge_over_a_composite_key_finds_rows_by_all_its_columns(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "a int, b string, ts bigint, v string", key="a,b")
     sql.run(f"INSERT INTO {table} VALUES (1, 'x', 5, 'one'), (1, 'y', 5, 'two')")
@@ -188,16 +164,6 @@ def test_merge_over_a_composite_key_finds_rows_by_all_its_columns(sql: Sql, kind
         ("a:1,b:y", 6, "new"),
         ("a:2,b:x", 1, "more"),
     ]
-
-
-@each_kind
-def test_merge_from_a_frame_and_from_the_table_itself(sql: Sql, kind: str) -> None:
-    table = sql.create(kind)
-    sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b')")
-    sql.spark.createDataFrame([(1, 6, "f")], "id int, ts bigint, v string").createOrReplaceTempView("changes")
-    sql.run(merge(table, "changes s", UPDATE_ALL, INSERT_ALL))
-    sql.run(merge(table, f"(SELECT id + 1 id, ts + 1 ts, v FROM {table}) s", UPDATE_ALL, INSERT_ALL))
-    assert sql.rows(table) == [(1, 6, "f"), (2, 7, "f"), (3, 6, "b")]
 
 
 @each_kind

@@ -33,9 +33,9 @@ object WriteToken {
 }
 
 /**
- * What a write did to rows. Whether a version that is appended to a log wins, loses, or deletes anything is for readers and
- * compactions to find, so it counts as appended and as nothing else; but where a statement has the stored row at hand and the
- * table's rule gives the outcome, the version counts as that.
+ * Numbers of rows by their outcome. Whether a version that is appended to a log wins, loses, or deletes anything is decided by
+ * readers and compactions, so it counts as appended; but where a statement has the stored row and the table's rule gives the
+ * outcome, the version counts as that.
  *
  * @param inserted        keys that are new
  * @param updated         stored rows that a version replaced
@@ -246,7 +246,7 @@ final case class SliceWriter(
    * Appends a log to a slice, in one file or more: the versions of a batch, those of a key in the order in which they came.
    *
    * @param merge            the versions one a step, with nothing stored under them; below version 8, where a log holds
-   *                         whole rows only, partial ones have met the stored rows
+   *                         full rows only, they were merged with the stored rows
    * @param keepsDeletedRows true where the rule looks at more of a delete than its ordering value
    * @return nothing if the batch comes to nothing
    */

@@ -2,12 +2,12 @@ package io.merganser.merge
 
 import java.util.{Map => JavaMap}
 
-/** A merger that combines the versions of a batch in a way of its own, and has a say in what is stored first. */
+/** A merger that has its own way to combine the versions of a batch, and to insert a row. */
 private[merganser] trait CombiningMerger extends RecordMerger {
 
-  /** What two versions of one batch come to before they meet anything stored. */
+  /** Combines two versions of one batch before either is merged with the stored row. */
   def combine(older: BufferedRecord, newer: BufferedRecord, context: RecordContext, props: JavaMap[String, String]): BufferedRecord
 
-  /** What a row comes to where nothing is stored. */
+  /** Maps a row to the one to store where its key is not stored. */
   def insert(record: BufferedRecord, context: RecordContext, props: JavaMap[String, String]): BufferedRecord
 }

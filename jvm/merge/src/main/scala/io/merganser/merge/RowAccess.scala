@@ -6,8 +6,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.vectorized.ColumnarBatchRow
 
 /**
- * Columns of rows of any class. A merge meets rows of three classes, too many for the JIT to look through a call on
- * their common one; told apart here, the two that are most frequent need no call at all.
+ * Columns of rows of any class. A merge sees rows of three classes, too many for the JIT to inline a call on their
+ * common one; distinguished here, the two most frequent need no call at all.
  */
 private[merge] object RowAccess {
 

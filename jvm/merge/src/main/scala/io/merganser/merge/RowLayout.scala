@@ -5,12 +5,12 @@ import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Where a merge finds what it needs in the rows that meet: names become positions here, before the first row.
+ * Where a merge finds the columns it needs: names become positions here, before the first row.
  *
  * @param schema           columns of every row that takes part, stored or incoming
  * @param keyOrdinal       position of the record key, a string that is never null
  * @param ordering         the ordering fields, in the order they are compared; empty if there are none
- * @param deletes          tells a delete by the row's own columns
+ * @param deletes          finds a delete by the row's own columns
  */
 final case class RowLayout(schema: StructType, keyOrdinal: Int, ordering: Array[OrderingField], deletes: DeleteCheck) {
 
@@ -26,7 +26,7 @@ final case class RowLayout(schema: StructType, keyOrdinal: Int, ordering: Array[
    * The same for a row that provides some of the columns; null for all. A delete provides none, and where an ordering
    * field is not among those provided it has no ordering value.
    *
-   * @param inserts whether it is a row of its own, with nulls in the other columns, where nothing is stored
+   * @param inserts whether it is inserted, with nulls in the other columns, where its key is not stored
    */
   def fill(record: Version, row: InternalRow, provided: Array[Boolean], inserts: Boolean): Version = {
     fill(record, row)

@@ -2,7 +2,7 @@ package io.merganser.merge
 
 import org.apache.spark.sql.catalyst.InternalRow
 
-/** An order of rows by what their columns hold. Hot path: one call for two versions that meet. */
+/** An order of rows by the values of some columns. Hot path: one call for two versions that are merged. */
 trait RowOrder extends Serializable {
 
   /** Negative, zero or positive as `a` is ordered before, with or after `b`. */

@@ -124,7 +124,8 @@ class IgnoreDefaultsByCommitTimeSuite extends MergeSuite {
 class FillUnavailableSuite extends MergeSuite {
 
   override val rule: MergeRule =
-    new PartialRule(FillMissingRule.byEventTime(Notation.layout, MissingValues.Marked("__debezium_unavailable_value"), Nil), Notation.layout)
+    new PartialRule(FillMissingRule.byEventTime(Notation.layout, MissingValues.Marked("__debezium_unavailable_value"), Nil),
+      Notation.layout)
 
   test("the marker takes the stored value, which may be null; null is a value") {
     assertMerged(base = "k1@10=a,b", versions = "k1@11=__debezium_unavailable_value,d", expected = "k1@11=a,d")

@@ -15,21 +15,21 @@ class OneFoldSuite extends AnyFunSuite {
 
   /** Who compares ordering values, and what for. */
   private val comparing: Map[String, String] = Map(
-    rule("RowOrder")              -> "declares the order",
-    rule("OrderingComparator")    -> "is the order",
-    rule("EventTimeRule")         -> "is a rule",
-    rule("FillMissingRule")       -> "is a rule",
-    rule("FirstOfTies")           -> "is a rule",
-    rule("RecordContext")         -> "compares for users' mergers",
-    rule("RowContext")            -> "compares for users' mergers",
+    rule("RowOrder") -> "declares the order",
+    rule("OrderingComparator") -> "is the order",
+    rule("EventTimeRule") -> "is a rule",
+    rule("FillMissingRule") -> "is a rule",
+    rule("FirstOfTies") -> "is a rule",
+    rule("RecordContext") -> "compares for users' mergers",
+    rule("RowContext") -> "compares for users' mergers",
     rule("payload/MySqlDebezium") -> "is a rule, and its order",
     rule("payload/PostgresDebezium") -> "is a rule",
-    "jvm/table/src/main/scala/io/merganser/table/avro/PayloadMerger.scala"          -> "is a users' merger: a late-arriving delete loses",
-    "jvm/table/src/main/scala/io/merganser/table/slice/CompiledRule.scala"             -> "compiles rules",
-    "jvm/table/src/main/scala/io/merganser/table/slice/SliceWriter.scala"           -> "counts ties",
-    "jvm/spark/src/main/scala/io/merganser/spark/write/WriteRows.scala"             -> "passes on what counts ties",
-    "jvm/spark/src/main/scala/io/merganser/spark/write/WriteTasks.scala"            -> "makes what counts ties",
-    "jvm/spark/src/main/scala/io/merganser/spark/write/StatementOutcomes.scala"     -> "counts ties"
+    "jvm/table/src/main/scala/io/merganser/table/rule/PayloadMerger.scala" -> "is a users' merger: a late-arriving delete loses",
+    "jvm/table/src/main/scala/io/merganser/table/rule/CompiledRule.scala" -> "compiles rules",
+    "jvm/table/src/main/scala/io/merganser/table/slice/SliceWriter.scala" -> "counts ties",
+    "jvm/spark/src/main/scala/io/merganser/spark/write/WriteRows.scala" -> "passes on what counts ties",
+    "jvm/spark/src/main/scala/io/merganser/spark/write/WriteTasks.scala" -> "makes what counts ties",
+    "jvm/spark/src/main/scala/io/merganser/spark/write/StatementOutcomes.scala" -> "counts ties"
   )
 
   private val sources = mainSources

@@ -57,7 +57,7 @@ final class SortedMerge private (
   private[this] var baseRow: InternalRow = _
   private[this] var baseUsed             = true
   private[this] var waiting              = versions.next()
-  private[this] val buffer               = new HeldVersion
+  private[this] val buffer               = new BufferedVersion
   private[this] var group: Version       = _ // where hasGroup; a reference is written only where it changes
   private[this] var hasGroup             = false
   private[this] var groupMatched         = false
@@ -132,7 +132,7 @@ final class SortedMerge private (
 
   private def readGroup(): Unit = {
     keyMemory.clear()
-    startWith(buffer.hold(versions.record))
+    startWith(buffer.copyOf(versions.record))
     versionCount += 1
     waiting = versions.next()
     while (waiting && TextBytes.areEqual(versions.record.row, keyOrdinal, keyBase, keyOffset, keyBytes)) {
@@ -173,7 +173,7 @@ final class SortedMerge private (
       startWith(result)
     } else {
       duplicateCount += 1
-      if (result eq version) startWith(buffer.hold(version))
+      if (result eq version) startWith(buffer.copyOf(version))
       else if (result ne group) startWith(result)
     }
   }

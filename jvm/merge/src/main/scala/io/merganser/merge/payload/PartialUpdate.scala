@@ -3,7 +3,7 @@ package io.merganser.merge.payload
 import io.merganser.merge._
 
 /**
- * The version with the larger ordering value leads, and its nulls take the other one's values; on a tie the newer leads.
+ * The version with the larger ordering value wins, and its nulls are filled from the other one; on a tie the newer wins.
  * A delete removes what is stored whatever its ordering value, but competes by it inside a batch.
  *
  * Laws: idempotent.
@@ -18,16 +18,14 @@ case object PartialUpdate extends ClassicPayload {
 }
 
 /**
- * A delete wins over everything older, also when its ordering value is the smaller one; else the rule inside decides.
+ * A delete wins over everything older, even if its ordering value is the smaller one; otherwise the wrapped rule decides.
  *
- * Laws: those of the rule inside, but for the order of versions: a delete removes what came before it alone.
+ * Laws: those of the wrapped rule, but for the order of versions: a delete removes only what came before it.
  */
 final class LateDeleteRule(rule: MergeRule) extends MergeRule {
 
   override val laws: Laws = rule.laws.copy(orderFree = false)
 
   override def merge(older: Version, newer: Version): Version =
-    if (!newer.isDelete) rule.merge(older, newer)
-    else if (older.endsHistory || older.isUnordered) newer.withoutHistory
-    else newer
+    if (newer.isDelete) newer else rule.merge(older, newer)
 }

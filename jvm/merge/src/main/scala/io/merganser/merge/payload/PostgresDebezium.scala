@@ -3,9 +3,9 @@ package io.merganser.merge.payload
 import io.merganser.merge._
 
 /**
- * Changes of a PostgreSQL database: the larger log sequence number wins, deletes too; on a tie, the newer version. A
- * version that wins takes the stored values of the texts and bytes that were not sent; one that stays takes nothing from
- * a late one. Inside a batch whole rows compete.
+ * Changes of a PostgreSQL database: the larger log sequence number wins, deletes too; on a tie, the newer version. The
+ * missing strings and bytes of a newer version that wins are filled from the stored row; a stored row that wins is not filled.
+ * Inside a batch whole rows compete.
  *
  * Laws: idempotent.
  */
@@ -17,8 +17,9 @@ case object PostgresDebezium extends ClassicPayload {
   override val markers: Seq[DeleteMarker] = Debezium.markers
 
   override def rule(layout: RowLayout, commitMetadataColumns: Seq[String]): MergeRule = {
-    val order = new OrderingComparator(layout)
-    val fills = FillMissingRule.byOrder(layout, order, MissingValues.Marked(Debezium.Unavailable), commitMetadataColumns, fillsLate = false)
+    val order   = new OrderingComparator(layout)
+    val missing = MissingValues.Marked(Debezium.Unavailable)
+    val fills   = FillMissingRule.byOrder(layout, order, missing, commitMetadataColumns, fillsLate = false)
     new BatchRule(fills, new EventTimeRule(order))
   }
 }

@@ -21,7 +21,7 @@ import scala.collection.JavaConverters._
  * logs may have deleted it in some, are the slices in question read again with what the rule needs.
  *
  * @param moves    see [[io.merganser.table.options.IndexType.GlobalKeys]]
- * @param combines see [[Meeting]]
+ * @param combines see [[MergeWay]]
  */
 private[write] final case class GlobalTag(
     session: SparkSession,

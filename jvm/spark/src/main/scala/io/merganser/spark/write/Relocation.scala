@@ -23,10 +23,10 @@ private[write] object SliceOf {
 /**
  * Where the rows of a key go when the key is looked for in all partitions.
  *
- * A row that is stored in another partition than incoming rows name meets them by the table's rule. If what comes of it is of
+ * A row that is stored in another partition than incoming rows name is merged with them by the table's rule. If the result is of
  * another partition, the stored row is deleted where it is and the result is inserted there; if not, or if it is a delete, the
  * incoming rows go where the row is stored. A key that is not stored goes, with all its rows, where the one that wins goes. A
- * key that is stored several times meets the incoming rows each time.
+ * key that is stored several times is merged with the incoming rows each time.
  *
  * @param compiled the table's rule for incoming rows
  * @param moves    false: nothing leaves its partition, and rows take over the partition columns that are stored
@@ -124,7 +124,7 @@ private[write] final class Relocation(
     if (merge.outcome == Outcome.Inserted) Some(pathOfRow(merge.row)) else None
   }
 
-  /** What a stored row and incoming ones come to, if it leaves the row's partition; as an incoming row. */
+  /** The merge of a stored row with incoming ones, if its result leaves the row's partition; as an incoming row. */
   private def moved(row: InternalRow, versions: Seq[InternalRow], slice: Int): Option[InternalRow] = {
     val merge = merged(Some(row), versions, slices(slice).group)
     if (merge.outcome != Outcome.Updated) None

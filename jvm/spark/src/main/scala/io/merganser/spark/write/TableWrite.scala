@@ -105,7 +105,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
           requireSameColumns(table, transaction.instant)
           // Other engines' readers would lose later updates of a group that a dead writer left a base file in.
           table.view.partitions.foreach(p => Rollback.setOrphansAside(storage, config, table.view.orphans(p)))
-          // Rows of an overwrite lie in partitions that are replaced, so they meet nothing.
+          // Rows of an overwrite lie in partitions that are replaced, so they are merged with nothing.
           val slices   = if (isOverwrite) IndexedSeq.empty[FileSlice] else table.view.slices.toIndexedSeq
           val incoming = rows(table, slices)
           prepared = Some(incoming)

@@ -16,13 +16,13 @@ import java.io.Closeable
 /**
  * How the versions of a batch are merged with each other and with the stored rows.
  *
- * @param combineNew  false keeps every version of a key that is not stored as a row of its own
- * @param meetsStored false adds rows beside stored ones of the same key, as plain insert does
+ * @param combinesNew  false keeps every version of a key that is not stored as a row of its own
+ * @param mergesStored false adds rows beside stored ones of the same key, as plain insert does
  */
-final case class Meeting(combineNew: Boolean, meetsStored: Boolean) {
+final case class MergeWay(combinesNew: Boolean, mergesStored: Boolean) {
 
-  /** In a file group that is there, versions that meet stored rows also meet each other: it gets no key twice. */
-  def combines(group: FileGroupTarget): Boolean = combineNew || (meetsStored && group.slice.isDefined)
+  /** In an existing file group, versions that are merged with stored rows are also merged with each other: no key is written twice. */
+  def combines(group: FileGroupTarget): Boolean = combinesNew || (mergesStored && group.slice.isDefined)
 
   /** The merge of a batch that is written into a base file. */
   def merge(
@@ -31,7 +31,7 @@ final case class Meeting(combineNew: Boolean, meetsStored: Boolean) {
       versions: VersionCursor,
       layout: RowLayout,
       fold: KeyFold
-  ): SortedMerge = (meetsStored, combines(group)) match {
+  ): SortedMerge = (mergesStored, combines(group)) match {
     case (true, true)   => SortedMerge.rewrite(stored, versions, layout, fold)
     case (true, false)  => SortedMerge.rewriteUncombined(stored, versions, layout, fold)
     case (false, true)  => SortedMerge.insertBeside(stored, versions, layout, fold)
@@ -69,7 +69,7 @@ final class WriteRows(
     writer: SliceWriter,
     incoming: IncomingSchema,
     compiled: CompiledRule,
-    meeting: Meeting,
+    way: MergeWay,
     ordering: Option[OrderingComparator],
     groupOrdinal: Int,
     logs: LogWrites,
@@ -88,7 +88,7 @@ final class WriteRows(
     val group    = target(groups.partitionPath, groups.group)
     val fold     = compiled.fold(FileNames.path(group.partitionPath, group.fileId))
     val cursor   = groups.openGroup()
-    val combines = meeting.combines(group)
+    val combines = way.combines(group)
     if (group.isLog) {
       val (written, merge) = appendLog(group.slice.get, cursor, fold, token)
       counted(groups.known.fold(written)(known => first(written)(known.instead(_))), merge, combines)
@@ -96,7 +96,7 @@ final class WriteRows(
       val base = group.slice.flatMap(_.base).map(new BaseRows(_))
       try {
         val stored = base.map(_.sorted).getOrElse(Iterator.empty)
-        val merge  = meeting.merge(group, stored, cursor, layout, fold)
+        val merge  = way.merge(group, stored, cursor, layout, fold)
         val written =
           if (group.slice.isEmpty && !group.isBucket)
             writer.writeNewBases(group.partitionPath, group.fileId, merge, ordering.orNull, token)

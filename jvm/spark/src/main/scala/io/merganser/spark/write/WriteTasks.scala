@@ -35,8 +35,8 @@ private[write] final case class WriteTasks(
     incoming: IncomingSchema,
     transaction: Transaction
 ) {
-  private val config   = table.config
-  private val writer   = WriterOptions.writer(session, table, schema, transaction, settings, Some(index))
+  private val config = table.config
+  private val writer = WriterOptions.writer(session, table, schema, transaction, settings, Some(index))
 
   def write(rows: DataFrame, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] =
     index match {
@@ -45,20 +45,21 @@ private[write] final case class WriteTasks(
       case _                                                    => byTag(rows, slices)
     }
 
-  /** A bucket's key has one place, and logs merge what comes there: inserts do too, whatever the table's type. */
-  private val insertsMeet = index.isInstanceOf[IndexType.Bucket]
+  /** A key has one place in a bucket, and logs merge what comes there: inserts do too, whatever the table's type. */
+  private val insertsMerge = index.isInstanceOf[IndexType.Bucket]
 
   private val compiled: CompiledRule =
-    if (settings.operation == WriteOperation.BulkInsert && settings.combineBeforeInsert && !insertsMeet)
+    if (settings.operation == WriteOperation.BulkInsert && settings.combineBeforeInsert && !insertsMerge)
       CompiledRule.ofBulkInsert(settings.rule, settings.keyed(config), incoming.layout)
     else CompiledRule(settings.rule, settings.keyed(config), incoming.layout)
 
-  private def meeting: Meeting = settings.operation match {
-    case insert if insertsMeet && (insert.isInsert || insert == WriteOperation.BulkInsert) => Meeting(combineNew = true, meetsStored = true)
-    case WriteOperation.BulkInsert => Meeting(settings.combineBeforeInsert, meetsStored = false)
+  private def way: MergeWay = settings.operation match {
+    case insert if insertsMerge && (insert.isInsert || insert == WriteOperation.BulkInsert) =>
+      MergeWay(combinesNew = true, mergesStored = true)
+    case WriteOperation.BulkInsert => MergeWay(settings.combineBeforeInsert, mergesStored = false)
     case insert if insert.isInsert =>
-      Meeting(settings.combineBeforeInsert, meetsStored = settings.storedKeys == StoredKeyPolicy.MergeWhenMet)
-    case _ => Meeting(settings.combineBeforeUpsert, meetsStored = true)
+      MergeWay(settings.combineBeforeInsert, mergesStored = settings.storedKeys == StoredKeyPolicy.MergeWhenMet)
+    case _ => MergeWay(settings.combineBeforeUpsert, mergesStored = true)
   }
 
   // --- SIMPLE index ---------------------------------------------------------------------------------------------
@@ -119,7 +120,7 @@ private[write] final case class WriteTasks(
       RDD[InternalRow], Workload
   ) = {
     val policy         = DuplicatePolicy(settings, config, incoming)
-    val tag            = GlobalTag(session, table, settings, incoming, compiled, keys.move, meeting.combineNew)
+    val tag            = GlobalTag(session, table, settings, incoming, compiled, keys.move, way.combinesNew)
     val (tagged, work) = tag(rows, slices, tasks)(found => workload(policy(found)))
     (policy(tagged), work)
   }
@@ -280,7 +281,7 @@ private[write] final case class WriteTasks(
 
   private def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): WriteRows = {
     val ordering = if (compiled.layout.orderingOrdinals.isEmpty) None else Some(new OrderingComparator(compiled.layout))
-    new WriteRows(writer, incoming, compiled, meeting, ordering, groupOrdinal, toLogs, target)
+    new WriteRows(writer, incoming, compiled, way, ordering, groupOrdinal, toLogs, target)
   }
 
   private def toLogs: LogWrites = {

@@ -6,10 +6,10 @@ import org.apache.avro.generic.{GenericRecord, IndexedRecord}
 import java.util.{Optional, Properties}
 
 /**
- * A user's own payload class: one version of a row as an Avro record, which says itself how it meets others.
+ * A user's own payload class: one version of a row as an Avro record, which has its own way to merge with others.
  *
  * Tables name it by `hoodie.datasource.write.payload.class`. It runs on every path: [[preCombine]] where several rows of
- * one batch have the same key, [[combineAndGetUpdateValue]] where a version meets what is stored before it, in commit
+ * one batch have the same key, [[combineAndGetUpdateValue]] where a version is merged with the row before it, in commit
  * order, [[getInsertValue]] where nothing is stored. New rules are better written as a
  * [[io.merganser.merge.RecordMerger]], which needs no Avro.
  *

@@ -144,7 +144,7 @@ private[table] final class BlockPlanner(
     }
   }
 
-  /** The next version; where they met stored rows, the next that changes one or is a row. */
+  /** The next version; where they were merged with stored rows, the next that changes one or is a row. */
   private def advance(): Version = {
     var found: Version = null
     while (found == null && merge.next()) if (takesPartials || merge.winner == null || !merge.winner.isPartial) found = merge.winner

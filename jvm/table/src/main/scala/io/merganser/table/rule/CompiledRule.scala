@@ -32,7 +32,10 @@ object CompiledRule {
     new CompiledRule(layout, ruleOf(stored, config, layout))
   }
 
-  /** The same for a bulk insert that combines its rows: of several with one ordering value the first stays. A user's merger decides itself. */
+  /**
+   * The rule for a bulk insert that combines its rows: of several with one ordering value the first stays. A user's merger
+   * decides itself.
+   */
   def ofBulkInsert(stored: StoredRule, config: TableConfig, schema: StructType): CompiledRule = {
     val layout = layoutOf(stored, config, schema)
     val rule   = ruleOf(stored, config, layout)
@@ -61,8 +64,9 @@ object CompiledRule {
    * the columns that mark deletes and those that the rule looks at, so far as they are not asked anyway.
    */
   def layoutSchema(asked: StructType, table: StructType, config: TableConfig, stored: StoredRule): StructType = {
-    // A late-arriving version that fills a column changes the commit metadata, which hence needs every column that can be filled.
-    val looked   = if (stored.fillsColumns && asked.fieldNames.exists(commitMetadataColumns.contains)) table.fieldNames.toSeq else stored.columns(table)
+    // A late-arriving version that fills any column changes the commit metadata, so these columns need all others.
+    val needsAll = stored.fillsColumns && asked.fieldNames.exists(commitMetadataColumns.contains)
+    val looked   = if (needsAll) table.fieldNames.toSeq else stored.columns(table)
     val ordering = orderingFields(stored, table)
     val needed = Seq(StructField(MetaColumns.RecordKey, MetaColumns.schema(MetaColumns.RecordKey).dataType)) ++
       (orderingColumns(stored, table) ++ DeleteCheck.columns(table, PayloadClasses.markers(config)) ++

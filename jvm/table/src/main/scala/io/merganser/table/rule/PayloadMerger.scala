@@ -39,7 +39,7 @@ private[table] final class PayloadMerger(payloadClass: Class[_ <: RecordPayload]
       if (result != null && result.isPresent && (result.get eq current)) older else made(result, newer, context)
     }
 
-  /** A partial version is laid over the older row first: payloads know whole records only. */
+  /** A partial version is overlaid on the older row first: payloads know full records only. */
   override def partialMerge(
       older: BufferedRecord, newer: BufferedRecord, readerSchema: StructType, context: RecordContext, props: JavaMap[String, String]
   ): BufferedRecord =

@@ -123,7 +123,7 @@ final class SliceReader(
     }
   }
 
-  /** The slice's base rows meeting its log records. */
+  /** Merges the slice's base rows with its log records. */
   def merge(slice: FileSlice): OpenMerge = merge(slice, versions(slice))
 
   private def versions(slice: FileSlice): VersionBuffer = {

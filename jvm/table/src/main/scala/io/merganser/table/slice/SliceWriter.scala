@@ -196,7 +196,7 @@ final case class SliceWriter(
    * Appends a log to a slice, in one file or more: the versions of a batch, those of a key in the order in which they came.
    *
    * @param merge            the versions one a step, with nothing stored under them; below version 8, where a log holds
-   *                         whole rows only, partial ones have met the stored rows
+   *                         full rows only, they were merged with the stored rows
    * @param keepsDeletedRows true where the rule looks at more of a delete than its ordering value
    * @return nothing if the batch comes to nothing
    */

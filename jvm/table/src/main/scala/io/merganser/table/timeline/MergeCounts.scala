@@ -1,9 +1,9 @@
 package io.merganser.table.timeline
 
 /**
- * What a write did to rows. Whether a version that is appended to a log wins, loses, or deletes anything is for readers and
- * compactions to find, so it counts as appended and as nothing else; but where a statement has the stored row at hand and the
- * table's rule gives the outcome, the version counts as that.
+ * Numbers of rows by their outcome. Whether a version that is appended to a log wins, loses, or deletes anything is decided by
+ * readers and compactions, so it counts as appended; but where a statement has the stored row and the table's rule gives the
+ * outcome, the version counts as that.
  *
  * @param inserted        keys that are new
  * @param updated         stored rows that a version replaced

@@ -6,14 +6,14 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
-/** Keeps one version after its reader has gone on, in memory that the next one to be kept takes over. */
-private[buffer] final class HeldVersion {
+/** Buffers one version, so that its reader can go on. The next version takes over its memory. */
+private[buffer] final class BufferedVersion {
   private[this] val version = new Version
   private[this] var bytes   = new Array[Byte](256)
   private[this] var row     = new UnsafeRow(0)
 
-  /** A version with a row of its own, good until the next one is held. */
-  def hold(from: Version): Version = version.become(from, ownRow(from.row))
+  /** A version with a row of its own, valid until the next call. */
+  def copyOf(from: Version): Version = version.become(from, ownRow(from.row))
 
   private def ownRow(from: InternalRow): InternalRow = from match {
     case packed: UnsafeRow =>

@@ -4,36 +4,36 @@ import io.merganser.merge.{Notation, Version}
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.scalatest.funsuite.AnyFunSuite
 
-class HeldVersionSuite extends AnyFunSuite {
+class BufferedVersionSuite extends AnyFunSuite {
   private val project = UnsafeProjection.create(Notation.schema)
 
   private def packed(change: String): UnsafeRow = project(Notation.row(Notation.change(change))).copy()
 
   test("a version that is held keeps its row when the reader overwrites its own") {
     val reused = packed("k1@10=a")
-    val held   = new HeldVersion().hold(new Version().set(reused, isDelete = false, isUnordered = false))
+    val held   = new BufferedVersion().copyOf(new Version().set(reused, isDelete = false, isUnordered = false))
     val kept   = packed("k1@10=a")
     java.util.Arrays.fill(reused.getBaseObject.asInstanceOf[Array[Byte]], 0.toByte)
     assert(held.row == kept)
   }
 
   test("the next version that is held takes the place of the one before, whatever its length") {
-    val holder = new HeldVersion
+    val holder = new BufferedVersion
     for (text <- Seq("a", "a" * 1000, "", "b" * 300, "b" * 5000)) {
       val row = packed(s"k1@10=$text")
-      assert(holder.hold(new Version().set(row, isDelete = false, isUnordered = false)).row == row)
+      assert(holder.copyOf(new Version().set(row, isDelete = false, isUnordered = false)).row == row)
     }
   }
 
   test("all that is known of a version is known of the one that is held, and nothing of the one before") {
-    val holder  = new HeldVersion
+    val holder  = new BufferedVersion
     val partial = new Version().set(packed("k1@10=a"), isDelete = false, isUnordered = false)
     partial.provided = Array.fill(Notation.schema.length)(true)
     partial.inserts = true
     partial.endsHistory = true
-    val first = holder.hold(partial)
+    val first = holder.copyOf(partial)
     assert((first.provided eq partial.provided) && first.inserts && first.endsHistory && !first.isDelete)
-    val second = holder.hold(new Version().set(packed("k2@10=a"), isDelete = true, isUnordered = true))
+    val second = holder.copyOf(new Version().set(packed("k2@10=a"), isDelete = true, isUnordered = true))
     assert(second.provided == null && !second.inserts && !second.endsHistory && second.isDelete && second.isUnordered)
   }
 }

@@ -1,6 +1,7 @@
 package io.merganser.spark
 
 import io.merganser.merge.MerganserException
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.source._
 import io.merganser.table.properties.TableConfig
 import org.apache.spark.sql.SparkSession

@@ -1,7 +1,7 @@
 package io.merganser.spark.compact
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.OpenTable
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{Counts, TableWrite, WriterOptions}
 import io.merganser.table.commit.{CommitRequest, CompactionSchedule, Transaction, Work}
 import io.merganser.table.file.WriteToken

@@ -1,6 +1,6 @@
 package io.merganser.spark.compact
 
-import io.merganser.spark.OpenTable
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.commit.{Rollback, TableUpgrade, Transaction}
 import io.merganser.table.options.Options
 import io.merganser.table.settings.WriteConfig

@@ -1,6 +1,6 @@
 package io.merganser.spark.read
 
-import io.merganser.spark.OpenTable
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.options.Names
 import io.merganser.table.rule.StoredRule

@@ -1,6 +1,6 @@
 package io.merganser.spark.read
 
-import io.merganser.spark.OpenTable
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.Timeline
 import org.apache.spark.sql.{DataFrame, SparkSession}

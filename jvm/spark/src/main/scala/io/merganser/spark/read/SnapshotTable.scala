@@ -1,6 +1,6 @@
 package io.merganser.spark.read
 
-import io.merganser.spark.OpenTable
+import io.merganser.spark.snapshot.OpenTable
 import org.apache.spark.sql.connector.catalog.Table
 
 /** A table of ours in a plan, as far as it decides which snapshot is read. */

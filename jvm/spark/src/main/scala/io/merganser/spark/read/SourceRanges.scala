@@ -1,6 +1,6 @@
 package io.merganser.spark.read
 
-import io.merganser.spark.OpenTable
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.KeyRanges
 import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.schema.MetaColumns

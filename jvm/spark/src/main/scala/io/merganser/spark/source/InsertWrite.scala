@@ -1,7 +1,7 @@
 package io.merganser.spark.source
 
-import io.merganser.spark.OpenTable
 import io.merganser.spark.read.SnapshotPinning
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{FrameWrite, Replaced, WriteResult}
 import io.merganser.table.options.WriteSource
 import org.apache.spark.sql.{DataFrame, SparkSession}

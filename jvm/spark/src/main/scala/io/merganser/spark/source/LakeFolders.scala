@@ -1,7 +1,7 @@
 package io.merganser.spark.source
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.OpenTable
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
 import org.apache.hadoop.fs.Path

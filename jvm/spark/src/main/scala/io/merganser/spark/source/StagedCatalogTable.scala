@@ -1,8 +1,8 @@
 package io.merganser.spark.source
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.OpenTable
 import io.merganser.spark.read.SnapshotPinning
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{AfterCommit, FrameWrite, Overwrites, Replaced}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.options.{OverwriteMode, WriteOperation, WriteSource}

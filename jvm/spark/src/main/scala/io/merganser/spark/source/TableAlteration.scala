@@ -1,7 +1,7 @@
 package io.merganser.spark.source
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.OpenTable
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.FrameWrite
 import io.merganser.table.commit.PropertiesUpdate
 import io.merganser.table.options.Options

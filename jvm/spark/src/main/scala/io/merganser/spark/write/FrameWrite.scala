@@ -1,9 +1,9 @@
 package io.merganser.spark.write
 
 import io.merganser.merge.{DeleteCheck, MerganserException}
-import io.merganser.spark.OpenTable
 import io.merganser.spark.compact.UpgradeService
 import io.merganser.spark.read.SnapshotPinning
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.Creation
 import io.merganser.table.options._

@@ -1,7 +1,7 @@
 package io.merganser.spark.write
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.OpenTable
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.options.{Options, OverwriteMode, WriteOperation}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.FrameCheck

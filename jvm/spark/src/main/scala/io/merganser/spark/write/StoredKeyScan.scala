@@ -1,8 +1,8 @@
 package io.merganser.spark.write
 
 import io.merganser.merge.RowLayout
-import io.merganser.spark.OpenTable
 import io.merganser.spark.read.ColumnStatistics
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.base.{BaseFileFooter, BaseFileReader}
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice.{FileSlice, LogInserts, SliceReader}

@@ -1,6 +1,6 @@
 package io.merganser.spark.write
 
-import io.merganser.spark.OpenTable
+import io.merganser.spark.snapshot.OpenTable
 
 /** Bytes of a stored row, from what earlier commits wrote. */
 private[write] object StoredRowBytes {

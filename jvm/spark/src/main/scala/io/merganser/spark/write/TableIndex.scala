@@ -1,7 +1,7 @@
 package io.merganser.spark.write
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.OpenTable
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.file.FileNames
 import io.merganser.table.index.BucketIndex

@@ -1,6 +1,6 @@
 package io.merganser.spark.write
 
-import io.merganser.spark.OpenTable
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.options.Options
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice.FileSlice

@@ -1,6 +1,6 @@
 package io.merganser.spark.write
 
-import io.merganser.spark.OpenTable
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.base.{BaseFileOptions, EventTimeColumn}
 import io.merganser.table.commit.Transaction
 import io.merganser.table.log.LogOptions

@@ -1,7 +1,8 @@
 package io.merganser.spark.read
 
+import io.merganser.spark.LocalSession
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.source.PartitionValues
-import io.merganser.spark.{LocalSession, OpenTable}
 import io.merganser.table.TableSuite
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.types._

@@ -1,7 +1,8 @@
 package io.merganser.spark.write
 
 import io.merganser.merge.{MerganserException, Notation}
-import io.merganser.spark.{LocalSession, OpenTable}
+import io.merganser.spark.LocalSession
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.{DirectTable, TableSuite}
 import io.merganser.table.commit.Transaction
 import io.merganser.table.file.LogFile

@@ -1,7 +1,8 @@
 package io.merganser.spark.write
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.{LocalSession, OpenTable}
+import io.merganser.spark.LocalSession
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.TempFolder
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions.udf

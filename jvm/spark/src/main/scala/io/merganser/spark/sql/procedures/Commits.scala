@@ -1,6 +1,6 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.OpenTable
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.timeline.{CommitMetadata, Instant, WriteStat}
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._

@@ -1,7 +1,7 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.OpenTable
 import io.merganser.spark.compact.UpgradeService
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{FrameWrite, TableIndex}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.Creation

@@ -1,6 +1,6 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.OpenTable
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{Counts, FrameWrite, WriteResult}
 import io.merganser.table.options.WriteOperation
 import org.apache.spark.sql.{Row, SparkSession}

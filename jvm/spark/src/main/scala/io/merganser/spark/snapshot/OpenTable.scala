@@ -1,4 +1,4 @@
-package io.merganser.spark
+package io.merganser.spark.snapshot
 
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.TableFeatures

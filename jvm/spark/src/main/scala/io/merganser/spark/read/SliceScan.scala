@@ -1,5 +1,6 @@
 package io.merganser.spark.read
 
+import io.merganser.spark.prune.PartitionPruning
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.options.Names

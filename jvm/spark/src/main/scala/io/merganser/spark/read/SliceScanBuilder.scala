@@ -1,6 +1,7 @@
 package io.merganser.spark.read
 
 import io.merganser.merge.OrderingField
+import io.merganser.spark.prune.{PartitionPruning, SourceRanges}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.settings.ReadConfig

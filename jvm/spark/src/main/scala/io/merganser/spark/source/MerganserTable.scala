@@ -1,7 +1,8 @@
 package io.merganser.spark.source
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.read.{ScanCounts, SliceScanBuilder, SnapshotTable, SourceRanges}
+import io.merganser.spark.prune.SourceRanges
+import io.merganser.spark.read.{ScanCounts, SliceScanBuilder, SnapshotTable}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.Replaced
 import io.merganser.table.options.Options

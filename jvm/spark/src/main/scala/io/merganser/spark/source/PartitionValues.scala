@@ -1,7 +1,7 @@
 package io.merganser.spark.source
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.read.PartitionPruning
+import io.merganser.spark.prune.PartitionPruning
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.KeyText
 import io.merganser.table.options.Options

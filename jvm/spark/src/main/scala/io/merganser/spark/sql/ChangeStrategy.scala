@@ -1,7 +1,8 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.read.{ScanCounts, SourceRanges}
+import io.merganser.spark.prune.SourceRanges
+import io.merganser.spark.read.ScanCounts
 import io.merganser.spark.source.MerganserTable
 import io.merganser.spark.write.{AfterCommit, ChangeWrite, KeyedSource, WriteResult}
 import io.merganser.table.schema.MetaColumns

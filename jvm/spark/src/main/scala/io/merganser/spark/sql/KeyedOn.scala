@@ -1,6 +1,6 @@
 package io.merganser.spark.sql
 
-import io.merganser.spark.write.KeyRanges.areWhole
+import io.merganser.spark.prune.KeyRanges.areWhole
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.catalyst.util.{CharVarcharCodegenUtils, CharVarcharUtils}

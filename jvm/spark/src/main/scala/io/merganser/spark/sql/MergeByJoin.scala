@@ -1,6 +1,6 @@
 package io.merganser.spark.sql
 
-import io.merganser.spark.read.ValueOrder
+import io.merganser.spark.prune.ValueOrder
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.Literal.{FalseLiteral, TrueLiteral}
 import org.apache.spark.sql.catalyst.plans._

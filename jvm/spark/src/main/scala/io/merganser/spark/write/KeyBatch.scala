@@ -1,6 +1,6 @@
 package io.merganser.spark.write
 
-import io.merganser.spark.read.ValueOrder
+import io.merganser.spark.prune.{KeyRanges, ValueOrder}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.unsafe.types.UTF8String

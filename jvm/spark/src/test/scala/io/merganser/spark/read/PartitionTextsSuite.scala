@@ -1,6 +1,7 @@
 package io.merganser.spark.read
 
 import io.merganser.spark.LocalSession
+import io.merganser.spark.prune.PartitionPruning
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.source.PartitionValues
 import io.merganser.table.TableSuite

@@ -1,4 +1,4 @@
-package io.merganser.spark.read
+package io.merganser.spark.prune
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types._

@@ -1,4 +1,4 @@
-package io.merganser.spark.read
+package io.merganser.spark.prune
 
 import java.util.Locale
 
@@ -45,7 +45,7 @@ final case class PartitionPruning(config: TableConfig, schema: StructType) {
     }
 
   /** Values of the partition columns, in Scala form, where the path has them; None if it has another shape. */
-  private[read] def values(path: String): Option[Map[String, Any]] = shown(path).map(_.collect {
+  private[spark] def values(path: String): Option[Map[String, Any]] = shown(path).map(_.collect {
     case (name, Exactly(value)) => name -> value
   })
 
@@ -90,19 +90,19 @@ object PartitionPruning {
   private final case class Level(name: String, count: Int, read: String => Option[PathValue])
 
   /** What a path shows of a column. */
-  private[read] sealed trait PathValue
+  private[spark] sealed trait PathValue
 
   /** In Scala form. */
-  private[read] final case class Exactly(value: Any) extends PathValue
+  private[spark] final case class Exactly(value: Any) extends PathValue
 
   /** A time from `startMs` on and before `endMs`, or a null. */
-  private[read] final case class Within(time: PartitionTime, dataType: DataType, startMs: Long, endMs: Long) extends PathValue
+  private[spark] final case class Within(time: PartitionTime, dataType: DataType, startMs: Long, endMs: Long) extends PathValue
 
   /** A string that has this path as a time, or a null. */
-  private[read] final case class Formatted(time: PartitionTime, path: String) extends PathValue
+  private[spark] final case class Formatted(time: PartitionTime, path: String) extends PathValue
 
   /** True only if the filter is false or null for every row with these column values; columns not among them may be anything. */
-  private[read] def isNeverTrue(filter: Filter, known: Map[String, PathValue]): Boolean = filter match {
+  private[spark] def isNeverTrue(filter: Filter, known: Map[String, PathValue]): Boolean = filter match {
     case EqualTo(a, v)            => known.get(a).exists(differs(_, v))
     case EqualNullSafe(a, null)   => known.get(a).exists(_.isInstanceOf[Exactly])
     case EqualNullSafe(a, v)      => known.get(a).exists(differs(_, v))

@@ -1,7 +1,6 @@
-package io.merganser.spark.read
+package io.merganser.spark.prune
 
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.KeyRanges
 import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice.FileSlice

@@ -1,4 +1,4 @@
-package io.merganser.spark.write
+package io.merganser.spark.prune
 
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite

@@ -1,4 +1,4 @@
-package io.merganser.spark.read
+package io.merganser.spark.prune
 
 import java.sql.Timestamp
 import java.time.Instant

@@ -1,6 +1,5 @@
-package io.merganser.spark.read
+package io.merganser.spark.prune
 
-import io.merganser.spark.write.KeyRanges
 import io.merganser.table.base.BaseFileFooter
 import org.apache.parquet.column.statistics.Statistics
 import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData

@@ -1,4 +1,4 @@
-package io.merganser.spark.write
+package io.merganser.spark.prune
 
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String

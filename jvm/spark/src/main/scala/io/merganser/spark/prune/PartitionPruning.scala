@@ -3,7 +3,7 @@ package io.merganser.spark.prune
 import java.util.Locale
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.write.PartitionTime
+import io.merganser.spark.write.key.PartitionTime
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.FileSlice
 import org.apache.spark.sql.catalyst.CatalystTypeConverters

@@ -3,7 +3,7 @@ package io.merganser.spark.source
 import io.merganser.merge.MerganserException
 import io.merganser.spark.prune.PartitionPruning
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.KeyText
+import io.merganser.spark.write.key.KeyText
 import io.merganser.table.options.Options
 import io.merganser.table.schema.FrameCheck
 import org.apache.spark.sql.catalyst.InternalRow

@@ -1,6 +1,7 @@
 package io.merganser.spark.write
 
 import io.merganser.merge.{DeleteCheck, OrderingField}
+import io.merganser.spark.write.key.KeyColumns
 import io.merganser.table.options.{IndexType, Names}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.{CompiledRule, StoredRule}

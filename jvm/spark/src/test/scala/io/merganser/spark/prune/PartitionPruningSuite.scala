@@ -3,7 +3,7 @@ package io.merganser.spark.prune
 import java.sql.Timestamp
 import java.time.Instant
 
-import io.merganser.spark.write.PartitionTime
+import io.merganser.spark.write.key.PartitionTime
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.NewTable
 import io.merganser.table.slice.FileSlice

@@ -1,4 +1,4 @@
-package io.merganser.spark.write
+package io.merganser.spark.write.key
 
 import java.time.{DateTimeException, Instant, LocalDate, LocalDateTime, LocalTime, ZoneId}
 import java.time.format.{DateTimeFormatter, DateTimeFormatterBuilder, DateTimeParseException, ResolverStyle}

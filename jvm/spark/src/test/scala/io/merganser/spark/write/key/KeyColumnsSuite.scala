@@ -1,4 +1,4 @@
-package io.merganser.spark.write
+package io.merganser.spark.write.key
 
 import java.sql.Timestamp
 import java.time.{Instant, LocalDate, LocalDateTime}

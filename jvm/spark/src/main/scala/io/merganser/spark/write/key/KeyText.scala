@@ -1,5 +1,5 @@
 // On the row path: called from generated code, once a row and column.
-package io.merganser.spark.write
+package io.merganser.spark.write.key
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.file.PartitionMetadata

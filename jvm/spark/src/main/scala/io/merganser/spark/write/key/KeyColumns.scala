@@ -1,4 +1,4 @@
-package io.merganser.spark.write
+package io.merganser.spark.write.key
 
 import io.merganser.table.options.Names.quoted
 import io.merganser.table.options.Options

@@ -1,7 +1,7 @@
 package io.merganser.spark.sql
 
 import io.merganser.spark.source.MerganserTable
-import io.merganser.spark.write.ColumnMask
+import io.merganser.spark.write.prepare.ColumnMask
 import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.JoinType

@@ -1,6 +1,7 @@
 package io.merganser.spark.write
 
 import io.merganser.merge.MerganserException
+import io.merganser.spark.write.prepare.IncomingSchema
 import io.merganser.table.options.{StoredKeyPolicy, WriteOperation}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.WriteConfig

@@ -2,6 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.key.KeyColumns
+import io.merganser.spark.write.prepare.IncomingSchema
 import io.merganser.table.options.{StoredKeyPolicy, WriteOperation}
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.schema.{FrameCheck, MetaColumns}

@@ -1,6 +1,7 @@
 package io.merganser.spark.write
 
 import io.merganser.spark.write.key.KeyColumns
+import io.merganser.spark.write.prepare.IncomingSchema
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.MetaColumns
 import org.apache.spark.rdd.RDD

@@ -3,6 +3,7 @@ package io.merganser.spark.write
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.key.KeyColumns
+import io.merganser.spark.write.prepare.Incoming
 import io.merganser.table.options.{Options, OverwriteMode, WriteOperation}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.FrameCheck

@@ -2,6 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.RowLayout
 import io.merganser.merge.buffer.{KeyMemory, Outcome, SortedMerge, VersionCursor}
+import io.merganser.spark.write.prepare.IncomingSchema
 import io.merganser.table.file.FileNames
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.slice.FileSlice

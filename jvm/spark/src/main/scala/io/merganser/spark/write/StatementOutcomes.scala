@@ -2,6 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.{OrderingComparator, RowLayout, Version}
 import io.merganser.merge.buffer.{Outcome, RowMerge}
+import io.merganser.spark.write.prepare.{ColumnMask, IncomingSchema}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.timeline.MergeCounts

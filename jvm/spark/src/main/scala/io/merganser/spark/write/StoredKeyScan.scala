@@ -3,6 +3,7 @@ package io.merganser.spark.write
 import io.merganser.merge.RowLayout
 import io.merganser.spark.prune.{ColumnStatistics, KeyRanges}
 import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.write.prepare.IncomingSchema
 import io.merganser.table.base.{BaseFileFooter, BaseFileReader}
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice.{FileSlice, LogInserts, SliceReader}

@@ -1,4 +1,4 @@
-package io.merganser.spark.write
+package io.merganser.spark.write.prepare
 
 import io.merganser.merge.{DeleteCheck, OrderingField}
 import io.merganser.spark.write.key.KeyColumns

@@ -1,4 +1,4 @@
-package io.merganser.spark.write
+package io.merganser.spark.write.prepare
 
 import io.merganser.merge.{RowLayout, Version}
 import io.merganser.table.slice.SliceWriter

@@ -1,4 +1,4 @@
-package io.merganser.spark.write
+package io.merganser.spark.write.prepare
 
 import io.merganser.merge.MerganserException
 import org.apache.spark.sql.{Column, DataFrame}

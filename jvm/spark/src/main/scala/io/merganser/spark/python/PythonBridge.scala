@@ -7,7 +7,8 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.source.TableNames
 import io.merganser.spark.sql.HeldStatements
 import io.merganser.spark.sql.procedures.CreateTable
-import io.merganser.spark.write.{Counts, FrameWrite, TableIndex, TableWrite, WriteNotes, WriteResult}
+import io.merganser.spark.write.{Counts, FrameWrite, TableWrite, WriteNotes, WriteResult}
+import io.merganser.spark.write.place.TableIndex
 import io.merganser.table.rule.MergeMode
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.timeline.{CommitMetadata, Instant, InstantTime}

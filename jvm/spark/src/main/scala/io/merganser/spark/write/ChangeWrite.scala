@@ -2,6 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.key.KeyColumns
+import io.merganser.spark.write.place.TableIndex
 import io.merganser.spark.write.prepare.{ColumnMask, IncomingSchema}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.FileSlice

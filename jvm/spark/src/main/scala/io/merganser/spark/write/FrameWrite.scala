@@ -4,6 +4,7 @@ import io.merganser.merge.{DeleteCheck, MerganserException}
 import io.merganser.spark.compact.UpgradeService
 import io.merganser.spark.read.SnapshotPinning
 import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.write.place.TableIndex
 import io.merganser.spark.write.prepare.ColumnMask
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.Creation

@@ -1,6 +1,7 @@
 package io.merganser.spark.write
 
 import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.write.place.ShuffleTasks
 import io.merganser.spark.write.prepare.IncomingSchema
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.schema.MetaColumns

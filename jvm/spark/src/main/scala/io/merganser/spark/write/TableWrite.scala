@@ -2,6 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.write.place.TableIndex
 import io.merganser.spark.write.prepare.{ColumnMask, Incoming, IncomingSchema}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{CommitRequest, KeyScope, Rollback, Transaction, Work, WriteBasis}

@@ -2,6 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.{KeyFold, OrderingComparator, RowLayout, Version}
 import io.merganser.merge.buffer.{SortedMerge, SortedRows, VersionCursor}
+import io.merganser.spark.write.place.FileGroupTarget
 import io.merganser.spark.write.prepare.IncomingSchema
 import io.merganser.table.base.BaseFileReader
 import io.merganser.table.file.{BaseFile, FileNames, WriteToken}

@@ -2,7 +2,8 @@ package io.merganser.spark.sql.procedures
 
 import io.merganser.spark.compact.UpgradeService
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.{FrameWrite, TableIndex}
+import io.merganser.spark.write.FrameWrite
+import io.merganser.spark.write.place.TableIndex
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.Creation
 import io.merganser.table.rule.MergeMode

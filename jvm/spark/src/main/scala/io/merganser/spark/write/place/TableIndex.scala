@@ -1,4 +1,4 @@
-package io.merganser.spark.write
+package io.merganser.spark.write.place
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable

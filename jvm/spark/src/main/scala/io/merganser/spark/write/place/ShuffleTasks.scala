@@ -1,4 +1,4 @@
-package io.merganser.spark.write
+package io.merganser.spark.write.place
 
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.execution.LogicalRDD

@@ -1,4 +1,4 @@
-package io.merganser.spark.write
+package io.merganser.spark.write.place
 
 import org.apache.spark.sql.catalyst.expressions.Literal
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning

@@ -1,4 +1,4 @@
-package io.merganser.spark.write
+package io.merganser.spark.write.place
 
 import org.apache.spark.unsafe.hash.Murmur3_x86_32
 

@@ -1,7 +1,7 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.DeleteCheck
-import io.merganser.spark.write.StatementOutcomes
+import io.merganser.spark.write.merge.StatementOutcomes
 import io.merganser.spark.write.prepare.{Incoming, IncomingSchema}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.StoredRule

@@ -1,7 +1,8 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.write.{OwnPartition, RowOutcomes}
+import io.merganser.spark.write.OwnPartition
+import io.merganser.spark.write.merge.RowOutcomes
 import io.merganser.spark.write.prepare.ColumnMask
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD

@@ -2,6 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.OrderingComparator
 import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.write.merge.{LogWrites, MergeWay, StoredRows, WriteRows}
 import io.merganser.spark.write.place._
 import io.merganser.spark.write.prepare.IncomingSchema
 import io.merganser.table.commit.Transaction

@@ -1,4 +1,4 @@
-package io.merganser.spark.write
+package io.merganser.spark.write.merge
 
 import io.merganser.merge.{KeyFold, OrderingComparator, RowLayout, Version}
 import io.merganser.merge.buffer.{SortedMerge, SortedRows, VersionCursor}

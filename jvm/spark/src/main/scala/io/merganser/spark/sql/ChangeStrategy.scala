@@ -4,7 +4,8 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.prune.SourceRanges
 import io.merganser.spark.read.ScanCounts
 import io.merganser.spark.source.MerganserTable
-import io.merganser.spark.write.{AfterCommit, ChangeWrite, KeyedSource, WriteResult}
+import io.merganser.spark.write.{AfterCommit, ChangeWrite, WriteResult}
+import io.merganser.spark.write.tag.KeyedSource
 import io.merganser.table.schema.MetaColumns
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession

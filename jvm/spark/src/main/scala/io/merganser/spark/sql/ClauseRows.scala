@@ -1,9 +1,9 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.write.OwnPartition
 import io.merganser.spark.write.merge.RowOutcomes
 import io.merganser.spark.write.prepare.ColumnMask
+import io.merganser.spark.write.tag.OwnPartition
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow

@@ -2,8 +2,8 @@ package io.merganser.spark.sql
 
 import io.merganser.merge.DeleteCheck
 import io.merganser.merge.buffer.Outcome
-import io.merganser.spark.write.Tag
 import io.merganser.spark.write.prepare.{ColumnMask, IncomingSchema}
+import io.merganser.spark.write.tag.Tag
 import io.merganser.table.rule.StoredRule
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral

@@ -4,6 +4,7 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.key.KeyColumns
 import io.merganser.spark.write.place.TableIndex
 import io.merganser.spark.write.prepare.{ColumnMask, IncomingSchema}
+import io.merganser.spark.write.tag.{KeyLookup, KeyedSource, LookupCounts, OwnPartition}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.FileSlice
 import org.apache.spark.rdd.RDD

@@ -5,6 +5,7 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.merge.{LogWrites, MergeWay, StoredRows, WriteRows}
 import io.merganser.spark.write.place._
 import io.merganser.spark.write.prepare.IncomingSchema
+import io.merganser.spark.write.tag.{DuplicatePolicy, GlobalTag, Relocation, StoredKeys, Tag}
 import io.merganser.table.commit.Transaction
 import io.merganser.table.file.FileNames
 import io.merganser.table.index.BucketIndex

@@ -1,4 +1,4 @@
-package io.merganser.spark.write
+package io.merganser.spark.write.tag
 
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.key.KeyColumns

@@ -1,4 +1,4 @@
-package io.merganser.spark.write
+package io.merganser.spark.write.tag
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.InternalRow

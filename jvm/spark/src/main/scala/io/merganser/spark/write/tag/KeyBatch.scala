@@ -1,4 +1,4 @@
-package io.merganser.spark.write
+package io.merganser.spark.write.tag
 
 import io.merganser.spark.prune.{KeyRanges, ValueOrder}
 import org.apache.spark.rdd.RDD

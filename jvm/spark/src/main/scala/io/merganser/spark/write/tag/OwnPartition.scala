@@ -1,4 +1,4 @@
-package io.merganser.spark.write
+package io.merganser.spark.write.tag
 
 import io.merganser.merge.buffer.Outcome
 import org.apache.spark.broadcast.Broadcast

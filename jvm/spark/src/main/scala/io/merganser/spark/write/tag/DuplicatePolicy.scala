@@ -1,4 +1,4 @@
-package io.merganser.spark.write
+package io.merganser.spark.write.tag
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.write.prepare.IncomingSchema

@@ -2,7 +2,7 @@ package io.merganser.spark.python
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
-import io.merganser.spark.compact.{CompactionResult, CompactionService}
+import io.merganser.spark.service.{CompactionResult, CompactionService}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.source.TableNames
 import io.merganser.spark.sql.HeldStatements

@@ -3,8 +3,9 @@ package io.merganser.spark.sql
 import io.merganser.merge.MerganserException
 import io.merganser.spark.prune.SourceRanges
 import io.merganser.spark.read.ScanCounts
+import io.merganser.spark.service.AfterCommit
 import io.merganser.spark.source.MerganserTable
-import io.merganser.spark.write.{AfterCommit, ChangeWrite, WriteResult}
+import io.merganser.spark.write.{ChangeWrite, WriteResult}
 import io.merganser.spark.write.tag.KeyedSource
 import io.merganser.table.schema.MetaColumns
 import org.apache.spark.rdd.RDD

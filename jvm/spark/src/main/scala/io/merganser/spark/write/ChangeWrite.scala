@@ -1,5 +1,6 @@
 package io.merganser.spark.write
 
+import io.merganser.spark.service.AfterCommit
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.key.KeyColumns
 import io.merganser.spark.write.place.TableIndex

@@ -1,8 +1,8 @@
 package io.merganser.spark.write
 
 import io.merganser.merge.{DeleteCheck, MerganserException}
-import io.merganser.spark.compact.UpgradeService
 import io.merganser.spark.read.SnapshotPinning
+import io.merganser.spark.service.{AfterCommit, UpgradeService}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.place.TableIndex
 import io.merganser.spark.write.prepare.ColumnMask

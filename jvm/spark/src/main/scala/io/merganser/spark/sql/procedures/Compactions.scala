@@ -1,6 +1,6 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.compact.{CompactionResult, CompactionService}
+import io.merganser.spark.service.{CompactionResult, CompactionService}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.FrameWrite
 import io.merganser.table.settings.WriteConfig

@@ -1,6 +1,6 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.compact.UpgradeService
+import io.merganser.spark.service.UpgradeService
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.FrameWrite
 import io.merganser.spark.write.place.TableIndex

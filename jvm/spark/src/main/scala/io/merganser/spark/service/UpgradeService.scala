@@ -1,4 +1,4 @@
-package io.merganser.spark.compact
+package io.merganser.spark.service
 
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.commit.{Rollback, TableUpgrade, Transaction}

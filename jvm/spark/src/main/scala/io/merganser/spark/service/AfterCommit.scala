@@ -1,8 +1,8 @@
-package io.merganser.spark.write
+package io.merganser.spark.service
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.compact.CompactionService
 import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.write.{WriteNotes, WriteResult}
 import io.merganser.table.commit.Transaction
 import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.SparkSession

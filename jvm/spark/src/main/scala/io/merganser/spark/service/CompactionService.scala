@@ -1,4 +1,4 @@
-package io.merganser.spark.compact
+package io.merganser.spark.service
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable

@@ -2,12 +2,13 @@ package io.merganser.spark.python
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
+import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.service.{CompactionResult, CompactionService}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.source.TableNames
 import io.merganser.spark.sql.HeldStatements
 import io.merganser.spark.sql.procedures.CreateTable
-import io.merganser.spark.write.{Counts, FrameWrite, TableWrite, WriteNotes, WriteResult}
+import io.merganser.spark.write.{Counts, TableWrite, WriteNotes, WriteResult}
 import io.merganser.spark.write.place.TableIndex
 import io.merganser.table.rule.MergeMode
 import io.merganser.table.settings.WriteConfig

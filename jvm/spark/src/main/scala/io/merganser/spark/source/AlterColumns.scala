@@ -1,8 +1,9 @@
 package io.merganser.spark.source
 
 import io.merganser.merge.MerganserException
+import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.{FrameWrite, TableWrite}
+import io.merganser.spark.write.TableWrite
 import io.merganser.table.avro.{AvroSchemas, Widening}
 import io.merganser.table.commit.{CommitRequest, Transaction, Work}
 import io.merganser.table.options.WriteSource

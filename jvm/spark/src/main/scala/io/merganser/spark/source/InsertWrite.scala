@@ -1,8 +1,9 @@
 package io.merganser.spark.source
 
+import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.read.SnapshotPinning
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.{FrameWrite, Replaced, WriteResult}
+import io.merganser.spark.write.{Replaced, WriteResult}
 import io.merganser.table.options.WriteSource
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.connector.write._

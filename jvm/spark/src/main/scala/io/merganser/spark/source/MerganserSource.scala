@@ -2,7 +2,7 @@ package io.merganser.spark.source
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import io.merganser.merge.MerganserException
-import io.merganser.spark.write.FrameWrite
+import io.merganser.spark.frame.FrameWrite
 import io.merganser.table.options.IgnoredOptions
 import io.merganser.table.settings.ReadConfig
 import io.merganser.table.options.Names.lower

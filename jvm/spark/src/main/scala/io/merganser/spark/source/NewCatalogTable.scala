@@ -1,8 +1,8 @@
 package io.merganser.spark.source
 
 import io.merganser.merge.MerganserException
+import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.FrameWrite
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.Creation
 import io.merganser.table.options.{Options, OwnProperties, Settings}

@@ -1,10 +1,11 @@
 package io.merganser.spark.source
 
 import io.merganser.merge.MerganserException
+import io.merganser.spark.frame.{FrameWrite, Overwrites}
 import io.merganser.spark.read.SnapshotPinning
 import io.merganser.spark.service.AfterCommit
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.{FrameWrite, Overwrites, Replaced}
+import io.merganser.spark.write.Replaced
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.options.{OverwriteMode, WriteOperation, WriteSource}
 import io.merganser.table.properties.TableConfig

@@ -1,8 +1,9 @@
 package io.merganser.spark.source
 
 import io.merganser.merge.MerganserException
+import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.{FrameWrite, Replaced}
+import io.merganser.spark.write.Replaced
 import io.merganser.table.options.WriteSource
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow

@@ -1,7 +1,7 @@
 package io.merganser.spark.sql
 
+import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.source.MerganserTable
-import io.merganser.spark.write.FrameWrite
 import io.merganser.table.options.{MissingColumns, WriteSource}
 import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.SparkSession

@@ -1,7 +1,8 @@
 package io.merganser.spark.sql
 
+import io.merganser.spark.frame.Overwrites
 import io.merganser.spark.source.{InsertWrite, MerganserTable}
-import io.merganser.spark.write.{Counts, Overwrites, Replaced}
+import io.merganser.spark.write.{Counts, Replaced}
 import io.merganser.table.options.OverwriteMode
 import io.merganser.table.timeline.MergeCounts
 import org.apache.spark.SparkContext

@@ -2,8 +2,9 @@ package io.merganser.spark.service
 
 import io.merganser.merge.{MerganserException, Notation}
 import io.merganser.spark.LocalSession
+import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.{FrameWrite, TableWrite, WriteNotes, WriteResult}
+import io.merganser.spark.write.{TableWrite, WriteNotes, WriteResult}
 import io.merganser.table.{DirectTable, TableSuite}
 import io.merganser.table.commit.Transaction
 import io.merganser.table.file.LogFile

@@ -2,6 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.LocalSession
+import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.TempFolder
 import org.apache.spark.sql.DataFrame

@@ -1,8 +1,8 @@
 package io.merganser.spark.sql.procedures
 
+import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.service.{CompactionResult, CompactionService}
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.FrameWrite
 import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._

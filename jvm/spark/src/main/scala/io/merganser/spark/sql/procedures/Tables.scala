@@ -1,8 +1,8 @@
 package io.merganser.spark.sql.procedures
 
+import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.service.UpgradeService
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.FrameWrite
 import io.merganser.spark.write.place.TableIndex
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.Creation

@@ -1,7 +1,7 @@
 package io.merganser.spark.sql.procedures
 
+import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.FrameWrite
 import io.merganser.table.commit.{Rollback, Transaction}
 import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.{Row, SparkSession}

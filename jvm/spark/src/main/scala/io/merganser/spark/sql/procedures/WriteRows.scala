@@ -1,7 +1,8 @@
 package io.merganser.spark.sql.procedures
 
+import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.{Counts, FrameWrite, WriteResult}
+import io.merganser.spark.write.{Counts, WriteResult}
 import io.merganser.table.options.WriteOperation
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._

@@ -1,9 +1,10 @@
-package io.merganser.spark.write
+package io.merganser.spark.frame
 
 import io.merganser.merge.{DeleteCheck, MerganserException}
 import io.merganser.spark.read.SnapshotPinning
 import io.merganser.spark.service.{AfterCommit, UpgradeService}
 import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.write.{Replaced, TableWrite, WriteResult}
 import io.merganser.spark.write.place.TableIndex
 import io.merganser.spark.write.prepare.ColumnMask
 import io.merganser.table.avro.AvroSchemas

@@ -1,7 +1,8 @@
-package io.merganser.spark.write
+package io.merganser.spark.frame
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.write.Replaced
 import io.merganser.spark.write.key.KeyColumns
 import io.merganser.spark.write.prepare.Incoming
 import io.merganser.table.options.{Options, OverwriteMode, WriteOperation}

@@ -5,7 +5,7 @@ import io.merganser.spark.prune.SourceRanges
 import io.merganser.spark.read.ScanCounts
 import io.merganser.spark.service.AfterCommit
 import io.merganser.spark.source.MerganserTable
-import io.merganser.spark.write.{ChangeWrite, WriteResult}
+import io.merganser.spark.write.WriteResult
 import io.merganser.spark.write.tag.KeyedSource
 import io.merganser.table.schema.MetaColumns
 import org.apache.spark.rdd.RDD

@@ -1,7 +1,8 @@
-package io.merganser.spark.write
+package io.merganser.spark.sql
 
 import io.merganser.spark.service.AfterCommit
 import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.write.{StatementRows, TableWrite, WriteResult}
 import io.merganser.spark.write.key.KeyColumns
 import io.merganser.spark.write.place.TableIndex
 import io.merganser.spark.write.prepare.{ColumnMask, IncomingSchema}

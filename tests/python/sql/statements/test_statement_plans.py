@@ -93,7 +93,7 @@ def test_merge_on_the_record_key_does_not_join_the_target(sql: Sql, kind: str, o
     source = "(SELECT * FROM VALUES (1, 6L, 'd', 3, 'x') AS rows(id, ts, v, n, p)) s"
     more = "WHEN MATCHED THEN UPDATE SET v = s.v, ts = s.ts WHEN NOT MATCHED THEN INSERT *"
     plan = explained(sql, MERGE_BY_KEY.format(table=table, source=source, on=on, more=more))
-    assert "ChangeRowsByKey MERGE" in plan
+    assert "RowLevelCommandByKey MERGE" in plan
     assert "no join" in plan
     assert "Join " not in plan.replace("no join", "")
     assert "BatchScan" not in plan
@@ -129,14 +129,14 @@ def test_merge_by_another_condition_or_for_rows_that_the_source_lacks_is_a_join(
     update = "WHEN MATCHED THEN UPDATE SET v = s.v"
     source = values("(1, 6L, 'x')")
     by_value = explained(sql, f"MERGE INTO {table} t USING {source} ON t.v = s.v {update}")
-    assert "ChangeRowsByJoin MERGE" in by_value
+    assert "RowLevelCommandByJoin MERGE" in by_value
     assert "files chosen by v of the source" in by_value
     lacking = explained(
         sql,
         f"MERGE INTO {table} t USING {values('(1, 6L, 1)')} ON t.id = s.id {update} "
         "WHEN NOT MATCHED BY SOURCE THEN DELETE",
     )
-    assert "ChangeRows MERGE" in lacking
+    assert "RowLevelCommandOverQuery MERGE" in lacking
     assert "Join" in lacking
     assert "BatchScan" in lacking
 

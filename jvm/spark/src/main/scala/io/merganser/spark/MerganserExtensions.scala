@@ -2,29 +2,37 @@ package io.merganser.spark
 
 import io.merganser.spark.sql.{
   CallParser,
-  ChangeStrategy,
+  RowLevelCommandStrategy,
   DescribeStrategy,
-  EvolvingStars,
-  FrameAppends,
-  HeldStatements,
+  StarExpansion,
+  FrameWriteDetection,
+  DeferredStatements,
   InsertStrategy,
   PartitionOverwrites,
   StatementLine
 }
 import org.apache.spark.sql.SparkSessionExtensions
 
-/** What `spark.sql.extensions` names: CALL on every Spark line, appends of data frames, and MERGE, UPDATE and DELETE. */
+/** The class for `spark.sql.extensions`: CALL, MERGE, UPDATE and DELETE on every Spark line, and writes of data frames by name. */
 class MerganserExtensions extends (SparkSessionExtensions => Unit) {
 
   override def apply(extensions: SparkSessionExtensions): Unit = {
-    extensions.injectParser((session, parser) => new CallParser(session, parser))
-    extensions.injectResolutionRule(_ => FrameAppends)
+    // Parser extensions
+    val catalogs = Set(classOf[MerganserCatalog].getName, classOf[MerganserLakeCatalog].getName)
+    extensions.injectParser((session, parser) => new CallParser(session, parser, catalogs))
+
+    // Analyzer extensions. The order counts: commands are deferred before their stars are expanded, and released last.
+    extensions.injectResolutionRule(_ => FrameWriteDetection)
     extensions.injectResolutionRule(PartitionOverwrites(_))
     StatementLine.inject(extensions)
-    extensions.injectResolutionRule(HeldStatements.Decide(_))
-    extensions.injectResolutionRule(EvolvingStars.Expand(_))
-    extensions.injectResolutionRule(HeldStatements.Release(_))
-    extensions.injectPlannerStrategy(ChangeStrategy(_))
+    extensions.injectResolutionRule(DeferredStatements.Decide(_))
+    extensions.injectResolutionRule(StarExpansion.Expand(_))
+    extensions.injectResolutionRule(DeferredStatements.Release(_))
+
+    // Optimizer extensions: none
+
+    // Planner extensions
+    extensions.injectPlannerStrategy(RowLevelCommandStrategy(_))
     extensions.injectPlannerStrategy(InsertStrategy(_))
     extensions.injectPlannerStrategy(_ => DescribeStrategy)
   }

@@ -14,7 +14,7 @@ trait DelegatingParser extends ParserInterface {
   /** None if the text is none of its own statements. */
   protected def own(text: String): Option[LogicalPlan]
 
-  override def parsePlan(text: String): LogicalPlan = own(text).getOrElse(HeldStatements.hold(parsed(text)))
+  override def parsePlan(text: String): LogicalPlan = own(text).getOrElse(DeferredStatements.hold(parsed(text)))
 
   private def parsed(text: String): LogicalPlan = {
     val plan = PartialInserts(inner.parsePlan(text))

@@ -18,6 +18,6 @@ object StatementLine {
     case other => other
   }
 
-  /** On this line the parser calls [[HeldStatements.hold]]: no rule can be put before those that resolve names. */
+  /** On this line the parser calls [[DeferredStatements.hold]]: no rule can be put before those that resolve names. */
   def inject(extensions: SparkSessionExtensions): Unit = extensions.injectResolutionRule(_ => PartialInserts.Complete)
 }

@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.{DataType, StructType}
 trait DelegatingParser extends ParameterParser {
 
   /** Holds also where Hive's metastore makes Spark leave out the rule that does it. */
-  override def parsePlan(text: String): LogicalPlan = own(text).getOrElse(HeldStatements.hold(parsed(text)))
+  override def parsePlan(text: String): LogicalPlan = own(text).getOrElse(DeferredStatements.hold(parsed(text)))
 
   private def parsed(text: String): LogicalPlan = {
     val plan = inner.parsePlan(text)

@@ -14,10 +14,10 @@ object StatementLine {
   /** The queries of a WITH: where rules run before names are resolved, these stand in the plan already. */
   def inDefinitions(plan: LogicalPlan)(@unused change: LogicalPlan => LogicalPlan): LogicalPlan = plan
 
-  /** Puts [[HeldStatements.hold]] before the rules that resolve names: statements come as text and from `mergeInto`. */
+  /** Puts [[DeferredStatements.hold]] before the rules that resolve names: statements come as text and from `mergeInto`. */
   def inject(extensions: SparkSessionExtensions): Unit = extensions.injectHintResolutionRule(Hold(_))
 
   private final case class Hold(session: SparkSession) extends Rule[LogicalPlan] {
-    override def apply(plan: LogicalPlan): LogicalPlan = HeldStatements.hold(TimeTravelTexts(session, plan))
+    override def apply(plan: LogicalPlan): LogicalPlan = DeferredStatements.hold(TimeTravelTexts(session, plan))
   }
 }

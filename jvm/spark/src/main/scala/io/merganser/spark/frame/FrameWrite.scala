@@ -5,7 +5,7 @@ import io.merganser.spark.read.SnapshotPinning
 import io.merganser.spark.service.{AfterCommit, UpgradeService}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{Replaced, TableWrite, WriteResult}
-import io.merganser.spark.write.place.TableIndex
+import io.merganser.spark.write.place.IndexResolver
 import io.merganser.spark.write.prepare.ColumnMask
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.Creation
@@ -144,7 +144,7 @@ object FrameWrite {
    */
   private def addedAndMissing(table: OpenTable, settings: WriteConfig, frame: DataFrame, data: StructType): Set[String] = {
     def merges = settings.operation == WriteOperation.Insert && settings.storedKeys == StoredKeyPolicy.MergeWhenMet ||
-      TableIndex.resolve(settings.index, table).isInstanceOf[IndexType.Bucket]
+      IndexResolver.resolve(settings.index, table).isInstanceOf[IndexType.Bucket]
     val missing = data.fieldNames.filter(FrameCheck.find(frame.schema, _).isEmpty).toSet
     if (settings.missingColumns != MissingColumns.Added || missing.isEmpty) Set.empty
     else if (settings.operation != WriteOperation.Upsert && merges) Set.empty

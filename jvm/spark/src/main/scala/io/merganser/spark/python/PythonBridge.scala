@@ -6,10 +6,10 @@ import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.service.{CompactionResult, CompactionService}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.source.TableNames
-import io.merganser.spark.sql.HeldStatements
+import io.merganser.spark.sql.DeferredStatements
 import io.merganser.spark.sql.procedures.CreateTable
 import io.merganser.spark.write.{Counts, TableWrite, WriteNotes, WriteResult}
-import io.merganser.spark.write.place.TableIndex
+import io.merganser.spark.write.place.IndexResolver
 import io.merganser.table.rule.MergeMode
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.timeline.{CommitMetadata, Instant, InstantTime}
@@ -25,7 +25,7 @@ object PythonBridge {
 
   /** Whether the session was made with our extension: named in its settings is not enough, if its class came too late. */
   def hasExtension(session: SparkSession): Boolean =
-    session.sessionState.analyzer.extendedResolutionRules.exists(_.isInstanceOf[HeldStatements.Release])
+    session.sessionState.analyzer.extendedResolutionRules.exists(_.isInstanceOf[DeferredStatements.Release])
 
   /** Creates an empty table at a path; returns its description. */
   def create(session: SparkSession, path: String, schemaJson: String, optionsJson: String): String = {
@@ -45,7 +45,7 @@ object PythonBridge {
     names(node, "partitionFields", config.partitionFields)
     names(node, "orderingFields", config.orderingFields)
     node.put("mergeMode", MergeMode.of(config).name)
-    node.put("index", TableIndex.nameOf(table).orNull)
+    node.put("index", IndexResolver.nameOf(table).orNull)
     node.put("schema", table.schema.json)
     node.toString
   }

@@ -129,7 +129,7 @@ final class MerganserTable(
 object MerganserTable {
 
   /**
-   * Option that [[io.merganser.spark.sql.FrameAppends]] gives to writes that no SQL statement asks for: names of the table's columns that
+   * Option that [[io.merganser.spark.sql.FrameWriteDetection]] gives to writes that no SQL statement asks for: names of the table's columns that
    * the frame lacks, between commas.
    */
   private[spark] val ByFrame = "__merganser_by_frame"

@@ -24,7 +24,7 @@ private[sql] object Alignment {
    * @return for each data column of the target, its value
    * @throws MerganserException ASSIGNMENT_REFUSED, which names the clause and says what Spark says of the column
    */
-  def ofUpdate(update: UpdateTable, target: StatementTarget): Map[String, Expression] =
+  def ofUpdate(update: UpdateTable, target: CommandTarget): Map[String, Expression] =
     named("UPDATE SET", target) {
       refuseMeta("UPDATE SET", update.assignments)
       val one = update.copy(table = forSpark(target), assignments = uncast(update.assignments, target), condition = None)
@@ -38,7 +38,7 @@ private[sql] object Alignment {
    * @param clause the text by which messages and plans name the action
    * @return for each data column of the target, its value; none for a delete
    */
-  def ofAction(merge: MergeIntoTable, action: MergeAction, clause: String, target: StatementTarget): Map[String, Expression] =
+  def ofAction(merge: MergeIntoTable, action: MergeAction, clause: String, target: CommandTarget): Map[String, Expression] =
     action match {
       case _: DeleteAction => Map.empty
       case given => named(clause, target) {
@@ -65,20 +65,20 @@ private[sql] object Alignment {
   }
 
   /** Names of the columns that assignments are made to, also to a field inside. */
-  def assigned(assignments: Seq[Assignment], target: StatementTarget): Set[String] =
+  def assigned(assignments: Seq[Assignment], target: CommandTarget): Set[String] =
     assignments.flatMap(_.key.collectFirst { case a: AttributeReference => a.name }).flatMap(target.columnAfter(_)).map(_.name).toSet
 
   private def values(assignments: Seq[Assignment]): Map[String, Expression] =
     assignments.flatMap(a => a.key.collectFirst { case k: Attribute => k.name -> a.value }).toMap
 
-  private def uncast(action: MergeAction, target: StatementTarget): MergeAction = action match {
+  private def uncast(action: MergeAction, target: CommandTarget): MergeAction = action match {
     case update: UpdateAction => update.copy(condition = None, assignments = uncast(update.assignments, target))
     case insert: InsertAction => insert.copy(condition = None, assignments = uncast(insert.assignments, target))
     case other                => other
   }
 
   /** For tables that are not row-level Spark has cast the values already, whatever the policy of store assignment says. */
-  private def uncast(assignments: Seq[Assignment], target: StatementTarget): Seq[Assignment] =
+  private def uncast(assignments: Seq[Assignment], target: CommandTarget): Seq[Assignment] =
     assignments.filter(a => assigned(Seq(a), target).nonEmpty).map { a =>
       val key = a.key match {
         case column: AttributeReference => target.columnAfter(column.name).getOrElse(column)
@@ -106,7 +106,7 @@ private[sql] object Alignment {
         "reason" -> s"Column '$name' is the table's own; leave it out, and assign the columns that it comes from.")
     }
 
-  private def named[A](clause: String, target: StatementTarget)(work: => A): A =
+  private def named[A](clause: String, target: CommandTarget)(work: => A): A =
     try work
     catch {
       case e: AnalysisException =>
@@ -116,7 +116,7 @@ private[sql] object Alignment {
     }
 
   /** The target without its meta columns, as Spark's rule wants to see it, and with the columns that it has afterwards. */
-  private def forSpark(target: StatementTarget): DataSourceV2Relation =
+  private def forSpark(target: CommandTarget): DataSourceV2Relation =
     target.relation.copy(table = new RowLevelTable(target.relation.table.asInstanceOf[MerganserTable]), output = target.after)
 
   private final class RowLevelTable(of: MerganserTable) extends SupportsRowLevelOperations {

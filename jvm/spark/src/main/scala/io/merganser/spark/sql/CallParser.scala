@@ -1,7 +1,6 @@
 package io.merganser.spark.sql
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.source.CatalogNames
 import io.merganser.spark.sql.procedures.{CallCommand, Procedure}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.{PosParameter, UnresolvedAttribute}
@@ -17,8 +16,10 @@ import scala.util.control.NonFatal
  *
  * A name stands alone, behind `system.`, or behind a catalog of ours. Values are constant expressions and parameter markers; the first
  * ones may stand without their parameter's name.
+ *
+ * @param catalogs names of the classes of our catalogs
  */
-final class CallParser(session: SparkSession, protected val inner: ParserInterface) extends DelegatingParser {
+final class CallParser(session: SparkSession, protected val inner: ParserInterface, catalogs: Set[String]) extends DelegatingParser {
 
   override protected def own(text: String): Option[LogicalPlan] = CallParser.read(text).flatMap { call =>
     val parts = inner.parseMultipartIdentifier(call.name)
@@ -35,7 +36,7 @@ final class CallParser(session: SparkSession, protected val inner: ParserInterfa
   }
 
   private def isOurs(catalog: String): Boolean =
-    session.conf.getOption(s"spark.sql.catalog.$catalog").exists(CatalogNames.classes)
+    session.conf.getOption(s"spark.sql.catalog.$catalog").exists(catalogs)
 
   /** An extension that was there before may know the procedure; Spark itself knows procedures of other catalogs only. */
   private def othersOr(unknown: MerganserException, text: String): LogicalPlan = {

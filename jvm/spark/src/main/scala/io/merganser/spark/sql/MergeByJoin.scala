@@ -22,7 +22,7 @@ private[sql] final class MergeByJoin(merge: MergeStatement) extends PredicateHel
     val arrival = Coalesce(Seq(number.toAttribute.withNullability(true), Literal(-1L)))
     val (inSource, inTarget) =
       (IsNotNull(fromSource.toAttribute.withNullability(true)), IsNotNull(fromTarget.toAttribute.withNullability(true)))
-    val change = new RowChange(target, columns, arrival, None)
+    val change = new ClauseOutput(target, columns, arrival, None)
     val made = merge.made(change) {
       case Matched    => And(inSource, inTarget)
       case NotMatched => Not(inTarget)
@@ -48,15 +48,16 @@ private[sql] final class MergeByJoin(merge: MergeStatement) extends PredicateHel
       else if (has(NotMatched)) RightOuter
       else Inner
     val prunes = if (has(BySource)) Nil
-    else KeyedOn.equated(on, target, nullSafe = false, ValueOrder.isKnown)
+    else KeyCondition.equated(on, target, nullSafe = false, ValueOrder.isKnown)
     val keys      = if (has(BySource)) Nil else onKey.toSeq.flatMap(_.keys)
     val described = target.describe(columns, isRead = true, merge.assigns)
     val checked   = once.map(MatchedOnce(_, shown))
     if (prunes.isEmpty || merge.isPlanned) {
-      val join = LatestRows.of(together, place, order, Join(stored, marked, joinType, Some(on), MatchedTwice.hint(once)))
-      ChangeRows(described, made, change.masks, checked, target.pinned(Needed.of(computed.over(join), used.filterNot(_ eq on))))
+      val join = LatestRows.of(together, place, order, Join(stored, marked, joinType, Some(on), CardinalityCheck.hint(once)))
+      RowLevelCommandOverQuery(described, made, change.masks, checked,
+        target.pinned(Needed.of(computed.over(join), used.filterNot(_ eq on))))
     } else
-      ChangeRowsByJoin(
+      RowLevelCommandByJoin(
         described,
         made,
         change.masks,
@@ -76,25 +77,25 @@ private[sql] final class MergeByJoin(merge: MergeStatement) extends PredicateHel
    * By what one of several source rows for one record key counts, where ON equates the key and the rule chooses whole rows:
    * the key, and what the source has for the ordering columns.
    */
-  private def chosen: Option[(KeyedOn, Seq[Expression])] =
+  private def chosen: Option[(KeyCondition, Seq[Expression])] =
     onKey.filter(k => merge.combines && (k.paths.nonEmpty || target.partitionColumns.isEmpty)).flatMap(k => merge.sourceOrder.map(k -> _))
 
   /**
    * Whether the source row that counts is the same whatever is stored: nothing else in ON looks at the stored row, and rows that
    * ON leaves out are not inserted.
    */
-  private def isChosenBefore(keyed: KeyedOn): Boolean = {
+  private def isChosenBefore(keyed: KeyCondition): Boolean = {
     val own     = AttributeSet(source.output)
     val inserts = has(NotMatched)
     keyed.isExact && merge.insertsThere(keyed) && splitConjunctivePredicates(on).forall { c =>
-      (!inserts && c.references.forall(own.contains)) || KeyedOn.equated(c, target, nullSafe = true).exists { case (name, value) =>
+      (!inserts && c.references.forall(own.contains)) || KeyCondition.equated(c, target, nullSafe = true).exists { case (name, value) =>
         (keyed.keys ++ keyed.paths).exists(k => k._1 == name && k._2.semanticEquals(value))
       }
     }
   }
 
   /** The source rows that count. */
-  private def beforeJoin(keyed: KeyedOn, order: Seq[Expression], number: Attribute, rows: LogicalPlan): LogicalPlan = {
+  private def beforeJoin(keyed: KeyCondition, order: Seq[Expression], number: Attribute, rows: LogicalPlan): LogicalPlan = {
     // A row that ON leaves out is no version of the stored row, if another one is.
     val own = AttributeSet(rows.output)
     val ofSource = Coalesce(Seq(
@@ -109,12 +110,12 @@ private[sql] final class MergeByJoin(merge: MergeStatement) extends PredicateHel
    * What is common to rows of a join whose source rows are versions of one row. Rows that the source lacks are alone, and so are
    * those that are new by other keys than ON's.
    */
-  private def versions(keyed: KeyedOn, number: Attribute, storedRow: Attribute, inTarget: Expression): Seq[Expression] = {
+  private def versions(keyed: KeyCondition, number: Attribute, storedRow: Attribute, inTarget: Expression): Seq[Expression] = {
     val isAlone = And(Not(inTarget), if (merge.insertsThere(keyed)) hasNoKey(keyed) else TrueLiteral)
     valuesOf(keyed) :+ If(IsNull(number), Subtract(Literal(-1L), storedRow), If(isAlone, number, Literal(null, LongType)))
   }
 
-  private def valuesOf(keyed: KeyedOn): Seq[Expression] = (keyed.keys ++ keyed.paths).map(_._2)
+  private def valuesOf(keyed: KeyCondition): Seq[Expression] = (keyed.keys ++ keyed.paths).map(_._2)
 
-  private def hasNoKey(keyed: KeyedOn): Expression = valuesOf(keyed).map(k => IsNull(k): Expression).reduce(Or(_, _))
+  private def hasNoKey(keyed: KeyCondition): Expression = valuesOf(keyed).map(k => IsNull(k): Expression).reduce(Or(_, _))
 }

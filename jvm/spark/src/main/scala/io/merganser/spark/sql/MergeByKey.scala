@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.types.{BooleanType, IntegerType, LongType}
 
 /** Source rows look up the keys that ON equates: no join. */
-private[sql] final class MergeByKey(merge: MergeStatement, keyed: KeyedOn) {
+private[sql] final class MergeByKey(merge: MergeStatement, keyed: KeyCondition) {
   import MergeStatement._
   import merge.{on, source, target}
 
@@ -15,7 +15,7 @@ private[sql] final class MergeByKey(merge: MergeStatement, keyed: KeyedOn) {
     val arrival  = AttributeReference(Arrival, LongType, nullable = false)()
     val slice    = AttributeReference("__merganser_slice", IntegerType, nullable = false)()
     val isStored = AttributeReference("__merganser_is_stored", BooleanType, nullable = false)()
-    val change   = new RowChange(target, columns, arrival, Some((slice, isStored)))
+    val change   = new ClauseOutput(target, columns, arrival, Some((slice, isStored)))
     val matches  = And(isStored, on)
     val made = merge.made(change) {
       case Matched => matches
@@ -24,7 +24,7 @@ private[sql] final class MergeByKey(merge: MergeStatement, keyed: KeyedOn) {
     val order  = if (keyed.paths.nonEmpty || target.partitionColumns.isEmpty) merge.sourceOrder else None
     val used   = made.flatMap(_.children) ++ order.toSeq.flatten :+ on
     val stored = target.relation.output.filter(AttributeSet(used.flatMap(_.references)).contains)
-    ChangeRowsByKey(
+    RowLevelCommandByKey(
       target.describe(columns, isRead = target.isReadBy(source), merge.assigns),
       made,
       change.masks,

@@ -21,6 +21,6 @@ private[sql] object MergePlan {
   }
 
   /** A row that no stored one matches goes where its key was looked up, so its key must be the one that ON names. */
-  private def isKeyed(merge: MergeStatement, keyed: KeyedOn): Boolean =
+  private def isKeyed(merge: MergeStatement, keyed: KeyCondition): Boolean =
     !merge.isPlanned && !merge.has(MergeStatement.BySource) && merge.insertsThere(keyed)
 }

@@ -13,14 +13,14 @@ import org.apache.spark.sql.types.{BooleanType, NullType, StructField, StructTyp
 private[sql] final class MergeStatement(session: SparkSession, relation: DataSourceV2Relation, given: MergeIntoTable) {
   import MergeStatement._
 
-  private val evolves = EvolvingStars.isAsked(session, given)
-  val target          = StatementTarget(session, relation, "MERGE", if (evolves) Some(incoming) else None)
+  private val evolves = StarExpansion.isAsked(session, given)
+  val target          = CommandTarget(session, relation, "MERGE", if (evolves) Some(incoming) else None)
   private val merge = if (evolves)
     given.copy(matchedActions = given.matchedActions.map(whole), notMatchedActions = given.notMatchedActions.map(whole))
   else given
   val source = target.pinned(merge.sourceTable)
   val on     = byColumn(merge.mergeCondition)
-  val onKey  = KeyedOn.of(on, target)
+  val onKey  = KeyCondition.of(on, target)
 
   val clauses: Seq[Clause] = {
     val byMatch = Seq(Matched -> merge.matchedActions, NotMatched -> merge.notMatchedActions, BySource -> merge.notMatchedBySourceActions)
@@ -86,16 +86,16 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
   }
 
   /** Whether what is inserted has the key that ON names. */
-  def insertsThere(keyed: KeyedOn): Boolean = clauses.zip(values).forall {
+  def insertsThere(keyed: KeyCondition): Boolean = clauses.zip(values).forall {
     case (Clause(NotMatched, _, _), given) => (keyed.keys ++ keyed.paths).forall { case (name, value) =>
-        given.get(name).exists(KeyedOn.areOne(_, value))
+        given.get(name).exists(KeyCondition.areOne(_, value))
       }
     case _ => true
   }
 
   // --- clauses --------------------------------------------------------------------------------------------------------
 
-  def made(change: RowChange)(when: When => Expression): Seq[RowClause] = {
+  def made(change: ClauseOutput)(when: When => Expression): Seq[RowClause] = {
     val rows = clauses.zip(values).map {
       case (Clause(_, update: UpdateAction, _), given) => change.update(given, Alignment.assigned(update.assignments, target))
       case (Clause(_, _: InsertAction, _), given)      => change.insert(given)

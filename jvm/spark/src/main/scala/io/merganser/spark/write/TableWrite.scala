@@ -2,8 +2,8 @@ package io.merganser.spark.write
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.place.TableIndex
-import io.merganser.spark.write.prepare.{ColumnMask, Incoming, IncomingSchema}
+import io.merganser.spark.write.place.IndexResolver
+import io.merganser.spark.write.prepare.{ColumnMask, PreparedRows, PreparedSchema}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{CommitRequest, KeyScope, Rollback, Transaction, Work, WriteBasis}
 import io.merganser.table.options.{IndexType, MissingColumns, NullOrdering, StoredKeyPolicy, WriteOperation}
@@ -58,7 +58,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
    * @param schema          the table's data columns from this write on
    * @param unorderedDelete tells rows that delete their key whatever its ordering value
    * @param replaced        what is taken away of the stored rows, in the same commit
-   * @param masks           which columns the rows provide, where not all of them; see [[Incoming.apply]]
+   * @param masks           which columns the rows provide, where not all of them; see [[PreparedRows.apply]]
    * @param readAt          the timeline of when the frame reads the table itself, if it does
    * @throws MerganserException COMMIT_CONFLICT, ROWS_OUTSIDE_REPLACED and the refusals of single rows; nothing is visible then
    */
@@ -80,26 +80,26 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       rows: StatementRows
   ): WriteResult =
     commit(schema, Replaced.Nothing, readAt, looksEverywhere) { (table, slices) =>
-      incoming(rows.frame(table, slices), schema, col(IncomingSchema.UnorderedDelete), masks)
+      incoming(rows.frame(table, slices), schema, col(PreparedSchema.UnorderedDelete), masks)
     }
 
-  private def incoming(frame: DataFrame, schema: StructType, unorderedDelete: Column, masks: Seq[ColumnMask]): Incoming = {
+  private def incoming(frame: DataFrame, schema: StructType, unorderedDelete: Column, masks: Seq[ColumnMask]): PreparedRows = {
     settings.eventTimeField.foreach(FrameCheck.requireEventTime(schema, config.name, _))
     val isDelete = settings.operation == WriteOperation.Delete
-    Incoming(frame, settings.keyed(config), settings.rule, schema, unorderedDelete,
+    PreparedRows(frame, settings.keyed(config), settings.rule, schema, unorderedDelete,
       allowMissing = isDelete || settings.missingColumns != MissingColumns.Reject, settings.nullOrdering == NullOrdering.Reject, masks,
-      TableIndex.globalKeys(settings.index, config))
+      IndexResolver.globalKeys(settings.index, config))
   }
 
   private def commit(schema: StructType, replaced: Replaced, readAt: Option[Timeline], looksEverywhere: Boolean = false)(rows: (
           OpenTable, IndexedSeq[FileSlice]
-      ) => Incoming): WriteResult = {
+      ) => PreparedRows): WriteResult = {
     val started     = System.nanoTime()
-    val index       = TableIndex.resolve(settings.index, opened)
+    val index       = IndexResolver.resolve(settings.index, opened)
     val isOverwrite = replaced != Replaced.Nothing
     val action =
       if (isOverwrite) Action.ReplaceCommit else if (config.isMergeOnRead) Action.DeltaCommit else Action.Commit
-    var prepared: Option[Incoming] = None
+    var prepared: Option[PreparedRows] = None
     val (instant, written, notes) =
       try
         Transaction.run(storage, config, action, Transaction.Options.of(settings, readAt)) { transaction =>
@@ -127,7 +127,8 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
             val scope    = if (looksEverywhere) KeyScope.InTable else newKeys(index, isOverwrite)
             val basis    = WriteBasis(scope, replacedPartitions(replaced, stats.keySet))
             val warnings = CompiledRule.warning(config, schema).toSeq ++ manyLogs(slices, written.map(_.stat))
-            Work((transaction.instant, written, this.notes(schema).copy(warnings = warnings)), Some(CommitRequest(metadata, touched, basis)))
+            Work((transaction.instant, written, this.notes(schema).copy(warnings = warnings)),
+              Some(CommitRequest(metadata, touched, basis)))
           }
         }
       catch {
@@ -179,7 +180,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       case _                     => false
     }
     if (!looks || isOverwrite || index.isInstanceOf[IndexType.Bucket]) KeyScope.Nowhere
-    else if (TableIndex.globalKeys(index, config).isDefined) KeyScope.InTable
+    else if (IndexResolver.globalKeys(index, config).isDefined) KeyScope.InTable
     else KeyScope.InPartition
   }
 
@@ -218,10 +219,10 @@ object TableWrite {
   val CountsKey = "merganser.counts"
 
   /** Log files of a slice from which on a write says that nobody compacts it. */
-  private[write] val ManyLogs = 100
+  private[spark] val ManyLogs = 100
 
   /** Nothing compacts by itself unless the write's options say so, and every read merges all logs of a slice. */
-  private[write] def manyLogs(slices: Seq[FileSlice], written: Seq[WriteStat]): Option[String] = {
+  private[spark] def manyLogs(slices: Seq[FileSlice], written: Seq[WriteStat]): Option[String] = {
     val appended = written.filter(_.isLogFile).map(_.group).toSet
     val longest  = slices.filter(s => appended(s.group)).sortBy(-_.logs.size).headOption
     longest.filter(_.logs.size >= ManyLogs).map { slice =>

@@ -2,10 +2,10 @@ package io.merganser.spark.write
 
 import io.merganser.merge.OrderingComparator
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.merge.{LogWrites, MergeWay, StoredRows, WriteRows}
+import io.merganser.spark.write.merge.{LogWrites, MergeWay, StoredRows, GroupWriter}
 import io.merganser.spark.write.place._
-import io.merganser.spark.write.prepare.IncomingSchema
-import io.merganser.spark.write.tag.{DuplicatePolicy, GlobalTag, Relocation, StoredKeys, Tag}
+import io.merganser.spark.write.prepare.PreparedSchema
+import io.merganser.spark.write.tag.{DuplicatePolicy, GlobalTagging, PartitionMove, StoredKeys, Tagging}
 import io.merganser.table.commit.Transaction
 import io.merganser.table.file.FileNames
 import io.merganser.table.index.BucketIndex
@@ -36,7 +36,7 @@ private[write] final case class WriteTasks(
     settings: WriteConfig,
     index: IndexType,
     schema: StructType,
-    incoming: IncomingSchema,
+    incoming: PreparedSchema,
     transaction: Transaction
 ) {
   private val config = table.config
@@ -76,10 +76,10 @@ private[write] final case class WriteTasks(
       // Behind a shuffle: what runs over its rows again does not evaluate the source again.
       val tasks = ShuffleTasks.forRows(session, rows, settings.shuffleTasks)
       val (kept, work) = globalKeys match {
-        case _ if !looksUp => counted(Tag.byKey(rows, tasks).queryExecution.toRdd.mapPartitions(Tag.untagged))
+        case _ if !looksUp => counted(Tagging.byKey(rows, tasks).queryExecution.toRdd.mapPartitions(Tagging.untagged))
         // A slice that is known says nothing of the others: what comes in may be stored in several, or go elsewhere.
-        case Some(keys) => taggedGlobally(rows.drop(IncomingSchema.SliceColumn.name), slices, tasks, keys)
-        case None       => taggedOnce(Tag.byKey(rows, tasks), slices, tasks)
+        case Some(keys) => taggedGlobally(rows.drop(PreparedSchema.SliceColumn.name), slices, tasks, keys)
+        case None       => taggedOnce(Tagging.byKey(rows, tasks), slices, tasks)
       }
       toTargets(kept, work, slices)
     }
@@ -107,7 +107,7 @@ private[write] final case class WriteTasks(
         }
       }
       // A task has one group, so the order is that inside it.
-      val written = run(placed, incoming.rows.add(IncomingSchema.SliceColumn), placement.targets.length, Nil)((_: UTF8String, group: Int) =>
+      val written = run(placed, incoming.rows.add(PreparedSchema.SliceColumn), placement.targets.length, Nil)((_: UTF8String, group: Int) =>
         shared.value.targets(group))
       if (work.moved == 0) written else written.updated(0, written.head.copy(counts = written.head.counts + asUpdates(work.moved)))
     }
@@ -118,13 +118,13 @@ private[write] final case class WriteTasks(
 
   private def counted(tagged: RDD[InternalRow]): (RDD[InternalRow], Workload) = (tagged, workload(tagged))
 
-  private val globalKeys = TableIndex.globalKeys(index, config)
+  private val globalKeys = IndexResolver.globalKeys(index, config)
 
   private def taggedGlobally(rows: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int, keys: IndexType.GlobalKeys): (
       RDD[InternalRow], Workload
   ) = {
     val policy         = DuplicatePolicy(settings, config, incoming)
-    val tag            = GlobalTag(session, table, settings, incoming, compiled, keys.move, way.combinesNew)
+    val tag            = GlobalTagging(session, table, settings, incoming, compiled, keys.move, way.combinesNew)
     val (tagged, work) = tag(rows, slices, tasks)(found => workload(policy(found)))
     (policy(tagged), work)
   }
@@ -152,7 +152,7 @@ private[write] final case class WriteTasks(
   private def tagged(
       sorted: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int, counting: StoredKeys, several: LongAccumulator
   ): RDD[InternalRow] =
-    DuplicatePolicy(settings, config, incoming).apply(Tag.simple(session, sorted, incoming, table, slices, tasks, counting,
+    DuplicatePolicy(settings, config, incoming).apply(Tagging.simple(session, sorted, incoming, table, slices, tasks, counting,
         several))
 
   /** An insert that drops or refuses stored keys: one that a log has deleted is not stored. */
@@ -177,7 +177,7 @@ private[write] final case class WriteTasks(
         val slice = row.getInt(width)
         if (slice >= 0) bySlice(slice) = bySlice.getOrElse(slice, 0L) + 1
         else {
-          if (row.getLong(arrival) == Relocation.Last) moved += 1
+          if (row.getLong(arrival) == PartitionMove.Last) moved += 1
           val path = row.getUTF8String(partition)
           fresh.get(path) match {
             case Some(count) => fresh(path) = count + 1
@@ -206,10 +206,10 @@ private[write] final case class WriteTasks(
     val salts            = DirectPartitions.salts(tasks)
     val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
     val (kept, columns) =
-      if (incoming.isTagged) (rows.queryExecution.toRdd, incoming.rows.add(IncomingSchema.SliceColumn))
+      if (incoming.isTagged) (rows.queryExecution.toRdd, incoming.rows.add(PreparedSchema.SliceColumn))
       else if (asksForLiveKeys)
-        (tagged(Tag.byKey(rows, tasks), slices, tasks, StoredKeys.Live(keyReader), session.sparkContext.longAccumulator),
-          incoming.rows.add(IncomingSchema.SliceColumn))
+        (tagged(Tagging.byKey(rows, tasks), slices, tasks, StoredKeys.Live(keyReader), session.sparkContext.longAccumulator),
+          incoming.rows.add(PreparedSchema.SliceColumn))
       else (rows.queryExecution.toRdd, incoming.rows)
     val placed = kept.mapPartitions[InternalRow] { it =>
       val extra  = new GenericInternalRow(2)
@@ -243,7 +243,7 @@ private[write] final case class WriteTasks(
     val instant = transaction.instant
     val sorted = rows
       .repartitionByRange(tasks, col(MetaColumns.PartitionPath), col(MetaColumns.RecordKey))
-      .sortWithinPartitions(MetaColumns.PartitionPath, MetaColumns.RecordKey, IncomingSchema.Arrival)
+      .sortWithinPartitions(MetaColumns.PartitionPath, MetaColumns.RecordKey, PreparedSchema.Arrival)
     val group = new GenericInternalRow(Array[Any](0))
     val step = writeStep(incoming.rows.length,
       (path: UTF8String, _: Int) => {
@@ -278,21 +278,22 @@ private[write] final case class WriteTasks(
     val sorted = SparkBridge
       .internalCreateDataFrame(session, placed, columns)
       .repartition(tasks, col(WriteTasks.Salt))
-      .sortWithinPartitions((byGroup ++ Seq(MetaColumns.RecordKey, IncomingSchema.Arrival)).map(col(_)): _*)
+      .sortWithinPartitions((byGroup ++ Seq(MetaColumns.RecordKey, PreparedSchema.Arrival)).map(col(_)): _*)
     val step = writeStep(before.length, target)
     sorted.queryExecution.toRdd.mapPartitions(step.run).collect().toSeq
   }
 
-  private def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): WriteRows = {
+  private def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): GroupWriter = {
     val ordering = if (compiled.layout.orderingOrdinals.isEmpty) None else Some(new OrderingComparator(compiled.layout))
-    new WriteRows(writer, incoming, compiled, way, ordering, groupOrdinal, toLogs, target)
+    new GroupWriter(writer, incoming, compiled, way, ordering, groupOrdinal, toLogs, target)
   }
 
   private def toLogs: LogWrites = {
     val (looksAtRows, lacking) = settings.rule match {
       case user: StoredRule.ByMerger => (user.columns(schema).nonEmpty, Nil)
       case rule =>
-        (rule.columns(schema).nonEmpty, CompiledRule.orderingColumns(rule, schema).filter(f => incoming.masks.exists(!_.columns.contains(f))))
+        (rule.columns(schema).nonEmpty,
+          CompiledRule.orderingColumns(rule, schema).filter(f => incoming.masks.exists(!_.columns.contains(f))))
     }
     val merges = config.version < 8
     val needed =

@@ -38,7 +38,8 @@ final class TableFeaturesSuite extends TableSuite {
     val refused = Seq[() => Any](
       () => Transaction.begin(s, config, Action.DeltaCommit, options = Transaction.Options(permits = permits)),
       () => CompactionSchedule.schedule(s, config, permits = permits)(_ => None),
-      () => CompactionSchedule.begin(s, config, Instant("1", Action.Compaction, InstantState.Requested), Transaction.Options(permits = permits))
+      () =>
+        CompactionSchedule.begin(s, config, Instant("1", Action.Compaction, InstantState.Requested), Transaction.Options(permits = permits))
     ).map(write => refusal(write()))
     assert(refused.map(e => (e.condition, e.getMessage)).distinct.size == 1, refused.map(_.getMessage))
     assert(names(s, config.timelineFolder).forall(name => !name.endsWith("deltacommit.requested")))

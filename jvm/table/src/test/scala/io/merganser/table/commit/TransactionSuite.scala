@@ -187,9 +187,10 @@ final class TransactionSuite extends TableSuite {
     val s      = storage
     val config = table(storage = s)
     write(s, "a")
-    val scheduled = CompactionSchedule.schedule(s, config)(_ => Some(CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil))))).get
-    val failed    = CompactionSchedule.begin(s, config, scheduled)
-    val left      = writeBase(s, failed, "a")
+    val scheduled =
+      CompactionSchedule.schedule(s, config)(_ => Some(CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil))))).get
+    val failed = CompactionSchedule.begin(s, config, scheduled)
+    val left   = writeBase(s, failed, "a")
     assert(Rollback.pending(s, config).isEmpty && s.exists(left.path))
     failed.rollback()
     assert(!s.exists(left.path) && !s.exists(s".hoodie/.temp/${scheduled.requested}") && names(s, ".hoodie/.heartbeat").isEmpty)

@@ -3,7 +3,7 @@ package io.merganser.table.settings
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path, Paths}
 
-import io.merganser.table.options.{ForeignOptions, IgnoredOptions, OptionEntry, OptionScope, Options, OtherFormats}
+import io.merganser.table.options.{ForeignOptions, HudiOptions, IgnoredOptions, OptionEntry, OptionScope, Options, OtherFormats}
 
 /** The page docs/config.md, made from the options themselves. */
 object ConfigPage {

@@ -39,7 +39,8 @@ object RunCompaction extends Procedure {
     val settings = WriteConfig.parse(arguments.options("options"), FrameWrite.sessionConf(session), OpenTable.load(session, path).config)
     val op       = arguments.required("op")
     op.toLowerCase(Locale.ROOT) match {
-      case "schedule" => CompactionService.schedule(session, path, settings).map(Row(_, null, "REQUESTED", null, null, null, null, null)).toSeq
+      case "schedule" =>
+        CompactionService.schedule(session, path, settings).map(Row(_, null, "REQUESTED", null, null, null, null, null)).toSeq
       case "run" | "execute"    => done(CompactionService.run(session, path, settings, chosen(arguments)))
       case "scheduleandexecute" => done(CompactionService.scheduleAndRun(session, path, settings))
       case _                    => throw arguments.invalid("op", op, "schedule, run, execute, scheduleandexecute")

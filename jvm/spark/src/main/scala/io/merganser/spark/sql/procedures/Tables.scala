@@ -3,7 +3,7 @@ package io.merganser.spark.sql.procedures
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.service.UpgradeService
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.place.TableIndex
+import io.merganser.spark.write.place.IndexResolver
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.Creation
 import io.merganser.table.rule.MergeMode
@@ -87,7 +87,7 @@ object DescribeTable extends Procedure {
   def row(table: OpenTable, path: String): Row = {
     val config = table.config
     Row(config.name, path, config.tableType.name, config.version, config.recordKeyFields, config.partitionFields, config.orderingFields,
-      MergeMode.of(config).name, TableIndex.nameOf(table).orNull, table.schema.json)
+      MergeMode.of(config).name, IndexResolver.nameOf(table).orNull, table.schema.json)
   }
 }
 

@@ -2,7 +2,7 @@ package io.merganser.spark.write.merge
 
 import io.merganser.merge.{OrderingComparator, RowLayout, Version}
 import io.merganser.merge.buffer.{Outcome, RowMerge}
-import io.merganser.spark.write.prepare.{ColumnMask, IncomingSchema}
+import io.merganser.spark.write.prepare.{ColumnMask, PreparedSchema}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.timeline.MergeCounts
@@ -43,9 +43,9 @@ private[spark] final class RowOutcomes(compiled: CompiledRule, made: StructType,
   private[this] val newer      = new GenericInternalRow(types.length)
   private[this] val version    = new Version
 
-  private[this] val outcomeAt   = made.fieldIndex(IncomingSchema.Outcome)
-  private[this] val maskAt      = made.fieldIndex(IncomingSchema.Mask)
-  private[this] val unorderedAt = made.fieldIndex(IncomingSchema.UnorderedDelete)
+  private[this] val outcomeAt   = made.fieldIndex(PreparedSchema.Outcome)
+  private[this] val maskAt      = made.fieldIndex(PreparedSchema.Mask)
+  private[this] val unorderedAt = made.fieldIndex(PreparedSchema.UnorderedDelete)
 
   /** Replaces [[Outcome.ByRule]] in a row. */
   def set(row: UnsafeRow): Unit = if (row.getInt(outcomeAt) == Outcome.ByRule) row.setInt(outcomeAt, of(row))
@@ -59,7 +59,7 @@ private[spark] final class RowOutcomes(compiled: CompiledRule, made: StructType,
     }
     val mask = row.getInt(maskAt)
     if (row.getBoolean(unorderedAt)) version.set(newer, isDelete = true, isUnordered = true)
-    else if (mask == IncomingSchema.FullRow) layout.fill(version, newer)
+    else if (mask == PreparedSchema.FullRow) layout.fill(version, newer)
     else layout.fill(version, newer, provided(mask), masks(mask).inserts)
     merge.merge(stored, version)
     if (merge.outcome == Outcome.Updated && comparator != null && comparator.compare(merge.storedRow, merge.row) == 0) Outcome.Tied

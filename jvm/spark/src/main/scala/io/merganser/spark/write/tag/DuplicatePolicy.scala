@@ -1,7 +1,7 @@
 package io.merganser.spark.write.tag
 
 import io.merganser.merge.MerganserException
-import io.merganser.spark.write.prepare.IncomingSchema
+import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.table.options.{StoredKeyPolicy, WriteOperation}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.WriteConfig
@@ -9,7 +9,7 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 
 /** What an insert does with keys that are stored: nothing, leave them out, or fail; and deletes of keys that are not. */
-private[write] final case class DuplicatePolicy(settings: WriteConfig, config: TableConfig, incoming: IncomingSchema) {
+private[write] final case class DuplicatePolicy(settings: WriteConfig, config: TableConfig, incoming: PreparedSchema) {
 
   def apply(tagged: RDD[InternalRow]): RDD[InternalRow] = {
     val (slice, unordered, key) = (incoming.rows.length, incoming.unorderedDeleteOrdinal, incoming.keyOrdinal)

@@ -2,7 +2,7 @@ package io.merganser.spark.write.tag
 
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.place.ShuffleTasks
-import io.merganser.spark.write.prepare.IncomingSchema
+import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader}
@@ -49,22 +49,22 @@ final case class KeyLookup(
     tasks: Option[Int] = None
 ) {
 
-  /** What stands behind a source row: slice or [[Tag.Untagged]], whether a row is stored, and its columns. */
-  val added: StructType = StructType(Seq(IncomingSchema.SliceColumn, KeyLookup.StoredColumn) ++ stored.map(_.copy(nullable = true)))
+  /** What stands behind a source row: slice or [[Tagging.Untagged]], whether a row is stored, and its columns. */
+  val added: StructType = StructType(Seq(PreparedSchema.SliceColumn, KeyLookup.StoredColumn) ++ stored.map(_.copy(nullable = true)))
 
   /**
-   * @param source rows with [[MetaColumns.RecordKey]] (never null), [[IncomingSchema.Arrival]] and, by path,
+   * @param source rows with [[MetaColumns.RecordKey]] (never null), [[PreparedSchema.Arrival]] and, by path,
    *               [[MetaColumns.PartitionPath]] among their columns, in any place
    * @return rows of the source's columns and [[added]], in order of the key's hash, the key, the path and arrival, the rows of a
    *         key in one partition. The row objects are reused, and may have more fields behind those
    */
   def apply(source: DataFrame): (RDD[InternalRow], LookupCounts) = {
     val names             = source.schema.fieldNames
-    val sorted            = Tag.byKey(source, count(source), byPath)
+    val sorted            = Tagging.byKey(source, count(source), byPath)
     val rows              = sorted.queryExecution.toRdd
     val looked            = session.sparkContext.collectionAccumulator[Int]
     val (instants, width) = (slices.map(_.baseInstant).toArray, added.length)
-    val found = Tag.walked(rows, scan(looked), slices, count(source), names.indexOf(MetaColumns.RecordKey),
+    val found = Tagging.walked(rows, scan(looked), slices, count(source), names.indexOf(MetaColumns.RecordKey),
       if (byPath) names.indexOf(MetaColumns.PartitionPath) else -1)(walk => walk(new RowMatches(instants, width)))
     (found, new LookupCounts(slices.size, looked))
   }

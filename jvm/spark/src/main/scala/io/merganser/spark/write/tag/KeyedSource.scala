@@ -1,7 +1,7 @@
 package io.merganser.spark.write.tag
 
 import io.merganser.spark.write.key.KeyColumns
-import io.merganser.spark.write.prepare.IncomingSchema
+import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.MetaColumns
 import org.apache.spark.rdd.RDD
@@ -64,11 +64,11 @@ final case class KeyedSource(
     val own   = named.fieldNames.map(col).toSeq
     val given = (keys ++ paths).map(_._1).zipWithIndex.map { case (name, i) => name -> col(KeyedSource.column(this.source.length + i)) }
     // A partition column may be a key column too.
-    val identity = frame.select(own ++ Seq(monotonically_increasing_id().as(IncomingSchema.Arrival)) ++
+    val identity = frame.select(own ++ Seq(monotonically_increasing_id().as(PreparedSchema.Arrival)) ++
         given.groupBy(_._1).values.map(_.head).map { case (name, value) => value.as(name) }: _*)
     val key  = coalesce(KeyColumns.recordKey(config, table), lit(KeyedSource.NoKey)).as(MetaColumns.RecordKey)
     val path = if (byPath) Seq(KeyColumns.partitionPath(config, table).as(MetaColumns.PartitionPath)) else Nil
-    identity.select(own ++ Seq(col(IncomingSchema.Arrival), key) ++ path: _*)
+    identity.select(own ++ Seq(col(PreparedSchema.Arrival), key) ++ path: _*)
   }
 }
 

@@ -3,7 +3,7 @@ package io.merganser.spark.write.tag
 import io.merganser.merge.RowLayout
 import io.merganser.spark.prune.{ColumnStatistics, KeyRanges}
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.prepare.IncomingSchema
+import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.table.base.{BaseFileFooter, BaseFileReader}
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice.{FileSlice, LogInserts, SliceReader}
@@ -67,7 +67,7 @@ private[write] final case class StoredKeyScan(
 
   /** Slice, whether readers see the row, its columns (null for a row that is deleted), and what the walk goes by. */
   val schema: StructType = StructType(
-    Seq(IncomingSchema.SliceColumn, LiveColumn) ++ columns.map(_.copy(nullable = true)) ++
+    Seq(PreparedSchema.SliceColumn, LiveColumn) ++ columns.map(_.copy(nullable = true)) ++
       (Key +: (if (order.byPath) Seq(Path) else Nil)).map(StructField(_, StringType))
   )
 
@@ -83,7 +83,7 @@ private[write] final case class StoredKeyScan(
   val pathOrdinal: Int = if (order.byPath) columns.length + 3 else -1
 
   /** The stored rows in the walk's order, in so many partitions; None if no slice can hold a key of the batch. */
-  def sorted(slices: IndexedSeq[FileSlice], batch: KeyBatch, tasks: Int): Option[RDD[InternalRow]] = {
+  def sorted(slices: IndexedSeq[FileSlice], batch: BatchSummary, tasks: Int): Option[RDD[InternalRow]] = {
     val matters = slices.indices.filter(i => batch.names(slices(i).partitionPath)).map(i => (i, slices(i)))
     if (matters.isEmpty) None
     else {
@@ -98,7 +98,7 @@ private[write] final case class StoredKeyScan(
   /** Slices whose logs may hold keys that no base file does. */
   private def logKeys(slices: IndexedSeq[FileSlice]): Set[Int] =
     if (!table.config.isMergeOnRead) Set.empty
-    else if (Tag.insertsIntoBases(table)) LogInserts.withoutBase(slices)
+    else if (Tagging.insertsIntoBases(table)) LogInserts.withoutBase(slices)
     else LogInserts.in(slices, table.timeline)
 
   /** Slices that one task looks into: small and pruned ones cost no task each. */
@@ -157,7 +157,7 @@ private final class StoredKeyReader(
   private val types = columns.map(_.dataType).toArray
 
   /** One row object for each slice. */
-  def rows(slices: Seq[(Int, FileSlice)], batch: Broadcast[KeyBatch]): Iterator[InternalRow] = {
+  def rows(slices: Seq[(Int, FileSlice)], batch: Broadcast[BatchSummary]): Iterator[InternalRow] = {
     val bloom = batch.value.filter.orNull
     slices.iterator.flatMap { case (index, slice) =>
       val footer = slice.base.map(b => BaseFileFooter.read(storage.conf, storage.path(b.path), b.sizeBytes))
@@ -176,7 +176,7 @@ private final class StoredKeyReader(
     }
   }
 
-  private def mayHold(footer: BaseFileFooter, batch: KeyBatch): Boolean = batch.ranges.meets(footer.minKey, footer.maxKey) &&
+  private def mayHold(footer: BaseFileFooter, batch: BatchSummary): Boolean = batch.ranges.meets(footer.minKey, footer.maxKey) &&
     wholeKey.forall(key => batch.numbers.forall(n => ColumnStatistics.mayHold(footer, StructType(Seq(key)), Map(key.name -> n))))
 
   private def ofBase(slice: FileSlice, footer: BaseFileFooter, out: StoredRow, withColumns: Boolean): Iterator[InternalRow] = {

@@ -2,7 +2,7 @@ package io.merganser.spark.write.tag
 
 import io.merganser.merge.RowLayout
 import io.merganser.merge.buffer.{KeyMemory, Outcome, SortedMerge, VersionCursor}
-import io.merganser.spark.write.prepare.IncomingSchema
+import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.table.file.FileNames
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.slice.FileSlice
@@ -37,8 +37,8 @@ private[write] object SliceOf {
  * @param pathOf   the partition path of a row of the layout
  * @param kept     without moves, ordinals of partition columns in incoming rows
  */
-private[write] final class Relocation(
-    incoming: IncomingSchema,
+private[write] final class PartitionMove(
+    incoming: PreparedSchema,
     compiled: CompiledRule,
     moves: Boolean,
     combines: Boolean,
@@ -47,7 +47,7 @@ private[write] final class Relocation(
     pathOf: Expression,
     kept: Array[Int]
 ) extends Serializable {
-  import Relocation._
+  import PartitionMove._
 
   private val types: Array[DataType] = incoming.rows.map(_.dataType).toArray
   private val layout                 = compiled.layout
@@ -68,7 +68,7 @@ private[write] final class Relocation(
    * @param live     what readers see of the key: rows of [[StoredKeyScan]], with the layout's columns, or, without moves, with the
    *                 columns that are kept
    * @param dead     slices that know the key as deleted
-   * @param place    takes an incoming row and the slice it goes to, or [[Tag.Untagged]]
+   * @param place    takes an incoming row and the slice it goes to, or [[Tagging.Untagged]]
    */
   def apply(versions: Seq[InternalRow], live: Seq[InternalRow], dead: Seq[Int])(place: Place): Unit =
     if (onlyTags && live.nonEmpty) versions.foreach(place(_, sliceOf(live.head)))
@@ -153,7 +153,7 @@ private[write] final class Relocation(
 
   private def newest(dead: Seq[Int], path: UTF8String): Int = {
     val there = dead.filter(slices(_).path == path)
-    if (there.isEmpty) Tag.Untagged else there.maxBy(slices(_).instant)
+    if (there.isEmpty) Tagging.Untagged else there.maxBy(slices(_).instant)
   }
 
   /** Whether a row is for what a slice stores of its key: a row that names the stored row's partition is for that alone. */
@@ -217,7 +217,7 @@ private[write] final class Relocation(
     copy.update(incoming.partitionOrdinal, path)
     copy.update(incoming.arrivalOrdinal, Last)
     copy.update(incoming.unorderedDeleteOrdinal, false)
-    if (incoming.maskOrdinal >= 0) copy.update(incoming.maskOrdinal, IncomingSchema.FullRow)
+    if (incoming.maskOrdinal >= 0) copy.update(incoming.maskOrdinal, PreparedSchema.FullRow)
     if (incoming.outcomeOrdinal >= 0) copy.update(incoming.outcomeOrdinal, Outcome.Uncounted)
     copy
   }
@@ -234,7 +234,7 @@ private[write] final class Relocation(
   }
 }
 
-private[write] object Relocation {
+private[write] object PartitionMove {
   type Place = (InternalRow, Int) => Unit
 
   /** Arrival of a delete that comes before anything else of its key. */
@@ -251,10 +251,10 @@ private[write] object Relocation {
  * @param lookedInto takes the slices whose rows must be known, where `knowsRows` is false
  * @param several takes note of keys that are stored several times
  */
-private[write] final class RelocatedRows(
+private[write] final class MovedRows(
     walk: Iterator[InternalRow],
     held: HeldMatches,
-    relocation: Relocation,
+    relocation: PartitionMove,
     keyOrdinal: Int,
     knowsRows: Boolean,
     lookInto: Int => Unit,
@@ -264,7 +264,7 @@ private[write] final class RelocatedRows(
   private[this] val placed             = mutable.Queue.empty[(InternalRow, Int)]
   private[this] val seen               = mutable.HashSet.empty[Int]
   private[this] val keyMemory          = new KeyMemory
-  private[this] val tag                = new GenericInternalRow(Array[Any](Tag.Untagged))
+  private[this] val tag                = new GenericInternalRow(Array[Any](Tagging.Untagged))
   private[this] val joined             = new JoinedRow
   private[this] var ahead: InternalRow = if (walk.hasNext) walk.next() else null
 

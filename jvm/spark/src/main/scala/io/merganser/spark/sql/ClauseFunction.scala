@@ -3,7 +3,7 @@ package io.merganser.spark.sql
 import io.merganser.merge.MerganserException
 import io.merganser.spark.write.merge.RowOutcomes
 import io.merganser.spark.write.prepare.ColumnMask
-import io.merganser.spark.write.tag.OwnPartition
+import io.merganser.spark.write.tag.InsertPartition
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
@@ -21,10 +21,10 @@ import scala.util.control.NonFatal
  * @param columns of the rows that they make
  * @param masks   columns that rows provide which do not provide all, by number
  */
-private[sql] final class Clauses(
+private[sql] final class ClauseFunction(
     clauses: Seq[RowClause],
     input: Seq[Attribute],
-    columns: ChangedColumns,
+    columns: CommandColumns,
     masks: Seq[ColumnMask]
 ) extends Serializable {
   private val texts           = clauses.map(_.text)
@@ -60,7 +60,7 @@ private[sql] final class Clauses(
 
 /** To be used in the task that opened it. */
 private[sql] final class CompiledClauses(
-    predicates: Array[BasePredicate], makers: Array[UnsafeProjection], outcomes: Option[RowOutcomes], of: Clauses
+    predicates: Array[BasePredicate], makers: Array[UnsafeProjection], outcomes: Option[RowOutcomes], of: ClauseFunction
 ) {
   private[this] val outcomesOrNull = outcomes.orNull
 
@@ -83,7 +83,7 @@ private[sql] final class CompiledClauses(
 /** Rows of a query, changed. */
 private[sql] object ClauseRows {
 
-  def of(query: RDD[InternalRow], clauses: Clauses): RDD[InternalRow] = query.mapPartitions { rows =>
+  def of(query: RDD[InternalRow], clauses: ClauseFunction): RDD[InternalRow] = query.mapPartitions { rows =>
     val compiled = clauses.open()
     rows.flatMap { row =>
       val clause = compiled.clauseOf(row)
@@ -102,12 +102,12 @@ private[sql] object ClauseRows {
  * @param latest  chooses one of several source rows for one key; None where the rule makes one of what the clauses give
  * @param twice   what is said of several source rows for one key; None where the table's rule makes one of them
  */
-private[sql] final class KeyedClauses(clauses: Clauses, isMatch: Expression, arrival: Int, latest: Option[LatestOfKey],
-    twice: Option[MatchedTwice])
+private[sql] final class KeyedClauses(clauses: ClauseFunction, isMatch: Expression, arrival: Int, latest: Option[SourceDeduplication],
+    twice: Option[CardinalityCheck])
     extends Serializable {
 
   /** @param inserts tells which partition a row goes to, where a key may be in several */
-  def run(found: Iterator[InternalRow], inserts: Option[OwnPartition]): Iterator[InternalRow] = {
+  def run(found: Iterator[InternalRow], inserts: Option[InsertPartition]): Iterator[InternalRow] = {
     val rows     = latest.fold(found)(_.of(found))
     val compiled = clauses.open()
     val matches  = Predicate.create(isMatch)

@@ -1,7 +1,7 @@
 package io.merganser.spark.write.tag
 
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.prepare.IncomingSchema
+import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.table.options.Options
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice.FileSlice
@@ -18,17 +18,17 @@ import org.apache.spark.util.LongAccumulator
  * Incoming rows and stored keys are shuffled alike and walked together in one order; no key reaches the driver. Stored
  * keys are read from the key column alone, as [[StoredKeyScan]] says.
  */
-object Tag {
+object Tagging {
 
   /** Stands behind a row whose key is not stored. */
   final val Untagged = -1
 
   /** Rows shuffled by key, and by partition path where it counts, in the order of the walk and arrival; the source is evaluated once, here. */
   def byKey(rows: DataFrame, tasks: Int, byPath: Boolean = true): DataFrame =
-    KeyOrder(byPath).sorted(rows, tasks, MetaColumns.RecordKey, MetaColumns.PartitionPath, Some(IncomingSchema.Arrival))
+    KeyOrder(byPath).sorted(rows, tasks, MetaColumns.RecordKey, MetaColumns.PartitionPath, Some(PreparedSchema.Arrival))
 
   /**
-   * The rows of [[byKey]] with [[IncomingSchema.SliceColumn]]; a key stored in several slices comes once for each.
+   * The rows of [[byKey]] with [[PreparedSchema.SliceColumn]]; a key stored in several slices comes once for each.
    *
    * @param counting which stored keys count
    * @param several  counts the rows whose key is stored in several slices
@@ -36,7 +36,7 @@ object Tag {
   def simple(
       session: SparkSession,
       sorted: DataFrame,
-      schema: IncomingSchema,
+      schema: PreparedSchema,
       table: OpenTable,
       slices: IndexedSeq[FileSlice],
       tasks: Int,
@@ -65,8 +65,8 @@ object Tag {
    */
   private[write] def walked(
       rows: RDD[InternalRow], scan: StoredKeyScan, slices: IndexedSeq[FileSlice], tasks: Int, key: Int, path: Int
-  )(walk: (Matches => KeyWalk) => Iterator[InternalRow]): RDD[InternalRow] = {
-    val batch  = if (slices.isEmpty) None else KeyBatch.of(rows, key, path, scan.wholeKey.isDefined)
+  )(walk: (Matches => KeyMergeJoin) => Iterator[InternalRow]): RDD[InternalRow] = {
+    val batch  = if (slices.isEmpty) None else BatchSummary.of(rows, key, path, scan.wholeKey.isDefined)
     val stored = batch.flatMap(scan.sorted(slices, _, tasks))
     // Adaptive execution takes an empty side away together with its partitions: then no key is stored.
     stored.filter(_.getNumPartitions != rows.getNumPartitions).foreach { held =>
@@ -76,7 +76,7 @@ object Tag {
     }
     val (storedKey, storedPath) = (scan.keyOrdinal, scan.pathOrdinal)
     def along(incoming: Iterator[InternalRow], keys: Iterator[InternalRow]): Iterator[InternalRow] =
-      walk(new KeyWalk(incoming, keys, key, path, storedKey, storedPath, _))
+      walk(new KeyMergeJoin(incoming, keys, key, path, storedKey, storedPath, _))
     stored.filter(_.getNumPartitions == rows.getNumPartitions)
       .fold(rows.mapPartitions(along(_, Iterator.empty)))(held => rows.zipPartitions(held)(along))
   }

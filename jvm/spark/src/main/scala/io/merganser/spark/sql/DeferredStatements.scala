@@ -23,7 +23,7 @@ import org.apache.spark.sql.types.DataType
  * Statements on tables of other formats are left to Spark and to other extensions, in whatever order extensions are listed:
  * nobody's rules look at a statement before its target is known, and then it is as it was written.
  */
-object HeldStatements {
+object DeferredStatements {
 
   /** A target that is not resolved, whatever is inside: rules look at a statement when its children are resolved. */
   private final case class UnknownTarget(child: LogicalPlan) extends UnaryNode {
@@ -103,7 +103,7 @@ object HeldStatements {
           val free = merge.copy(targetTable = target)
           if (relation(target).isEmpty) free
           else {
-            val marked = EvolvingStars.mark(session, free)
+            val marked = StarExpansion.mark(session, free)
             marked.copy(targetTable = OwnTarget(target), mergeCondition = Deferred(marked.mergeCondition))
           }
         }
@@ -132,7 +132,7 @@ object HeldStatements {
       // What is defined before the statement goes with its query: the statement itself is run apart from the plan around it.
       case within: WithCTE =>
         apply(within.plan) match {
-          case ours: ChangeStatement       => over(within, ours)
+          case ours: RowLevelCommand       => over(within, ours)
           case same if same eq within.plan => within
           case other                       => within.copy(plan = other)
         }
@@ -145,19 +145,19 @@ object HeldStatements {
       case update: UpdateTable if update.table.resolved =>
         val free = update.copy(table = bare(update.table), condition = update.condition.map(inside).filter(_ != TrueLiteral))
         relation(free.table) match {
-          case Some(target) if free.resolved => SimpleChanges(session).update(target, free)
+          case Some(target) if free.resolved => UpdateDeletePlan(session).update(target, free)
           case _                             => plan
         }
       case delete: DeleteFromTable if delete.resolved =>
-        relation(delete.table).fold(plan)(SimpleChanges(session).delete(_, delete.condition))
+        relation(delete.table).fold(plan)(UpdateDeletePlan(session).delete(_, delete.condition))
       case other => other
     }
 
-    private def over(within: WithCTE, statement: ChangeStatement): LogicalPlan = {
+    private def over(within: WithCTE, statement: RowLevelCommand): LogicalPlan = {
       val opened = statement.target.table.opened
       val query  = SnapshotPinning.pinnedTo(opened, within.copy(plan = statement.query))
       statement match {
-        case keyed: ChangeRowsByKey if within.cteDefs.exists(SnapshotPinning.isRead(opened, _)) =>
+        case keyed: RowLevelCommandByKey if within.cteDefs.exists(SnapshotPinning.isRead(opened, _)) =>
           keyed.copy(query = query, target = keyed.target.copy(readsItself = true))
         case other => other.withNewChildren(Seq(query))
       }

@@ -17,12 +17,13 @@ import org.apache.spark.sql.types._
  * @param isAll   true where the condition says nothing else, and is exact
  * @param isExact true where ON holds for all rows with these values
  */
-private[sql] final case class KeyedOn(keys: Seq[(String, Expression)], paths: Seq[(String, Expression)], isAll: Boolean, isExact: Boolean)
+private[sql] final case class KeyCondition(keys: Seq[(String, Expression)], paths: Seq[(String, Expression)], isAll: Boolean,
+    isExact: Boolean)
 
-private[sql] object KeyedOn extends PredicateHelper {
+private[sql] object KeyCondition extends PredicateHelper {
 
   /** None unless every key column must equal something of the source. */
-  def of(on: Expression, target: StatementTarget): Option[KeyedOn] = {
+  def of(on: Expression, target: CommandTarget): Option[KeyCondition] = {
     val found = pairs(on, target, nullSafe = true, isText).groupBy(_.column).map { case (name, values) => name -> values.head }
     def all(names: Seq[String])              = if (names.forall(found.contains)) Some(names.map(found)) else None
     def known(columns: Seq[String]): Boolean = columns.forall(target.schema.fieldNames.contains)
@@ -31,7 +32,7 @@ private[sql] object KeyedOn extends PredicateHelper {
       val paths   = if (known(target.partitionColumns)) all(target.partitionColumns).getOrElse(Nil) else Nil
       val isExact = (keys ++ paths).forall(_.isExact)
       val isAll   = isExact && splitConjunctivePredicates(on).size == keys.size + paths.size
-      KeyedOn(keys.map(_.named), paths.map(_.named), isAll, isExact)
+      KeyCondition(keys.map(_.named), paths.map(_.named), isAll, isExact)
     }
   }
 
@@ -42,7 +43,7 @@ private[sql] object KeyedOn extends PredicateHelper {
    * @param isUsable the types that count
    */
   def equated(
-      on: Expression, target: StatementTarget, nullSafe: Boolean, isUsable: DataType => Boolean = isText
+      on: Expression, target: CommandTarget, nullSafe: Boolean, isUsable: DataType => Boolean = isText
   ): Seq[(String, Expression)] = pairs(on, target, nullSafe, isUsable).map(_.named)
 
   /** @param isExact whether the column equals all that it would store as the value */
@@ -50,7 +51,7 @@ private[sql] object KeyedOn extends PredicateHelper {
     def named: (String, Expression) = (column, value)
   }
 
-  private def pairs(on: Expression, target: StatementTarget, nullSafe: Boolean, isUsable: DataType => Boolean): Seq[Pair] = {
+  private def pairs(on: Expression, target: CommandTarget, nullSafe: Boolean, isUsable: DataType => Boolean): Seq[Pair] = {
     val own = AttributeSet(target.relation.output)
     def pair(a: Expression, b: Expression): Option[Pair] =
       if (b.references.exists(own.contains) || !b.deterministic) None
@@ -80,14 +81,14 @@ private[sql] object KeyedOn extends PredicateHelper {
     case _                                                                                                                      => false
   }
 
-  private def narrowed(value: Expression, to: DataType, target: StatementTarget): Expression =
+  private def narrowed(value: Expression, to: DataType, target: CommandTarget): Expression =
     if (value.dataType == to) value
     else Cast(value, to, Some(target.session.sessionState.conf.sessionLocalTimeZone), EvalMode.TRY)
 
   // --- char and varchar -------------------------------------------------------------------------------------------------
 
   /** The char or varchar type that texts are made to fit when they are stored in a column. */
-  private def cut(column: Attribute, target: StatementTarget): Option[DataType] =
+  private def cut(column: Attribute, target: CommandTarget): Option[DataType] =
     if (target.session.sessionState.conf.charVarcharAsString) None
     else CharVarcharUtils.getRawType(column.metadata).filter {
       case _: CharType | _: VarcharType => true
@@ -123,7 +124,7 @@ private[sql] object KeyedOn extends PredicateHelper {
    * Whether a value that a column is given is what its key is looked up by, wherever the column takes it.
    *
    * @param given  what is stored, or refused
-   * @param looked one of [[KeyedOn.keys]] or [[KeyedOn.paths]]
+   * @param looked one of [[KeyCondition.keys]] or [[KeyCondition.paths]]
    */
   def areOne(given: Expression, looked: Expression): Boolean = (stored(given), stored(looked)) match {
     case (x, y) if x.semanticEquals(y) => true

@@ -25,17 +25,17 @@ import org.apache.spark.sql.types._
 /**
  * First step of a write: a frame of the user's becomes rows with key, partition path and arrival.
  *
- * @param rows         the columns of [[IncomingSchema.rows]]
+ * @param rows         the columns of [[PreparedSchema.rows]]
  * @param aligned      the frame's rows in the table's columns and types
  * @param requirements what every row must fulfil; `rows` stops at the first that does not
  */
-final case class Incoming(rows: DataFrame, schema: IncomingSchema, aligned: DataFrame, requirements: Seq[Requirement]) {
+final case class PreparedRows(rows: DataFrame, schema: PreparedSchema, aligned: DataFrame, requirements: Seq[Requirement]) {
 
   /** A failure of a write of these rows, with more of the rows that made it where it was rows. */
   def named(failure: Throwable): Throwable = RefusedRows.named(failure, aligned, requirements)
 }
 
-object Incoming {
+object PreparedRows {
 
   /** Columns of a frame whose rows say which stored row they change; null for a row that is new. */
   val GivenKey  = "__merganser_given_key"
@@ -49,25 +49,25 @@ object Incoming {
    * @param schema          the table's data columns
    * @param unorderedDelete tells rows that delete their key whatever its ordering value
    * @param allowMissing    true where absent columns are null, as in a delete by key
-   * @param masks           which columns rows provide; the frame's column [[IncomingSchema.Mask]] numbers each row's, and
+   * @param masks           which columns rows provide; the frame's column [[PreparedSchema.Mask]] numbers each row's, and
    *                        without it all rows have the first
    * @param global          how keys are found in all partitions, if they are
    */
   def apply(frame: DataFrame, config: TableConfig, rule: StoredRule, schema: StructType, unorderedDelete: Column, allowMissing: Boolean,
-      rejectNullOrdering: Boolean, masks: Seq[ColumnMask] = Nil, global: Option[IndexType.GlobalKeys] = None): Incoming = {
+      rejectNullOrdering: Boolean, masks: Seq[ColumnMask] = Nil, global: Option[IndexType.GlobalKeys] = None): PreparedRows = {
     val names        = frame.schema.fieldNames
     val control      = StructType(frame.schema.filter(f => f.name == DeleteCheck.FlagColumn && !schema.fieldNames.contains(f.name)))
     val isIdentified = names.contains(GivenKey)
     val identity     = if (isIdentified) Seq(GivenKey, GivenPath, GivenArrival).map(quoted) else Nil
     val mask =
       if (masks.isEmpty) Nil
-      else Seq((if (names.contains(IncomingSchema.Mask)) quoted(IncomingSchema.Mask) else lit(0)).as(IncomingSchema.Mask))
+      else Seq((if (names.contains(PreparedSchema.Mask)) quoted(PreparedSchema.Mask) else lit(0)).as(PreparedSchema.Mask))
     val hasOrigin = isIdentified && global.isDefined
     val moves     = hasOrigin && global.exists(_.move)
-    val carried   = Seq(IncomingSchema.Outcome, IncomingSchema.SliceColumn.name).filter(names.contains)
+    val carried   = Seq(PreparedSchema.Outcome, PreparedSchema.SliceColumn.name).filter(names.contains)
     val aligned = frame.select(
       (schema.map(f => value(frame, f, allowMissing).as(f.name)) ++ control.map(f => quoted(f.name)) ++ identity) ++
-        Seq(unorderedDelete.as(IncomingSchema.UnorderedDelete)) ++ mask ++ carried.map(quoted): _*
+        Seq(unorderedDelete.as(PreparedSchema.UnorderedDelete)) ++ mask ++ carried.map(quoted): _*
     )
     val computed = KeyColumns.recordKey(config, schema)
     val path     = KeyColumns.partitionPath(config, schema)
@@ -77,8 +77,8 @@ object Incoming {
       if (!rejectNullOrdering) Nil
       else CompiledRule.orderingFields(rule, schema).map { f =>
         val field = OrderingField.find(schema, f).map(_.column.name).getOrElse(f)
-        val isOwn = masks.indices.filterNot(masks(_).columns.contains(field)).foldLeft(!quoted(IncomingSchema.UnorderedDelete))((own, i) =>
-          own && quoted(IncomingSchema.Mask) =!= i)
+        val isOwn = masks.indices.filterNot(masks(_).columns.contains(field)).foldLeft(!quoted(PreparedSchema.UnorderedDelete))((own, i) =>
+          own && quoted(PreparedSchema.Mask) =!= i)
         Requirement("NULL_ORDERING_VALUE", config.name, f, valueOf(schema, f).isNull && isOwn, computed)
       }
     val stays =
@@ -89,9 +89,9 @@ object Incoming {
     val position     = monotonically_increasing_id()
     val itsPath =
       if (!isIdentified) path
-      else if (moves) when(quoted(IncomingSchema.UnorderedDelete), coalesce(quoted(GivenPath), path)).otherwise(path)
+      else if (moves) when(quoted(PreparedSchema.UnorderedDelete), coalesce(quoted(GivenPath), path)).otherwise(path)
       else coalesce(quoted(GivenPath), path)
-    val origin = if (hasOrigin) Seq(quoted(GivenPath).as(IncomingSchema.Origin)) else Nil
+    val origin = if (hasOrigin) Seq(quoted(GivenPath).as(PreparedSchema.Origin)) else Nil
     val columns = schema.map(f => quoted(f.name)) ++
       Seq(
         requirements.foldRight(key)(_ guard _).as(MetaColumns.RecordKey),
@@ -99,18 +99,18 @@ object Incoming {
         lit(null).cast(StringType).as(MetaColumns.CommitTime),
         lit(null).cast(StringType).as(MetaColumns.CommitSeqno)
       ) ++ control.map(f => quoted(f.name)) ++
-      Seq((if (isIdentified) coalesce(quoted(GivenArrival), position) else position).as(IncomingSchema.Arrival),
-        quoted(IncomingSchema.UnorderedDelete)) ++ (if (masks.isEmpty) Nil else Seq(quoted(IncomingSchema.Mask))) ++ origin ++ carried.map(
+      Seq((if (isIdentified) coalesce(quoted(GivenArrival), position) else position).as(PreparedSchema.Arrival),
+        quoted(PreparedSchema.UnorderedDelete)) ++ (if (masks.isEmpty) Nil else Seq(quoted(PreparedSchema.Mask))) ++ origin ++ carried.map(
         quoted)
     val known =
-      IncomingSchema(schema, control, masks, carried.contains(IncomingSchema.Outcome), carried.contains(IncomingSchema.SliceColumn.name),
+      PreparedSchema(schema, control, masks, carried.contains(PreparedSchema.Outcome), carried.contains(PreparedSchema.SliceColumn.name),
         hasOrigin, rule.nullsSayNothing)
-    Incoming(aligned.select(columns: _*), known, aligned, requirements)
+    PreparedRows(aligned.select(columns: _*), known, aligned, requirements)
   }
 
   /** A change of a stored row must not alter the columns its identity comes from. */
   private def unchanged(given: String, computed: Column, fields: Seq[String], config: TableConfig): Requirement = {
-    val changes = quoted(given).isNotNull && !quoted(IncomingSchema.UnorderedDelete) && !(computed <=> quoted(given))
+    val changes = quoted(given).isNotNull && !quoted(PreparedSchema.UnorderedDelete) && !(computed <=> quoted(given))
     Requirement("KEY_COLUMN_CHANGED", config.name, fields.mkString(","), changes,
       concat(quoted(given), lit(" to "), coalesce(computed, lit("null"))))
   }
@@ -152,5 +152,5 @@ object Incoming {
     case None => quoted(name)
   }
 
-  private[write] def quoted(name: String): Column = col(Names.quoted(name))
+  private[spark] def quoted(name: String): Column = col(Names.quoted(name))
 }

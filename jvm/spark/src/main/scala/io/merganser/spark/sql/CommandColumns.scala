@@ -2,7 +2,7 @@ package io.merganser.spark.sql
 
 import io.merganser.merge.DeleteCheck
 import io.merganser.spark.write.merge.StatementOutcomes
-import io.merganser.spark.write.prepare.{Incoming, IncomingSchema}
+import io.merganser.spark.write.prepare.{PreparedRows, PreparedSchema}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.StoredRule
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
@@ -17,20 +17,20 @@ import org.apache.spark.sql.types._
  *                  no more than ordering fields and delete marks for that
  * @param isTagged the file slice that holds the stored row is known
  */
-final case class ChangedColumns(data: StructType, marksDeletes: Boolean, outcomeBy: Option[(StoredRule, TableConfig)], isTagged: Boolean) {
+final case class CommandColumns(data: StructType, marksDeletes: Boolean, outcomeBy: Option[(StoredRule, TableConfig)], isTagged: Boolean) {
 
   val schema: StructType = StructType(
     data.map(_.copy(nullable = true)) ++
       (if (marksDeletes) Seq(StructField(DeleteCheck.FlagColumn, BooleanType)) else Nil) ++
       Seq(
-        StructField(Incoming.GivenKey, StringType),
-        StructField(Incoming.GivenPath, StringType),
-        StructField(Incoming.GivenArrival, LongType),
-        StructField(IncomingSchema.UnorderedDelete, BooleanType, nullable = false),
-        StructField(IncomingSchema.Mask, IntegerType, nullable = false)
+        StructField(PreparedRows.GivenKey, StringType),
+        StructField(PreparedRows.GivenPath, StringType),
+        StructField(PreparedRows.GivenArrival, LongType),
+        StructField(PreparedSchema.UnorderedDelete, BooleanType, nullable = false),
+        StructField(PreparedSchema.Mask, IntegerType, nullable = false)
       ) ++
-      (if (outcomeBy.isDefined) Seq(StructField(IncomingSchema.Outcome, IntegerType, nullable = false)) else Nil) ++
-      (if (isTagged) Seq(IncomingSchema.SliceColumn) else Nil)
+      (if (outcomeBy.isDefined) Seq(StructField(PreparedSchema.Outcome, IntegerType, nullable = false)) else Nil) ++
+      (if (isTagged) Seq(PreparedSchema.SliceColumn) else Nil)
   )
 
   /** What becomes of the rows. */
@@ -56,7 +56,7 @@ final case class ChangedColumns(data: StructType, marksDeletes: Boolean, outcome
  * @param key     record key of the stored row; null for a new one
  * @param path    partition path of the stored row; null for a new one
  * @param arrival place in the source; null where there is none
- * @param mask    number of the columns that it provides, or [[IncomingSchema.FullRow]]
+ * @param mask    number of the columns that it provides, or [[PreparedSchema.FullRow]]
  * @param outcome one of [[io.merganser.merge.buffer.Outcome]]
  * @param slice   number of the file slice of the stored row
  */

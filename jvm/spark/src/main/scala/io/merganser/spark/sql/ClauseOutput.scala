@@ -2,8 +2,8 @@ package io.merganser.spark.sql
 
 import io.merganser.merge.DeleteCheck
 import io.merganser.merge.buffer.Outcome
-import io.merganser.spark.write.prepare.{ColumnMask, IncomingSchema}
-import io.merganser.spark.write.tag.Tag
+import io.merganser.spark.write.prepare.{ColumnMask, PreparedSchema}
+import io.merganser.spark.write.tag.Tagging
 import io.merganser.table.rule.StoredRule
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral
@@ -18,8 +18,8 @@ import scala.collection.mutable
  * @param arrival place in the source; null where the statement has none
  * @param found   what a lookup has found of the row's key, if there was one: number of its file slice, whether a row is stored
  */
-private[sql] final class RowChange(
-    target: StatementTarget, columns: ChangedColumns, arrival: Expression, found: Option[(Expression, Expression)]
+private[sql] final class ClauseOutput(
+    target: CommandTarget, columns: CommandColumns, arrival: Expression, found: Option[(Expression, Expression)]
 ) {
   private val numbered = mutable.ArrayBuffer.empty[ColumnMask]
 
@@ -36,7 +36,7 @@ private[sql] final class RowChange(
       if (!provided(field.name)) absent(field) else if (assigned(field.name)) typed(values(field.name), field) else stored(field.name))
     // A row that provides all columns and yet is none of its own is not inserted where another writer has deleted the stored one.
     val isWhole = provided.size == columns.data.length && !(target.takesPartialRows && !target.rule.isInstanceOf[StoredRule.ByMerger])
-    val mask    = if (isWhole) IncomingSchema.FullRow else maskOf(provided)
+    val mask    = if (isWhole) PreparedSchema.FullRow else maskOf(provided)
     columns.row(row, control(isNew = false, mask, code(Outcome.ByRule)), stored)
   }
 
@@ -46,11 +46,11 @@ private[sql] final class RowChange(
     // A key that has a slice and no row was deleted in a log: whether its delete wins over the row is for the reader to find.
     val outcome = found match {
       case Some((slice, isStored)) =>
-        val isNew = EqualTo(slice, Literal(Tag.Untagged))
+        val isNew = EqualTo(slice, Literal(Tagging.Untagged))
         If(isStored, code(Outcome.ByRule), If(isNew, code(Outcome.Inserted), code(Outcome.Appended)))
       case None => code(Outcome.Appended)
     }
-    columns.row(row, control(isNew = true, mask = IncomingSchema.FullRow, outcome = outcome), stored)
+    columns.row(row, control(isNew = true, mask = PreparedSchema.FullRow, outcome = outcome), stored)
   }
 
   /** @param ordering what the source has for the ordering columns; the stored values for those it has not */
@@ -64,7 +64,7 @@ private[sql] final class RowChange(
       else if (target.isIdentity(field.name)) stored(field.name)
       else absent(field)
     }
-    val deletion = control(isNew = false, mask = IncomingSchema.FullRow, outcome = code(Outcome.ByRule))
+    val deletion = control(isNew = false, mask = PreparedSchema.FullRow, outcome = code(Outcome.ByRule))
     columns.row(row, deletion.copy(isUnorderedDelete = !isOrdered, isOrderedDelete = isOrdered), stored)
   }
 

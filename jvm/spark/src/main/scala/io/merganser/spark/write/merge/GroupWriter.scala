@@ -3,7 +3,7 @@ package io.merganser.spark.write.merge
 import io.merganser.merge.{KeyFold, OrderingComparator, RowLayout, Version}
 import io.merganser.merge.buffer.{SortedMerge, SortedRows, VersionCursor}
 import io.merganser.spark.write.place.FileGroupTarget
-import io.merganser.spark.write.prepare.IncomingSchema
+import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.table.base.BaseFileReader
 import io.merganser.table.file.{BaseFile, FileNames, WriteToken}
 import io.merganser.table.rule.CompiledRule
@@ -67,9 +67,9 @@ final case class LogWrites(
  * @param groupOrdinal where the number of a row's file group stands
  * @param target       the file group of a (partition path, group number)
  */
-final class WriteRows(
+final class GroupWriter(
     writer: SliceWriter,
-    incoming: IncomingSchema,
+    incoming: PreparedSchema,
     compiled: CompiledRule,
     way: MergeWay,
     ordering: Option[OrderingComparator],
@@ -148,7 +148,7 @@ final class WriteRows(
 
 /** Splits a task's rows into its file groups; each group's rows are its versions, in key order. */
 private final class GroupedRows(
-    rows: Iterator[InternalRow], incoming: IncomingSchema, layout: RowLayout, groupOrdinal: Int
+    rows: Iterator[InternalRow], incoming: PreparedSchema, layout: RowLayout, groupOrdinal: Int
 ) {
   private[this] var ahead: InternalRow = if (rows.hasNext) rows.next() else null
   private[this] var open: GroupCursor  = _

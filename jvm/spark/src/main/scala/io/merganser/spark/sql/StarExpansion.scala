@@ -20,7 +20,7 @@ import org.apache.spark.sql.types.{DataType, NullType}
  * The stars of any other MERGE leave out columns that the table was given after it was made and that the source lacks, as
  * writes of data frames do; where the source lacks any other column, they are left to Spark, which names it.
  */
-object EvolvingStars {
+object StarExpansion {
 
   /** Stands for all columns of the source that the table has, in an assignment to itself. */
   private final case class SourceColumns() extends LeafExpression with Unevaluable {
@@ -73,7 +73,7 @@ object EvolvingStars {
     override def apply(plan: LogicalPlan): LogicalPlan = plan match {
       case within: WithCTE => within.copy(plan = apply(within.plan))
       case merge: MergeIntoTable if merge.targetTable.resolved && merge.sourceTable.resolved && actions(merge).exists(isMarked) =>
-        val bare   = merge.copy(targetTable = HeldStatements.bare(merge.targetTable))
+        val bare   = merge.copy(targetTable = DeferredStatements.bare(merge.targetTable))
         val change = if (isAsked(session, bare) || mayLack(bare)) expanded(bare)(_) else star _
         merge.copy(matchedActions = merge.matchedActions.map(change), notMatchedActions = merge.notMatchedActions.map(change))
       case other => other

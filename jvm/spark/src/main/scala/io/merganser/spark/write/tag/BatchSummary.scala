@@ -16,23 +16,24 @@ import scala.collection.mutable
  *                   the order of numbers have wide ranges of texts
  * @param partitions paths that the rows name; None where a key is looked for in all of them
  */
-private[write] final case class KeyBatch(rows: Long, partitions: Option[Set[String]], bloom: Array[Byte], ranges: KeyRanges,
+private[write] final case class BatchSummary(rows: Long, partitions: Option[Set[String]], bloom: Array[Byte], ranges: KeyRanges,
     numbers: Option[KeyRanges]) {
 
   def names(partition: String): Boolean = partitions.forall(_.contains(partition))
 
   /** A filter of the keys; None where it would let most keys through. */
-  def filter: Option[BloomFilter] = if (rows <= 4 * KeyBatch.Items) Some(KeyBatch.read(bloom)) else None
+  def filter: Option[BloomFilter] = if (rows <= 4 * BatchSummary.Items) Some(BatchSummary.read(bloom)) else None
 
-  private def ++(other: KeyBatch): KeyBatch = {
-    val both = KeyBatch.read(bloom)
-    both.mergeInPlace(KeyBatch.read(other.bloom))
-    KeyBatch(rows + other.rows, for (a <- partitions; b <- other.partitions) yield a ++ b, KeyBatch.bytes(both), ranges ++ other.ranges,
+  private def ++(other: BatchSummary): BatchSummary = {
+    val both = BatchSummary.read(bloom)
+    both.mergeInPlace(BatchSummary.read(other.bloom))
+    BatchSummary(rows + other.rows, for (a <- partitions; b <- other.partitions) yield a ++ b, BatchSummary.bytes(both),
+      ranges ++ other.ranges,
       for (a <- numbers; b <- other.numbers) yield a ++ b)
   }
 }
 
-private[write] object KeyBatch {
+private[write] object BatchSummary {
   private val Items = 1000000L
 
   /**
@@ -40,7 +41,7 @@ private[write] object KeyBatch {
    * @param areNumbers  true where the key is a column of whole numbers
    * @return nothing if there is no row
    */
-  def of(rows: RDD[InternalRow], keyOrdinal: Int, pathOrdinal: Int, areNumbers: Boolean): Option[KeyBatch] = {
+  def of(rows: RDD[InternalRow], keyOrdinal: Int, pathOrdinal: Int, areNumbers: Boolean): Option[BatchSummary] = {
     val parts = rows.mapPartitions { it =>
       if (!it.hasNext) Iterator.empty
       else {
@@ -63,10 +64,10 @@ private[write] object KeyBatch {
           count += 1
         }
         val named = if (pathOrdinal >= 0) Some(partitions.iterator.map(_.toString).toSet) else None
-        Iterator(KeyBatch(count, named, bytes(bloom), ranges.result(), if (allNumbers) Some(numbers.result()) else None))
+        Iterator(BatchSummary(count, named, bytes(bloom), ranges.result(), if (allNumbers) Some(numbers.result()) else None))
       }
     }
-    parts.treeAggregate(Option.empty[KeyBatch])((a, b) => Some(a.fold(b)(_ ++ b)), (a, b) => a.fold(b)(x => b.map(x ++ _).orElse(a)))
+    parts.treeAggregate(Option.empty[BatchSummary])((a, b) => Some(a.fold(b)(_ ++ b)), (a, b) => a.fold(b)(x => b.map(x ++ _).orElse(a)))
   }
 
   private def read(bloom: Array[Byte]): BloomFilter = BloomFilter.readFrom(new java.io.ByteArrayInputStream(bloom))

@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
  * A data frame's columns are matched by name, and its plan stands in no SQL text. Spark 4 completes a frame that lacks columns with null,
  * for which an upsert would give up stored values. So the write is marked with the columns that the frame itself does not have.
  */
-object FrameAppends extends Rule[LogicalPlan] {
+object FrameWriteDetection extends Rule[LogicalPlan] {
 
   /** To be called when Spark has completed the frame: then its write is resolved. */
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {

@@ -14,14 +14,14 @@ import scala.collection.mutable
  * @param data    the table's data columns
  * @param control columns that only this write has, such as `_hoodie_is_deleted` where the table does not store it
  * @param masks   which columns rows provide that do not provide all; a row says the number of its mask, or
- *                [[IncomingSchema.FullRow]]
+ *                [[PreparedSchema.FullRow]]
  * @param knowsOutcome rows have an outcome, one of [[io.merganser.merge.buffer.Outcome]]
  * @param nullsSayNothing a null of a frame's row stands for a value that was not sent; that of a statement's row is a value
  * @param hasOrigin rows say the partition path of the stored row that they change, null for one that is new, where another path
  *                  than their own may hold it
- * @param isTagged rows have [[IncomingSchema.SliceColumn]] behind all these columns already
+ * @param isTagged rows have [[PreparedSchema.SliceColumn]] behind all these columns already
  */
-final case class IncomingSchema(
+final case class PreparedSchema(
     data: StructType,
     control: StructType,
     masks: Seq[ColumnMask] = Nil,
@@ -37,11 +37,11 @@ final case class IncomingSchema(
   /** All of it. */
   val rows: StructType = StructType(
     layout ++ Seq(
-      StructField(IncomingSchema.Arrival, LongType, nullable = false),
-      StructField(IncomingSchema.UnorderedDelete, BooleanType, nullable = false)
-    ) ++ (if (masks.isEmpty) Nil else Seq(StructField(IncomingSchema.Mask, IntegerType, nullable = false))) ++
-      (if (hasOrigin) Seq(StructField(IncomingSchema.Origin, StringType)) else Nil) ++
-      (if (knowsOutcome) Seq(StructField(IncomingSchema.Outcome, IntegerType, nullable = false)) else Nil)
+      StructField(PreparedSchema.Arrival, LongType, nullable = false),
+      StructField(PreparedSchema.UnorderedDelete, BooleanType, nullable = false)
+    ) ++ (if (masks.isEmpty) Nil else Seq(StructField(PreparedSchema.Mask, IntegerType, nullable = false))) ++
+      (if (hasOrigin) Seq(StructField(PreparedSchema.Origin, StringType)) else Nil) ++
+      (if (knowsOutcome) Seq(StructField(PreparedSchema.Outcome, IntegerType, nullable = false)) else Nil)
   )
 
   val keyOrdinal: Int             = data.length
@@ -67,9 +67,9 @@ final case class IncomingSchema(
 
   /** Makes `record` the version that a row is. */
   def fill(record: Version, row: InternalRow, layout: RowLayout): Unit = {
-    val mask = if (maskOrdinal < 0) IncomingSchema.FullRow else row.getInt(maskOrdinal)
+    val mask = if (maskOrdinal < 0) PreparedSchema.FullRow else row.getInt(maskOrdinal)
     if (row.getBoolean(unorderedDeleteOrdinal)) record.set(row, isDelete = true, isUnordered = true)
-    else if (mask == IncomingSchema.FullRow) layout.fill(record, row)
+    else if (mask == PreparedSchema.FullRow) layout.fill(record, row)
     else {
       val own = if (nullsSayNothing && inserts(mask)) notNull(mask, row) else provided(mask)
       layout.fill(record, row, own, inserts(mask))
@@ -93,7 +93,7 @@ final case class IncomingSchema(
   }
 }
 
-object IncomingSchema {
+object PreparedSchema {
   val Arrival         = "__merganser_arrival"
   val UnorderedDelete = "__merganser_unordered_delete"
   val Mask            = "__merganser_mask"

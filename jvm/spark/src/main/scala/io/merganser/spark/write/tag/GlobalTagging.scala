@@ -2,7 +2,7 @@ package io.merganser.spark.write.tag
 
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.key.KeyColumns
-import io.merganser.spark.write.prepare.IncomingSchema
+import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.table.options.{StoredKeyPolicy, WriteOperation}
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.schema.{FrameCheck, MetaColumns}
@@ -17,7 +17,7 @@ import org.apache.spark.sql.types.StructType
 import scala.collection.JavaConverters._
 
 /**
- * Tagging where keys are looked for in all partitions: rows with the slice they go to, as [[Relocation]] places them.
+ * Tagging where keys are looked for in all partitions: rows with the slice they go to, as [[PartitionMove]] places them.
  *
  * Keys alone are read first. Only where a key is stored in another partition than its row names, or in several slices of which
  * logs may have deleted it in some, are the slices in question read again with what the rule needs.
@@ -25,11 +25,11 @@ import scala.collection.JavaConverters._
  * @param moves    see [[io.merganser.table.options.IndexType.GlobalKeys]]
  * @param combines see [[MergeWay]]
  */
-private[write] final case class GlobalTag(
+private[write] final case class GlobalTagging(
     session: SparkSession,
     table: OpenTable,
     settings: WriteConfig,
-    incoming: IncomingSchema,
+    incoming: PreparedSchema,
     compiled: CompiledRule,
     moves: Boolean,
     combines: Boolean
@@ -47,10 +47,10 @@ private[write] final case class GlobalTag(
 
   /**
    * @param measure what the caller wants to know of the tagged rows; runs a job over them
-   * @return the rows with [[IncomingSchema.SliceColumn]]
+   * @return the rows with [[PreparedSchema.SliceColumn]]
    */
   def apply[T](rows: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int)(measure: RDD[InternalRow] => T): (RDD[InternalRow], T) = {
-    val sorted = Tag.byKey(rows, tasks, byPath = false)
+    val sorted = Tagging.byKey(rows, tasks, byPath = false)
     val keys   = reader(new StructType)
     val first  = if (onlyTags) StoredKeys.Live(keys) else StoredKeys.OfFiles(keys)
     val open   = session.sparkContext.collectionAccumulator[Int]
@@ -71,14 +71,14 @@ private[write] final case class GlobalTag(
   ): RDD[InternalRow] = {
     val place = relocation(slices)
     val key   = incoming.keyOrdinal
-    Tag.walked(sorted.queryExecution.toRdd, scan, slices, tasks, key, -1) { walk =>
+    Tagging.walked(sorted.queryExecution.toRdd, scan, slices, tasks, key, -1) { walk =>
       val held = new HeldMatches
-      new RelocatedRows(walk(held), held, place, key, knowsRows, lookInto, several)
+      new MovedRows(walk(held), held, place, key, knowsRows, lookInto, several)
     }
   }
 
-  private def relocation(slices: IndexedSeq[FileSlice]): Relocation =
-    new Relocation(incoming, compiled, moves, combines, onlyTags, slices.map(SliceOf(_)).toArray, partitionPath, partitionColumns)
+  private def relocation(slices: IndexedSeq[FileSlice]): PartitionMove =
+    new PartitionMove(incoming, compiled, moves, combines, onlyTags, slices.map(SliceOf(_)).toArray, partitionPath, partitionColumns)
 
   private def scan(columns: StructType, counting: StoredKeys): StoredKeyScan =
     StoredKeyScan(session, table, columns, counting, KeyOrder(byPath = false), session.sparkContext.collectionAccumulator[Int])

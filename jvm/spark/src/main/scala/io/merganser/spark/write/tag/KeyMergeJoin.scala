@@ -53,7 +53,7 @@ private[write] trait Matches {
  *
  * @param pathOrdinal where the partition path of an incoming row stands, or -1 where it does not count
  */
-private[write] final class KeyWalk(
+private[write] final class KeyMergeJoin(
     incoming: Iterator[InternalRow],
     stored: Iterator[InternalRow],
     keyOrdinal: Int,
@@ -122,7 +122,7 @@ private[write] final class KeyWalk(
  * @param several  counts the keys that have several slices
  */
 private[write] final class SliceMatches(instants: Array[String], several: LongAccumulator) extends Matches {
-  private[this] val tag  = new GenericInternalRow(Array[Any](Tag.Untagged))
+  private[this] val tag  = new GenericInternalRow(Array[Any](Tagging.Untagged))
   private[this] val live = mutable.ArrayBuffer.empty[Int]
   private[this] val dead = mutable.ArrayBuffer.empty[Int]
 
@@ -139,7 +139,7 @@ private[write] final class SliceMatches(instants: Array[String], several: LongAc
 
   override def complete(): Unit = {
     if (live.isEmpty && dead.nonEmpty) live += dead.maxBy(instants(_))
-    if (live.isEmpty) live += Tag.Untagged
+    if (live.isEmpty) live += Tagging.Untagged
     if (live.size > 1) several.add(1)
   }
 
@@ -158,8 +158,8 @@ private[write] final class SliceMatches(instants: Array[String], several: LongAc
  * @param width    columns of what stands behind a row
  */
 private[write] final class RowMatches(instants: Array[String], width: Int) extends Matches {
-  private[this] val none              = new GenericInternalRow(Array[Any](Tag.Untagged, false) ++ new Array[Any](math.max(0, width - 2)))
-  private[this] val rows              = mutable.ArrayBuffer.empty[InternalRow]
+  private[this] val none = new GenericInternalRow(Array[Any](Tagging.Untagged, false) ++ new Array[Any](math.max(0, width - 2)))
+  private[this] val rows = mutable.ArrayBuffer.empty[InternalRow]
   private[this] var dead: InternalRow = _
 
   override def clear(): Unit = {

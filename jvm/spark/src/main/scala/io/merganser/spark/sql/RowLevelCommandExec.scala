@@ -21,21 +21,21 @@ import org.apache.spark.sql.types.{LongType, StringType, StructField, StructType
 import org.apache.spark.storage.StorageLevel
 
 /** Plans statements that change our tables. */
-final case class ChangeStrategy(session: SparkSession) extends SparkStrategy {
+final case class RowLevelCommandStrategy(session: SparkSession) extends SparkStrategy {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case c: ChangeRows       => Seq(ChangeRowsExec(c, planLater(c.query)))
-    case c: ChangeRowsByKey  => Seq(ChangeRowsByKeyExec(c, planLater(c.query)))
-    case c: ChangeRowsByJoin => Seq(ChangeRowsByJoinExec(c, planLater(c.query)))
-    case l: LatestRows       => Seq(LatestRowsExec(l.keys, l.number, l.order, planLater(l.child)))
-    case _                   => Nil
+    case c: RowLevelCommandOverQuery => Seq(RowLevelCommandOverQueryExec(c, planLater(c.query)))
+    case c: RowLevelCommandByKey     => Seq(RowLevelCommandByKeyExec(c, planLater(c.query)))
+    case c: RowLevelCommandByJoin    => Seq(RowLevelCommandByJoinExec(c, planLater(c.query)))
+    case l: LatestRows               => Seq(LatestRowsExec(l.keys, l.number, l.order, planLater(l.child)))
+    case _                           => Nil
   }
 }
 
 /** Runs a statement; its result is one row of counts, which are metrics as well. */
-sealed trait ChangeExec extends V2CommandExec {
+sealed trait RowLevelCommandExec extends V2CommandExec {
 
-  def statement: ChangeStatement
+  def statement: RowLevelCommand
 
   def query: SparkPlan
 
@@ -44,7 +44,7 @@ sealed trait ChangeExec extends V2CommandExec {
   override def children: Seq[SparkPlan] = Seq(query)
 
   override lazy val metrics: Map[String, SQLMetric] =
-    ChangeStatement.CountNames.map(name => name -> SQLMetrics.createMetric(sparkContext, name.replace('_', ' '))).toMap
+    RowLevelCommand.CountNames.map(name => name -> SQLMetrics.createMetric(sparkContext, name.replace('_', ' '))).toMap
 
   override def simpleString(maxFields: Int): String =
     s"$nodeName ${statement.target.statement} ${statement.target}, $how, [${statement.clauses.map(_.text).mkString("; ")}]"
@@ -54,12 +54,13 @@ sealed trait ChangeExec extends V2CommandExec {
   /** How the rows to change are found. */
   protected def how: String
 
-  protected def target: ChangeTarget = statement.target
+  protected def target: CommandContext = statement.target
 
-  protected def clauses(input: Seq[Attribute]): Clauses = new Clauses(statement.clauses, input, target.columns, statement.masks)
+  protected def clauses(input: Seq[Attribute]): ClauseFunction =
+    new ClauseFunction(statement.clauses, input, target.columns, statement.masks)
 
-  protected def write: ChangeWrite =
-    ChangeWrite(session, target.table.opened, target.settings, target.columns.data, target.columns.schema, statement.masks,
+  protected def write: RowLevelWrite =
+    RowLevelWrite(session, target.table.opened, target.settings, target.columns.data, target.columns.schema, statement.masks,
       target.readsItself)
 
   protected def changes(): Seq[InternalRow]
@@ -80,7 +81,7 @@ sealed trait ChangeExec extends V2CommandExec {
     val c = result.counts
     val counts =
       Seq(c.inserted, c.updated, c.unchanged, c.deleted, c.late, c.ties, c.appended, read.toLong, result.filesWritten.toLong, pruned.toLong)
-    CountMetrics.post(sparkContext, metrics, ChangeStatement.CountNames.zip(counts))
+    CountMetrics.post(sparkContext, metrics, RowLevelCommand.CountNames.zip(counts))
     Seq(new GenericInternalRow(counts.toArray[Any]))
   }
 
@@ -97,14 +98,14 @@ sealed trait ChangeExec extends V2CommandExec {
       case Some(MatchedOnce(number, shown)) =>
         val bound = BindReferences.bindReference(number, input)
         val texts = shown.tail.map(e => e.sql -> BindReferences.bindReference(e, input))
-        val twice = new MatchedTwice(target.toString, input.indexWhere(_.exprId == shown.head.references.head.exprId), -1, zone, texts)
+        val twice = new CardinalityCheck(target.toString, input.indexWhere(_.exprId == shown.head.references.head.exprId), -1, zone, texts)
         try write.run(ClauseRows.of(twice.checked(rows, bound), clauses(input)))
-        catch { case failure: Throwable if MatchedTwice.isCause(failure) => throw twice.described(rows, bound).causedBy(failure) }
+        catch { case failure: Throwable if CardinalityCheck.isCause(failure) => throw twice.described(rows, bound).causedBy(failure) }
     }
 }
 
 /** Rows that a query finds. */
-final case class ChangeRowsExec(statement: ChangeRows, query: SparkPlan) extends ChangeExec {
+final case class RowLevelCommandOverQueryExec(statement: RowLevelCommandOverQuery, query: SparkPlan) extends RowLevelCommandExec {
 
   override protected def how: String = "rows of a query"
 
@@ -118,7 +119,7 @@ final case class ChangeRowsExec(statement: ChangeRows, query: SparkPlan) extends
 }
 
 /** Rows of a source, each with the stored row of its key. */
-final case class ChangeRowsByKeyExec(statement: ChangeRowsByKey, query: SparkPlan) extends ChangeExec {
+final case class RowLevelCommandByKeyExec(statement: RowLevelCommandByKey, query: SparkPlan) extends RowLevelCommandExec {
 
   override protected def how: String = s"by record key, no join: ${statement.on.sql}"
 
@@ -144,7 +145,7 @@ final case class ChangeRowsByKeyExec(statement: ChangeRowsByKey, query: SparkPla
     val twice =
       if (!target.settings.statement.failsOnDuplicates) None
       else
-        Some(new MatchedTwice(target.toString, keyed.keyOrdinal, keyed.pathOrdinal.getOrElse(-1), zone,
+        Some(new CardinalityCheck(target.toString, keyed.keyOrdinal, keyed.pathOrdinal.getOrElse(-1), zone,
             source.map(a => a.sql -> BindReferences.bindReference(a: Expression, source))))
     val matches: Expression = Coalesce(Seq(And(statement.found.last, statement.on), Literal.FalseLiteral))
     val isMatch             = BindReferences.bindReference(matches, input)
@@ -153,7 +154,7 @@ final case class ChangeRowsByKeyExec(statement: ChangeRowsByKey, query: SparkPla
       val ownKey  = BoundReference(keyed.keyOrdinal, StringType, nullable = false)
       val ownPath = keyed.pathOrdinal.map(BoundReference(_, StringType, nullable = false))
       val apart   = KeyedSource.apart(ownKey, BoundReference(keyed.arrivalOrdinal, LongType, nullable = false))
-      LatestOfKey(ownKey +: ownPath.toSeq :+ apart, keyed.arrivalOrdinal, bound)
+      SourceDeduplication(ownKey +: ownPath.toSeq :+ apart, keyed.arrivalOrdinal, bound)
     }
     val clause           = new KeyedClauses(clauses(input), isMatch, keyed.arrivalOrdinal, latest, twice)
     val (result, counts) = write.run(rows, keyed, clause.run)
@@ -162,7 +163,7 @@ final case class ChangeRowsByKeyExec(statement: ChangeRowsByKey, query: SparkPla
 }
 
 /** Rows of a join, planned once the source has shown which files can match. */
-final case class ChangeRowsByJoinExec(statement: ChangeRowsByJoin, query: SparkPlan) extends ChangeExec {
+final case class RowLevelCommandByJoinExec(statement: RowLevelCommandByJoin, query: SparkPlan) extends RowLevelCommandExec {
 
   override protected def how: String =
     s"${statement.joinType.sql} join on ${statement.on.sql}, files chosen by ${statement.pruning.columns.distinct.mkString(", ")} of the source"
@@ -190,7 +191,7 @@ final case class ChangeRowsByJoinExec(statement: ChangeRowsByJoin, query: SparkP
       }
       val known = Statistics(sizeInBytes = BigInt(math.max(1L, bytes.value)))
       val all = Join(stored, SparkBridge.rows(session, source, rows, known), statement.joinType, Some(statement.on),
-        MatchedTwice.hint(statement.once.map(_.storedRow)))
+        CardinalityCheck.hint(statement.once.map(_.storedRow)))
       val join   = LatestRows.of(statement.choice.common, statement.arrival, statement.choice.order, all)
       val plan   = SparkBridge.ofRows(session, join).queryExecution
       val result = changed(plan.toRdd, join.output, statement.once)

@@ -11,11 +11,11 @@ import org.apache.spark.sql.types.LongType
 /**
  * A MERGE, UPDATE or DELETE of ours: rows of `query` become rows of one write by the first clause that applies to them.
  *
- * A clause's row has an expression for each column of [[ChangedColumns]]. The statement's result is one row of counts.
+ * A clause's row has an expression for each column of [[CommandColumns]]. The statement's result is one row of counts.
  */
-sealed trait ChangeStatement extends UnaryCommand with SupportsNonDeterministicExpression {
+sealed trait RowLevelCommand extends UnaryCommand with SupportsNonDeterministicExpression {
 
-  def target: ChangeTarget
+  def target: CommandContext
 
   /** In the order in which their conditions are evaluated: the first that is true applies. */
   def clauses: Seq[RowClause]
@@ -41,11 +41,11 @@ sealed trait ChangeStatement extends UnaryCommand with SupportsNonDeterministicE
  * @param name        by which a catalog knows it, as SQL text
  * @param identifying clauses that assign columns which the row's key or partition comes from
  */
-final case class ChangeTarget(
+final case class CommandContext(
     table: MerganserTable,
     statement: String,
     readsItself: Boolean,
-    columns: ChangedColumns,
+    columns: CommandColumns,
     settings: WriteConfig,
     name: Option[String],
     identifying: Seq[String]
@@ -54,14 +54,14 @@ final case class ChangeTarget(
 }
 
 /** The rows that a query finds, each with what identifies the stored row it changes. */
-final case class ChangeRows(
-    target: ChangeTarget,
+final case class RowLevelCommandOverQuery(
+    target: CommandContext,
     clauses: Seq[RowClause],
     masks: Seq[ColumnMask],
     once: Option[MatchedOnce],
     query: LogicalPlan,
-    override val output: Seq[Attribute] = ChangeStatement.counts
-) extends ChangeStatement {
+    override val output: Seq[Attribute] = RowLevelCommand.counts
+) extends RowLevelCommand {
   override protected def withNewChildInternal(newChild: LogicalPlan): LogicalPlan = copy(query = newChild)
 }
 
@@ -76,8 +76,8 @@ final case class ChangeRows(
  * @param found     columns that the lookup adds before the stored ones: number of the file slice, whether a row is stored
  * @param stored    columns of the stored row that clauses use
  */
-final case class ChangeRowsByKey(
-    target: ChangeTarget,
+final case class RowLevelCommandByKey(
+    target: CommandContext,
     clauses: Seq[RowClause],
     masks: Seq[ColumnMask],
     on: Expression,
@@ -88,8 +88,8 @@ final case class ChangeRowsByKey(
     found: Seq[Attribute],
     stored: Seq[Attribute],
     query: LogicalPlan,
-    override val output: Seq[Attribute] = ChangeStatement.counts
-) extends ChangeStatement {
+    override val output: Seq[Attribute] = RowLevelCommand.counts
+) extends RowLevelCommand {
   override def producedAttributes: AttributeSet = AttributeSet((arrival +: found) ++ stored ++ output)
 
   override protected def withNewChildInternal(newChild: LogicalPlan): LogicalPlan = copy(query = newChild)
@@ -106,8 +106,8 @@ final case class ChangeRowsByKey(
  * @param pruning  columns that ON equates with values of the source, by which files of the target are chosen
  * @param keys     the key columns, where ON equates all of them
  */
-final case class ChangeRowsByJoin(
-    target: ChangeTarget,
+final case class RowLevelCommandByJoin(
+    target: CommandContext,
     clauses: Seq[RowClause],
     masks: Seq[ColumnMask],
     once: Option[MatchedOnce],
@@ -119,8 +119,8 @@ final case class ChangeRowsByJoin(
     keys: EqualColumns,
     stored: StoredSide,
     query: LogicalPlan,
-    override val output: Seq[Attribute] = ChangeStatement.counts
-) extends ChangeStatement {
+    override val output: Seq[Attribute] = RowLevelCommand.counts
+) extends RowLevelCommand {
   override def producedAttributes: AttributeSet = AttributeSet(stored.plan.output ++ output)
 
   override protected def withNewChildInternal(newChild: LogicalPlan): LogicalPlan = copy(query = newChild)
@@ -131,7 +131,7 @@ final class StoredSide(val plan: LogicalPlan) extends Serializable {
   override def toString: String = "stored rows"
 }
 
-object ChangeStatement {
+object RowLevelCommand {
 
   /** A statement's result: one row of counts. */
   val CountNames: Seq[String] = Seq(

@@ -20,9 +20,9 @@ import scala.collection.mutable
  * @param zone  of timestamps that are shown
  * @param shown names and expressions of what is shown of a row
  */
-private[sql] final class MatchedTwice(table: String, key: Int, path: Int, zone: Option[String], shown: Seq[(String, Expression)])
+private[sql] final class CardinalityCheck(table: String, key: Int, path: Int, zone: Option[String], shown: Seq[(String, Expression)])
     extends Serializable {
-  import MatchedTwice._
+  import CardinalityCheck._
 
   /** For rows that come in order of their key: to be asked in a task. */
   def watch(): Watch = new Watch
@@ -93,7 +93,7 @@ private[sql] final class MatchedTwice(table: String, key: Int, path: Int, zone: 
       "rows" -> found.map { case (name, rows) => s"$name: ${rows.mkString(" and ")}" }.mkString("; "))
 }
 
-private[sql] object MatchedTwice {
+private[sql] object CardinalityCheck {
   private val MostKeys = 10
   private val MostRows = 4
 
@@ -101,7 +101,7 @@ private[sql] object MatchedTwice {
   def hint(storedRow: Option[Expression]): JoinHint =
     if (storedRow.isEmpty) JoinHint.NONE else JoinHint(leftHint = Some(HintInfo(Some(NO_BROADCAST_AND_REPLICATION))), rightHint = None)
 
-  /** A row was matched again; which one is told by [[MatchedTwice.described]]. */
+  /** A row was matched again; which one is told by [[CardinalityCheck.described]]. */
   final class SeveralMatches extends RuntimeException("a stored row is matched by several source rows")
 
   def isCause(failure: Throwable): Boolean =

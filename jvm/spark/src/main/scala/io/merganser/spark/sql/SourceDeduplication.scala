@@ -20,7 +20,7 @@ import scala.collection.mutable
  * @param order   whether ON is true (a row that ON leaves out is no version of the stored row, if another one is), then what the
  *                source has for the ordering columns; over the rows. Of ties the later one counts
  */
-private[sql] final case class LatestOfKey(keys: Seq[Expression], arrival: Int, order: Seq[Expression]) {
+private[sql] final case class SourceDeduplication(keys: Seq[Expression], arrival: Int, order: Seq[Expression]) {
 
   /** @param rows those of a key side by side, in the order of arrival */
   def of(rows: Iterator[InternalRow]): Iterator[InternalRow] = new Iterator[InternalRow] {
@@ -84,7 +84,7 @@ private final class SourceVersions(order: Seq[Expression]) {
 }
 
 /**
- * Rows of which [[LatestOfKey]] leaves one source row's for each key.
+ * Rows of which [[SourceDeduplication]] leaves one source row's for each key.
  *
  * @param keys   what the rows of one key have in common
  * @param number of a source row's place in the source
@@ -116,7 +116,7 @@ private[sql] final case class LatestRowsExec(keys: Seq[Expression], number: Attr
 
   override protected def doExecute(): RDD[InternalRow] = {
     val rows = child.output
-    val latest = LatestOfKey(BindReferences.bindReferences(keys, rows), rows.indexWhere(_.exprId == number.exprId),
+    val latest = SourceDeduplication(BindReferences.bindReferences(keys, rows), rows.indexWhere(_.exprId == number.exprId),
       BindReferences.bindReferences(order, rows))
     child.execute().mapPartitions(latest.of(_))
   }

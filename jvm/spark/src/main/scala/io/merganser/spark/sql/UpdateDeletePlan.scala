@@ -9,13 +9,13 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.LongType
 
 /** UPDATE and DELETE: the rows for which a condition is true. */
-private[sql] final case class SimpleChanges(session: SparkSession) {
+private[sql] final case class UpdateDeletePlan(session: SparkSession) {
 
   def update(relation: DataSourceV2Relation, given: UpdateTable): LogicalPlan = {
     given.condition.foreach(requireDeterministic("UPDATE", _))
-    val target   = StatementTarget(session, relation, "UPDATE")
+    val target   = CommandTarget(session, relation, "UPDATE")
     val columns  = target.changed(marksDeletes = false, isTagged = false)
-    val change   = new RowChange(target, columns, Literal(null, LongType), None)
+    val change   = new ClauseOutput(target, columns, Literal(null, LongType), None)
     val computed = new Computed(target.rows.outputSet)
     val values   = Alignment.ofUpdate(given, target).map { case (name, value) => name -> computed.instead(value) }
     val assigned = Alignment.assigned(given.assignments, target)
@@ -26,9 +26,9 @@ private[sql] final case class SimpleChanges(session: SparkSession) {
 
   def delete(relation: DataSourceV2Relation, condition: Expression): LogicalPlan = {
     requireDeterministic("DELETE", condition)
-    val target  = StatementTarget(session, relation, "DELETE")
+    val target  = CommandTarget(session, relation, "DELETE")
     val columns = target.changed(target.marksDeletes, isTagged = false)
-    val change  = new RowChange(target, columns, Literal(null, LongType), None)
+    val change  = new ClauseOutput(target, columns, Literal(null, LongType), None)
     changes(target, columns, "DELETE", Set.empty, change.delete(Map.empty), change, rows(target, Some(condition)))
   }
 
@@ -37,14 +37,14 @@ private[sql] final case class SimpleChanges(session: SparkSession) {
       throw MerganserException("CLAUSE_CONDITION_UNSUPPORTED", "clause" -> s"$statement WHERE", "condition" -> condition.sql,
         "reason" -> "it is not deterministic")
 
-  private def rows(target: StatementTarget, condition: Option[Expression]): LogicalPlan =
+  private def rows(target: CommandTarget, condition: Option[Expression]): LogicalPlan =
     condition.filterNot(_ == TrueLiteral).foldLeft(target.rows)((found, c) => Filter(c, found))
 
   private def changes(
-      target: StatementTarget, columns: ChangedColumns, clause: String, assigned: Set[String], row: Seq[Expression], change: RowChange,
+      target: CommandTarget, columns: CommandColumns, clause: String, assigned: Set[String], row: Seq[Expression], change: ClauseOutput,
       found: LogicalPlan
   ): LogicalPlan =
-    ChangeRows(
+    RowLevelCommandOverQuery(
       target.describe(columns, isRead = true, Seq(clause -> assigned)),
       Seq(RowClause(clause, TrueLiteral, row)),
       change.masks,

@@ -12,11 +12,11 @@ import org.apache.spark.unsafe.types.UTF8String
  *
  * @param pathOf  partition path of an inserted row, over it
  * @param paths   of the slices
- * @param found   ordinal of [[IncomingSchema.SliceColumn]] in a row of the lookup
+ * @param found   ordinal of [[PreparedSchema.SliceColumn]] in a row of the lookup
  * @param slice   the same in an inserted row
  * @param outcome ordinal of its [[Outcome]]; -1 if it has none
  */
-private[spark] final class OwnPartition(pathOf: Expression, paths: Broadcast[Array[UTF8String]], found: Int, slice: Int, outcome: Int)
+private[spark] final class InsertPartition(pathOf: Expression, paths: Broadcast[Array[UTF8String]], found: Int, slice: Int, outcome: Int)
     extends Serializable {
   @transient private lazy val path = UnsafeProjection.create(Seq(pathOf))
 
@@ -28,7 +28,7 @@ private[spark] final class OwnPartition(pathOf: Expression, paths: Broadcast[Arr
 
   /** Makes it the row of a key of which nothing is stored. */
   def isNew(inserted: UnsafeRow): UnsafeRow = {
-    inserted.setInt(slice, Tag.Untagged)
+    inserted.setInt(slice, Tagging.Untagged)
     if (outcome >= 0) inserted.setInt(outcome, Outcome.Inserted)
     inserted
   }

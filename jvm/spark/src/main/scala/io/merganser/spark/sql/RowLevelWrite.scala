@@ -4,9 +4,9 @@ import io.merganser.spark.service.AfterCommit
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{StatementRows, TableWrite, WriteResult}
 import io.merganser.spark.write.key.KeyColumns
-import io.merganser.spark.write.place.TableIndex
-import io.merganser.spark.write.prepare.{ColumnMask, IncomingSchema}
-import io.merganser.spark.write.tag.{KeyLookup, KeyedSource, LookupCounts, OwnPartition}
+import io.merganser.spark.write.place.IndexResolver
+import io.merganser.spark.write.prepare.{ColumnMask, PreparedSchema}
+import io.merganser.spark.write.tag.{KeyLookup, KeyedSource, LookupCounts, InsertPartition}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.FileSlice
 import org.apache.spark.rdd.RDD
@@ -24,7 +24,7 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param columns  of the rows that the clauses make
  * @param readsItself true where rows were found by reading the table as it was opened
  */
-final case class ChangeWrite(
+final case class RowLevelWrite(
     session: SparkSession,
     opened: OpenTable,
     settings: WriteConfig,
@@ -48,7 +48,7 @@ final case class ChangeWrite(
    * @return also what the lookup looked into
    */
   def run(
-      source: RDD[InternalRow], keyed: KeyedSource, clause: (Iterator[InternalRow], Option[OwnPartition]) => Iterator[InternalRow]
+      source: RDD[InternalRow], keyed: KeyedSource, clause: (Iterator[InternalRow], Option[InsertPartition]) => Iterator[InternalRow]
   ): (WriteResult, LookupCounts) = {
     var counts: LookupCounts = null
     val result = write(looksEverywhere = !keyed.byPath) { (table: OpenTable, slices: IndexedSeq[FileSlice]) =>
@@ -61,14 +61,14 @@ final case class ChangeWrite(
     (result, counts)
   }
 
-  private def isGlobal: Boolean = TableIndex.globalKeys(settings.index, opened.config).isDefined
+  private def isGlobal: Boolean = IndexResolver.globalKeys(settings.index, opened.config).isDefined
 
-  private def ownPartition(keyed: KeyedSource, slices: IndexedSeq[FileSlice]): OwnPartition = {
+  private def ownPartition(keyed: KeyedSource, slices: IndexedSeq[FileSlice]): InsertPartition = {
     val paths            = session.sparkContext.broadcast(slices.map(s => UTF8String.fromString(s.partitionPath)).toArray)
     def at(name: String) = columns.fieldNames.indexOf(name)
-    new OwnPartition(KeyColumns.pathOf(session, settings.keyed(opened.config), data, columns), paths,
+    new InsertPartition(KeyColumns.pathOf(session, settings.keyed(opened.config), data, columns), paths,
       keyed.sliceOrdinal,
-      at(IncomingSchema.SliceColumn.name), at(IncomingSchema.Outcome))
+      at(PreparedSchema.SliceColumn.name), at(PreparedSchema.Outcome))
   }
 
   /** @param looksEverywhere true where a key that is inserted was looked for in all partitions */

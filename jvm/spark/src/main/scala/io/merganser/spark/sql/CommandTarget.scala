@@ -21,7 +21,7 @@ import org.apache.spark.sql.types.StructType
  * @param statement   MERGE, UPDATE or DELETE
  * @param incoming    columns that the statement may add to the table, or widen
  */
-private[sql] final case class StatementTarget(
+private[sql] final case class CommandTarget(
     session: SparkSession, given: DataSourceV2Relation, statement: String, incoming: Option[StructType] = None
 ) {
   private val named  = given.table.asInstanceOf[MerganserTable]
@@ -64,8 +64,8 @@ private[sql] final case class StatementTarget(
     CompiledRule.orderingFields(rule, schema).flatMap(OrderingField.find(schema, _)).map(field => field.within(values(field.column.name)))
 
   /** Columns of the rows that the statement makes. */
-  def changed(marksDeletes: Boolean, isTagged: Boolean): ChangedColumns =
-    ChangedColumns(schema, marksDeletes, Some((rule, opened.config)).filter(_ => isLogged && rule.isDecidedByOrdering), isTagged)
+  def changed(marksDeletes: Boolean, isTagged: Boolean): CommandColumns =
+    CommandColumns(schema, marksDeletes, Some((rule, opened.config)).filter(_ => isLogged && rule.isDecidedByOrdering), isTagged)
 
   /** Deletes say in a column that they are ones: they carry an ordering value, and no column of the table's says it. */
   val marksDeletes: Boolean = orderedDeletes && ordering.nonEmpty && !schema.fieldNames.contains(DeleteCheck.FlagColumn)
@@ -94,8 +94,8 @@ private[sql] final case class StatementTarget(
   def pinned(plan: LogicalPlan): LogicalPlan = SnapshotPinning.pinnedTo(opened, plan)
 
   /** @param assigns what each clause assigns, by its text */
-  def describe(columns: ChangedColumns, isRead: Boolean, assigns: Seq[(String, Set[String])] = Nil): ChangeTarget =
-    ChangeTarget(relation.table.asInstanceOf[MerganserTable], statement, isRead, columns, settings, CatalogName.of(given),
+  def describe(columns: CommandColumns, isRead: Boolean, assigns: Seq[(String, Set[String])] = Nil): CommandContext =
+    CommandContext(relation.table.asInstanceOf[MerganserTable], statement, isRead, columns, settings, CatalogName.of(given),
       assigns.collect { case (clause, names) if names.exists(isIdentity) => clause })
 
   /** Whether key or partition come from the column, or from a field inside it. */

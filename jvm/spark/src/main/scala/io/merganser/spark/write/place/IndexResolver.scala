@@ -13,7 +13,7 @@ import io.merganser.table.slice.FileSlice
  * The index of a table. Ours say it in their properties; of tables of other writers the file ids tell, which for BUCKET
  * begin with the bucket's number in eight digits.
  */
-private[spark] object TableIndex {
+private[spark] object IndexResolver {
 
   /** No table has more buckets in a partition; a random file id is a number below it once in 40,000 times. */
   private val MostBuckets = 100000

@@ -1,0 +1,70 @@
+package io.merganser
+
+import java.nio.file.{Files, Path, Paths}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import scala.collection.JavaConverters._
+
+/** Packages of the main sources use each other in one direction only: no package depends on itself by way of others. */
+class PackagesSuite extends AnyFunSuite {
+  import PackagesSuite._
+
+  test("no package depends on itself by way of others") {
+    val sources = mainSources(Paths.get(System.getProperty("merganser.root")))
+    assert(sources.size > 200, "the main sources were not found")
+    assert(cycles(sources).mkString("\n") == "")
+  }
+
+  test("a package that is used and uses its user is found, with the lines that say so") {
+    val above = Source("Above.scala", "io.merganser.above", Seq("import io.merganser.below.Below"))
+    val below = Source("Below.scala", "io.merganser.below", Seq("  val above = io.merganser.above.Above"))
+    assert(cycles(Seq(above)).isEmpty)
+    assert(cycles(Seq(above, below)) == Seq(
+      "io.merganser.above uses io.merganser.below in Above.scala: import io.merganser.below.Below",
+      "io.merganser.below uses io.merganser.above in Below.scala: val above = io.merganser.above.Above"))
+  }
+}
+
+private object PackagesSuite {
+
+  /** @param lines without comments */
+  final case class Source(file: String, packageName: String, lines: Seq[String])
+
+  private val Qualified = """\bio\.merganser(?:\.\w+)*""".r
+  private val Comment   = """(?s)/\*.*?\*/|//[^\n]*""".r
+
+  def mainSources(root: Path): Seq[Source] = {
+    val modules = Files.list(root.resolve("jvm")).iterator().asScala.map(_.resolve("src/main")).filter(Files.isDirectory(_))
+    val files = modules.flatMap(Files.walk(_).iterator().asScala).filter(f => f.toString.endsWith(".scala") || f.toString.endsWith(".java"))
+    files.map { file =>
+      val lines       = Comment.replaceAllIn(new String(Files.readAllBytes(file), "UTF-8"), "").split('\n').toSeq
+      val packageName = lines.find(_.startsWith("package ")).fold("")(_.stripPrefix("package ").stripSuffix(";").trim)
+      Source(file.getFileName.toString, packageName, lines)
+    }.toSeq.sortBy(_.file)
+  }
+
+  /** Each use of a package that is part of a cycle, as text; empty where there is none. */
+  def cycles(sources: Seq[Source]): Seq[String] = {
+    val packages = sources.map(_.packageName).toSet
+    def packageOf(name: String): Option[String] =
+      Iterator.iterate(name)(n => n.take(math.max(0, n.lastIndexOf('.')))).takeWhile(_.nonEmpty).find(packages)
+    val uses = for {
+      source <- sources
+      line   <- source.lines if !line.startsWith("package ")
+      name   <- Qualified.findAllIn(line).toSeq
+      used   <- packageOf(name).toSeq if used != source.packageName
+    } yield (source.packageName, used, s"${source.file}: ${line.trim}")
+    val next = uses.groupBy(_._1).map { case (from, found) => from -> found.map(_._2).toSet }
+    def reachable(from: String): Set[String] = {
+      def grow(known: Set[String]): Set[String] = {
+        val more = known ++ known.flatMap(next.getOrElse(_, Set.empty))
+        if (more == known) known else grow(more)
+      }
+      grow(next.getOrElse(from, Set.empty))
+    }
+    val reached = packages.map(p => p -> reachable(p)).toMap
+    uses.filter { case (from, used, _) => reached(used)(from) }
+      .map { case (from, used, where) => s"$from uses $used in $where" }.distinct.sorted
+  }
+}

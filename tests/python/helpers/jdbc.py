@@ -42,7 +42,7 @@ class Jdbc:
     def __init__(self, url: str, log: Path) -> None:
         self._log = log
         java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else "java"
-        command = [str(java), "-XX:TieredStopAtLevel=1", "-cp", f"{SPARK_HOME / 'jars'}/*", str(CLIENT), url]
+        command = [str(java), "-cp", f"{SPARK_HOME / 'jars'}/*", str(CLIENT), url]
         pipe = subprocess.PIPE
         with log.open("w") as said:
             self._client: Any = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=said, text=True)

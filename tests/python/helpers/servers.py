@@ -37,7 +37,7 @@ def serving(pasted: str, folder: Path, started: str, *settings: str) -> Iterator
         The port.
     """
     quiet = ["spark.ui.enabled=false", "spark.sql.shuffle.partitions=2", "spark.sql.session.timeZone=UTC"]
-    java = f"-Duser.timezone=UTC -Dderby.system.home={folder} -XX:TieredStopAtLevel=1"
+    java = f"-Duser.timezone=UTC -Dderby.system.home={folder}"
     assert commands(pasted) == [pasted], "the README has no such command"
     program, *words = pasted.split()
     command = [sys.executable, str(ROOT / program), *words, "--spark", LINE]

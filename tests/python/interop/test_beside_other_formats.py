@@ -47,7 +47,6 @@ PROGRAM = """
         "spark.ui.showConsoleProgress": "false",
         "spark.databricks.delta.snapshotPartitions": "1",
         "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
         "spark.sql.shuffle.partitions": "1",
     }
     LAKE = "io.merganser.spark.MerganserLakeCatalog"

@@ -42,7 +42,7 @@ def test_the_sql_of_the_readme_runs_when_it_is_pasted_into_the_prompt(tmp_path: 
     more = ["--master", "local[1]", "--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=1"]
     more += ["--conf", f"spark.sql.warehouse.dir={tmp_path / 'tables'}"]
     # The first compiler alone starts sooner.
-    more += ["--driver-java-options", f"-Dderby.system.home={tmp_path} -XX:TieredStopAtLevel=1"]
+    more += ["--driver-java-options", f"-Dderby.system.home={tmp_path}"]
     ran = paste(prompt, "--spark", LINE, *more, typed=blocks("sql")[0], folder=tmp_path)
     assert ran.returncode == 0, ran.stderr[-4000:]
     assert [line for line in ran.stdout.splitlines() if "\t" in line][-2:] == ["a\t12.5\t3", "b\t20.0\t5"]

@@ -214,7 +214,7 @@ HIVE = """
         .config("spark.sql.catalog.spark_catalog", "io.merganser.spark.MerganserCatalog")
         .config("spark.ui.enabled", "false")
         .config("spark.driver.memory", "1g")
-        .config("spark.driver.extraJavaOptions", "-Dderby.system.home={folder}/derby -XX:TieredStopAtLevel=1")
+        .config("spark.driver.extraJavaOptions", "-Dderby.system.home={folder}/derby")
         .config("spark.sql.warehouse.dir", "{folder}/tables")
         .config("spark.sql.shuffle.partitions", "1")
         .enableHiveSupport()

@@ -26,7 +26,8 @@ final case class MergerClass(className: String) extends MergerSource {
 object MergerClass {
 
   /**
-   * Loads a class of a kind. Tables and options name classes, so its static initialisers do not run: it may be of another kind.
+   * Loads a class of a kind. Tables and options name classes, so its static initialisers do not run: it may be of
+   * another kind.
    *
    * @throws ClassCastException if it does not implement `wanted`
    */
@@ -39,8 +40,8 @@ object MergerClass {
 /**
  * A user's merger as a rule: it maps versions of rows to public records and back.
  *
- * A row that wins over a delete carries nothing from before it, whatever the merger makes of it. Without ordering fields every
- * delete ends the key's history. Everything else the merger decides.
+ * A row that wins over a delete carries nothing from before it, whatever the merger makes of it. Without ordering
+ * fields every delete ends the key's history. Everything else the merger decides.
  *
  * Laws: none is assumed, so versions are buffered uncombined and folded from the stored row; but a [[CombiningMerger]]
  * combines those of a batch.

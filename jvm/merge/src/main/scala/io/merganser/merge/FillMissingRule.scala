@@ -38,12 +38,12 @@ object MissingValues {
 /**
  * The wrapped rule chooses the winner; the winner's missing values are then filled from the loser.
  *
- * A delete neither gives values nor takes any, and a row that wins over one carries nothing from before it. Inside a batch a
- * late-arriving delete with an ordering value is ignored: the batch is one change, the winner's.
+ * A delete neither gives values nor takes any, and a row that wins over one carries nothing from before it. Inside a
+ * batch a late-arriving delete with an ordering value is ignored: the batch is one change, the winner's.
  *
- * Laws: idempotent. Associative where the newer version always wins, as under commit time. Where ordering values choose, a
- * late-arriving version would fill a missing value for which the stored row has a newer one, so versions are buffered
- * uncombined. The order of versions decides which of several values is filled in.
+ * Laws: idempotent. Associative where the newer version always wins, as under commit time. Where ordering values
+ * choose, a late-arriving version would fill a missing value for which the stored row has a newer one, so versions
+ * are buffered uncombined. The order of versions decides which of several values is filled in.
  *
  * @param chooser    chooses the winner
  * @param isByTime   whether the newer version always wins

@@ -2,12 +2,12 @@
 package io.merganser.merge
 
 /**
- * Merges the versions of one key by the table's rule. This class alone calls a rule: batch with batch, log with log, stored
- * row with versions.
+ * Merges the versions of one key by the table's rule. This class alone calls a rule: batch with batch, log with log,
+ * stored row with versions.
  *
  * What holds for every rule is here and in no rule:
  *
- *  - An unconditional delete (one without an ordering value) ends the key's history. The next version is merged with nothing,
+ *  - An unconditional delete, one without an ordering value, ends the key's history. The next version is merged with nothing,
  *    and it and every later winner carry the mark [[Version.endsHistory]].
  *  - A partial version finds no row on a delete. It is ignored, unless it inserts: then it is a row with nulls.
  *  - Versions that the rule cannot combine are buffered one behind the other, and folded from the stored row, oldest first.
@@ -56,7 +56,10 @@ final class KeyFold(rule: MergeRule, fileGroup: String = "none") {
   def onto(stored: Version, versions: Version): Version =
     if (versions.earlier == null) merge(stored, versions) else versions.oldestFirst.foldLeft(stored)(merge(_, _))
 
-  /** Folds the buffered versions of a key that is not stored. The result is not a row if it is a delete, or still partial. */
+  /**
+   * Folds the buffered versions of a key that is not stored. The result is not a row if it is a delete, or still
+   * partial.
+   */
   def alone(versions: Version): Version =
     if (versions.earlier == null) inserted(versions)
     else
@@ -83,8 +86,8 @@ final class KeyFold(rule: MergeRule, fileGroup: String = "none") {
   def addBehind(buffered: Version, next: Version): Version = next.copy().after(buffered)
 
   /**
-   * Whether the result of a key's versions is one row, even where the key is stored several times: an unconditional delete among
-   * the versions removes all stored rows, and what follows it comes back once.
+   * Whether the result of a key's versions is one row, even where the key is stored several times: an unconditional
+   * delete among the versions removes all stored rows, and what follows it comes back once.
    */
   def isOneRow(result: Version, versions: Version): Boolean = result.endsHistory && versions.followsUnordered
 

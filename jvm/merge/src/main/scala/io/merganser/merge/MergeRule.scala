@@ -27,15 +27,15 @@ object Laws {
 }
 
 /**
- * Chooses between two versions of one row, or makes one of them. [[KeyFold]] alone calls it, for every path: input combine,
- * write merge, compaction, snapshot read.
+ * Chooses between two versions of one row, or makes one of them. [[KeyFold]] alone calls it, for every path: input
+ * combine, write merge, compaction, snapshot read.
  *
- * A rule states what differs from rule to rule. The ends of a key's history, and what has nothing to be merged with, are not
- * its concern: `older` never is an unconditional delete, `newer` never carries [[Version.endsHistory]], and a partial version
- * comes only with an older row that is not deleted.
+ * A rule states what differs from rule to rule. The ends of a key's history, and what has nothing to be merged with,
+ * are not its concern: `older` never is an unconditional delete, `newer` never carries [[Version.endsHistory]], and a
+ * partial version comes only with an older row that is not deleted.
  *
- * A rule has no state and reads no settings. It returns one of its arguments or a new version, never null; a deletion is a
- * version. It references no row after the call: whoever buffers copies.
+ * A rule has no state and reads no settings. It returns one of its arguments or a new version, never null; a deletion
+ * is a version. It references no row after the call: whoever buffers copies.
  */
 trait MergeRule extends Serializable {
 
@@ -50,7 +50,9 @@ trait MergeRule extends Serializable {
   /** Combines two full versions of the same batch before either is merged with the stored row. */
   def combine(older: Version, newer: Version): Version = merge(older, newer)
 
-  /** Maps a full version to the row to insert where its key is not stored. Identity except for users' payload classes. */
+  /**
+   * Maps a full version to the row to insert where its key is not stored. Identity except for users' payload classes.
+   */
   def insert(version: Version): Version = version
 }
 

@@ -3,9 +3,9 @@ package io.merganser.merge
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 
 /**
- * Overlays a partial version on the older row: the columns it provides are its own, nulls too; the others, an ordering field
- * too, are the older row's. Then the wrapped rule decides which of the two rows stays. Full versions and deletes pass to the
- * wrapped rule.
+ * Overlays a partial version on the older row: the columns it provides are its own, nulls too; the others, an
+ * ordering field too, are the older row's. Then the wrapped rule decides which of the two rows stays. Full versions
+ * and deletes pass to the wrapped rule.
  *
  * Laws: as the wrapped rule for full versions. Partial ones are not associative (together they would bring columns of a
  * version that loses against the stored row), so [[KeyFold]] buffers them uncombined.

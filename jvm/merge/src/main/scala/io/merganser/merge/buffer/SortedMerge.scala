@@ -29,8 +29,8 @@ object VersionCursor {
 }
 
 /**
- * Stored rows and versions, both in key order, merged as streams: memory does not grow with the file. The companion object
- * names the ways to use it.
+ * Stored rows and versions, both in key order, merged as streams: memory does not grow with the file. The companion
+ * object names the ways to use it.
  *
  * A key that is stored several times is merged with its versions each time.
  *
@@ -103,7 +103,10 @@ final class SortedMerge private (
       order > 0 || baseRow != null
     }
 
-  /** Negative: the stored row comes first, or there is neither; zero: their keys are equal; positive: the group comes first. */
+  /**
+   * Negative: the stored row comes first, or there is neither; zero: their keys are equal; positive: the group comes
+   * first.
+   */
   private def baseToGroup: Int =
     if (!hasGroup) -1
     else if (baseRow == null) 1
@@ -161,7 +164,9 @@ final class SortedMerge private (
     keyBytes = bytes
   }
 
-  /** Another version of the group's key. Its memory is that of the group's first version, until the next group begins. */
+  /**
+   * Another version of the group's key. Its memory is that of the group's first version, until the next group begins.
+   */
   private def add(version: Version): Unit = {
     val result =
       if (!combines) fold.addBehind(group, version)
@@ -232,7 +237,10 @@ object SortedMerge {
   def insertUncombined(base: Iterator[InternalRow], versions: VersionCursor, layout: RowLayout, fold: KeyFold): SortedMerge =
     new SortedMerge(base, versions, layout, fold, NewKeys.EachIsRow, StoredKeys.Beside, new KeyMemory)
 
-  /** A batch for a log: combined as far as the rule allows, and emitted. Readers fold the versions onto the stored row. */
+  /**
+   * A batch for a log: combined as far as the rule allows, and emitted. Readers fold the versions onto the stored
+   * row.
+   */
   def forLog(versions: VersionCursor, layout: RowLayout, fold: KeyFold): SortedMerge =
     new SortedMerge(Iterator.empty, versions, layout, fold, NewKeys.Emitted, StoredKeys.Merged, new KeyMemory)
 

@@ -23,7 +23,10 @@ import java.io.Closeable
  */
 final case class MergeWay(combinesNew: Boolean, mergesStored: Boolean) {
 
-  /** In an existing file group, versions that are merged with stored rows are also merged with each other: no key is written twice. */
+  /**
+   * In an existing file group, versions that are merged with stored rows are also merged with each other: no key is
+   * written twice.
+   */
   def combines(group: FileGroupTarget): Boolean = combinesNew || (mergesStored && group.slice.isDefined)
 
   /** The merge of a batch that is written into a base file. */
@@ -61,8 +64,8 @@ final case class LogWrites(
 )
 
 /**
- * Last step of a write, in a task: rows sorted by file group, key and arrival are merged with the stored rows of their group,
- * and one file is written for each group; a new group that is full is followed by another.
+ * Last step of a write, in a task: rows sorted by file group, key and arrival are merged with the stored rows of
+ * their group, and one file is written for each group; a new group that is full is followed by another.
  *
  * @param groupOrdinal where the number of a row's file group stands
  * @param target       the file group of a (partition path, group number)

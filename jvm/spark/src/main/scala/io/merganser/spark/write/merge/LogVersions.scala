@@ -7,9 +7,10 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Completes the partial versions of a batch before they go into a log, so that other engines can read them too: the first of a
- * key that no reader sees becomes a full row, and a missing ordering field gets the value that the row has by then. The
- * table's rule, on the key and the ordering columns alone, tells that value. Neither changes the result of the merge.
+ * Completes the partial versions of a batch before they go into a log, so that other engines can read them too: the
+ * first of a key that no reader sees becomes a full row, and a missing ordering field gets the value that the row has
+ * by then. The table's rule, on the key and the ordering columns alone, tells that value. Neither changes the result
+ * of the merge.
  *
  * A delete with an ordering value ends what is known of its key: whether it wins is decided by the reader.
  *

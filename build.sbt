@@ -1,4 +1,4 @@
-// Three rooms (merge <- table <- spark) for each Spark line, from one source tree; one jar a line.
+// Three modules (merge <- table <- spark) for each Spark line, from one source tree; one jar a line.
 // Spark's jars come from Maven, or from installed pysparks with -Dspark.jars.dir=<pyspark>/jars[:<pyspark>/jars].
 
 import Dependencies.{Line, Spark35, Spark40, Spark41, Spark42}
@@ -43,7 +43,7 @@ def warnings(line: Line): Seq[String] = {
     s"-release:${line.classFiles}")
 }
 
-def room(name: String, line: Line): Project = {
+def module(name: String, line: Line): Project = {
   val since = Seq(Spark35, Spark40, Spark41, Spark42).map(_.minor).filter(_ <= line.minor)
   val names = Seq("java", "scala", s"scala-spark${line.major}", s"scala-spark${line.minor}") ++ since.map(minor => s"scala-spark$minor+")
 
@@ -87,12 +87,12 @@ lazy val stageMergers = taskKey[File]("The jar of the mergers that the conforman
 val mergers  = "tests/conformance/mergers"
 val payloads = "tests/conformance/payloads"
 
-def mergeRoom(line: Line): Project = room("merge", line).settings(
+def mergeModule(line: Line): Project = module("merge", line).settings(
   Test / unmanagedSourceDirectories += (ThisBuild / baseDirectory).value / mergers
 )
 
 /** The mergers of the conformance cases, as a user's jar of its own. */
-def mergersOf(line: Line, table: Project): Project = room("mergers", line).dependsOn(table).settings(
+def mergersOf(line: Line, table: Project): Project = module("mergers", line).dependsOn(table).settings(
   Compile / unmanagedSourceDirectories := Seq(mergers, payloads).map((ThisBuild / baseDirectory).value / _),
   stageMergers := {
     val staged = (ThisBuild / baseDirectory).value / "tests" / "conformance" / "jars" / s"merganser-conformance-spark-${line.minor}.jar"
@@ -101,13 +101,13 @@ def mergersOf(line: Line, table: Project): Project = room("mergers", line).depen
   }
 )
 
-def tableRoom(line: Line, merge: Project): Project = room("table", line).dependsOn(merge % "compile->compile;test->test")
+def tableModule(line: Line, merge: Project): Project = module("table", line).dependsOn(merge % "compile->compile;test->test")
 
 def sparkRoom(line: Line, merge: Project, table: Project): Project =
-  room("spark", line)
+  module("spark", line)
     .dependsOn(table % "compile->compile;test->test")
     .settings(
-      // The jar that users add: the classes of all three rooms.
+      // The jar that users add: the classes of all three modules.
       Compile / packageBin / mappings ++=
         (merge / Compile / packageBin / mappings).value ++ (table / Compile / packageBin / mappings).value,
       Compile / packageBin / artifactPath := (ThisBuild / baseDirectory).value / "jvm" / ".lines" / line.id /
@@ -122,20 +122,20 @@ def sparkRoom(line: Line, merge: Project, table: Project): Project =
       }
     )
 
-lazy val merge35   = mergeRoom(Spark35)
-lazy val table35   = tableRoom(Spark35, merge35)
+lazy val merge35   = mergeModule(Spark35)
+lazy val table35   = tableModule(Spark35, merge35)
 lazy val spark35   = sparkRoom(Spark35, merge35, table35)
 lazy val mergers35 = mergersOf(Spark35, table35)
-lazy val merge40   = mergeRoom(Spark40)
-lazy val table40   = tableRoom(Spark40, merge40)
+lazy val merge40   = mergeModule(Spark40)
+lazy val table40   = tableModule(Spark40, merge40)
 lazy val spark40   = sparkRoom(Spark40, merge40, table40)
 lazy val mergers40 = mergersOf(Spark40, table40)
-lazy val merge41   = mergeRoom(Spark41)
-lazy val table41   = tableRoom(Spark41, merge41)
+lazy val merge41   = mergeModule(Spark41)
+lazy val table41   = tableModule(Spark41, merge41)
 lazy val spark41   = sparkRoom(Spark41, merge41, table41)
 lazy val mergers41 = mergersOf(Spark41, table41)
-lazy val merge42   = mergeRoom(Spark42)
-lazy val table42   = tableRoom(Spark42, merge42)
+lazy val merge42   = mergeModule(Spark42)
+lazy val table42   = tableModule(Spark42, merge42)
 lazy val spark42   = sparkRoom(Spark42, merge42, table42)
 lazy val mergers42 = mergersOf(Spark42, table42)
 
@@ -143,7 +143,7 @@ lazy val mergers42 = mergersOf(Spark42, table42)
 lazy val javaArguments = taskKey[File]("The class path and flags of the merge loop's benchmark, for java.")
 
 /** The benchmark of the merge loop: on the default line alone, in no jar. */
-lazy val bench35 = room("bench", Spark35)
+lazy val bench35 = module("bench", Spark35)
   .dependsOn(merge35)
   .settings(
     Compile / unmanagedSourceDirectories := Seq("java", "scala").map(
@@ -169,11 +169,11 @@ lazy val root = project
     Compile / unmanagedSourceDirectories := Nil,
     // One source tree serves all lines, so it is formatted once, from here.
     Compile / scalafmt / sourceDirectories :=
-      (rooms.map(room => s"jvm/$room/src") ++ Seq("benchmarks/merge-loop/src", mergers)).map((ThisBuild / baseDirectory).value / _),
+      (modules.map(module => s"jvm/$module/src") ++ Seq("benchmarks/merge-loop/src", mergers)).map((ThisBuild / baseDirectory).value / _),
     Compile / scalafmt / unmanagedSources := ((Compile / scalafmt / sourceDirectories).value ** "*.scala").get
   )
 
-lazy val rooms = Seq("merge", "table", "spark")
+lazy val modules = Seq("merge", "table", "spark")
 
 /** Runs each task though the one before failed; then sbt fails when everything else it was told to do is done. */
 def runAll(state: State, command: String, tasks: Seq[(String, TaskKey[_])]): State = tasks.foldLeft(state) { case (before, (name, task)) =>
@@ -205,9 +205,9 @@ commands += Command.command("format") { state =>
   runAll(forgetting(state), "format", Seq("scala" -> (root / Compile / scalafmt), "build" -> (root / Compile / scalafmtSbt)))
 }
 
-/** `tests 35`: the tests of every room of these lines, the lowest room first. */
+/** `tests 35`: the tests of every module of these lines, the lowest module first. */
 commands += Command.args("tests", "<line>") { (state, lines) =>
-  runAll(state, "tests", for (line <- lines; room <- rooms) yield s"$room$line" -> (LocalProject(s"$room$line") / Test / test))
+  runAll(state, "tests", for (line <- lines; module <- modules) yield s"$module$line" -> (LocalProject(s"$module$line") / Test / test))
 }
 
 /** `stage 35`: builds these lines' jars and puts them where the Python package looks. */

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/errors.md from the rooms' conditions.json; a test compares."""
+"""Writes docs/errors.md from the modules' conditions.json; a test compares."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
 PAGE = DOCS / "errors.md"
-ROOMS = ("merge", "table", "spark")
+MODULES = ("merge", "table", "spark")
 
 HEAD = """# Errors
 
-<!-- Made by docs/make_errors.py from the rooms' conditions.json; a test compares. Do not edit. -->
+<!-- Made by docs/make_errors.py from the modules' conditions.json; a test compares. Do not edit. -->
 
 An error that a user can fix has a name, which stays, and a SQLSTATE. `{...}` stands for a value.
 
@@ -34,11 +34,11 @@ SESSION_CATALOG_CONFLICT (another session catalog is set) and SETTING_GIVEN_TWIC
 def conditions() -> dict[str, dict[str, str]]:
     """Every condition by its name."""
     found: dict[str, dict[str, str]] = {}
-    for room in ROOMS:
-        file = DOCS.parent / f"jvm/{room}/src/main/resources/io/merganser/{room}/conditions.json"
+    for module in MODULES:
+        file = DOCS.parent / f"jvm/{module}/src/main/resources/io/merganser/{module}/conditions.json"
         for name, entry in json.loads(file.read_text()).items():
             if name in found:
-                raise ValueError(f"condition {name} is in two rooms")
+                raise ValueError(f"condition {name} is in two modules")
             found[name] = entry
     return found
 

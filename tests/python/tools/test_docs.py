@@ -11,7 +11,7 @@ import pytest
 from places import PYTESTS, ROOT
 
 DOCS = ROOT / "docs"
-ROOMS = DOCS.parent / "jvm"
+MODULES = DOCS.parent / "jvm"
 PAGES = sorted(DOCS.rglob("*.md"))
 
 
@@ -37,16 +37,16 @@ def test_links_between_pages_lead_to_a_file_and_a_heading(page: Path) -> None:
 
 
 def test_code_that_the_pages_name_is_there() -> None:
-    """Classes by their full name, and files with the room they are in."""
+    """Classes by their full name, and files with the module they are in."""
     pages = "\n".join(page.read_text() for page in PAGES)
     names = set(re.findall(r"`io\.merganser\.([\w.]+)`", pages))
-    sources = {file.relative_to(ROOMS).as_posix(): file for file in ROOMS.glob("*/src/main/scala*/**/*.scala")}
+    sources = {file.relative_to(MODULES).as_posix(): file for file in MODULES.glob("*/src/main/scala*/**/*.scala")}
     assert names
     for name in names:
         place = "io/merganser/" + name.replace(".", "/") + ".scala"
         assert any(path.endswith(place) for path in sources), f"there is no {name}"
-    for room, end in re.findall(r"`jvm/(\w+)/…/([\w/]+\.scala)`", pages):
-        assert any(p.startswith(room + "/") and p.endswith("/" + end) for p in sources), f"there is no {end} in {room}"
+    for module, end in re.findall(r"`jvm/(\w+)/…/([\w/]+\.scala)`", pages):
+        assert any(p.startswith(module + "/") and p.endswith("/" + end) for p in sources), f"there is no {end} in {module}"
 
 
 def test_the_tests_that_the_page_of_guarantees_names_are_there() -> None:
@@ -55,7 +55,7 @@ def test_the_tests_that_the_page_of_guarantees_names_are_there() -> None:
     found = set(tests) | {
         name for text in tests.values() for name in re.findall(r"^def (test_\w+)", text, re.MULTILINE)
     }
-    for file in ROOMS.glob("*/src/test/scala/**/*.scala"):
+    for file in MODULES.glob("*/src/test/scala/**/*.scala"):
         found |= set(re.findall(r"class (\w+Suite)\b", file.read_text()))
     assert len(named) > 40
     assert sorted(named - found) == []

@@ -39,14 +39,14 @@ final class MerganserException private (
 
 object MerganserException {
 
-  /** Each room brings its own templates; a room that is not on the class path has none. */
-  private lazy val conditions: Map[String, JsonNode] = Seq("merge", "table", "spark").flatMap { room =>
-    Option(getClass.getResource(s"/io/merganser/$room/conditions.json")).toSeq.flatMap { url =>
+  /** Each module brings its own templates; a module that is not on the class path has none. */
+  private lazy val conditions: Map[String, JsonNode] = Seq("merge", "table", "spark").flatMap { module =>
+    Option(getClass.getResource(s"/io/merganser/$module/conditions.json")).toSeq.flatMap { url =>
       new ObjectMapper().readTree(url).fields().asScala.map(e => e.getKey -> e.getValue)
     }
   }.toMap
 
-  /** @throws IllegalStateException if no room declares the condition, or a placeholder of its template is not given */
+  /** @throws IllegalStateException if no module declares the condition, or a placeholder of its template is not given */
   def apply(condition: String, parameters: (String, Any)*): MerganserException = {
     val declared = conditions.getOrElse(condition, throw new IllegalStateException(s"no error condition '$condition'"))
     val values   = parameters.map { case (k, v) => k -> String.valueOf(v) }.toMap

@@ -21,7 +21,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * The table of [[io.merganser.merge.Notation]], written and read by this room alone: the steps of an engine, in one
+ * The table of [[io.merganser.merge.Notation]], written and read by this module alone: the steps of an engine, in one
  * thread. Keys that end in an even digit are in partition p0, the others in p1.
  *
  * @param bucketed file groups by the hash of the key, two in a partition, instead of by looking where a key is stored

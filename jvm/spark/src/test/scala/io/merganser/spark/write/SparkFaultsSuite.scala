@@ -15,7 +15,7 @@ import org.apache.commons.io.FileUtils
  * A file system that fails at operation n of a write through Spark, inside tasks too: readers see the table before the
  * write or after it, and the next write mends the table.
  *
- * Every n is run without Spark by the table room's suite. Here some of them are, spread over the whole write; all with the
+ * Every n is run without Spark by the table module's suite. Here some of them are, spread over the whole write; all with the
  * environment variable MERGANSER_FULL=1.
  */
 final class SparkFaultsSuite extends TableSuite with LocalSession {

@@ -59,8 +59,8 @@ sealed trait RowLevelCommandExec extends V2CommandExec {
   protected def clauses(input: Seq[Attribute]): ClauseFunction =
     new ClauseFunction(statement.clauses, input, target.columns, statement.masks)
 
-  protected def write: RowLevelWrite =
-    RowLevelWrite(session, target.table.opened, target.settings, target.columns.data, target.columns.schema, statement.masks,
+  protected def write: CommandWrite =
+    CommandWrite(session, target.table.opened, target.settings, target.columns.data, target.columns.schema, statement.masks,
       target.readsItself)
 
   protected def changes(): Seq[InternalRow]

@@ -1,6 +1,6 @@
 package io.merganser.table.log
 
-import io.merganser.merge.{MerganserException, Version}
+import io.merganser.merge.MerganserException
 import io.merganser.table.file.LogFile
 import io.merganser.table.storage.Storage
 import org.apache.hadoop.fs.FSDataInputStream

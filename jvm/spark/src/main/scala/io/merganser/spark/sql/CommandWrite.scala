@@ -24,7 +24,7 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param columns  of the rows that the clauses make
  * @param readsItself true where rows were found by reading the table as it was opened
  */
-final case class RowLevelWrite(
+final case class CommandWrite(
     session: SparkSession,
     opened: OpenTable,
     settings: WriteConfig,

@@ -1,4 +1,4 @@
-package io.merganser.spark.write
+package io.merganser.spark.write.merge
 
 import io.merganser.merge.payload.OverwriteWithLatest
 import io.merganser.merge.{EventTimeRule, KeyFold, MergeRule, Notation, PartialRule, RowLayout, Versions}

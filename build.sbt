@@ -11,7 +11,8 @@ Global / onChangedBuildSource := IgnoreSourceChanges
 /** The installed pyspark's jars of this line, where one of the given folders has them. */
 def installedJars(line: Line): Option[File] = {
   val folders = sys.props.get("spark.jars.dir").toSeq.flatMap(_.split(java.io.File.pathSeparator)).map(file)
-  folders.find(dir => IO.listFiles(dir).exists(jar => jar.getName.startsWith("spark-sql_") && jar.getName.contains(s"-${line.minor}.")))
+  folders.find(dir =>
+    IO.listFiles(dir).exists(jar => jar.getName.startsWith("spark-sql_") && jar.getName.contains(s"-${line.minor}.")))
 }
 
 val openModules = Seq(
@@ -32,20 +33,23 @@ val openModules = Seq(
 ).map(p => s"--add-opens=java.base/$p=ALL-UNNAMED") :+ "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED"
 
 /** Tests run most code a few times: the second compiler and the parallel collector cost more than they return. */
-val shortRuns = Seq("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:NewRatio=1", "-Djdk.lang.Process.launchMechanism=VFORK")
+val shortRuns =
+  Seq("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:NewRatio=1", "-Djdk.lang.Process.launchMechanism=VFORK")
 
 def warnings(line: Line): Seq[String] = {
   val both = Seq("-feature", "-unchecked", "-encoding", "utf8", "-Xlint")
   // One source serves four releases of every library and two of the compiler: what a later one deprecates is the only name
   // the first has, and where the first warns the later need not.
-  if (line.scala.startsWith("2.12")) both ++ Seq("-deprecation", "-Ywarn-unused", "-Xfatal-warnings", s"-release:${line.classFiles}")
+  if (line.scala.startsWith("2.12"))
+    both ++ Seq("-deprecation", "-Ywarn-unused", "-Xfatal-warnings", s"-release:${line.classFiles}")
   else both ++ Seq("-Wunused", "-Xlint:-byname-implicit", "-Werror", "-Wconf:cat=deprecation:s,cat=unused-nowarn:s",
     s"-release:${line.classFiles}")
 }
 
 def module(name: String, line: Line): Project = {
   val since = Seq(Spark35, Spark40, Spark41, Spark42).map(_.minor).filter(_ <= line.minor)
-  val names = Seq("java", "scala", s"scala-spark${line.major}", s"scala-spark${line.minor}") ++ since.map(minor => s"scala-spark$minor+")
+  val names = Seq("java", "scala", s"scala-spark${line.major}", s"scala-spark${line.minor}") ++ since.map(minor =>
+    s"scala-spark$minor+")
 
   def dirs(base: File, kind: String) = names.map(base / "jvm" / name / "src" / kind / _)
   Project(s"$name${line.id}", file(s"jvm/.lines/${line.id}/$name")).settings(
@@ -54,11 +58,13 @@ def module(name: String, line: Line): Project = {
     scalacOptions ++= warnings(line),
     Compile / doc / sources := Nil,
     javacOptions ++= Seq("--release", line.classFiles, "-Xlint:-options"),
-    Compile / unmanagedSourceDirectories   := dirs((ThisBuild / baseDirectory).value, "main"),
-    Test / unmanagedSourceDirectories      := dirs((ThisBuild / baseDirectory).value, "test"),
-    Compile / unmanagedResourceDirectories := Seq((ThisBuild / baseDirectory).value / "jvm" / name / "src/main/resources"),
-    Test / unmanagedResourceDirectories    := Seq((ThisBuild / baseDirectory).value / "jvm" / name / "src/test/resources"),
-    libraryDependencies ++= (if (installedJars(line).isDefined) Nil else Seq("org.apache.spark" %% "spark-sql" % line.spark % Provided)),
+    Compile / unmanagedSourceDirectories := dirs((ThisBuild / baseDirectory).value, "main"),
+    Test / unmanagedSourceDirectories    := dirs((ThisBuild / baseDirectory).value, "test"),
+    Compile / unmanagedResourceDirectories := Seq(
+      (ThisBuild / baseDirectory).value / "jvm" / name / "src/main/resources"),
+    Test / unmanagedResourceDirectories := Seq((ThisBuild / baseDirectory).value / "jvm" / name / "src/test/resources"),
+    libraryDependencies ++= (if (installedJars(line).isDefined) Nil
+                             else Seq("org.apache.spark" %% "spark-sql" % line.spark % Provided)),
     Compile / unmanagedJars ++= installedJars(line).toSeq.flatMap(d =>
       (d ** ("*.jar" -- "scala-library-*" -- "scala-reflect*" -- "scala-compiler*")).classpath),
     libraryDependencies ++= Dependencies.test,
@@ -66,7 +72,8 @@ def module(name: String, line: Line): Project = {
     Test / baseDirectory     := (ThisBuild / baseDirectory).value,
     Test / parallelExecution := false,
     Test / javaHome          := sys.props.get("test.java.home").map(file),
-    Test / javaOptions ++= openModules ++ shortRuns ++ Seq("-Xmx2g", s"-Dmerganser.root=${(ThisBuild / baseDirectory).value}"),
+    Test / javaOptions ++= openModules ++ shortRuns ++ Seq("-Xmx2g",
+      s"-Dmerganser.root=${(ThisBuild / baseDirectory).value}"),
     Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDS")
   )
 }
@@ -95,13 +102,15 @@ def mergeModule(line: Line): Project = module("merge", line).settings(
 def mergersOf(line: Line, table: Project): Project = module("mergers", line).dependsOn(table).settings(
   Compile / unmanagedSourceDirectories := Seq(mergers, payloads).map((ThisBuild / baseDirectory).value / _),
   stageMergers := {
-    val staged = (ThisBuild / baseDirectory).value / "tests" / "conformance" / "jars" / s"merganser-conformance-spark-${line.minor}.jar"
+    val staged =
+      (ThisBuild / baseDirectory).value / "tests" / "conformance" / "jars" / s"merganser-conformance-spark-${line.minor}.jar"
     replaceFile((Compile / packageBin).value, staged)
     staged
   }
 )
 
-def tableModule(line: Line, merge: Project): Project = module("table", line).dependsOn(merge % "compile->compile;test->test")
+def tableModule(line: Line, merge: Project): Project =
+  module("table", line).dependsOn(merge % "compile->compile;test->test")
 
 def sparkRoom(line: Line, merge: Project, table: Project): Project =
   module("spark", line)
@@ -169,21 +178,23 @@ lazy val root = project
     Compile / unmanagedSourceDirectories := Nil,
     // One source tree serves all lines, so it is formatted once, from here.
     Compile / scalafmt / sourceDirectories :=
-      (modules.map(module => s"jvm/$module/src") ++ Seq("benchmarks/merge-loop/src", mergers)).map((ThisBuild / baseDirectory).value / _),
+      (modules.map(module => s"jvm/$module/src") ++ Seq("benchmarks/merge-loop/src", mergers)).map(
+        (ThisBuild / baseDirectory).value / _),
     Compile / scalafmt / unmanagedSources := ((Compile / scalafmt / sourceDirectories).value ** "*.scala").get
   )
 
 lazy val modules = Seq("merge", "table", "spark")
 
 /** Runs each task though the one before failed; then sbt fails when everything else it was told to do is done. */
-def runAll(state: State, command: String, tasks: Seq[(String, TaskKey[_])]): State = tasks.foldLeft(state) { case (before, (name, task)) =>
-  val (after, result) = Project.runTask(task, before).getOrElse(sys.error(s"no task $name"))
-  if (result.toEither.isRight) after
-  else {
-    before.log.error(s"not passed: $command $name")
-    before.copy(remainingCommands = before.remainingCommands.filterNot(_ == notPassed) :+ notPassed)
+def runAll(state: State, command: String, tasks: Seq[(String, TaskKey[_])]): State =
+  tasks.foldLeft(state) { case (before, (name, task)) =>
+    val (after, result) = Project.runTask(task, before).getOrElse(sys.error(s"no task $name"))
+    if (result.toEither.isRight) after
+    else {
+      before.log.error(s"not passed: $command $name")
+      before.copy(remainingCommands = before.remainingCommands.filterNot(_ == notPassed) :+ notPassed)
+    }
   }
-}
 
 lazy val notPassed = Exec("notPassed", None)
 
@@ -197,21 +208,25 @@ def forgetting(state: State): State = {
 
 /** `lint`: the Scala sources and the build are formatted. */
 commands += Command.command("lint") { state =>
-  runAll(forgetting(state), "lint", Seq("scala" -> (root / Compile / scalafmtCheck), "build" -> (root / Compile / scalafmtSbtCheck)))
+  runAll(forgetting(state), "lint",
+    Seq("scala" -> (root / Compile / scalafmtCheck), "build" -> (root / Compile / scalafmtSbtCheck)))
 }
 
 /** `format`: formats them. */
 commands += Command.command("format") { state =>
-  runAll(forgetting(state), "format", Seq("scala" -> (root / Compile / scalafmt), "build" -> (root / Compile / scalafmtSbt)))
+  runAll(forgetting(state), "format",
+    Seq("scala" -> (root / Compile / scalafmt), "build" -> (root / Compile / scalafmtSbt)))
 }
 
 /** `tests 35`: the tests of every module of these lines, the lowest module first. */
 commands += Command.args("tests", "<line>") { (state, lines) =>
-  runAll(state, "tests", for (line <- lines; module <- modules) yield s"$module$line" -> (LocalProject(s"$module$line") / Test / test))
+  runAll(state, "tests",
+    for (line <- lines; module <- modules) yield s"$module$line" -> (LocalProject(s"$module$line") / Test / test))
 }
 
 /** `stage 35`: builds these lines' jars and puts them where the Python package looks. */
 commands += Command.args("stage", "<line>") { (state, lines) =>
   runAll(state, "stage",
-    lines.flatMap(line => Seq(line -> (LocalProject(s"spark$line") / stageJar), line -> (LocalProject(s"mergers$line") / stageMergers))))
+    lines.flatMap(line =>
+      Seq(line -> (LocalProject(s"spark$line") / stageJar), line -> (LocalProject(s"mergers$line") / stageMergers))))
 }

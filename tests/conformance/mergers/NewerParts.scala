@@ -9,13 +9,22 @@ import java.util.{HashMap => JavaHashMap, Map => JavaMap}
 class NewerParts extends RecordMerger {
   override def getMergingStrategy: String = "5a6ad8d4-1f4e-4d0b-9d5c-0d9f1f0b6f11"
 
-  override def merge(older: BufferedRecord, newer: BufferedRecord, context: RecordContext, props: JavaMap[String, String]): BufferedRecord =
+  override def merge(
+      older: BufferedRecord,
+      newer: BufferedRecord,
+      context: RecordContext,
+      props: JavaMap[String, String]
+  ): BufferedRecord =
     if (older.isDelete || newer.isDelete) newer
     else if (context.compareOrdering(newer, older) < 0) older
     else newer
 
   override def partialMerge(
-      older: BufferedRecord, newer: BufferedRecord, readerSchema: StructType, context: RecordContext, props: JavaMap[String, String]
+      older: BufferedRecord,
+      newer: BufferedRecord,
+      readerSchema: StructType,
+      context: RecordContext,
+      props: JavaMap[String, String]
   ): BufferedRecord = if (older.isDelete || newer.isDelete) newer
   else {
     val (below, above) = if (context.compareOrdering(newer, older) < 0) (newer, older) else (older, newer)

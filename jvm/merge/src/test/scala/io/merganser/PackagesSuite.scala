@@ -35,8 +35,10 @@ private object PackagesSuite {
   private val Comment   = """(?s)/\*.*?\*/|//[^\n]*""".r
 
   def mainSources(root: Path): Seq[Source] = {
-    val modules = Files.list(root.resolve("jvm")).iterator().asScala.map(_.resolve("src/main")).filter(Files.isDirectory(_))
-    val files = modules.flatMap(Files.walk(_).iterator().asScala).filter(f => f.toString.endsWith(".scala") || f.toString.endsWith(".java"))
+    val modules =
+      Files.list(root.resolve("jvm")).iterator().asScala.map(_.resolve("src/main")).filter(Files.isDirectory(_))
+    val files = modules.flatMap(Files.walk(_).iterator().asScala).filter(f =>
+      f.toString.endsWith(".scala") || f.toString.endsWith(".java"))
     files.map { file =>
       val lines       = Comment.replaceAllIn(new String(Files.readAllBytes(file), "UTF-8"), "").split('\n').toSeq
       val packageName = lines.find(_.startsWith("package ")).fold("")(_.stripPrefix("package ").stripSuffix(";").trim)

@@ -100,7 +100,8 @@ private[bench] final class Case(rule: String, merge: String, stored: Rows, versi
 
   /** @throws java.lang.IllegalStateException if the two sides do not leave the same rows */
   def verify(hand: ByHand): Unit =
-    if (run() != hand.run()) throw new IllegalStateException(s"$rule, $merge: the engine's rows are not those of the loop by hand")
+    if (run() != hand.run())
+      throw new IllegalStateException(s"$rule, $merge: the engine's rows are not those of the loop by hand")
 
   /**
    * Runs every merge over a few rows of each class that a process of the product sees, so that what is measured was not
@@ -113,7 +114,8 @@ private[bench] final class Case(rule: String, merge: String, stored: Rows, versi
     val (b, p, g) = (EngineRows.batches(rows), EngineRows.packed(rows), EngineRows.generics(some))
     val changes   = EngineRows.packed(some)
     for (_ <- 1 to Case.SeasonRuns) {
-      for (of <- Seq(changes.iterator, g.iterator); base <- Seq(EngineRows.rowsOf(b), p.iterator)) sum(sortedMerge(base, of))
+      for (of <- Seq(changes.iterator, g.iterator); base <- Seq(EngineRows.rowsOf(b), p.iterator))
+        sum(sortedMerge(base, of))
       for (of <- Seq(changes.iterator, g.iterator, EngineRows.rowsOf(EngineRows.batches(some)))) {
         val buffer = buffered(of)
         sum(buffer.merge(EngineRows.rowsOf(b), baseSorted = true))

@@ -84,8 +84,10 @@ private[bench] object EngineRows {
   }
 
   private def generic(rows: Rows, i: Int): InternalRow = {
-    def text(texts: Rows.Texts) = UTF8String.fromBytes(texts.bytes, texts.starts(i), texts.starts(i + 1) - texts.starts(i))
-    val values = Array[Any](text(rows.keys), rows.times(i), text(rows.positions), rows.amounts(i), rows.balances(i), rows.deletes(i),
+    def text(texts: Rows.Texts) =
+      UTF8String.fromBytes(texts.bytes, texts.starts(i), texts.starts(i + 1) - texts.starts(i))
+    val values = Array[Any](text(rows.keys), rows.times(i), text(rows.positions), rows.amounts(i), rows.balances(i),
+      rows.deletes(i),
       text(rows.notes))
     if (rows.arePartial) {
       values(Balance) = null

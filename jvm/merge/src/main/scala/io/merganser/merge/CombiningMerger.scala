@@ -6,7 +6,12 @@ import java.util.{Map => JavaMap}
 private[merganser] trait CombiningMerger extends RecordMerger {
 
   /** Combines two versions of one batch before either is merged with the stored row. */
-  def combine(older: BufferedRecord, newer: BufferedRecord, context: RecordContext, props: JavaMap[String, String]): BufferedRecord
+  def combine(
+      older: BufferedRecord,
+      newer: BufferedRecord,
+      context: RecordContext,
+      props: JavaMap[String, String]
+  ): BufferedRecord
 
   /** Maps a row to the one to store where its key is not stored. */
   def insert(record: BufferedRecord, context: RecordContext, props: JavaMap[String, String]): BufferedRecord

@@ -31,7 +31,8 @@ object MergerClass {
    *
    * @throws ClassCastException if it does not implement `wanted`
    */
-  def load[T](className: String, wanted: Class[T]): Class[_ <: T] = Class.forName(className, false, loader).asSubclass(wanted)
+  def load[T](className: String, wanted: Class[T]): Class[_ <: T] =
+    Class.forName(className, false, loader).asSubclass(wanted)
 
   /** The loader that knows the jars of the session, or of the task. */
   def loader: ClassLoader = Option(Thread.currentThread.getContextClassLoader).getOrElse(getClass.getClassLoader)
@@ -64,7 +65,8 @@ final class CustomRule(source: MergerSource, layout: RowLayout, hidden: Set[Stri
 
   override def merge(older: Version, newer: Version): Version = afterDelete(older,
     call(older, newer) { (olderRecord, newerRecord) =>
-      if (older.isPartial || newer.isPartial) merger.partialMerge(olderRecord, newerRecord, context.schema, context, props)
+      if (older.isPartial || newer.isPartial)
+        merger.partialMerge(olderRecord, newerRecord, context.schema, context, props)
       else merger.merge(olderRecord, newerRecord, context, props)
     })
 
@@ -80,16 +82,21 @@ final class CustomRule(source: MergerSource, layout: RowLayout, hidden: Set[Stri
   private def afterDelete(older: Version, result: Version): Version =
     if (older.isDelete && !result.isDelete) result.withoutHistory else result
 
-  private def call(older: Version, newer: Version)(method: (BufferedRecord, BufferedRecord) => BufferedRecord): Version = {
+  private def call(
+      older: Version,
+      newer: Version
+  )(method: (BufferedRecord, BufferedRecord) => BufferedRecord): Version = {
     val (olderRecord, newerRecord) = (context.view(older), context.view(newer))
     val merged =
       try method(olderRecord, newerRecord)
       catch {
-        case failure: Throwable if CustomRule.isUserFailure(failure) => throw failed(older, newer, s"it threw $failure", failure)
+        case failure: Throwable if CustomRule.isUserFailure(failure) =>
+          throw failed(older, newer, s"it threw $failure", failure)
       }
     if (merged eq olderRecord) checked(older, older, newer)
     else if (merged eq newerRecord) checked(newer, older, newer)
-    else if (merged == null) throw failed(older, newer, "it returned null; a deletion is a record, as RecordContext.createDelete makes it")
+    else if (merged == null)
+      throw failed(older, newer, "it returned null; a deletion is a record, as RecordContext.createDelete makes it")
     else if (merged.owner ne context) throw failed(older, newer, "it returned a record of another file group or table")
     else {
       context.setHidden(merged.version, if (newer.isDelete && !merged.isDelete) older else newer)
@@ -108,10 +115,11 @@ final class CustomRule(source: MergerSource, layout: RowLayout, hidden: Set[Stri
     result
   }
 
-  private def failed(older: Version, newer: Version, reason: String, cause: Throwable = null): MergerFailure = new MergerFailure(
-    Seq("merger" -> source.className, "key" -> context.key(newer).take(200), "older" -> context.describe(older),
-      "newer" -> context.describe(newer), "reason" -> reason),
-    cause)
+  private def failed(older: Version, newer: Version, reason: String, cause: Throwable = null): MergerFailure =
+    new MergerFailure(
+      Seq("merger" -> source.className, "key" -> context.key(newer).take(200), "older" -> context.describe(older),
+        "newer" -> context.describe(newer), "reason" -> reason),
+      cause)
 }
 
 private object CustomRule {

@@ -8,7 +8,8 @@ import org.apache.spark.unsafe.types.UTF8String
 final case class DeleteMarker(field: String, value: String, ignoresCase: Boolean = false)
 
 /** Tells a delete by the row's own columns. Hot path: one call per version. */
-final class DeleteCheck private (flagOrdinal: Int, operationOrdinal: Int, marks: Array[DeleteCheck.Mark]) extends Serializable {
+final class DeleteCheck private (flagOrdinal: Int, operationOrdinal: Int, marks: Array[DeleteCheck.Mark])
+    extends Serializable {
 
   /** False when no row can be a delete. */
   val isNeeded: Boolean = flagOrdinal >= 0 || operationOrdinal >= 0 || marks.nonEmpty
@@ -40,7 +41,8 @@ object DeleteCheck {
   private val UpdateBefore = UTF8String.fromString("-U")
 
   /** A marker whose column is there. */
-  private final class Mark(ordinal: Int, dataType: DataType, value: UTF8String, ignoresCase: Boolean) extends Serializable {
+  private final class Mark(ordinal: Int, dataType: DataType, value: UTF8String, ignoresCase: Boolean)
+      extends Serializable {
     private[this] val lowerCase = value.toLowerCase
 
     def isOn(row: InternalRow): Boolean = !row.isNullAt(ordinal) && {

@@ -28,7 +28,8 @@ object MissingValues {
     private[this] val bytes = text.getBytes
 
     override def isMissing(row: InternalRow, ordinal: Int, dataType: DataType): Boolean = !row.isNullAt(ordinal) && {
-      if (dataType == BinaryType) java.util.Arrays.equals(row.getBinary(ordinal), bytes) else row.getUTF8String(ordinal) == text
+      if (dataType == BinaryType) java.util.Arrays.equals(row.getBinary(ordinal), bytes)
+      else row.getUTF8String(ordinal) == text
     }
 
     override def occurIn(dataType: DataType): Boolean = dataType.isInstanceOf[StringType] || dataType == BinaryType
@@ -151,7 +152,8 @@ object FillMissingRule {
       commitMetadataColumns: Seq[String],
       fillsLate: Boolean
   ): FillMissingRule =
-    apply(new EventTimeRule(order), isByTime = false, missing, layout, commitMetadataColumns, layout.orderingOrdinals.toSeq, fillsLate)
+    apply(new EventTimeRule(order), isByTime = false, missing, layout, commitMetadataColumns,
+      layout.orderingOrdinals.toSeq, fillsLate)
 
   private def apply(
       chooser: MergeRule,
@@ -164,7 +166,8 @@ object FillMissingRule {
   ): FillMissingRule = {
     val metadata = layout.schema.indices.filter(i => commitMetadataColumns.contains(layout.schema(i).name))
     val fillable =
-      layout.schema.indices.filter(i => missing.occurIn(layout.schema(i).dataType)).diff(layout.keyOrdinal +: (never ++ metadata))
+      layout.schema.indices.filter(i => missing.occurIn(layout.schema(i).dataType)).diff(
+        layout.keyOrdinal +: (never ++ metadata))
     new FillMissingRule(chooser, isByTime, missing, fillable.toArray, metadata.toArray, fillsLate, layout.schema)
   }
 }

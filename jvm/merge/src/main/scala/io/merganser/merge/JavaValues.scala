@@ -3,7 +3,14 @@ package io.merganser.merge
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, GenericRowWithSchema}
-import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, ArrayData, DateTimeUtils, GenericArrayData, IntervalUtils, MapData}
+import org.apache.spark.sql.catalyst.util.{
+  ArrayBasedMapData,
+  ArrayData,
+  DateTimeUtils,
+  GenericArrayData,
+  IntervalUtils,
+  MapData
+}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -36,18 +43,21 @@ private[merge] object JavaValues {
 
   private def listOf(array: ArrayData, element: DataType): JavaList[AnyRef] =
     Collections.unmodifiableList(java.util.Arrays.asList(
-        Array.tabulate[AnyRef](array.numElements())(i => if (array.isNullAt(i)) null else toJava(array.get(i, element), element)): _*))
+        Array.tabulate[AnyRef](array.numElements())(i =>
+          if (array.isNullAt(i)) null else toJava(array.get(i, element), element)): _*))
 
   private def mapOf(map: MapData, key: DataType, element: DataType): JavaMap[AnyRef, AnyRef] = {
     val result         = new LinkedHashMap[AnyRef, AnyRef]
     val (keys, values) = (map.keyArray(), map.valueArray())
     for (i <- 0 until map.numElements())
-      result.put(toJava(keys.get(i, key), key), if (values.isNullAt(i)) null else toJava(values.get(i, element), element))
+      result.put(toJava(keys.get(i, key), key),
+        if (values.isNullAt(i)) null else toJava(values.get(i, element), element))
     Collections.unmodifiableMap(result)
   }
 
   private def rowOf(row: InternalRow, struct: StructType): Row = new GenericRowWithSchema(
-    Array.tabulate[Any](struct.length)(i => if (row.isNullAt(i)) null else toJava(row.get(i, struct(i).dataType), struct(i).dataType)),
+    Array.tabulate[Any](struct.length)(i =>
+      if (row.isNullAt(i)) null else toJava(row.get(i, struct(i).dataType), struct(i).dataType)),
     struct)
 
   /**
@@ -69,13 +79,13 @@ private[merge] object JavaValues {
       case (_: StringType | _: CharType | _: VarcharType, text: CharSequence) => UTF8String.fromString(text.toString)
       case (_: StringType, text: UTF8String)                                  => text
       case (BooleanType, flag: Boolean)                                       => flag
-      case (ByteType, _)                                                      => whole(Byte.MinValue, Byte.MaxValue).toByte
-      case (ShortType, _)                                                     => whole(Short.MinValue, Short.MaxValue).toShort
-      case (IntegerType, _)                                                   => whole(Int.MinValue, Int.MaxValue).toInt
-      case (LongType, _)                                                      => whole(Long.MinValue, Long.MaxValue)
-      case (FloatType, number: Float)                                         => number
-      case (DoubleType, number: Float)                                        => number.toDouble
-      case (DoubleType, number: Double)                                       => number
+      case (ByteType, _)                => whole(Byte.MinValue, Byte.MaxValue).toByte
+      case (ShortType, _)               => whole(Short.MinValue, Short.MaxValue).toShort
+      case (IntegerType, _)             => whole(Int.MinValue, Int.MaxValue).toInt
+      case (LongType, _)                => whole(Long.MinValue, Long.MaxValue)
+      case (FloatType, number: Float)   => number
+      case (DoubleType, number: Float)  => number.toDouble
+      case (DoubleType, number: Double) => number
       case (FloatType | DoubleType, _: Byte | _: Short | _: Int | _: Long) =>
         val whole = value.asInstanceOf[Number].longValue
         if (dataType == DoubleType && whole.toDouble.toLong == whole) whole.toDouble
@@ -90,10 +100,11 @@ private[merge] object JavaValues {
       case (BinaryType, bytes: Array[Byte])             => bytes.clone()
       case (_: YearMonthIntervalType, period: Period)   => IntervalUtils.periodToMonths(period)
       case (_: DayTimeIntervalType, duration: Duration) => IntervalUtils.durationToMicros(duration)
-      case (ArrayType(element, _), _)                   => arrayOf(elements(value).getOrElse(throw unfit), element, column)
-      case (MapType(key, element, _), _)                => mapFrom(entries(value).getOrElse(throw unfit), key, element, column)
+      case (ArrayType(element, _), _)    => arrayOf(elements(value).getOrElse(throw unfit), element, column)
+      case (MapType(key, element, _), _) => mapFrom(entries(value).getOrElse(throw unfit), key, element, column)
       case (struct: StructType, row: Row) if row.length == struct.length =>
-        new GenericInternalRow(Array.tabulate[Any](row.length)(i => toEngine(row.get(i), struct(i).dataType, s"$column.${struct(i).name}")))
+        new GenericInternalRow(
+          Array.tabulate[Any](row.length)(i => toEngine(row.get(i), struct(i).dataType, s"$column.${struct(i).name}")))
       case (udt: UserDefinedType[_], _) => toEngine(value, udt.sqlType, column)
       case _                            => throw unfit
     }
@@ -107,7 +118,7 @@ private[merge] object JavaValues {
   }
 
   private def entries(value: Any): Option[Iterator[(Any, Any)]] = value match {
-    case map: JavaMap[_, _]                                        => Some(map.entrySet.iterator.asScala.map(e => (e.getKey, e.getValue)))
+    case map: JavaMap[_, _] => Some(map.entrySet.iterator.asScala.map(e => (e.getKey, e.getValue)))
     case map: scala.collection.Map[Any @unchecked, Any @unchecked] => Some(map.iterator)
     case _                                                         => None
   }

@@ -76,11 +76,13 @@ final class KeyFold(rule: MergeRule, fileGroup: String = "none") {
    *  - a version with a row of its own, which may have `buffered` behind it.
    */
   def addToBatch(buffered: Version, next: Version): Version =
-    if (!combinesBatch || isApart(buffered, next)) addBehind(buffered, next) else owned(combine(buffered, next), buffered, next)
+    if (!combinesBatch || isApart(buffered, next)) addBehind(buffered, next)
+    else owned(combine(buffered, next), buffered, next)
 
   /** The same for a version of a later batch than those buffered. */
   def addToLogs(buffered: Version, next: Version): Version =
-    if (!combinesLogs || isApart(buffered, next)) addBehind(buffered, next) else owned(merge(buffered, next), buffered, next)
+    if (!combinesLogs || isApart(buffered, next)) addBehind(buffered, next)
+    else owned(merge(buffered, next), buffered, next)
 
   /** The same for versions that must not be combined. */
   def addBehind(buffered: Version, next: Version): Version = next.copy().after(buffered)
@@ -91,7 +93,8 @@ final class KeyFold(rule: MergeRule, fileGroup: String = "none") {
    */
   def isOneRow(result: Version, versions: Version): Boolean = result.endsHistory && versions.followsUnordered
 
-  private def isApart(buffered: Version, next: Version): Boolean = buffered.isPartial || next.isPartial || buffered.earlier != null
+  private def isApart(buffered: Version, next: Version): Boolean =
+    buffered.isPartial || next.isPartial || buffered.earlier != null
 
   private def owned(result: Version, buffered: Version, next: Version): Version = {
     val followsUnordered = buffered.combinedUnordered || next.combinedUnordered
@@ -101,9 +104,11 @@ final class KeyFold(rule: MergeRule, fileGroup: String = "none") {
     own
   }
 
-  private def endsHistory(version: Version): Boolean = version.isUnordered || (version.isDelete && laws.everyDeleteEndsHistory)
+  private def endsHistory(version: Version): Boolean =
+    version.isUnordered || (version.isDelete && laws.everyDeleteEndsHistory)
 
-  private def marked(version: Version): Version = if (version.isDelete && !laws.marksDeletes) version else version.withoutHistory
+  private def marked(version: Version): Version =
+    if (version.isDelete && !laws.marksDeletes) version else version.withoutHistory
 
   /** The version where nothing is stored. */
   private def inserted(version: Version): Version = {

@@ -1,7 +1,8 @@
 package io.merganser.merge
 
 /** A user's merger failed. [[KeyFold]] adds the file group, which a rule does not know. */
-private[merge] final class MergerFailure(parameters: Seq[(String, Any)], cause: Throwable) extends RuntimeException(cause) {
+private[merge] final class MergerFailure(parameters: Seq[(String, Any)], cause: Throwable)
+    extends RuntimeException(cause) {
 
   /** The error for users. */
   def in(fileGroup: String): MerganserException = {

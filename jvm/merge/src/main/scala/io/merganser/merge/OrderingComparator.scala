@@ -23,7 +23,8 @@ final class OrderingComparator(layout: RowLayout) extends RowOrder {
 
   private[this] val onlyLong = if (kinds.length == 1 && kinds(0) == Longs) ordinals(0) else -1
 
-  override def compare(a: InternalRow, b: InternalRow): Int = if (onlyLong >= 0) compareLongs(a, b, onlyLong) else compareAll(a, b)
+  override def compare(a: InternalRow, b: InternalRow): Int =
+    if (onlyLong >= 0) compareLongs(a, b, onlyLong) else compareAll(a, b)
 
   private def compareAll(a: InternalRow, b: InternalRow): Int = {
     var result = 0

@@ -13,7 +13,13 @@ import org.apache.spark.sql.types.{DataType, StructField, StructType}
  * @param path    positions of the field within the column's struct, from the outside; empty where the column is the field
  * @param leaf    the field itself
  */
-final case class OrderingField private (name: String, column: StructField, ordinal: Int, path: Vector[Int], leaf: StructField) {
+final case class OrderingField private (
+    name: String,
+    column: StructField,
+    ordinal: Int,
+    path: Vector[Int],
+    leaf: StructField
+) {
 
   def dataType: DataType = leaf.dataType
 
@@ -66,7 +72,13 @@ object OrderingField {
 
   /** The column of that very name, or the field that a dotted name leads to: the exact spelling first, then any case. */
   def find(schema: StructType, name: String): Option[OrderingField] = {
-    def inside(column: StructField, ordinal: Int, path: Vector[Int], field: StructField, rest: String): Option[OrderingField] =
+    def inside(
+        column: StructField,
+        ordinal: Int,
+        path: Vector[Int],
+        field: StructField,
+        rest: String
+    ): Option[OrderingField] =
       field.dataType match {
         case struct: StructType => descend(struct, rest).flatMap { case (at, left) =>
             if (left.isEmpty) Some(OrderingField(name, column, ordinal, path :+ at, struct(at)))
@@ -87,7 +99,7 @@ object OrderingField {
     val (first, rest) = name.span(_ != '.')
     val exact         = struct.fieldNames.indexOf(name)
     def own           = struct.fieldNames.indexOf(first)
-    def inAnyCase     = Some(struct.indices.filter(struct(_).name.equalsIgnoreCase(first))).filter(_.size == 1).map(_.head)
+    def inAnyCase = Some(struct.indices.filter(struct(_).name.equalsIgnoreCase(first))).filter(_.size == 1).map(_.head)
     if (exact >= 0) Some(exact -> "") else Some(own).filter(_ >= 0).orElse(inAnyCase).map(_ -> rest.drop(1))
   }
 }

@@ -12,7 +12,8 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
  *
  * @param nullsAreValues a null that a partial version provides is a value, even if the wrapped rule takes nulls for missing values
  */
-final class PartialRule(rule: MergeRule, layout: RowLayout, nullsAreValues: Boolean = false) extends WrappingRule(rule) {
+final class PartialRule(rule: MergeRule, layout: RowLayout, nullsAreValues: Boolean = false)
+    extends WrappingRule(rule) {
   private[this] val types = layout.schema.map(_.dataType).toArray
 
   override def merge(older: Version, newer: Version): Version =

@@ -40,7 +40,12 @@ trait RecordMerger {
    *                The same on every path, and not to be changed
    * @return one of the two, or a record that `context` made, which then provides all columns or is a delete; never null
    */
-  def merge(older: BufferedRecord, newer: BufferedRecord, context: RecordContext, props: JavaMap[String, String]): BufferedRecord
+  def merge(
+      older: BufferedRecord,
+      newer: BufferedRecord,
+      context: RecordContext,
+      props: JavaMap[String, String]
+  ): BufferedRecord
 
   /**
    * Merges two versions of which at least one provides some columns only.
@@ -57,7 +62,8 @@ trait RecordMerger {
       context: RecordContext,
       props: JavaMap[String, String]
   ): BufferedRecord =
-    throw new UnsupportedOperationException(s"${getClass.getName} does not override partialMerge: it merges whole rows only")
+    throw new UnsupportedOperationException(
+      s"${getClass.getName} does not override partialMerge: it merges whole rows only")
 
   /** The rows it is made for; one that is not made for Spark's is passed over. */
   def getRecordType: RecordType = RecordType.SPARK
@@ -79,7 +85,8 @@ trait RecordMerger {
 }
 
 object RecordMerger {
-  private val Properties = Seq("hoodie.table.recordkey.fields", "hoodie.table.ordering.fields", "hoodie.table.precombine.field")
+  private val Properties =
+    Seq("hoodie.table.recordkey.fields", "hoodie.table.ordering.fields", "hoodie.table.precombine.field")
 
   private def keyAndOrderingFields(schema: StructType, props: JavaMap[String, String]): JavaList[String] = {
     val fields = new LinkedHashSet[String]

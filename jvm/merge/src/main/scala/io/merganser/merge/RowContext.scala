@@ -23,7 +23,8 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
   private[this] val comparator = new OrderingComparator(layout)
 
   /** Columns that follow the version which brought the row: the engine's own, and the key. */
-  private[this] val engines = layout.schema.fieldNames.indices.filter(i => hidden(layout.schema(i).name) || i == layout.keyOrdinal).toArray
+  private[this] val engines =
+    layout.schema.fieldNames.indices.filter(i => hidden(layout.schema(i).name) || i == layout.keyOrdinal).toArray
 
   private[this] val operationOrdinal = positions.getOrElse(DeleteCheck.OperationColumn, -1)
 
@@ -42,7 +43,8 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
 
   def key(version: Version): String = layout.key(version.row).toString
 
-  def isUnordered(version: Version): Boolean = version.isDelete && (version.isUnordered || layout.orderingOrdinals.isEmpty)
+  def isUnordered(version: Version): Boolean =
+    version.isDelete && (version.isUnordered || layout.orderingOrdinals.isEmpty)
 
   def orderingValues(version: Version): java.util.List[AnyRef] =
     Collections.unmodifiableList(layout.ordering.map(orderingValue(version.row, _)).toSeq.asJava)
@@ -61,8 +63,9 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
   def compareValues(a: java.util.List[AnyRef], b: java.util.List[AnyRef]): Int = {
     var (i, result) = (0, 0)
     while (result == 0 && i < layout.ordering.length) {
-      val field  = layout.ordering(i)
-      val (x, y) = (JavaValues.toEngine(a.get(i), field.dataType, field.name), JavaValues.toEngine(b.get(i), field.dataType, field.name))
+      val field = layout.ordering(i)
+      val (x, y) = (JavaValues.toEngine(a.get(i), field.dataType, field.name),
+        JavaValues.toEngine(b.get(i), field.dataType, field.name))
       result =
         if (x == null || y == null) java.lang.Boolean.compare(x != null, y != null)
         else TypeUtils.getInterpretedOrdering(field.dataType).compare(x, y)
@@ -76,7 +79,8 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
     else if (version.provided == null && visibleFirst) version.row
     else {
       val columns = shown(version)
-      new GenericInternalRow(Array.tabulate[Any](columns.length)(n => RowLayout.valueAt(version.row, columns(n), types(columns(n)))))
+      new GenericInternalRow(
+        Array.tabulate[Any](columns.length)(n => RowLayout.valueAt(version.row, columns(n), types(columns(n)))))
     }
 
   def schemaId(version: Version): Int =
@@ -91,7 +95,8 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
 
   def operation(version: Version): RecordOperation =
     if (version.isDelete) RecordOperation.DELETE
-    else if (operationOrdinal < 0 || !provides(version, operationOrdinal) || version.row.isNullAt(operationOrdinal)) RecordOperation.INSERT
+    else if (operationOrdinal < 0 || !provides(version, operationOrdinal) || version.row.isNullAt(operationOrdinal))
+      RecordOperation.INSERT
     else version.row.getUTF8String(operationOrdinal).toString match {
       case "U" => RecordOperation.UPDATE_AFTER
       case _   => RecordOperation.INSERT
@@ -106,7 +111,8 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
         if (text.length > 1) text ++= ", "
         text ++= s"${layout.schema(i).name}=${textOf(value(version.row, i))}"
       }
-      (if (text.length < RowContext.TextLength) text.toString else text.toString.take(RowContext.TextLength) + "...") + "}"
+      (if (text.length < RowContext.TextLength) text.toString
+       else text.toString.take(RowContext.TextLength) + "...") + "}"
     }
 
   private def textOf(value: AnyRef): String = value match {
@@ -114,23 +120,27 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
     case other              => String.valueOf(other).take(RowContext.TextLength)
   }
 
-  private def value(row: InternalRow, i: Int): AnyRef = if (row.isNullAt(i)) null else JavaValues.toJava(row.get(i, types(i)), types(i))
+  private def value(row: InternalRow, i: Int): AnyRef =
+    if (row.isNullAt(i)) null else JavaValues.toJava(row.get(i, types(i)), types(i))
 
   private def orderingValue(row: InternalRow, field: OrderingField): AnyRef = field.valueIn(row) match {
     case null  => null
     case value => JavaValues.toJava(value, field.dataType)
   }
 
-  private def provides(version: Version, i: Int): Boolean = !version.isDelete && (version.provided == null || version.provided(i))
+  private def provides(version: Version, i: Int): Boolean =
+    !version.isDelete && (version.provided == null || version.provided(i))
 
-  private def shown(version: Version): Array[Int] = if (version.provided == null) visible else visible.filter(version.provided(_))
+  private def shown(version: Version): Array[Int] =
+    if (version.provided == null) visible else visible.filter(version.provided(_))
 
   // --- what users ask
 
   override def getValue(record: BufferedRecord, column: String): AnyRef = {
     val i = position(column)
     if (!provides(record.version, i)) {
-      val why = if (record.isDelete) "a delete has no columns" else s"this version provides ${getSchema(record).fieldNames.mkString(", ")}"
+      val why = if (record.isDelete) "a delete has no columns"
+      else s"this version provides ${getSchema(record).fieldNames.mkString(", ")}"
       throw new IllegalArgumentException(s"column '$column' is not provided: $why")
     }
     value(record.version.row, i)
@@ -160,7 +170,8 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
   override def mergeWithEngineRecord(record: BufferedRecord, values: JavaMap[String, _]): BufferedRecord = {
     val from = record.version
     if (from.isDelete) constructEngineRecord(record, values)
-    else built(record, values, i => if (provides(from, i)) RowLayout.valueAt(from.row, i, types(i)) else null, provides(from, _))
+    else built(record, values, i => if (provides(from, i)) RowLayout.valueAt(from.row, i, types(i)) else null,
+      provides(from, _))
   }
 
   override def constructEngineRecord(record: BufferedRecord, values: JavaMap[String, _]): BufferedRecord =
@@ -173,7 +184,12 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
     built(record, Collections.emptyMap(), i => RowLayout.valueAt(row, from(i), types(i)), _ => true)
   }
 
-  private def built(record: BufferedRecord, values: JavaMap[String, _], rest: Int => Any, alsoProvided: Int => Boolean): BufferedRecord = {
+  private def built(
+      record: BufferedRecord,
+      values: JavaMap[String, _],
+      rest: Int => Any,
+      alsoProvided: Int => Boolean
+  ): BufferedRecord = {
     val columns = new Array[Any](width)
     val given   = new Array[Boolean](width)
     visible.foreach { i =>
@@ -196,13 +212,15 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
 
   override def createDelete(record: BufferedRecord): BufferedRecord = deleteOf(record, isUnordered(record.version))
 
-  override def createCommitTimeOrderingDelete(record: BufferedRecord): BufferedRecord = deleteOf(record, isUnordered = true)
+  override def createCommitTimeOrderingDelete(record: BufferedRecord): BufferedRecord =
+    deleteOf(record, isUnordered = true)
 
   private def deleteOf(record: BufferedRecord, isUnordered: Boolean): BufferedRecord = {
     val row     = new GenericInternalRow(width)
     val version = new Version().set(row, isDelete = true, isUnordered = isUnordered)
     setHidden(version, record.version)
-    if (!isUnordered) layout.orderingOrdinals.foreach(i => row.update(i, RowLayout.valueAt(record.version.row, i, types(i))))
+    if (!isUnordered)
+      layout.orderingOrdinals.foreach(i => row.update(i, RowLayout.valueAt(record.version.row, i, types(i))))
     view(version)
   }
 
@@ -232,7 +250,8 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
     visible.filter(i => provides(older, i) || provides(newer, i)).map(layout.schema(_).name).toSeq
 
   private def position(column: String): Int = positions.getOrElse(column,
-    throw new IllegalArgumentException(s"there is no column '$column'; columns are ${schema.fieldNames.mkString(", ")}"))
+    throw new IllegalArgumentException(
+      s"there is no column '$column'; columns are ${schema.fieldNames.mkString(", ")}"))
 }
 
 private[merganser] object RowContext {

@@ -57,7 +57,12 @@ object RowLayout {
    * @param markers        columns and values that mark a delete, when the table has them
    * @throws IllegalStateException if one of them is not a column of the schema
    */
-  def apply(schema: StructType, keyColumn: String, orderingFields: Seq[String], markers: Iterable[DeleteMarker]): RowLayout = {
+  def apply(
+      schema: StructType,
+      keyColumn: String,
+      orderingFields: Seq[String],
+      markers: Iterable[DeleteMarker]
+  ): RowLayout = {
     def found(column: String): OrderingField = OrderingField.find(schema, column).getOrElse(
       throw new IllegalStateException(s"column '$column' is not among ${schema.fieldNames.mkString(", ")}"))
     RowLayout(schema, found(keyColumn).ordinal, orderingFields.map(found).toArray, DeleteCheck(schema, markers))

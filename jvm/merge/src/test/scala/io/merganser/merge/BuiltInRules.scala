@@ -30,7 +30,9 @@ object BuiltInRules {
 
   private def mode(name: String, byEventTime: Boolean, hole: Hole, missing: MissingValues) = BuiltInRule(
     Rule(name, byEventTime, byEventTime, Some(hole), fillsBatch = true, keepsGivenNulls = hole == NullHole),
-    layout => if (byEventTime) FillMissingRule.byEventTime(layout, missing, Nil) else FillMissingRule.byCommitTime(layout, missing, Nil)
+    layout =>
+      if (byEventTime) FillMissingRule.byEventTime(layout, missing, Nil)
+      else FillMissingRule.byCommitTime(layout, missing, Nil)
   )
 
   private def payload(rule: Rule, of: ClassicPayload) = BuiltInRule(rule, of.rule(_, Nil))
@@ -41,20 +43,25 @@ object BuiltInRules {
     BuiltInRule(Oracle.EventTime, EventTimeRule(_)),
     mode("IgnoreDefaults by commit time", byEventTime = false, NullHole, MissingValues.Nulls),
     mode("IgnoreDefaults by event time", byEventTime = true, NullHole, MissingValues.Nulls),
-    mode("FillUnavailable by commit time", byEventTime = false, TextHole(Unavailable), MissingValues.Marked(Unavailable)),
+    mode("FillUnavailable by commit time", byEventTime = false, TextHole(Unavailable),
+      MissingValues.Marked(Unavailable)),
     mode("FillUnavailable by event time", byEventTime = true, TextHole(Unavailable), MissingValues.Marked(Unavailable)),
     payload(Rule("OverwriteWithLatest", byEventTime = false, batchByEventTime = true), OverwriteWithLatest),
     payload(Oracle.EventTime.copy(name = "EventTime payload"), EventTime),
-    payload(Rule("OverwriteNonDefaults", byEventTime = false, batchByEventTime = true, Some(NullHole)), OverwriteNonDefaults),
-    payload(Rule("PartialUpdate", byEventTime = true, batchByEventTime = true, Some(NullHole), fillsBatch = true, lateDeletesWin = true),
+    payload(Rule("OverwriteNonDefaults", byEventTime = false, batchByEventTime = true, Some(NullHole)),
+      OverwriteNonDefaults),
+    payload(Rule("PartialUpdate", byEventTime = true, batchByEventTime = true, Some(NullHole), fillsBatch = true,
+        lateDeletesWin = true),
       PartialUpdate),
     payload(Rule("AwsDms", byEventTime = false, batchByEventTime = true), AwsDms),
-    payload(Rule("PostgresDebezium", byEventTime = true, batchByEventTime = true, Some(TextHole(Unavailable)), fillsLate = false),
+    payload(Rule("PostgresDebezium", byEventTime = true, batchByEventTime = true, Some(TextHole(Unavailable)),
+        fillsLate = false),
       PostgresDebezium),
     BuiltInRule(Oracle.EventTime.copy(name = "MySqlDebezium"), new OnPositions(_))
   )
 
-  def named(name: String): BuiltInRule = all.find(_.oracle.name == name).getOrElse(throw new NoSuchElementException(name))
+  def named(name: String): BuiltInRule =
+    all.find(_.oracle.name == name).getOrElse(throw new NoSuchElementException(name))
 }
 
 /**
@@ -62,10 +69,11 @@ object BuiltInRules {
  * larger numbers are later positions, and smaller texts as often as not.
  */
 final class OnPositions(layout: RowLayout) extends MergeRule {
-  private val at        = layout.orderingOrdinals.head
-  private val columns   = StructType(layout.schema.updated(at, layout.schema(at).copy(dataType = StringType)))
-  private val positions = layout.copy(schema = columns, ordering = layout.ordering.flatMap(f => OrderingField.find(columns, f.name)))
-  private val inner     = MySqlDebezium.rule(positions, Nil)
+  private val at      = layout.orderingOrdinals.head
+  private val columns = StructType(layout.schema.updated(at, layout.schema(at).copy(dataType = StringType)))
+  private val positions =
+    layout.copy(schema = columns, ordering = layout.ordering.flatMap(f => OrderingField.find(columns, f.name)))
+  private val inner = MySqlDebezium.rule(positions, Nil)
 
   override val laws: Laws = inner.laws
 
@@ -76,7 +84,8 @@ final class OnPositions(layout: RowLayout) extends MergeRule {
   private def asked(older: Version, newer: Version, ask: (Version, Version) => Version): Version = {
     val (o, n) = (positioned(older), positioned(newer))
     val result = ask(o, n)
-    val chosen = if (result.row eq n.row) newer else if (result.row eq o.row) older else throw new IllegalStateException("another row")
+    val chosen = if (result.row eq n.row) newer
+    else if (result.row eq o.row) older else throw new IllegalStateException("another row")
     if (result.endsHistory) chosen.withoutHistory else chosen
   }
 

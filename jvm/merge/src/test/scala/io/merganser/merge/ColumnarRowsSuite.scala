@@ -27,11 +27,13 @@ final class ColumnarRowsSuite extends AnyFunSuite {
 
   private def version(row: InternalRow): Version = layout.fill(new Version, row)
 
-  private def nulls(row: InternalRow): Seq[String] = schema.fieldNames.indices.filter(row.isNullAt).map(schema.fieldNames(_))
+  private def nulls(row: InternalRow): Seq[String] =
+    schema.fieldNames.indices.filter(row.isNullAt).map(schema.fieldNames(_))
 
   test("a row that takes some columns of a stored one keeps its other nulls") {
     val stored = version(row(Some(1L), None, Some(3)))
-    val result = FillMissingRule.byEventTime(layout, MissingValues.Nulls, Nil).merge(stored, version(row(Some(2L), None, None)))
+    val result =
+      FillMissingRule.byEventTime(layout, MissingValues.Nulls, Nil).merge(stored, version(row(Some(2L), None, None)))
     assert(nulls(result.row) == Seq("flag"))
     assert(result.row.getInt(3) == 3)
   }

@@ -11,9 +11,15 @@ class CustomRuleSuite extends MergeSuite {
 
   private val newerWins: Merge = (_, newer, _) => newer
 
-  private def outcomes(full: Merge, base: String, versions: String, partial: Option[Merge] = None)(expected: String*): Assertion = {
+  private def outcomes(
+      full: Merge,
+      base: String,
+      versions: String,
+      partial: Option[Merge] = None
+  )(expected: String*): Assertion = {
     for ((path, merge) <- MergePaths.all) {
-      val lines = MergePaths.lines(merge(Notation.changes(base), Notation.changes(versions), TestMergers.rule(full, partial)))
+      val lines =
+        MergePaths.lines(merge(Notation.changes(base), Notation.changes(versions), TestMergers.rule(full, partial)))
       assert(lines.sorted == expected.sorted, s"($path)")
     }
     succeed
@@ -21,7 +27,8 @@ class CustomRuleSuite extends MergeSuite {
 
   private def failure(full: Merge, partial: Option[Merge] = None, versions: String = "k1@2=b,_"): MerganserException =
     intercept[MerganserException](
-      MergePaths.lines(MergePaths.keyed(Notation.changes("k1@1=a,x"), Notation.changes(versions), TestMergers.rule(full, partial))))
+      MergePaths.lines(MergePaths.keyed(Notation.changes("k1@1=a,x"), Notation.changes(versions),
+          TestMergers.rule(full, partial))))
 
   // --- the fold
 
@@ -31,7 +38,8 @@ class CustomRuleSuite extends MergeSuite {
   }
 
   test("a key with one version is not passed to the merger") {
-    outcomes((_, _, _) => throw new IllegalStateException("asked"), base = "k1@1=a", versions = "k2@1=b")("Unchanged k1@1=a",
+    outcomes((_, _, _) => throw new IllegalStateException("asked"), base = "k1@1=a", versions = "k2@1=b")(
+      "Unchanged k1@1=a",
       "Inserted k2@1=b")
   }
 
@@ -98,9 +106,10 @@ class CustomRuleSuite extends MergeSuite {
   }
 
   test("a delete that the merger makes has the given record's ordering value, or none") {
-    val ordered: Merge   = (_, newer, context) => if (newer.isDelete) newer else context.createDelete(newer)
-    val unordered: Merge = (_, newer, context) => if (newer.isDelete) newer else context.createCommitTimeOrderingDelete(newer)
-    val (a, b)           = (Notation.record("k1@1=a"), Notation.record("k1@2=b"))
+    val ordered: Merge = (_, newer, context) => if (newer.isDelete) newer else context.createDelete(newer)
+    val unordered: Merge =
+      (_, newer, context) => if (newer.isDelete) newer else context.createCommitTimeOrderingDelete(newer)
+    val (a, b) = (Notation.record("k1@1=a"), Notation.record("k1@2=b"))
     assert(Notation.read(MergePaths.fold(TestMergers.rule(ordered)).merge(a, b)).toString == "k1@2-")
     assert(Notation.read(MergePaths.fold(TestMergers.rule(unordered)).merge(a, b)).toString == "k1-")
     outcomes(ordered, base = "k1@1=a", versions = "k1@2=b")("Deleted k1")
@@ -112,7 +121,8 @@ class CustomRuleSuite extends MergeSuite {
     var seen = Seq.empty[Any]
     outcomes(
       (older, newer, context) => {
-        seen = Seq(context.getValue(older, "v"), context.getValue(older, "w"), context.getValue(newer, "ts"), newer.getOrderingValue,
+        seen = Seq(context.getValue(older, "v"), context.getValue(older, "w"), context.getValue(newer, "ts"),
+          newer.getOrderingValue,
           context.getOrderingValue(older), context.getRecordKey(older), older.getOperation, older.getSchemaId,
           context.isProvided(older, "w"),
           context.getSchema(older).fieldNames.mkString(","), older.getRecord.getUTF8String(2).toString,
@@ -133,42 +143,52 @@ class CustomRuleSuite extends MergeSuite {
   }
 
   test("a value that does not fit its column is refused by name") {
-    val unfit = failure((_, newer, context) => context.mergeWithEngineRecord(newer, Map("ts" -> "soon").asJava), versions = "k1@2=b")
+    val unfit = failure((_, newer, context) => context.mergeWithEngineRecord(newer, Map("ts" -> "soon").asJava),
+      versions = "k1@2=b")
     assert(unfit.getCause.getMessage == "value 'soon' of java.lang.String does not fit column 'ts' of type bigint")
   }
 
   test("a record built from values provides the columns that are named, null where the value is null") {
     val built: Merge = (_, newer, context) =>
-      context.constructEngineRecord(newer, Map("k" -> "k1", "ts" -> java.lang.Long.valueOf(9), "v" -> "n", "w" -> null).asJava)
+      context.constructEngineRecord(newer,
+        Map("k" -> "k1", "ts" -> java.lang.Long.valueOf(9), "v" -> "n", "w" -> null).asJava)
     outcomes(built, base = "k1@1=a,b", versions = "k1@2=c")("Updated k1@9=n")
   }
 
   // --- partial versions
 
   test("where one side is partial, partialMerge is asked, and its result has the columns of both") {
-    outcomes(newerWins, base = "k1@1=a,b", versions = "k1@2=c,_ k1@3=_,d", partial = Some(eventTimePartial))("Updated k1@3=c,d")
-    outcomes(newerWins, base = "k1@1=a,b", versions = "k1@2=null,_", partial = Some(eventTimePartial))("Updated k1@2=null,b")
+    outcomes(newerWins, base = "k1@1=a,b", versions = "k1@2=c,_ k1@3=_,d", partial = Some(eventTimePartial))(
+      "Updated k1@3=c,d")
+    outcomes(newerWins, base = "k1@1=a,b", versions = "k1@2=null,_", partial = Some(eventTimePartial))(
+      "Updated k1@2=null,b")
   }
 
   test("a partial result that lacks a column of either version is refused, and so is one that adds a column") {
     val lacking = failure(newerWins, partial = Some((_, newer, _) => newer))
-    assert(lacking.getMessage.contains("its result provides the columns k, ts, v; the two versions provide k, ts, v, w"))
+    assert(
+      lacking.getMessage.contains("its result provides the columns k, ts, v; the two versions provide k, ts, v, w"))
     val (partial, other) = (Notation.record("k1@1=a,_"), Notation.record("k1@2=_,_"))
     val adding: Merge =
-      (older, newer, context) => context.mergeWithEngineRecord(older, Map("w" -> "x", "ts" -> newer.getOrderingValue).asJava)
-    val added = intercept[MerganserException](MergePaths.fold(TestMergers.rule(newerWins, Some(adding))).merge(partial, other))
+      (older, newer, context) =>
+        context.mergeWithEngineRecord(older, Map("w" -> "x", "ts" -> newer.getOrderingValue).asJava)
+    val added =
+      intercept[MerganserException](MergePaths.fold(TestMergers.rule(newerWins, Some(adding))).merge(partial, other))
     assert(added.getMessage.contains("its result provides the columns k, ts, v, w; the two versions provide k, ts, v."))
   }
 
   test("a full result that lacks a column is refused") {
-    val lacking = failure((_, newer, context) => context.constructEngineRecord(newer, Map("v" -> "x").asJava), versions = "k1@2=b")
+    val lacking =
+      failure((_, newer, context) => context.constructEngineRecord(newer, Map("v" -> "x").asJava), versions = "k1@2=b")
     assert(lacking.getMessage.contains("its result provides the columns k, v; the two versions provide k, ts, v, w"))
   }
 
   test("a column that neither partial version provides stays not provided") {
     val overlay: Merge = (older, newer, context) =>
-      context.mergeWithEngineRecord(older, context.getSchema(newer).fieldNames.map(c => c -> context.getValue(newer, c)).toMap.asJava)
-    val merged = MergePaths.fold(TestMergers.rule(newerWins, Some(overlay))).merge(Notation.record("k1@1=_,_"), Notation.record("k1@2=_,_"))
+      context.mergeWithEngineRecord(older,
+        context.getSchema(newer).fieldNames.map(c => c -> context.getValue(newer, c)).toMap.asJava)
+    val merged = MergePaths.fold(TestMergers.rule(newerWins, Some(overlay))).merge(Notation.record("k1@1=_,_"),
+      Notation.record("k1@2=_,_"))
     assert(Notation.read(merged).toString == "k1@2=_,_")
   }
 
@@ -179,7 +199,8 @@ class CustomRuleSuite extends MergeSuite {
       assert(context.getSchema(newer.getSchemaId) == context.getSchema(newer))
       eventTimePartial(older, newer, context)
     }
-    outcomes(newerWins, base = "k1@1=a,b", versions = "k1@2=c,_ k1@3=_,d k1@4=e,_", partial = Some(noting))("Updated k1@4=e,d")
+    outcomes(newerWins, base = "k1@1=a,b", versions = "k1@2=c,_ k1@3=_,d k1@4=e,_", partial = Some(noting))(
+      "Updated k1@4=e,d")
     assert(ids.take(6) == Seq(0, 1, 0, 2, 0, 1))
   }
 
@@ -208,7 +229,8 @@ class CustomRuleSuite extends MergeSuite {
 
   test("a null result is an error that says how to delete") {
     val error = failure((_, _, _) => null, versions = "k1@2=b")
-    assert(error.getMessage.contains("it returned null; a deletion is a record, as RecordContext.createDelete makes it"))
+    assert(
+      error.getMessage.contains("it returned null; a deletion is a record, as RecordContext.createDelete makes it"))
   }
 
   test("the text of a long version is cut") {
@@ -232,14 +254,17 @@ object CustomRuleSuite {
       case (_, change) if change.isDelete => None
       case (None, change)                 => Some(change)
       case (Some(older), newer) =>
-        Some(newer.copy(values = Seq(Some(older.values.head.getOrElse("null") + newer.values.head.getOrElse("null")), newer.values(1))))
+        Some(newer.copy(values = Seq(Some(older.values.head.getOrElse("null") + newer.values.head.getOrElse("null")),
+            newer.values(1))))
     }
     val stored = h.base.zipWithIndex.map { case (row, i) =>
       val isAgain = h.base.indexWhere(_.key == row.key) < i
       byKey.get(row.key) match {
-        case None                                                                        => s"Unchanged $row"
-        case Some(versions) if isAgain && versions.exists(v => v.isDelete && !v.ordered) => s"Deleted ${row.key}" // one row anew
-        case Some(versions) => versions.foldLeft(Option(row))(step).fold(s"Deleted ${row.key}")(change => s"Updated $change")
+        case None => s"Unchanged $row"
+        case Some(versions) if isAgain && versions.exists(v => v.isDelete && !v.ordered) =>
+          s"Deleted ${row.key}" // one row anew
+        case Some(versions) =>
+          versions.foldLeft(Option(row))(step).fold(s"Deleted ${row.key}")(change => s"Updated $change")
       }
     }
     val fresh = (byKey -- h.base.map(_.key)).toSeq.map { case (key, versions) =>

@@ -17,7 +17,8 @@ class DeleteCheckSuite extends AnyFunSuite {
     answers.head
   }
 
-  private def marked(dataType: DataType, value: Any, marker: String) = isDelete("op", dataType, value, Some(DeleteMarker("op", marker)))
+  private def marked(dataType: DataType, value: Any, marker: String) =
+    isDelete("op", dataType, value, Some(DeleteMarker("op", marker)))
 
   private def text(s: String) = UTF8String.fromString(s)
 

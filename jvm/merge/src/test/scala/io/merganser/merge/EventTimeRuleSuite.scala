@@ -22,7 +22,8 @@ class EventTimeRuleSuite extends MergeSuite {
   }
 
   test("a version is laid over its own key and no other") {
-    assertOutcomes(base = "k1@1=a k3@1=c", versions = "k2@1=b k3@2=d", "Unchanged k1@1=a", "Inserted k2@1=b", "Updated k3@2=d")
+    assertOutcomes(base = "k1@1=a k3@1=c", versions = "k2@1=b k3@2=d", "Unchanged k1@1=a", "Inserted k2@1=b",
+      "Updated k3@2=d")
   }
 
   test("null is the smallest ordering value: it loses against every other, the smallest number too") {
@@ -79,7 +80,8 @@ class EventTimeRuleSuite extends MergeSuite {
     assertMerged(base = "k1@10=a", versions = "k1@99- k1-", expected = "")
   }
 
-  test("a delete without an ordering value loses to everything newer, a late record too, and the stored row stays away") {
+  test(
+    "a delete without an ordering value loses to everything newer, a late record too, and the stored row stays away") {
     assertMerged(base = "k1@10=a", versions = "k1- k1@5=b", expected = "k1@5=b")
     assertMerged(base = "k1@10=a", versions = "k1- k1@null=b", expected = "k1@null=b")
   }

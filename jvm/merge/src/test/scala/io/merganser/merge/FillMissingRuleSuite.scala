@@ -3,12 +3,14 @@ package io.merganser.merge
 /** Null is "not said": the other version's value stays. */
 class IgnoreDefaultsSuite extends MergeSuite {
 
-  override val rule: MergeRule = new PartialRule(FillMissingRule.byEventTime(Notation.layout, MissingValues.Nulls, Nil), Notation.layout)
+  override val rule: MergeRule =
+    new PartialRule(FillMissingRule.byEventTime(Notation.layout, MissingValues.Nulls, Nil), Notation.layout)
 
   private def merged(older: String, newer: String): String =
     Notation.read(fold.merge(Notation.record(older), Notation.record(newer))).toString
 
-  private def combined(older: String, newer: String): Version = fold.combine(Notation.record(older), Notation.record(newer))
+  private def combined(older: String, newer: String): Version =
+    fold.combine(Notation.record(older), Notation.record(newer))
 
   test("nulls of a newer version take the stored values") {
     assertOutcomes(base = "k1@10=a,b", versions = "k1@11=c", "Updated k1@11=c,b")
@@ -56,8 +58,10 @@ class IgnoreDefaultsSuite extends MergeSuite {
 
   test("versions are folded from the stored row: a late one fills no null that the stored row has a value for") {
     assertMerged(base = "k1@5=a,b", versions = "k1@7=null,c k1@6=x,y", expected = "k1@7=a,c")
-    val (stored, leads, late) = (Notation.record("k1@5=a,b"), Notation.record("k1@7=null,c"), Notation.record("k1@6=x,y"))
-    assert(Notation.read(fold.merge(stored, fold.merge(leads, late))).toString == "k1@7=x,c", "which is why grouping matters")
+    val (stored, leads, late) =
+      (Notation.record("k1@5=a,b"), Notation.record("k1@7=null,c"), Notation.record("k1@6=x,y"))
+    assert(Notation.read(fold.merge(stored, fold.merge(leads, late))).toString == "k1@7=x,c",
+      "which is why grouping matters")
   }
 
   test("the versions of one batch are combined before they meet the stored row") {
@@ -65,7 +69,8 @@ class IgnoreDefaultsSuite extends MergeSuite {
     assert(Notation.read(combined("k1@6=x", "k1@7=null,c")).toString == "k1@7=x,c")
   }
 
-  test("inside a batch an ordered delete that loses is as if it had not come, and one without an ordering value is not") {
+  test(
+    "inside a batch an ordered delete that loses is as if it had not come, and one without an ordering value is not") {
     assert(!combined("k1@6-", "k1@7=a").endsHistory)
     assert(combined("k1-", "k1@7=a").endsHistory)
     assert(Notation.read(combined("k1@7=a", "k1@8-")).isDelete)
@@ -91,8 +96,9 @@ class IgnoreDefaultsSuite extends MergeSuite {
   }
 
   test("a filled row says when and where the newer version was written") {
-    val stamped         = FillMissingRule.byEventTime(Notation.layout, MissingValues.Nulls, commitMetadataColumns = Seq("w"))
-    def of(two: String) = Notation.read(Notation.changes(two).map(Notation.record).reduceLeft(stamped.merge(_, _))).toString
+    val stamped = FillMissingRule.byEventTime(Notation.layout, MissingValues.Nulls, commitMetadataColumns = Seq("w"))
+    def of(two: String) =
+      Notation.read(Notation.changes(two).map(Notation.record).reduceLeft(stamped.merge(_, _))).toString
     assert(of("k1@10=null,first k1@9=a,second") == "k1@10=a,second")
     assert(of("k1@10=b,first k1@9=a,second") == "k1@10=b,first", "it was not filled")
     assert(of("k1@10=a,first k1@11=null,second") == "k1@11=a,second")
@@ -103,7 +109,8 @@ class IgnoreDefaultsSuite extends MergeSuite {
 /** The newer version leads, whatever the ordering values. */
 class IgnoreDefaultsByCommitTimeSuite extends MergeSuite {
 
-  override val rule: MergeRule = new PartialRule(FillMissingRule.byCommitTime(Notation.layout, MissingValues.Nulls, Nil), Notation.layout)
+  override val rule: MergeRule =
+    new PartialRule(FillMissingRule.byCommitTime(Notation.layout, MissingValues.Nulls, Nil), Notation.layout)
 
   test("nulls of the newer version take the older values, and its ordering value may be the smaller one") {
     assertOutcomes(base = "k1@10=a,b", versions = "k1@9=c", "Updated k1@9=c,b")
@@ -124,7 +131,8 @@ class IgnoreDefaultsByCommitTimeSuite extends MergeSuite {
 class FillUnavailableSuite extends MergeSuite {
 
   override val rule: MergeRule =
-    new PartialRule(FillMissingRule.byEventTime(Notation.layout, MissingValues.Marked("__debezium_unavailable_value"), Nil),
+    new PartialRule(FillMissingRule.byEventTime(Notation.layout, MissingValues.Marked("__debezium_unavailable_value"),
+        Nil),
       Notation.layout)
 
   test("the marker takes the stored value, which may be null; null is a value") {
@@ -134,7 +142,8 @@ class FillUnavailableSuite extends MergeSuite {
   }
 
   test("with nothing to fill from, the marker itself is stored, and a late version fills it") {
-    assertMerged(base = "", versions = "k1@10=__debezium_unavailable_value,b", expected = "k1@10=__debezium_unavailable_value,b")
+    assertMerged(base = "", versions = "k1@10=__debezium_unavailable_value,b",
+      expected = "k1@10=__debezium_unavailable_value,b")
     assertMerged(
       base = "k1@10=__debezium_unavailable_value,b",
       versions = "k1@11=__debezium_unavailable_value,d",
@@ -146,6 +155,7 @@ class FillUnavailableSuite extends MergeSuite {
   test("only the whole text is the marker") {
     assertMerged(base = "k1@10=a,b", versions = "k1@11=__DEBEZIUM_UNAVAILABLE_VALUE,d",
       expected = "k1@11=__DEBEZIUM_UNAVAILABLE_VALUE,d")
-    assertMerged(base = "k1@10=a,b", versions = "k1@11=__debezium_unavailable_value2,d", expected = "k1@11=__debezium_unavailable_value2,d")
+    assertMerged(base = "k1@10=a,b", versions = "k1@11=__debezium_unavailable_value2,d",
+      expected = "k1@11=__debezium_unavailable_value2,d")
   }
 }

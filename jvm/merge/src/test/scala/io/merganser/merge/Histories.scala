@@ -8,7 +8,8 @@ final case class History(base: Seq[Change], versions: Seq[Change]) {
 
   /** Every history with one change less. */
   def smaller: Seq[History] =
-    base.indices.map(i => copy(base = base.patch(i, Nil, 1))) ++ versions.indices.map(i => copy(versions = versions.patch(i, Nil, 1)))
+    base.indices.map(i => copy(base = base.patch(i, Nil, 1))) ++ versions.indices.map(i =>
+      copy(versions = versions.patch(i, Nil, 1)))
 }
 
 /** Stored rows, and the batches that are written one after the other. */
@@ -18,7 +19,8 @@ final case class Writes(base: Seq[Change], batches: Seq[Seq[Change]]) {
 
   /** Every history with one change less. */
   def smaller: Seq[Writes] = base.indices.map(i => copy(base = base.patch(i, Nil, 1))) ++
-    batches.indices.flatMap(i => batches(i).indices.map(j => copy(batches = batches.updated(i, batches(i).patch(j, Nil, 1))))) ++
+    batches.indices.flatMap(i =>
+      batches(i).indices.map(j => copy(batches = batches.updated(i, batches(i).patch(j, Nil, 1))))) ++
     batches.indices.filter(batches(_).isEmpty).map(i => copy(batches = batches.patch(i, Nil, 1)))
 }
 
@@ -44,8 +46,8 @@ final class Histories(partials: Boolean, word: String = "") {
   }
 
   def change(random: Random, keys: Int): Change = random.nextInt(12) match {
-    case 0 | 1             => row(random, keys).copy(values = Seq(None, None), isDelete = true)
-    case 2                 => row(random, keys).copy(ts = None, values = Seq(None, None), isDelete = true, ordered = false)
+    case 0 | 1 => row(random, keys).copy(values = Seq(None, None), isDelete = true)
+    case 2     => row(random, keys).copy(ts = None, values = Seq(None, None), isDelete = true, ordered = false)
     case 3 | 4 if partials => partial(row(random, keys), random)
     case _                 => row(random, keys)
   }
@@ -53,7 +55,8 @@ final class Histories(partials: Boolean, word: String = "") {
   private def row(random: Random, keys: Int): Change =
     Change("k" + random.nextInt(keys), ordering(random), Seq(text(random), text(random)))
 
-  private def ordering(random: Random): Option[Long] = if (random.nextInt(8) == 0) None else Some(random.nextInt(5).toLong - 1)
+  private def ordering(random: Random): Option[Long] =
+    if (random.nextInt(8) == 0) None else Some(random.nextInt(5).toLong - 1)
 
   private def text(random: Random): Option[String] =
     if (random.nextInt(4) == 0) None
@@ -84,7 +87,11 @@ object Histories {
    * Runs `check` on many histories. It gives what came and what must come; where they differ, the history is made as
    * small as it goes.
    */
-  def forAll(partials: Boolean, word: String = "", count: Int = count)(check: (History, Random) => (Seq[String], Seq[String])): Unit = {
+  def forAll(
+      partials: Boolean,
+      word: String = "",
+      count: Int = count
+  )(check: (History, Random) => (Seq[String], Seq[String])): Unit = {
     val histories = new Histories(partials, word)
     search(count, histories.history, (h: History) => h.smaller)(check)
   }
@@ -97,7 +104,11 @@ object Histories {
     search(count, histories.writes, (w: Writes) => w.smaller)(check)
   }
 
-  private def search[H](count: Int, make: Long => H, smaller: H => Seq[H])(check: (H, Random) => (Seq[String], Seq[String])): Unit =
+  private def search[H](
+      count: Int,
+      make: Long => H,
+      smaller: H => Seq[H]
+  )(check: (H, Random) => (Seq[String], Seq[String])): Unit =
     for (i <- 0 until count) {
       def outcome(history: H) =
         try {

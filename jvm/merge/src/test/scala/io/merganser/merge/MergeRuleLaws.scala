@@ -49,17 +49,20 @@ object MergeRuleLaws {
   def kept(fold: Judged, versions: Gen[Version]): Seq[Law] =
     Seq("" -> fold.merge, "in a batch, " -> fold.combine).flatMap { case (where, meet) =>
       Seq(
-        law(s"${where}the result is a record with a row, and the arguments are as they were")(forAllNoShrink(versions, versions) {
-          (a, b) =>
-            val before = (meaning(a), meaning(b))
-            val result = meet(a, b)
-            ((result != null && result.row != null) :| "no record") && (((meaning(a), meaning(b)) == before) :| "an argument was changed")
-        }),
-        law(s"${where}a delete that results keeps its own ordering value, or its having none")(forAllNoShrink(versions, versions) {
-          (a, b) =>
-            val result = Notation.read(meet(a, b))
-            (!result.isDelete || Seq(a, b).map(Notation.read(_)).contains(result)) :| s"$result"
-        })
+        law(s"${where}the result is a record with a row, and the arguments are as they were")(forAllNoShrink(versions,
+            versions) {
+            (a, b) =>
+              val before = (meaning(a), meaning(b))
+              val result = meet(a, b)
+              ((result != null && result.row != null) :| "no record") && (((meaning(a),
+                meaning(b)) == before) :| "an argument was changed")
+          }),
+        law(s"${where}a delete that results keeps its own ordering value, or its having none")(forAllNoShrink(versions,
+            versions) {
+            (a, b) =>
+              val result = Notation.read(meet(a, b))
+              (!result.isDelete || Seq(a, b).map(Notation.read(_)).contains(result)) :| s"$result"
+          })
       )
     }
 
@@ -70,8 +73,9 @@ object MergeRuleLaws {
    * @param compares whether it looks at the ordering column, which must then be read
    */
   def projection(rule: RowLayout => MergeRule, compares: Boolean, versions: Gen[Version]): Law = {
-    val full    = MergePaths.fold(rule(Notation.layout))
-    val columns = (if (compares) Nil else Seq(Seq("k"), Seq("k", "v"))) ++ Seq("k ts", "k ts v", "k w ts").map(_.split(" ").toSeq)
+    val full = MergePaths.fold(rule(Notation.layout))
+    val columns =
+      (if (compares) Nil else Seq(Seq("k"), Seq("k", "v"))) ++ Seq("k ts", "k ts v", "k w ts").map(_.split(" ").toSeq)
     val narrow = columns.map { names =>
       val schema   = StructType(names.map(Notation.schema(_)))
       val ordering = Seq("ts").filter(names.contains)
@@ -80,7 +84,8 @@ object MergeRuleLaws {
     law("merging some of the columns gives the same values in them")(forAllNoShrink(versions, versions) { (a, b) =>
       Prop.all(narrow.map { case (ordinals, schema, projected) =>
         def project(v: Version) = {
-          val result = new Version().set(new GenericInternalRow(ordinals.map(i => v.row.get(i, Notation.schema(i).dataType)).toArray[Any]),
+          val result = new Version().set(
+            new GenericInternalRow(ordinals.map(i => v.row.get(i, Notation.schema(i).dataType)).toArray[Any]),
             v.isDelete, v.isUnordered)
           result.endsHistory = v.endsHistory
           result
@@ -119,7 +124,8 @@ object MergeRuleLaws {
 class MergeRuleLawsSuite extends AnyFunSuite {
   import MergeRuleLaws._
 
-  private def failure(outcome: Test.Result): String = s"(seed ${Histories.seed}) ${Pretty.pretty(outcome, Pretty.Params(1))}"
+  private def failure(outcome: Test.Result): String =
+    s"(seed ${Histories.seed}) ${Pretty.pretty(outcome, Pretty.Params(1))}"
 
   for {
     builtIn <- BuiltInRules.all
@@ -133,7 +139,8 @@ class MergeRuleLawsSuite extends AnyFunSuite {
 
   for {
     builtIn <- BuiltInRules.all
-    projected = projection(builtIn.full, compares = builtIn.oracle.byEventTime || builtIn.oracle.batchByEventTime, versions)
+    projected =
+      projection(builtIn.full, compares = builtIn.oracle.byEventTime || builtIn.oracle.batchByEventTime, versions)
     (law, check) <- kept(judged(builtIn.full(Notation.layout)), versions) :+ projected
   } test(s"$builtIn: $law") {
     val outcome = check()
@@ -141,7 +148,9 @@ class MergeRuleLawsSuite extends AnyFunSuite {
   }
 
   test("full versions under a partial rule keep the laws of the rule inside") {
-    for (builtIn <- BuiltInRules.all; (claims, law) <- claimable(judged(builtIn.rule), versions, orderedVersions) if claims)
+    for (
+      builtIn <- BuiltInRules.all; (claims, law) <- claimable(judged(builtIn.rule), versions, orderedVersions) if claims
+    )
       assert(law._2().passed, s"$builtIn: ${law._1}")
   }
 
@@ -175,11 +184,13 @@ class MergeRuleLawsSuite extends AnyFunSuite {
 
   /** Versions with different ordering values that come to something else in another order. */
   private val unordered = Seq(
-    ("CommitTime", "k1@1=a k1@2=b", "k1@2=b k1@1=a"), ("IgnoreDefaults by commit time", "k1@1=a k1@2=null,b", "k1@2=null,b k1@1=a"),
+    ("CommitTime", "k1@1=a k1@2=b", "k1@2=b k1@1=a"),
+    ("IgnoreDefaults by commit time", "k1@1=a k1@2=null,b", "k1@2=null,b k1@1=a"),
     ("IgnoreDefaults by event time", "k1@3=null k1@1=a k1@2=b", "k1@3=null k1@2=b k1@1=a"),
     ("FillUnavailable by commit time", "k1@1=a k1@2=b", "k1@2=b k1@1=a"),
-    ("FillUnavailable by event time", s"k1@3=${BuiltInRules.Unavailable} k1@1=a k1@2=b", s"k1@3=${BuiltInRules.Unavailable} k1@2=b k1@1=a"),
-    ("OverwriteWithLatest", "k1@1=a k1@2=b", "k1@2=b k1@1=a"), ("OverwriteNonDefaults", "k1@1=a k1@2=null,b", "k1@2=null,b k1@1=a"),
+    ("FillUnavailable by event time", s"k1@3=${BuiltInRules.Unavailable} k1@1=a k1@2=b",
+      s"k1@3=${BuiltInRules.Unavailable} k1@2=b k1@1=a"), ("OverwriteWithLatest", "k1@1=a k1@2=b", "k1@2=b k1@1=a"),
+    ("OverwriteNonDefaults", "k1@1=a k1@2=null,b", "k1@2=null,b k1@1=a"),
     ("PartialUpdate", "k1@2=a k1@1-", "k1@1- k1@2=a"), ("AwsDms", "k1@2=a k1@1-", "k1@1- k1@2=a"),
     ("PostgresDebezium", s"k1@1=a k1@2=${BuiltInRules.Unavailable}", s"k1@2=${BuiltInRules.Unavailable} k1@1=a")
   )

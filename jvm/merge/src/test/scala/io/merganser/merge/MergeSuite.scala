@@ -17,7 +17,8 @@ trait MergeSuite extends AnyFunSuite {
     val (rows, changes) = (Notation.changes(base), Notation.changes(versions))
     val expectedRows    = Notation.changes(expected).map(_.toString).sorted
     for ((path, merge) <- MergePaths.all)
-      assert(Oracle.rows(MergePaths.lines(merge(rows, changes, rule))).map(_.toString).sorted == expectedRows, s"($path)")
+      assert(Oracle.rows(MergePaths.lines(merge(rows, changes, rule))).map(_.toString).sorted == expectedRows,
+        s"($path)")
     succeed
   }
 
@@ -55,10 +56,12 @@ object MergePaths {
   /** In order of the key's bytes, as files are; versions of a key keep their order. */
   def inKeyOrder(changes: Seq[Change]): Seq[Change] = changes.sortBy(_.key)
 
-  val keyed: MergePath = (base, versions, rule) => buffer(versions, rule).merge(new StoredRows(base), baseSorted = false)
+  val keyed: MergePath =
+    (base, versions, rule) => buffer(versions, rule).merge(new StoredRows(base), baseSorted = false)
 
   val sorted: MergePath = (base, versions, rule) =>
-    SortedMerge.ofLogs(new StoredRows(inKeyOrder(base)), new Versions(inKeyOrder(versions)), Notation.layout, fold(rule))
+    SortedMerge.ofLogs(new StoredRows(inKeyOrder(base)), new Versions(inKeyOrder(versions)), Notation.layout,
+      fold(rule))
 
   val all: Seq[(String, MergePath)] = Seq(
     "keyed" -> keyed,
@@ -83,7 +86,8 @@ object MergePaths {
       val row = Notation.read(merge.row)
       lines += s"${names(merge.outcome)} ${if (merge.isLive) row.toString else row.key}"
       val isOld = merge.outcome == Outcome.Unchanged || merge.outcome == Outcome.Late
-      if (isOld != (merge.winner == null)) throw new IllegalStateException(s"winner ${merge.winner} of ${names(merge.outcome)}")
+      if (isOld != (merge.winner == null))
+        throw new IllegalStateException(s"winner ${merge.winner} of ${names(merge.outcome)}")
     }
     lines.result()
   }

@@ -84,7 +84,8 @@ object Notation {
     val text = (s: Option[String]) => s.map(UTF8String.fromString).orNull
     val ts   = change.ts.map(Long.box).orNull
     project
-      .get()(new GenericInternalRow(Array[Any](UTF8String.fromString(change.key), ts, text(change.values.head), text(change.values(1)))))
+      .get()(new GenericInternalRow(Array[Any](UTF8String.fromString(change.key), ts, text(change.values.head),
+            text(change.values(1)))))
       .copy()
   }
 
@@ -110,6 +111,7 @@ object Notation {
   /** The record as its change. */
   def read(record: Version): Change = {
     val provided = if (record.provided == null) Nil else record.provided.toSeq.tail
-    read(record.row).copy(isDelete = record.isDelete, ordered = !record.isUnordered, provided = provided, inserts = record.inserts)
+    read(record.row).copy(isDelete = record.isDelete, ordered = !record.isUnordered, provided = provided,
+      inserts = record.inserts)
   }
 }

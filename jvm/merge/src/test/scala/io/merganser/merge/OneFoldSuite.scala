@@ -91,7 +91,8 @@ object OneFoldSuite {
 
   private val Name     = "([A-Za-z_][A-Za-z0-9_]*)"
   private val Declared = s"$Name\\s*:\\s*(?:MergeRule|\\w+Rule|FirstOfTies)\\b".r
-  private val Assigned = s"(?:val|var|def)\\s+$Name[^=\\n]*=\\s*(?:MergeRule\\.|new \\w+Rule\\b|new FirstOfTies\\b|\\w+Rule\\()".r
+  private val Assigned =
+    s"(?:val|var|def)\\s+$Name[^=\\n]*=\\s*(?:MergeRule\\.|new \\w+Rule\\b|new FirstOfTies\\b|\\w+Rule\\()".r
 
   /** Whether a name that is a rule has a rule's method called on it, or passed on. */
   private def callsRule(text: String): Boolean = {
@@ -104,6 +105,7 @@ object OneFoldSuite {
   private def compares(text: String): Boolean = {
     val source = code(text)
     "\\b(?:OrderingComparator|RowOrder|compareOrdering)\\b".r.findFirstIn(source).isDefined ||
-    (source.contains("orderingOrdinals") && "\\b(?:get)?InterpretedOrdering\\b|\\bGenerateOrdering\\b".r.findFirstIn(source).isDefined)
+    (source.contains("orderingOrdinals") && "\\b(?:get)?InterpretedOrdering\\b|\\bGenerateOrdering\\b".r.findFirstIn(
+      source).isDefined)
   }
 }

@@ -68,7 +68,8 @@ object Oracle {
         case gone: Tombstone                      => if (loses(rule, change, gone.ts)) gone else newest(change)
         case row: Row if change.isDelete          => if (loses(rule, change, row.change.ts)) row else newest(change)
         case row: Row =>
-          meet(rule, row, if (change.isPartial) overlay(row.change, change) else change, change.isPartial && rule.keepsGivenNulls)
+          meet(rule, row, if (change.isPartial) overlay(row.change, change) else change,
+            change.isPartial && rule.keepsGivenNulls)
       }
 
   private def loses(rule: Rule, newer: Change, older: Option[Long]): Boolean =
@@ -81,14 +82,15 @@ object Oracle {
     } else Row(if (isWhole) newer else filled(rule, rule.byEventTime, newer, row.change), isStored = false)
 
   /** The leader, with the other one's values in its holes; under event time its ordering value is its own. */
-  private def filled(rule: Rule, byEventTime: Boolean, leader: Change, other: Change): Change = rule.hole.fold(leader) { hole =>
-    def isHole(value: Option[String]) = hole match {
-      case NullHole       => value.isEmpty
-      case TextHole(text) => value.contains(text)
+  private def filled(rule: Rule, byEventTime: Boolean, leader: Change, other: Change): Change =
+    rule.hole.fold(leader) { hole =>
+      def isHole(value: Option[String]) = hole match {
+        case NullHole       => value.isEmpty
+        case TextHole(text) => value.contains(text)
+      }
+      val ts = if (!byEventTime && hole == NullHole) leader.ts.orElse(other.ts) else leader.ts
+      leader.copy(ts = ts, values = leader.values.zip(other.values).map { case (l, o) => if (isHole(l)) o else l })
     }
-    val ts = if (!byEventTime && hole == NullHole) leader.ts.orElse(other.ts) else leader.ts
-    leader.copy(ts = ts, values = leader.values.zip(other.values).map { case (l, o) => if (isHole(l)) o else l })
-  }
 
   /** A partial version has no row to be laid over, unless it is a row of its own. */
   private def isNothing(change: Change): Boolean = change.isPartial && !change.inserts
@@ -118,7 +120,8 @@ object Oracle {
   private def combine(rule: Rule)(older: Change, newer: Change): Change = {
     val late            = isLate(rule.batchByEventTime, newer.ts, older.ts)
     val (leader, other) = if (late) (older, newer) else (newer, older)
-    if (!rule.fillsBatch || older.isDelete || newer.isDelete) leader else filled(rule, rule.batchByEventTime, leader, other)
+    if (!rule.fillsBatch || older.isDelete || newer.isDelete) leader
+    else filled(rule, rule.batchByEventTime, leader, other)
   }
 
   /** One line for each stored row and each key that is not stored: the outcome, and the row or the key. */
@@ -127,7 +130,8 @@ object Oracle {
     val stored = base.zipWithIndex.map { case (row, i) =>
       val after = byKey.getOrElse(row.key, Nil).foldLeft[State](Row(row, isStored = true))(step(rule))
       // A delete without ordering value removes all rows of its key: what comes after it is one row, in the place of the first.
-      val isAgain = base.indexWhere(_.key == row.key) < i && byKey.getOrElse(row.key, Nil).exists(c => c.isDelete && !c.ordered)
+      val isAgain =
+        base.indexWhere(_.key == row.key) < i && byKey.getOrElse(row.key, Nil).exists(c => c.isDelete && !c.ordered)
       after match {
         case _ if isAgain                            => s"Deleted ${row.key}"
         case Row(_, true) if byKey.contains(row.key) => s"Kept $row"
@@ -136,7 +140,8 @@ object Oracle {
         case _                                       => s"Deleted ${row.key}"
       }
     }
-    val groups = (byKey -- base.map(_.key)).values.toSeq.flatMap(group => if (combineNew) Seq(group) else group.map(Seq(_)))
+    val groups =
+      (byKey -- base.map(_.key)).values.toSeq.flatMap(group => if (combineNew) Seq(group) else group.map(Seq(_)))
     val fresh = groups.map { group =>
       group.foldLeft[State](Nothing)(step(rule)) match {
         case Row(change, _) => s"Inserted $change"
@@ -148,7 +153,9 @@ object Oracle {
 
   /** The rows that are there afterwards. */
   def rows(lines: Seq[String]): Seq[Change] =
-    lines.map(_.split(" ")).collect { case Array(outcome, row) if outcome != "Deleted" && outcome != "Absent" => Notation.change(row) }
+    lines.map(_.split(" ")).collect {
+      case Array(outcome, row) if outcome != "Deleted" && outcome != "Absent" => Notation.change(row)
+    }
 
   /**
    * What a file group must hold: a base file's rows, and the versions in its logs. The two differ in one thing: a base file
@@ -159,7 +166,8 @@ object Oracle {
     def rows(rule: Rule): Seq[Change] = Oracle.rows(merge(rule, base, log))
 
     /** After a batch that rewrites the base file. */
-    def rewritten(rule: Rule, changes: Seq[Change]): FileGroup = FileGroup(Oracle.rows(merge(rule, rows(rule), batch(rule, changes))))
+    def rewritten(rule: Rule, changes: Seq[Change]): FileGroup =
+      FileGroup(Oracle.rows(merge(rule, rows(rule), batch(rule, changes))))
 
     /** After a batch that is appended to a log. */
     def appended(rule: Rule, changes: Seq[Change]): FileGroup = copy(log = log ++ batch(rule, changes))

@@ -11,15 +11,17 @@ import org.scalatest.funsuite.AnyFunSuite
 class OrderingComparatorSuite extends AnyFunSuite {
 
   private def layout(types: Seq[DataType]): RowLayout = {
-    val fields = StructField("k", StringType, nullable = false) +: types.zipWithIndex.map { case (t, i) => StructField(s"o$i", t) }
+    val fields = StructField("k", StringType, nullable = false) +: types.zipWithIndex.map { case (t, i) =>
+      StructField(s"o$i", t)
+    }
     RowLayout(StructType(fields), "k", types.indices.map(i => s"o$i"), None)
   }
 
   /** Each value is smaller than the next one, as a log reader gives it and as a base file reader does; null is smallest. */
   private def assertAscending(dataType: DataType)(values: Any*): Unit = {
     val comparator = new OrderingComparator(layout(Seq(dataType)))
-    val rows       = (null +: values).map(v => new GenericInternalRow(Array[Any](UTF8String.fromString("k"), v)): InternalRow)
-    val project    = UnsafeProjection.create(layout(Seq(dataType)).schema)
+    val rows = (null +: values).map(v => new GenericInternalRow(Array[Any](UTF8String.fromString("k"), v)): InternalRow)
+    val project = UnsafeProjection.create(layout(Seq(dataType)).schema)
     for ((a, i) <- rows.zipWithIndex; (b, j) <- rows.zipWithIndex) {
       val expected = i.compareTo(j).signum
       for ((x, y) <- Seq(a -> b, project(a).copy() -> project(b).copy(), project(a).copy() -> b))
@@ -41,7 +43,8 @@ class OrderingComparatorSuite extends AnyFunSuite {
   }
 
   test("floating-point numbers compare by value, and NaN is the largest") {
-    assertAscending(DoubleType)(Double.NegativeInfinity, -1.5, 0.0, Double.MinPositiveValue, 1.5, Double.PositiveInfinity, Double.NaN)
+    assertAscending(DoubleType)(Double.NegativeInfinity, -1.5, 0.0, Double.MinPositiveValue, 1.5,
+      Double.PositiveInfinity, Double.NaN)
     assertAscending(FloatType)(Float.NegativeInfinity, -1.5f, 0.0f, 1.5f, Float.PositiveInfinity, Float.NaN)
   }
 
@@ -80,8 +83,9 @@ class OrderingComparatorSuite extends AnyFunSuite {
   }
 
   test("several fields compare one after the other; the first difference decides") {
-    val comparator                     = new OrderingComparator(layout(Seq(LongType, StringType, DateType)))
-    def row(a: Any, b: String, c: Any) = new GenericInternalRow(Array[Any](UTF8String.fromString("k"), a, UTF8String.fromString(b), c))
+    val comparator = new OrderingComparator(layout(Seq(LongType, StringType, DateType)))
+    def row(a: Any, b: String, c: Any) =
+      new GenericInternalRow(Array[Any](UTF8String.fromString("k"), a, UTF8String.fromString(b), c))
     assert(comparator.compare(row(1L, "z", 9), row(2L, "a", 1)) < 0)
     assert(comparator.compare(row(1L, "b", 1), row(1L, "a", 9)) > 0)
     assert(comparator.compare(row(1L, "a", 1), row(1L, "a", 2)) < 0)
@@ -91,7 +95,7 @@ class OrderingComparatorSuite extends AnyFunSuite {
   }
 
   test("the fields compare in the order of the list, not of the columns") {
-    val schema                = StructType(Seq(StructField("k", StringType), StructField("a", LongType), StructField("b", LongType)))
+    val schema = StructType(Seq(StructField("k", StringType), StructField("a", LongType), StructField("b", LongType)))
     val comparator            = new OrderingComparator(RowLayout(schema, "k", Seq("b", "a"), None))
     def row(a: Long, b: Long) = new GenericInternalRow(Array[Any](UTF8String.fromString("k"), a, b))
     assert(comparator.compare(row(9, 1), row(1, 2)) < 0)
@@ -104,8 +108,9 @@ class OrderingComparatorSuite extends AnyFunSuite {
     val layout               = RowLayout(schema, "k", Seq("meta.at.ts", "n"), None)
     val comparator           = new OrderingComparator(layout)
     def row(at: Any, n: Int) = new GenericInternalRow(Array[Any](UTF8String.fromString("k"), at, n))
-    def meta(ts: Any)        = new GenericInternalRow(Array[Any](UTF8String.fromString("x"), new GenericInternalRow(Array[Any](ts))))
-    def unset: Any           = new GenericInternalRow(Array[Any](null, null))
+    def meta(ts: Any) =
+      new GenericInternalRow(Array[Any](UTF8String.fromString("x"), new GenericInternalRow(Array[Any](ts))))
+    def unset: Any = new GenericInternalRow(Array[Any](null, null))
     assert(comparator.compare(row(meta(1L), 9), row(meta(2L), 1)) < 0)
     assert(comparator.compare(row(meta(2L), 9), row(meta(2L), 1)) > 0)
     for (absent <- Seq[Any](null, unset, meta(null))) {
@@ -130,9 +135,14 @@ class OrderingComparatorSuite extends AnyFunSuite {
   }
 
   test("every type with an order can be an ordering field, but no struct, array or map") {
-    val ordered = Seq(BooleanType, ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType, DecimalType(20, 3), StringType)
-    for (t <- ordered ++ Seq(BinaryType, DateType, TimestampType, TimestampNTZType)) assert(OrderingComparator.isOrdered(t), t)
-    for (t <- Seq(new StructType().add("a", LongType), ArrayType(LongType), MapType(StringType, LongType), CalendarIntervalType))
+    val ordered = Seq(BooleanType, ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType,
+      DecimalType(20, 3), StringType)
+    for (t <- ordered ++ Seq(BinaryType, DateType, TimestampType, TimestampNTZType))
+      assert(OrderingComparator.isOrdered(t), t)
+    for (
+      t <- Seq(new StructType().add("a", LongType), ArrayType(LongType), MapType(StringType, LongType),
+        CalendarIntervalType)
+    )
       assert(!OrderingComparator.isOrdered(t), t)
   }
 }

@@ -51,7 +51,8 @@ class PartialRuleSuite extends MergeSuite {
     assertMerged(base = "k1@10=a,b", versions = "k1@11- k1@13=c,_ k1@10=d,e", expected = "")
   }
 
-  test("a partial version after a delete without an ordering value brings nothing back, and the stored row stays away") {
+  test(
+    "a partial version after a delete without an ordering value brings nothing back, and the stored row stays away") {
     assertOutcomes(base = "k1@10=a,b", versions = "k1- k1@12=c,_", "Deleted k1")
     assertMerged(base = "k1@10=a,b", versions = "k1- k1@12=c,_ k1@2=d,e", expected = "k1@2=d,e")
     assertMerged(base = "k1@10=a,b", versions = "k1- k1@2=d,e k1@3=f,_", expected = "k1@3=f,e")
@@ -67,14 +68,17 @@ class PartialRuleSuite extends MergeSuite {
   }
 
   test("partial versions are not associative, so they are kept apart until the stored row is known") {
-    val (stored, loses, wins) = (Notation.record("k1@10=a,b"), Notation.record("k1@8=c,_"), Notation.record("k1@11=_,d"))
+    val (stored, loses, wins) =
+      (Notation.record("k1@10=a,b"), Notation.record("k1@8=c,_"), Notation.record("k1@11=_,d"))
     assert(Notation.read(fold.merge(fold.merge(stored, loses), wins)).toString == "k1@11=a,d")
-    assert(Notation.read(fold.merge(stored, fold.merge(loses, wins))).toString == "k1@11=c,d", "columns of a version that loses")
+    assert(Notation.read(fold.merge(stored, fold.merge(loses, wins))).toString == "k1@11=c,d",
+      "columns of a version that loses")
   }
 
   test("under commit time a partial version is laid over whatever is stored") {
-    val commitTime            = MergePaths.fold(MergeRule.commitTime(Notation.layout))
-    def merged(words: String) = Notation.read(Notation.changes(words).map(Notation.record).reduceLeft(commitTime.merge(_, _))).toString
+    val commitTime = MergePaths.fold(MergeRule.commitTime(Notation.layout))
+    def merged(words: String) =
+      Notation.read(Notation.changes(words).map(Notation.record).reduceLeft(commitTime.merge(_, _))).toString
     assert(merged("k1@10=a,b k1@9=c,_") == "k1@9=c,b")
     assert(merged("k1@10=a,b k1@_=c,_") == "k1@10=c,b")
     assert(merged("k1@10=a,b k1@9- k1@11=c,_") == "k1@9-")

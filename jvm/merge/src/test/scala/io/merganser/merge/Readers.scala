@@ -6,9 +6,10 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /** A row object that a reader uses for every row: what was in it is overwritten, bytes and all. */
 final class ReusedRow(width: Int) {
-  private val bytes       = new Array[Byte](4096)
-  private val row         = new UnsafeRow(width)
-  private val overwritten = Notation.row(Change("overwritten", Some(-99), Seq(Some("overwritten"), Some("overwritten"))))
+  private val bytes = new Array[Byte](4096)
+  private val row   = new UnsafeRow(width)
+  private val overwritten =
+    Notation.row(Change("overwritten", Some(-99), Seq(Some("overwritten"), Some("overwritten"))))
 
   def load(from: UnsafeRow): InternalRow = {
     java.util.Arrays.fill(bytes, 0.toByte)

@@ -22,7 +22,8 @@ class RowLayoutSuite extends AnyFunSuite {
 
   test("the ordering values are text in messages, null too") {
     val layout = RowLayout(schema, "k", Seq("v", "ts"), None)
-    val row    = new GenericInternalRow(Array[Any](UTF8String.fromString("k1"), null, UTF8String.fromString("b"), null, null))
+    val row =
+      new GenericInternalRow(Array[Any](UTF8String.fromString("k1"), null, UTF8String.fromString("b"), null, null))
     assert(layout.orderingText(row) == "b, null")
   }
 

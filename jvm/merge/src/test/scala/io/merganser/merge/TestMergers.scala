@@ -14,11 +14,18 @@ object TestMergers {
     override def getMergingStrategy: String = "61f81e26-7ebb-49da-af23-4d816bac7e03"
 
     override def merge(
-        older: BufferedRecord, newer: BufferedRecord, context: RecordContext, props: JavaMap[String, String]
+        older: BufferedRecord,
+        newer: BufferedRecord,
+        context: RecordContext,
+        props: JavaMap[String, String]
     ): BufferedRecord = full(older, newer, context)
 
     override def partialMerge(
-        older: BufferedRecord, newer: BufferedRecord, readerSchema: StructType, context: RecordContext, props: JavaMap[String, String]
+        older: BufferedRecord,
+        newer: BufferedRecord,
+        readerSchema: StructType,
+        context: RecordContext,
+        props: JavaMap[String, String]
     ): BufferedRecord =
       partial.fold(super.partialMerge(older, newer, readerSchema, context, props))(_(older, newer, context))
   }
@@ -45,5 +52,6 @@ object TestMergers {
   /** The texts of `v`, one behind the other: grouping and order both matter to it. */
   val append: Merge = (older, newer, context) =>
     if (older.isDelete || newer.isDelete) newer
-    else context.mergeWithEngineRecord(newer, Map("v" -> s"${context.getValue(older, "v")}${context.getValue(newer, "v")}").asJava)
+    else context.mergeWithEngineRecord(newer,
+      Map("v" -> s"${context.getValue(older, "v")}${context.getValue(newer, "v")}").asJava)
 }

@@ -36,7 +36,8 @@ class TextBytesSuite extends AnyFunSuite {
   /** Texts of every length around a word, equal ones, ones that differ in one place, and bytes above 127. */
   private val pairs: Seq[(String, String)] = {
     val random = new Random(11)
-    val bases  = (0 to 40).map(n => Iterator.continually("ab\u007f\u00e9\u4e2d".charAt(random.nextInt(5))).take(n).mkString)
+    val bases =
+      (0 to 40).map(n => Iterator.continually("ab\u007f\u00e9\u4e2d".charAt(random.nextInt(5))).take(n).mkString)
     bases.flatMap { text =>
       val changed = if (text.isEmpty) "x" else text.updated(random.nextInt(text.length), 'c')
       Seq(text -> text, text -> changed, changed -> text, text -> (text + "a"), (text + "\u00e9") -> text)
@@ -45,13 +46,15 @@ class TextBytesSuite extends AnyFunSuite {
 
   test("texts of rows of any class are compared by their unsigned bytes") {
     for ((a, b) <- pairs; formA <- forms; formB <- forms)
-      assert(Integer.signum(TextBytes.compare(formA(a), formB(b), 1)) == Integer.signum(unsigned(a, b)), s"'$a' and '$b'")
+      assert(Integer.signum(TextBytes.compare(formA(a), formB(b), 1)) == Integer.signum(unsigned(a, b)),
+        s"'$a' and '$b'")
   }
 
   test("texts are equal when all of their bytes are") {
     for ((a, b) <- pairs; form <- forms) {
       val other = UTF8String.fromString(b)
-      assert(TextBytes.areEqual(form(a), 1, other.getBaseObject, other.getBaseOffset, other.numBytes) == (a == b), s"'$a' and '$b'")
+      assert(TextBytes.areEqual(form(a), 1, other.getBaseObject, other.getBaseOffset, other.numBytes) == (a == b),
+        s"'$a' and '$b'")
     }
   }
 

@@ -51,7 +51,8 @@ class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatal
   }
 
   override def tableExists(name: Identifier): Boolean =
-    if (MerganserTable.isPath(name)) TableConfig.exists(OpenTable.storage(SparkSession.active, name.name)) else super.tableExists(name)
+    if (MerganserTable.isPath(name)) TableConfig.exists(OpenTable.storage(SparkSession.active, name.name))
+    else super.tableExists(name)
 
   override def alterTable(name: Identifier, changes: TableChange*): Table =
     if (MerganserTable.isPath(name)) {
@@ -82,26 +83,57 @@ class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatal
     }
   }
 
-  override def createTable(name: Identifier, schema: StructType, partitions: Array[Transform], properties: Properties): Table =
+  override def createTable(
+      name: Identifier,
+      schema: StructType,
+      partitions: Array[Transform],
+      properties: Properties
+  ): Table =
     if (isOurs(properties))
-      NewCatalogTable.create(SparkSession.active, new SessionEntries(SparkSession.active), name, schema, partitions, properties)
+      NewCatalogTable.create(SparkSession.active, new SessionEntries(SparkSession.active), name, schema, partitions,
+        properties)
     else super.createTable(name, schema, partitions, properties)
 
-  override def createTable(name: Identifier, columns: Array[Column], partitions: Array[Transform], properties: Properties): Table =
+  override def createTable(
+      name: Identifier,
+      columns: Array[Column],
+      partitions: Array[Transform],
+      properties: Properties
+  ): Table =
     if (isOurs(properties)) createTable(name, NewCatalogTable.plain(name, columns), partitions, properties)
     else super.createTable(name, columns, partitions, properties)
 
-  override def stageCreate(name: Identifier, schema: StructType, partitions: Array[Transform], properties: Properties): StagedTable =
+  override def stageCreate(
+      name: Identifier,
+      schema: StructType,
+      partitions: Array[Transform],
+      properties: Properties
+  ): StagedTable =
     stage(name, schema, partitions, properties, replaces = false)
 
-  override def stageCreate(name: Identifier, columns: Array[Column], partitions: Array[Transform], properties: Properties): StagedTable =
+  override def stageCreate(
+      name: Identifier,
+      columns: Array[Column],
+      partitions: Array[Transform],
+      properties: Properties
+  ): StagedTable =
     if (isOurs(properties)) stageCreate(name, NewCatalogTable.plain(name, columns), partitions, properties)
     else new StagedForeignTable(this, name, createTable(name, columns, partitions, properties))
 
-  override def stageReplace(name: Identifier, schema: StructType, partitions: Array[Transform], properties: Properties): StagedTable =
+  override def stageReplace(
+      name: Identifier,
+      schema: StructType,
+      partitions: Array[Transform],
+      properties: Properties
+  ): StagedTable =
     stage(name, schema, partitions, properties, replaces = true)
 
-  override def stageReplace(name: Identifier, columns: Array[Column], partitions: Array[Transform], properties: Properties): StagedTable =
+  override def stageReplace(
+      name: Identifier,
+      columns: Array[Column],
+      partitions: Array[Transform],
+      properties: Properties
+  ): StagedTable =
     if (isOurs(properties)) stageReplace(name, NewCatalogTable.plain(name, columns), partitions, properties)
     else {
       dropTable(name)
@@ -109,23 +141,34 @@ class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatal
     }
 
   override def stageCreateOrReplace(
-      name: Identifier, schema: StructType, partitions: Array[Transform], properties: Properties
+      name: Identifier,
+      schema: StructType,
+      partitions: Array[Transform],
+      properties: Properties
   ): StagedTable =
     stageReplace(name, schema, partitions, properties)
 
   override def stageCreateOrReplace(
-      name: Identifier, columns: Array[Column], partitions: Array[Transform], properties: Properties
+      name: Identifier,
+      columns: Array[Column],
+      partitions: Array[Transform],
+      properties: Properties
   ): StagedTable =
     stageReplace(name, columns, partitions, properties)
 
   private def stage(
-      name: Identifier, schema: StructType, partitions: Array[Transform], properties: Properties, replaces: Boolean
+      name: Identifier,
+      schema: StructType,
+      partitions: Array[Transform],
+      properties: Properties,
+      replaces: Boolean
   ): StagedTable =
     if (isOurs(properties)) {
       val session = SparkSession.active
       val there   = CatalogBridge.catalogTable(session, name)
       there.filterNot(t => NewCatalogTable.isOurs(t.provider)).foreach { other =>
-        throw MerganserException("REPLACE_OF_OTHER_FORMAT", "table" -> name, "format" -> other.provider.getOrElse("none"))
+        throw MerganserException("REPLACE_OF_OTHER_FORMAT", "table" -> name,
+          "format" -> other.provider.getOrElse("none"))
       }
       val described = new NewCatalogTable(session, new SessionEntries(session), name, schema, partitions, properties)
       new StagedCatalogTable(session, name, schema, described, replaces)
@@ -134,5 +177,6 @@ class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatal
       new StagedForeignTable(this, name, createTable(name, schema, partitions, properties))
     }
 
-  private def isOurs(properties: Properties): Boolean = NewCatalogTable.isOurs(Option(properties.get(TableCatalog.PROP_PROVIDER)))
+  private def isOurs(properties: Properties): Boolean =
+    NewCatalogTable.isOurs(Option(properties.get(TableCatalog.PROP_PROVIDER)))
 }

@@ -37,7 +37,8 @@ class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces {
   private def session: SparkSession = SparkSession.active
 
   private def folders: LakeFolders =
-    new LakeFolders(session, catalog, place.getOrElse(throw new IllegalStateException("a catalog that was not initialized")))
+    new LakeFolders(session, catalog,
+      place.getOrElse(throw new IllegalStateException("a catalog that was not initialized")))
 
   private def entries: FolderEntries = new FolderEntries(session, folders, label)
 
@@ -51,7 +52,8 @@ class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces {
   }
 
   override def tableExists(name: Identifier): Boolean =
-    if (MerganserTable.isPath(name)) TableConfig.exists(OpenTable.storage(session, name.name)) else folders.table(name).isDefined
+    if (MerganserTable.isPath(name)) TableConfig.exists(OpenTable.storage(session, name.name))
+    else folders.table(name).isDefined
 
   override def loadTable(name: Identifier): Table = load(name)
 
@@ -63,14 +65,25 @@ class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces {
     if (MerganserTable.isPath(name)) MerganserTable.ofPath(session, name)
     else MerganserTable.ofFolder(session, placeOf(name), label(name))
 
-  private def placeOf(name: Identifier): String = folders.table(name).getOrElse(throw new NoSuchTableException(name)).toString
+  private def placeOf(name: Identifier): String =
+    folders.table(name).getOrElse(throw new NoSuchTableException(name)).toString
 
-  override def createTable(name: Identifier, schema: StructType, partitions: Array[Transform], properties: Described): Table = {
+  override def createTable(
+      name: Identifier,
+      schema: StructType,
+      partitions: Array[Transform],
+      properties: Described
+  ): Table = {
     requireNew(name, properties)
     NewCatalogTable.create(session, entries, name, schema, partitions, properties)
   }
 
-  override def createTable(name: Identifier, columns: Array[Column], partitions: Array[Transform], properties: Described): Table =
+  override def createTable(
+      name: Identifier,
+      columns: Array[Column],
+      partitions: Array[Transform],
+      properties: Described
+  ): Table =
     createTable(name, NewCatalogTable.plain(name, columns), partitions, properties)
 
   override def alterTable(name: Identifier, changes: TableChange*): Table = {
@@ -96,43 +109,76 @@ class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces {
 
   // --- tables made with their rows ----------------------------------------------------------------------------------
 
-  override def stageCreate(name: Identifier, schema: StructType, partitions: Array[Transform], properties: Described): StagedTable = {
+  override def stageCreate(
+      name: Identifier,
+      schema: StructType,
+      partitions: Array[Transform],
+      properties: Described
+  ): StagedTable = {
     requireNew(name, properties)
     stage(name, schema, partitions, properties, replaces = false)
   }
 
-  override def stageCreate(name: Identifier, columns: Array[Column], partitions: Array[Transform], properties: Described): StagedTable =
+  override def stageCreate(
+      name: Identifier,
+      columns: Array[Column],
+      partitions: Array[Transform],
+      properties: Described
+  ): StagedTable =
     stageCreate(name, NewCatalogTable.plain(name, columns), partitions, properties)
 
-  override def stageReplace(name: Identifier, schema: StructType, partitions: Array[Transform], properties: Described): StagedTable = {
+  override def stageReplace(
+      name: Identifier,
+      schema: StructType,
+      partitions: Array[Transform],
+      properties: Described
+  ): StagedTable = {
     if (!tableExists(name)) throw new NoSuchTableException(name)
     stageCreateOrReplace(name, schema, partitions, properties)
   }
 
-  override def stageReplace(name: Identifier, columns: Array[Column], partitions: Array[Transform], properties: Described): StagedTable =
+  override def stageReplace(
+      name: Identifier,
+      columns: Array[Column],
+      partitions: Array[Transform],
+      properties: Described
+  ): StagedTable =
     stageReplace(name, NewCatalogTable.plain(name, columns), partitions, properties)
 
   override def stageCreateOrReplace(
-      name: Identifier, schema: StructType, partitions: Array[Transform], properties: Described
+      name: Identifier,
+      schema: StructType,
+      partitions: Array[Transform],
+      properties: Described
   ): StagedTable = {
     if (!tableExists(name)) requireNew(name, properties)
     stage(name, schema, partitions, properties, replaces = true)
   }
 
   override def stageCreateOrReplace(
-      name: Identifier, columns: Array[Column], partitions: Array[Transform], properties: Described
+      name: Identifier,
+      columns: Array[Column],
+      partitions: Array[Transform],
+      properties: Described
   ): StagedTable =
     stageCreateOrReplace(name, NewCatalogTable.plain(name, columns), partitions, properties)
 
   private def stage(
-      name: Identifier, schema: StructType, partitions: Array[Transform], properties: Described, replaces: Boolean
+      name: Identifier,
+      schema: StructType,
+      partitions: Array[Transform],
+      properties: Described,
+      replaces: Boolean
   ): StagedTable =
-    new StagedCatalogTable(session, name, schema, new NewCatalogTable(session, entries, name, schema, partitions, properties), replaces)
+    new StagedCatalogTable(session, name, schema,
+      new NewCatalogTable(session, entries, name, schema, partitions, properties), replaces)
 
   private def requireNew(name: Identifier, properties: Described): Unit = {
     requireNamespace(name.namespace)
-    Option(properties.get(TableCatalog.PROP_PROVIDER)).filterNot(p => NewCatalogTable.isOurs(Some(p))).foreach { other =>
-      throw MerganserException("CATALOG_OF_ONE_FORMAT", "table" -> label(name), "format" -> other, "catalog" -> catalog)
+    Option(properties.get(TableCatalog.PROP_PROVIDER)).filterNot(p => NewCatalogTable.isOurs(Some(p))).foreach {
+      other =>
+        throw MerganserException("CATALOG_OF_ONE_FORMAT", "table" -> label(name), "format" -> other,
+          "catalog" -> catalog)
     }
     if (tableExists(name)) throw new TableAlreadyExistsException(name)
     val folder = name.namespace.toSeq :+ name.name
@@ -159,14 +205,16 @@ class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces {
 
   override def loadNamespaceMetadata(namespace: Array[String]): Described = {
     requireNamespace(namespace)
-    (folders.properties(namespace.toSeq) + (SupportsNamespaces.PROP_LOCATION -> folders.folder(namespace.toSeq).toString)).asJava
+    (folders.properties(namespace.toSeq) + (SupportsNamespaces.PROP_LOCATION -> folders.folder(namespace.toSeq)
+      .toString)).asJava
   }
 
   override def createNamespace(namespace: Array[String], metadata: Described): Unit = {
     if (namespaceExists(namespace) || folders.table(Identifier.of(namespace.dropRight(1), namespace.last)).isDefined)
       throw new NamespaceAlreadyExistsException(namespace)
     Option(metadata.get(SupportsNamespaces.PROP_LOCATION)).foreach { location =>
-      throw MerganserException("NAMESPACE_ELSEWHERE", "namespace" -> namespace.mkString("."), "catalog" -> catalog, "location" -> location)
+      throw MerganserException("NAMESPACE_ELSEWHERE", "namespace" -> namespace.mkString("."), "catalog" -> catalog,
+        "location" -> location)
     }
     folders.makeNamespace(namespace.toSeq, metadata.asScala.toMap)
   }

@@ -34,7 +34,8 @@ trait LocalSession extends BeforeAndAfterAll { this: Suite =>
 
   protected def frame(changes: Seq[Change], session: SparkSession = spark): DataFrame = session.createDataFrame(
     changes.map { c =>
-      Row(c.key, c.ts.map(Long.box).orNull, c.values.head.orNull, c.values(1).orNull, DirectTable.partitionOf(c.key), c.isDelete)
+      Row(c.key, c.ts.map(Long.box).orNull, c.values.head.orNull, c.values(1).orNull, DirectTable.partitionOf(c.key),
+        c.isDelete)
     }.asJava,
     DirectTable.schema
   )
@@ -48,12 +49,18 @@ trait LocalSession extends BeforeAndAfterAll { this: Suite =>
     "hoodie.table.ordering.fields" -> "ts"
   ) ++ (if (bucketed) Map("hoodie.index.type" -> "BUCKET", "hoodie.bucket.index.num.buckets" -> "2") else Map.empty)
 
-  protected def upsert(storage: Storage, changes: Seq[Change], options: Map[String, String], session: SparkSession = spark): Unit =
+  protected def upsert(
+      storage: Storage,
+      changes: Seq[Change],
+      options: Map[String, String],
+      session: SparkSession = spark
+  ): Unit =
     frame(changes, session).write.format("merganser").options(options).mode("append").save(storage.toString)
 
   /** The rows of a snapshot read, sorted, in the notation. */
   protected def rows(storage: Storage): Seq[String] =
     spark.read.format("merganser").load(storage.toString).select("k", "ts", "v", "w").collect().toSeq.map { row =>
-      Change(row.getString(0), if (row.isNullAt(1)) None else Some(row.getLong(1)), Seq(2, 3).map(i => Option(row.getString(i)))).toString
+      Change(row.getString(0), if (row.isNullAt(1)) None else Some(row.getLong(1)),
+        Seq(2, 3).map(i => Option(row.getString(i)))).toString
     }.sorted
 }

@@ -29,7 +29,10 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param nested   the column `ts` is a struct in a struct, with the ordering field `ts.of.at` inside
  */
 final class DirectTable(
-    val storage: Storage, bucketed: Boolean, options: Transaction.Options = Transaction.Options(), mergers: Seq[String] = Nil,
+    val storage: Storage,
+    bucketed: Boolean,
+    options: Transaction.Options = Transaction.Options(),
+    mergers: Seq[String] = Nil,
     nested: Boolean = false
 ) {
   import DirectTable._
@@ -64,7 +67,8 @@ final class DirectTable(
   private def action: String = if (config.isMergeOnRead) Action.DeltaCommit else Action.Commit
 
   private val settings =
-    if (options.heartbeatMs.isDefined) options.copy(failedWrites = FailedWrites.Lazy(Heartbeat.ExpiredAfterMs)) else options
+    if (options.heartbeatMs.isDefined) options.copy(failedWrites = FailedWrites.Lazy(Heartbeat.ExpiredAfterMs))
+    else options
 
   /** @return the file groups it was split into */
   def upsert(changes: Seq[Change]): Seq[Part] = Transaction.run(storage, config, action, settings)(write(_, changes))
@@ -88,7 +92,9 @@ final class DirectTable(
     val parts = changes.groupBy(c => partitionOf(c.key)).toSeq.sortBy(_._1).flatMap { case (partition, some) =>
       place(transaction, partition, slices, some)
     }
-    val written  = parts.zipWithIndex.flatMap { case (part, task) => write(transaction, part, WriteToken(task, 0, task.toLong)) }
+    val written = parts.zipWithIndex.flatMap { case (part, task) =>
+      write(transaction, part, WriteToken(task, 0, task.toLong))
+    }
     val metadata = CommitMetadata("UPSERT", written.map(_.stat).groupBy(_.partitionPath), extra)
     val basis    = WriteBasis(if (bucketed) KeyScope.Nowhere else KeyScope.InPartition)
     Work(parts, Some(CommitRequest(metadata, parts.flatMap(_.slice).map(_.group).toSet, basis)))
@@ -112,7 +118,8 @@ final class DirectTable(
       val reader     = new SliceReader(storage, config, rule, columns, rowSchema, LogVisibility(transaction.timeline))
       val written = slices.zipWithIndex.flatMap { case (slice, task) =>
         val open = reader.merge(slice)
-        try writer(transaction).writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge, stampAll = false, null,
+        try writer(transaction).writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge, stampAll = false,
+            null,
             WriteToken(task, transaction.runNumber, task.toLong))
         finally open.close()
       }
@@ -126,7 +133,12 @@ final class DirectTable(
     runCompactions()
   }
 
-  private def place(transaction: Transaction, partition: String, all: Seq[FileSlice], changes: Seq[Change]): Seq[Part] = {
+  private def place(
+      transaction: Transaction,
+      partition: String,
+      all: Seq[FileSlice],
+      changes: Seq[Change]
+  ): Seq[Part] = {
     val slices = all.filter(_.partitionPath == partition)
     if (bucketed)
       changes.groupBy(c => BucketIndex.bucket(c.key, Nil, 2)).toSeq.sortBy(_._1).map { case (bucket, some) =>
@@ -140,16 +152,19 @@ final class DirectTable(
       val (tagged, fresh) = changes.partition(c => stored.contains(c.key))
       val takesFresh      = if (fresh.isEmpty) None else small
       val old = (tagged.map(c => stored(c.key)) ++ takesFresh).distinct.map { slice =>
-        val some = changes.filter(c => stored.get(c.key).contains(slice) || (takesFresh.contains(slice) && !stored.contains(c.key)))
+        val some = changes.filter(c =>
+          stored.get(c.key).contains(slice) || (takesFresh.contains(slice) && !stored.contains(c.key)))
         Part(partition, slice.fileId, Some(slice), config.isMergeOnRead && !takesFresh.contains(slice), some)
       }
-      if (fresh.isEmpty || small.isDefined) old else old :+ Part(partition, FileNames.newFileId(), None, isLog = false, fresh)
+      if (fresh.isEmpty || small.isDefined) old
+      else old :+ Part(partition, FileNames.newFileId(), None, isLog = false, fresh)
     }
   }
 
   private def keys(base: BaseFile): Seq[String] = {
     val reader =
-      new BaseFileReader(storage.conf, storage.path(base.path), base.sizeBytes, StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))))
+      new BaseFileReader(storage.conf, storage.path(base.path), base.sizeBytes,
+        StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))))
     try reader.rows().map(_.getUTF8String(0).toString).toList
     finally reader.close()
   }
@@ -161,18 +176,22 @@ final class DirectTable(
       SortedMerge.forLog(batch, compiled.layout, fold), compiled.layout, token)
     else {
       val base =
-        part.slice.flatMap(_.base).map(b => new BaseFileReader(storage.conf, storage.path(b.path), b.sizeBytes, compiled.layout.schema))
+        part.slice.flatMap(_.base).map(b =>
+          new BaseFileReader(storage.conf, storage.path(b.path), b.sizeBytes, compiled.layout.schema))
       try {
         assert(base.forall(_.footer.isSorted))
         val merge = SortedMerge.rewrite(base.map(_.rows()).getOrElse(Iterator.empty), batch, compiled.layout, fold)
-        if (part.slice.isEmpty && !bucketed) writer(transaction).writeNewBases(part.partition, part.fileId, merge, null, token)
-        else writer(transaction).writeBase(part.partition, part.fileId, part.slice, merge, stampAll = true, null, token).toSeq
+        if (part.slice.isEmpty && !bucketed)
+          writer(transaction).writeNewBases(part.partition, part.fileId, merge, null, token)
+        else
+          writer(transaction).writeBase(part.partition, part.fileId, part.slice, merge, stampAll = true, null, token).toSeq
       } finally base.foreach(_.close())
     }
   }
 
   private def writer(transaction: Transaction): SliceWriter =
-    SliceWriter(storage, config, columns, transaction.instant, transaction.markers, BaseFileOptions(codec = "uncompressed"), LogOptions())
+    SliceWriter(storage, config, columns, transaction.instant, transaction.markers,
+      BaseFileOptions(codec = "uncompressed"), LogOptions())
 
   private def extra: Map[String, String] =
     Map("schema" -> AvroSchemas.toAvro(columns, config.name).toString)
@@ -189,13 +208,22 @@ final class DirectTable(
 object DirectTable {
 
   /** What of a batch goes to one file group. */
-  final case class Part(partition: String, fileId: String, slice: Option[FileSlice], isLog: Boolean, changes: Seq[Change])
+  final case class Part(
+      partition: String,
+      fileId: String,
+      slice: Option[FileSlice],
+      isLog: Boolean,
+      changes: Seq[Change]
+  )
 
   val schema: StructType = StructType(
-    Notation.schema.map(_.copy(nullable = true)) ++ Seq(StructField("part", StringType), StructField(DeleteCheck.FlagColumn, BooleanType)))
+    Notation.schema.map(_.copy(nullable = true)) ++ Seq(StructField("part", StringType),
+      StructField(DeleteCheck.FlagColumn, BooleanType)))
 
   private val nestedSchema: StructType = StructType(schema.map { field =>
-    if (field.name == "ts") field.copy(dataType = new StructType().add("of", new StructType().add("at", field.dataType))) else field
+    if (field.name == "ts")
+      field.copy(dataType = new StructType().add("of", new StructType().add("at", field.dataType)))
+    else field
   })
 
   def partitionOf(key: String): String = s"p${key.last.asDigit % 2}"
@@ -223,7 +251,8 @@ object DirectTable {
       val change = left.next()
       val key    = UTF8String.fromString(change.key)
       val ts     = change.ts.map(at => if (nested) Rows.row(Rows.row(at)) else at)
-      val values = Seq[Any](key, ts.orNull, text(change.values.head), text(change.values(1)), path, change.isDelete, key, path)
+      val values =
+        Seq[Any](key, ts.orNull, text(change.values.head), text(change.values(1)), path, change.isDelete, key, path)
       (0 until layout.schema.length).foreach(i => row.update(i, if (i < values.length) values(i) else null))
       if (change.isDelete && !change.ordered) record.set(row, isDelete = true, isUnordered = true)
       else layout.fill(record, row: InternalRow, if (change.isPartial) mask(change) else null, change.inserts)

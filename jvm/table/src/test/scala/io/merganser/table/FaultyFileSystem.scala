@@ -21,26 +21,43 @@ final class FaultyFileSystem extends RawLocalFileSystem {
 
   override def getScheme: String = "faulty"
 
-  override def open(file: Path, bufferSize: Int): FSDataInputStream = operation(s"open $file")(super.open(file, bufferSize))
+  override def open(file: Path, bufferSize: Int): FSDataInputStream =
+    operation(s"open $file")(super.open(file, bufferSize))
 
   override def create(
-      file: Path, overwrite: Boolean, bufferSize: Int, replication: Short, blockSize: Long, progress: Progressable
+      file: Path,
+      overwrite: Boolean,
+      bufferSize: Int,
+      replication: Short,
+      blockSize: Long,
+      progress: Progressable
   ): FSDataOutputStream =
-    operation(s"create $file")(closing(file, super.create(file, overwrite, bufferSize, replication, blockSize, progress)))
+    operation(s"create $file")(closing(file,
+        super.create(file, overwrite, bufferSize, replication, blockSize, progress)))
 
-  override def create(file: Path, permission: FsPermission, overwrite: Boolean, bufferSize: Int, replication: Short, blockSize: Long,
-      progress: Progressable): FSDataOutputStream =
-    operation(s"create $file")(closing(file, super.create(file, permission, overwrite, bufferSize, replication, blockSize, progress)))
+  override def create(
+      file: Path,
+      permission: FsPermission,
+      overwrite: Boolean,
+      bufferSize: Int,
+      replication: Short,
+      blockSize: Long,
+      progress: Progressable
+  ): FSDataOutputStream =
+    operation(s"create $file")(closing(file,
+        super.create(file, permission, overwrite, bufferSize, replication, blockSize, progress)))
 
   override def rename(from: Path, to: Path): Boolean = operation(s"rename $from to $to")(super.rename(from, to))
 
-  override def delete(file: Path, recursive: Boolean): Boolean = operation(s"delete $file")(super.delete(file, recursive))
+  override def delete(file: Path, recursive: Boolean): Boolean =
+    operation(s"delete $file")(super.delete(file, recursive))
 
   override def listStatus(file: Path): Array[FileStatus] = operation(s"list $file")(super.listStatus(file))
 
   override def mkdirs(file: Path): Boolean = operation(s"mkdirs $file")(super.mkdirs(file))
 
-  override def mkdirs(file: Path, permission: FsPermission): Boolean = operation(s"mkdirs $file")(super.mkdirs(file, permission))
+  override def mkdirs(file: Path, permission: FsPermission): Boolean =
+    operation(s"mkdirs $file")(super.mkdirs(file, permission))
 
   override def exists(file: Path): Boolean = operation(s"exists $file")(super.exists(file))
 
@@ -55,9 +72,10 @@ final class FaultyFileSystem extends RawLocalFileSystem {
     else
       new FSDataOutputStream(
         new BufferedOutputStream(new OutputStream {
-          private var isOpen                                           = true
-          override def write(b: Int): Unit                             = operation(s"write $file")(out.write(b))
-          override def write(b: Array[Byte], off: Int, len: Int): Unit = operation(s"write $file")(out.write(b, off, len))
+          private var isOpen               = true
+          override def write(b: Int): Unit = operation(s"write $file")(out.write(b))
+          override def write(b: Array[Byte], off: Int, len: Int): Unit =
+            operation(s"write $file")(out.write(b, off, len))
           override def close(): Unit = if (isOpen) { isOpen = false; operation(s"close $file")(out.close()) }
         }),
         null

@@ -14,7 +14,8 @@ object Leftovers {
     val config    = TableConfig.load(storage)
     val timeline  = Timeline.load(storage, config)
     val committed = timeline.completed.flatMap(timeline.metadata(_).allStats.map(_.path)).toSet
-    val files     = new TableView(storage, config, timeline).partitions.flatMap(p => names(storage, p).map(FileNames.path(p, _)))
+    val files =
+      new TableView(storage, config, timeline).partitions.flatMap(p => names(storage, p).map(FileNames.path(p, _)))
     timeline.pending.map(_.toString) ++
       names(storage, ".hoodie/.temp").filterNot(_.startsWith("unpublished-")) ++
       names(storage, ".hoodie/.heartbeat") ++

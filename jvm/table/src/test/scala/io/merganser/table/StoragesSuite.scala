@@ -27,8 +27,10 @@ final class StoragesSuite extends TableSuite {
     val real = Files.createDirectories(folder.resolve("t"))
     Files.createSymbolicLink(folder.resolve("link"), folder)
     val working = java.nio.file.Paths.get("").toAbsolutePath
-    def names(path: java.nio.file.Path) = Seq(path.toString, s"$path/", s"file:$path", s"file://$path", s"${path.getParent}//t",
-      s"${path.getParent}/x/../t", working.relativize(path).toString, folder.resolve("link").resolve(path.getFileName).toString)
+    def names(path: java.nio.file.Path) = Seq(path.toString, s"$path/", s"file:$path", s"file://$path",
+      s"${path.getParent}//t",
+      s"${path.getParent}/x/../t", working.relativize(path).toString,
+      folder.resolve("link").resolve(path.getFileName).toString)
     Seq(real, folder.resolve("new/t"), folder.resolve("link/new/t")).foreach { path =>
       Files.createDirectories(folder.resolve("new"))
       assert(names(path).dropRight(1).map(Storage(_, conf).identity).distinct.size == 1, path)
@@ -51,7 +53,8 @@ final class StoragesSuite extends TableSuite {
     assert(TableLock.hold(s3, several.copy(severalWriters = false))(_ => "in") == "in")
     assert(conditionOf(TableLock.hold(store("zfs"), several)(_ => ())) == "EXCLUSIVE_CREATE_MISSING")
     val local = Storage(folder.resolve("t").toString, s3.conf)
-    assert(conditionOf(TableLock.hold(local, several.copy(folder = Some(s3.toString)))(_ => ())) == "EXCLUSIVE_CREATE_MISSING")
+    assert(conditionOf(TableLock.hold(local, several.copy(folder = Some(s3.toString)))(_ =>
+        ())) == "EXCLUSIVE_CREATE_MISSING")
     Seq(
       TableLock.hold(store("zfs"), several.copy(exclusiveSchemes = Set("zfs")))(_ => "in"),
       TableLock.hold(store("abfs"), several)(_ => "in"),
@@ -102,7 +105,9 @@ final class FakeStore extends RawLocalFileSystem {
           FakeStore.beforeClose()
           FakeStore.beforeClose = () => ()
           try Files.write(pathToFile(path).toPath, toByteArray, java.nio.file.StandardOpenOption.CREATE_NEW)
-          catch { case e: java.nio.file.FileAlreadyExistsException => throw new IOException("412 precondition failed", e) }
+          catch {
+            case e: java.nio.file.FileAlreadyExistsException => throw new IOException("412 precondition failed", e)
+          }
           ()
         }
       },
@@ -117,7 +122,8 @@ object FakeStore {
   @volatile var conditionalCreates: Int = 0
   @volatile var beforeClose: () => Unit = () => ()
 
-  final class Builder(store: FakeStore, path: Path) extends FSDataOutputStreamBuilder[FSDataOutputStream, Builder](store, path) {
+  final class Builder(store: FakeStore, path: Path)
+      extends FSDataOutputStreamBuilder[FSDataOutputStream, Builder](store, path) {
     override def getThisBuilder: Builder = this
     override def build(): FSDataOutputStream = {
       if (!getOptions.getBoolean(Conditional, false)) throw new IllegalArgumentException("no condition")

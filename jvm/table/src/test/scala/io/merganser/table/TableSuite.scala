@@ -30,7 +30,8 @@ abstract class TableSuite extends AnyFunSuite with BeforeAndAfterEach {
 
   protected def storage: Storage = Storage(folder.resolve("t").toUri.toString, new Configuration())
 
-  protected def faulty(name: String): Storage = Storage(s"faulty://${folder.resolve(name)}", FaultyFileSystem.configuration)
+  protected def faulty(name: String): Storage =
+    Storage(s"faulty://${folder.resolve(name)}", FaultyFileSystem.configuration)
 
   protected def properties(version: Int = 9, mergeOnRead: Boolean = true): Map[String, String] = Map(
     "hoodie.table.name" -> "t",
@@ -43,7 +44,8 @@ abstract class TableSuite extends AnyFunSuite with BeforeAndAfterEach {
     "hoodie.record.merge.mode" -> "COMMIT_TIME_ORDERING"
   )
 
-  protected def table(version: Int = 9, storage: Storage = storage): TableConfig = Creation.create(storage, properties(version))
+  protected def table(version: Int = 9, storage: Storage = storage): TableConfig =
+    Creation.create(storage, properties(version))
 
   protected def view(storage: Storage): TableView = {
     val config = TableConfig.load(storage)
@@ -56,7 +58,9 @@ abstract class TableSuite extends AnyFunSuite with BeforeAndAfterEach {
 
   /** A file of the timeline: `100_150.deltacommit`, with metadata if it completed. */
   protected def instantFile(
-      storage: Storage, name: String, metadata: CommitMetadata = CommitMetadata("UPSERT", Map.empty, Map.empty)
+      storage: Storage,
+      name: String,
+      metadata: CommitMetadata = CommitMetadata("UPSERT", Map.empty, Map.empty)
   ): Unit = {
     val config = TableConfig.load(storage)
     val bytes =
@@ -78,13 +82,19 @@ abstract class TableSuite extends AnyFunSuite with BeforeAndAfterEach {
 
   protected def base(fileId: String, instant: String): String = FileNames.base(fileId, "0-0-0", instant)
 
-  protected def log(fileId: String, instant: String, version: Int = 1): String = FileNames.log(fileId, instant, version, "0-0-0")
+  protected def log(fileId: String, instant: String, version: Int = 1): String =
+    FileNames.log(fileId, instant, version, "0-0-0")
 
   /** Writes one base file of a new group, with its marker, as a task would. */
   protected def writeBase(
-      storage: Storage, transaction: Transaction, fileId: String, kind: String = "CREATE", token: String = ""
+      storage: Storage,
+      transaction: Transaction,
+      fileId: String,
+      kind: String = "CREATE",
+      token: String = ""
   ): WriteStat = {
-    val name = FileNames.base(fileId, if (token.isEmpty) s"0-${transaction.runNumber}-0" else token, transaction.instant)
+    val name =
+      FileNames.base(fileId, if (token.isEmpty) s"0-${transaction.runNumber}-0" else token, transaction.instant)
     transaction.markers.create("p", name, kind)
     val out = storage.fs.create(storage.path(s"p/$name"), false)
     try out.write(1)
@@ -92,7 +102,8 @@ abstract class TableSuite extends AnyFunSuite with BeforeAndAfterEach {
     WriteStat(fileId, s"p/$name", numWrites = 1, fileSizeInBytes = 1, partitionPath = "p")
   }
 
-  protected def upserted(stats: WriteStat*): CommitMetadata = CommitMetadata("UPSERT", Map("p" -> stats), Map("schema" -> "\"string\""))
+  protected def upserted(stats: WriteStat*): CommitMetadata =
+    CommitMetadata("UPSERT", Map("p" -> stats), Map("schema" -> "\"string\""))
 
   protected def conditionOf(body: => Any): String = intercept[MerganserException](body).condition
 

@@ -29,7 +29,8 @@ class UserRulesSuite extends AnyFunSuite with BeforeAndAfterEach {
   private def table(name: String, rule: Rule, mergeOnRead: Boolean): DirectTable = {
     tables += 1
     val storage = Storage(folder.resolve(s"$tables-$name").toUri.toString, new Configuration())
-    Creation.create(storage, DirectTable.properties(mergeOnRead) + ("hoodie.record.merge.mode" -> "CUSTOM") ++ rule.properties)
+    Creation.create(storage,
+      DirectTable.properties(mergeOnRead) + ("hoodie.record.merge.mode" -> "CUSTOM") ++ rule.properties)
     new DirectTable(storage, bucketed = true, mergers = rule.classes)
   }
 
@@ -62,12 +63,14 @@ class UserRulesSuite extends AnyFunSuite with BeforeAndAfterEach {
     assertEverywhere(appending, "k1@1=a | k1- | k1@2=b | k1@3=c", expected = "k1@3=bc")
     assertEverywhere(appending, "k1@1=a | k1@2- | k1@3=b | k1@4=c", expected = "k1@4=bc")
     assertEverywhere(appending, "k1@1=a | k1@2- k1@3=b k1@4=c", expected = "k1@4=bc")
-    assertEverywhere(byMerger(classOf[CoalesceFields], new CoalesceFields().getMergingStrategy), "k1@1=a,b | k1- | k1@3=null,c",
+    assertEverywhere(byMerger(classOf[CoalesceFields], new CoalesceFields().getMergingStrategy),
+      "k1@1=a,b | k1- | k1@3=null,c",
       expected = "k1@3=null,c")
   }
 
   test("a merger that keeps what is stored") {
-    assertEverywhere(byMerger(classOf[KeepFirst], new KeepFirst().getMergingStrategy), "k1@1=a | k1@2=b k2@1=c k2@2=d", "k1@1=a k2@1=c")
+    assertEverywhere(byMerger(classOf[KeepFirst], new KeepFirst().getMergingStrategy), "k1@1=a | k1@2=b k2@1=c k2@2=d",
+      "k1@1=a k2@1=c")
   }
 
   test("a payload says what is stored first, what an update gives, and what a batch comes to") {

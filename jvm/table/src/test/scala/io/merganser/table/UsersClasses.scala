@@ -17,10 +17,14 @@ object UsersClasses {
     override def getMergingStrategy: String = Id
 
     override def merge(
-        older: BufferedRecord, newer: BufferedRecord, context: RecordContext, props: JavaMap[String, String]
+        older: BufferedRecord,
+        newer: BufferedRecord,
+        context: RecordContext,
+        props: JavaMap[String, String]
     ): BufferedRecord =
       if (older.isDelete || newer.isDelete) newer
-      else context.mergeWithEngineRecord(newer, Map("v" -> s"${context.getValue(older, "v")}${context.getValue(newer, "v")}").asJava)
+      else context.mergeWithEngineRecord(newer,
+        Map("v" -> s"${context.getValue(older, "v")}${context.getValue(newer, "v")}").asJava)
   }
 
   class ForAvro extends Appending {
@@ -47,9 +51,13 @@ object UsersClasses {
   /** Gives back every value it reads, in a row built anew. */
   class Rebuilding extends Appending {
     override def merge(
-        older: BufferedRecord, newer: BufferedRecord, context: RecordContext, props: JavaMap[String, String]
+        older: BufferedRecord,
+        newer: BufferedRecord,
+        context: RecordContext,
+        props: JavaMap[String, String]
     ): BufferedRecord =
-      context.constructEngineRecord(newer, context.getSchema(newer).fieldNames.map(c => c -> context.getValue(newer, c)).toMap.asJava)
+      context.constructEngineRecord(newer,
+        context.getSchema(newer).fieldNames.map(c => c -> context.getValue(newer, c)).toMap.asJava)
   }
 
   /**
@@ -70,8 +78,13 @@ object UsersClasses {
     override def preCombine(older: RecordPayload, properties: Properties): RecordPayload =
       if (text(older.asInstanceOf[Words].record, "w") > text(record, "w")) older else this
 
-    override def combineAndGetUpdateValue(current: IndexedRecord, schema: Schema, properties: Properties): Optional[IndexedRecord] = {
-      val stored = current.get(schema.getField(properties.getProperty("hoodie.payload.ordering.field")).pos).asInstanceOf[Long]
+    override def combineAndGetUpdateValue(
+        current: IndexedRecord,
+        schema: Schema,
+        properties: Properties
+    ): Optional[IndexedRecord] = {
+      val stored =
+        current.get(schema.getField(properties.getProperty("hoodie.payload.ordering.field")).pos).asInstanceOf[Long]
       if (ordering.asInstanceOf[Long] < stored) Optional.of(current)
       else if (text(record, "v") == "broken") throw new IllegalStateException("broken words")
       else if (text(record, "v") == "gone") Optional.empty()
@@ -84,15 +97,24 @@ object UsersClasses {
 
   /** The newer record as it came. */
   class Unchanging(record: GenericRecord, ordering: Comparable[_]) extends Words(record, ordering) {
-    override def combineAndGetUpdateValue(current: IndexedRecord, schema: Schema, properties: Properties): Optional[IndexedRecord] =
+    override def combineAndGetUpdateValue(
+        current: IndexedRecord,
+        schema: Schema,
+        properties: Properties
+    ): Optional[IndexedRecord] =
       Optional.of(record)
   }
 
   /** A record of a schema of its own, with one column. */
   class Narrowing(record: GenericRecord, ordering: Comparable[_]) extends Words(record, ordering) {
-    override def combineAndGetUpdateValue(current: IndexedRecord, schema: Schema, properties: Properties): Optional[IndexedRecord] = {
-      val narrow = new Schema.Parser().parse("""{"type": "record", "name": "r", "fields": [{"name": "int_", "type": "int"}]}""")
-      val made   = new GenericData.Record(narrow)
+    override def combineAndGetUpdateValue(
+        current: IndexedRecord,
+        schema: Schema,
+        properties: Properties
+    ): Optional[IndexedRecord] = {
+      val narrow =
+        new Schema.Parser().parse("""{"type": "record", "name": "r", "fields": [{"name": "int_", "type": "int"}]}""")
+      val made = new GenericData.Record(narrow)
       made.put("int_", 1)
       Optional.of(made)
     }

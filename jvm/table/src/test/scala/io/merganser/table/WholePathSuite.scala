@@ -57,15 +57,17 @@ final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {
     mergeOnRead    <- Seq(false, true)
     bucketed       <- Seq(false, true)
     nested         <- if (mergeOnRead && bucketed && nestedToo(name)) Seq(false, true) else Seq(false)
-  } test(s"$name, ${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "bucketed" else "by stored key"}: " +
-    (if (nested) "ordered by a field inside structs, "
-     else s"$perKind ") + "random histories read as the oracle has them after every write and compaction") {
+  } test(
+    s"$name, ${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "bucketed" else "by stored key"}: " +
+      (if (nested) "ordered by a field inside structs, "
+       else s"$perKind ") + "random histories read as the oracle has them after every write and compaction") {
     val rule = BuiltInRules.named(name).oracle
     for (i <- 0 until (if (nested) perKind / 3 else perKind)) {
       val random = new Random(Histories.seed + i)
       val field  = if (nested) Map("hoodie.table.ordering.fields" -> "ts.of.at") else Map.empty
-      val table  = create(s"t$i", DirectTable.properties(mergeOnRead) - "hoodie.table.ordering.fields" ++ stored ++ field, bucketed, nested)
-      var groups = Map.empty[String, FileGroup]
+      val table = create(s"t$i",
+        DirectTable.properties(mergeOnRead) - "hoodie.table.ordering.fields" ++ stored ++ field, bucketed, nested)
+      var groups  = Map.empty[String, FileGroup]
       val history = Seq.newBuilder[String]
       for (_ <- 0 until 2 + random.nextInt(4)) {
         val changes = new Histories(partials = true, BuiltInRules.Unavailable)
@@ -73,7 +75,8 @@ final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {
         history += batch.mkString(" ")
         table.upsert(batch).foreach { part =>
           val group = groups.getOrElse(part.fileId, FileGroup())
-          groups += part.fileId -> (if (part.isLog) group.appended(rule, part.changes) else group.rewritten(rule, part.changes))
+          groups += part.fileId -> (if (part.isLog) group.appended(rule, part.changes)
+                                    else group.rewritten(rule, part.changes))
         }
         compare(rule, table, groups, history.result(), i)
         if (mergeOnRead && random.nextInt(3) == 0) {
@@ -86,7 +89,13 @@ final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {
     }
   }
 
-  private def compare(rule: Oracle.Rule, table: DirectTable, groups: Map[String, FileGroup], history: Seq[String], i: Int): Unit = {
+  private def compare(
+      rule: Oracle.Rule,
+      table: DirectTable,
+      groups: Map[String, FileGroup],
+      history: Seq[String],
+      i: Int
+  ): Unit = {
     def sorted(rows: Iterable[Any]) = rows.map(_.toString).toSeq.sorted
     val clue                        = s"history $i of seed ${Histories.seed}: ${history.mkString(" | ")}"
     assert(sorted(table.rows) == sorted(groups.values.flatMap(_.rows(rule))), clue)

@@ -34,7 +34,8 @@ final class WriteFaultsSuite extends TableSuite {
     }
 
   for ((fault, how) <- faults)
-    test(s"a file system that $how at any operation of a compaction leaves the rows as they are, and the next run completes it") {
+    test(
+      s"a file system that $how at any operation of a compaction leaves the rows as they are, and the next run completes it") {
       val prepared = prepare(mergeOnRead = true, bucketed = true)(_.upsert(Notation.changes(batch)))
       check(prepared, bucketed = true, fault, _.compact(), Seq(after), _.compact())
     }
@@ -59,8 +60,14 @@ final class WriteFaultsSuite extends TableSuite {
     }
 
   /** @param states the rows a reader may see after the failure */
-  private def check(prepared: NioPath, bucketed: Boolean, fault: Fault, work: DirectTable => Any, states: Seq[Seq[String]],
-      repeated: DirectTable => Any = _ => ()): Unit =
+  private def check(
+      prepared: NioPath,
+      bucketed: Boolean,
+      fault: Fault,
+      work: DirectTable => Any,
+      states: Seq[Seq[String]],
+      repeated: DirectTable => Any = _ => ()
+  ): Unit =
     everyOperation(fault) { (storage, failing) =>
       FileUtils.copyDirectory(prepared.toFile, new java.io.File(storage.basePath.toUri.getPath))
       val table  = new DirectTable(storage, bucketed)
@@ -91,7 +98,8 @@ final class WriteFaultsSuite extends TableSuite {
     folder.resolve("prepared")
   }
 
-  private def rowsOf(storage: Storage): Seq[String] = new DirectTable(storage, bucketed = false).rows.map(_.toString).sorted
+  private def rowsOf(storage: Storage): Seq[String] =
+    new DirectTable(storage, bucketed = false).rows.map(_.toString).sorted
 
   private def assertMended(storage: Storage, rows: Seq[String], failed: Option[String]): Unit = {
     assert(rowsOf(storage) == rows, failed)

@@ -18,15 +18,17 @@ final class WritersSuite extends TableSuite {
     storage
   }
 
-  private def rows(storage: Storage): Seq[String] = new DirectTable(storage, bucketed = false).rows.map(_.toString).sorted
+  private def rows(storage: Storage): Seq[String] =
+    new DirectTable(storage, bucketed = false).rows.map(_.toString).sorted
 
   private def expected(writers: Seq[String], times: Int): Seq[String] =
     (for (w <- writers; i <- 1 to times) yield s"$w$i@$i=$w").sorted
 
   for (mergeOnRead <- Seq(false, true); bucketed <- Seq(false, true); beats <- Seq(false, true))
-    test(s"${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "BUCKET" else "SIMPLE"}, ${if (beats) "with"
-      else "without"} " +
-      "heartbeats: threads that upsert at once and try again after a conflict lose and double no row") {
+    test(
+      s"${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "BUCKET" else "SIMPLE"}, ${if (beats) "with"
+        else "without"} " +
+        "heartbeats: threads that upsert at once and try again after a conflict lose and double no row") {
       val table   = create(mergeOnRead)
       val options = if (beats) beating else Transaction.Options()
       val threads = Seq("a", "b").map(w => new Thread(() => upserting(new DirectTable(table, bucketed, options), w, 4)))
@@ -66,7 +68,8 @@ final class WritersSuite extends TableSuite {
       assert(rows(table.storage) == Seq("k1@1=a", "k3@2=b", "k5@2=b"))
     }
 
-  test("SIMPLE: two upserts at once that bring different keys to one partition both succeed, though their key ranges meet") {
+  test(
+    "SIMPLE: two upserts at once that bring different keys to one partition both succeed, though their key ranges meet") {
     val table = new DirectTable(create(mergeOnRead = false), bucketed = false, beating)
     val one   = table.begun(Notation.changes("k1@1=a k5@1=a"))
     val other = table.begun(Notation.changes("k3@2=b k7@2=b"))

@@ -12,7 +12,8 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
  * For each batch: [[take]] it, use its untouched rows, and call [[next]] until it is false before taking another. After the
  * last one, [[finish]], and [[next]] moves on to the keys that are not stored.
  */
-final class BatchMerge private[buffer] (table: KeyTable, layout: RowLayout, fold: KeyFold) extends TableMerge(table, fold) {
+final class BatchMerge private[buffer] (table: KeyTable, layout: RowLayout, fold: KeyFold)
+    extends TableMerge(table, fold) {
   private[this] var batch: ColumnarBatch = _
   private[this] var touched              = new Array[Int](0)
   private[this] var entries              = new Array[Int](0)

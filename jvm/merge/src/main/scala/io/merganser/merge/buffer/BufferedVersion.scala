@@ -20,8 +20,10 @@ private[buffer] final class BufferedVersion {
       val size = packed.getSizeInBytes
       if (size > bytes.length || row.numFields != packed.numFields) makeRoom(size, packed.numFields)
       packed.getBaseObject match {
-        case array: Array[Byte] => System.arraycopy(array, (packed.getBaseOffset - Platform.BYTE_ARRAY_OFFSET).toInt, bytes, 0, size)
-        case base               => Platform.copyMemory(base, packed.getBaseOffset, bytes, Platform.BYTE_ARRAY_OFFSET.toLong, size.toLong)
+        case array: Array[Byte] =>
+          System.arraycopy(array, (packed.getBaseOffset - Platform.BYTE_ARRAY_OFFSET).toInt, bytes, 0, size)
+        case base =>
+          Platform.copyMemory(base, packed.getBaseOffset, bytes, Platform.BYTE_ARRAY_OFFSET.toLong, size.toLong)
       }
       if (size != row.getSizeInBytes) row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET.toLong, size)
       row

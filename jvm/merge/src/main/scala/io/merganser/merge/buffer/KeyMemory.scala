@@ -25,7 +25,8 @@ private[merganser] final class KeyMemory(limitBytes: Long = KeyMemory.LimitBytes
     count += 1
     bytes += RowSize.of(row)
     if (bytes > limitBytes)
-      throw MerganserException("KEY_VERSIONS_TOO_LARGE", "key" -> key, "count" -> count, "bytes" -> bytes, "limit" -> limitBytes)
+      throw MerganserException("KEY_VERSIONS_TOO_LARGE", "key" -> key, "count" -> count, "bytes" -> bytes,
+        "limit" -> limitBytes)
   }
 }
 

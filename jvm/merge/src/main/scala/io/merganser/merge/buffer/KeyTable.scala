@@ -46,7 +46,10 @@ private[buffer] final class KeyTable {
     var slot  = slots(i)
     while (slot != 0 && entry < 0) {
       val candidate = slot.toInt - 1
-      if ((slot >>> 32).toInt == hash && TextBytes.areEqual(base, offset, bytes, bases(candidate), offsets(candidate), lengths(candidate)))
+      if (
+        (slot >>> 32).toInt == hash && TextBytes.areEqual(base, offset, bytes, bases(candidate), offsets(candidate),
+          lengths(candidate))
+      )
         entry = candidate
       else {
         i = (i + 1) & mask

@@ -226,15 +226,30 @@ object SortedMerge {
   ): SortedMerge = new SortedMerge(base, versions, layout, fold, NewKeys.Merged, StoredKeys.Merged, keyMemory)
 
   /** Like [[rewrite]], but each version of a key that is not stored is a row: the batch is not combined. */
-  def rewriteUncombined(base: Iterator[InternalRow], versions: VersionCursor, layout: RowLayout, fold: KeyFold): SortedMerge =
+  def rewriteUncombined(
+      base: Iterator[InternalRow],
+      versions: VersionCursor,
+      layout: RowLayout,
+      fold: KeyFold
+  ): SortedMerge =
     new SortedMerge(base, versions, layout, fold, NewKeys.EachIsRow, StoredKeys.Merged, new KeyMemory)
 
   /** A batch that is combined, and put beside the stored rows, even those of the same keys. */
-  def insertBeside(base: Iterator[InternalRow], versions: VersionCursor, layout: RowLayout, fold: KeyFold): SortedMerge =
+  def insertBeside(
+      base: Iterator[InternalRow],
+      versions: VersionCursor,
+      layout: RowLayout,
+      fold: KeyFold
+  ): SortedMerge =
     new SortedMerge(base, versions, layout, fold, NewKeys.Merged, StoredKeys.Beside, new KeyMemory)
 
   /** Like [[insertBeside]], but each version is a row: the batch is not combined. */
-  def insertUncombined(base: Iterator[InternalRow], versions: VersionCursor, layout: RowLayout, fold: KeyFold): SortedMerge =
+  def insertUncombined(
+      base: Iterator[InternalRow],
+      versions: VersionCursor,
+      layout: RowLayout,
+      fold: KeyFold
+  ): SortedMerge =
     new SortedMerge(base, versions, layout, fold, NewKeys.EachIsRow, StoredKeys.Beside, new KeyMemory)
 
   /**

@@ -17,13 +17,15 @@ private[buffer] final class SortedSpill(layout: RowLayout) {
   import SortedSpill.{Flags, Provided}
 
   private[this] val sorter =
-    new KeyedSorter(layout, Seq(StructField("flags", IntegerType, nullable = false), StructField("provided", BinaryType)))
+    new KeyedSorter(layout,
+      Seq(StructField("flags", IntegerType, nullable = false), StructField("provided", BinaryType)))
 
   def addWithEarlier(version: Version): Unit = version.oldestFirst.foreach(add)
 
   def add(version: Version): Unit = {
     sorter.extra.update(Flags, SortedSpill.flags(version))
-    sorter.extra.update(Provided, if (version.provided == null) null else version.provided.map(p => if (p) 1.toByte else 0.toByte))
+    sorter.extra.update(Provided,
+      if (version.provided == null) null else version.provided.map(p => if (p) 1.toByte else 0.toByte))
     sorter.add(version.row)
   }
 
@@ -55,7 +57,8 @@ private[buffer] object SortedSpill {
   }
 
   private def flags(v: Version): Int =
-    (if (v.isDelete) 1 else 0) | (if (v.isUnordered) 2 else 0) | (if (v.endsHistory) 4 else 0) | (if (v.inserts) 8 else 0) |
+    (if (v.isDelete) 1 else 0) | (if (v.isUnordered) 2 else 0) | (if (v.endsHistory) 4 else 0) | (if (v.inserts) 8
+                                                                                                  else 0) |
       (if (v.combinedUnordered) 16 else 0)
 }
 

@@ -63,7 +63,8 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) {
    */
   def merge(base: Iterator[InternalRow], baseSorted: Boolean): MergeIterator =
     if (sorted == null) new KeyedMerge(base, table, layout, fold)
-    else SortedMerge.ofLogs(if (baseSorted) base else SortedSpill.sortByKey(base, layout), sorted.cursor(), layout, fold)
+    else
+      SortedMerge.ofLogs(if (baseSorted) base else SortedSpill.sortByKey(base, layout), sorted.cursor(), layout, fold)
 
   /** The same for stored rows that come in column batches; None once the versions are on disk, where rows have to be sorted. */
   def mergeBatches(): Option[BatchMerge] = if (sorted == null) Some(new BatchMerge(table, layout, fold)) else None

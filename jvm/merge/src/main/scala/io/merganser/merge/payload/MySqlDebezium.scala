@@ -27,7 +27,8 @@ final class BinaryLogOrder(ordinal: Int) extends RowOrder {
   import BinaryLogOrder._
 
   override def compare(a: InternalRow, b: InternalRow): Int =
-    if (a.isNullAt(ordinal) || b.isNullAt(ordinal)) java.lang.Boolean.compare(!a.isNullAt(ordinal), !b.isNullAt(ordinal))
+    if (a.isNullAt(ordinal) || b.isNullAt(ordinal))
+      java.lang.Boolean.compare(!a.isNullAt(ordinal), !b.isNullAt(ordinal))
     else comparePositions(a.getUTF8String(ordinal), b.getUTF8String(ordinal))
 
   private def comparePositions(a: UTF8String, b: UTF8String): Int = {

@@ -12,5 +12,6 @@ case object OverwriteNonDefaults extends ClassicPayload {
   override val fillsColumns: Boolean = true
 
   override def rule(layout: RowLayout, commitMetadataColumns: Seq[String]): MergeRule =
-    new BatchRule(FillMissingRule.byCommitTime(layout, MissingValues.Nulls, commitMetadataColumns), EventTimeRule(layout))
+    new BatchRule(FillMissingRule.byCommitTime(layout, MissingValues.Nulls, commitMetadataColumns),
+      EventTimeRule(layout))
 }

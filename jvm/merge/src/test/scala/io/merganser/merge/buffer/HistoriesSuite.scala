@@ -40,15 +40,17 @@ class HistoriesSuite extends AnyFunSuite {
             val combined = merge(Nil, group, rule)
             while (combined.next()) regrouped.add(combined.winner)
           }
-          MergePaths.lines(regrouped.merge(new StoredRows(h.base), baseSorted = false)) -> Oracle.merge(mode, h.base, h.versions)
+          MergePaths.lines(regrouped.merge(new StoredRows(h.base), baseSorted = false)) -> Oracle.merge(mode, h.base,
+            h.versions)
         }
       }
 
     for ((path, merge) <- MergePaths.all)
       test(s"$mode: $path, rewriting the stored rows commit by commit gives what the oracle gives commit by commit") {
         Histories.forAll(partials = true, BuiltInRules.Unavailable, count) { (h, random) =>
-          val commits  = HistoriesSuite.cut(h.versions, random)
-          val came     = commits.foldLeft(h.base)((rows, commit) => Oracle.rows(MergePaths.lines(merge(rows, commit, rule))))
+          val commits = HistoriesSuite.cut(h.versions, random)
+          val came =
+            commits.foldLeft(h.base)((rows, commit) => Oracle.rows(MergePaths.lines(merge(rows, commit, rule))))
           val expected = commits.foldLeft(h.base)((rows, commit) => Oracle.rows(Oracle.merge(mode, rows, commit)))
           came.map(_.toString) -> expected.map(_.toString)
         }
@@ -58,7 +60,8 @@ class HistoriesSuite extends AnyFunSuite {
   test("the oracle knows the difference: a history with a delete, a late row and a tie") {
     val history = History(Notation.changes("k1@10=a k2@10=b k3@10=c"), Notation.changes("k1- k2@9=x k3@10=y k1@1=z"))
     assert(
-      Oracle.merge(Oracle.EventTime, history.base, history.versions).toSet == Set("Updated k1@1=z", "Kept k2@10=b", "Updated k3@10=y")
+      Oracle.merge(Oracle.EventTime, history.base, history.versions).toSet == Set("Updated k1@1=z", "Kept k2@10=b",
+        "Updated k3@10=y")
     )
   }
 }

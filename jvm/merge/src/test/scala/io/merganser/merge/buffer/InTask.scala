@@ -51,7 +51,8 @@ trait InTask extends BeforeAndAfterAll { this: Suite =>
   /** Files of spills that are there now. */
   def spillFiles: Seq[Path] = {
     val walk = Files.walk(localDirectory)
-    try walk.iterator.asScala.filter(file => Files.isRegularFile(file) && file.getFileName.toString.startsWith("temp_local_")).toList
+    try walk.iterator.asScala.filter(file =>
+        Files.isRegularFile(file) && file.getFileName.toString.startsWith("temp_local_")).toList
     finally walk.close()
   }
 }

@@ -13,7 +13,8 @@ class SortedMergeSuite extends AnyFunSuite {
   private type Way = (Iterator[InternalRow], VersionCursor, RowLayout, KeyFold) => SortedMerge
 
   private def way(merge: Way, base: String, versions: String, rule: MergeRule): SortedMerge =
-    merge(new StoredRows(Notation.changes(base)), new Versions(Notation.changes(versions)), Notation.layout, MergePaths.fold(rule))
+    merge(new StoredRows(Notation.changes(base)), new Versions(Notation.changes(versions)), Notation.layout,
+      MergePaths.fold(rule))
 
   private def lines(base: String, versions: String, combineNew: Boolean = true): Seq[String] =
     MergePaths.lines(merge(base, versions, combineNew))
@@ -26,22 +27,26 @@ class SortedMergeSuite extends AnyFunSuite {
   }
 
   test("keys are ordered by their unsigned bytes") {
-    val keys = lines("B@1=1 z@1=2", "a@1=3 \u00e9@1=4 \uffee@1=5 \ud83e\udd86@1=6").map(_.split(" ")(1).takeWhile(_ != '@'))
+    val keys =
+      lines("B@1=1 z@1=2", "a@1=3 \u00e9@1=4 \uffee@1=5 \ud83e\udd86@1=6").map(_.split(" ")(1).takeWhile(_ != '@'))
     assert(keys == Seq("B", "a", "z", "\u00e9", "\uffee", "\ud83e\udd86"))
   }
 
   test("a key that is stored twice meets its versions each time") {
     assert(
-      lines("k1@1=a k1@9=b k1@2=c k2@1=d", "k1@5=x") == Seq("Updated k1@5=x", "Kept k1@9=b", "Updated k1@5=x", "Unchanged k2@1=d")
+      lines("k1@1=a k1@9=b k1@2=c k2@1=d", "k1@5=x") == Seq("Updated k1@5=x", "Kept k1@9=b", "Updated k1@5=x",
+        "Unchanged k2@1=d")
     )
     assert(lines("k1@1=a k1@9=b", "k1-") == Seq("Deleted k1", "Deleted k1"))
-    assert(lines("k1@1=a k1@9=b k2@1=c", "k1- k1@5=x") == Seq("Updated k1@5=x", "Deleted k1", "Unchanged k2@1=c"), "one row anew")
+    assert(lines("k1@1=a k1@9=b k2@1=c", "k1- k1@5=x") == Seq("Updated k1@5=x", "Deleted k1", "Unchanged k2@1=c"),
+      "one row anew")
   }
 
   test("more versions of a key than memory takes are an error that names the key; those of other keys do not count") {
     val apart = MergePaths.fold(new MergePaths.Apart(rule))
     def of(versions: String) =
-      SortedMerge.rewrite(Iterator.empty, new Versions(Notation.changes(versions)), Notation.layout, apart, new KeyMemory(1000))
+      SortedMerge.rewrite(Iterator.empty, new Versions(Notation.changes(versions)), Notation.layout, apart,
+        new KeyMemory(1000))
     assert(MergePaths.lines(of((1 to 50).map(i => f"k$i%02d@1=a k$i%02d@2=b").mkString(" "))).size == 50)
     val error = intercept[MerganserException](MergePaths.lines(of((1 to 50).map(i => s"hot@$i=a").mkString(" "))))
     assert(error.condition == "KEY_VERSIONS_TOO_LARGE" && error.parameters("key") == "hot")
@@ -53,7 +58,8 @@ class SortedMergeSuite extends AnyFunSuite {
     assert(lines("", "").isEmpty)
   }
 
-  test("without combining, the versions of a new key are rows each by itself, in their order; a stored key meets all of them") {
+  test(
+    "without combining, the versions of a new key are rows each by itself, in their order; a stored key meets all of them") {
     assert(
       lines("k2@1=s", "k1@10=a k1@5=b k1@7- k2@3=c k2@2=d", combineNew = false) ==
         Seq("Inserted k1@10=a", "Inserted k1@5=b", "Absent k1", "Updated k2@3=c")
@@ -92,10 +98,12 @@ class SortedMergeSuite extends AnyFunSuite {
 
   test("the stored row that was met is at hand beside the one that took its place") {
     for ((path, way) <- MergePaths.all) {
-      val merging = way(Notation.changes("k1@1=a k2@1=b k3@1=c k4@9=d"), Notation.changes("k1@2=x k2- k4@1=y k5@1=z"), rule)
-      var met     = Map.empty[String, String]
+      val merging =
+        way(Notation.changes("k1@1=a k2@1=b k3@1=c k4@9=d"), Notation.changes("k1@2=x k2- k4@1=y k5@1=z"), rule)
+      var met = Map.empty[String, String]
       while (merging.next())
-        met += Notation.layout.key(merging.row).toString -> Option(merging.storedRow).fold("none")(Notation.read(_).toString)
+        met += Notation.layout.key(merging.row).toString -> Option(merging.storedRow).fold("none")(
+          Notation.read(_).toString)
       assert(met == Map("k1" -> "k1@1=a", "k2" -> "k2@1=b", "k3" -> "k3@1=c", "k4" -> "k4@9=d", "k5" -> "none"), path)
     }
   }

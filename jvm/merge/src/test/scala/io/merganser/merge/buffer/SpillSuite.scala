@@ -37,11 +37,13 @@ class SpillSuite extends AnyFunSuite with InTask {
 
   test("runs go to disk and come back, and no file is left when the task has ended") {
     val changes = manyChanges(400)
-    val base    = MergePaths.inKeyOrder(changes.filter(c => !c.isDelete && !c.isPartial).groupBy(_.key).values.map(_.head).toSeq)
+    val base =
+      MergePaths.inKeyOrder(changes.filter(c => !c.isDelete && !c.isPartial).groupBy(_.key).values.map(_.head).toSeq)
     val (lines, spilled, files) = inTask {
       val buffer = MergePaths.buffer(changes, eventTime, bufferBytes = 2000)
       val files  = spillFiles.size
-      val lines  = MergePaths.lines(buffer.merge(new StoredRows(new Random(Histories.seed).shuffle(base)), baseSorted = false))
+      val lines =
+        MergePaths.lines(buffer.merge(new StoredRows(new Random(Histories.seed).shuffle(base)), baseSorted = false))
       (lines, InTask.diskBytesSpilled, files)
     }
     assert(spilled > 0 && files > 0)
@@ -87,9 +89,10 @@ class SpillSuite extends AnyFunSuite with InTask {
   }
 
   test("stored rows are put into key order, in a task and outside one; rows of one key keep their order") {
-    val rows                  = Notation.changes((0 until 100).map(i => s"k${i * 37 % 20}@$i=a").mkString(" "))
-    def sorted(): Seq[String] = SortedRows.byKey(new StoredRows(rows), Notation.layout).map(Notation.read(_).toString).toList
-    val expected              = rows.sortBy(_.key).map(_.toString)
+    val rows = Notation.changes((0 until 100).map(i => s"k${i * 37 % 20}@$i=a").mkString(" "))
+    def sorted(): Seq[String] =
+      SortedRows.byKey(new StoredRows(rows), Notation.layout).map(Notation.read(_).toString).toList
+    val expected = rows.sortBy(_.key).map(_.toString)
     assert(sorted() == expected)
     assert(inTask(sorted()) == expected)
   }
@@ -97,7 +100,8 @@ class SpillSuite extends AnyFunSuite with InTask {
   test("a delete without data is kept where the columns of the table are declared not null") {
     val schema = StructType(Notation.schema.map(_.copy(nullable = false))).add("n", IntegerType, nullable = false)
     val layout = RowLayout(schema, "k", Seq("ts"), None)
-    def row(key: String, values: Any*): InternalRow = new GenericInternalRow(Array[Any](UTF8String.fromString(key) +: values: _*))
+    def row(key: String, values: Any*): InternalRow =
+      new GenericInternalRow(Array[Any](UTF8String.fromString(key) +: values: _*))
     inTask {
       val buffer = new VersionBuffer(layout, MergePaths.fold(MergeRule.eventTime(layout)), 0)
       buffer.add(new Version().set(row("k1", 5L, null, null, null), isDelete = true, isUnordered = false))

@@ -13,7 +13,8 @@ import scala.util.Random
 class VersionBufferSuite extends AnyFunSuite {
   private val rule = MergeRule.eventTime(Notation.layout)
 
-  private def buffer(versions: String, rule: MergeRule = rule): VersionBuffer = MergePaths.buffer(Notation.changes(versions), rule)
+  private def buffer(versions: String, rule: MergeRule = rule): VersionBuffer =
+    MergePaths.buffer(Notation.changes(versions), rule)
 
   private def lines(buffer: VersionBuffer, base: String): Seq[String] =
     MergePaths.lines(buffer.merge(new StoredRows(Notation.changes(base)), baseSorted = false))
@@ -27,7 +28,9 @@ class VersionBufferSuite extends AnyFunSuite {
   }
 
   test("versions are kept apart, where the rule is not associative or one is partial") {
-    for ((versions, rule) <- Seq("k1@1=a k1@3=b k1@2=c" -> new MergePaths.Apart(rule), "k1@1=a k1@3=b,_ k1@2=c" -> rule)) {
+    for (
+      (versions, rule) <- Seq("k1@1=a k1@3=b k1@2=c" -> new MergePaths.Apart(rule), "k1@1=a k1@3=b,_ k1@2=c" -> rule)
+    ) {
       val version = buffer(versions, rule).get(UTF8String.fromString("k1"))
       assert(version.oldestFirst.map(Notation.read(_).toString).mkString(" ") == versions)
     }
@@ -44,7 +47,8 @@ class VersionBufferSuite extends AnyFunSuite {
 
   test("a key that is stored twice, deleted and written anew is one row") {
     for (rule <- Seq(rule, new MergePaths.Apart(rule)))
-      assert(lines(buffer("k1- k1@5=x", rule), "k1@1=a k2@1=d k1@9=b") == Seq("Updated k1@5=x", "Unchanged k2@1=d", "Deleted k1"))
+      assert(lines(buffer("k1- k1@5=x", rule), "k1@1=a k2@1=d k1@9=b") == Seq("Updated k1@5=x", "Unchanged k2@1=d",
+        "Deleted k1"))
   }
 
   test("an empty buffer leaves the stored rows as they are") {
@@ -68,7 +72,8 @@ class VersionBufferSuite extends AnyFunSuite {
   test("many keys, in any order, each meet their own versions") {
     val keys     = (0 until 20000).map(i => f"k$i%05d")
     val versions = keys.filter(_.hashCode % 3 == 0).map(key => Change(key, Some(2), Seq(Some("new"), None)))
-    val base = new Random(Histories.seed).shuffle(keys.filter(_.hashCode % 2 == 0)).map(key => Change(key, Some(1), Seq(Some("old"), None)))
+    val base = new Random(Histories.seed).shuffle(keys.filter(_.hashCode % 2 == 0)).map(key =>
+      Change(key, Some(1), Seq(Some("old"), None)))
     assert(
       MergePaths.lines(MergePaths.buffer(versions, rule).merge(new StoredRows(base), baseSorted = false)).sorted ==
         Oracle.merge(Oracle.EventTime, base, versions).sorted
@@ -85,7 +90,8 @@ class VersionBufferSuite extends AnyFunSuite {
       override def laws: Laws = Laws(associative = true, idempotent = false, orderFree = false)
 
       override def merge(older: Version, newer: Version): Version = {
-        val columns = Array[Any](newer.row.getUTF8String(0), newer.row.getLong(1), newer.row.getUTF8String(2), older.row.getUTF8String(2))
+        val columns = Array[Any](newer.row.getUTF8String(0), newer.row.getLong(1), newer.row.getUTF8String(2),
+          older.row.getUTF8String(2))
         new Version().set(new GenericInternalRow(columns), isDelete = false, isUnordered = false)
       }
     }

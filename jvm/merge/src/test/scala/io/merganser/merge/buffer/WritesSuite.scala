@@ -81,7 +81,8 @@ class WritesSuite extends AnyFunSuite {
       test(s"$oracle: all batches in one give what the batches give one after the other in a log") {
         Histories.forAllWrites(partials = false, BuiltInRules.Unavailable, count) { (writes, _) =>
           val start = new Group(writes.base, Nil, rule)
-          numbered(0, start.rewritten(writes.batches.flatten).rows) -> numbered(0, writes.batches.foldLeft(start)(_.appended(_)).rows)
+          numbered(0, start.rewritten(writes.batches.flatten).rows) -> numbered(0,
+            writes.batches.foldLeft(start)(_.appended(_)).rows)
         }
       }
   }
@@ -96,8 +97,8 @@ class WritesSuite extends AnyFunSuite {
 
   test("the harness finds a rule that carries columns over a delete, and shows a small history") {
     val forgetful = new MergeRule {
-      private val fill                                            = FillMissingRule.byCommitTime(Notation.layout, MissingValues.Nulls, Nil)
-      override def laws: Laws                                     = Laws(associative = true, idempotent = true, orderFree = false)
+      private val fill        = FillMissingRule.byCommitTime(Notation.layout, MissingValues.Nulls, Nil)
+      override def laws: Laws = Laws(associative = true, idempotent = true, orderFree = false)
       override def merge(older: Version, newer: Version): Version = fill.combine(older, newer)
     }
     val oracle = BuiltInRules.named("IgnoreDefaults by commit time").oracle
@@ -133,13 +134,15 @@ object WritesSuite {
 
     def rowsInKeyOrder: Seq[Change] = {
       val merge =
-        SortedMerge.ofLogs(new StoredRows(inKeyOrder(base)), new Cursor(log.sortBy(v => Notation.read(v.row).key)), Notation.layout, fold)
+        SortedMerge.ofLogs(new StoredRows(inKeyOrder(base)), new Cursor(log.sortBy(v => Notation.read(v.row).key)),
+          Notation.layout, fold)
       Oracle.rows(lines(merge))
     }
 
     def rewritten(batch: Seq[Change]): Group = {
       val versions = new Versions(inKeyOrder(batch))
-      new Group(Oracle.rows(lines(SortedMerge.rewrite(new StoredRows(inKeyOrder(rows)), versions, Notation.layout, fold))), Nil, rule)
+      new Group(Oracle.rows(lines(SortedMerge.rewrite(new StoredRows(inKeyOrder(rows)), versions, Notation.layout,
+              fold))), Nil, rule)
     }
 
     def appended(batch: Seq[Change]): Group = {
@@ -163,7 +166,8 @@ object WritesSuite {
     val own = version.copy()
     own.endsHistory = false
     if (!version.endsHistory || version.isUnordered) Seq(own)
-    else Seq(Notation.record(Change(Notation.read(version.row).key, None, Seq(None, None), isDelete = true, ordered = false)), own)
+    else Seq(Notation.record(Change(Notation.read(version.row).key, None, Seq(None, None), isDelete = true,
+          ordered = false)), own)
   }
 
   private final class Cursor(versions: Seq[Version]) extends VersionCursor {

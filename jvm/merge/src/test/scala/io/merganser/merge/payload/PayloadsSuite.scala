@@ -96,7 +96,8 @@ class PartialUpdateSuite extends PayloadSuite(PartialUpdate) {
   }
 
   test("grouping matters: a late version would fill a null that the stored row has a value for") {
-    val (stored, leads, late) = (Notation.record("k1@5=a,b"), Notation.record("k1@7=null,c"), Notation.record("k1@6=x,y"))
+    val (stored, leads, late) =
+      (Notation.record("k1@5=a,b"), Notation.record("k1@7=null,c"), Notation.record("k1@6=x,y"))
     assert(Notation.read(fold.merge(fold.merge(stored, leads), late)).toString == "k1@7=a,c")
     assert(Notation.read(fold.merge(stored, fold.merge(leads, late))).toString == "k1@7=x,c")
     assert(!rule.laws.associative)
@@ -110,7 +111,8 @@ class PartialUpdateSuite extends PayloadSuite(PartialUpdate) {
 
   test("without ordering fields the newer version leads") {
     val rule = PartialUpdate.rule(RowLayout(Notation.schema, "k", Nil, None), Nil)
-    assert(Notation.read(MergePaths.fold(rule).merge(Notation.record("k1@9=a,b"), Notation.record("k1@3=c"))).toString == "k1@3=c,b")
+    assert(Notation.read(MergePaths.fold(rule).merge(Notation.record("k1@9=a,b"), Notation.record("k1@3=c")))
+      .toString == "k1@3=c,b")
     assert(rule.laws.associative)
   }
 }
@@ -128,7 +130,8 @@ class AwsDmsSuite extends PayloadSuite(AwsDms) {
     val schema = Notation.schema.add("Op", StringType)
     val check  = DeleteCheck(schema, AwsDms.markers)
     def isDelete(op: String) =
-      check.isDelete(new GenericInternalRow(Array[Any](UTF8String.fromString("k1"), 1L, null, null, UTF8String.fromString(op))))
+      check.isDelete(new GenericInternalRow(Array[Any](UTF8String.fromString("k1"), 1L, null, null,
+            UTF8String.fromString(op))))
     assert(Seq("D", "d").forall(isDelete))
     assert(!Seq("U", "I", "DD", null).exists(isDelete))
   }
@@ -146,7 +149,8 @@ class PostgresDebeziumSuite extends PayloadSuite(PostgresDebezium) {
 
   test("what was not sent takes the stored value; null is a value") {
     assertMerged(base = "k1@100=a,b", versions = s"k1@110=$unavailable,null", expected = "k1@110=a,null")
-    assertMerged(base = "k1@100=a,b", versions = s"k1@110=$unavailable,c k1@120=d,$unavailable", expected = "k1@120=d,c")
+    assertMerged(base = "k1@100=a,b", versions = s"k1@110=$unavailable,c k1@120=d,$unavailable",
+      expected = "k1@120=d,c")
   }
 
   test("a stored row that stays takes nothing from a late version") {
@@ -162,7 +166,8 @@ class PostgresDebeziumSuite extends PayloadSuite(PostgresDebezium) {
   }
 
   test("what was not sent is why grouping matters: it would take the value of a version that is late") {
-    val (stored, late, newest) = (Notation.record("k1@100=a,b"), Notation.record("k1@90=c,d"), Notation.record(s"k1@110=$unavailable,e"))
+    val (stored, late, newest) =
+      (Notation.record("k1@100=a,b"), Notation.record("k1@90=c,d"), Notation.record(s"k1@110=$unavailable,e"))
     assert(Notation.read(fold.merge(fold.merge(stored, late), newest)).toString == "k1@110=a,e")
     assert(Notation.read(fold.merge(stored, fold.merge(late, newest))).toString == "k1@110=c,e")
     assert(!rule.laws.associative)
@@ -170,7 +175,8 @@ class PostgresDebeziumSuite extends PayloadSuite(PostgresDebezium) {
 }
 
 class MySqlDebeziumSuite extends org.scalatest.funsuite.AnyFunSuite {
-  private val schema = StructType(Seq(StructField("k", StringType), StructField("_event_seq", StringType), StructField("v", StringType)))
+  private val schema =
+    StructType(Seq(StructField("k", StringType), StructField("_event_seq", StringType), StructField("v", StringType)))
   private val layout = RowLayout(schema, "k", MySqlDebezium.orderingFields(Nil), MySqlDebezium.markers)
   private val rule   = MySqlDebezium.rule(layout, Nil)
   private val order  = new BinaryLogOrder(1)
@@ -178,7 +184,8 @@ class MySqlDebeziumSuite extends org.scalatest.funsuite.AnyFunSuite {
   private def row(seq: String): InternalRow = new GenericInternalRow(Array[Any](UTF8String.fromString("k1"),
       UTF8String.fromString(seq), UTF8String.fromString("v")))
 
-  private def version(seq: String, isDelete: Boolean = false) = new Version().set(row(seq), isDelete, isUnordered = false)
+  private def version(seq: String, isDelete: Boolean = false) =
+    new Version().set(row(seq), isDelete, isUnordered = false)
 
   private def assertBefore(smaller: String, larger: String): Assertion = {
     assert(order.compare(row(smaller), row(larger)) < 0, s"$smaller, $larger")
@@ -218,8 +225,9 @@ class MySqlDebeziumSuite extends org.scalatest.funsuite.AnyFunSuite {
   }
 
   test("the operation d is a delete") {
-    val check                = DeleteCheck(schema.add("_change_operation_type", StringType), MySqlDebezium.markers)
-    def isDelete(op: String) = check.isDelete(new GenericInternalRow(Array[Any](null, null, null, UTF8String.fromString(op))))
+    val check = DeleteCheck(schema.add("_change_operation_type", StringType), MySqlDebezium.markers)
+    def isDelete(op: String) =
+      check.isDelete(new GenericInternalRow(Array[Any](null, null, null, UTF8String.fromString(op))))
     assert(isDelete("d") && !isDelete("D") && !isDelete("u") && !isDelete(null))
   }
 
@@ -246,7 +254,8 @@ class DocumentedExamplesSuite extends org.scalatest.funsuite.AnyFunSuite {
       val rule = payload.rule(Notation.layout, Nil)
       for ((path, merge) <- MergePaths.all)
         assert(
-          Oracle.rows(MergePaths.lines(merge(Notation.changes(stored), Notation.changes(incoming), rule))).map(_.toString) == Seq(expected),
+          Oracle.rows(MergePaths.lines(merge(Notation.changes(stored), Notation.changes(incoming), rule))).map(
+            _.toString) == Seq(expected),
           path
         )
     }

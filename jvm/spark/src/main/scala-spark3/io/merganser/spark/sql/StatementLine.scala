@@ -14,7 +14,9 @@ object StatementLine {
   /** The queries of a WITH, which are none of its children. */
   def inDefinitions(plan: LogicalPlan)(change: LogicalPlan => LogicalPlan): LogicalPlan = plan match {
     case within: UnresolvedWith =>
-      within.copy(cteRelations = within.cteRelations.map { case (name, query) => name -> query.copy(child = change(query.child)) })
+      within.copy(cteRelations = within.cteRelations.map { case (name, query) =>
+        name -> query.copy(child = change(query.child))
+      })
     case other => other
   }
 

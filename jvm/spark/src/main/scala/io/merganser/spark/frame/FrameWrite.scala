@@ -30,7 +30,13 @@ object FrameWrite {
    *
    * @return nothing if the mode is Ignore and the table is there
    */
-  def save(session: SparkSession, path: String, mode: SaveMode, options: Map[String, String], frame: DataFrame): Option[WriteResult] = {
+  def save(
+      session: SparkSession,
+      path: String,
+      mode: SaveMode,
+      options: Map[String, String],
+      frame: DataFrame
+  ): Option[WriteResult] = {
     val storage = OpenTable.storage(session, path)
     val exists  = TableConfig.exists(storage) && !Creation.isUnfinished(storage)
     Overwrites.requireAppend(session, mode, options)
@@ -48,8 +54,14 @@ object FrameWrite {
    *
    * @param readAt the timeline of when the frame reads the table itself; without it the frame's plan says it
    */
-  def append(session: SparkSession, given: OpenTable, options: Map[String, String], frame: DataFrame,
-      source: WriteSource = WriteSource.DataFrameWrite, readAt: Option[Timeline] = None): WriteResult = {
+  def append(
+      session: SparkSession,
+      given: OpenTable,
+      options: Map[String, String],
+      frame: DataFrame,
+      source: WriteSource = WriteSource.DataFrameWrite,
+      readAt: Option[Timeline] = None
+  ): WriteResult = {
     val table    = upgradedOnRequest(session, given, options)
     val settings = WriteConfig.parse(options, sessionConf(session), table.config, source)
     val seen     = readAt.orElse(SnapshotPinning.readAt(frame, table.storage))
@@ -70,15 +82,23 @@ object FrameWrite {
    *                    frame's plan says it
    * @param withColumns true where the table has the frame's columns afterwards, and no others
    */
-  def overwrite(session: SparkSession, storage: Storage, options: Map[String, String], frame: DataFrame,
-      source: WriteSource = WriteSource.DataFrameWrite, replaced: Option[Replaced] = None,
-      readAt: Option[Timeline] = None, withColumns: Boolean = false): WriteResult = {
+  def overwrite(
+      session: SparkSession,
+      storage: Storage,
+      options: Map[String, String],
+      frame: DataFrame,
+      source: WriteSource = WriteSource.DataFrameWrite,
+      replaced: Option[Replaced] = None,
+      readAt: Option[Timeline] = None,
+      withColumns: Boolean = false
+  ): WriteResult = {
     val table = upgradedOnRequest(session, OpenTable.load(storage), options)
     val settings =
       try WriteConfig.parse(options, sessionConf(session), table.config, source)
       catch {
         case e: MerganserException if e.condition == "CONFIG_CONFLICT" =>
-          throw MerganserException("OVERWRITE_WITH_OTHER_SETTINGS", "table" -> table.config.name, "conflict" -> e.getMessage).causedBy(e)
+          throw MerganserException("OVERWRITE_WITH_OTHER_SETTINGS", "table" -> table.config.name,
+            "conflict" -> e.getMessage).causedBy(e)
       }
     val gone = Overwrites(session, table.config, settings, options, replaced)
     val data = if (withColumns) storedSchema(frame) else columns(table, settings, frame)
@@ -106,7 +126,12 @@ object FrameWrite {
   private def withoutFlag(frame: StructType, data: StructType): StructType =
     StructType(frame.filter(f => f.name != DeleteCheck.FlagColumn || data.fieldNames.contains(f.name)))
 
-  private def create(session: SparkSession, storage: Storage, options: Map[String, String], frame: DataFrame): WriteResult = {
+  private def create(
+      session: SparkSession,
+      storage: Storage,
+      options: Map[String, String],
+      frame: DataFrame
+  ): WriteResult = {
     val schema = storedSchema(frame)
     val config = NewTable.properties(options, schema, storage.basePath.getName, sessionConf = sessionConf(session))
     val parsed = WriteConfig.parse(options, sessionConf(session), TableConfig(config), creating = true)
@@ -127,7 +152,12 @@ object FrameWrite {
   }
 
   private def run(
-      session: SparkSession, table: OpenTable, settings: WriteConfig, frame: DataFrame, data: StructType, replaced: Replaced,
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      frame: DataFrame,
+      data: StructType,
+      replaced: Replaced,
       readAt: Option[Timeline] = None
   ): WriteResult = {
     val missing = addedAndMissing(table, settings, frame, data)
@@ -142,7 +172,12 @@ object FrameWrite {
    * Columns that the frame lacks and may lack: its job may be older than they are. An insert that may be merged with a stored row must
    * bring them all, since its nulls would replace stored values.
    */
-  private def addedAndMissing(table: OpenTable, settings: WriteConfig, frame: DataFrame, data: StructType): Set[String] = {
+  private def addedAndMissing(
+      table: OpenTable,
+      settings: WriteConfig,
+      frame: DataFrame,
+      data: StructType
+  ): Set[String] = {
     def merges = settings.operation == WriteOperation.Insert && settings.storedKeys == StoredKeyPolicy.MergeWhenMet ||
       IndexResolver.resolve(settings.index, table).isInstanceOf[IndexType.Bucket]
     val missing = data.fieldNames.filter(FrameCheck.find(frame.schema, _).isEmpty).toSet
@@ -156,21 +191,30 @@ object FrameWrite {
    *
    * @param missing columns that it may lack although the table's others must be there
    */
-  private def check(frame: DataFrame, data: StructType, config: TableConfig, settings: WriteConfig, missing: Set[String]): Unit = {
+  private def check(
+      frame: DataFrame,
+      data: StructType,
+      config: TableConfig,
+      settings: WriteConfig,
+      missing: Set[String]
+  ): Unit = {
     AvroSchemas.checkColumns(data)
     val isDelete = settings.operation == WriteOperation.Delete
     val ordering = if (isDelete || !needsOrdering(settings)) Nil else CompiledRule.orderingFields(settings.rule, data)
-    FrameCheck.requireColumns(frame.schema, config.name, s"${settings.operation} into", config.recordKeyFields, config.partitionFields,
+    FrameCheck.requireColumns(frame.schema, config.name, s"${settings.operation} into", config.recordKeyFields,
+      config.partitionFields,
       ordering)
     val compared =
-      if (isDelete) StructType(frame.schema.filter(f => data.fieldNames.contains(f.name))) else withoutFlag(frame.schema, data)
+      if (isDelete) StructType(frame.schema.filter(f => data.fieldNames.contains(f.name)))
+      else withoutFlag(frame.schema, data)
     val isStrict = settings.missingColumns == MissingColumns.Reject || settings.missingColumns == MissingColumns.Added
     FrameCheck.requireSchema(compared, StructType(data.filterNot(f => missing(f.name))), config.name,
       nullForMissing = isDelete || !isStrict)
-    if (!isDelete && settings.missingColumns == MissingColumns.Keep) FrameCheck.missingInside(data, compared).foreach { path =>
-      throw MerganserException("SCHEMA_CONFLICT", "table" -> config.name,
-        "reason" -> s"the rows lack '$path', and of a struct that they bring nothing stored is kept")
-    }
+    if (!isDelete && settings.missingColumns == MissingColumns.Keep)
+      FrameCheck.missingInside(data, compared).foreach { path =>
+        throw MerganserException("SCHEMA_CONFLICT", "table" -> config.name,
+          "reason" -> s"the rows lack '$path', and of a struct that they bring nothing stored is kept")
+      }
     if (
       settings.missingColumns == MissingColumns.Keep && !isDelete && settings.operation != WriteOperation.Upsert &&
       provided(frame, data, settings).nonEmpty

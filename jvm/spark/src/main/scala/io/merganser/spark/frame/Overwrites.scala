@@ -27,15 +27,16 @@ private[spark] object Overwrites {
   def written(config: TableConfig): Replaced = if (config.partitionFields.isEmpty) Replaced.All else Replaced.Written
 
   /** Of a write with mode append. */
-  def ofOperation(operation: WriteOperation, config: TableConfig, options: Map[String, String]): Replaced = operation match {
-    case WriteOperation.InsertOverwrite =>
-      OverwriteMode.requireNot(dynamic = false, options, operation.name)
-      written(config)
-    case WriteOperation.InsertOverwriteTable =>
-      OverwriteMode.requireNot(dynamic = true, options, operation.name)
-      Replaced.All
-    case _ => Replaced.Nothing
-  }
+  def ofOperation(operation: WriteOperation, config: TableConfig, options: Map[String, String]): Replaced =
+    operation match {
+      case WriteOperation.InsertOverwrite =>
+        OverwriteMode.requireNot(dynamic = false, options, operation.name)
+        written(config)
+      case WriteOperation.InsertOverwriteTable =>
+        OverwriteMode.requireNot(dynamic = true, options, operation.name)
+        Replaced.All
+      case _ => Replaced.Nothing
+    }
 
   /**
    * Of an overwrite.
@@ -44,7 +45,11 @@ private[spark] object Overwrites {
    * @throws MerganserException DELETE_NEEDS_APPEND, OPTION_CONFLICT where an operation and the write name different rows
    */
   def apply(
-      session: SparkSession, config: TableConfig, settings: WriteConfig, options: Map[String, String], named: Option[Replaced]
+      session: SparkSession,
+      config: TableConfig,
+      settings: WriteConfig,
+      options: Map[String, String],
+      named: Option[Replaced]
   ): Replaced = {
     if (deletes(settings.operation)) throw needsAppend(settings.operation.name, "overwrite")
     val byOperation = ofOperation(settings.operation, config, options)
@@ -88,9 +93,11 @@ private[spark] object Overwrites {
       Replaced.Dropped(path => patterns.exists(_.matcher(path).matches))
     } else {
       FrameCheck.requireColumns(frame.schema, config.name, "delete partitions of", Nil, config.partitionFields, Nil)
-      val columns = table.schema.filter(f => config.partitionFields.exists(_.takeWhile(_ != '.').equalsIgnoreCase(f.name)))
-      val values  = frame.select(columns.map(f => PreparedRows.quoted(f.name).cast(f.dataType).as(f.name)): _*)
-      val paths   = values.select(KeyColumns.partitionPath(config, table.schema)).distinct().collect().map(_.getString(0)).toSet
+      val columns =
+        table.schema.filter(f => config.partitionFields.exists(_.takeWhile(_ != '.').equalsIgnoreCase(f.name)))
+      val values = frame.select(columns.map(f => PreparedRows.quoted(f.name).cast(f.dataType).as(f.name)): _*)
+      val paths =
+        values.select(KeyColumns.partitionPath(config, table.schema)).distinct().collect().map(_.getString(0)).toSet
       Replaced.Dropped(paths)
     }
   }

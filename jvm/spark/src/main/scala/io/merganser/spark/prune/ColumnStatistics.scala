@@ -24,7 +24,8 @@ private[spark] object ColumnStatistics {
   def mayHold(footer: BaseFileFooter, types: StructType, byColumn: Map[String, KeyRanges]): Boolean =
     footer.metadata.getBlocks.asScala.exists { block =>
       byColumn.forall { case (column, ranges) =>
-        block.getColumns.asScala.find(_.getPath.toDotString == column).forall(mayHold(_, types(column).dataType, ranges))
+        block.getColumns.asScala.find(_.getPath.toDotString == column).forall(mayHold(_, types(column).dataType,
+            ranges))
       }
     }
 
@@ -38,10 +39,15 @@ private[spark] object ColumnStatistics {
   }
 
   /** None where a file, from before a column was widened or of another writer, stores the column in another way. */
-  private def ofChunk(stored: PrimitiveType, statistics: Statistics[_], dataType: DataType): (Option[UTF8String], Option[UTF8String]) = {
+  private def ofChunk(
+      stored: PrimitiveType,
+      statistics: Statistics[_],
+      dataType: DataType
+  ): (Option[UTF8String], Option[UTF8String]) = {
     def both(value: Any => Option[UTF8String]) = (value(statistics.genericGetMin), value(statistics.genericGetMax))
     (stored.getLogicalTypeAnnotation, dataType) match {
-      case (_: StringLogicalTypeAnnotation, StringType) => both { case b: Binary => Some(UTF8String.fromBytes(b.getBytes)); case _ => None }
+      case (_: StringLogicalTypeAnnotation, StringType) =>
+        both { case b: Binary => Some(UTF8String.fromBytes(b.getBytes)); case _ => None }
       case (null | (_: IntLogicalTypeAnnotation), ByteType | ShortType | IntegerType | LongType) => both(whole(_, 1L))
       case (_: DateLogicalTypeAnnotation, DateType)                                              => both(whole(_, 1L))
       case (time: TimestampLogicalTypeAnnotation, TimestampType | TimestampNTZType) => time.getUnit match {

@@ -12,8 +12,10 @@ import scala.collection.mutable
  * @param starts first keys of the intervals, UTF-8
  * @param ends   last keys of the intervals, UTF-8
  */
-private[spark] final class KeyRanges private (private val starts: Array[UTF8String], private val ends: Array[UTF8String])
-    extends Serializable {
+private[spark] final class KeyRanges private (
+    private val starts: Array[UTF8String],
+    private val ends: Array[UTF8String]
+) extends Serializable {
 
   /**
    * Whether a key may lie between two others.
@@ -95,7 +97,8 @@ private[spark] object KeyRanges {
         starts += start
         ends += end
       } else if (ends.last.compareTo(end) < 0) ends(ends.length - 1) = end
-    if (starts.length <= Most) new KeyRanges(starts.toArray, ends.toArray) else withWidestGaps(starts.toArray, ends.toArray)
+    if (starts.length <= Most) new KeyRanges(starts.toArray, ends.toArray)
+    else withWidestGaps(starts.toArray, ends.toArray)
   }
 
   private def withWidestGaps(starts: Array[UTF8String], ends: Array[UTF8String]): KeyRanges = {

@@ -24,7 +24,8 @@ final case class PartitionPruning(config: TableConfig, schema: StructType) {
   import PartitionPruning._
 
   private val levels: Seq[Level] = config.partitionFieldTypes.map { case (name, kind) =>
-    val isTime = kind.equalsIgnoreCase("TIMESTAMP") || config.keyGeneratorType.toUpperCase(Locale.ROOT).startsWith("TIMESTAMP")
+    val isTime =
+      kind.equalsIgnoreCase("TIMESTAMP") || config.keyGeneratorType.toUpperCase(Locale.ROOT).startsWith("TIMESTAMP")
     schema.fields.find(_.name == name) match {
       case field if isTime                                => timeLevel(name, field)
       case Some(field) if kind.equalsIgnoreCase("SIMPLE") => Level(name, 1, exactly(field, _))
@@ -96,7 +97,8 @@ object PartitionPruning {
   private[spark] final case class Exactly(value: Any) extends PathValue
 
   /** A time from `startMs` on and before `endMs`, or a null. */
-  private[spark] final case class Within(time: PartitionTime, dataType: DataType, startMs: Long, endMs: Long) extends PathValue
+  private[spark] final case class Within(time: PartitionTime, dataType: DataType, startMs: Long, endMs: Long)
+      extends PathValue
 
   /** A string that has this path as a time, or a null. */
   private[spark] final case class Formatted(time: PartitionTime, path: String) extends PathValue
@@ -111,12 +113,12 @@ object PartitionPruning {
     case GreaterThanOrEqual(a, v) => known.get(a).exists(x => compare(x, v).exists(_ < 0))
     case LessThan(a, v)           => known.get(a).exists(x => compare(x, v).exists(_ >= 0))
     case LessThanOrEqual(a, v)    => known.get(a).exists(x => compare(x, v).exists(_ > 0))
-    case StringStartsWith(a, p)   => known.get(a).exists { case Exactly(s: String) => !s.startsWith(p); case _ => false }
-    case IsNull(a)                => known.get(a).exists(_.isInstanceOf[Exactly])
-    case And(l, r)                => isNeverTrue(l, known) || isNeverTrue(r, known)
-    case Or(l, r)                 => isNeverTrue(l, known) && isNeverTrue(r, known)
-    case Not(EqualTo(a, v))       => known.get(a).exists(x => compare(x, v).contains(0))
-    case _                        => false
+    case StringStartsWith(a, p) => known.get(a).exists { case Exactly(s: String) => !s.startsWith(p); case _ => false }
+    case IsNull(a)              => known.get(a).exists(_.isInstanceOf[Exactly])
+    case And(l, r)              => isNeverTrue(l, known) || isNeverTrue(r, known)
+    case Or(l, r)               => isNeverTrue(l, known) && isNeverTrue(r, known)
+    case Not(EqualTo(a, v))     => known.get(a).exists(x => compare(x, v).contains(0))
+    case _                      => false
   }
 
   /** True only if no value that has this path equals the other one, which is not null. */
@@ -156,5 +158,6 @@ object PartitionPruning {
     if (config.hiveStyle) level.stripPrefix(s"$name=") else level
 
   private[spark] def unescape(text: String): String =
-    "%([0-9A-F]{2})".r.replaceAllIn(text, m => java.util.regex.Matcher.quoteReplacement(Integer.parseInt(m.group(1), 16).toChar.toString))
+    "%([0-9A-F]{2})".r.replaceAllIn(text,
+      m => java.util.regex.Matcher.quoteReplacement(Integer.parseInt(m.group(1), 16).toChar.toString))
 }

@@ -31,7 +31,9 @@ final class SourceRanges(val byColumn: Map[String, KeyRanges]) extends Serializa
       })).toSet
     val kept          = slices.filter(s => here(s.partitionPath))
     val (asked, rest) = kept.partition(s => s.logs.isEmpty && s.base.isDefined)
-    val ofFile        = byColumn.filter { case (column, _) => types.fieldNames.contains(column) || column == MetaColumns.RecordKey }
+    val ofFile = byColumn.filter { case (column, _) =>
+      types.fieldNames.contains(column) || column == MetaColumns.RecordKey
+    }
     if (ofFile.isEmpty || asked.isEmpty) kept
     else {
       val shared  = session.sparkContext.broadcast(ofFile)
@@ -39,7 +41,8 @@ final class SourceRanges(val byColumn: Map[String, KeyRanges]) extends Serializa
       val found = session.sparkContext
         .parallelize(asked, math.min(asked.size, math.max(1, session.sparkContext.defaultParallelism)))
         .filter(slice =>
-          SourceRanges.mayHold(BaseFileFooter.read(storage.conf, storage.path(slice.base.get.path), slice.base.get.sizeBytes),
+          SourceRanges.mayHold(BaseFileFooter.read(storage.conf, storage.path(slice.base.get.path),
+              slice.base.get.sizeBytes),
             types, shared.value))
         .collect().toSeq
       found ++ rest
@@ -66,9 +69,11 @@ object SourceRanges {
     }
     val none = columns.map(_ => (new KeyRanges.Builder).result())
     val ranges =
-      parts.treeAggregate(none)((a, b) => a.zip(b).map { case (x, y) => x ++ y }, (a, b) => a.zip(b).map { case (x, y) => x ++ y })
+      parts.treeAggregate(none)((a, b) => a.zip(b).map { case (x, y) => x ++ y },
+        (a, b) => a.zip(b).map { case (x, y) => x ++ y })
     // One column may be equated several times: each of them must hold.
-    new SourceRanges(columns.map(_._1).zip(ranges).groupBy(_._1).map { case (name, several) => name -> several.head._2 })
+    new SourceRanges(
+      columns.map(_._1).zip(ranges).groupBy(_._1).map { case (name, several) => name -> several.head._2 })
   }
 
   private def mayHold(footer: BaseFileFooter, types: StructType, byColumn: Map[String, KeyRanges]): Boolean =

@@ -26,8 +26,9 @@ private[spark] object ValueOrder {
     case ByteType                                    => ofWhole(row.getByte(at).toLong)
     case FloatType                                   => ofDouble(row.getFloat(at).toDouble)
     case DoubleType                                  => ofDouble(row.getDouble(at))
-    case d: DecimalType => ofUnscaled(row.getDecimal(at, d.precision, d.scale).toJavaBigDecimal.setScale(d.scale).unscaledValue)
-    case other          => throw new IllegalStateException(s"no order of $other")
+    case d: DecimalType =>
+      ofUnscaled(row.getDecimal(at, d.precision, d.scale).toJavaBigDecimal.setScale(d.scale).unscaledValue)
+    case other => throw new IllegalStateException(s"no order of $other")
   }
 
   /** None where the value is of another kind than the column's type. */

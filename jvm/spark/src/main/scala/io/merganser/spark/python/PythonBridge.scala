@@ -51,14 +51,21 @@ object PythonBridge {
   }
 
   /** Writes a frame by the operation; returns what the commit changed. */
-  def write(session: SparkSession, path: String, frame: Dataset[Row], operation: String, optionsJson: String): String = {
+  def write(
+      session: SparkSession,
+      path: String,
+      frame: Dataset[Row],
+      operation: String,
+      optionsJson: String
+  ): String = {
     val options = optionsOf(optionsJson) + ("hoodie.datasource.write.operation" -> operation)
     resultOf(FrameWrite.append(session, OpenTable.load(session, path), options, frame)).toString
   }
 
   /** @param op schedule, run or scheduleandexecute */
   def compact(session: SparkSession, path: String, op: String, optionsJson: String): String = {
-    val settings = WriteConfig.parse(optionsOf(optionsJson), FrameWrite.sessionConf(session), OpenTable.load(session, path).config)
+    val settings =
+      WriteConfig.parse(optionsOf(optionsJson), FrameWrite.sessionConf(session), OpenTable.load(session, path).config)
     val result = op match {
       case "schedule"           => CompactionResult(CompactionService.schedule(session, path, settings), 0, 0, 0, 0, 0)
       case "run"                => CompactionService.run(session, path, settings)
@@ -85,7 +92,8 @@ object PythonBridge {
       val node = array.addObject()
       node.put("instant", instant.requested).put("completed", instant.completed.orNull).put("action", instant.action)
       node.put("state", instant.state.toString.toUpperCase(java.util.Locale.ROOT))
-      if (timeline.completed.contains(instant)) describeCommit(node, timeline.metadata(instant)) else node.putNull("operation")
+      if (timeline.completed.contains(instant)) describeCommit(node, timeline.metadata(instant))
+      else node.putNull("operation")
       elapsedMs(instant).foreach(node.put("elapsedMs", _))
     }
     array.toString

@@ -91,14 +91,14 @@ final class SliceScan(
   override def hashCode(): Int = (table.storage.basePath, asked, slices.size).hashCode
 
   override def planInputPartitions(): Array[InputPartition] = {
-    val conf          = session.sessionState.conf
-    val openCost      = conf.filesOpenCostInBytes
-    val largest       = conf.filesMaxPartitionBytes
-    val total         = kept.map(_.sizeBytes + openCost).sum
-    val target        = math.min(largest, math.max(openCost, total / math.max(1, session.sparkContext.defaultParallelism)))
-    val packed        = Array.newBuilder[InputPartition]
-    var bin           = List.empty[SlicePart]
-    var binBytes      = 0L
+    val conf     = session.sessionState.conf
+    val openCost = conf.filesOpenCostInBytes
+    val largest  = conf.filesMaxPartitionBytes
+    val total    = kept.map(_.sizeBytes + openCost).sum
+    val target   = math.min(largest, math.max(openCost, total / math.max(1, session.sparkContext.defaultParallelism)))
+    val packed   = Array.newBuilder[InputPartition]
+    var bin      = List.empty[SlicePart]
+    var binBytes = 0L
     def close(): Unit = if (bin.nonEmpty) { packed += SlicePartition(bin.reverse.toArray); bin = Nil; binBytes = 0 }
     kept.flatMap(parts(_, largest)).sortBy(-_.length).foreach { part =>
       if (binBytes + part.length > target) close()
@@ -111,7 +111,8 @@ final class SliceScan(
 
   /** A base file of more bytes than a task is to read, that no log is merged into, is read by several. */
   private def parts(slice: FileSlice, largest: Long): Seq[SlicePart] =
-    if (slice.sizeBytes <= largest || (slice.logs.nonEmpty && !readOptimized)) Seq(SlicePart(slice, 0L, slice.sizeBytes))
+    if (slice.sizeBytes <= largest || (slice.logs.nonEmpty && !readOptimized))
+      Seq(SlicePart(slice, 0L, slice.sizeBytes))
     else {
       val size = slice.base.map(_.sizeBytes).getOrElse(0L)
       (0L until size by largest).map(start => SlicePart(slice, start, math.min(largest, size - start)))
@@ -119,7 +120,8 @@ final class SliceScan(
 
   override def createReaderFactory(): PartitionReaderFactory =
     SliceReaderFactory(
-      new SliceReader(table.storage, table.config, rule, table.schema, asked, LogVisibility(table.timeline), filters, keyFilters),
+      new SliceReader(table.storage, table.config, rule, table.schema, asked, LogVisibility(table.timeline), filters,
+        keyFilters),
       isMerged
     )
 
@@ -139,9 +141,9 @@ final class SliceScan(
     else slices.flatMap(_.base).sortBy(-_.sizeBytes).headOption
     largest.flatMap { base =>
       try {
-        val names                                   = asked.fieldNames.toSet
-        val footer                                  = BaseFileFooter.read(table.storage.conf, table.storage.path(base.path), base.sizeBytes)
-        val chunks                                  = footer.metadata.getBlocks.asScala.flatMap(_.getColumns.asScala)
+        val names  = asked.fieldNames.toSet
+        val footer = BaseFileFooter.read(table.storage.conf, table.storage.path(base.path), base.sizeBytes)
+        val chunks = footer.metadata.getBlocks.asScala.flatMap(_.getColumns.asScala)
         def sum(of: ColumnChunkMetaData => Boolean) = chunks.filter(of).map(_.getTotalSize).sum.toDouble
         val all                                     = sum(_ => true)
         if (all > 0) Some(sum(chunk => names(chunk.getPath.toArray.head)) / all) else None
@@ -166,7 +168,8 @@ final case class SliceReaderFactory(reader: SliceReader, isMerged: Boolean) exte
 }
 
 /** Reads slices one after the other; each owns open files until it is read. */
-private final class ChainedReader(parts: Array[SlicePart], open: SlicePart => SliceBatches) extends PartitionReader[ColumnarBatch] {
+private final class ChainedReader(parts: Array[SlicePart], open: SlicePart => SliceBatches)
+    extends PartitionReader[ColumnarBatch] {
   private[this] var at                    = 0
   private[this] var current: SliceBatches = _
 

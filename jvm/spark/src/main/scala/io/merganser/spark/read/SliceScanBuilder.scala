@@ -21,7 +21,11 @@ import org.apache.spark.sql.types.StructType
  * @param ranges  values of which a row must have one to matter
  */
 final class SliceScanBuilder(
-    session: SparkSession, table: OpenTable, read: ReadConfig, watched: Option[ScanCounts] = None, ranges: Option[SourceRanges] = None
+    session: SparkSession,
+    table: OpenTable,
+    read: ReadConfig,
+    watched: Option[ScanCounts] = None,
+    ranges: Option[SourceRanges] = None
 ) extends ScanBuilder with SupportsPushDownRequiredColumns with SupportsPushDownFilters {
 
   private var asked: StructType      = table.schema
@@ -50,7 +54,8 @@ final class SliceScanBuilder(
     val ofPartitions  = PartitionPruning(table.config, table.schema).prune(all, filters.toSeq)
     val slices        = ranges.fold(ofPartitions)(_.prune(session, table, ofPartitions))
     watched.foreach(_.scanned(slices.size, all.size))
-    new SliceScan(session, table, rule(slices), slices, asked, filters.toSeq, onKeys.toSeq, readOptimized, all.size - slices.size)
+    new SliceScan(session, table, rule(slices), slices, asked, filters.toSeq, onKeys.toSeq, readOptimized,
+      all.size - slices.size)
   }
 
   /** A user's class is needed only where rows meet. */

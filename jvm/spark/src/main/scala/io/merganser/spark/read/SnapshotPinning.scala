@@ -29,24 +29,29 @@ private[spark] object SnapshotPinning {
    */
   def readAt(frame: DataFrame, target: Storage): Option[Timeline] = {
     def time(timeline: Timeline) = timeline.newestCompleted.map(i => i.completed.getOrElse(i.requested)).getOrElse("")
-    val timelines = reads(frame.queryExecution.analyzed).filter(table => table.isCurrent && isSame(target, table)).map(_.opened.timeline)
+    val timelines = reads(frame.queryExecution.analyzed).filter(table => table.isCurrent && isSame(target, table)).map(
+      _.opened.timeline)
     if (timelines.isEmpty) None else Some(timelines.minBy(time))
   }
 
   /** The plan with all that it reads of the table as of that timeline; but for what a statement's own scan of its target reads. */
-  def pinnedTo(opened: OpenTable, plan: LogicalPlan): LogicalPlan = plan.transformWithSubqueries { case relation: DataSourceV2Relation =>
-    relation.table match {
-      case table: SnapshotTable if table.watched.isEmpty && table.isCurrent && isSame(opened.storage, table) =>
-        relation.copy(table = table.pinnedTo(opened))
-      case _ => relation
+  def pinnedTo(opened: OpenTable, plan: LogicalPlan): LogicalPlan =
+    plan.transformWithSubqueries { case relation: DataSourceV2Relation =>
+      relation.table match {
+        case table: SnapshotTable if table.watched.isEmpty && table.isCurrent && isSame(opened.storage, table) =>
+          relation.copy(table = table.pinnedTo(opened))
+        case _ => relation
+      }
     }
-  }
 
   /** Does a plan read the table? */
   def isRead(opened: OpenTable, plan: LogicalPlan): Boolean = reads(plan).exists(isSame(opened.storage, _))
 
   private def reads(plan: LogicalPlan): Seq[SnapshotTable] =
-    plan.collectWithSubqueries { case relation: DataSourceV2Relation => relation.table }.collect { case table: SnapshotTable => table }
+    plan.collectWithSubqueries { case relation: DataSourceV2Relation => relation.table }.collect {
+      case table: SnapshotTable => table
+    }
 
-  private def isSame(storage: Storage, table: SnapshotTable): Boolean = table.opened.storage.identity == storage.identity
+  private def isSame(storage: Storage, table: SnapshotTable): Boolean =
+    table.opened.storage.identity == storage.identity
 }

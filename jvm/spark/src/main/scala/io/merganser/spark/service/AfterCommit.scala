@@ -26,7 +26,12 @@ object AfterCommit {
   def run(session: SparkSession, table: OpenTable, settings: WriteConfig, result: WriteResult): WriteResult =
     if (result.instant.isEmpty) result else ofCommitted(session, table, settings, result)
 
-  private def ofCommitted(session: SparkSession, table: OpenTable, settings: WriteConfig, result: WriteResult): WriteResult = {
+  private def ofCommitted(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      result: WriteResult
+  ): WriteResult = {
     val failure = failureOf(CompactionService.inline(session, table, settings))
     val done    = failure.fold(result)(f => result.copy(notes = result.notes.copy(serviceFailure = Some(sentence(f)))))
     if (done.notes.sentences.nonEmpty) {

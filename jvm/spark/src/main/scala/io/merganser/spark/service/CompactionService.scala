@@ -20,8 +20,15 @@ import org.slf4j.LoggerFactory
  * @param elapsedMs    milliseconds
  * @param left         planned ones that were left alone, as somebody else runs them
  */
-final case class CompactionResult(instant: Option[String], filesWritten: Int, rowsWritten: Long, bytesWritten: Long, logFilesCompacted: Int,
-    elapsedMs: Long, left: Seq[LeftCompaction] = Nil)
+final case class CompactionResult(
+    instant: Option[String],
+    filesWritten: Int,
+    rowsWritten: Long,
+    bytesWritten: Long,
+    logFilesCompacted: Int,
+    elapsedMs: Long,
+    left: Seq[LeftCompaction] = Nil
+)
 
 /** A planned compaction that was not run, and why. */
 final case class LeftCompaction(instant: String, reason: String)
@@ -36,7 +43,8 @@ object CompactionService {
     schedule(OpenTable.load(session, path), settings)
 
   private def schedule(table: OpenTable, settings: WriteConfig): Option[String] = {
-    if (!table.config.isMergeOnRead) throw MerganserException("COMPACTION_OF_COPY_ON_WRITE", "table" -> table.config.name)
+    if (!table.config.isMergeOnRead)
+      throw MerganserException("COMPACTION_OF_COPY_ON_WRITE", "table" -> table.config.name)
     CompactionSchedule.schedule(table.storage, table.config, settings.lock, settings.permits) { now =>
       val slices = new TableView(table.storage, table.config, now).slices.filter(_.logs.nonEmpty)
       if (slices.isEmpty) None else Some(CompactionPlan(slices.map(operation)))
@@ -56,7 +64,12 @@ object CompactionService {
    *
    * @param chosen given the instants of all, those to run
    */
-  def run(session: SparkSession, path: String, settings: WriteConfig, chosen: Seq[String] => Seq[String] = identity): CompactionResult = {
+  def run(
+      session: SparkSession,
+      path: String,
+      settings: WriteConfig,
+      chosen: Seq[String] => Seq[String] = identity
+  ): CompactionResult = {
     val started = System.nanoTime()
     val table   = OpenTable.load(session, path)
     val planned = table.timeline.pendingCompactions
@@ -92,14 +105,19 @@ object CompactionService {
 
   private def deltaCommitsSince(now: Timeline): Int = {
     // Newest first, so that what lies before the last compaction is not read.
-    val compacted = now.completed.reverseIterator.find(i => i.action == Action.Commit && now.metadata(i).operationType == "COMPACT")
-    val last      = compacted.fold("")(_.requested)
+    val compacted =
+      now.completed.reverseIterator.find(i => i.action == Action.Commit && now.metadata(i).operationType == "COMPACT")
+    val last = compacted.fold("")(_.requested)
     now.completed.count(i => i.action == Action.DeltaCommit && i.requested > last)
   }
 
   /** @return what was done, or why it was left alone */
   private def execute(
-      session: SparkSession, table: OpenTable, instant: Instant, settings: WriteConfig, started: Long
+      session: SparkSession,
+      table: OpenTable,
+      instant: Instant,
+      settings: WriteConfig,
+      started: Long
   ): Either[String, CompactionResult] = {
     val options = Transaction.Options.of(settings).copy(heartbeatMs = Some(settings.heartbeatIntervalMs))
     val expiredAfterMs = settings.failedWrites match {
@@ -115,22 +133,29 @@ object CompactionService {
 
   /** Merges the slices of the plan, each into a base file. */
   private def rewrite(
-      session: SparkSession, table: OpenTable, instant: Instant, settings: WriteConfig, transaction: Transaction
+      session: SparkSession,
+      table: OpenTable,
+      instant: Instant,
+      settings: WriteConfig,
+      transaction: Transaction
   ): Work[CompactionResult] = {
     val schema  = table.schema
     val planned = PlannedSlices.of(table.storage, table.config, table.timeline.compactionPlan(instant))
     val slices  = planned.map(table.view.committed)
     val run     = transaction.runNumber
     val seen    = LogVisibility(table.timeline)
-    val reader  = new SliceReader(table.storage, table.config, settings.rule, schema, SliceWriter.rowSchema(schema), seen)
-    val writer  = WriterOptions.writer(session, table, schema, transaction, settings)
+    val reader =
+      new SliceReader(table.storage, table.config, settings.rule, schema, SliceWriter.rowSchema(schema), seen)
+    val writer = WriterOptions.writer(session, table, schema, transaction, settings)
     val written = session.sparkContext.parallelize(slices, math.max(1, slices.size)).mapPartitions { it =>
       val context = TaskContext.get()
       val token   = WriteToken(context.partitionId(), run, context.taskAttemptId())
       it.flatMap { slice =>
         val open = reader.merge(slice)
-        try writer.writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge, stampAll = false, null, token).map { w =>
-            w.copy(stat = w.stat.copy(totalLogFilesCompacted = slice.logs.size.toLong))
+        try
+          writer.writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge, stampAll = false, null, token).map {
+            w =>
+              w.copy(stat = w.stat.copy(totalLogFilesCompacted = slice.logs.size.toLong))
           }
         finally open.close()
       }

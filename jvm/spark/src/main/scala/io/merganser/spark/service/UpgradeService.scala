@@ -18,7 +18,8 @@ object UpgradeService {
     if (table.config.version < 9) {
       val names = (Options.MergerClasses.names ++ Options.ConcurrencyMode.names ++ Options.FailedWrites.names ++
         Options.DropIndexes.names ++ Options.AllowUnknownProperties.names ++ Options.ofLocks.flatMap(_.names)).toSet
-      val settings = WriteConfig.parse(options.filter { case (name, _) => names(name) }, session.conf.getAll, table.config)
+      val settings =
+        WriteConfig.parse(options.filter { case (name, _) => names(name) }, session.conf.getAll, table.config)
       Rollback.failed(table.storage, table.config, Transaction.Options.of(settings))
       if (table.config.isMergeOnRead) CompactionService.scheduleAndRun(session, path, settings)
       TableUpgrade.run(table.storage, OpenTable.load(table.storage).schema, settings.lock, settings.permits)

@@ -66,7 +66,8 @@ object AlterColumns {
         throw MerganserException("COMMIT_CONFLICT", "instant" -> transaction.instant, "path" -> storage,
           "reason" -> "another writer changed the table's columns at the same time")
       val schema = AvroSchemas.toAvro(columns, config.name).toString
-      val extra  = Map("schema" -> schema, TableWrite.WriterKey -> TableWrite.Writer) ++ transaction.timeline.listAdded(columns)
+      val extra =
+        Map("schema" -> schema, TableWrite.WriterKey -> TableWrite.Writer) ++ transaction.timeline.listAdded(columns)
       Work((), Some(CommitRequest(CommitMetadata("ALTER_SCHEMA", Map.empty, extra), touched = Set.empty)))
     }
   }
@@ -75,7 +76,8 @@ object AlterColumns {
   private[source] def applied(table: String, columns: StructType, changes: Seq[TableChange]): StructType =
     changes.foldLeft(columns) {
       case (now, add: AddColumn) =>
-        at(table, now, add.fieldNames.dropRight(1).toSeq, add.fieldNames)(inserted(table, _, column(table, add), add.fieldNames,
+        at(table, now, add.fieldNames.dropRight(1).toSeq, add.fieldNames)(inserted(table, _, column(table, add),
+            add.fieldNames,
             Option(add.position)))
       case (now, change: UpdateColumnPosition) =>
         at(table, now, change.fieldNames.dropRight(1).toSeq, change.fieldNames) { fields =>
@@ -87,9 +89,11 @@ object AlterColumns {
     }
 
   private def column(table: String, add: AddColumn): StructField = {
-    if (add.defaultValue != null) throw refused(table, add.fieldNames, "a default value would not hold for rows that are stored",
-      "Add the column without it, and UPDATE the rows")
-    if (!add.isNullable) throw refused(table, add.fieldNames, "rows that are stored have null there", "Add it without NOT NULL")
+    if (add.defaultValue != null)
+      throw refused(table, add.fieldNames, "a default value would not hold for rows that are stored",
+        "Add the column without it, and UPDATE the rows")
+    if (!add.isNullable)
+      throw refused(table, add.fieldNames, "rows that are stored have null there", "Add it without NOT NULL")
     val field = StructField(add.fieldNames.last, add.dataType)
     Option(add.comment).fold(field)(field.withComment)
   }
@@ -103,39 +107,55 @@ object AlterColumns {
           "Add another column, and UPDATE it from this one")
       field.copy(dataType = c.newDataType)
     case c: UpdateColumnNullability =>
-      if (field.nullable && !c.nullable) throw refused(table, c.fieldNames, "stored rows may have null there", "Leave it nullable")
+      if (field.nullable && !c.nullable)
+        throw refused(table, c.fieldNames, "stored rows may have null there", "Leave it nullable")
       field.copy(nullable = c.nullable)
     case c: UpdateColumnComment =>
       val others = new MetadataBuilder().withMetadata(field.metadata).remove("comment").build()
       Option(c.newComment).filter(_.nonEmpty).foldLeft(field.copy(metadata = others))(_ withComment _)
-    case c: RenameColumn => throw refused(table, c.fieldNames, s"stored files have its values under this name, not under '${c.newName}'",
+    case c: RenameColumn => throw refused(table, c.fieldNames,
+        s"stored files have its values under this name, not under '${c.newName}'",
         "Add a column of the new name and UPDATE it from this one, or make a new table with CREATE TABLE … AS SELECT")
-    case c: DeleteColumn => throw refused(table, c.fieldNames, "stored files keep its values, which a column of that name would bring back",
+    case c: DeleteColumn => throw refused(table, c.fieldNames,
+        "stored files keep its values, which a column of that name would bring back",
         "Leave it out of queries, set it to null, or make a new table with CREATE TABLE … AS SELECT")
     case c: UpdateColumnDefaultValue =>
-      throw refused(table, c.fieldNames, "the table's format keeps no default values", "Give the value when rows are written")
+      throw refused(table, c.fieldNames, "the table's format keeps no default values",
+        "Give the value when rows are written")
     case c =>
-      throw refused(table, c.fieldNames, s"${c.getClass.getSimpleName} is not known", "Make a new table with CREATE TABLE … AS SELECT")
+      throw refused(table, c.fieldNames, s"${c.getClass.getSimpleName} is not known",
+        "Make a new table with CREATE TABLE … AS SELECT")
   }
 
-  private def storedType(dataType: DataType): DataType = AvroSchemas.stored(StructType(Seq(StructField("c", dataType)))).head.dataType
+  private def storedType(dataType: DataType): DataType =
+    AvroSchemas.stored(StructType(Seq(StructField("c", dataType)))).head.dataType
 
   private def inserted(
-      table: String, fields: StructType, field: StructField, names: Array[String], position: Option[ColumnPosition]
+      table: String,
+      fields: StructType,
+      field: StructField,
+      names: Array[String],
+      position: Option[ColumnPosition]
   ): StructType = {
-    if (fields.exists(_.name.equalsIgnoreCase(field.name))) throw refused(table, names, "there is one of this name", "Choose another name")
+    if (fields.exists(_.name.equalsIgnoreCase(field.name)))
+      throw refused(table, names, "there is one of this name", "Choose another name")
     position match {
       case Some(_: First) => StructType(field +: fields)
       case Some(p: After) =>
         val before = fields.indexWhere(_.name.equalsIgnoreCase(p.column))
-        if (before < 0) throw refused(table, names, s"there is no '${p.column}' to stand after", "Name a column that is there")
+        if (before < 0)
+          throw refused(table, names, s"there is no '${p.column}' to stand after", "Name a column that is there")
         StructType((fields.take(before + 1) :+ field) ++ fields.drop(before + 1))
       case _ => StructType(fields :+ field)
     }
   }
 
   /** Changes one field by its path. */
-  private def updated(table: String, columns: StructType, names: Array[String])(change: StructField => StructField): StructType =
+  private def updated(
+      table: String,
+      columns: StructType,
+      names: Array[String]
+  )(change: StructField => StructField): StructType =
     at(table, columns, names.dropRight(1).toSeq, names, Some(change)) { fields =>
       val own = one(table, fields, names)
       StructType(fields.map(f => if (f eq own) change(f) else f))
@@ -150,15 +170,22 @@ object AlterColumns {
    *
    * @param leaf what becomes of an element or a value that the path ends with
    */
-  private def at(table: String, columns: StructType, path: Seq[String], names: Array[String],
-      leaf: Option[StructField => StructField] = None)(
+  private def at(
+      table: String,
+      columns: StructType,
+      path: Seq[String],
+      names: Array[String],
+      leaf: Option[StructField => StructField] = None
+  )(
       change: StructType => StructType
   ): StructType = {
     def within(dataType: DataType, rest: Seq[String]): DataType = (dataType, rest) match {
       case (s: StructType, Seq()) => change(s)
       case (s: StructType, Seq(name, more @ _*)) =>
         val own = one(table, s, names.take(names.length - 1 - more.length))
-        StructType(s.map(f => if ((f eq own) && f.name.equalsIgnoreCase(name)) f.copy(dataType = within(f.dataType, more)) else f))
+        StructType(
+          s.map(f =>
+            if ((f eq own) && f.name.equalsIgnoreCase(name)) f.copy(dataType = within(f.dataType, more)) else f))
       case (a: ArrayType, Seq("element", more @ _*)) => a.copy(elementType = within(a.elementType, more))
       case (m: MapType, Seq("value", more @ _*))     => m.copy(valueType = within(m.valueType, more))
       case (a: ArrayType, Seq()) if leaf.isDefined && names.last == "element" =>
@@ -173,6 +200,7 @@ object AlterColumns {
   }
 
   private def refused(table: String, names: Array[String], reason: String, remedy: String): MerganserException =
-    MerganserException("COLUMN_CHANGE_UNSUPPORTED", "table" -> table, "column" -> names.mkString("."), "reason" -> reason,
+    MerganserException("COLUMN_CHANGE_UNSUPPORTED", "table" -> table, "column" -> names.mkString("."),
+      "reason" -> reason,
       "remedy" -> remedy)
 }

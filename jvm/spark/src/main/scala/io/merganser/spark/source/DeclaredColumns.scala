@@ -16,18 +16,19 @@ object DeclaredColumns {
   def over(stored: StructType, declared: StructType): StructType = StructType(stored.map { field =>
     declared.find(_.name.equalsIgnoreCase(field.name)) match {
       case Some(said) =>
-        val metadata = if (said.getComment().isDefined) field.withComment(said.getComment().get).metadata else field.metadata
+        val metadata =
+          if (said.getComment().isDefined) field.withComment(said.getComment().get).metadata else field.metadata
         field.copy(dataType = typeOver(field.dataType, said.dataType), metadata = metadata)
       case None => field
     }
   })
 
   private def typeOver(stored: DataType, declared: DataType): DataType = (stored, declared) match {
-    case (s: StructType, d: StructType)      => over(s, d)
-    case (s: ArrayType, d: ArrayType)        => ArrayType(typeOver(s.elementType, d.elementType), s.containsNull)
-    case (s: MapType, d: MapType)            => MapType(s.keyType, typeOver(s.valueType, d.valueType), s.valueContainsNull)
-    case (StringType, _: CharType)           => declared
-    case (StringType, _: VarcharType)        => declared
+    case (s: StructType, d: StructType) => over(s, d)
+    case (s: ArrayType, d: ArrayType)   => ArrayType(typeOver(s.elementType, d.elementType), s.containsNull)
+    case (s: MapType, d: MapType)       => MapType(s.keyType, typeOver(s.valueType, d.valueType), s.valueContainsNull)
+    case (StringType, _: CharType)      => declared
+    case (StringType, _: VarcharType)   => declared
     case (IntegerType, ByteType | ShortType) => declared
     case _                                   => stored
   }

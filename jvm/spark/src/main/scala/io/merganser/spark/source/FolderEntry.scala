@@ -14,7 +14,9 @@ final case class FolderEntry(columns: Option[StructType], told: Map[String, Stri
 
   /** As properties of the table's. */
   def stored: Map[String, String] =
-    columns.map(c => FolderEntry.Columns -> c.json).toMap ++ told.map { case (key, value) => FolderEntry.Property + key -> value }
+    columns.map(c => FolderEntry.Columns -> c.json).toMap ++ told.map { case (key, value) =>
+      FolderEntry.Property + key -> value
+    }
 }
 
 object FolderEntry {

@@ -27,7 +27,8 @@ final class InsertBuilder(session: SparkSession, table: MerganserTable, options:
 }
 
 /** An INSERT with its target settled; runs when it is given the rows. */
-final class InsertWrite(session: SparkSession, table: MerganserTable, options: Map[String, String], replaced: Replaced) extends V1Write {
+final class InsertWrite(session: SparkSession, table: MerganserTable, options: Map[String, String], replaced: Replaced)
+    extends V1Write {
 
   /** @throws io.merganser.merge.MerganserException what [[FrameWrite.append]] and [[FrameWrite.overwrite]] throw */
   def run(frame: DataFrame): WriteResult = {

@@ -26,14 +26,16 @@ final class LakeFolders(session: SparkSession, catalog: String, warehouse: Strin
   def folder(names: Seq[String]): Path = storage.path(relative(names))
 
   /** Where a table lies; none if there is no such table. */
-  def table(name: Identifier): Option[Path] = if (!isUsable(name.name)) None else table(relative(name.namespace.toSeq :+ name.name))
+  def table(name: Identifier): Option[Path] =
+    if (!isUsable(name.name)) None else table(relative(name.namespace.toSeq :+ name.name))
 
   private def table(folder: String): Option[Path] =
     if (isTable(folder)) Some(storage.path(folder))
     else if (storage.exists(pointer(folder))) Some(new Path(storage.readText(pointer(folder)).trim))
     else None
 
-  private def isTable(folder: String): Boolean = TableConfig.exists(OpenTable.storage(session, storage.path(folder).toString))
+  private def isTable(folder: String): Boolean =
+    TableConfig.exists(OpenTable.storage(session, storage.path(folder).toString))
 
   /** Remembers a table; nothing is to be remembered of one in its own folder. */
   def add(name: Identifier, place: Path): Unit = {
@@ -58,10 +60,12 @@ final class LakeFolders(session: SparkSession, catalog: String, warehouse: Strin
   }
 
   /** Names of the tables right below a namespace. */
-  def tables(namespace: Seq[String]): Seq[String] = below(namespace).filter(name => table(relative(namespace :+ name)).isDefined)
+  def tables(namespace: Seq[String]): Seq[String] =
+    below(namespace).filter(name => table(relative(namespace :+ name)).isDefined)
 
   /** Names of the namespaces right below another. */
-  def namespaces(namespace: Seq[String]): Seq[String] = below(namespace).filter(name => table(relative(namespace :+ name)).isEmpty)
+  def namespaces(namespace: Seq[String]): Seq[String] =
+    below(namespace).filter(name => table(relative(namespace :+ name)).isEmpty)
 
   /** The warehouse itself is one, whether it is there or not. */
   def isNamespace(namespace: Seq[String]): Boolean = namespace.isEmpty || {
@@ -108,7 +112,9 @@ final class LakeFolders(session: SparkSession, catalog: String, warehouse: Strin
     storage.list(relative(namespace)).filter(_.isDirectory).map(_.getPath.getName).filter(isUsable).sorted
 
   private def relative(names: Seq[String]): String = {
-    names.find(!isUsable(_)).foreach { name => throw MerganserException("CATALOG_NAME_INVALID", "catalog" -> catalog, "name" -> name) }
+    names.find(!isUsable(_)).foreach { name =>
+      throw MerganserException("CATALOG_NAME_INVALID", "catalog" -> catalog, "name" -> name)
+    }
     names.mkString("/")
   }
 

@@ -33,18 +33,28 @@ class MerganserSource extends TableProvider with DataSourceRegister with WholeFr
     table.schema()
   }
 
-  override def getTable(schema: StructType, partitioning: Array[Transform], properties: util.Map[String, String]): Table = {
+  override def getTable(
+      schema: StructType,
+      partitioning: Array[Transform],
+      properties: util.Map[String, String]
+  ): Table = {
     val options = new CaseInsensitiveStringMap(properties)
     MerganserTable.lazily(SparkSession.active, path(options), options.asCaseSensitiveMap.asScala.toMap, schema)
   }
 
-  override def createRelation(context: SQLContext, mode: SaveMode, parameters: Map[String, String], frame: DataFrame): BaseRelation = {
+  override def createRelation(
+      context: SQLContext,
+      mode: SaveMode,
+      parameters: Map[String, String],
+      frame: DataFrame
+  ): BaseRelation = {
     // Spark hands names over in lower case, and keeps them as they were given behind.
     val options = parameters match {
       case lowered: CaseInsensitiveMap[String @unchecked] => lowered.originalMap
       case asGiven                                        => asGiven
     }
-    val target = CaseInsensitiveMap(options).getOrElse("path", throw MerganserException("PATH_MISSING", "format" -> shortName()))
+    val target =
+      CaseInsensitiveMap(options).getOrElse("path", throw MerganserException("PATH_MISSING", "format" -> shortName()))
     FrameWrite.save(context.sparkSession, target, mode, PartitionBy.asOptions(options), frame)
     new BaseRelation {
       override def sqlContext: SQLContext = context
@@ -54,7 +64,8 @@ class MerganserSource extends TableProvider with DataSourceRegister with WholeFr
 
   private def path(options: CaseInsensitiveStringMap): String =
     Option(options.get("path")).getOrElse {
-      val several = Option(options.get("paths")).toSeq.flatMap(json => new ObjectMapper().readValue(json, classOf[Array[String]]).toSeq)
+      val several = Option(options.get("paths")).toSeq.flatMap(json =>
+        new ObjectMapper().readValue(json, classOf[Array[String]]).toSeq)
       throw if (several.isEmpty) MerganserException("PATH_MISSING", "format" -> shortName())
       else MerganserException("PATHS_SEVERAL", "paths" -> several.mkString(", "))
     }
@@ -76,8 +87,9 @@ private[source] object PartitionBy {
 
   /** @throws MerganserException OPTION_CONFLICT if options name other columns */
   def asOptions(parameters: Map[String, String]): Map[String, String] = {
-    val rest    = parameters.filterNot { case (name, _) => name.equalsIgnoreCase("path") || name == Sparks }
-    val columns = parameters.get(Sparks).toSeq.flatMap(json => new ObjectMapper().readValue(json, classOf[Array[String]]).toSeq)
+    val rest = parameters.filterNot { case (name, _) => name.equalsIgnoreCase("path") || name == Sparks }
+    val columns =
+      parameters.get(Sparks).toSeq.flatMap(json => new ObjectMapper().readValue(json, classOf[Array[String]]).toSeq)
     rest.find(_._1.equalsIgnoreCase(Ours)) match {
       case _ if columns.isEmpty => rest
       case None                 => rest + (Ours -> columns.mkString(","))

@@ -77,8 +77,9 @@ final class MerganserTable(
     new MetadataColumn {
       override def name(): String       = field.name
       override def dataType(): DataType = field.dataType
-      override def isNullable: Boolean  = !keepsKeys || (field.name != MetaColumns.RecordKey && field.name != MetaColumns.PartitionPath)
-      override def comment(): String    = "kept by the table beside every row"
+      override def isNullable: Boolean =
+        !keepsKeys || (field.name != MetaColumns.RecordKey && field.name != MetaColumns.PartitionPath)
+      override def comment(): String = "kept by the table beside every row"
     }
   }
 
@@ -107,7 +108,8 @@ final class MerganserTable(
   /** The table that a statement changes; its scans tell what they look at. */
   def watchedBy(counts: ScanCounts, ranges: Option[SourceRanges] = None): MerganserTable = {
     val known = opened
-    new MerganserTable(session, path, label, options, () => known, declared, catalogTable, told, None, Some(counts), ranges)
+    new MerganserTable(session, path, label, options, () => known, declared, catalogTable, told, None, Some(counts),
+      ranges)
   }
 
   /** The same table as of a time, in microseconds since 1970. */
@@ -123,7 +125,8 @@ final class MerganserTable(
 
   /** The same table as of a time, in one of the forms of [[io.merganser.table.timeline.AsOf]]. */
   def asOf(time: String): MerganserTable =
-    new MerganserTable(session, path, label, options + (Options.AsOfInstant.key -> time), open, declared, catalogTable, told)
+    new MerganserTable(session, path, label, options + (Options.AsOfInstant.key -> time), open, declared, catalogTable,
+      told)
 }
 
 object MerganserTable {
@@ -144,7 +147,8 @@ object MerganserTable {
   /** What a writer asks about a path that may be no table yet. */
   def lazily(session: SparkSession, path: String, options: Map[String, String], schema: StructType): MerganserTable = {
     val known = if (schema == null || schema.isEmpty) None else Some(schema)
-    new MerganserTable(session, path, s"merganser.`$path`", options - "path", () => OpenTable.load(session, path), known, None)
+    new MerganserTable(session, path, s"merganser.`$path`", options - "path", () => OpenTable.load(session, path),
+      known, None)
   }
 
   /** A table that Spark's session catalog names. */
@@ -181,5 +185,6 @@ object MerganserTable {
     if (isPath(name)) throw MerganserException("DROP_BY_PATH", "path" -> name.name)
 
   /** The table at the path that an identifier is. */
-  def ofPath(session: SparkSession, name: Identifier): MerganserTable = ofFolder(session, name.name, s"merganser.`${name.name}`")
+  def ofPath(session: SparkSession, name: Identifier): MerganserTable =
+    ofFolder(session, name.name, s"merganser.`${name.name}`")
 }

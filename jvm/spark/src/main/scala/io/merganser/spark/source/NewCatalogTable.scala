@@ -77,7 +77,8 @@ final class NewCatalogTable(
       throw MerganserException("TABLE_FOLDER_TAKEN", "table" -> name, "path" -> storage.basePath)
 
   /** The statement's options with its partitioning, as a write to a table that exists would give them. */
-  def asWriteOptions: Map[String, String] = if (by.isEmpty) options else options + (Options.PartitionFields.key -> by.mkString(","))
+  def asWriteOptions: Map[String, String] =
+    if (by.isEmpty) options else options + (Options.PartitionFields.key -> by.mkString(","))
 
   /**
    * Makes the folder and what tells that it is a table.
@@ -85,7 +86,8 @@ final class NewCatalogTable(
    * @param written options of the write that fills it; only a data frame has any
    */
   def make(written: Map[String, String] = Map.empty): Unit = {
-    if (columns.isEmpty) throw MerganserException("NO_TABLE_AND_NO_COLUMNS", "table" -> name, "path" -> storage.basePath)
+    if (columns.isEmpty)
+      throw MerganserException("NO_TABLE_AND_NO_COLUMNS", "table" -> name, "path" -> storage.basePath)
     val data = AvroSchemas.stored(MetaColumns.ofUser(columns))
     Creation.create(storage,
       NewTable.properties(
@@ -126,12 +128,15 @@ final class NewCatalogTable(
     if (columns.isEmpty) stored
     else StructType(columns.map { field =>
       val kept = FrameCheck.find(stored, field.name).map(_.dataType)
-      if (kept.forall(_ == AvroSchemas.stored(StructType(Seq(field))).head.dataType)) field else field.copy(dataType = kept.get)
+      if (kept.forall(_ == AvroSchemas.stored(StructType(Seq(field))).head.dataType)) field
+      else field.copy(dataType = kept.get)
     })
   }
 
   private def column(transform: Transform): String = transform match {
-    case identity if identity.name == "identity" && identity.references.length == 1 && identity.references.head.fieldNames.length == 1 =>
+    case identity
+        if identity.name == "identity" && identity.references.length == 1 && identity.references.head.fieldNames
+          .length == 1 =>
       identity.references.head.fieldNames.head
     case other => throw MerganserException("PARTITION_TRANSFORM_UNSUPPORTED", "table" -> name, "transform" -> other)
   }
@@ -146,7 +151,8 @@ object NewCatalogTable {
 
   /** Properties that Spark itself puts among those of a table. */
   private val Reserved = Set(
-    TableCatalog.PROP_PROVIDER, TableCatalog.PROP_LOCATION, TableCatalog.PROP_COMMENT, TableCatalog.PROP_OWNER, TableCatalog.PROP_EXTERNAL,
+    TableCatalog.PROP_PROVIDER, TableCatalog.PROP_LOCATION, TableCatalog.PROP_COMMENT, TableCatalog.PROP_OWNER,
+    TableCatalog.PROP_EXTERNAL,
     TableCatalog.PROP_IS_MANAGED_LOCATION, "path", "table_type"
   )
 
@@ -157,8 +163,14 @@ object NewCatalogTable {
    * CREATE TABLE … USING merganser. Where LOCATION names a folder that holds a table already, that is taken as it is, if the
    * statement agrees with it.
    */
-  def create(session: SparkSession, entries: TableEntries, name: Identifier, columns: StructType, partitions: Array[Transform],
-      properties: util.Map[String, String]): MerganserTable = {
+  def create(
+      session: SparkSession,
+      entries: TableEntries,
+      name: Identifier,
+      columns: StructType,
+      partitions: Array[Transform],
+      properties: util.Map[String, String]
+  ): MerganserTable = {
     val table  = new NewCatalogTable(session, entries, name, columns, partitions, properties)
     val exists = table.exists
     table.requireFreeFolder()

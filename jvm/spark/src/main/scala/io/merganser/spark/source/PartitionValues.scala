@@ -23,9 +23,11 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param declared the table's columns as its catalog declares them: a partition column of CHAR has all of its length
  */
 final class PartitionValues(table: OpenTable, declared: StructType) {
-  private val config        = table.config
-  private val isLogicalTime = config.properties.get(Options.LogicalTimestamp.key).exists(_.trim.equalsIgnoreCase("true"))
-  private val formatted     = config.partitionFieldTypes.collect { case (name, kind) if kind.equalsIgnoreCase("TIMESTAMP") => name }.toSet
+  private val config = table.config
+  private val isLogicalTime =
+    config.properties.get(Options.LogicalTimestamp.key).exists(_.trim.equalsIgnoreCase("true"))
+  private val formatted =
+    config.partitionFieldTypes.collect { case (name, kind) if kind.equalsIgnoreCase("TIMESTAMP") => name }.toSet
 
   /** One column a level. Texts of any length are strings here. */
   val columns: StructType = StructType(config.partitionFieldTypes.map { case (name, _) =>
@@ -36,7 +38,9 @@ final class PartitionValues(table: OpenTable, declared: StructType) {
 
   private val lengths: Array[Option[Int]] = columns.fields.map { column =>
     if (SQLConf.get.charVarcharAsString) None
-    else declared.find(_.name.equalsIgnoreCase(column.name)).map(_.dataType).collect { case char: CharType => char.length }
+    else declared.find(_.name.equalsIgnoreCase(column.name)).map(_.dataType).collect { case char: CharType =>
+      char.length
+    }
   }
 
   /** A value of the column at this place, with the blanks that CHAR has of it. */
@@ -58,7 +62,9 @@ final class PartitionValues(table: OpenTable, declared: StructType) {
     def unknown = MerganserException("PARTITION_VALUES_UNKNOWN", "table" -> config.name, "path" -> path,
       "columns" -> columns.fieldNames.mkString(", "))
     val levels = levelsOf(path).getOrElse(throw unknown)
-    try InternalRow.fromSeq(levels.zipWithIndex.map { case (level, at) => padded(at, value(columns(at).dataType, level)) })
+    try InternalRow.fromSeq(levels.zipWithIndex.map { case (level, at) =>
+        padded(at, value(columns(at).dataType, level))
+      })
     catch { case e @ (_: NumberFormatException | _: IllegalArgumentException) => throw unknown.causedBy(e) }
   }
 
@@ -70,7 +76,8 @@ final class PartitionValues(table: OpenTable, declared: StructType) {
   def matching(condition: Expression): String => Boolean = {
     val row = columns.zip(lengths).map { case (column, length) =>
       val char =
-        length.map(n => CharVarcharUtils.replaceCharVarcharWithStringInSchema(StructType(Seq(column.copy(dataType = CharType(n))))))
+        length.map(n =>
+          CharVarcharUtils.replaceCharVarcharWithStringInSchema(StructType(Seq(column.copy(dataType = CharType(n))))))
       AttributeReference(column.name, column.dataType, nullable = true, char.fold(Metadata.empty)(_.head.metadata))()
     }
     val said = condition.transform {
@@ -82,7 +89,10 @@ final class PartitionValues(table: OpenTable, declared: StructType) {
         // What is stored as int may be declared as tinyint or smallint.
         if (own.dataType == column.dataType) own else Cast(own, column.dataType, Some("UTC"), EvalMode.TRY)
     }
-    if (!said.deterministic || said.exists(e => e.isInstanceOf[PlanExpression[_]] || (e.isInstanceOf[Unevaluable] && !row.contains(e))))
+    if (
+      !said.deterministic || said.exists(e =>
+        e.isInstanceOf[PlanExpression[_]] || (e.isInstanceOf[Unevaluable] && !row.contains(e)))
+    )
       throw unsupported(condition)
     // Texts that are compared with CHAR get its blanks, as they do in a query.
     val compared  = ApplyCharTypePadding(Filter(said, LocalRelation(row: _*))).expressions.head
@@ -95,7 +105,9 @@ final class PartitionValues(table: OpenTable, declared: StructType) {
     if (names.size == 1) Some(Seq(PartitionPruning.valueOf(config, path, names.head)))
     else {
       val parts = path.split("/", -1).toSeq
-      if (parts.size == names.size) Some(parts.zip(names).map { case (part, name) => PartitionPruning.valueOf(config, part, name) })
+      if (parts.size == names.size) Some(parts.zip(names).map { case (part, name) =>
+        PartitionPruning.valueOf(config, part, name)
+      })
       else None
     }
   }

@@ -27,8 +27,13 @@ import scala.collection.JavaConverters._
  *
  * @param replaces true if a table that is there is to be overwritten, false if there must be none
  */
-final class StagedCatalogTable(session: SparkSession, ident: Identifier, columns: StructType, described: NewCatalogTable, replaces: Boolean)
-    extends StagedTable with SupportsWrite {
+final class StagedCatalogTable(
+    session: SparkSession,
+    ident: Identifier,
+    columns: StructType,
+    described: NewCatalogTable,
+    replaces: Boolean
+) extends StagedTable with SupportsWrite {
   private var made    = false
   private var written = false
   private var failed  = Option.empty[MerganserException]
@@ -37,13 +42,15 @@ final class StagedCatalogTable(session: SparkSession, ident: Identifier, columns
 
   override def schema(): StructType = columns
 
-  override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(TableCapability.V1_BATCH_WRITE, TableCapability.TRUNCATE)
+  override def capabilities(): util.Set[TableCapability] =
+    util.EnumSet.of(TableCapability.V1_BATCH_WRITE, TableCapability.TRUNCATE)
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new WriteBuilder with SupportsTruncate {
     override def truncate(): WriteBuilder = this // there are no rows to keep, or they are replaced anyway
     override def build(): Write = new V1Write {
       override def toInsertableRelation: InsertableRelation =
-        (frame: DataFrame, _: Boolean) => write(frame, NewCatalogTable.saidOf(info.options().asCaseSensitiveMap.asScala.toMap))
+        (frame: DataFrame, _: Boolean) =>
+          write(frame, NewCatalogTable.saidOf(info.options().asCaseSensitiveMap.asScala.toMap))
     }
   }
 
@@ -58,9 +65,11 @@ final class StagedCatalogTable(session: SparkSession, ident: Identifier, columns
       }
       val (rows, readAt) = SnapshotPinning.pinned(session, frame, storage)
       // The table is made again, columns and all, unless this very write says which of its partitions it replaces.
-      val isDynamic = OverwriteMode.given(given).contains(true) || WriteConfig.operation(given, Map.empty) == WriteOperation.InsertOverwrite
-      val replaced  = if (isDynamic) Overwrites.written(TableConfig.load(storage)) else Replaced.All
-      keepingCommitted(FrameWrite.overwrite(session, storage, described.asWriteOptions ++ given, rows, source, Some(replaced), readAt,
+      val isDynamic = OverwriteMode.given(given).contains(true) || WriteConfig.operation(given,
+        Map.empty) == WriteOperation.InsertOverwrite
+      val replaced = if (isDynamic) Overwrites.written(TableConfig.load(storage)) else Replaced.All
+      keepingCommitted(FrameWrite.overwrite(session, storage, described.asWriteOptions ++ given, rows, source,
+          Some(replaced), readAt,
           withColumns = !isDynamic))
     } else {
       described.make(given)
@@ -78,7 +87,8 @@ final class StagedCatalogTable(session: SparkSession, ident: Identifier, columns
   override def commitStagedChanges(): Unit = {
     if (!written) {
       if (described.exists)
-        write(SparkBridge.internalCreateDataFrame(session, session.sparkContext.emptyRDD[InternalRow], AvroSchemas.stored(columns)),
+        write(SparkBridge.internalCreateDataFrame(session, session.sparkContext.emptyRDD[InternalRow],
+            AvroSchemas.stored(columns)),
           Map.empty)
       else {
         described.make()
@@ -94,7 +104,8 @@ final class StagedCatalogTable(session: SparkSession, ident: Identifier, columns
 }
 
 /** The same for a table of another format: made at once, dropped again when the statement fails. */
-final class StagedForeignTable(catalog: TableCatalog, ident: Identifier, table: Table) extends StagedTable with SupportsWrite {
+final class StagedForeignTable(catalog: TableCatalog, ident: Identifier, table: Table) extends StagedTable
+    with SupportsWrite {
 
   override def name(): String                            = table.name()
   override def schema(): StructType                      = CatalogBridge.schema(table.columns())
@@ -104,7 +115,7 @@ final class StagedForeignTable(catalog: TableCatalog, ident: Identifier, table: 
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = table match {
     case writable: SupportsWrite => writable.newWriteBuilder(info)
-    case _                       => throw new UnsupportedOperationException(s"table ${table.name()} cannot be written to")
+    case _ => throw new UnsupportedOperationException(s"table ${table.name()} cannot be written to")
   }
 
   override def commitStagedChanges(): Unit = ()

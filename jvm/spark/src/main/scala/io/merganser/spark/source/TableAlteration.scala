@@ -36,9 +36,11 @@ object TableAlteration {
     if (changes.exists(_.isInstanceOf[ColumnChange])) AlterColumns.ofCatalog(session, entry, changes)
     val comment = said(entry.comment.map(TableCatalog.PROP_COMMENT -> _).toMap, changes, _ == TableCatalog.PROP_COMMENT)
     val owner   = said(Map(TableCatalog.PROP_OWNER -> entry.owner), changes, _ == TableCatalog.PROP_OWNER)
-    val rest    = said(entry.properties, changes, key => key != TableCatalog.PROP_COMMENT && key != TableCatalog.PROP_OWNER)
+    val rest =
+      said(entry.properties, changes, key => key != TableCatalog.PROP_COMMENT && key != TableCatalog.PROP_OWNER)
     if (changes.exists(!_.isInstanceOf[ColumnChange])) {
-      session.sessionState.catalog.alterTable(entry.copy(properties = rest, comment = comment.get(TableCatalog.PROP_COMMENT),
+      session.sessionState.catalog.alterTable(entry.copy(properties = rest,
+          comment = comment.get(TableCatalog.PROP_COMMENT),
           owner = owner.getOrElse(TableCatalog.PROP_OWNER, entry.owner)))
     }
   }
@@ -50,7 +52,9 @@ object TableAlteration {
       val stored = OpenTable.load(session, path).schema
       AlterColumns.run(session, path, changes)
       FolderEntries.update(session, path) { entry =>
-        entry.copy(columns = entry.columns.map(declared => AlterColumns.applied(label, DeclaredColumns.over(stored, declared), changes)))
+        entry.copy(
+          columns =
+            entry.columns.map(declared => AlterColumns.applied(label, DeclaredColumns.over(stored, declared), changes)))
       }
     }
     if (changes.exists(!_.isInstanceOf[ColumnChange]))
@@ -82,13 +86,20 @@ object TableAlteration {
    *
    * @throws MerganserException what [[PropertiesUpdate.run]] and [[TableAccess.of]] throw
    */
-  private[source] def update(session: SparkSession, path: String)(change: Map[String, String] => Map[String, String]): Unit = {
+  private[source] def update(
+      session: SparkSession,
+      path: String
+  )(change: Map[String, String] => Map[String, String]): Unit = {
     val storage = OpenTable.storage(session, path)
     PropertiesUpdate.run(storage, change, TableAccess.of(FrameWrite.sessionConf(session), TableConfig.load(storage)))
     ()
   }
 
-  private def said(properties: Map[String, String], changes: Seq[TableChange], concerns: String => Boolean): Map[String, String] =
+  private def said(
+      properties: Map[String, String],
+      changes: Seq[TableChange],
+      concerns: String => Boolean
+  ): Map[String, String] =
     changes.foldLeft(properties) {
       case (now, set: SetProperty) if concerns(set.property)            => now + (set.property -> set.value)
       case (now, removed: RemoveProperty) if concerns(removed.property) => now - removed.property
@@ -104,13 +115,17 @@ object TableAlteration {
         try edit(label, config, removed.property, None)
         catch { case e: MerganserException if e.condition == "UNKNOWN_OPTION" => Nil } // there is none to remove
       case _: ColumnChange => Nil
-      case other           => throw fixed(label, other.getClass.getSimpleName, "", "it is no change of properties, comments or columns")
+      case other =>
+        throw fixed(label, other.getClass.getSimpleName, "", "it is no change of properties, comments or columns")
     }
     if (edits.nonEmpty) update(session, path)(old => edits.foldLeft(old)((now, change) => change(now)))
   }
 
   private def edit(
-      label: String, config: TableConfig, key: String, value: Option[String]
+      label: String,
+      config: TableConfig,
+      key: String,
+      value: Option[String]
   ): Seq[Map[String, String] => Map[String, String]] =
     if (Fixed(key)) throw fixed(label, key, value.getOrElse("nothing"), "it says where and what the table is")
     else if (key == TableCatalog.PROP_COMMENT || key == TableCatalog.PROP_OWNER) Nil

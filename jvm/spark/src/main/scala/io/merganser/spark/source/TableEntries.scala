@@ -69,7 +69,8 @@ final class SessionEntries(session: SparkSession) extends TableEntries {
 }
 
 /** A catalog that is a tree of folders. */
-final class FolderEntries(session: SparkSession, folders: LakeFolders, label: Identifier => String) extends TableEntries {
+final class FolderEntries(session: SparkSession, folders: LakeFolders, label: Identifier => String)
+    extends TableEntries {
 
   override def known(name: Identifier): Option[URI] = folders.table(name).map(_.toUri)
 
@@ -82,8 +83,9 @@ final class FolderEntries(session: SparkSession, folders: LakeFolders, label: Id
     MerganserTable.ofFolder(session, table.place.toString, label(name))
   }
 
-  override def change(name: Identifier, table: NewCatalogTable): Unit = FolderEntries.update(session, table.place.toString)(before =>
-    entry(table).copy(told = before.told ++ entry(table).told))
+  override def change(name: Identifier, table: NewCatalogTable): Unit =
+    FolderEntries.update(session, table.place.toString)(before =>
+      entry(table).copy(told = before.told ++ entry(table).told))
 
   private def entry(table: NewCatalogTable): FolderEntry =
     FolderEntry(Some(table.declaredColumns).filter(_.nonEmpty), table.said ++ table.comment.map("comment" -> _))
@@ -93,5 +95,6 @@ object FolderEntries {
 
   /** Changes what a table keeps for its catalog. */
   def update(session: SparkSession, path: String)(change: FolderEntry => FolderEntry): Unit =
-    TableAlteration.update(session, path)(old => FolderEntry.without(old) ++ change(FolderEntry.of(TableConfig(old))).stored)
+    TableAlteration.update(session, path)(old =>
+      FolderEntry.without(old) ++ change(FolderEntry.of(TableConfig(old))).stored)
 }

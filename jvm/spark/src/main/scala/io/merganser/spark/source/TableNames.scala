@@ -20,8 +20,8 @@ private[spark] object TableNames {
   def pathOf(session: SparkSession, pathOrName: String): String =
     if (pathOrName.contains("/") && !pathOrName.contains("`")) OpenTable.absolute(session, pathOrName)
     else nameParts(session, pathOrName).flatMap(named(session, _)) match {
-      case Some(ours: MerganserTable)            => ours.path
-      case Some(_)                               => throw MerganserException("TABLE_OF_OTHER_FORMAT", "table" -> pathOrName)
+      case Some(ours: MerganserTable) => ours.path
+      case Some(_)                    => throw MerganserException("TABLE_OF_OTHER_FORMAT", "table" -> pathOrName)
       case None if isFolder(session, pathOrName) => OpenTable.absolute(session, pathOrName)
       case None                                  => throw MerganserException("TABLE_NOT_FOUND", "table" -> pathOrName)
     }

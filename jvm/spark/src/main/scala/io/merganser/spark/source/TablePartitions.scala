@@ -41,7 +41,10 @@ trait TablePartitions extends SupportsAtomicPartitionManagement {
   }
 
   private def isLike(
-      values: PartitionValues, row: InternalRow, asked: Array[Int], ident: InternalRow
+      values: PartitionValues,
+      row: InternalRow,
+      asked: Array[Int],
+      ident: InternalRow
   ): Boolean = asked.indices.forall { i =>
     val dataType = values.columns(asked(i)).dataType
     row.get(asked(i), dataType) == values.padded(asked(i), ident.get(i, dataType))

@@ -27,7 +27,8 @@ private[sql] object Alignment {
   def ofUpdate(update: UpdateTable, target: CommandTarget): Map[String, Expression] =
     named("UPDATE SET", target) {
       refuseMeta("UPDATE SET", update.assignments)
-      val one = update.copy(table = forSpark(target), assignments = uncast(update.assignments, target), condition = None)
+      val one =
+        update.copy(table = forSpark(target), assignments = uncast(update.assignments, target), condition = None)
       ResolveRowLevelCommandAssignments(one) match {
         case aligned: UpdateTable => values(aligned.assignments)
         case other                => throw new IllegalStateException(s"an UPDATE became ${other.nodeName}")
@@ -38,7 +39,12 @@ private[sql] object Alignment {
    * @param clause the text by which messages and plans name the action
    * @return for each data column of the target, its value; none for a delete
    */
-  def ofAction(merge: MergeIntoTable, action: MergeAction, clause: String, target: CommandTarget): Map[String, Expression] =
+  def ofAction(
+      merge: MergeIntoTable,
+      action: MergeAction,
+      clause: String,
+      target: CommandTarget
+  ): Map[String, Expression] =
     action match {
       case _: DeleteAction => Map.empty
       case given => named(clause, target) {
@@ -50,7 +56,7 @@ private[sql] object Alignment {
           ResolveRowLevelCommandAssignments(one) match {
             case aligned: MergeIntoTable => aligned.notMatchedActions.head match {
                 case made @ (_: UpdateAction | _: InsertAction) => values(assignments(made))
-                case other                                      => throw new IllegalStateException(s"a clause became ${other.nodeName}")
+                case other => throw new IllegalStateException(s"a clause became ${other.nodeName}")
               }
             case other => throw new IllegalStateException(s"a MERGE became ${other.nodeName}")
           }
@@ -66,7 +72,8 @@ private[sql] object Alignment {
 
   /** Names of the columns that assignments are made to, also to a field inside. */
   def assigned(assignments: Seq[Assignment], target: CommandTarget): Set[String] =
-    assignments.flatMap(_.key.collectFirst { case a: AttributeReference => a.name }).flatMap(target.columnAfter(_)).map(_.name).toSet
+    assignments.flatMap(_.key.collectFirst { case a: AttributeReference => a.name }).flatMap(target.columnAfter(_)).map(
+      _.name).toSet
 
   private def values(assignments: Seq[Assignment]): Map[String, Expression] =
     assignments.flatMap(a => a.key.collectFirst { case k: Attribute => k.name -> a.value }).toMap
@@ -101,9 +108,10 @@ private[sql] object Alignment {
   }
 
   private def refuseMeta(clause: String, assignments: Seq[Assignment]): Unit =
-    assignments.flatMap(_.key.collectFirst { case a: AttributeReference if MetaColumns.isMeta(a.name) => a.name }).foreach { name =>
-      throw MerganserException("ASSIGNMENT_REFUSED", "clause" -> clause,
-        "reason" -> s"Column '$name' is the table's own; leave it out, and assign the columns that it comes from.")
+    assignments.flatMap(_.key.collectFirst { case a: AttributeReference if MetaColumns.isMeta(a.name) => a.name }).foreach {
+      name =>
+        throw MerganserException("ASSIGNMENT_REFUSED", "clause" -> clause,
+          "reason" -> s"Column '$name' is the table's own; leave it out, and assign the columns that it comes from.")
     }
 
   private def named[A](clause: String, target: CommandTarget)(work: => A): A =
@@ -117,7 +125,8 @@ private[sql] object Alignment {
 
   /** The target without its meta columns, as Spark's rule wants to see it, and with the columns that it has afterwards. */
   private def forSpark(target: CommandTarget): DataSourceV2Relation =
-    target.relation.copy(table = new RowLevelTable(target.relation.table.asInstanceOf[MerganserTable]), output = target.after)
+    target.relation.copy(table = new RowLevelTable(target.relation.table.asInstanceOf[MerganserTable]),
+      output = target.after)
 
   private final class RowLevelTable(of: MerganserTable) extends SupportsRowLevelOperations {
     override def name(): String                            = of.name()

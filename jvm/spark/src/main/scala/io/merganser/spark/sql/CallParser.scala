@@ -19,7 +19,8 @@ import scala.util.control.NonFatal
  *
  * @param catalogs names of the classes of our catalogs
  */
-final class CallParser(session: SparkSession, protected val inner: ParserInterface, catalogs: Set[String]) extends DelegatingParser {
+final class CallParser(session: SparkSession, protected val inner: ParserInterface, catalogs: Set[String])
+    extends DelegatingParser {
 
   override protected def own(text: String): Option[LogicalPlan] = CallParser.read(text).flatMap { call =>
     val parts = inner.parseMultipartIdentifier(call.name)
@@ -27,10 +28,11 @@ final class CallParser(session: SparkSession, protected val inner: ParserInterfa
       case Some(catalog) if !isOurs(catalog) => None
       case catalog =>
         Procedure.byName(parts.last) match {
-          case Some(procedure)                                                       => Some(CallParser.command(procedure, call, inner))
-          case None if catalog.isDefined                                             => throw unknown(parts)
-          case None if parts.length <= 2 && isOurs(session.catalog.currentCatalog()) => Some(othersOr(unknown(parts), text))
-          case None                                                                  => None
+          case Some(procedure)           => Some(CallParser.command(procedure, call, inner))
+          case None if catalog.isDefined => throw unknown(parts)
+          case None if parts.length <= 2 && isOurs(session.catalog.currentCatalog()) =>
+            Some(othersOr(unknown(parts), text))
+          case None => None
         }
     }
   }
@@ -53,7 +55,8 @@ final class CallParser(session: SparkSession, protected val inner: ParserInterfa
 private[sql] object CallParser {
 
   /** The statement taken apart, its variables replaced as Spark's parser does; None if it is no CALL. */
-  def read(text: String): Option[CallText] = CallText.parse(new VariableSubstitution().substitute(text), !SQLConf.get.escapedStringLiterals)
+  def read(text: String): Option[CallText] =
+    CallText.parse(new VariableSubstitution().substitute(text), !SQLConf.get.escapedStringLiterals)
 
   /** The catalog that qualifies a procedure's name: `catalog.name` or `catalog.system.name`. */
   private def catalogOf(parts: Seq[String]): Option[String] = parts.init match {
@@ -81,10 +84,12 @@ private[sql] object CallParser {
           known.find(_.equalsIgnoreCase(given)).getOrElse(
             throw MerganserException("CALL_ARGUMENT_UNKNOWN", "procedure" -> procedure.name, "argument" -> given,
               "known" -> known.mkString(", ")))
-        case None if names.length < known.length && call.arguments.take(names.length).forall(_.name.isEmpty) => known(names.length)
+        case None if names.length < known.length && call.arguments.take(names.length).forall(_.name.isEmpty) =>
+          known(names.length)
         case None => throw unreadable(procedure, argument)
       }
-      if (names.contains(name)) throw MerganserException("CALL_ARGUMENT_TWICE", "procedure" -> procedure.name, "argument" -> name)
+      if (names.contains(name))
+        throw MerganserException("CALL_ARGUMENT_TWICE", "procedure" -> procedure.name, "argument" -> name)
       names :+= name
     }
     CallCommand(procedure.name, names, call.arguments.map(value(procedure, _, inner)))
@@ -95,13 +100,15 @@ private[sql] object CallParser {
       try inner.parseExpression(argument.value.trim)
       catch { case NonFatal(e) => throw unreadable(procedure, argument).causedBy(e) }
     parsed match {
-      case EqualTo(_: UnresolvedAttribute, _) if argument.name.isEmpty => throw unreadable(procedure, argument) // = in the place of =>
-      case expression                                                  =>
+      case EqualTo(_: UnresolvedAttribute, _) if argument.name.isEmpty =>
+        throw unreadable(procedure, argument) // = in the place of =>
+      case expression =>
         // Markers without a name are told apart, and put in order, by their place in the statement.
         expression.transform { case marker: PosParameter => PosParameter(argument.start + marker.pos) }
     }
   }
 
   private def unreadable(procedure: Procedure, argument: CallText.Argument): MerganserException =
-    MerganserException("CALL_SYNTAX", "procedure" -> procedure.name, "text" -> (argument.name.fold("")(_ + " => ") + argument.value.trim))
+    MerganserException("CALL_SYNTAX", "procedure" -> procedure.name,
+      "text" -> (argument.name.fold("")(_ + " => ") + argument.value.trim))
 }

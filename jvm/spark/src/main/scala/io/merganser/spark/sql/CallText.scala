@@ -26,14 +26,15 @@ private[sql] object CallText {
    *
    * @param escapes whether a backslash in a string literal takes its meaning from the character after it
    */
-  def parse(text: String, escapes: Boolean): Option[CallText] = if (!text.toUpperCase(java.util.Locale.ROOT).contains("CALL")) None
-  else {
-    val (plain, masked) = read(text, escapes)
-    Call.findFirstMatchIn(masked).filter(m => m.start == 0 && m.end == masked.length).map { found =>
-      val from = found.start(2)
-      CallText(plain.substring(found.start(1), found.end(1)), arguments(plain, masked, from, found.end(2)))
+  def parse(text: String, escapes: Boolean): Option[CallText] =
+    if (!text.toUpperCase(java.util.Locale.ROOT).contains("CALL")) None
+    else {
+      val (plain, masked) = read(text, escapes)
+      Call.findFirstMatchIn(masked).filter(m => m.start == 0 && m.end == masked.length).map { found =>
+        val from = found.start(2)
+        CallText(plain.substring(found.start(1), found.end(1)), arguments(plain, masked, from, found.end(2)))
+      }
     }
-  }
 
   private def arguments(plain: String, masked: String, from: Int, to: Int): Seq[Argument] =
     if (masked.substring(from, to).trim.isEmpty) Nil
@@ -103,11 +104,13 @@ private[sql] object CallText {
   /** After the closing quote; two quotes that touch are two literals to Spark's parser, or one with a quote in it: either is taken whole. */
   private def quoteEnd(text: String, from: Int, escapes: Boolean): Int = {
     var at = from + 1
-    while (at < text.length && text.charAt(at) != text.charAt(from)) at += (if (escapes && text.charAt(at) == '\\') 2 else 1)
+    while (at < text.length && text.charAt(at) != text.charAt(from))
+      at += (if (escapes && text.charAt(at) == '\\') 2 else 1)
     math.min(at + 1, text.length)
   }
 
   /** r'…' and R'…' have no escapes. */
   private def isRaw(text: String, quote: Int): Boolean =
-    quote > 0 && (text.charAt(quote - 1) | 0x20) == 'r' && (quote == 1 || !Character.isJavaIdentifierPart(text.charAt(quote - 2)))
+    quote > 0 && (text.charAt(quote - 1) | 0x20) == 'r' && (quote == 1 || !Character.isJavaIdentifierPart(
+      text.charAt(quote - 2)))
 }

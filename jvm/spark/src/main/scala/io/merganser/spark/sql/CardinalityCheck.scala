@@ -20,8 +20,13 @@ import scala.collection.mutable
  * @param zone  of timestamps that are shown
  * @param shown names and expressions of what is shown of a row
  */
-private[sql] final class CardinalityCheck(table: String, key: Int, path: Int, zone: Option[String], shown: Seq[(String, Expression)])
-    extends Serializable {
+private[sql] final class CardinalityCheck(
+    table: String,
+    key: Int,
+    path: Int,
+    zone: Option[String],
+    shown: Seq[(String, Expression)]
+) extends Serializable {
   import CardinalityCheck._
 
   /** For rows that come in order of their key: to be asked in a task. */
@@ -78,7 +83,8 @@ private[sql] final class CardinalityCheck(table: String, key: Int, path: Int, zo
   /** What [[checked]] has found, with keys and rows. */
   def described(rows: RDD[InternalRow], storedRow: Expression): MerganserException = {
     val found = rows
-      .flatMap(row => Option(storedRow.eval(row)).map(n => (n.asInstanceOf[Long], (row.getUTF8String(key).toString, text(row)))))
+      .flatMap(row =>
+        Option(storedRow.eval(row)).map(n => (n.asInstanceOf[Long], (row.getUTF8String(key).toString, text(row)))))
       .groupByKey()
       .filter(_._2.size > 1)
       .take(MostKeys)
@@ -99,7 +105,8 @@ private[sql] object CardinalityCheck {
 
   /** Where matches are counted, all of a stored row must come to one task. */
   def hint(storedRow: Option[Expression]): JoinHint =
-    if (storedRow.isEmpty) JoinHint.NONE else JoinHint(leftHint = Some(HintInfo(Some(NO_BROADCAST_AND_REPLICATION))), rightHint = None)
+    if (storedRow.isEmpty) JoinHint.NONE
+    else JoinHint(leftHint = Some(HintInfo(Some(NO_BROADCAST_AND_REPLICATION))), rightHint = None)
 
   /** A row was matched again; which one is told by [[CardinalityCheck.described]]. */
   final class SeveralMatches extends RuntimeException("a stored row is matched by several source rows")

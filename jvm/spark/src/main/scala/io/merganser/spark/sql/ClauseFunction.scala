@@ -47,20 +47,26 @@ private[sql] final class ClauseFunction(
   /** The error of a clause's row, which names the column whose value cannot be made. */
   private[sql] def failedRow(clause: Int, row: InternalRow, cause: Throwable): Throwable = {
     val values = boundRows(clause).zip(columns.schema.fieldNames)
-    val column = values.collectFirst { case (value, name) if value.deterministic && Try(value.eval(row)).isFailure => s"column '$name'" }
+    val column = values.collectFirst {
+      case (value, name) if value.deterministic && Try(value.eval(row)).isFailure => s"column '$name'"
+    }
     failed(clause, column.getOrElse("a value"), cause)
   }
 
   private def failed(clause: Int, part: String, cause: Throwable): Throwable = cause match {
     case ours: MerganserException => ours
     case other =>
-      MerganserException("CLAUSE_FAILED", "clause" -> texts(clause), "part" -> part, "reason" -> other.getMessage).causedBy(other)
+      MerganserException("CLAUSE_FAILED", "clause" -> texts(clause), "part" -> part, "reason" -> other.getMessage).causedBy(
+        other)
   }
 }
 
 /** To be used in the task that opened it. */
 private[sql] final class CompiledClauses(
-    predicates: Array[BasePredicate], makers: Array[UnsafeProjection], outcomes: Option[RowOutcomes], of: ClauseFunction
+    predicates: Array[BasePredicate],
+    makers: Array[UnsafeProjection],
+    outcomes: Option[RowOutcomes],
+    of: ClauseFunction
 ) {
   private[this] val outcomesOrNull = outcomes.orNull
 
@@ -102,9 +108,13 @@ private[sql] object ClauseRows {
  * @param latest  chooses one of several source rows for one key; None where the rule makes one of what the clauses give
  * @param twice   what is said of several source rows for one key; None where the table's rule makes one of them
  */
-private[sql] final class KeyedClauses(clauses: ClauseFunction, isMatch: Expression, arrival: Int, latest: Option[SourceDeduplication],
-    twice: Option[CardinalityCheck])
-    extends Serializable {
+private[sql] final class KeyedClauses(
+    clauses: ClauseFunction,
+    isMatch: Expression,
+    arrival: Int,
+    latest: Option[SourceDeduplication],
+    twice: Option[CardinalityCheck]
+) extends Serializable {
 
   /** @param inserts tells which partition a row goes to, where a key may be in several */
   def run(found: Iterator[InternalRow], inserts: Option[InsertPartition]): Iterator[InternalRow] = {

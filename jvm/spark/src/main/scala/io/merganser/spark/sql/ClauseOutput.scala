@@ -19,7 +19,10 @@ import scala.collection.mutable
  * @param found   what a lookup has found of the row's key, if there was one: number of its file slice, whether a row is stored
  */
 private[sql] final class ClauseOutput(
-    target: CommandTarget, columns: CommandColumns, arrival: Expression, found: Option[(Expression, Expression)]
+    target: CommandTarget,
+    columns: CommandColumns,
+    arrival: Expression,
+    found: Option[(Expression, Expression)]
 ) {
   private val numbered = mutable.ArrayBuffer.empty[ColumnMask]
 
@@ -31,12 +34,15 @@ private[sql] final class ClauseOutput(
    * @param assigned names of the columns that the clause assigns
    */
   def update(values: Map[String, Expression], assigned: Set[String]): Seq[Expression] = {
-    val provided = columns.data.fieldNames.filter(name => assigned(name) || target.isIdentity(name) || !target.takesPartialRows).toSet
+    val provided = columns.data.fieldNames.filter(name =>
+      assigned(name) || target.isIdentity(name) || !target.takesPartialRows).toSet
     val row = columns.data.map(field =>
-      if (!provided(field.name)) absent(field) else if (assigned(field.name)) typed(values(field.name), field) else stored(field.name))
+      if (!provided(field.name)) absent(field)
+      else if (assigned(field.name)) typed(values(field.name), field) else stored(field.name))
     // A row that provides all columns and yet is none of its own is not inserted where another writer has deleted the stored one.
-    val isWhole = provided.size == columns.data.length && !(target.takesPartialRows && !target.rule.isInstanceOf[StoredRule.ByMerger])
-    val mask    = if (isWhole) PreparedSchema.FullRow else maskOf(provided)
+    val isWhole = provided.size == columns.data.length && !(target.takesPartialRows && !target.rule.isInstanceOf[
+      StoredRule.ByMerger])
+    val mask = if (isWhole) PreparedSchema.FullRow else maskOf(provided)
     columns.row(row, control(isNew = false, mask, code(Outcome.ByRule)), stored)
   }
 

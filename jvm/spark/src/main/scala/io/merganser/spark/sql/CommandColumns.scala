@@ -17,7 +17,12 @@ import org.apache.spark.sql.types._
  *                  no more than ordering fields and delete marks for that
  * @param isTagged the file slice that holds the stored row is known
  */
-final case class CommandColumns(data: StructType, marksDeletes: Boolean, outcomeBy: Option[(StoredRule, TableConfig)], isTagged: Boolean) {
+final case class CommandColumns(
+    data: StructType,
+    marksDeletes: Boolean,
+    outcomeBy: Option[(StoredRule, TableConfig)],
+    isTagged: Boolean
+) {
 
   val schema: StructType = StructType(
     data.map(_.copy(nullable = true)) ++
@@ -34,7 +39,9 @@ final case class CommandColumns(data: StructType, marksDeletes: Boolean, outcome
   )
 
   /** What becomes of the rows. */
-  val outcomes: Option[StatementOutcomes] = outcomeBy.map { case (rule, config) => StatementOutcomes(rule, config, schema) }
+  val outcomes: Option[StatementOutcomes] = outcomeBy.map { case (rule, config) =>
+    StatementOutcomes(rule, config, schema)
+  }
 
   /**
    * One row's columns; behind them the values that [[outcomes]] needs of the stored row.
@@ -47,7 +54,8 @@ final case class CommandColumns(data: StructType, marksDeletes: Boolean, outcome
       Seq(control.key, control.path, control.arrival, Literal(control.isUnorderedDelete), Literal(control.mask)) ++
       (if (outcomeBy.isDefined) Seq(control.outcome) else Nil) ++
       (if (isTagged) Seq(control.slice) else Nil) ++
-      outcomes.toSeq.flatMap(by => by.layout.map(f => if (by.ordering(f.name)) stored(f.name) else Literal(null, f.dataType)))
+      outcomes.toSeq.flatMap(by =>
+        by.layout.map(f => if (by.ordering(f.name)) stored(f.name) else Literal(null, f.dataType)))
 }
 
 /**

@@ -35,7 +35,8 @@ final case class RowClause(text: String, condition: Expression, row: Seq[Express
 final case class EqualColumns(columns: Seq[String], values: Seq[Expression]) extends CommandPart {
   override def children: Seq[Expression] = values
 
-  override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): Expression = copy(values = newChildren)
+  override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): Expression =
+    copy(values = newChildren)
 }
 
 object EqualColumns {

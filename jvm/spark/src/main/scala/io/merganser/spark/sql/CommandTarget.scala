@@ -22,7 +22,10 @@ import org.apache.spark.sql.types.StructType
  * @param incoming    columns that the statement may add to the table, or widen
  */
 private[sql] final case class CommandTarget(
-    session: SparkSession, given: DataSourceV2Relation, statement: String, incoming: Option[StructType] = None
+    session: SparkSession,
+    given: DataSourceV2Relation,
+    statement: String,
+    incoming: Option[StructType] = None
 ) {
   private val named  = given.table.asInstanceOf[MerganserTable]
   private val opened = named.opened
@@ -61,11 +64,13 @@ private[sql] final case class CommandTarget(
 
   /** The ordering fields over those columns' values. */
   def orderingOf(values: Map[String, Expression]): Seq[Expression] =
-    CompiledRule.orderingFields(rule, schema).flatMap(OrderingField.find(schema, _)).map(field => field.within(values(field.column.name)))
+    CompiledRule.orderingFields(rule, schema).flatMap(OrderingField.find(schema, _)).map(field =>
+      field.within(values(field.column.name)))
 
   /** Columns of the rows that the statement makes. */
   def changed(marksDeletes: Boolean, isTagged: Boolean): CommandColumns =
-    CommandColumns(schema, marksDeletes, Some((rule, opened.config)).filter(_ => isLogged && rule.isDecidedByOrdering), isTagged)
+    CommandColumns(schema, marksDeletes, Some((rule, opened.config)).filter(_ => isLogged && rule.isDecidedByOrdering),
+      isTagged)
 
   /** Deletes say in a column that they are ones: they carry an ordering value, and no column of the table's says it. */
   val marksDeletes: Boolean = orderedDeletes && ordering.nonEmpty && !schema.fieldNames.contains(DeleteCheck.FlagColumn)
@@ -78,28 +83,33 @@ private[sql] final case class CommandTarget(
     else schema.map { field =>
       column(field.name) match {
         case Some(known) if opened.schema(field.name).dataType == field.dataType => known
-        case Some(known) => AttributeReference(known.name, field.dataType, known.nullable)(known.exprId, known.qualifier)
-        case None        => AttributeReference(field.name, field.dataType)()
+        case Some(known) =>
+          AttributeReference(known.name, field.dataType, known.nullable)(known.exprId, known.qualifier)
+        case None => AttributeReference(field.name, field.dataType)()
       }
     }
 
-  def columnAfter(name: String): Option[AttributeReference] = after.find(a => session.sessionState.conf.resolver(a.name, name))
+  def columnAfter(name: String): Option[AttributeReference] =
+    after.find(a => session.sessionState.conf.resolver(a.name, name))
 
   /** Logs of older tables hold whole rows only, and those of others where the user wants it. */
   val takesPartialRows: Boolean = !isLogged || (opened.config.version >= 8 && settings.statement.logsPartialRows)
 
-  def column(name: String): Option[AttributeReference] = data.find(a => session.sessionState.conf.resolver(a.name, name))
+  def column(name: String): Option[AttributeReference] =
+    data.find(a => session.sessionState.conf.resolver(a.name, name))
 
   /** Whatever the statement reads of this table, it reads as of the statement's beginning. */
   def pinned(plan: LogicalPlan): LogicalPlan = SnapshotPinning.pinnedTo(opened, plan)
 
   /** @param assigns what each clause assigns, by its text */
   def describe(columns: CommandColumns, isRead: Boolean, assigns: Seq[(String, Set[String])] = Nil): CommandContext =
-    CommandContext(relation.table.asInstanceOf[MerganserTable], statement, isRead, columns, settings, CatalogName.of(given),
+    CommandContext(relation.table.asInstanceOf[MerganserTable], statement, isRead, columns, settings,
+      CatalogName.of(given),
       assigns.collect { case (clause, names) if names.exists(isIdentity) => clause })
 
   /** Whether key or partition come from the column, or from a field inside it. */
-  def isIdentity(column: String): Boolean = (keyColumns ++ partitionColumns).exists(c => c == column || c.startsWith(s"$column."))
+  def isIdentity(column: String): Boolean =
+    (keyColumns ++ partitionColumns).exists(c => c == column || c.startsWith(s"$column."))
 
   /** Does a plan read the table that is changed? */
   def isReadBy(plan: LogicalPlan): Boolean = SnapshotPinning.isRead(opened, plan)

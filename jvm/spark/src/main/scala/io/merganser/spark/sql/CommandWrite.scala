@@ -36,7 +36,8 @@ final case class CommandWrite(
 
   /** @param changes rows of [[columns]] */
   def run(changes: RDD[InternalRow]): WriteResult =
-    write(readsItself)((_: OpenTable, _: IndexedSeq[FileSlice]) => SparkBridge.internalCreateDataFrame(session, changes, columns))
+    write(readsItself)((_: OpenTable, _: IndexedSeq[FileSlice]) =>
+      SparkBridge.internalCreateDataFrame(session, changes, columns))
 
   /**
    * Looks the keys of the source's rows up first.
@@ -48,11 +49,13 @@ final case class CommandWrite(
    * @return also what the lookup looked into
    */
   def run(
-      source: RDD[InternalRow], keyed: KeyedSource, clause: (Iterator[InternalRow], Option[InsertPartition]) => Iterator[InternalRow]
+      source: RDD[InternalRow],
+      keyed: KeyedSource,
+      clause: (Iterator[InternalRow], Option[InsertPartition]) => Iterator[InternalRow]
   ): (WriteResult, LookupCounts) = {
     var counts: LookupCounts = null
     val result = write(looksEverywhere = !keyed.byPath) { (table: OpenTable, slices: IndexedSeq[FileSlice]) =>
-      val lookup        = KeyLookup(session, table, settings.rule, slices, keyed.stored, keyed.byPath, settings.shuffleTasks)
+      val lookup = KeyLookup(session, table, settings.rule, slices, keyed.stored, keyed.byPath, settings.shuffleTasks)
       val (rows, found) = lookup(keyed.rows(session, source, settings.keyed(opened.config)))
       val own           = if (keyed.byPath || isGlobal) None else Some(ownPartition(keyed, slices))
       counts = found
@@ -64,7 +67,7 @@ final case class CommandWrite(
   private def isGlobal: Boolean = IndexResolver.globalKeys(settings.index, opened.config).isDefined
 
   private def ownPartition(keyed: KeyedSource, slices: IndexedSeq[FileSlice]): InsertPartition = {
-    val paths            = session.sparkContext.broadcast(slices.map(s => UTF8String.fromString(s.partitionPath)).toArray)
+    val paths = session.sparkContext.broadcast(slices.map(s => UTF8String.fromString(s.partitionPath)).toArray)
     def at(name: String) = columns.fieldNames.indexOf(name)
     new InsertPartition(KeyColumns.pathOf(session, settings.keyed(opened.config), data, columns), paths,
       keyed.sliceOrdinal,

@@ -143,7 +143,8 @@ object DeferredStatements {
           case _                                                       => plan
         }
       case update: UpdateTable if update.table.resolved =>
-        val free = update.copy(table = bare(update.table), condition = update.condition.map(inside).filter(_ != TrueLiteral))
+        val free =
+          update.copy(table = bare(update.table), condition = update.condition.map(inside).filter(_ != TrueLiteral))
         relation(free.table) match {
           case Some(target) if free.resolved => UpdateDeletePlan(session).update(target, free)
           case _                             => plan

@@ -22,7 +22,8 @@ object DescribeStrategy extends SparkStrategy {
     case describe: DescribeRelation =>
       // Spark 4.2 has a plan of its own for a partition, and this one no specification.
       (describe.relation, describe.productElement(1)) match {
-        case (ResolvedTable(_, _, ours: MerganserTable, _), given: Map[String @unchecked, String @unchecked]) if given.nonEmpty =>
+        case (ResolvedTable(_, _, ours: MerganserTable, _), given: Map[String @unchecked, String @unchecked])
+            if given.nonEmpty =>
           Seq(DescribeExec(describe.output, () => partition(ours, given, describe.isExtended)))
         case _ => Nil
       }
@@ -35,7 +36,8 @@ object DescribeStrategy extends SparkStrategy {
       MerganserException("PARTITIONS_NOT_FOUND", "table" -> table.name(),
         "partition" -> given.map { case (k, v) => s"$k=$v" }.mkString("/"))
     val ident = InternalRow.fromSeq(columns.map { column =>
-      val text = given.collectFirst { case (name, value) if name.equalsIgnoreCase(column.name) => value }.getOrElse(throw missing)
+      val text = given.collectFirst { case (name, value) if name.equalsIgnoreCase(column.name) => value }.getOrElse(
+        throw missing)
       Cast(Literal.create(text, StringType), column.dataType, Some("UTC")).eval()
     })
     if (given.size != columns.length || !table.partitionExists(ident)) throw missing
@@ -51,7 +53,8 @@ object DescribeStrategy extends SparkStrategy {
 }
 
 /** Rows of texts, worked out when the statement runs. */
-final case class DescribeExec(output: Seq[Attribute], rows: () => Seq[Seq[String]]) extends V2CommandExec with LeafExecNode {
+final case class DescribeExec(output: Seq[Attribute], rows: () => Seq[Seq[String]]) extends V2CommandExec
+    with LeafExecNode {
   override protected def run(): Seq[InternalRow] =
     rows().map(texts => InternalRow.fromSeq(texts.map(text => UTF8String.fromString(text))))
 }

@@ -16,10 +16,12 @@ object FrameWriteDetection extends Rule[LogicalPlan] {
 
   /** To be called when Spark has completed the frame: then its write is resolved. */
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
-    case w: AppendData if isOurs(w, w.writeOptions, w.isByName)                 => w.copy(writeOptions = marked(w, w.writeOptions))
-    case w: OverwriteByExpression if isOurs(w, w.writeOptions, w.isByName)      => w.copy(writeOptions = marked(w, w.writeOptions))
-    case w: OverwritePartitionsDynamic if isOurs(w, w.writeOptions, w.isByName) => w.copy(writeOptions = marked(w, w.writeOptions))
-    case other                                                                  => other
+    case w: AppendData if isOurs(w, w.writeOptions, w.isByName) => w.copy(writeOptions = marked(w, w.writeOptions))
+    case w: OverwriteByExpression if isOurs(w, w.writeOptions, w.isByName) =>
+      w.copy(writeOptions = marked(w, w.writeOptions))
+    case w: OverwritePartitionsDynamic if isOurs(w, w.writeOptions, w.isByName) =>
+      w.copy(writeOptions = marked(w, w.writeOptions))
+    case other => other
   }
 
   private def marked(write: V2WriteCommand, options: Map[String, String]): Map[String, String] =
@@ -30,14 +32,16 @@ object FrameWriteDetection extends Rule[LogicalPlan] {
     case Project(columns, frame) =>
       val names = conf.resolver
       columns.collect {
-        case added @ Alias(Literal(null, _), name) if added.explicitMetadata.isDefined && !frame.output.exists(a => names(a.name, name)) =>
+        case added @ Alias(Literal(null, _), name)
+            if added.explicitMetadata.isDefined && !frame.output.exists(a => names(a.name, name)) =>
           name
       }
     case _ => Nil
   }
 
   private def isOurs(write: V2WriteCommand, options: Map[String, String], isByName: Boolean): Boolean =
-    write.resolved && isByName && write.origin.sqlText.isEmpty && !options.contains(MerganserTable.ByFrame) && (write.table match {
+    write.resolved && isByName && write.origin.sqlText.isEmpty && !options
+      .contains(MerganserTable.ByFrame) && (write.table match {
       case relation: DataSourceV2Relation => relation.table.isInstanceOf[MerganserTable]
       case _                              => false
     })

@@ -26,7 +26,8 @@ import org.apache.spark.sql.merganser.SparkBridge
 final case class PartitionOverwrites(session: SparkSession) extends Rule[LogicalPlan] {
 
   /** Of several inserts that one statement makes (FROM … INSERT … INSERT …), each. */
-  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsWithPruning(_.containsPattern(TreePattern.COMMAND))(one)
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    plan.resolveOperatorsWithPruning(_.containsPattern(TreePattern.COMMAND))(one)
 
   private def one: PartialFunction[LogicalPlan, LogicalPlan] = {
     case write: OverwritePartitionsDynamic if write.resolved =>
@@ -48,7 +49,8 @@ final case class PartitionOverwrites(session: SparkSession) extends Rule[Logical
           if (unnamed != Replaced.All) Some(unnamed)
           else if (write.deleteExpr == Literal.TrueLiteral) None
           else Some(Replaced.Where(write.deleteExpr.sql, table.partitionValues.matching(write.deleteExpr)))
-        replaced.fold(write)(r => write.copy(table = relation.copy(table = table.overwriting(r)), deleteExpr = Literal.TrueLiteral))
+        replaced.fold(write)(r =>
+          write.copy(table = relation.copy(table = table.overwriting(r)), deleteExpr = Literal.TrueLiteral))
       }
   }
 
@@ -95,21 +97,23 @@ final case class PartitionOverwrites(session: SparkSession) extends Rule[Logical
 final case class InsertStrategy(session: SparkSession) extends SparkStrategy {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case append: AppendData                                          => insert(append.table, append.write, append.analyzedQuery)
-    case overwrite: OverwriteByExpression                            => insert(overwrite.table, overwrite.write, overwrite.analyzedQuery)
+    case append: AppendData               => insert(append.table, append.write, append.analyzedQuery)
+    case overwrite: OverwriteByExpression => insert(overwrite.table, overwrite.write, overwrite.analyzedQuery)
     case TruncateTable(ResolvedTable(_, _, ours: MerganserTable, _)) => Seq(TruncateExec(ours))
     case _                                                           => Nil
   }
 
   private def insert(table: LogicalPlan, write: Option[Write], query: Option[LogicalPlan]): Seq[SparkPlan] =
     (table, write, query) match {
-      case (relation: DataSourceV2Relation, Some(ours: InsertWrite), Some(rows)) => Seq(InsertExec(relation, ours, rows))
-      case _                                                                     => Nil
+      case (relation: DataSourceV2Relation, Some(ours: InsertWrite), Some(rows)) =>
+        Seq(InsertExec(relation, ours, rows))
+      case _ => Nil
     }
 }
 
 /** Runs an INSERT; what it did to rows is shown beside it on the SQL tab. */
-final case class InsertExec(relation: DataSourceV2Relation, write: InsertWrite, query: LogicalPlan) extends V2CommandExec
+final case class InsertExec(relation: DataSourceV2Relation, write: InsertWrite, query: LogicalPlan)
+    extends V2CommandExec
     with LeafExecNode {
 
   override def output: Seq[Attribute] = Nil

@@ -17,14 +17,20 @@ import org.apache.spark.sql.types._
  * @param isAll   true where the condition says nothing else, and is exact
  * @param isExact true where ON holds for all rows with these values
  */
-private[sql] final case class KeyCondition(keys: Seq[(String, Expression)], paths: Seq[(String, Expression)], isAll: Boolean,
-    isExact: Boolean)
+private[sql] final case class KeyCondition(
+    keys: Seq[(String, Expression)],
+    paths: Seq[(String, Expression)],
+    isAll: Boolean,
+    isExact: Boolean
+)
 
 private[sql] object KeyCondition extends PredicateHelper {
 
   /** None unless every key column must equal something of the source. */
   def of(on: Expression, target: CommandTarget): Option[KeyCondition] = {
-    val found = pairs(on, target, nullSafe = true, isText).groupBy(_.column).map { case (name, values) => name -> values.head }
+    val found = pairs(on, target, nullSafe = true, isText).groupBy(_.column).map { case (name, values) =>
+      name -> values.head
+    }
     def all(names: Seq[String])              = if (names.forall(found.contains)) Some(names.map(found)) else None
     def known(columns: Seq[String]): Boolean = columns.forall(target.schema.fieldNames.contains)
     if (!known(target.keyColumns)) None
@@ -43,7 +49,10 @@ private[sql] object KeyCondition extends PredicateHelper {
    * @param isUsable the types that count
    */
   def equated(
-      on: Expression, target: CommandTarget, nullSafe: Boolean, isUsable: DataType => Boolean = isText
+      on: Expression,
+      target: CommandTarget,
+      nullSafe: Boolean,
+      isUsable: DataType => Boolean = isText
   ): Seq[(String, Expression)] = pairs(on, target, nullSafe, isUsable).map(_.named)
 
   /** @param isExact whether the column equals all that it would store as the value */
@@ -51,7 +60,12 @@ private[sql] object KeyCondition extends PredicateHelper {
     def named: (String, Expression) = (column, value)
   }
 
-  private def pairs(on: Expression, target: CommandTarget, nullSafe: Boolean, isUsable: DataType => Boolean): Seq[Pair] = {
+  private def pairs(
+      on: Expression,
+      target: CommandTarget,
+      nullSafe: Boolean,
+      isUsable: DataType => Boolean
+  ): Seq[Pair] = {
     val own = AttributeSet(target.relation.output)
     def pair(a: Expression, b: Expression): Option[Pair] =
       if (b.references.exists(own.contains) || !b.deterministic) None
@@ -63,7 +77,8 @@ private[sql] object KeyCondition extends PredicateHelper {
             // A value that the column cannot hold equals none of its rows; the condition itself is asked again anyway.
             else if (column.dataType != b.dataType)
               Some(Pair(stored.name, narrowed(peeled(b), column.dataType, target), isExact = areWhole(b.dataType)))
-            else Some(cut(stored, target).fold(Pair(stored.name, b, isExact = true))(t => Pair(stored.name, fitted(b, t), isExact = false)))
+            else Some(cut(stored, target).fold(Pair(stored.name, b, isExact = true))(t =>
+                Pair(stored.name, fitted(b, t), isExact = false)))
           }
         case _ => None
       }
@@ -76,9 +91,10 @@ private[sql] object KeyCondition extends PredicateHelper {
 
   /** Equal values of the type have one text, which a key is looked up by. Of floating point 0.0 and -0.0 are equal. */
   private def isText(dataType: DataType): Boolean = dataType match {
-    case ByteType | ShortType | IntegerType | LongType | BooleanType | DateType | TimestampType | TimestampNTZType | StringType => true
-    case _: DecimalType                                                                                                         => true
-    case _                                                                                                                      => false
+    case ByteType | ShortType | IntegerType | LongType | BooleanType | DateType | TimestampType | TimestampNTZType | StringType =>
+      true
+    case _: DecimalType => true
+    case _              => false
   }
 
   private def narrowed(value: Expression, to: DataType, target: CommandTarget): Expression =
@@ -97,7 +113,8 @@ private[sql] object KeyCondition extends PredicateHelper {
 
   /** What a column of the type stores of a text; the text itself if that is refused. */
   private def fitted(text: Expression, to: DataType): Expression = {
-    def within(length: Int, kept: Expression) = If(GreaterThan(Length(StringTrimRight(text)), Literal(length)), text, kept)
+    def within(length: Int, kept: Expression) =
+      If(GreaterThan(Length(StringTrimRight(text)), Literal(length)), text, kept)
     to match {
       case char: CharType       => within(char.length, StringRPad(text, Literal(char.length)))
       case varchar: VarcharType => within(varchar.length, Substring(text, Literal(1), Literal(varchar.length)))
@@ -110,9 +127,11 @@ private[sql] object KeyCondition extends PredicateHelper {
     def unapply(e: Expression): Option[Expression] = e match {
       case check: StaticInvoke if check.staticObject == classOf[CharVarcharCodegenUtils] =>
         (check.functionName, check.arguments) match {
-          case ("charTypeWriteSideCheck", Seq(text, Literal(length: Int, _)))    => Some(fitted(stored(text), CharType(length)))
-          case ("varcharTypeWriteSideCheck", Seq(text, Literal(length: Int, _))) => Some(fitted(stored(text), VarcharType(length)))
-          case _                                                                 => None
+          case ("charTypeWriteSideCheck", Seq(text, Literal(length: Int, _))) =>
+            Some(fitted(stored(text), CharType(length)))
+          case ("varcharTypeWriteSideCheck", Seq(text, Literal(length: Int, _))) =>
+            Some(fitted(stored(text), VarcharType(length)))
+          case _ => None
         }
       case _ => None
     }
@@ -144,9 +163,10 @@ private[sql] object KeyCondition extends PredicateHelper {
 
   /** What a whole number is a cast of, if it is one. */
   private def whole(e: Expression): Option[Expression] = e match {
-    case cast: Cast if areWhole(cast.dataType) && areWhole(cast.child.dataType) && !isWrapping(cast) => whole(cast.child)
-    case other if areWhole(other.dataType)                                                           => Some(other)
-    case _                                                                                           => None
+    case cast: Cast if areWhole(cast.dataType) && areWhole(cast.child.dataType) && !isWrapping(cast) =>
+      whole(cast.child)
+    case other if areWhole(other.dataType) => Some(other)
+    case _                                 => None
   }
 
   /** A cast that makes another number of one that is too large, and neither fails nor makes null of it. */

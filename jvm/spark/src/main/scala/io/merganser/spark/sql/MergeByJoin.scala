@@ -31,7 +31,8 @@ private[sql] final class MergeByJoin(merge: MergeStatement) extends PredicateHel
     val once =
       if (!merge.matchesOnce) None
       else Some(If(And(inSource, inTarget), rowNumber.toAttribute.withNullability(true), Literal(null, LongType)))
-    val shown           = if (once.isEmpty) Nil else (target.key +: source.output).filterNot(_.dataType.catalogString.contains("binary"))
+    val shown =
+      if (once.isEmpty) Nil else (target.key +: source.output).filterNot(_.dataType.catalogString.contains("binary"))
     val (before, after) = chosen.toSeq.partition { case (keyed, _) => isChosenBefore(keyed) }
     val (place, row)    = (number.toAttribute.withNullability(true), rowNumber.toAttribute.withNullability(true))
     val together        = after.flatMap { case (keyed, _) => versions(keyed, place, row, inTarget) }
@@ -39,7 +40,8 @@ private[sql] final class MergeByJoin(merge: MergeStatement) extends PredicateHel
     val used            = made.flatMap(_.children) ++ once ++ shown ++ computed.inputs ++ together ++ order :+ on
     val all             = Project(source.output ++ Seq(fromSource, number), source)
     val marked = before.headOption.fold(Needed.of(all, used)) { case (keyed, order) =>
-      Needed.of(beforeJoin(keyed, order, number.toAttribute, Needed.of(all, used ++ valuesOf(keyed) ++ order :+ number.toAttribute)), used)
+      Needed.of(beforeJoin(keyed, order, number.toAttribute,
+          Needed.of(all, used ++ valuesOf(keyed) ++ order :+ number.toAttribute)), used)
     }
     val stored = Needed.of(Project(target.relation.output ++ Seq(fromTarget, rowNumber), target.rows), used)
     val joinType =
@@ -53,7 +55,8 @@ private[sql] final class MergeByJoin(merge: MergeStatement) extends PredicateHel
     val described = target.describe(columns, isRead = true, merge.assigns)
     val checked   = once.map(MatchedOnce(_, shown))
     if (prunes.isEmpty || merge.isPlanned) {
-      val join = LatestRows.of(together, place, order, Join(stored, marked, joinType, Some(on), CardinalityCheck.hint(once)))
+      val join =
+        LatestRows.of(together, place, order, Join(stored, marked, joinType, Some(on), CardinalityCheck.hint(once)))
       RowLevelCommandOverQuery(described, made, change.masks, checked,
         target.pinned(Needed.of(computed.over(join), used.filterNot(_ eq on))))
     } else
@@ -78,7 +81,8 @@ private[sql] final class MergeByJoin(merge: MergeStatement) extends PredicateHel
    * the key, and what the source has for the ordering columns.
    */
   private def chosen: Option[(KeyCondition, Seq[Expression])] =
-    onKey.filter(k => merge.combines && (k.paths.nonEmpty || target.partitionColumns.isEmpty)).flatMap(k => merge.sourceOrder.map(k -> _))
+    onKey.filter(k => merge.combines && (k.paths.nonEmpty || target.partitionColumns.isEmpty)).flatMap(k =>
+      merge.sourceOrder.map(k -> _))
 
   /**
    * Whether the source row that counts is the same whatever is stored: nothing else in ON looks at the stored row, and rows that
@@ -88,14 +92,20 @@ private[sql] final class MergeByJoin(merge: MergeStatement) extends PredicateHel
     val own     = AttributeSet(source.output)
     val inserts = has(NotMatched)
     keyed.isExact && merge.insertsThere(keyed) && splitConjunctivePredicates(on).forall { c =>
-      (!inserts && c.references.forall(own.contains)) || KeyCondition.equated(c, target, nullSafe = true).exists { case (name, value) =>
-        (keyed.keys ++ keyed.paths).exists(k => k._1 == name && k._2.semanticEquals(value))
+      (!inserts && c.references.forall(own.contains)) || KeyCondition.equated(c, target, nullSafe = true).exists {
+        case (name, value) =>
+          (keyed.keys ++ keyed.paths).exists(k => k._1 == name && k._2.semanticEquals(value))
       }
     }
   }
 
   /** The source rows that count. */
-  private def beforeJoin(keyed: KeyCondition, order: Seq[Expression], number: Attribute, rows: LogicalPlan): LogicalPlan = {
+  private def beforeJoin(
+      keyed: KeyCondition,
+      order: Seq[Expression],
+      number: Attribute,
+      rows: LogicalPlan
+  ): LogicalPlan = {
     // A row that ON leaves out is no version of the stored row, if another one is.
     val own = AttributeSet(rows.output)
     val ofSource = Coalesce(Seq(
@@ -110,12 +120,19 @@ private[sql] final class MergeByJoin(merge: MergeStatement) extends PredicateHel
    * What is common to rows of a join whose source rows are versions of one row. Rows that the source lacks are alone, and so are
    * those that are new by other keys than ON's.
    */
-  private def versions(keyed: KeyCondition, number: Attribute, storedRow: Attribute, inTarget: Expression): Seq[Expression] = {
+  private def versions(
+      keyed: KeyCondition,
+      number: Attribute,
+      storedRow: Attribute,
+      inTarget: Expression
+  ): Seq[Expression] = {
     val isAlone = And(Not(inTarget), if (merge.insertsThere(keyed)) hasNoKey(keyed) else TrueLiteral)
-    valuesOf(keyed) :+ If(IsNull(number), Subtract(Literal(-1L), storedRow), If(isAlone, number, Literal(null, LongType)))
+    valuesOf(keyed) :+ If(IsNull(number), Subtract(Literal(-1L), storedRow),
+      If(isAlone, number, Literal(null, LongType)))
   }
 
   private def valuesOf(keyed: KeyCondition): Seq[Expression] = (keyed.keys ++ keyed.paths).map(_._2)
 
-  private def hasNoKey(keyed: KeyCondition): Expression = valuesOf(keyed).map(k => IsNull(k): Expression).reduce(Or(_, _))
+  private def hasNoKey(keyed: KeyCondition): Expression =
+    valuesOf(keyed).map(k => IsNull(k): Expression).reduce(Or(_, _))
 }

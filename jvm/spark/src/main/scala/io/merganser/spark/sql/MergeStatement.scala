@@ -23,7 +23,8 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
   val onKey  = KeyCondition.of(on, target)
 
   val clauses: Seq[Clause] = {
-    val byMatch = Seq(Matched -> merge.matchedActions, NotMatched -> merge.notMatchedActions, BySource -> merge.notMatchedBySourceActions)
+    val byMatch = Seq(Matched -> merge.matchedActions, NotMatched -> merge.notMatchedActions,
+      BySource -> merge.notMatchedBySourceActions)
     byMatch.flatMap { case (when, actions) => actions.map(action => Clause(when, action, text(when, action))) }
   }
 
@@ -56,8 +57,9 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
     val shared      = given.sourceTable.output.filter(s => relation.output.exists(t => names(t.name, s.name)))
     assignments.nonEmpty && assignments.size == shared.size && assignments.forall { a =>
       (a.key, MergeStatement.uncast(a.value)) match {
-        case (key: Attribute, value: Attribute) => names(key.name, value.name) && shared.exists(_.exprId == value.exprId)
-        case _                                  => false
+        case (key: Attribute, value: Attribute) =>
+          names(key.name, value.name) && shared.exists(_.exprId == value.exprId)
+        case _ => false
       }
     }
   }
@@ -66,7 +68,8 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
   private def whole(action: MergeAction): MergeAction =
     if (!isStar(action)) action
     else {
-      val assignments = given.sourceTable.output.flatMap(value => target.columnAfter(value.name).map(Assignment(_, value)))
+      val assignments =
+        given.sourceTable.output.flatMap(value => target.columnAfter(value.name).map(Assignment(_, value)))
       action match {
         case update: UpdateAction => update.copy(assignments = assignments)
         case insert: InsertAction => insert.copy(assignments = assignments)
@@ -81,8 +84,9 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
     case And(left, right)    => And(byColumn(left), byColumn(right))
     case In(value, Seq(one)) => EqualTo(value, one)
     // Fields of a struct are equal where both are null.
-    case EqualTo(Fields(a), Fields(b)) => a.zip(b).map { case (x, y) => EqualNullSafe(x, y): Expression }.reduce(And(_, _))
-    case other                         => other
+    case EqualTo(Fields(a), Fields(b)) =>
+      a.zip(b).map { case (x, y) => EqualNullSafe(x, y): Expression }.reduce(And(_, _))
+    case other => other
   }
 
   /** Whether what is inserted has the key that ON names. */
@@ -97,8 +101,9 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
 
   def made(change: ClauseOutput)(when: When => Expression): Seq[RowClause] = {
     val rows = clauses.zip(values).map {
-      case (Clause(_, update: UpdateAction, _), given) => change.update(given, Alignment.assigned(update.assignments, target))
-      case (Clause(_, _: InsertAction, _), given)      => change.insert(given)
+      case (Clause(_, update: UpdateAction, _), given) =>
+        change.update(given, Alignment.assigned(update.assignments, target))
+      case (Clause(_, _: InsertAction, _), given) => change.insert(given)
       // Of a row that the source lacks, the source says nothing.
       case (clause, _) => change.delete(if (clause.when == BySource) Map.empty else sourceOrdering)
     }
@@ -108,11 +113,14 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
   }
 
   def assigns: Seq[(String, Set[String])] =
-    clauses.collect { case Clause(_, update: UpdateAction, text) => text -> Alignment.assigned(update.assignments, target) }
+    clauses.collect { case Clause(_, update: UpdateAction, text) =>
+      text -> Alignment.assigned(update.assignments, target)
+    }
 
   /** Of a delete that has an ordering value: what the source has under the ordering columns' names. */
   private def sourceOrdering: Map[String, Expression] =
-    target.ordering.flatMap(name => source.output.find(a => session.sessionState.conf.resolver(a.name, name)).map(name -> _)).toMap
+    target.ordering.flatMap(name =>
+      source.output.find(a => session.sessionState.conf.resolver(a.name, name)).map(name -> _)).toMap
 
   /**
    * What the source has for the ordering columns, where the rule chooses between whole rows by them: what a clause assigns
@@ -128,7 +136,8 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
         val named = sourceOrdering
         def typed(name: String) = named.get(name).map { value =>
           val to = target.schema(name).dataType
-          if (value.dataType == to) value else Cast(value, to, Some(session.sessionState.conf.sessionLocalTimeZone), EvalMode.TRY)
+          if (value.dataType == to) value
+          else Cast(value, to, Some(session.sessionState.conf.sessionLocalTimeZone), EvalMode.TRY)
         }
         if (!target.ordering.forall(named.contains)) Nil
         else target.orderingOf(target.ordering.flatMap(name => typed(name).map(name -> _)).toMap)
@@ -159,13 +168,15 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
   def has(when: When): Boolean = clauses.exists(_.when == when)
 
   private def require(clause: String, condition: Expression): Unit = {
-    def refuse(why: String) = throw MerganserException("CLAUSE_CONDITION_UNSUPPORTED", "clause" -> clause, "condition" -> condition.sql,
-      "reason" -> why)
+    def refuse(why: String) =
+      throw MerganserException("CLAUSE_CONDITION_UNSUPPORTED", "clause" -> clause, "condition" -> condition.sql,
+        "reason" -> why)
     if (condition.dataType != BooleanType && condition.dataType != NullType)
       refuse(s"it is of type ${condition.dataType.sql}, not BOOLEAN; compare it with something")
     if (!condition.deterministic) refuse("it is not deterministic")
     if (SubqueryExpression.hasSubquery(condition)) refuse("it has a sub-query; put it into the source")
-    if (condition.exists(_.isInstanceOf[AggregateExpression])) refuse("it has an aggregate function; put it into the source")
+    if (condition.exists(_.isInstanceOf[AggregateExpression]))
+      refuse("it has an aggregate function; put it into the source")
   }
 
   private def text(when: When, action: MergeAction): String = {

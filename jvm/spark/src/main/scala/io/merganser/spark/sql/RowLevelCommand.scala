@@ -135,7 +135,8 @@ object RowLevelCommand {
 
   /** A statement's result: one row of counts. */
   val CountNames: Seq[String] = Seq(
-    "inserted", "updated", "unchanged", "deleted", "late", "ties", "appended", "file_groups_read", "file_groups_written",
+    "inserted", "updated", "unchanged", "deleted", "late", "ties", "appended", "file_groups_read",
+    "file_groups_written",
     "file_groups_pruned")
 
   def counts: Seq[Attribute] = CountNames.map(AttributeReference(_, LongType, nullable = false)())

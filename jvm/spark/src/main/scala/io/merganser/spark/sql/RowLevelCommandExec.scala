@@ -60,7 +60,8 @@ sealed trait RowLevelCommandExec extends V2CommandExec {
     new ClauseFunction(statement.clauses, input, target.columns, statement.masks)
 
   protected def write: CommandWrite =
-    CommandWrite(session, target.table.opened, target.settings, target.columns.data, target.columns.schema, statement.masks,
+    CommandWrite(session, target.table.opened, target.settings, target.columns.data, target.columns.schema,
+      statement.masks,
       target.readsItself)
 
   protected def changes(): Seq[InternalRow]
@@ -70,7 +71,8 @@ sealed trait RowLevelCommandExec extends V2CommandExec {
     try changes()
     catch {
       case e: MerganserException if e.condition == "KEY_COLUMN_CHANGED" && target.identifying.nonEmpty =>
-        throw MerganserException("ASSIGNMENT_REFUSED", "clause" -> target.identifying.mkString("; "), "reason" -> e.getMessage).causedBy(e)
+        throw MerganserException("ASSIGNMENT_REFUSED", "clause" -> target.identifying.mkString("; "),
+          "reason" -> e.getMessage).causedBy(e)
     }
 
   /** The statement's result. */
@@ -80,16 +82,18 @@ sealed trait RowLevelCommandExec extends V2CommandExec {
     }
     val c = result.counts
     val counts =
-      Seq(c.inserted, c.updated, c.unchanged, c.deleted, c.late, c.ties, c.appended, read.toLong, result.filesWritten.toLong, pruned.toLong)
+      Seq(c.inserted, c.updated, c.unchanged, c.deleted, c.late, c.ties, c.appended, read.toLong,
+        result.filesWritten.toLong, pruned.toLong)
     CountMetrics.post(sparkContext, metrics, RowLevelCommand.CountNames.zip(counts))
     Seq(new GenericInternalRow(counts.toArray[Any]))
   }
 
   /** @param values over the rows, bound */
-  protected def projected(rows: RDD[InternalRow], values: Seq[Expression]): RDD[InternalRow] = rows.mapPartitions { it =>
-    val project = UnsafeProjection.create(values)
-    it.map(project)
-  }
+  protected def projected(rows: RDD[InternalRow], values: Seq[Expression]): RDD[InternalRow] =
+    rows.mapPartitions { it =>
+      val project = UnsafeProjection.create(values)
+      it.map(project)
+    }
 
   /** Writes the rows of a query; a stored row that several of them match is an error where that is asked. */
   protected def changed(rows: RDD[InternalRow], input: Seq[Attribute], once: Option[MatchedOnce]): WriteResult =
@@ -98,18 +102,24 @@ sealed trait RowLevelCommandExec extends V2CommandExec {
       case Some(MatchedOnce(number, shown)) =>
         val bound = BindReferences.bindReference(number, input)
         val texts = shown.tail.map(e => e.sql -> BindReferences.bindReference(e, input))
-        val twice = new CardinalityCheck(target.toString, input.indexWhere(_.exprId == shown.head.references.head.exprId), -1, zone, texts)
+        val twice = new CardinalityCheck(target.toString,
+          input.indexWhere(_.exprId == shown.head.references.head.exprId), -1, zone, texts)
         try write.run(ClauseRows.of(twice.checked(rows, bound), clauses(input)))
-        catch { case failure: Throwable if CardinalityCheck.isCause(failure) => throw twice.described(rows, bound).causedBy(failure) }
+        catch {
+          case failure: Throwable if CardinalityCheck.isCause(failure) =>
+            throw twice.described(rows, bound).causedBy(failure)
+        }
     }
 }
 
 /** Rows that a query finds. */
-final case class RowLevelCommandOverQueryExec(statement: RowLevelCommandOverQuery, query: SparkPlan) extends RowLevelCommandExec {
+final case class RowLevelCommandOverQueryExec(statement: RowLevelCommandOverQuery, query: SparkPlan)
+    extends RowLevelCommandExec {
 
   override protected def how: String = "rows of a query"
 
-  override protected def withNewChildrenInternal(newChildren: IndexedSeq[SparkPlan]): SparkPlan = copy(query = newChildren.head)
+  override protected def withNewChildrenInternal(newChildren: IndexedSeq[SparkPlan]): SparkPlan =
+    copy(query = newChildren.head)
 
   override protected def changes(): Seq[InternalRow] = {
     val result = changed(query.execute(), query.output, statement.once)
@@ -119,18 +129,21 @@ final case class RowLevelCommandOverQueryExec(statement: RowLevelCommandOverQuer
 }
 
 /** Rows of a source, each with the stored row of its key. */
-final case class RowLevelCommandByKeyExec(statement: RowLevelCommandByKey, query: SparkPlan) extends RowLevelCommandExec {
+final case class RowLevelCommandByKeyExec(statement: RowLevelCommandByKey, query: SparkPlan)
+    extends RowLevelCommandExec {
 
   override protected def how: String = s"by record key, no join: ${statement.on.sql}"
 
-  override protected def withNewChildrenInternal(newChildren: IndexedSeq[SparkPlan]): SparkPlan = copy(query = newChildren.head)
+  override protected def withNewChildrenInternal(newChildren: IndexedSeq[SparkPlan]): SparkPlan =
+    copy(query = newChildren.head)
 
   override protected def changes(): Seq[InternalRow] = {
     val source = query.output
     val config = target.table.opened.config
     // The source's columns, the keys' values, then what the lookup has added to them.
     val values = (statement.keys.values ++ statement.paths.values).map(BindReferences.bindReference(_, source))
-    val rows   = projected(query.execute(), source.map(a => BindReferences.bindReference(a: Expression, source)) ++ values)
+    val rows =
+      projected(query.execute(), source.map(a => BindReferences.bindReference(a: Expression, source)) ++ values)
     val keyed = KeyedSource(
       source = StructType(source.map(a => StructField(a.name, a.dataType))),
       keys = statement.keys.columns.zip(statement.keys.values.map(_.dataType)),
@@ -141,7 +154,8 @@ final case class RowLevelCommandByKeyExec(statement: RowLevelCommandByKey, query
     )
     val extra = keyed.added.map(f => AttributeReference(f.name, f.dataType)())
     val input =
-      source ++ values.map(v => AttributeReference("value", v.dataType)()) ++ (statement.arrival +: extra) ++ statement.found ++ statement.stored
+      source ++ values.map(v => AttributeReference("value", v.dataType)()) ++ (statement.arrival +: extra) ++ statement
+        .found ++ statement.stored
     val twice =
       if (!target.settings.statement.failsOnDuplicates) None
       else
@@ -163,12 +177,14 @@ final case class RowLevelCommandByKeyExec(statement: RowLevelCommandByKey, query
 }
 
 /** Rows of a join, planned once the source has shown which files can match. */
-final case class RowLevelCommandByJoinExec(statement: RowLevelCommandByJoin, query: SparkPlan) extends RowLevelCommandExec {
+final case class RowLevelCommandByJoinExec(statement: RowLevelCommandByJoin, query: SparkPlan)
+    extends RowLevelCommandExec {
 
   override protected def how: String =
     s"${statement.joinType.sql} join on ${statement.on.sql}, files chosen by ${statement.pruning.columns.distinct.mkString(", ")} of the source"
 
-  override protected def withNewChildrenInternal(newChildren: IndexedSeq[SparkPlan]): SparkPlan = copy(query = newChildren.head)
+  override protected def withNewChildrenInternal(newChildren: IndexedSeq[SparkPlan]): SparkPlan =
+    copy(query = newChildren.head)
 
   override protected def changes(): Seq[InternalRow] = {
     val source = query.output
@@ -178,14 +194,18 @@ final case class RowLevelCommandByJoinExec(statement: RowLevelCommandByJoin, que
     val rows = query.execute().mapPartitions { it =>
       it.map { row =>
         val own = row.copy()
-        own match { case packed: UnsafeRow => bytes.add(packed.getSizeInBytes.toLong); case _ => bytes.add(64L * source.length) }
+        own match {
+          case packed: UnsafeRow => bytes.add(packed.getSizeInBytes.toLong); case _ => bytes.add(64L * source.length)
+        }
         own
       }
     }.persist(StorageLevel.MEMORY_AND_DISK)
     try {
-      val columns = statement.pruning.columns.zip(values).zipWithIndex.map { case ((name, value), i) => (name, i, value.dataType) }
-      val ranges  = SourceRanges.of(projected(rows, values), columns) ++ keyRanges(rows, source)
-      val counts  = new ScanCounts
+      val columns = statement.pruning.columns.zip(values).zipWithIndex.map { case ((name, value), i) =>
+        (name, i, value.dataType)
+      }
+      val ranges = SourceRanges.of(projected(rows, values), columns) ++ keyRanges(rows, source)
+      val counts = new ScanCounts
       val stored = statement.stored.plan.transform { case relation: DataSourceV2Relation =>
         relation.copy(table = relation.table.asInstanceOf[MerganserTable].watchedBy(counts, Some(ranges)))
       }
@@ -205,7 +225,8 @@ final case class RowLevelCommandByJoinExec(statement: RowLevelCommandByJoin, que
     else {
       val keys  = statement.keys.values.map(BindReferences.bindReference(_, source))
       val named = statement.keys.columns.zip(keys.map(_.dataType))
-      val keyed = KeyedSource(new StructType, named, Nil, target.table.opened.schema, isPartitioned = true, new StructType)
+      val keyed =
+        KeyedSource(new StructType, named, Nil, target.table.opened.schema, isPartitioned = true, new StructType)
       val texts = keyed.rows(session, projected(rows, keys), target.table.opened.config).select(MetaColumns.RecordKey)
       Some(SourceRanges.of(texts.queryExecution.toRdd, Seq((MetaColumns.RecordKey, 0, StringType))))
     }

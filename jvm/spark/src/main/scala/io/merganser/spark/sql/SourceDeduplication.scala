@@ -71,7 +71,9 @@ private[sql] final case class SourceDeduplication(keys: Seq[Expression], arrival
 private final class SourceVersions(order: Seq[Expression]) {
   private[this] val version = UnsafeProjection.create(Literal("") +: order)
   private[this] val schema =
-    StructType(StructField("key", StringType) +: order.zipWithIndex.map { case (e, i) => StructField(s"order_$i", e.dataType) })
+    StructType(StructField("key", StringType) +: order.zipWithIndex.map { case (e, i) =>
+      StructField(s"order_$i", e.dataType)
+    })
   private[this] val layout = RowLayout(schema, "key", order.indices.map(i => s"order_$i"), Nil)
   private[this] val fold   = new KeyFold(MergeRule.eventTime(layout))
 
@@ -90,8 +92,12 @@ private final class SourceVersions(order: Seq[Expression]) {
  * @param number of a source row's place in the source
  * @param order  as there
  */
-private[sql] final case class LatestRows(keys: Seq[Expression], number: Attribute, order: Seq[Expression], child: LogicalPlan)
-    extends UnaryNode {
+private[sql] final case class LatestRows(
+    keys: Seq[Expression],
+    number: Attribute,
+    order: Seq[Expression],
+    child: LogicalPlan
+) extends UnaryNode {
   override def output: Seq[Attribute] = child.output
 
   override protected def withNewChildInternal(newChild: LogicalPlan): LogicalPlan = copy(child = newChild)
@@ -104,8 +110,12 @@ private[sql] object LatestRows {
     if (keys.isEmpty) rows else LatestRows(keys, number, order, rows)
 }
 
-private[sql] final case class LatestRowsExec(keys: Seq[Expression], number: Attribute, order: Seq[Expression], child: SparkPlan)
-    extends UnaryExecNode {
+private[sql] final case class LatestRowsExec(
+    keys: Seq[Expression],
+    number: Attribute,
+    order: Seq[Expression],
+    child: SparkPlan
+) extends UnaryExecNode {
   override def output: Seq[Attribute] = child.output
 
   override def requiredChildDistribution: Seq[Distribution] = Seq(ClusteredDistribution(keys))
@@ -116,8 +126,9 @@ private[sql] final case class LatestRowsExec(keys: Seq[Expression], number: Attr
 
   override protected def doExecute(): RDD[InternalRow] = {
     val rows = child.output
-    val latest = SourceDeduplication(BindReferences.bindReferences(keys, rows), rows.indexWhere(_.exprId == number.exprId),
-      BindReferences.bindReferences(order, rows))
+    val latest =
+      SourceDeduplication(BindReferences.bindReferences(keys, rows), rows.indexWhere(_.exprId == number.exprId),
+        BindReferences.bindReferences(order, rows))
     child.execute().mapPartitions(latest.of(_))
   }
 }

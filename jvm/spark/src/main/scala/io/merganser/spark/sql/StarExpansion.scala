@@ -62,7 +62,8 @@ object StarExpansion {
 
   /** An assignment straight from a column of the same name, by which the table may get that column. */
   private def named(assignment: Assignment): Assignment = (assignment.key, assignment.value) match {
-    case (key: UnresolvedAttribute, value: UnresolvedAttribute) if key.nameParts.last.equalsIgnoreCase(value.nameParts.last) =>
+    case (key: UnresolvedAttribute, value: UnresolvedAttribute)
+        if key.nameParts.last.equalsIgnoreCase(value.nameParts.last) =>
       assignment.copy(key = NamedColumn(key.nameParts))
     case _ => assignment
   }
@@ -72,19 +73,23 @@ object StarExpansion {
 
     override def apply(plan: LogicalPlan): LogicalPlan = plan match {
       case within: WithCTE => within.copy(plan = apply(within.plan))
-      case merge: MergeIntoTable if merge.targetTable.resolved && merge.sourceTable.resolved && actions(merge).exists(isMarked) =>
+      case merge: MergeIntoTable
+          if merge.targetTable.resolved && merge.sourceTable.resolved && actions(merge).exists(isMarked) =>
         val bare   = merge.copy(targetTable = DeferredStatements.bare(merge.targetTable))
         val change = if (isAsked(session, bare) || mayLack(bare)) expanded(bare)(_) else star _
-        merge.copy(matchedActions = merge.matchedActions.map(change), notMatchedActions = merge.notMatchedActions.map(change))
+        merge.copy(matchedActions = merge.matchedActions.map(change),
+          notMatchedActions = merge.notMatchedActions.map(change))
       case other => other
     }
 
     /** Whether the source lacks columns of the table, and only ones that writes may lack. */
     private def mayLack(merge: MergeIntoTable): Boolean = {
-      val lacking = merge.targetTable.output.map(_.name).filterNot(t => merge.sourceTable.output.exists(s => names(t, s.name)))
+      val lacking =
+        merge.targetTable.output.map(_.name).filterNot(t => merge.sourceTable.output.exists(s => names(t, s.name)))
       lacking.nonEmpty && relation(merge.targetTable).exists { relation =>
-        val opened   = relation.table.asInstanceOf[MerganserTable].opened
-        val settings = WriteConfig.parse(Map.empty, FrameWrite.sessionConf(session), opened.config, WriteSource.SqlChange)
+        val opened = relation.table.asInstanceOf[MerganserTable].opened
+        val settings =
+          WriteConfig.parse(Map.empty, FrameWrite.sessionConf(session), opened.config, WriteSource.SqlChange)
         settings.missingColumns == MissingColumns.Added && lacking.forall(opened.timeline.addedColumns)
       }
     }
@@ -120,9 +125,11 @@ object StarExpansion {
 
     private def expanded(merge: MergeIntoTable, assignment: Assignment): Seq[Assignment] = assignment.key match {
       case _: SourceColumns =>
-        merge.sourceTable.output.flatMap(value => merge.targetTable.output.find(t => names(t.name, value.name)).map(Assignment(_, value)))
-      case key: NamedColumn if assignment.value.resolved => Seq(assignment.copy(key = column(merge, key, assignment.value)))
-      case _                                             => Seq(assignment)
+        merge.sourceTable.output.flatMap(value =>
+          merge.targetTable.output.find(t => names(t.name, value.name)).map(Assignment(_, value)))
+      case key: NamedColumn if assignment.value.resolved =>
+        Seq(assignment.copy(key = column(merge, key, assignment.value)))
+      case _ => Seq(assignment)
     }
 
     /** The table's column; or a new one; or, where it can be neither, what Spark says of a name that it does not know. */
@@ -134,7 +141,9 @@ object StarExpansion {
       merge.targetTable.resolve(key.parts, names) match {
         case Some(known: Alias) => known.child
         case Some(known)        => known
-        case None if relation(merge.targetTable).isDefined && isColumn && merge.sourceTable.output.exists(_.semanticEquals(value)) =>
+        case None
+            if relation(merge.targetTable).isDefined && isColumn && merge.sourceTable.output.exists(
+              _.semanticEquals(value)) =>
           AttributeReference(key.parts.last, value.dataType)()
         case None => UnresolvedAttribute(key.parts)
       }

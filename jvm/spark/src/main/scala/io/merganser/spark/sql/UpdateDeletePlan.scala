@@ -34,14 +34,20 @@ private[sql] final case class UpdateDeletePlan(session: SparkSession) {
 
   private def requireDeterministic(statement: String, condition: Expression): Unit =
     if (!condition.deterministic)
-      throw MerganserException("CLAUSE_CONDITION_UNSUPPORTED", "clause" -> s"$statement WHERE", "condition" -> condition.sql,
+      throw MerganserException("CLAUSE_CONDITION_UNSUPPORTED", "clause" -> s"$statement WHERE",
+        "condition" -> condition.sql,
         "reason" -> "it is not deterministic")
 
   private def rows(target: CommandTarget, condition: Option[Expression]): LogicalPlan =
     condition.filterNot(_ == TrueLiteral).foldLeft(target.rows)((found, c) => Filter(c, found))
 
   private def changes(
-      target: CommandTarget, columns: CommandColumns, clause: String, assigned: Set[String], row: Seq[Expression], change: ClauseOutput,
+      target: CommandTarget,
+      columns: CommandColumns,
+      clause: String,
+      assigned: Set[String],
+      row: Seq[Expression],
+      change: ClauseOutput,
       found: LogicalPlan
   ): LogicalPlan =
     RowLevelCommandOverQuery(

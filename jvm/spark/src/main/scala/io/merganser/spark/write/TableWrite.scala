@@ -63,7 +63,11 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
    * @throws MerganserException COMMIT_CONFLICT, ROWS_OUTSIDE_REPLACED and the refusals of single rows; nothing is visible then
    */
   def run(
-      frame: DataFrame, schema: StructType, unorderedDelete: Column, replaced: Replaced = Replaced.Nothing, masks: Seq[ColumnMask] = Nil,
+      frame: DataFrame,
+      schema: StructType,
+      unorderedDelete: Column,
+      replaced: Replaced = Replaced.Nothing,
+      masks: Seq[ColumnMask] = Nil,
       readAt: Option[Timeline] = None
   ): WriteResult = {
     val rows = incoming(frame, schema, unorderedDelete, masks)
@@ -83,17 +87,29 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       incoming(rows.frame(table, slices), schema, col(PreparedSchema.UnorderedDelete), masks)
     }
 
-  private def incoming(frame: DataFrame, schema: StructType, unorderedDelete: Column, masks: Seq[ColumnMask]): PreparedRows = {
+  private def incoming(
+      frame: DataFrame,
+      schema: StructType,
+      unorderedDelete: Column,
+      masks: Seq[ColumnMask]
+  ): PreparedRows = {
     settings.eventTimeField.foreach(FrameCheck.requireEventTime(schema, config.name, _))
     val isDelete = settings.operation == WriteOperation.Delete
     PreparedRows(frame, settings.keyed(config), settings.rule, schema, unorderedDelete,
-      allowMissing = isDelete || settings.missingColumns != MissingColumns.Reject, settings.nullOrdering == NullOrdering.Reject, masks,
+      allowMissing = isDelete || settings.missingColumns != MissingColumns.Reject,
+      settings.nullOrdering == NullOrdering.Reject, masks,
       IndexResolver.globalKeys(settings.index, config))
   }
 
-  private def commit(schema: StructType, replaced: Replaced, readAt: Option[Timeline], looksEverywhere: Boolean = false)(rows: (
-          OpenTable, IndexedSeq[FileSlice]
-      ) => PreparedRows): WriteResult = {
+  private def commit(
+      schema: StructType,
+      replaced: Replaced,
+      readAt: Option[Timeline],
+      looksEverywhere: Boolean = false
+  )(rows: (
+      OpenTable,
+      IndexedSeq[FileSlice]
+  ) => PreparedRows): WriteResult = {
     val started     = System.nanoTime()
     val index       = IndexResolver.resolve(settings.index, opened)
     val isOverwrite = replaced != Replaced.Nothing
@@ -111,8 +127,9 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
           val slices   = if (isOverwrite) IndexedSeq.empty[FileSlice] else table.view.slices.toIndexedSeq
           val incoming = rows(table, slices)
           prepared = Some(incoming)
-          val written = WriteTasks(session, table, settings, index, schema, incoming.schema, transaction).write(incoming.rows, slices)
-          val stats   = written.map(_.stat).groupBy(_.partitionPath)
+          val written = WriteTasks(session, table, settings, index, schema, incoming.schema, transaction).write(
+            incoming.rows, slices)
+          val stats = written.map(_.stat).groupBy(_.partitionPath)
           val metadata = CommitMetadata(
             operationType = operationType(replaced),
             stats = stats,
@@ -160,7 +177,8 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       case _ => ()
     }
     if (replaced == Replaced.Nothing) Map.empty
-    else table.view.partitions.filter(gone).map(p => p -> table.view.slices(p).map(_.fileId)).filter(_._2.nonEmpty).toMap
+    else
+      table.view.partitions.filter(gone).map(p => p -> table.view.slices(p).map(_.fileId)).filter(_._2.nonEmpty).toMap
   }
 
   /** Partitions whose rows are taken away, of those that are there and of those that others may add. */
@@ -176,19 +194,21 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
   private def newKeys(index: IndexType, isOverwrite: Boolean): KeyScope = {
     val looks = settings.operation match {
       case WriteOperation.Upsert => true
-      case WriteOperation.Insert => settings.storedKeys == StoredKeyPolicy.Drop || settings.storedKeys == StoredKeyPolicy.Fail
-      case _                     => false
+      case WriteOperation.Insert =>
+        settings.storedKeys == StoredKeyPolicy.Drop || settings.storedKeys == StoredKeyPolicy.Fail
+      case _ => false
     }
     if (!looks || isOverwrite || index.isInstanceOf[IndexType.Bucket]) KeyScope.Nowhere
     else if (IndexResolver.globalKeys(index, config).isDefined) KeyScope.InTable
     else KeyScope.InPartition
   }
 
-  private def extraMetadata(table: OpenTable, schema: StructType, written: Seq[SliceWritten]): Map[String, String] = Map(
-    "schema" -> AvroSchemas.toAvro(schema, config.name).toString,
-    TableWrite.WriterKey -> TableWrite.Writer,
-    TableWrite.CountsKey -> Counts.toJson(total(written))
-  ) ++ table.timeline.listAdded(schema) ++ settings.commitMetadata
+  private def extraMetadata(table: OpenTable, schema: StructType, written: Seq[SliceWritten]): Map[String, String] =
+    Map(
+      "schema" -> AvroSchemas.toAvro(schema, config.name).toString,
+      TableWrite.WriterKey -> TableWrite.Writer,
+      TableWrite.CountsKey -> Counts.toJson(total(written))
+    ) ++ table.timeline.listAdded(schema) ++ settings.commitMetadata
 
   private def notes(schema: StructType): WriteNotes = {
     val changes = SchemaEvolution.changes(opened.schema, schema)

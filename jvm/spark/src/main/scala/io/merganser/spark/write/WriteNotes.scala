@@ -21,8 +21,10 @@ final case class WriteNotes(
 
   /** All of it as sentences, for the log. */
   def sentences: Seq[String] = {
-    def listed(what: String, values: Seq[String]) = if (values.isEmpty) Nil else Seq(s"$what: ${values.mkString(", ")}.")
-    warnings ++ listed("Options without effect", IgnoredOptions.described(ignoredOptions)) ++ listed("Columns added", columnsAdded) ++
+    def listed(what: String, values: Seq[String]) =
+      if (values.isEmpty) Nil else Seq(s"$what: ${values.mkString(", ")}.")
+    warnings ++ listed("Options without effect", IgnoredOptions.described(ignoredOptions)) ++ listed("Columns added",
+      columnsAdded) ++
       listed("Columns widened", columnsWidened) ++ serviceFailure
   }
 }

@@ -87,7 +87,8 @@ private[write] final case class WriteTasks(
 
   /** Rows with their slices, on to the file groups that are made for so many. */
   private def toTargets(kept: RDD[InternalRow], work: Workload, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] = {
-    val placement = Placement.plan(slices, work, config.isMergeOnRead, settings.files.smallFileLimitBytes, settings.files.maxFileBytes,
+    val placement = Placement.plan(slices, work, config.isMergeOnRead, settings.files.smallFileLimitBytes,
+      settings.files.maxFileBytes,
       StoredRowBytes.estimate(table, settings.files.recordBytesEstimate), isClustered)
     if (placement.targets.isEmpty) Nil
     else {
@@ -107,9 +108,11 @@ private[write] final case class WriteTasks(
         }
       }
       // A task has one group, so the order is that inside it.
-      val written = run(placed, incoming.rows.add(PreparedSchema.SliceColumn), placement.targets.length, Nil)((_: UTF8String, group: Int) =>
-        shared.value.targets(group))
-      if (work.moved == 0) written else written.updated(0, written.head.copy(counts = written.head.counts + asUpdates(work.moved)))
+      val written = run(placed, incoming.rows.add(PreparedSchema.SliceColumn), placement.targets.length, Nil)(
+        (_: UTF8String, group: Int) =>
+          shared.value.targets(group))
+      if (work.moved == 0) written
+      else written.updated(0, written.head.copy(counts = written.head.counts + asUpdates(work.moved)))
     }
   }
 
@@ -121,8 +124,8 @@ private[write] final case class WriteTasks(
   private val globalKeys = IndexResolver.globalKeys(index, config)
 
   private def taggedGlobally(rows: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int, keys: IndexType.GlobalKeys): (
-      RDD[InternalRow], Workload
-  ) = {
+      RDD[InternalRow],
+      Workload) = {
     val policy         = DuplicatePolicy(settings, config, incoming)
     val tag            = GlobalTagging(session, table, settings, incoming, compiled, keys.move, way.combinesNew)
     val (tagged, work) = tag(rows, slices, tasks)(found => workload(policy(found)))
@@ -150,14 +153,20 @@ private[write] final case class WriteTasks(
 
   /** Rows with the slices that hold their key, less those that the duplicate policy leaves out. */
   private def tagged(
-      sorted: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int, counting: StoredKeys, several: LongAccumulator
+      sorted: DataFrame,
+      slices: IndexedSeq[FileSlice],
+      tasks: Int,
+      counting: StoredKeys,
+      several: LongAccumulator
   ): RDD[InternalRow] =
-    DuplicatePolicy(settings, config, incoming).apply(Tagging.simple(session, sorted, incoming, table, slices, tasks, counting,
+    DuplicatePolicy(settings, config, incoming).apply(Tagging.simple(session, sorted, incoming, table, slices, tasks,
+        counting,
         several))
 
   /** An insert that drops or refuses stored keys: one that a log has deleted is not stored. */
   private def asksForLiveKeys: Boolean =
-    settings.operation == WriteOperation.Insert && Set[StoredKeyPolicy](StoredKeyPolicy.Drop, StoredKeyPolicy.Fail)(settings.storedKeys)
+    settings.operation == WriteOperation.Insert && Set[StoredKeyPolicy](StoredKeyPolicy.Drop, StoredKeyPolicy.Fail)(
+      settings.storedKeys)
 
   private def keyReader: SliceReader = {
     val key = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey)))
@@ -187,7 +196,9 @@ private[write] final case class WriteTasks(
       }
       Iterator((bySlice.toMap, fresh.iterator.map { case (p, n) => p.toString -> n }.toMap, moved))
     }.collect()
-    def sum[K](maps: Seq[Map[K, Long]]): Map[K, Long] = maps.flatten.groupBy(_._1).map { case (k, counts) => k -> counts.map(_._2).sum }
+    def sum[K](maps: Seq[Map[K, Long]]): Map[K, Long] = maps.flatten.groupBy(_._1).map { case (k, counts) =>
+      k -> counts.map(_._2).sum
+    }
     Workload(sum(parts.map(_._1).toSeq), sum(parts.map(_._2).toSeq), parts.map(_._3).sum)
   }
 
@@ -197,18 +208,21 @@ private[write] final case class WriteTasks(
     val existing = session.sparkContext.broadcast(
       slices.flatMap(s => FileNames.bucketOf(s.fileId).map(b => (UTF8String.fromString(s.partitionPath), b) -> s)).toMap
     )
-    val buckets  = index.buckets.getOrElse(throw new IllegalStateException("an index whose number of buckets was not resolved"))
+    val buckets =
+      index.buckets.getOrElse(throw new IllegalStateException("an index whose number of buckets was not resolved"))
     val hashed   = index.hashFields
     val instant  = transaction.instant
     val isLogged = config.isMergeOnRead
     val tasks = math.max(1,
-      math.min(buckets * math.max(1, slices.map(_.partitionPath).distinct.size), session.sessionState.conf.numShufflePartitions))
+      math.min(buckets * math.max(1, slices.map(_.partitionPath).distinct.size),
+        session.sessionState.conf.numShufflePartitions))
     val salts            = DirectPartitions.salts(tasks)
     val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
     val (kept, columns) =
       if (incoming.isTagged) (rows.queryExecution.toRdd, incoming.rows.add(PreparedSchema.SliceColumn))
       else if (asksForLiveKeys)
-        (tagged(Tagging.byKey(rows, tasks), slices, tasks, StoredKeys.Live(keyReader), session.sparkContext.longAccumulator),
+        (tagged(Tagging.byKey(rows, tasks), slices, tasks, StoredKeys.Live(keyReader),
+            session.sparkContext.longAccumulator),
           incoming.rows.add(PreparedSchema.SliceColumn))
       else (rows.queryExecution.toRdd, incoming.rows)
     val placed = kept.mapPartitions[InternalRow] { it =>
@@ -225,7 +239,8 @@ private[write] final case class WriteTasks(
       existing.value.get((path, bucket)) match {
         case Some(slice) => FileGroupTarget(slice.partitionPath, slice.fileId, Some(slice), isLogged)
         case None =>
-          FileGroupTarget(path.toString, FileNames.bucketFileId(bucket, instant, path.toString), None, isLog = false, isBucket = true)
+          FileGroupTarget(path.toString, FileNames.bucketFileId(bucket, instant, path.toString), None, isLog = false,
+            isBucket = true)
       }
     }
   }
@@ -236,7 +251,8 @@ private[write] final case class WriteTasks(
     val tasks = ShuffleTasks.forRows(session, rows, settings.shuffleTasks)
     // Ranges are made from a sample of the rows, which is a run over all of them.
     if (tasks == 1) byRange(rows, tasks)
-    else evaluatedOnce(rows.queryExecution.toRdd)(once => byRange(SparkBridge.internalCreateDataFrame(session, once, rows.schema), tasks))
+    else evaluatedOnce(rows.queryExecution.toRdd)(once =>
+      byRange(SparkBridge.internalCreateDataFrame(session, once, rows.schema), tasks))
   }
 
   private def byRange(rows: DataFrame, tasks: Int): Seq[SliceWritten] = {
@@ -248,7 +264,8 @@ private[write] final case class WriteTasks(
     val step = writeStep(incoming.rows.length,
       (path: UTF8String, _: Int) => {
         val partition = path.toString
-        FileGroupTarget(partition, FileNames.fileIdOf(instant, partition, TaskContext.getPartitionId()), None, isLog = false)
+        FileGroupTarget(partition, FileNames.fileIdOf(instant, partition, TaskContext.getPartitionId()), None,
+          isLog = false)
       })
     sorted.queryExecution.toRdd.mapPartitions { it =>
       val joined = new JoinedRow
@@ -271,9 +288,14 @@ private[write] final case class WriteTasks(
    * @param placed  rows with two columns more than `before`: the group, and the salt that leads to its task
    * @param byGroup columns that keep the groups of a task apart; none where a task has one
    */
-  private def run(placed: RDD[InternalRow], before: StructType, tasks: Int, byGroup: Seq[String])(target: (UTF8String,
-          Int) => FileGroupTarget): Seq[SliceWritten] = {
-    val columns = before.add(StructField(WriteTasks.Group, IntegerType, nullable = false)).add(StructField(WriteTasks.Salt, IntegerType,
+  private def run(
+      placed: RDD[InternalRow],
+      before: StructType,
+      tasks: Int,
+      byGroup: Seq[String]
+  )(target: (UTF8String, Int) => FileGroupTarget): Seq[SliceWritten] = {
+    val columns = before.add(StructField(WriteTasks.Group, IntegerType, nullable = false)).add(
+      StructField(WriteTasks.Salt, IntegerType,
         nullable = false))
     val sorted = SparkBridge
       .internalCreateDataFrame(session, placed, columns)
@@ -300,10 +322,12 @@ private[write] final case class WriteTasks(
       if (!config.isMergeOnRead || incoming.masks.isEmpty) None
       else if (merges) Some(incoming.layout)
       else if (lacking.isEmpty && !incoming.masks.exists(_.inserts)) None
-      else Some(StructType(MetaColumns.schema(MetaColumns.RecordKey) +: CompiledRule.orderingColumns(settings.rule, schema).map(schema(_))))
+      else Some(StructType(MetaColumns.schema(MetaColumns.RecordKey) +: CompiledRule.orderingColumns(settings.rule,
+          schema).map(schema(_))))
     val reader = needed.map { asked =>
       val columns = CompiledRule.layoutSchema(asked, schema, config, settings.rule)
-      val reader  = new SliceReader(table.storage, config, settings.rule, table.schema, columns, LogVisibility(table.timeline))
+      val reader =
+        new SliceReader(table.storage, config, settings.rule, table.schema, columns, LogVisibility(table.timeline))
       StoredRows(reader, CompiledRule(settings.rule, settings.keyed(config), reader.schema))
     }
     LogWrites(looksAtRows, reader, merges && reader.isDefined, completesOrdering = lacking.nonEmpty)

@@ -13,8 +13,14 @@ import org.apache.spark.sql.types.StructType
 /** From a write's settings to the writer its tasks use. */
 private[spark] object WriterOptions {
 
-  def writer(session: SparkSession, table: OpenTable, schema: StructType, transaction: Transaction, settings: WriteConfig,
-      index: Option[IndexType] = None): SliceWriter = {
+  def writer(
+      session: SparkSession,
+      table: OpenTable,
+      schema: StructType,
+      transaction: Transaction,
+      settings: WriteConfig,
+      index: Option[IndexType] = None
+  ): SliceWriter = {
     val files = settings.files
     val codec = files.codec.getOrElse(session.sessionState.conf.parquetCompressionCodec)
     // What the table keeps counts for its services too: an index of another engine fails on a base file without a filter.
@@ -27,7 +33,8 @@ private[spark] object WriterOptions {
       schema,
       transaction.instant,
       transaction.markers,
-      BaseFileOptions(parquetName(codec), files.rowGroupBytes, bloom, math.min(files.pageBytes, Int.MaxValue.toLong).toInt,
+      BaseFileOptions(parquetName(codec), files.rowGroupBytes, bloom,
+        math.min(files.pageBytes, Int.MaxValue.toLong).toInt,
         files.dictionary, files.maxFileBytes),
       LogOptions(
         parquetAboveRows = files.logBlockFormat match {

@@ -30,10 +30,10 @@ final class KeyRangesSuite extends AnyFunSuite {
   test("of many keys in three crowds the space between the crowds stays open, whatever they begin with") {
     for (name <- Seq("", "id:", "customer:7,number:")) {
       def key(n: Int) = f"$name$n%08d"
-      val keys        = new Random(1).shuffle(Seq(50000, 2000000, 2990000).flatMap(from => from until from + 10000 by 5))
-      val parts       = keys.map(key).grouped(1700).map(ranges).toSeq
-      val found       = parts.reduce(_ ++ _)
-      val hit         = (0 until 300).filter(file => meets(found, key(file * 10000), key(file * 10000 + 9999)))
+      val keys  = new Random(1).shuffle(Seq(50000, 2000000, 2990000).flatMap(from => from until from + 10000 by 5))
+      val parts = keys.map(key).grouped(1700).map(ranges).toSeq
+      val found = parts.reduce(_ ++ _)
+      val hit   = (0 until 300).filter(file => meets(found, key(file * 10000), key(file * 10000 + 9999)))
       assert(hit == Seq(5, 200, 299))
     }
   }

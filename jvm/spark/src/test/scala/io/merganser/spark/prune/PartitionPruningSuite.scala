@@ -16,7 +16,8 @@ class PartitionPruningSuite extends AnyFunSuite {
   private val schema = StructType.fromDDL("id INT, ms BIGINT, at TIMESTAMP, day DATE, text STRING, region STRING")
 
   private def pruning(field: String, more: (String, String)*): PartitionPruning = {
-    val given = Map("hoodie.datasource.write.recordkey.field" -> "id", "hoodie.datasource.write.partitionpath.field" -> field)
+    val given =
+      Map("hoodie.datasource.write.recordkey.field" -> "id", "hoodie.datasource.write.partitionpath.field" -> field)
     val timed = more.map { case (key, value) => s"hoodie.keygen.timebased.$key" -> value }
     val kind  = Map("hoodie.datasource.write.keygenerator.type" -> (if (field.contains(":")) "CUSTOM" else "TIMESTAMP"))
     PartitionPruning(TableConfig(NewTable.properties(given ++ kind ++ timed, schema, "t")), schema)
@@ -34,7 +35,8 @@ class PartitionPruningSuite extends AnyFunSuite {
     assert(kept(byDay, days, EqualTo("ms", noonMs)) == Seq("2024/01/02"))
     assert(kept(byDay, days, In("ms", Array[Any](noonMs, null))) == Seq("2024/01/02"))
     assert(kept(byDay, days, GreaterThan("ms", noonMs)) == Seq("2024/01/02", "2024/01/03"))
-    assert(kept(byDay, days, LessThan("ms", startMs)) == Seq("2024/01/01", "2024/01/02"), "the bound itself is not compared")
+    assert(kept(byDay, days, LessThan("ms", startMs)) == Seq("2024/01/01", "2024/01/02"),
+      "the bound itself is not compared")
     assert(kept(byDay, days, LessThan("ms", startMs - 1)) == Seq("2024/01/01"))
     assert(kept(byDay, days, GreaterThanOrEqual("ms", startMs), LessThanOrEqual("ms", noonMs)) == Seq("2024/01/02"))
     assert(kept(byDay, days, EqualNullSafe("ms", noonMs)) == Seq("2024/01/02"))
@@ -51,8 +53,9 @@ class PartitionPruningSuite extends AnyFunSuite {
   }
 
   test("timestamps and dates are compared in the zone of the path") {
-    val berlin = Seq("timestamp.type" -> "EPOCHMICROSECONDS", "output.dateformat" -> "yyyy-MM-dd HH", "output.timezone" -> "Europe/Berlin")
-    val hours  = Seq("2024-10-27 01", "2024-10-27 02", "2024-10-27 03")
+    val berlin = Seq("timestamp.type" -> "EPOCHMICROSECONDS", "output.dateformat" -> "yyyy-MM-dd HH",
+      "output.timezone" -> "Europe/Berlin")
+    val hours               = Seq("2024-10-27 01", "2024-10-27 02", "2024-10-27 03")
     def at(instant: String) = EqualTo("at", Timestamp.from(Instant.parse(instant)))
     // The hour from two to three comes twice that night.
     assert(kept(pruning("at", berlin: _*), hours, at("2024-10-27T00:30:00Z")) == Seq("2024-10-27 02"))
@@ -63,14 +66,16 @@ class PartitionPruningSuite extends AnyFunSuite {
   }
 
   test("a column of strings is pruned by equality alone, as each of its values is formatted") {
-    val byText = pruning("text", "timestamp.type" -> "DATE_STRING", "input.dateformat" -> "dd.MM.yyyy", "output.dateformat" -> "yyyy/MM/dd")
+    val byText = pruning("text", "timestamp.type" -> "DATE_STRING", "input.dateformat" -> "dd.MM.yyyy",
+      "output.dateformat" -> "yyyy/MM/dd")
     assert(kept(byText, days, EqualTo("text", "02.01.2024")) == Seq("2024/01/02"))
     assert(kept(byText, days, EqualTo("text", "no date")) == days)
     assert(kept(byText, days, GreaterThan("text", "02.01.2024")) == days)
   }
 
   test("levels of a time and of a plain column follow each other in a path") {
-    val both  = pruning("region:SIMPLE,ms:TIMESTAMP", "timestamp.type" -> "EPOCHMILLISECONDS", "output.dateformat" -> "yyyy/MM/dd")
+    val both = pruning("region:SIMPLE,ms:TIMESTAMP", "timestamp.type" -> "EPOCHMILLISECONDS",
+      "output.dateformat" -> "yyyy/MM/dd")
     val paths = Seq("east/2024/01/02", "west/2024/01/02", "east/2024/01/03")
     assert(kept(both, paths, EqualTo("region", "east")) == Seq("east/2024/01/02", "east/2024/01/03"))
     assert(kept(both, paths, EqualTo("region", "east"), EqualTo("ms", noonMs)) == Seq("east/2024/01/02"))
@@ -86,8 +91,9 @@ class PartitionPruningSuite extends AnyFunSuite {
   }
 
   test("every time lies in the range of its own path") {
-    val formats = Seq("yyyy", "yyyyMM", "yyyy-MMM-dd", "yyyy/DDD", "yyyy/MM/dd/HH", "yyyyMMddHHmm", "yyyy-MM-dd'T'HH:mm:ss")
-    val random  = new scala.util.Random(7)
+    val formats =
+      Seq("yyyy", "yyyyMM", "yyyy-MMM-dd", "yyyy/DDD", "yyyy/MM/dd/HH", "yyyyMMddHHmm", "yyyy-MM-dd'T'HH:mm:ss")
+    val random = new scala.util.Random(7)
     for (format <- formats; zone <- Seq("UTC", "Europe/Berlin", "America/Sao_Paulo", "Pacific/Apia"); _ <- 1 to 200) {
       val time         = new PartitionTime("ms", "EPOCHMILLISECONDS", "SECONDS", Nil, "UTC", format, zone)
       val millis       = -1000000000000L + random.nextInt(1000000000).toLong * 4000L + random.nextInt(4000)

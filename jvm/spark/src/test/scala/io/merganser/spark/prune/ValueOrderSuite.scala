@@ -9,7 +9,8 @@ import scala.util.Random
 
 final class ValueOrderSuite extends AnyFunSuite {
 
-  private def bytes(value: Any, dataType: DataType): UTF8String = ValueOrder.of(new GenericInternalRow(Array[Any](value)), 0, dataType)
+  private def bytes(value: Any, dataType: DataType): UTF8String =
+    ValueOrder.of(new GenericInternalRow(Array[Any](value)), 0, dataType)
 
   private def holds[A](values: Seq[A], dataType: DataType)(compare: (A, A) => Int): Unit =
     for (a <- values; b <- values) {
@@ -29,7 +30,8 @@ final class ValueOrderSuite extends AnyFunSuite {
 
   test("numbers with a point are ordered as SQL has them: -0.0 is 0.0, and NaN the largest") {
     val doubles =
-      Seq(Double.NegativeInfinity, -1.5, -0.0, 0.0, Double.MinPositiveValue, 1.5, Double.PositiveInfinity, Double.NaN) ++
+      Seq(Double.NegativeInfinity, -1.5, -0.0, 0.0, Double.MinPositiveValue, 1.5, Double.PositiveInfinity,
+        Double.NaN) ++
         Seq.fill(40)(random.nextGaussian() * 1e9)
     def compare(a: Double, b: Double) = if (a == b) 0 else java.lang.Double.compare(a, b)
     holds(doubles, DoubleType)(compare)
@@ -40,7 +42,8 @@ final class ValueOrderSuite extends AnyFunSuite {
     for (precision <- Seq(4, 18, 38)) {
       val largest = BigDecimal("9" * (precision - 2) + ".99")
       val values =
-        Seq(-largest, BigDecimal("-0.01"), BigDecimal("0.00"), BigDecimal("0.01"), BigDecimal("2.55"), BigDecimal("2.56"), largest)
+        Seq(-largest, BigDecimal("-0.01"), BigDecimal("0.00"), BigDecimal("0.01"), BigDecimal("2.55"),
+          BigDecimal("2.56"), largest)
       holds(values.map(v => Decimal(v, precision, 2)), DecimalType(precision, 2))((a, b) => a.compare(b))
     }
   }

@@ -26,8 +26,10 @@ final class PartitionTextsSuite extends TableSuite with LocalSession {
   private def table: String = folder.resolve("t").toString
 
   private def upsert(texts: Seq[String], v: Int, options: Map[String, String]): Unit =
-    spark.createDataFrame(texts.zipWithIndex.map { case (text, i) => Row(i, text, v) }.asJava, schema).coalesce(1).write.format("merganser")
-      .options(options).option("hoodie.datasource.write.recordkey.field", "k").option("hoodie.datasource.write.partitionpath.field", "part")
+    spark.createDataFrame(texts.zipWithIndex.map { case (text, i) => Row(i, text, v) }.asJava, schema).coalesce(1).write
+      .format("merganser")
+      .options(options).option("hoodie.datasource.write.recordkey.field", "k").option(
+        "hoodie.datasource.write.partitionpath.field", "part")
       .mode("append").save(table)
 
   private def read(
@@ -36,7 +38,8 @@ final class PartitionTextsSuite extends TableSuite with LocalSession {
     .map(r => (r.getInt(0), r.getString(1), r.getInt(2))).sorted(Ordering.by[(Int, String, Int), Int](_._1))
 
   for (hiveStyle <- Seq(false, true); urlEncode <- Seq(false, true))
-    test(s"every printable character, empty and null come back from a table with hive style $hiveStyle and url encoding $urlEncode") {
+    test(
+      s"every printable character, empty and null come back from a table with hive style $hiveStyle and url encoding $urlEncode") {
       val options = Map("hoodie.datasource.write.hive_style_partitioning" -> hiveStyle.toString,
         "hoodie.datasource.write.partitionpath.urlencode" -> urlEncode.toString)
       // Without encoding a '/' makes levels, of which none may be empty; without names a level may not be '.'.

@@ -12,11 +12,14 @@ final class ScanSizeSuite extends TableSuite with LocalSession {
   test("one wide column of a table of many narrow ones is not taken for a small part of it") {
     val path   = folder.resolve("t").toString
     val narrow = (1 to 30).map(i => expr(s"CAST(id % 3 AS BIGINT) AS n$i"))
-    spark.range(2000).select(col("id") +: expr("concat_ws('', transform(sequence(1, 40), i -> uuid()))").as("wide") +: narrow: _*)
-      .write.format("merganser").option("hoodie.table.name", "t").option("hoodie.datasource.write.recordkey.field", "id").save(path)
+    spark.range(2000).select(
+      col("id") +: expr("concat_ws('', transform(sequence(1, 40), i -> uuid()))").as("wide") +: narrow: _*)
+      .write.format("merganser").option("hoodie.table.name", "t").option("hoodie.datasource.write.recordkey.field",
+        "id").save(path)
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "65536")
     def bytes(columns: String*) =
-      spark.read.format("merganser").load(path).select(columns.map(col): _*).queryExecution.optimizedPlan.stats.sizeInBytes.toLong
+      spark.read.format("merganser").load(path).select(columns.map(col): _*).queryExecution.optimizedPlan.stats
+        .sizeInBytes.toLong
     val all = bytes("*")
     assert(bytes("wide") > all / 2 && bytes("n1", "n2") < all / 20)
   }

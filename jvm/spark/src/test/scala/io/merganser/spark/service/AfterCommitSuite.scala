@@ -28,7 +28,8 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
   /** Version 6: no compaction beside another write that runs. */
   private def blocked(name: String): (Storage, Transaction) = {
     val table = Storage(folder.resolve(name).toUri.toString, spark.sparkContext.hadoopConfiguration)
-    upsert(table, Notation.changes("k1@1=a k2@1=a"), options(mergeOnRead = true, bucketed = true) + ("hoodie.write.table.version" -> "6"))
+    upsert(table, Notation.changes("k1@1=a k2@1=a"),
+      options(mergeOnRead = true, bucketed = true) + ("hoodie.write.table.version" -> "6"))
     val running = Transaction.begin(table, TableConfig.load(table), Action.DeltaCommit,
       options = Transaction.Options(heartbeatMs = Some(60000)))
     (table, running)
@@ -42,14 +43,17 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
     val results          = Seq("k1@2=b", "k1@3=c").map(append(table, _))
     for (result <- results) {
       val failure = result.notes.serviceFailure.getOrElse(fail(result.toString))
-      assert(failure.contains("COMPACTION_BLOCKED") && failure.contains(running.instant) && failure.contains("The write is committed"))
+      assert(failure.contains("COMPACTION_BLOCKED") && failure.contains(running.instant) && failure.contains(
+        "The write is committed"))
     }
     upsert(table, Notation.changes("k1@4=d"), inline)
     frame(Notation.changes("k2@2=b")).createOrReplaceTempView("rows_of_k2")
     val pairs = inline.map { case (key, value) => s"'$key', '$value'" }.mkString(", ")
-    val call  = s"CALL write_rows(source => 'rows_of_k2', path => '$table', operation => 'upsert', options => map($pairs))"
-    val row   = spark.sql(call).collect().head
-    assert(row.getAs[String]("service_failure").contains("COMPACTION_BLOCKED") && row.getAs[Seq[String]]("warnings").isEmpty)
+    val call =
+      s"CALL write_rows(source => 'rows_of_k2', path => '$table', operation => 'upsert', options => map($pairs))"
+    val row = spark.sql(call).collect().head
+    assert(
+      row.getAs[String]("service_failure").contains("COMPACTION_BLOCKED") && row.getAs[Seq[String]]("warnings").isEmpty)
     assert(rows(table) == Seq("k1@4=d", "k2@2=b"))
     running.rollback()
     assert(append(table, "k1@5=e").notes.serviceFailure.isEmpty)
@@ -58,12 +62,13 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
 
   test("options without effect, added and widened columns are in the log's line of a write, each once") {
     val ignored = Seq("a", "b").map(IgnoredOption(_, "nothing happens"))
-    val notes   = WriteNotes(ignoredOptions = ignored, columnsAdded = Seq("c"), columnsWidened = Seq("d: int -> bigint"))
+    val notes = WriteNotes(ignoredOptions = ignored, columnsAdded = Seq("c"), columnsWidened = Seq("d: int -> bigint"))
     assert(notes.sentences ==
       Seq("Options without effect: a, b (nothing happens).", "Columns added: c.", "Columns widened: d: int -> bigint."))
   }
 
-  test("where the write's options ask for it, the failure is an error that says the write is committed, and as which instant") {
+  test(
+    "where the write's options ask for it, the failure is an error that says the write is committed, and as which instant") {
     val (table, running) = blocked("t")
     val error            = intercept[MerganserException](append(table, "k1@2=b", asError))
     val written          = new DirectTable(table, bucketed = true).timeline.completed.last.requested
@@ -74,7 +79,8 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
     running.rollback()
   }
 
-  test("writers of different partitions that compact inline at once: every write is reported as committed, and no row is lost") {
+  test(
+    "writers of different partitions that compact inline at once: every write is reported as committed, and no row is lost") {
     val table = Storage(folder.resolve("t").toUri.toString, spark.sparkContext.hadoopConfiguration)
     val all = options(mergeOnRead = true, bucketed = true) ++ inline - "hoodie.clean.failed.writes.policy" +
       ("hoodie.write.concurrency.mode" -> "OPTIMISTIC_CONCURRENCY_CONTROL")
@@ -82,7 +88,8 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
     val outcomes = new java.util.concurrent.ConcurrentLinkedQueue[Try[Unit]]
     val threads = Seq("k1", "k2").map { key =>
       val session = spark.newSession()
-      new Thread(() => (2 to 5).foreach(i => outcomes.add(Try(upsert(table, Notation.changes(s"$key@$i=b"), all, session)))))
+      new Thread(() =>
+        (2 to 5).foreach(i => outcomes.add(Try(upsert(table, Notation.changes(s"$key@$i=b"), all, session)))))
     }
     threads.foreach(_.start())
     threads.foreach(_.join(120000))
@@ -91,7 +98,8 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
     assert(new DirectTable(table, bucketed = true).timeline.completed.count(_.action == Action.DeltaCommit) == 9)
   }
 
-  test("where asynchronous compaction is turned off and inline compaction is not given, writes compact; explicit options win") {
+  test(
+    "where asynchronous compaction is turned off and inline compaction is not given, writes compact; explicit options win") {
     val table  = Storage(folder.resolve("t").toUri.toString, spark.sparkContext.hadoopConfiguration)
     val all    = options(mergeOnRead = true, bucketed = true) + ("hoodie.compact.inline.max.delta.commits" -> "1")
     val off    = "hoodie.datasource.compaction.async.enable" -> "false"
@@ -108,7 +116,7 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
   test("a write to a file group with very many logs that nothing compacts says so") {
     def slice(fileId: String, logs: Int) = FileSlice("p", fileId, "1", None,
       (1 to logs).map(i => LogFile("p", fileId, s"$i", 1, None, s".$fileId-$i", 1L)))
-    val slices                      = Seq(slice("a", TableWrite.ManyLogs - 1), slice("b", TableWrite.ManyLogs), slice("c", 5000))
+    val slices = Seq(slice("a", TableWrite.ManyLogs - 1), slice("b", TableWrite.ManyLogs), slice("c", 5000))
     def warning(written: WriteStat) = TableWrite.manyLogs(slices, Seq(written))
     assert(warning(WriteStat("a", "p/.a", partitionPath = "p", logVersion = Some(1))).isEmpty)
     assert(warning(WriteStat("c", "p/c", partitionPath = "p")).isEmpty)
@@ -118,8 +126,9 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
   }
 
   for (mergeOnRead <- Seq(false, true); operation <- Seq("upsert", "insert"))
-    test(s"${if (mergeOnRead) "merge on read" else "copy on write"}: new keys of an $operation go beside groups that a planned " +
-      "clustering has") {
+    test(
+      s"${if (mergeOnRead) "merge on read" else "copy on write"}: new keys of an $operation go beside groups that a planned " +
+        "clustering has") {
       val table = Storage(folder.resolve("t").toUri.toString, spark.sparkContext.hadoopConfiguration)
       upsert(table, Notation.changes("k1@1=a k2@1=a"), options(mergeOnRead, bucketed = false))
       val clustered = OpenTable.load(table).view.slices

@@ -9,7 +9,8 @@ import org.scalatest.funsuite.AnyFunSuite
 class CallParserSuite extends AnyFunSuite {
 
   private def call(text: String): Option[CallCommand] = CallParser.read(text).flatMap { read =>
-    Procedure.byName(CatalystSqlParser.parseMultipartIdentifier(read.name).last).map(CallParser.command(_, read, CatalystSqlParser))
+    Procedure.byName(CatalystSqlParser.parseMultipartIdentifier(read.name).last).map(CallParser.command(_, read,
+        CatalystSqlParser))
   }
 
   private def arguments(text: String): Map[String, Any] = {
@@ -56,7 +57,8 @@ class CallParserSuite extends AnyFunSuite {
   test("a string keeps what looks like syntax, and quotes that are escaped") {
     assert(arguments("CALL run_compaction(options => 'a=1,b=(x) => y', op => 'r\\'u\\'n')") ==
       Map("options" -> "a=1,b=(x) => y", "op" -> "r'u'n"))
-    assert(arguments("CALL run_compaction(path => \"/it's/here\", op => r'\\')") == Map("path" -> "/it's/here", "op" -> "\\"))
+    assert(arguments("CALL run_compaction(path => \"/it's/here\", op => r'\\')") == Map("path" -> "/it's/here",
+      "op" -> "\\"))
   }
 
   test("a value may be computed and negative; null is as good as nothing") {
@@ -81,8 +83,9 @@ class CallParserSuite extends AnyFunSuite {
   }
 
   test("what is no list of arguments is refused") {
-    Seq("op 'run'", "op => ", "op => 'run' table => 't'", "op => 'run',", ", op => 'run'", "op => 'run", "op = 'run'").foreach { text =>
-      assert(condition(s"CALL run_compaction($text)") == "CALL_SYNTAX", text)
+    Seq("op 'run'", "op => ", "op => 'run' table => 't'", "op => 'run',", ", op => 'run'", "op => 'run", "op = 'run'").foreach {
+      text =>
+        assert(condition(s"CALL run_compaction($text)") == "CALL_SYNTAX", text)
     }
   }
 
@@ -98,7 +101,8 @@ class CallParserSuite extends AnyFunSuite {
   }
 
   test("other statements are no calls") {
-    Seq("SELECT 1", "SELECT 'CALL help()'", "CALL help", "/* CALL help() */ SELECT 1", "CALL help() SELECT 1", "-- CALL help()").foreach {
+    Seq("SELECT 1", "SELECT 'CALL help()'", "CALL help", "/* CALL help() */ SELECT 1", "CALL help() SELECT 1",
+      "-- CALL help()").foreach {
       text => assert(CallParser.read(text).isEmpty, text)
     }
   }

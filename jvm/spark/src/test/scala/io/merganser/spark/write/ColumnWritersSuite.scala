@@ -55,7 +55,8 @@ class ColumnWritersSuite extends AnyFunSuite with LocalSession with TempFolder {
       save(place, spark.sql("SELECT 'a' k, 1 ts"), mergeOnRead)
       val opened = OpenTable.load(spark, place)
       save(place, spark.sql("SELECT 'a' k, 2 ts, 'kept' b"), mergeOnRead)
-      val error = intercept[MerganserException](FrameWrite.append(spark, opened, given(mergeOnRead), spark.sql("SELECT 'a' k, 3 ts")))
+      val error = intercept[MerganserException](FrameWrite.append(spark, opened, given(mergeOnRead),
+          spark.sql("SELECT 'a' k, 3 ts")))
       assert(error.condition == "COMMIT_CONFLICT" && error.getMessage.contains("columns"))
       assert(rows(place, "k", "ts", "b") == Set(Seq[Any]("a", 2, "kept")))
     }

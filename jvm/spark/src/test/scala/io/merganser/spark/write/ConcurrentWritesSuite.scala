@@ -58,7 +58,8 @@ final class ConcurrentWritesSuite extends TableSuite with LocalSession {
   }
 
   test("under a global index the same new key is not stored in two partitions") {
-    val global = created("a=1/p", "hoodie.index.type" -> "GLOBAL_SIMPLE", "hoodie.simple.index.update.partition.path" -> "true")
+    val global =
+      created("a=1/p", "hoodie.index.type" -> "GLOBAL_SIMPLE", "hoodie.simple.index.update.partition.path" -> "true")
     assert(isRefused(write(plain, frame("k=2/q"), global))(write(running.toString, frame("k=3/p"), global)))
     assert(read == Seq("a=1/p", "k=2/q"))
     write(running.toString, frame("k=3/p"), global)
@@ -69,8 +70,10 @@ final class ConcurrentWritesSuite extends TableSuite with LocalSession {
     assert(read.count(_.startsWith("k=")) == 1)
   }
 
-  test("inserts that refuse or drop stored keys do not store one that is added meanwhile; plain inserts and other keys go on") {
-    val given = created("a=1/p", "hoodie.datasource.write.operation" -> "insert", "hoodie.parquet.small.file.limit" -> "0")
+  test(
+    "inserts that refuse or drop stored keys do not store one that is added meanwhile; plain inserts and other keys go on") {
+    val given =
+      created("a=1/p", "hoodie.datasource.write.operation" -> "insert", "hoodie.parquet.small.file.limit" -> "0")
     for ((policy, i) <- Seq("fail", "drop").zipWithIndex) {
       val strict = given + ("hoodie.datasource.insert.dup.policy" -> policy)
       assert(isRefused(write(plain, frame(s"k$i=2/p"), strict))(write(running.toString, frame(s"k$i=3/p"), strict)))
@@ -80,21 +83,26 @@ final class ConcurrentWritesSuite extends TableSuite with LocalSession {
     assert(read == Seq("a=1/p", "k0=2/p", "k1=2/p", "x0=2/p", "x1=2/p", "y0=3/p", "y1=3/p", "z=2/p", "z=3/p"))
   }
 
-  test("an overwrite of a partition does not leave beside its rows what was added there meanwhile; a partition besides is free") {
+  test(
+    "an overwrite of a partition does not leave beside its rows what was added there meanwhile; a partition besides is free") {
     val given = created("a=1/p b=1/q", "hoodie.parquet.small.file.limit" -> "0")
     spark.conf.set("hoodie.write.concurrency.mode", "OPTIMISTIC_CONCURRENCY_CONTROL")
     spark.conf.set("hoodie.fs.atomic_creation.support", "faulty")
     try {
-      def overwrite(): Unit = { spark.sql(s"INSERT OVERWRITE merganser.`$running` PARTITION (part = 'p') SELECT 'k', 9L"); () }
+      def overwrite(): Unit = {
+        spark.sql(s"INSERT OVERWRITE merganser.`$running` PARTITION (part = 'p') SELECT 'k', 9L"); ()
+      }
       assert(isRefused(write(plain, frame("k=2/p"), given))(overwrite()))
       assert(read == Seq("a=1/p", "b=1/q", "k=2/p"))
       assert(!isRefused(write(plain, frame("l=2/q"), given))(overwrite()))
       assert(read == Seq("b=1/q", "k=9/p", "l=2/q"))
-      assert(isRefused(write(plain, frame("m=3/new"), given))(write(running.toString, frame("n=4/p"), given, "overwrite")))
+      assert(isRefused(write(plain, frame("m=3/new"), given))(write(running.toString, frame("n=4/p"), given,
+            "overwrite")))
     } finally Seq("hoodie.write.concurrency.mode", "hoodie.fs.atomic_creation.support").foreach(spark.conf.unset)
   }
 
-  test("a frame of the table's own rows does not take back what another writer has changed since it was read, on any path") {
+  test(
+    "a frame of the table's own rows does not take back what another writer has changed since it was read, on any path") {
     val given = created("a=1/p b=1/q")
     def raised: DataFrame = {
       val rows = spark.read.format("merganser").load(plain)

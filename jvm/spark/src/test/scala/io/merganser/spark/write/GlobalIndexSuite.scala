@@ -16,7 +16,8 @@ final class GlobalIndexSuite extends TableSuite with LocalSession {
 
   override protected def master: String = "local[2]"
 
-  private val schema   = StructType.fromDDL("k STRING, ts BIGINT, v STRING, w STRING, part STRING, _hoodie_is_deleted BOOLEAN")
+  private val schema =
+    StructType.fromDDL("k STRING, ts BIGINT, v STRING, w STRING, part STRING, _hoodie_is_deleted BOOLEAN")
   private val notation = """(\w+)@(\d+)(?:=(\w*),?(\w*))?/(\w+)""".r
 
   private def table: String = folder.resolve("t").toString
@@ -30,7 +31,12 @@ final class GlobalIndexSuite extends TableSuite with LocalSession {
     "hoodie.index.type" -> "GLOBAL_SIMPLE"
   ) ++ more
 
-  private def write(rows: String, options: Map[String, String], operation: String = "upsert", lacks: Seq[String] = Nil): Unit = {
+  private def write(
+      rows: String,
+      options: Map[String, String],
+      operation: String = "upsert",
+      lacks: Seq[String] = Nil
+  ): Unit = {
     val parsed = rows.split(" ").toSeq.filter(_.nonEmpty).map {
       case notation(k, ts, v, w, part) => Row(k, ts.toLong, text(v), text(w), part, v == null)
       case other                       => throw new IllegalArgumentException(other)
@@ -41,13 +47,16 @@ final class GlobalIndexSuite extends TableSuite with LocalSession {
 
   private def text(value: String): String = if (value == null || value.isEmpty) null else value
 
-  private def read: Seq[String] = spark.read.format("merganser").load(table).select("k", "ts", "v", "w", "part", "_hoodie_partition_path")
-    .collect().toSeq.map { r =>
-      assert(r.getString(4) == r.getString(5))
-      s"${r.getString(0)}@${r.getLong(1)}=${Option(r.getString(2)).mkString}${Option(r.getString(3)).map("," + _).mkString}/${r.getString(4)}"
-    }.sorted
+  private def read: Seq[String] =
+    spark.read.format("merganser").load(table).select("k", "ts", "v", "w", "part", "_hoodie_partition_path")
+      .collect().toSeq.map { r =>
+        assert(r.getString(4) == r.getString(5))
+        s"${r.getString(0)}@${r.getLong(1)}=${Option(r.getString(2)).mkString}${Option(r.getString(3)).map("," + _).mkString}/${r.getString(4)}"
+      }.sorted
 
-  private def compact(): Unit = { spark.sql(s"CALL run_compaction(op => 'scheduleandexecute', path => '$table')").collect(); () }
+  private def compact(): Unit = {
+    spark.sql(s"CALL run_compaction(op => 'scheduleandexecute', path => '$table')").collect(); ()
+  }
 
   for ((mergeOnRead, moves) <- Seq(false -> true, true -> true, true -> false))
     test(s"random upserts and deletes of a ${if (mergeOnRead) "merge-on-read" else "copy-on-write"} table whose rows " +
@@ -57,7 +66,8 @@ final class GlobalIndexSuite extends TableSuite with LocalSession {
       val options = this.options(mergeOnRead, "hoodie.simple.index.update.partition.path" -> moves.toString)
       val model   = mutable.Map.empty[String, (Int, String, String)]
       for (commit <- 0 to 3) {
-        val rows = Seq.fill(9)((s"k${random.nextInt(9)}", random.nextInt(6), s"v$commit${random.nextInt(100)}", s"p${random.nextInt(3)}"))
+        val rows = Seq.fill(9)((s"k${random.nextInt(9)}", random.nextInt(6), s"v$commit${random.nextInt(100)}",
+            s"p${random.nextInt(3)}"))
         if (commit == 2) {
           write(rows.take(2).map { case (k, ts, _, part) => s"$k@$ts/$part" }.mkString(" "), options, "delete")
           rows.take(2).foreach(r => model.remove(r._1))
@@ -81,7 +91,8 @@ final class GlobalIndexSuite extends TableSuite with LocalSession {
   for (mergeOnRead <- Seq(false, true)) {
     val kind = if (mergeOnRead) "merge on read" else "copy on write"
 
-    test(s"$kind: a key that is stored in two partitions stays in both when a row is late, and is one row again when it moves") {
+    test(
+      s"$kind: a key that is stored in two partitions stays in both when a row is late, and is one row again when it moves") {
       write("a@5=a/p0 b@5=b/p0", options(mergeOnRead), "insert")
       write("a@6=a/p1 b@6=b/p1", options(mergeOnRead), "insert")
       write("a@4=late/p2 b@7=both/p2", options(mergeOnRead))
@@ -99,12 +110,14 @@ final class GlobalIndexSuite extends TableSuite with LocalSession {
 
     test(s"$kind: a row that moves brings the columns along that a frame does not send") {
       write("a@5=a,w/p0 b@5=b,w/p0", options(mergeOnRead))
-      write("a@6=a2/p1 b@4=late/p1 c@1=c/p1", options(mergeOnRead, "spark.merganser.write.missingColumns" -> "keep"), lacks = Seq("w"))
+      write("a@6=a2/p1 b@4=late/p1 c@1=c/p1", options(mergeOnRead, "spark.merganser.write.missingColumns" -> "keep"),
+        lacks = Seq("w"))
       assert(read == Seq("a@6=a2,w/p1", "b@5=b,w/p0", "c@1=c/p1"))
     }
   }
 
-  test("a row moves into a partition whose log remembers a later delete of its key, and the delete does not win when files are compacted") {
+  test(
+    "a row moves into a partition whose log remembers a later delete of its key, and the delete does not win when files are compacted") {
     write("a@5=a/p1 b@1=b/p0", options(mergeOnRead = true))
     write("a@10/p1", options(mergeOnRead = true))
     assert(read == Seq("b@1=b/p0"))
@@ -115,7 +128,8 @@ final class GlobalIndexSuite extends TableSuite with LocalSession {
     assert(read == Seq("a@6=moved/p1", "b@1=b/p0"))
   }
 
-  test("rows of one key move from several partitions to several in one write, and a delete among them ends where the key is") {
+  test(
+    "rows of one key move from several partitions to several in one write, and a delete among them ends where the key is") {
     write("a@1=a/p0 b@1=b/p1 c@1=c/p2 d@1=d/p0", options(mergeOnRead = false))
     write("a@2=a2/p1 b@2=b2/p2 c@2=c2/p0 a@3=a3/p2 d@2=d2/p1 d@3/p2", options(mergeOnRead = false))
     assert(read == Seq("a@3=a3/p2", "b@2=b2/p2", "c@2=c2/p0"))
@@ -126,19 +140,23 @@ final class GlobalIndexSuite extends TableSuite with LocalSession {
     val policy = "hoodie.datasource.insert.dup.policy"
     write("a@2=no/p1 b@2=b/p1", options(mergeOnRead = false, policy -> "drop"), "insert")
     assert(read == Seq("a@1=a/p0", "b@2=b/p1"))
-    val thrown = intercept[MerganserException](write("a@2=no/p1", options(mergeOnRead = false, policy -> "fail"), "insert"))
+    val thrown =
+      intercept[MerganserException](write("a@2=no/p1", options(mergeOnRead = false, policy -> "fail"), "insert"))
     assert(thrown.condition == "DUPLICATE_KEY")
   }
 
-  test("a row goes where its merged columns say: with two partition columns and a rule that fills nulls, one may come from each row") {
+  test(
+    "a row goes where its merged columns say: with two partition columns and a rule that fills nulls, one may come from each row") {
     val schema = StructType.fromDDL("k STRING, ts BIGINT, v STRING, a STRING, b STRING")
     val options = this.options(mergeOnRead = false) ++ Map("hoodie.datasource.write.partitionpath.field" -> "a,b",
       "hoodie.datasource.write.payload.class" -> "org.apache.hudi.common.model.PartialUpdateAvroPayload")
     def write(row: Row): Unit =
-      spark.createDataFrame(Seq(row).asJava, schema).write.format("merganser").options(options).mode("append").save(table)
+      spark.createDataFrame(Seq(row).asJava, schema).write.format("merganser").options(options).mode("append").save(
+        table)
     write(Row("x", 1L, "v", "1", "2"))
     write(Row("x", 2L, null, null, "3"))
-    val found = spark.read.format("merganser").load(table).select("v", "a", "b", "_hoodie_partition_path").collect().toSeq
+    val found =
+      spark.read.format("merganser").load(table).select("v", "a", "b", "_hoodie_partition_path").collect().toSeq
     assert(found == Seq(Row("v", "1", "3", "1/3")))
     assert(OpenTable.load(spark, table).view.partitions == Seq("1/2", "1/3"))
   }

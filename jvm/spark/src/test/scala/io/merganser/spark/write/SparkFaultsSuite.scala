@@ -31,8 +31,9 @@ final class SparkFaultsSuite extends TableSuite with LocalSession {
   private val faults  = Seq(Before -> "fails once", Dead -> "is dead from then on")
 
   for (mergeOnRead <- Seq(false, true); bucketed <- Seq(false, true))
-    test(s"${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "BUCKET" else "SIMPLE"}: a file system that fails " +
-      "at an operation of an upsert leaves the old table or the new one, and the next write mends it") {
+    test(
+      s"${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "BUCKET" else "SIMPLE"}: a file system that fails " +
+        "at an operation of an upsert leaves the old table or the new one, and the next write mends it") {
       val options  = this.options(mergeOnRead, bucketed)
       val prepared = prepare(options)
       someOperations(prepared)(upsert(_, Notation.changes(batch), options)) { (storage, isDone, failed) =>
@@ -44,7 +45,8 @@ final class SparkFaultsSuite extends TableSuite with LocalSession {
       }
     }
 
-  test("a file system that fails at an operation of a compaction leaves the rows as they are, and the next run completes it") {
+  test(
+    "a file system that fails at an operation of a compaction leaves the rows as they are, and the next run completes it") {
     val options  = this.options(mergeOnRead = true, bucketed = true)
     val prepared = prepare(options, batch)
     def compact(storage: Storage): Unit = {
@@ -82,7 +84,11 @@ final class SparkFaultsSuite extends TableSuite with LocalSession {
   private def mended(rows: Seq[String]): Seq[String] = (rows.filterNot(_.startsWith("k3")) :+ mending).sorted
 
   /** Runs the work on copies of a table, failing at operations all along it, in both ways. */
-  private def someOperations(prepared: NioPath)(work: Storage => Unit)(check: (Storage, Boolean, Option[String]) => Unit): Unit = {
+  private def someOperations(prepared: NioPath)(work: Storage => Unit)(check: (
+      Storage,
+      Boolean,
+      Option[String]
+  ) => Unit): Unit = {
     def copy(name: String): Storage = {
       FileUtils.copyDirectory(prepared.toFile, folder.resolve(name).toFile)
       faulty(name)
@@ -106,5 +112,6 @@ final class SparkFaultsSuite extends TableSuite with LocalSession {
     folder.resolve("prepared")
   }
 
-  private def direct(storage: Storage): Seq[String] = new DirectTable(storage, bucketed = false).rows.map(_.toString).sorted
+  private def direct(storage: Storage): Seq[String] =
+    new DirectTable(storage, bucketed = false).rows.map(_.toString).sorted
 }

@@ -15,7 +15,8 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
 
   private val several = Map("hoodie.clean.failed.writes.policy" -> "LAZY")
 
-  test("EAGER: of sessions that upsert at once each succeeds or is told of the conflict, and the rows of those that succeed are there") {
+  test(
+    "EAGER: of sessions that upsert at once each succeeds or is told of the conflict, and the rows of those that succeed are there") {
     val options = this.options(mergeOnRead = false, bucketed = false)
     val table   = faulty("t")
     val written = new java.util.concurrent.ConcurrentLinkedQueue[String]
@@ -23,7 +24,8 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
     atOnce(Seq("a", "b").map { writer => () =>
       val session = spark.newSession()
       for (i <- 1 to 3)
-        if (isWritten(upsert(table, Notation.changes(s"$writer$i@$i=$writer"), options, session))) written.add(s"$writer$i@$i=$writer")
+        if (isWritten(upsert(table, Notation.changes(s"$writer$i@$i=$writer"), options, session)))
+          written.add(s"$writer$i@$i=$writer")
     }: _*)
     upsert(table, Notation.changes("z1@2=z"), options)
     assert(rows(table) == (written.asScala.toSeq :+ "z1@2=z").sorted)
@@ -55,14 +57,18 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
   }
 
   test("a session that compacts and one that upserts meet, and every row is there") {
-    val options                   = this.options(mergeOnRead = true, bucketed = true) ++ several
-    val table                     = faulty("t")
-    def compact(op: String): Unit = { spark.newSession().sql(s"CALL run_compaction(op => '$op', path => '$table')").collect(); () }
+    val options = this.options(mergeOnRead = true, bucketed = true) ++ several
+    val table   = faulty("t")
+    def compact(op: String): Unit = {
+      spark.newSession().sql(s"CALL run_compaction(op => '$op', path => '$table')").collect(); ()
+    }
     upsert(table, Notation.changes("k1@1=a k2@1=a"), options)
     upsert(table, Notation.changes("k1@2=b"), options)
     atOnce(
       () => for (_ <- 1 to 3) insist(compact("scheduleandexecute")),
-      () => for (i <- 3 to 6) insist(upsert(table, Notation.changes(s"k1@$i=c k2@$i=c k$i@$i=c"), options, spark.newSession()))
+      () =>
+        for (i <- 3 to 6)
+          insist(upsert(table, Notation.changes(s"k1@$i=c k2@$i=c k$i@$i=c"), options, spark.newSession()))
     )
     val expected = Seq("k1@6=c", "k2@6=c", "k3@3=c", "k4@4=c", "k5@5=c", "k6@6=c")
     assert(rows(table) == expected)
@@ -72,8 +78,9 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
   }
 
   for ((mergeOnRead, file) <- Seq(false -> """[^/]*\.parquet""", true -> """\.[^/]*\.log\.\d+_[\d-]+"""))
-    test(s"${if (mergeOnRead) "merge on read" else "copy on write"}: a task that fails as it ends its file, and cannot remove it, " +
-      "is tried again, and one file of it stays") {
+    test(
+      s"${if (mergeOnRead) "merge on read" else "copy on write"}: a task that fails as it ends its file, and cannot remove it, " +
+        "is tried again, and one file of it stays") {
       val options = this.options(mergeOnRead, bucketed = true)
       val table   = faulty("t")
       upsert(table, Notation.changes("k1@1=a k2@1=a"), options)
@@ -86,8 +93,9 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
     }
 
   test("a bulk insert whose task is tried again, and leaves a file behind, has each row once") {
-    val options = this.options(mergeOnRead = false, bucketed = false) + ("hoodie.datasource.write.operation" -> "bulk_insert")
-    val table   = faulty("t")
+    val options =
+      this.options(mergeOnRead = false, bucketed = false) + ("hoodie.datasource.write.operation" -> "bulk_insert")
+    val table = faulty("t")
     val unmet = FaultyFileSystem.failingFirst("close .*/p1/[^/]*\\.parquet", "delete .*/p1/[^/]*\\.parquet")(
       upsert(table, Notation.changes("k1@1=a k2@1=a k3@1=a"), options))
     assert(unmet.isEmpty && rows(table) == Seq("k1@1=a", "k2@1=a", "k3@1=a") && Leftovers.of(table).isEmpty)
@@ -98,7 +106,8 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
       val table   = faulty("t")
       val options = this.options(mergeOnRead, bucketed) + ("hoodie.parquet.small.file.limit" -> "0")
       def seen: Seq[String] =
-        spark.read.format("merganser").load(table.toString).select("_hoodie_commit_seqno").collect().toSeq.map(_.getString(0))
+        spark.read.format("merganser").load(table.toString).select("_hoodie_commit_seqno").collect().toSeq.map(
+          _.getString(0))
       val keys = (10 to 29).map(i => s"k$i")
       upsert(table, keys.flatMap(k => Notation.changes(s"$k@1=a")), options)
       assert(seen.distinct.size == 20)
@@ -111,7 +120,8 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
       }
     }
 
-  test("a source that gives other rows each time is evaluated once by a bulk insert, an upsert, an insert and a MERGE") {
+  test(
+    "a source that gives other rows each time is evaluated once by a bulk insert, an upsert, an insert and a MERGE") {
     val made   = spark.sparkContext.longAccumulator
     val differ = udf((_: String) => { made.add(1); java.util.UUID.randomUUID().toString }).asNondeterministic()
     val keys   = (0 to 9).flatMap(i => Notation.changes(s"k$i@1=a"))
@@ -119,7 +129,8 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
     for (operation <- Seq("bulk_insert", "upsert", "insert")) {
       val table = faulty(operation)
       val options = this.options(mergeOnRead = false, bucketed = false) ++
-        Map("hoodie.datasource.write.operation" -> operation, s"hoodie.${operation.replace("_", "")}.shuffle.parallelism" -> "3")
+        Map("hoodie.datasource.write.operation" -> operation,
+          s"hoodie.${operation.replace("_", "")}.shuffle.parallelism" -> "3")
       made.reset()
       source.write.format("merganser").options(options).mode("append").save(table.toString)
       assert(made.value == 10 && rows(table).size == 10, operation)
@@ -130,7 +141,8 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
     made.reset()
     source.createOrReplaceTempView("source")
     spark.udf.register("counted", udf((text: String) => { made.add(1); text + "!" }))
-    spark.sql("MERGE INTO lake.upsert t USING source s ON t.k = s.k WHEN MATCHED THEN UPDATE SET v = counted(s.v), ts = 2")
+    spark.sql(
+      "MERGE INTO lake.upsert t USING source s ON t.k = s.k WHEN MATCHED THEN UPDATE SET v = counted(s.v), ts = 2")
     assert(made.value == 20 && rows(table).count(_.contains("!")) == 10)
   }
 

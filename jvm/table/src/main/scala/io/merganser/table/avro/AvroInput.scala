@@ -78,7 +78,8 @@ final class AvroInput {
   /** Length of the string or byte string that follows. */
   def readLength(): Int = {
     val length = readLong()
-    if (length < 0 || length > limit - position) throw new EOFException(s"$length bytes at $position do not fit below $limit")
+    if (length < 0 || length > limit - position)
+      throw new EOFException(s"$length bytes at $position do not fit below $limit")
     length.toInt
   }
 

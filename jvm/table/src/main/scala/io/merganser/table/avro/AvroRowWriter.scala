@@ -96,7 +96,8 @@ private object AvroRowWriter {
         override def write(row: SpecializedGetters, i: Int, out: AvroOutput): Unit = out.writeDouble(row.getDouble(i))
       }
     case (StringType | _: CharType | _: VarcharType, Schema.Type.STRING) => new ValueWriter {
-        override def write(row: SpecializedGetters, i: Int, out: AvroOutput): Unit = out.writeString(row.getUTF8String(i))
+        override def write(row: SpecializedGetters, i: Int, out: AvroOutput): Unit =
+          out.writeString(row.getUTF8String(i))
       }
     case (BinaryType, Schema.Type.BYTES) => new ValueWriter {
         override def write(row: SpecializedGetters, i: Int, out: AvroOutput): Unit = out.writeBytes(row.getBinary(i))

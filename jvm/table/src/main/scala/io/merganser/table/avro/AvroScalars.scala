@@ -36,13 +36,13 @@ private[avro] object AvroScalars {
   private def whole(from: Schema, to: DataType): Option[ValueReader] = {
     val isInt = from.getType == Schema.Type.INT
     (from.getLogicalType, to) match {
-      case (_: LogicalTypes.Date, DateType)                         => Some(IntReader)
-      case (_: LogicalTypes.Date, _) if isText(to)                  => Some(text(in => LocalDate.ofEpochDay(in.readLong()).toString))
-      case (_: LogicalTypes.Date, _)                                => None
-      case (_: LogicalTypes.TimestampMicros, TimestampType)         => Some(LongReader)
-      case (_: LogicalTypes.LocalTimestampMicros, TimestampNTZType) => Some(LongReader)
-      case (_: LogicalTypes.TimestampMillis, TimestampType)         => Some(MillisReader)
-      case (_: LogicalTypes.LocalTimestampMillis, TimestampNTZType) => Some(MillisReader)
+      case (_: LogicalTypes.Date, DateType)        => Some(IntReader)
+      case (_: LogicalTypes.Date, _) if isText(to) => Some(text(in => LocalDate.ofEpochDay(in.readLong()).toString))
+      case (_: LogicalTypes.Date, _)               => None
+      case (_: LogicalTypes.TimestampMicros, TimestampType)                       => Some(LongReader)
+      case (_: LogicalTypes.LocalTimestampMicros, TimestampNTZType)               => Some(LongReader)
+      case (_: LogicalTypes.TimestampMillis, TimestampType)                       => Some(MillisReader)
+      case (_: LogicalTypes.LocalTimestampMillis, TimestampNTZType)               => Some(MillisReader)
       case (_: LogicalTypes.TimestampMicros | _: LogicalTypes.TimestampMillis, _) => None
       case (_, ByteType) if isInt                                                 => Some(ByteReader)
       case (_, ShortType) if isInt                                                => Some(ShortReader)
@@ -68,8 +68,9 @@ private[avro] object AvroScalars {
         Some(text(in => new JavaDecimal(new BigInteger(plain(in, size)), scale).toPlainString))
       case (_: LogicalTypes.Decimal, _) => None
       case (_, BinaryType)              => Some(of(in => plain(in, size)))
-      case (_, _) if isText(to)         => Some(if (size < 0) StringReader else of(in => UTF8String.fromBytes(in.readFixed(size))))
-      case _                            => None
+      case (_, _) if isText(to) =>
+        Some(if (size < 0) StringReader else of(in => UTF8String.fromBytes(in.readFixed(size))))
+      case _ => None
     }
   }
 

@@ -78,8 +78,8 @@ object AvroSchemas {
     case StringType                         => Schema.create(Schema.Type.STRING)
     case _: CharType | _: VarcharType       => Schema.create(Schema.Type.STRING)
     case DateType                           => LogicalTypes.date().addToSchema(Schema.create(Schema.Type.INT))
-    case TimestampType                      => LogicalTypes.timestampMicros().addToSchema(Schema.create(Schema.Type.LONG))
-    case TimestampNTZType                   => LogicalTypes.localTimestampMicros().addToSchema(Schema.create(Schema.Type.LONG))
+    case TimestampType    => LogicalTypes.timestampMicros().addToSchema(Schema.create(Schema.Type.LONG))
+    case TimestampNTZType => LogicalTypes.localTimestampMicros().addToSchema(Schema.create(Schema.Type.LONG))
     case d: DecimalType =>
       val fixed = Schema.createFixed("fixed", null, s"$namespace.$name", bytesForPrecision(d.precision))
       LogicalTypes.decimal(d.precision, d.scale).addToSchema(fixed)
@@ -99,7 +99,8 @@ object AvroSchemas {
   private def columns(avro: Schema, path: String, enclosing: Set[String]): StructType = StructType(
     avro.getFields.asScala.toArray.map { field =>
       val column = if (path.isEmpty) field.name else s"$path.${field.name}"
-      val plain  = StructField(field.name, columnType(field.schema, column, enclosing + avro.getFullName), isNullable(field.schema))
+      val plain = StructField(field.name, columnType(field.schema, column, enclosing + avro.getFullName),
+        isNullable(field.schema))
       Option(field.doc).filter(_.nonEmpty).fold(plain)(plain.withComment)
     }
   )
@@ -132,8 +133,8 @@ object AvroSchemas {
     case Schema.Type.UNION =>
       val branches = avro.getTypes.asScala.filter(_.getType != Schema.Type.NULL)
       branches.map(_.getType).toSet match {
-        case types if branches.size == 1 && types.nonEmpty                => columnType(branches.head, column, enclosing)
-        case types if types == Set(Schema.Type.INT, Schema.Type.LONG)     => LongType
+        case types if branches.size == 1 && types.nonEmpty            => columnType(branches.head, column, enclosing)
+        case types if types == Set(Schema.Type.INT, Schema.Type.LONG) => LongType
         case types if types == Set(Schema.Type.FLOAT, Schema.Type.DOUBLE) => DoubleType
         case _ => throw unsupported(column, avro, "a union has one type besides null")
       }

@@ -75,7 +75,8 @@ private[avro] object AvroValues {
     val ordinals = fields.map(field => to.fieldNames.indexOf(field.name))
     val read     = if (stopsEarly) ordinals.lastIndexWhere(_ >= 0) + 1 else fields.length
     val steps = fields.take(read).zip(ordinals).map { case (field, i) =>
-      if (i >= 0) new FieldStep(reader(field.schema, to(i).dataType, place / field.name), i) else new SkipStep(skipper(field.schema))
+      if (i >= 0) new FieldStep(reader(field.schema, to(i).dataType, place / field.name), i)
+      else new SkipStep(skipper(field.schema))
     }
     new RecordReader(steps.asInstanceOf[Array[Step]], to, place.isReusable)
   }
@@ -122,7 +123,8 @@ private[avro] object AvroValues {
         }
         val next = blockCount(in)
         more = next > 0
-        if (more) elements = java.util.Arrays.copyOf(elements.asInstanceOf[Array[AnyRef]], n + next).asInstanceOf[Array[Any]]
+        if (more)
+          elements = java.util.Arrays.copyOf(elements.asInstanceOf[Array[AnyRef]], n + next).asInstanceOf[Array[Any]]
       }
       new GenericArrayData(elements)
     }

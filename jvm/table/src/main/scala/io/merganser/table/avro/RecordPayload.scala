@@ -39,7 +39,11 @@ trait RecordPayload {
    * @param currentValue the record before it; returned itself, it says that it stays as it is
    * @return empty if the row is deleted; a record with all columns of the schema otherwise
    */
-  def combineAndGetUpdateValue(currentValue: IndexedRecord, schema: Schema, properties: Properties): Optional[IndexedRecord]
+  def combineAndGetUpdateValue(
+      currentValue: IndexedRecord,
+      schema: Schema,
+      properties: Properties
+  ): Optional[IndexedRecord]
 
   /**
    * The record to store where nothing is stored yet.

@@ -66,6 +66,7 @@ object BaseFileFooter {
   }
 
   private def unreadable(path: Path, sizeBytes: Long, cause: Exception): MerganserException =
-    MerganserException("BASE_FILE_UNREADABLE", "file" -> path, "bytes" -> sizeBytes, "reason" -> String.valueOf(cause.getMessage))
+    MerganserException("BASE_FILE_UNREADABLE", "file" -> path, "bytes" -> sizeBytes,
+      "reason" -> String.valueOf(cause.getMessage))
       .causedBy(cause)
 }

@@ -11,7 +11,11 @@ import org.apache.parquet.hadoop.{ParquetInputFormat, ParquetRecordReader}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.util.RebaseDateTime.RebaseSpec
 import org.apache.spark.sql.execution.datasources.DataSourceUtils
-import org.apache.spark.sql.execution.datasources.parquet.{ParquetFilters, ParquetReadSupport, VectorizedParquetRecordReader}
+import org.apache.spark.sql.execution.datasources.parquet.{
+  ParquetFilters,
+  ParquetReadSupport,
+  VectorizedParquetRecordReader
+}
 import org.apache.spark.sql.execution.merganser.RowsToBatches
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType

@@ -1,7 +1,15 @@
 package io.merganser.table.base
 
 import io.merganser.table.avro.AvroSchemas
-import org.apache.parquet.schema.LogicalTypeAnnotation.{TimeUnit, dateType, decimalType, listType, mapType, stringType, timestampType}
+import org.apache.parquet.schema.LogicalTypeAnnotation.{
+  TimeUnit,
+  dateType,
+  decimalType,
+  listType,
+  mapType,
+  stringType,
+  timestampType
+}
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 import org.apache.parquet.schema.Type.Repetition
 import org.apache.parquet.schema.Type.Repetition.{OPTIONAL, REQUIRED}
@@ -40,12 +48,14 @@ object BaseFileSchema {
         .named(name)
     case a: ArrayType =>
       val element = column(a.elementType, "element", if (a.containsNull) OPTIONAL else REQUIRED)
-      Types.buildGroup(repetition).as(listType()).addField(Types.repeatedGroup().addField(element).named("list")).named(name)
+      Types.buildGroup(repetition).as(listType()).addField(Types.repeatedGroup().addField(element).named("list")).named(
+        name)
     case m: MapType =>
       val key   = column(m.keyType, "key", REQUIRED)
       val value = column(m.valueType, "value", if (m.valueContainsNull) OPTIONAL else REQUIRED)
-      Types.buildGroup(repetition).as(mapType()).addField(Types.repeatedGroup().addFields(key, value).named("key_value")).named(name)
+      Types.buildGroup(repetition).as(mapType()).addField(Types.repeatedGroup().addFields(key, value).named(
+          "key_value")).named(name)
     case s: StructType => Types.buildGroup(repetition).addFields(s.fields.map(field): _*).named(name)
-    case other         => throw new IllegalStateException(s"column '$name' of type ${other.catalogString} was not refused")
+    case other => throw new IllegalStateException(s"column '$name' of type ${other.catalogString} was not refused")
   }
 }

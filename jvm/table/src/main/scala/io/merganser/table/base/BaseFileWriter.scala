@@ -107,7 +107,8 @@ private[table] final class RowParquetWriter(
     options.bloomFilter.map { case (expectedKeys, rate) => BloomFilter.sized(expectedKeys, rate) }
   )
 
-  private[this] val writer: ParquetWriter[InternalRow] = new RowParquetWriter.Builder(file, new RowWriteSupport(schema, keys))
+  private[this] val writer: ParquetWriter[InternalRow] = new RowParquetWriter.Builder(file,
+    new RowWriteSupport(schema, keys))
     .withConf(conf)
     .withCompressionCodec(CompressionCodecName.valueOf(options.codec.toUpperCase(Locale.ROOT)))
     .withRowGroupSize(options.rowGroupBytes)
@@ -140,11 +141,12 @@ private final class CountedFile(file: OutputFile) extends OutputFile {
 
   def sizeBytes: Long = size
 
-  override def create(blockSizeHint: Long): PositionOutputStream            = counted(file.create(blockSizeHint))
-  override def createOrOverwrite(blockSizeHint: Long): PositionOutputStream = counted(file.createOrOverwrite(blockSizeHint))
-  override def supportsBlockSize: Boolean                                   = file.supportsBlockSize
-  override def defaultBlockSize: Long                                       = file.defaultBlockSize
-  override def getPath: String                                              = file.getPath
+  override def create(blockSizeHint: Long): PositionOutputStream = counted(file.create(blockSizeHint))
+  override def createOrOverwrite(blockSizeHint: Long): PositionOutputStream =
+    counted(file.createOrOverwrite(blockSizeHint))
+  override def supportsBlockSize: Boolean = file.supportsBlockSize
+  override def defaultBlockSize: Long     = file.defaultBlockSize
+  override def getPath: String            = file.getPath
 
   private def counted(out: PositionOutputStream): PositionOutputStream = new PositionOutputStream {
     override def getPos: Long                                          = out.getPos

@@ -86,7 +86,8 @@ private[base] object StoredColumns {
 
   /** Columns nobody asks for may have types that nobody can read. */
   private def only(fileSchema: MessageType, present: StructType): MessageType =
-    new MessageType(fileSchema.getName, present.fieldNames.map(name => fileSchema.getFields.get(fileSchema.getFieldIndex(name))): _*)
+    new MessageType(fileSchema.getName,
+      present.fieldNames.map(name => fileSchema.getFields.get(fileSchema.getFieldIndex(name))): _*)
 
   private def readType(stored: DataType, requested: DataType, column: String, file: String): DataType =
     (stored, requested) match {
@@ -129,7 +130,7 @@ private[base] object StoredColumns {
     case _: CharType | _: VarcharType => StringType
     case a: ArrayType                 => ArrayType(nullable(a.elementType), containsNull = true)
     case m: MapType                   => MapType(nullable(m.keyType), nullable(m.valueType), valueContainsNull = true)
-    case s: StructType                => StructType(s.fields.map(f => StructField(f.name, nullable(f.dataType), nullable = true)))
-    case other                        => other
+    case s: StructType => StructType(s.fields.map(f => StructField(f.name, nullable(f.dataType), nullable = true)))
+    case other         => other
   }
 }

@@ -20,7 +20,14 @@ import io.merganser.table.timeline.{Action, InstantFile}
  * @param process     id of the JVM that runs it
  * @param heartbeatMs milliseconds between its heartbeats
  */
-private[table] final case class Claim(id: String, number: Int, process: String, host: String, pid: String, heartbeatMs: Long) {
+private[table] final case class Claim(
+    id: String,
+    number: Int,
+    process: String,
+    host: String,
+    pid: String,
+    heartbeatMs: Long
+) {
 
   /** Whether a data file was made by this run. */
   def made(name: String): Boolean = FileNames.stageOf(name).contains(number.toLong)
@@ -45,7 +52,8 @@ private[table] object Claim {
 
   /** A run of this process, which counts as running until [[end]]. */
   def begin(heartbeatMs: Long): Claim = {
-    val claim = Claim(UUID.randomUUID().toString, ThreadLocalRandom.current.nextInt(1, Int.MaxValue), LockFile.Process, LockFile.Host,
+    val claim = Claim(UUID.randomUUID().toString, ThreadLocalRandom.current.nextInt(1, Int.MaxValue), LockFile.Process,
+      LockFile.Host,
       LockFile.Pid, heartbeatMs)
     running.add(claim.id)
     claim
@@ -58,7 +66,8 @@ private[table] object Claim {
     try parse(storage.readUnverified(file(config, instant)))
     catch { case _: FileNotFoundException => None }
 
-  def file(config: TableConfig, instant: String): String = s"${config.timelineFolder}/${InstantFile.inflight(instant, Action.Compaction)}"
+  def file(config: TableConfig, instant: String): String =
+    s"${config.timelineFolder}/${InstantFile.inflight(instant, Action.Compaction)}"
 
   private def parse(content: Array[Byte]): Option[Claim] =
     try

@@ -22,11 +22,15 @@ object CompactionSchedule {
    *                                               would belong to the slice that is compacted; LOCK_TIMEOUT
    */
   def schedule(
-      storage: Storage, config: TableConfig, lock: TableLock.Settings = TableLock.Settings(), permits: Permits = Permits()
+      storage: Storage,
+      config: TableConfig,
+      lock: TableLock.Settings = TableLock.Settings(),
+      permits: Permits = Permits()
   )(plan: Timeline => Option[CompactionPlan]): Option[Instant] = {
     def requireFree(timeline: Timeline): Unit =
       if (config.version < 8) timeline.pendingWrites.headOption.foreach { running =>
-        throw MerganserException("COMPACTION_BLOCKED", "path" -> storage, "instant" -> running.requested, "version" -> config.version)
+        throw MerganserException("COMPACTION_BLOCKED", "path" -> storage, "instant" -> running.requested,
+          "version" -> config.version)
       }
     def announced(chosen: CompactionPlan, timeline: Timeline, held: TableLock): Option[Instant] = {
       val free = chosen.operations.filterNot { o =>
@@ -36,7 +40,8 @@ object CompactionSchedule {
       if (free.isEmpty) None
       else {
         val content = CompactionPlan.encode(chosen.copy(operations = free))
-        Some(Instant(Transaction.announce(storage, config, timeline, Action.Compaction, content, held), Action.Compaction,
+        Some(Instant(Transaction.announce(storage, config, timeline, Action.Compaction, content, held),
+            Action.Compaction,
             InstantState.Requested))
       }
     }
@@ -66,9 +71,15 @@ object CompactionSchedule {
    *
    * @throws io.merganser.merge.MerganserException COMPACTION_CONFLICT where [[claim]] leaves it alone, and what that throws
    */
-  def begin(storage: Storage, config: TableConfig, instant: Instant, options: Transaction.Options = Transaction.Options(),
-      expiredAfterMs: Long = ExpiredAfterMs): Transaction =
-    claim(storage, config, instant, options, expiredAfterMs).fold(reason => throw conflict(storage, instant.requested, reason), identity)
+  def begin(
+      storage: Storage,
+      config: TableConfig,
+      instant: Instant,
+      options: Transaction.Options = Transaction.Options(),
+      expiredAfterMs: Long = ExpiredAfterMs
+  ): Transaction =
+    claim(storage, config, instant, options, expiredAfterMs).fold(
+      reason => throw conflict(storage, instant.requested, reason), identity)
 
   /**
    * Starts a run of a scheduled compaction, taking over from a run that died, unless somebody else is at it. Files of another run
@@ -78,8 +89,13 @@ object CompactionSchedule {
    * @return the run, or why the compaction is left alone
    * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, and what [[TableFeatures.requireWritable]] throws
    */
-  def claim(storage: Storage, config: TableConfig, instant: Instant, options: Transaction.Options = Transaction.Options(),
-      expiredAfterMs: Long = ExpiredAfterMs): Either[String, Transaction] = {
+  def claim(
+      storage: Storage,
+      config: TableConfig,
+      instant: Instant,
+      options: Transaction.Options = Transaction.Options(),
+      expiredAfterMs: Long = ExpiredAfterMs
+  ): Either[String, Transaction] = {
     val beating = options.copy(heartbeatMs = Some(options.heartbeatMs.getOrElse(HeartbeatMs)))
     TableLock.hold(storage, options.lock) { lock =>
       val timeline = Timeline.load(storage, config)
@@ -96,7 +112,13 @@ object CompactionSchedule {
     }
   }
 
-  private def take(storage: Storage, config: TableConfig, found: Instant, timeline: Timeline, options: Transaction.Options): Transaction = {
+  private def take(
+      storage: Storage,
+      config: TableConfig,
+      found: Instant,
+      timeline: Timeline,
+      options: Transaction.Options
+  ): Transaction = {
     val claim = Claim.begin(options.heartbeatMs.getOrElse(HeartbeatMs))
     try {
       new Markers(storage, found.requested).prepare()
@@ -105,7 +127,9 @@ object CompactionSchedule {
       // The claim comes before the heartbeat, which the transaction begins with: one without a claim is another engine's.
       storage.createNew(file, claim.content)
       val takenOver =
-        if (found.state == InstantState.Inflight) timeline.compactionPlan(found).operations.map(_.partitionPath).distinct else Nil
+        if (found.state == InstantState.Inflight)
+          timeline.compactionPlan(found).operations.map(_.partitionPath).distinct
+        else Nil
       val run = new CompactionRun(storage, config, found.requested, claim, takenOver)
       new Transaction(storage, config, found.requested, Action.Compaction, timeline, options, Some(run))
     } catch { case e: Throwable => Claim.end(claim); throw e }
@@ -153,7 +177,11 @@ object CompactionSchedule {
  * @param takenOver partitions of the plan, where an earlier run may have left files that nobody announced
  */
 private[table] final class CompactionRun(
-    storage: Storage, config: TableConfig, instant: String, val claim: Claim, takenOver: Seq[String]
+    storage: Storage,
+    config: TableConfig,
+    instant: String,
+    val claim: Claim,
+    takenOver: Seq[String]
 ) {
   private val markers = new Markers(storage, instant)
 
@@ -195,7 +223,8 @@ private[table] final class CompactionRun(
     ()
   }
 
-  private def listing(partition: String): Seq[String] = storage.list(partition).map(f => FileNames.path(partition, f.getPath.getName))
+  private def listing(partition: String): Seq[String] =
+    storage.list(partition).map(f => FileNames.path(partition, f.getPath.getName))
 
   private def isOfInstant(path: String): Boolean = {
     val name = path.drop(path.lastIndexOf('/') + 1)

@@ -8,7 +8,12 @@ private[table] object Conflicts {
 
   /** @return why the write cannot be committed, if it cannot */
   def find(
-      began: Timeline, now: Timeline, instant: String, action: String, metadata: CommitMetadata, touched: Set[FileGroupId]
+      began: Timeline,
+      now: Timeline,
+      instant: String,
+      action: String,
+      metadata: CommitMetadata,
+      touched: Set[FileGroupId]
   ): Option[String] = {
     val ours  = touched ++ metadata.touched
     val bases = replacesBases(metadata)
@@ -30,7 +35,8 @@ private[table] object Conflicts {
         s"$group is being clustered by $clustering"
     }
     def compacted = now.groupsInCompaction.collectFirst {
-      case (group, compaction) if bases(group) && compaction != instant && !began.groupsInCompaction.get(group).contains(compaction) =>
+      case (group, compaction)
+          if bases(group) && compaction != instant && !began.groupsInCompaction.get(group).contains(compaction) =>
         s"$group is being compacted by $compaction"
     }
     committed.take(1).toList.headOption.orElse(clustered).orElse(compacted)

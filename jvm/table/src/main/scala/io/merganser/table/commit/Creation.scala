@@ -28,7 +28,8 @@ object Creation {
     storage.makeFolder(config.historyFolder)
     try storage.createNew(PropertiesFile.Name, PropertiesFile.write(config.properties))
     catch {
-      case _: org.apache.hadoop.fs.FileAlreadyExistsException => throw MerganserException("TABLE_EXISTS", "path" -> storage)
+      case _: org.apache.hadoop.fs.FileAlreadyExistsException =>
+        throw MerganserException("TABLE_EXISTS", "path" -> storage)
     }
     StoredRule.warning(config).foreach(Log.warn)
     config
@@ -45,7 +46,11 @@ object Creation {
    *
    * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT; TABLE_EXISTS if somebody else's table is there by now
    */
-  def begin(storage: Storage, properties: Map[String, String], lock: TableLock.Settings = TableLock.Settings()): TableConfig =
+  def begin(
+      storage: Storage,
+      properties: Map[String, String],
+      lock: TableLock.Settings = TableLock.Settings()
+  ): TableConfig =
     if (!TableConfig.exists(storage)) create(storage, properties)
     else
       TableLock.hold(storage, lock) { _ =>

@@ -21,7 +21,8 @@ private[table] final case class KeyRange(least: Option[UTF8String], greatest: Op
 private[table] object KeyRange {
 
   /** The files of each side whose range overlaps one of the other side's. */
-  def overlapping(left: Seq[KeyFile], right: Seq[KeyFile]): (Seq[KeyFile], Seq[KeyFile]) = (touching(left, right), touching(right, left))
+  def overlapping(left: Seq[KeyFile], right: Seq[KeyFile]): (Seq[KeyFile], Seq[KeyFile]) =
+    (touching(left, right), touching(right, left))
 
   /** By a search for each file, not by a look at each pair. */
   private def touching(files: Seq[KeyFile], others: Seq[KeyFile]): Seq[KeyFile] = {
@@ -64,7 +65,12 @@ private[table] object KeyRange {
  * @param instant  of the commit: rows of the file that it did not write bear another
  * @param isSorted whether the rows lie in the order of their keys
  */
-private[table] final class KeyFile private (storage: Storage, stat: WriteStat, val instant: String, footer: BaseFileFooter) {
+private[table] final class KeyFile private (
+    storage: Storage,
+    stat: WriteStat,
+    val instant: String,
+    footer: BaseFileFooter
+) {
 
   def partition: String = stat.partitionPath
 
@@ -79,17 +85,20 @@ private[table] final class KeyFile private (storage: Storage, stat: WriteStat, v
 
   def open(): KeyFile.Keys = new KeyFile.Keys(
     this,
-    new BaseFileReader(storage.conf, storage.path(stat.path), stat.fileSizeInBytes, KeyFile.Columns, known = Some(footer))
+    new BaseFileReader(storage.conf, storage.path(stat.path), stat.fileSizeInBytes, KeyFile.Columns,
+      known = Some(footer))
   )
 }
 
 private[table] object KeyFile {
 
-  private val Columns = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey), MetaColumns.schema(MetaColumns.CommitTime)))
+  private val Columns =
+    StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey), MetaColumns.schema(MetaColumns.CommitTime)))
 
   /** @throws java.io.FileNotFoundException if the file is gone */
   def read(storage: Storage, stat: WriteStat, instant: String): KeyFile =
-    new KeyFile(storage, stat, instant, BaseFileFooter.read(storage.conf, storage.path(stat.path), stat.fileSizeInBytes))
+    new KeyFile(storage, stat, instant,
+      BaseFileFooter.read(storage.conf, storage.path(stat.path), stat.fileSizeInBytes))
 
   /** The keys one after the other; `key` is null after the last. */
   final class Keys(val file: KeyFile, reader: BaseFileReader) extends Closeable {
@@ -174,7 +183,8 @@ private object KeyComparison {
 
   private val ByKey: Comparator[KeyFile.Keys] = (a: KeyFile.Keys, b: KeyFile.Keys) => a.key.compareTo(b.key)
 
-  private def hash(key: UTF8String): Long = XXH64.hashUnsafeBytes(key.getBaseObject, key.getBaseOffset, key.numBytes, 42L)
+  private def hash(key: UTF8String): Long =
+    XXH64.hashUnsafeBytes(key.getBaseObject, key.getBaseOffset, key.numBytes, 42L)
 
   /** The next keys, sorted by hash. */
   private def hashes(keys: KeyFile.Keys): Array[Long] = {

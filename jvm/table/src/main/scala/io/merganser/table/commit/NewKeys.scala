@@ -44,20 +44,25 @@ private[table] final class NewKeys(storage: Storage, instant: String, scope: Key
 
   private def broughtBy(others: Seq[(Instant, CommitMetadata)]): Option[String] = {
     def concerns(stat: WriteStat) = scope == KeyScope.InTable || places(stat.partitionPath)
-    val unreadable = others.iterator.flatMap { case (other, done) => done.allStats.find(s => addsToLog(s) && concerns(s)).map(other -> _) }
+    val unreadable = others.iterator.flatMap { case (other, done) =>
+      done.allStats.find(s => addsToLog(s) && concerns(s)).map(other -> _)
+    }
     if (unreadable.hasNext) {
       val (other, log) = unreadable.next()
-      Some(s"${other.action} ${other.requested} added rows to log file '${log.path}', whose keys may be those that this write adds")
+      Some(
+        s"${other.action} ${other.requested} added rows to log file '${log.path}', whose keys may be those that this write adds")
     } else {
       val files = others.flatMap { case (other, done) => bases(done).filter(concerns).map(other -> _) }
       try {
         val theirs = Parallel.map(files) { case (other, stat) => KeyFile.read(storage, stat, other.requested) }
         pairs(theirs).map { case (partition, by) =>
-          val action = others.collectFirst { case (other, _) if other.requested == by => other.action }.getOrElse(Action.Commit)
+          val action =
+            others.collectFirst { case (other, _) if other.requested == by => other.action }.getOrElse(Action.Commit)
           s"$action $by added a key to partition '$partition' that this write adds too"
         }
       } catch {
-        case e: FileNotFoundException => Some(s"a file that another writer added is gone, so its keys cannot be compared (${e.getMessage})")
+        case e: FileNotFoundException =>
+          Some(s"a file that another writer added is gone, so its keys cannot be compared (${e.getMessage})")
       }
     }
   }
@@ -96,7 +101,8 @@ private[table] object NewKeys {
   private def bases(metadata: CommitMetadata): Seq[WriteStat] =
     metadata.allStats.filter(s => !s.isLogFile && s.path.nonEmpty && (s.numInserts > 0 || isFirstOfGroup(s)))
 
-  private def isFirstOfGroup(stat: WriteStat): Boolean = stat.prevCommit.isEmpty || stat.prevCommit == WriteStat.NoPrevCommit
+  private def isFirstOfGroup(stat: WriteStat): Boolean =
+    stat.prevCommit.isEmpty || stat.prevCommit == WriteStat.NoPrevCommit
 
   /** Other engines may put new keys into logs, we do so in buckets alone. */
   private def addsToLog(stat: WriteStat): Boolean = stat.isLogFile && stat.numInserts > 0

@@ -57,7 +57,10 @@ object Rollback {
    * @param afterMs milliseconds without a beat after which a write counts as dead
    */
   def expired(
-      storage: Storage, config: TableConfig, lock: TableLock.Settings = TableLock.Settings(), afterMs: Long = Heartbeat.ExpiredAfterMs
+      storage: Storage,
+      config: TableConfig,
+      lock: TableLock.Settings = TableLock.Settings(),
+      afterMs: Long = Heartbeat.ExpiredAfterMs
   ): Seq[Instant] =
     rollBack(storage, config, lock)(instant => Heartbeat.hasExpired(storage, instant.requested, afterMs))
 
@@ -80,14 +83,18 @@ object Rollback {
           storage.makeFolder(aside.take(aside.lastIndexOf('/')))
           val isMoved = storage.fs.rename(storage.path(f.path), storage.path(aside))
           if (isMoved) Log.warn(s"moved '${f.path}' of $storage to '$aside': no instant on the timeline has written it")
-          else Log.warn(s"cannot move '${f.path}' of $storage to '$aside', though no instant on the timeline has written it")
+          else Log.warn(
+            s"cannot move '${f.path}' of $storage to '$aside', though no instant on the timeline has written it")
           isMoved
         }
     }
 
   /** @param permits of the write that needs it, if one does: the table must be writable by it */
   private def rollBack(
-      storage: Storage, config: TableConfig, settings: TableLock.Settings, permits: Option[Permits] = None
+      storage: Storage,
+      config: TableConfig,
+      settings: TableLock.Settings,
+      permits: Option[Permits] = None
   )(failed: Instant => Boolean): Seq[Instant] = {
     // Before the timeline: a running write is on the timeline before its folder is here.
     val temporary = storage.list(Markers.Folder)
@@ -137,21 +144,32 @@ object Rollback {
    * Removes what tasks announced of a write and its commit does not name: files of attempts that another one took the place
    * of, whether they came before the commit or after it.
    */
-  private[table] def removeUnnamed(storage: Storage, config: TableConfig, instant: String, metadata: CommitMetadata): Unit = {
+  private[table] def removeUnnamed(
+      storage: Storage,
+      config: TableConfig,
+      instant: String,
+      metadata: CommitMetadata
+  ): Unit = {
     val named = metadata.allStats.flatMap(stat => stat.path +: stat.cdcStats.keys.toSeq).toSet
     new Markers(storage, instant).all.foreach { case (partition, name, _) =>
       val file = FileNames.path(partition, name)
       if (!named(file)) {
         if (config.version < 8 && FileNames.isLog(name))
-          storage.status(file).filter(found => (blockInstants(storage, partition, found) - instant).isEmpty).foreach(_ =>
-            storage.delete(file))
+          storage.status(file).filter(found => (blockInstants(storage, partition, found) - instant).isEmpty).foreach(
+            _ =>
+              storage.delete(file))
         else if (FileNames.instant(name).contains(instant)) storage.delete(file)
       }
     }
   }
 
   /** The data files of an instant: those with markers, or, where it has none, those whose name or blocks tell. */
-  private[table] def removeFiles(storage: Storage, config: TableConfig, instant: String, mayHaveFiles: Boolean): Unit = {
+  private[table] def removeFiles(
+      storage: Storage,
+      config: TableConfig,
+      instant: String,
+      mayHaveFiles: Boolean
+  ): Unit = {
     val markers = new Markers(storage, instant)
     if (markers.exist)
       markers.all.foreach { case (partition, name, kind) =>
@@ -182,5 +200,6 @@ object Rollback {
     }
 
   private def blockInstants(storage: Storage, partition: String, file: FileStatus): Set[String] =
-    FileNames.parseLog(partition, file.getPath.getName, file.getLen).map(BlockInstants.of(storage, _)).getOrElse(Set.empty)
+    FileNames.parseLog(partition, file.getPath.getName, file.getLen).map(BlockInstants.of(storage, _)).getOrElse(
+      Set.empty)
 }

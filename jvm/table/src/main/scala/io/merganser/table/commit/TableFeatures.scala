@@ -56,12 +56,14 @@ object TableFeatures {
    */
   def requireReadable(storage: Storage, config: TableConfig, timeline: Timeline): Unit = {
     def refuse(feature: String, reason: String, remedy: String) =
-      throw MerganserException("TABLE_FEATURE_UNREADABLE", "path" -> storage, "feature" -> feature, "reason" -> reason, "remedy" -> remedy)
+      throw MerganserException("TABLE_FEATURE_UNREADABLE", "path" -> storage, "feature" -> feature, "reason" -> reason,
+        "remedy" -> remedy)
     newestHistory(storage) match {
       case Some(file) =>
         renamed(storage, s"$Schemas/$file").foreach { column =>
           refuse(s"its columns have a history (schema on read) in which '$column' is not one and the same column",
-            "files are read by the names of columns, so that values would be missing or of another column", TableProperties.OtherEngine)
+            "files are read by the names of columns, so that values would be missing or of another column",
+            TableProperties.OtherEngine)
         }
       case None => timeline.latestSchema.foreach { instant =>
           refuse(s"commit $instant refers to a history of its columns (schema on read)", s"there is none in $Schemas",
@@ -69,10 +71,11 @@ object TableFeatures {
         }
     }
     // From version 8 on a row that is written meanwhile is in the old bucket and in the new one.
-    if (config.version >= 8) timeline.pending.find(_.action == Action.Clustering).filter(_ => hasBuckets(storage)).foreach { i =>
-      refuse(s"its buckets are being split or merged by ${i.requested} (consistent hashing)", "rows would come twice",
-        "Read it when that clustering has completed")
-    }
+    if (config.version >= 8)
+      timeline.pending.find(_.action == Action.Clustering).filter(_ => hasBuckets(storage)).foreach { i =>
+        refuse(s"its buckets are being split or merged by ${i.requested} (consistent hashing)", "rows would come twice",
+          "Read it when that clustering has completed")
+      }
   }
 
   /**
@@ -81,14 +84,21 @@ object TableFeatures {
    * @throws MerganserException what [[TableProperties.requireWritable]] throws, TABLE_FEATURE_READ_ONLY, SCHEMA_ON_READ_TABLE,
    *                            METADATA_INDEX_PRESENT
    */
-  private[table] def requireWritable(storage: Storage, config: TableConfig, timeline: Timeline, permits: Permits): Unit = {
+  private[table] def requireWritable(
+      storage: Storage,
+      config: TableConfig,
+      timeline: Timeline,
+      permits: Permits
+  ): Unit = {
     TableProperties.requireWritable(storage, config, permits.unknownProperties)
     MetadataTable.requireDroppable(storage, config, permits.dropIndexes)
     def refuse(feature: String, reason: String, remedy: String) =
-      throw MerganserException("TABLE_FEATURE_READ_ONLY", "path" -> storage, "feature" -> feature, "reason" -> reason, "remedy" -> remedy)
+      throw MerganserException("TABLE_FEATURE_READ_ONLY", "path" -> storage, "feature" -> feature, "reason" -> reason,
+        "remedy" -> remedy)
     if (hasBuckets(storage))
       refuse(s"its buckets are kept in $Buckets (consistent hashing, or numbers of buckets by partition)",
-        "buckets are found by the key's hash alone here, so that a key would be stored a second time", TableProperties.OtherEngine)
+        "buckets are found by the key's hash alone here, so that a key would be stored a second time",
+        TableProperties.OtherEngine)
     timeline.latestSchema.orElse(newestHistory(storage).map(_.takeWhile(_.isDigit))).foreach { instant =>
       throw MerganserException("SCHEMA_ON_READ_TABLE", "path" -> storage, "instant" -> instant)
     }
@@ -116,9 +126,10 @@ object TableFeatures {
   /** A column that had another name once, or a name that another column had. */
   private def renamed(storage: Storage, file: String): Option[String] =
     try {
-      val schemas                             = new ObjectMapper().readTree(storage.readText(file)).path("schemas").elements().asScala.toSeq
-      val columns                             = schemas.flatMap(columnsOf(_, "")).distinct
-      def several(by: ((Int, String)) => Any) = columns.groupBy(by).values.filter(_.size > 1).flatMap(_.map(_._2)).toSeq.sorted.headOption
+      val schemas = new ObjectMapper().readTree(storage.readText(file)).path("schemas").elements().asScala.toSeq
+      val columns = schemas.flatMap(columnsOf(_, "")).distinct
+      def several(by: ((Int, String)) => Any) =
+        columns.groupBy(by).values.filter(_.size > 1).flatMap(_.map(_._2)).toSeq.sorted.headOption
       several(_._1).orElse(several(_._2))
     } catch {
       case NonFatal(e) => throw MerganserException("TIMELINE_FILE_UNREADABLE", "file" -> storage.path(file),

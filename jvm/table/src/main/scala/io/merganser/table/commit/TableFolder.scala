@@ -26,7 +26,7 @@ object TableFolder {
   }
 
   private def files(storage: Storage, folder: String): Iterator[String] = {
-    val (folders, files)                = storage.list(folder).filter(entry => counts(entry.getPath.getName)).partition(_.isDirectory)
+    val (folders, files) = storage.list(folder).filter(entry => counts(entry.getPath.getName)).partition(_.isDirectory)
     def paths(entries: Seq[FileStatus]) = entries.map(entry => FileNames.path(folder, entry.getPath.getName)).sorted
     paths(files).iterator ++ paths(folders).iterator.flatMap(this.files(storage, _))
   }

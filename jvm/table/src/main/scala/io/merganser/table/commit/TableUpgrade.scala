@@ -25,7 +25,10 @@ object TableUpgrade {
    *                            [[UpgradedTable.properties]] and [[TableFeatures.requireWritable]] throw
    */
   def run(
-      storage: Storage, columns: StructType, lock: TableLock.Settings = TableLock.Settings(), permits: Permits = Permits()
+      storage: Storage,
+      columns: StructType,
+      lock: TableLock.Settings = TableLock.Settings(),
+      permits: Permits = Permits()
   ): TableConfig =
     TableLock.hold(storage, lock) { held =>
       val config = TableConfig.repair(storage)
@@ -48,7 +51,8 @@ object TableUpgrade {
 
   private def requireQuiet(storage: Storage, config: TableConfig, timeline: Timeline): Unit = {
     def refuse(reason: String) =
-      throw MerganserException("UPGRADE_REFUSED", "table" -> config.name, "version" -> config.version, "reason" -> reason)
+      throw MerganserException("UPGRADE_REFUSED", "table" -> config.name, "version" -> config.version,
+        "reason" -> reason)
     timeline.pending.headOption.foreach(i => refuse(s"the ${i.action} of ${i.requested} is pending"))
     new TableView(storage, config, timeline).slices.find(_.logs.nonEmpty).foreach { slice =>
       refuse(s"file group '${slice.fileId}' has log files that are not compacted")
@@ -64,8 +68,10 @@ object TableUpgrade {
       val isWrite = Action.Writes(instant.action)
       val (name, content) = state match {
         case InstantState.Completed =>
-          val completed = InstantFile.completed(instant.requested, Some(InstantTime.following(instant.requested)), instant.action)
-          completed -> (if (isWrite) CommitMetadata.encodeAvro(timeline.metadata(instant), instant.action == Action.ReplaceCommit)
+          val completed =
+            InstantFile.completed(instant.requested, Some(InstantTime.following(instant.requested)), instant.action)
+          completed -> (if (isWrite)
+                          CommitMetadata.encodeAvro(timeline.metadata(instant), instant.action == Action.ReplaceCommit)
                         else bytes)
         case InstantState.Inflight  => timeline.nameOf(instant, state) -> (if (isWrite) Array.emptyByteArray else bytes)
         case InstantState.Requested => timeline.nameOf(instant, state) -> bytes

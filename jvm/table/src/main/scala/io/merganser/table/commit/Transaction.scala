@@ -25,7 +25,12 @@ import scala.util.control.NonFatal
  *                 completes later is overlooked
  */
 final class Transaction private[table] (
-    storage: Storage, config: TableConfig, val instant: String, val action: String, val timeline: Timeline, options: Transaction.Options,
+    storage: Storage,
+    config: TableConfig,
+    val instant: String,
+    val action: String,
+    val timeline: Timeline,
+    options: Transaction.Options,
     run: Option[CompactionRun] = None
 ) {
 
@@ -60,7 +65,8 @@ final class Transaction private[table] (
     val keys        = new NewKeys(storage, instant, basis.newKeys, metadata)
     val completed =
       try {
-        run.flatMap(_.missing(metadata)).foreach(file => throw conflict(s"its file '$file' is gone, another engine has removed it"))
+        run.flatMap(_.missing(metadata)).foreach(file =>
+          throw conflict(s"its file '$file' is gone, another engine has removed it"))
         // Where others write at a time, most of the comparing is done before they have to wait for it.
         if (options.heartbeatMs.isDefined && keys.mayConflict)
           keys.broughtByOthers(known, Timeline.load(storage, config)).foreach(reason => throw conflict(reason))
@@ -72,7 +78,8 @@ final class Transaction private[table] (
             .orElse(Conflicts.addedTo(basis.replaces, known, now, instant))
             .orElse(keys.broughtByOthers(known, now))
             .foreach(reason => throw conflict(reason + readAgain))
-          val joined = CommitSchema.joined(config, this.timeline, now, metadata).fold(reason => throw conflict(reason), identity)
+          val joined =
+            CommitSchema.joined(config, this.timeline, now, metadata).fold(reason => throw conflict(reason), identity)
           MetadataTable.drop(storage, options.permits.dropIndexes)
           BucketProperties.complete(storage, config)
           complete(now, joined, lock)
@@ -124,7 +131,9 @@ final class Transaction private[table] (
    */
   def abandon(failure: Throwable): Throwable = Interrupts.deferred {
     try
-      if (removed().isEmpty && !failure.isInstanceOf[MerganserException]) conflict(Transaction.RolledBack).causedBy(failure) else failure
+      if (removed().isEmpty && !failure.isInstanceOf[MerganserException])
+        conflict(Transaction.RolledBack).causedBy(failure)
+      else failure
     catch {
       case NonFatal(second) =>
         failure.addSuppressed(second)
@@ -164,7 +173,8 @@ final class Transaction private[table] (
     val name      = InstantFile.completed(instant, completion, action)
     val isReplace = Action.completedName(action) == Action.ReplaceCommit
     val content =
-      if (config.layoutVersion >= 2) CommitMetadata.encodeAvro(metadata, isReplace) else CommitMetadataJson.encode(metadata, isReplace)
+      if (config.layoutVersion >= 2) CommitMetadata.encodeAvro(metadata, isReplace)
+      else CommitMetadataJson.encode(metadata, isReplace)
     lock.requireHeld()
     val file = s"${config.timelineFolder}/$name"
     try storage.createNew(file, content)
@@ -183,7 +193,8 @@ final class Transaction private[table] (
         case NonFatal(second) if times > 1 => failure.addSuppressed(second); Thread.sleep(100); look(times - 1)
         case NonFatal(second) =>
           failure.addSuppressed(second)
-          throw MerganserException("COMMIT_UNCERTAIN", "path" -> storage, "instant" -> instant, "file" -> storage.path(file),
+          throw MerganserException("COMMIT_UNCERTAIN", "path" -> storage, "instant" -> instant,
+            "file" -> storage.path(file),
             "reason" -> failure).causedBy(failure)
       }
     look(3)
@@ -191,7 +202,9 @@ final class Transaction private[table] (
 
   private def requireRunning(now: Timeline): Unit =
     now.find(instant, action) match {
-      case Some(found) if !found.isCompleted && now.hasFile(found, InstantState.Requested) && now.hasFile(found, InstantState.Inflight) =>
+      case Some(found)
+          if !found.isCompleted && now.hasFile(found, InstantState.Requested) && now.hasFile(found,
+            InstantState.Inflight) =>
         run.flatMap(_.lost).foreach(reason => throw conflict(reason))
       case Some(found) if found.isCompleted => throw conflict("another process completed it")
       case _                                => throw conflict(Transaction.RolledBack)
@@ -199,10 +212,12 @@ final class Transaction private[table] (
 
   /** After somebody rolled us back: files written since then have no markers that count. */
   private def removeOwn(metadata: CommitMetadata): Unit = {
-    val now       = Timeline.load(storage, config)
-    val committed = now.find(instant, action).filter(_.isCompleted).toSeq.flatMap(i => now.metadata(i).allStats).map(_.path).toSet
+    val now = Timeline.load(storage, config)
+    val committed =
+      now.find(instant, action).filter(_.isCompleted).toSeq.flatMap(i => now.metadata(i).allStats).map(_.path).toSet
     (metadata.allStats.map(_.path) ++ markers.own.collect {
-      case (partition, name, kind) if kind != "APPEND" && run.forall(_.claim.made(name)) => FileNames.path(partition, name)
+      case (partition, name, kind) if kind != "APPEND" && run.forall(_.claim.made(name)) =>
+        FileNames.path(partition, name)
     })
       .distinct.filterNot(path => path.isEmpty || committed(path)).foreach(path => storage.delete(path))
   }
@@ -271,14 +286,20 @@ object Transaction {
    * @param action commit, deltacommit or replacecommit
    * @throws io.merganser.merge.MerganserException what [[Rollback.failed]], [[begin]] and [[Transaction.commit]] throw
    */
-  def run[T](storage: Storage, config: TableConfig, action: String, options: Options)(body: Transaction => Work[T]): T = {
+  def run[T](
+      storage: Storage,
+      config: TableConfig,
+      action: String,
+      options: Options
+  )(body: Transaction => Work[T]): T = {
     Rollback.failed(storage, config, options)
     begin(storage, config, action, options = options).run(body)
   }
 
   /** The user's error inside what Spark makes of a failed task; the failure itself if there is none. */
   private[merganser] def userError(failure: Throwable): Throwable =
-    Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(20).collectFirst { case e: MerganserException => e }.getOrElse(failure)
+    Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(20).collectFirst { case e: MerganserException => e }
+      .getOrElse(failure)
 
   /**
    * Announces a write. Failed writes of before are not its business: call [[Rollback]] first.
@@ -296,7 +317,8 @@ object Transaction {
       options: Options = Options()
   ): Transaction = {
     if (!Action.Writes(action)) throw new IllegalArgumentException(s"action '$action' is not begun here")
-    val content = if (action == Action.ReplaceCommit && requestedContent.isEmpty) RequestedReplace.empty else requestedContent
+    val content =
+      if (action == Action.ReplaceCommit && requestedContent.isEmpty) RequestedReplace.empty else requestedContent
     val (instant, timeline) = TableLock.hold(storage, options.lock) { lock =>
       requireSame(storage, config)
       val timeline = Timeline.load(storage, config)
@@ -311,7 +333,12 @@ object Transaction {
 
   /** To call under the lock. */
   private[table] def announce(
-      storage: Storage, config: TableConfig, timeline: Timeline, action: String, content: Array[Byte], lock: TableLock
+      storage: Storage,
+      config: TableConfig,
+      timeline: Timeline,
+      action: String,
+      content: Array[Byte],
+      lock: TableLock
   ): String = {
     val instant = InstantTime.next(storage.identity, config.timelineZone, timeline.times)
     lock.requireHeld()
@@ -321,7 +348,12 @@ object Transaction {
 
   /** The folder of markers comes before the inflight file: an inflight write without one is another engine's. */
   private[table] def start(
-      storage: Storage, config: TableConfig, instant: String, action: String, timeline: Timeline, options: Options
+      storage: Storage,
+      config: TableConfig,
+      instant: String,
+      action: String,
+      timeline: Timeline,
+      options: Options
   ): Transaction = {
     val transaction = new Transaction(storage, config, instant, action, timeline, options)
     try {
@@ -337,7 +369,8 @@ object Transaction {
     val now = TableConfig.repair(storage)
     def conflict(reason: String) =
       throw MerganserException("COMMIT_CONFLICT", "instant" -> "the write", "path" -> storage, "reason" -> reason)
-    if (now.version != config.version) conflict(s"the table was upgraded from version ${config.version} to ${now.version} meanwhile")
+    if (now.version != config.version)
+      conflict(s"the table was upgraded from version ${config.version} to ${now.version} meanwhile")
     Seq("hoodie.table.name", "hoodie.table.type", "hoodie.table.recordkey.fields", "hoodie.table.partition.fields",
       "hoodie.record.merge.mode")
       .find(key => now.properties.get(key) != config.properties.get(key))

@@ -11,7 +11,13 @@ package io.merganser.table.file
  *                   where several commits may write into one file
  */
 final case class LogFile(
-    partitionPath: String, fileId: String, instant: String, version: Int, writeToken: Option[String], name: String, sizeBytes: Long,
+    partitionPath: String,
+    fileId: String,
+    instant: String,
+    version: Int,
+    writeToken: Option[String],
+    name: String,
+    sizeBytes: Long,
     committedBytes: Option[Long] = None
 ) {
 
@@ -22,5 +28,6 @@ final case class LogFile(
 object LogFile {
 
   /** Reading order inside a slice: instant, version as a number, write token with an absent one first. */
-  implicit val readingOrder: Ordering[LogFile] = Ordering.by(f => (f.instant, f.version, f.writeToken.getOrElse(""), f.name))
+  implicit val readingOrder: Ordering[LogFile] =
+    Ordering.by(f => (f.instant, f.version, f.writeToken.getOrElse(""), f.name))
 }

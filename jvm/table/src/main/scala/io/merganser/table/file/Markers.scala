@@ -29,7 +29,9 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
   def all: Seq[(String, String, String)] = (direct ++ listed).distinct
 
   /** Those with this instant in the file's name: all, but for logs that this instant appended to in version 6. */
-  private[table] def own: Seq[(String, String, String)] = all.filter { case (_, name, _) => FileNames.instant(name).contains(instant) }
+  private[table] def own: Seq[(String, String, String)] = all.filter { case (_, name, _) =>
+    FileNames.instant(name).contains(instant)
+  }
 
   private[table] def exist: Boolean = storage.exists(folder)
 
@@ -46,14 +48,18 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
   private[table] def deleteIfEmpty(): Unit = if (files(Seq(folder)).isEmpty) deleteAll()
 
   /** When the newest of them was made, in milliseconds since 1970. */
-  private[table] def newestMs: Option[Long] = files(Seq(folder)).map(_._2.getModificationTime).reduceOption(math.max(_, _))
+  private[table] def newestMs: Option[Long] =
+    files(Seq(folder)).map(_._2.getModificationTime).reduceOption(math.max(_, _))
 
-  private def direct: Seq[(String, String, String)] = files(Seq(folder)).flatMap { case (path, _) => parse(path.drop(folder.length + 1)) }
+  private def direct: Seq[(String, String, String)] = files(Seq(folder)).flatMap { case (path, _) =>
+    parse(path.drop(folder.length + 1))
+  }
 
   /** Files below some folders with their paths; the folders of one level are listed side by side. */
   private def files(folders: Seq[String]): Seq[(String, FileStatus)] = if (folders.isEmpty) Nil
   else {
-    val listed          = Parallel.map(folders)(below => storage.list(below).map(f => s"$below/${f.getPath.getName}" -> f)).flatten
+    val listed =
+      Parallel.map(folders)(below => storage.list(below).map(f => s"$below/${f.getPath.getName}" -> f)).flatten
     val (deeper, found) = listed.partition(_._2.isDirectory)
     found ++ files(deeper.map(_._1))
   }
@@ -61,7 +67,8 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
   /** Other engines may keep one marker a line in files MARKERS0, MARKERS1, ... */
   private def listed: Seq[(String, String, String)] =
     storage.list(folder).map(_.getPath.getName).filter(_.matches("MARKERS\\d+"))
-      .flatMap(name => storage.readText(s"$folder/$name").split('\n').toSeq).map(_.trim).filter(_.nonEmpty).flatMap(parse)
+      .flatMap(name => storage.readText(s"$folder/$name").split('\n').toSeq).map(_.trim).filter(_.nonEmpty).flatMap(
+        parse)
 
   private def parse(marker: String): Option[(String, String, String)] = marker match {
     case Markers.Name(path, kind) =>
@@ -82,7 +89,8 @@ object Markers {
 
   private def isPartition(path: String): Boolean = {
     val levels = path.split("/", -1).toSeq
-    path.isEmpty || (levels.head != ".hoodie" && levels.forall(level => level.nonEmpty && level != "." && level != ".."))
+    path.isEmpty || (levels.head != ".hoodie" && levels.forall(level =>
+      level.nonEmpty && level != "." && level != ".."))
   }
 
   private[table] def folder(instant: String): String = s"$Folder/$instant"

@@ -20,7 +20,8 @@ object PartitionMetadata {
 
   /** Levels of a partition path that no folder can have, or in which no partition would be found. Each begins with a dot. */
   def isReserved(level: String): Boolean =
-    !mayLieIn(level) || level == "." || level == ".." || (level.startsWith(".") && level.endsWith(".crc")) // Hadoop hides these
+    !mayLieIn(level) || level == "." || level == ".." || (level.startsWith(".") && level.endsWith(
+      ".crc")) // Hadoop hides these
 
   private[table] def isMetadata(fileName: String): Boolean = Names(fileName)
 

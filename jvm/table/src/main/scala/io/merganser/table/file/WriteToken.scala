@@ -17,5 +17,6 @@ final class WriteToken(val partitionId: Int, stageId: Int, attemptId: Long) {
 }
 
 object WriteToken {
-  def apply(partitionId: Int, stageId: Int, attemptId: Long): WriteToken = new WriteToken(partitionId, stageId, attemptId)
+  def apply(partitionId: Int, stageId: Int, attemptId: Long): WriteToken =
+    new WriteToken(partitionId, stageId, attemptId)
 }

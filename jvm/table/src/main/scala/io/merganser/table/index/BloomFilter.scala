@@ -54,8 +54,9 @@ object BloomFilter {
    * @param falsePositiveRate share of foreign keys that it may take for its own once it holds so many
    */
   def sized(expectedKeys: Long, falsePositiveRate: Double): BloomFilter = {
-    val keys   = Math.max(1L, expectedKeys).toDouble
-    val bits   = Math.min(Int.MaxValue.toDouble, Math.ceil(keys * -Math.log(falsePositiveRate) / (Math.log(2) * Math.log(2))))
+    val keys = Math.max(1L, expectedKeys).toDouble
+    val bits =
+      Math.min(Int.MaxValue.toDouble, Math.ceil(keys * -Math.log(falsePositiveRate) / (Math.log(2) * Math.log(2))))
     val hashes = Math.max(1, Math.ceil(Math.log(2) * bits / keys).toInt)
     new BloomFilter(bits.toInt, hashes, new Array[Byte](((bits + 7) / 8).toInt))
   }
@@ -65,7 +66,8 @@ object BloomFilter {
     val in                            = ByteBuffer.wrap(Base64.getDecoder.decode(text))
     val (version, hashes, hash, bits) = (in.getInt, in.getInt, in.get, in.getInt)
     if (version != Version || hash != Murmur || in.remaining != (bits.toLong + 7) / 8)
-      throw new IllegalArgumentException(s"a bloom filter of version $version, hash $hash, $bits bits in ${in.remaining} bytes")
+      throw new IllegalArgumentException(
+        s"a bloom filter of version $version, hash $hash, $bits bits in ${in.remaining} bytes")
     val bytes = new Array[Byte](in.remaining)
     in.get(bytes)
     new BloomFilter(bits, hashes, bytes)

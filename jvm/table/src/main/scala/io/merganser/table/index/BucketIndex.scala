@@ -16,7 +16,8 @@ object BucketIndex {
    * @return from 0 to `buckets` - 1
    */
   def bucket(recordKey: String, hashFields: Seq[String], buckets: Int): Int = {
-    val hash = hashed(recordKey, hashFields).foldLeft(1)((h, value) => 31 * h + (if (value == null) 0 else value.hashCode))
+    val hash =
+      hashed(recordKey, hashFields).foldLeft(1)((h, value) => 31 * h + (if (value == null) 0 else value.hashCode))
     (hash & Int.MaxValue) % buckets
   }
 
@@ -55,7 +56,8 @@ object BucketIndex {
         val colon = recordKey.indexOf(':', position)
         val comma = endOfValue(recordKey, colon, recordKey.indexOf(':', colon + 1))
         val end   = if (comma < 0) recordKey.length else comma
-        if (hashFields.contains(recordKey.substring(position, colon))) values += value(recordKey.substring(colon + 1, end))
+        if (hashFields.contains(recordKey.substring(position, colon)))
+          values += value(recordKey.substring(colon + 1, end))
         position = if (comma < 0) end else comma + 1
       }
       if (values.isEmpty) Seq(recordKey) else values.toSeq

@@ -147,7 +147,8 @@ private[table] final class BlockPlanner(
   /** The next version; where they were merged with stored rows, the next that changes one or is a row. */
   private def advance(): Version = {
     var found: Version = null
-    while (found == null && merge.next()) if (takesPartials || merge.winner == null || !merge.winner.isPartial) found = merge.winner
+    while (found == null && merge.next())
+      if (takesPartials || merge.winner == null || !merge.winner.isPartial) found = merge.winner
     if (found != null && !found.isDelete) times.add(found.row, found.provided)
     found
   }
@@ -174,8 +175,10 @@ private[table] final class BlockPlanner(
 
   private def placeDelete(version: Version): Unit = {
     // Other readers know no null among the ordering values of a delete block, so such a delete stays a row as well.
-    val isRow = !version.isUnordered && (keepsDeletedRows || orderingHasNull(version.row)) && storedDeletes.isDelete(version.row)
-    if (isRow) row(version.row, BlockKind.FullRows) else delete(if (version.isUnordered) null else orderingOf(version.row))
+    val isRow =
+      !version.isUnordered && (keepsDeletedRows || orderingHasNull(version.row)) && storedDeletes.isDelete(version.row)
+    if (isRow) row(version.row, BlockKind.FullRows)
+    else delete(if (version.isUnordered) null else orderingOf(version.row))
   }
 
   private def row(row: InternalRow, kind: BlockKind): Unit =

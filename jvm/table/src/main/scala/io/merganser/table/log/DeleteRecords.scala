@@ -63,7 +63,8 @@ private[log] object DeleteRecords {
         if (isZeroAbsent && branch == Integer && stored == 0) null
         else if (orderingTypes.length == 0) null
         else if (orderingTypes.length > 1)
-          throw new IllegalArgumentException(s"it has one ordering value, the table ${orderingTypes.length} ordering fields")
+          throw new IllegalArgumentException(
+            s"it has one ordering value, the table ${orderingTypes.length} ordering fields")
         else Array(convert(stored, 0))
       }
     }
@@ -104,15 +105,15 @@ private[log] object DeleteRecords {
       case Bytes                               => in.readBytes()
       case Text                                => in.readString().copy()
       case DecimalValue                        => new JavaDecimal(new BigInteger(in.readBytes()), Scale)
-      case other                               => throw new IllegalArgumentException(s"branch $other of an ordering value is not known")
+      case other => throw new IllegalArgumentException(s"branch $other of an ordering value is not known")
     }
 
     private def convert(stored: Any, field: Int): Any = (stored, orderingTypes(field)) match {
-      case (v: Boolean, BooleanType)                                              => v
-      case (v: Int, ByteType)                                                     => v.toByte
-      case (v: Int, ShortType)                                                    => v.toShort
-      case (v: Int, IntegerType | DateType)                                       => v
-      case (v: Long, TimestampType | TimestampNTZType)                            => if (isMillis(field)) v * 1000L else v
+      case (v: Boolean, BooleanType)                   => v
+      case (v: Int, ByteType)                          => v.toByte
+      case (v: Int, ShortType)                         => v.toShort
+      case (v: Int, IntegerType | DateType)            => v
+      case (v: Long, TimestampType | TimestampNTZType) => if (isMillis(field)) v * 1000L else v
       case (v: Number, LongType | TimestampType | TimestampNTZType) if isWhole(v) => v.longValue
       case (v: Number, FloatType)                                                 => v.floatValue
       case (v: Number, DoubleType)                                                => v.doubleValue
@@ -120,12 +121,12 @@ private[log] object DeleteRecords {
       case (v: Long, ShortType) if v.toShort == v                                 => v.toShort
       case (v: Long, IntegerType | DateType) if v.toInt == v                      => v.toInt
       case (v: JavaDecimal, d: DecimalType)                                       => decimal(v, d)
-      case (v: Number, d: DecimalType)                                            => decimal(new JavaDecimal(v.toString), d)
-      case (v: UTF8String, d: DecimalType)                                        => decimal(new JavaDecimal(v.toString), d)
-      case (v: Array[Byte], BinaryType)                                           => v
-      case (v: UTF8String, BinaryType)                                            => v.getBytes
-      case (v: Array[Byte], _) if isText(orderingTypes(field))                    => UTF8String.fromBytes(v)
-      case (v, _) if isText(orderingTypes(field))                                 => UTF8String.fromString(v.toString)
+      case (v: Number, d: DecimalType)                         => decimal(new JavaDecimal(v.toString), d)
+      case (v: UTF8String, d: DecimalType)                     => decimal(new JavaDecimal(v.toString), d)
+      case (v: Array[Byte], BinaryType)                        => v
+      case (v: UTF8String, BinaryType)                         => v.getBytes
+      case (v: Array[Byte], _) if isText(orderingTypes(field)) => UTF8String.fromBytes(v)
+      case (v, _) if isText(orderingTypes(field))              => UTF8String.fromString(v.toString)
       case (v, dataType) =>
         throw new IllegalArgumentException(
           s"its ordering value $v of ${v.getClass.getSimpleName} does not fit the ordering field's type ${dataType.catalogString}"

@@ -36,13 +36,14 @@ private[log] object LogBlockOrder {
       blocks.head.compactedInstants.foreach(replacedBy.put(_, replacement))
     }
     val ofInstant = instants.toMap
-    val placed = instants.zipWithIndex.groupBy { case ((instant, _), _) => replacedBy.getOrElse(instant, instant) }.map {
-      case (replacement, members) =>
-        val originals = members.filter { case ((_, blocks), _) => blocks.head.compactedInstants.isEmpty }
-        val replaced  = members.filter { case ((instant, _), _) => instant != replacement }
-        val places    = Seq(originals, replaced, members).find(_.nonEmpty).get
-        replacement -> places.map(_._2).max
-    }
+    val placed =
+      instants.zipWithIndex.groupBy { case ((instant, _), _) => replacedBy.getOrElse(instant, instant) }.map {
+        case (replacement, members) =>
+          val originals = members.filter { case ((_, blocks), _) => blocks.head.compactedInstants.isEmpty }
+          val replaced  = members.filter { case ((instant, _), _) => instant != replacement }
+          val places    = Seq(originals, replaced, members).find(_.nonEmpty).get
+          replacement -> places.map(_._2).max
+      }
     placed.toSeq.sortBy(_._2).flatMap { case (instant, _) => ofInstant(instant) }
   }
 }

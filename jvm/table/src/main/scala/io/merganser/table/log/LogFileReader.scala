@@ -19,7 +19,10 @@ import scala.collection.mutable.ArrayBuffer
  * @param schemas texts of schemas, to keep one of each
  */
 private[log] final class LogFileReader(
-    storage: Storage, val log: LogFile, isWhole: Boolean = false, schemas: mutable.Map[String, String] = mutable.Map.empty
+    storage: Storage,
+    val log: LogFile,
+    isWhole: Boolean = false,
+    schemas: mutable.Map[String, String] = mutable.Map.empty
 ) extends Closeable {
   import LogFileReader._
   import LogFormat._
@@ -61,8 +64,9 @@ private[log] final class LogFileReader(
   private def broken(start: Long): MerganserException = {
     val commit = s"that commit ${log.instant} wrote"
     val reason = log.committedBytes match {
-      case Some(committed) if log.sizeBytes < committed => s"the file has ${log.sizeBytes} of the $committed bytes $commit"
-      case _                                            => s"it is cut short or overwritten in the file $commit"
+      case Some(committed) if log.sizeBytes < committed =>
+        s"the file has ${log.sizeBytes} of the $committed bytes $commit"
+      case _ => s"it is cut short or overwritten in the file $commit"
     }
     unreadable(start, reason, if (log.sizeBytes - start >= PrefixBytes + 8) int(start + PrefixBytes + 4) else NoType)
   }

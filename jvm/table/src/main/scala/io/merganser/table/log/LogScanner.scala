@@ -99,7 +99,9 @@ final class LogScanner(
     schemas.getOrElseUpdate(
       json,
       try AvroSchemas.parse(json)
-      catch { case e: AvroRuntimeException => throw block.unreadable("its schema is no Avro schema", Restore).causedBy(e) }
+      catch {
+        case e: AvroRuntimeException => throw block.unreadable("its schema is no Avro schema", Restore).causedBy(e)
+      }
     )
   }
 
@@ -119,7 +121,8 @@ final class LogScanner(
       case BlockType.HFile =>
         throw block.unreadable("HFile blocks are not supported", "Rewrite the slice with Avro or Parquet log blocks.")
       case other =>
-        throw block.unreadable(s"blocks of type $other are not known", "Compact the slice with the engine that wrote it.")
+        throw block.unreadable(s"blocks of type $other are not known",
+          "Compact the slice with the engine that wrote it.")
     }
 
     private def avro(file: LogFileReader, block: LogBlock): Unit = {
@@ -169,17 +172,21 @@ final class LogScanner(
     }
 
     private def delete(file: LogFileReader, block: LogBlock): Unit = {
-      if (block.contentLength > Int.MaxValue - 16) throw block.unreadable("its content is beyond 2 GB", CompactElsewhere)
+      if (block.contentLength > Int.MaxValue - 16)
+        throw block.unreadable("its content is beyond 2 GB", CompactElsewhere)
       val content = new Array[Byte](block.contentLength.toInt)
       file.read(block.contentOffset, content, 0, content.length)
-      val head    = ByteBuffer.wrap(content)
-      val version = if (content.length >= 8) head.getInt else throw block.unreadable("its content is cut short", Restore)
+      val head = ByteBuffer.wrap(content)
+      val version =
+        if (content.length >= 8) head.getInt else throw block.unreadable("its content is cut short", Restore)
       if (version != LogFormat.ContentVersion)
-        throw block.unreadable(s"deletes of version $version are in a form that only old releases wrote", CompactElsewhere)
+        throw block.unreadable(s"deletes of version $version are in a form that only old releases wrote",
+          CompactElsewhere)
       val length = head.getInt
       if (length < 0 || length > content.length - 8) throw block.unreadable("its content is cut short", Restore)
-      val decoder = new DeleteRecords.Decoder(orderingTypes, isMillis(block), isZeroAbsent = !DeleteRecords.areOrdered(deleteSchema(block)))
-      val in      = new AvroInput().reset(content, 8, 8 + length)
+      val decoder = new DeleteRecords.Decoder(orderingTypes, isMillis(block),
+        isZeroAbsent = !DeleteRecords.areOrdered(deleteSchema(block)))
+      val in = new AvroInput().reset(content, 8, 8 + length)
       try deleteRecords(in, decoder)
       catch {
         case e: EOFException             => throw block.unreadable(s"a record is cut short ($e)", Restore)

@@ -155,9 +155,16 @@ final class LogWriter(
     deletes = 0
   }
 
-  private def dataBlock(columns: StructType, avroSchema: Schema, rows: Iterator[InternalRow], isPartial: Boolean): Unit = {
+  private def dataBlock(
+      columns: StructType,
+      avroSchema: Schema,
+      rows: Iterator[InternalRow],
+      isPartial: Boolean
+  ): Unit = {
     val header =
-      Seq(Header.InstantTime -> instant, Header.Schema -> avroSchema.toString) ++ (if (isPartial) Seq(Header.IsPartial -> "true") else Nil)
+      Seq(Header.InstantTime -> instant, Header.Schema -> avroSchema.toString) ++ (if (isPartial)
+                                                                                     Seq(Header.IsPartial -> "true")
+                                                                                   else Nil)
     val first = ArrayBuffer.empty[InternalRow]
     while (first.size <= options.parquetAboveRows && rows.hasNext) first += rows.next().copy()
     if (first.size <= options.parquetAboveRows) avroBlocks(columns, first, header)
@@ -196,10 +203,11 @@ final class LogWriter(
     val full          = options.maxBlockBytes.toLong - options.maxBlockBytes / 16
     while (rows.hasNext) {
       val content = new MemoryFile(name)
-      val writer  = new RowParquetWriter(storage.conf, content, None, columns, BaseFileOptions(options.codec, rowGroupBytes.toLong))
-      var count   = 0L
-      var check   = LogWriter.FirstCheck
-      var isFull  = false
+      val writer =
+        new RowParquetWriter(storage.conf, content, None, columns, BaseFileOptions(options.codec, rowGroupBytes.toLong))
+      var count  = 0L
+      var check  = LogWriter.FirstCheck
+      var isFull = false
       while (!isFull && rows.hasNext) {
         writer.write(rows.next())
         count += 1
@@ -235,7 +243,11 @@ final class LogWriter(
     deletes += count
   }
 
-  private def block(blockType: Int, header: Seq[(Int, String)], contentLength: Long)(content: OutputStream => Unit): Unit = {
+  private def block(
+      blockType: Int,
+      header: Seq[(Int, String)],
+      contentLength: Long
+  )(content: OutputStream => Unit): Unit = {
     val head = new ByteArrayOutputStream()
     val map  = new DataOutputStream(head)
     map.writeInt(header.size)

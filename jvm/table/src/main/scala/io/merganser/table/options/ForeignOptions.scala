@@ -19,7 +19,8 @@ object ForeignOptions {
 
   private val leave   = "Remove the option"
   private val cluster = "Cluster the table with Hudi while nothing else writes to it; remove the option"
-  private val later   = "Filter the rows: .filter(\"_hoodie_commit_time > '…'\") gives those that were written after an instant"
+  private val later =
+    "Filter the rows: .filter(\"_hoodie_commit_time > '…'\") gives those that were written after an instant"
   private def off(key: String, remedy: String = leave)                 = Refused(key, Seq("false"), remedy)
   private def on(key: String, remedy: String)                          = Refused(key, Seq("true"), remedy)
   private def only(key: String, value: String, remedy: String = leave) = Refused(key, value.split('|').toSeq, remedy)
@@ -29,13 +30,16 @@ object ForeignOptions {
   val refused: Seq[Refused] = Seq(
     on("hoodie.populate.meta.fields", "The five meta columns are always written; remove the option"),
     off("hoodie.allow.operation.metadata.field"),
-    off("hoodie.datasource.write.drop.partition.columns", "Partition columns are always stored in the files; remove the option"),
-    off("hoodie.datasource.write.slash.separated.date.partitioning", "Use the TIMESTAMP key generator with output format yyyy/MM/dd"),
+    off("hoodie.datasource.write.drop.partition.columns",
+      "Partition columns are always stored in the files; remove the option"),
+    off("hoodie.datasource.write.slash.separated.date.partitioning",
+      "Use the TIMESTAMP key generator with output format yyyy/MM/dd"),
     off("hoodie.table.cdc.enabled"),
     off("hoodie.partition.metafile.use.base.format"),
     off("hoodie.table.multiple.base.file.formats.enable"),
     off("hoodie.schema.on.read.enable"),
-    off("hoodie.datasource.write.reconcile.schema", "Give hoodie.write.set.null.for.missing.columns=true, which fills what rows lack"),
+    off("hoodie.datasource.write.reconcile.schema",
+      "Give hoodie.write.set.null.for.missing.columns=true, which fills what rows lack"),
     off("hoodie.datasource.write.schema.allow.auto.evolution.column.drop"),
     off("hoodie.datasource.write.streaming.ignore.failed.batch"),
     off("hoodie.clustering.inline", cluster),
@@ -50,7 +54,8 @@ object ForeignOptions {
     off("hoodie.errortable.enable", "Filter the rows before the write; remove the option"),
     off("hoodie.metaserver.enabled", "Tables are kept in their folders alone; remove the option"),
     off("hoodie.parquet.writelegacyformat.enabled"),
-    on("hoodie.payload.update.on.same.ordering.field", "Of equal ordering values the newer row always wins; remove the option"),
+    on("hoodie.payload.update.on.same.ordering.field",
+      "Of equal ordering values the newer row always wins; remove the option"),
     only("hoodie.table.base.file.format", "PARQUET", "Base files are Parquet; remove the option"),
     only("hoodie.table.ro.file.format", "PARQUET", "Base files are Parquet; remove the option"),
     only("hoodie.base.file.format", "PARQUET", "Base files are Parquet; remove the option"),
@@ -60,15 +65,18 @@ object ForeignOptions {
     only("hoodie.timeline.path", "timeline"),
     only("hoodie.timeline.history.path", "history"),
     only("hoodie.archivelog.folder", "archived|history"),
-    only("hoodie.index.bucket.engine", "SIMPLE", "Only the SIMPLE bucket engine is written; give a fixed number of buckets"),
+    only("hoodie.index.bucket.engine", "SIMPLE",
+      "Only the SIMPLE bucket engine is written; give a fixed number of buckets"),
     only("hoodie.storage.layout.type", "DEFAULT|BUCKET"),
-    only("hoodie.parquet.outputtimestamptype", "TIMESTAMP_MICROS", "Timestamps are stored in microseconds; remove the option"),
+    only("hoodie.parquet.outputtimestamptype", "TIMESTAMP_MICROS",
+      "Timestamps are stored in microseconds; remove the option"),
     only("hoodie.compact.inline.trigger.strategy", "NUM_COMMITS",
       "Compaction becomes due by the number of delta commits alone; use hoodie.compact.inline.max.delta.commits"),
     only("hoodie.keygen.datetime.parser.class",
       "org.apache.hudi.keygen.parser.HoodieDateTimeParser|org.apache.hudi.keygen.parser.BaseHoodieDateTimeParser"),
     never("hoodie.static.overwrite.partition.paths"),
-    never("hoodie.bulkinsert.user.defined.partitioner.class", "Remove the option; bulk_insert sorts by partition and key"),
+    never("hoodie.bulkinsert.user.defined.partitioner.class",
+      "Remove the option; bulk_insert sorts by partition and key"),
     never("hoodie.bucket.index.partition.expressions"),
     never("hoodie.index.class", "Use hoodie.index.type"),
     never("hoodie.datasource.write.payload.type", "Use hoodie.datasource.write.payload.class, or a merge mode"),
@@ -86,14 +94,17 @@ object ForeignOptions {
 
   /** Would change the rows of a read. */
   val refusedReading: Seq[Refused] = Seq(
-    only("hoodie.datasource.merge.type", "payload_combine", "Use hoodie.datasource.query.type=read_optimized to read without merging"),
+    only("hoodie.datasource.merge.type", "payload_combine",
+      "Use hoodie.datasource.query.type=read_optimized to read without merging"),
     only("hoodie.datasource.query.incremental.format", "latest_state", later),
     never("hoodie.datasource.read.begin.instanttime", later),
     never("hoodie.datasource.read.end.instanttime",
       "Filter the rows: .filter(\"_hoodie_commit_time <= '…'\"), or read the table as of the instant with as.of.instant"),
-    never("hoodie.datasource.read.incr.path.glob", "Filter the rows by partition columns, and by _hoodie_commit_time > '…'"),
+    never("hoodie.datasource.read.incr.path.glob",
+      "Filter the rows by partition columns, and by _hoodie_commit_time > '…'"),
     never("hoodie.datasource.read.paths", "Read the table by its path"),
-    off("hoodie.datasource.read.extract.partition.values.from.path", "Partition columns are read from the files; remove the option"),
+    off("hoodie.datasource.read.extract.partition.values.from.path",
+      "Partition columns are read from the files; remove the option"),
     off("hoodie.datasource.read.table.valued.function.timeline.relation"),
     off("hoodie.datasource.read.table.valued.function.timeline.relation.archived"),
     off("hoodie.datasource.read.create.filesystem.relation")
@@ -157,16 +168,20 @@ object ForeignOptions {
 
   /** Written into tables by their creation; given as an option they must say what the table says. */
   val storedOnly: Seq[String] = Seq(
-    "hoodie.table.checksum", "hoodie.table.create.schema", "hoodie.table.index.defs.path", "hoodie.table.initial.version",
+    "hoodie.table.checksum", "hoodie.table.create.schema", "hoodie.table.index.defs.path",
+    "hoodie.table.initial.version",
     "hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight", "hoodie.table.partial.update.mode",
     "hoodie.table.secondary.indexes.metadata", "hoodie.timeline.layout.version"
   )
 
   /** Beginnings of the names that Spark and its catalogs add to a table's options. */
-  val sparkPrefixes: Seq[String] = Seq("spark.sql.", "option.", "numfiles", "totalsize", "transient_lastddltime", "serialization.")
+  val sparkPrefixes: Seq[String] =
+    Seq("spark.sql.", "option.", "numfiles", "totalsize", "transient_lastddltime", "serialization.")
 
-  val sparkNames: Seq[String] = Seq("path", "paths", "__partition_columns", "provider", "location", "owner", "comment", "external",
-    "is_managed_location", "collation", "bucketing_version", "numrows", "rawdatasize", "column_stats_accurate", "created_by", "table_type")
+  val sparkNames: Seq[String] = Seq("path", "paths", "__partition_columns", "provider", "location", "owner", "comment",
+    "external",
+    "is_managed_location", "collation", "bucketing_version", "numrows", "rawdatasize", "column_stats_accurate",
+    "created_by", "table_type")
 
   private[table] val refusedByName: Map[String, Refused]        = refused.map(r => lower(r.key) -> r).toMap
   private[table] val refusedReadingByName: Map[String, Refused] = refusedReading.map(r => lower(r.key) -> r).toMap

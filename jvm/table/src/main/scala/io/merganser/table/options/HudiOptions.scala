@@ -9,7 +9,8 @@ object HudiOptions {
 
   /** All names, older names of options among them. */
   val names: Seq[String] = {
-    val source = scala.io.Source.fromInputStream(getClass.getResourceAsStream("/io/merganser/table/hudi-options.txt"), UTF_8.name)
+    val source =
+      scala.io.Source.fromInputStream(getClass.getResourceAsStream("/io/merganser/table/hudi-options.txt"), UTF_8.name)
     try source.getLines().filterNot(line => line.isEmpty || line.startsWith("#")).toList
     finally source.close()
   }

@@ -33,7 +33,8 @@ object IgnoredOptions {
   /** @param onUnlessGiven whether Hudi does it where none of the names is given */
   final case class Switch(names: Seq[String], onUnlessGiven: Boolean)
 
-  private def unless(same: String, instead: String, names: String*) = Effect(names.toSeq, instead, same.split('|').toSeq.filter(_.nonEmpty))
+  private def unless(same: String, instead: String, names: String*) =
+    Effect(names.toSeq, instead, same.split('|').toSeq.filter(_.nonEmpty))
 
   /** Off in Hudi unless one of the names turns it on. */
   private def whenOn(switch: String, others: String*)(instead: String) = {
@@ -49,11 +50,13 @@ object IgnoredOptions {
 
   val ofWrites: Seq[Effect] = Seq(
     whenOn("hoodie.datasource.hive_sync.enable|hoodie.datasource.meta.sync.enable", "hoodie.datasource.hive_sync.",
-      "hoodie.datasource.meta.sync.", "hoodie.datasource.meta_sync.", "hoodie.meta.sync.", "hoodie.meta_sync.", "hoodie.gcp.",
+      "hoodie.datasource.meta.sync.", "hoodie.datasource.meta_sync.", "hoodie.meta.sync.", "hoodie.meta_sync.",
+      "hoodie.gcp.",
       "hoodie.bigquery.sync.", "hoodie.datahub.", "hoodie.glue.")(
       "the table is not registered in a catalog; run CREATE TABLE … USING merganser LOCATION once, or Hudi's own sync tool after the write"),
     unlessOff("hoodie.clean.automatic", "hoodie.clean.", "hoodie.cleaner.", "hoodie.prewrite.cleaner.policy",
-      "hoodie.write.empty.clean.interval.hours")("files that later commits replace are kept; clean the table with Hudi from time to time"),
+      "hoodie.write.empty.clean.interval.hours")(
+      "files that later commits replace are kept; clean the table with Hudi from time to time"),
     unlessOff("hoodie.archive.automatic", "hoodie.archive.", "hoodie.keep.max.commits", "hoodie.keep.min.commits",
       "hoodie.commits.archival.batch", "hoodie.timeline.compaction.", "hoodie.timeline.manifest.")(
       "completed instants stay on the timeline; archive it with Hudi from time to time"),
@@ -65,7 +68,8 @@ object IgnoredOptions {
       "nothing is called after a commit; do it when the write returns"),
     unless("", "nothing is called when a write begins; do it before the write", "hoodie.client.init.callback.classes"),
     unless("GLOBAL_SORT", "bulk_insert sorts all rows by partition and key", "hoodie.bulkinsert.sort.mode"),
-    unless("", "bulk_insert sorts all rows by partition and key", "hoodie.bulkinsert.user.defined.partitioner.sort.columns"),
+    unless("", "bulk_insert sorts all rows by partition and key",
+      "hoodie.bulkinsert.user.defined.partitioner.sort.columns"),
     unless(
       "org.apache.hudi.table.action.compact.strategy.LogFileSizeBasedCompactionStrategy|" +
         "org.apache.hudi.table.action.compact.strategy.UnBoundedCompactionStrategy",
@@ -75,7 +79,8 @@ object IgnoredOptions {
     unless("0", "a compaction takes every file slice that has logs", "hoodie.compaction.logfile.num.threshold",
       "hoodie.compaction.logfile.size.threshold"),
     unless("true", "whether a write compacts is said by hoodie.compact.inline alone", "hoodie.table.services.enabled"),
-    whenOn("hoodie.table.service.manager.enabled", "hoodie.table.service.manager.")("services run in the write, or by CALL run_compaction"),
+    whenOn("hoodie.table.service.manager.enabled", "hoodie.table.service.manager.")(
+      "services run in the write, or by CALL run_compaction"),
     unless("0", "a write that conflicts with another one is not repeated; catch COMMIT_CONFLICT and run it again",
       "hoodie.write.num.retries.on.conflict.failures"),
     unless("org.apache.hudi.client.transaction.SimpleConcurrentFileWritesConflictResolutionStrategy",
@@ -84,8 +89,10 @@ object IgnoredOptions {
       "hoodie.write.concurrency.async.conflict.detector.")("conflicts are found when a write commits"),
     whenOn("hoodie.filesystem.operation.retry.enable", "hoodie.filesystem.operation.retry.")(
       "a failed operation of the store is not repeated; set the retries of its Hadoop client, such as fs.s3a.attempts.maximum"),
-    unless("org.apache.hudi.*", "the class is not called", "hoodie.write.merge.handle.class", "hoodie.write.concat.handle.class",
-      "hoodie.compact.merge.handle.class", "hoodie.fileid.prefix.provider.class", "hoodie.io.factory.class", "hoodie.storage.class",
+    unless("org.apache.hudi.*", "the class is not called", "hoodie.write.merge.handle.class",
+      "hoodie.write.concat.handle.class",
+      "hoodie.compact.merge.handle.class", "hoodie.fileid.prefix.provider.class", "hoodie.io.factory.class",
+      "hoodie.storage.class",
       "hoodie.writestatus.class", "hoodie.avro.write.support.class", "hoodie.parquet.spark.row.write.support.class",
       "hoodie.storage.layout.partitioner.class", "hoodie.compaction.plan.generator"),
     unless("false", "columns in base files have no field ids", "hoodie.parquet.field_id.write.enabled"),
@@ -97,33 +104,40 @@ object IgnoredOptions {
   /** Of the options of a read itself. */
   val ofReads: Seq[Effect] = Seq(
     unless("", "all rows are returned; filter them", "hoodie.datasource.read.incr.filters"),
-    unless("false", "the metadata table is not read: files are listed, and skipped by their footers", "hoodie.metadata.enable"),
-    unless("false", "partition columns are read from the files", "hoodie.datasource.read.partition.value.extractor.enabled")
+    unless("false", "the metadata table is not read: files are listed, and skipped by their footers",
+      "hoodie.metadata.enable"),
+    unless("false", "partition columns are read from the files",
+      "hoodie.datasource.read.partition.value.extractor.enabled")
   )
 
   /** What is known of them by name. */
-  private[table] def has(lowerKey: String): Boolean = ofWrites.exists(_.has(lowerKey)) || ofReads.exists(_.has(lowerKey))
+  private[table] def has(lowerKey: String): Boolean =
+    ofWrites.exists(_.has(lowerKey)) || ofReads.exists(_.has(lowerKey))
 
   /** Those of the given options, a later value of a name instead of an earlier one, that have an effect which a job may miss. */
   private[table] def among(given: Seq[(String, String)], effects: Seq[Effect]): Seq[IgnoredOption] = {
     val last = given.map { case (key, value) => lower(key) -> ((key, value.trim)) }.toMap
-      .filterNot { case (name, (_, value)) => value.isEmpty || Options.byName.contains(name) || ForeignOptions.isRefusable(name) }
+      .filterNot { case (name, (_, value)) =>
+        value.isEmpty || Options.byName.contains(name) || ForeignOptions.isRefusable(name)
+      }
     val seen = last.toSeq.sortBy(_._1)
     seen.flatMap { case (name, (key, value)) =>
       effects.find(_.has(name)).filter(isMissed(_, value, last)).map(effect => IgnoredOption(key, effect.instead))
     }
   }
 
-  private def isMissed(effect: Effect, value: String, given: Map[String, (String, String)]): Boolean = effect.switch match {
-    case Some(switch) =>
-      val values = switch.names.flatMap(n => given.get(lower(n))).map(_._2)
-      if (values.isEmpty) switch.onUnlessGiven else values.exists(_.equalsIgnoreCase("true"))
-    case None => !effect.same.exists { same =>
-        if (same.endsWith("*")) value.startsWith(same.dropRight(1)) else value.equalsIgnoreCase(same)
-      }
-  }
+  private def isMissed(effect: Effect, value: String, given: Map[String, (String, String)]): Boolean =
+    effect.switch match {
+      case Some(switch) =>
+        val values = switch.names.flatMap(n => given.get(lower(n))).map(_._2)
+        if (values.isEmpty) switch.onUnlessGiven else values.exists(_.equalsIgnoreCase("true"))
+      case None => !effect.same.exists { same =>
+          if (same.endsWith("*")) value.startsWith(same.dropRight(1)) else value.equalsIgnoreCase(same)
+        }
+    }
 
   /** Names with what to know of them, those of one effect together. Values are left out: some are secrets. */
   def described(ignored: Seq[IgnoredOption]): Seq[String] =
-    ignored.map(_.instead).distinct.map(instead => s"${ignored.filter(_.instead == instead).map(_.key).mkString(", ")} ($instead)")
+    ignored.map(_.instead).distinct.map(instead =>
+      s"${ignored.filter(_.instead == instead).map(_.key).mkString(", ")} ($instead)")
 }

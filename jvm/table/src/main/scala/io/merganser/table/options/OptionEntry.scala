@@ -43,9 +43,12 @@ object OptionKind {
    * @param notDone  values that Hudi has and we do not do, for an error that says so
    * @param instead  what to do instead of one of those, where that is more than giving another value
    */
-  final case class OneOf(values: Seq[String], short: Map[String, String] = Map.empty, notDone: Seq[String] = Nil,
-      instead: Map[String, String] = Map.empty)
-      extends OptionKind(values.mkString(", ")) {
+  final case class OneOf(
+      values: Seq[String],
+      short: Map[String, String] = Map.empty,
+      notDone: Seq[String] = Nil,
+      instead: Map[String, String] = Map.empty
+  ) extends OptionKind(values.mkString(", ")) {
     def parse(value: String): Option[String] =
       (values.map(v => v -> v) ++ short).collectFirst { case (name, v) if name.equalsIgnoreCase(value.trim) => v }
   }
@@ -95,7 +98,8 @@ final case class OptionEntry(
         val remedy = one.instead.collectFirst { case (name, text) if name.equalsIgnoreCase(value.trim) => text }
         throw MerganserException("UNSUPPORTED_OPTION", "key" -> givenKey, "value" -> value,
           "remedy" -> remedy.getOrElse(s"Give one of ${kind.describe}"))
-      case _ => throw MerganserException("OPTION_VALUE_INVALID", "key" -> givenKey, "value" -> value, "expected" -> kind.describe)
+      case _ => throw MerganserException("OPTION_VALUE_INVALID", "key" -> givenKey, "value" -> value,
+          "expected" -> kind.describe)
     }
   }
 }

@@ -19,10 +19,12 @@ object Options {
   // --- of the table: names and shape
 
   val TableName: OptionEntry = table("hoodie.table.name", Text, None,
-    "Name of the table. Without it, the catalog's name or the last part of the path.", "hoodie.datasource.write.table.name")
+    "Name of the table. Without it, the catalog's name or the last part of the path.",
+    "hoodie.datasource.write.table.name")
   val Database: OptionEntry = table("hoodie.database.name", Text, None, "Database of the table.")
   val TableTypeOption: OptionEntry = table("hoodie.datasource.write.table.type",
-    OneOf(Seq("COPY_ON_WRITE", "MERGE_ON_READ"), Map("cow" -> "COPY_ON_WRITE", "mor" -> "MERGE_ON_READ")), Some("COPY_ON_WRITE"),
+    OneOf(Seq("COPY_ON_WRITE", "MERGE_ON_READ"), Map("cow" -> "COPY_ON_WRITE", "mor" -> "MERGE_ON_READ")),
+    Some("COPY_ON_WRITE"),
     "Copy-on-write rewrites base files; merge-on-read appends to log files and merges when read. `cow` and `mor` are accepted.",
     "hoodie.table.type", "type", "hoodie.datasource.write.storage.type")
   val TableVersion: OptionEntry = table("hoodie.write.table.version", oneOf("6", "8", "9"), Some("9"),
@@ -57,7 +59,8 @@ object Options {
     "Column that marks deletes: a row is a delete when its text equals hoodie.payload.delete.marker.")
   val DeleteMarker: OptionEntry =
     table("hoodie.payload.delete.marker", Text, None, "Text of the delete column that marks a delete, exactly.")
-  val NullOrderingOption: OptionEntry = table("spark.merganser.write.nullOrdering", oneOf("lowest", "reject"), Some("lowest"),
+  val NullOrderingOption: OptionEntry = table("spark.merganser.write.nullOrdering", oneOf("lowest", "reject"),
+    Some("lowest"),
     "A null ordering value is the lowest of all, or a row that has one is rejected before anything is written.")
 
   // --- of the table: keys and paths
@@ -71,7 +74,8 @@ object Options {
     "Partition directories are `column=value`. CREATE TABLE sets it to true unless given.")
   val UrlEncode: OptionEntry = table("hoodie.datasource.write.partitionpath.urlencode", Bool, Some("false"),
     "Characters that paths cannot hold are written as %XX in partition paths.")
-  val LogicalTimestamp: OptionEntry = table("hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled", Bool,
+  val LogicalTimestamp: OptionEntry = table("hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled",
+    Bool,
     Some("false"),
     "Timestamps in keys and paths as `2024-01-02 03:04:05.678` instead of microseconds since 1970.")
   val ComplexKeyWithoutName: OptionEntry = table("hoodie.write.complex.keygen.new.encoding", Bool, Some("false"),
@@ -87,16 +91,21 @@ object Options {
   val TimestampUnit: OptionEntry = timeBased("timestamp.scalar.time.unit",
     oneOf("NANOSECONDS", "MICROSECONDS", "MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS"), Some("SECONDS"),
     "Unit of a SCALAR column.")
-  val InputDateFormat: OptionEntry = timeBased("input.dateformat", Text, None, "Formats of a DATE_STRING column, the first that fits.")
+  val InputDateFormat: OptionEntry =
+    timeBased("input.dateformat", Text, None, "Formats of a DATE_STRING column, the first that fits.")
   val InputDateFormatDelimiter: OptionEntry =
     timeBased("input.dateformat.list.delimiter.regex", Text, Some(","), "Regular expression between the input formats.")
   val InputZone: OptionEntry =
     timeBased("input.timezone", Text, None, "Zone of texts that name none; UTC, or the general zone below.")
-  val OutputDateFormat: OptionEntry = timeBased("output.dateformat", Text, None, "Format of the partition path, such as `yyyy/MM/dd`.")
-  val OutputZone: OptionEntry  = timeBased("output.timezone", Text, None, "Zone of the partition path; UTC, or the general zone below.")
-  val GeneralZone: OptionEntry = timeBased("timezone", Text, Some("UTC"), "Zone of input and output where theirs is not given.")
-  val TimeBased: Seq[OptionEntry] = Seq(TimestampType, TimestampUnit, InputDateFormat, InputDateFormatDelimiter, InputZone,
-    OutputDateFormat, OutputZone, GeneralZone)
+  val OutputDateFormat: OptionEntry =
+    timeBased("output.dateformat", Text, None, "Format of the partition path, such as `yyyy/MM/dd`.")
+  val OutputZone: OptionEntry =
+    timeBased("output.timezone", Text, None, "Zone of the partition path; UTC, or the general zone below.")
+  val GeneralZone: OptionEntry =
+    timeBased("timezone", Text, Some("UTC"), "Zone of input and output where theirs is not given.")
+  val TimeBased: Seq[OptionEntry] =
+    Seq(TimestampType, TimestampUnit, InputDateFormat, InputDateFormatDelimiter, InputZone,
+      OutputDateFormat, OutputZone, GeneralZone)
 
   // --- of the table: index
 
@@ -110,7 +119,8 @@ object Options {
   val BucketHashFields: OptionEntry = table("hoodie.bucket.index.hash.field", Fields, None,
     "BUCKET: key columns that choose the bucket; all of them unless given.")
 
-  private def movesPartition(index: String) = write(s"hoodie.${index.toLowerCase(java.util.Locale.ROOT)}.index.update.partition.path", Bool,
+  private def movesPartition(index: String) = write(
+    s"hoodie.${index.toLowerCase(java.util.Locale.ROOT)}.index.update.partition.path", Bool,
     Some("true"),
     s"GLOBAL_$index: a row whose key is stored in another partition moves to its own, if it wins by the table's rule. false: it stays where it is stored, and keeps its partition columns.")
 
@@ -121,7 +131,8 @@ object Options {
   val Operation: OptionEntry = write("hoodie.datasource.write.operation",
     OneOf(WriteOperation.all.map(_.name),
       notDone =
-        Seq("insert_prepped", "upsert_prepped", "bulk_insert_prepped", "delete_prepped", "bootstrap", "cluster", "compact",
+        Seq("insert_prepped", "upsert_prepped", "bulk_insert_prepped", "delete_prepped", "bootstrap", "cluster",
+          "compact",
           "alter_schema")),
     Some("upsert"),
     "What a data frame's write does with its rows. `insert_overwrite` inserts them in the place of all rows of the partitions they lie in, `insert_overwrite_table` in the place of all rows of the table; `delete_partition` removes all rows of partitions. `delete` and `delete_partition` need save mode append.")
@@ -130,7 +141,8 @@ object Options {
   val OverwriteMode: OptionEntry = write("hoodie.datasource.overwrite.mode", oneOf("STATIC", "DYNAMIC"), None,
     "What an overwrite replaces that does not name it (`mode(\"overwrite\")`, `insertInto`, INSERT OVERWRITE): the table, or the partitions that PARTITION names (STATIC), or the partitions that its rows lie in (DYNAMIC). The write's own option decides, then the session's, then spark.sql.sources.partitionOverwriteMode, else STATIC.",
     "partitionOverwriteMode")
-  val SqlInsertOperation: OptionEntry = write("hoodie.spark.sql.insert.into.operation", oneOf("insert", "upsert", "bulk_insert"),
+  val SqlInsertOperation: OptionEntry = write("hoodie.spark.sql.insert.into.operation",
+    oneOf("insert", "upsert", "bulk_insert"),
     Some("insert"),
     "What SQL INSERT INTO does. `insert` does not merge with stored rows: a key can then be stored twice.")
   val SqlInsertMode: OptionEntry = write("hoodie.sql.insert.mode", oneOf("upsert", "strict", "non-strict"), None,
@@ -143,7 +155,8 @@ object Options {
     "Rows of one key within an upsert are merged into one; false keeps all of a key that is not stored yet.")
   val InsertDropDuplicates: OptionEntry = write("hoodie.datasource.write.insert.drop.duplicates", Bool, Some("false"),
     "Insert: rows of one key are merged into one, and rows whose key is stored are dropped.")
-  val InsertDuplicatePolicy: OptionEntry = write("hoodie.datasource.insert.dup.policy", oneOf("none", "drop", "fail"), Some("none"),
+  val InsertDuplicatePolicy: OptionEntry = write("hoodie.datasource.insert.dup.policy", oneOf("none", "drop", "fail"),
+    Some("none"),
     "Insert of a key that is stored: insert it again, drop the row, or fail before anything is written.")
   val AllowDuplicateInserts: OptionEntry = write("hoodie.merge.allow.duplicate.on.inserts", Bool, Some("true"),
     "false: an insert that lands in the file group of its stored key is merged with it.")
@@ -158,9 +171,11 @@ object Options {
     "Deletes of MERGE and DELETE. `always`: they apply whatever the ordering value. `ordered`: they carry one, the source's or else the stored one, and lose against a stored row with a greater one.")
   val SqlPartialUpdates: OptionEntry = write("hoodie.spark.sql.merge.into.partial.updates", Bool, Some("true"),
     "MERGE and UPDATE on merge-on-read: logs take the columns that the statement assigns. `false`: whole rows, with the other columns as the statement found them. Copy-on-write writes whole rows anyway.")
-  val SqlDuplicates: OptionEntry = write("spark.merganser.sql.duplicates", OneOf(Seq("combine", "fail")), Some("combine"),
+  val SqlDuplicates: OptionEntry = write("spark.merganser.sql.duplicates", OneOf(Seq("combine", "fail")),
+    Some("combine"),
     "Several source rows of a MERGE for one key. `combine`: the table's merge rule makes one of them. `fail`: the statement fails and shows them.")
-  val FrameEvolution: OptionEntry = write("spark.merganser.write.schemaEvolution", OneOf(Seq("true", "false", "toString")), Some("true"),
+  val FrameEvolution: OptionEntry = write("spark.merganser.write.schemaEvolution",
+    OneOf(Seq("true", "false", "toString")), Some("true"),
     "A frame may bring columns that the table lacks, and wider types: the table has them from that write on, and the write's result " +
       "lists them. `toString`: a number or date column becomes string too where a frame, or a MERGE with schema evolution, brings " +
       "strings. `false`: other columns and types are an error.")
@@ -187,10 +202,14 @@ object Options {
 
   val SmallFileLimit: OptionEntry = write("hoodie.parquet.small.file.limit", Whole(0), Some("104857600"),
     "Bytes; inserts first fill file groups whose base file is smaller. 0: every insert opens new ones.")
-  val MaxFileSize: OptionEntry  = write("hoodie.parquet.max.file.size", Whole(1), Some("125829120"), "Bytes that a base file is filled to.")
-  val RowGroupSize: OptionEntry = write("hoodie.parquet.block.size", Whole(1), Some("125829120"), "Bytes of a row group of a base file.")
-  val PageSize: OptionEntry     = write("hoodie.parquet.page.size", Whole(1), Some("1048576"), "Bytes of a page of a base file.")
-  val Dictionary: OptionEntry   = write("hoodie.parquet.dictionary.enabled", Bool, Some("true"), "Base files use dictionaries.")
+  val MaxFileSize: OptionEntry =
+    write("hoodie.parquet.max.file.size", Whole(1), Some("125829120"), "Bytes that a base file is filled to.")
+  val RowGroupSize: OptionEntry =
+    write("hoodie.parquet.block.size", Whole(1), Some("125829120"), "Bytes of a row group of a base file.")
+  val PageSize: OptionEntry =
+    write("hoodie.parquet.page.size", Whole(1), Some("1048576"), "Bytes of a page of a base file.")
+  val Dictionary: OptionEntry =
+    write("hoodie.parquet.dictionary.enabled", Bool, Some("true"), "Base files use dictionaries.")
   val Codec: OptionEntry = write("hoodie.parquet.compression.codec",
     oneOf("snappy", "gzip", "zstd", "lz4", "lz4_raw", "brotli", "uncompressed"), None,
     "Compression of base files; without it Spark's own setting.")
@@ -201,10 +220,12 @@ object Options {
   val RecordSizeEstimate: OptionEntry = write("hoodie.copyonwrite.record.size.estimate", Whole(1), Some("1024"),
     "Bytes a row is taken to need in a base file, until commits tell better.")
   val LogFileMaxSize: OptionEntry =
-    write("hoodie.logfile.max.size", Whole(1), Some("1073741824"), "Bytes after which a log file is followed by a new one.")
+    write("hoodie.logfile.max.size", Whole(1), Some("1073741824"),
+      "Bytes after which a log file is followed by a new one.")
   val LogBlockMaxSize: OptionEntry = write("hoodie.logfile.data.block.max.size", Whole(1), Some("134217728"),
     "Bytes that a log's data block is filled to.")
-  val LogBlockFormat: OptionEntry = write("hoodie.logfile.data.block.format", OneOf(Seq("avro", "parquet"), notDone = Seq("hfile")), None,
+  val LogBlockFormat: OptionEntry = write("hoodie.logfile.data.block.format",
+    OneOf(Seq("avro", "parquet"), notDone = Seq("hfile")), None,
     "Format of a log's data blocks; without it Avro for few rows and Parquet for many.")
 
   // --- of one write: compaction and other writers
@@ -216,11 +237,13 @@ object Options {
       "writes have no background compaction.")
   val CompactionDeltaCommits: OptionEntry = write("hoodie.compact.inline.max.delta.commits", Whole(1), Some("5"),
     "Delta commits since the last compaction that make a compaction due.")
-  val FailOnServiceFailure: OptionEntry = write("hoodie.fail.writes.on.inline.table.service.exception", Bool, Some("false"),
+  val FailOnServiceFailure: OptionEntry = write("hoodie.fail.writes.on.inline.table.service.exception", Bool,
+    Some("false"),
     "A write that is committed raises WRITE_COMMITTED_SERVICE_FAILED when its inline compaction fails. `false` (Hudi's default is `true`): " +
       "the failure is logged and in the write's result.")
   val ConcurrencyMode: OptionEntry = write("hoodie.write.concurrency.mode",
-    OneOf(Seq("SINGLE_WRITER", "OPTIMISTIC_CONCURRENCY_CONTROL"), notDone = Seq("NON_BLOCKING_CONCURRENCY_CONTROL")), Some("SINGLE_WRITER"),
+    OneOf(Seq("SINGLE_WRITER", "OPTIMISTIC_CONCURRENCY_CONTROL"), notDone = Seq("NON_BLOCKING_CONCURRENCY_CONTROL")),
+    Some("SINGLE_WRITER"),
     "OPTIMISTIC_CONCURRENCY_CONTROL where several writers, or statements, change the table at a time; all of them are to say so. " +
       "The later one to change a file group fails, and no write rolls back another that goes on.")
   val FailedWrites: OptionEntry = write("hoodie.clean.failed.writes.policy", oneOf("EAGER", "LAZY"), None,
@@ -228,7 +251,8 @@ object Options {
       "writers (`hoodie.write.concurrency.mode`), else EAGER.",
     "hoodie.cleaner.policy.failed.writes")
   val HeartbeatInterval: OptionEntry =
-    write("hoodie.client.heartbeat.interval_in_ms", Whole(1), Some("60000"), "Milliseconds between heartbeats of a write.")
+    write("hoodie.client.heartbeat.interval_in_ms", Whole(1), Some("60000"),
+      "Milliseconds between heartbeats of a write.")
   val HeartbeatMisses: OptionEntry = write("hoodie.client.heartbeat.tolerable.misses", Whole(0), Some("2"),
     "Heartbeats that may be missed before a write counts as dead.")
   val LockWait: OptionEntry = write("hoodie.write.lock.wait_time_ms", Whole(0), Some("60000"),
@@ -258,7 +282,8 @@ object Options {
   }.toMap
 
   /** Operations that insert have the option of `insert`. */
-  def shuffleTasksOf(operation: WriteOperation): OptionEntry = ShuffleTasks.getOrElse(operation, ShuffleTasks(WriteOperation.Insert))
+  def shuffleTasksOf(operation: WriteOperation): OptionEntry =
+    ShuffleTasks.getOrElse(operation, ShuffleTasks(WriteOperation.Insert))
 
   // --- of one read
 
@@ -278,20 +303,24 @@ object Options {
   val all: Seq[OptionEntry] = Seq(
     TableName, Database, TableTypeOption, TableVersion, RecordKey, PartitionFields, OrderingFields,
     MergeModeOption, StoredMergeMode, StrategyIdOption, PayloadClass, PayloadOrderingField, DeleteField, DeleteMarker,
-    NullOrderingOption, KeyGeneratorType, KeyGeneratorClass, HiveStyle, UrlEncode, LogicalTimestamp, ComplexKeyWithoutName,
+    NullOrderingOption, KeyGeneratorType, KeyGeneratorClass, HiveStyle, UrlEncode, LogicalTimestamp,
+    ComplexKeyWithoutName,
     TimelineZone
   ) ++ TimeBased ++ Seq(
     IndexTypeOption, BucketCount, BucketHashFields, SimpleMovesPartition, BloomMovesPartition,
     Operation, OverwriteMode, PartitionsToDelete, SqlInsertOperation, SqlInsertMode, SqlBulkInsert, CombineBeforeInsert,
     CombineBeforeUpsert,
     InsertDropDuplicates,
-    InsertDuplicatePolicy, AllowDuplicateInserts, MissingColumnsOption, FrameEvolution, SqlEvolution, SqlDeletes, SqlPartialUpdates,
+    InsertDuplicatePolicy, AllowDuplicateInserts, MissingColumnsOption, FrameEvolution, SqlEvolution, SqlDeletes,
+    SqlPartialUpdates,
     SqlDuplicates,
     MergerClasses, EventTimeField, CommitMetadataPrefix,
-    AutoUpgrade, DropIndexes, AllowUnknownProperties, AllowEmptyCommit, SmallFileLimit, MaxFileSize, RowGroupSize, PageSize, Dictionary,
+    AutoUpgrade, DropIndexes, AllowUnknownProperties, AllowEmptyCommit, SmallFileLimit, MaxFileSize, RowGroupSize,
+    PageSize, Dictionary,
     Codec, BloomEntries,
     BloomFalsePositives,
-    RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat, InlineCompaction, AsyncCompaction, CompactionDeltaCommits,
+    RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat, InlineCompaction, AsyncCompaction,
+    CompactionDeltaCommits,
     FailOnServiceFailure,
     ConcurrencyMode,
     FailedWrites,

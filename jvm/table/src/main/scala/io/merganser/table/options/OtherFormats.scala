@@ -11,7 +11,8 @@ object OtherFormats {
   private val asOf =
     "Use as.of.instant with an instant of the timeline (CALL show_timeline, or Table.history() in Python), or SQL's VERSION AS OF"
   private val asOfDay = "Use as.of.instant with the time, or SQL's TIMESTAMP AS OF"
-  private val changes = "Filter the rows: .filter(\"_hoodie_commit_time > '…'\") gives those that were written after an instant"
+  private val changes =
+    "Filter the rows: .filter(\"_hoodie_commit_time > '…'\") gives those that were written after an instant"
   private val where   = "Use df.writeTo(name).overwrite(condition) with a condition on partition columns"
   private val dynamic = "Use hoodie.datasource.overwrite.mode=DYNAMIC, or df.writeTo(name).overwritePartitions()"
   private val columns =
@@ -19,15 +20,19 @@ object OtherFormats {
   private val size = "Use hoodie.parquet.max.file.size, in bytes"
   private val commit =
     "Options whose name begins with '_' go into the commit's metadata; hoodie.datasource.write.commitmeta.key.prefix sets the prefix"
-  private val retry = "Leave it out: an upsert that is run again changes nothing where the ordering field says which row is the later one"
+  private val retry =
+    "Leave it out: an upsert that is run again changes nothing where the ordering field says which row is the later one"
 
   val words: Seq[Word] = Seq(
-    Word("versionAsOf", "Delta Lake", asOf), Word("timestampAsOf", "Delta Lake", asOfDay), Word("mergeSchema", "Delta Lake", columns),
-    Word("overwriteSchema", "Delta Lake", "Use df.writeTo(name).createOrReplace(), or CREATE OR REPLACE TABLE … AS SELECT"),
+    Word("versionAsOf", "Delta Lake", asOf), Word("timestampAsOf", "Delta Lake", asOfDay),
+    Word("mergeSchema", "Delta Lake", columns),
+    Word("overwriteSchema", "Delta Lake",
+      "Use df.writeTo(name).createOrReplace(), or CREATE OR REPLACE TABLE … AS SELECT"),
     Word("replaceWhere", "Delta Lake", where),
     Word("readChangeFeed", "Delta Lake", changes), Word("readChangeData", "Delta Lake", changes),
     Word("startingVersion", "Delta Lake", changes), Word("startingTimestamp", "Delta Lake", changes),
-    Word("userMetadata", "Delta Lake", commit), Word("txnAppId", "Delta Lake", retry), Word("txnVersion", "Delta Lake", retry),
+    Word("userMetadata", "Delta Lake", commit), Word("txnAppId", "Delta Lake", retry),
+    Word("txnVersion", "Delta Lake", retry),
     Word("optimizeWrite", "Delta Lake", size), Word("dataChange", "Delta Lake", "Leave it out"),
     Word("snapshot-id", "Apache Iceberg", asOf), Word("as-of-timestamp", "Apache Iceberg", asOfDay),
     Word("start-snapshot-id", "Apache Iceberg", changes), Word("merge-schema", "Apache Iceberg", columns),

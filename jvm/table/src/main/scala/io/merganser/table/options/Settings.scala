@@ -29,7 +29,9 @@ final class Settings private (
    * tables, so one that cannot hold for this table is none.
    */
   private[table] def withoutOfSession(
-      contradicts: (OptionEntry, Settings.Given) => Boolean, property: String => Boolean, stored: String => Boolean
+      contradicts: (OptionEntry, Settings.Given) => Boolean,
+      property: String => Boolean,
+      stored: String => Boolean
   ): Settings = new Settings(
     given.filterNot { case (entry, value) => session.entries(entry) && contradicts(entry, value) },
     mergeProperties.filterNot { case (key, _) => session.mergeProperties(key) && property(key) },
@@ -49,7 +51,8 @@ final class Settings private (
   def said(entry: OptionEntry, kept: Map[String, String]): Option[String] = explicit(entry).orElse(keptBy(entry, kept))
 
   /** What was given, or what the table keeps, or the default. */
-  def text(entry: OptionEntry, kept: Map[String, String] = Map.empty): Option[String] = said(entry, kept).orElse(entry.default)
+  def text(entry: OptionEntry, kept: Map[String, String] = Map.empty): Option[String] =
+    said(entry, kept).orElse(entry.default)
 
   def fields(entry: OptionEntry): Seq[String] = explicit(entry).map(OptionKind.Fields.split).getOrElse(Nil)
 
@@ -89,7 +92,10 @@ object Settings {
     resolve(options, sessionConf, ForeignOptions.refusedByName, isRead = false)
 
   private def resolve(
-      options: Map[String, String], sessionConf: Map[String, String], refused: Map[String, ForeignOptions.Refused], isRead: Boolean
+      options: Map[String, String],
+      sessionConf: Map[String, String],
+      refused: Map[String, ForeignOptions.Refused],
+      isRead: Boolean
   ): Settings = {
     val session = sessionConf.toSeq.collect {
       case (key, value) if lower(key).startsWith("spark.hoodie.") => key.drop("spark.".length) -> value
@@ -107,23 +113,27 @@ object Settings {
       mergePropertiesOf(both),
       storedOf(both),
       metadata.toMap,
-      OfSession(ofSession.keySet -- ofOptions.keySet, mergePropertiesOf(session).keySet -- mergePropertiesOf(named).keySet,
+      OfSession(ofSession.keySet -- ofOptions.keySet,
+        mergePropertiesOf(session).keySet -- mergePropertiesOf(named).keySet,
         storedOf(session).keySet -- storedOf(named).keySet),
       // Of a read its own options alone: the session's are for all of its statements.
-      if (isRead) IgnoredOptions.among(named, IgnoredOptions.ofReads) else IgnoredOptions.among(both, IgnoredOptions.ofWrites)
+      if (isRead) IgnoredOptions.among(named, IgnoredOptions.ofReads)
+      else IgnoredOptions.among(both, IgnoredOptions.ofWrites)
     )
   }
 
   private def mergePropertiesOf(pairs: Seq[(String, String)]): Map[String, String] =
     pairs.collect {
-      case (key, value) if lower(key).startsWith(Options.MergePropertyPrefix) => key.drop(Options.MergePropertyPrefix.length) -> value
+      case (key, value) if lower(key).startsWith(Options.MergePropertyPrefix) =>
+        key.drop(Options.MergePropertyPrefix.length) -> value
     }.toMap
 
   private def storedOf(pairs: Seq[(String, String)]): Map[String, Given] =
     pairs.collect { case (key, value) if ForeignOptions.storedNames(lower(key)) => lower(key) -> Given(key, value) }.toMap
 
   private def isMetadata(key: String, prefix: Option[String]): Boolean =
-    prefix.exists(p => key.startsWith(p)) && !Options.byName.contains(lower(key)) && !ForeignOptions.isSparks(lower(key))
+    prefix.exists(p => key.startsWith(p)) && !Options.byName.contains(lower(key)) && !ForeignOptions.isSparks(
+      lower(key))
 
   /** What one source of options gives; later names of one entry must agree with earlier ones. */
   private def entriesOf(pairs: Seq[(String, String)]): Map[OptionEntry, Given] =
@@ -140,14 +150,20 @@ object Settings {
       }
     }
 
-  private def checkKnown(key: String, asGiven: String, value: String, refused: Map[String, ForeignOptions.Refused]): Unit =
+  private def checkKnown(
+      key: String,
+      asGiven: String,
+      value: String,
+      refused: Map[String, ForeignOptions.Refused]
+  ): Unit =
     if (!Options.byName.contains(key)) refused.get(key) match {
       case Some(option) =>
         if (value.trim.nonEmpty && !option.accepted.exists(_.equalsIgnoreCase(value.trim)))
           throw MerganserException("UNSUPPORTED_OPTION", "key" -> asGiven, "value" -> value, "remedy" -> option.remedy)
       case None =>
         val known =
-          key.startsWith(Options.MergePropertyPrefix) || ForeignOptions.isHarmless(key) || ForeignOptions.isKnown(key) || ForeignOptions.isSparks(
+          key.startsWith(Options.MergePropertyPrefix) || ForeignOptions.isHarmless(key) || ForeignOptions.isKnown(
+            key) || ForeignOptions.isSparks(
             key)
         if (!known) throw unknown(asGiven)
     }
@@ -161,8 +177,10 @@ object Settings {
       val nearest = OtherFormats.shortened(lower(key)).orElse(NearestName.of(key, ForeignOptions.allNames, within))
       val others =
         if (!isLong) "Remove it; docs/config.md lists the known ones"
-        else s"Neither does Hudi ${HudiOptions.release} have it: an option of another release can be removed if it only tunes Hudi; " +
-          "docs/config.md lists the known ones"
-      MerganserException("UNKNOWN_OPTION", "key" -> key, "remedy" -> nearest.fold(others)(name => s"Did you mean '$name'?"))
+        else
+          s"Neither does Hudi ${HudiOptions.release} have it: an option of another release can be removed if it only tunes Hudi; " +
+            "docs/config.md lists the known ones"
+      MerganserException("UNKNOWN_OPTION", "key" -> key,
+        "remedy" -> nearest.fold(others)(name => s"Did you mean '$name'?"))
   }
 }

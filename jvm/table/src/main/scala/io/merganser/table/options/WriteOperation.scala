@@ -20,7 +20,8 @@ object WriteOperation {
   /** Removes all rows of partitions, and writes none. */
   case object DeletePartition extends WriteOperation("delete_partition", isInsert = true)
 
-  val all: Seq[WriteOperation] = Seq(Upsert, Insert, BulkInsert, Delete, InsertOverwrite, InsertOverwriteTable, DeletePartition)
+  val all: Seq[WriteOperation] =
+    Seq(Upsert, Insert, BulkInsert, Delete, InsertOverwrite, InsertOverwriteTable, DeletePartition)
 
   private[table] def of(name: String): WriteOperation =
     all.find(_.name == name).getOrElse(throw new IllegalStateException(s"no operation '$name'"))

@@ -22,7 +22,9 @@ private[table] object BucketProperties {
 
   private def lacking(properties: Map[String, String]): Map[String, String] = {
     val keys = TableConfig(properties).recordKeyFields
-    if (!properties.contains(Options.BucketHashFields.key) || properties.contains(Options.RecordKey.key) || keys.isEmpty) Map.empty
+    if (
+      !properties.contains(Options.BucketHashFields.key) || properties.contains(Options.RecordKey.key) || keys.isEmpty
+    ) Map.empty
     else Map(Options.RecordKey.key -> keys.mkString(","))
   }
 }

@@ -89,7 +89,8 @@ final case class TableConfig(properties: Map[String, String]) {
 
   /** Merge settings that readers need, without their prefix. */
   def mergeProperties: Map[String, String] = properties.collect {
-    case (key, value) if key.startsWith(Options.MergePropertyPrefix) => key.drop(Options.MergePropertyPrefix.length) -> value
+    case (key, value) if key.startsWith(Options.MergePropertyPrefix) =>
+      key.drop(Options.MergePropertyPrefix.length) -> value
   }
 
   def hiveStyle: Boolean = flag("hoodie.datasource.write.hive_style_partitioning")
@@ -101,7 +102,8 @@ final case class TableConfig(properties: Map[String, String]) {
 
   /** Zone in which instants are written; LOCAL, the default, is the zone of this JVM. */
   def timelineZone: ZoneId =
-    if (text("hoodie.table.timeline.timezone").exists(_.equalsIgnoreCase("UTC"))) ZoneOffset.UTC else ZoneId.systemDefault
+    if (text("hoodie.table.timeline.timezone").exists(_.equalsIgnoreCase("UTC"))) ZoneOffset.UTC
+    else ZoneId.systemDefault
 
   /** Avro JSON without the meta columns; the schema while no commit carries one. */
   def createSchema: Option[String] = text("hoodie.table.create.schema")
@@ -155,7 +157,10 @@ object TableConfig {
     load(storage)
   }
 
-  private[table] def updateUnderLock(storage: Storage, change: Map[String, String] => Map[String, String]): TableConfig = {
+  private[table] def updateUnderLock(
+      storage: Storage,
+      change: Map[String, String] => Map[String, String]
+  ): TableConfig = {
     val old     = repair(storage)
     val changed = supported(storage, withChecksum(change(old.properties)))
     if (changed != old) PropertiesFile.replace(storage, old.properties, changed.properties)
@@ -163,7 +168,8 @@ object TableConfig {
   }
 
   /** Makes the path no table; to call under the table lock. */
-  private[table] def remove(storage: Storage): Unit = Seq(PropertiesFile.Backup, PropertiesFile.Name).foreach(storage.delete)
+  private[table] def remove(storage: Storage): Unit =
+    Seq(PropertiesFile.Backup, PropertiesFile.Name).foreach(storage.delete)
 
   private[table] def withChecksum(properties: Map[String, String]): TableConfig = {
     val config = TableConfig(properties)
@@ -172,7 +178,8 @@ object TableConfig {
 
   private[table] def supported(storage: Storage, config: TableConfig): TableConfig = {
     val version = config.text("hoodie.table.version").getOrElse("not given")
-    if (!Versions.contains(version)) throw MerganserException("TABLE_VERSION_UNKNOWN", "path" -> storage, "version" -> version)
+    if (!Versions.contains(version))
+      throw MerganserException("TABLE_VERSION_UNKNOWN", "path" -> storage, "version" -> version)
     TableProperties.requireReadable(storage, config)
     config
   }

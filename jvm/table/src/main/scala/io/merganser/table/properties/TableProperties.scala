@@ -31,7 +31,11 @@ object Treatment {
  * @param remedy   what to do then; a sentence without its full stop
  */
 final case class TableProperty(
-    key: String, treatment: Treatment, accepted: Seq[String] = Nil, reason: String = "", remedy: String = TableProperties.OtherEngine
+    key: String,
+    treatment: Treatment,
+    accepted: Seq[String] = Nil,
+    reason: String = "",
+    remedy: String = TableProperties.OtherEngine
 ) {
   def accepts(value: String): Boolean = value.trim.isEmpty || accepted.exists(_.equalsIgnoreCase(value.trim))
 }
@@ -61,13 +65,16 @@ object TableProperties {
   private[table] val Extractor   = "hoodie.table.partition_extractor_class"
 
   private val SlashedDates = "hoodie.datasource.write.slash.separated.date.partitioning"
-  private val OtherPaths   = "paths of its partitions are not made in this form here, so that a key would be stored a second time"
+  private val OtherPaths =
+    "paths of its partitions are not made in this form here, so that a key would be stored a second time"
 
   val all: Seq[TableProperty] =
     // What the table is.
     handled(
-      "hoodie.database.name", "hoodie.table.name", "hoodie.table.type", "hoodie.table.version", "hoodie.table.initial.version",
-      "hoodie.table.checksum", "hoodie.table.create.schema", "hoodie.table.recordkey.fields", "hoodie.table.partition.fields",
+      "hoodie.database.name", "hoodie.table.name", "hoodie.table.type", "hoodie.table.version",
+      "hoodie.table.initial.version",
+      "hoodie.table.checksum", "hoodie.table.create.schema", "hoodie.table.recordkey.fields",
+      "hoodie.table.partition.fields",
       "hoodie.table.ordering.fields", "hoodie.table.precombine.field", "hoodie.table.keygenerator.type",
       "hoodie.table.keygenerator.class", "hoodie.datasource.write.hive_style_partitioning",
       "hoodie.datasource.write.partitionpath.urlencode"
@@ -77,7 +84,8 @@ object TableProperties {
         "hoodie.compaction.payload.class", "hoodie.table.legacy.payload.class", "hoodie.table.partial.update.mode",
         Options.MergePropertyPrefix) ++
       // Where things lie.
-      handled("hoodie.timeline.path", "hoodie.timeline.history.path", "hoodie.archivelog.folder", "hoodie.table.timeline.timezone",
+      handled("hoodie.timeline.path", "hoodie.timeline.history.path", "hoodie.archivelog.folder",
+        "hoodie.table.timeline.timezone",
         "hoodie.partition.metafile.use.base.format") ++
       Seq(
         unreadable("hoodie.timeline.layout.version", "1|2", "the layout of its timeline is not known here"),
@@ -110,8 +118,10 @@ object TableProperties {
       handled(Extractor) ++ harmless("hoodie.datasource.write.partition.columns", "hoodie.table.partition.columns") ++
       // Paths by time. The older prefixes count where the newer one is not there.
       Newer.flatMap(prefix =>
-        handled(Seq("timestamp.type", "timestamp.scalar.time.unit", "input.dateformat", "input.dateformat.list.delimiter.regex",
-            "input.timezone", "output.dateformat", "output.timezone", "timezone").map(name => s"${prefix}timebased.$name"): _*) :+
+        handled(Seq("timestamp.type", "timestamp.scalar.time.unit", "input.dateformat",
+            "input.dateformat.list.delimiter.regex",
+            "input.timezone", "output.dateformat", "output.timezone", "timezone").map(name =>
+            s"${prefix}timebased.$name"): _*) :+
           readOnly(s"${prefix}datetime.parser.class",
             "org.apache.hudi.keygen.parser.HoodieDateTimeParser|org.apache.hudi.keygen.parser.BaseHoodieDateTimeParser",
             "its partition paths are made by a class that is not here")) ++
@@ -130,16 +140,20 @@ object TableProperties {
    * @throws MerganserException BOOTSTRAP_TABLE, BASE_FORMAT_UNSUPPORTED, TABLE_FEATURE_UNREADABLE
    */
   def requireReadable(table: Any, config: TableConfig): Unit =
-    for ((key, value) <- config.properties.toSeq.sorted; property <- of(key) if !property.accepts(value)) property match {
-      case TableProperty(Bootstrap, _, _, _, _) => throw MerganserException("BOOTSTRAP_TABLE", "path" -> table, "source" -> value)
-      case TableProperty(format, _, _, _, _) if BaseFormats.contains(format) =>
-        throw MerganserException("BASE_FORMAT_UNSUPPORTED", "path" -> table, "format" -> value)
-      case _ =>
-        // Logs are merged by the keys of their rows.
-        val isUnreadable = property.treatment == Treatment.RefusesReading || (property.key == VirtualKeys && config.isMergeOnRead)
-        if (isUnreadable) throw MerganserException("TABLE_FEATURE_UNREADABLE", "path" -> table, "feature" -> named(key, value),
-          "reason" -> property.reason, "remedy" -> property.remedy)
-    }
+    for ((key, value) <- config.properties.toSeq.sorted; property <- of(key) if !property.accepts(value))
+      property match {
+        case TableProperty(Bootstrap, _, _, _, _) =>
+          throw MerganserException("BOOTSTRAP_TABLE", "path" -> table, "source" -> value)
+        case TableProperty(format, _, _, _, _) if BaseFormats.contains(format) =>
+          throw MerganserException("BASE_FORMAT_UNSUPPORTED", "path" -> table, "format" -> value)
+        case _ =>
+          // Logs are merged by the keys of their rows.
+          val isUnreadable =
+            property.treatment == Treatment.RefusesReading || (property.key == VirtualKeys && config.isMergeOnRead)
+          if (isUnreadable)
+            throw MerganserException("TABLE_FEATURE_UNREADABLE", "path" -> table, "feature" -> named(key, value),
+              "reason" -> property.reason, "remedy" -> property.remedy)
+      }
 
   /**
    * Refuses a table that a write would leave wrong.
@@ -162,9 +176,11 @@ object TableProperties {
         case Some(_) => ()
         case None =>
           ForeignOptions.refusedByName.get(lower(key)).filterNot(_.accepted.exists(_.equalsIgnoreCase(value.trim)))
-            .foreach(option => refuse("it would change rows or layout, and is not supported", OtherEngine + s" (${option.remedy})"))
-          if (!unknown && !isOption(key) && !OwnProperties.isOwn(key)) throw MerganserException("TABLE_PROPERTY_UNKNOWN",
-            "path" -> table, "key" -> key, "value" -> value, "option" -> Options.AllowUnknownProperties.key)
+            .foreach(option =>
+              refuse("it would change rows or layout, and is not supported", OtherEngine + s" (${option.remedy})"))
+          if (!unknown && !isOption(key) && !OwnProperties.isOwn(key))
+            throw MerganserException("TABLE_PROPERTY_UNKNOWN",
+              "path" -> table, "key" -> key, "value" -> value, "option" -> Options.AllowUnknownProperties.key)
       }
     }
   }
@@ -175,7 +191,8 @@ object TableProperties {
 
   private def isOption(key: String): Boolean = {
     val name = lower(key)
-    Options.byName.contains(name) || ForeignOptions.isKnown(name) || ForeignOptions.isHarmless(name) || ForeignOptions.isSparks(name)
+    Options.byName.contains(name) || ForeignOptions.isKnown(name) || ForeignOptions.isHarmless(name) || ForeignOptions.isSparks(
+      name)
   }
 
   private def named(key: String, value: String): String = s"its property $key is '$value'"

@@ -50,7 +50,8 @@ object CompiledRule {
     stored match {
       case StoredRule.ByMode(_, _, None) => MergeRule.eventTime(layout)
       case StoredRule.ByMode(_, _, Some(missing)) =>
-        new PartialRule(FillMissingRule.byEventTime(layout, missing, commitMetadataColumns), layout, nullsAreValues = true)
+        new PartialRule(FillMissingRule.byEventTime(layout, missing, commitMetadataColumns), layout,
+          nullsAreValues = true)
       case StoredRule.ByPayload(payload, fields, nullsSayNothing) =>
         fields.find(OrderingField.find(layout.schema, _).isEmpty).foreach(refuse(config, layout.schema, _))
         new PartialRule(payload.rule(layout, commitMetadataColumns), layout, nullsAreValues = nullsSayNothing)
@@ -73,7 +74,8 @@ object CompiledRule {
         looked.map(columnOf(table, _))).map(table(_))
     val layout = StructType(asked ++ needed.filterNot(f => asked.fieldNames.contains(f.name)).distinct)
     ordering.find(OrderingField.find(layout, _).isEmpty).foreach { field =>
-      throw new IllegalStateException(s"ordering field '$field' is not within the columns asked for: ${asked.catalogString}")
+      throw new IllegalStateException(
+        s"ordering field '$field' is not within the columns asked for: ${asked.catalogString}")
     }
     layout
   }
@@ -92,12 +94,14 @@ object CompiledRule {
 
   /** Those fields by their names, with their types in the schema. */
   def orderingTypes(stored: StoredRule, schema: StructType): StructType =
-    StructType(stored.orderingFields.flatMap(OrderingField.find(schema, _)).map(field => field.leaf.copy(name = field.name)))
+    StructType(stored.orderingFields.flatMap(OrderingField.find(schema, _)).map(field =>
+        field.leaf.copy(name = field.name)))
 
   private def columnOf(table: StructType, field: String): String =
     if (table.fieldNames.contains(field)) field else OrderingField.find(table, field).fold(field)(_.column.name)
 
   private def refuse(config: TableConfig, schema: StructType, field: String) =
-    throw MerganserException("ORDERING_FIELD_MISSING", "operation" -> "merge rows of", "table" -> config.name, "field" -> field,
+    throw MerganserException("ORDERING_FIELD_MISSING", "operation" -> "merge rows of", "table" -> config.name,
+      "field" -> field,
       "columns" -> schema.fieldNames.filterNot(MetaColumns.isMeta).mkString(", "))
 }

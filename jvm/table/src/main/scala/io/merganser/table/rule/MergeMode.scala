@@ -36,7 +36,10 @@ object MergeMode {
    * strategy is one, since the payload class beside it is only what every table of that version names.
    */
   private[table] def infer(
-      version: Int, strategyId: Option[String], payloadClass: Option[String], hasOrdering: Boolean
+      version: Int,
+      strategyId: Option[String],
+      payloadClass: Option[String],
+      hasOrdering: Boolean
   ): MergeMode = {
     val byStrategy = strategyId.map {
       case StrategyId.EventTime  => EventTimeOrdering

@@ -6,7 +6,8 @@ import io.merganser.table.properties.TableConfig
 
 /** The payload classes of old that have a rule of their own here, by the names users have in their jobs. */
 object PayloadClasses {
-  private val Packages = Seq("org.apache.hudi.common.model.", "org.apache.hudi.common.model.debezium.", "org.apache.hudi.payload.")
+  private val Packages =
+    Seq("org.apache.hudi.common.model.", "org.apache.hudi.common.model.debezium.", "org.apache.hudi.payload.")
 
   private val byName: Map[String, ClassicPayload] = Map(
     "OverwriteWithLatestAvroPayload" -> OverwriteWithLatest,
@@ -31,7 +32,8 @@ object PayloadClasses {
       field <- table.mergeProperties.get("hoodie.payload.delete.field")
       value <- table.mergeProperties.get("hoodie.payload.delete.marker")
     } yield DeleteMarker(field, value)
-    val given = if (MergeMode.of(table) == MergeMode.Custom) table.payloadClass.flatMap(named).toSeq.flatMap(_.markers) else Nil
+    val given =
+      if (MergeMode.of(table) == MergeMode.Custom) table.payloadClass.flatMap(named).toSeq.flatMap(_.markers) else Nil
     stored.toSeq ++ given
   }
 }

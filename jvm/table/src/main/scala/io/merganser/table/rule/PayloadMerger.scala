@@ -19,8 +19,10 @@ import java.util.{Optional, Properties, Map => JavaMap}
  * ordering value comes back unless its own is smaller, and is then an insert. A payload that makes an empty result
  * deletes without ordering value: what comes after is an insert.
  */
-private[table] final class PayloadMerger(payloadClass: Class[_ <: RecordPayload], table: String) extends CombiningMerger {
-  private[this] val constructor: Constructor[_ <: RecordPayload] = payloadClass.getConstructor(RecordPayload.Constructor: _*)
+private[table] final class PayloadMerger(payloadClass: Class[_ <: RecordPayload], table: String)
+    extends CombiningMerger {
+  private[this] val constructor: Constructor[_ <: RecordPayload] =
+    payloadClass.getConstructor(RecordPayload.Constructor: _*)
 
   private[this] var records: PayloadRecords       = _
   private[this] var properties: Properties        = _
@@ -28,7 +30,12 @@ private[table] final class PayloadMerger(payloadClass: Class[_ <: RecordPayload]
 
   override def getMergingStrategy: String = PayloadMerger.StrategyId
 
-  override def merge(older: BufferedRecord, newer: BufferedRecord, context: RecordContext, props: JavaMap[String, String]): BufferedRecord =
+  override def merge(
+      older: BufferedRecord,
+      newer: BufferedRecord,
+      context: RecordContext,
+      props: JavaMap[String, String]
+  ): BufferedRecord =
     if (isLateAgainstDelete(older, newer, context)) older
     else if (newer.isDelete) newer
     else if (older.isDelete) insert(newer, context, props)
@@ -41,7 +48,11 @@ private[table] final class PayloadMerger(payloadClass: Class[_ <: RecordPayload]
 
   /** A partial version is overlaid on the older row first: payloads know full records only. */
   override def partialMerge(
-      older: BufferedRecord, newer: BufferedRecord, readerSchema: StructType, context: RecordContext, props: JavaMap[String, String]
+      older: BufferedRecord,
+      newer: BufferedRecord,
+      readerSchema: StructType,
+      context: RecordContext,
+      props: JavaMap[String, String]
   ): BufferedRecord =
     if (older.isDelete || newer.isDelete) merge(older, newer, context, props)
     else {
@@ -53,7 +64,10 @@ private[table] final class PayloadMerger(payloadClass: Class[_ <: RecordPayload]
     }
 
   override def combine(
-      older: BufferedRecord, newer: BufferedRecord, context: RecordContext, props: JavaMap[String, String]
+      older: BufferedRecord,
+      newer: BufferedRecord,
+      context: RecordContext,
+      props: JavaMap[String, String]
   ): BufferedRecord =
     if (isLateAgainstDelete(older, newer, context)) older
     else if (newer.isDelete || older.isDelete) newer
@@ -68,7 +82,11 @@ private[table] final class PayloadMerger(payloadClass: Class[_ <: RecordPayload]
       }
     }
 
-  override def insert(record: BufferedRecord, context: RecordContext, props: JavaMap[String, String]): BufferedRecord = {
+  override def insert(
+      record: BufferedRecord,
+      context: RecordContext,
+      props: JavaMap[String, String]
+  ): BufferedRecord = {
     prepare(context, props)
     made(payload(record).getInsertValue(records.schema, properties), record, context)
   }
@@ -84,7 +102,8 @@ private[table] final class PayloadMerger(payloadClass: Class[_ <: RecordPayload]
     else context.asInstanceOf[RowContext].ofEngineRow(record, records.toRow(result.get), records.columns)
 
   private def payload(record: BufferedRecord): RecordPayload = {
-    val ordering: Any = if (properties.containsKey(PayloadMerger.OrderingField)) record.getOrderingValue else Integer.valueOf(0)
+    val ordering: Any =
+      if (properties.containsKey(PayloadMerger.OrderingField)) record.getOrderingValue else Integer.valueOf(0)
     try constructor.newInstance(records.toAvro(record.getRecord), ordering.asInstanceOf[AnyRef])
     catch { case thrown: InvocationTargetException => throw thrown.getCause }
   }
@@ -136,9 +155,11 @@ private final class PayloadRecords(val columns: StructType, table: String) {
 
   /** @throws IllegalArgumentException if the record lacks a column */
   def toRow(record: IndexedRecord): InternalRow = {
-    val reader  = if (record.getSchema == schema) own else new AvroRowReader(record.getSchema, columns, "a payload's record")
+    val reader =
+      if (record.getSchema == schema) own else new AvroRowReader(record.getSchema, columns, "a payload's record")
     val missing = columns.fieldNames.zip(reader.provided).collect { case (name, false) => name }
-    if (missing.nonEmpty) throw new IllegalArgumentException(s"the record lacks the column(s) ${missing.mkString(", ")}")
+    if (missing.nonEmpty)
+      throw new IllegalArgumentException(s"the record lacks the column(s) ${missing.mkString(", ")}")
     val bytes   = new ByteArrayOutputStream
     val encoder = EncoderFactory.get.directBinaryEncoder(bytes, null)
     new GenericDatumWriter[IndexedRecord](record.getSchema).write(record, encoder)

@@ -98,7 +98,8 @@ object RuleInference {
     val byPayload  = payload.map(modeOfPayload)
     val byStrategy = strategyId.map(modeOfStrategy)
     def conflict =
-      MerganserException("MERGE_SETTINGS_CONFLICT", "mode" -> mode.getOrElse("none"), "strategyId" -> strategyId.getOrElse("none"),
+      MerganserException("MERGE_SETTINGS_CONFLICT", "mode" -> mode.getOrElse("none"),
+        "strategyId" -> strategyId.getOrElse("none"),
         "payloadClass" -> payload.getOrElse("none"))
     val implied =
       if (version < 8) byPayload.orElse(byStrategy)
@@ -111,7 +112,8 @@ object RuleInference {
       if (mode.exists(_ != result)) throw conflict
       val named = payload.isDefined || strategyId.exists(_ != StrategyId.PayloadBased)
       if (result == Custom && !named)
-        throw MerganserException("MERGE_STRATEGY_MISSING", "mode" -> result, "strategyId" -> strategyId.getOrElse("none"))
+        throw MerganserException("MERGE_STRATEGY_MISSING", "mode" -> result,
+          "strategyId" -> strategyId.getOrElse("none"))
     }
     result
   }
@@ -129,7 +131,12 @@ object RuleInference {
   }
 
   /** Which rule it is, as each version stores it. */
-  private def identity(version: Int, mode: String, strategyId: Option[String], payload: Option[String]): Map[String, String] = {
+  private def identity(
+      version: Int,
+      mode: String,
+      strategyId: Option[String],
+      payload: Option[String]
+  ): Map[String, String] = {
     val id = mode match {
       case EventTime  => StrategyId.EventTime
       case CommitTime => StrategyId.CommitTime
@@ -145,9 +152,15 @@ object RuleInference {
     else storeMode ++ storeId ++ payload.map("hoodie.compaction.payload.class" -> _)
   }
 
-  private def translate(payload: String, to: Translation, ordering: Seq[String], given: Map[String, String]): RuleInference = {
+  private def translate(
+      payload: String,
+      to: Translation,
+      ordering: Seq[String],
+      given: Map[String, String]
+  ): RuleInference = {
     for (prescribed <- to.orderingFields if ordering.nonEmpty && ordering != prescribed)
-      throw MerganserException("CONFIG_CONFLICT", "key" -> Options.OrderingFields.key, "value" -> ordering.mkString(","),
+      throw MerganserException("CONFIG_CONFLICT", "key" -> Options.OrderingFields.key,
+        "value" -> ordering.mkString(","),
         "stored" -> prescribed.mkString(","), "by" -> s"payload class $payload prescribes")
     for ((key, value) <- given; prescribed <- to.properties.get(key) if prescribed != value)
       throw MerganserException("CONFIG_CONFLICT", "key" -> key, "value" -> value, "stored" -> prescribed,
@@ -162,7 +175,8 @@ object RuleInference {
   private def prefixed(properties: Map[String, String]): Map[String, String] = {
     val (field, text) = (properties.get("hoodie.payload.delete.field"), properties.get("hoodie.payload.delete.marker"))
     if (field.isDefined != text.isDefined)
-      throw MerganserException("DELETE_MARKER_INCOMPLETE", "field" -> field.getOrElse("none"), "marker" -> text.getOrElse("none"))
+      throw MerganserException("DELETE_MARKER_INCOMPLETE", "field" -> field.getOrElse("none"),
+        "marker" -> text.getOrElse("none"))
     properties.map { case (key, value) => s"$Options.MergePropertyPrefix$key" -> value }
   }
 }

@@ -40,7 +40,8 @@ object StoredRule {
    *
    * @param missing values of that version that are filled from the other one
    */
-  final case class ByMode(mode: MergeMode, orderingFields: Seq[String], missing: Option[MissingValues] = None) extends StoredRule {
+  final case class ByMode(mode: MergeMode, orderingFields: Seq[String], missing: Option[MissingValues] = None)
+      extends StoredRule {
     override def fillsColumns: Boolean = missing.isDefined
 
     override def nullsSayNothing: Boolean = missing.contains(MissingValues.Nulls)
@@ -52,7 +53,9 @@ object StoredRule {
    * @param nullsSayNothing as the table's partial update mode has it, on a table that keeps one
    */
   final case class ByPayload(
-      payload: ClassicPayload, orderingFields: Seq[String], override val nullsSayNothing: Boolean = false
+      payload: ClassicPayload,
+      orderingFields: Seq[String],
+      override val nullsSayNothing: Boolean = false
   ) extends StoredRule {
     override def fillsColumns: Boolean = payload.fillsColumns
   }
@@ -99,7 +102,8 @@ object StoredRule {
    * @param isColumn whether an ordering field is there
    */
   def warning(table: TableConfig, isColumn: String => Boolean = _ => true): Option[String] = {
-    val payload = table.payloadClass.orElse(table.legacyPayloadClass).filter(PayloadClasses.named(_).contains(EventTime))
+    val payload =
+      table.payloadClass.orElse(table.legacyPayloadClass).filter(PayloadClasses.named(_).contains(EventTime))
     val asked =
       if (MergeMode.of(table) == MergeMode.EventTimeOrdering || payload.isDefined)
         Some(payload.fold(s"merge mode ${MergeMode.EventTimeOrdering}")(c => s"payload class ${c.split('.').last}"))
@@ -107,11 +111,13 @@ object StoredRule {
     val lacking = table.orderingFields.filterNot(isColumn)
     asked.flatMap { what =>
       if (table.orderingFields.isEmpty)
-        Some(s"Table '${table.name}' has $what and no ordering field, so the last write of a row wins, whatever its event time. " +
-          s"To compare event times, create the table with ${Options.OrderingFields.key}.")
+        Some(
+          s"Table '${table.name}' has $what and no ordering field, so the last write of a row wins, whatever its event time. " +
+            s"To compare event times, create the table with ${Options.OrderingFields.key}.")
       else if (lacking.nonEmpty)
-        Some(s"Table '${table.name}' has $what and no column for its ordering field ${lacking.map(f => s"'$f'").mkString(", ")}, " +
-          "so versions of a row are compared without it. To compare event times, add the column.")
+        Some(
+          s"Table '${table.name}' has $what and no column for its ordering field ${lacking.map(f => s"'$f'").mkString(", ")}, " +
+            "so versions of a row are compared without it. To compare event times, add the column.")
       else None
     }
   }
@@ -125,7 +131,10 @@ object StoredRule {
 
   private def builtIn(table: TableConfig): Option[StoredRule] =
     if (MergeMode.of(table) != MergeMode.Custom) byMode(table)
-    else if (table.strategyId.forall(if (table.version < 8) MergeMode.StrategyId.known else _ == MergeMode.StrategyId.PayloadBased))
+    else if (
+      table.strategyId.forall(
+        if (table.version < 8) MergeMode.StrategyId.known else _ == MergeMode.StrategyId.PayloadBased)
+    )
       table.payloadClass.flatMap(PayloadClasses.named).map(byPayload(_, table))
     else None
 
@@ -150,9 +159,10 @@ object StoredRule {
       table.legacyPayloadClass.orElse(table.payloadClass).flatMap(PayloadClasses.named).contains(payload)
 
   private def missing(partialUpdateMode: String, table: TableConfig): Option[MissingValues] = partialUpdateMode match {
-    case "IGNORE_DEFAULTS"  => Some(MissingValues.Nulls)
-    case "FILL_UNAVAILABLE" => Some(MissingValues.Marked(table.mergeProperties.getOrElse(UnavailableValue, Debezium.Unavailable)))
-    case _                  => None
+    case "IGNORE_DEFAULTS" => Some(MissingValues.Nulls)
+    case "FILL_UNAVAILABLE" =>
+      Some(MissingValues.Marked(table.mergeProperties.getOrElse(UnavailableValue, Debezium.Unavailable)))
+    case _ => None
   }
 
   /** Merge property that says what stands for a value that was not sent. */

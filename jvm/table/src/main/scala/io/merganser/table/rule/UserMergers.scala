@@ -33,7 +33,8 @@ private[table] object UserMergers {
         StoredRule.ByMerger(MergerClass(name), table.orderingFields, properties(table), isProjectionCompatible)
       case None =>
         throw MerganserException("MERGER_UNAVAILABLE", "table" -> table.name, "strategyId" -> strategyId,
-          "tried" -> (if (passedOver.isEmpty) "no class was named" else passedOver.mkString("; ")), "option" -> Options.MergerClasses.key)
+          "tried" -> (if (passedOver.isEmpty) "no class was named" else passedOver.mkString("; ")),
+          "option" -> Options.MergerClasses.key)
     }
   }
 
@@ -43,7 +44,8 @@ private[table] object UserMergers {
       val merger = made.asInstanceOf[RecordMerger]
       try
         if (merger.getRecordType != RecordType.SPARK) Left(s"merges ${merger.getRecordType} records")
-        else if (!strategyId.equalsIgnoreCase(merger.getMergingStrategy)) Left(s"has strategy id ${merger.getMergingStrategy}")
+        else if (!strategyId.equalsIgnoreCase(merger.getMergingStrategy))
+          Left(s"has strategy id ${merger.getMergingStrategy}")
         else Right(merger.isProjectionCompatible)
       catch { case failure: Throwable if isOfItsCode(failure) => Left(s"fails when asked what it is: $failure") }
     }
@@ -58,8 +60,10 @@ private[table] object UserMergers {
       if (className.split('.').last == "ExpressionPayload")
         Some("belongs to Hudi's SQL statements; MERGE, UPDATE and DELETE need no payload class here")
       else loaded(className, classOf[RecordPayload], payloadOf).left.toOption
-    reason.foreach(why => throw MerganserException("PAYLOAD_UNAVAILABLE", "table" -> table.name, "class" -> className, "reason" -> why))
-    val ordering = if (table.orderingFields.isEmpty) Nil else Seq(PayloadMerger.OrderingField -> table.orderingFields.mkString(","))
+    reason.foreach(why =>
+      throw MerganserException("PAYLOAD_UNAVAILABLE", "table" -> table.name, "class" -> className, "reason" -> why))
+    val ordering =
+      if (table.orderingFields.isEmpty) Nil else Seq(PayloadMerger.OrderingField -> table.orderingFields.mkString(","))
     StoredRule.ByMerger(PayloadClass(className, table.name), table.orderingFields, properties(table) ++ ordering,
       isProjectionCompatible = false)
   }
@@ -77,7 +81,8 @@ private[table] object UserMergers {
       else if (ancestors(found).exists(_.getName.startsWith(HudiInterfaces))) Left(ofHudi(wanted))
       else Left(s"does not implement ${wanted.getName}")
     } catch {
-      case missing: LinkageError if String.valueOf(missing.getMessage).replace('/', '.').contains(HudiInterfaces) => Left(ofHudi(wanted))
+      case missing: LinkageError if String.valueOf(missing.getMessage).replace('/', '.').contains(HudiInterfaces) =>
+        Left(ofHudi(wanted))
       case _: ClassNotFoundException => Left("is not on the class path (its jar goes into spark.jars)")
       case _: NoSuchMethodException  => Left(s"has no public constructor ${constructorOf(wanted)}")
       case _: IllegalAccessException => Left(s"is not public, or its constructor ${constructorOf(wanted)} is not")
@@ -87,7 +92,8 @@ private[table] object UserMergers {
     }
 
   private def constructorOf(wanted: Class[_]): String =
-    if (wanted == classOf[RecordPayload]) RecordPayload.Constructor.map(_.getSimpleName).mkString("(", ", ", ")") else "without arguments"
+    if (wanted == classOf[RecordPayload]) RecordPayload.Constructor.map(_.getSimpleName).mkString("(", ", ", ")")
+    else "without arguments"
 
   private def ofHudi(wanted: Class[_]) = s"is made for Hudi's interface; implement ${wanted.getName} instead"
 

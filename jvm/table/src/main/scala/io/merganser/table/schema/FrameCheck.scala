@@ -13,7 +13,8 @@ object FrameCheck {
    */
   def find(schema: StructType, name: String): Option[StructField] = {
     def within(fields: StructType, wanted: String): Option[StructField] =
-      fields.find(_.name == wanted).orElse(Some(fields.filter(_.name.equalsIgnoreCase(wanted))).filter(_.size == 1).map(_.head))
+      fields.find(_.name == wanted).orElse(
+        Some(fields.filter(_.name.equalsIgnoreCase(wanted))).filter(_.size == 1).map(_.head))
     within(schema, name).orElse(name.indexOf('.') match {
       case -1 => None
       case at =>
@@ -32,18 +33,26 @@ object FrameCheck {
    * @throws MerganserException RECORD_KEY_COLUMN_MISSING, PARTITION_COLUMN_MISSING, ORDERING_FIELD_MISSING,
    *                            KEY_TYPE_UNSUPPORTED or ORDERING_TYPE_UNORDERED
    */
-  def requireColumns(schema: StructType, table: String, operation: String, keys: Seq[String], partitions: Seq[String],
-      ordering: Seq[String]): Unit = {
+  def requireColumns(
+      schema: StructType,
+      table: String,
+      operation: String,
+      keys: Seq[String],
+      partitions: Seq[String],
+      ordering: Seq[String]
+  ): Unit = {
     def require(field: String, condition: String): StructField = find(schema, field).getOrElse(
       throw MerganserException(condition, "operation" -> operation, "table" -> table, "field" -> field,
         "columns" -> MetaColumns.ofUser(schema).fieldNames.mkString(", "))
     )
     for (field <- keys) refuseKeyType(table, "record key", field, require(field, "RECORD_KEY_COLUMN_MISSING").dataType)
-    for (field <- partitions) refuseKeyType(table, "partition", field, require(field, "PARTITION_COLUMN_MISSING").dataType)
+    for (field <- partitions)
+      refuseKeyType(table, "partition", field, require(field, "PARTITION_COLUMN_MISSING").dataType)
     for (field <- ordering)
       require(field, "ORDERING_FIELD_MISSING").dataType match {
         case unordered @ (_: ArrayType | _: MapType | _: StructType) =>
-          throw MerganserException("ORDERING_TYPE_UNORDERED", "table" -> table, "field" -> field, "type" -> unordered.catalogString)
+          throw MerganserException("ORDERING_TYPE_UNORDERED", "table" -> table, "field" -> field,
+            "type" -> unordered.catalogString)
         case _ =>
       }
   }
@@ -59,10 +68,12 @@ object FrameCheck {
     find(exactly(schema, schema.fieldNames.find(_.equalsIgnoreCase(field)).getOrElse(field)), field) match {
       case Some(column) =>
         column.dataType match {
-          case TimestampType | TimestampNTZType | DateType | LongType | IntegerType | ShortType | ByteType | StringType => column
+          case TimestampType | TimestampNTZType | DateType | LongType | IntegerType | ShortType | ByteType | StringType =>
+            column
           case other => throw unusable(s"its type ${other.catalogString} holds no time")
         }
-      case None => throw unusable(s"it is not among the columns (${MetaColumns.ofUser(schema).fieldNames.mkString(", ")})")
+      case None =>
+        throw unusable(s"it is not among the columns (${MetaColumns.ofUser(schema).fieldNames.mkString(", ")})")
     }
   }
 
@@ -71,7 +82,8 @@ object FrameCheck {
 
   private def refuseKeyType(table: String, role: String, field: String, dataType: DataType): Unit = dataType match {
     case _: ArrayType | _: MapType | _: StructType | BinaryType =>
-      throw MerganserException("KEY_TYPE_UNSUPPORTED", "table" -> table, "role" -> role, "field" -> field, "type" -> dataType.catalogString)
+      throw MerganserException("KEY_TYPE_UNSUPPORTED", "table" -> table, "role" -> role, "field" -> field,
+        "type" -> dataType.catalogString)
     case _ =>
   }
 
@@ -85,7 +97,11 @@ object FrameCheck {
    * @throws MerganserException COLUMN_MISSING, SCHEMA_CONFLICT
    */
   def requireSchema(
-      frame: StructType, stored: StructType, table: String, nullForMissing: Boolean, allowNewColumns: Boolean = false
+      frame: StructType,
+      stored: StructType,
+      table: String,
+      nullForMissing: Boolean,
+      allowNewColumns: Boolean = false
   ): Unit = {
     val incoming = MetaColumns.ofUser(frame)
     val own      = MetaColumns.ofUser(stored)
@@ -96,27 +112,32 @@ object FrameCheck {
     for (field <- incoming) own.find(_.name.equalsIgnoreCase(field.name)) match {
       case Some(kept) if fits(field.dataType, kept.dataType) =>
       case Some(kept) =>
-        throw conflict(table, s"column '${field.name}' is ${field.dataType.catalogString}, the table has ${kept.dataType.catalogString}")
+        throw conflict(table,
+          s"column '${field.name}' is ${field.dataType.catalogString}, the table has ${kept.dataType.catalogString}")
       case None if allowNewColumns => ()
-      case None => throw conflict(table, s"column '${field.name}' (${field.dataType.catalogString}) is not a column of the table")
+      case None =>
+        throw conflict(table, s"column '${field.name}' (${field.dataType.catalogString}) is not a column of the table")
     }
   }
 
   /** The first column or nested field that is not among the given ones, and those that are there in its stead. */
-  private def missing(path: String, wanted: DataType, given: DataType): Option[(String, DataType, Seq[String])] = (wanted, given) match {
-    case (w: StructType, g: StructType) =>
-      w.iterator.map { field =>
-        val name = if (path.isEmpty) field.name else s"$path.${field.name}"
-        find(g, field.name).fold(Option((name, field.dataType, g.fieldNames.toSeq)))(f => missing(name, field.dataType, f.dataType))
-      }.collectFirst { case Some(found) => found }
-    case (w: ArrayType, g: ArrayType) => missing(s"$path.element", w.elementType, g.elementType)
-    case (w: MapType, g: MapType)     => missing(s"$path.value", w.valueType, g.valueType)
-    case _                            => None
-  }
+  private def missing(path: String, wanted: DataType, given: DataType): Option[(String, DataType, Seq[String])] =
+    (wanted, given) match {
+      case (w: StructType, g: StructType) =>
+        w.iterator.map { field =>
+          val name = if (path.isEmpty) field.name else s"$path.${field.name}"
+          find(g, field.name).fold(Option((name, field.dataType, g.fieldNames.toSeq)))(f =>
+            missing(name, field.dataType, f.dataType))
+        }.collectFirst { case Some(found) => found }
+      case (w: ArrayType, g: ArrayType) => missing(s"$path.element", w.elementType, g.elementType)
+      case (w: MapType, g: MapType)     => missing(s"$path.value", w.valueType, g.valueType)
+      case _                            => None
+    }
 
   /** A field that a struct of the given columns lacks, by its path. */
   def missingInside(stored: StructType, given: StructType): Option[String] =
-    stored.iterator.flatMap(f => find(given, f.name).iterator.flatMap(g => missing(f.name, f.dataType, g.dataType))).map(_._1).toSeq.headOption
+    stored.iterator.flatMap(f => find(given, f.name).iterator.flatMap(g => missing(f.name, f.dataType, g.dataType))).map(
+      _._1).toSeq.headOption
 
   /**
    * The table's columns, made nullable wherever the frame's are or the frame has none: a column that never was null may
@@ -124,26 +145,32 @@ object FrameCheck {
    */
   def withNullsOf(frame: StructType, stored: StructType): StructType = StructType(stored.map { field =>
     find(frame, field.name) match {
-      case Some(given) => field.copy(dataType = nullableAs(given.dataType, field.dataType), nullable = field.nullable || given.nullable)
-      case None        => field.copy(nullable = true)
+      case Some(given) =>
+        field.copy(dataType = nullableAs(given.dataType, field.dataType), nullable = field.nullable || given.nullable)
+      case None => field.copy(nullable = true)
     }
   })
 
   private def nullableAs(given: DataType, stored: DataType): DataType = (given, stored) match {
     case (a: StructType, b: StructType) => withNullsOf(a, b)
-    case (a: ArrayType, b: ArrayType)   => ArrayType(nullableAs(a.elementType, b.elementType), a.containsNull || b.containsNull)
-    case (a: MapType, b: MapType) => MapType(b.keyType, nullableAs(a.valueType, b.valueType), a.valueContainsNull || b.valueContainsNull)
-    case _                        => stored
+    case (a: ArrayType, b: ArrayType) =>
+      ArrayType(nullableAs(a.elementType, b.elementType), a.containsNull || b.containsNull)
+    case (a: MapType, b: MapType) =>
+      MapType(b.keyType, nullableAs(a.valueType, b.valueType), a.valueContainsNull || b.valueContainsNull)
+    case _ => stored
   }
 
-  private def conflict(table: String, reason: String) = MerganserException("SCHEMA_CONFLICT", "table" -> table, "reason" -> reason)
+  private def conflict(table: String, reason: String) =
+    MerganserException("SCHEMA_CONFLICT", "table" -> table, "reason" -> reason)
 
   /** Every value of `from` is, or widens to, a value of `to`; nullability is left to the rows, and so is what structs lack. */
   private[table] def fits(from: DataType, to: DataType): Boolean = (from, to) match {
-    case (a: StructType, b: StructType) => a.forall(f => b.exists(g => g.name.equalsIgnoreCase(f.name) && fits(f.dataType, g.dataType)))
-    case (a: ArrayType, b: ArrayType)   => fits(a.elementType, b.elementType)
-    case (a: MapType, b: MapType)       => fits(a.keyType, b.keyType) && fits(a.valueType, b.valueType)
-    case (ByteType, ShortType | IntegerType | LongType) | (ShortType, IntegerType | LongType) | (IntegerType, LongType) => true
+    case (a: StructType, b: StructType) =>
+      a.forall(f => b.exists(g => g.name.equalsIgnoreCase(f.name) && fits(f.dataType, g.dataType)))
+    case (a: ArrayType, b: ArrayType) => fits(a.elementType, b.elementType)
+    case (a: MapType, b: MapType)     => fits(a.keyType, b.keyType) && fits(a.valueType, b.valueType)
+    case (ByteType, ShortType | IntegerType | LongType) | (ShortType, IntegerType | LongType) | (IntegerType,
+          LongType) => true
     // The table stores byte and short as int: a schema read back from it says int.
     case (FloatType, DoubleType)          => true
     case (a: DecimalType, b: DecimalType) => a.scale <= b.scale && a.precision - a.scale <= b.precision - b.scale

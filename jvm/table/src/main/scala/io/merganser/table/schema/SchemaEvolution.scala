@@ -49,7 +49,8 @@ object SchemaEvolution {
     }
     def fields(path: String, was: StructType, is: StructType): Seq[Either[String, String]] = is.flatMap { field =>
       val name = if (path.isEmpty) field.name else s"$path.${field.name}"
-      own(was, field.name).fold[Seq[Either[String, String]]](Seq(Left(name)))(f => inside(name, f.dataType, field.dataType))
+      own(was, field.name).fold[Seq[Either[String, String]]](Seq(Left(name)))(f =>
+        inside(name, f.dataType, field.dataType))
     }
     val all = if (before.isEmpty) Nil else fields("", before, after)
     Changes(all.collect { case Left(name) => name }, all.collect { case Right(change) => change })
@@ -92,8 +93,10 @@ object SchemaEvolution {
     def struct(path: String, table: StructType, incoming: StructType): StructType = {
       def at(field: String) = if (path.isEmpty) field else s"$path.$field"
       val given             = incoming.map(field => own(table, field.name) -> field)
-      given.groupBy { case (mine, field) => mine.fold(lower(field.name))(_.name) }.values.filter(_.size > 1).foreach { several =>
-        throw conflict(name, s"columns ${several.map { case (_, f) => s"'${at(f.name)}'" }.mkString(" and ")} differ in case alone")
+      given.groupBy { case (mine, field) => mine.fold(lower(field.name))(_.name) }.values.filter(_.size > 1).foreach {
+        several =>
+          throw conflict(name,
+            s"columns ${several.map { case (_, f) => s"'${at(f.name)}'" }.mkString(" and ")} differ in case alone")
       }
       val widened = table.map { field =>
         given.collectFirst { case (Some(mine), other) if mine.name == field.name => other } match {
@@ -109,12 +112,14 @@ object SchemaEvolution {
 
     private def wider(column: String, table: DataType, incoming: DataType): DataType = (table, incoming) match {
       case (t: StructType, i: StructType) => struct(column, t, i)
-      case (t: ArrayType, i: ArrayType)   => ArrayType(wider(s"$column.element", t.elementType, i.elementType), t.containsNull)
+      case (t: ArrayType, i: ArrayType) =>
+        ArrayType(wider(s"$column.element", t.elementType, i.elementType), t.containsNull)
       case (t: MapType, i: MapType) if FrameCheck.fits(i.keyType, t.keyType) =>
         MapType(t.keyType, wider(s"$column.value", t.valueType, i.valueType), t.valueContainsNull)
       case (t, i) if FrameCheck.fits(i, t) => t
       case (t, StringType) if Widening.isPromotion(t, StringType) && !widensToString =>
-        throw MerganserException("COLUMN_WOULD_BECOME_STRING", "table" -> name, "column" -> column, "type" -> t.catalogString,
+        throw MerganserException("COLUMN_WOULD_BECOME_STRING", "table" -> name, "column" -> column,
+          "type" -> t.catalogString,
           "option" -> s"${Options.FrameEvolution.key}=toString")
       case (t, i) if Widening.isPromotion(t, i) => i
       case _ =>
@@ -142,5 +147,6 @@ object SchemaEvolution {
     case _                                                               => false
   }
 
-  private def conflict(table: String, reason: String) = MerganserException("SCHEMA_CONFLICT", "table" -> table, "reason" -> reason)
+  private def conflict(table: String, reason: String) =
+    MerganserException("SCHEMA_CONFLICT", "table" -> table, "reason" -> reason)
 }

@@ -14,9 +14,15 @@ object AlteredSettings {
    * @param value none to take the property away
    * @throws MerganserException PROPERTY_FIXED for what the table was made with; UNKNOWN_OPTION, OPTION_VALUE_INVALID
    */
-  def edit(table: String, config: TableConfig, key: String, value: Option[String]): Option[Map[String, String] => Map[String, String]] = {
+  def edit(
+      table: String,
+      config: TableConfig,
+      key: String,
+      value: Option[String]
+  ): Option[Map[String, String] => Map[String, String]] = {
     def fixed(reason: String) =
-      MerganserException("PROPERTY_FIXED", "table" -> table, "key" -> key, "value" -> value.getOrElse("nothing"), "reason" -> reason)
+      MerganserException("PROPERTY_FIXED", "table" -> table, "key" -> key, "value" -> value.getOrElse("nothing"),
+        "reason" -> reason)
     if (OwnProperties.isOwn(key)) None
     else {
       val settings = Settings.ofWrite(Map(key -> value.getOrElse("")), Map.empty)
@@ -26,7 +32,8 @@ object AlteredSettings {
         case Some(entry) if entry.scope == OptionScope.OfTable =>
           val stored = entry.names.flatMap(config.properties.get).find(_.nonEmpty)
           if (value.isEmpty || !stored.exists(s => settings.explicit(entry).exists(_.equalsIgnoreCase(s))))
-            throw fixed(s"the table was made with ${stored.fold("none")(s => s"'$s'")}, and its rows and files depend on it")
+            throw fixed(
+              s"the table was made with ${stored.fold("none")(s => s"'$s'")}, and its rows and files depend on it")
           None
         case Some(_) => throw fixed("it is a setting of one read")
         case None =>

@@ -12,9 +12,12 @@ object KeyGenerator {
   private val types: Map[String, String] = Seq("SIMPLE", "COMPLEX", "TIMESTAMP", "CUSTOM", "NON_PARTITION")
     .flatMap(name => Seq(name -> name, s"${name}_AVRO" -> name)).toMap
 
-  private val classes: Map[String, String] = Seq("Simple" -> "SIMPLE", "Complex" -> "COMPLEX", "TimestampBased" -> "TIMESTAMP",
-    "Custom" -> "CUSTOM", "Nonpartitioned" -> "NON_PARTITION")
-    .flatMap { case (start, name) => Seq(s"$Package${start}KeyGenerator" -> name, s"$Package${start}AvroKeyGenerator" -> name) }.toMap
+  private val classes: Map[String, String] =
+    Seq("Simple" -> "SIMPLE", "Complex" -> "COMPLEX", "TimestampBased" -> "TIMESTAMP",
+      "Custom" -> "CUSTOM", "Nonpartitioned" -> "NON_PARTITION")
+      .flatMap { case (start, name) =>
+        Seq(s"$Package${start}KeyGenerator" -> name, s"$Package${start}AvroKeyGenerator" -> name)
+      }.toMap
 
   /**
    * The type of a new table's key generator.
@@ -27,7 +30,8 @@ object KeyGenerator {
     val byType  = settings.given(Options.KeyGeneratorType).map(g => g -> ofType(g))
     val byClass = settings.given(Options.KeyGeneratorClass).map(g => g -> ofClass(g))
     for ((t, asType) <- byType; (c, asClass) <- byClass if asType != asClass)
-      throw MerganserException("OPTION_CONFLICT", "key" -> t.name, "value" -> t.value, "otherKey" -> c.name, "otherValue" -> c.value)
+      throw MerganserException("OPTION_CONFLICT", "key" -> t.name, "value" -> t.value, "otherKey" -> c.name,
+        "otherValue" -> c.value)
     val given = byType.orElse(byClass).map(_._2)
     // Without partitions a simple generator's keys and paths are those of a non-partitioned table, which is what readers expect to be told.
     val chosen = given match {
@@ -73,7 +77,8 @@ object KeyGenerator {
 
   private def mismatch(generator: String, partitions: Seq[String]): Option[String] = generator match {
     case "NON_PARTITION" if partitions.nonEmpty => Some(s"the table is partitioned by ${partitions.mkString(", ")}")
-    case "SIMPLE" if partitions.size > 1        => Some(s"it takes one partition column, not ${partitions.mkString(", ")}; use COMPLEX")
+    case "SIMPLE" if partitions.size > 1 =>
+      Some(s"it takes one partition column, not ${partitions.mkString(", ")}; use COMPLEX")
     case "TIMESTAMP" if partitions.size != 1 =>
       Some(s"it takes one partition column, not ${if (partitions.isEmpty) "none" else partitions.mkString(", ")}")
     case "CUSTOM" =>

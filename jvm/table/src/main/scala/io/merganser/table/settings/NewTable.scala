@@ -46,8 +46,10 @@ object NewTable {
     settings.explicit(Options.EventTimeField).foreach(FrameCheck.requireEventTime(schema, name, _))
     val derived = identity(settings, name, version, database) ++
       Map("hoodie.table.recordkey.fields" -> keys.mkString(",")) ++
-      nonEmpty("hoodie.table.partition.fields", partitions) ++ nonEmpty("hoodie.table.ordering.fields", merge.orderingFields) ++
-      merge.properties ++ paths(settings, generator, version, bySql) ++ timeBased(settings, name, schema, generator, partitions) ++
+      nonEmpty("hoodie.table.partition.fields", partitions) ++ nonEmpty("hoodie.table.ordering.fields",
+        merge.orderingFields) ++
+      merge.properties ++ paths(settings, generator, version, bySql) ++ timeBased(settings, name, schema, generator,
+        partitions) ++
       index(settings, name, keys) ++ createSchema.map("hoodie.table.create.schema" -> _) ++
       (if (bySql) settings.of(OptionScope.OfWrite).map { case (entry, given) => entry.key -> given.value }
        else Nil)
@@ -73,7 +75,12 @@ object NewTable {
     settings.fields(Options.OrderingFields).isEmpty && settings.whole(Options.TableVersion) < 9 &&
       RuleInference.readsPayloadOrderingField(settings.explicit(Options.PayloadClass))
 
-  private def identity(settings: Settings, name: String, version: Int, database: Option[String]): Map[String, String] = {
+  private def identity(
+      settings: Settings,
+      name: String,
+      version: Int,
+      database: Option[String]
+  ): Map[String, String] = {
     val modern = version >= 8
     Map(
       "hoodie.table.name" -> name,
@@ -93,30 +100,41 @@ object NewTable {
     val mode       = settings.given(Options.MergeModeOption)
     val storedMode = settings.given(Options.StoredMergeMode)
     for (a <- mode; b <- storedMode if a.value != b.value)
-      throw MerganserException("OPTION_CONFLICT", "key" -> a.name, "value" -> a.value, "otherKey" -> b.name, "otherValue" -> b.value)
+      throw MerganserException("OPTION_CONFLICT", "key" -> a.name, "value" -> a.value, "otherKey" -> b.name,
+        "otherValue" -> b.value)
     val payload  = settings.explicit(Options.PayloadClass)
     val ordering = spelled(schema, orderingFields(settings, version, payload, schema))
     if (bySql && mode.isEmpty && storedMode.isEmpty && payload.isEmpty) requireStrategyFits(settings, ordering)
     val markers = Seq(Options.DeleteField, Options.DeleteMarker).flatMap(e => settings.explicit(e).map(e.key -> _))
-    RuleInference.infer(version, mode.orElse(storedMode).map(_.value), settings.explicit(Options.StrategyIdOption), payload, ordering,
+    RuleInference.infer(version, mode.orElse(storedMode).map(_.value), settings.explicit(Options.StrategyIdOption),
+      payload, ordering,
       settings.mergeProperties ++ markers)
   }
 
   /** Such a table could be created in Hudi, and then nobody could write to it: version 9 stores no id that its writes could agree with. */
   private def requireStrategyFits(settings: Settings, ordering: Seq[String]): Unit =
-    for (id <- settings.given(Options.StrategyIdOption) if id.value == MergeMode.StrategyId.CommitTime && ordering.nonEmpty)
-      throw MerganserException("OPTION_CONFLICT", "key" -> id.name, "value" -> id.value, "otherKey" -> Options.OrderingFields.key,
+    for (
+      id <- settings.given(Options.StrategyIdOption) if id.value == MergeMode.StrategyId.CommitTime && ordering.nonEmpty
+    )
+      throw MerganserException("OPTION_CONFLICT", "key" -> id.name, "value" -> id.value,
+        "otherKey" -> Options.OrderingFields.key,
         "otherValue" -> ordering.mkString(","))
 
   /** The ordering fields, or what the older name for them says where it counts. */
-  private def orderingFields(settings: Settings, version: Int, payload: Option[String], schema: StructType): Seq[String] = {
+  private def orderingFields(
+      settings: Settings,
+      version: Int,
+      payload: Option[String],
+      schema: StructType
+  ): Seq[String] = {
     val fields = settings.fields(Options.OrderingFields)
     val counts = fields.isEmpty && version < 9 && RuleInference.readsPayloadOrderingField(payload)
     settings.explicit(Options.PayloadOrderingField) match {
       case Some(older) if counts => Seq(older)
       case Some(older) if fields.mkString(",") != older =>
         throw MerganserException("CONFIG_CONFLICT", "key" -> Options.PayloadOrderingField.key, "value" -> older,
-          "stored" -> (if (fields.isEmpty) "none" else fields.mkString(",")), "by" -> s"${Options.OrderingFields.key} says")
+          "stored" -> (if (fields.isEmpty) "none" else fields.mkString(",")),
+          "by" -> s"${Options.OrderingFields.key} says")
       case None if counts && FrameCheck.find(schema, "ts").isDefined => Seq("ts")
       case _                                                         => fields
     }
@@ -130,21 +148,29 @@ object NewTable {
       Options.UrlEncode.key -> settings.required(Options.UrlEncode),
       "hoodie.datasource.write.drop.partition.columns" -> "false"
     ) ++ (if (version < 8) Map("hoodie.table.keygenerator.class" -> KeyGenerator.className(generator)) else Nil) ++
-      (if (version < 9) Map(Options.ComplexKeyWithoutName.key -> settings.required(Options.ComplexKeyWithoutName)) else Nil) ++
+      (if (version < 9) Map(Options.ComplexKeyWithoutName.key -> settings.required(Options.ComplexKeyWithoutName))
+       else Nil) ++
       Map(Options.LogicalTimestamp.key -> settings.required(Options.LogicalTimestamp)) ++
       kept(settings, Options.NullOrderingOption)
   }
 
   private def timeBased(
-      settings: Settings, table: String, schema: StructType, generator: String, partitions: Seq[String]
+      settings: Settings,
+      table: String,
+      schema: StructType,
+      generator: String,
+      partitions: Seq[String]
   ): Map[String, String] = {
-    val timed = partitions.filter(p => generator == "TIMESTAMP" || p.toUpperCase(java.util.Locale.ROOT).endsWith(":TIMESTAMP"))
+    val timed =
+      partitions.filter(p => generator == "TIMESTAMP" || p.toUpperCase(java.util.Locale.ROOT).endsWith(":TIMESTAMP"))
     val found = kept(settings, Options.TimeBased: _*).toMap
     for (partition <- timed) {
       val needed = Seq(Options.TimestampType, Options.OutputDateFormat) ++
-        (if (FrameCheck.find(schema, columnOf(partition)).exists(_.dataType == StringType)) Seq(Options.InputDateFormat) else Nil)
+        (if (FrameCheck.find(schema, columnOf(partition)).exists(_.dataType == StringType)) Seq(Options.InputDateFormat)
+         else Nil)
       for (entry <- needed if !found.contains(entry.key))
-        throw MerganserException("TIMESTAMP_FORMAT_MISSING", "table" -> table, "field" -> columnOf(partition), "key" -> entry.key)
+        throw MerganserException("TIMESTAMP_FORMAT_MISSING", "table" -> table, "field" -> columnOf(partition),
+          "key" -> entry.key)
     }
     if (timed.isEmpty) Map.empty else found
   }
@@ -153,7 +179,8 @@ object NewTable {
     val kind   = settings.required(Options.IndexTypeOption)
     val hashed = settings.fields(Options.BucketHashFields)
     for (field <- hashed if !keys.exists(_.equalsIgnoreCase(field)))
-      throw MerganserException("BUCKET_HASH_FIELD_UNKNOWN", "table" -> table, "field" -> field, "keys" -> keys.mkString(", "))
+      throw MerganserException("BUCKET_HASH_FIELD_UNKNOWN", "table" -> table, "field" -> field,
+        "keys" -> keys.mkString(", "))
     Map(Options.IndexTypeOption.key -> kind) ++ (
       if (kind != "BUCKET") Nil
       else
@@ -168,7 +195,9 @@ object NewTable {
 
   private def partitionSpec(settings: Settings, partitionBy: Seq[String]): Seq[String] = {
     val given = settings.fields(Options.PartitionFields)
-    if (given.nonEmpty && partitionBy.nonEmpty && given.map(columnOf).map(_.toLowerCase) != partitionBy.map(_.toLowerCase))
+    if (
+      given.nonEmpty && partitionBy.nonEmpty && given.map(columnOf).map(_.toLowerCase) != partitionBy.map(_.toLowerCase)
+    )
       throw MerganserException("OPTION_CONFLICT", "key" -> Options.PartitionFields.key, "value" -> given.mkString(","),
         "otherKey" -> "the partitioning of the statement", "otherValue" -> partitionBy.mkString(","))
     if (given.nonEmpty) given else partitionBy
@@ -188,16 +217,18 @@ object NewTable {
 
   /** Names as the schema spells them; a name that is no column stays as it is, to be refused by name. */
   private def spelled(schema: StructType, fields: Seq[String]): Seq[String] =
-    fields.map(field => if (field.contains('.')) spelledPath(schema, field) else FrameCheck.find(schema, field).fold(field)(_.name))
+    fields.map(field =>
+      if (field.contains('.')) spelledPath(schema, field) else FrameCheck.find(schema, field).fold(field)(_.name))
 
   private def spelledPath(schema: StructType, path: String): String =
     if (schema.fieldNames.contains(path)) path
     else {
       val (first, rest) = path.span(_ != '.')
       FrameCheck.find(schema, first) match {
-        case Some(StructField(name, inner: StructType, _, _)) if rest.nonEmpty => s"$name.${spelledPath(inner, rest.drop(1))}"
-        case Some(field) if rest.isEmpty                                       => field.name
-        case _                                                                 => path
+        case Some(StructField(name, inner: StructType, _, _)) if rest.nonEmpty =>
+          s"$name.${spelledPath(inner, rest.drop(1))}"
+        case Some(field) if rest.isEmpty => field.name
+        case _                           => path
       }
     }
 

@@ -10,7 +10,10 @@ import io.merganser.table.properties.TableConfig
  * @param ignored       the read's options without effect that a job may miss
  */
 final case class ReadConfig(
-    readOptimized: Boolean, asOf: Option[String], mergerClasses: Seq[String], ignored: Seq[IgnoredOption] = Nil
+    readOptimized: Boolean,
+    asOf: Option[String],
+    mergerClasses: Seq[String],
+    ignored: Seq[IgnoredOption] = Nil
 ) {
 
   /** Those given to this read, or else those the table keeps as a default for its writes. */

@@ -16,7 +16,8 @@ object ShownSettings {
   /** All of them; those that CREATE TABLE would choose by itself are left out, type and merge mode apart. */
   def of(config: TableConfig): Map[String, String] =
     nonEmpty("primaryKey", config.recordKeyFields) ++ nonEmpty("orderingFields", config.orderingFields) ++
-      Map("type" -> (if (config.isMergeOnRead) "mor" else "cow")) ++ version(config) ++ merge(config) ++ paths(config) ++
+      Map("type" -> (if (config.isMergeOnRead) "mor" else "cow")) ++ version(config) ++ merge(config) ++ paths(
+        config) ++
       index(config) ++ ofWrites(config)
 
   private def version(config: TableConfig) =
@@ -32,7 +33,8 @@ object ShownSettings {
         Seq(Options.StoredMergeMode.key -> MergeMode.of(config).name) ++
           config.strategyId.filter(_ => MergeMode.of(config) == MergeMode.Custom).map(Options.StrategyIdOption.key -> _)
     }
-    val markers = Seq(Options.DeleteField, Options.DeleteMarker).flatMap(e => config.mergeProperties.get(e.key).map(e.key -> _))
+    val markers =
+      Seq(Options.DeleteField, Options.DeleteMarker).flatMap(e => config.mergeProperties.get(e.key).map(e.key -> _))
     (if (config.legacyPayloadClass.isDefined) mode else mode ++ markers).toMap
   }
 
@@ -41,10 +43,12 @@ object ShownSettings {
     val inferred = TableConfig(config.properties - Stored.GeneratorType - Stored.GeneratorClass).keyGeneratorType
     val isTimed  = config.partitionFieldTypes.exists(_._2 == "TIMESTAMP")
     spec.map(Options.PartitionFields.key -> _).toMap ++
-      (if (config.keyGeneratorType == inferred && spec.isEmpty) Nil else Seq(Options.KeyGeneratorType.key -> config.keyGeneratorType)) ++
+      (if (config.keyGeneratorType == inferred && spec.isEmpty) Nil
+       else Seq(Options.KeyGeneratorType.key -> config.keyGeneratorType)) ++
       (if (config.partitionFields.isEmpty || config.hiveStyle) Nil else Seq(Options.HiveStyle.key -> "false")) ++
       (if (config.urlEncode) Seq(Options.UrlEncode.key -> "true") else Nil) ++
-      (if (isTimed) Options.TimeBased.flatMap(e => e.names.flatMap(config.properties.get).headOption.map(e.key -> _)) else Nil) ++
+      (if (isTimed) Options.TimeBased.flatMap(e => e.names.flatMap(config.properties.get).headOption.map(e.key -> _))
+       else Nil) ++
       differing(config, Options.LogicalTimestamp) ++ differing(config, Options.TimelineZone) ++
       differing(config, Options.NullOrderingOption) ++
       (if (config.version < 9) differing(config, Options.ComplexKeyWithoutName) else Nil)
@@ -61,7 +65,9 @@ object ShownSettings {
 
   /** Defaults that the table has for its writes. */
   private def ofWrites(config: TableConfig): Map[String, String] =
-    config.properties.filter { case (key, _) => optionOf(key).exists(e => e.scope == OptionScope.OfWrite && e.key == key) }
+    config.properties.filter { case (key, _) =>
+      optionOf(key).exists(e => e.scope == OptionScope.OfWrite && e.key == key)
+    }
 
   private def differing(config: TableConfig, entry: OptionEntry): Seq[(String, String)] =
     config.properties.get(entry.key).filterNot(entry.default.contains).map(entry.key -> _).toSeq

@@ -29,7 +29,10 @@ object TableConflicts {
   }
 
   private def refuse(settings: Settings, table: TableConfig): Unit = {
-    for ((entry, given) <- settings.of(OptionScope.OfTable).toSeq.sortBy(_._1.key); stored <- differing(entry, given, table))
+    for (
+      (entry, given) <- settings.of(OptionScope.OfTable).toSeq.sortBy(_._1.key);
+      stored         <- differing(entry, given, table)
+    )
       throw conflict(given.name, given.value, stored, table.name)
     for ((key, value) <- settings.mergeProperties; stored = table.mergeProperties.get(key) if !stored.contains(value))
       throw conflict(Options.MergePropertyPrefix + key, value, stored.getOrElse("none"), table.name)
@@ -38,11 +41,15 @@ object TableConflicts {
 
   /** Options that only tables hold say what the table holds. */
   private[table] def requireStored(settings: Settings, properties: Map[String, String], table: String): Unit =
-    for ((key, given) <- settings.stored; stored = properties.get(key) if given.value.nonEmpty && !stored.contains(given.value))
+    for (
+      (key, given) <- settings.stored; stored = properties.get(key)
+      if given.value.nonEmpty && !stored.contains(given.value)
+    )
       throw conflict(given.name, given.value, stored.getOrElse("none"), table)
 
   private def conflict(key: String, value: String, stored: String, table: String) =
-    MerganserException("CONFIG_CONFLICT", "key" -> key, "value" -> value, "stored" -> stored, "by" -> s"table '$table' stores")
+    MerganserException("CONFIG_CONFLICT", "key" -> key, "value" -> value, "stored" -> stored,
+      "by" -> s"table '$table' stores")
 
   /** What the table stores, where the option says something else. */
   private def differing(entry: OptionEntry, given: Settings.Given, table: TableConfig): Option[String] = {
@@ -85,7 +92,8 @@ object TableConflicts {
       g.equalsIgnoreCase(name) || g.equalsIgnoreCase(full)
     }
     if (same) None
-    else Some(if (plain.isEmpty) "none" else table.properties.getOrElse("hoodie.table.partition.fields", plain.mkString(",")))
+    else Some(
+      if (plain.isEmpty) "none" else table.properties.getOrElse("hoodie.table.partition.fields", plain.mkString(",")))
   }
 
   private def strategy(value: String, table: TableConfig): Option[String] = {
@@ -99,17 +107,19 @@ object TableConflicts {
     Some(table.strategyId.getOrElse(implied)).filterNot(stored => byPayload || stored.equalsIgnoreCase(value))
   }
 
-  private def payload(value: String, table: TableConfig): Option[String] = table.payloadClass.orElse(table.legacyPayloadClass) match {
-    case Some(stored) => Some(stored).filterNot(_ == value)
-    case None         => if (meansTheSame(value, table)) None else Some(s"none, and merge mode ${MergeMode.of(table)}")
-  }
+  private def payload(value: String, table: TableConfig): Option[String] =
+    table.payloadClass.orElse(table.legacyPayloadClass) match {
+      case Some(stored) => Some(stored).filterNot(_ == value)
+      case None => if (meansTheSame(value, table)) None else Some(s"none, and merge mode ${MergeMode.of(table)}")
+    }
 
   /** A class whose rule a table without a class has. */
   private def meansTheSame(payload: String, table: TableConfig): Boolean = scala.util.Try {
     RuleInference.infer(table.version, None, None, Some(payload), table.orderingFields, Map.empty).properties
   }.toOption.exists { asked =>
     val would = TableConfig(asked + ("hoodie.table.version" -> table.version.toString))
-    would.legacyPayloadClass.isDefined && MergeMode.of(would) == MergeMode.of(table) && would.partialUpdateMode == table.partialUpdateMode &&
+    would.legacyPayloadClass.isDefined && MergeMode.of(would) == MergeMode.of(table) && would.partialUpdateMode == table
+      .partialUpdateMode &&
     would.mergeProperties.forall { case (k, v) => table.mergeProperties.get(k).contains(v) }
   }
 
@@ -131,7 +141,8 @@ object TableConflicts {
     table.properties.get(Options.IndexTypeOption.key).filter(stored => findsKeys(stored) != findsKeys(value))
 
   /** The same for indexes that find the same keys, and may take turns. */
-  private def findsKeys(index: String): String = if (index == "BLOOM") "SIMPLE" else if (index == "GLOBAL_BLOOM") "GLOBAL_SIMPLE" else index
+  private def findsKeys(index: String): String =
+    if (index == "BLOOM") "SIMPLE" else if (index == "GLOBAL_BLOOM") "GLOBAL_SIMPLE" else index
 
   private def timed(entry: OptionEntry, value: String, table: TableConfig): Option[String] = {
     val isTimed = table.partitionFieldTypes.exists(_._2 == "TIMESTAMP")

@@ -28,7 +28,8 @@ private[table] object UpgradedTable {
     table.properties.filterNot { case (key, _) => Replaced(key) } ++ merge.properties ++
       (if (ordering.isEmpty) Nil else Seq("hoodie.table.ordering.fields" -> ordering.mkString(","))) ++ Map(
         "hoodie.table.version" -> Version.toString,
-        "hoodie.table.initial.version" -> table.properties.getOrElse("hoodie.table.initial.version", table.version.toString),
+        "hoodie.table.initial.version" -> table.properties.getOrElse("hoodie.table.initial.version",
+          table.version.toString),
         "hoodie.timeline.layout.version" -> "2",
         "hoodie.timeline.path" -> "timeline",
         "hoodie.timeline.history.path" -> "history",

@@ -96,9 +96,12 @@ final case class WriteConfig(
 
   /** The table's settings, completed by this write's: those of its partition path, and what marks a delete. */
   def keyed(table: TableConfig): TableConfig = {
-    val marks = deleteMark.toSeq.flatMap(mark => Seq(Options.DeleteField -> mark.field, Options.DeleteMarker -> mark.marker))
+    val marks =
+      deleteMark.toSeq.flatMap(mark => Seq(Options.DeleteField -> mark.field, Options.DeleteMarker -> mark.marker))
     table.copy(properties =
-      partitionTime ++ marks.map { case (entry, text) => s"${Options.MergePropertyPrefix}${entry.key}" -> text } ++ table.properties)
+      partitionTime ++ marks.map { case (entry, text) =>
+        s"${Options.MergePropertyPrefix}${entry.key}" -> text
+      } ++ table.properties)
   }
 }
 
@@ -113,7 +116,8 @@ object WriteConfig {
     WriteOperation.of(Settings.ofWrite(options, sessionConf).required(Options.Operation))
 
   /** Whether the session asks for MERGE with schema evolution where the statement does not say it. */
-  def asksForEvolution(sessionConf: Map[String, String]): Boolean = Settings.ofWrite(Map.empty, sessionConf).bool(Options.SqlEvolution)
+  def asksForEvolution(sessionConf: Map[String, String]): Boolean =
+    Settings.ofWrite(Map.empty, sessionConf).bool(Options.SqlEvolution)
 
   /**
    * Parses and checks the options of one write, before anything is written.
@@ -139,12 +143,14 @@ object WriteConfig {
     val operation = operationOf(settings, kept, source)
     WriteConfig(
       operation = operation,
-      combineBeforeInsert = settings.bool(Options.CombineBeforeInsert, kept) || settings.bool(Options.InsertDropDuplicates, kept),
+      combineBeforeInsert =
+        settings.bool(Options.CombineBeforeInsert, kept) || settings.bool(Options.InsertDropDuplicates, kept),
       combineBeforeUpsert = settings.bool(Options.CombineBeforeUpsert, kept),
       storedKeys = storedKeys(settings, kept, source),
       index = indexOf(settings, table),
       files = filesOf(settings, kept),
-      nullOrdering = if (settings.required(Options.NullOrderingOption, kept) == "reject") NullOrdering.Reject else NullOrdering.Lowest,
+      nullOrdering = if (settings.required(Options.NullOrderingOption, kept) == "reject") NullOrdering.Reject
+      else NullOrdering.Lowest,
       missingColumns = MissingColumns.of(settings.required(Options.MissingColumnsOption, kept)),
       statement = StatementConfig(
         orderedDeletes = settings.required(Options.SqlDeletes, kept) == "ordered",
@@ -172,21 +178,23 @@ object WriteConfig {
     )
   }
 
-  private def operationOf(settings: Settings, kept: Map[String, String], source: WriteSource): WriteOperation = source match {
-    case WriteSource.DataFrameWrite => WriteOperation.of(settings.required(Options.Operation, kept))
-    case WriteSource.SqlChange      => WriteOperation.Upsert
-    case WriteSource.SqlInsert =>
-      val named = settings.said(Options.SqlInsertOperation, kept)
-      val older =
-        if (settings.bool(Options.SqlBulkInsert, kept)) Some("bulk_insert")
-        else settings.text(Options.SqlInsertMode, kept).map(mode => if (mode == "upsert") "upsert" else "insert")
-      WriteOperation.of(named.orElse(older).getOrElse(settings.required(Options.SqlInsertOperation)))
-  }
+  private def operationOf(settings: Settings, kept: Map[String, String], source: WriteSource): WriteOperation =
+    source match {
+      case WriteSource.DataFrameWrite => WriteOperation.of(settings.required(Options.Operation, kept))
+      case WriteSource.SqlChange      => WriteOperation.Upsert
+      case WriteSource.SqlInsert =>
+        val named = settings.said(Options.SqlInsertOperation, kept)
+        val older =
+          if (settings.bool(Options.SqlBulkInsert, kept)) Some("bulk_insert")
+          else settings.text(Options.SqlInsertMode, kept).map(mode => if (mode == "upsert") "upsert" else "insert")
+        WriteOperation.of(named.orElse(older).getOrElse(settings.required(Options.SqlInsertOperation)))
+    }
 
   private def partitionsToDelete(settings: Settings, operation: WriteOperation): Seq[String] = {
     val named = settings.given(Options.PartitionsToDelete)
     named.filter(_ => operation != WriteOperation.DeletePartition).foreach(given =>
-      throw MerganserException("OPTION_CONFLICT", "key" -> given.name, "value" -> given.value, "otherKey" -> Options.Operation.key,
+      throw MerganserException("OPTION_CONFLICT", "key" -> given.name, "value" -> given.value,
+        "otherKey" -> Options.Operation.key,
         "otherValue" -> operation))
     named.toSeq.flatMap(given => OptionKind.Fields.split(given.value))
   }
@@ -210,8 +218,10 @@ object WriteConfig {
       case Some(asked) =>
         val moves = if (asked == "GLOBAL_BLOOM") Options.BloomMovesPartition else Options.SimpleMovesPartition
         IndexType.Simple(
-          bloomFilters = asked.endsWith("BLOOM") || table.properties.get(Options.IndexTypeOption.key).exists(_.endsWith("BLOOM")),
-          global = if (asked.startsWith("GLOBAL_")) Some(IndexType.GlobalKeys(settings.bool(moves, table.properties))) else None
+          bloomFilters =
+            asked.endsWith("BLOOM") || table.properties.get(Options.IndexTypeOption.key).exists(_.endsWith("BLOOM")),
+          global = if (asked.startsWith("GLOBAL_")) Some(IndexType.GlobalKeys(settings.bool(moves, table.properties)))
+          else None
         )
       case None => IndexType.ByFiles(bucketOf(settings, table))
     }
@@ -250,7 +260,8 @@ object WriteConfig {
       case (Some(field), Some(marker)) => Some(DeleteMark(field, marker))
       case (None, None)                => None
       case (field, marker) =>
-        throw MerganserException("DELETE_MARKER_INCOMPLETE", "field" -> field.getOrElse("none"), "marker" -> marker.getOrElse("none"))
+        throw MerganserException("DELETE_MARKER_INCOMPLETE", "field" -> field.getOrElse("none"),
+          "marker" -> marker.getOrElse("none"))
     }
   }
 
@@ -264,5 +275,6 @@ object WriteConfig {
 
   private def failedWrites(settings: Settings, kept: Map[String, String]): FailedWrites =
     if (settings.said(Options.FailedWrites, kept).getOrElse(policyOfMode(settings, kept)) == "EAGER") FailedWrites.Eager
-    else FailedWrites.Lazy(settings.whole(Options.HeartbeatInterval, kept) * (settings.whole(Options.HeartbeatMisses, kept) + 1))
+    else FailedWrites.Lazy(settings.whole(Options.HeartbeatInterval, kept) * (settings.whole(Options.HeartbeatMisses,
+      kept) + 1))
 }

@@ -9,7 +9,11 @@ import io.merganser.table.file.{BaseFile, FileGroupId, LogFile}
  * @param logs        in reading order
  */
 final case class FileSlice(
-    partitionPath: String, fileId: String, baseInstant: String, base: Option[BaseFile], logs: Seq[LogFile]
+    partitionPath: String,
+    fileId: String,
+    baseInstant: String,
+    base: Option[BaseFile],
+    logs: Seq[LogFile]
 ) {
 
   def group: FileGroupId = FileGroupId(partitionPath, fileId)

@@ -15,8 +15,9 @@ object LogInserts {
    *         inserted into a log, or may have and is archived
    */
   def in(slices: IndexedSeq[FileSlice], timeline: Timeline): Set[Int] = {
-    val withLogs         = slices.indices.filter(slices(_).logs.nonEmpty)
-    val (placed, others) = withLogs.partition(i => slices(i).base.isEmpty || FileNames.bucketOf(slices(i).fileId).isDefined)
+    val withLogs = slices.indices.filter(slices(_).logs.nonEmpty)
+    val (placed, others) =
+      withLogs.partition(i => slices(i).base.isEmpty || FileNames.bucketOf(slices(i).fileId).isDefined)
     placed.toSet ++ (if (others.isEmpty) Nil else inserted(slices, others, timeline))
   }
 

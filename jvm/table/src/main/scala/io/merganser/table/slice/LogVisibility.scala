@@ -13,5 +13,6 @@ final case class LogVisibility(completed: CompletedInstants, maxInstant: String)
 object LogVisibility {
 
   def apply(timeline: Timeline): LogVisibility =
-    LogVisibility(timeline.completedInstants, timeline.instants.map(_.requested).foldLeft("")((a, b) => if (a < b) b else a))
+    LogVisibility(timeline.completedInstants,
+      timeline.instants.map(_.requested).foldLeft("")((a, b) => if (a < b) b else a))
 }

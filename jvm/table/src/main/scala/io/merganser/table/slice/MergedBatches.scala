@@ -92,5 +92,5 @@ private final class SelectedColumn(column: ColumnVector, rows: Array[Int]) exten
   override def getDecimal(i: Int, precision: Int, scale: Int): Decimal = column.getDecimal(rows(i), precision, scale)
   override def getUTF8String(i: Int): UTF8String                       = column.getUTF8String(rows(i))
   override def getBinary(i: Int): Array[Byte]                          = column.getBinary(rows(i))
-  override def getChild(ordinal: Int): ColumnVector                    = new SelectedColumn(column.getChild(ordinal), rows)
+  override def getChild(ordinal: Int): ColumnVector = new SelectedColumn(column.getChild(ordinal), rows)
 }

@@ -16,7 +16,7 @@ object PlannedSlices {
    */
   def of(storage: Storage, config: TableConfig, plan: CompactionPlan): Seq[FileSlice] = {
     val partitions = plan.operations.map(_.partitionPath).distinct
-    val sizes      = Parallel.map(partitions)(p => p -> storage.list(p).map(f => f.getPath.getName -> f.getLen).toMap).toMap
+    val sizes = Parallel.map(partitions)(p => p -> storage.list(p).map(f => f.getPath.getName -> f.getLen).toMap).toMap
     plan.operations.map { operation =>
       def sized(name: String): Long = sizes(operation.partitionPath).getOrElse(name,
         throw MerganserException("SLICE_FILE_MISSING", "table" -> config.name,

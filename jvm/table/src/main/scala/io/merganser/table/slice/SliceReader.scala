@@ -23,7 +23,8 @@ import java.io.Closeable
 trait SliceRows extends Iterator[InternalRow] with Closeable
 
 /** Column batches that own open files: close them. A batch is good until the next is asked for. */
-final class SliceBatches private (batches: Iterator[ColumnarBatch], open: Seq[Closeable]) extends Iterator[ColumnarBatch] with Closeable {
+final class SliceBatches private (batches: Iterator[ColumnarBatch], open: Seq[Closeable])
+    extends Iterator[ColumnarBatch] with Closeable {
   override def hasNext: Boolean      = batches.hasNext
   override def next(): ColumnarBatch = batches.next()
   override def close(): Unit         = open.foreach(_.close())
@@ -127,7 +128,8 @@ final class SliceReader(
   def merge(slice: FileSlice): OpenMerge = merge(slice, versions(slice))
 
   private def versions(slice: FileSlice): VersionBuffer = {
-    val buffer = new VersionBuffer(compiled.layout, compiled.fold(FileNames.path(slice.partitionPath, slice.fileId)), bufferBytes)
+    val buffer =
+      new VersionBuffer(compiled.layout, compiled.fold(FileNames.path(slice.partitionPath, slice.fileId)), bufferBytes)
     missingNamed(slice) {
       scanner.scan(slice.logs, schema, new VersionSink(compiled.layout, buffer))
     }
@@ -178,7 +180,8 @@ final class SliceReader(
     }
 
   private def missingNamed[T](slice: FileSlice)(read: => T): T =
-    SliceReader.missingNamed(config, s"of file group ${slice.fileId} (${slice.logs.take(10).map(_.name).mkString(", ")})")(read)
+    SliceReader.missingNamed(config,
+      s"of file group ${slice.fileId} (${slice.logs.take(10).map(_.name).mkString(", ")})")(read)
 }
 
 object SliceReader {
@@ -190,7 +193,8 @@ object SliceReader {
     try read
     catch {
       case e: java.io.FileNotFoundException =>
-        throw io.merganser.merge.MerganserException("SLICE_FILE_MISSING", "table" -> config.name, "file" -> what).causedBy(e)
+        throw io.merganser.merge.MerganserException("SLICE_FILE_MISSING", "table" -> config.name, "file" -> what).causedBy(
+          e)
     }
 }
 

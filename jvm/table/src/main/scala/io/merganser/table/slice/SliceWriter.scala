@@ -82,7 +82,11 @@ final case class SliceWriter(
    * @return nothing if there is no row to write
    */
   def writeNewBases(
-      partitionPath: String, fileId: String, merge: MergeIterator, ordering: OrderingComparator, token: WriteToken
+      partitionPath: String,
+      fileId: String,
+      merge: MergeIterator,
+      ordering: OrderingComparator,
+      token: WriteToken
   ): Seq[SliceWritten] = {
     val written = Seq.newBuilder[SliceWritten]
     var count   = 0
@@ -107,11 +111,11 @@ final case class SliceWriter(
 
   /** A base file that is being written, and what the merge made of rows meanwhile. */
   private final class OpenBase(partitionPath: String, fileId: String, previous: Option[FileSlice], token: WriteToken) {
-    private[this] val name                                                = FileNames.base(fileId, token.toString, instant)
-    private[this] val meta                                                = new MetaRow(instant, token, UTF8String.fromString(name))
-    private[this] val joined                                              = new JoinedRow
-    private[this] val times                                               = new EventTimes(eventTime)
-    private[this] var writer: BaseFileWriter                              = _
+    private[this] val name                   = FileNames.base(fileId, token.toString, instant)
+    private[this] val meta                   = new MetaRow(instant, token, UTF8String.fromString(name))
+    private[this] val joined                 = new JoinedRow
+    private[this] val times                  = new EventTimes(eventTime)
+    private[this] var writer: BaseFileWriter = _
     private[this] var (inserted, updated, unchanged, late, deleted, ties) = (0L, 0L, 0L, 0L, 0L, 0L)
     private[this] var rows                                                = 0L
     private[this] var check                                               = SliceWriter.FirstCheck
@@ -119,7 +123,8 @@ final case class SliceWriter(
 
     def open(): Unit = {
       markers.create(partitionPath, name, if (previous.exists(_.base.isDefined)) "MERGE" else "CREATE")
-      writer = new BaseFileWriter(storage.conf, storage.path(FileNames.path(partitionPath, name)), fileSchema, baseOptions)
+      writer =
+        new BaseFileWriter(storage.conf, storage.path(FileNames.path(partitionPath, name)), fileSchema, baseOptions)
     }
 
     def add(merge: MergeIterator, stampAll: Boolean, ordering: OrderingComparator): Unit = {
@@ -148,7 +153,8 @@ final case class SliceWriter(
     private def look(row: InternalRow): Unit = {
       val (bytes, max) = (writer.estimatedBytes, baseOptions.maxFileBytes)
       if (bytes >= max) lastKey = row.getUTF8String(width).copy()
-      else check = rows + math.max(1L, math.min(SliceWriter.LargestStep, (max - bytes) / math.max(1L, bytes / rows) / 2))
+      else
+        check = rows + math.max(1L, math.min(SliceWriter.LargestStep, (max - bytes) / math.max(1L, bytes / rows) / 2))
     }
 
     /** Whether it is full, and the row is of another key than the last one. */
@@ -201,18 +207,24 @@ final case class SliceWriter(
    * @return nothing if the batch comes to nothing
    */
   def appendLog(
-      slice: FileSlice, merge: MergeIterator, layout: RowLayout, token: WriteToken, keepsDeletedRows: Boolean = false
+      slice: FileSlice,
+      merge: MergeIterator,
+      layout: RowLayout,
+      token: WriteToken,
+      keepsDeletedRows: Boolean = false
   ): Seq[SliceWritten] = {
     val (nameInstant, version) = logName(slice)
     val meta                   = new MetaRow(instant, token, UTF8String.fromString(slice.fileId))
     val times                  = new EventTimes(eventTime)
-    val blocks = new BlockPlanner(merge, layout, storedDeletes, keepsDeletedRows, takesPartials = config.version >= 8, schema,
-      slice.partitionPath, meta, times)
+    val blocks =
+      new BlockPlanner(merge, layout, storedDeletes, keepsDeletedRows, takesPartials = config.version >= 8, schema,
+        slice.partitionPath, meta, times)
     if (blocks.isEmpty) Nil
     else {
       val kind                         = if (namesLogsBySlice) "APPEND" else "CREATE"
       def announce(name: String): Unit = markers.create(slice.partitionPath, name, kind)
-      val writer = new LogWriter(storage, config.name, slice.partitionPath, slice.fileId, nameInstant, instant, version, token.toString,
+      val writer = new LogWriter(storage, config.name, slice.partitionPath, slice.fileId, nameInstant, instant, version,
+        token.toString,
         fileSchema, logOptions, announce)
       try {
         blocks.write(writer)
@@ -258,6 +270,7 @@ object SliceWriter {
 
   /** The columns of the rows a write works on. */
   def rowSchema(schema: StructType): StructType =
-    StructType(schema ++ Seq(MetaColumns.RecordKey, MetaColumns.PartitionPath, MetaColumns.CommitTime, MetaColumns.CommitSeqno).map(
+    StructType(schema ++ Seq(MetaColumns.RecordKey, MetaColumns.PartitionPath, MetaColumns.CommitTime,
+      MetaColumns.CommitSeqno).map(
       MetaColumns.schema(_)))
 }

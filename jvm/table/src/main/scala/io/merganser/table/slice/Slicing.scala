@@ -46,7 +46,8 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
   def all(partition: String, files: Seq[FileStatus]): Seq[FileSlice] = {
     val found = groups(partition, files)
     prefetch(found.flatMap(g => g.bases.map(_.instant) ++ g.logs.map(_.instant)))
-    found.map(g => g.copy(bases = g.bases.filter(isNamed), logs = g.logs.filter(isNamed))).flatMap(slices).map(withSizes)
+    found.map(g => g.copy(bases = g.bases.filter(isNamed), logs = g.logs.filter(isNamed))).flatMap(slices).map(
+      withSizes)
   }
 
   /** A slice that a plan names, its files as their commits have them. */
@@ -57,14 +58,21 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
 
   /** Commits are looked at for the files that would be read alone; where one is not named, its group is sliced again without it. */
   private def named(listed: Seq[(String, Seq[FileStatus])])(choose: GroupFiles => Option[FileSlice]): Seq[FileSlice] = {
-    val chosen = listed.flatMap { case (partition, files) => groups(partition, files).map(group => (group, choose(group))) }
+    val chosen = listed.flatMap { case (partition, files) =>
+      groups(partition, files).map(group => (group, choose(group)))
+    }
     prefetch(chosen.flatMap(_._2).flatMap(instants))
     chosen.flatMap { case (group, slice) => named(group, slice, choose) }.map(withSizes)
   }
 
   @tailrec
-  private def named(group: GroupFiles, slice: Option[FileSlice], choose: GroupFiles => Option[FileSlice]): Option[FileSlice] = {
-    val strangers = slice.toSeq.flatMap(s => s.base.toSeq.filterNot(isNamed).map(_.name) ++ s.logs.filterNot(isNamed).map(_.name))
+  private def named(
+      group: GroupFiles,
+      slice: Option[FileSlice],
+      choose: GroupFiles => Option[FileSlice]
+  ): Option[FileSlice] = {
+    val strangers =
+      slice.toSeq.flatMap(s => s.base.toSeq.filterNot(isNamed).map(_.name) ++ s.logs.filterNot(isNamed).map(_.name))
     if (strangers.isEmpty) slice
     else {
       val rest = group.without(strangers.toSet)
@@ -78,8 +86,10 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
    * In version 6 many writes share a log file, which is named after its slice. Of such files a table that was upgraded may keep
    * some, beside the base file of their name.
    */
-  private def isNamed(log: LogFile): Boolean = config.version < 8 || timeline.committedFiles(log.instant).forall { files =>
-    files.contains(log.name) || (!config.isMadeInLayout2 && files.keysIterator.exists(FileNames.fileId(_).contains(log.fileId)))
+  private def isNamed(log: LogFile): Boolean = config.version < 8 || timeline.committedFiles(log.instant).forall {
+    files =>
+      files.contains(log.name) || (!config.isMadeInLayout2 && files.keysIterator.exists(
+        FileNames.fileId(_).contains(log.fileId)))
   }
 
   private def withSizes(slice: FileSlice): FileSlice =
@@ -99,7 +109,11 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
   }
 
   /** Whatever the commits at hand name and newer slices do not replace has to be there: else rows would be missing, or older ones back. */
-  private def requireNoneMissing(listed: Seq[(String, Seq[FileStatus])], slices: Seq[FileSlice], withLogs: Boolean): Unit = {
+  private def requireNoneMissing(
+      listed: Seq[(String, Seq[FileStatus])],
+      slices: Seq[FileSlice],
+      withLogs: Boolean
+  ): Unit = {
     val here    = listed.map { case (partition, files) => partition -> files.map(_.getPath.getName).toSet }.toMap
     val byGroup = slices.map(s => s.group -> s).toMap
     for {
@@ -107,10 +121,16 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
       files        <- timeline.committedFiles(instant).toSeq
       (name, file) <- files
       if here.get(file.partitionPath).exists(names => !names(name)) && isNeeded(name, file, byGroup, withLogs)
-    } throw MerganserException("SLICE_FILE_MISSING", "table" -> config.name, "file" -> FileNames.path(file.partitionPath, name))
+    } throw MerganserException("SLICE_FILE_MISSING", "table" -> config.name,
+      "file" -> FileNames.path(file.partitionPath, name))
   }
 
-  private def isNeeded(name: String, file: CommittedFile, slices: Map[FileGroupId, FileSlice], withLogs: Boolean): Boolean = {
+  private def isNeeded(
+      name: String,
+      file: CommittedFile,
+      slices: Map[FileGroupId, FileSlice],
+      withLogs: Boolean
+  ): Boolean = {
     def newest(fileId: String)  = slices.get(FileGroupId(file.partitionPath, fileId))
     def isThere(fileId: String) = !timeline.replacedGroups(FileGroupId(file.partitionPath, fileId))
     FileNames.parseBase(file.partitionPath, name, 0L).exists { base =>
@@ -142,13 +162,16 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
       .filter(f => isVisible(f)).groupBy(_.fileId)
     (bases.keySet ++ logs.keySet).toSeq.sorted
       .filterNot(fileId => timeline.replacedGroups(FileGroupId(partition, fileId)))
-      .map(fileId => GroupFiles(partition, fileId, onePerInstant(bases.getOrElse(fileId, Nil)), logs.getOrElse(fileId, Nil).sorted))
+      .map(fileId =>
+        GroupFiles(partition, fileId, onePerInstant(bases.getOrElse(fileId, Nil)), logs.getOrElse(fileId, Nil).sorted))
   }
 
   /** In version 6 a log file is named after its slice, and its blocks tell which of them count. */
   private def isVisible(log: LogFile): Boolean =
     if (config.version >= 8) isCompleted(log.instant)
-    else isCompleted(log.instant) || timeline.groupsInCompaction.get(FileGroupId(log.partitionPath, log.fileId)).contains(log.instant)
+    else
+      isCompleted(log.instant) || timeline.groupsInCompaction.get(FileGroupId(log.partitionPath, log.fileId)).contains(
+        log.instant)
 
   /** Two tries of one task may both have left a file; the commit names the one that counts. */
   private def onePerInstant(bases: Seq[BaseFile]): Seq[BaseFile] =
@@ -171,7 +194,8 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
     }
     starts.toSeq
       .filter(start => byInstant.contains(start) || placed.contains(start))
-      .map(start => FileSlice(group.partitionPath, group.fileId, start, byInstant.get(start), placed.get(start).toSeq.flatten))
+      .map(start =>
+        FileSlice(group.partitionPath, group.fileId, start, byInstant.get(start), placed.get(start).toSeq.flatten))
   }
 
   /** From version 8 on the latest start up to the log's completion, else a start of its own; before, the one it is named after. */

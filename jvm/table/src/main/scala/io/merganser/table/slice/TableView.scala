@@ -39,7 +39,8 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
   /** A slice that a plan names, with its files as their commits have them: what they do not name is left out. */
   def committed(slice: FileSlice): FileSlice = slicing.committed(slice)
 
-  private def listed(partitions: Seq[String]): Seq[(String, Seq[FileStatus])] = Parallel.map(partitions)(p => p -> listing(p))
+  private def listed(partitions: Seq[String]): Seq[(String, Seq[FileStatus])] =
+    Parallel.map(partitions)(p => p -> listing(p))
 
   /** Every slice of every group of a partition, oldest first: history, for cleaning and explaining. */
   def allSlices(partition: String): Seq[FileSlice] = slicing.all(partition, listing(partition))
@@ -74,11 +75,13 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
    */
   private def walk(folders: Seq[String]): Seq[String] = if (folders.isEmpty) Nil
   else {
-    val listed                = Parallel.map(folders)(folder => folder -> listing(folder))
-    val (partitions, between) = listed.partition(_._2.exists(f => f.isFile && PartitionMetadata.isMetadata(f.getPath.getName)))
+    val listed = Parallel.map(folders)(folder => folder -> listing(folder))
+    val (partitions, between) =
+      listed.partition(_._2.exists(f => f.isFile && PartitionMetadata.isMetadata(f.getPath.getName)))
     between.foreach { case (folder, _) => listings.remove(folder) }
     val below = listed.filterNot(_._1.isEmpty && partitions.nonEmpty).flatMap { case (folder, files) =>
-      files.filter(f => f.isDirectory && PartitionMetadata.mayLieIn(f.getPath.getName)).map(f => FileNames.path(folder, f.getPath.getName))
+      files.filter(f => f.isDirectory && PartitionMetadata.mayLieIn(f.getPath.getName)).map(f =>
+        FileNames.path(folder, f.getPath.getName))
     }
     partitions.map(_._1) ++ walk(below)
   }

@@ -29,14 +29,16 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
   }
 
   private def tooEarly(instant: String, oldest: String, reason: String): MerganserException =
-    MerganserException("AS_OF_TOO_EARLY", "table" -> config.name, "instant" -> instant, "reason" -> reason, "oldest" -> oldest)
+    MerganserException("AS_OF_TOO_EARLY", "table" -> config.name, "instant" -> instant, "reason" -> reason,
+      "oldest" -> oldest)
 
   private def Cleaned  = "files that held its rows then were cleaned"
   private def Archived = "it has no earlier commit, or only archived ones"
 
   /** A savepoint keeps the files of its instant; those of older versions do not keep log files. */
   private def isSaved(instant: String): Boolean =
-    (config.version >= 8 || !config.isMergeOnRead) && savepoints(instant) && timeline.completed.exists(_.requested == instant)
+    (config.version >= 8 || !config.isMergeOnRead) && savepoints(instant) && timeline.completed.exists(
+      _.requested == instant)
 
   private lazy val savepoints: Set[String] =
     timeline.instants.filter(i => i.isCompleted && i.action == Action.Savepoint).map(_.requested).toSet
@@ -48,8 +50,12 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
   /** The greatest of all cleans: one that keeps more than an earlier one brings nothing back. */
   private lazy val cleanedUpTo: Option[String] = {
     val (byInstant, byVersion) = timeline.cleans.partition(_.earliest.isDefined)
-    val files  = byVersion.flatMap(_.files).groupBy(_._1).map { case (partition, lists) => partition -> lists.flatMap(_._2) }
-    val oldest = byInstant.flatMap(_.earliest) ++ files.flatMap { case (partition, deleted) => firstComplete(partition, deleted) }
+    val files = byVersion.flatMap(_.files).groupBy(_._1).map { case (partition, lists) =>
+      partition -> lists.flatMap(_._2)
+    }
+    val oldest = byInstant.flatMap(_.earliest) ++ files.flatMap { case (partition, deleted) =>
+      firstComplete(partition, deleted)
+    }
     oldest.reduceOption((a, b) => if (a < b) b else a)
   }
 

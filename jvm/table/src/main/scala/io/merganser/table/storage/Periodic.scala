@@ -19,7 +19,8 @@ private[table] final class Periodic(what: String, periodMs: Long)(work: () => Un
   @volatile private var isDone = false
 
   private val timer =
-    Periodic.Timer.scheduleAtFixedRate(() => Periodic.Workers.execute(() => run()), periodMs, periodMs, TimeUnit.MILLISECONDS)
+    Periodic.Timer.scheduleAtFixedRate(() => Periodic.Workers.execute(() => run()), periodMs, periodMs,
+      TimeUnit.MILLISECONDS)
 
   /** After this no run begins, and none is going on. */
   def stop(): Unit = {

@@ -190,7 +190,10 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
     file.resolveSibling(s".${file.getFileName}.crc")
 
   /** @param unlinked what to do with the written file and its name where the disk has no links */
-  private def linkLocally(relative: String, bytes: Array[Byte])(unlinked: (java.nio.file.Path, java.nio.file.Path) => Unit): Unit = {
+  private def linkLocally(
+      relative: String,
+      bytes: Array[Byte]
+  )(unlinked: (java.nio.file.Path, java.nio.file.Path) => Unit): Unit = {
     val file = localFile(relative)
     if (Files.exists(file)) throw alreadyThere(relative)
     Files.createDirectories(file.getParent)
@@ -261,7 +264,8 @@ object Storage {
     else
       mounted(fs, path, conf).map(_.identity).getOrElse {
         // Of a name node: its address with the port, or the name of the service.
-        val service = if (scheme == "hdfs") scala.util.Try(Option(fs.getCanonicalServiceName)).toOption.flatten else None
+        val service =
+          if (scheme == "hdfs") scala.util.Try(Option(fs.getCanonicalServiceName)).toOption.flatten else None
         s"$scheme://${service.orElse(Option(uri.getAuthority)).getOrElse("")}${uri.getPath}"
       }
   }

@@ -63,8 +63,9 @@ object TableLock {
    * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, with the file and who holds it; EXCLUSIVE_CREATE_MISSING
    */
   def hold[T](storage: Storage, settings: Settings = Settings())(body: TableLock => T): T = {
-    val own      = new LockPlace(storage, File, s"${Storage.Unpublished}lock-")
-    val second   = settings.folder.map(f => new LockPlace(Storage(new Path(f).toString, storage.conf), "lock", "lock-aside-"))
+    val own = new LockPlace(storage, File, s"${Storage.Unpublished}lock-")
+    val second =
+      settings.folder.map(f => new LockPlace(Storage(new Path(f).toString, storage.conf), "lock", "lock-aside-"))
     val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(settings.timeoutMs)
     // In this order for everybody of ours; others take the second alone.
     val places = own +: second.filter(_.identity != own.identity).toSeq
@@ -74,14 +75,21 @@ object TableLock {
 
   private def requireExclusive(place: LockPlace, settings: Settings): Unit =
     if (!place.storage.createsExclusively(settings.exclusiveSchemes))
-      throw MerganserException("EXCLUSIVE_CREATE_MISSING", "path" -> place.storage, "scheme" -> place.storage.fs.getUri.getScheme)
+      throw MerganserException("EXCLUSIVE_CREATE_MISSING", "path" -> place.storage,
+        "scheme" -> place.storage.fs.getUri.getScheme)
 
-  private def holdAll[T](places: Seq[LockPlace], taken: Seq[LockFile], settings: Settings, deadline: Long)(body: TableLock => T): T =
+  private def holdAll[T](
+      places: Seq[LockPlace],
+      taken: Seq[LockFile],
+      settings: Settings,
+      deadline: Long
+  )(body: TableLock => T): T =
     if (places.isEmpty) body(new TableLock(taken))
     else {
       val place  = places.head
       val thread = threads.computeIfAbsent(place.identity, _ => new ReentrantLock())
-      if (thread.isHeldByCurrentThread) throw new IllegalStateException(s"the lock of ${place.storage} is held by this very thread")
+      if (thread.isHeldByCurrentThread)
+        throw new IllegalStateException(s"the lock of ${place.storage} is held by this very thread")
       if (!thread.tryLock(math.max(0L, deadline - System.nanoTime()), TimeUnit.NANOSECONDS))
         throw place.timeout(settings, "another thread of this process")
       try {
@@ -144,7 +152,8 @@ private[table] final class LockFile private (place: LockPlace, settings: TableLo
 
   private def begin(): Unit = {
     renewedNanos = System.nanoTime()
-    renewal = Some(new Periodic(s"renew the lock of ${place.storage}", math.max(1L, settings.leaseMs / 3))(() => renew()))
+    renewal =
+      Some(new Periodic(s"renew the lock of ${place.storage}", math.max(1L, settings.leaseMs / 3))(() => renew()))
   }
 
   /** Not after a lease has passed: the file may be somebody else's by the time it is written. */
@@ -160,8 +169,9 @@ private[table] final class LockFile private (place: LockPlace, settings: TableLo
   def release(): Unit = Interrupts.deferred {
     renewal.foreach(_.stop())
     try if (!isLost && isOurs) { place.storage.delete(place.file); () }
-    catch { case NonFatal(e) => Log.warn(s"cannot remove the lock of ${place.storage}; the next writer takes it over", e) }
-    finally live.remove(token)
+    catch {
+      case NonFatal(e) => Log.warn(s"cannot remove the lock of ${place.storage}; the next writer takes it over", e)
+    } finally live.remove(token)
   }
 
   /** False if somebody holds it. */
@@ -260,7 +270,8 @@ private[table] object LockFile {
         val isOwn = content.trim.isEmpty && unchangedMs > OwnEmptyMs && Option(doubtful.get(place.identity)).exists {
           case (from, to) => modified.exists(at => at >= from && at <= to)
         }
-        isOwn || (settings.foreignExpiryMs > 0 && modified.exists(System.currentTimeMillis() - _ > settings.foreignExpiryMs))
+        isOwn || (settings.foreignExpiryMs > 0 && modified.exists(
+          System.currentTimeMillis() - _ > settings.foreignExpiryMs))
     }
 
   /** Moves the file away, so that of several who judge it dead only one removes it. */
@@ -292,19 +303,27 @@ private[table] object LockFile {
     val now  = System.currentTimeMillis()
     val node = Json.createObjectNode()
     node.put("owner", "merganser").put("process", Process).put("token", token).put("host", Host).put("pid", Pid)
-    node.put("acquired", java.time.Instant.ofEpochMilli(acquired).toString).put("renewedMs", now).put("leaseMs", leaseMs)
+    node.put("acquired", java.time.Instant.ofEpochMilli(acquired).toString).put("renewedMs", now).put("leaseMs",
+      leaseMs)
     node.toString.getBytes(UTF_8)
   }
 
   private final case class Holder(
-      process: String, token: String, host: String, pid: String, acquired: String, renewedMs: Long, leaseMs: Long
+      process: String,
+      token: String,
+      host: String,
+      pid: String,
+      acquired: String,
+      renewedMs: Long,
+      leaseMs: Long
   )
 
   private object Holder {
     def parse(content: String): Option[Holder] =
       try
         Option(Json.readTree(content)).filter(_.path("owner").asText == "merganser").map { node =>
-          Holder(node.path("process").asText, node.path("token").asText, node.path("host").asText, node.path("pid").asText,
+          Holder(node.path("process").asText, node.path("token").asText, node.path("host").asText,
+            node.path("pid").asText,
             node.path("acquired").asText, node.path("renewedMs").asLong, node.path("leaseMs").asLong)
         }
       catch { case _: IOException => None }

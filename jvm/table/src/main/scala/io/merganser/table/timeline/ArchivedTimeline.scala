@@ -53,7 +53,8 @@ private[table] final class ArchivedTimeline(storage: Storage, config: TableConfi
   private def times(file: String): Map[String, String] = known.getOrElseUpdate(file, {
       val conf = new org.apache.hadoop.conf.Configuration(storage.conf)
       conf.set(ReadSupport.PARQUET_READ_SCHEMA, ArchivedTimeline.Times.toString)
-      val reader = ParquetReader.builder(new GroupReadSupport, storage.path(s"${config.historyFolder}/$file")).withConf(conf).build()
+      val reader = ParquetReader.builder(new GroupReadSupport, storage.path(s"${config.historyFolder}/$file")).withConf(
+        conf).build()
       try Iterator.continually(reader.read()).takeWhile(_ != null).flatMap(ArchivedTimeline.pair).toMap
       finally reader.close()
     })

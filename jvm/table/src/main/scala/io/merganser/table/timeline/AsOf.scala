@@ -26,7 +26,8 @@ object AsOf {
    * @throws io.merganser.merge.MerganserException AS_OF_INVALID
    */
   def instant(config: TableConfig, text: String): String =
-    parse(text, config.timelineZone).getOrElse(throw MerganserException("AS_OF_INVALID", "table" -> config.name, "value" -> text,
+    parse(text, config.timelineZone).getOrElse(throw MerganserException("AS_OF_INVALID", "table" -> config.name,
+        "value" -> text,
         "accepted" -> Accepted))
 
   /** None if the text has none of the forms. */
@@ -38,26 +39,30 @@ object AsOf {
       case 13      => Some(InstantTime.format(given.toLong, zone))
       case _       => None
     }
-    else if (given.length == 10) Try(LocalDate.parse(given, Date)).toOption.map(date => InstantTime.format(date.atStartOfDay))
+    else if (given.length == 10)
+      Try(LocalDate.parse(given, Date)).toOption.map(date => InstantTime.format(date.atStartOfDay))
     else withTime(given.replace(' ', 'T'), zone)
   }
 
   /** A time that is cut to seconds is the last millisecond of its second, as instants that are. */
   private def withTime(given: String, zone: ZoneId): Option[String] = {
     val local = Try(LocalDateTime.parse(given, DateTime)).toOption
-    val found = local.orElse(Try(OffsetDateTime.parse(given, Moment)).toOption.map(_.atZoneSameInstant(zone).toLocalDateTime))
+    val found =
+      local.orElse(Try(OffsetDateTime.parse(given, Moment)).toOption.map(_.atZoneSameInstant(zone).toLocalDateTime))
     found.map(time => InstantTime.format(if (given.contains('.')) time else time.plusNanos(999000000L)))
   }
 
   /** Instants of bootstraps, which are no times. */
   private def isSpecial(instant: String): Boolean = instant.length == 14 && instant.startsWith("0000000000000")
 
-  private val Date = DateTimeFormatter.ofPattern("uuuu-MM-dd", java.util.Locale.ROOT).withResolverStyle(ResolverStyle.STRICT)
+  private val Date =
+    DateTimeFormatter.ofPattern("uuuu-MM-dd", java.util.Locale.ROOT).withResolverStyle(ResolverStyle.STRICT)
 
   private def dateTime: DateTimeFormatterBuilder = new DateTimeFormatterBuilder()
     .appendPattern("uuuu-MM-dd'T'HH:mm:ss").optionalStart()
     .appendFraction(java.time.temporal.ChronoField.NANO_OF_SECOND, 1, 9, true).optionalEnd()
 
   private val DateTime = dateTime.toFormatter(java.util.Locale.ROOT).withResolverStyle(ResolverStyle.STRICT)
-  private val Moment   = dateTime.appendOffset("+HH:mm", "Z").toFormatter(java.util.Locale.ROOT).withResolverStyle(ResolverStyle.STRICT)
+  private val Moment =
+    dateTime.appendOffset("+HH:mm", "Z").toFormatter(java.util.Locale.ROOT).withResolverStyle(ResolverStyle.STRICT)
 }

@@ -43,7 +43,8 @@ private[timeline] object AvroRecords {
     record
   }
 
-  def isContainer(bytes: Array[Byte]): Boolean = bytes.length > 3 && bytes(0) == 'O' && bytes(1) == 'b' && bytes(2) == 'j'
+  def isContainer(bytes: Array[Byte]): Boolean =
+    bytes.length > 3 && bytes(0) == 'O' && bytes(1) == 'b' && bytes(2) == 'j'
 
   def encode(record: GenericRecord): Array[Byte] = {
     val out    = new ByteArrayOutputStream()
@@ -55,7 +56,8 @@ private[timeline] object AvroRecords {
 
   /** The container's record, in the schema it was written with. */
   def decode(bytes: Array[Byte]): GenericRecord = {
-    val reader = new DataFileStream[GenericRecord](new ByteArrayInputStream(bytes), new GenericDatumReader[GenericRecord]())
+    val reader =
+      new DataFileStream[GenericRecord](new ByteArrayInputStream(bytes), new GenericDatumReader[GenericRecord]())
     try reader.next()
     finally reader.close()
   }
@@ -100,7 +102,9 @@ private[timeline] object AvroRecords {
     def stringsMap(name: String): Map[String, Seq[String]] =
       entries(value(name)).map { case (k, v) => k -> elements(Option(v)).map(_.toString) }
 
-    def longMap(name: String): Map[String, Long] = entries(value(name)).collect { case (k, v: Number) => k -> v.longValue }
+    def longMap(name: String): Map[String, Long] = entries(value(name)).collect { case (k, v: Number) =>
+      k -> v.longValue
+    }
 
     def doubleMap(name: String): Map[String, Double] =
       entries(value(name)).collect { case (k, v: Number) => k -> v.doubleValue }

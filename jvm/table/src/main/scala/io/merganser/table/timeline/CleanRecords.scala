@@ -34,7 +34,9 @@ private[timeline] object Cleaned {
     val paths = plan.recordsMap("filePathsToBeDeletedPerPartition").map { case (partition, files) =>
       partition -> files.flatMap(_.string("filePath"))
     }
-    val files = (legacy.toSeq ++ paths.toSeq).groupBy(_._1).map { case (partition, lists) => partition -> lists.flatMap(_._2).map(nameOf) }
+    val files = (legacy.toSeq ++ paths.toSeq).groupBy(_._1).map { case (partition, lists) =>
+      partition -> lists.flatMap(_._2).map(nameOf)
+    }
     Cleaned(plan.record("earliestInstantToRetain").flatMap(_.string("timestamp")).filter(_.nonEmpty), files)
   }
 

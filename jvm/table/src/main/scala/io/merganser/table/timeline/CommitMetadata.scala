@@ -121,7 +121,8 @@ object CommitMetadata {
       "operationType" -> metadata.operationType
     )
     AvroRecords.encode(
-      if (isReplace) build(TimelineSchemas.ReplaceCommitMetadata, common :+ ("partitionToReplaceFileIds" -> metadata.replacedFileIds): _*)
+      if (isReplace) build(TimelineSchemas.ReplaceCommitMetadata,
+        common :+ ("partitionToReplaceFileIds" -> metadata.replacedFileIds): _*)
       else build(TimelineSchemas.CommitMetadata, common: _*)
     )
   }
@@ -132,7 +133,9 @@ object CommitMetadata {
 
   private def decodeAvro(record: GenericRecord): CommitMetadata = CommitMetadata(
     operationType = record.string("operationType").getOrElse(Unknown),
-    stats = record.recordsMap("partitionToWriteStats").map { case (partition, stats) => partition -> stats.map(stat(partition, _)) },
+    stats = record.recordsMap("partitionToWriteStats").map { case (partition, stats) =>
+      partition -> stats.map(stat(partition, _))
+    },
     extra = record.stringMap("extraMetadata"),
     replacedFileIds = record.stringsMap("partitionToReplaceFileIds")
   )

@@ -65,7 +65,8 @@ private[table] object CommitMetadataJson {
     stat.minEventTime.foreach(time => node.put("minEventTime", time))
     stat.maxEventTime.foreach(time => node.put("maxEventTime", time))
     stat.logVersion.foreach { version =>
-      node.put("logVersion", version).put("logOffset", stat.logOffset.getOrElse(0L)).put("baseFile", stat.baseFile.getOrElse(""))
+      node.put("logVersion", version).put("logOffset", stat.logOffset.getOrElse(0L)).put("baseFile",
+        stat.baseFile.getOrElse(""))
       val files = node.putArray("logFiles")
       stat.logFiles.foreach(name => files.add(name))
     }
@@ -99,9 +100,11 @@ private[table] object CommitMetadataJson {
     maxEventTime = number(node, "maxEventTime")
   )
 
-  private def text(node: JsonNode, name: String): Option[String] = Option(node.get(name)).filterNot(_.isNull).map(_.asText)
+  private def text(node: JsonNode, name: String): Option[String] =
+    Option(node.get(name)).filterNot(_.isNull).map(_.asText)
 
-  private def number(node: JsonNode, name: String): Option[Long] = Option(node.get(name)).filter(_.isNumber).map(_.asLong)
+  private def number(node: JsonNode, name: String): Option[Long] =
+    Option(node.get(name)).filter(_.isNumber).map(_.asLong)
 
   private def fields(node: JsonNode): Map[String, JsonNode] = node.fields.asScala.map(e => e.getKey -> e.getValue).toMap
 }

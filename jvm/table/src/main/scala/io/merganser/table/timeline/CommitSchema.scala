@@ -15,14 +15,20 @@ private[table] object CommitSchema {
    *
    * @return or why the write cannot be committed
    */
-  def joined(config: TableConfig, began: Timeline, now: Timeline, metadata: CommitMetadata): Either[String, CommitMetadata] =
+  def joined(
+      config: TableConfig,
+      began: Timeline,
+      now: Timeline,
+      metadata: CommitMetadata
+  ): Either[String, CommitMetadata] =
     metadata.schemaJson.filter(_ => metadata.maySetSchema && now.tableSchemaJson != began.tableSchemaJson) match {
       case None => Right(metadata)
       case Some(ours) =>
         val (own, theirs, before) = (columns(Some(ours)), columns(now.tableSchemaJson), columns(began.tableSchemaJson))
         try {
           // What only widens and adds holds whatever there was before.
-          if (!holds(config.name, theirs, before)) Left("another writer replaced the table's columns since the write began")
+          if (!holds(config.name, theirs, before))
+            Left("another writer replaced the table's columns since the write began")
           else {
             // What this write was not to make a string of must not become one because of another write.
             val toString = SchemaEvolution.changes(before, own).widened.exists(_.endsWith("-> string"))
@@ -31,11 +37,14 @@ private[table] object CommitSchema {
             val added = metadata.extra.get(Timeline.AddedKey).map { names =>
               Timeline.AddedKey -> all.fieldNames.filter((now.addedColumns ++ names.split(',')).contains).mkString(",")
             }
-            Right(metadata.copy(extra = metadata.extra ++ added + ("schema" -> AvroSchemas.toAvro(all, config.name).toString)))
+            Right(metadata.copy(extra = metadata.extra ++ added + ("schema" -> AvroSchemas.toAvro(all, config.name)
+                .toString)))
           }
         } catch {
-          case e: MerganserException if e.condition == "SCHEMA_CONFLICT" || e.condition == "COLUMN_WOULD_BECOME_STRING" =>
-            Left(s"another writer changed the table's columns since the write began, and both do not go together: ${e.getMessage}")
+          case e: MerganserException
+              if e.condition == "SCHEMA_CONFLICT" || e.condition == "COLUMN_WOULD_BECOME_STRING" =>
+            Left(
+              s"another writer changed the table's columns since the write began, and both do not go together: ${e.getMessage}")
         }
     }
 

@@ -111,7 +111,8 @@ private[table] object RequestedReplace {
     if (bytes.isEmpty) RequestedReplace(None, Set.empty)
     else {
       val announced = AvroRecords.decode(bytes)
-      val slices    = announced.record("clusteringPlan").toSeq.flatMap(_.records("inputGroups")).flatMap(_.records("slices"))
+      val slices =
+        announced.record("clusteringPlan").toSeq.flatMap(_.records("inputGroups")).flatMap(_.records("slices"))
       RequestedReplace(
         announced.string("operationType"),
         slices.map(s => FileGroupId(s.string("partitionPath").getOrElse(""), s.string("fileId").getOrElse(""))).toSet

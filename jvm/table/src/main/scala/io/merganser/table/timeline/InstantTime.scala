@@ -18,7 +18,8 @@ object InstantTime {
   /** What this process gave out last, by table: an instant rolled back must not come again. */
   private val last = new ConcurrentHashMap[String, String]()
 
-  def format(epochMs: Long, zone: ZoneId): String = format(LocalDateTime.ofInstant(java.time.Instant.ofEpochMilli(epochMs), zone))
+  def format(epochMs: Long, zone: ZoneId): String =
+    format(LocalDateTime.ofInstant(java.time.Instant.ofEpochMilli(epochMs), zone))
 
   /** @param time in the table's timeline zone */
   def format(time: LocalDateTime): String = time.format(Format)
@@ -37,7 +38,12 @@ object InstantTime {
    * A time after all that are given and after all this process gave out for the table: now, or a millisecond after the
    * latest of them when clocks disagree or an hour repeats. To call under the table lock, with every time on the timeline.
    */
-  private[table] def next(table: String, zone: ZoneId, taken: Iterable[String], clock: Clock = Clock.systemUTC): String =
+  private[table] def next(
+      table: String,
+      zone: ZoneId,
+      taken: Iterable[String],
+      clock: Clock = Clock.systemUTC
+  ): String =
     last.compute(table,
       (_, previous) => {
         val now    = format(clock.millis, zone)

@@ -53,7 +53,8 @@ object RollbackPlan {
     val instant = plan.record("instantToRollback")
     val files = plan.records("RollbackRequests").groupBy(_.string("partitionPath").getOrElse(""))
       .map { case (partition, requests) => partition -> requests.flatMap(_.strings("filesToBeDeleted")) }
-    RollbackPlan(instant.flatMap(_.string("commitTime")).getOrElse(""), instant.flatMap(_.string("action")).getOrElse(""), files)
+    RollbackPlan(instant.flatMap(_.string("commitTime")).getOrElse(""),
+      instant.flatMap(_.string("action")).getOrElse(""), files)
   }
 }
 
@@ -95,7 +96,8 @@ object RollbackMetadata {
       instants = metadata.records("instantsRollback")
         .map(i => i.string("commitTime").getOrElse("") -> i.string("action").getOrElse("")),
       deleted = partitions.map { case (partition, files) => partition -> files.strings("successDeleteFiles") },
-      failed = partitions.map { case (partition, files) => partition -> files.strings("failedDeleteFiles") }.filter(_._2.nonEmpty)
+      failed = partitions.map { case (partition, files) => partition -> files.strings("failedDeleteFiles") }.filter(
+        _._2.nonEmpty)
     )
   }
 }

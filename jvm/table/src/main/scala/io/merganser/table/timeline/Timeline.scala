@@ -77,7 +77,8 @@ final class Timeline private (
   /** Of an instant on this timeline; none for archived instants and for tables of version 6. */
   def completionTime(requested: String): Option[String] = completionTimes.get(requested)
 
-  private lazy val completionTimes: Map[String, String] = completed.flatMap(i => i.completed.map(i.requested -> _)).toMap
+  private lazy val completionTimes: Map[String, String] =
+    completed.flatMap(i => i.completed.map(i.requested -> _)).toMap
 
   /** Whether the instant is older than everything on the timeline, and so counts as completed and archived. */
   def isArchived(requested: String): Boolean = completedInstants.isArchived(requested)
@@ -144,7 +145,8 @@ final class Timeline private (
    *
    * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
    */
-  def rollback(instant: Instant): RollbackMetadata = decode(fileName(instant, InstantState.Completed))(RollbackMetadata.decode)
+  def rollback(instant: Instant): RollbackMetadata =
+    decode(fileName(instant, InstantState.Completed))(RollbackMetadata.decode)
 
   /**
    * What cleans deleted, and what pending ones are to delete.
@@ -184,7 +186,9 @@ final class Timeline private (
 
   /** The newest write that may change the schema and carries one. */
   private lazy val schemaCommit: Option[(Instant, CommitMetadata)] =
-    byCompletion.reverseIterator.map(i => i -> metadata(i)).find { case (_, m) => m.maySetSchema && m.schemaJson.isDefined }
+    byCompletion.reverseIterator.map(i => i -> metadata(i)).find { case (_, m) =>
+      m.maySetSchema && m.schemaJson.isDefined
+    }
 
   /**
    * Avro JSON of the table's schema, without meta columns: of the newest commit that may change it, else the schema the
@@ -201,7 +205,8 @@ final class Timeline private (
     def since(metadata: CommitMetadata) =
       now.filterNot(fields(metadata.schemaJson)) ++ metadata.extra.get(Timeline.AddedKey).toSeq.flatMap(_.split(','))
     def oldest = byCompletion.iterator.map(metadata).find(m => m.maySetSchema && m.schemaJson.isDefined)
-    def listed = byCompletion.reverseIterator.map(metadata).find(m => m.extra.contains(Timeline.AddedKey) && m.schemaJson.isDefined)
+    def listed = byCompletion.reverseIterator.map(metadata).find(m =>
+      m.extra.contains(Timeline.AddedKey) && m.schemaJson.isDefined)
     val added =
       if (config.createSchema.isDefined) now -- fields(config.createSchema)
       else listed.orElse(oldest).fold(Set.empty[String])(since(_).toSet)
@@ -213,7 +218,9 @@ final class Timeline private (
     if (config.createSchema.isDefined) Map.empty
     else {
       val before = fields(tableSchemaJson)
-      Map(Timeline.AddedKey -> columns.fieldNames.filter(n => before.nonEmpty && (addedColumns(n) || !before(n))).mkString(","))
+      Map(
+        Timeline.AddedKey -> columns.fieldNames.filter(n => before.nonEmpty && (addedColumns(n) || !before(n))).mkString(
+          ","))
     }
 
   private def fields(json: Option[String]): Set[String] =
@@ -238,7 +245,8 @@ final class Timeline private (
     files.toSeq.collect { case ((`instant`, state), name) => state -> storage.read(s"${config.timelineFolder}/$name") }
 
   private def fileName(instant: Instant, state: InstantState): String =
-    files.getOrElse((instant, state), throw new IllegalStateException(s"no ${state.name} file of $instant on the timeline of $storage"))
+    files.getOrElse((instant, state),
+      throw new IllegalStateException(s"no ${state.name} file of $instant on the timeline of $storage"))
 
   private def decode[T](name: String)(decode: Array[Byte] => T): T = {
     val file = s"${config.timelineFolder}/$name"
@@ -279,8 +287,10 @@ object Timeline {
       case (instant, status) if instant.isCompleted =>
         status.getPath.getName -> s"${status.getLen} ${status.getModificationTime}"
     }
-    new Timeline(storage, config, furthest.map(_._1).sortBy(i => (i.requested, i.action)), furthest.flatMap(_._2).toMap, None, None,
-      mayHaveArchived(storage, config), versions.toMap, listed.map(_.getPath.getName).filter(InstantFile.isUnknown).sorted)
+    new Timeline(storage, config, furthest.map(_._1).sortBy(i => (i.requested, i.action)), furthest.flatMap(_._2).toMap,
+      None, None,
+      mayHaveArchived(storage, config), versions.toMap,
+      listed.map(_.getPath.getName).filter(InstantFile.isUnknown).sorted)
   }
 
   /** A table that was made in layout 2 archives into its history folder alone; others may have done so elsewhere before. */
@@ -290,11 +300,15 @@ object Timeline {
 
 /** Which instants count, to carry into tasks. */
 final class CompletedInstants private[timeline] (
-    completed: Set[String], pending: Set[String], start: Option[String], limit: Option[String]
+    completed: Set[String],
+    pending: Set[String],
+    start: Option[String],
+    limit: Option[String]
 ) extends (String => Boolean) with Serializable {
 
   override def apply(requested: String): Boolean =
     completed(requested) || (isArchived(requested) && limit.forall(requested <= _))
 
-  def isArchived(requested: String): Boolean = start.exists(requested < _) && !pending(requested) && !completed(requested)
+  def isArchived(requested: String): Boolean =
+    start.exists(requested < _) && !pending(requested) && !completed(requested)
 }

@@ -83,7 +83,8 @@ private[timeline] object TimelineSchemas {
     optional("extraMetadata", map(Str)),
     version(1),
     optional("strategy", CompactionStrategy),
-    withDefault("preserveHoodieMetadata", Schema.createUnion(Bool, Schema.create(Schema.Type.NULL)), java.lang.Boolean.FALSE),
+    withDefault("preserveHoodieMetadata", Schema.createUnion(Bool, Schema.create(Schema.Type.NULL)),
+      java.lang.Boolean.FALSE),
     optional("missingSchedulePartitions", array(Str))
   )
 

@@ -54,7 +54,8 @@ class AvroRowsSuite extends AnyFunSuite {
         out.clear()
         writer.write(row, out)
         val bytes = out.toByteArray
-        assert(Rows.plain(reader.read(new AvroInput().reset(bytes, 0, bytes.length)), schema) == Rows.plain(row, schema))
+        assert(Rows.plain(reader.read(new AvroInput().reset(bytes, 0, bytes.length)), schema) == Rows.plain(row,
+          schema))
         val decoder = DecoderFactory.get.binaryDecoder(bytes, null)
         val record  = new GenericDatumReader[GenericRecord](avro).read(null, decoder)
         assert(decoder.isEnd)
@@ -135,7 +136,8 @@ class AvroRowsSuite extends AnyFunSuite {
   }
 
   test("enums read as strings") {
-    val json            = """{"type":"record","name":"r","fields":[{"name":"v","type":{"type":"enum","name":"e","symbols":["A","B"]}}]}"""
+    val json =
+      """{"type":"record","name":"r","fields":[{"name":"v","type":{"type":"enum","name":"e","symbols":["A","B"]}}]}"""
     val e               = AvroSchemas.parse(json)
     val (schema, bytes) = avro(json)("v" -> new GenericData.EnumSymbol(e.getField("v").schema, "B"))
     assert(decode(bytes, schema, new StructType().add("v", StringType)) == Seq("B"))
@@ -144,8 +146,10 @@ class AvroRowsSuite extends AnyFunSuite {
   test("a type that does not widen is refused by the column's path") {
     val avro = AvroSchemas.toAvro(new StructType().add("s", new StructType().add("v", LongType)), "t")
     val error =
-      intercept[MerganserException](new AvroRowReader(avro, new StructType().add("s", new StructType().add("v", IntegerType)), "f.log"))
-    assert(error.condition == "COLUMN_TYPE_CHANGED" && error.parameters("column") == "s.v" && error.parameters("file") == "f.log")
+      intercept[MerganserException](new AvroRowReader(avro,
+          new StructType().add("s", new StructType().add("v", IntegerType)), "f.log"))
+    assert(error.condition == "COLUMN_TYPE_CHANGED" && error.parameters("column") == "s.v" && error.parameters(
+      "file") == "f.log")
   }
 
   test("bytes that end within a record are an error, not a row") {
@@ -159,7 +163,8 @@ class AvroRowsSuite extends AnyFunSuite {
 
   test("null in a column that takes none is an error that names it") {
     val schema = new StructType().add("s", new StructType().add("v", IntegerType, nullable = false))
-    val error  = intercept[IllegalStateException](encode(Rows.row(Rows.row(null)), schema, AvroSchemas.toAvro(schema, "t")))
+    val error =
+      intercept[IllegalStateException](encode(Rows.row(Rows.row(null)), schema, AvroSchemas.toAvro(schema, "t")))
     assert(error.getMessage.contains("'s.v'"))
   }
 

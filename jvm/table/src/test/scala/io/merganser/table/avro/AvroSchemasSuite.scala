@@ -79,7 +79,8 @@ class AvroSchemasSuite extends AnyFunSuite {
     val union = """{"type":"record","name":"r","fields":[{"name":"u","type":["null","int","string"]}]}"""
     val list  = """{"type":"record","name":"r","fields":[{"name":"next","type":["null","r"]}]}"""
     Seq(union, list).foreach { json =>
-      assert(intercept[MerganserException](AvroSchemas.toSpark(AvroSchemas.parse(json))).condition == "UNSUPPORTED_TYPE")
+      assert(
+        intercept[MerganserException](AvroSchemas.toSpark(AvroSchemas.parse(json))).condition == "UNSUPPORTED_TYPE")
     }
   }
 

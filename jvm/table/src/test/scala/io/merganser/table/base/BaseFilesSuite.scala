@@ -20,14 +20,23 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
   private val columns = Rows.withMeta("id" -> LongType, "name" -> StringType)
 
   private def write(
-      name: String, schema: StructType, rows: Iterator[InternalRow], options: BaseFileOptions = BaseFileOptions()
+      name: String,
+      schema: StructType,
+      rows: Iterator[InternalRow],
+      options: BaseFileOptions = BaseFileOptions()
   ): BaseFileWritten = {
     val writer = new BaseFileWriter(conf, path(name), schema, options)
     rows.foreach(writer.write)
     writer.close()
   }
 
-  private def reader(name: String, schema: StructType, filters: Seq[Filter] = Nil, start: Long = 0L, length: Long = Long.MaxValue) =
+  private def reader(
+      name: String,
+      schema: StructType,
+      filters: Seq[Filter] = Nil,
+      start: Long = 0L,
+      length: Long = Long.MaxValue
+  ) =
     new BaseFileReader(conf, path(name), size(name), schema, filters, start, length)
 
   private def size(name: String): Long = folder.resolve(name).toFile.length
@@ -78,7 +87,9 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     val written = write("a.parquet", columns, keyed(Seq("", "a", "a", "b", "z", "é", "€", "😀")))
     val footer  = BaseFileFooter.read(conf, path("a.parquet"), size("a.parquet"))
     assert(written.isSorted && footer.isSorted && footer.rowCount == 8)
-    assert(footer.minKey == Some("") && footer.maxKey == Some("😀") && written.minKey == Some("") && written.maxKey == Some("😀"))
+    assert(
+      footer.minKey == Some("") && footer.maxKey == Some("😀") && written.minKey == Some("") && written.maxKey == Some(
+        "😀"))
     assert(footer.keyValues("merganser.sorted.by.key") == "a.parquet")
   }
 
@@ -97,8 +108,10 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
 
   test("a bloom filter is written on request and knows every key") {
     write("a.parquet", columns, keyed((1 to 100).map(_.toString)), BaseFileOptions(bloomFilter = Some((100L, 0.01))))
-    val filter = BloomFilter.decode(BaseFileFooter.read(conf, path("a.parquet")).keyValues("org.apache.hudi.bloomfilter"))
-    assert((1 to 100).forall(i => filter.mayContain(i.toString)) && !(101 to 200).forall(i => filter.mayContain(i.toString)))
+    val filter =
+      BloomFilter.decode(BaseFileFooter.read(conf, path("a.parquet")).keyValues("org.apache.hudi.bloomfilter"))
+    assert(
+      (1 to 100).forall(i => filter.mayContain(i.toString)) && !(101 to 200).forall(i => filter.mayContain(i.toString)))
   }
 
   test("columns are read in the order asked for; one that the file lacks is null, nested ones too") {
@@ -117,9 +130,11 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
 
   test("a column that was widened is read as the wider type, in rows and in batches, and filters on it prune nothing") {
     val old = new StructType().add("i", IntegerType).add("f", FloatType).add("d", DateType).add("b", BinaryType)
-      .add("s", new StructType().add("i", IntegerType)).add("l", ArrayType(IntegerType)).add("c", DecimalType(5, 2)).add("k", StringType)
+      .add("s", new StructType().add("i", IntegerType)).add("l", ArrayType(IntegerType)).add("c", DecimalType(5, 2)).add(
+        "k", StringType)
     val now = new StructType().add("i", LongType).add("f", StringType).add("d", StringType).add("b", StringType)
-      .add("s", new StructType().add("i", StringType)).add("l", ArrayType(DoubleType)).add("c", DecimalType(9, 4)).add("k", StringType)
+      .add("s", new StructType().add("i", StringType)).add("l", ArrayType(DoubleType)).add("c", DecimalType(9, 4)).add(
+        "k", StringType)
     val list = new org.apache.spark.sql.catalyst.util.GenericArrayData(Array[Any](1, null))
     write("f.parquet", old,
       Iterator(
@@ -136,10 +151,10 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
   }
 
   test("a struct that has none of the fields asked for is not null for that, in arrays and map values neither") {
-    val inner             = new StructType().add("deep", new StructType().add("a", IntegerType))
-    val old               = new StructType().add("s", inner).add("l", ArrayType(inner)).add("m", MapType(StringType, inner))
-    val next              = new StructType().add("b", LongType)
-    val now               = new StructType().add("s", next).add("l", ArrayType(next)).add("m", MapType(StringType, next))
+    val inner = new StructType().add("deep", new StructType().add("a", IntegerType))
+    val old   = new StructType().add("s", inner).add("l", ArrayType(inner)).add("m", MapType(StringType, inner))
+    val next  = new StructType().add("b", LongType)
+    val now   = new StructType().add("s", next).add("l", ArrayType(next)).add("m", MapType(StringType, next))
     def list(items: Any*) = new org.apache.spark.sql.catalyst.util.GenericArrayData(items.toArray)
     def map(value: Any) = new org.apache.spark.sql.catalyst.util.ArrayBasedMapData(
       list(org.apache.spark.unsafe.types.UTF8String.fromString("k")), list(value))
@@ -170,8 +185,10 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
 
   test("a column whose stored type does not widen is refused by name") {
     write("f.parquet", new StructType().add("s", new StructType().add("v", LongType)), Iterator(Rows.row(Rows.row(1L))))
-    val error = intercept[MerganserException](read("f.parquet", new StructType().add("s", new StructType().add("v", IntegerType))))
-    assert(error.condition == "COLUMN_TYPE_CHANGED" && error.parameters("column") == "s.v" && error.parameters("file") == "f.parquet")
+    val error = intercept[MerganserException](read("f.parquet",
+        new StructType().add("s", new StructType().add("v", IntegerType))))
+    assert(error.condition == "COLUMN_TYPE_CHANGED" && error.parameters("column") == "s.v" && error.parameters(
+      "file") == "f.parquet")
   }
 
   test("filters skip row groups without a match, and only those") {
@@ -205,11 +222,13 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     intercept[FileAlreadyExistsException](new BaseFileWriter(conf, path("f.parquet"), columns))
   }
 
-  test("dates before the Gregorian calendar come back as they were, and the file names the Spark version that tells readers so") {
+  test(
+    "dates before the Gregorian calendar come back as they were, and the file names the Spark version that tells readers so") {
     val schema = new StructType().add("d", DateType).add("t", TimestampType)
     write("f.parquet", schema, Iterator(Rows.row(-400000, -40000000000000000L)))
     assert(read("f.parquet", schema) == Seq(Seq(-400000, -40000000000000000L)))
-    assert(BaseFileFooter.read(conf, path("f.parquet")).keyValues("org.apache.spark.version").matches("\\d+\\.\\d+\\.\\d+.*"))
+    assert(BaseFileFooter.read(conf, path("f.parquet")).keyValues("org.apache.spark.version").matches(
+        "\\d+\\.\\d+\\.\\d+.*"))
   }
 
   test("every codec of Parquet's own can be asked for") {
@@ -240,17 +259,20 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     empty.addGroup("ints")
     writer.write(empty)
     writer.close()
-    val struct  = new StructType().add("a", IntegerType).add("b", StringType)
-    val columns = new StructType().add("structs", ArrayType(struct)).add("ints", ArrayType(IntegerType)).add("texts", ArrayType(StringType))
-    val expected = Seq(Seq[Any](Seq(Seq[Any](1, "one"), Seq[Any](2, null)), Seq(1, 2), Seq("x", "y")), Seq(null, Nil, null))
+    val struct = new StructType().add("a", IntegerType).add("b", StringType)
+    val columns = new StructType().add("structs", ArrayType(struct)).add("ints", ArrayType(IntegerType)).add("texts",
+      ArrayType(StringType))
+    val expected =
+      Seq(Seq[Any](Seq(Seq[Any](1, "one"), Seq[Any](2, null)), Seq(1, 2), Seq("x", "y")), Seq(null, Nil, null))
     assert(read("f.parquet", columns) == expected && readBatches("f.parquet", columns) == expected)
   }
 
   test("an encoding that the vectorized reader may not know is read row by row") {
     val schema = MessageTypeParser.parseMessageType("message r { required double d; optional binary s (STRING); }")
     val rows   = new SimpleGroupFactory(schema)
-    val writer = ExampleParquetWriter.builder(path("f.parquet")).withType(schema).withDictionaryEncoding(false).withByteStreamSplitEncoding(
-      true).build()
+    val writer =
+      ExampleParquetWriter.builder(path("f.parquet")).withType(schema).withDictionaryEncoding(false).withByteStreamSplitEncoding(
+        true).build()
     (1 to 5000).foreach(i => writer.write(rows.newGroup().append("d", i / 4.0).append("s", s"row $i")))
     writer.close()
     val columns  = new StructType().add("s", StringType).add("d", DoubleType)

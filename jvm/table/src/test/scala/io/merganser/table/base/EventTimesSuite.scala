@@ -35,7 +35,8 @@ class EventTimesSuite extends AnyFunSuite {
   test("text is read as a number, else as a date or timestamp in UTC, and what is neither does not count") {
     assert(text("1700000000123").contains(1700000000123L) && text(" 1700000000 ").contains(1700000000000L))
     assert(text("2024-01-15").contains(1705276800000L))
-    assert(text("2024-01-15 01:00:00.5").contains(1705280400500L) && text("2024-01-15T01:00:00+01:00").contains(1705276800000L))
+    assert(text("2024-01-15 01:00:00.5").contains(1705280400500L) && text("2024-01-15T01:00:00+01:00").contains(
+      1705276800000L))
     assert(text("soon").isEmpty && text("").isEmpty)
     assert(millis(LongType, null).isEmpty && millis(StringType, null).isEmpty)
   }

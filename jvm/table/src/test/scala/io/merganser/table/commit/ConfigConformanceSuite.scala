@@ -46,15 +46,17 @@ class ConfigConformanceSuite extends AnyFunSuite {
 
   private def playSql(recorded: JsonNode): Unit = {
     val table = recorded.get("table")
-    val options = optionsOf(table, None) ++ Map("type" -> table.get("type").asText, "primaryKey" -> names(table.get("key")),
-      "orderingFields" -> names(table.get("ordering")))
+    val options =
+      optionsOf(table, None) ++ Map("type" -> table.get("type").asText, "primaryKey" -> names(table.get("key")),
+        "orderingFields" -> names(table.get("ordering")))
     val created = outcome(NewTable.properties(options, schemaOf(table), "t", bySql = true))
     if (refusedAtCreation(recorded.get("id").asText)) assert(condition(created) == "OPTION_CONFLICT")
     else if (recorded.has("expect_create")) assert(created.isLeft)
     else {
       checkConfig(recorded.get("steps").get(0).get("expect"), created.fold(throw _, identity))
       for (step <- recorded.get("steps").asScala) {
-        val written = outcome(WriteConfig.parse(Map.empty, Map.empty, TableConfig(created.toOption.get), WriteSource.SqlInsert))
+        val written =
+          outcome(WriteConfig.parse(Map.empty, Map.empty, TableConfig(created.toOption.get), WriteSource.SqlInsert))
         checkStep(recorded, step, written)
       }
     }
@@ -65,20 +67,24 @@ class ConfigConformanceSuite extends AnyFunSuite {
     val table                             = recorded.get("table")
     var made: Option[Map[String, String]] = None
     for ((step, at) <- recorded.get("steps").asScala.zipWithIndex) {
-      val options    = optionsOf(table, Option(step.get("options"))) + ("hoodie.datasource.write.operation" -> step.get("operation").asText)
+      val options = optionsOf(table, Option(step.get("options"))) + ("hoodie.datasource.write.operation" -> step.get(
+        "operation").asText)
       val creating   = made.isEmpty
       val properties = made.fold(outcome(NewTable.properties(options, schemaOf(table), "t")))(Right(_))
-      val written    = properties.flatMap(p => outcome(WriteConfig.parse(options, Map.empty, TableConfig(p), creating = creating)))
+      val written =
+        properties.flatMap(p => outcome(WriteConfig.parse(options, Map.empty, TableConfig(p), creating = creating)))
       if (refusedFirst.contains(id)) assert(condition(written) == "OPTION_CONFLICT")
       else if (refusedSecond.contains(id) && at == 1) assert(condition(written) == "CONFIG_CONFLICT")
       else if (modeByStoredName.contains(id))
         assert(written.isRight && properties.exists(_("hoodie.record.merge.mode") == "COMMIT_TIME_ORDERING"))
       else {
         checkStep(recorded, step, written)
-        if (Option(step.get("expect")).exists(_.has("table_config"))) checkConfig(step.get("expect"), properties.fold(throw _, identity))
+        if (Option(step.get("expect")).exists(_.has("table_config")))
+          checkConfig(step.get("expect"), properties.fold(throw _, identity))
       }
       if (
-        creating && (written.isRight || condition(written) == "MERGE_RULE_UNAVAILABLE") && (modeByStoredName.contains(id) || !fails(step))
+        creating && (written.isRight || condition(written) == "MERGE_RULE_UNAVAILABLE") && (modeByStoredName.contains(
+          id) || !fails(step))
       ) made = properties.toOption
     }
   }
@@ -92,15 +98,19 @@ class ConfigConformanceSuite extends AnyFunSuite {
       assert(written.isLeft, s"$id must fail")
       for (mention <- step.get("expect").get("error").get("mentions").asScala.map(_.asText) if named(mention))
         assert(written.left.toOption.get.getMessage.contains(mention), s"$id must name $mention")
-    } else assert(written.isRight || condition(written) == "MERGE_RULE_UNAVAILABLE", s"$id: ${written.left.toOption.map(_.getMessage)}")
+    } else assert(written.isRight || condition(written) == "MERGE_RULE_UNAVAILABLE",
+      s"$id: ${written.left.toOption.map(_.getMessage)}")
   }
 
   /** Names that a message of ours has too: the option that was given, modes and classes; not Hudi's advice about other options. */
-  private def named(mention: String): Boolean = !mention.startsWith("hoodie.") || mention == "hoodie.write.record.merge.mode"
+  private def named(mention: String): Boolean =
+    !mention.startsWith("hoodie.") || mention == "hoodie.write.record.merge.mode"
 
   private def checkConfig(expect: JsonNode, properties: Map[String, String]): Unit = {
     val recorded = expect.get("table_config").fields().asScala.map(e => e.getKey -> e.getValue.asText).toMap
-    val ours     = properties.filter { case (key, _) => mergeKeys.contains(key) || key.startsWith(Options.MergePropertyPrefix) }
+    val ours = properties.filter { case (key, _) =>
+      mergeKeys.contains(key) || key.startsWith(Options.MergePropertyPrefix)
+    }
     assert(ours == recorded)
   }
 
@@ -113,11 +123,14 @@ class ConfigConformanceSuite extends AnyFunSuite {
   private def optionsOf(table: JsonNode, ofStep: Option[JsonNode]): Map[String, String] = {
     val frame = Map("hoodie.datasource.write.recordkey.field" -> names(table.get("key")),
       "hoodie.table.ordering.fields" -> names(table.get("ordering")),
-      "hoodie.datasource.write.table.type" -> (if (table.get("type").asText == "mor") "MERGE_ON_READ" else "COPY_ON_WRITE"),
+      "hoodie.datasource.write.table.type" -> (if (table.get("type").asText == "mor") "MERGE_ON_READ"
+                                               else "COPY_ON_WRITE"),
       "hoodie.table.name" -> "t")
-    val base  = if (table.get("create").asText == "sql") Map.empty[String, String] else frame
-    val given = (Option(table.get("options")).toSeq ++ ofStep).flatMap(_.fields().asScala.map(e => e.getKey -> e.getValue.asText))
-    given.foldLeft(base) { case (all, (key, value)) => if (value == "$unset") all - key else all + (key -> value) }.filter(_._2.nonEmpty)
+    val base = if (table.get("create").asText == "sql") Map.empty[String, String] else frame
+    val given =
+      (Option(table.get("options")).toSeq ++ ofStep).flatMap(_.fields().asScala.map(e => e.getKey -> e.getValue.asText))
+    given.foldLeft(base) { case (all, (key, value)) => if (value == "$unset") all - key else all + (key -> value) }.filter(
+      _._2.nonEmpty)
   }
 
   private def names(list: JsonNode): String = list.asScala.map(_.asText).mkString(",")

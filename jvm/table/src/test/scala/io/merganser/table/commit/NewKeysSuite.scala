@@ -25,28 +25,43 @@ final class NewKeysSuite extends TableSuite {
       options = Transaction.Options(heartbeatMs = if (beats) Some(60000L) else None))
 
   /** A base file of a new group, with rows in the order of the keys given; `kept` are keys of rows that an earlier commit wrote. */
-  private def wrote(t: Transaction, s: Storage, partition: String, fileId: String, keys: Seq[String], kept: Set[String] = Set.empty,
-      prev: String = "null"): WriteStat = {
+  private def wrote(
+      t: Transaction,
+      s: Storage,
+      partition: String,
+      fileId: String,
+      keys: Seq[String],
+      kept: Set[String] = Set.empty,
+      prev: String = "null"
+  ): WriteStat = {
     val name = FileNames.base(fileId, "0-0-0", t.instant)
     t.markers.create(partition, name, "CREATE")
-    val writer = new BaseFileWriter(s.conf, s.path(s"$partition/$name"), MetaColumns.schema, BaseFileOptions(codec = "uncompressed"))
+    val writer = new BaseFileWriter(s.conf, s.path(s"$partition/$name"), MetaColumns.schema,
+      BaseFileOptions(codec = "uncompressed"))
     keys.foreach { key =>
       val values = Seq(if (kept(key)) "001" else t.instant, "0", key, partition, name).map(UTF8String.fromString)
       writer.write(new GenericInternalRow(values.toArray[Any]))
     }
     val written = writer.close()
-    WriteStat(fileId, s"$partition/$name", prevCommit = prev, numWrites = keys.size.toLong, numInserts = (keys.size - kept.size).toLong,
+    WriteStat(fileId, s"$partition/$name", prevCommit = prev, numWrites = keys.size.toLong,
+      numInserts = (keys.size - kept.size).toLong,
       fileSizeInBytes = written.sizeBytes, partitionPath = partition)
   }
 
   private val schema = AvroSchemas.toAvro(StructType.fromDDL("id STRING"), "t").toString
 
-  private def metadata(operation: String, stats: Seq[WriteStat], replaced: Map[String, Seq[String]] = Map.empty): CommitMetadata =
+  private def metadata(
+      operation: String,
+      stats: Seq[WriteStat],
+      replaced: Map[String, Seq[String]] = Map.empty
+  ): CommitMetadata =
     CommitMetadata(operation, stats.groupBy(_.partitionPath), Map("schema" -> schema), replaced)
 
   /** The first write commits while the second is running: is the second refused? */
   private def refused(
-      first: (Transaction, Storage) => CommitMetadata, second: (Transaction, Storage) => CommitMetadata, basis: WriteBasis,
+      first: (Transaction, Storage) => CommitMetadata,
+      second: (Transaction, Storage) => CommitMetadata,
+      basis: WriteBasis,
       actions: (String, String) = ("commit", "commit")
   ): Boolean = {
     val s = storage
@@ -69,25 +84,30 @@ final class NewKeysSuite extends TableSuite {
     metadata("INSERT", Seq(wrote(t, s, partition, s"g$groups", keys)))
   }
 
-  test("a key that two writes add to two partitions at once is refused by a write that looked in all of them, and by no other") {
+  test(
+    "a key that two writes add to two partitions at once is refused by a write that looked in all of them, and by no other") {
     assert(refused(adds("p", "a", "k"), adds("q", "k", "z"), WriteBasis(InTable)))
     assert(!refused(adds("p", "a", "m"), adds("q", "m", "z"), WriteBasis(InPartition)))
     assert(!refused(adds("p", "b", "d"), adds("q", "c", "e"), WriteBasis(InTable)))
   }
 
-  test("an insert that drops or refuses stored keys conflicts with a write that adds one of its keys; plain inserts do not conflict") {
+  test(
+    "an insert that drops or refuses stored keys conflicts with a write that adds one of its keys; plain inserts do not conflict") {
     assert(refused(adds("p", "a", "k"), adds("p", "k", "z"), WriteBasis(InPartition)))
     assert(!refused(adds("p", "b", "l"), adds("p", "l", "z"), WriteBasis(Nowhere)))
   }
 
-  test("an overwrite conflicts with what others added to the partitions it replaces, two overwrites of an empty one too") {
+  test(
+    "an overwrite conflicts with what others added to the partitions it replaces, two overwrites of an empty one too") {
     def overwrites(partition: String, keys: String*)(t: Transaction, s: Storage) =
       adds(partition, keys: _*)(t, s).copy(operationType = "INSERT_OVERWRITE")
     val ofP = WriteBasis(replaces = _ == "p")
     assert(refused(adds("p", "a"), overwrites("p", "z"), ofP, ("commit", "replacecommit")))
     assert(!refused(adds("q", "a"), overwrites("p", "z"), ofP, ("commit", "replacecommit")))
-    assert(refused(overwrites("r", "a"), overwrites("r", "z"), WriteBasis(replaces = Set("r")), ("replacecommit", "replacecommit")))
-    assert(refused(adds("new", "a"), overwrites("p", "z"), WriteBasis(replaces = _ => true), ("commit", "replacecommit")))
+    assert(refused(overwrites("r", "a"), overwrites("r", "z"), WriteBasis(replaces = Set("r")),
+        ("replacecommit", "replacecommit")))
+    assert(refused(adds("new", "a"), overwrites("p", "z"), WriteBasis(replaces = _ => true),
+        ("commit", "replacecommit")))
     assert(refused(overwrites("s", "k"), adds("s", "k"), WriteBasis(InPartition), ("replacecommit", "commit")))
   }
 

@@ -13,9 +13,11 @@ import io.merganser.table.FaultyFileSystem.{After, Before, Dead}
 
 final class RollbackSuite extends TableSuite {
 
-  private def pending(storage: Storage): Seq[String] = Rollback.pending(storage, TableConfig.load(storage)).map(_.requested)
+  private def pending(storage: Storage): Seq[String] =
+    Rollback.pending(storage, TableConfig.load(storage)).map(_.requested)
 
-  private def leftovers(storage: Storage): Set[String] = names(storage, ".hoodie/.temp").filterNot(_.startsWith("unpublished-"))
+  private def leftovers(storage: Storage): Set[String] =
+    names(storage, ".hoodie/.temp").filterNot(_.startsWith("unpublished-"))
 
   /** What a session does: mend, announce, write, commit; on failure roll back what it can. */
   private def write(storage: Storage, fileId: String, action: String = "commit"): Unit = {
@@ -92,7 +94,8 @@ final class RollbackSuite extends TableSuite {
   }
 
   for ((version, late) <- Seq(9 -> "base file", 9 -> "log", 6 -> "log"))
-    test(s"version $version: the $late of a task attempt that came after its commit is removed by the next write, the commit's own stays") {
+    test(
+      s"version $version: the $late of a task attempt that came after its commit is removed by the next write, the commit's own stays") {
       val s = storage
       table(version, s)
       write(s, "a")
@@ -140,13 +143,15 @@ final class RollbackSuite extends TableSuite {
     partition(s, base("a", "100"), base("b", "100"), log("c", "100"), base("d", "050"))
     s.createNew(".hoodie/.temp/100/MARKERS.type", "TIMELINE_SERVER_BASED".getBytes(UTF_8))
     s.createNew(".hoodie/.temp/100/MARKERS0", s"p/${base("a", "100")}.marker.CREATE\n".getBytes(UTF_8))
-    s.createNew(".hoodie/.temp/100/MARKERS1", s"p/${base("b", "100")}.marker.MERGE\np/${log("c", "100")}.marker.CREATE\n".getBytes(UTF_8))
+    s.createNew(".hoodie/.temp/100/MARKERS1",
+      s"p/${base("b", "100")}.marker.MERGE\np/${log("c", "100")}.marker.CREATE\n".getBytes(UTF_8))
     assert(pending(s) == Seq("100"))
     assert(names(s, "p") == Set(".hoodie_partition_metadata", base("d", "050")))
     assert(Timeline.load(s, TableConfig.load(s)).instants.isEmpty)
   }
 
-  test("without markers the files are found by the instant in their names, also in folders that are no partitions yet") {
+  test(
+    "without markers the files are found by the instant in their names, also in folders that are no partitions yet") {
     val s = storage
     table(storage = s)
     instantFile(s, "050_060.deltacommit")
@@ -161,7 +166,8 @@ final class RollbackSuite extends TableSuite {
   test("version 6: a log file is removed if all its blocks are of the failed write, and left alone otherwise") {
     val s = storage
     table(6, s)
-    instantFile6(s, "050.deltacommit", CommitMetadataJson.encode(CommitMetadata("UPSERT", Map.empty, Map.empty), isReplace = false))
+    instantFile6(s, "050.deltacommit",
+      CommitMetadataJson.encode(CommitMetadata("UPSERT", Map.empty, Map.empty), isReplace = false))
     instantFile6(s, "100.deltacommit.requested")
     instantFile6(s, "100.deltacommit.inflight")
     partition(s, base("a", "050"))
@@ -225,7 +231,8 @@ final class RollbackSuite extends TableSuite {
     outside.foreach(java.nio.file.Files.write(_, Array[Byte](1)))
     s.createNew(s".hoodie/${base("y", "100")}", Array[Byte](1))
     val lines = Seq(s"../${base("x", "100")}", "../victim.txt", s"p/../../${base("x", "100")}", outside.head.toString,
-      outside.head.toUri.toString, s".hoodie/${base("y", "100")}", s"p/${base("d", "050")}", s"p/${log("d", "060")}", "p/notes.txt", "",
+      outside.head.toUri.toString, s".hoodie/${base("y", "100")}", s"p/${base("d", "050")}", s"p/${log("d", "060")}",
+      "p/notes.txt", "",
       s"p//${base("d", "050")}", s"p/${base("a", "100")}").map(_ + ".marker.CREATE")
     s.createNew(".hoodie/.temp/100/MARKERS0", lines.mkString("\n").getBytes(UTF_8))
     assert(pending(s) == Seq("100"))
@@ -268,14 +275,16 @@ final class RollbackSuite extends TableSuite {
     val s = storage
     table(storage = s)
     val lazily = "hoodie.clean.failed.writes.policy" -> "LAZY"
-    val begun  = Transaction.begin(s, TableConfig.load(s), "commit", options = Transaction.Options(heartbeatMs = Some(3600000L)))
-    val beat   = s.path(Heartbeat.file(begun.instant))
+    val begun =
+      Transaction.begin(s, TableConfig.load(s), "commit", options = Transaction.Options(heartbeatMs = Some(3600000L)))
+    val beat = s.path(Heartbeat.file(begun.instant))
     s.fs.setTimes(beat, System.currentTimeMillis() - 30000L, -1)
     assert(failed(s, lazily).isEmpty)
     assert(failed(s, lazily, "hoodie.client.heartbeat.interval_in_ms" -> "20000").isEmpty)
     val short = "hoodie.client.heartbeat.interval_in_ms" -> "10000"
     assert(failed(s, lazily, short, "hoodie.client.heartbeat.tolerable.misses" -> "3").isEmpty)
-    assert(failed(s, lazily, short, "hoodie.client.heartbeat.tolerable.misses" -> "0").map(_.requested) == Seq(begun.instant))
+    assert(failed(s, lazily, short, "hoodie.client.heartbeat.tolerable.misses" -> "0").map(_.requested) == Seq(
+      begun.instant))
   }
 
   test("a write waits for the table's lock as long as its option says") {

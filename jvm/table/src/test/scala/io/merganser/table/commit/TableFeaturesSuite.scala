@@ -17,7 +17,8 @@ final class TableFeaturesSuite extends TableSuite {
 
   /** Stores properties as another engine does, past our checks. */
   private def foreign(extra: (String, String)*)(version: Int = 9, mergeOnRead: Boolean = true): Storage = {
-    val s = Storage(folder.resolve(java.util.UUID.randomUUID.toString).toUri.toString, new org.apache.hadoop.conf.Configuration())
+    val s = Storage(folder.resolve(java.util.UUID.randomUUID.toString).toUri.toString,
+      new org.apache.hadoop.conf.Configuration())
     s.createNew(".hoodie/hoodie.properties",
       (properties(version, mergeOnRead) ++ extra).map { case (k, v) => s"$k=$v" }.mkString("\n").getBytes(UTF_8))
     s.makeFolder(TableConfig(properties(version)).timelineFolder)
@@ -39,27 +40,31 @@ final class TableFeaturesSuite extends TableSuite {
       () => Transaction.begin(s, config, Action.DeltaCommit, options = Transaction.Options(permits = permits)),
       () => CompactionSchedule.schedule(s, config, permits = permits)(_ => None),
       () =>
-        CompactionSchedule.begin(s, config, Instant("1", Action.Compaction, InstantState.Requested), Transaction.Options(permits = permits))
+        CompactionSchedule.begin(s, config, Instant("1", Action.Compaction, InstantState.Requested),
+          Transaction.Options(permits = permits))
     ).map(write => refusal(write()))
     assert(refused.map(e => (e.condition, e.getMessage)).distinct.size == 1, refused.map(_.getMessage))
     assert(names(s, config.timelineFolder).forall(name => !name.endsWith("deltacommit.requested")))
     refused.head
   }
 
-  test("each property of Hudi's that refuses writing or reading does so in every version, with its value in the error") {
+  test(
+    "each property of Hudi's that refuses writing or reading does so in every version, with its value in the error") {
     val versions = Iterator.continually(Seq(6, 8, 9)).flatten
     for (property <- TableProperties.all if property.reason.nonEmpty; version = versions.next()) {
       val s = foreign(property.key -> "odd")(version, mergeOnRead = false)
       if (property.treatment == Treatment.RefusesReading) {
         val e = refusal(TableConfig.load(s))
-        assert(Set("TABLE_FEATURE_UNREADABLE", "BASE_FORMAT_UNSUPPORTED", "BOOTSTRAP_TABLE")(e.condition) && e.getMessage.contains("odd"))
+        assert(Set("TABLE_FEATURE_UNREADABLE", "BASE_FORMAT_UNSUPPORTED", "BOOTSTRAP_TABLE")(e.condition) && e
+          .getMessage.contains("odd"))
       } else {
         open(s)
         val e = writeRefusal(s, Permits(dropIndexes = true, unknownProperties = true))
         assert(e.condition == "TABLE_FEATURE_READ_ONLY" && e.getMessage.contains(s"${property.key} is 'odd'"))
       }
       for (fine <- property.accepted :+ "")
-        TableProperties.requireWritable("t", TableConfig(properties() + (property.key -> fine.toLowerCase(java.util.Locale.ROOT))), false)
+        TableProperties.requireWritable("t",
+          TableConfig(properties() + (property.key -> fine.toLowerCase(java.util.Locale.ROOT))), false)
     }
   }
 
@@ -69,27 +74,33 @@ final class TableFeaturesSuite extends TableSuite {
     assert(refusal(open(foreign(virtual)())).condition == "TABLE_FEATURE_UNREADABLE")
   }
 
-  test("paths of dates in three levels refuse writing where only the class that takes them apart is stored, unless times make the paths") {
-    val slashed = "hoodie.table.partition_extractor_class" -> "org.apache.hudi.hive.SlashEncodedDayPartitionValueExtractor"
+  test(
+    "paths of dates in three levels refuse writing where only the class that takes them apart is stored, unless times make the paths") {
+    val slashed =
+      "hoodie.table.partition_extractor_class" -> "org.apache.hudi.hive.SlashEncodedDayPartitionValueExtractor"
     val refused = writeRefusal(foreign(slashed)(mergeOnRead = false))
     assert(refused.condition == "TABLE_FEATURE_READ_ONLY" && refused.getMessage.contains("partition_extractor_class"))
     val timed = foreign(slashed, "hoodie.table.keygenerator.type" -> "TIMESTAMP")()
     Transaction.begin(timed, open(timed), Action.DeltaCommit).rollback()
   }
 
-  test("a property that nobody knows refuses writing unless the write allows it; the user's own words and stored options do not") {
+  test(
+    "a property that nobody knows refuses writing unless the write allows it; the user's own words and stored options do not") {
     val s = foreign("hoodie.table.future.feature" -> "on")()
     open(s)
     val e = writeRefusal(s)
     assert(e.condition == "TABLE_PROPERTY_UNKNOWN" && e.getMessage.contains("hoodie.table.future.feature") &&
       e.getMessage.contains(s"${Options.AllowUnknownProperties.key}=true"))
-    Transaction.begin(s, open(s), Action.DeltaCommit, options = Transaction.Options(permits = Permits(unknownProperties = true))).rollback()
+    Transaction.begin(s, open(s), Action.DeltaCommit,
+      options = Transaction.Options(permits = Permits(unknownProperties = true))).rollback()
     assert(writeRefusal(foreign("primarkey" -> "id")()).condition == "TABLE_PROPERTY_UNKNOWN")
     val known = foreign("owner.team" -> "lake", "hoodie.compact.inline" -> "true", "hoodie.metadata.enable" -> "true",
-      "hoodie.table.cdc.enabled" -> "FALSE", "merganser.catalog.property.a" -> "b", "hoodie.record.merge.property.x" -> "y")()
+      "hoodie.table.cdc.enabled" -> "FALSE", "merganser.catalog.property.a" -> "b",
+      "hoodie.record.merge.property.x" -> "y")()
     Transaction.begin(known, open(known), Action.DeltaCommit).rollback()
     // What a write refuses as an option it refuses where the table keeps it.
-    assert(writeRefusal(foreign("hoodie.bucket.index.partition.expressions" -> "x,4")()).condition == "TABLE_FEATURE_READ_ONLY")
+    assert(
+      writeRefusal(foreign("hoodie.bucket.index.partition.expressions" -> "x,4")()).condition == "TABLE_FEATURE_READ_ONLY")
   }
 
   test("every option that only tables hold has a treatment") {
@@ -104,7 +115,8 @@ final class TableFeaturesSuite extends TableSuite {
   private def history(s: Storage, schemas: String*): Unit =
     s.createNew(".hoodie/.schema/2_3.schemacommit", schemas.mkString("{\"schemas\":[", ",", "]}").getBytes(UTF_8))
 
-  test("a history of columns in which one was renamed, or a dropped one's name came back, refuses reading, whatever newer commits say") {
+  test(
+    "a history of columns in which one was renamed, or a dropped one's name came back, refuses reading, whatever newer commits say") {
     for (version <- Seq(6, 8, 9)) {
       val added = foreign()(version)
       history(added, schema(1 -> "a", 2 -> "b"), schema(1 -> "a"))
@@ -123,7 +135,8 @@ final class TableFeaturesSuite extends TableSuite {
       }
     }
     val lost = foreign()()
-    instantFile(lost, "100_110.commit", CommitMetadata("UPSERT", Map.empty, Map("schema" -> "{}", "latest_schema" -> schema(1 -> "a"))))
+    instantFile(lost, "100_110.commit",
+      CommitMetadata("UPSERT", Map.empty, Map("schema" -> "{}", "latest_schema" -> schema(1 -> "a"))))
     assert(refusal(open(lost)).condition == "TABLE_FEATURE_UNREADABLE")
   }
 
@@ -143,13 +156,15 @@ final class TableFeaturesSuite extends TableSuite {
     val indexing = foreign()()
     indexing.createNew(".hoodie/timeline/100.indexing.requested", Array.emptyByteArray)
     assert(writeRefusal(indexing).getMessage.contains(Options.DropIndexes.key))
-    Transaction.begin(indexing, open(indexing), Action.Commit, options = Transaction.Options(permits = Permits(dropIndexes = true)))
+    Transaction.begin(indexing, open(indexing), Action.Commit,
+      options = Transaction.Options(permits = Permits(dropIndexes = true)))
       .rollback()
     val unknown = foreign()()
     unknown.createNew(".hoodie/timeline/100_101.reshuffle", Array.emptyByteArray)
     unknown.createNew(".hoodie/timeline/notes.txt", Array.emptyByteArray)
     assert(writeRefusal(unknown).getMessage.contains("'100_101.reshuffle'"))
-    Transaction.begin(unknown, open(unknown), Action.Commit, options = Transaction.Options(permits = Permits(unknownProperties = true)))
+    Transaction.begin(unknown, open(unknown), Action.Commit,
+      options = Transaction.Options(permits = Permits(unknownProperties = true)))
       .rollback()
   }
 
@@ -163,15 +178,19 @@ final class TableFeaturesSuite extends TableSuite {
     assert(s.exists(".hoodie/100.deltacommit.requested"))
   }
 
-  test("logs may hold keys of their own where there is no base file, and where a commit says it inserted into one or is archived") {
-    val s                                   = foreign()()
-    def stat(fileId: String, inserts: Long) = WriteStat(fileId, s"p/${log(fileId, "200")}", numInserts = inserts, partitionPath = "p")
+  test(
+    "logs may hold keys of their own where there is no base file, and where a commit says it inserted into one or is archived") {
+    val s = foreign()()
+    def stat(fileId: String, inserts: Long) =
+      WriteStat(fileId, s"p/${log(fileId, "200")}", numInserts = inserts, partitionPath = "p")
     instantFile(s, "100_110.deltacommit")
-    instantFile(s, "200_210.deltacommit", CommitMetadata("UPSERT", Map("p" -> Seq(stat("updated", 0), stat("inserted", 3))), Map.empty))
+    instantFile(s, "200_210.deltacommit",
+      CommitMetadata("UPSERT", Map("p" -> Seq(stat("updated", 0), stat("inserted", 3))), Map.empty))
     def slice(fileId: String, baseInstant: String, base: Boolean, logs: Boolean) = FileSlice("p", fileId, baseInstant,
       if (base) Some(BaseFile("p", fileId, baseInstant, "x", 1)) else None,
       if (logs) Seq(LogFile("p", fileId, "200", 1, None, "y", 1)) else Nil)
-    val slices = IndexedSeq(slice("updated", "100", base = true, logs = true), slice("inserted", "100", base = true, logs = true),
+    val slices = IndexedSeq(slice("updated", "100", base = true, logs = true),
+      slice("inserted", "100", base = true, logs = true),
       slice("alone", "200", base = false, logs = true), slice("plain", "100", base = true, logs = false),
       slice("archived", "050", base = true, logs = true))
     s.createNew(".hoodie/timeline/history/manifest_1", Array.emptyByteArray) // something is archived

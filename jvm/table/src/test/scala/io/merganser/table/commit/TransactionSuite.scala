@@ -11,7 +11,11 @@ final class TransactionSuite extends TableSuite {
 
   private val timelineFolder = ".hoodie/timeline"
 
-  private def begin(storage: Storage, action: String = "commit", options: Transaction.Options = Transaction.Options()): Transaction =
+  private def begin(
+      storage: Storage,
+      action: String = "commit",
+      options: Transaction.Options = Transaction.Options()
+  ): Transaction =
     Transaction.begin(storage, TableConfig.load(storage), action, options = options)
 
   private def write(storage: Storage, fileIds: String*): Instant = {
@@ -53,8 +57,10 @@ final class TransactionSuite extends TableSuite {
     table(storage = s)
     write(s, "a", "b")
     val t = begin(s, "replacecommit")
-    assert(RequestedReplace.decode(s.read(s"$timelineFolder/${t.instant}.replacecommit.requested")) == RequestedReplace(None, Set.empty))
-    t.commit(CommitMetadata("INSERT_OVERWRITE", Map("p" -> Seq(writeBase(s, t, "c"))), Map.empty, Map("p" -> Seq("a", "b"))), Set.empty)
+    assert(RequestedReplace.decode(s.read(s"$timelineFolder/${t.instant}.replacecommit.requested")) == RequestedReplace(
+      None, Set.empty))
+    t.commit(CommitMetadata("INSERT_OVERWRITE", Map("p" -> Seq(writeBase(s, t, "c"))), Map.empty,
+        Map("p" -> Seq("a", "b"))), Set.empty)
     assert(visible(s) == Seq("c"))
   }
 
@@ -116,7 +122,8 @@ final class TransactionSuite extends TableSuite {
   test("a table with a schema history is not written to") {
     val s = storage
     table(storage = s)
-    instantFile(s, "100_110.commit", CommitMetadata("UPSERT", Map.empty, Map("schema" -> "{}", "latest_schema" -> "{\"schemas\":[]}")))
+    instantFile(s, "100_110.commit",
+      CommitMetadata("UPSERT", Map.empty, Map("schema" -> "{}", "latest_schema" -> "{\"schemas\":[]}")))
     assert(conditionOf(begin(s)) == "SCHEMA_ON_READ_TABLE")
     assert(names(s, timelineFolder) == Set("history", "100_110.commit"))
   }
@@ -131,14 +138,16 @@ final class TransactionSuite extends TableSuite {
     assert(TableConfig.load(s).metadataPartitions.size == 3 && s.exists(".hoodie/metadata/files/x"))
     write(s, "a")
     assert(TableConfig.load(s).metadataPartitions.isEmpty && !s.exists(".hoodie/metadata"))
-    assert(TableConfig.load(s).properties.keySet.intersect(Set(TableConfig.MetadataPartitions, TableConfig.MetadataPartitionsInflight)).isEmpty)
+    assert(TableConfig.load(s).properties.keySet.intersect(Set(TableConfig.MetadataPartitions,
+          TableConfig.MetadataPartitionsInflight)).isEmpty)
   }
 
   test("indexes in the metadata table are dropped only with leave") {
     val s = storage
     Creation.create(s, properties() + (TableConfig.MetadataPartitions -> "files,record_index,secondary_index_x"))
     val refused = intercept[io.merganser.merge.MerganserException](begin(s))
-    assert(refused.condition == "METADATA_INDEX_PRESENT" && refused.getMessage.contains("record_index, secondary_index_x"))
+    assert(
+      refused.condition == "METADATA_INDEX_PRESENT" && refused.getMessage.contains("record_index, secondary_index_x"))
     val t = begin(s, options = Transaction.Options(permits = Permits(dropIndexes = true)))
     t.commit(upserted(writeBase(s, t, "a")), Set.empty)
     assert(TableConfig.load(s).metadataPartitions.isEmpty)
@@ -151,7 +160,8 @@ final class TransactionSuite extends TableSuite {
     val done = t.commit(upserted(writeBase(s, t, "a")), Set.empty)
     assert(done.completed.isEmpty)
     assert(s.readText(s".hoodie/${t.instant}.deltacommit").contains("\"partitionToWriteStats\""))
-    assert(s.exists(s".hoodie/${t.instant}.deltacommit.requested") && s.exists(s".hoodie/${t.instant}.deltacommit.inflight"))
+    assert(
+      s.exists(s".hoodie/${t.instant}.deltacommit.requested") && s.exists(s".hoodie/${t.instant}.deltacommit.inflight"))
     assert(visible(s) == Seq("a"))
   }
 
@@ -169,8 +179,10 @@ final class TransactionSuite extends TableSuite {
     assert(CompactionSchedule.schedule(s, config)(_ => Some(plan)).isEmpty)
     val run = CompactionSchedule.begin(s, config, scheduled)
     update.commit(upserted(logStat), Set(FileGroupId("p", "a")))
-    val done = run.commit(CommitMetadata("COMPACT", Map("p" -> Seq(writeBase(s, run, "a"))), Map.empty), Set(FileGroupId("p", "a")))
-    assert(done.action == "commit" && names(s, timelineFolder).contains(s"${scheduled.requested}_${done.completed.get}.commit"))
+    val done = run.commit(CommitMetadata("COMPACT", Map("p" -> Seq(writeBase(s, run, "a"))), Map.empty),
+      Set(FileGroupId("p", "a")))
+    assert(done.action == "commit" && names(s, timelineFolder).contains(
+      s"${scheduled.requested}_${done.completed.get}.commit"))
     assert(show(view(s).slices) == Seq(s"a@${scheduled.requested}:${update.instant}"))
   }
 
@@ -179,8 +191,10 @@ final class TransactionSuite extends TableSuite {
     val config = table(storage = s)
     write(s, "a")
     val t = begin(s, "deltacommit")
-    CompactionSchedule.schedule(s, config)(_ => Some(CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil)))))
-    assert(conditionOf(t.commit(upserted(writeBase(s, t, "a", "MERGE")), Set(FileGroupId("p", "a")))) == "COMMIT_CONFLICT")
+    CompactionSchedule.schedule(s, config)(_ =>
+      Some(CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil)))))
+    assert(conditionOf(t.commit(upserted(writeBase(s, t, "a", "MERGE")),
+        Set(FileGroupId("p", "a")))) == "COMMIT_CONFLICT")
   }
 
   test("a compaction that failed stays scheduled, is not rolled back by writes, and runs again from the start") {
@@ -188,13 +202,15 @@ final class TransactionSuite extends TableSuite {
     val config = table(storage = s)
     write(s, "a")
     val scheduled =
-      CompactionSchedule.schedule(s, config)(_ => Some(CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil))))).get
+      CompactionSchedule.schedule(s, config)(_ =>
+        Some(CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil))))).get
     val failed = CompactionSchedule.begin(s, config, scheduled)
     val left   = writeBase(s, failed, "a")
     assert(Rollback.pending(s, config).isEmpty && s.exists(left.path))
     failed.rollback()
     assert(!s.exists(left.path) && !s.exists(s".hoodie/.temp/${scheduled.requested}") && names(s, ".hoodie/.heartbeat").isEmpty)
-    assert(names(s, timelineFolder).filter(_.startsWith(scheduled.requested)) == Set(s"${scheduled.requested}.compaction.requested"))
+    assert(names(s, timelineFolder).filter(_.startsWith(scheduled.requested)) == Set(
+      s"${scheduled.requested}.compaction.requested"))
     val last = CompactionSchedule.begin(s, config, scheduled)
     last.commit(CommitMetadata("COMPACT", Map("p" -> Seq(writeBase(s, last, "a"))), Map.empty), Set.empty)
     assert(show(view(s).slices) == Seq(s"a@${scheduled.requested}:"))

@@ -20,9 +20,9 @@ class BucketIndexSuite extends AnyFunSuite {
     // (key, hash fields, bucket of 1000003), computed by the reference's release 1.2.0
     val recorded = Seq(
       ("id:1", "id", 226024), ("a:1,b:2", "a,b", 2530), ("a:1,b:2", "b", 81), ("a:__null__,b:__empty__", "a,b", 961),
-      ("a:x:y,b:2", "a,b", 635411), ("a:x,y,b:2", "a,b", 621957), ("12:30", "id", 799339), ("12:30,x", "id", 590089), ("a,b", "id", 94710),
-      ("a:x,c:3,b:2", "a,b", 4731), ("a:,b:2", "a,b", 1011), ("id:", "id", 104094), ("id:a:b", "id", 749473), ("a:1,b:2,", "a,b", 4074),
-      ("http://x", "id", 561134)
+      ("a:x:y,b:2", "a,b", 635411), ("a:x,y,b:2", "a,b", 621957), ("12:30", "id", 799339), ("12:30,x", "id", 590089),
+      ("a,b", "id", 94710), ("a:x,c:3,b:2", "a,b", 4731), ("a:,b:2", "a,b", 1011), ("id:", "id", 104094),
+      ("id:a:b", "id", 749473), ("a:1,b:2,", "a,b", 4074), ("http://x", "id", 561134)
     )
     recorded.foreach { case (key, hashFields, expected) => assert(bucket(key, hashFields, 1000003) == expected, key) }
   }

@@ -21,12 +21,18 @@ class BlockPlannerSuite extends LogFixture {
   private val layout = RowLayout(SliceWriter.rowSchema(schema), MetaColumns.RecordKey, Seq("ts"), None)
   private val rule   = MergeRule.eventTime(layout)
 
-  private def write(changes: Seq[Change], by: MergeRule, bufferBytes: Long, options: LogOptions = LogOptions()): LogWritten = {
+  private def write(
+      changes: Seq[Change],
+      by: MergeRule,
+      bufferBytes: Long,
+      options: LogOptions = LogOptions()
+  ): LogWritten = {
     val merge = SortedMerge.forLog(new Cursor(MergePaths.inKeyOrder(changes)), layout, new KeyFold(by))
     val meta  = new MetaRow("001", WriteToken(1, 0, 1), UTF8String.fromString("f1-0"))
     val log   = writer("001", schema = MetaColumns.before(schema), options = options)
-    val blocks = new BlockPlanner(merge, layout, layout.deletes, keepsDeletedRows = false, takesPartials = true, schema, "p", meta,
-      new EventTimes(None), bufferBytes)
+    val blocks =
+      new BlockPlanner(merge, layout, layout.deletes, keepsDeletedRows = false, takesPartials = true, schema, "p", meta,
+        new EventTimes(None), bufferBytes)
     if (!blocks.isEmpty) blocks.write(log)
     log.close()
   }
@@ -36,9 +42,11 @@ class BlockPlannerSuite extends LogFixture {
     scanner(fields = StructType(Seq(schema("ts")))).scan(logs, schema,
       new LogSink {
         override def row(row: InternalRow, provided: Array[Boolean], inserts: Boolean): Unit =
-          found += Notation.read(row).copy(provided = if (provided == null) Nil else provided.toSeq.tail, inserts = inserts)
+          found += Notation.read(row).copy(provided = if (provided == null) Nil else provided.toSeq.tail,
+            inserts = inserts)
         override def delete(key: UTF8String, partitionPath: UTF8String, ordering: Array[Any]): Unit =
-          found += Change(key.toString, Option(ordering).flatMap(o => Option(o(0).asInstanceOf[java.lang.Long])).map(_.toLong),
+          found += Change(key.toString,
+            Option(ordering).flatMap(o => Option(o(0).asInstanceOf[java.lang.Long])).map(_.toLong),
             Seq(None, None), isDelete = true, ordered = ordering != null)
       })
     found.toSeq
@@ -52,12 +60,14 @@ class BlockPlannerSuite extends LogFixture {
     assert(byKey(read()) == Map("a" -> Seq("a@2=x", "a@1=z", "a@5-", "a@3=u"), "b" -> Seq("b@1=y", "b-", "b@0=w")))
   }
 
-  test("versions that the rule combines are one, and a row after a delete without an ordering value keeps the delete before it") {
+  test(
+    "versions that the rule combines are one, and a row after a delete without an ordering value keeps the delete before it") {
     write(Notation.changes("a@2=x a@1=z b@1=y b- b@0=w"), rule, Long.MaxValue)
     assert(byKey(read()) == Map("a" -> Seq("a@2=x"), "b" -> Seq("b-", "b@0=w")))
   }
 
-  test("a delete with an ordering value keeps one without before it: the stored row is gone though its value is larger") {
+  test(
+    "a delete with an ordering value keeps one without before it: the stored row is gone though its value is larger") {
     write(Notation.changes("a- a@3-"), rule, Long.MaxValue)
     assert(byKey(read()) == Map("a" -> Seq("a-", "a@3-")))
   }
@@ -67,12 +77,14 @@ class BlockPlannerSuite extends LogFixture {
     assert(byKey(read()) == Map("a" -> Seq("a@2=x,_", "a@3=y,z", "a@_=u,_", "a@4=_,v"), "b" -> Seq("b@2=x,_")))
   }
 
-  test("however little memory there is for blocks that wait, and in Avro as in Parquet, any history is read as it was written") {
+  test(
+    "however little memory there is for blocks that wait, and in Avro as in Parquet, any history is read as it was written") {
     for (i <- 0 until 60) {
       val random  = new Random(Histories.seed + i)
       val changes = Seq.fill(1 + random.nextInt(40))(new Histories(partials = true).change(random, keys = 6))
       val written =
-        write(changes, new Apart(rule), Seq(0L, 500L, Long.MaxValue)(i % 3), LogOptions(parquetAboveRows = if (i % 2 == 0) 1000 else 0))
+        write(changes, new Apart(rule), Seq(0L, 500L, Long.MaxValue)(i % 3),
+          LogOptions(parquetAboveRows = if (i % 2 == 0) 1000 else 0))
       val clue = s"history $i of seed ${Histories.seed}: ${changes.mkString(" ")}"
       assert(byKey(read()) == byKey(changes), clue)
       assert(written.records + written.deletes == changes.size, clue)

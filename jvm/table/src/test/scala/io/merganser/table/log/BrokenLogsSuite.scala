@@ -7,7 +7,8 @@ class BrokenLogsSuite extends LogFixture {
   /** Of version 6, where a file that several writes append to may hold what a dead one left. */
   private def older = scanner(version = 6)
 
-  test("from version 8 on a block cut short, overwritten or missing is an error with file, block, offset and the commit's instant") {
+  test(
+    "from version 8 on a block cut short, overwritten or missing is an error with file, block, offset and the commit's instant") {
     val log = writer("001")
     log.dataBlock(rows("001", Seq(1)))
     log.deleteBlock(deletes("k2"), ordering)
@@ -109,7 +110,8 @@ class BrokenLogsSuite extends LogFixture {
       Files.deleteIfExists(folder.resolve(s"p/$name"))
       append(name, block(blockType, Seq(0 -> "001"), Array.emptyByteArray))
       val error = unreadable()
-      assert(error.getMessage.contains(text) && error.parameters("file").endsWith(s"p/$name") && error.parameters("offset") == "0")
+      assert(error.getMessage.contains(text) && error.parameters("file").endsWith(s"p/$name") && error.parameters(
+        "offset") == "0")
     }
     append(name, block(0, Seq(0 -> "002", 1 -> "001", 3 -> "0"), Array.emptyByteArray))
     assert(scan()._1.isEmpty)

@@ -12,7 +12,8 @@ class DeleteBlocksSuite extends LogFixture {
 
   test("a delete block of key 2 in partition p with int 0 has the bytes that the reference writes") {
     val log = writer("001")
-    log.deleteBlock(Iterator(LogDelete(UTF8String.fromString("2"), UTF8String.fromString("p"), Array[Any](0))), ordering)
+    log.deleteBlock(Iterator(LogDelete(UTF8String.fromString("2"), UTF8String.fromString("p"), Array[Any](0))),
+      ordering)
     log.close()
     val content = hex("00 00 00 03 | 00 00 00 0A | 02 02 02 32 02 02 70 04 00 00")
     assert(bytesOf(log.name).dropRight(12).takeRight(content.length).toSeq == content.toSeq)
@@ -68,7 +69,8 @@ class DeleteBlocksSuite extends LogFixture {
       }
       val log    = writer("900")
       val values = Seq.fill(50)(Rows.random(fields, random))
-      log.deleteBlock(values.iterator.map(v => LogDelete(UTF8String.fromString("k"), null, v.toSeq(fields).toArray)), fields)
+      log.deleteBlock(values.iterator.map(v => LogDelete(UTF8String.fromString("k"), null, v.toSeq(fields).toArray)),
+        fields)
       log.close()
       val sink = new Recorded(fields)
       scanner(fields = fields).scan(logs.filter(_.instant == "900"), fields, sink)
@@ -110,8 +112,10 @@ class DeleteBlocksSuite extends LogFixture {
   }
 
   test("a timestamp ordering value that is stored in milliseconds is read in microseconds") {
-    val schema = """{"type":"record","name":"r","fields":[{"name":"o","type":["null",{"type":"long","logicalType":"timestamp-millis"}]}]}"""
-    append(logName("001"), block(1, Seq(0 -> "001", 2 -> schema), hex("00 00 00 03 00 00 00 08 02 02 02 6B 00 06 0E 00")))
+    val schema =
+      """{"type":"record","name":"r","fields":[{"name":"o","type":["null",{"type":"long","logicalType":"timestamp-millis"}]}]}"""
+    append(logName("001"),
+      block(1, Seq(0 -> "001", 2 -> schema), hex("00 00 00 03 00 00 00 08 02 02 02 6B 00 06 0E 00")))
     assert(scan(scanner(fields = new StructType().add("o", TimestampType)))._1 == Seq(Deleted("k", "null", Seq(7000L))))
   }
 }

@@ -20,7 +20,8 @@ class LogFilesSuite extends LogFixture {
     assert(written.name == ".f1-0_001.log.1_1-0-1" && written.sizeBytes == bytes.length)
     assert(new String(bytes, 0, 6, "US-ASCII") == "#HUDI#")
     val length = in.getLong(6)
-    assert(bytes.length == 6 + 8 + length && in.getLong(bytes.length - 8) == length + 6 && in.getInt(bytes.length - 12) == 0)
+    assert(
+      bytes.length == 6 + 8 + length && in.getLong(bytes.length - 8) == length + 6 && in.getInt(bytes.length - 12) == 0)
     assert((in.getInt(14), in.getInt(18), in.getInt(22)) == ((1, 3, 2)))
     assert(in.getInt(26) == 0 && in.getInt(30) == 3 && new String(bytes, 34, 3, "UTF-8") == "001")
     val schemaBytes = in.getInt(41)
@@ -69,7 +70,9 @@ class LogFilesSuite extends LogFixture {
       case (instant, options) =>
         val log    = writer(instant, options = options)
         val random = new Random(1)
-        log.dataBlock((0 until 8000).iterator.map(i => Rows.stored(instant, s"k$i", "p", "f1-0")(i, random.alphanumeric.take(50).mkString)))
+        log.dataBlock(
+          (0 until 8000).iterator.map(i =>
+            Rows.stored(instant, s"k$i", "p", "f1-0")(i, random.alphanumeric.take(50).mkString)))
         val written = log.close()
         assert(written.blocks > 4 && written.records == 8000)
         val reader = new LogFileReader(storage, logs.find(_.instant == instant).get)
@@ -77,7 +80,8 @@ class LogFilesSuite extends LogFixture {
         reader.close()
     }
     val (found, scanned) = scan()
-    assert(found.map(_.asInstanceOf[Seq[Any]].head) == (0 until 8000).map(i => s"k$i") ++ (0 until 8000).map(i => s"k$i"))
+    assert(
+      found.map(_.asInstanceOf[Seq[Any]].head) == (0 until 8000).map(i => s"k$i") ++ (0 until 8000).map(i => s"k$i"))
     assert(scanned.records == 16000)
     val log = writer("003", options = LogOptions(maxBlockBytes = 3 * 1024 * 1024))
     log.deleteBlock(deletes((0 until 200000).map(i => s"a key of some length $i"): _*), ordering)
@@ -88,14 +92,16 @@ class LogFilesSuite extends LogFixture {
   test("a log that is full goes on in a file with the next number, and its files are read in order") {
     var announced = Seq.empty[String]
     val log =
-      writer("003", options = LogOptions(maxBlockBytes = 2000, maxFileBytes = 3000), announce = name => announced = announced :+ name)
+      writer("003", options = LogOptions(maxBlockBytes = 2000, maxFileBytes = 3000),
+        announce = name => announced = announced :+ name)
     log.dataBlock(rows("003", 1 to 200))
     log.deleteBlock(deletes("k7"), ordering)
     val last = log.close()
     val all  = log.earlier :+ last
     assert(all.size > 2 && all.map(_.name) == announced && all.map(_.records).sum == 200 && last.deletes == 1)
     assert(all.map(_.name) == all.indices.map(i => s".f1-0_003.log.${i + 1}_1-0-1"))
-    assert(all.forall(file => storage.status(s"p/${file.name}").exists(_.getLen == file.sizeBytes)) && all.init.forall(_.sizeBytes >= 3000))
+    assert(all.forall(file => storage.status(s"p/${file.name}").exists(_.getLen == file.sizeBytes)) && all.init.forall(
+      _.sizeBytes >= 3000))
     val (found, scanned) = scan()
     assert(found.size == 201 && scanned.records == 200 && scanned.deletes == 1)
   }
@@ -103,7 +109,8 @@ class LogFilesSuite extends LogFixture {
   test("a record larger than the read buffer is read, and so is a block of many buffers") {
     val log = writer("001")
     val big = "x" * 3000000
-    log.dataBlock(Iterator(1, 2, 3).map(i => Rows.stored("001", s"k$i", "p", "f1-0")(i, if (i == 2) big else "y" * 700000)))
+    log.dataBlock(Iterator(1, 2, 3).map(i =>
+        Rows.stored("001", s"k$i", "p", "f1-0")(i, if (i == 2) big else "y" * 700000)))
     log.close()
     assert(scan()._1.map(_.asInstanceOf[Seq[Any]](1).toString.length) == Seq(700000, 3000000, 700000))
   }

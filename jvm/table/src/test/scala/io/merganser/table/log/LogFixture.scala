@@ -26,7 +26,8 @@ abstract class LogFixture extends AnyFunSuite with TempFolder {
       nameInstant: String = null,
       announce: String => Unit = _ => ()
   ): LogWriter = new LogWriter(
-    storage, "t", "p", "f1-0", Option(nameInstant).getOrElse(instant), instant, version, "1-0-1", schema, options, announce
+    storage, "t", "p", "f1-0", Option(nameInstant).getOrElse(instant), instant, version, "1-0-1", schema, options,
+    announce
   )
 
   protected def rows(instant: String, keys: Seq[Int]): Iterator[InternalRow] =
@@ -47,7 +48,9 @@ abstract class LogFixture extends AnyFunSuite with TempFolder {
   ): LogScanner = new LogScanner(storage, version, fields, isCompleted, maxInstant, isWhole = _ => version >= 8)
 
   protected def scan(
-      by: LogScanner = scanner(), schema: StructType = names, files: => Seq[LogFile] = logs
+      by: LogScanner = scanner(),
+      schema: StructType = names,
+      files: => Seq[LogFile] = logs
   ): (Seq[Any], LogScanned) = {
     val sink    = new Recorded(schema)
     val scanned = by.scan(files, schema, sink)
@@ -57,7 +60,12 @@ abstract class LogFixture extends AnyFunSuite with TempFolder {
   protected def named(instant: String, keys: Int*): Seq[Seq[Any]] = keys.map(i => Seq(s"k$i", s"$instant:$i"))
 
   /** A block as bytes. */
-  protected def block(blockType: Int, header: Seq[(Int, String)], content: Array[Byte], version: Int = 1): Array[Byte] = {
+  protected def block(
+      blockType: Int,
+      header: Seq[(Int, String)],
+      content: Array[Byte],
+      version: Int = 1
+  ): Array[Byte] = {
     val bytes  = new ByteArrayOutputStream()
     val out    = new DataOutputStream(bytes)
     val head   = header.map { case (k, v) => (k, v.getBytes("UTF-8")) }

@@ -5,14 +5,17 @@ import org.scalatest.funsuite.AnyFunSuite
 
 class IgnoredOptionsSuite extends AnyFunSuite {
 
-  private def reported(options: (String, String)*): Seq[String] = Settings.ofWrite(options.toMap, Map.empty).ignored.map(_.key)
+  private def reported(options: (String, String)*): Seq[String] =
+    Settings.ofWrite(options.toMap, Map.empty).ignored.map(_.key)
 
   test("what a job may miss of Hudi is reported by name") {
     val missed = Seq("hoodie.datasource.hive_sync.enable" -> "true", "hoodie.clean.automatic" -> "true",
       "hoodie.cleaner.commits.retained" -> "2", "hoodie.archive.automatic" -> "true", "hoodie.keep.min.commits" -> "20",
-      "hoodie.metrics.on" -> "true", "hoodie.write.commit.callback.on" -> "true", "hoodie.bulkinsert.sort.mode" -> "PARTITION_SORT",
+      "hoodie.metrics.on" -> "true", "hoodie.write.commit.callback.on" -> "true",
+      "hoodie.bulkinsert.sort.mode" -> "PARTITION_SORT",
       "hoodie.compaction.strategy" -> "a.Strategy", "hoodie.write.num.retries.on.conflict.failures" -> "3",
-      "hoodie.metadata.enable" -> "true", "hoodie.metadata.record.index.enable" -> "true", "hoodie.write.merge.handle.class" -> "a.Handle")
+      "hoodie.metadata.enable" -> "true", "hoodie.metadata.record.index.enable" -> "true",
+      "hoodie.write.merge.handle.class" -> "a.Handle")
     for (option <- missed) assert(reported(option) == Seq(option._1))
     assert(reported(missed: _*).toSet == missed.map(_._1).toSet)
   }
@@ -20,14 +23,17 @@ class IgnoredOptionsSuite extends AnyFunSuite {
   test("what asks for that which is done anyway is not reported, nor what tunes a feature that is off") {
     val same = Seq("hoodie.datasource.hive_sync.enable" -> "false", "hoodie.clean.automatic" -> "false",
       "hoodie.metadata.enable" -> "false",
-      "hoodie.archive.automatic" -> "false", "hoodie.metrics.on" -> "false", "hoodie.bulkinsert.sort.mode" -> "global_sort",
+      "hoodie.archive.automatic" -> "false", "hoodie.metrics.on" -> "false",
+      "hoodie.bulkinsert.sort.mode" -> "global_sort",
       "hoodie.write.num.retries.on.conflict.failures" -> "0", "hoodie.datasource.hive_sync.database" -> "d",
-      "hoodie.metrics.reporter.type" -> "JMX", "hoodie.write.merge.handle.class" -> "org.apache.hudi.io.FileGroupReaderBasedMergeHandle",
+      "hoodie.metrics.reporter.type" -> "JMX",
+      "hoodie.write.merge.handle.class" -> "org.apache.hudi.io.FileGroupReaderBasedMergeHandle",
       "hoodie.keep.min.commits" -> "", "hoodie.datasource.compaction.async.enable" -> "true")
     for (option <- same) assert(reported(option).isEmpty, option)
     assert(reported("hoodie.clean.automatic" -> "false", "hoodie.cleaner.commits.retained" -> "2").isEmpty)
     assert(reported("hoodie.metadata.enable" -> "false", "hoodie.metadata.index.column.stats.enable" -> "true").isEmpty)
-    assert(reported("hoodie.datasource.hive_sync.enable" -> "true", "hoodie.datasource.hive_sync.database" -> "d").size == 2)
+    assert(reported("hoodie.datasource.hive_sync.enable" -> "true", "hoodie.datasource.hive_sync.database" -> "d")
+      .size == 2)
   }
 
   test("what only tunes Hudi, and what we act on, is not reported") {
@@ -36,7 +42,8 @@ class IgnoredOptionsSuite extends AnyFunSuite {
   }
 
   test("Spark's configuration counts, and a write's option wins over it") {
-    val session = Map("spark.hoodie.metrics.on" -> "true", "hoodie.clean.automatic" -> "true", "hoodie.metadata.enable" -> "true")
+    val session =
+      Map("spark.hoodie.metrics.on" -> "true", "hoodie.clean.automatic" -> "true", "hoodie.metadata.enable" -> "true")
     assert(Settings.ofWrite(Map("hoodie.metadata.enable" -> "false"), session).ignored.map(_.key) ==
       Seq("hoodie.clean.automatic", "hoodie.metrics.on"))
   }
@@ -45,12 +52,14 @@ class IgnoredOptionsSuite extends AnyFunSuite {
     val ignored = Settings.ofWrite(Map("hoodie.clean.automatic" -> "true", "hoodie.cleaner.hours.retained" -> "77",
         "hoodie.metrics.on" -> "true"), Map.empty).ignored
     val described = IgnoredOptions.described(ignored)
-    assert(described.size == 2 && described.head.startsWith("hoodie.clean.automatic, hoodie.cleaner.hours.retained (") &&
-      !described.mkString.contains("77"))
+    assert(
+      described.size == 2 && described.head.startsWith("hoodie.clean.automatic, hoodie.cleaner.hours.retained (") &&
+        !described.mkString.contains("77"))
   }
 
   test("of a read its own options are reported, those of the session and of writes are not") {
-    def ofRead(options: Map[String, String], session: Map[String, String]) = ReadConfig.parse(options, session).ignored.map(_.key)
+    def ofRead(options: Map[String, String], session: Map[String, String]) =
+      ReadConfig.parse(options, session).ignored.map(_.key)
     val session = Map("hoodie.metadata.enable" -> "true", "hoodie.metrics.on" -> "true")
     assert(ofRead(Map.empty, session).isEmpty)
     assert(ofRead(Map("hoodie.clean.automatic" -> "true"), session).isEmpty)

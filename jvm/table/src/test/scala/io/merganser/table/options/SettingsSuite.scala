@@ -30,7 +30,9 @@ class SettingsSuite extends AnyFunSuite {
     )
     for ((given, meant) <- near) {
       val thrown = refusal(given -> "x")
-      assert(thrown.condition == "UNKNOWN_OPTION" && thrown.getMessage.contains(s"'$given'") && thrown.getMessage.contains(s"'$meant'"),
+      assert(
+        thrown.condition == "UNKNOWN_OPTION" && thrown.getMessage.contains(s"'$given'") && thrown.getMessage.contains(
+          s"'$meant'"),
         given)
     }
   }
@@ -43,7 +45,8 @@ class SettingsSuite extends AnyFunSuite {
   }
 
   test("an option of another format is an error that says what does the same here") {
-    val meant = Map("versionAsOf" -> "as.of.instant", "timestampAsOf" -> "as.of.instant", "mergeSchema" -> "schemaEvolution",
+    val meant = Map("versionAsOf" -> "as.of.instant", "timestampAsOf" -> "as.of.instant",
+      "mergeSchema" -> "schemaEvolution",
       "overwriteSchema" -> "CREATE OR REPLACE TABLE", "replaceWhere" -> "overwrite(condition)",
       "snapshot-id" -> "as.of.instant")
     for ((given, remedy) <- meant; parse <- Seq(Settings.ofWrite _, Settings.ofRead _)) {
@@ -53,7 +56,8 @@ class SettingsSuite extends AnyFunSuite {
   }
 
   test("an option of a family whose names are open is accepted, one that is nearly a known name of it is not") {
-    accepted("hoodie.metrics.our.reporter.port" -> "1", "hoodie.aws.region" -> "x", "hoodie.streamer.source.kafka.topic" -> "x",
+    accepted("hoodie.metrics.our.reporter.port" -> "1", "hoodie.aws.region" -> "x",
+      "hoodie.streamer.source.kafka.topic" -> "x",
       "hoodie.write.lock.dynamodb.table" -> "locks")
     assert(refusal("hoodie.metrics.reporter.typ" -> "x").getMessage.contains("'hoodie.metrics.reporter.type'"))
   }
@@ -73,21 +77,24 @@ class SettingsSuite extends AnyFunSuite {
       "hoodie.datasource.hive_sync.enable" -> "true",
       "hoodie.metrics.on" -> "true", "hoodie.clean.automatic" -> "false", "hoodie.cleaner.commits.retained" -> "3",
       "hoodie.write.markers.type" -> "DIRECT",
-      "hoodie.embed.timeline.server" -> "false", "hoodie.keep.min.commits" -> "20", "hoodie.memory.merge.max.size" -> "1",
+      "hoodie.embed.timeline.server" -> "false", "hoodie.keep.min.commits" -> "20",
+      "hoodie.memory.merge.max.size" -> "1",
       "hoodie.bloom.index.parallelism" -> "4",
       "hoodie.meta.sync.client.tool.class" -> "x", "hoodie.write.commit.callback.on" -> "true")
     assert(settings.of(OptionScope.OfWrite).isEmpty && settings.of(OptionScope.OfTable).isEmpty)
   }
 
   test("a known option that would change rows or layout is refused by name, its harmless value accepted") {
-    val asked = Seq(("hoodie.populate.meta.fields", "false", "true"), ("hoodie.datasource.write.drop.partition.columns", "true", "false"),
+    val asked = Seq(("hoodie.populate.meta.fields", "false", "true"),
+      ("hoodie.datasource.write.drop.partition.columns", "true", "false"),
       ("hoodie.table.cdc.enabled", "true", "false"), ("hoodie.table.base.file.format", "ORC", "parquet"),
       ("hoodie.index.bucket.engine", "CONSISTENT_HASHING", "SIMPLE"), ("hoodie.clustering.inline", "true", "false"),
       ("hoodie.schema.on.read.enable", "true", "FALSE"), ("hoodie.allow.operation.metadata.field", "true", "false"),
       ("hoodie.write.concurrency.mode", "NON_BLOCKING_CONCURRENCY_CONTROL", "optimistic_concurrency_control"))
     for ((key, changing, harmless) <- asked) {
       val thrown = refusal(key -> changing)
-      assert(thrown.condition == "UNSUPPORTED_OPTION" && thrown.getMessage.contains(key) && thrown.getMessage.contains(changing), key)
+      assert(thrown.condition == "UNSUPPORTED_OPTION" && thrown.getMessage.contains(key) && thrown.getMessage.contains(
+          changing), key)
       accepted(key -> harmless)
     }
   }
@@ -97,13 +104,15 @@ class SettingsSuite extends AnyFunSuite {
     assert(refusal("hoodie.datasource.write.operation" -> "bootstrap").condition == "UNSUPPORTED_OPTION")
     assert(refusal("hoodie.index.type" -> "TREE").condition == "OPTION_VALUE_INVALID")
     val thrown = refusal("hoodie.parquet.max.file.size" -> "big")
-    assert(thrown.condition == "OPTION_VALUE_INVALID" && thrown.getMessage.contains("'big'") && thrown.getMessage.contains(
-      "hoodie.parquet.max.file.size"))
+    assert(
+      thrown.condition == "OPTION_VALUE_INVALID" && thrown.getMessage.contains("'big'") && thrown.getMessage.contains(
+        "hoodie.parquet.max.file.size"))
   }
 
   test("names count in any case, and every alias means its option") {
     assert(accepted("PRIMARYKEY" -> "id").fields(Options.RecordKey) == Seq("id"))
-    for (name <- Options.OrderingFields.names) assert(accepted(name -> " a , b").fields(Options.OrderingFields) == Seq("a", "b"), name)
+    for (name <- Options.OrderingFields.names)
+      assert(accepted(name -> " a , b").fields(Options.OrderingFields) == Seq("a", "b"), name)
     assert(accepted("type" -> "mor").explicit(Options.TableTypeOption).contains("MERGE_ON_READ"))
   }
 
@@ -120,7 +129,8 @@ class SettingsSuite extends AnyFunSuite {
     val both = Settings.ofWrite(Map("hoodie.datasource.write.operation" -> "delete"), conf)
     assert(both.required(Options.Operation) == "delete" && both.bool(Options.CombineBeforeInsert))
     assert(Settings.ofWrite(Map.empty, conf).required(Options.Operation) == "insert")
-    assert(intercept[MerganserException](Settings.ofWrite(Map.empty, Map("hoodie.combine.before.insrt" -> "true"))).condition == "UNKNOWN_OPTION")
+    assert(intercept[MerganserException](Settings.ofWrite(Map.empty, Map("hoodie.combine.before.insrt" -> "true")))
+      .condition == "UNKNOWN_OPTION")
   }
 
   test("options that Spark and its catalogs add are passed over") {
@@ -130,7 +140,8 @@ class SettingsSuite extends AnyFunSuite {
 
   test("options that begin with the commit prefix go into the commit") {
     assert(accepted("_source" -> "x").commitMetadata == Map("_source" -> "x"))
-    assert(accepted("hoodie.datasource.write.commitmeta.key.prefix" -> "job.", "job.id" -> "7").commitMetadata == Map("job.id" -> "7"))
+    assert(accepted("hoodie.datasource.write.commitmeta.key.prefix" -> "job.", "job.id" -> "7").commitMetadata == Map(
+      "job.id" -> "7"))
   }
 
   test("an empty value is as good as none") {
@@ -139,12 +150,19 @@ class SettingsSuite extends AnyFunSuite {
   }
 
   test("a reader accepts what writers take, and refuses what would change the rows it returns") {
-    Settings.ofRead(Map("hoodie.datasource.write.operation" -> "upsert", "hoodie.clustering.inline" -> "true"), Map.empty)
-    val thrown = intercept[MerganserException](Settings.ofRead(Map("hoodie.datasource.merge.type" -> "skip_merge"), Map.empty))
+    Settings.ofRead(Map("hoodie.datasource.write.operation" -> "upsert", "hoodie.clustering.inline" -> "true"),
+      Map.empty)
+    val thrown =
+      intercept[MerganserException](Settings.ofRead(Map("hoodie.datasource.merge.type" -> "skip_merge"), Map.empty))
     assert(thrown.condition == "UNSUPPORTED_OPTION")
-    assert(intercept[MerganserException](ReadConfig.parse(Map("hoodie.datasource.query.type" -> "incremental"), Map.empty)).condition == "UNSUPPORTED_OPTION")
-    for (given <- Seq("hoodie.datasource.query.type" -> "incremental", "hoodie.datasource.read.begin.instanttime" -> "2024"))
-      assert(intercept[MerganserException](ReadConfig.parse(Map(given), Map.empty)).getMessage.contains("_hoodie_commit_time > "), given)
+    assert(intercept[MerganserException](ReadConfig.parse(Map("hoodie.datasource.query.type" -> "incremental"),
+        Map.empty)).condition == "UNSUPPORTED_OPTION")
+    for (
+      given <-
+        Seq("hoodie.datasource.query.type" -> "incremental", "hoodie.datasource.read.begin.instanttime" -> "2024")
+    )
+      assert(intercept[MerganserException](ReadConfig.parse(Map(given), Map.empty)).getMessage.contains(
+          "_hoodie_commit_time > "), given)
     assert(ReadConfig.parse(Map("hoodie.datasource.query.type" -> "read_optimized"), Map.empty).readOptimized)
   }
 
@@ -153,7 +171,8 @@ class SettingsSuite extends AnyFunSuite {
     assert(names.map(_.toLowerCase).distinct.size == names.size)
     val foreign =
       ForeignOptions.refused.map(_.key) ++ ForeignOptions.refusedReading.map(_.key) ++ ForeignOptions.harmless ++
-        ForeignOptions.storedOnly ++ ForeignOptions.ofOtherReleases ++ IgnoredOptions.ofWrites.flatMap(_.names) ++ OtherFormats.words.map(
+        ForeignOptions.storedOnly ++ ForeignOptions.ofOtherReleases ++ IgnoredOptions.ofWrites.flatMap(
+          _.names) ++ OtherFormats.words.map(
           _.key)
     assert(foreign.distinct.size == foreign.size)
     assert(foreign.filter(f => Options.byName.contains(f.toLowerCase)).isEmpty)

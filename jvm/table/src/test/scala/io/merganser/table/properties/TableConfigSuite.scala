@@ -17,7 +17,8 @@ final class TableConfigSuite extends TableSuite {
 
   test("a created table reads back with every key, also those nobody knows and those that need escapes") {
     val odd =
-      properties() ++ Map("some.unknown:key" -> "a=b:c # d\\e", "umlaut" -> "Gänse\nund mehr", "hoodie.table.create.schema" -> "{\"a\": 1}")
+      properties() ++ Map("some.unknown:key" -> "a=b:c # d\\e", "umlaut" -> "Gänse\nund mehr",
+        "hoodie.table.create.schema" -> "{\"a\": 1}")
     Creation.create(storage, odd)
     val read = TableConfig.load(storage).properties
     assert(read - PropertiesFile.Checksum == odd)
@@ -30,7 +31,8 @@ final class TableConfigSuite extends TableSuite {
     assert(TableConfig.load(storage).name == "t")
   }
 
-  test("a folder that holds files of others becomes no table; names that begin with a dot, a job's marker and empty folders do not count") {
+  test(
+    "a folder that holds files of others becomes no table; names that begin with a dot, a job's marker and empty folders do not count") {
     storage.makeFolder("day=1/empty")
     storage.touch(".DS_Store")
     storage.touch("_SUCCESS")
@@ -54,8 +56,10 @@ final class TableConfigSuite extends TableSuite {
     assert(conditionOf(Creation.create(storage, properties(7))) == "TABLE_VERSION_UNKNOWN")
     assert(conditionOf(Creation.create(storage, properties(10))) == "TABLE_VERSION_UNKNOWN")
     assert(conditionOf(Creation.create(storage, properties() - "hoodie.table.version")) == "TABLE_VERSION_UNKNOWN")
-    assert(conditionOf(Creation.create(storage, properties() + ("hoodie.bootstrap.base.path" -> "/x"))) == "BOOTSTRAP_TABLE")
-    assert(conditionOf(Creation.create(storage, properties() + ("hoodie.table.base.file.format" -> "ORC"))) == "BASE_FORMAT_UNSUPPORTED")
+    assert(conditionOf(Creation.create(storage,
+        properties() + ("hoodie.bootstrap.base.path" -> "/x"))) == "BOOTSTRAP_TABLE")
+    assert(conditionOf(Creation.create(storage,
+        properties() + ("hoodie.table.base.file.format" -> "ORC"))) == "BASE_FORMAT_UNSUPPORTED")
   }
 
   test("a wrong checksum makes the file invalid; a valid backup stands in for it, and the next update mends it") {
@@ -96,7 +100,8 @@ final class TableConfigSuite extends TableSuite {
     assert(storage.readText(PropertiesFile.Name).contains("l=m"))
   }
 
-  test("an update that fails at any operation leaves the old properties or the new ones, and the next update succeeds") {
+  test(
+    "an update that fails at any operation leaves the old properties or the new ones, and the next update succeeds") {
     for (how <- Seq(FaultyFileSystem.Before, FaultyFileSystem.After, FaultyFileSystem.Dead)) {
       var n       = 1
       var reached = true
@@ -122,14 +127,16 @@ final class TableConfigSuite extends TableSuite {
   test("fields: legacy ordering key, partition kinds, key generator by class or by the number of fields") {
     def config(p: (String, String)*) = TableConfig(properties() ++ p)
     assert(config("hoodie.table.precombine.field" -> "ts").orderingFields == Seq("ts"))
-    assert(config("hoodie.table.ordering.fields" -> "a, b", "hoodie.table.precombine.field" -> "ts").orderingFields == Seq("a", "b"))
+    assert(config("hoodie.table.ordering.fields" -> "a, b", "hoodie.table.precombine.field" -> "ts").orderingFields == Seq(
+      "a", "b"))
     assert(config("hoodie.table.partition.fields" -> "f:SIMPLE,g:timestamp").partitionFieldTypes == Seq("f" -> "SIMPLE",
       "g" -> "TIMESTAMP"))
     assert(config("hoodie.table.partition.fields" -> "f:SIMPLE,g:timestamp").partitionFields == Seq("f", "g"))
     assert(config("hoodie.table.partition.fields" -> "").keyGeneratorType == "NON_PARTITION")
     assert(config().keyGeneratorType == "SIMPLE")
     assert(config("hoodie.table.recordkey.fields" -> "a,b").keyGeneratorType == "COMPLEX")
-    assert(config("hoodie.table.keygenerator.class" -> "org.apache.hudi.keygen.TimestampBasedKeyGenerator").keyGeneratorType == "TIMESTAMP")
+    assert(config("hoodie.table.keygenerator.class" -> "org.apache.hudi.keygen.TimestampBasedKeyGenerator")
+      .keyGeneratorType == "TIMESTAMP")
   }
 
   test("a mode that is not stored follows the payload first in version 6, the strategy first in version 8") {
@@ -139,7 +146,8 @@ final class TableConfigSuite extends TableSuite {
     assert(MergeMode.of(TableConfig(both + ("hoodie.table.version" -> "6"))) == MergeMode.CommitTimeOrdering)
     assert(MergeMode.of(TableConfig(both + ("hoodie.table.version" -> "8"))) == MergeMode.EventTimeOrdering)
     assert(
-      MergeMode.of(TableConfig(properties() - "hoodie.record.merge.mode" + ("hoodie.table.ordering.fields" -> "ts"))) == MergeMode.EventTimeOrdering)
+      MergeMode.of(
+        TableConfig(properties() - "hoodie.record.merge.mode" + ("hoodie.table.ordering.fields" -> "ts"))) == MergeMode.EventTimeOrdering)
   }
 
   test("the timeline's zone is UTC if the table says so, else that of this JVM") {

@@ -11,7 +11,8 @@ import org.scalatest.funsuite.AnyFunSuite
 class StoredRuleSuite extends AnyFunSuite {
   import StoredRule._
 
-  private val schema = StructType(Seq(StructField("id", IntegerType), StructField("name", StringType), StructField("ts", LongType)))
+  private val schema =
+    StructType(Seq(StructField("id", IntegerType), StructField("name", StringType), StructField("ts", LongType)))
   private val models = "org.apache.hudi.common.model."
 
   /** The properties that the options make. */
@@ -20,7 +21,8 @@ class StoredRuleSuite extends AnyFunSuite {
         "hoodie.table.ordering.fields" -> "ts") ++ options, schema, "trips"))
 
   private def madeFor(payload: String, version: Int, more: (String, String)*): TableConfig =
-    made(Seq("hoodie.datasource.write.payload.class" -> (models + payload), "hoodie.write.table.version" -> version.toString) ++ more: _*)
+    made(Seq("hoodie.datasource.write.payload.class" -> (models + payload),
+        "hoodie.write.table.version" -> version.toString) ++ more: _*)
 
   private def rule(table: TableConfig): StoredRule = StoredRule.of(table, Nil)
 
@@ -49,7 +51,8 @@ class StoredRuleSuite extends AnyFunSuite {
   }
 
   test("a plain payload class under the payload strategy is the payload's rule") {
-    val stored = madeFor("DefaultHoodieRecordPayload", 8, "hoodie.write.record.merge.strategy.id" -> MergeMode.StrategyId.PayloadBased)
+    val stored = madeFor("DefaultHoodieRecordPayload", 8,
+      "hoodie.write.record.merge.strategy.id" -> MergeMode.StrategyId.PayloadBased)
     assert(MergeMode.of(stored) == MergeMode.Custom)
     assert(rule(stored) == ByPayload(EventTime, Seq("ts")))
   }
@@ -59,7 +62,8 @@ class StoredRuleSuite extends AnyFunSuite {
     assert(rule(madeFor("AWSDmsAvroPayload", 9)) == ByMode(MergeMode.CommitTimeOrdering, Nil))
     assert(rule(madeFor("OverwriteNonDefaultsWithLatestAvroPayload", 9, "hoodie.table.ordering.fields" -> "")) ==
       ByMode(MergeMode.CommitTimeOrdering, Nil, Some(MissingValues.Nulls)))
-    assert(rule(madeFor("PartialUpdateAvroPayload", 9)) == ByMode(MergeMode.EventTimeOrdering, Seq("ts"), Some(MissingValues.Nulls)))
+    assert(rule(madeFor("PartialUpdateAvroPayload", 9)) == ByMode(MergeMode.EventTimeOrdering, Seq("ts"),
+      Some(MissingValues.Nulls)))
   }
 
   test("what marks an unavailable value is the table's property") {
@@ -67,17 +71,21 @@ class StoredRuleSuite extends AnyFunSuite {
       "hoodie.record.merge.property.hoodie.write.partial.update.unavailable.value" -> "n/a"))
     assert(rule(stored) == ByMode(MergeMode.EventTimeOrdering, Seq("ts"), Some(MissingValues.Marked("n/a"))))
     val silent = TableConfig(made().properties + ("hoodie.table.partial.update.mode" -> "fill_unavailable"))
-    assert(rule(silent) == ByMode(MergeMode.EventTimeOrdering, Seq("ts"), Some(MissingValues.Marked("__debezium_unavailable_value"))))
+    assert(rule(silent) == ByMode(MergeMode.EventTimeOrdering, Seq("ts"),
+      Some(MissingValues.Marked("__debezium_unavailable_value"))))
   }
 
-  test("a table made for OverwriteWithLatest picks the greatest of a batch on version 9 too; one of commit time does not") {
+  test(
+    "a table made for OverwriteWithLatest picks the greatest of a batch on version 9 too; one of commit time does not") {
     assert(rule(madeFor("OverwriteWithLatestAvroPayload", 9)) == ByPayload(OverwriteWithLatest, Seq("ts")))
-    assert(rule(made("hoodie.write.record.merge.mode" -> "COMMIT_TIME_ORDERING")) == ByMode(MergeMode.CommitTimeOrdering, Nil))
+    assert(rule(made("hoodie.write.record.merge.mode" -> "COMMIT_TIME_ORDERING")) == ByMode(
+      MergeMode.CommitTimeOrdering, Nil))
     assert(rule(madeFor("OverwriteWithLatestAvroPayload", 9, "hoodie.table.ordering.fields" -> "")) ==
       ByMode(MergeMode.CommitTimeOrdering, Nil))
   }
 
-  test("a table made for OverwriteNonDefaults picks the greatest of a batch on version 9 too, and nulls keep what is stored") {
+  test(
+    "a table made for OverwriteNonDefaults picks the greatest of a batch on version 9 too, and nulls keep what is stored") {
     val table = madeFor("OverwriteNonDefaultsWithLatestAvroPayload", 9)
     assert(rule(table) == ByPayload(OverwriteNonDefaults, Seq("ts"), nullsSayNothing = true))
     assert(rule(TableConfig(table.properties - "hoodie.table.legacy.payload.class")) ==
@@ -85,10 +93,12 @@ class StoredRuleSuite extends AnyFunSuite {
   }
 
   test("a partial update mode has no effect below version 9, and one that is not built in is refused by name") {
-    val older = TableConfig(madeFor("DefaultHoodieRecordPayload", 8).properties + ("hoodie.table.partial.update.mode" -> "FILL_DEFAULTS"))
+    val older = TableConfig(madeFor("DefaultHoodieRecordPayload", 8)
+      .properties + ("hoodie.table.partial.update.mode" -> "FILL_DEFAULTS"))
     assert(rule(older) == ByMode(MergeMode.EventTimeOrdering, Seq("ts")))
     for (mode <- Seq("FILL_DEFAULTS", "KEEP_VALUES")) {
-      val thrown = intercept[MerganserException](rule(TableConfig(made().properties + ("hoodie.table.partial.update.mode" -> mode))))
+      val thrown = intercept[MerganserException](
+        rule(TableConfig(made().properties + ("hoodie.table.partial.update.mode" -> mode))))
       assert(thrown.condition == "MERGE_RULE_UNAVAILABLE" && thrown.getMessage.contains(mode))
     }
   }

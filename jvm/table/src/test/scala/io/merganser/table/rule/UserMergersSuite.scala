@@ -19,7 +19,8 @@ class UserMergersSuite extends AnyFunSuite {
 
   private val table = custom("hoodie.record.merge.strategy.id" -> UsersClasses.Id)
 
-  private def byPayload(className: String, version: String = "9") = custom("hoodie.compaction.payload.class" -> className,
+  private def byPayload(className: String, version: String = "9") = custom(
+    "hoodie.compaction.payload.class" -> className,
     "hoodie.record.merge.strategy.id" -> "00000000-0000-0000-0000-000000000000", "hoodie.table.version" -> version)
 
   private def chosen(classes: String*): String = StoredRule.of(table, classes.toSeq) match {
@@ -69,8 +70,10 @@ class UserMergersSuite extends AnyFunSuite {
   }
 
   test("classes for Avro records or Flink's rows are passed over") {
-    assert(chosen(classOf[UsersClasses.ForAvro].getName, classOf[UsersClasses.ForFlink].getName, appending) == appending)
-    assert(refused(classOf[UsersClasses.ForAvro].getName) == s"${classOf[UsersClasses.ForAvro].getName} merges AVRO records")
+    assert(chosen(classOf[UsersClasses.ForAvro].getName, classOf[UsersClasses.ForFlink].getName,
+      appending) == appending)
+    assert(
+      refused(classOf[UsersClasses.ForAvro].getName) == s"${classOf[UsersClasses.ForAvro].getName} merges AVRO records")
   }
 
   test("a class that cannot be loaded is passed over where another one matches, and named where none does") {
@@ -92,7 +95,8 @@ class UserMergersSuite extends AnyFunSuite {
     val expected = "is made for Hudi's interface; implement io.merganser.merge.RecordMerger instead"
     val own      = "a/HudiMerger" -> s"$Interfaces/model/HoodieRecordMerger"
     withClasses(own)(assert(refused("a.HudiMerger") == s"a.HudiMerger $expected"))
-    withClasses(own, s"$Interfaces/model/HoodieRecordMerger" -> "")(assert(refused("a.HudiMerger") == s"a.HudiMerger $expected"))
+    withClasses(own, s"$Interfaces/model/HoodieRecordMerger" -> "")(
+      assert(refused("a.HudiMerger") == s"a.HudiMerger $expected"))
   }
 
   test("a class that is no merger and no payload runs no static initialiser, a merger's own runs before it is used") {
@@ -118,7 +122,8 @@ class UserMergersSuite extends AnyFunSuite {
 
   test("a payload class that cannot be used says why") {
     assert(refusedPayload("no.such.Payload") == "is not on the class path (its jar goes into spark.jars)")
-    assert(refusedPayload(classOf[UsersClasses.WithoutConstructor].getName) == "has no public constructor (GenericRecord, Comparable)")
+    assert(refusedPayload(
+      classOf[UsersClasses.WithoutConstructor].getName) == "has no public constructor (GenericRecord, Comparable)")
     assert(refusedPayload("java.lang.String") == s"does not implement ${classOf[RecordPayload].getName}")
     assert(refusedPayload("org.apache.spark.sql.hudi.command.payload.ExpressionPayload") ==
       "belongs to Hudi's SQL statements; MERGE, UPDATE and DELETE need no payload class here")
@@ -128,18 +133,21 @@ class UserMergersSuite extends AnyFunSuite {
     val expected = "is made for Hudi's interface; implement io.merganser.table.avro.RecordPayload instead"
     val own      = "a/HudiPayload" -> s"$Interfaces/model/HoodieRecordPayload"
     withClasses(own)(assert(refusedPayload("a.HudiPayload") == expected))
-    withClasses(own, s"$Interfaces/model/HoodieRecordPayload" -> "")(assert(refusedPayload("a.HudiPayload") == expected))
+    withClasses(own, s"$Interfaces/model/HoodieRecordPayload" -> "")(
+      assert(refusedPayload("a.HudiPayload") == expected))
   }
 
   test("a merger sees all columns, unless it names those it looks at") {
     val columns = StructType(Seq("id", "ts", "a", "b").map(StructField(_, LongType)) :+ StructField("c", StringType))
     val all     = StoredRule.of(table, Seq(appending))
     assert(all.columns(columns) == Seq("id", "ts", "a", "b", "c"))
-    assert(all.asInstanceOf[StoredRule.ByMerger].copy(isProjectionCompatible = true).columns(columns) == Seq("id", "ts"))
+    assert(all.asInstanceOf[StoredRule.ByMerger].copy(isProjectionCompatible = true).columns(columns) == Seq("id",
+      "ts"))
   }
 
   test("merge properties come to the merger by their short names too") {
-    val rule = StoredRule.of(TableConfig(table.properties + ("hoodie.record.merge.property.states" -> "new,paid")), Seq(appending))
+    val rule = StoredRule.of(TableConfig(table.properties + ("hoodie.record.merge.property.states" -> "new,paid")),
+      Seq(appending))
     val seen = rule.asInstanceOf[StoredRule.ByMerger].properties
     assert(seen("states") == "new,paid")
     assert(seen("hoodie.table.recordkey.fields") == "id")

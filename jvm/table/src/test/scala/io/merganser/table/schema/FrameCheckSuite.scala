@@ -18,18 +18,22 @@ class FrameCheckSuite extends AnyFunSuite {
 
   test("the table's own columns are accepted in any order and case, with or without meta columns") {
     check(whole)
-    check("TAGS ARRAY<DOUBLE>, Name STRING, price DECIMAL(10,2), inner STRUCT<b: STRING, a: INT>, id BIGINT, _hoodie_commit_time STRING")
+    check(
+      "TAGS ARRAY<DOUBLE>, Name STRING, price DECIMAL(10,2), inner STRUCT<b: STRING, a: INT>, id BIGINT, _hoodie_commit_time STRING")
   }
 
   test("a narrower number is accepted, a wider one is not") {
     check("id INT, name STRING, price DECIMAL(8,1), inner STRUCT<a: SMALLINT, b: STRING>, tags ARRAY<FLOAT>")
     for (
-      (column, frame) <- Seq("price" -> whole.replace("(10,2)", "(10,3)"), "id" -> whole.replace("id BIGINT", "id DOUBLE"),
+      (column, frame) <- Seq("price" -> whole.replace("(10,2)", "(10,3)"),
+        "id" -> whole.replace("id BIGINT", "id DOUBLE"),
         "inner" -> whole.replace("a: INT", "a: BIGINT"),
         "name" -> whole.replace("name STRING", "name BINARY"))
     ) {
       val thrown = refusal(frame)
-      assert(thrown.condition == "SCHEMA_CONFLICT" && thrown.getMessage.contains(s"'$column'") && thrown.getMessage.contains("'trips'"),
+      assert(
+        thrown.condition == "SCHEMA_CONFLICT" && thrown.getMessage.contains(s"'$column'") && thrown.getMessage.contains(
+          "'trips'"),
         frame)
     }
   }
@@ -62,6 +66,7 @@ class FrameCheckSuite extends AnyFunSuite {
     assert(FrameCheck.find(schema, "s.a.b").map(_.dataType.sql).contains("INT"))
     assert(FrameCheck.find(schema, "s.a").map(_.dataType.sql).contains("STRING"))
     assert(FrameCheck.find(schema, "s.c").isEmpty && FrameCheck.find(schema, "nope").isEmpty)
-    assert(FrameCheck.find(schema, "x").map(_.name).contains("x") && FrameCheck.find(schema, "S").map(_.name).contains("s"))
+    assert(FrameCheck.find(schema, "x").map(_.name).contains("x") && FrameCheck.find(schema, "S").map(_.name).contains(
+      "s"))
   }
 }

@@ -18,8 +18,10 @@ class SchemaEvolutionSuite extends AnyFunSuite {
     (mentions :+ "'trips'").foreach(text => assert(thrown.getMessage.contains(text), text))
   }
 
-  test("the table's columns come first in their order, new ones follow as they are given, nullable and as they are stored") {
-    assert(evolved("id INT NOT NULL, v STRING", "b TINYINT NOT NULL, v STRING, _hoodie_record_key STRING, id INT, a VARCHAR(3)") ==
+  test(
+    "the table's columns come first in their order, new ones follow as they are given, nullable and as they are stored") {
+    assert(evolved("id INT NOT NULL, v STRING",
+      "b TINYINT NOT NULL, v STRING, _hoodie_record_key STRING, id INT, a VARCHAR(3)") ==
       ddl("id INT NOT NULL, v STRING, b INT, a STRING"))
   }
 
@@ -29,7 +31,8 @@ class SchemaEvolutionSuite extends AnyFunSuite {
 
   test("a column takes the wider of both types, whoever brings it") {
     for (
-      (narrow, wide) <- Seq("INT" -> "BIGINT", "INT" -> "FLOAT", "INT" -> "DOUBLE", "BIGINT" -> "DOUBLE", "FLOAT" -> "DOUBLE",
+      (narrow, wide) <- Seq("INT" -> "BIGINT", "INT" -> "FLOAT", "INT" -> "DOUBLE", "BIGINT" -> "DOUBLE",
+        "FLOAT" -> "DOUBLE",
         "INT" -> "STRING", "DATE" -> "STRING", "INT" -> "DECIMAL(12,2)", "DECIMAL(8,2)" -> "DECIMAL(10,3)")
     ) {
       assert(evolved(s"id INT, c $narrow", s"id INT, c $wide") == ddl(s"id INT, c $wide"), s"$narrow to $wide")
@@ -38,14 +41,20 @@ class SchemaEvolutionSuite extends AnyFunSuite {
   }
 
   test("a column of numbers or dates becomes string only on request, inside structs too, and the error says how") {
-    for (column <- Seq("c INT", "c DOUBLE", "c DECIMAL(8,2)", "c DATE", "c STRUCT<a: BIGINT>", "c ARRAY<INT>", "c MAP<STRING, FLOAT>")) {
-      val incoming = column.replaceAll("INT|BIGINT|BIGSTRING|DOUBLE|DECIMAL\\(8,2\\)|DATE|FLOAT", "STRING").replace("BIGSTRING", "STRING")
+    for (
+      column <- Seq("c INT", "c DOUBLE", "c DECIMAL(8,2)", "c DATE", "c STRUCT<a: BIGINT>", "c ARRAY<INT>",
+        "c MAP<STRING, FLOAT>")
+    ) {
+      val incoming = column.replaceAll("INT|BIGINT|BIGSTRING|DOUBLE|DECIMAL\\(8,2\\)|DATE|FLOAT", "STRING").replace(
+        "BIGSTRING", "STRING")
       val thrown = intercept[MerganserException](
         SchemaEvolution.evolved("trips", ddl(s"id INT, $column"), ddl(s"id INT, $incoming"), widensToString = false))
       assert(thrown.condition == "COLUMN_WOULD_BECOME_STRING", column)
-      assert(Seq("'trips'", "'c", "Cast the column", "schemaEvolution=toString").forall(thrown.getMessage.contains), column)
+      assert(Seq("'trips'", "'c", "Cast the column", "schemaEvolution=toString").forall(thrown.getMessage.contains),
+        column)
       assert(evolved(s"id INT, $column", s"id INT, $incoming") == ddl(s"id INT, $incoming"))
-      assert(SchemaEvolution.evolved("trips", ddl(s"id INT, $incoming"), ddl(s"id INT, $column"), widensToString = false) ==
+      assert(SchemaEvolution.evolved("trips", ddl(s"id INT, $incoming"), ddl(s"id INT, $column"),
+          widensToString = false) ==
           ddl(s"id INT, $incoming"), "numbers into a string column")
     }
   }
@@ -79,13 +88,17 @@ class SchemaEvolutionSuite extends AnyFunSuite {
   }
 
   test("a new type of a key, partition, ordering or marker column is refused where texts or the order would change") {
-    def config(more: (String, String)*) = TableConfig(Map("hoodie.table.name" -> "trips", "hoodie.table.type" -> "COPY_ON_WRITE",
-      "hoodie.table.version" -> "9", "hoodie.timeline.layout.version" -> "2", "hoodie.table.recordkey.fields" -> "id") ++ more)
+    def config(more: (String, String)*) = TableConfig(Map("hoodie.table.name" -> "trips",
+      "hoodie.table.type" -> "COPY_ON_WRITE",
+      "hoodie.table.version" -> "9", "hoodie.timeline.layout.version" -> "2",
+      "hoodie.table.recordkey.fields" -> "id") ++ more)
     def check(column: String, from: String, to: String, more: (String, String)*): Unit =
-      SchemaEvolution.requireStable(config(more: _*), ddl(s"id INT, o INT").add(column, from), ddl("id BIGINT, o BIGINT").add(column, to))
+      SchemaEvolution.requireStable(config(more: _*), ddl(s"id INT, o INT").add(column, from),
+        ddl("id BIGINT, o BIGINT").add(column, to))
     def refuses(role: String, from: String, to: String, more: (String, String)*): Unit = {
       val thrown = intercept[MerganserException](check("c", from, to, more: _*))
-      assert(thrown.condition == "SCHEMA_CONFLICT" && thrown.getMessage.contains(s"$role column 'c'"), s"$role: $from to $to")
+      assert(thrown.condition == "SCHEMA_CONFLICT" && thrown.getMessage.contains(s"$role column 'c'"),
+        s"$role: $from to $to")
     }
     val (path, order) = ("hoodie.table.partition.fields" -> "c", "hoodie.table.ordering.fields" -> "c")
     check("c", "int", "double")

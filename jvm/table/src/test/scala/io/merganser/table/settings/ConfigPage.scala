@@ -3,7 +3,15 @@ package io.merganser.table.settings
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path, Paths}
 
-import io.merganser.table.options.{ForeignOptions, HudiOptions, IgnoredOptions, OptionEntry, OptionScope, Options, OtherFormats}
+import io.merganser.table.options.{
+  ForeignOptions,
+  HudiOptions,
+  IgnoredOptions,
+  OptionEntry,
+  OptionScope,
+  Options,
+  OtherFormats
+}
 
 /** The page docs/config.md, made from the options themselves. */
 object ConfigPage {
@@ -76,13 +84,15 @@ object ConfigPage {
   }
 
   private def ignored: String = {
-    def names(effect: IgnoredOptions.Effect) = effect.names.map(n => if (n.endsWith(".")) s"`$n*`" else s"`$n`").mkString(", ")
+    def names(effect: IgnoredOptions.Effect) =
+      effect.names.map(n => if (n.endsWith(".")) s"`$n*`" else s"`$n`").mkString(", ")
     def condition(effect: IgnoredOptions.Effect) = effect.switch match {
       case Some(s) if s.onUnlessGiven => s"unless ${s.names.map(n => s"`$n=false`").mkString(" or ")}"
       case Some(s)                    => s"with ${s.names.map(n => s"`$n=true`").mkString(" or ")}"
-      case None                       => if (effect.same.isEmpty) "" else s"unless ${effect.same.map(v => s"`$v`").mkString(", ")}"
+      case None => if (effect.same.isEmpty) "" else s"unless ${effect.same.map(v => s"`$v`").mkString(", ")}"
     }
-    def rows(effects: Seq[IgnoredOptions.Effect]) = effects.map(e => s"| ${names(e)} | ${condition(e)} | ${e.instead} |").mkString("\n|")
+    def rows(effects: Seq[IgnoredOptions.Effect]) =
+      effects.map(e => s"| ${names(e)} | ${condition(e)} | ${e.instead} |").mkString("\n|")
     s"""## Accepted and reported
        |
        |What these do in Hudi is not done here, and a job may miss it. A write that is given one, by an option or by Spark's configuration,
@@ -103,7 +113,8 @@ object ConfigPage {
   private def harmless: String =
     s"""## Accepted and without effect
        |
-       |They tune how Hudi works and cannot change rows or layout; existing jobs keep them. All options of Hudi ${HudiOptions.release} that
+       |They tune how Hudi works and cannot change rows or layout; existing jobs keep them. All options of Hudi ${HudiOptions
+        .release} that
        |begin with
        |
        |${ForeignOptions.harmlessPrefixes.map(p => s"`$p*`").mkString(", ")}

@@ -13,21 +13,26 @@ class NewTableSuite extends AnyFunSuite {
   )
   private val key = "hoodie.datasource.write.recordkey.field" -> "id"
 
-  private def made(options: (String, String)*): Map[String, String]   = NewTable.properties(options.toMap, schema, "trips")
+  private def made(options: (String, String)*): Map[String, String] =
+    NewTable.properties(options.toMap, schema, "trips")
   private def refusal(options: (String, String)*): MerganserException = intercept[MerganserException](made(options: _*))
-  private def generator(options: (String, String)*): String           = made(key +: options: _*)("hoodie.table.keygenerator.type")
+  private def generator(options: (String, String)*): String = made(key +: options: _*)("hoodie.table.keygenerator.type")
 
   test("a new table of version 9 stores what readers need, in layout 2 and in UTC") {
     assert(made(key, "hoodie.table.ordering.fields" -> "ts") == Map(
       "hoodie.table.name" -> "trips", "hoodie.table.type" -> "COPY_ON_WRITE", "hoodie.table.version" -> "9",
       "hoodie.table.initial.version" -> "9",
-      "hoodie.timeline.layout.version" -> "2", "hoodie.timeline.path" -> "timeline", "hoodie.timeline.history.path" -> "history",
-      "hoodie.table.timeline.timezone" -> "UTC", "hoodie.table.recordkey.fields" -> "id", "hoodie.table.ordering.fields" -> "ts",
+      "hoodie.timeline.layout.version" -> "2", "hoodie.timeline.path" -> "timeline",
+      "hoodie.timeline.history.path" -> "history",
+      "hoodie.table.timeline.timezone" -> "UTC", "hoodie.table.recordkey.fields" -> "id",
+      "hoodie.table.ordering.fields" -> "ts",
       "hoodie.record.merge.mode" -> "EVENT_TIME_ORDERING", "hoodie.table.keygenerator.type" -> "NON_PARTITION",
       "hoodie.table.base.file.format" -> "PARQUET",
       "hoodie.populate.meta.fields" -> "true", "hoodie.datasource.write.hive_style_partitioning" -> "false",
-      "hoodie.datasource.write.partitionpath.urlencode" -> "false", "hoodie.datasource.write.drop.partition.columns" -> "false",
-      "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled" -> "false", "hoodie.index.type" -> "SIMPLE"))
+      "hoodie.datasource.write.partitionpath.urlencode" -> "false",
+      "hoodie.datasource.write.drop.partition.columns" -> "false",
+      "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled" -> "false",
+      "hoodie.index.type" -> "SIMPLE"))
   }
 
   test("the settings that a table shows make another one that stores the same") {
@@ -39,26 +44,30 @@ class NewTableSuite extends AnyFunSuite {
       Map("orderingFields" -> "ts", "hoodie.payload.delete.field" -> "name", "hoodie.payload.delete.marker" -> "gone"),
       Map("orderingFields" -> "ts", payload -> (models + "PartialUpdateAvroPayload")),
       Map(payload -> (models + "AWSDmsAvroPayload")),
-      Map("hoodie.index.type" -> "BUCKET", "hoodie.bucket.index.num.buckets" -> "7", "hoodie.combine.before.upsert" -> "false"),
-      Map("spark.merganser.write.nullOrdering" -> "reject", "hoodie.datasource.write.hive_style_partitioning" -> "false",
+      Map("hoodie.index.type" -> "BUCKET", "hoodie.bucket.index.num.buckets" -> "7",
+        "hoodie.combine.before.upsert" -> "false"),
+      Map("spark.merganser.write.nullOrdering" -> "reject",
+        "hoodie.datasource.write.hive_style_partitioning" -> "false",
         "hoodie.datasource.write.partitionpath.urlencode" -> "true"),
       Map("hoodie.datasource.write.keygenerator.type" -> "CUSTOM",
         "hoodie.datasource.write.partitionpath.field" -> "ts:TIMESTAMP,day:SIMPLE",
-        "hoodie.keygen.timebased.timestamp.type" -> "EPOCHMILLISECONDS", "hoodie.keygen.timebased.output.dateformat" -> "yyyy")
+        "hoodie.keygen.timebased.timestamp.type" -> "EPOCHMILLISECONDS",
+        "hoodie.keygen.timebased.output.dateformat" -> "yyyy")
     )
     for (kind <- kinds; version <- Seq("6", "8", "9")) {
-      val partitions                        = if (kind.keys.exists(_.endsWith("partitionpath.field"))) Seq("ts", "day") else Seq("day")
+      val partitions = if (kind.keys.exists(_.endsWith("partitionpath.field"))) Seq("ts", "day") else Seq("day")
       def again(given: Map[String, String]) = NewTable.properties(given, schema, "trips", partitions, bySql = true)
-      val stored                            = again(kind ++ Map("primaryKey" -> "id", "hoodie.write.table.version" -> version))
-      val shown                             = ShownSettings.of(TableConfig(stored))
+      val stored = again(kind ++ Map("primaryKey" -> "id", "hoodie.write.table.version" -> version))
+      val shown  = ShownSettings.of(TableConfig(stored))
       withClue(s"version $version, $kind, shown $shown: ") {
         assert(again(shown) == stored)
         assert(shown("primaryKey") == "id" && shown.contains("type"))
         TableConflicts.settled(Settings.ofWrite(shown, Map.empty), TableConfig(stored))
       }
     }
-    val named  = Map("preCombineField" -> "ts", "hoodie.table.type" -> "MERGE_ON_READ", "team" -> "birds")
-    val beside = ShownSettings.beside(named, TableConfig(create(Map("primaryKey" -> "id", "type" -> "mor", "orderingFields" -> "ts"))))
+    val named = Map("preCombineField" -> "ts", "hoodie.table.type" -> "MERGE_ON_READ", "team" -> "birds")
+    val beside = ShownSettings.beside(named,
+      TableConfig(create(Map("primaryKey" -> "id", "type" -> "mor", "orderingFields" -> "ts"))))
     assert(beside.keySet == Set("primaryKey", "hoodie.record.merge.mode"))
   }
 
@@ -68,16 +77,19 @@ class NewTableSuite extends AnyFunSuite {
     val six = made(key, "hoodie.write.table.version" -> "6")
     assert(six("hoodie.timeline.layout.version") == "1")
     assert(
-      !six.contains("hoodie.record.merge.mode") && !six.contains("hoodie.table.initial.version") && !six.contains("hoodie.timeline.path"))
+      !six.contains("hoodie.record.merge.mode") && !six.contains("hoodie.table.initial.version") && !six.contains(
+        "hoodie.timeline.path"))
     assert(refusal(key, "hoodie.write.table.version" -> "7").condition == "OPTION_VALUE_INVALID")
   }
 
   test("SQL's names make the same table, with hive-style partitions") {
     val sql =
-      NewTable.properties(Map("primaryKey" -> "id", "type" -> "mor", "preCombineField" -> "ts"), schema, "trips", Seq("day"), bySql = true)
+      NewTable.properties(Map("primaryKey" -> "id", "type" -> "mor", "preCombineField" -> "ts"), schema, "trips",
+        Seq("day"), bySql = true)
     assert(sql("hoodie.table.recordkey.fields") == "id" && sql("hoodie.table.type") == "MERGE_ON_READ" && sql(
       "hoodie.table.ordering.fields") == "ts")
-    assert(sql("hoodie.table.partition.fields") == "day" && sql("hoodie.datasource.write.hive_style_partitioning") == "true")
+    assert(
+      sql("hoodie.table.partition.fields") == "day" && sql("hoodie.datasource.write.hive_style_partitioning") == "true")
     assert(sql("hoodie.table.keygenerator.type") == "SIMPLE")
   }
 
@@ -92,15 +104,18 @@ class NewTableSuite extends AnyFunSuite {
     assert(generator("hoodie.datasource.write.partitionpath.field" -> "day") == "SIMPLE")
     assert(generator("hoodie.datasource.write.partitionpath.field" -> "day,name") == "COMPLEX")
     assert(generator("hoodie.datasource.write.partitionpath.field" -> "day:SIMPLE") == "CUSTOM")
-    assert(made("hoodie.datasource.write.recordkey.field" -> "id,name", "hoodie.datasource.write.partitionpath.field" -> "day")(
+    assert(made("hoodie.datasource.write.recordkey.field" -> "id,name",
+      "hoodie.datasource.write.partitionpath.field" -> "day")(
       "hoodie.table.keygenerator.type") == "COMPLEX")
   }
 
   test("a key generator is taken by type and by class, also by the Avro variants") {
     val classes =
-      Map("SimpleKeyGenerator" -> "NON_PARTITION", "ComplexAvroKeyGenerator" -> "COMPLEX", "NonpartitionedKeyGenerator" -> "NON_PARTITION")
+      Map("SimpleKeyGenerator" -> "NON_PARTITION", "ComplexAvroKeyGenerator" -> "COMPLEX",
+        "NonpartitionedKeyGenerator" -> "NON_PARTITION")
     for ((name, expected) <- classes)
-      assert(generator("hoodie.datasource.write.keygenerator.class" -> s"org.apache.hudi.keygen.$name") == expected, name)
+      assert(generator("hoodie.datasource.write.keygenerator.class" -> s"org.apache.hudi.keygen.$name") == expected,
+        name)
     assert(generator("hoodie.datasource.write.keygenerator.type" -> "complex_avro") == "COMPLEX")
   }
 
@@ -110,7 +125,8 @@ class NewTableSuite extends AnyFunSuite {
       assert(thrown.condition == "KEY_GENERATOR_UNSUPPORTED" && thrown.getMessage.contains(name))
     }
     def mismatch(kind: String, partitions: String) =
-      refusal(key, "hoodie.datasource.write.keygenerator.type" -> kind, "hoodie.datasource.write.partitionpath.field" -> partitions).condition
+      refusal(key, "hoodie.datasource.write.keygenerator.type" -> kind,
+        "hoodie.datasource.write.partitionpath.field" -> partitions).condition
     assert(mismatch("SIMPLE", "day,name") == "KEY_GENERATOR_MISMATCH")
     assert(mismatch("NON_PARTITION", "day") == "KEY_GENERATOR_MISMATCH")
     assert(mismatch("CUSTOM", "day") == "KEY_GENERATOR_MISMATCH")
@@ -118,7 +134,8 @@ class NewTableSuite extends AnyFunSuite {
   }
 
   test("a time-based generator needs its type and format") {
-    val time   = Seq(key, "hoodie.datasource.write.keygenerator.type" -> "TIMESTAMP", "hoodie.datasource.write.partitionpath.field" -> "ts")
+    val time = Seq(key, "hoodie.datasource.write.keygenerator.type" -> "TIMESTAMP",
+      "hoodie.datasource.write.partitionpath.field" -> "ts")
     val kind   = "hoodie.deltastreamer.keygen.timebased.timestamp.type" -> "EPOCHMILLISECONDS"
     val format = "hoodie.keygen.timebased.output.dateformat" -> "yyyy/MM/dd"
     assert(refusal(time :+ format: _*).getMessage.contains("hoodie.keygen.timebased.timestamp.type"))
@@ -130,13 +147,15 @@ class NewTableSuite extends AnyFunSuite {
   test("columns are stored as the schema spells them, and a missing one is refused by name") {
     val spelled = made("hoodie.datasource.write.recordkey.field" -> "ID", "hoodie.table.ordering.fields" -> "TS",
       "hoodie.datasource.write.partitionpath.field" -> "Day")
-    assert(Seq("recordkey", "ordering", "partition").map(part => spelled(s"hoodie.table.$part.fields")) == Seq("id", "ts", "day"))
+    assert(Seq("recordkey", "ordering", "partition").map(part => spelled(s"hoodie.table.$part.fields")) == Seq("id",
+      "ts", "day"))
     val missing = Map("hoodie.datasource.write.recordkey.field" -> "RECORD_KEY_COLUMN_MISSING",
       "hoodie.table.ordering.fields" -> "ORDERING_FIELD_MISSING",
       "hoodie.datasource.write.partitionpath.field" -> "PARTITION_COLUMN_MISSING")
     for ((option, condition) <- missing) {
       val thrown = refusal((Map(key) + (option -> "nope")).toSeq: _*)
-      assert(thrown.condition == condition && thrown.getMessage.contains("'nope'") && thrown.getMessage.contains("id, name, ts"), option)
+      assert(thrown.condition == condition && thrown.getMessage.contains("'nope'") && thrown.getMessage.contains(
+          "id, name, ts"), option)
     }
     assert(refusal().condition == "RECORD_KEY_REQUIRED")
   }
@@ -144,24 +163,33 @@ class NewTableSuite extends AnyFunSuite {
   test("a type without an order cannot be an ordering field, a type without text no key") {
     for (field <- Seq("tags", "m", "inner"))
       assert(refusal(key, "hoodie.table.ordering.fields" -> field).condition == "ORDERING_TYPE_UNORDERED", field)
-    for (field <- Seq("tags", "m", "inner", "bytes")) assert(refusal("primaryKey" -> field).condition == "KEY_TYPE_UNSUPPORTED", field)
+    for (field <- Seq("tags", "m", "inner", "bytes"))
+      assert(refusal("primaryKey" -> field).condition == "KEY_TYPE_UNSUPPORTED", field)
   }
 
-  test("a field inside a struct can be a key and an ordering field, by every name of the option and as the schema spells it") {
+  test(
+    "a field inside a struct can be a key and an ordering field, by every name of the option and as the schema spells it") {
     assert(made("primaryKey" -> "inner.a")("hoodie.table.recordkey.fields") == "inner.a")
-    for (name    <- Options.OrderingFields.names) assert(made(key, name -> "Inner.A, ts")("hoodie.table.ordering.fields") == "inner.a,ts")
+    for (name <- Options.OrderingFields.names)
+      assert(made(key, name -> "Inner.A, ts")("hoodie.table.ordering.fields") == "inner.a,ts")
     for (missing <- Seq("inner.z", "id.a", "inner.a.b", "nope.a"))
       assert(refusal(key, "hoodie.table.ordering.fields" -> missing).condition == "ORDERING_FIELD_MISSING", missing)
   }
 
   test("the merge mode by its stored name counts wherever a table is created") {
-    for (bySql <- Seq(false, true); conf <- Seq(Map("hoodie.record.merge.mode" -> "COMMIT_TIME_ORDERING"), Map.empty[String, String])) {
+    for (
+      bySql <- Seq(false, true);
+      conf  <- Seq(Map("hoodie.record.merge.mode" -> "COMMIT_TIME_ORDERING"), Map.empty[String, String])
+    ) {
       val options =
-        Map(key, "orderingFields" -> "ts") ++ (if (conf.isEmpty) Map("hoodie.record.merge.mode" -> "commit_time_ordering") else Nil)
+        Map(key, "orderingFields" -> "ts") ++ (if (conf.isEmpty)
+                                                 Map("hoodie.record.merge.mode" -> "commit_time_ordering")
+                                               else Nil)
       val stored = NewTable.properties(options, schema, "t", sessionConf = conf, bySql = bySql)
       assert(stored("hoodie.record.merge.mode") == "COMMIT_TIME_ORDERING")
     }
-    val both = Seq("hoodie.record.merge.mode" -> "COMMIT_TIME_ORDERING", "hoodie.write.record.merge.mode" -> "EVENT_TIME_ORDERING")
+    val both = Seq("hoodie.record.merge.mode" -> "COMMIT_TIME_ORDERING",
+      "hoodie.write.record.merge.mode" -> "EVENT_TIME_ORDERING")
     assert(refusal(key +: both: _*).condition == "OPTION_CONFLICT")
   }
 
@@ -172,14 +200,17 @@ class NewTableSuite extends AnyFunSuite {
     assert(ordered("hoodie.table.ordering.fields") == "ts")
     assert(!stored("hoodie.payload.ordering.field" -> "o").contains("hoodie.table.ordering.fields"))
     val payload = "payloadClass" -> "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload"
-    val older   = stored("hoodie.write.record.merge.mode" -> "EVENT_TIME_ORDERING", payload, "hoodie.table.version" -> "8")
+    val older =
+      stored("hoodie.write.record.merge.mode" -> "EVENT_TIME_ORDERING", payload, "hoodie.table.version" -> "8")
     assert(older("hoodie.record.merge.mode") == "COMMIT_TIME_ORDERING")
   }
 
   test("a bucket table keeps its number of buckets and its hash columns") {
     val bucket = made(key, "hoodie.index.type" -> "BUCKET")
     assert(bucket("hoodie.bucket.index.num.buckets") == "256" && bucket("hoodie.bucket.index.hash.field") == "id")
-    assert(bucket("hoodie.datasource.write.recordkey.field") == "id") // Hudi's procedures look for it beside the hash columns
+    assert(
+      bucket(
+        "hoodie.datasource.write.recordkey.field") == "id") // Hudi's procedures look for it beside the hash columns
     val thrown = refusal(key, "hoodie.index.type" -> "BUCKET", "hoodie.bucket.index.hash.field" -> "name")
     assert(thrown.condition == "BUCKET_HASH_FIELD_UNKNOWN" && thrown.getMessage.contains("'name'"))
   }
@@ -202,10 +233,12 @@ class NewTableSuite extends AnyFunSuite {
     assert(!made(key, payload).contains("hoodie.table.ordering.fields"))
   }
 
-  test("CREATE TABLE refuses the commit-time strategy beside ordering fields unless a mode is named; a data frame may give both") {
+  test(
+    "CREATE TABLE refuses the commit-time strategy beside ordering fields unless a mode is named; a data frame may give both") {
     val given  = Map(key, "recordMergeStrategyId" -> "ce9acb64-bde0-424c-9b91-f6ebba25356d", "orderingFields" -> "ts")
     val thrown = intercept[MerganserException](NewTable.properties(given, schema, "t", bySql = true))
-    assert(thrown.condition == "OPTION_CONFLICT" && thrown.getMessage.contains("'ce9acb64-bde0-424c-9b91-f6ebba25356d'"))
+    assert(
+      thrown.condition == "OPTION_CONFLICT" && thrown.getMessage.contains("'ce9acb64-bde0-424c-9b91-f6ebba25356d'"))
     assert(thrown.getMessage.contains("'ts'"))
     val named = given + ("recordMergeMode" -> "COMMIT_TIME_ORDERING")
     assert(NewTable.properties(named, schema, "t", bySql = true)("hoodie.record.merge.mode") == "COMMIT_TIME_ORDERING")
@@ -213,13 +246,15 @@ class NewTableSuite extends AnyFunSuite {
   }
 
   test("a Debezium payload brings its ordering fields, and another one asked for is refused") {
-    val payload = "hoodie.datasource.write.payload.class" -> "org.apache.hudi.common.model.debezium.PostgresDebeziumAvroPayload"
-    val feed    = StructType.fromDDL("id INT, ts BIGINT, _event_lsn BIGINT, _change_operation_type STRING")
+    val payload =
+      "hoodie.datasource.write.payload.class" -> "org.apache.hudi.common.model.debezium.PostgresDebeziumAvroPayload"
+    val feed = StructType.fromDDL("id INT, ts BIGINT, _event_lsn BIGINT, _change_operation_type STRING")
     def of(options: (String, String)*) = NewTable.properties(Map(key, payload) ++ options, feed, "t")
     assert(of()("hoodie.table.ordering.fields") == "_event_lsn")
     assert(of("preCombineField" -> "_event_lsn")("hoodie.table.ordering.fields") == "_event_lsn")
     val thrown = intercept[MerganserException](of("preCombineField" -> "ts"))
-    assert(thrown.condition == "CONFIG_CONFLICT" && thrown.getMessage.contains("'ts'") && thrown.getMessage.contains("'_event_lsn'"))
+    assert(thrown.condition == "CONFIG_CONFLICT" && thrown.getMessage.contains("'ts'") && thrown.getMessage.contains(
+      "'_event_lsn'"))
   }
 
   test("a partial update mode cannot be asked for, only come from a payload class") {

@@ -13,9 +13,11 @@ class WriteConfigSuite extends AnyFunSuite {
   private val base = Map("hoodie.datasource.write.recordkey.field" -> "id", "hoodie.table.ordering.fields" -> "ts",
     "hoodie.datasource.write.partitionpath.field" -> "day")
 
-  private def table(more: (String, String)*): TableConfig = TableConfig(NewTable.properties(base ++ more, schema, "trips"))
+  private def table(more: (String, String)*): TableConfig =
+    TableConfig(NewTable.properties(base ++ more, schema, "trips"))
 
-  private def parse(table: TableConfig, options: (String, String)*): WriteConfig = WriteConfig.parse(options.toMap, Map.empty, table)
+  private def parse(table: TableConfig, options: (String, String)*): WriteConfig =
+    WriteConfig.parse(options.toMap, Map.empty, table)
 
   private def conflict(table: TableConfig, option: (String, String)): MerganserException =
     intercept[MerganserException](parse(table, option))
@@ -24,10 +26,12 @@ class WriteConfigSuite extends AnyFunSuite {
     val config = parse(table())
     assert(config.operation == WriteOperation.Upsert && config.combineBeforeUpsert && !config.combineBeforeInsert)
     assert(config.index == IndexType.Simple(bloomFilters = false) && config.storedKeys == StoredKeyPolicy.InsertAgain)
-    assert(config.failedWrites == FailedWrites.Eager && config.nullOrdering == NullOrdering.Lowest && !config.inlineCompaction)
+    assert(
+      config.failedWrites == FailedWrites.Eager && config.nullOrdering == NullOrdering.Lowest && !config.inlineCompaction)
   }
 
-  test("a lock provider that is not here is refused where several writers are declared, and has no effect for a single one") {
+  test(
+    "a lock provider that is not here is refused where several writers are declared, and has no effect for a single one") {
     val several   = "hoodie.write.concurrency.mode" -> "OPTIMISTIC_CONCURRENCY_CONTROL"
     val zookeeper = "hoodie.write.lock.provider" -> "org.apache.hudi.client.transaction.lock.ZookeeperBasedLockProvider"
     val error     = intercept[MerganserException](parse(table(), several, zookeeper))
@@ -39,13 +43,17 @@ class WriteConfigSuite extends AnyFunSuite {
   }
 
   test("options that repeat what the table stores are accepted, in any case") {
-    val all = base ++ Map("hoodie.write.record.merge.mode" -> "event_time_ordering", "hoodie.record.merge.mode" -> "EVENT_TIME_ORDERING",
-      "hoodie.write.record.merge.strategy.id" -> "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5", "hoodie.datasource.write.table.type" -> "cow",
+    val all = base ++ Map("hoodie.write.record.merge.mode" -> "event_time_ordering",
+      "hoodie.record.merge.mode" -> "EVENT_TIME_ORDERING",
+      "hoodie.write.record.merge.strategy.id" -> "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5",
+      "hoodie.datasource.write.table.type" -> "cow",
       "hoodie.table.name" -> "trips",
       "hoodie.datasource.write.keygenerator.class" -> "org.apache.hudi.keygen.SimpleKeyGenerator",
       "hoodie.datasource.write.hive_style_partitioning" -> "false",
-      "hoodie.write.table.version" -> "9", "hoodie.datasource.write.precombine.field" -> "ts", "hoodie.payload.ordering.field" -> "ts",
-      "hoodie.datasource.write.payload.class" -> "org.apache.hudi.common.model.DefaultHoodieRecordPayload", "hoodie.index.type" -> "BLOOM")
+      "hoodie.write.table.version" -> "9", "hoodie.datasource.write.precombine.field" -> "ts",
+      "hoodie.payload.ordering.field" -> "ts",
+      "hoodie.datasource.write.payload.class" -> "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
+      "hoodie.index.type" -> "BLOOM")
     assert(parse(table(), all.toSeq: _*).index == IndexType.Simple(bloomFilters = true))
   }
 
@@ -53,15 +61,16 @@ class WriteConfigSuite extends AnyFunSuite {
     val contradictions = Seq(
       ("hoodie.write.record.merge.mode", "COMMIT_TIME_ORDERING", "EVENT_TIME_ORDERING"),
       ("hoodie.write.record.merge.mode", "CUSTOM", "EVENT_TIME_ORDERING"),
-      ("hoodie.write.record.merge.strategy.id", "ce9acb64-bde0-424c-9b91-f6ebba25356d", "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5"),
-      ("hoodie.table.ordering.fields", "o", "ts"), ("hoodie.datasource.write.recordkey.field", "name", "id"),
+      ("hoodie.write.record.merge.strategy.id", "ce9acb64-bde0-424c-9b91-f6ebba25356d",
+        "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5"), ("hoodie.table.ordering.fields", "o", "ts"),
+      ("hoodie.datasource.write.recordkey.field", "name", "id"),
       ("hoodie.datasource.write.partitionpath.field", "name", "day"),
-      ("hoodie.datasource.write.table.type", "MERGE_ON_READ", "COPY_ON_WRITE"), ("hoodie.table.name", "others", "trips"),
-      ("hoodie.datasource.write.keygenerator.type", "COMPLEX", "SIMPLE"),
+      ("hoodie.datasource.write.table.type", "MERGE_ON_READ", "COPY_ON_WRITE"),
+      ("hoodie.table.name", "others", "trips"), ("hoodie.datasource.write.keygenerator.type", "COMPLEX", "SIMPLE"),
       ("hoodie.datasource.write.hive_style_partitioning", "true", "false"),
       ("hoodie.datasource.write.partitionpath.urlencode", "true", "false"),
-      ("hoodie.datasource.write.payload.class", "org.apache.hudi.common.model.PartialUpdateAvroPayload", "EVENT_TIME_ORDERING"),
-      ("hoodie.write.table.version", "8", "9"), ("hoodie.payload.ordering.field", "o", "ts"),
+      ("hoodie.datasource.write.payload.class", "org.apache.hudi.common.model.PartialUpdateAvroPayload",
+        "EVENT_TIME_ORDERING"), ("hoodie.write.table.version", "8", "9"), ("hoodie.payload.ordering.field", "o", "ts"),
       ("hoodie.payload.delete.field", "name", "none"), ("hoodie.index.type", "BUCKET", "SIMPLE"),
       ("hoodie.table.partial.update.mode", "IGNORE_DEFAULTS", "none"),
       ("hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled", "true", "false"),
@@ -73,22 +82,28 @@ class WriteConfigSuite extends AnyFunSuite {
     }
   }
 
-  test("what the session's configuration says of tables is no conflict with a table that stores something else, and changes nothing") {
-    val conf = Map("hoodie.payload.ordering.field" -> "o", "spark.hoodie.write.record.merge.mode" -> "COMMIT_TIME_ORDERING",
-      "hoodie.table.precombine.field" -> "o", "hoodie.index.type" -> "BUCKET", "hoodie.table.partial.update.mode" -> "IGNORE_DEFAULTS",
+  test(
+    "what the session's configuration says of tables is no conflict with a table that stores something else, and changes nothing") {
+    val conf = Map("hoodie.payload.ordering.field" -> "o",
+      "spark.hoodie.write.record.merge.mode" -> "COMMIT_TIME_ORDERING",
+      "hoodie.table.precombine.field" -> "o", "hoodie.index.type" -> "BUCKET",
+      "hoodie.table.partial.update.mode" -> "IGNORE_DEFAULTS",
       "hoodie.datasource.write.payload.class" -> "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload",
       "hoodie.record.merge.property.hoodie.payload.delete.field" -> "name", "hoodie.combine.before.insert" -> "true")
     val config = WriteConfig.parse(Map.empty, conf, table())
     assert(config.rule == StoredRule.ByMode(MergeMode.EventTimeOrdering, Seq("ts")))
-    assert(config.index == IndexType.Simple(bloomFilters = false) && config.combineBeforeInsert && config.deleteMark.isEmpty)
-    val both = intercept[MerganserException](WriteConfig.parse(Map("hoodie.payload.ordering.field" -> "o"), conf, table()))
+    assert(
+      config.index == IndexType.Simple(bloomFilters = false) && config.combineBeforeInsert && config.deleteMark.isEmpty)
+    val both =
+      intercept[MerganserException](WriteConfig.parse(Map("hoodie.payload.ordering.field" -> "o"), conf, table()))
     assert(both.condition == "CONFIG_CONFLICT")
   }
 
   test("what the session says of tables counts for a table that does not say it") {
     val foreign = TableConfig(table().properties - "hoodie.index.type")
     val config =
-      WriteConfig.parse(Map.empty, Map("hoodie.index.type" -> "BLOOM", "spark.merganser.write.nullOrdering" -> "reject"), foreign)
+      WriteConfig.parse(Map.empty,
+        Map("hoodie.index.type" -> "BLOOM", "spark.merganser.write.nullOrdering" -> "reject"), foreign)
     assert(config.index == IndexType.Simple(bloomFilters = true) && config.nullOrdering == NullOrdering.Reject)
   }
 
@@ -127,7 +142,8 @@ class WriteConfigSuite extends AnyFunSuite {
     assert(conflict(bucket, "hoodie.bucket.index.num.buckets" -> "8").condition == "CONFIG_CONFLICT")
   }
 
-  test("a table whose keys are found in all partitions stays one, and rows move unless the option of its index says not") {
+  test(
+    "a table whose keys are found in all partitions stays one, and rows move unless the option of its index says not") {
     def global(index: String) = table("hoodie.index.type" -> index)
     def keys(config: WriteConfig) = config.index match {
       case simple: IndexType.Simple => simple.global.map(_.move)
@@ -149,7 +165,8 @@ class WriteConfigSuite extends AnyFunSuite {
     val foreign = TableConfig(table().properties - "hoodie.index.type")
     assert(parse(foreign).index == IndexType.ByFiles(IndexType.Bucket(None, Seq("id"))))
     assert(parse(foreign, "hoodie.index.type" -> "BUCKET").index == IndexType.Bucket(None, Seq("id")))
-    assert(parse(foreign, "hoodie.index.type" -> "BUCKET", "hoodie.bucket.index.num.buckets" -> "8").index == IndexType.Bucket(Some(8),
+    assert(parse(foreign, "hoodie.index.type" -> "BUCKET", "hoodie.bucket.index.num.buckets" -> "8").index == IndexType.Bucket(
+      Some(8),
       Seq("id")))
   }
 
@@ -165,7 +182,8 @@ class WriteConfigSuite extends AnyFunSuite {
   }
 
   test("rows of SQL's changes are upserted") {
-    assert(WriteConfig.parse(Map("hoodie.spark.sql.insert.into.operation" -> "insert"), Map.empty, table(), WriteSource.SqlChange)
+    assert(WriteConfig.parse(Map("hoodie.spark.sql.insert.into.operation" -> "insert"), Map.empty, table(),
+      WriteSource.SqlChange)
       .operation == WriteOperation.Upsert)
   }
 
@@ -185,7 +203,8 @@ class WriteConfigSuite extends AnyFunSuite {
     val conf = Map("hoodie.compact.inline.max.delta.commits" -> "8")
     assert(parse(kept).compactionDeltaCommits == 7 && parse(kept).inlineCompaction)
     assert(WriteConfig.parse(Map.empty, conf, kept).compactionDeltaCommits == 8)
-    assert(WriteConfig.parse(Map("hoodie.compact.inline.max.delta.commits" -> "9"), conf, kept).compactionDeltaCommits == 9)
+    assert(WriteConfig.parse(Map("hoodie.compact.inline.max.delta.commits" -> "9"), conf, kept)
+      .compactionDeltaCommits == 9)
     assert(parse(table()).compactionDeltaCommits == 5)
   }
 
@@ -215,13 +234,15 @@ class WriteConfigSuite extends AnyFunSuite {
       val older = table("hoodie.write.table.version" -> version)
       parse(older, "hoodie.write.table.version" -> version, "hoodie.write.auto.upgrade" -> "false")
       val other = conflict(older, "hoodie.write.table.version" -> "9")
-      assert(other.condition == "CONFIG_CONFLICT" && other.getMessage.contains("'9'") && other.getMessage.contains(s"'$version'"))
+      assert(other.condition == "CONFIG_CONFLICT" && other.getMessage.contains("'9'") && other.getMessage.contains(
+        s"'$version'"))
     }
     parse(table(), "hoodie.write.auto.upgrade" -> "true")
   }
 
   test("lazily cleaned writes expire by missed heartbeats") {
-    val lazily = parse(table(), "hoodie.cleaner.policy.failed.writes" -> "LAZY", "hoodie.client.heartbeat.interval_in_ms" -> "1000")
+    val lazily = parse(table(), "hoodie.cleaner.policy.failed.writes" -> "LAZY",
+      "hoodie.client.heartbeat.interval_in_ms" -> "1000")
     assert(lazily.failedWrites == FailedWrites.Lazy(3000))
     val several = "hoodie.write.concurrency.mode" -> "OPTIMISTIC_CONCURRENCY_CONTROL"
     assert(parse(table(), several).failedWrites.isInstanceOf[FailedWrites.Lazy])

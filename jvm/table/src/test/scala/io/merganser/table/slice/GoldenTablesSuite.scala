@@ -32,7 +32,8 @@ class GoldenTablesSuite extends AnyFunSuite {
   tables.foreach { name =>
     test(s"$name: a snapshot holds the rows, keys, partition paths and commit times that the reference reads") {
       val golden = new Golden(name)
-      assert(golden.schema.fields.map(f => f.name -> f.dataType).toSeq == golden.columns.fields.map(f => f.name -> f.dataType).toSeq)
+      assert(golden.schema.fields.map(f => f.name -> f.dataType).toSeq == golden.columns.fields.map(f =>
+        f.name -> f.dataType).toSeq)
       assert(golden.rows(golden.view.slices)(_.rows(_)) == golden.expected(""))
       assert(golden.batches(golden.view.slices) == golden.expected(""))
     }
@@ -40,7 +41,8 @@ class GoldenTablesSuite extends AnyFunSuite {
     test(s"$name: a column asked for alone has the values that the reference reads") {
       val golden = new Golden(name)
       golden.columns.indices.foreach { i =>
-        assert(golden.columnOf(golden.view.slices, i) == golden.expected("").map(_(i)).sortBy(String.valueOf), golden.columns(i).name)
+        assert(golden.columnOf(golden.view.slices, i) == golden.expected("").map(_(i)).sortBy(String.valueOf),
+          golden.columns(i).name)
       }
     }
 
@@ -75,7 +77,8 @@ class GoldenTablesSuite extends AnyFunSuite {
 
     private val rule = StoredRule.of(config, Nil)
 
-    private def reader(asked: StructType) = new SliceReader(storage, config, rule, schema, asked, LogVisibility(timeline))
+    private def reader(asked: StructType) =
+      new SliceReader(storage, config, rule, schema, asked, LogVisibility(timeline))
 
     def rows(slices: Seq[FileSlice])(read: (SliceReader, FileSlice) => SliceRows): Seq[Seq[Any]] = sorted {
       slices.flatMap { slice =>
@@ -100,7 +103,9 @@ class GoldenTablesSuite extends AnyFunSuite {
     def expected(suffix: String): Seq[Seq[Any]] = sorted {
       def of(name: String) = list(if (json.has(name + suffix)) name + suffix else name)
       of("rows").zip(of("meta_rows")).map { case (row, meta) =>
-        (row.elements.asScala ++ meta.elements.asScala).toSeq.zip(asked.map(_.dataType)).map { case (node, t) => value(node, t) }
+        (row.elements.asScala ++ meta.elements.asScala).toSeq.zip(asked.map(_.dataType)).map { case (node, t) =>
+          value(node, t)
+        }
       }
     }
 
@@ -113,11 +118,12 @@ class GoldenTablesSuite extends AnyFunSuite {
   private def value(node: JsonNode, dataType: DataType): Any =
     if (node == null || node.isNull) null
     else dataType match {
-      case BooleanType    => node.asBoolean
-      case IntegerType    => node.asInt
-      case LongType       => node.asLong
-      case FloatType      => java.lang.Float.floatToIntBits(if (node.isTextual) node.asText.toFloat else node.asDouble.toFloat)
-      case DoubleType     => java.lang.Double.doubleToLongBits(if (node.isTextual) node.asText.toDouble else node.asDouble)
+      case BooleanType => node.asBoolean
+      case IntegerType => node.asInt
+      case LongType    => node.asLong
+      case FloatType =>
+        java.lang.Float.floatToIntBits(if (node.isTextual) node.asText.toFloat else node.asDouble.toFloat)
+      case DoubleType => java.lang.Double.doubleToLongBits(if (node.isTextual) node.asText.toDouble else node.asDouble)
       case d: DecimalType => new java.math.BigDecimal(node.asText).setScale(d.scale)
       case BinaryType     => Base64.getDecoder.decode(node.asText).toVector
       case DateType       => LocalDate.parse(node.asText).toEpochDay.toInt

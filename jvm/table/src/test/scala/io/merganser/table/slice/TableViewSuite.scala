@@ -11,7 +11,8 @@ import io.merganser.table.timeline.{CommitMetadata, Timeline, WriteStat}
 final class TableViewSuite extends TableSuite {
 
   test("names: base and log files are taken apart, change files and others passed over") {
-    assert(FileNames.parseBase("p", "f-0_1-0-1_100.parquet", 5).contains(BaseFile("p", "f-0", "100", "f-0_1-0-1_100.parquet", 5)))
+    assert(FileNames.parseBase("p", "f-0_1-0-1_100.parquet", 5).contains(BaseFile("p", "f-0", "100",
+          "f-0_1-0-1_100.parquet", 5)))
     assert(FileNames.parseLog("p", ".f-0_100.log.12_1-0-1", 5).contains(LogFile("p", "f-0", "100", 12, Some("1-0-1"),
           ".f-0_100.log.12_1-0-1", 5)))
     assert(FileNames.parseLog("p", ".f-0_100.log.1", 5).exists(_.writeToken.isEmpty))
@@ -25,16 +26,20 @@ final class TableViewSuite extends TableSuite {
   }
 
   test("log files are read by instant, then by version as a number, then by token") {
-    val names = Seq(".f_200.log.1_0-0-0", ".f_100.log.10_0-0-0", ".f_100.log.2_0-0-1", ".f_100.log.2_0-0-0", ".f_100.log.2")
-    val read  = names.flatMap(FileNames.parseLog("p", _, 1)).sorted.map(_.name)
-    assert(read == Seq(".f_100.log.2", ".f_100.log.2_0-0-0", ".f_100.log.2_0-0-1", ".f_100.log.10_0-0-0", ".f_200.log.1_0-0-0"))
+    val names =
+      Seq(".f_200.log.1_0-0-0", ".f_100.log.10_0-0-0", ".f_100.log.2_0-0-1", ".f_100.log.2_0-0-0", ".f_100.log.2")
+    val read = names.flatMap(FileNames.parseLog("p", _, 1)).sorted.map(_.name)
+    assert(read == Seq(".f_100.log.2", ".f_100.log.2_0-0-0", ".f_100.log.2_0-0-1", ".f_100.log.10_0-0-0",
+      ".f_200.log.1_0-0-0"))
   }
 
   test("the newest completed base file and its logs are a slice; pending files are not there") {
     val s = storage
     table(storage = s)
-    partition(s, base("a", "100"), base("a", "200"), base("a", "400"), log("a", "150"), log("a", "300"), log("a", "500"), log("b", "500"))
-    Seq("100_110.deltacommit", "150_160.deltacommit", "200_210.commit", "300_310.deltacommit", "400.inflight", "500.deltacommit.inflight")
+    partition(s, base("a", "100"), base("a", "200"), base("a", "400"), log("a", "150"), log("a", "300"),
+      log("a", "500"), log("b", "500"))
+    Seq("100_110.deltacommit", "150_160.deltacommit", "200_210.commit", "300_310.deltacommit", "400.inflight",
+      "500.deltacommit.inflight")
       .foreach(instantFile(s, _))
     assert(show(view(s).slices) == Seq("a@200:300"))
     assert(show(view(s).allSlices("p")) == Seq("a@100:150", "a@200:300"))
@@ -53,7 +58,8 @@ final class TableViewSuite extends TableSuite {
     val s = storage
     table(storage = s)
     partition(s, base("a", "100"), base("a", "200"), log("a", "150"), log("a", "160"))
-    Seq("100_110.deltacommit", "150_300.deltacommit", "160_170.deltacommit", "200_250.commit").foreach(instantFile(s, _))
+    Seq("100_110.deltacommit", "150_300.deltacommit", "160_170.deltacommit", "200_250.commit").foreach(instantFile(s,
+        _))
     assert(show(view(s).allSlices("p")) == Seq("a@100:160", "a@200:150"))
   }
 
@@ -67,7 +73,8 @@ final class TableViewSuite extends TableSuite {
     assert(view(s).readOptimizedSlices.isEmpty)
   }
 
-  test("pending compaction: previous slice with its logs and those after the compaction, whether or not a base file is half written") {
+  test(
+    "pending compaction: previous slice with its logs and those after the compaction, whether or not a base file is half written") {
     for (halfWritten <- Seq(false, true)) {
       val s = faulty(s"t$halfWritten")
       table(storage = s)
@@ -85,7 +92,8 @@ final class TableViewSuite extends TableSuite {
     val s = storage
     table(storage = s)
     partition(s, base("a", "100"), log("a", "150"), base("a", "200"), log("a", "300"))
-    Seq("100_110.deltacommit", "150_160.deltacommit", "300_310.deltacommit", "200_350.commit").foreach(instantFile(s, _))
+    Seq("100_110.deltacommit", "150_160.deltacommit", "300_310.deltacommit", "200_350.commit").foreach(instantFile(s,
+        _))
     compactionFile(s, "200", "a")
     assert(show(view(s).slices) == Seq("a@200:300"))
   }
@@ -120,11 +128,13 @@ final class TableViewSuite extends TableSuite {
     val s = storage
     table(storage = s)
     partition(s, base("a", "100"), log("a", "150"), base("a", "200"), log("a", "300"))
-    Seq("100_110.deltacommit", "150_160.deltacommit", "200_210.commit", "300_310.deltacommit").foreach(instantFile(s, _))
+    Seq("100_110.deltacommit", "150_160.deltacommit", "200_210.commit", "300_310.deltacommit").foreach(instantFile(s,
+        _))
     val config          = TableConfig.load(s)
     val timeline        = Timeline.load(s, config)
     def asOf(t: String) = show(new TableView(s, config, timeline.asOf(t)).slices)
-    assert(asOf("099") == Nil && asOf("100") == Seq("a@100:") && asOf("150") == Seq("a@100:150") && asOf("200") == Seq("a@200:") && asOf(
+    assert(asOf("099") == Nil && asOf("100") == Seq("a@100:") && asOf("150") == Seq("a@100:150") && asOf("200") == Seq(
+      "a@200:") && asOf(
       "999") == Seq("a@200:300"))
   }
 
@@ -166,7 +176,8 @@ final class TableViewSuite extends TableSuite {
     assert(view(s).slices.head.base.get.path == base("a", "100"))
   }
 
-  private def madeInLayout2(s: Storage): TableConfig = Creation.create(s, properties() + ("hoodie.table.initial.version" -> "9"))
+  private def madeInLayout2(s: Storage): TableConfig =
+    Creation.create(s, properties() + ("hoodie.table.initial.version" -> "9"))
 
   private def stat(name: String, sizeBytes: Long = 1): WriteStat =
     WriteStat(FileNames.fileId(name).get, s"p/$name", fileSizeInBytes = sizeBytes, partitionPath = "p")
@@ -176,7 +187,8 @@ final class TableViewSuite extends TableSuite {
     val s = storage
     madeInLayout2(s)
     val again = FileNames.log("a", "200", 1, "9-0-9")
-    partition(s, base("a", "100"), base("x", "100"), log("a", "200"), again, log("y", "200"), base("a", "300"), base("b", "300"))
+    partition(s, base("a", "100"), base("x", "100"), log("a", "200"), again, log("y", "200"), base("a", "300"),
+      base("b", "300"))
     instantFile(s, "100_110.deltacommit", upserted(stat(base("a", "100"))))
     instantFile(s, "200_210.deltacommit", upserted(stat(log("a", "200"), 7)))
     instantFile(s, "300_310.deltacommit", upserted(stat(base("b", "300"))))
@@ -201,7 +213,8 @@ final class TableViewSuite extends TableSuite {
     assert(view(s).slices.head.logs.map(_.committedBytes) == Seq(None, Some(1L)))
   }
 
-  test("in version 6 base files are taken by what their commit names, and all logs, for their names do not tell who wrote them") {
+  test(
+    "in version 6 base files are taken by what their commit names, and all logs, for their names do not tell who wrote them") {
     val s = storage
     table(6, s)
     partition(s, base("a", "100"), base("x", "100"), log("a", "100"), log("a", "100", 2))
@@ -216,7 +229,8 @@ final class TableViewSuite extends TableSuite {
       val all = Map("old" -> base("a", "100"), "base" -> base("a", "200"), "log" -> log("b", "200"))
       partition(s, (all - gone).values.toSeq :+ base("b", "100") :+ base("c", "200"): _*)
       instantFile(s, "100_110.deltacommit", upserted(stat(base("a", "100")), stat(base("b", "100"))))
-      instantFile(s, "200_210.deltacommit", upserted(stat(base("a", "200")), stat(log("b", "200")), stat(base("c", "200"))))
+      instantFile(s, "200_210.deltacommit",
+        upserted(stat(base("a", "200")), stat(log("b", "200")), stat(base("c", "200"))))
       if (isMissed) {
         val error = intercept[MerganserException](view(s).slices)
         assert(error.condition == "SLICE_FILE_MISSING" && error.parameters("file") == s"p/${all(gone)}")

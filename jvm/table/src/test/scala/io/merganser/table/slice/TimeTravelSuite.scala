@@ -39,7 +39,8 @@ final class TimeTravelSuite extends TableSuite {
     assert(travel(s, "999").completed.size == 2)
   }
 
-  test("a clean that kept commits from one on: nothing before it, whatever a later clean keeps; a pending clean counts too") {
+  test(
+    "a clean that kept commits from one on: nothing before it, whatever a later clean keeps; a pending clean counts too") {
     val s = storage
     table(storage = s)
     commits(s, "100", "200", "300", "400")
@@ -60,11 +61,13 @@ final class TimeTravelSuite extends TableSuite {
     assertOldest(s, "300", before = "250")
   }
 
-  test("a clean that counted file versions: from the oldest slice on of each group that lost one, or from when it was replaced") {
+  test(
+    "a clean that counted file versions: from the oldest slice on of each group that lost one, or from when it was replaced") {
     val s = storage
     table(storage = s)
     commits(s, "100", "200", "300")
-    instantFile(s, "400_450.replacecommit", CommitMetadata("INSERT_OVERWRITE", Map.empty, Map.empty, Map("q" -> Seq("c"))))
+    instantFile(s, "400_450.replacecommit",
+      CommitMetadata("INSERT_OVERWRITE", Map.empty, Map.empty, Map("q" -> Seq("c"))))
     base(s, "a", "100")
     base(s, "b", "300")
     val deleted = Map("p" -> Seq("b_0-0-0_100.parquet", "b_0-0-0_200.parquet"))
@@ -72,7 +75,8 @@ final class TimeTravelSuite extends TableSuite {
     assertOldest(s, "300", before = "200")
     s.createNew(".hoodie/timeline/460_461.clean", CleanFixture.completed(None, Map("q" -> Seq("c_0-0-0_100.parquet"))))
     assertOldest(s, "400", before = "300")
-    s.createNew(".hoodie/timeline/470.clean.requested", CleanFixture.planned(None, Map("p" -> Seq("a_0-0-0_100.parquet"))))
+    s.createNew(".hoodie/timeline/470.clean.requested",
+      CleanFixture.planned(None, Map("p" -> Seq("a_0-0-0_100.parquet"))))
     assertOldest(s, "400", before = "300")
   }
 

@@ -84,7 +84,8 @@ final class TableLockSuite extends TableSuite {
     }) == "COMMIT_CONFLICT")
     assert(Files.exists(lockFile))
     Files.delete(lockFile)
-    assert(conditionOf(TableLock.hold(storage) { lock => Files.delete(lockFile); lock.requireHeld() }) == "COMMIT_CONFLICT")
+    assert(
+      conditionOf(TableLock.hold(storage) { lock => Files.delete(lockFile); lock.requireHeld() }) == "COMMIT_CONFLICT")
   }
 
   test("the live lock of this process is not taken over, whatever name another writer calls the table by") {
@@ -125,7 +126,8 @@ final class TableLockSuite extends TableSuite {
     Files.write(second, Array.emptyByteArray)
     val refused = intercept[io.merganser.merge.MerganserException](TableLock.hold(storage, settings)(_ => ()))
     assert(refused.condition == "LOCK_TIMEOUT" && refused.getMessage.contains("locks/lock") && !Files.exists(lockFile))
-    TableLock.hold(storage, brief.copy(folder = Some(folder.resolve("t/.hoodie").toString)))(_ => assert(Files.exists(lockFile)))
+    TableLock.hold(storage, brief.copy(folder = Some(folder.resolve("t/.hoodie").toString)))(_ =>
+      assert(Files.exists(lockFile)))
   }
 
   test("the release of a lock waits for a renewal that goes on, and none brings the file back") {
@@ -139,7 +141,9 @@ final class TableLockSuite extends TableSuite {
         ()
       }
     FaultyFileSystem.watching(slow) {
-      val holder = new WaitingThread(TableLock.hold(storage, TableLock.Settings(leaseMs = 3000))(_ => isRenewing.await()), wait = false)
+      val holder =
+        new WaitingThread(TableLock.hold(storage, TableLock.Settings(leaseMs = 3000))(_ => isRenewing.await()),
+          wait = false)
       assert(isRenewing.await(20, TimeUnit.SECONDS))
       Thread.sleep(50)
       assert(holder.thread.isAlive && storage.exists(TableLock.File))
@@ -151,7 +155,7 @@ final class TableLockSuite extends TableSuite {
 
   test("work that hangs delays no other, and stopping waits for it") {
     val (isStuck, mayGoOn, others) = (new CountDownLatch(1), new CountDownLatch(1), new CountDownLatch(3))
-    val stuck                      = new Periodic("hang", 5)(() => { isStuck.countDown(); mayGoOn.await(20, TimeUnit.SECONDS); () })
+    val stuck = new Periodic("hang", 5)(() => { isStuck.countDown(); mayGoOn.await(20, TimeUnit.SECONDS); () })
     assert(isStuck.await(20, TimeUnit.SECONDS))
     val lively = new Periodic("run", 5)(() => others.countDown())
     assert(others.await(20, TimeUnit.SECONDS))
@@ -218,8 +222,9 @@ object LockContender {
 
   /** @param main the object whose main method is to run */
   def startMain(main: AnyRef, args: String*): Process = {
-    val java    = Paths.get(System.getProperty("java.home"), "bin", "java").toString
-    val command = Seq(java, "-Xmx256m", "-cp", System.getProperty("java.class.path"), main.getClass.getName.stripSuffix("$")) ++ args
+    val java = Paths.get(System.getProperty("java.home"), "bin", "java").toString
+    val command = Seq(java, "-Xmx256m", "-cp", System.getProperty("java.class.path"),
+      main.getClass.getName.stripSuffix("$")) ++ args
     new ProcessBuilder(command: _*).inheritIO().start()
   }
 }

@@ -18,7 +18,8 @@ final class ArchivedTimelineSuite extends TableSuite {
   private def archive(s: Storage, file: String, instants: (String, String)*): Unit = {
     val writer = ExampleParquetWriter.builder(s.path(s"$history/$file")).withType(schema).withConf(s.conf).build()
     try instants.foreach { case (requested, completed) =>
-        writer.write(new SimpleGroupFactory(schema).newGroup().append("instantTime", requested).append("completionTime", completed)
+        writer.write(new SimpleGroupFactory(schema).newGroup().append("instantTime", requested).append("completionTime",
+            completed)
             .append("action", "deltacommit").append("version", 1))
       }
     finally writer.close()
@@ -38,7 +39,8 @@ final class ArchivedTimelineSuite extends TableSuite {
     manifest(s, 2, "100_200_0.parquet", "300_300_0.parquet")
     val newest = new ArchivedTimeline(s, config)
     assert(
-      newest.completionTime("200").contains("350") && newest.completionTime("300").contains("310") && newest.completionTime("400").isEmpty)
+      newest.completionTime("200").contains("350") && newest.completionTime("300").contains("310") && newest.completionTime(
+        "400").isEmpty)
     s.createNew(s"$history/_version_", "1".getBytes)
     assert(new ArchivedTimeline(s, config).completionTime("200").contains("999"))
   }

@@ -26,10 +26,13 @@ final class AsOfSuite extends AnyFunSuite {
     ).foreach { case (text, instant) => assert(AsOf.parse(text, tokyo).contains(instant), text) }
   }
 
-  test("everything else is no time: numbers of versions, words, pieces of instants, days that are not in the calendar") {
-    Seq("1", "20991", "20210728", "latest", "yesterday", "now", "", " ", "2021-02-30", "2021-13-01", "2021-07-28 25:11:08",
+  test(
+    "everything else is no time: numbers of versions, words, pieces of instants, days that are not in the calendar") {
+    Seq("1", "20991", "20210728", "latest", "yesterday", "now", "", " ", "2021-02-30", "2021-13-01",
+      "2021-07-28 25:11:08",
       "20211301000000",
-      "99999999999999999", "2021-07-28 14:11", "28.07.2021", "202107281411082", "2021-07-28 14:11:08 CET", "12345678901")
+      "99999999999999999", "2021-07-28 14:11", "28.07.2021", "202107281411082", "2021-07-28 14:11:08 CET",
+      "12345678901")
       .foreach(text => assert(AsOf.parse(text, ZoneOffset.UTC).isEmpty, text))
   }
 }

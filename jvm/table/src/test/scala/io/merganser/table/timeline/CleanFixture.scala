@@ -5,9 +5,11 @@ import AvroRecords._
 /** Files that another engine's cleaner leaves on the timeline, with the fields that matter. */
 object CleanFixture {
 
-  private val Partition = record("HoodieCleanPartitionMetadata", required("partitionPath", Str), required("successDeleteFiles", array(Str)))
+  private val Partition =
+    record("HoodieCleanPartitionMetadata", required("partitionPath", Str), required("successDeleteFiles", array(Str)))
   private val Metadata =
-    record("HoodieCleanMetadata", optional("earliestCommitToRetain", Str), required("partitionMetadata", map(Partition)))
+    record("HoodieCleanMetadata", optional("earliestCommitToRetain", Str),
+      required("partitionMetadata", map(Partition)))
 
   private val Retained = record("HoodieActionInstant", required("timestamp", Str))
   private val FileInfo = record("HoodieCleanFileInfo", optional("filePath", Str))

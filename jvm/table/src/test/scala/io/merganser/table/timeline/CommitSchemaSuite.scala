@@ -13,7 +13,8 @@ final class CommitSchemaSuite extends TableSuite {
 
   private def commit(transaction: Transaction, columns: String, operation: String = "UPSERT"): Instant =
     transaction.commit(
-      CommitMetadata(operation, Map.empty, Map("schema" -> AvroSchemas.toAvro(StructType.fromDDL(columns), "t").toString)),
+      CommitMetadata(operation, Map.empty,
+        Map("schema" -> AvroSchemas.toAvro(StructType.fromDDL(columns), "t").toString)),
       Set.empty)
 
   private def columns(storage: Storage): StructType =
@@ -48,7 +49,8 @@ final class CommitSchemaSuite extends TableSuite {
     assert(columns(s) == StructType.fromDDL("id INT NOT NULL, v INT, a INT"))
   }
 
-  test("columns of one name and types that do not go together are a conflict that names them, and the second commit is not there") {
+  test(
+    "columns of one name and types that do not go together are a conflict that names them, and the second commit is not there") {
     val (s, Seq(first, second)) = (begun("id INT")(2): @unchecked)
     commit(first, "id INT, a DATE")
     val error = intercept[io.merganser.merge.MerganserException](commit(second, "id INT, a INT"))
@@ -96,7 +98,8 @@ final class CommitSchemaSuite extends TableSuite {
     assert(added(s) == Set("a", "b"))
   }
 
-  test("columns that came after the first commit of a table without such a schema are those added, also when that commit is archived") {
+  test(
+    "columns that came after the first commit of a table without such a schema are those added, also when that commit is archived") {
     val s = storage
     table(storage = s)
     assert(added(s).isEmpty)
@@ -106,7 +109,10 @@ final class CommitSchemaSuite extends TableSuite {
     commitListed(begin(s), "id INT, v INT, a INT, b INT")
     commit(begin(s), "id INT, v INT, a INT, b INT, c INT")
     assert(added(s) == Set("a", "b", "c"))
-    for (old <- Seq(first, second); file <- folder.resolve("t/.hoodie/timeline").toFile.listFiles if file.getName.startsWith(old.requested))
+    for (
+      old <- Seq(first, second); file <- folder.resolve("t/.hoodie/timeline").toFile.listFiles
+      if file.getName.startsWith(old.requested)
+    )
       file.delete()
     assert(added(s) == Set("a", "b", "c"))
     assert(Timeline.load(s, TableConfig.load(s)).completed.size == 2)

@@ -61,7 +61,8 @@ final class CompactionRunsSuite extends TableSuite {
     assert(show(view(s).slices) == Seq(s"a@${instant.requested}:") && Leftovers.of(s).isEmpty)
   }
 
-  test("a run of another process is left alone while its heart beats, and taken over when it stopped; its files go with the commit") {
+  test(
+    "a run of another process is left alone while its heart beats, and taken over when it stopped; its files go with the commit") {
     val (s, config, instant) = scheduled()
     val dead                 = taken(s, config, instant)
     val early                = writeBase(s, dead, "a")
@@ -81,9 +82,10 @@ final class CompactionRunsSuite extends TableSuite {
       val slow                 = taken(s, config, instant)
       val early                = writeBase(s, slow, "a")
       claimedElsewhere(s, config, instant, None)
-      val run               = taken(s, config, instant)
-      val late              = writeBase(s, run, "a")
-      def slowEnds()        = assert(conditionOf(slow.commit(compacted(early), Set(FileGroupId("p", "a")))) == "COMPACTION_CONFLICT")
+      val run  = taken(s, config, instant)
+      val late = writeBase(s, run, "a")
+      def slowEnds() =
+        assert(conditionOf(slow.commit(compacted(early), Set(FileGroupId("p", "a")))) == "COMPACTION_CONFLICT")
       def otherEnds(): Unit = { run.commit(compacted(late), Set(FileGroupId("p", "a"))); () }
       if (first == "the slow one") { slowEnds(); assert(s.exists(late.path) && !s.exists(early.path)); otherEnds() }
       else { otherEnds(); slowEnds() }
@@ -105,7 +107,8 @@ final class CompactionRunsSuite extends TableSuite {
   }
 
   for (version <- Seq(6, 9))
-    test(s"version $version: a run of another engine is left alone while it shows signs of life, with a heartbeat and without") {
+    test(
+      s"version $version: a run of another engine is left alone while it shows signs of life, with a heartbeat and without") {
       val (s, config, instant) = scheduled(version)
       val inflight             = Claim.file(config, instant.requested)
       heartbeat(s, instant, Some(1000))

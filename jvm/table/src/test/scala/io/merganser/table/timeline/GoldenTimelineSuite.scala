@@ -22,7 +22,8 @@ final class GoldenTimelineSuite extends TableSuite {
   private val root   = Paths.get(System.getProperty("merganser.root"), "tests", "golden").toFile
   private val tables = root.listFiles.filter(new File(_, "expected.json").exists).map(_.getName).sorted.toSeq
 
-  private def golden(name: String): Storage = Storage(new File(root, s"$name/table").toURI.toString, new Configuration())
+  private def golden(name: String): Storage =
+    Storage(new File(root, s"$name/table").toURI.toString, new Configuration())
 
   private def expected(name: String): JsonNode = new ObjectMapper().readTree(new File(root, s"$name/expected.json"))
 
@@ -30,12 +31,14 @@ final class GoldenTimelineSuite extends TableSuite {
 
   /** Partition, whether the base file is that of the newest compaction, number of log files: of each slice. */
   private def shape(name: String): Seq[(String, Boolean, Int)] = {
-    val s         = golden(name)
-    val config    = TableConfig.load(s)
-    val timeline  = Timeline.load(s, config)
-    val compacted = timeline.completed.filter(i => i.action == "commit" && timeline.metadata(i).operationType == "COMPACT").lastOption
+    val s        = golden(name)
+    val config   = TableConfig.load(s)
+    val timeline = Timeline.load(s, config)
+    val compacted =
+      timeline.completed.filter(i => i.action == "commit" && timeline.metadata(i).operationType == "COMPACT").lastOption
     new TableView(s, config, timeline).slices
-      .map(slice => (slice.partitionPath, compacted.exists(c => slice.base.exists(_.instant == c.requested)), slice.logs.size))
+      .map(slice =>
+        (slice.partitionPath, compacted.exists(c => slice.base.exists(_.instant == c.requested)), slice.logs.size))
   }
 
   test("there are golden tables to look at") {
@@ -48,13 +51,15 @@ final class GoldenTimelineSuite extends TableSuite {
       val config   = TableConfig.load(s)
       val timeline = Timeline.load(s, config)
       val facts    = expected(name).get("table")
-      assert(config.name == name && config.tableType.name == facts.get("type").asText && config.version == facts.get("version").asInt)
+      assert(config.name == name && config.tableType.name == facts.get("type").asText && config.version == facts.get(
+        "version").asInt)
       assert(config.recordKeyFields == texts(facts.get("record_key")))
       assert(config.partitionFields == texts(facts.get("partition")).map(_.takeWhile(_ != ':')))
       assert(config.orderingFields == texts(facts.get("ordering")))
       assert(config.keyGeneratorType == facts.get("key_generator").asText)
       if (!facts.get("merge_mode").isNull) assert(MergeMode.of(config).name == facts.get("merge_mode").asText)
-      assert(config.properties == expected(name).get("properties").fields.asScala.map(e => e.getKey -> e.getValue.asText).toMap)
+      assert(config.properties == expected(name).get("properties").fields.asScala.map(e =>
+        e.getKey -> e.getValue.asText).toMap)
       assert(config.properties("hoodie.table.checksum") == config.checksum.toString)
 
       val columns = expected(name).get("columns").elements.asScala.map(_.get(0).asText).toSet
@@ -73,7 +78,8 @@ final class GoldenTimelineSuite extends TableSuite {
       assert(stats.filterNot(stat => gone(stat.fileId)).map(stat => stat.path -> stat.fileSizeInBytes).toMap == sizes)
       timeline.completed.foreach { instant =>
         val metadata = timeline.metadata(instant)
-        assert(CommitMetadata.decode(CommitMetadata.encodeAvro(metadata, instant.action == Action.ReplaceCommit)) == metadata)
+        assert(CommitMetadata.decode(CommitMetadata.encodeAvro(metadata,
+            instant.action == Action.ReplaceCommit)) == metadata)
       }
     }
   }
@@ -96,12 +102,14 @@ final class GoldenTimelineSuite extends TableSuite {
     val s    = golden("cow_replaced")
     val open = view(s)
     assert(open.slices("a").size == 1 && open.slices("b").size == 1)
-    assert(open.slices.map(_.fileId).toSet.intersect(Timeline.load(s, TableConfig.load(s)).replacedGroups.map(_.fileId)).isEmpty)
+    assert(open.slices.map(_.fileId).toSet.intersect(Timeline.load(s, TableConfig.load(s)).replacedGroups.map(_.fileId))
+        .isEmpty)
   }
 
   test("a write of ours onto a copy comes after everything there, in each table version") {
     for (name <- Seq("mor_compacted", "mor_v8", "mor_v6")) {
-      FileUtil.copy(new File(root, s"$name/table"), golden(name).fs, new org.apache.hadoop.fs.Path(folder.resolve(name).toUri), false,
+      FileUtil.copy(new File(root, s"$name/table"), golden(name).fs,
+        new org.apache.hadoop.fs.Path(folder.resolve(name).toUri), false,
         new Configuration())
       val s      = Storage(folder.resolve(name).toUri.toString, new Configuration())
       val before = view(s).slices

@@ -11,7 +11,8 @@ object PlannedClustering {
   def of(storage: Storage, slices: Seq[FileSlice]): String = {
     val config  = TableConfig.load(storage)
     val instant = InstantTime.next(storage.toString, config.timelineZone, Timeline.load(storage, config).times)
-    storage.createNew(s"${config.timelineFolder}/${InstantFile.requested(instant, Action.Clustering)}", requested(slices))
+    storage.createNew(s"${config.timelineFolder}/${InstantFile.requested(instant, Action.Clustering)}",
+      requested(slices))
     instant
   }
 
@@ -25,7 +26,8 @@ object PlannedClustering {
     val plan   = part(schema, "clusteringPlan")
     val group  = part(plan, "inputGroups")
     val infos = slices.map(s =>
-      build(part(group, "slices"), "dataFilePath" -> s.base.map(_.name).getOrElse(""), "deltaFilePaths" -> Seq.empty[String],
+      build(part(group, "slices"), "dataFilePath" -> s.base.map(_.name).getOrElse(""),
+        "deltaFilePaths" -> Seq.empty[String],
         "fileId" -> s.fileId, "partitionPath" -> s.partitionPath, "version" -> 1))
     val groups = Seq(build(group, "slices" -> infos, "numOutputFileGroups" -> 1, "version" -> 1))
     encode(build(schema, "operationType" -> "CLUSTER", "version" -> 1,

@@ -41,7 +41,8 @@ final class TimelineSuite extends TableSuite {
     assert(timeline.groupsInCompaction == Map(FileGroupId("p", "b") -> "400"))
   }
 
-  test("an instant before the timeline's start was archived and so completed; a pending one never, whatever comes after it") {
+  test(
+    "an instant before the timeline's start was archived and so completed; a pending one never, whatever comes after it") {
     val s = storage
     table(storage = s)
     Seq("100.deltacommit.requested", "200_250.deltacommit", "300.deltacommit.inflight").foreach(instantFile(s, _))
@@ -53,7 +54,8 @@ final class TimelineSuite extends TableSuite {
     assert(!timeline.isCompleted("300"))
   }
 
-  test("a table that has archived nothing takes no instant before its first for an archived one; one that was upgraded may") {
+  test(
+    "a table that has archived nothing takes no instant before its first for an archived one; one that was upgraded may") {
     for ((initial, archives, isArchived) <- Seq(("9", false, false), ("9", true, true), ("6", false, true))) {
       val s = Storage(folder.resolve(s"$initial$archives").toUri.toString, new Configuration())
       Creation.create(s, properties() + ("hoodie.table.initial.version" -> initial))
@@ -97,12 +99,15 @@ final class TimelineSuite extends TableSuite {
   test("metadata survives the way through Avro and through JSON, every field of it") {
     val base = WriteStat("f-0", "p/f-0_0-0-0_1.parquet", "0", 7, 3, 2, 1, 900, 900, "p", prevBaseFile = Some("old"),
       cdcStats = Map("p/x.cdc" -> 3L),
-      totalLogRecords = 5, totalLogFiles = 2, totalLogBlocks = 4, totalCorruptLogBlocks = 1, totalUpdatedRecordsCompacted = 6,
+      totalLogRecords = 5, totalLogFiles = 2, totalLogBlocks = 4, totalCorruptLogBlocks = 1,
+      totalUpdatedRecordsCompacted = 6,
       minEventTime = Some(1), maxEventTime = Some(9))
-    val log = WriteStat("g-0", "p/.g-0_1.log.1_0-0-0", "1", 2, 0, 2, 0, 50, 50, "p", logVersion = Some(1), logOffset = Some(0),
-      baseFile = Some(""), logFiles = Seq(".g-0_1.log.1_0-0-0"))
+    val log =
+      WriteStat("g-0", "p/.g-0_1.log.1_0-0-0", "1", 2, 0, 2, 0, 50, 50, "p", logVersion = Some(1), logOffset = Some(0),
+        baseFile = Some(""), logFiles = Seq(".g-0_1.log.1_0-0-0"))
     val metadata =
-      CommitMetadata("INSERT_OVERWRITE", Map("p" -> Seq(base, log), "" -> Nil), Map("schema" -> "{}", "k" -> "ü"), Map("p" -> Seq("h-0")))
+      CommitMetadata("INSERT_OVERWRITE", Map("p" -> Seq(base, log), "" -> Nil), Map("schema" -> "{}", "k" -> "ü"),
+        Map("p" -> Seq("h-0")))
     assert(CommitMetadata.decode(CommitMetadata.encodeAvro(metadata, isReplace = true)) == metadata)
     assert(CommitMetadata.decode(CommitMetadataJson.encode(metadata, isReplace = true)) == metadata)
     assert(CommitMetadata.decode(CommitMetadata.encodeAvro(metadata, isReplace = false)).replacedFileIds.isEmpty)
@@ -111,7 +116,8 @@ final class TimelineSuite extends TableSuite {
   test("JSON metadata with fields nobody knows and nulls is read") {
     val metadata = CommitMetadata.decode(
       """{"partitionToWriteStats":{"p":[{"fileId":"f","path":null,"prevCommit":"null","numWrites":3,"unknown":{"a":1}}]},
-        |"compacted":false,"extraMetadata":{"schema":"{}","none":null},"operationType":null,"more":[1]}""".stripMargin.getBytes("UTF-8"))
+        |"compacted":false,"extraMetadata":{"schema":"{}","none":null},"operationType":null,"more":[1]}""".stripMargin.getBytes(
+        "UTF-8"))
     assert(metadata.operationType == "UNKNOWN" && metadata.extra == Map("schema" -> "{}"))
     assert(metadata.stats("p").head == WriteStat("f", "", numWrites = 3, partitionPath = "p"))
   }
@@ -121,7 +127,8 @@ final class TimelineSuite extends TableSuite {
     val read = CompactionPlan.decode(CompactionPlan.encode(plan))
     assert(read.operations.head.logFiles == Seq(".f_200.log.1_0-0-0") && read.operations.head.baseFile.isEmpty)
     assert(read.operations.head.metrics.contains("TOTAL_LOG_FILES_SIZE"))
-    assert(CompactionPlan.operation("p", "f", "1", Some("b" -> 10L), Seq("l" -> 5L, "m" -> 6L)).metrics("TOTAL_LOG_FILES_SIZE") == 11.0)
+    assert(CompactionPlan.operation("p", "f", "1", Some("b" -> 10L), Seq("l" -> 5L, "m" -> 6L)).metrics(
+      "TOTAL_LOG_FILES_SIZE") == 11.0)
   }
 
   test("rollback records survive their way through Avro") {
@@ -133,7 +140,7 @@ final class TimelineSuite extends TableSuite {
   }
 
   test("a new instant comes after everything given, after the last one given out, and has 17 digits") {
-    val clock                               = Clock.fixed(java.time.Instant.parse("2026-01-01T00:00:00.005Z"), ZoneOffset.UTC)
+    val clock = Clock.fixed(java.time.Instant.parse("2026-01-01T00:00:00.005Z"), ZoneOffset.UTC)
     def next(table: String, taken: String*) = InstantTime.next(table, ZoneOffset.UTC, taken, clock)
     assert(next("a") == "20260101000000005")
     assert(next("a") == "20260101000000006")

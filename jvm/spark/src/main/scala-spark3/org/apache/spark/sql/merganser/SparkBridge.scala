@@ -41,5 +41,7 @@ object SparkBridge {
   def refreshCached(session: SparkSession, name: String): Unit =
     if (!session.sharedState.cacheManager.isEmpty)
       try session.catalog.refreshTable(name)
-      catch { case NonFatal(e) => LoggerFactory.getLogger("io.merganser.spark").warn(s"what is cached of $name may be old", e) }
+      catch {
+        case NonFatal(e) => LoggerFactory.getLogger("io.merganser.spark").warn(s"what is cached of $name may be old", e)
+      }
 }

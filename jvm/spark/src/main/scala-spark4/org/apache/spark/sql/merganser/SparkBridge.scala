@@ -35,7 +35,8 @@ object SparkBridge {
 
   /** What is cached of a table, or made from it, is read anew. */
   def refreshCached(session: SparkSession, table: TableIdentifier): Unit =
-    if (!session.asInstanceOf[classic.SparkSession].sharedState.cacheManager.isEmpty) session.catalog.refreshTable(table.quotedString)
+    if (!session.asInstanceOf[classic.SparkSession].sharedState.cacheManager.isEmpty)
+      session.catalog.refreshTable(table.quotedString)
 
   /**
    * The same for a name as SQL has it, after a write: which stays written, whatever becomes of the cache.
@@ -43,5 +44,7 @@ object SparkBridge {
   def refreshCached(session: SparkSession, name: String): Unit =
     if (!session.asInstanceOf[classic.SparkSession].sharedState.cacheManager.isEmpty)
       try session.catalog.refreshTable(name)
-      catch { case NonFatal(e) => LoggerFactory.getLogger("io.merganser.spark").warn(s"what is cached of $name may be old", e) }
+      catch {
+        case NonFatal(e) => LoggerFactory.getLogger("io.merganser.spark").warn(s"what is cached of $name may be old", e)
+      }
 }

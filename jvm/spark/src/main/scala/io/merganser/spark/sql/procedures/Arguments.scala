@@ -47,7 +47,8 @@ final class Arguments private (val procedure: String, values: Map[String, Any]) 
 
   /** @throws MerganserException CALL_ARGUMENT_INVALID */
   def invalid(parameter: String, value: String, allowed: String): MerganserException =
-    MerganserException("CALL_ARGUMENT_INVALID", "procedure" -> procedure, "argument" -> parameter, "value" -> value, "allowed" -> allowed)
+    MerganserException("CALL_ARGUMENT_INVALID", "procedure" -> procedure, "argument" -> parameter, "value" -> value,
+      "allowed" -> allowed)
 }
 
 object Arguments {
@@ -73,7 +74,8 @@ object Arguments {
   /** None for null, which is as good as nothing. */
   private def value(procedure: Procedure, parameter: Parameter, expression: Expression): Option[Any] = {
     if (!expression.foldable)
-      throw MerganserException("CALL_ARGUMENT_NOT_CONSTANT", "procedure" -> procedure.name, "argument" -> parameter.name,
+      throw MerganserException("CALL_ARGUMENT_NOT_CONSTANT", "procedure" -> procedure.name,
+        "argument" -> parameter.name,
         "value" -> expression.sql)
     val found = expression.eval()
     def wrong = MerganserException("CALL_ARGUMENT_TYPE", "procedure" -> procedure.name, "argument" -> parameter.name,
@@ -94,11 +96,13 @@ object Arguments {
   private def options(procedure: String, text: String): Map[String, String] =
     text.split(",").filter(_.trim.nonEmpty).map(_.split("=", 2)).map {
       case Array(key, value) => key.trim -> value.trim
-      case other             => throw MerganserException("CALL_OPTION_SYNTAX", "procedure" -> procedure, "text" -> other.mkString("="))
+      case other =>
+        throw MerganserException("CALL_OPTION_SYNTAX", "procedure" -> procedure, "text" -> other.mkString("="))
     }.toMap
 
   private def options(map: MapData): Map[String, String] = {
-    def texts(array: org.apache.spark.sql.catalyst.util.ArrayData) = array.toArray[UTF8String](StringType).map(String.valueOf(_))
+    def texts(array: org.apache.spark.sql.catalyst.util.ArrayData) =
+      array.toArray[UTF8String](StringType).map(String.valueOf(_))
     texts(map.keyArray()).zip(texts(map.valueArray())).toMap
   }
 

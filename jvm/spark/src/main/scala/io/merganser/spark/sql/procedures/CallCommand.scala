@@ -12,7 +12,8 @@ import scala.collection.JavaConverters._
  * @param names  of the parameters that are given
  * @param values their arguments in the same order: constants, or markers that the session binds
  */
-final case class CallCommand(procedure: String, names: Seq[String], values: Seq[Expression]) extends LeafRunnableCommand {
+final case class CallCommand(procedure: String, names: Seq[String], values: Seq[Expression])
+    extends LeafRunnableCommand {
 
   private def found: Procedure =
     Procedure.byName(procedure).getOrElse(throw new IllegalStateException(s"no procedure '$procedure'"))
@@ -22,7 +23,8 @@ final case class CallCommand(procedure: String, names: Seq[String], values: Seq[
   override def run(session: SparkSession): Seq[Row] = {
     val arguments = Arguments.check(found, names.zip(values))
     val rows      = found.run(session, arguments)
-    val chosen    = arguments.filter.fold(rows)(session.createDataFrame(rows.asJava, found.result).where(_).collect().toSeq)
+    val chosen =
+      arguments.filter.fold(rows)(session.createDataFrame(rows.asJava, found.result).where(_).collect().toSeq)
     arguments.limit(found).fold(chosen)(chosen.take)
   }
 }

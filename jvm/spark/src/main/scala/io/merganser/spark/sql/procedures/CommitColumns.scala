@@ -18,11 +18,14 @@ private[procedures] object CommitColumns {
 
   /** Names and types of what the files of a commit add up to. */
   val sums: Seq[(String, DataType)] =
-    Seq("files_written" -> IntegerType, "rows_written" -> LongType, "bytes_written" -> LongType, "elapsed_ms" -> LongType)
+    Seq("files_written" -> IntegerType, "rows_written" -> LongType, "bytes_written" -> LongType,
+      "elapsed_ms" -> LongType)
 
   /** Names and types of what the user should know of a write beside its counts. */
   val notes: Seq[(String, DataType)] =
-    WriteNotes.lists(WriteNotes()).map { case (name, _) => snake(name) -> ArrayType(StringType) } :+ ("service_failure" -> StringType)
+    WriteNotes.lists(WriteNotes()).map { case (name, _) =>
+      snake(name) -> ArrayType(StringType)
+    } :+ ("service_failure" -> StringType)
 
   /** The values of [[notes]]. */
   def notesOf(notes: WriteNotes): Seq[Any] = WriteNotes.lists(notes).map(_._2) :+ notes.serviceFailure.orNull

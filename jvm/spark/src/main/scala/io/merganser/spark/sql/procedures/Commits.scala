@@ -35,8 +35,8 @@ object ShowCommits extends TableProcedure {
     def sum(of: WriteStat => Long) = stats.map(of).sum
     val (added, newer)             = stats.partition(Commits.isNewGroup)
     val when: Seq[Any]             = Seq(instant.requested, instant.completed.orNull, instant.action)
-    val files: Seq[Any]            = Seq(sum(_.totalWriteBytes), added.size.toLong, newer.size.toLong, metadata.stats.size.toLong)
-    val records: Seq[Any]          = Seq(sum(_.numWrites), sum(_.numUpdateWrites), sum(_.totalWriteErrors))
+    val files: Seq[Any] = Seq(sum(_.totalWriteBytes), added.size.toLong, newer.size.toLong, metadata.stats.size.toLong)
+    val records: Seq[Any] = Seq(sum(_.numWrites), sum(_.numUpdateWrites), sum(_.totalWriteErrors))
     when ++ files ++ records :+ metadata.operationType
   }
 }
@@ -72,7 +72,8 @@ object ShowCommitsMetadata extends TableProcedure {
       (instant, metadata) <- Commits.newestFirst(table)
       (partition, stat)   <- Commits.files(metadata)
     } yield Row(
-      instant.requested, instant.completed.orNull, instant.action, partition, stat.fileId, stat.prevCommit, stat.numWrites, stat.numInserts,
+      instant.requested, instant.completed.orNull, instant.action, partition, stat.fileId, stat.prevCommit,
+      stat.numWrites, stat.numInserts,
       stat.numDeletes, stat.numUpdateWrites, stat.totalWriteErrors, stat.totalLogBlocks, stat.totalCorruptLogBlocks,
       stat.totalRollbackBlocks,
       stat.totalLogRecords, stat.totalUpdatedRecordsCompacted, stat.totalWriteBytes)
@@ -100,7 +101,8 @@ object ShowCommitPartitions extends TableProcedure {
     metadata.stats.toSeq.sortBy(_._1).map { case (partition, stats) =>
       val (added, newer) = stats.partition(Commits.isNewGroup)
       Row(
-        instant.action, partition, added.size.toLong, newer.size.toLong, stats.map(_.numInserts).sum, stats.map(_.numUpdateWrites).sum,
+        instant.action, partition, added.size.toLong, newer.size.toLong, stats.map(_.numInserts).sum,
+        stats.map(_.numUpdateWrites).sum,
         stats.map(_.totalWriteBytes).sum, stats.map(_.totalWriteErrors).sum)
     }
   }
@@ -127,7 +129,8 @@ object ShowCommitFiles extends TableProcedure {
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
     val (instant, metadata) = Commits.named(table, arguments)
     Commits.files(metadata).map { case (partition, stat) =>
-      Row(instant.action, partition, stat.fileId, stat.prevCommit, stat.numUpdateWrites, stat.numWrites, stat.totalWriteBytes,
+      Row(instant.action, partition, stat.fileId, stat.prevCommit, stat.numUpdateWrites, stat.numWrites,
+        stat.totalWriteBytes,
         stat.totalWriteErrors, stat.fileSizeInBytes)
     }
   }

@@ -35,9 +35,10 @@ object RunCompaction extends Procedure {
   )
 
   override def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
-    val path     = arguments.tablePath(session)
-    val settings = WriteConfig.parse(arguments.options("options"), FrameWrite.sessionConf(session), OpenTable.load(session, path).config)
-    val op       = arguments.required("op")
+    val path = arguments.tablePath(session)
+    val settings = WriteConfig.parse(arguments.options("options"), FrameWrite.sessionConf(session),
+      OpenTable.load(session, path).config)
+    val op = arguments.required("op")
     op.toLowerCase(Locale.ROOT) match {
       case "schedule" =>
         CompactionService.schedule(session, path, settings).map(Row(_, null, "REQUESTED", null, null, null, null, null)).toSeq
@@ -61,7 +62,8 @@ object RunCompaction extends Procedure {
 
   /** What was done in one row, then a row for each plan that somebody else runs. */
   private def done(result: CompactionResult): Seq[Row] = result.instant.map { instant =>
-    Row(instant, result.filesWritten, "COMPLETED", result.rowsWritten, result.bytesWritten, result.logFilesCompacted, result.elapsedMs,
+    Row(instant, result.filesWritten, "COMPLETED", result.rowsWritten, result.bytesWritten, result.logFilesCompacted,
+      result.elapsedMs,
       null)
   }.toSeq ++ result.left.map(l => Row(l.instant, null, "INFLIGHT", null, null, null, null, l.reason))
 }

@@ -11,7 +11,13 @@ import org.apache.spark.sql.types._
  * @param meaning  in a few words
  * @param default  what counts where it is not given
  */
-final case class Parameter(name: String, dataType: DataType, meaning: String, isRequired: Boolean = false, default: Option[String] = None)
+final case class Parameter(
+    name: String,
+    dataType: DataType,
+    meaning: String,
+    isRequired: Boolean = false,
+    default: Option[String] = None
+)
 
 object Parameter {
 
@@ -21,7 +27,8 @@ object Parameter {
   val table: Parameter = Parameter("table", StringType, "name of the table")
   val path: Parameter  = Parameter("path", StringType, "path of the table, instead of its name")
 
-  def limit(rows: Int): Parameter = Parameter("limit", IntegerType, "most rows to return", default = Some(rows.toString))
+  def limit(rows: Int): Parameter =
+    Parameter("limit", IntegerType, "most rows to return", default = Some(rows.toString))
 
   val filter: Parameter = Parameter("filter", StringType, "condition on the result's columns that a row has to meet")
 

@@ -55,7 +55,8 @@ object CreateTable extends Procedure {
     try
       if (text.trim.startsWith("{")) DataType.fromJson(text).asInstanceOf[StructType] else StructType.fromDDL(text)
     catch {
-      case NonFatal(e) => throw arguments.invalid("columns", text, "columns as in CREATE TABLE, or the JSON of a schema").causedBy(e)
+      case NonFatal(e) =>
+        throw arguments.invalid("columns", text, "columns as in CREATE TABLE, or the JSON of a schema").causedBy(e)
     }
   }
 }
@@ -86,7 +87,8 @@ object DescribeTable extends Procedure {
 
   def row(table: OpenTable, path: String): Row = {
     val config = table.config
-    Row(config.name, path, config.tableType.name, config.version, config.recordKeyFields, config.partitionFields, config.orderingFields,
+    Row(config.name, path, config.tableType.name, config.version, config.recordKeyFields, config.partitionFields,
+      config.orderingFields,
       MergeMode.of(config).name, IndexResolver.nameOf(table).orNull, table.schema.json)
   }
 }
@@ -151,7 +153,8 @@ object UpgradeTable extends Procedure {
   override val name = "upgrade_table"
 
   override val parameters: Seq[Parameter] =
-    Seq(Parameter.table, Parameter("to_version", StringType, "the version to reach", default = Some("NINE")), Parameter.path)
+    Seq(Parameter.table, Parameter("to_version", StringType, "the version to reach", default = Some("NINE")),
+      Parameter.path)
 
   override val result: StructType = Procedure.columns("result" -> BooleanType)
 

@@ -38,9 +38,11 @@ object ShowTimeline extends TableProcedure {
     }
     chosen.reverse.map { instant =>
       val metadata = if (writes(instant)) Some(timeline.metadata(instant)) else None
-      val said = Seq(instant.requested, instant.action, instant.state.name.toUpperCase(Locale.ROOT), instant.completed.orNull,
-        metadata.map(_.operationType).orNull)
-      Row.fromSeq(said ++ CommitColumns.countsOf(metadata) ++ CommitColumns.sumsOf(metadata, instant.requested, instant.completed))
+      val said =
+        Seq(instant.requested, instant.action, instant.state.name.toUpperCase(Locale.ROOT), instant.completed.orNull,
+          metadata.map(_.operationType).orNull)
+      Row.fromSeq(said ++ CommitColumns.countsOf(metadata) ++ CommitColumns.sumsOf(metadata, instant.requested,
+        instant.completed))
     }
   }
 }
@@ -79,7 +81,8 @@ object RollbackFailedWrites extends TableProcedure {
 
   override val parameters: Seq[Parameter] = Seq(Parameter.table, Parameter.path, Parameter.options)
 
-  override val result: StructType = Procedure.columns("instant" -> StringType, "action" -> StringType, "state" -> StringType)
+  override val result: StructType =
+    Procedure.columns("instant" -> StringType, "action" -> StringType, "state" -> StringType)
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
     val settings = WriteConfig.parse(arguments.options("options"), FrameWrite.sessionConf(session), table.config)

@@ -23,16 +23,19 @@ object WriteRows extends Procedure {
   )
 
   override val result: StructType = Procedure.columns(
-    Seq("instant" -> StringType, "operation" -> StringType) ++ CommitColumns.counts ++ CommitColumns.sums ++ CommitColumns.notes: _*)
+    Seq("instant" -> StringType, "operation" -> StringType) ++ CommitColumns.counts ++ CommitColumns
+      .sums ++ CommitColumns.notes: _*)
 
   override def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
-    val table   = OpenTable.load(session, arguments.tablePath(session))
-    val options = arguments.options("options") + ("hoodie.datasource.write.operation" -> arguments.required("operation"))
+    val table = OpenTable.load(session, arguments.tablePath(session))
+    val options =
+      arguments.options("options") + ("hoodie.datasource.write.operation" -> arguments.required("operation"))
     Seq(row(FrameWrite.append(session, table, options, session.table(arguments.required("source")))))
   }
 
   private def row(done: WriteResult): Row = {
     val sums = Seq[Any](done.filesWritten, done.rowsWritten, done.bytesWritten, done.elapsedMs)
-    Row.fromSeq(Seq[Any](done.instant, done.operation) ++ Counts.fields(done.counts).map(_._2) ++ sums ++ CommitColumns.notesOf(done.notes))
+    Row.fromSeq(Seq[Any](done.instant, done.operation) ++ Counts.fields(done.counts).map(_._2) ++ sums ++ CommitColumns.notesOf(
+      done.notes))
   }
 }

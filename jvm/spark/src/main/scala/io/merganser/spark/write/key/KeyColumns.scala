@@ -77,7 +77,12 @@ object KeyColumns {
    * @param data the table's data columns
    * @param rows what the row has, these among them
    */
-  private[spark] def pathOf(session: SparkSession, config: TableConfig, data: StructType, rows: StructType): Expression = {
+  private[spark] def pathOf(
+      session: SparkSession,
+      config: TableConfig,
+      data: StructType,
+      rows: StructType
+  ): Expression = {
     val path  = partitionPath(config, data).cast(StringType).as("path")
     val frame = SparkBridge.internalCreateDataFrame(session, session.sparkContext.emptyRDD[InternalRow], rows)
     frame.select(path).queryExecution.analyzed match {
@@ -121,10 +126,12 @@ object KeyColumns {
   private val nullProof = Set("part", "level", "encodedLevel")
 
   private def static(function: String, arguments: Column*): Column = SparkBridge.column(
-    StaticInvoke(KeyText.getClass, StringType, function, arguments.map(SparkBridge.expression).toSeq, propagateNull = !nullProof(function))
+    StaticInvoke(KeyText.getClass, StringType, function, arguments.map(SparkBridge.expression).toSeq,
+      propagateNull = !nullProof(function))
   )
 
   private def invoke(target: PartitionTime, function: String, argument: Column): Column = SparkBridge.column(
-    Invoke(Literal.create(target, ObjectType(classOf[PartitionTime])), function, StringType, Seq(SparkBridge.expression(argument)))
+    Invoke(Literal.create(target, ObjectType(classOf[PartitionTime])), function, StringType,
+      Seq(SparkBridge.expression(argument)))
   )
 }

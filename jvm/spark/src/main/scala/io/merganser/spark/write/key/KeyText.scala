@@ -96,7 +96,8 @@ object KeyText {
     path
   }
 
-  private def isReserved(bytes: Array[Byte], start: Int, length: Int): Boolean = PartitionMetadata.isReserved(text(bytes, start, length))
+  private def isReserved(bytes: Array[Byte], start: Int, length: Int): Boolean =
+    PartitionMetadata.isReserved(text(bytes, start, length))
 
   private def text(bytes: Array[Byte], start: Int, length: Int): String =
     new String(bytes, start, length, java.nio.charset.StandardCharsets.UTF_8)

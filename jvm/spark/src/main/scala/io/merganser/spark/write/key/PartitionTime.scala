@@ -73,10 +73,11 @@ final class PartitionTime(
 
   /** Milliseconds since 1970 of a column's value in Catalyst's form, as the path is made of it; None for types it is not made of. */
   private[spark] def millisOf(value: Any, dataType: DataType): Option[Long] = (dataType, value) match {
-    case (TimestampType | TimestampNTZType, micros: Long)                => Some(Math.floorDiv(micros, 1000L))
-    case (DateType, days: Int)                                           => Some(days * 86400000L)
-    case (ByteType | ShortType | IntegerType | LongType, number: Number) => Some(TimeUnit.MILLISECONDS.convert(number.longValue, perMilli))
-    case _                                                               => None
+    case (TimestampType | TimestampNTZType, micros: Long) => Some(Math.floorDiv(micros, 1000L))
+    case (DateType, days: Int)                            => Some(days * 86400000L)
+    case (ByteType | ShortType | IntegerType | LongType, number: Number) =>
+      Some(TimeUnit.MILLISECONDS.convert(number.longValue, perMilli))
+    case _ => None
   }
 
   /** Levels of a path that is not encoded. */
@@ -89,7 +90,8 @@ final class PartitionTime(
       try Some(format.parse(text))
       catch { case _: DateTimeParseException => None }
     }.collectFirst { case Some(found) => found }
-    parsed.map(millis).getOrElse(throw MerganserException("PARTITION_TIME_UNREADABLE", "field" -> field, "value" -> text,
+    parsed.map(millis).getOrElse(throw MerganserException("PARTITION_TIME_UNREADABLE", "field" -> field,
+        "value" -> text,
         "formats" -> inputFormats.mkString("'", "', '", "'")))
   }
 
@@ -106,14 +108,16 @@ object PartitionTime {
     def text(entry: OptionEntry): Option[String] =
       entry.names.flatMap(config.properties.get).map(_.trim).find(_.nonEmpty).orElse(entry.default)
     def required(entry: OptionEntry): String = text(entry).getOrElse(
-      throw MerganserException("TIMESTAMP_FORMAT_MISSING", "table" -> config.name, "field" -> field, "key" -> entry.key))
+      throw MerganserException("TIMESTAMP_FORMAT_MISSING", "table" -> config.name, "field" -> field,
+        "key" -> entry.key))
     val general = required(Options.GeneralZone)
     val kind    = required(Options.TimestampType).toUpperCase(Locale.ROOT)
     new PartitionTime(
       field,
       kind,
       required(Options.TimestampUnit).toUpperCase(Locale.ROOT),
-      text(Options.InputDateFormat).toSeq.flatMap(_.split(required(Options.InputDateFormatDelimiter)).toSeq).map(_.trim).filter(_.nonEmpty),
+      text(Options.InputDateFormat).toSeq.flatMap(_.split(required(Options.InputDateFormatDelimiter)).toSeq).map(_.trim)
+        .filter(_.nonEmpty),
       text(Options.InputZone).getOrElse(general),
       required(Options.OutputDateFormat),
       text(Options.OutputZone).getOrElse(general)
@@ -127,7 +131,8 @@ object PartitionTime {
   }
 
   /** Fields of a time from the widest on, as formats name them, with the unit that the last one counts. */
-  private val units = Seq[(String, ChronoUnit)]("y" -> ChronoUnit.YEARS, "yM" -> ChronoUnit.MONTHS, "yMd" -> ChronoUnit.DAYS,
+  private val units = Seq[(String, ChronoUnit)]("y" -> ChronoUnit.YEARS, "yM" -> ChronoUnit.MONTHS,
+    "yMd" -> ChronoUnit.DAYS,
     "yD" -> ChronoUnit.DAYS, "yMdH" -> ChronoUnit.HOURS, "yDH" -> ChronoUnit.HOURS, "yMdHm" -> ChronoUnit.MINUTES,
     "yMdHms" -> ChronoUnit.SECONDS)
 

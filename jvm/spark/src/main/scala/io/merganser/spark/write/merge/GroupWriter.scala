@@ -106,14 +106,18 @@ final class GroupWriter(
           if (group.slice.isEmpty && !group.isBucket)
             writer.writeNewBases(group.partitionPath, group.fileId, merge, ordering.orNull, token)
           else
-            writer.writeBase(group.partitionPath, group.fileId, group.slice, merge, stampAll = true, ordering.orNull, token).toSeq
+            writer.writeBase(group.partitionPath, group.fileId, group.slice, merge, stampAll = true, ordering.orNull,
+              token).toSeq
         counted(written, merge, combines)
       } finally base.foreach(_.close())
     }
   }
 
   private def appendLog(
-      slice: FileSlice, cursor: VersionCursor, fold: KeyFold, token: WriteToken
+      slice: FileSlice,
+      cursor: VersionCursor,
+      fold: KeyFold,
+      token: WriteToken
   ): (Seq[SliceWritten], SortedMerge) = {
     val open = logs.stored.map(stored => (stored.reader.rows(slice), stored.compiled))
     try {
@@ -123,7 +127,8 @@ final class GroupWriter(
           val sorted = SortedRows.byKey(rows, stored.layout)
           if (logs.mergesWithStored) SortedMerge.rewrite(sorted, cursor, layout, fold)
           else {
-            val completed = new LogVersions(cursor, sorted, stored.layout, stored.fold("none"), layout, logs.completesOrdering)
+            val completed =
+              new LogVersions(cursor, sorted, stored.layout, stored.fold("none"), layout, logs.completesOrdering)
             SortedMerge.forLog(completed, layout, fold)
           }
       }
@@ -140,7 +145,8 @@ final class GroupWriter(
 
   /** A base file's rows in key order. */
   private final class BaseRows(base: BaseFile) extends Closeable {
-    private[this] val reader = new BaseFileReader(writer.storage.conf, writer.storage.path(base.path), base.sizeBytes, incoming.layout, Nil)
+    private[this] val reader =
+      new BaseFileReader(writer.storage.conf, writer.storage.path(base.path), base.sizeBytes, incoming.layout, Nil)
 
     val sorted: Iterator[InternalRow] =
       if (reader.footer.isSorted) reader.rows() else SortedRows.byKey(reader.rows(), layout)
@@ -151,7 +157,10 @@ final class GroupWriter(
 
 /** Splits a task's rows into its file groups; each group's rows are its versions, in key order. */
 private final class GroupedRows(
-    rows: Iterator[InternalRow], incoming: PreparedSchema, layout: RowLayout, groupOrdinal: Int
+    rows: Iterator[InternalRow],
+    incoming: PreparedSchema,
+    layout: RowLayout,
+    groupOrdinal: Int
 ) {
   private[this] var ahead: InternalRow = if (rows.hasNext) rows.next() else null
   private[this] var open: GroupCursor  = _
@@ -194,6 +203,7 @@ private final class GroupedRows(
       }
     }
 
-    private def isOwn: Boolean = ahead.getInt(groupOrdinal) == number && ahead.getUTF8String(incoming.partitionOrdinal).equals(path)
+    private def isOwn: Boolean =
+      ahead.getInt(groupOrdinal) == number && ahead.getUTF8String(incoming.partitionOrdinal).equals(path)
   }
 }

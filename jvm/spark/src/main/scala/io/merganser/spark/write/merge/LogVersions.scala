@@ -35,13 +35,13 @@ private[write] final class LogVersions(
   private[this] val storedTypes = storedLayout.schema.map(_.dataType).toArray
   private[this] val allProvided = Array.fill(storedTypes.length)(true)
 
-  private[this] var current: Version        = _
-  private[this] var key: UTF8String         = _
-  private[this] var storedRow: InternalRow  = if (stored.hasNext) stored.next() else null
-  private[this] var isThere                 = false
-  private[this] var beforeOrderedDelete     = true
-  private[this] var known: Version          = _ // the row by then, of the stored layout; null if its ordering is not known
-  private[this] var mask: Array[Boolean]    = _
+  private[this] var current: Version       = _
+  private[this] var key: UTF8String        = _
+  private[this] var storedRow: InternalRow = if (stored.hasNext) stored.next() else null
+  private[this] var isThere                = false
+  private[this] var beforeOrderedDelete    = true
+  private[this] var known: Version       = _ // the row by then, of the stored layout; null if its ordering is not known
+  private[this] var mask: Array[Boolean] = _
   private[this] var widened: Array[Boolean] = _
 
   override def record: Version = current
@@ -56,10 +56,12 @@ private[write] final class LogVersions(
 
   private def begin(own: UTF8String): Unit = {
     key = own
-    while (storedRow != null && storedLayout.key(storedRow).compareTo(key) < 0) storedRow = if (stored.hasNext) stored.next() else null
+    while (storedRow != null && storedLayout.key(storedRow).compareTo(key) < 0)
+      storedRow = if (stored.hasNext) stored.next() else null
     isThere = storedRow != null && storedLayout.key(storedRow) == key
     beforeOrderedDelete = true
-    known = if (isThere && completes) new Version().set(storedRow.copy(), isDelete = false, isUnordered = false) else null
+    known =
+      if (isThere && completes) new Version().set(storedRow.copy(), isDelete = false, isUnordered = false) else null
   }
 
   private def deleted(version: Version): Version = {

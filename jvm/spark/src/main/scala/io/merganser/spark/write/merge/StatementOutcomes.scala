@@ -62,7 +62,8 @@ private[spark] final class RowOutcomes(compiled: CompiledRule, made: StructType,
     else if (mask == PreparedSchema.FullRow) layout.fill(version, newer)
     else layout.fill(version, newer, provided(mask), masks(mask).inserts)
     merge.merge(stored, version)
-    if (merge.outcome == Outcome.Updated && comparator != null && comparator.compare(merge.storedRow, merge.row) == 0) Outcome.Tied
+    if (merge.outcome == Outcome.Updated && comparator != null && comparator.compare(merge.storedRow, merge.row) == 0)
+      Outcome.Tied
     else merge.outcome
   }
 }

@@ -54,7 +54,8 @@ private[spark] object IndexResolver {
     val slices = table.view.slices
     val found  = if (slices.isEmpty) None else Some(areBuckets(slices))
     def refuse(asked: String, is: String) =
-      throw MerganserException("CONFIG_CONFLICT", "key" -> Options.IndexTypeOption.key, "value" -> asked, "stored" -> is,
+      throw MerganserException("CONFIG_CONFLICT", "key" -> Options.IndexTypeOption.key, "value" -> asked,
+        "stored" -> is,
         "by" -> s"the files of table '${table.config.name}' are of index")
     (said, found) match {
       case (_: IndexType.Bucket, Some(false)) if !isStored => refuse("BUCKET", "SIMPLE")
@@ -93,10 +94,11 @@ private[spark] object IndexResolver {
 
   /** A stored key that would lie in another bucket if there were so many, and where it lies. */
   private def strayKey(table: OpenTable, slices: Seq[FileSlice], hashFields: Seq[String], count: Int): Option[String] =
-    slices.flatMap(s => s.base.map(b => FileNames.bucketOf(s.fileId) -> b)).take(CheckedFiles).flatMap { case (number, base) =>
-      val footer = BaseFileFooter.read(table.storage.conf, table.storage.path(base.path), base.sizeBytes)
-      (footer.minKey ++ footer.maxKey).find(key => !number.contains(BucketIndex.bucket(key, hashFields, count)))
-        .map(key => s"key $key in bucket ${number.mkString}")
+    slices.flatMap(s => s.base.map(b => FileNames.bucketOf(s.fileId) -> b)).take(CheckedFiles).flatMap {
+      case (number, base) =>
+        val footer = BaseFileFooter.read(table.storage.conf, table.storage.path(base.path), base.sizeBytes)
+        (footer.minKey ++ footer.maxKey).find(key => !number.contains(BucketIndex.bucket(key, hashFields, count)))
+          .map(key => s"key $key in bucket ${number.mkString}")
     }.headOption
 
   private def otherCount(table: OpenTable, count: Int, where: String) =

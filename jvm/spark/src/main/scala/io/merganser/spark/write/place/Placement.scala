@@ -13,7 +13,11 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param isBucket true if its keys have no other place; a new group of others is followed by another one where it is full
  */
 final case class FileGroupTarget(
-    partitionPath: String, fileId: String, slice: Option[FileSlice], isLog: Boolean, isBucket: Boolean = false
+    partitionPath: String,
+    fileId: String,
+    slice: Option[FileSlice],
+    isLog: Boolean,
+    isBucket: Boolean = false
 )
 
 /**
@@ -31,8 +35,11 @@ final case class Workload(bySlice: Map[Int, Long], newByPartition: Map[String, L
  * @param sliceGroup for each slice, its index in `targets`, or -1
  * @param newGroups  for each partition path with new keys, cumulative shares of 2^32 and the targets they belong to
  */
-final case class Placement(targets: IndexedSeq[FileGroupTarget], sliceGroup: Array[Int],
-    newGroups: Map[UTF8String, (Array[Long], Array[Int])]) {
+final case class Placement(
+    targets: IndexedSeq[FileGroupTarget],
+    sliceGroup: Array[Int],
+    newGroups: Map[UTF8String, (Array[Long], Array[Int])]
+) {
 
   def group(slice: Int, partitionPath: UTF8String, key: UTF8String): Int =
     if (slice >= 0) sliceGroup(slice)
@@ -50,7 +57,8 @@ object Placement {
   /** Not the hash that the shuffle uses: the keys of one shuffle partition would crowd together. */
   private val Seed = 0x4d455247
 
-  def hash(key: UTF8String): Int = Murmur3_x86_32.hashUnsafeBytes(key.getBaseObject, key.getBaseOffset, key.numBytes, Seed)
+  def hash(key: UTF8String): Int =
+    Murmur3_x86_32.hashUnsafeBytes(key.getBaseObject, key.getBaseOffset, key.numBytes, Seed)
 
   /**
    * @param slices       the table's slices, in the order of the tags
@@ -61,7 +69,12 @@ object Placement {
    * @param isClosed     slices that take no new keys
    */
   def plan(
-      slices: IndexedSeq[FileSlice], work: Workload, isMergeOnRead: Boolean, smallBytes: Long, maxBytes: Long, rowBytes: Double,
+      slices: IndexedSeq[FileSlice],
+      work: Workload,
+      isMergeOnRead: Boolean,
+      smallBytes: Long,
+      maxBytes: Long,
+      rowBytes: Double,
       isClosed: FileSlice => Boolean = _ => false
   ): Placement = {
     val targets                           = Array.newBuilder[FileGroupTarget]
@@ -73,8 +86,9 @@ object Placement {
     val byPartition = slices.indices.groupBy(slices(_).partitionPath)
     val shares = work.newByPartition.toSeq.sortBy(_._1).map { case (partition, rows) =>
       val small =
-        byPartition.getOrElse(partition, Nil).filter(i => isSmall(slices(i), smallBytes) && !isClosed(slices(i))).sortBy(i =>
-          slices(i).base.get.sizeBytes)
+        byPartition.getOrElse(partition, Nil).filter(i => isSmall(slices(i), smallBytes) && !isClosed(slices(i))).sortBy(
+          i =>
+            slices(i).base.get.sizeBytes)
       var left = rows
       val filled = small.flatMap { i =>
         val room = math.max(1L, ((maxBytes - slices(i).base.get.sizeBytes) / rowBytes).toLong)
@@ -91,7 +105,8 @@ object Placement {
     slices.indices.foreach { i =>
       if (work.bySlice.contains(i) || takesNew(i)) {
         val slice = slices(i)
-        sliceGroup(i) = add(FileGroupTarget(slice.partitionPath, slice.fileId, Some(slice), isLog = isMergeOnRead && !takesNew(i)))
+        sliceGroup(i) =
+          add(FileGroupTarget(slice.partitionPath, slice.fileId, Some(slice), isLog = isMergeOnRead && !takesNew(i)))
       }
     }
     val newGroups = shares.map { case (partition, filled, fresh) =>
@@ -104,7 +119,8 @@ object Placement {
   }
 
   /** New keys go into a base file that no log belongs to yet: rewriting it merges all there is. */
-  private def isSmall(slice: FileSlice, smallBytes: Long): Boolean = slice.logs.isEmpty && slice.base.exists(_.sizeBytes < smallBytes)
+  private def isSmall(slice: FileSlice, smallBytes: Long): Boolean =
+    slice.logs.isEmpty && slice.base.exists(_.sizeBytes < smallBytes)
 
   private def cumulative(weights: Seq[Double]): Array[Long] = {
     val total = weights.sum

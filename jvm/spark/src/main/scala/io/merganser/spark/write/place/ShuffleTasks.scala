@@ -17,7 +17,8 @@ private[write] object ShuffleTasks {
     val bytes = rows.queryExecution.optimizedPlan.stats.sizeInBytes
     val wanted =
       if (bytes < BigInt(1L << 50)) math.max((bytes / TaskBytes).toInt + 1, (bytes / LeastBytes).min(cores).toInt)
-      else math.max(cores, rows.queryExecution.optimizedPlan.collectLeaves().collect { case l: LogicalRDD => l.rdd.getNumPartitions }.sum)
+      else math.max(cores,
+        rows.queryExecution.optimizedPlan.collectLeaves().collect { case l: LogicalRDD => l.rdd.getNumPartitions }.sum)
     math.max(1, math.min(wanted, math.max(most, 1)))
   }
 }

@@ -9,7 +9,10 @@ private[write] object StoredRowBytes {
   def estimate(table: OpenTable, unknown: Long): Double =
     table.timeline.completed.reverseIterator
       .take(5)
-      .map(instant => table.timeline.metadata(instant).stats.values.flatten.filter(s => s.logVersion.isEmpty && s.numWrites > 100))
-      .collectFirst { case stats if stats.nonEmpty => stats.map(_.totalWriteBytes).sum.toDouble / stats.map(_.numWrites).sum }
+      .map(instant =>
+        table.timeline.metadata(instant).stats.values.flatten.filter(s => s.logVersion.isEmpty && s.numWrites > 100))
+      .collectFirst {
+        case stats if stats.nonEmpty => stats.map(_.totalWriteBytes).sum.toDouble / stats.map(_.numWrites).sum
+      }
       .getOrElse(unknown.toDouble)
 }

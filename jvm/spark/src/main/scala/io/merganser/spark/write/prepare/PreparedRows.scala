@@ -29,7 +29,12 @@ import org.apache.spark.sql.types._
  * @param aligned      the frame's rows in the table's columns and types
  * @param requirements what every row must fulfil; `rows` stops at the first that does not
  */
-final case class PreparedRows(rows: DataFrame, schema: PreparedSchema, aligned: DataFrame, requirements: Seq[Requirement]) {
+final case class PreparedRows(
+    rows: DataFrame,
+    schema: PreparedSchema,
+    aligned: DataFrame,
+    requirements: Seq[Requirement]
+) {
 
   /** A failure of a write of these rows, with more of the rows that made it where it was rows. */
   def named(failure: Throwable): Throwable = RefusedRows.named(failure, aligned, requirements)
@@ -53,15 +58,26 @@ object PreparedRows {
    *                        without it all rows have the first
    * @param global          how keys are found in all partitions, if they are
    */
-  def apply(frame: DataFrame, config: TableConfig, rule: StoredRule, schema: StructType, unorderedDelete: Column, allowMissing: Boolean,
-      rejectNullOrdering: Boolean, masks: Seq[ColumnMask] = Nil, global: Option[IndexType.GlobalKeys] = None): PreparedRows = {
-    val names        = frame.schema.fieldNames
-    val control      = StructType(frame.schema.filter(f => f.name == DeleteCheck.FlagColumn && !schema.fieldNames.contains(f.name)))
+  def apply(
+      frame: DataFrame,
+      config: TableConfig,
+      rule: StoredRule,
+      schema: StructType,
+      unorderedDelete: Column,
+      allowMissing: Boolean,
+      rejectNullOrdering: Boolean,
+      masks: Seq[ColumnMask] = Nil,
+      global: Option[IndexType.GlobalKeys] = None
+  ): PreparedRows = {
+    val names = frame.schema.fieldNames
+    val control =
+      StructType(frame.schema.filter(f => f.name == DeleteCheck.FlagColumn && !schema.fieldNames.contains(f.name)))
     val isIdentified = names.contains(GivenKey)
     val identity     = if (isIdentified) Seq(GivenKey, GivenPath, GivenArrival).map(quoted) else Nil
     val mask =
       if (masks.isEmpty) Nil
-      else Seq((if (names.contains(PreparedSchema.Mask)) quoted(PreparedSchema.Mask) else lit(0)).as(PreparedSchema.Mask))
+      else
+        Seq((if (names.contains(PreparedSchema.Mask)) quoted(PreparedSchema.Mask) else lit(0)).as(PreparedSchema.Mask))
     val hasOrigin = isIdentified && global.isDefined
     val moves     = hasOrigin && global.exists(_.move)
     val carried   = Seq(PreparedSchema.Outcome, PreparedSchema.SliceColumn.name).filter(names.contains)
@@ -72,12 +88,14 @@ object PreparedRows {
     val computed = KeyColumns.recordKey(config, schema)
     val path     = KeyColumns.partitionPath(config, schema)
     val key      = if (isIdentified) coalesce(quoted(GivenKey), computed) else computed
-    val keyGiven = Requirement("NULL_RECORD_KEY", config.name, config.recordKeyFields.mkString(","), key.isNull, rowText(schema))
+    val keyGiven =
+      Requirement("NULL_RECORD_KEY", config.name, config.recordKeyFields.mkString(","), key.isNull, rowText(schema))
     val ordered =
       if (!rejectNullOrdering) Nil
       else CompiledRule.orderingFields(rule, schema).map { f =>
         val field = OrderingField.find(schema, f).map(_.column.name).getOrElse(f)
-        val isOwn = masks.indices.filterNot(masks(_).columns.contains(field)).foldLeft(!quoted(PreparedSchema.UnorderedDelete))((own, i) =>
+        val isOwn = masks.indices.filterNot(masks(_).columns.contains(field)).foldLeft(
+          !quoted(PreparedSchema.UnorderedDelete))((own, i) =>
           own && quoted(PreparedSchema.Mask) =!= i)
         Requirement("NULL_ORDERING_VALUE", config.name, f, valueOf(schema, f).isNull && isOwn, computed)
       }
@@ -100,10 +118,12 @@ object PreparedRows {
         lit(null).cast(StringType).as(MetaColumns.CommitSeqno)
       ) ++ control.map(f => quoted(f.name)) ++
       Seq((if (isIdentified) coalesce(quoted(GivenArrival), position) else position).as(PreparedSchema.Arrival),
-        quoted(PreparedSchema.UnorderedDelete)) ++ (if (masks.isEmpty) Nil else Seq(quoted(PreparedSchema.Mask))) ++ origin ++ carried.map(
+        quoted(PreparedSchema.UnorderedDelete)) ++ (if (masks.isEmpty) Nil
+                                                    else Seq(quoted(PreparedSchema.Mask))) ++ origin ++ carried.map(
         quoted)
     val known =
-      PreparedSchema(schema, control, masks, carried.contains(PreparedSchema.Outcome), carried.contains(PreparedSchema.SliceColumn.name),
+      PreparedSchema(schema, control, masks, carried.contains(PreparedSchema.Outcome),
+        carried.contains(PreparedSchema.SliceColumn.name),
         hasOrigin, rule.nullsSayNothing)
     PreparedRows(aligned.select(columns: _*), known, aligned, requirements)
   }
@@ -116,11 +136,12 @@ object PreparedRows {
   }
 
   /** The frame's column in the table's type; columns and the fields of structs go by name. */
-  private def value(frame: DataFrame, field: StructField, allowMissing: Boolean): Column = FrameCheck.find(frame.schema, field.name) match {
-    case Some(given)          => converted(quoted(given.name), given.dataType, field.dataType)
-    case None if allowMissing => lit(null).cast(field.dataType)
-    case None                 => throw new IllegalStateException(s"column '${field.name}' is missing and was not refused")
-  }
+  private def value(frame: DataFrame, field: StructField, allowMissing: Boolean): Column =
+    FrameCheck.find(frame.schema, field.name) match {
+      case Some(given)          => converted(quoted(given.name), given.dataType, field.dataType)
+      case None if allowMissing => lit(null).cast(field.dataType)
+      case None => throw new IllegalStateException(s"column '${field.name}' is missing and was not refused")
+    }
 
   /** A field that a struct lacks, where that was not refused, is null. */
   private def converted(value: Column, from: DataType, to: DataType): Column = (from, to) match {
@@ -140,7 +161,8 @@ object PreparedRows {
   }
 
   /** Shows a row that has no key; nulls are left out. */
-  private def rowText(schema: StructType): Column = substring(to_json(struct(schema.map(f => quoted(f.name)): _*)), 1, 200)
+  private def rowText(schema: StructType): Column =
+    substring(to_json(struct(schema.map(f => quoted(f.name)): _*)), 1, 200)
 
   /** A column's value, or that of a field inside a struct column. */
   private def valueOf(schema: StructType, name: String): Column = OrderingField.find(schema, name) match {

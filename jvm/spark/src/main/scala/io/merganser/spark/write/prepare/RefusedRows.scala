@@ -20,7 +20,13 @@ import scala.util.control.NonFatal
  * @param fails     true for a row to refuse
  * @param row       what names a row to the user
  */
-private[write] final case class Requirement(condition: String, table: String, column: String, fails: Column, row: Column) {
+private[write] final case class Requirement(
+    condition: String,
+    table: String,
+    column: String,
+    fails: Column,
+    row: Column
+) {
 
   /** The value, or the error where the row fails. */
   def guard(value: Column): Column = when(fails, refusal).otherwise(value)
@@ -51,10 +57,12 @@ private[write] object RefusedRows {
   /** The same failure; where a requirement made it, with up to ten of the rows that fail it. */
   def named(failure: Throwable, frame: DataFrame, requirements: Seq[Requirement]): Throwable = failure match {
     case first: MerganserException =>
-      requirements.find(r => r.condition == first.condition && first.parameters.get("column").contains(r.column)).fold[Throwable](first) {
+      requirements.find(r => r.condition == first.condition && first.parameters.get("column").contains(r.column)).fold[
+        Throwable](first) {
         r =>
           try {
-            val found = frame.filter(r.fails).select(r.row.as("row")).limit(Shown).collect().map(row => String.valueOf(row.get(0))).toSeq
+            val found = frame.filter(r.fails).select(r.row.as("row")).limit(Shown).collect().map(row =>
+              String.valueOf(row.get(0))).toSeq
             if (found.isEmpty) first else error(r.condition, r.table, r.column, found).causedBy(first)
           } catch { case NonFatal(_) => first } // the frame gives other rows, or none, the second time
       }

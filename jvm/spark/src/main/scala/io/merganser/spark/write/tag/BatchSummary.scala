@@ -16,8 +16,13 @@ import scala.collection.mutable
  *                   the order of numbers have wide ranges of texts
  * @param partitions paths that the rows name; None where a key is looked for in all of them
  */
-private[write] final case class BatchSummary(rows: Long, partitions: Option[Set[String]], bloom: Array[Byte], ranges: KeyRanges,
-    numbers: Option[KeyRanges]) {
+private[write] final case class BatchSummary(
+    rows: Long,
+    partitions: Option[Set[String]],
+    bloom: Array[Byte],
+    ranges: KeyRanges,
+    numbers: Option[KeyRanges]
+) {
 
   def names(partition: String): Boolean = partitions.forall(_.contains(partition))
 
@@ -60,14 +65,17 @@ private[write] object BatchSummary {
           if (allNumbers && !KeyedSource.isNoKey(key)) {
             if (key.toLong(number)) numbers.add(ValueOrder.ofWhole(number.value)) else allNumbers = false
           }
-          if (pathOrdinal >= 0 && !partitions.contains(row.getUTF8String(pathOrdinal))) partitions += row.getUTF8String(pathOrdinal).copy()
+          if (pathOrdinal >= 0 && !partitions.contains(row.getUTF8String(pathOrdinal)))
+            partitions += row.getUTF8String(pathOrdinal).copy()
           count += 1
         }
         val named = if (pathOrdinal >= 0) Some(partitions.iterator.map(_.toString).toSet) else None
-        Iterator(BatchSummary(count, named, bytes(bloom), ranges.result(), if (allNumbers) Some(numbers.result()) else None))
+        Iterator(BatchSummary(count, named, bytes(bloom), ranges.result(),
+            if (allNumbers) Some(numbers.result()) else None))
       }
     }
-    parts.treeAggregate(Option.empty[BatchSummary])((a, b) => Some(a.fold(b)(_ ++ b)), (a, b) => a.fold(b)(x => b.map(x ++ _).orElse(a)))
+    parts.treeAggregate(Option.empty[BatchSummary])((a, b) => Some(a.fold(b)(_ ++ b)),
+      (a, b) => a.fold(b)(x => b.map(x ++ _).orElse(a)))
   }
 
   private def read(bloom: Array[Byte]): BloomFilter = BloomFilter.readFrom(new java.io.ByteArrayInputStream(bloom))

@@ -18,7 +18,8 @@ private[write] final case class DuplicatePolicy(settings: WriteConfig, config: T
       case StoredKeyPolicy.Drop => tagged.mapPartitions(_.filter(_.getInt(slice) < 0))
       case StoredKeyPolicy.Fail =>
         tagged.mapPartitions(_.map { row =>
-          if (row.getInt(slice) >= 0) throw MerganserException("DUPLICATE_KEY", "table" -> table, "key" -> row.getUTF8String(key))
+          if (row.getInt(slice) >= 0)
+            throw MerganserException("DUPLICATE_KEY", "table" -> table, "key" -> row.getUTF8String(key))
           row
         })
       case _ => tagged

@@ -42,21 +42,27 @@ private[write] final case class GlobalTagging(
 
   /** Ordinals of the partition columns; a field of a struct is not told apart from the struct, and is not kept. */
   private val partitionColumns: Array[Int] =
-    config.partitionFields.flatMap(field => FrameCheck.find(incoming.data, field).map(f => incoming.data.fieldNames.indexOf(f.name)))
+    config.partitionFields.flatMap(field =>
+      FrameCheck.find(incoming.data, field).map(f => incoming.data.fieldNames.indexOf(f.name)))
       .filter(_ >= 0).toArray
 
   /**
    * @param measure what the caller wants to know of the tagged rows; runs a job over them
    * @return the rows with [[PreparedSchema.SliceColumn]]
    */
-  def apply[T](rows: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int)(measure: RDD[InternalRow] => T): (RDD[InternalRow], T) = {
+  def apply[T](
+      rows: DataFrame,
+      slices: IndexedSeq[FileSlice],
+      tasks: Int
+  )(measure: RDD[InternalRow] => T): (RDD[InternalRow], T) = {
     val sorted = Tagging.byKey(rows, tasks, byPath = false)
     val keys   = reader(new StructType)
     val first  = if (onlyTags) StoredKeys.Live(keys) else StoredKeys.OfFiles(keys)
     val open   = session.sparkContext.collectionAccumulator[Int]
     val many   = session.sparkContext.longAccumulator
-    val tagged = walk(sorted, slices, tasks, scan(new StructType, first), knowsRows = false)(slice => open.add(slice), () => many.add(1))
-    val known  = measure(tagged)
+    val tagged = walk(sorted, slices, tasks, scan(new StructType, first), knowsRows = false)(slice => open.add(slice),
+      () => many.add(1))
+    val known = measure(tagged)
     if (open.value.isEmpty && (many.sum == 0 || slices.forall(_.logs.isEmpty))) (tagged, known)
     else {
       val wanted  = if (moves) incoming.layout else StructType(partitionColumns.map(incoming.data(_)))
@@ -66,8 +72,15 @@ private[write] final case class GlobalTagging(
     }
   }
 
-  private def walk(sorted: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int, scan: StoredKeyScan, knowsRows: Boolean)(
-      lookInto: Int => Unit, several: () => Unit
+  private def walk(
+      sorted: DataFrame,
+      slices: IndexedSeq[FileSlice],
+      tasks: Int,
+      scan: StoredKeyScan,
+      knowsRows: Boolean
+  )(
+      lookInto: Int => Unit,
+      several: () => Unit
   ): RDD[InternalRow] = {
     val place = relocation(slices)
     val key   = incoming.keyOrdinal
@@ -78,13 +91,17 @@ private[write] final case class GlobalTagging(
   }
 
   private def relocation(slices: IndexedSeq[FileSlice]): PartitionMove =
-    new PartitionMove(incoming, compiled, moves, combines, onlyTags, slices.map(SliceOf(_)).toArray, partitionPath, partitionColumns)
+    new PartitionMove(incoming, compiled, moves, combines, onlyTags, slices.map(SliceOf(_)).toArray, partitionPath,
+      partitionColumns)
 
   private def scan(columns: StructType, counting: StoredKeys): StoredKeyScan =
-    StoredKeyScan(session, table, columns, counting, KeyOrder(byPath = false), session.sparkContext.collectionAccumulator[Int])
+    StoredKeyScan(session, table, columns, counting, KeyOrder(byPath = false),
+      session.sparkContext.collectionAccumulator[Int])
 
-  private def reader(columns: StructType): SliceReader = new SliceReader(table.storage, config, settings.rule, table.schema,
-    if (columns.isEmpty) StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))) else columns, LogVisibility(table.timeline))
+  private def reader(columns: StructType): SliceReader = new SliceReader(table.storage, config, settings.rule,
+    table.schema,
+    if (columns.isEmpty) StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))) else columns,
+    LogVisibility(table.timeline))
 
   private def partitionPath: Expression =
     KeyColumns.pathOf(session, settings.keyed(config), incoming.data, compiled.layout.schema)

@@ -16,8 +16,13 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param slice   the same in an inserted row
  * @param outcome ordinal of its [[Outcome]]; -1 if it has none
  */
-private[spark] final class InsertPartition(pathOf: Expression, paths: Broadcast[Array[UTF8String]], found: Int, slice: Int, outcome: Int)
-    extends Serializable {
+private[spark] final class InsertPartition(
+    pathOf: Expression,
+    paths: Broadcast[Array[UTF8String]],
+    found: Int,
+    slice: Int,
+    outcome: Int
+) extends Serializable {
   @transient private lazy val path = UnsafeProjection.create(Seq(pathOf))
 
   /** Whether what the lookup has found is in the inserted row's partition. */

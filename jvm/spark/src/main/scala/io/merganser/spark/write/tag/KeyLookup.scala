@@ -50,7 +50,8 @@ final case class KeyLookup(
 ) {
 
   /** What stands behind a source row: slice or [[Tagging.Untagged]], whether a row is stored, and its columns. */
-  val added: StructType = StructType(Seq(PreparedSchema.SliceColumn, KeyLookup.StoredColumn) ++ stored.map(_.copy(nullable = true)))
+  val added: StructType =
+    StructType(Seq(PreparedSchema.SliceColumn, KeyLookup.StoredColumn) ++ stored.map(_.copy(nullable = true)))
 
   /**
    * @param source rows with [[MetaColumns.RecordKey]] (never null), [[PreparedSchema.Arrival]] and, by path,

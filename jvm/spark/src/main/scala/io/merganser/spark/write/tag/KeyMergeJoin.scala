@@ -21,7 +21,8 @@ private[write] final case class KeyOrder(byPath: Boolean) {
   /** @param andThen what orders the rows of one key */
   def sorted(rows: DataFrame, tasks: Int, key: String, path: String, andThen: Option[String] = None): DataFrame = {
     val identity = col(key) +: (if (byPath) Seq(col(path)) else Nil)
-    rows.repartition(tasks, identity: _*).sortWithinPartitions((xxhash64(col(key)) +: identity) ++ andThen.map(col(_)): _*)
+    rows.repartition(tasks, identity: _*).sortWithinPartitions(
+      (xxhash64(col(key)) +: identity) ++ andThen.map(col(_)): _*)
   }
 }
 
@@ -158,8 +159,9 @@ private[write] final class SliceMatches(instants: Array[String], several: LongAc
  * @param width    columns of what stands behind a row
  */
 private[write] final class RowMatches(instants: Array[String], width: Int) extends Matches {
-  private[this] val none = new GenericInternalRow(Array[Any](Tagging.Untagged, false) ++ new Array[Any](math.max(0, width - 2)))
-  private[this] val rows = mutable.ArrayBuffer.empty[InternalRow]
+  private[this] val none =
+    new GenericInternalRow(Array[Any](Tagging.Untagged, false) ++ new Array[Any](math.max(0, width - 2)))
+  private[this] val rows              = mutable.ArrayBuffer.empty[InternalRow]
   private[this] var dead: InternalRow = _
 
   override def clear(): Unit = {

@@ -33,7 +33,9 @@ final case class KeyedSource(
 ) {
 
   /** Of the rows that a lookup is given: the source's columns, then the values for key and partition columns. */
-  private val columns = StructType(source ++ (keys ++ paths).map { case (_, dataType) => StructField("value", dataType) })
+  private val columns = StructType(source ++ (keys ++ paths).map { case (_, dataType) =>
+    StructField("value", dataType)
+  })
 
   /** Ordinal of a source row's place in the source. */
   def arrivalOrdinal: Int = columns.length
@@ -51,7 +53,8 @@ final case class KeyedSource(
 
   /** What [[rows]] adds behind arrival. */
   val added: StructType =
-    StructType(Seq(MetaColumns.RecordKey) ++ (if (byPath) Seq(MetaColumns.PartitionPath) else Nil) map (MetaColumns.schema(_)))
+    StructType(
+      Seq(MetaColumns.RecordKey) ++ (if (byPath) Seq(MetaColumns.PartitionPath) else Nil) map (MetaColumns.schema(_)))
 
   /**
    * The rows as a lookup takes them, up to the partition path.
@@ -62,7 +65,9 @@ final case class KeyedSource(
     val named = StructType(columns.zipWithIndex.map { case (field, i) => field.copy(name = KeyedSource.column(i)) })
     val frame = SparkBridge.internalCreateDataFrame(session, source, named)
     val own   = named.fieldNames.map(col).toSeq
-    val given = (keys ++ paths).map(_._1).zipWithIndex.map { case (name, i) => name -> col(KeyedSource.column(this.source.length + i)) }
+    val given = (keys ++ paths).map(_._1).zipWithIndex.map { case (name, i) =>
+      name -> col(KeyedSource.column(this.source.length + i))
+    }
     // A partition column may be a key column too.
     val identity = frame.select(own ++ Seq(monotonically_increasing_id().as(PreparedSchema.Arrival)) ++
         given.groupBy(_._1).values.map(_.head).map { case (name, value) => value.as(name) }: _*)
@@ -83,5 +88,6 @@ object KeyedSource {
   def isNoKey(key: UTF8String): Boolean = key == NoKeyText
 
   /** The place of a row that has no key, else null: such rows have it in common that they are versions of nothing. */
-  def apart(key: Expression, arrival: Expression): Expression = If(EqualTo(key, Literal(NoKey)), arrival, Literal(null, arrival.dataType))
+  def apart(key: Expression, arrival: Expression): Expression =
+    If(EqualTo(key, Literal(NoKey)), arrival, Literal(null, arrival.dataType))
 }

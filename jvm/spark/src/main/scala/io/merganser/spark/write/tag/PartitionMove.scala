@@ -18,7 +18,8 @@ private[write] final case class SliceOf(path: UTF8String, group: String, instant
 
 private[write] object SliceOf {
   def apply(slice: FileSlice): SliceOf =
-    SliceOf(UTF8String.fromString(slice.partitionPath), FileNames.path(slice.partitionPath, slice.fileId), slice.baseInstant)
+    SliceOf(UTF8String.fromString(slice.partitionPath), FileNames.path(slice.partitionPath, slice.fileId),
+      slice.baseInstant)
 }
 
 /**
@@ -94,7 +95,12 @@ private[write] final class PartitionMove(
     }
 
   /** Places what stays in a slice; returns what leaves it. */
-  private def meetStored(versions: Seq[InternalRow], slice: Int, rows: Seq[InternalRow], place: Place): Seq[InternalRow] = {
+  private def meetStored(
+      versions: Seq[InternalRow],
+      slice: Int,
+      rows: Seq[InternalRow],
+      place: Place
+  ): Seq[InternalRow] = {
     val path    = slices(slice).path
     def stays() = { versions.foreach(v => place(at(v, path), slice)); Nil }
     if (looksInto(versions, Seq(slice)).isEmpty) stays()
@@ -157,8 +163,9 @@ private[write] final class PartitionMove(
   }
 
   /** Whether a row is for what a slice stores of its key: a row that names the stored row's partition is for that alone. */
-  private def isFor(row: InternalRow, slice: Int): Boolean = incoming.originOrdinal < 0 || row.isNullAt(incoming.originOrdinal) ||
-    row.getUTF8String(incoming.originOrdinal) == slices(slice).path
+  private def isFor(row: InternalRow, slice: Int): Boolean =
+    incoming.originOrdinal < 0 || row.isNullAt(incoming.originOrdinal) ||
+      row.getUTF8String(incoming.originOrdinal) == slices(slice).path
 
   private def sliceOf(stored: InternalRow): Int = stored.getInt(StoredKeyScan.SliceOrdinal)
 
@@ -229,7 +236,8 @@ private[write] final class PartitionMove(
     copy.update(incoming.arrivalOrdinal, First)
     copy.update(incoming.unorderedDeleteOrdinal, true)
     if (incoming.outcomeOrdinal >= 0)
-      copy.update(incoming.outcomeOrdinal, if (isMove) moved(like.getInt(incoming.outcomeOrdinal)) else Outcome.Uncounted)
+      copy.update(incoming.outcomeOrdinal,
+        if (isMove) moved(like.getInt(incoming.outcomeOrdinal)) else Outcome.Uncounted)
     copy
   }
 }

@@ -88,9 +88,10 @@ private[write] final case class StoredKeyScan(
     if (matters.isEmpty) None
     else {
       val shared = session.sparkContext.broadcast(batch)
-      val reader = new StoredKeyReader(table.storage, columns, counting, order.byPath, logKeys(slices), read, only, wholeKey)
-      val bins   = packed(matters)
-      val rows   = session.sparkContext.parallelize(bins, bins.size).mapPartitions(_.flatMap(reader.rows(_, shared)))
+      val reader =
+        new StoredKeyReader(table.storage, columns, counting, order.byPath, logKeys(slices), read, only, wholeKey)
+      val bins = packed(matters)
+      val rows = session.sparkContext.parallelize(bins, bins.size).mapPartitions(_.flatMap(reader.rows(_, shared)))
       Some(order.sorted(SparkBridge.internalCreateDataFrame(session, rows, schema), tasks, Key, Path).queryExecution.toRdd)
     }
   }
@@ -106,7 +107,8 @@ private[write] final case class StoredKeyScan(
     val conf     = session.sessionState.conf
     val openCost = conf.filesOpenCostInBytes
     val total    = slices.map(_._2.sizeBytes + openCost).sum
-    val target   = math.min(conf.filesMaxPartitionBytes, math.max(openCost, total / math.max(1, session.sparkContext.defaultParallelism)))
+    val target = math.min(conf.filesMaxPartitionBytes,
+      math.max(openCost, total / math.max(1, session.sparkContext.defaultParallelism)))
     val bins     = Seq.newBuilder[Seq[(Int, FileSlice)]]
     var bin      = Vector.empty[(Int, FileSlice)]
     var binBytes = 0L
@@ -176,10 +178,17 @@ private final class StoredKeyReader(
     }
   }
 
-  private def mayHold(footer: BaseFileFooter, batch: BatchSummary): Boolean = batch.ranges.meets(footer.minKey, footer.maxKey) &&
-    wholeKey.forall(key => batch.numbers.forall(n => ColumnStatistics.mayHold(footer, StructType(Seq(key)), Map(key.name -> n))))
+  private def mayHold(footer: BaseFileFooter, batch: BatchSummary): Boolean =
+    batch.ranges.meets(footer.minKey, footer.maxKey) &&
+      wholeKey.forall(key =>
+        batch.numbers.forall(n => ColumnStatistics.mayHold(footer, StructType(Seq(key)), Map(key.name -> n))))
 
-  private def ofBase(slice: FileSlice, footer: BaseFileFooter, out: StoredRow, withColumns: Boolean): Iterator[InternalRow] = {
+  private def ofBase(
+      slice: FileSlice,
+      footer: BaseFileFooter,
+      out: StoredRow,
+      withColumns: Boolean
+  ): Iterator[InternalRow] = {
     val base   = slice.base.get
     val asked  = if (withColumns) baseColumns else StructType(Seq(keyColumn))
     val reader = new BaseFileReader(storage.conf, storage.path(base.path), base.sizeBytes, asked, known = Some(footer))
@@ -187,7 +196,12 @@ private final class StoredKeyReader(
     closing(reader)(reader.rows().flatMap(row => out.live(if (withColumns) row else null, row.getUTF8String(key))))
   }
 
-  private def merged(slice: FileSlice, reader: SliceReader, out: StoredRow, withDeleted: Boolean): Iterator[InternalRow] = {
+  private def merged(
+      slice: FileSlice,
+      reader: SliceReader,
+      out: StoredRow,
+      withDeleted: Boolean
+  ): Iterator[InternalRow] = {
     val open  = reader.merge(slice)
     val merge = open.merge
     closing(open)(
@@ -223,7 +237,8 @@ private final class StoredKeyReader(
     if (byPath) out.update(width + 3, UTF8String.fromString(slice.partitionPath))
 
     /** @param row null where its columns are not wanted */
-    def live(row: InternalRow, key: UTF8String): Option[InternalRow] = if (mayMatch(key)) filled(row, key, isLive = true) else None
+    def live(row: InternalRow, key: UTF8String): Option[InternalRow] =
+      if (mayMatch(key)) filled(row, key, isLive = true) else None
 
     def deleted(key: UTF8String): Option[InternalRow] = if (mayMatch(key)) filled(null, key, isLive = false) else None
 

@@ -44,7 +44,8 @@ object Tagging {
       several: LongAccumulator
   ): RDD[InternalRow] = {
     val scan =
-      StoredKeyScan(session, table, new StructType, counting, KeyOrder(byPath = true), session.sparkContext.collectionAccumulator[Int])
+      StoredKeyScan(session, table, new StructType, counting, KeyOrder(byPath = true),
+        session.sparkContext.collectionAccumulator[Int])
     val instants = slices.map(_.baseInstant).toArray
     walked(sorted.queryExecution.toRdd, scan, slices, tasks, schema.keyOrdinal, schema.partitionOrdinal)(walk =>
       walk(new SliceMatches(instants, several)))
@@ -64,7 +65,12 @@ object Tagging {
    * @param walk what to make of a task's walk, given what shall hold the matches of a key
    */
   private[write] def walked(
-      rows: RDD[InternalRow], scan: StoredKeyScan, slices: IndexedSeq[FileSlice], tasks: Int, key: Int, path: Int
+      rows: RDD[InternalRow],
+      scan: StoredKeyScan,
+      slices: IndexedSeq[FileSlice],
+      tasks: Int,
+      key: Int,
+      path: Int
   )(walk: (Matches => KeyMergeJoin) => Iterator[InternalRow]): RDD[InternalRow] = {
     val batch  = if (slices.isEmpty) None else BatchSummary.of(rows, key, path, scan.wholeKey.isDefined)
     val stored = batch.flatMap(scan.sorted(slices, _, tasks))

@@ -18,12 +18,14 @@ object CatalogBridge {
     else {
       val catalog    = session.sessionState.catalog
       val identifier = TableIdentifier(name.name, Some(name.namespace.head))
-      if (!catalog.isTempView(identifier) && catalog.tableExists(identifier)) Some(catalog.getTableMetadata(identifier)) else None
+      if (!catalog.isTempView(identifier) && catalog.tableExists(identifier)) Some(catalog.getTableMetadata(identifier))
+      else None
     }
 
   /** Gives the entry of a table other columns; none of its own may be missing. */
   def alterColumns(session: SparkSession, table: TableIdentifier, columns: StructType): Unit =
-    session.sessionState.catalog.alterTableDataSchema(table, CharVarcharUtils.replaceCharVarcharWithStringInSchema(columns))
+    session.sessionState.catalog.alterTableDataSchema(table,
+      CharVarcharUtils.replaceCharVarcharWithStringInSchema(columns))
 
   /** The same, where columns may be missing. */
   def replaceColumns(session: SparkSession, table: TableIdentifier, columns: StructType): Unit = {

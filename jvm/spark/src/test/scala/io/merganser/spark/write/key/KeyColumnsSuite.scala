@@ -19,7 +19,8 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
 
   override def beforeAll(): Unit = {
     spark = SparkSession.builder().master("local[1]").appName("keys").config("spark.ui.enabled", "false")
-      .config("spark.sql.shuffle.partitions", "2").config("spark.sql.session.timeZone", "UTC").config("spark.sql.datetime.java8API.enabled",
+      .config("spark.sql.shuffle.partitions", "2").config("spark.sql.session.timeZone", "UTC").config(
+        "spark.sql.datetime.java8API.enabled",
         "true").getOrCreate()
   }
 
@@ -35,8 +36,10 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
 
   private def table(keys: String): TableConfig = table(keys, "")
 
-  private def table(keys: String, partitions: String, more: (String, String)*): TableConfig = TableConfig(NewTable.properties(
-      Map("hoodie.datasource.write.recordkey.field" -> keys, "hoodie.datasource.write.partitionpath.field" -> partitions) ++ more,
+  private def table(keys: String, partitions: String, more: (String, String)*): TableConfig = TableConfig(
+    NewTable.properties(
+      Map("hoodie.datasource.write.recordkey.field" -> keys,
+        "hoodie.datasource.write.partitionpath.field" -> partitions) ++ more,
       schema, "t"))
 
   private def texts(config: TableConfig, values: (String, Any)*): (String, String) = {
@@ -44,7 +47,8 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
     val given = Seq(Row(cells.toSeq: _*))
     // A local relation is evaluated by the optimizer, rows of an RDD by generated code.
     val both =
-      Seq(spark.createDataFrame(given.asJava, schema), spark.createDataFrame(spark.sparkContext.parallelize(given, 1), schema)).map {
+      Seq(spark.createDataFrame(given.asJava, schema),
+        spark.createDataFrame(spark.sparkContext.parallelize(given, 1), schema)).map {
         rows =>
           val out = rows.select(KeyColumns.recordKey(config, schema), KeyColumns.partitionPath(config, schema)).head()
           (out.getString(0), out.getString(1))
@@ -75,15 +79,18 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
 
   test("a complex generator names its one key column, and on older tables does not when they say so") {
     assert(key(table("id", "s,big")) == "id:3")
-    val older = table("id", "s,big", "hoodie.write.table.version" -> "8", "hoodie.write.complex.keygen.new.encoding" -> "true")
+    val older =
+      table("id", "s,big", "hoodie.write.table.version" -> "8", "hoodie.write.complex.keygen.new.encoding" -> "true")
     assert(key(older) == "3")
     assert(key(table("id", "s,big", "hoodie.write.table.version" -> "8")) == "id:3")
   }
 
   test("without partitions a complex generator still names its key column, a plain one does not") {
-    assert(texts(table("id", "", "hoodie.datasource.write.keygenerator.class" -> "org.apache.hudi.keygen.ComplexKeyGenerator")) == (("id:3",
+    assert(texts(table("id", "",
+        "hoodie.datasource.write.keygenerator.class" -> "org.apache.hudi.keygen.ComplexKeyGenerator")) == (("id:3",
       "")))
-    assert(texts(table("id", "", "hoodie.datasource.write.keygenerator.class" -> "org.apache.hudi.keygen.NonpartitionedKeyGenerator")) == ((
+    assert(texts(table("id", "",
+        "hoodie.datasource.write.keygenerator.class" -> "org.apache.hudi.keygen.NonpartitionedKeyGenerator")) == ((
       "3", "")))
     assert(texts(table("id,s")) == (("id:3,s:x", "")))
   }
@@ -106,7 +113,8 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
   test("a partition path has one level a column, plain or hive style") {
     assert(path(table("id", "s")) == "x")
     assert(path(table("id", "s,day")) == "x/2024-01-02")
-    assert(path(table("id", "s,day", "hoodie.datasource.write.hive_style_partitioning" -> "true")) == "s=x/day=2024-01-02")
+    assert(path(table("id", "s,day",
+        "hoodie.datasource.write.hive_style_partitioning" -> "true")) == "s=x/day=2024-01-02")
   }
 
   test("a null or empty partition value is the default partition") {
@@ -129,12 +137,15 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
 
   private def refused(config: TableConfig, values: (String, Any)*): Boolean = {
     val thrown = intercept[Exception](path(config, values: _*))
-    val ours   = Iterator.iterate[Throwable](thrown)(_.getCause).takeWhile(_ != null).collectFirst { case e: MerganserException => e }
+    val ours = Iterator.iterate[Throwable](thrown)(_.getCause).takeWhile(_ != null).collectFirst {
+      case e: MerganserException => e
+    }
     ours.exists(_.condition == "PARTITION_PATH_INVALID")
   }
 
-  test("a partition value cannot lead out of the table, nor be a name that is not looked into, at any level of a path") {
-    val both     = Seq("hoodie.datasource.write.hive_style_partitioning", "hoodie.datasource.write.partitionpath.urlencode")
+  test(
+    "a partition value cannot lead out of the table, nor be a name that is not looked into, at any level of a path") {
+    val both = Seq("hoodie.datasource.write.hive_style_partitioning", "hoodie.datasource.write.partitionpath.urlencode")
     val reserved = Seq("..", ".", ".hoodie", ".Trash", ".snapshot", ".hoodie_partition_metadata", ".a.crc")
     for (name <- reserved ++ reserved.map("a/" + _) ++ Seq("a/../b", ".Trash/a", "/a", "a/", "a//b")) {
       assert(refused(table("id", "s"), "s" -> name), name)
@@ -142,11 +153,13 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
       path(table("id", "s", both.map(_ -> "true"): _*), "s" -> name) // what the error says to do
     }
     assert(refused(timed("UNIX_TIMESTAMP", "big", "'.Trash'"), "big" -> 1L))
-    for (name <- Seq(".trash", ".Trash-1", "...", ".a", "crc", "hoodie")) assert(path(table("id", "s"), "s" -> name) == name)
+    for (name <- Seq(".trash", ".Trash-1", "...", ".a", "crc", "hoodie"))
+      assert(path(table("id", "s"), "s" -> name) == name)
   }
 
   private def timed(kind: String, field: String, format: String, more: (String, String)*): TableConfig = {
-    val options = Seq("hoodie.keygen.timebased.timestamp.type" -> kind, "hoodie.keygen.timebased.output.dateformat" -> format) ++ more
+    val options = Seq("hoodie.keygen.timebased.timestamp.type" -> kind,
+      "hoodie.keygen.timebased.output.dateformat" -> format) ++ more
     table("id", field, ("hoodie.datasource.write.keygenerator.type" -> "TIMESTAMP") +: options: _*)
   }
 
@@ -154,7 +167,8 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
     assert(path(timed("EPOCHMILLISECONDS", "big", "yyyy/MM/dd"), "big" -> 1700000000000L) == "2023/11/14")
     assert(path(timed("EPOCHMICROSECONDS", "big", "yyyy-MM-dd HH"), "big" -> 1700000000000000L) == "2023-11-14 22")
     assert(path(timed("UNIX_TIMESTAMP", "big", "yyyyMMdd"), "big" -> 1700000000L) == "20231114")
-    assert(path(timed("SCALAR", "id", "yyyyMMdd", "hoodie.keygen.timebased.timestamp.scalar.time.unit" -> "DAYS"), "id" -> 1) == "19700102")
+    assert(path(timed("SCALAR", "id", "yyyyMMdd", "hoodie.keygen.timebased.timestamp.scalar.time.unit" -> "DAYS"),
+      "id" -> 1) == "19700102")
     assert(path(timed("EPOCHMILLISECONDS", "big", "yyyyMMdd HH:mm", "hoodie.keygen.timebased.timezone" -> "Asia/Tokyo"),
       "big" -> 0L) == "19700101 09:00")
   }
@@ -163,31 +177,41 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
     assert(path(timed("EPOCHMICROSECONDS", "ts", "yyyy/MM/dd")) == "2024/01/02")
     assert(path(timed("EPOCHMILLISECONDS", "day", "yyyy/MM")) == "2024/01")
     val formats = "hoodie.keygen.timebased.input.dateformat" -> "yyyy-MM-dd'T'HH:mm:ss.SSSZ,yyyyMMdd"
-    assert(path(timed("DATE_STRING", "s", "yyyy/MM/dd/HH", formats), "s" -> "2020-04-01T13:01:33.428Z") == "2020/04/01/13")
-    assert(path(timed("DATE_STRING", "s", "yyyy/MM/dd/HH", formats), "s" -> "2020-04-01T13:01:33.428+0200") == "2020/04/01/11")
+    assert(path(timed("DATE_STRING", "s", "yyyy/MM/dd/HH", formats),
+      "s" -> "2020-04-01T13:01:33.428Z") == "2020/04/01/13")
+    assert(path(timed("DATE_STRING", "s", "yyyy/MM/dd/HH", formats),
+      "s" -> "2020-04-01T13:01:33.428+0200") == "2020/04/01/11")
     assert(path(timed("DATE_STRING", "s", "yyyy/MM/dd/HH", formats), "s" -> "20200401") == "2020/04/01/00")
     val thrown = intercept[Exception](path(timed("DATE_STRING", "s", "yyyy", formats), "s" -> "20200231"))
-    assert(thrown.getMessage.contains("PARTITION_TIME_UNREADABLE") || thrown.getCause.getMessage.contains("PARTITION_TIME_UNREADABLE"))
+    assert(thrown.getMessage.contains("PARTITION_TIME_UNREADABLE") || thrown.getCause.getMessage.contains(
+      "PARTITION_TIME_UNREADABLE"))
   }
 
-  test("a time-based partition has the input's and the output's zone, and formats apart by the delimiter that is given") {
+  test(
+    "a time-based partition has the input's and the output's zone, and formats apart by the delimiter that is given") {
     def zone(name: String, zone: String) = s"hoodie.keygen.timebased.$name" -> zone
     val format                           = zone("input.dateformat", "yyyy-MM-dd HH:mm")
     val text                             = "s" -> "2024-01-02 00:30"
     assert(path(timed("DATE_STRING", "s", "yyyyMMdd HH:mm", format), text) == "20240102 00:30")
-    assert(path(timed("DATE_STRING", "s", "yyyyMMdd HH:mm", format, zone("input.timezone", "Asia/Tokyo")), text) == "20240101 15:30")
-    assert(path(timed("DATE_STRING", "s", "yyyyMMdd HH:mm", format, zone("output.timezone", "Asia/Tokyo")), text) == "20240102 09:30")
-    val several = Seq(zone("input.dateformat", "yyyy,MM;yyyy-MM-dd HH:mm"), zone("input.dateformat.list.delimiter.regex", ";"))
+    assert(path(timed("DATE_STRING", "s", "yyyyMMdd HH:mm", format, zone("input.timezone", "Asia/Tokyo")),
+      text) == "20240101 15:30")
+    assert(path(timed("DATE_STRING", "s", "yyyyMMdd HH:mm", format, zone("output.timezone", "Asia/Tokyo")),
+      text) == "20240102 09:30")
+    val several =
+      Seq(zone("input.dateformat", "yyyy,MM;yyyy-MM-dd HH:mm"), zone("input.dateformat.list.delimiter.regex", ";"))
     assert(path(timed("DATE_STRING", "s", "yyyy", several: _*), "s" -> "2023,01") == "2023")
   }
 
   test("a null time is one millisecond after 1970 began") {
-    assert(path(timed("EPOCHMILLISECONDS", "big", "yyyy/MM/dd HH:mm:ss.SSS"), "big" -> null) == "1970/01/01 00:00:00.001")
+    assert(path(timed("EPOCHMILLISECONDS", "big", "yyyy/MM/dd HH:mm:ss.SSS"),
+      "big" -> null) == "1970/01/01 00:00:00.001")
   }
 
   test("a time-based path is encoded and hive-styled as the table says") {
-    val both = Seq("hoodie.datasource.write.partitionpath.urlencode" -> "true", "hoodie.datasource.write.hive_style_partitioning" -> "true")
-    assert(path(timed("EPOCHMILLISECONDS", "big", "yyyy/MM/dd", both: _*), "big" -> 1700000000000L) == "big=2023%2F11%2F14")
+    val both = Seq("hoodie.datasource.write.partitionpath.urlencode" -> "true",
+      "hoodie.datasource.write.hive_style_partitioning" -> "true")
+    assert(path(timed("EPOCHMILLISECONDS", "big", "yyyy/MM/dd", both: _*),
+      "big" -> 1700000000000L) == "big=2023%2F11%2F14")
   }
 
   test("a custom generator mixes plain and time-based levels") {
@@ -197,9 +221,11 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
   }
 
   test("keys are computed by generated code") {
-    val config               = table("id,s", "day,big")
-    val columns: Seq[Column] = Seq(KeyColumns.recordKey(config, schema).as("k"), KeyColumns.partitionPath(config, schema).as("p"))
-    val plan = spark.range(5).selectExpr("CAST(id AS INT) id", "'x' s", "id big", "DATE'2024-01-02' day").select(columns: _*)
+    val config = table("id,s", "day,big")
+    val columns: Seq[Column] =
+      Seq(KeyColumns.recordKey(config, schema).as("k"), KeyColumns.partitionPath(config, schema).as("p"))
+    val plan =
+      spark.range(5).selectExpr("CAST(id AS INT) id", "'x' s", "id big", "DATE'2024-01-02' day").select(columns: _*)
     assert(plan.collect().map(_.getString(0)).toSeq == (0 until 5).map(i => s"id:$i,s:x"))
     assert(plan.queryExecution.executedPlan.toString.contains("*(1) Project"))
   }

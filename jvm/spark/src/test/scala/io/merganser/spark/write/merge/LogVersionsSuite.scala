@@ -17,7 +17,8 @@ class LogVersionsSuite extends AnyFunSuite {
       new GenericInternalRow(Array[Any](UTF8String.fromString(row.key), row.ts.orNull))
     }
     val fold = new KeyFold(new PartialRule(rule(stored), stored))
-    val log  = new LogVersions(new Versions(Notation.changes(versions)), rows, stored, fold, Notation.layout, completesOrdering = true)
+    val log = new LogVersions(new Versions(Notation.changes(versions)), rows, stored, fold, Notation.layout,
+      completesOrdering = true)
     Iterator.continually(log).takeWhile(_.next()).map(_.record).map(Notation.read(_).toString).mkString(" ")
   }
 

@@ -21,7 +21,8 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
   override protected def master: String = "local[2]"
 
   private def write(path: String, rows: Seq[Stored], operation: String, options: Map[String, String]): Unit =
-    spark.createDataFrame(rows.map(r => Row(r.k, r.j, r.v, r.part, r.isDeleted)).asJava, schema).coalesce(1).write.format("merganser")
+    spark.createDataFrame(rows.map(r => Row(r.k, r.j, r.v, r.part, r.isDeleted)).asJava, schema).coalesce(1).write.format(
+      "merganser")
       .options(options).option("hoodie.datasource.write.operation", operation).mode("append").save(path)
 
   private def options(mergeOnRead: Boolean, key: String): Map[String, String] = Map(
@@ -42,33 +43,39 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
 
   /** The lookup's rows as (path and key looked for, arrival, slice, stored value and path), by task. */
   private def lookUp(
-      path: String, keys: Seq[(String, String)], byPath: Boolean, stored: StructType = wanted
+      path: String,
+      keys: Seq[(String, String)],
+      byPath: Boolean,
+      stored: StructType = wanted
   ): (Seq[Seq[Found]], LookupCounts) = {
     val table          = OpenTable.load(spark, path)
     val slices         = table.view.slices.toIndexedSeq
     val lookup         = KeyLookup(spark, table, StoredRule.of(table.config, Nil), slices, stored, byPath, Some(3))
     val frame          = source(keys)
     val (rows, counts) = lookup(frame)
-    val found = SparkBridge.internalCreateDataFrame(spark, rows, StructType(frame.schema ++ lookup.added)).rdd.glom().collect().toSeq
-      .map(_.toSeq.map { r =>
-        val slice = r.getInt(4)
-        assert(stored.isEmpty || slice < 0 || r.isNullAt(7) || slices(slice).partitionPath == r.getString(7))
-        Found((r.getString(1), r.getString(2)), r.getLong(3), slice,
-          if (r.getBoolean(5)) Some(if (stored.isEmpty) "" else s"${r.getString(6)} ${r.getString(7)}") else None)
-      })
+    val found =
+      SparkBridge.internalCreateDataFrame(spark, rows, StructType(frame.schema ++ lookup.added)).rdd.glom().collect().toSeq
+        .map(_.toSeq.map { r =>
+          val slice = r.getInt(4)
+          assert(stored.isEmpty || slice < 0 || r.isNullAt(7) || slices(slice).partitionPath == r.getString(7))
+          Found((r.getString(1), r.getString(2)), r.getLong(3), slice,
+            if (r.getBoolean(5)) Some(if (stored.isEmpty) "" else s"${r.getString(6)} ${r.getString(7)}") else None)
+        })
     (found, counts)
   }
 
   for ((mergeOnRead, isComposite) <- Seq(false -> true, true -> false))
-    test(s"random changes of a ${if (mergeOnRead) "merge-on-read" else "copy-on-write"} table with ${if (isComposite) "two key columns"
-      else "one key column"}: what is looked up by key and path, and by key alone, is what a map holds") {
+    test(
+      s"random changes of a ${if (mergeOnRead) "merge-on-read" else "copy-on-write"} table with ${if (isComposite) "two key columns"
+        else "one key column"}: what is looked up by key and path, and by key alone, is what a map holds") {
       val seed    = System.nanoTime()
       val random  = new Random(seed)
       val path    = folder.resolve("t").toString
       val options = this.options(mergeOnRead, if (isComposite) "k,j" else "k")
       val model   = mutable.Map.empty[(String, String), Seq[String]].withDefaultValue(Nil)
-      def some(v: String, mayDelete: Boolean) = Seq.fill(8)(Stored(s"k${random.nextInt(12)}", 1, v, s"p${random.nextInt(3)}",
-          mayDelete && random.nextInt(3) == 0)).groupBy(r => (r.part, r.k)).values.map(_.head).toSeq
+      def some(v: String, mayDelete: Boolean) =
+        Seq.fill(8)(Stored(s"k${random.nextInt(12)}", 1, v, s"p${random.nextInt(3)}",
+            mayDelete && random.nextInt(3) == 0)).groupBy(r => (r.part, r.k)).values.map(_.head).toSeq
       def id(r: Stored) = (r.part, if (isComposite) s"k:${r.k},j:${r.j}" else r.k)
 
       for (commit <- 0 to 4) {
@@ -91,14 +98,17 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
                 case all => all
               }
             }
-            assert(found.flatten.map(f => (f.arrival, f.stored)).sorted == expected.sorted, s"seed $seed, commit $commit, by path $byPath")
+            assert(found.flatten.map(f => (f.arrival, f.stored)).sorted == expected.sorted,
+              s"seed $seed, commit $commit, by path $byPath")
             assert(counts.read + counts.pruned == counts.all)
             for (task <- found) {
               val ids = task.map(f => if (byPath) f.id else ("", f.id._2))
-              assert(ids.distinct.map(one => (ids.indexOf(one), ids.lastIndexOf(one), ids.count(_ == one))).forall { case (a, b, n) =>
-                b - a + 1 == n
+              assert(ids.distinct.map(one => (ids.indexOf(one), ids.lastIndexOf(one), ids.count(_ == one))).forall {
+                case (a, b, n) =>
+                  b - a + 1 == n
               })
-              assert(ids.zip(task.map(_.arrival)).groupBy(_._1).values.forall(rows => rows.map(_._2) == rows.map(_._2).sorted))
+              assert(ids.zip(task.map(_.arrival)).groupBy(_._1).values.forall(rows =>
+                  rows.map(_._2) == rows.map(_._2).sorted))
             }
             assert(found.map(_.map(f => if (byPath) f.id else ("", f.id._2)).distinct).map(_.size).sum == keys.map(k =>
               if (byPath) k else ("", k._2)).distinct.size)
@@ -118,18 +128,21 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
   }
 
   test("a key that only logs hold is stored") {
-    val path     = folder.resolve("t").toString
-    val bucketed = options(mergeOnRead = true, "k") ++ Map("hoodie.index.type" -> "BUCKET", "hoodie.bucket.index.num.buckets" -> "1")
+    val path = folder.resolve("t").toString
+    val bucketed =
+      options(mergeOnRead = true, "k") ++ Map("hoodie.index.type" -> "BUCKET", "hoodie.bucket.index.num.buckets" -> "1")
     write(path, Seq(Stored("m", 1, "m1", "p0")), "upsert", bucketed)
     write(path, Seq(Stored("z", 1, "z1", "p0")), "upsert", bucketed)
     assert(lookUp(path, Seq("p0" -> "z"), byPath = true)._1.flatten.map(_.stored) == Seq(Some("z1 p0")))
     assert(lookUp(path, Seq("p9" -> "z"), byPath = false, new StructType)._1.flatten.map(_.stored) == Seq(Some("")))
   }
 
-  test("of 300 files in key order a source with keys in three reads three, and one that names a partition reads that one's") {
+  test(
+    "of 300 files in key order a source with keys in three reads three, and one that names a partition reads that one's") {
     val path = folder.resolve("t").toString
     val rows = (0 until 3000).map(i => Stored(f"k$i%05d", 1, s"v$i", "p0"))
-    write(path, rows, "bulk_insert", options(mergeOnRead = false, "k") + ("hoodie.bulkinsert.shuffle.parallelism" -> "300"))
+    write(path, rows, "bulk_insert",
+      options(mergeOnRead = false, "k") + ("hoodie.bulkinsert.shuffle.parallelism" -> "300"))
     write(path, Seq(Stored("k00051", 1, "other", "p1")), "bulk_insert", options(mergeOnRead = false, "k"))
     val files = OpenTable.load(spark, path).view.slices.size
     assert(files > 280)
@@ -151,6 +164,7 @@ private object KeyLookupSuite {
   final case class Found(id: (String, String), arrival: Long, slice: Int, stored: Option[String])
 
   val schema: StructType = StructType(Seq(
-      StructField("k", StringType), StructField("j", IntegerType), StructField("v", StringType), StructField("part", StringType),
+      StructField("k", StringType), StructField("j", IntegerType), StructField("v", StringType),
+      StructField("part", StringType),
       StructField("_hoodie_is_deleted", BooleanType)))
 }

@@ -46,7 +46,9 @@ def test_code_that_the_pages_name_is_there() -> None:
         place = "io/merganser/" + name.replace(".", "/") + ".scala"
         assert any(path.endswith(place) for path in sources), f"there is no {name}"
     for module, end in re.findall(r"`jvm/(\w+)/…/([\w/]+\.scala)`", pages):
-        assert any(p.startswith(module + "/") and p.endswith("/" + end) for p in sources), f"there is no {end} in {module}"
+        assert any(p.startswith(module + "/") and p.endswith("/" + end) for p in sources), (
+            f"there is no {end} in {module}"
+        )
 
 
 def test_the_tests_that_the_page_of_guarantees_names_are_there() -> None:

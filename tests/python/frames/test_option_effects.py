@@ -140,8 +140,8 @@ def test_of_every_documented_option_a_test_sees_that_it_is_changed() -> None:
     files = {**PYTESTS, **{f.name: f for f in ROOT.glob("jvm/*/src/test/**/*.scala")}}
     for key, place in SEEN.items():
         file, name = place.split("::")
-        begin = f"def {name}" if file.endswith(".py") else f'test("{name}'
-        assert begin in files[file].read_text(), f"{key}: {file} has no test '{name}'"
+        begin = f"def {name}" if file.endswith(".py") else rf'test\(\s*"{re.escape(name)}'
+        assert re.search(begin, files[file].read_text()), f"{key}: {file} has no test '{name}'"
 
 
 def rows(spark: SparkSession, count: int, ts: int = 1, first: int = 0) -> DataFrame:

@@ -177,6 +177,6 @@ object RuleInference {
     if (field.isDefined != text.isDefined)
       throw MerganserException("DELETE_MARKER_INCOMPLETE", "field" -> field.getOrElse("none"),
         "marker" -> text.getOrElse("none"))
-    properties.map { case (key, value) => s"$Options.MergePropertyPrefix$key" -> value }
+    properties.map { case (key, value) => s"${Options.MergePropertyPrefix}$key" -> value }
   }
 }

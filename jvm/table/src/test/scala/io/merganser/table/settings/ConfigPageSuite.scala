@@ -1,9 +1,8 @@
-package io.merganser.table.commit
+package io.merganser.table.settings
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Paths}
 
-import io.merganser.table.settings.ConfigPage
 import org.scalatest.funsuite.AnyFunSuite
 
 class ConfigPageSuite extends AnyFunSuite {

@@ -1,13 +1,13 @@
-package io.merganser.table.timeline
+package io.merganser.table.commit
 
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 
 import io.merganser.merge.Notation
 import io.merganser.table.{DirectTable, Leftovers, TableSuite}
-import io.merganser.table.commit.{Claim, CompactionSchedule, Creation, Heartbeat, Transaction}
 import io.merganser.table.file.{FileGroupId, Markers}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{LockContender, Storage}
+import io.merganser.table.timeline.{CommitMetadata, CompactionPlan, Instant, Timeline, WriteStat}
 import org.apache.hadoop.conf.Configuration
 
 import scala.util.Try

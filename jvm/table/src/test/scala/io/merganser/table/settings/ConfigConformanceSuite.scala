@@ -1,4 +1,4 @@
-package io.merganser.table.commit
+package io.merganser.table.settings
 
 import java.nio.file.{Files, Paths}
 
@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.merganser.merge.MerganserException
 import io.merganser.table.options.{Options, WriteSource}
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.settings.{NewTable, WriteConfig}
 import org.apache.spark.sql.types.StructType
 import org.scalatest.funsuite.AnyFunSuite
 

@@ -7,7 +7,7 @@ import io.merganser.table.{DirectTable, Leftovers, TableSuite}
 import io.merganser.table.file.{FileGroupId, Markers}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{LockContender, Storage}
-import io.merganser.table.timeline.{CommitMetadata, CompactionPlan, Instant, Timeline, WriteStat}
+import io.merganser.table.timeline.{Action, CommitMetadata, CompactionPlan, Instant, InstantState, Timeline, WriteStat}
 import org.apache.hadoop.conf.Configuration
 
 import scala.util.Try

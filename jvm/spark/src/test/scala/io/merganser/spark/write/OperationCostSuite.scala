@@ -1,0 +1,115 @@
+package io.merganser.spark.write
+
+import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.AtomicInteger
+
+import io.merganser.merge.Notation
+import io.merganser.spark.{LocalSession, MerganserCatalog}
+import io.merganser.table.{FaultyFileSystem, TableSuite}
+import io.merganser.table.storage.Storage
+import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart, SparkListenerStageCompleted}
+import org.apache.spark.sql.merganser.ListenerEvents
+
+import scala.collection.JavaConverters._
+
+/**
+ * What one operation costs: Spark jobs, shuffles, and calls of the file system by kind. The numbers do not depend on the
+ * machine; a change that raises one has to say why, and one that lowers it lowers it here.
+ */
+final class OperationCostSuite extends TableSuite with LocalSession {
+  import OperationCostSuite._
+
+  override protected def master: String = "local[1]"
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    spark.conf.set("spark.sql.catalog.spark_catalog", classOf[MerganserCatalog].getName)
+  }
+
+  private val load  = "k0@10=a k1@10=b k2@10=c k3@10=d k4@10=e k5@10=f"
+  private val batch = "k2@20=C k8@20=g"
+
+  test("an upsert into one of two partitions") {
+    def cost(mergeOnRead: Boolean, bucketed: Boolean) = {
+      val options = this.options(mergeOnRead, bucketed)
+      costOf(mergeOnRead, bucketed)(upsert(_, Notation.changes(batch), options))
+    }
+    assert(cost(mergeOnRead = false, bucketed = false) == Cost(6, 3, "close" -> 7, "create" -> 7, "delete" -> 3,
+      "exists" -> 7, "list" -> 20, "mkdirs" -> 4, "open" -> 18, "rename" -> 3, "status" -> 2, "write" -> 4))
+    assert(cost(mergeOnRead = false, bucketed = true) == Cost(2, 1, "close" -> 7, "create" -> 7, "delete" -> 3,
+      "exists" -> 7, "list" -> 20, "mkdirs" -> 4, "open" -> 15, "rename" -> 3, "status" -> 1, "write" -> 4))
+    assert(cost(mergeOnRead = true, bucketed = false) == Cost(6, 3, "close" -> 7, "create" -> 7, "delete" -> 3,
+      "exists" -> 7, "list" -> 20, "mkdirs" -> 4, "open" -> 18, "rename" -> 3, "status" -> 2, "write" -> 4))
+    assert(cost(mergeOnRead = true, bucketed = true) == Cost(2, 1, "close" -> 7, "create" -> 7, "delete" -> 3,
+      "exists" -> 7, "list" -> 20, "mkdirs" -> 4, "open" -> 13, "rename" -> 3, "write" -> 4))
+  }
+
+  test("an upsert and the inline compaction after it") {
+    val inline  = Seq("hoodie.compact.inline" -> "true", "hoodie.compact.inline.max.delta.commits" -> "1")
+    val options = this.options(mergeOnRead = true, bucketed = true) ++ inline
+    val cost    = costOf(mergeOnRead = true, bucketed = true)(upsert(_, Notation.changes(batch), options))
+    assert(cost == Cost(3, 1, "close" -> 16, "create" -> 16, "delete" -> 8, "exists" -> 12, "list" -> 52, "mkdirs" -> 8,
+      "open" -> 39, "rename" -> 6, "status" -> 2, "write" -> 11))
+  }
+
+  test("a MERGE by the record key") {
+    frame(Notation.changes(batch)).createOrReplaceTempView("changes")
+    val cost = costOf(mergeOnRead = false, bucketed = false) { storage =>
+      spark.sql(s"MERGE INTO merganser.`$storage` t USING changes s ON t.k = s.k AND t.part = s.part " +
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *").collect()
+      ()
+    }
+    assert(cost == Cost(6, 3, "close" -> 7, "create" -> 7, "delete" -> 3, "exists" -> 5, "list" -> 18, "mkdirs" -> 4,
+      "open" -> 17, "rename" -> 3, "status" -> 2, "write" -> 4))
+  }
+
+  test("a read of one of two partitions") {
+    val cost = costOf(mergeOnRead = false, bucketed = false) { storage =>
+      spark.read.format("merganser").load(storage.toString).where("part = 'p0'").collect()
+      ()
+    }
+    assert(cost == Cost(1, 0, "list" -> 9, "open" -> 6, "status" -> 1))
+  }
+
+  /** Costs of an operation on a table of two partitions with rows; the batch names one of them. */
+  private def costOf(mergeOnRead: Boolean, bucketed: Boolean)(work: Storage => Unit): Cost = {
+    val options = this.options(mergeOnRead, bucketed)
+    // The first of its kind opens files that later ones find open.
+    val Seq(warm, counted) = Seq("warm", "counted").map { use =>
+      val storage = faulty(s"$use-$mergeOnRead-$bucketed")
+      upsert(storage, Notation.changes(load), options)
+      storage
+    }
+    work(warm)
+    measured(work(counted))
+  }
+
+  private def measured(work: => Unit): Cost = {
+    val jobs     = new AtomicInteger
+    val shuffles = new AtomicInteger
+    val calls    = new ConcurrentHashMap[String, Int]
+    val listener = new SparkListener {
+      override def onJobStart(job: SparkListenerJobStart): Unit = { jobs.incrementAndGet(); () }
+
+      override def onStageCompleted(stage: SparkListenerStageCompleted): Unit =
+        if (stage.stageInfo.taskMetrics.shuffleWriteMetrics.bytesWritten > 0) { shuffles.incrementAndGet(); () }
+    }
+    spark.sparkContext.addSparkListener(listener)
+    try
+      FaultyFileSystem.watching { what =>
+        calls.merge(what.takeWhile(_ != ' '), 1, (a: Int, b: Int) => a + b)
+        ()
+      }(work)
+    finally {
+      ListenerEvents.await(spark.sparkContext)
+      spark.sparkContext.removeSparkListener(listener)
+    }
+    Cost(jobs.get, shuffles.get, calls.asScala.toSeq.sorted: _*)
+  }
+}
+
+private object OperationCostSuite {
+
+  /** @param calls of the file system, by kind and in the order of kinds */
+  final case class Cost(jobs: Int, shuffles: Int, calls: (String, Int)*)
+}

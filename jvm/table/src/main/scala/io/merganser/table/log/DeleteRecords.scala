@@ -16,8 +16,8 @@ import java.math.{BigDecimal => JavaDecimal, BigInteger}
 final case class LogDelete(key: UTF8String, partitionPath: UTF8String, ordering: Array[Any])
 
 /**
- * The Avro records of a delete block: key, partition path and ordering value, each a union with null first. The ordering
- * value is one of twelve wrappers, named by the branch of its union.
+ * The Avro records of a delete block: key, partition path and ordering value, each a union with null first. An ordering
+ * value is stored in one of twelve wrapper records, one per branch of its union.
  */
 private[log] object DeleteRecords {
   private val Null            = 0
@@ -34,15 +34,15 @@ private[log] object DeleteRecords {
   private val TimestampMicros = 11
   private val Several         = 12
 
-  /** In the union of an array's elements, where the array's own branch would be. */
+  /** In the union of an array's elements, which has no array branch. */
   private val LocalDate = 12
 
   /** Scale of every decimal in a delete block, whatever its column's. */
   private val Scale = 15
 
   /**
-   * Property of a delete block's schema that we set where every entry has an ordering value. Without it a wrapped Int 0
-   * stands for no ordering value, as every reader takes it.
+   * Property of a delete block's schema, which we set if every entry has an ordering value. Without it a wrapped Int 0
+   * means no ordering value, as for every reader.
    */
   private val OrderedProperty = "merganser.ordered"
 
@@ -50,7 +50,7 @@ private[log] object DeleteRecords {
 
   def areOrdered(schema: Option[Schema]): Boolean = schema.exists(_.getProp(OrderedProperty) == "true")
 
-  /** @param isZeroAbsent whether a wrapped Int 0 is no ordering value */
+  /** @param isZeroAbsent whether a wrapped Int 0 means no ordering value */
   final class Decoder(orderingTypes: Array[DataType], isMillis: Array[Boolean], isZeroAbsent: Boolean) {
 
     /** @return null for no ordering value */
@@ -129,7 +129,8 @@ private[log] object DeleteRecords {
       case (v, _) if isText(orderingTypes(field))              => UTF8String.fromString(v.toString)
       case (v, dataType) =>
         throw new IllegalArgumentException(
-          s"its ordering value $v of ${v.getClass.getSimpleName} does not fit the ordering field's type ${dataType.catalogString}"
+          s"its ordering value $v of ${v.getClass.getSimpleName} does not fit the ordering field's type " +
+            dataType.catalogString
         )
     }
 
@@ -140,8 +141,8 @@ private[log] object DeleteRecords {
 
   /** Appends one delete. */
   def encode(delete: LogDelete, orderingTypes: Array[DataType], out: AvroOutput): Unit = {
-    text(delete.key, out)
-    text(delete.partitionPath, out)
+    string(delete.key, out)
+    string(delete.partitionPath, out)
     val ordering = delete.ordering
     if (ordering == null || orderingTypes.length == 0) {
       // Not the null branch: the reference cannot compare it with a record of the same key in an earlier log.
@@ -149,7 +150,7 @@ private[log] object DeleteRecords {
       out.writeInt(0)
     } else if (ordering.length == 1 && ordering(0) != null) wrapper(ordering(0), orderingTypes(0), out)
     else {
-      // A single null too: bare, it would read as no ordering value, which wins where null loses.
+      // A single null too: unwrapped it would mean no ordering value, which wins where null loses.
       out.writeInt(Several)
       out.writeInt(1)
       out.writeInt(ordering.length)
@@ -162,14 +163,14 @@ private[log] object DeleteRecords {
     }
   }
 
-  private def text(value: UTF8String, out: AvroOutput): Unit =
+  private def string(value: UTF8String, out: AvroOutput): Unit =
     if (value == null) out.writeInt(Null)
     else {
       out.writeInt(1)
       out.writeString(value)
     }
 
-  /** A value with more digits behind the point than the wrapper has goes as text, which only we read, and exactly. */
+  /** A value with more fraction digits than the wrapper's scale is stored as a string, exactly; only we can read it. */
   private def decimal(value: JavaDecimal, out: AvroOutput): Unit = {
     val shortest = value.stripTrailingZeros
     if (shortest.scale <= Scale) {
@@ -181,7 +182,7 @@ private[log] object DeleteRecords {
     }
   }
 
-  /** The wrapper of the column's physical type: the reference compares it with the column's values as they are stored. */
+  /** The wrapper of the column's physical type: the reference compares it with the column's stored values. */
   private def wrapper(value: Any, dataType: DataType, out: AvroOutput): Unit = dataType match {
     case BooleanType =>
       out.writeInt(Bool)

@@ -48,7 +48,7 @@ object AvroSchemas {
     schema.getType == Schema.Type.NULL ||
       schema.getType == Schema.Type.UNION && schema.getTypes.asScala.exists(_.getType == Schema.Type.NULL)
 
-  /** Smallest number of bytes whose two's complement holds every unscaled value of that many decimal digits. */
+  /** Smallest number of bytes whose two's complement can represent every unscaled value of `precision` digits. */
   private[table] def bytesForPrecision(precision: Int): Int = {
     val bits = java.math.BigInteger.TEN.pow(precision).subtract(java.math.BigInteger.ONE).bitLength + 1
     (bits + 7) / 8
@@ -163,10 +163,10 @@ object AvroSchemas {
   }
 
   private def unsupported(column: String, dataType: Any, reason: String): MerganserException = {
-    val text = dataType match {
+    val typeName = dataType match {
       case t: DataType => t.catalogString
       case other       => other.toString
     }
-    MerganserException("UNSUPPORTED_TYPE", "column" -> column, "type" -> text, "reason" -> reason)
+    MerganserException("UNSUPPORTED_TYPE", "column" -> column, "type" -> typeName, "reason" -> reason)
   }
 }

@@ -13,7 +13,8 @@ import io.merganser.table.timeline.{Action, InstantFile}
 
 /**
  * One run of a scheduled compaction. It is stored in the compaction's inflight file, which is written and replaced
- * under the table lock: a run that finds another claim there has lost the compaction. The heartbeat shows if it lives.
+ * under the table lock: a run that finds another claim there has lost the compaction. The heartbeat shows whether the
+ * run is alive.
  *
  * @param id          unique id of the run
  * @param number      second part of the write tokens of its files, which distinguishes them from those of other runs

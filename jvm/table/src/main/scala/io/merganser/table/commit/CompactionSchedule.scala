@@ -17,7 +17,7 @@ object CompactionSchedule {
    * Puts a compaction on the timeline.
    *
    * @param plan makes the plan from a timeline, None if there is nothing to do; called again if the table changes
-   *             meanwhile, at last under the lock
+   *             meanwhile, finally under the lock
    * @return the instant to run
    * @throws io.merganser.merge.MerganserException COMPACTION_BLOCKED in version 6 while a write is running, whose log
    *                                               files would belong to the slice that is compacted; LOCK_TIMEOUT
@@ -33,7 +33,7 @@ object CompactionSchedule {
         throw MerganserException("COMPACTION_BLOCKED", "path" -> storage, "instant" -> running.requested,
           "version" -> config.version)
       }
-    def announced(chosen: CompactionPlan, timeline: Timeline, held: TableLock): Option[Instant] = {
+    def publish(chosen: CompactionPlan, timeline: Timeline, tableLock: TableLock): Option[Instant] = {
       val free = chosen.operations.filterNot { o =>
         val group = o.group
         timeline.groupsInCompaction.contains(group) || timeline.groupsInClustering.contains(group)
@@ -41,7 +41,7 @@ object CompactionSchedule {
       if (free.isEmpty) None
       else {
         val content = CompactionPlan.encode(chosen.copy(operations = free))
-        Some(Instant(Transaction.announce(storage, config, timeline, Action.Compaction, content, held),
+        Some(Instant(Transaction.announce(storage, config, timeline, Action.Compaction, content, tableLock),
             Action.Compaction,
             InstantState.Requested))
       }
@@ -52,13 +52,13 @@ object CompactionSchedule {
       val seen = Timeline.load(storage, config)
       requireFree(seen)
       val chosen = plan(seen)
-      TableLock.hold(storage, lock) { held =>
+      TableLock.hold(storage, lock) { tableLock =>
         val now = Timeline.load(storage, config)
         TableFeatures.requireWritable(storage, TableConfig.load(storage), now, permits)
         requireFree(now)
-        if (now.instants == seen.instants) Some(chosen.flatMap(announced(_, now, held)))
+        if (now.instants == seen.instants) Some(chosen.flatMap(publish(_, now, tableLock)))
         else if (mayRepeat) None
-        else Some(plan(now).flatMap(announced(_, now, held)))
+        else Some(plan(now).flatMap(publish(_, now, tableLock)))
       }
     }
     (1 to Attempts).iterator.map(i => attempt(mayRepeat = i < Attempts))
@@ -139,8 +139,8 @@ object CompactionSchedule {
 
   /** Describes the live run of a pending compaction, if there is one. */
   private def runner(storage: Storage, config: TableConfig, found: Instant, expiredAfterMs: Long): Option[String] = {
-    val claim = if (found.state == InstantState.Inflight) Claim.of(storage, config, found.requested) else None
-    val beat  = storage.status(Heartbeat.file(found.requested)).map(_.getModificationTime)
+    val claim    = if (found.state == InstantState.Inflight) Claim.of(storage, config, found.requested) else None
+    val lastBeat = storage.status(Heartbeat.file(found.requested)).map(_.getModificationTime)
     def alive(who: String, last: Option[Long], forMs: Long): Option[String] =
       last.map(System.currentTimeMillis() - _).filter(_ <= forMs).map { ageMs =>
         s"$who runs it; its last sign of life was ${math.max(0L, ageMs)} ms ago, and $forMs ms after that it may be " +
@@ -149,8 +149,8 @@ object CompactionSchedule {
     claim match {
       case Some(c) if c.isOfThisProcess => if (c.isRunningHere) Some("this process runs it already") else None
       case Some(c) =>
-        alive(s"process ${c.pid} on ${c.host}", beat, math.max(expiredAfterMs, MissedBeats * c.heartbeatMs))
-      case None if beat.isDefined => alive("another engine", beat, expiredAfterMs)
+        alive(s"process ${c.pid} on ${c.host}", lastBeat, math.max(expiredAfterMs, MissedBeats * c.heartbeatMs))
+      case None if lastBeat.isDefined => alive("another engine", lastBeat, expiredAfterMs)
       // Other engines write heartbeats only if they are configured for several writers.
       case None if found.state == InstantState.Inflight =>
         val inflight = storage.status(Claim.file(config, found.requested)).map(_.getModificationTime)
@@ -201,9 +201,9 @@ private[table] final class CompactionRun(
 
   /** Base files of the instant that the commit does not name: of superseded task attempts and of earlier runs. */
   def unnamed(metadata: CommitMetadata): Seq[String] = {
-    val announced = markers.all.map { case (partition, name, _) => FileNames.path(partition, name) }
-    val found     = Parallel.map(takenOver)(listing).flatten
-    (announced ++ found).distinct.filter(isOfInstant).filterNot(metadata.allStats.map(_.path).toSet)
+    val marked = markers.all.map { case (partition, name, _) => FileNames.path(partition, name) }
+    val found  = Parallel.map(takenOver)(listing).flatten
+    (marked ++ found).distinct.filter(isOfInstant).filterNot(metadata.allStats.map(_.path).toSet)
   }
 
   /**

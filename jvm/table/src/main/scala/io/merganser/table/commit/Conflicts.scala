@@ -43,7 +43,7 @@ private[table] object Conflicts {
     committed.take(1).toList.headOption.orElse(clustered).orElse(compacted)
   }
 
-  /** A commit by others since the begin to a partition whose rows a write replaces: its rows would not be replaced. */
+  /** A later commit to a partition whose rows the write replaces: rows of that commit would not be replaced. */
   def addedTo(replaces: String => Boolean, began: Timeline, now: Timeline, instant: String): Option[String] =
     completedSince(began, now, instant).iterator.flatMap { other =>
       now.metadata(other).stats.collectFirst {

@@ -129,7 +129,7 @@ private[table] final class KeyComparison(left: Seq[KeyFile], right: Seq[KeyFile]
 
   import KeyComparison._
 
-  /** @return the file of the right side that holds a key of the left */
+  /** @return the file of the right side that contains a key of the left */
   def common(): Option[KeyFile] = {
     val (ordered, unordered)           = left.partition(_.isSorted)
     val (otherOrdered, otherUnordered) = right.partition(_.isSorted)
@@ -159,13 +159,13 @@ private[table] final class KeyComparison(left: Seq[KeyFile], right: Seq[KeyFile]
         var found = Option.empty[(KeyFile, KeyFile)]
         while (found.isEmpty && keys.key != null) {
           val some = hashes(keys)
-          found = scanned.iterator.filter(holdsOne(_, some)).map(file -> _).take(1).toList.headOption
+          found = scanned.iterator.filter(containsAny(_, some)).map(file -> _).take(1).toList.headOption
         }
         found
       }
     }.take(1).toList.headOption
 
-  private def holdsOne(file: KeyFile, hashes: Array[Long]): Boolean = using(Seq(file)) { opened =>
+  private def containsAny(file: KeyFile, hashes: Array[Long]): Boolean = using(Seq(file)) { opened =>
     val keys  = opened.head
     var found = false
     while (!found && keys.key != null) {

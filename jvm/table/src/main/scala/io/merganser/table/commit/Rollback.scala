@@ -133,7 +133,7 @@ object Rollback {
     ()
   }
 
-  /** Cleans up an instant that is not pending: markers of a committed write, of a rollback, or of a late task. */
+  /** Cleans up an instant that is not pending: markers of a committed write, a rollback, or a task that outlived it. */
   private[table] def removeRemains(storage: Storage, config: TableConfig, timeline: Timeline, instant: String): Unit = {
     if (!timeline.isCompleted(instant)) removeFiles(storage, config, instant, mayHaveFiles = false)
     else timeline.metadata(instant).foreach(removeUnnamed(storage, config, instant, _))

@@ -73,8 +73,8 @@ object TableFeatures {
     // From version 8 on, a row that is written meanwhile is stored in the old bucket and in the new one.
     if (config.version >= 8)
       timeline.pending.find(_.action == Action.Clustering).filter(_ => hasBuckets(storage)).foreach { i =>
-        refuse(s"its buckets are being split or merged by ${i.requested} (consistent hashing)", "rows would come twice",
-          "Read it when that clustering has completed")
+        refuse(s"its buckets are being split or merged by ${i.requested} (consistent hashing)",
+          "rows would be returned twice", "Read it when that clustering has completed")
       }
   }
 
@@ -96,8 +96,8 @@ object TableFeatures {
       throw MerganserException("TABLE_FEATURE_READ_ONLY", "path" -> storage, "feature" -> feature, "reason" -> reason,
         "remedy" -> remedy)
     if (hasBuckets(storage))
-      refuse(s"its buckets are kept in $Buckets (consistent hashing, or numbers of buckets by partition)",
-        "buckets are found by the key's hash alone here, so that a key would be stored a second time",
+      refuse(s"its buckets are stored in $Buckets (consistent hashing, or numbers of buckets by partition)",
+        "buckets are located by the key's hash alone here, so that a key would be stored twice",
         TableProperties.OtherEngine)
     timeline.latestSchema.orElse(newestHistory(storage).map(_.takeWhile(_.isDigit))).foreach { instant =>
       throw MerganserException("SCHEMA_ON_READ_TABLE", "path" -> storage, "instant" -> instant)
@@ -109,11 +109,11 @@ object TableFeatures {
     }
     if (!permits.dropIndexes) pending("indexing").foreach { i =>
       refuse(s"indexing ${i.requested} is pending", "it fills the metadata table, which this write would remove",
-        s"Wait until it has completed or cancel it; if nobody runs it any more, give ${Options.DropIndexes.key}=true")
+        s"Wait until it has completed or cancel it; if it is no longer running, set ${Options.DropIndexes.key}=true")
     }
     if (!permits.unknownProperties) timeline.unknownActions.headOption.foreach { name =>
-      refuse(s"its timeline has '$name', an action that nobody knows", "it may have changed rows",
-        s"Set ${Options.AllowUnknownProperties.key}=true if it has not, or write with the engine that made it")
+      refuse(s"its timeline has '$name', an unknown action", "it may have changed rows",
+        s"Set ${Options.AllowUnknownProperties.key}=true if it has not, or write with the engine that created it")
     }
   }
 

@@ -30,7 +30,7 @@ object TableUpgrade {
       lock: TableLock.Settings = TableLock.Settings(),
       permits: Permits = Permits()
   ): TableConfig =
-    TableLock.hold(storage, lock) { held =>
+    TableLock.hold(storage, lock) { tableLock =>
       val config = TableConfig.repair(storage)
       if (config.version >= UpgradedTable.Version) config
       else {
@@ -41,7 +41,7 @@ object TableUpgrade {
         MetadataTable.drop(storage, permits.dropIndexes)
         val moves = config.layoutVersion < upgraded.layoutVersion
         if (moves) rewriteTimeline(storage, timeline, upgraded)
-        held.requireHeld()
+        tableLock.requireHeld()
         val result = TableConfig.updateUnderLock(storage,
           now => upgraded.properties -- (config.properties.keySet -- now.keySet))
         if (moves) timeline.fileNames.foreach(name => storage.delete(s"${config.timelineFolder}/$name"))

@@ -21,8 +21,8 @@ import scala.util.control.NonFatal
  *
  * @param instant  requested time of the write
  * @param action   commit, deltacommit, replacecommit, compaction
- * @param timeline as of the begin of the write; the slices that it writes to come from this timeline, so that whatever
- *                 completes later is checked for conflicts
+ * @param timeline as of the start of the write; the slices that it writes to come from this timeline, so that nothing
+ *                 that completes later is missed
  */
 final class Transaction private[table] (
     storage: Storage,
@@ -48,10 +48,10 @@ final class Transaction private[table] (
   /**
    * Makes the write visible.
    *
-   * First writes partition metadata, deletes files of superseded task attempts, and checks commits of other writers
-   * since the begin for conflicting file groups; columns that they added and types that they widened are added to the
-   * schema of this commit. A conflict rolls the write back. Any other failure leaves it pending, for the caller or the
-   * next write to roll back. In both cases the write is not visible.
+   * First writes partition metadata, deletes files of superseded task attempts, and checks commits that other writers
+   * completed since the start for conflicting file groups; columns that they added and types that they widened are
+   * added to the schema of this commit. A conflict rolls the write back. Any other failure leaves it pending, for the
+   * caller or the next write to roll back. In both cases the write is not visible.
    *
    * @param touched file groups that the write depends on, besides those in its metadata
    * @param basis   other stored state that the write depends on
@@ -61,9 +61,9 @@ final class Transaction private[table] (
     if (ended.get) throw new IllegalStateException(s"write $instant of $storage has ended")
     Parallel.map(metadata.stats.filter(_._2.nonEmpty).keys.toSeq)(PartitionMetadata.write(storage, _, instant))
     if (run.isEmpty) Rollback.removeUnnamed(storage, config, instant, metadata)
-    val ofOtherRuns = run.toSeq.flatMap(_.unnamed(metadata))
-    val known       = options.readAt.getOrElse(this.timeline)
-    val keys        = new NewKeys(storage, instant, basis.newKeys, metadata)
+    val filesOfOtherRuns = run.toSeq.flatMap(_.unnamed(metadata))
+    val known            = options.readAt.getOrElse(this.timeline)
+    val keys             = new NewKeys(storage, instant, basis.newKeys, metadata)
     val completed =
       try {
         run.flatMap(_.missing(metadata)).foreach(file =>
@@ -74,7 +74,7 @@ final class Transaction private[table] (
         TableLock.hold(storage, options.lock) { lock =>
           val now = Timeline.load(storage, config)
           requireRunning(now)
-          ofOtherRuns.foreach(file => storage.delete(file))
+          filesOfOtherRuns.foreach(file => storage.delete(file))
           Conflicts.find(known, now, instant, action, metadata, touched)
             .orElse(Conflicts.addedTo(basis.replaces, known, now, instant))
             .orElse(keys.broughtByOthers(known, now))
@@ -229,7 +229,7 @@ final class Transaction private[table] (
 
   /** Hint for writes of rows read from the table before: retrying without reading again would write the same rows. */
   private def readAgain: String =
-    if (options.readAt.isDefined) "; rows that were read from the table before that are to be read again" else ""
+    if (options.readAt.isDefined) "; rows that were read from the table before must be read again" else ""
 
   private def quietly(what: String)(work: => Any): Unit =
     try { work; () }
@@ -325,7 +325,7 @@ object Transaction {
       val timeline = Timeline.load(storage, config)
       TableFeatures.requireWritable(storage, TableConfig.load(storage), timeline, options.permits)
       val instant = announce(storage, config, timeline, action, content, lock)
-      // Under the lock: others take a pending write without a heartbeat for dead.
+      // Under the lock: others consider a pending write without a heartbeat dead.
       if (options.heartbeatMs.isDefined) storage.touch(Heartbeat.file(instant))
       (instant, timeline)
     }

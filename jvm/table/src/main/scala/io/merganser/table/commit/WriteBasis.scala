@@ -5,7 +5,7 @@ sealed trait KeyScope
 
 object KeyScope {
 
-  /** No lookup: rows are inserted whatever is stored, or a key always belongs to the same file group (buckets). */
+  /** No lookup: rows are inserted whatever is stored, or each key has one file group, which all its writers touch. */
   case object Nowhere extends KeyScope
 
   /** In the partition of the row. */

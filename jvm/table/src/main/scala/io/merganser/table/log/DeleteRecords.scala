@@ -27,14 +27,14 @@ private[log] object DeleteRecords {
   private val Float           = 4
   private val Double          = 5
   private val Bytes           = 6
-  private val Text            = 7
+  private val StringValue     = 7
   private val Date            = 8
   private val DecimalValue    = 9
   private val TimeMicros      = 10
   private val TimestampMicros = 11
   private val Several         = 12
 
-  /** In the union of an array's elements, which has no array branch. */
+  /** Branch in the union of an array's elements, which has no branch for arrays. */
   private val LocalDate = 12
 
   /** Scale of every decimal in a delete block, whatever its column's. */
@@ -103,7 +103,7 @@ private[log] object DeleteRecords {
       case Float                               => in.readFloat()
       case Double                              => in.readDouble()
       case Bytes                               => in.readBytes()
-      case Text                                => in.readString().copy()
+      case StringValue                         => in.readString().copy()
       case DecimalValue                        => new JavaDecimal(new BigInteger(in.readBytes()), Scale)
       case other => throw new IllegalArgumentException(s"branch $other of an ordering value is not known")
     }
@@ -114,13 +114,13 @@ private[log] object DeleteRecords {
       case (v: Int, ShortType)                         => v.toShort
       case (v: Int, IntegerType | DateType)            => v
       case (v: Long, TimestampType | TimestampNTZType) => if (isMillis(field)) v * 1000L else v
-      case (v: Number, LongType | TimestampType | TimestampNTZType) if isWhole(v) => v.longValue
-      case (v: Number, FloatType)                                                 => v.floatValue
-      case (v: Number, DoubleType)                                                => v.doubleValue
-      case (v: Long, ByteType) if v.toByte == v                                   => v.toByte
-      case (v: Long, ShortType) if v.toShort == v                                 => v.toShort
-      case (v: Long, IntegerType | DateType) if v.toInt == v                      => v.toInt
-      case (v: JavaDecimal, d: DecimalType)                                       => decimal(v, d)
+      case (v: Number, LongType | TimestampType | TimestampNTZType) if isIntegral(v) => v.longValue
+      case (v: Number, FloatType)                                                    => v.floatValue
+      case (v: Number, DoubleType)                                                   => v.doubleValue
+      case (v: Long, ByteType) if v.toByte == v                                      => v.toByte
+      case (v: Long, ShortType) if v.toShort == v                                    => v.toShort
+      case (v: Long, IntegerType | DateType) if v.toInt == v                         => v.toInt
+      case (v: JavaDecimal, d: DecimalType)                                          => decimal(v, d)
       case (v: Number, d: DecimalType)                         => decimal(new JavaDecimal(v.toString), d)
       case (v: UTF8String, d: DecimalType)                     => decimal(new JavaDecimal(v.toString), d)
       case (v: Array[Byte], BinaryType)                        => v
@@ -134,7 +134,7 @@ private[log] object DeleteRecords {
         )
     }
 
-    private def isWhole(value: Number): Boolean = value.isInstanceOf[Int] || value.isInstanceOf[Long]
+    private def isIntegral(value: Number): Boolean = value.isInstanceOf[Int] || value.isInstanceOf[Long]
 
     private def decimal(value: JavaDecimal, to: DecimalType): Decimal = Decimal(value, to.precision, to.scale)
   }
@@ -177,7 +177,7 @@ private[log] object DeleteRecords {
       out.writeInt(DecimalValue)
       out.writeBytes(shortest.setScale(Scale).unscaledValue.toByteArray)
     } else {
-      out.writeInt(Text)
+      out.writeInt(StringValue)
       out.writeString(UTF8String.fromString(shortest.toPlainString))
     }
   }
@@ -205,7 +205,7 @@ private[log] object DeleteRecords {
     case _: DecimalType =>
       decimal(value.asInstanceOf[Decimal].toJavaBigDecimal, out)
     case _ if isText(dataType) =>
-      out.writeInt(Text)
+      out.writeInt(StringValue)
       out.writeString(value.asInstanceOf[UTF8String])
     case other => throw new IllegalStateException(s"an ordering field of type ${other.catalogString} was not refused")
   }

@@ -49,19 +49,19 @@ private[log] final class LogFileReader(
         found += parse(position, end)
         position = end
       } else {
-        if (isWhole && log.committedBytes.forall(position < _)) throw broken(position)
+        if (isWhole && log.committedBytes.forall(position < _)) throw corruptBlock(position)
         corrupt += 1
         position = nextMagic(position + Magic.length)
       }
     }
-    if (isWhole && log.committedBytes.exists(position < _)) throw broken(position)
+    if (isWhole && log.committedBytes.exists(position < _)) throw corruptBlock(position)
     (found.toSeq, corrupt)
   }
 
   /** Memory that the reader retains, in bytes. */
   def keptBytes: Int = window.length
 
-  private def broken(start: Long): MerganserException = {
+  private def corruptBlock(start: Long): MerganserException = {
     val commit = s"that commit ${log.instant} wrote"
     val reason = log.committedBytes match {
       case Some(committed) if log.sizeBytes < committed =>
@@ -109,8 +109,8 @@ private[log] final class LogFileReader(
       val size = int(position + 4)
       if (size < 0 || position + 8 + size > end) throw unreadable(start, s"a header entry of $size bytes does not fit")
       if (Header.Read(key)) {
-        val text = new String(window, at(position + 8, size), size, UTF_8)
-        header += key -> (if (key == Header.Schema) schemas.getOrElseUpdate(text, text) else text)
+        val value = new String(window, at(position + 8, size), size, UTF_8)
+        header += key -> (if (key == Header.Schema) schemas.getOrElseUpdate(value, value) else value)
       }
       position += 8 + size
       i += 1

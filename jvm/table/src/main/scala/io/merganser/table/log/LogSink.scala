@@ -3,7 +3,7 @@ package io.merganser.table.log
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Receives the records of a slice's logs, oldest first. Arguments are reused: implementations must copy them. */
+/** Receives the records of a slice's logs, oldest first. Arguments are reused: implementations copy what they keep. */
 trait LogSink {
 
   /**

@@ -7,7 +7,7 @@ import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarArray, ColumnarBat
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * A slice's live rows in batches: from each base batch, the rows that no log record matches; then the merged rows,
+ * A slice's live rows in batches: the rows of each base batch that no log record matches, and batches of merged rows,
  * collected over several base batches.
  *
  * @param base      batches with the merge's columns, the requested ones first

@@ -33,7 +33,7 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
     MerganserException("AS_OF_TOO_EARLY", "table" -> config.name, "instant" -> instant, "reason" -> reason,
       "oldest" -> oldest)
 
-  private def Cleaned  = "files that held its rows then were cleaned"
+  private def Cleaned  = "files with its rows at that time were cleaned"
   private def Archived = "it has no earlier commit, or only archived ones"
 
   /** A savepoint retains the files of its instant; below version 8 it does not retain log files. */

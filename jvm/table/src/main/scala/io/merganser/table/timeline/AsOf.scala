@@ -23,7 +23,7 @@ object AsOf {
       "(13 digits) since 1970"
 
   /**
-   * @return an instant that can be compared with those of the timeline
+   * @return an instant, comparable with those of the timeline
    * @throws io.merganser.merge.MerganserException AS_OF_INVALID
    */
   def instant(config: TableConfig, text: String): String =
@@ -45,7 +45,7 @@ object AsOf {
     else withTime(trimmed.replace(' ', 'T'), zone)
   }
 
-  /** A time in seconds is the last millisecond of its second, as for instants in seconds. */
+  /** A time without a fraction is the last millisecond of its second, like an instant in seconds. */
   private def withTime(value: String, zone: ZoneId): Option[String] = {
     val local = Try(LocalDateTime.parse(value, DateTime)).toOption
     val found =

@@ -52,5 +52,5 @@ private[table] object CommitSchema {
     SchemaEvolution.evolved(name, columns, others, widensToString = true) == columns
 
   private def columns(json: Option[String]): StructType =
-    json.map(text => AvroSchemas.toSpark(AvroSchemas.parse(text))).getOrElse(new StructType)
+    json.map(value => AvroSchemas.toSpark(AvroSchemas.parse(value))).getOrElse(new StructType)
 }

@@ -11,7 +11,7 @@ final case class CommittedFile(partitionPath: String, sizeBytes: Long)
 
 /**
  * A cache, shared by the readers of this process, of the files that completed writes name; completed files of the
- * timeline do not change. Holds a fixed number of files and evicts the least recently used ones.
+ * timeline do not change. Holds a bounded number of files and evicts the least recently used ones.
  */
 private[timeline] object CommittedFiles {
 

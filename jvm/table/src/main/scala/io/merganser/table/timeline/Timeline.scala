@@ -28,7 +28,7 @@ final class Timeline private (
     val instants: Seq[Instant],
     files: Map[(Instant, InstantState), String],
     limit: Option[String],
-    whole: Option[Timeline],
+    complete: Option[Timeline],
     hasArchive: Boolean,
     versions: Map[String, String],
     private[table] val unknownActions: Seq[String]
@@ -65,7 +65,7 @@ final class Timeline private (
 
   /** Requested time of the first write that was not archived, if any were. */
   private[table] def start: Option[String] = {
-    val all         = whole.getOrElse(this).instants
+    val all         = complete.getOrElse(this).instants
     val writes      = all.filter(i => Action.Writes(Action.completedName(i.action)))
     val savepointed = all.filter(_.action == Action.Savepoint).map(_.requested).toSet
     // Savepointed instants stay when those around them are archived, so they do not mark the start of the timeline.
@@ -90,7 +90,7 @@ final class Timeline private (
   def asOf(instant: String): Timeline = {
     val included = instants.filter(_.requested <= instant)
     new Timeline(storage, config, included, files, Some(limit.fold(instant)(l => if (l < instant) l else instant)),
-      Some(whole.getOrElse(this)), hasArchive, versions, unknownActions)
+      Some(complete.getOrElse(this)), hasArchive, versions, unknownActions)
   }
 
   /**
@@ -225,7 +225,7 @@ final class Timeline private (
     }
 
   private def fields(json: Option[String]): Set[String] =
-    json.toSeq.flatMap(text => AvroSchemas.parse(text).getFields.asScala.map(_.name)).toSet
+    json.toSeq.flatMap(value => AvroSchemas.parse(value).getFields.asScala.map(_.name)).toSet
 
   /** Requested time of the commit of the schema, if it refers to a history of the columns (schema on read). */
   private[table] def latestSchema: Option[String] =

@@ -76,7 +76,7 @@ private[base] object StoredColumns {
     val requested = nullable(schema).asInstanceOf[StructType]
     val present   = StructType(requested.fields.filter(field => fileSchema.containsField(field.name)))
     val converter = new ParquetToSparkSchemaConverter(SparkParquetConf.shared)
-    val stored    = converter.convert(only(fileSchema, present))
+    val stored    = converter.convert(withColumns(fileSchema, present))
     val read = requested.fields.map { field =>
       stored.find(_.name == field.name).fold(field) { s =>
         field.copy(dataType = readType(s.dataType, field.dataType, field.name, file))
@@ -86,7 +86,7 @@ private[base] object StoredColumns {
   }
 
   /** The file's schema without other columns, whose types may be unreadable. */
-  private def only(fileSchema: MessageType, present: StructType): MessageType =
+  private def withColumns(fileSchema: MessageType, present: StructType): MessageType =
     new MessageType(fileSchema.getName,
       present.fieldNames.map(name => fileSchema.getFields.get(fileSchema.getFieldIndex(name))): _*)
 
@@ -98,7 +98,7 @@ private[base] object StoredColumns {
             field.copy(dataType = readType(child.dataType, field.dataType, s"$column.${field.name}", file))
           }
         }
-        StructType(if (s.isEmpty || r.fieldNames.exists(s.fieldNames.contains)) fields else fields :+ least(s))
+        StructType(if (s.isEmpty || r.fieldNames.exists(s.fieldNames.contains)) fields else fields :+ singleField(s))
       case (s: ArrayType, r: ArrayType) =>
         ArrayType(readType(s.elementType, r.elementType, s"$column.element", file), r.containsNull)
       case (s: MapType, r: MapType) =>
@@ -118,10 +118,10 @@ private[base] object StoredColumns {
     }
 
   /** A single field of a struct, down to a single field of nested structs. */
-  private def least(struct: StructType): StructField = {
+  private def singleField(struct: StructType): StructField = {
     val field = struct.find(f => !f.dataType.isInstanceOf[StructType]).getOrElse(struct.head)
     val kind = field.dataType match {
-      case inner: StructType => StructType(Seq(least(inner)))
+      case inner: StructType => StructType(Seq(singleField(inner)))
       case other             => nullable(other)
     }
     StructField(field.name, kind, nullable = true)

@@ -128,9 +128,9 @@ object TableFeatures {
     try {
       val schemas = new ObjectMapper().readTree(storage.readText(file)).path("schemas").elements().asScala.toSeq
       val columns = schemas.flatMap(columnsOf(_, "")).distinct
-      def several(by: ((Int, String)) => Any) =
+      def firstRepeated(by: ((Int, String)) => Any) =
         columns.groupBy(by).values.filter(_.size > 1).flatMap(_.map(_._2)).toSeq.sorted.headOption
-      several(_._1).orElse(several(_._2))
+      firstRepeated(_._1).orElse(firstRepeated(_._2))
     } catch {
       case NonFatal(e) => throw MerganserException("TIMELINE_FILE_UNREADABLE", "file" -> storage.path(file),
           "reason" -> String.valueOf(e.getMessage)).causedBy(e)

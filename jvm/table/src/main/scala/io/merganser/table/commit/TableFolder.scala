@@ -18,18 +18,19 @@ object TableFolder {
    * @throws io.merganser.merge.MerganserException FOLDER_NOT_EMPTY, or TABLE_EXISTS if another writer created a table
    */
   def requireEmpty(storage: Storage): Unit = {
-    lazy val left = Markers.announced(storage)
-    files(storage, "").find(file => !left(file)).foreach { found =>
+    lazy val leftovers = Markers.announced(storage)
+    files(storage, "").find(file => !leftovers(file)).foreach { found =>
       if (TableConfig.exists(storage)) throw MerganserException("TABLE_EXISTS", "path" -> storage)
       throw MerganserException("FOLDER_NOT_EMPTY", "path" -> storage, "found" -> found)
     }
   }
 
   private def files(storage: Storage, folder: String): Iterator[String] = {
-    val (folders, files) = storage.list(folder).filter(entry => counts(entry.getPath.getName)).partition(_.isDirectory)
+    val (folders, files) =
+      storage.list(folder).filter(entry => isRelevant(entry.getPath.getName)).partition(_.isDirectory)
     def paths(entries: Seq[FileStatus]) = entries.map(entry => FileNames.path(folder, entry.getPath.getName)).sorted
     paths(files).iterator ++ paths(folders).iterator.flatMap(this.files(storage, _))
   }
 
-  private def counts(name: String): Boolean = FileNames.isLog(name) || (!name.startsWith(".") && name != "_SUCCESS")
+  private def isRelevant(name: String): Boolean = FileNames.isLog(name) || (!name.startsWith(".") && name != "_SUCCESS")
 }

@@ -195,8 +195,8 @@ final case class SliceWriter(
   private def logName(slice: FileSlice): (String, Int) =
     if (!namesLogsBySlice) (instant, 1)
     else {
-      val named = compactions.getOrElse(slice.group, slice.baseInstant)
-      (named, slice.logs.filter(_.instant == named).map(_.version).foldLeft(0)(math.max(_, _)) + 1)
+      val instantInName = compactions.getOrElse(slice.group, slice.baseInstant)
+      (instantInName, slice.logs.filter(_.instant == instantInName).map(_.version).foldLeft(0)(math.max(_, _)) + 1)
     }
 
   /**

@@ -31,13 +31,13 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
    * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING
    */
   def newest(listed: Seq[(String, Seq[FileStatus])]): Seq[FileSlice] = {
-    val slices = named(listed)(newestOf)
+    val slices = committedSlices(listed)(newestOf)
     requireNoneMissing(listed, slices, withLogs = true)
     slices
   }
 
   def readOptimized(listed: Seq[(String, Seq[FileStatus])]): Seq[FileSlice] = {
-    val slices = named(listed)(group =>
+    val slices = committedSlices(listed)(group =>
       group.bases.lastOption.map(base => FileSlice(group.partitionPath, group.fileId, base.instant, Some(base), Nil)))
     requireNoneMissing(listed, slices, withLogs = false)
     slices
@@ -57,16 +57,18 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
   }
 
   /** Reads only the commits of chosen slices. A group with a file that its commit does not name is sliced again. */
-  private def named(listed: Seq[(String, Seq[FileStatus])])(choose: GroupFiles => Option[FileSlice]): Seq[FileSlice] = {
+  private def committedSlices(
+      listed: Seq[(String, Seq[FileStatus])]
+  )(choose: GroupFiles => Option[FileSlice]): Seq[FileSlice] = {
     val chosen = listed.flatMap { case (partition, files) =>
       groups(partition, files).map(group => (group, choose(group)))
     }
     prefetch(chosen.flatMap(_._2).flatMap(instants))
-    chosen.flatMap { case (group, slice) => named(group, slice, choose) }.map(withSizes)
+    chosen.flatMap { case (group, slice) => committedSlices(group, slice, choose) }.map(withSizes)
   }
 
   @tailrec
-  private def named(
+  private def committedSlices(
       group: GroupFiles,
       slice: Option[FileSlice],
       choose: GroupFiles => Option[FileSlice]
@@ -76,7 +78,7 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
     if (uncommitted.isEmpty) slice
     else {
       val rest = group.without(uncommitted.toSet)
-      named(rest, choose(rest), choose)
+      committedSlices(rest, choose(rest), choose)
     }
   }
 

@@ -62,14 +62,14 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
 
   /** For cleans by number of file versions: the instant from which on no group of the partition lacks a slice. */
   private def firstComplete(partition: String, deleted: Seq[String]): Option[String] = {
-    val gone = deleted.flatMap { name =>
+    val lastDeleted = deleted.flatMap { name =>
       FileNames.parseBase(partition, name, 0L).map(f => f.fileId -> f.instant)
         .orElse(FileNames.parseLog(partition, name, 0L).map(f => f.fileId -> f.instant))
     }.groupBy(_._1).map { case (fileId, instants) => fileId -> instants.map(_._2).max }
-    if (gone.isEmpty) None
+    if (lastDeleted.isEmpty) None
     else {
       val remaining = new TableView(storage, config, timeline).allSlices(partition).groupBy(_.fileId)
-      gone.flatMap { case (fileId, last) =>
+      lastDeleted.flatMap { case (fileId, last) =>
         remaining.getOrElse(fileId, Nil).map(_.baseInstant).filter(_ > last).reduceOption((a, b) => if (a < b) a else b)
           .orElse(timeline.replacedAt(FileGroupId(partition, fileId)))
       }.reduceOption((a, b) => if (a < b) b else a)

@@ -7,15 +7,15 @@ import org.apache.spark.unsafe.types.UTF8String
 import java.io.EOFException
 
 /**
- * Avro's binary encoding, read from an array. Strings and byte strings are views of that array where they can be: what
- * is kept must be copied before the array is reused.
+ * Reads Avro's binary encoding from an array. Strings are views of that array: copy those that you keep before the
+ * array is reused.
  */
 final class AvroInput {
   private[this] var bytes: Array[Byte] = _
   private[this] var position           = 0
   private[this] var limit              = 0
 
-  /** Reads from `from` (inclusive) to `until` (exclusive) from now on. */
+  /** Sets the input to `bytes` from `from` (inclusive) to `until` (exclusive). */
   def reset(bytes: Array[Byte], from: Int, until: Int): AvroInput = {
     this.bytes = bytes
     position = from

@@ -6,7 +6,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import java.io.OutputStream
 
-/** Avro's binary encoding, written into an array that grows. */
+/** Writes Avro's binary encoding to a growing array. */
 final class AvroOutput(initialBytes: Int = 8192) {
   private[this] var bytes = new Array[Byte](initialBytes)
   private[this] var count = 0
@@ -16,7 +16,7 @@ final class AvroOutput(initialBytes: Int = 8192) {
 
   def clear(): Unit = count = 0
 
-  /** Forgets what was written after the first `size` bytes. */
+  /** Discards everything after the first `size` bytes. */
   def truncate(size: Int): Unit = count = size
 
   def toByteArray: Array[Byte] = java.util.Arrays.copyOf(bytes, count)
@@ -75,14 +75,14 @@ final class AvroOutput(initialBytes: Int = 8192) {
     count += value.length
   }
 
-  /** Four bytes, big-endian: not Avro's, but what stands between Avro records in a log block. */
+  /** Four bytes, big-endian: not part of Avro, but used between Avro records in a log block. */
   def writeBigEndian(value: Int): Unit = {
     require(4)
     count += 4
     putBigEndian(count - 4, value)
   }
 
-  /** Overwrites four bytes written before. */
+  /** Overwrites four bytes at a position. */
   def putBigEndian(at: Int, value: Int): Unit = {
     bytes(at) = (value >> 24).toByte
     bytes(at + 1) = (value >> 16).toByte

@@ -8,12 +8,12 @@ import org.apache.spark.sql.types.StructType
 import scala.collection.JavaConverters._
 
 /**
- * Reads Avro records as rows of other columns: by name, widened where the column was widened since, null where the record
- * has no such field. Fields that nobody asked for are skipped.
+ * Reads Avro records as rows of the requested columns: resolved by name, widened if the column was widened since, null
+ * if the record has no such field. Other fields are skipped.
  *
  * @param from   the writer's record schema
  * @param to     the columns to read
- * @param source what is read, for errors
+ * @param source name of the file, for errors
  * @throws io.merganser.merge.MerganserException COLUMN_TYPE_CHANGED if a field's type does not widen to its column's
  */
 final class AvroRowReader(from: Schema, to: StructType, source: String) {
@@ -21,17 +21,17 @@ final class AvroRowReader(from: Schema, to: StructType, source: String) {
   private[this] val record =
     AvroValues.record(from, to, AvroValues.Place(source, column = "", isReusable = true), stopsEarly = true)
 
-  /** Which of the columns the record has a field for. Not to be changed. */
+  /** Which of the columns are fields of the record. Must not be modified. */
   val provided: Array[Boolean] = {
     val names = from.getFields.asScala.map(_.name).toSet
     to.fieldNames.map(names.contains)
   }
 
   /**
-   * Reads one record. It may end before the record does: what follows the last field that is asked for stays unread.
+   * Reads one record up to its last requested field; the rest of it is not read.
    *
-   * @return the same row object every time, whose strings may lie in the input's array
-   * @throws java.io.EOFException if the bytes are no such record
+   * @return the same row object every time; its strings may be views of the input's array
+   * @throws java.io.EOFException if the bytes are not such a record
    */
   def read(in: AvroInput): InternalRow = {
     record.readInto(in, row)

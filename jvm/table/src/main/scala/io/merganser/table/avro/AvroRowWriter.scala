@@ -12,26 +12,27 @@ import scala.collection.JavaConverters._
  * Writes rows as Avro records, without container or header.
  *
  * @param from the rows' columns
- * @param to   the record schema; its fields are found among the columns by name, those without a column are null
- * @throws IllegalStateException if a field has neither a column nor a null branch, or a type the column's does not fit
+ * @param to   the record schema; its fields are resolved among the columns by name, those without a column are null
+ * @throws IllegalStateException if a field has neither a column nor a null branch, or a type that does not match its
+ *                               column's
  */
 final class AvroRowWriter(from: StructType, to: Schema) {
   import AvroRowWriter._
 
   private[this] val root = recordWriter(from, to, path = "")
 
-  /** @throws IllegalStateException if a value is null and its field takes no null */
+  /** @throws IllegalStateException if a value is null and its field is not nullable */
   def write(row: InternalRow, out: AvroOutput): Unit = root.writeRow(row, out)
 }
 
 private object AvroRowWriter {
 
-  /** Writes the value at one place of a row or array; the value is not null. */
+  /** Writes the non-null value at an index of a row or array. */
   abstract class ValueWriter {
     def write(row: SpecializedGetters, i: Int, out: AvroOutput): Unit
   }
 
-  /** A field or element with its union branch, where it has one. */
+  /** A field or element, with its union branch if it has one. */
   final class Slot(val name: String, schema: Schema, plain: ValueWriter) {
     private[this] val isUnion   = schema.getType == Schema.Type.UNION
     private[this] val nullIndex = if (isUnion) schema.getTypes.asScala.indexWhere(_.getType == Schema.Type.NULL) else -1
@@ -40,7 +41,7 @@ private object AvroRowWriter {
 
     def write(row: SpecializedGetters, i: Int, out: AvroOutput): Unit =
       if (i < 0 || row.isNullAt(i)) {
-        if (nullIndex < 0) throw new IllegalStateException(s"null in '$name', which takes no null")
+        if (nullIndex < 0) throw new IllegalStateException(s"null in '$name', which is not nullable")
         out.writeInt(nullIndex)
       } else {
         if (isUnion) out.writeInt(index)
@@ -66,7 +67,7 @@ private object AvroRowWriter {
       val column = if (path.isEmpty) field.name else s"$path.${field.name}"
       if (i >= 0) slot(from(i).dataType, field.schema, column)
       else if (AvroSchemas.isNullable(field.schema)) new Slot(column, field.schema, null)
-      else throw new IllegalStateException(s"no column '$column', and the record schema takes no null there")
+      else throw new IllegalStateException(s"no column '$column', and the record schema is not nullable there")
     }
     new RecordWriter(slots, ordinals, from.length)
   }

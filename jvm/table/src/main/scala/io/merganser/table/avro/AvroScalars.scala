@@ -13,18 +13,18 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.time.LocalDate
 import scala.collection.JavaConverters._
 
-/** Avro's scalar values as Catalyst's, widened where the type asked for is wider. */
+/** Reads Avro's scalar values as Catalyst values, widened if the requested type is wider. */
 private[avro] object AvroScalars {
 
-  /** None if the type asked for is not one the stored values widen to. */
+  /** None if the stored type does not widen to the requested one. */
   def reader(from: Schema, to: DataType): Option[ValueReader] = (from.getType, to) match {
     case (Schema.Type.BOOLEAN, BooleanType)         => Some(BooleanReader)
-    case (Schema.Type.INT | Schema.Type.LONG, _)    => whole(from, to)
+    case (Schema.Type.INT | Schema.Type.LONG, _)    => integer(from, to)
     case (Schema.Type.FLOAT, FloatType)             => Some(FloatReader)
     case (Schema.Type.FLOAT, DoubleType)            => Some(FloatAsDouble)
-    case (Schema.Type.FLOAT, _) if isText(to)       => Some(text(in => java.lang.Float.toString(in.readFloat())))
+    case (Schema.Type.FLOAT, _) if isText(to)       => Some(string(in => java.lang.Float.toString(in.readFloat())))
     case (Schema.Type.DOUBLE, DoubleType)           => Some(DoubleReader)
-    case (Schema.Type.DOUBLE, _) if isText(to)      => Some(text(in => java.lang.Double.toString(in.readDouble())))
+    case (Schema.Type.DOUBLE, _) if isText(to)      => Some(string(in => java.lang.Double.toString(in.readDouble())))
     case (Schema.Type.STRING, _) if isText(to)      => Some(StringReader)
     case (Schema.Type.STRING, BinaryType)           => Some(BytesReader)
     case (Schema.Type.ENUM, _) if isText(to)        => Some(new EnumReader(from.getEnumSymbols.asScala.toArray))
@@ -32,12 +32,12 @@ private[avro] object AvroScalars {
     case _                                          => None
   }
 
-  /** int and long have one encoding. */
-  private def whole(from: Schema, to: DataType): Option[ValueReader] = {
+  /** int and long have the same encoding. */
+  private def integer(from: Schema, to: DataType): Option[ValueReader] = {
     val isInt = from.getType == Schema.Type.INT
     (from.getLogicalType, to) match {
       case (_: LogicalTypes.Date, DateType)        => Some(IntReader)
-      case (_: LogicalTypes.Date, _) if isText(to) => Some(text(in => LocalDate.ofEpochDay(in.readLong()).toString))
+      case (_: LogicalTypes.Date, _) if isText(to) => Some(string(in => LocalDate.ofEpochDay(in.readLong()).toString))
       case (_: LogicalTypes.Date, _)               => None
       case (_: LogicalTypes.TimestampMicros, TimestampType)                       => Some(LongReader)
       case (_: LogicalTypes.LocalTimestampMicros, TimestampNTZType)               => Some(LongReader)
@@ -48,11 +48,11 @@ private[avro] object AvroScalars {
       case (_, ShortType) if isInt                                                => Some(ShortReader)
       case (_, IntegerType) if isInt                                              => Some(IntReader)
       case (_, LongType)                                                          => Some(LongReader)
-      case (_, FloatType)                                                         => Some(WholeAsFloat)
-      case (_, DoubleType)                                                        => Some(WholeAsDouble)
+      case (_, FloatType)                                                         => Some(IntegerAsFloat)
+      case (_, DoubleType)                                                        => Some(IntegerAsDouble)
       case (_, d: DecimalType) if Widening.isAllowed(if (isInt) IntegerType else LongType, d) =>
         Some(of(in => decimal(JavaDecimal.valueOf(in.readLong()), d)))
-      case (_, _) if isText(to) => Some(text(in => java.lang.Long.toString(in.readLong())))
+      case (_, _) if isText(to) => Some(string(in => java.lang.Long.toString(in.readLong())))
       case _                    => None
     }
   }
@@ -65,7 +65,7 @@ private[avro] object AvroScalars {
         Some(new DecimalReader(size, stored.getScale, d))
       case (stored: LogicalTypes.Decimal, _) if isText(to) =>
         val scale = stored.getScale
-        Some(text(in => new JavaDecimal(new BigInteger(plain(in, size)), scale).toPlainString))
+        Some(string(in => new JavaDecimal(new BigInteger(plain(in, size)), scale).toPlainString))
       case (_: LogicalTypes.Decimal, _) => None
       case (_, BinaryType)              => Some(of(in => plain(in, size)))
       case (_, _) if isText(to) =>
@@ -82,7 +82,7 @@ private[avro] object AvroScalars {
     override def value(in: AvroInput): Any = read(in)
   }
 
-  private def text(read: AvroInput => String): ValueReader = new ValueReader {
+  private def string(read: AvroInput => String): ValueReader = new ValueReader {
     override def value(in: AvroInput): Any = UTF8String.fromString(read(in))
   }
 
@@ -116,12 +116,12 @@ private[avro] object AvroScalars {
     override def readInto(in: AvroInput, row: InternalRow, i: Int): Unit = row.setLong(i, in.readLong() * 1000L)
   }
 
-  private object WholeAsFloat extends ValueReader {
+  private object IntegerAsFloat extends ValueReader {
     override def value(in: AvroInput): Any                               = in.readLong().toFloat
     override def readInto(in: AvroInput, row: InternalRow, i: Int): Unit = row.setFloat(i, in.readLong().toFloat)
   }
 
-  private object WholeAsDouble extends ValueReader {
+  private object IntegerAsDouble extends ValueReader {
     override def value(in: AvroInput): Any                               = in.readLong().toDouble
     override def readInto(in: AvroInput, row: InternalRow, i: Int): Unit = row.setDouble(i, in.readLong().toDouble)
   }
@@ -150,11 +150,11 @@ private[avro] object AvroScalars {
   }
 
   private final class EnumReader(symbols: Array[String]) extends ValueReader {
-    private[this] val texts                = symbols.map(symbol => UTF8String.fromBytes(symbol.getBytes(UTF_8)))
-    override def value(in: AvroInput): Any = texts(in.readInt())
+    private[this] val values               = symbols.map(symbol => UTF8String.fromBytes(symbol.getBytes(UTF_8)))
+    override def value(in: AvroInput): Any = values(in.readInt())
   }
 
-  /** @param size bytes of a fixed; negative for bytes with a length of their own */
+  /** @param size length of a fixed, in bytes; negative for Avro bytes, which have their own length */
   private final class DecimalReader(size: Int, scale: Int, to: DecimalType) extends ValueReader {
     private[this] val precision = to.precision
     private[this] val isShort   = precision <= Decimal.MAX_LONG_DIGITS && to.scale == scale

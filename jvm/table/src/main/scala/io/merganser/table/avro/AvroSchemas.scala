@@ -6,11 +6,11 @@ import org.apache.spark.sql.types._
 
 import scala.collection.JavaConverters._
 
-/** Between a table's columns and the Avro schemas that its commits and log blocks carry. */
+/** Converts between a table's columns and the Avro schemas in its commits and log blocks. */
 object AvroSchemas {
 
   /**
-   * The record schema as the format spells it: record `<table>_record` in namespace `hoodie.<table>`, nullable columns
+   * The record schema of the format: record `<table>_record` in namespace `hoodie.<table>`, nullable columns
    * as `["null", T]` with default null, decimals as fixed, a column's comment as its field's doc.
    *
    * @throws MerganserException UNSUPPORTED_TYPE, UNSUPPORTED_COLUMN_NAME, naming the column with its path
@@ -21,22 +21,22 @@ object AvroSchemas {
   }
 
   /**
-   * The columns of a record schema. Avro knows no byte, short, char or varchar: they come back as int and string.
+   * The columns of a record schema. Avro has no byte, short, char or varchar: they are returned as int and string.
    *
-   * @throws MerganserException UNSUPPORTED_TYPE for what no column can hold, such as a union of several types
+   * @throws MerganserException UNSUPPORTED_TYPE for types that no column can have, such as a union of several types
    */
   def toSpark(avro: Schema): StructType = columns(avro, path = "", enclosing = Set.empty)
 
-  /** The schema as a reader gets it back from storage: byte and short as int, char and varchar as string. */
+  /** The schema as read from storage: byte and short as int, char and varchar as string. */
   def stored(schema: StructType): StructType = storedType(schema).asInstanceOf[StructType]
 
   /** @throws MerganserException UNSUPPORTED_TYPE, UNSUPPORTED_COLUMN_NAME */
   def checkColumns(schema: StructType): Unit = { toAvro(schema, "check"); () }
 
-  /** @throws org.apache.avro.SchemaParseException if the text is no schema */
+  /** @throws org.apache.avro.SchemaParseException if the string is not a schema */
   def parse(json: String): Schema = new Schema.Parser().setValidateDefaults(false).parse(json)
 
-  /** The branch of a nullable union that is not null; any other schema as it is. */
+  /** The non-null branch of a nullable union; any other schema unchanged. */
   private[table] def withoutNull(schema: Schema): Schema =
     if (schema.getType != Schema.Type.UNION) schema
     else {
@@ -48,7 +48,7 @@ object AvroSchemas {
     schema.getType == Schema.Type.NULL ||
       schema.getType == Schema.Type.UNION && schema.getTypes.asScala.exists(_.getType == Schema.Type.NULL)
 
-  /** Smallest number of bytes whose two's complement holds every unscaled value of that many decimal digits. */
+  /** Smallest number of bytes whose two's complement can represent every unscaled value of `precision` digits. */
   private[table] def bytesForPrecision(precision: Int): Int = {
     val bits = java.math.BigInteger.TEN.pow(precision).subtract(java.math.BigInteger.ONE).bitLength + 1
     (bits + 7) / 8
@@ -91,7 +91,7 @@ object AvroSchemas {
       val value = this.dataType(m.valueType, name, namespace, s"$column.value")
       Schema.createMap(if (m.valueContainsNull) nullable(value) else value)
     case s: StructType =>
-      if (s.isEmpty) throw unsupported(column, s, "a struct holds at least one field")
+      if (s.isEmpty) throw unsupported(column, s, "a struct has at least one field")
       record(s, name, namespace, column)
     case other => throw unsupported(column, other, "the table format has no such type")
   }
@@ -128,7 +128,7 @@ object AvroSchemas {
     case Schema.Type.MAP =>
       MapType(StringType, columnType(avro.getValueType, s"$column.value", enclosing), isNullable(avro.getValueType))
     case Schema.Type.RECORD =>
-      if (enclosing.contains(avro.getFullName)) throw unsupported(column, avro, "a record may not hold itself")
+      if (enclosing.contains(avro.getFullName)) throw unsupported(column, avro, "a record may not contain itself")
       columns(avro, column, enclosing)
     case Schema.Type.UNION =>
       val branches = avro.getTypes.asScala.filter(_.getType != Schema.Type.NULL)
@@ -150,7 +150,7 @@ object AvroSchemas {
     case other                        => other
   }
 
-  /** What Avro's own check lets pass, so that no reader of the schema stumbles. */
+  /** The names that Avro's own check accepts, so that every reader can parse the schema. */
   private def checkName(name: String, column: String): Unit = {
     val fits = name.nonEmpty && (Character.isLetter(name.charAt(0)) || name.charAt(0) == '_') &&
       name.forall(c => Character.isLetterOrDigit(c) || c == '_')
@@ -163,10 +163,10 @@ object AvroSchemas {
   }
 
   private def unsupported(column: String, dataType: Any, reason: String): MerganserException = {
-    val text = dataType match {
+    val typeName = dataType match {
       case t: DataType => t.catalogString
       case other       => other.toString
     }
-    MerganserException("UNSUPPORTED_TYPE", "column" -> column, "type" -> text, "reason" -> reason)
+    MerganserException("UNSUPPORTED_TYPE", "column" -> column, "type" -> typeName, "reason" -> reason)
   }
 }

@@ -10,13 +10,13 @@ import org.apache.spark.sql.types._
 
 import scala.collection.JavaConverters._
 
-/** From one Avro schema to one Catalyst type: a small object per field, made once. */
+/** Readers of one Avro schema as one Catalyst type: a small object per field, created once. */
 private[avro] object AvroValues {
 
   /**
-   * Where a value stands.
+   * The position of a value, for errors.
    *
-   * @param isReusable true outside of arrays and maps, where one row object can serve every record
+   * @param isReusable true outside of arrays and maps, where one row object can be reused for every record
    */
   final case class Place(source: String, column: String, isReusable: Boolean) {
     def /(name: String): Place      = copy(column = if (column.isEmpty) name else s"$column.$name")
@@ -25,14 +25,14 @@ private[avro] object AvroValues {
 
   abstract class ValueReader {
 
-    /** The value as Catalyst has it; null for null. */
+    /** The value as a Catalyst value; null for null. */
     def value(in: AvroInput): Any
 
-    /** Reads the value into its place. */
+    /** Reads the value into column `i` of the row. */
     def readInto(in: AvroInput, row: InternalRow, i: Int): Unit = row.update(i, value(in))
   }
 
-  /** The schema's value as the type asked for. */
+  /** Reads values of the schema as the requested type. */
   def reader(from: Schema, to: DataType, place: Place): ValueReader = from.getType match {
     case Schema.Type.UNION => union(from, to, place)
     case Schema.Type.NULL => new ValueReader {
@@ -69,7 +69,7 @@ private[avro] object AvroValues {
     override def readInto(in: AvroInput, row: InternalRow, i: Int): Unit = branches(in.readInt()).readInto(in, row, i)
   }
 
-  /** @param stopsEarly true if nobody reads on after the record: the fields behind the last one asked for are left */
+  /** @param stopsEarly true if nothing is read after the record: fields after the last requested one are not read */
   def record(from: Schema, to: StructType, place: Place, stopsEarly: Boolean): RecordReader = {
     val fields   = from.getFields.asScala.toArray
     val ordinals = fields.map(field => to.fieldNames.indexOf(field.name))
@@ -94,7 +94,7 @@ private[avro] object AvroValues {
   }
 
   final class RecordReader(steps: Array[Step], to: StructType, isReusable: Boolean) extends ValueReader {
-    private[this] val only = if (isReusable) new SpecificInternalRow(to) else null
+    private[this] val reused = if (isReusable) new SpecificInternalRow(to) else null
 
     def readInto(in: AvroInput, row: InternalRow): Unit = {
       var i = 0
@@ -105,7 +105,7 @@ private[avro] object AvroValues {
     }
 
     override def value(in: AvroInput): Any = {
-      val row = if (isReusable) only else new SpecificInternalRow(to)
+      val row = if (isReusable) reused else new SpecificInternalRow(to)
       readInto(in, row)
       row
     }
@@ -185,7 +185,7 @@ private[avro] object AvroValues {
       val branches = schema.getTypes.asScala.map(skipper).toArray
       new Skipper { override def apply(in: AvroInput): Unit = branches(in.readInt())(in) }
     case Schema.Type.RECORD =>
-      // Made when first used, since a record that nobody asked for may hold itself.
+      // Lazy, because a record that is not requested may contain itself.
       lazy val fields = schema.getFields.asScala.map(field => skipper(field.schema)).toArray
       new Skipper { override def apply(in: AvroInput): Unit = fields.foreach(_(in)) }
     case Schema.Type.ARRAY => skipBlocks(skipper(schema.getElementType), hasKeys = false)

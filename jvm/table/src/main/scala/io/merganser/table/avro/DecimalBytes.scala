@@ -4,9 +4,9 @@ package io.merganser.table.avro
 import org.apache.spark.sql.types.{Decimal, DecimalType}
 
 /**
- * Decimals of one type as big-endian two's complement of fixed length.
+ * Encodes decimals of one type as big-endian two's complement of fixed length.
  *
- * @param size that length in bytes
+ * @param size the length in bytes
  */
 private[table] final class DecimalBytes(dataType: DecimalType, size: Int) {
   private[this] val precision = dataType.precision
@@ -15,7 +15,7 @@ private[table] final class DecimalBytes(dataType: DecimalType, size: Int) {
 
   def this(dataType: DecimalType) = this(dataType, AvroSchemas.bytesForPrecision(dataType.precision))
 
-  /** The value's bytes, in an array that the next call overwrites. */
+  /** The value's bytes; the next call overwrites the array. */
   def encode(value: Decimal): Array[Byte] = {
     if (precision <= Decimal.MAX_LONG_DIGITS && value.scale == scale) encodeLong(value.toUnscaledLong)
     else encodeBig(value.toJavaBigDecimal.setScale(scale).unscaledValue.toByteArray)

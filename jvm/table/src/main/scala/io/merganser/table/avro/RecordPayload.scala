@@ -6,38 +6,39 @@ import org.apache.avro.generic.{GenericRecord, IndexedRecord}
 import java.util.{Optional, Properties}
 
 /**
- * A user's own payload class: one version of a row as an Avro record, which has its own way to merge with others.
+ * A user's own payload class: one version of a row as an Avro record, with its own merge logic.
  *
- * Tables name it by `hoodie.datasource.write.payload.class`. It runs on every path: [[preCombine]] where several rows of
- * one batch have the same key, [[combineAndGetUpdateValue]] where a version is merged with the row before it, in commit
- * order, [[getInsertValue]] where nothing is stored. New rules are better written as a
+ * A table configures it by `hoodie.datasource.write.payload.class`. It runs on every path: [[preCombine]] for several
+ * rows of one batch with the same key, [[combineAndGetUpdateValue]] to merge a version with the previous row, in commit
+ * order, [[getInsertValue]] for a key that is not stored. New rules are better written as a
  * [[io.merganser.merge.RecordMerger]], which needs no Avro.
  *
- * The class needs a public constructor with two parameters, `(GenericRecord, Comparable)`: the row's columns, and the value
- * of the table's ordering field. That is a `java.lang` or `java.time` value, a comparable list where there are several
- * fields, the `Integer` 0 where the table has none, and null where the row's is null.
+ * The class needs a public constructor with two parameters, `(GenericRecord, Comparable)`: the row's columns, and the
+ * value of the table's ordering field. That is a `java.lang` or `java.time` value, a comparable list if there are
+ * several fields, the `Integer` 0 if the table has none, and null if the row's value is null.
  *
- * Rows that the table's own columns mark as deletes (`_hoodie_is_deleted`, the delete marker) and deletes by key do not
- * come here: they remove the row, unless they have an ordering value smaller than the row's.
+ * Rows marked as deletes by the table's own columns (`_hoodie_is_deleted`, the delete marker) and deletes by key are
+ * not passed to the class: they remove the row, unless their ordering value is smaller than the row's.
  *
- * The records hold Avro's generic values: text as `Utf8`, dates as days, timestamps as microseconds, decimals as fixed.
- * The properties are those that the table stores, with the short names of merge properties, and the same on every path.
+ * The records have Avro's generic values: strings as `Utf8`, dates as days, timestamps as microseconds, decimals as
+ * fixed. The properties are those that the table stores, with the short names of merge properties, and the same on
+ * every path.
  */
 trait RecordPayload {
 
   /**
-   * What this version and an older one of the same batch come to. A payload that is neither of the two is asked for its
-   * [[getInsertValue]], and that record is the version from then on.
+   * Combines this version with an older one of the same batch. If the result is neither of the two, its
+   * [[getInsertValue]] is the combined version.
    *
    * @return one of the two, or a new payload; never null
    */
   def preCombine(older: RecordPayload, properties: Properties): RecordPayload
 
   /**
-   * What this version makes of the record before it.
+   * Merges this version with the previous record.
    *
-   * @param currentValue the record before it; returned itself, it says that it stays as it is
-   * @return empty if the row is deleted; a record with all columns of the schema otherwise
+   * @param currentValue the previous record; return this object itself to leave the row unchanged
+   * @return empty to delete the row; otherwise a record with all columns of the schema
    */
   def combineAndGetUpdateValue(
       currentValue: IndexedRecord,
@@ -46,7 +47,7 @@ trait RecordPayload {
   ): Optional[IndexedRecord]
 
   /**
-   * The record to store where nothing is stored yet.
+   * The record to store if the key is not stored.
    *
    * @return empty if there is none
    */
@@ -55,6 +56,6 @@ trait RecordPayload {
 
 object RecordPayload {
 
-  /** Parameters of the constructor that a payload class has. */
+  /** Parameter types of a payload class's constructor. */
   private[table] val Constructor: Seq[Class[_]] = Seq(classOf[GenericRecord], classOf[Comparable[_]])
 }

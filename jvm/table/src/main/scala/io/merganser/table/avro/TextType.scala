@@ -4,7 +4,7 @@ import org.apache.spark.sql.types.{CharType, DataType, StringType, VarcharType}
 
 object TextType {
 
-  /** Whether rows have this type's values as `UTF8String`. */
+  /** Whether values of the type are `UTF8String` in rows. */
   def isText(dataType: DataType): Boolean = dataType match {
     case StringType | _: CharType | _: VarcharType => true
     case _                                         => false

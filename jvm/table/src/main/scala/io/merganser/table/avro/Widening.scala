@@ -2,10 +2,10 @@ package io.merganser.table.avro
 
 import org.apache.spark.sql.types._
 
-/** Which type a column may have been given after files were written with another. */
+/** Type changes of columns that are allowed after files were written with the old type. */
 object Widening {
 
-  /** True if every value of the stored type is a value of the requested one, or has one text or byte form that is. */
+  /** True if every value of the stored type is a value of the requested one, or has a unique string or binary form. */
   def isAllowed(stored: DataType, requested: DataType): Boolean = (stored, requested) match {
     case (ByteType | ShortType | IntegerType, LongType | FloatType | DoubleType | StringType) => true
     case (LongType, FloatType | DoubleType | StringType)                                      => true
@@ -20,8 +20,8 @@ object Widening {
   }
 
   /**
-   * True if a column of the first type may become one of the second because rows bring that: what [[isAllowed]] says, but
-   * text does not turn into bytes, nor bytes into text.
+   * True if incoming rows of the second type may widen a column of the first: as [[isAllowed]], except that string and
+   * binary are not converted into each other.
    */
   def isPromotion(stored: DataType, requested: DataType): Boolean = (stored, requested) match {
     case (BinaryType, _) | (_, BinaryType) => false

@@ -14,10 +14,10 @@ import org.apache.parquet.schema.MessageType
 import scala.collection.JavaConverters._
 
 /**
- * What the end of a base file says about it.
+ * The footer of a base file.
  *
- * @param fileName the file's name, without its folder
- * @param metadata Parquet's own view: row groups, column chunks, statistics
+ * @param fileName the file's name without folder
+ * @param metadata Parquet's metadata: row groups, column chunks, statistics
  */
 final class BaseFileFooter(val fileName: String, val metadata: ParquetMetadata) {
 
@@ -27,12 +27,15 @@ final class BaseFileFooter(val fileName: String, val metadata: ParquetMetadata) 
 
   lazy val rowCount: Long = metadata.getBlocks.asScala.map(_.getRowCount).sum
 
-  /** Smallest record key, where the writer told; what it told of another file's rows is not asked after. */
+  /** Smallest record key, if the writer recorded it. A footer copied from another file is not detected. */
   def minKey: Option[String] = keyValues.get(BaseFileFooter.MinKey)
 
   def maxKey: Option[String] = keyValues.get(BaseFileFooter.MaxKey)
 
-  /** True if the rows lie in unsigned UTF-8 byte order of the record key: said in this file's name, so no copied footer counts. */
+  /**
+   * True if the rows are sorted by the unsigned UTF-8 bytes of the record key. The entry is the file name, so that a
+   * copied footer is ignored.
+   */
   def isSorted: Boolean = keyValues.get(BaseFileFooter.SortedByKey).contains(fileName)
 }
 
@@ -44,11 +47,11 @@ object BaseFileFooter {
 
   /**
    * @throws java.io.FileNotFoundException if the file is gone
-   * @throws io.merganser.merge.MerganserException BASE_FILE_UNREADABLE if it is no Parquet file, such as one that was cut short
+   * @throws io.merganser.merge.MerganserException BASE_FILE_UNREADABLE if it is not a Parquet file, or a truncated one
    */
   def read(conf: Configuration, path: Path): BaseFileFooter = read(conf, HadoopInputFile.fromPath(path, conf), path)
 
-  /** The same, without a call for the file's size. */
+  /** The same, without a storage call for the file's size. */
   def read(conf: Configuration, path: Path, sizeBytes: Long): BaseFileFooter = {
     val status = new FileStatus(sizeBytes, false, 1, sizeBytes, 0L, path)
     read(conf, HadoopInputFile.fromStatus(status, conf), path)

@@ -27,14 +27,14 @@ import scala.collection.JavaConverters._
 /**
  * Reads a base file, or the content of a Parquet log block, with Spark's vectorized reader.
  *
- * Columns are found by name. One that the file lacks reads as null; one that the table widened since is converted.
- * One pass, in rows or in batches; the reader owns open files, so close it.
+ * Columns are resolved by name. A column that is missing in the file reads as null; one that the table widened since is
+ * converted. A reader allows one pass, by row or by batch, and owns open files: close it.
  *
  * @param sizeBytes the file's size
  * @param schema    the columns to read, in any order
- * @param filters   skip row groups and pages without a matching row; rows that do not match still come
- * @param start     first byte of the range whose row groups are read: those whose middle lies in it
- * @param length    bytes of that range
+ * @param filters   skip row groups and pages without a matching row; rows that do not match may be returned
+ * @param start     start of the byte range; row groups are read if their midpoint is in it
+ * @param length    length of the range, in bytes
  * @param known     the file's footer, if it was read before
  */
 final class BaseFileReader(
@@ -54,7 +54,7 @@ final class BaseFileReader(
   private[this] var open: Closeable = _
 
   /**
-   * @return the rows; the object is reused, so copy what you keep
+   * @return the rows; the row object is reused: copy rows that you keep
    * @throws io.merganser.merge.MerganserException COLUMN_TYPE_CHANGED
    */
   def rows(): Iterator[InternalRow] = {
@@ -67,7 +67,7 @@ final class BaseFileReader(
   }
 
   /**
-   * @return the rows in batches, each good until the next is asked for
+   * @return the rows in batches, each valid until the next one is requested
    * @throws io.merganser.merge.MerganserException COLUMN_TYPE_CHANGED
    */
   def batches(): Iterator[ColumnarBatch] = {
@@ -142,7 +142,7 @@ final class BaseFileReader(
     }
   }
 
-  /** The one encoding that the vectorized reader of some lines does not know. */
+  /** BYTE_STREAM_SPLIT is not supported by the vectorized reader of some Spark versions. */
   private def usesByteStreamSplit: Boolean = footer.metadata.getBlocks.asScala.exists(
     _.getColumns.asScala.exists(_.getEncodings.contains(Encoding.BYTE_STREAM_SPLIT))
   )
@@ -151,24 +151,24 @@ final class BaseFileReader(
 private object BaseFileReader {
   private val BatchRows = 4096
 
-  /** Dates as they are written, without a change of calendar. */
+  /** Reads dates as written, without rebasing to another calendar. */
   private val Corrected = "CORRECTED"
 
   private def batchesOf(reader: VectorizedParquetRecordReader): Iterator[ColumnarBatch] = new Iterator[ColumnarBatch] {
-    private[this] var isAhead = false
+    private[this] var isReady = false
     private[this] var isDone  = false
 
     override def hasNext: Boolean = {
-      if (!isAhead && !isDone) {
-        isAhead = reader.nextBatch()
-        isDone = !isAhead
+      if (!isReady && !isDone) {
+        isReady = reader.nextBatch()
+        isDone = !isReady
       }
-      isAhead
+      isReady
     }
 
     override def next(): ColumnarBatch = {
       if (!hasNext) throw new NoSuchElementException
-      isAhead = false
+      isReady = false
       reader.resultBatch()
     }
   }
@@ -197,20 +197,20 @@ private object BaseFileReader {
   }
 
   private def rowsOf(reader: ParquetRecordReader[InternalRow]): Iterator[InternalRow] = new Iterator[InternalRow] {
-    private[this] var isAhead = false
+    private[this] var isReady = false
     private[this] var isDone  = false
 
     override def hasNext: Boolean = {
-      if (!isAhead && !isDone) {
-        isAhead = reader.nextKeyValue()
-        isDone = !isAhead
+      if (!isReady && !isDone) {
+        isReady = reader.nextKeyValue()
+        isDone = !isReady
       }
-      isAhead
+      isReady
     }
 
     override def next(): InternalRow = {
       if (!hasNext) throw new NoSuchElementException
-      isAhead = false
+      isReady = false
       reader.getCurrentValue
     }
   }

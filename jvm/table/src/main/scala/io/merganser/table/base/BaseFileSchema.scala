@@ -16,10 +16,10 @@ import org.apache.parquet.schema.Type.Repetition.{OPTIONAL, REQUIRED}
 import org.apache.parquet.schema.{MessageType, Type, Types}
 import org.apache.spark.sql.types._
 
-/** The Parquet schema we write: one form per type, whatever the session's settings or the Spark line. */
+/** The Parquet schema that we write: one form per type, independent of session settings and Spark version. */
 object BaseFileSchema {
 
-  /** Decimals are fixed-length, timestamps INT64 microseconds, bytes and shorts plain INT32, lists and maps of three levels. */
+  /** Decimals are fixed-length, timestamps INT64 micros, bytes and shorts plain INT32, lists and maps three-level. */
   def toParquet(schema: StructType): MessageType =
     Types.buildMessage().addFields(schema.fields.map(field): _*).named("spark_schema")
 

@@ -17,14 +17,14 @@ import java.util.Locale
 import scala.util.control.NonFatal
 
 /**
- * How a base file is written.
+ * Settings of base files.
  *
- * @param codec         Parquet's name of the compression, in any case
- * @param rowGroupBytes encoded bytes that are gathered in memory before they become a row group
- * @param bloomFilter   number of keys and false positive rate to size a bloom filter for; none is written without it
- * @param pageBytes     encoded bytes of a page
+ * @param codec         Parquet's name of the compression codec, case-insensitive
+ * @param rowGroupBytes encoded size of a row group, buffered in memory, in bytes
+ * @param bloomFilter   expected number of keys and false positive rate of the bloom filter; None: no bloom filter
+ * @param pageBytes     encoded size of a page, in bytes
  * @param dictionary    false: no column has a dictionary
- * @param maxFileBytes  encoded bytes that the file of a new group is filled to
+ * @param maxFileBytes  encoded size up to which the file of a new group is filled, in bytes
  */
 final case class BaseFileOptions(
     codec: String = "snappy",
@@ -36,9 +36,10 @@ final case class BaseFileOptions(
 )
 
 /**
- * What was written.
+ * One written base file.
  *
- * @param isSorted true if the rows came in unsigned UTF-8 byte order of the record key, which the footer then says
+ * @param isSorted true if the rows were sorted by the unsigned UTF-8 bytes of the record key, as then recorded in the
+ *                 footer
  */
 final case class BaseFileWritten(
     sizeBytes: Long,
@@ -49,10 +50,10 @@ final case class BaseFileWritten(
 )
 
 /**
- * Writes one base file. Its footer has the smallest and largest record key and, where the rows came in the order of
- * their keys, says so with the file's own name.
+ * Writes one base file. Its footer has the smallest and largest record key and, if the rows are sorted by key, an entry
+ * with the file's own name.
  *
- * @param schema the columns of the rows, the meta columns first
+ * @param schema the columns of the rows, meta columns first
  * @throws org.apache.hadoop.fs.FileAlreadyExistsException if the file exists
  */
 final class BaseFileWriter(
@@ -65,22 +66,22 @@ final class BaseFileWriter(
   private[this] val writer = new RowParquetWriter(conf, file, Some(path.getName), schema, options)
   private[this] var rows   = 0L
 
-  /** @param row not kept, so it may be reused */
+  /** @param row not retained, so it may be reused */
   def write(row: InternalRow): Unit = {
     writer.write(row)
     rows += 1
   }
 
-  /** Bytes so far: those written, and those in memory before compression. */
+  /** Bytes so far: written ones, and buffered ones before compression. */
   def estimatedBytes: Long = writer.estimatedBytes
 
-  /** Ends the file. */
+  /** Closes the file. */
   def close(): BaseFileWritten = {
     writer.close()
     BaseFileWritten(file.sizeBytes, rows, writer.keys.minKey, writer.keys.maxKey, writer.keys.isSorted)
   }
 
-  /** Gives the file up and removes what is there of it. Never throws: it is called where something failed before. */
+  /** Closes and removes the file. Never throws, because it is called after a failure. */
   def abort(): Unit = {
     try writer.close()
     catch { case NonFatal(_) => () }
@@ -90,9 +91,9 @@ final class BaseFileWriter(
 }
 
 /**
- * Rows into any Parquet output: a base file, or the content of a log block.
+ * Writes rows to any Parquet output: a base file, or the content of a log block.
  *
- * @param fileName what the footer says when the rows are sorted; nothing without it
+ * @param fileName footer entry for sorted rows; None: no entry
  */
 private[table] final class RowParquetWriter(
     conf: Configuration,
@@ -114,7 +115,7 @@ private[table] final class RowParquetWriter(
     .withRowGroupSize(options.rowGroupBytes)
     .withPageSize(options.pageBytes)
     .withDictionaryEncoding(options.dictionary)
-    // No two values are the same: Parquet would find that out page by page and throw the dictionary away.
+    // All values are distinct: Parquet would build dictionaries only to discard them.
     .withDictionaryEncoding(MetaColumns.RecordKey, false)
     .withDictionaryEncoding(MetaColumns.CommitSeqno, false)
     .build()
@@ -135,7 +136,7 @@ private object RowParquetWriter {
   }
 }
 
-/** Remembers how long the file became, so that nobody has to ask the store. */
+/** Records the file's size, so that no storage call is needed for it. */
 private final class CountedFile(file: OutputFile) extends OutputFile {
   private[this] var size = 0L
 

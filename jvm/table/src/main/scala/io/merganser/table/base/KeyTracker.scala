@@ -7,10 +7,10 @@ import org.apache.spark.unsafe.types.ByteArray
 import java.nio.charset.StandardCharsets.UTF_8
 
 /**
- * Sees every record key on its way into a file: smallest, largest, whether the keys came in order, and a bloom filter.
+ * Tracks the record keys written to a file: smallest, largest, whether they are sorted, and a bloom filter.
  *
- * @param ordinal  place of the record key among the columns; negative if there is none
- * @param fileName the file's own name, the footer's word that its rows are sorted; nothing is said without it
+ * @param ordinal  index of the record key among the columns; negative if there is none
+ * @param fileName the file's own name, the footer entry for sorted rows; None: no entry
  */
 private[base] final class KeyTracker(val ordinal: Int, fileName: Option[String], bloom: Option[BloomFilter]) {
   private[this] val filter           = bloom.orNull
@@ -20,14 +20,14 @@ private[base] final class KeyTracker(val ordinal: Int, fileName: Option[String],
 
   def isTracking: Boolean = ordinal >= 0
 
-  /** True while every key was at least as large as the one before it, as unsigned UTF-8 bytes. */
+  /** True if every key so far was at least as large as the previous one, as unsigned UTF-8 bytes. */
   def isSorted: Boolean = isTracking && inOrder
 
   def minKey: Option[String] = Option(min).map(new String(_, UTF_8))
 
   def maxKey: Option[String] = Option(max).map(new String(_, UTF_8))
 
-  /** @param key bytes that nobody changes afterwards */
+  /** @param key not copied, so it must not change afterwards */
   def add(key: Array[Byte]): Unit = {
     if (max == null) {
       min = key
@@ -40,7 +40,7 @@ private[base] final class KeyTracker(val ordinal: Int, fileName: Option[String],
     if (filter != null) filter.add(key)
   }
 
-  /** Footer entries of what was seen. */
+  /** Footer entries for the keys so far. */
   def footer: java.util.Map[String, String] = {
     val entries = new java.util.HashMap[String, String]()
     minKey.foreach(entries.put(BaseFileFooter.MinKey, _))

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters
 import org.apache.spark.sql.types._
 
-/** Rows into Parquet's columns, in the form of [[BaseFileSchema]]. The keys go through `keys` on their way. */
+/** Writes rows as Parquet columns with the schema of [[BaseFileSchema]], passing record keys to `keys`. */
 private[base] final class RowWriteSupport(schema: StructType, keys: KeyTracker) extends WriteSupport[InternalRow] {
   import RowWriteSupport.ColumnWriter
 
@@ -23,7 +23,7 @@ private[base] final class RowWriteSupport(schema: StructType, keys: KeyTracker) 
 
   override def init(conf: Configuration): WriteContext = {
     val metadata = new java.util.HashMap[String, String]()
-    // Spark reads dates of files that name no version as the session says, and by default not at all.
+    // Without a version Spark reads dates as the session is configured; by default it refuses them.
     metadata.put("org.apache.spark.version", SPARK_VERSION.takeWhile(_ != '-'))
     new WriteContext(BaseFileSchema.toParquet(schema), metadata)
   }
@@ -84,7 +84,7 @@ private[base] final class RowWriteSupport(schema: StructType, keys: KeyTracker) 
     case DoubleType => new ColumnWriter {
         override def write(row: SpecializedGetters, i: Int): Unit = consumer.addDouble(row.getDouble(i))
       }
-    // The bytes may lie in a row that is reused; Parquet copies what its dictionaries and statistics keep.
+    // The bytes may belong to a reused row; Parquet copies what its dictionaries and statistics retain.
     case StringType | _: CharType | _: VarcharType => new ColumnWriter {
         override def write(row: SpecializedGetters, i: Int): Unit =
           consumer.addBinary(Binary.fromReusedByteArray(row.getUTF8String(i).getBytes))
@@ -97,7 +97,7 @@ private[base] final class RowWriteSupport(schema: StructType, keys: KeyTracker) 
     case a: ArrayType   => new ArrayColumn(column(a.elementType))
     case m: MapType     => new MapColumn(column(m.keyType), column(m.valueType))
     case s: StructType  => new StructColumn(s)
-    case other          => throw new IllegalStateException(s"no way to write type ${other.catalogString}")
+    case other          => throw new IllegalStateException(s"type ${other.catalogString} cannot be written")
   }
 
   private final class DecimalColumn(dataType: DecimalType) extends ColumnWriter {
@@ -174,7 +174,7 @@ private[base] final class RowWriteSupport(schema: StructType, keys: KeyTracker) 
 
 private object RowWriteSupport {
 
-  /** Writes the value at one place of a row or array; the value is not null. */
+  /** Writes the non-null value at an index of a row or array. */
   abstract class ColumnWriter {
     def write(row: SpecializedGetters, i: Int): Unit
   }

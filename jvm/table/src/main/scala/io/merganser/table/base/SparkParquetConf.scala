@@ -4,7 +4,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.hadoop.ParquetInputFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport
 
-/** What Spark's Parquet classes want to find in a configuration, so that no session's settings change what we read. */
+/** Configuration of Spark's Parquet classes, so that reads do not depend on session settings. */
 private[base] object SparkParquetConf {
 
   private val settings: Seq[(String, String)] = Seq(
@@ -24,7 +24,7 @@ private[base] object SparkParquetConf {
     "spark.sql.parquet.reader.respectUnknownTypeAnnotation.enabled" -> "false"
   )
 
-  /** Nothing but these settings; not to be changed. */
+  /** Only these settings; must not be modified. */
   val shared: Configuration = withSettings(new Configuration(false))
 
   def apply(conf: Configuration): Configuration = withSettings(new Configuration(conf))

@@ -9,26 +9,27 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetToSparkSchemaCo
 import org.apache.spark.sql.types._
 
 /**
- * A request's columns as one file has them.
+ * Requested columns with their types in one file.
  *
- * @param requested  the columns asked for, every part of them nullable, char and varchar as string
- * @param readSchema the same columns with the types to ask Spark's reader for. Of a struct that has none of the fields asked
- *                   for, one that it has is read: else the reader could not tell it from null
+ * @param requested  the requested columns, nullable at every level, char and varchar as string
+ * @param readSchema the same columns with the types that Spark's reader is to return. From a struct with none of the
+ *                   requested fields one other field is read; otherwise the struct would read as null
  */
 private[base] final class StoredColumns(val requested: StructType, val readSchema: StructType) {
 
   private val converted =
     requested.fields.zip(readSchema.fields).collect { case (r, s) if r.dataType != s.dataType => r.name }.toSet
 
-  /** True if the column, or the column that a nested field is of, is read with another type than it is asked for with. */
+  /** True if the type of the column (for a nested field, of its top-level column) differs from the requested one. */
   def isConverted(column: String): Boolean = converted.contains(column.takeWhile(_ != '.'))
 
-  /** Makes the function from a stored row to a requested one; None if they are the same. */
+  /** Makes the conversion of a stored row to a requested one; None if their types are equal. */
   val conversion: Option[() => InternalRow => InternalRow] =
     if (requested == readSchema) None
-    else if (isOfOneShape(readSchema, requested)) Some(() => UnsafeProjection.create(casts.toSeq))
+    else if (haveSameFields(readSchema, requested)) Some(() => UnsafeProjection.create(casts.toSeq))
     else Some { () =>
-      // Functions over arrays and maps take values as they come, and those of column batches do not tell null on some Spark lines.
+      // Functions over arrays and maps read values without a null check, and on some Spark versions column batches then
+      // do not return null.
       val (plain, convert) = (UnsafeProjection.create(readSchema), UnsafeProjection.create(casts.toSeq))
       row => convert(plain(row))
     }
@@ -41,7 +42,7 @@ private[base] final class StoredColumns(val requested: StructType, val readSchem
 
   private def converted(value: Expression, from: DataType, to: DataType): Expression = (from, to) match {
     case (a, b) if a == b             => value
-    case (a, b) if isOfOneShape(a, b) => Cast(value, to, Some("UTC"), EvalMode.LEGACY)
+    case (a, b) if haveSameFields(a, b) => Cast(value, to, Some("UTC"), EvalMode.LEGACY)
     case (a: StructType, b: StructType) =>
       val fields = b.flatMap { field =>
         val at = a.fieldIndex(field.name)
@@ -58,24 +59,24 @@ private[base] final class StoredColumns(val requested: StructType, val readSchem
     case _ => throw new IllegalStateException(s"${from.catalogString} was not refused for ${to.catalogString}")
   }
 
-  /** The same fields, though of other types. */
-  private def isOfOneShape(from: DataType, to: DataType): Boolean = (from, to) match {
+  /** True if the types have the same fields, whatever the types of these. */
+  private def haveSameFields(from: DataType, to: DataType): Boolean = (from, to) match {
     case (a: StructType, b: StructType) =>
-      a.fieldNames.sameElements(b.fieldNames) && a.indices.forall(i => isOfOneShape(a(i).dataType, b(i).dataType))
-    case (a: ArrayType, b: ArrayType) => isOfOneShape(a.elementType, b.elementType)
-    case (a: MapType, b: MapType)     => isOfOneShape(a.valueType, b.valueType)
+      a.fieldNames.sameElements(b.fieldNames) && a.indices.forall(i => haveSameFields(a(i).dataType, b(i).dataType))
+    case (a: ArrayType, b: ArrayType) => haveSameFields(a.elementType, b.elementType)
+    case (a: MapType, b: MapType)     => haveSameFields(a.valueType, b.valueType)
     case _                            => true
   }
 }
 
 private[base] object StoredColumns {
 
-  /** @throws MerganserException COLUMN_TYPE_CHANGED if a stored type does not widen to the one asked for */
+  /** @throws MerganserException COLUMN_TYPE_CHANGED if a stored type does not widen to the requested one */
   def apply(file: String, fileSchema: MessageType, schema: StructType): StoredColumns = {
     val requested = nullable(schema).asInstanceOf[StructType]
     val present   = StructType(requested.fields.filter(field => fileSchema.containsField(field.name)))
     val converter = new ParquetToSparkSchemaConverter(SparkParquetConf.shared)
-    val stored    = converter.convert(only(fileSchema, present))
+    val stored    = converter.convert(withColumns(fileSchema, present))
     val read = requested.fields.map { field =>
       stored.find(_.name == field.name).fold(field) { s =>
         field.copy(dataType = readType(s.dataType, field.dataType, field.name, file))
@@ -84,8 +85,8 @@ private[base] object StoredColumns {
     new StoredColumns(requested, StructType(read))
   }
 
-  /** Columns nobody asks for may have types that nobody can read. */
-  private def only(fileSchema: MessageType, present: StructType): MessageType =
+  /** The file's schema without other columns, whose types may be unreadable. */
+  private def withColumns(fileSchema: MessageType, present: StructType): MessageType =
     new MessageType(fileSchema.getName,
       present.fieldNames.map(name => fileSchema.getFields.get(fileSchema.getFieldIndex(name))): _*)
 
@@ -97,7 +98,7 @@ private[base] object StoredColumns {
             field.copy(dataType = readType(child.dataType, field.dataType, s"$column.${field.name}", file))
           }
         }
-        StructType(if (s.isEmpty || r.fieldNames.exists(s.fieldNames.contains)) fields else fields :+ least(s))
+        StructType(if (s.isEmpty || r.fieldNames.exists(s.fieldNames.contains)) fields else fields :+ singleField(s))
       case (s: ArrayType, r: ArrayType) =>
         ArrayType(readType(s.elementType, r.elementType, s"$column.element", file), r.containsNull)
       case (s: MapType, r: MapType) =>
@@ -116,11 +117,11 @@ private[base] object StoredColumns {
         )
     }
 
-  /** A field of a struct, of structs inside it no more than one either. */
-  private def least(struct: StructType): StructField = {
+  /** A single field of a struct, down to a single field of nested structs. */
+  private def singleField(struct: StructType): StructField = {
     val field = struct.find(f => !f.dataType.isInstanceOf[StructType]).getOrElse(struct.head)
     val kind = field.dataType match {
-      case inner: StructType => StructType(Seq(least(inner)))
+      case inner: StructType => StructType(Seq(singleField(inner)))
       case other             => nullable(other)
     }
     StructField(field.name, kind, nullable = true)

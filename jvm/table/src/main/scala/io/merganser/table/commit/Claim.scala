@@ -12,11 +12,12 @@ import io.merganser.table.storage.{LockFile, Storage}
 import io.merganser.table.timeline.{Action, InstantFile}
 
 /**
- * One run of a scheduled compaction. The compaction's inflight file holds it, written and replaced under the table lock: whoever
- * finds another claim there than its own does not run the compaction any more. The heartbeat says whether the run goes on.
+ * One run of a scheduled compaction. It is stored in the compaction's inflight file, which is written and replaced
+ * under the table lock: a run that finds another claim there has lost the compaction. The heartbeat shows whether the
+ * run is alive.
  *
- * @param id          of this run alone
- * @param number      second part of the write tokens of its files, by which they are told from those of other runs
+ * @param id          unique id of the run
+ * @param number      second part of the write tokens of its files, which distinguishes them from those of other runs
  * @param process     id of the JVM that runs it
  * @param heartbeatMs milliseconds between its heartbeats
  */
@@ -34,7 +35,7 @@ private[table] final case class Claim(
 
   def isOfThisProcess: Boolean = process == LockFile.Process
 
-  /** Known of the runs of this process alone. */
+  /** False for all runs of other processes. */
   def isRunningHere: Boolean = Claim.running.contains(id)
 
   def content: Array[Byte] = {
@@ -50,7 +51,7 @@ private[table] object Claim {
   private val Json    = new ObjectMapper()
   private val running = ConcurrentHashMap.newKeySet[String]()
 
-  /** A run of this process, which counts as running until [[end]]. */
+  /** Starts a run of this process, which counts as running until [[end]]. */
   def begin(heartbeatMs: Long): Claim = {
     val claim = Claim(UUID.randomUUID().toString, ThreadLocalRandom.current.nextInt(1, Int.MaxValue), LockFile.Process,
       LockFile.Host,
@@ -61,7 +62,7 @@ private[table] object Claim {
 
   def end(claim: Claim): Unit = { running.remove(claim.id); () }
 
-  /** The claim on a compaction; none if nobody runs it, or another engine does. */
+  /** The claim on a compaction; None if it is not running or another engine runs it. */
   def of(storage: Storage, config: TableConfig, instant: String): Option[Claim] =
     try parse(storage.readUnverified(file(config, instant)))
     catch { case _: FileNotFoundException => None }

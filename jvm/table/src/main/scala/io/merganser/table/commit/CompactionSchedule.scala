@@ -8,18 +8,19 @@ import io.merganser.table.storage.{Parallel, Storage, TableLock}
 import io.merganser.table.timeline.{Action, CommitMetadata, CompactionPlan, Instant, InstantState, Timeline}
 
 /**
- * Compactions on the timeline: scheduled once, run until a run succeeds. A scheduled compaction is not rolled back, for
- * writes after it count on its instant; what is removed of a failed run is its files.
+ * Compactions on the timeline: scheduled once, run until a run succeeds. A scheduled compaction is not rolled back,
+ * because later writes depend on its instant; of a failed run only the files are removed.
  */
 object CompactionSchedule {
 
   /**
    * Puts a compaction on the timeline.
    *
-   * @param plan made from the timeline it is given, which nobody changes meanwhile: the table is locked. None: nothing to do
+   * @param plan makes the plan from a timeline, None if there is nothing to do; called again if the table changes
+   *             meanwhile, finally under the lock
    * @return the instant to run
-   * @throws io.merganser.merge.MerganserException COMPACTION_BLOCKED in version 6 while a write is running, whose log files
-   *                                               would belong to the slice that is compacted; LOCK_TIMEOUT
+   * @throws io.merganser.merge.MerganserException COMPACTION_BLOCKED in version 6 while a write is running, whose log
+   *                                               files would belong to the slice that is compacted; LOCK_TIMEOUT
    */
   def schedule(
       storage: Storage,
@@ -32,7 +33,7 @@ object CompactionSchedule {
         throw MerganserException("COMPACTION_BLOCKED", "path" -> storage, "instant" -> running.requested,
           "version" -> config.version)
       }
-    def announced(chosen: CompactionPlan, timeline: Timeline, held: TableLock): Option[Instant] = {
+    def publish(chosen: CompactionPlan, timeline: Timeline, tableLock: TableLock): Option[Instant] = {
       val free = chosen.operations.filterNot { o =>
         val group = o.group
         timeline.groupsInCompaction.contains(group) || timeline.groupsInClustering.contains(group)
@@ -40,36 +41,37 @@ object CompactionSchedule {
       if (free.isEmpty) None
       else {
         val content = CompactionPlan.encode(chosen.copy(operations = free))
-        Some(Instant(Transaction.announce(storage, config, timeline, Action.Compaction, content, held),
+        Some(Instant(Transaction.announce(storage, config, timeline, Action.Compaction, content, tableLock),
             Action.Compaction,
             InstantState.Requested))
       }
     }
 
-    /** None if the table changed while it was listed, and is to be listed once more. */
+    /** None if the table changed while it was listed and must be listed again. */
     def attempt(mayRepeat: Boolean): Option[Option[Instant]] = {
       val seen = Timeline.load(storage, config)
       requireFree(seen)
       val chosen = plan(seen)
-      TableLock.hold(storage, lock) { held =>
+      TableLock.hold(storage, lock) { tableLock =>
         val now = Timeline.load(storage, config)
         TableFeatures.requireWritable(storage, TableConfig.load(storage), now, permits)
         requireFree(now)
-        if (now.instants == seen.instants) Some(chosen.flatMap(announced(_, now, held)))
+        if (now.instants == seen.instants) Some(chosen.flatMap(publish(_, now, tableLock)))
         else if (mayRepeat) None
-        else Some(plan(now).flatMap(announced(_, now, held)))
+        else Some(plan(now).flatMap(publish(_, now, tableLock)))
       }
     }
-    (1 to Attempts).iterator.map(i => attempt(mayRepeat = i < Attempts)).collectFirst { case Some(instant) => instant }.flatten
+    (1 to Attempts).iterator.map(i => attempt(mayRepeat = i < Attempts))
+      .collectFirst { case Some(instant) => instant }.flatten
   }
 
-  /** How often the table is listed before it is listed under the lock. */
+  /** Number of attempts; only the last one may list the table under the lock. */
   private val Attempts = 3
 
   /**
    * Starts a run of a scheduled compaction, taking over from a run that died.
    *
-   * @throws io.merganser.merge.MerganserException COMPACTION_CONFLICT where [[claim]] leaves it alone, and what that throws
+   * @throws io.merganser.merge.MerganserException COMPACTION_CONFLICT if [[claim]] returns a reason, and what it throws
    */
   def begin(
       storage: Storage,
@@ -82,11 +84,11 @@ object CompactionSchedule {
       reason => throw conflict(storage, instant.requested, reason), identity)
 
   /**
-   * Starts a run of a scheduled compaction, taking over from a run that died, unless somebody else is at it. Files of another run
-   * are not touched before this one commits.
+   * Starts a run of a scheduled compaction, taking over from a run that died, unless another one is running. Files of
+   * other runs are not touched before this one commits.
    *
    * @param expiredAfterMs milliseconds without a heartbeat after which a run counts as dead
-   * @return the run, or why the compaction is left alone
+   * @return the run, or the reason why it was not started
    * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, and what [[TableFeatures.requireWritable]] throws
    */
   def claim(
@@ -96,7 +98,7 @@ object CompactionSchedule {
       options: Transaction.Options = Transaction.Options(),
       expiredAfterMs: Long = ExpiredAfterMs
   ): Either[String, Transaction] = {
-    val beating = options.copy(heartbeatMs = Some(options.heartbeatMs.getOrElse(HeartbeatMs)))
+    val withHeartbeat = options.copy(heartbeatMs = Some(options.heartbeatMs.getOrElse(HeartbeatMs)))
     TableLock.hold(storage, options.lock) { lock =>
       val timeline = Timeline.load(storage, config)
       TableFeatures.requireWritable(storage, TableConfig.load(storage), timeline, options.permits)
@@ -104,7 +106,7 @@ object CompactionSchedule {
         case Some(found) if !found.isCompleted =>
           runner(storage, config, found, expiredAfterMs).toLeft {
             lock.requireHeld()
-            take(storage, config, found, timeline, beating)
+            startRun(storage, config, found, timeline, withHeartbeat)
           }
         case Some(_) => Left("it has been completed meanwhile")
         case None    => Left("it is not on the timeline any more")
@@ -112,7 +114,7 @@ object CompactionSchedule {
     }
   }
 
-  private def take(
+  private def startRun(
       storage: Storage,
       config: TableConfig,
       found: Instant,
@@ -124,7 +126,7 @@ object CompactionSchedule {
       new Markers(storage, found.requested).prepare()
       val file = Claim.file(config, found.requested)
       if (found.state == InstantState.Inflight) storage.delete(file)
-      // The claim comes before the heartbeat, which the transaction begins with: one without a claim is another engine's.
+      // Before the transaction, which starts the heartbeat: a heartbeat without a claim belongs to another engine.
       storage.createNew(file, claim.content)
       val takenOver =
         if (found.state == InstantState.Inflight)
@@ -135,24 +137,25 @@ object CompactionSchedule {
     } catch { case e: Throwable => Claim.end(claim); throw e }
   }
 
-  /** Who runs a pending compaction, if somebody does and shows signs of life. */
+  /** Describes the live run of a pending compaction, if there is one. */
   private def runner(storage: Storage, config: TableConfig, found: Instant, expiredAfterMs: Long): Option[String] = {
-    val claim = if (found.state == InstantState.Inflight) Claim.of(storage, config, found.requested) else None
-    val beat  = storage.status(Heartbeat.file(found.requested)).map(_.getModificationTime)
-    def living(who: String, last: Option[Long], forMs: Long): Option[String] =
+    val claim    = if (found.state == InstantState.Inflight) Claim.of(storage, config, found.requested) else None
+    val lastBeat = storage.status(Heartbeat.file(found.requested)).map(_.getModificationTime)
+    def alive(who: String, last: Option[Long], forMs: Long): Option[String] =
       last.map(System.currentTimeMillis() - _).filter(_ <= forMs).map { ageMs =>
-        s"$who runs it; its last sign of life was ${math.max(0L, ageMs)} ms ago, and ${forMs} ms after that it may be taken over"
+        s"$who runs it; its last sign of life was ${math.max(0L, ageMs)} ms ago, and $forMs ms after that it may be " +
+          "taken over"
       }
     claim match {
       case Some(c) if c.isOfThisProcess => if (c.isRunningHere) Some("this process runs it already") else None
       case Some(c) =>
-        living(s"process ${c.pid} on ${c.host}", beat, math.max(expiredAfterMs, MissedBeats * c.heartbeatMs))
-      case None if beat.isDefined => living("another engine", beat, expiredAfterMs)
-      // Other engines show heartbeats only where they are told that there are several writers.
+        alive(s"process ${c.pid} on ${c.host}", lastBeat, math.max(expiredAfterMs, MissedBeats * c.heartbeatMs))
+      case None if lastBeat.isDefined => alive("another engine", lastBeat, expiredAfterMs)
+      // Other engines write heartbeats only if they are configured for several writers.
       case None if found.state == InstantState.Inflight =>
         val inflight = storage.status(Claim.file(config, found.requested)).map(_.getModificationTime)
         val newest   = (inflight.toSeq ++ new Markers(storage, found.requested).newestMs).reduceOption(math.max(_, _))
-        living("another engine, without a heartbeat,", newest, SilentAfterMs)
+        alive("another engine, without a heartbeat,", newest, SilentAfterMs)
       case None => None
     }
   }
@@ -166,15 +169,15 @@ object CompactionSchedule {
   private val HeartbeatMs = 60000L
   private val MissedBeats = 3
 
-  /** Milliseconds without a new file after which a run of another engine that shows no heartbeat counts as dead. */
+  /** Milliseconds without a new file after which another engine's run without a heartbeat counts as dead. */
   private[table] val SilentAfterMs = 3600000L
 }
 
 /**
- * A run of a compaction that a transaction carries out.
+ * A run of a compaction in a transaction.
  *
- * @param claim     by which its inflight file and its data files are known
- * @param takenOver partitions of the plan, where an earlier run may have left files that nobody announced
+ * @param claim     identifies its inflight file and its data files
+ * @param takenOver partitions of the plan in which an earlier run may have left files without markers
  */
 private[table] final class CompactionRun(
     storage: Storage,
@@ -185,28 +188,29 @@ private[table] final class CompactionRun(
 ) {
   private val markers = new Markers(storage, instant)
 
-  /** Why the run has lost its compaction, if it has. To call under the lock. */
+  /** The reason why the run no longer owns its compaction, if so. Call under the lock. */
   def lost: Option[String] =
     if (Claim.of(storage, config, instant).contains(claim)) None
     else Some("another run has taken it over, as this one showed no sign of life")
 
-  /** A file that the commit names and that is gone, if there is one: an engine that does not look at claims removed it. */
+  /** A file that the commit names but that no longer exists, if any: an engine that ignores claims removed it. */
   def missing(metadata: CommitMetadata): Option[String] = {
     val there = Parallel.map(metadata.stats.keys.toSeq)(listing).flatten.toSet
     metadata.allStats.map(_.path).find(path => path.nonEmpty && !there(path))
   }
 
-  /** Base files of the instant that the commit does not name: of tasks that were tried again, and of earlier runs. */
+  /** Base files of the instant that the commit does not name: of superseded task attempts and of earlier runs. */
   def unnamed(metadata: CommitMetadata): Seq[String] = {
-    val announced = markers.all.map { case (partition, name, _) => FileNames.path(partition, name) }
-    val found     = Parallel.map(takenOver)(listing).flatten
-    (announced ++ found).distinct.filter(isOfInstant).filterNot(metadata.allStats.map(_.path).toSet)
+    val marked = markers.all.map { case (partition, name, _) => FileNames.path(partition, name) }
+    val found  = Parallel.map(takenOver)(listing).flatten
+    (marked ++ found).distinct.filter(isOfInstant).filterNot(metadata.allStats.map(_.path).toSet)
   }
 
   /**
-   * Removes what this run left, and lets go of the compaction if it still has it; files of other runs stay. To call under the lock.
+   * Removes the files of this run, and its claim if it still holds it; files of other runs are not removed. Call under
+   * the lock.
    *
-   * @param now the timeline as it is
+   * @param now the current timeline
    */
   def remove(now: Timeline): Unit = {
     val found     = now.find(instant, Action.Compaction)

@@ -3,7 +3,7 @@ package io.merganser.table.commit
 import io.merganser.table.file.{FileGroupId, FileNames}
 import io.merganser.table.timeline.{Action, CommitMetadata, Instant, Timeline}
 
-/** Whether other writers' commits since a write began leave it without the ground it stands on. */
+/** Conflicts of a write with commits of other writers since it began. */
 private[table] object Conflicts {
 
   /** @return why the write cannot be committed, if it cannot */
@@ -18,15 +18,16 @@ private[table] object Conflicts {
     val ours  = touched ++ metadata.touched
     val bases = replacesBases(metadata)
 
-    // A compaction changes no row, and log files go to the right side of it by their completion time; a base file would not.
+    // A compaction changes no row, and log files written meanwhile are assigned to a slice by their completion time. A
+    // base file written meanwhile would not be.
     val committed = completedSince(began, now, instant).iterator.flatMap { other =>
       val done = now.metadata(other)
       val (mine, theirs) =
         if (action == Action.Compaction) (ours, replacesBases(done))
         else if (done.operationType == "COMPACT") (bases, done.touched)
         else (ours, done.touched)
-      val places = mine.map(place)
-      theirs.find(group => places(place(group))).map { group =>
+      val places = mine.map(bucketOrGroup)
+      theirs.find(group => places(bucketOrGroup(group))).map { group =>
         s"${other.action} ${other.requested} changed $group since the write began"
       }
     }
@@ -42,7 +43,7 @@ private[table] object Conflicts {
     committed.take(1).toList.headOption.orElse(clustered).orElse(compacted)
   }
 
-  /** What others have added since to partitions whose rows a write replaces: it replaces what it saw when it began. */
+  /** A later commit to a partition whose rows the write replaces: rows of that commit would not be replaced. */
   def addedTo(replaces: String => Boolean, began: Timeline, now: Timeline, instant: String): Option[String] =
     completedSince(began, now, instant).iterator.flatMap { other =>
       now.metadata(other).stats.collectFirst {
@@ -56,8 +57,8 @@ private[table] object Conflicts {
     now.completed.filterNot(i => known(i.requested) || i.requested == instant)
   }
 
-  /** A bucket is one group, though two writers that both begin it give it ids of their own. */
-  private def place(group: FileGroupId): FileGroupId =
+  /** A bucket counts as one group, though two writers that both create it use different file ids. */
+  private def bucketOrGroup(group: FileGroupId): FileGroupId =
     FileNames.bucketOf(group.fileId).fold(group)(bucket => group.copy(fileId = bucket.toString))
 
   private def replacesBases(metadata: CommitMetadata): Set[FileGroupId] =

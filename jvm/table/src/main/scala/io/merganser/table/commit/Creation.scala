@@ -8,18 +8,18 @@ import io.merganser.table.timeline.Timeline
 import org.slf4j.LoggerFactory
 
 /**
- * Creation of tables. A table that a first write creates is there before its first commit, so a write that dies between the two
- * leaves a table nobody asked for: it has no commit and was not declared with columns. It counts as not created.
+ * Creation of tables. A table created by a first write exists before its first commit. If the write dies in between,
+ * the table is unfinished: it has no commit and was not declared with columns. It counts as not created.
  */
 object Creation {
 
   private val Log = LoggerFactory.getLogger(getClass)
 
   /**
-   * Creates an empty table. The properties file comes last and appears at once: before it the path is no table.
+   * Creates an empty table. The properties file is written last, atomically: before it the path is not a table.
    *
    * @param properties all of the table's properties; the checksum is added
-   * @throws io.merganser.merge.MerganserException TABLE_EXISTS; FOLDER_NOT_EMPTY where files of others lie
+   * @throws io.merganser.merge.MerganserException TABLE_EXISTS; FOLDER_NOT_EMPTY if there are foreign files
    */
   def create(storage: Storage, properties: Map[String, String]): TableConfig = {
     val config = TableConfig.supported(storage, TableConfig.withChecksum(properties))
@@ -35,16 +35,16 @@ object Creation {
     config
   }
 
-  /** Whether the path holds a table that a first write began, did not complete, and shows no sign of life of. */
+  /** Whether the path is a table whose first write neither completed nor shows a sign of life. */
   def isUnfinished(storage: Storage): Boolean = TableConfig.exists(storage) && {
     val config = TableConfig.load(storage)
     isUnfinished(storage, config, Timeline.load(storage, config))
   }
 
   /**
-   * Makes an empty table for a first write, in the place of an unfinished one if there is one.
+   * Creates an empty table for a first write, replacing an unfinished one if there is one.
    *
-   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT; TABLE_EXISTS if somebody else's table is there by now
+   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT; TABLE_EXISTS if another writer has created the table
    */
   def begin(
       storage: Storage,
@@ -61,12 +61,12 @@ object Creation {
         TableConfig.updateUnderLock(storage, _ => properties)
       }
 
-  /** Takes a creation back whose first write failed, unless another write has begun or completed since. */
+  /** Undoes a creation whose first write failed, unless another write has begun or completed since. */
   def undo(storage: Storage, lock: TableLock.Settings = TableLock.Settings()): Unit = {
     val isUndone = TableLock.hold(storage, lock) { _ =>
       TableConfig.exists(storage) && Timeline.load(storage, TableConfig.load(storage)).instants.isEmpty && {
         TableConfig.remove(storage)
-        // Whoever creates a table here by now cannot begin a write before we let go of the lock.
+        // A writer that creates a table here now cannot begin a write before we release the lock.
         storage.list(Folder).filter(_.isDirectory).foreach(f => storage.deleteFolder(s"$Folder/${f.getPath.getName}"))
         true
       }

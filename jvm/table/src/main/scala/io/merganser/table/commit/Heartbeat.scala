@@ -3,8 +3,8 @@ package io.merganser.table.commit
 import io.merganser.table.storage.{Periodic, Storage}
 
 /**
- * The sign of life of a running write, for tables with several writers: the file `.hoodie/.heartbeat/<instant>`, touched
- * every so many milliseconds. Once it is stopped, nothing touches the file.
+ * The heartbeat of a running write, for tables with several writers: the file `.hoodie/.heartbeat/<instant>`, touched
+ * every `intervalMs` milliseconds until it is stopped.
  */
 private[table] final class Heartbeat(storage: Storage, instant: String, intervalMs: Long) {
 
@@ -20,12 +20,12 @@ private[table] final class Heartbeat(storage: Storage, instant: String, interval
 
 private[table] object Heartbeat {
 
-  /** As long as other engines wait by default: two missed beats of a minute each. */
+  /** The default of other engines: two missed heartbeats of a minute each. */
   val ExpiredAfterMs = 120000L
 
   def file(instant: String): String = s".hoodie/.heartbeat/$instant"
 
-  /** Whether the write has shown no sign of life for so long; without a file it never did. */
+  /** Whether the last heartbeat is older than `afterMs` milliseconds; true without a file. */
   def hasExpired(storage: Storage, instant: String, afterMs: Long = ExpiredAfterMs): Boolean =
     storage.status(file(instant)).forall(System.currentTimeMillis() - _.getModificationTime > afterMs)
 }

@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Smallest and largest key of a file, in unsigned byte order; None: not known. */
+/** Smallest and largest key of a file, in unsigned byte order; None if unknown. */
 private[table] final case class KeyRange(least: Option[UTF8String], greatest: Option[UTF8String]) {
 
   def isBelow(other: KeyRange): Boolean = greatest.exists(max => other.least.exists(min => max.compareTo(min) < 0))
@@ -22,12 +22,12 @@ private[table] object KeyRange {
 
   /** The files of each side whose range overlaps one of the other side's. */
   def overlapping(left: Seq[KeyFile], right: Seq[KeyFile]): (Seq[KeyFile], Seq[KeyFile]) =
-    (touching(left, right), touching(right, left))
+    (overlappingAny(left, right), overlappingAny(right, left))
 
-  /** By a search for each file, not by a look at each pair. */
-  private def touching(files: Seq[KeyFile], others: Seq[KeyFile]): Seq[KeyFile] = {
+  /** By one binary search per file, not by comparing all pairs. */
+  private def overlappingAny(files: Seq[KeyFile], others: Seq[KeyFile]): Seq[KeyFile] = {
     val sorted = others.sortWith((a, b) => isBefore(a.range.least, b.range.least)).toArray
-    // Of the first files in this order, the greatest key; None once one of them has an open end.
+    // The greatest key of the files up to each index; None if one of them has no known greatest key.
     val reach = new Array[Option[UTF8String]](sorted.length)
     var i     = 0
     while (i < sorted.length) {
@@ -48,7 +48,7 @@ private[table] object KeyRange {
     case (Some(x), Some(y)) => x.compareTo(y) < 0
   }
 
-  /** How many of the files begin with a key that is not above the given one. */
+  /** The number of files whose smallest key is at most the given one. */
   private def startingUpTo(sorted: Array[KeyFile], key: UTF8String): Int = {
     var (low, high) = (0, sorted.length)
     while (low < high) {
@@ -62,8 +62,8 @@ private[table] object KeyRange {
 /**
  * A base file with the keys that a commit wrote.
  *
- * @param instant  of the commit: rows of the file that it did not write bear another
- * @param isSorted whether the rows lie in the order of their keys
+ * @param instant  instant of the commit; rows of the file that it did not write have another commit time
+ * @param isSorted whether the rows are sorted by key
  */
 private[table] final class KeyFile private (
     storage: Storage,
@@ -78,9 +78,9 @@ private[table] final class KeyFile private (
 
   val range: KeyRange = {
     def bytes(key: Option[String]) = key.map(UTF8String.fromString)
-    // Other engines may have compared UTF-16, which orders keys with such characters otherwise.
-    val isInDoubt = !isSorted && footer.maxKey.exists(_.exists(_ >= Character.MIN_SURROGATE))
-    if (isInDoubt) KeyRange(None, None) else KeyRange(bytes(footer.minKey), bytes(footer.maxKey))
+    // Other engines may have compared UTF-16, which orders keys with surrogate pairs differently.
+    val isUncertain = !isSorted && footer.maxKey.exists(_.exists(_ >= Character.MIN_SURROGATE))
+    if (isUncertain) KeyRange(None, None) else KeyRange(bytes(footer.minKey), bytes(footer.maxKey))
   }
 
   def open(): KeyFile.Keys = new KeyFile.Keys(
@@ -100,14 +100,14 @@ private[table] object KeyFile {
     new KeyFile(storage, stat, instant,
       BaseFileFooter.read(storage.conf, storage.path(stat.path), stat.fileSizeInBytes))
 
-  /** The keys one after the other; `key` is null after the last. */
+  /** A cursor over the keys; `key` is null after the last. */
   final class Keys(val file: KeyFile, reader: BaseFileReader) extends Closeable {
     private[this] val rows: Iterator[InternalRow] = reader.rows()
     private[this] val instant                     = UTF8String.fromString(file.instant)
     var key: UTF8String                           = _
     advance()
 
-    /** What `key` was is gone then. */
+    /** Invalidates the previous `key`. */
     def advance(): Unit = {
       key = null
       while (key == null && rows.hasNext) {
@@ -121,21 +121,21 @@ private[table] object KeyFile {
 }
 
 /**
- * Looks for a key that two sets of files have in common, reading each file once or twice. Sorted files are walked side by
- * side. Of files that are not sorted, as other engines write them, one side's keys are kept as hashes of 64 bits: eight
- * bytes a key, so many at a time that memory is bounded.
+ * Looks for a key that two sets of files have in common, reading each file once or twice. Sorted files are merge
+ * joined. For unsorted files, as other engines write them, one side's keys are buffered as 64-bit hashes: eight bytes a
+ * key, in batches of bounded size.
  */
 private[table] final class KeyComparison(left: Seq[KeyFile], right: Seq[KeyFile]) {
 
   import KeyComparison._
 
-  /** @return the file of the right side that holds a key of the left */
+  /** @return the file of the right side that contains a key of the left */
   def common(): Option[KeyFile] = {
     val (ordered, unordered)           = left.partition(_.isSorted)
     val (otherOrdered, otherUnordered) = right.partition(_.isSorted)
     inBoth(ordered, otherOrdered)
       .orElse(amongHashes(otherUnordered, left).map { case (hashed, _) => hashed })
-      .orElse(amongHashes(unordered, otherOrdered).map { case (_, walked) => walked })
+      .orElse(amongHashes(unordered, otherOrdered).map { case (_, scanned) => scanned })
   }
 
   private def inBoth(left: Seq[KeyFile], right: Seq[KeyFile]): Option[KeyFile] =
@@ -150,22 +150,22 @@ private[table] final class KeyComparison(left: Seq[KeyFile], right: Seq[KeyFile]
       if (!l.isEmpty && !r.isEmpty && order == 0) Some(r.peek.file) else None
     }
 
-  /** @return the hashed file and the walked one that have a key in common */
-  private def amongHashes(hashed: Seq[KeyFile], walked: Seq[KeyFile]): Option[(KeyFile, KeyFile)] =
-    if (walked.isEmpty) None
+  /** @return the hashed file and the scanned one that have a key in common */
+  private def amongHashes(hashed: Seq[KeyFile], scanned: Seq[KeyFile]): Option[(KeyFile, KeyFile)] =
+    if (scanned.isEmpty) None
     else hashed.iterator.flatMap { file =>
       using(Seq(file)) { opened =>
         val keys  = opened.head
         var found = Option.empty[(KeyFile, KeyFile)]
         while (found.isEmpty && keys.key != null) {
           val some = hashes(keys)
-          found = walked.iterator.filter(holdsOne(_, some)).map(file -> _).take(1).toList.headOption
+          found = scanned.iterator.filter(containsAny(_, some)).map(file -> _).take(1).toList.headOption
         }
         found
       }
     }.take(1).toList.headOption
 
-  private def holdsOne(file: KeyFile, hashes: Array[Long]): Boolean = using(Seq(file)) { opened =>
+  private def containsAny(file: KeyFile, hashes: Array[Long]): Boolean = using(Seq(file)) { opened =>
     val keys  = opened.head
     var found = false
     while (!found && keys.key != null) {
@@ -178,7 +178,7 @@ private[table] final class KeyComparison(left: Seq[KeyFile], right: Seq[KeyFile]
 
 private object KeyComparison {
 
-  /** Hashes kept at a time: 32 MiB. */
+  /** Hashes in memory at a time: 32 MiB. */
   private val MaxHashes = 4 << 20
 
   private val ByKey: Comparator[KeyFile.Keys] = (a: KeyFile.Keys, b: KeyFile.Keys) => a.key.compareTo(b.key)
@@ -196,9 +196,9 @@ private object KeyComparison {
       count += 1
       keys.advance()
     }
-    val kept = Arrays.copyOf(some, count)
-    Arrays.sort(kept)
-    kept
+    val result = Arrays.copyOf(some, count)
+    Arrays.sort(result)
+    result
   }
 
   private def queue(keys: Seq[KeyFile.Keys]): PriorityQueue[KeyFile.Keys] = {

@@ -9,27 +9,27 @@ import io.merganser.table.timeline.{Action, CommitMetadata, Instant, Timeline, W
 import scala.collection.mutable
 
 /**
- * Keys that a write found to be new and that another writer has added since: each put them into a file group of its own,
- * and readers would see both rows.
+ * Detects keys that a write inserted as new and that another writer has inserted since: each wrote them to a file group
+ * of its own, and readers would see both rows.
  *
- * Ranges of keys are compared first, of each file once. Where they overlap, the keys of the files are read, those alone
- * that the commit wrote. Commits that were compared once are not compared again, so that most of the work is done before
- * the table is locked. Not thread safe.
+ * Key ranges of the files are compared first. If they overlap, the keys of the files are read, but only those that the
+ * commit wrote. A commit is compared only once, so that most of the work is done before the table is locked. Not thread
+ * safe.
  *
- * @param scope where the write looked for its keys
- * @param ours  what it wrote
+ * @param scope where the write looked up its keys
+ * @param ours  the write's metadata
  */
 private[table] final class NewKeys(storage: Storage, instant: String, scope: KeyScope, ours: CommitMetadata) {
 
   import NewKeys._
 
-  private val added    = if (scope == KeyScope.Nowhere) Nil else bases(ours)
-  private val places   = added.map(_.partitionPath).toSet
-  private val compared = mutable.HashSet.empty[String]
+  private val added      = if (scope == KeyScope.Nowhere) Nil else bases(ours)
+  private val partitions = added.map(_.partitionPath).toSet
+  private val compared   = mutable.HashSet.empty[String]
 
   private lazy val ownFiles: Seq[KeyFile] = Parallel.map(added)(KeyFile.read(storage, _, instant))
 
-  /** False where the write added no key, or did not look whether it was there. */
+  /** False if the write added no key, or did not look its keys up. */
   def mayConflict: Boolean = added.nonEmpty
 
   /** @return why the write cannot be committed, if it cannot */
@@ -37,25 +37,26 @@ private[table] final class NewKeys(storage: Storage, instant: String, scope: Key
     if (added.isEmpty) None
     else {
       val others = Conflicts.completedSince(began, now, instant).filterNot(other => compared(other.requested))
-      val found  = broughtBy(others.map(other => other -> now.metadata(other)).filter(_._2.maySetSchema))
+      val found  = addedBy(others.map(other => other -> now.metadata(other)).filter(_._2.maySetSchema))
       if (found.isEmpty) compared ++= others.map(_.requested)
       found
     }
 
-  private def broughtBy(others: Seq[(Instant, CommitMetadata)]): Option[String] = {
-    def concerns(stat: WriteStat) = scope == KeyScope.InTable || places(stat.partitionPath)
+  private def addedBy(others: Seq[(Instant, CommitMetadata)]): Option[String] = {
+    def concerns(stat: WriteStat) = scope == KeyScope.InTable || partitions(stat.partitionPath)
     val unreadable = others.iterator.flatMap { case (other, done) =>
       done.allStats.find(s => addsToLog(s) && concerns(s)).map(other -> _)
     }
     if (unreadable.hasNext) {
       val (other, log) = unreadable.next()
       Some(
-        s"${other.action} ${other.requested} added rows to log file '${log.path}', whose keys may be those that this write adds")
+        s"${other.action} ${other.requested} added rows to log file '${log.path}', whose keys may be those that this " +
+          "write adds")
     } else {
       val files = others.flatMap { case (other, done) => bases(done).filter(concerns).map(other -> _) }
       try {
         val theirs = Parallel.map(files) { case (other, stat) => KeyFile.read(storage, stat, other.requested) }
-        pairs(theirs).map { case (partition, by) =>
+        firstCommon(theirs).map { case (partition, by) =>
           val action =
             others.collectFirst { case (other, _) if other.requested == by => other.action }.getOrElse(Action.Commit)
           s"$action $by added a key to partition '$partition' that this write adds too"
@@ -67,8 +68,8 @@ private[table] final class NewKeys(storage: Storage, instant: String, scope: Key
     }
   }
 
-  /** @return the partition and the instant of a file of others that holds one of our keys */
-  private def pairs(theirs: Seq[KeyFile]): Option[(String, String)] = {
+  /** @return the partition and the instant of another writer's file with one of our keys */
+  private def firstCommon(theirs: Seq[KeyFile]): Option[(String, String)] = {
     def byPlace(files: Seq[KeyFile]) = if (scope == KeyScope.InTable) Map("" -> files) else files.groupBy(_.partition)
     val others                       = byPlace(theirs)
     val work = for {
@@ -76,14 +77,14 @@ private[table] final class NewKeys(storage: Storage, instant: String, scope: Key
       (left, right) = KeyRange.overlapping(own, others.getOrElse(place, Nil))
       someOfOurs   <- left.grouped(Batch).toSeq
       someOfTheirs <- right.grouped(Batch).toSeq
-      (some, further) = KeyRange.overlapping(someOfOurs, someOfTheirs)
+      (some, candidates) = KeyRange.overlapping(someOfOurs, someOfTheirs)
       if some.nonEmpty
-    } yield (some, further)
+    } yield (some, candidates)
     val isFound = new AtomicBoolean
-    Parallel.map(work, Threads) { case (own, further) =>
+    Parallel.map(work, Threads) { case (own, candidates) =>
       if (isFound.get) None
       else {
-        val found = new KeyComparison(own, further).common()
+        val found = new KeyComparison(own, candidates).common()
         if (found.isDefined) isFound.set(true)
         found
       }
@@ -93,17 +94,17 @@ private[table] final class NewKeys(storage: Storage, instant: String, scope: Key
 
 private[table] object NewKeys {
 
-  /** Files of each side that are read beside one another, and comparisons that go on at a time: they take memory. */
+  /** Files of each side that are read together, and concurrent comparisons; both bound memory. */
   private val Batch   = 16
   private val Threads = 4
 
-  /** Base files with keys that are new in their group. */
+  /** Base files with keys that are new in their file group. */
   private def bases(metadata: CommitMetadata): Seq[WriteStat] =
     metadata.allStats.filter(s => !s.isLogFile && s.path.nonEmpty && (s.numInserts > 0 || isFirstOfGroup(s)))
 
   private def isFirstOfGroup(stat: WriteStat): Boolean =
     stat.prevCommit.isEmpty || stat.prevCommit == WriteStat.NoPrevCommit
 
-  /** Other engines may put new keys into logs, we do so in buckets alone. */
+  /** Other engines may insert new keys into logs; we do so only in buckets. */
   private def addsToLog(stat: WriteStat): Boolean = stat.isLogFile && stat.numInserts > 0
 }

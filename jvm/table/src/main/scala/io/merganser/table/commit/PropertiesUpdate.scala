@@ -9,11 +9,12 @@ import io.merganser.table.timeline.Timeline
 object PropertiesUpdate {
 
   /**
-   * Changes the properties under the table lock, so that every reader sees the old ones or the new ones.
+   * Changes the properties atomically for readers, under the table lock.
    *
-   * An update that died half way is first brought to an end.
+   * An interrupted earlier update is completed first.
    *
-   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, and what [[TableFeatures.requireWritable]] throws; nothing is changed then
+   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, and what [[TableFeatures.requireWritable]] throws; no
+   *                                               property is changed then
    */
   def run(
       storage: Storage,

@@ -11,12 +11,12 @@ import org.apache.hadoop.fs.FileStatus
 import org.slf4j.LoggerFactory
 
 /**
- * Removes what writes left that did not complete.
+ * Removes the files of writes that did not complete.
  *
- * A write that never completed was never visible, so it is removed without a trace: data files first, then its inflight
- * and requested files, then its markers. Wherever that stops, it can be done again. No `rollback` instant is written: it
- * would serve those who follow the table through its metadata table, which our commits remove, and the timeline says the
- * same without it. Compactions and clusterings stay scheduled: their plan holds whoever runs it.
+ * Such a write was never visible, so it is removed without a trace: first data files, then its inflight and requested
+ * files, then its markers. An interrupted rollback can be repeated. No `rollback` instant is written: only readers of
+ * the metadata table would need it, and our commits drop that table. Compactions and clusterings stay scheduled: any
+ * process may run their plan.
  */
 object Rollback {
 
@@ -24,15 +24,16 @@ object Rollback {
 
   private val Log = LoggerFactory.getLogger(getClass)
 
-  /** Where base files of no known instant go, below their partition's path. */
+  /** Folder to which base files without a known instant are moved, in subfolders by partition path. */
   private[table] val Aside = ".hoodie/.orphans"
 
   /**
-   * Rolls back what has failed by the settings of a write: [[pending]] under EAGER, [[expired]] under LAZY. Nothing is changed in a
-   * table that the write may not write; where nothing has failed that is left to the write itself, which asks under its lock.
+   * Rolls back failed writes by the settings of a write: [[pending]] under EAGER, [[expired]] under LAZY. A table that
+   * the write may not write is not changed; if nothing has failed, the write itself checks that, under its lock.
    *
    * @return the instants rolled back
-   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, ROLLBACK_UNSUPPORTED, what [[TableFeatures.requireWritable]] throws
+   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, ROLLBACK_UNSUPPORTED, and what
+   *                                               [[TableFeatures.requireWritable]] throws
    */
   def failed(storage: Storage, config: TableConfig, options: Transaction.Options): Seq[Instant] = {
     def hasFailed(instant: Instant) = options.failedWrites match {
@@ -43,7 +44,7 @@ object Rollback {
   }
 
   /**
-   * Rolls back every write that has not completed, which is right where one process writes: whatever is pending, failed.
+   * Rolls back every write that has not completed. Correct with a single writer: whatever is pending has failed.
    *
    * @return the instants rolled back
    * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, ROLLBACK_UNSUPPORTED
@@ -52,9 +53,9 @@ object Rollback {
     rollBack(storage, config, lock)(_ => true)
 
   /**
-   * Rolls back the writes whose heartbeat stopped, which is right where several processes write.
+   * Rolls back the writes whose heartbeat stopped. Correct with several writers.
    *
-   * @param afterMs milliseconds without a beat after which a write counts as dead
+   * @param afterMs milliseconds without a heartbeat after which a write counts as dead
    */
   def expired(
       storage: Storage,
@@ -65,9 +66,9 @@ object Rollback {
     rollBack(storage, config, lock)(instant => Heartbeat.hasExpired(storage, instant.requested, afterMs))
 
   /**
-   * Moves base files that no instant explains into [[Aside]]; see `TableView.orphans`. Whether one does is asked again, for
-   * the files were listed a while ago. Files older than the timeline stay: their instants may have been archived in a
-   * history that is lost. Nothing is deleted, for a timeline may lack more than it seems to.
+   * Moves base files without an instant on the timeline into [[Aside]]; see `TableView.orphans`. The timeline is loaded
+   * again for this, as the listing may be outdated. Files older than the timeline stay: their instants may have been
+   * archived in a history that was lost. Nothing is deleted, because the timeline may be incomplete.
    *
    * @return the files moved
    */
@@ -82,23 +83,23 @@ object Rollback {
           val aside = s"$Aside/${f.path}"
           storage.makeFolder(aside.take(aside.lastIndexOf('/')))
           val isMoved = storage.fs.rename(storage.path(f.path), storage.path(aside))
-          if (isMoved) Log.warn(s"moved '${f.path}' of $storage to '$aside': no instant on the timeline has written it")
+          if (isMoved) Log.warn(s"moved '${f.path}' of $storage to '$aside': no instant on the timeline wrote it")
           else Log.warn(
-            s"cannot move '${f.path}' of $storage to '$aside', though no instant on the timeline has written it")
+            s"cannot move '${f.path}' of $storage to '$aside', though no instant on the timeline wrote it")
           isMoved
         }
     }
 
-  /** @param permits of the write that needs it, if one does: the table must be writable by it */
+  /** @param permits permits of the write that requires the rollback, if any: the table must be writable for it */
   private def rollBack(
       storage: Storage,
       config: TableConfig,
       settings: TableLock.Settings,
       permits: Option[Permits] = None
   )(failed: Instant => Boolean): Seq[Instant] = {
-    // Before the timeline: a running write is on the timeline before its folder is here.
+    // Listed before the timeline: a running write is on the timeline before its marker folder exists.
     val temporary = storage.list(Markers.Folder)
-    def left(timeline: Timeline): Seq[String] = temporary.filter(_.isDirectory).map(_.getPath.getName)
+    def remains(timeline: Timeline): Seq[String] = temporary.filter(_.isDirectory).map(_.getPath.getName)
       .filter(name => name.nonEmpty && name.forall(_.isDigit) && !timeline.pending.exists(_.requested == name))
     def toRollBack(timeline: Timeline): Seq[Instant] =
       timeline.pendingWrites.filterNot(i => timeline.pendingClusterings(i.requested)).filter(failed)
@@ -107,7 +108,7 @@ object Rollback {
       f.isFile && f.getPath.getName.startsWith("unpublished-") &&
         System.currentTimeMillis() - f.getModificationTime > UnpublishedAgeMs)
     val seen     = Timeline.load(storage, config)
-    val isNeeded = toRollBack(seen).nonEmpty || left(seen).nonEmpty
+    val isNeeded = toRollBack(seen).nonEmpty || remains(seen).nonEmpty
     if (isNeeded || unpublished.nonEmpty) permits.foreach(TableFeatures.requireWritable(storage, config, seen, _))
     unpublished.foreach(f => storage.delete(s"${Markers.Folder}/${f.getPath.getName}"))
     if (!isNeeded) Nil
@@ -116,12 +117,12 @@ object Rollback {
         val timeline = Timeline.load(storage, config)
         val instants = toRollBack(timeline)
         instants.foreach(remove(storage, config, timeline, _))
-        left(timeline).foreach(removeRemains(storage, config, timeline, _))
+        remains(timeline).foreach(removeRemains(storage, config, timeline, _))
         instants
       }
   }
 
-  /** To call under the table lock, with a timeline loaded under it. */
+  /** Call under the table lock, with a timeline loaded under it. */
   private[table] def remove(storage: Storage, config: TableConfig, timeline: Timeline, instant: Instant): Unit = {
     if (instant.isCompleted) throw new IllegalStateException(s"$instant of $storage has completed")
     removeFiles(storage, config, instant.requested, mayHaveFiles = timeline.hasFile(instant, InstantState.Inflight))
@@ -132,7 +133,7 @@ object Rollback {
     ()
   }
 
-  /** Of an instant that is not pending: markers that a committed write left, or a rollback, or a task that outlived it. */
+  /** Cleans up an instant that is not pending: markers of a committed write, a rollback, or a task that outlived it. */
   private[table] def removeRemains(storage: Storage, config: TableConfig, timeline: Timeline, instant: String): Unit = {
     if (!timeline.isCompleted(instant)) removeFiles(storage, config, instant, mayHaveFiles = false)
     else timeline.metadata(instant).foreach(removeUnnamed(storage, config, instant, _))
@@ -141,8 +142,8 @@ object Rollback {
   }
 
   /**
-   * Removes what tasks announced of a write and its commit does not name: files of attempts that another one took the place
-   * of, whether they came before the commit or after it.
+   * Removes files that have a marker of a write but are not named by its commit: those of superseded task attempts,
+   * written before or after the commit.
    */
   private[table] def removeUnnamed(
       storage: Storage,
@@ -163,7 +164,7 @@ object Rollback {
     }
   }
 
-  /** The data files of an instant: those with markers, or, where it has none, those whose name or blocks tell. */
+  /** Removes the data files of an instant: by its markers or, if it has none, by the instant in names or blocks. */
   private[table] def removeFiles(
       storage: Storage,
       config: TableConfig,
@@ -191,7 +192,7 @@ object Rollback {
       } else if (FileNames.instant(name).contains(instant)) { storage.delete(file); () }
     }
 
-  /** Version 6: blocks of an instant that did not complete are passed over by readers, but only until it is archived. */
+  /** Version 6: readers ignore blocks of an instant that did not complete, but only until the timeline is archived. */
   private def removeLog(storage: Storage, file: String, instant: String): Unit =
     storage.status(file).foreach { found =>
       val at = file.lastIndexOf('/')

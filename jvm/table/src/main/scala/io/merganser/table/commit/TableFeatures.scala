@@ -11,12 +11,12 @@ import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
 
 /**
- * Whether a table may be read and written, by what lies in its `.hoodie` folder and on its timeline; its properties are in
- * [[TableProperties]].
+ * Whether a table may be read and written, judged by its `.hoodie` folder and its timeline. [[TableProperties]] judges
+ * its properties.
  */
 object TableFeatures {
 
-  /** Folders of `.hoodie`; one that is not here is not looked at. Timeline and history are where the properties say. */
+  /** Folders of `.hoodie`; others are ignored. The properties configure the paths of timeline and history. */
   val folders: Map[String, Treatment] = Map(
     "timeline" -> Treatment.Handled,
     "archived" -> Treatment.Handled,
@@ -24,13 +24,13 @@ object TableFeatures {
     ".temp" -> Treatment.Handled, // markers
     ".heartbeat" -> Treatment.Handled,
     ".locks" -> Treatment.Handled,
-    ".aux" -> Treatment.Harmless, // of bootstrapped tables, which a property refuses, and of running writes
+    ".aux" -> Treatment.Harmless, // of bootstrapped tables, which are refused by a property, and of running writes
     ".index_defs" -> Treatment.Harmless, // of indexes that are in the metadata table
-    ".bucket_index" -> Treatment.RefusesWriting, // buckets that a hash of the key alone does not find
-    ".schema" -> Treatment.RefusesWriting // columns with a history; reading by what the history holds
+    ".bucket_index" -> Treatment.RefusesWriting, // buckets that are not a hash of the key alone
+    ".schema" -> Treatment.RefusesWriting // history of columns; reading depends on its content
   )
 
-  /** Actions on the timeline, by the name of their files; of another one the table is not written. */
+  /** Actions on the timeline, by the name of their files; a table with any other action is not written. */
   val actions: Map[String, Treatment] = Map(
     Action.Commit -> Treatment.Handled,
     Action.DeltaCommit -> Treatment.Handled,
@@ -43,14 +43,14 @@ object TableFeatures {
     "rollback" -> Treatment.Handled,
     "restore" -> Treatment.RefusesWriting, // while it is pending: it removes commits
     "indexing" -> Treatment.RefusesWriting, // while it is pending: it fills the metadata table, which a write removes
-    "schemacommit" -> Treatment.RefusesWriting // lies in .schema
+    "schemacommit" -> Treatment.RefusesWriting // in .schema
   )
 
   private val Buckets = ".hoodie/.bucket_index"
   private val Schemas = ".hoodie/.schema"
 
   /**
-   * Refuses a table whose rows would be read wrong. To call where a table is opened; its properties have been checked.
+   * Refuses a table whose rows would be read wrongly. Call when a table is opened, after checking its properties.
    *
    * @throws MerganserException TABLE_FEATURE_UNREADABLE, TIMELINE_FILE_UNREADABLE
    */
@@ -70,19 +70,19 @@ object TableFeatures {
             s"Restore $Schemas, or use the engine that made the table")
         }
     }
-    // From version 8 on a row that is written meanwhile is in the old bucket and in the new one.
+    // From version 8 on, a row that is written meanwhile is stored in the old bucket and in the new one.
     if (config.version >= 8)
       timeline.pending.find(_.action == Action.Clustering).filter(_ => hasBuckets(storage)).foreach { i =>
-        refuse(s"its buckets are being split or merged by ${i.requested} (consistent hashing)", "rows would come twice",
-          "Read it when that clustering has completed")
+        refuse(s"its buckets are being split or merged by ${i.requested} (consistent hashing)",
+          "rows would be returned twice", "Read it when that clustering has completed")
       }
   }
 
   /**
-   * Refuses a table that a write would leave wrong; to call before a write changes anything, and under the table lock.
+   * Refuses a table that a write would corrupt. Call before a write changes anything, under the table lock.
    *
-   * @throws MerganserException what [[TableProperties.requireWritable]] throws, TABLE_FEATURE_READ_ONLY, SCHEMA_ON_READ_TABLE,
-   *                            METADATA_INDEX_PRESENT
+   * @throws MerganserException what [[TableProperties.requireWritable]] throws, TABLE_FEATURE_READ_ONLY,
+   *                            SCHEMA_ON_READ_TABLE, METADATA_INDEX_PRESENT
    */
   private[table] def requireWritable(
       storage: Storage,
@@ -96,8 +96,8 @@ object TableFeatures {
       throw MerganserException("TABLE_FEATURE_READ_ONLY", "path" -> storage, "feature" -> feature, "reason" -> reason,
         "remedy" -> remedy)
     if (hasBuckets(storage))
-      refuse(s"its buckets are kept in $Buckets (consistent hashing, or numbers of buckets by partition)",
-        "buckets are found by the key's hash alone here, so that a key would be stored a second time",
+      refuse(s"its buckets are stored in $Buckets (consistent hashing, or numbers of buckets by partition)",
+        "buckets are located by the key's hash alone here, so that a key would be stored twice",
         TableProperties.OtherEngine)
     timeline.latestSchema.orElse(newestHistory(storage).map(_.takeWhile(_.isDigit))).foreach { instant =>
       throw MerganserException("SCHEMA_ON_READ_TABLE", "path" -> storage, "instant" -> instant)
@@ -109,28 +109,28 @@ object TableFeatures {
     }
     if (!permits.dropIndexes) pending("indexing").foreach { i =>
       refuse(s"indexing ${i.requested} is pending", "it fills the metadata table, which this write would remove",
-        s"Wait until it has completed or cancel it; if nobody runs it any more, give ${Options.DropIndexes.key}=true")
+        s"Wait until it has completed or cancel it; if it is no longer running, set ${Options.DropIndexes.key}=true")
     }
     if (!permits.unknownProperties) timeline.unknownActions.headOption.foreach { name =>
-      refuse(s"its timeline has '$name', an action that nobody knows", "it may have changed rows",
-        s"Set ${Options.AllowUnknownProperties.key}=true if it has not, or write with the engine that made it")
+      refuse(s"its timeline has '$name', an unknown action", "it may have changed rows",
+        s"Set ${Options.AllowUnknownProperties.key}=true if it has not, or write with the engine that created it")
     }
   }
 
   private def hasBuckets(storage: Storage): Boolean = storage.list(Buckets).nonEmpty
 
-  /** Name of the file with all schemas that the table has had; none without a completed one. */
+  /** Name of the newest completed file with all schemas that the table has had, if any. */
   private def newestHistory(storage: Storage): Option[String] =
     storage.list(Schemas).map(_.getPath.getName).filter(_.endsWith(".schemacommit")).sorted.lastOption
 
-  /** A column that had another name once, or a name that another column had. */
+  /** A column that was renamed, or that has a name another column had. */
   private def renamed(storage: Storage, file: String): Option[String] =
     try {
       val schemas = new ObjectMapper().readTree(storage.readText(file)).path("schemas").elements().asScala.toSeq
       val columns = schemas.flatMap(columnsOf(_, "")).distinct
-      def several(by: ((Int, String)) => Any) =
+      def firstRepeated(by: ((Int, String)) => Any) =
         columns.groupBy(by).values.filter(_.size > 1).flatMap(_.map(_._2)).toSeq.sorted.headOption
-      several(_._1).orElse(several(_._2))
+      firstRepeated(_._1).orElse(firstRepeated(_._2))
     } catch {
       case NonFatal(e) => throw MerganserException("TIMELINE_FILE_UNREADABLE", "file" -> storage.path(file),
           "reason" -> String.valueOf(e.getMessage)).causedBy(e)

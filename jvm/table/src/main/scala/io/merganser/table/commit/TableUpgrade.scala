@@ -10,18 +10,18 @@ import io.merganser.table.timeline.{Action, CommitMetadata, InstantFile, Instant
 import org.apache.spark.sql.types.StructType
 
 /**
- * Makes a table of version 6 or 8 one of version 9. Base files stay as they are.
+ * Upgrades a table of version 6 or 8 to version 9. Base files are not changed.
  *
- * Of a table of version 6 the timeline is first written anew in the layout of later versions; readers do not look there until
- * the properties, which change at once, say so. An upgrade that died before that is begun again, and one that died after
- * it leaves files that nobody reads.
+ * The timeline of a table of version 6 is first rewritten in the layout of later versions; readers ignore it until the
+ * properties, which change atomically, refer to it. An upgrade that died before that is started from scratch; one that
+ * died after it leaves files that are not read.
  */
 object TableUpgrade {
 
   /**
    * @param columns the table's data columns
-   * @return the table's properties, which have changed unless the version was 9 already
-   * @throws MerganserException UPGRADE_REFUSED if something is pending or logs are not compacted, what
+   * @return the table's properties, unchanged if the version was 9 already
+   * @throws MerganserException UPGRADE_REFUSED if an action is pending or logs are not compacted, and what
    *                            [[UpgradedTable.properties]] and [[TableFeatures.requireWritable]] throw
    */
   def run(
@@ -30,18 +30,18 @@ object TableUpgrade {
       lock: TableLock.Settings = TableLock.Settings(),
       permits: Permits = Permits()
   ): TableConfig =
-    TableLock.hold(storage, lock) { held =>
+    TableLock.hold(storage, lock) { tableLock =>
       val config = TableConfig.repair(storage)
       if (config.version >= UpgradedTable.Version) config
       else {
         val timeline = Timeline.load(storage, config)
         TableFeatures.requireWritable(storage, config, timeline, permits)
-        requireQuiet(storage, config, timeline)
+        requireNothingPending(storage, config, timeline)
         val upgraded = TableConfig(UpgradedTable.properties(config, columns))
         MetadataTable.drop(storage, permits.dropIndexes)
         val moves = config.layoutVersion < upgraded.layoutVersion
-        if (moves) writeAnew(storage, timeline, upgraded)
-        held.requireHeld()
+        if (moves) rewriteTimeline(storage, timeline, upgraded)
+        tableLock.requireHeld()
         val result = TableConfig.updateUnderLock(storage,
           now => upgraded.properties -- (config.properties.keySet -- now.keySet))
         if (moves) timeline.fileNames.foreach(name => storage.delete(s"${config.timelineFolder}/$name"))
@@ -49,7 +49,7 @@ object TableUpgrade {
       }
     }
 
-  private def requireQuiet(storage: Storage, config: TableConfig, timeline: Timeline): Unit = {
+  private def requireNothingPending(storage: Storage, config: TableConfig, timeline: Timeline): Unit = {
     def refuse(reason: String) =
       throw MerganserException("UPGRADE_REFUSED", "table" -> config.name, "version" -> config.version,
         "reason" -> reason)
@@ -59,9 +59,9 @@ object TableUpgrade {
     }
   }
 
-  /** Earlier instants have no completion time: their order is that of their requests, and stays it. */
-  private def writeAnew(storage: Storage, timeline: Timeline, upgraded: TableConfig): Unit = {
-    storage.deleteFolder(upgraded.timelineFolder) // what an upgrade that died left there
+  /** Instants of version 6 have no completion time; the assigned ones preserve the order of requested times. */
+  private def rewriteTimeline(storage: Storage, timeline: Timeline, upgraded: TableConfig): Unit = {
+    storage.deleteFolder(upgraded.timelineFolder) // files of an upgrade that died
     storage.makeFolder(upgraded.timelineFolder)
     storage.makeFolder(upgraded.historyFolder)
     for (instant <- timeline.instants; (state, bytes) <- timeline.contents(instant)) {

@@ -14,15 +14,15 @@ import org.slf4j.LoggerFactory
 import scala.util.control.NonFatal
 
 /**
- * One write, from its announcement on the timeline to the one step that makes it visible.
+ * One write, from its requested file on the timeline to the single step that makes it visible.
  *
- * Until `commit` has created the completed file nobody sees anything of the write; from then on everybody sees all of it.
- * A write that stops anywhere before leaves files that [[Rollback]] removes.
+ * Until `commit` has created the completed file, readers see nothing of the write; from then on they see all of it.
+ * [[Rollback]] removes the files of a write that stopped before.
  *
  * @param instant  requested time of the write
  * @param action   commit, deltacommit, replacecommit, compaction
- * @param timeline as it was when the write began: slices to write onto come from this one, so that nothing which
- *                 completes later is overlooked
+ * @param timeline as of the start of the write; the slices that it writes to come from this timeline, so that nothing
+ *                 that completes later is missed
  */
 final class Transaction private[table] (
     storage: Storage,
@@ -36,10 +36,10 @@ final class Transaction private[table] (
 
   import Transaction.Log
 
-  /** Announces data files; to be carried into tasks. */
+  /** Creates markers of data files; sent to tasks. */
   val markers: Markers = new Markers(storage, instant)
 
-  /** Second part of the write tokens of a compaction's files: those of another run of it have other names. Else 0. */
+  /** Second part of the write tokens of a compaction's files, different for each run; 0 for other writes. */
   val runNumber: Int = run.fold(0)(_.claim.number)
 
   private val ended     = new AtomicBoolean
@@ -48,32 +48,33 @@ final class Transaction private[table] (
   /**
    * Makes the write visible.
    *
-   * Before: partition metadata is written, files of tasks that were tried again are deleted, and other writers' commits
-   * since the beginning are checked for file groups in common; columns that they added, and types that they widened, join
-   * those of this write. A conflict rolls the write back. Any other failure leaves it pending, to be rolled back by the caller or the next write; what is thrown then did not make the write visible.
+   * First writes partition metadata, deletes files of superseded task attempts, and checks commits that other writers
+   * completed since the start for conflicting file groups; columns that they added and types that they widened are
+   * added to the schema of this commit. A conflict rolls the write back. Any other failure leaves it pending, for the
+   * caller or the next write to roll back. In both cases the write is not visible.
    *
    * @param touched file groups that the write depends on, besides those in its metadata
-   * @param basis   what else it decided from what was stored
+   * @param basis   other stored state that the write depends on
    * @throws io.merganser.merge.MerganserException COMMIT_CONFLICT, LOCK_TIMEOUT, METADATA_INDEX_PRESENT
    */
   def commit(metadata: CommitMetadata, touched: Set[FileGroupId], basis: WriteBasis = WriteBasis()): Instant = {
     if (ended.get) throw new IllegalStateException(s"write $instant of $storage has ended")
     Parallel.map(metadata.stats.filter(_._2.nonEmpty).keys.toSeq)(PartitionMetadata.write(storage, _, instant))
     if (run.isEmpty) Rollback.removeUnnamed(storage, config, instant, metadata)
-    val ofOtherRuns = run.toSeq.flatMap(_.unnamed(metadata))
-    val known       = options.readAt.getOrElse(this.timeline)
-    val keys        = new NewKeys(storage, instant, basis.newKeys, metadata)
+    val filesOfOtherRuns = run.toSeq.flatMap(_.unnamed(metadata))
+    val known            = options.readAt.getOrElse(this.timeline)
+    val keys             = new NewKeys(storage, instant, basis.newKeys, metadata)
     val completed =
       try {
         run.flatMap(_.missing(metadata)).foreach(file =>
           throw conflict(s"its file '$file' is gone, another engine has removed it"))
-        // Where others write at a time, most of the comparing is done before they have to wait for it.
+        // With several writers, most of the comparison is done before the lock, so that others wait less.
         if (options.heartbeatMs.isDefined && keys.mayConflict)
           keys.broughtByOthers(known, Timeline.load(storage, config)).foreach(reason => throw conflict(reason))
         TableLock.hold(storage, options.lock) { lock =>
           val now = Timeline.load(storage, config)
           requireRunning(now)
-          ofOtherRuns.foreach(file => storage.delete(file))
+          filesOfOtherRuns.foreach(file => storage.delete(file))
           Conflicts.find(known, now, instant, action, metadata, touched)
             .orElse(Conflicts.addedTo(basis.replaces, known, now, instant))
             .orElse(keys.broughtByOthers(known, now))
@@ -91,7 +92,7 @@ final class Transaction private[table] (
           throw e
       }
     end()
-    // Markers last: where they stay, the next write removes the rest.
+    // Markers last: if they are left, the next write removes the rest.
     quietly("remove its heartbeat and its markers") {
       if (heartbeat.isDefined) storage.delete(Heartbeat.file(instant))
       markers.deleteAll()
@@ -100,16 +101,16 @@ final class Transaction private[table] (
   }
 
   /**
-   * Runs the body of the write and commits what it made; where either fails, the write is rolled back.
+   * Runs the body of the write and commits its result; if either fails, the write is rolled back.
    *
-   * @throws io.merganser.merge.MerganserException what [[commit]] throws, and the user's error behind a failed Spark task
+   * @throws io.merganser.merge.MerganserException what [[commit]] throws, or the user's error behind a failed task
    */
   def run[T](body: Transaction => Work[T]): T =
     try {
       val work = body(this)
       work.commit match {
-        case Some(asked) => commit(asked.metadata, asked.touched, asked.basis)
-        case None        => rollback()
+        case Some(request) => commit(request.metadata, request.touched, request.basis)
+        case None          => rollback()
       }
       work.result
     } catch {
@@ -117,21 +118,21 @@ final class Transaction private[table] (
     }
 
   /**
-   * Removes everything the write left, unless it has completed. A compaction stays scheduled. May be called again, and
-   * after a commit that failed.
+   * Removes all files of the write unless it has completed. A compaction stays scheduled. May be called repeatedly,
+   * also after a failed commit.
    *
-   * @return false if the write had completed, and so stays
+   * @return false if the write had completed; it is not removed then
    */
-  def rollback(): Boolean = removed().forall(identity)
+  def rollback(): Boolean = removeFiles().forall(identity)
 
   /**
-   * Ends a write that failed: rolls it back, so far as that can be done now; the next write does the rest.
+   * Ends a failed write: rolls it back as far as possible now; the next write does the rest.
    *
-   * @return what to throw: COMMIT_CONFLICT where another writer had rolled this one back and so made it fail, else the failure
+   * @return what to throw: COMMIT_CONFLICT if the write failed because another writer rolled it back, else the failure
    */
   def abandon(failure: Throwable): Throwable = Interrupts.deferred {
     try
-      if (removed().isEmpty && !failure.isInstanceOf[MerganserException])
+      if (removeFiles().isEmpty && !failure.isInstanceOf[MerganserException])
         conflict(Transaction.RolledBack).causedBy(failure)
       else failure
     catch {
@@ -145,8 +146,8 @@ final class Transaction private[table] (
     }
   }
 
-  /** Whether something pending was removed, or the write had completed; none if it was not on the timeline any more. */
-  private def removed(): Option[Boolean] = {
+  /** True if a pending write was removed, false if it had completed, None if it was no longer on the timeline. */
+  private def removeFiles(): Option[Boolean] = {
     end()
     TableLock.hold(storage, options.lock) { _ =>
       val now   = Timeline.load(storage, config)
@@ -166,7 +167,7 @@ final class Transaction private[table] (
     run.foreach(r => Claim.end(r.claim))
   }
 
-  /** An interrupt waits, or a write that was committed would be reported as failed. */
+  /** Interrupts are deferred; otherwise a committed write could be reported as failed. */
   private def complete(now: Timeline, metadata: CommitMetadata, lock: TableLock): Instant = Interrupts.deferred {
     val completion =
       if (config.layoutVersion >= 2) Some(InstantTime.next(storage.identity, config.timelineZone, now.times)) else None
@@ -179,13 +180,13 @@ final class Transaction private[table] (
     val file = s"${config.timelineFolder}/$name"
     try storage.createNew(file, content)
     catch {
-      // Whether the file appeared before the failure is what counts.
+      // The write is committed if the file exists in spite of the failure.
       case NonFatal(e) => if (!appeared(file, e)) throw e
     }
     Instant(instant, Action.completedName(action), InstantState.Completed, completion)
   }
 
-  /** @throws MerganserException COMMIT_UNCERTAIN if that cannot be found out */
+  /** @throws MerganserException COMMIT_UNCERTAIN if the file's existence cannot be determined */
   private def appeared(file: String, failure: Throwable): Boolean = {
     def look(times: Int): Boolean =
       try storage.exists(file)
@@ -210,7 +211,7 @@ final class Transaction private[table] (
       case _                                => throw conflict(Transaction.RolledBack)
     }
 
-  /** After somebody rolled us back: files written since then have no markers that count. */
+  /** Removes the write's files after another writer rolled it back: files written since then have no markers there. */
   private def removeOwn(metadata: CommitMetadata): Unit = {
     val now = Timeline.load(storage, config)
     val committed =
@@ -226,9 +227,9 @@ final class Transaction private[table] (
     if (run.isDefined) CompactionSchedule.conflict(storage, instant, reason)
     else MerganserException("COMMIT_CONFLICT", "instant" -> instant, "path" -> storage, "reason" -> reason)
 
-  /** Running the same write again would bring the same rows. */
+  /** Hint for writes of rows read from the table before: retrying without reading again would write the same rows. */
   private def readAgain: String =
-    if (options.readAt.isDefined) "; rows that were read from the table before that are to be read again" else ""
+    if (options.readAt.isDefined) "; rows that were read from the table before must be read again" else ""
 
   private def quietly(what: String)(work: => Any): Unit =
     try { work; () }
@@ -236,17 +237,17 @@ final class Transaction private[table] (
 }
 
 /**
- * The commit that a write asks for.
+ * The commit that the body of a write requests.
  *
  * @param touched file groups that the write depends on, besides those in its metadata
- * @param basis   what else it decided from what was stored
+ * @param basis   other stored state that the write depends on
  */
 final case class CommitRequest(metadata: CommitMetadata, touched: Set[FileGroupId], basis: WriteBasis = WriteBasis())
 
 /**
- * What the body of a write made.
+ * The result of the body of a write.
  *
- * @param commit None where there is nothing to commit: the write is then rolled back
+ * @param commit None if there is nothing to commit: the write is then rolled back
  */
 final case class Work[T](result: T, commit: Option[CommitRequest])
 
@@ -255,15 +256,15 @@ object Transaction {
   private val Log = LoggerFactory.getLogger(classOf[Transaction])
 
   private val RolledBack =
-    "another writer rolled it back, as one does that takes itself for the only one; several writers need hoodie.write.concurrency.mode=" +
-      "OPTIMISTIC_CONCURRENCY_CONTROL"
+    "another writer rolled it back, as one configured for a single writer does; several writers need " +
+      "hoodie.write.concurrency.mode=OPTIMISTIC_CONCURRENCY_CONTROL"
 
   /**
-   * @param heartbeatMs show a sign of life every so many milliseconds, so that other writers roll back only what has stopped
+   * @param heartbeatMs milliseconds between heartbeats, by which other writers recognize a running write; None for none
    * @param failedWrites which pending writes [[run]] rolls back first
-   * @param permits     what the write may do to the table that it would refuse otherwise
-   * @param readAt      the timeline as it was when the write read the table, if it did so before it began: what others have
-   *                    changed since then is a conflict
+   * @param permits     operations that are refused without an explicit option
+   * @param readAt      timeline as of the read of the table, if it was read before the write began: changes of others
+   *                    since then are conflicts
    */
   final case class Options(
       lock: TableLock.Settings = TableLock.Settings(),
@@ -281,7 +282,7 @@ object Transaction {
   }
 
   /**
-   * A whole write: rolls back writes that failed, announces this one, runs its body and commits.
+   * A complete write: rolls back failed writes, puts this one on the timeline, runs its body and commits.
    *
    * @param action commit, deltacommit or replacecommit
    * @throws io.merganser.merge.MerganserException what [[Rollback.failed]], [[begin]] and [[Transaction.commit]] throw
@@ -296,18 +297,18 @@ object Transaction {
     begin(storage, config, action, options = options).run(body)
   }
 
-  /** The user's error inside what Spark makes of a failed task; the failure itself if there is none. */
+  /** The user's error among the causes of Spark's failure of a task; the failure itself if there is none. */
   private[merganser] def userError(failure: Throwable): Throwable =
     Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(20).collectFirst { case e: MerganserException => e }
       .getOrElse(failure)
 
   /**
-   * Announces a write. Failed writes of before are not its business: call [[Rollback]] first.
+   * Puts a write on the timeline. Does not roll back failed writes: call [[Rollback]] first.
    *
    * @param action           commit, deltacommit or replacecommit
-   * @param requestedContent of the requested file; by default what the action asks for
-   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, what [[TableFeatures.requireWritable]] throws, or COMMIT_CONFLICT
-   *                                               if the table's properties are others than those that were read
+   * @param requestedContent content of the requested file; by default the minimum for the action
+   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, what [[TableFeatures.requireWritable]] throws, or
+   *                                               COMMIT_CONFLICT if the table's properties differ from the given ones
    */
   def begin(
       storage: Storage,
@@ -324,14 +325,14 @@ object Transaction {
       val timeline = Timeline.load(storage, config)
       TableFeatures.requireWritable(storage, TableConfig.load(storage), timeline, options.permits)
       val instant = announce(storage, config, timeline, action, content, lock)
-      // Before anybody else looks: an announced write without a sign of life is a dead one.
+      // Under the lock: others consider a pending write without a heartbeat dead.
       if (options.heartbeatMs.isDefined) storage.touch(Heartbeat.file(instant))
       (instant, timeline)
     }
     start(storage, config, instant, action, timeline, options)
   }
 
-  /** To call under the lock. */
+  /** Call under the lock. */
   private[table] def announce(
       storage: Storage,
       config: TableConfig,
@@ -346,7 +347,7 @@ object Transaction {
     instant
   }
 
-  /** The folder of markers comes before the inflight file: an inflight write without one is another engine's. */
+  /** The marker folder is created before the inflight file: an inflight write without one belongs to another engine. */
   private[table] def start(
       storage: Storage,
       config: TableConfig,
@@ -374,6 +375,6 @@ object Transaction {
     Seq("hoodie.table.name", "hoodie.table.type", "hoodie.table.recordkey.fields", "hoodie.table.partition.fields",
       "hoodie.record.merge.mode")
       .find(key => now.properties.get(key) != config.properties.get(key))
-      .foreach(key => conflict(s"the table was made anew with another '$key' meanwhile"))
+      .foreach(key => conflict(s"the table was recreated with another '$key' meanwhile"))
   }
 }

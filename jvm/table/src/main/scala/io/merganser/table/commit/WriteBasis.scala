@@ -1,14 +1,14 @@
 package io.merganser.table.commit
 
-/** Where a write looked for the keys that it found to be new. */
+/** Where a write looked up its keys before it inserted them as new. */
 sealed trait KeyScope
 
 object KeyScope {
 
-  /** Nowhere: its rows are added whatever is stored; or each key has one file group, which every writer of the key touches. */
+  /** No lookup: rows are inserted whatever is stored, or each key has one file group, which all its writers touch. */
   case object Nowhere extends KeyScope
 
-  /** In the partition of its row. */
+  /** In the partition of the row. */
   case object InPartition extends KeyScope
 
   /** In all partitions, as a global index does. */
@@ -16,11 +16,11 @@ object KeyScope {
 }
 
 /**
- * What a write decided from what was stored when it began, besides the file groups it depends on. Another write that has
- * committed since then must not have changed that.
+ * Stored state that a write depends on, besides file groups. A write that has committed since this one began must not
+ * have changed it.
  *
- * @param newKeys  where its new keys must not have been added
- * @param replaces partitions of which it replaces all rows: nothing may have been added there
+ * @param newKeys  where its new keys must not have been inserted
+ * @param replaces partitions of which it replaces all rows: nothing may have been written there
  */
 final case class WriteBasis(newKeys: KeyScope = KeyScope.Nowhere, replaces: String => Boolean = WriteBasis.None)
 

@@ -4,7 +4,7 @@ import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Base64
 
-/** Which record keys a base file may hold, in the form the reference's BLOOM index reads (type SIMPLE). */
+/** A bloom filter of a base file's record keys, in the form of the reference's BLOOM index (type SIMPLE). */
 final class BloomFilter private (bitCount: Int, hashCount: Int, bytes: Array[Byte]) {
 
   /** @param key UTF-8 bytes of the record key */
@@ -35,7 +35,7 @@ final class BloomFilter private (bitCount: Int, hashCount: Int, bytes: Array[Byt
 
   def mayContain(key: String): Boolean = mayContain(key.getBytes(UTF_8))
 
-  /** The footer's text. */
+  /** The filter as a string for the footer. */
   def encode: String = {
     val out = ByteBuffer.allocate(13 + bytes.length)
     out.putInt(BloomFilter.Version).putInt(hashCount).put(BloomFilter.Murmur).putInt(bitCount).put(bytes)
@@ -51,7 +51,7 @@ object BloomFilter {
    * An empty filter.
    *
    * @param expectedKeys      number of keys it is sized for
-   * @param falsePositiveRate share of foreign keys that it may take for its own once it holds so many
+   * @param falsePositiveRate share of other keys that it reports as contained when it has that many
    */
   def sized(expectedKeys: Long, falsePositiveRate: Double): BloomFilter = {
     val keys = Math.max(1L, expectedKeys).toDouble
@@ -61,7 +61,7 @@ object BloomFilter {
     new BloomFilter(bits.toInt, hashes, new Array[Byte](((bits + 7) / 8).toInt))
   }
 
-  /** @throws IllegalArgumentException if the text is no filter of type SIMPLE */
+  /** @throws IllegalArgumentException if the string is not a filter of type SIMPLE */
   def decode(text: String): BloomFilter = {
     val in                            = ByteBuffer.wrap(Base64.getDecoder.decode(text))
     val (version, hashes, hash, bits) = (in.getInt, in.getInt, in.get, in.getInt)

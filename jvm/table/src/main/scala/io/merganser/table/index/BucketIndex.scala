@@ -6,14 +6,14 @@ import org.apache.spark.unsafe.types.UTF8String
 import scala.annotation.tailrec
 import scala.collection.mutable.ArrayBuffer
 
-/** Which bucket a record key belongs to; every engine that writes the table computes the same number. */
+/** The bucket of a record key; every engine that writes the table computes the same number. */
 object BucketIndex {
 
   /**
-   * @param recordKey  the record key's text: the value alone, or `field:value,field:value`
+   * @param recordKey  the record key as a string: the value alone, or `field:value,field:value`
    * @param hashFields the key fields whose values are hashed
    * @param buckets    number of buckets of a partition
-   * @return from 0 to `buckets` - 1
+   * @return the bucket, from 0 to `buckets` - 1
    */
   def bucket(recordKey: String, hashFields: Seq[String], buckets: Int): Int = {
     val hash =
@@ -21,7 +21,7 @@ object BucketIndex {
     (hash & Int.MaxValue) % buckets
   }
 
-  /** The same, without taking a plain ASCII key out of its bytes. */
+  /** The same, without decoding a plain ASCII key to a String. */
   def bucket(recordKey: UTF8String, hashFields: Seq[String], buckets: Int): Int = {
     val length   = recordKey.numBytes
     var hash     = 0
@@ -41,11 +41,11 @@ object BucketIndex {
   }
 
   /**
-   * The texts that are hashed; null for a null value.
+   * The strings that are hashed; null for a null value.
    *
-   * A key without a comma or without a colon is hashed whole, be it `id:1`. Any other is taken apart from the left,
-   * whatever the table's key fields: a name ends at its colon, and its value before the last comma that stands ahead of
-   * a later colon. The values of the hash fields count, in the key's order; without any, the whole key does.
+   * A key without a comma or without a colon, such as `id:1`, is hashed as a whole. Any other is parsed from the left,
+   * whatever the table's key fields: a name ends at its colon, and its value before the last comma that precedes a
+   * later colon. The values of the hash fields are hashed, in the key's order; without any, the whole key.
    */
   private[index] def hashed(recordKey: String, hashFields: Seq[String]): Seq[String] =
     if (recordKey.indexOf(',') < 0 || recordKey.indexOf(':') < 0) Seq(recordKey)
@@ -63,7 +63,7 @@ object BucketIndex {
       if (values.isEmpty) Seq(recordKey) else values.toSeq
     }
 
-  /** The comma that ends the value behind `colon`; -1 if the value is the rest. */
+  /** The comma that ends the value after `colon`; -1 if the value is the rest of the key. */
   @tailrec private def endOfValue(key: String, colon: Int, nextColon: Int): Int =
     if (nextColon < 0) -1
     else {
@@ -71,7 +71,7 @@ object BucketIndex {
       if (comma > colon) comma else endOfValue(key, colon, key.indexOf(':', nextColon + 1))
     }
 
-  private def value(text: String): String = text match {
+  private def value(encoded: String): String = encoded match {
     case "__null__"  => null
     case "__empty__" => ""
     case other       => other

@@ -6,8 +6,7 @@ import io.merganser.table.avro.AvroInput
 import java.nio.ByteBuffer
 
 /**
- * The records of an Avro data block, one after the other, through a buffer that grows no larger than the largest record
- * asks for.
+ * Iterates over the records of an Avro data block, with a buffer that grows at most to the size of the largest record.
  */
 private[log] final class AvroBlock(file: LogFileReader, block: LogBlock) {
   private[this] val input       = new AvroInput
@@ -21,7 +20,7 @@ private[log] final class AvroBlock(file: LogFileReader, block: LogBlock) {
     throw block.unreadable(s"its content is of version $version", "Compact the slice with the engine that wrote it.")
 
   /**
-   * The next record's bytes, good until the next call; null after the last.
+   * The next record's bytes, valid until the next call; null after the last.
    *
    * @throws io.merganser.merge.MerganserException LOG_BLOCK_UNREADABLE if the content ends too early
    */
@@ -42,19 +41,19 @@ private[log] final class AvroBlock(file: LogFileReader, block: LogBlock) {
     ByteBuffer.wrap(buffer, from - 4, 4).getInt
   }
 
-  /** Makes the next `length` bytes of the content lie in the buffer. */
+  /** Ensures that the next `length` bytes of the content are in the buffer. */
   private[this] def require(length: Int): Unit =
     if (until - from < length) {
-      val kept = until - from
-      if (length - kept > unread) throw short(length)
+      val buffered = until - from
+      if (length - buffered > unread) throw short(length)
       val target = if (length > buffer.length) new Array[Byte](length) else buffer
-      System.arraycopy(buffer, from, target, 0, kept)
+      System.arraycopy(buffer, from, target, 0, buffered)
       buffer = target
-      val more = Math.min(unread, (buffer.length - kept).toLong).toInt
-      file.read(block.contentOffset + block.contentLength - unread, buffer, kept, more)
+      val more = Math.min(unread, (buffer.length - buffered).toLong).toInt
+      file.read(block.contentOffset + block.contentLength - unread, buffer, buffered, more)
       unread -= more
       from = 0
-      until = kept + more
+      until = buffered + more
     }
 
   private[this] def short(length: Int) =

@@ -3,11 +3,11 @@ package io.merganser.table.log
 import io.merganser.table.file.LogFile
 import io.merganser.table.storage.Storage
 
-/** Which writes a log file holds blocks of: in version 6 several may share a file, and its name tells none of them. */
+/** The writes of a log file's blocks: in version 6 several writes may share a file, and its name has none of them. */
 private[table] object BlockInstants {
 
   /**
-   * Instants of the whole blocks; broken ones are nobody's.
+   * Instants of intact blocks; corrupt blocks are ignored.
    *
    * @throws io.merganser.merge.MerganserException LOG_BLOCK_UNREADABLE
    */

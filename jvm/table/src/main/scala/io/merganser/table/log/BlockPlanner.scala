@@ -11,19 +11,19 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import scala.collection.mutable
 
-/** What one block of a log file holds. */
+/** The kind of records in one block of a log file. */
 private sealed trait BlockKind
 
 private object BlockKind {
 
-  /** Rows of all columns. */
+  /** Rows with all columns. */
   case object FullRows extends BlockKind
 
   /**
-   * Rows that provide the same columns.
+   * Partial rows that provide the same columns.
    *
    * @param provided by position in the merge's layout
-   * @param inserts  whether they are rows of their own where nothing is stored
+   * @param inserts  whether rows with a key that is not stored are inserted
    */
   final class PartialRows(val provided: Array[Boolean], val inserts: Boolean) extends BlockKind {
     override def equals(other: Any): Boolean = other match {
@@ -33,32 +33,32 @@ private object BlockKind {
     override def hashCode: Int = java.util.Arrays.hashCode(provided)
   }
 
-  /** Deletes, all of them with an ordering value, or all of them without. */
+  /** Deletes, either all with an ordering value or all without (unconditional). */
   final case class Deletes(areOrdered: Boolean) extends BlockKind
 }
 
-/** A block to come, and what was put into it so far. */
+/** A block to be written, with its records so far. */
 private final class PlannedBlock(val kind: BlockKind) {
   val rows    = mutable.ArrayBuffer.empty[InternalRow]
   val deletes = mutable.ArrayBuffer.empty[LogDelete]
 }
 
 /**
- * Lays the versions of a batch into the blocks of one log file, so that those of a key are read in the order in which they
- * came: readers take a file's blocks one after the other, and a block's records too.
+ * Distributes the versions of a batch over the blocks of a log file so that readers, which read blocks and their
+ * records in order, see the versions of a key in their original order.
  *
- * The versions come key by key. Each goes to the first block of its kind that does not lie before the last one of its key.
- * The first block takes rows as they come and is written on the way; the others wait in memory. When they have grown to
- * `bufferBytes`, they are written after the current key, and the next key begins with blocks of its own. So memory holds
- * that much and the versions of one key.
+ * Versions arrive key by key. Each is assigned to the first block of its kind that is not before the last block of its
+ * key. Rows of the first block are written as they arrive; the other blocks are buffered. Once these have grown to
+ * `bufferBytes`, they are written after the current key, and the next key starts with new blocks. So memory is bounded
+ * by `bufferBytes` plus the versions of one key.
  *
- * @param merge             the versions, one for each step; of a key, oldest first
- * @param takesPartials     false where the log knows no rows of some columns; one that is still partial changes nothing then
- * @param storedDeletes     tells a delete by what the file keeps of its row
- * @param keepsDeletedRows  true where the rule looks at more of a delete than its ordering value: one whose row says itself
- *                          that it is a delete is then written as that row
+ * @param merge             one version a step; those of a key oldest first
+ * @param takesPartials     false if the log supports full rows only; versions that are still partial are then ignored
+ * @param storedDeletes     recognizes a delete by the columns that the file stores
+ * @param keepsDeletedRows  true if the rule uses columns of a delete other than its ordering value: a delete that is
+ *                          recognized by its row is then written as that row
  * @param schema            the table's data columns
- * @param times             gathers the event times of the rows
+ * @param times             collects the event times of the rows
  */
 private[table] final class BlockPlanner(
     merge: MergeIterator,
@@ -82,9 +82,9 @@ private[table] final class BlockPlanner(
   private[this] var laterBytes                     = 0L
   private[this] var key: UTF8String                = _
   private[this] var last                           = 0
-  private[this] var ahead: InternalRow             = _
+  private[this] var pending: InternalRow           = _
 
-  /** True when there is nothing to write. */
+  /** True if there is nothing to write. */
   def isEmpty: Boolean = version == null
 
   def write(writer: LogWriter): Unit = while (version != null) {
@@ -119,32 +119,32 @@ private[table] final class BlockPlanner(
     case _ => writer.dataBlock(rows.map(meta.joined(_, width)))
   }
 
-  /** The rows of the first block. It ends with the versions, or where the others are full and another key begins. */
+  /** The rows of the first block. It ends with the last version, or at the next key when the other blocks are full. */
   private final class Streamed extends Iterator[InternalRow] {
-    private[this] var isTaken = false
+    private[this] var isReturned = false
 
     override def hasNext: Boolean = {
-      if (isTaken) {
-        version = advance() // not earlier: it overwrites the row that was taken
-        isTaken = false
+      if (isReturned) {
+        version = advance() // not earlier: it overwrites the returned row
+        isReturned = false
       }
-      while (ahead == null && version != null && !isFull) {
-        place(version)
-        if (ahead == null) version = advance()
+      while (pending == null && version != null && !isFull) {
+        assign(version)
+        if (pending == null) version = advance()
       }
-      ahead != null
+      pending != null
     }
 
     override def next(): InternalRow = {
       if (!hasNext) throw new NoSuchElementException("no more rows")
-      val row = ahead
-      ahead = null
-      isTaken = true
+      val row = pending
+      pending = null
+      isReturned = true
       row
     }
   }
 
-  /** The next version; where they were merged with stored rows, the next that changes one or is a row. */
+  /** The next version; if they were merged with stored rows, the next full row or delete. */
   private def advance(): Version = {
     var found: Version = null
     while (found == null && merge.next())
@@ -155,14 +155,14 @@ private[table] final class BlockPlanner(
 
   private def isFull: Boolean = laterBytes > bufferBytes && layout.key(version.row) != key
 
-  private def place(version: Version): Unit = {
+  private def assign(version: Version): Unit = {
     val own = layout.key(version.row)
     if (own != key) {
       key = own.copy()
       last = 0
     }
     if (version.endsHistory && !version.isUnordered) delete(null)
-    if (version.isDelete) placeDelete(version) else row(version.row, kindOf(version))
+    if (version.isDelete) assignDelete(version) else row(version.row, kindOf(version))
   }
 
   private def kindOf(version: Version): BlockKind =
@@ -173,8 +173,8 @@ private[table] final class BlockPlanner(
       partial
     }
 
-  private def placeDelete(version: Version): Unit = {
-    // Other readers know no null among the ordering values of a delete block, so such a delete stays a row as well.
+  private def assignDelete(version: Version): Unit = {
+    // Other readers do not support null ordering values in a delete block, so such a delete is written as a row too.
     val isRow =
       !version.isUnordered && (keepsDeletedRows || orderingHasNull(version.row)) && storedDeletes.isDelete(version.row)
     if (isRow) row(version.row, BlockKind.FullRows)
@@ -184,7 +184,7 @@ private[table] final class BlockPlanner(
   private def row(row: InternalRow, kind: BlockKind): Unit =
     if (last == 0 && (first == null || first == kind)) {
       first = kind
-      ahead = row
+      pending = row
     } else {
       val copied = row.copy()
       block(kind).rows += copied
@@ -196,7 +196,7 @@ private[table] final class BlockPlanner(
     laterBytes += BlockPlanner.DeleteBytes + key.numBytes
   }
 
-  /** The first block of the kind that is not before the key's last one; blocks are counted from 1, after the first. */
+  /** The first block of the kind not before the key's last one. Block 0 is the streamed one; `later` begins with 1. */
   private def block(kind: BlockKind): PlannedBlock = {
     var i = math.max(last, 1)
     while (i <= later.size && later(i - 1).kind != kind) i += 1
@@ -214,9 +214,9 @@ private[table] final class BlockPlanner(
 
 private object BlockPlanner {
 
-  /** Memory for blocks that wait. */
+  /** Memory for buffered blocks, in bytes. */
   private val BufferBytes = 64L << 20
 
-  /** About what a delete takes besides its key. */
+  /** Approximate memory of a delete besides its key, in bytes. */
   private val DeleteBytes = 150L
 }

@@ -16,8 +16,8 @@ import java.math.{BigDecimal => JavaDecimal, BigInteger}
 final case class LogDelete(key: UTF8String, partitionPath: UTF8String, ordering: Array[Any])
 
 /**
- * The Avro records of a delete block: key, partition path and ordering value, each a union with null first. The ordering
- * value is one of twelve wrappers, named by the branch of its union.
+ * The Avro records of a delete block: key, partition path and ordering value, each a union with null first. An ordering
+ * value is stored in one of twelve wrapper records, one per branch of its union.
  */
 private[log] object DeleteRecords {
   private val Null            = 0
@@ -27,22 +27,22 @@ private[log] object DeleteRecords {
   private val Float           = 4
   private val Double          = 5
   private val Bytes           = 6
-  private val Text            = 7
+  private val StringValue     = 7
   private val Date            = 8
   private val DecimalValue    = 9
   private val TimeMicros      = 10
   private val TimestampMicros = 11
   private val Several         = 12
 
-  /** In the union of an array's elements, where the array's own branch would be. */
+  /** Branch in the union of an array's elements, which has no branch for arrays. */
   private val LocalDate = 12
 
   /** Scale of every decimal in a delete block, whatever its column's. */
   private val Scale = 15
 
   /**
-   * Property of a delete block's schema that we set where every entry has an ordering value. Without it a wrapped Int 0
-   * stands for no ordering value, as every reader takes it.
+   * Property of a delete block's schema, which we set if every entry has an ordering value. Without it a wrapped Int 0
+   * means no ordering value, as for every reader.
    */
   private val OrderedProperty = "merganser.ordered"
 
@@ -50,7 +50,7 @@ private[log] object DeleteRecords {
 
   def areOrdered(schema: Option[Schema]): Boolean = schema.exists(_.getProp(OrderedProperty) == "true")
 
-  /** @param isZeroAbsent whether a wrapped Int 0 is no ordering value */
+  /** @param isZeroAbsent whether a wrapped Int 0 means no ordering value */
   final class Decoder(orderingTypes: Array[DataType], isMillis: Array[Boolean], isZeroAbsent: Boolean) {
 
     /** @return null for no ordering value */
@@ -103,7 +103,7 @@ private[log] object DeleteRecords {
       case Float                               => in.readFloat()
       case Double                              => in.readDouble()
       case Bytes                               => in.readBytes()
-      case Text                                => in.readString().copy()
+      case StringValue                         => in.readString().copy()
       case DecimalValue                        => new JavaDecimal(new BigInteger(in.readBytes()), Scale)
       case other => throw new IllegalArgumentException(s"branch $other of an ordering value is not known")
     }
@@ -114,13 +114,13 @@ private[log] object DeleteRecords {
       case (v: Int, ShortType)                         => v.toShort
       case (v: Int, IntegerType | DateType)            => v
       case (v: Long, TimestampType | TimestampNTZType) => if (isMillis(field)) v * 1000L else v
-      case (v: Number, LongType | TimestampType | TimestampNTZType) if isWhole(v) => v.longValue
-      case (v: Number, FloatType)                                                 => v.floatValue
-      case (v: Number, DoubleType)                                                => v.doubleValue
-      case (v: Long, ByteType) if v.toByte == v                                   => v.toByte
-      case (v: Long, ShortType) if v.toShort == v                                 => v.toShort
-      case (v: Long, IntegerType | DateType) if v.toInt == v                      => v.toInt
-      case (v: JavaDecimal, d: DecimalType)                                       => decimal(v, d)
+      case (v: Number, LongType | TimestampType | TimestampNTZType) if isIntegral(v) => v.longValue
+      case (v: Number, FloatType)                                                    => v.floatValue
+      case (v: Number, DoubleType)                                                   => v.doubleValue
+      case (v: Long, ByteType) if v.toByte == v                                      => v.toByte
+      case (v: Long, ShortType) if v.toShort == v                                    => v.toShort
+      case (v: Long, IntegerType | DateType) if v.toInt == v                         => v.toInt
+      case (v: JavaDecimal, d: DecimalType)                                          => decimal(v, d)
       case (v: Number, d: DecimalType)                         => decimal(new JavaDecimal(v.toString), d)
       case (v: UTF8String, d: DecimalType)                     => decimal(new JavaDecimal(v.toString), d)
       case (v: Array[Byte], BinaryType)                        => v
@@ -129,19 +129,20 @@ private[log] object DeleteRecords {
       case (v, _) if isText(orderingTypes(field))              => UTF8String.fromString(v.toString)
       case (v, dataType) =>
         throw new IllegalArgumentException(
-          s"its ordering value $v of ${v.getClass.getSimpleName} does not fit the ordering field's type ${dataType.catalogString}"
+          s"its ordering value $v of ${v.getClass.getSimpleName} does not fit the ordering field's type " +
+            dataType.catalogString
         )
     }
 
-    private def isWhole(value: Number): Boolean = value.isInstanceOf[Int] || value.isInstanceOf[Long]
+    private def isIntegral(value: Number): Boolean = value.isInstanceOf[Int] || value.isInstanceOf[Long]
 
     private def decimal(value: JavaDecimal, to: DecimalType): Decimal = Decimal(value, to.precision, to.scale)
   }
 
   /** Appends one delete. */
   def encode(delete: LogDelete, orderingTypes: Array[DataType], out: AvroOutput): Unit = {
-    text(delete.key, out)
-    text(delete.partitionPath, out)
+    string(delete.key, out)
+    string(delete.partitionPath, out)
     val ordering = delete.ordering
     if (ordering == null || orderingTypes.length == 0) {
       // Not the null branch: the reference cannot compare it with a record of the same key in an earlier log.
@@ -149,7 +150,7 @@ private[log] object DeleteRecords {
       out.writeInt(0)
     } else if (ordering.length == 1 && ordering(0) != null) wrapper(ordering(0), orderingTypes(0), out)
     else {
-      // A single null too: bare, it would read as no ordering value, which wins where null loses.
+      // A single null too: unwrapped it would mean no ordering value, which wins where null loses.
       out.writeInt(Several)
       out.writeInt(1)
       out.writeInt(ordering.length)
@@ -162,26 +163,26 @@ private[log] object DeleteRecords {
     }
   }
 
-  private def text(value: UTF8String, out: AvroOutput): Unit =
+  private def string(value: UTF8String, out: AvroOutput): Unit =
     if (value == null) out.writeInt(Null)
     else {
       out.writeInt(1)
       out.writeString(value)
     }
 
-  /** A value with more digits behind the point than the wrapper has goes as text, which only we read, and exactly. */
+  /** A value with more fraction digits than the wrapper's scale is stored as a string, exactly; only we can read it. */
   private def decimal(value: JavaDecimal, out: AvroOutput): Unit = {
     val shortest = value.stripTrailingZeros
     if (shortest.scale <= Scale) {
       out.writeInt(DecimalValue)
       out.writeBytes(shortest.setScale(Scale).unscaledValue.toByteArray)
     } else {
-      out.writeInt(Text)
+      out.writeInt(StringValue)
       out.writeString(UTF8String.fromString(shortest.toPlainString))
     }
   }
 
-  /** The wrapper of the column's physical type: the reference compares it with the column's values as they are stored. */
+  /** The wrapper of the column's physical type: the reference compares it with the column's stored values. */
   private def wrapper(value: Any, dataType: DataType, out: AvroOutput): Unit = dataType match {
     case BooleanType =>
       out.writeInt(Bool)
@@ -204,7 +205,7 @@ private[log] object DeleteRecords {
     case _: DecimalType =>
       decimal(value.asInstanceOf[Decimal].toJavaBigDecimal, out)
     case _ if isText(dataType) =>
-      out.writeInt(Text)
+      out.writeInt(StringValue)
       out.writeString(value.asInstanceOf[UTF8String])
     case other => throw new IllegalStateException(s"an ordering field of type ${other.catalogString} was not refused")
   }

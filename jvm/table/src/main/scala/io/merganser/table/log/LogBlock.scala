@@ -5,12 +5,12 @@ import io.merganser.table.file.LogFile
 import io.merganser.table.log.LogFormat.{BlockType, Header}
 
 /**
- * One block of a log file, its content unread.
+ * One block of a log file, without its content.
  *
- * @param log           the file it lies in
- * @param offset        where it begins in the file, in bytes
- * @param contentOffset where its content begins in the file
- * @param header        by ordinal, those that are read
+ * @param log           the file
+ * @param offset        start of the block in the file, in bytes
+ * @param contentOffset start of its content in the file, in bytes
+ * @param header        header entries by ordinal; only those in [[LogFormat.Header.Read]]
  */
 private[log] final case class LogBlock(
     log: LogFile,

@@ -5,12 +5,12 @@ import io.merganser.table.log.LogFormat.BlockType
 import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
-/** Which of a slice's blocks count, and in which order they take effect. */
+/** Selects the visible blocks of a slice and orders them by effect. */
 private[log] object LogBlockOrder {
 
   /**
-   * @param blocks     in reading order: by file, then by place
-   * @param maxInstant the newest instant of the view; what was written later does not count
+   * @param blocks     in reading order: by file, then by offset
+   * @param maxInstant the newest instant of the view; later blocks are ignored
    * @return data and delete blocks, oldest first
    */
   def select(blocks: Seq[LogBlock], maxInstant: String): Seq[LogBlock] = {
@@ -28,7 +28,7 @@ private[log] object LogBlockOrder {
   private def holdsRecords(block: LogBlock): Boolean =
     block.blockType != BlockType.Command && block.blockType != BlockType.Cdc
 
-  /** A merged block stands where the newest of the blocks stood that it replaces, however often those were merged before. */
+  /** A compacted block takes the position of the newest original block that it replaces, directly or indirectly. */
   private def withoutCompacted(instants: Seq[(String, Seq[LogBlock])]): Seq[LogBlock] = {
     val replacedBy = mutable.Map.empty[String, String]
     instants.reverseIterator.foreach { case (instant, blocks) =>
@@ -36,7 +36,7 @@ private[log] object LogBlockOrder {
       blocks.head.compactedInstants.foreach(replacedBy.put(_, replacement))
     }
     val ofInstant = instants.toMap
-    val placed =
+    val positions =
       instants.zipWithIndex.groupBy { case ((instant, _), _) => replacedBy.getOrElse(instant, instant) }.map {
         case (replacement, members) =>
           val originals = members.filter { case ((_, blocks), _) => blocks.head.compactedInstants.isEmpty }
@@ -44,6 +44,6 @@ private[log] object LogBlockOrder {
           val places    = Seq(originals, replaced, members).find(_.nonEmpty).get
           replacement -> places.map(_._2).max
       }
-    placed.toSeq.sortBy(_._2).flatMap { case (instant, _) => ofInstant(instant) }
+    positions.toSeq.sortBy(_._2).flatMap { case (instant, _) => ofInstant(instant) }
   }
 }

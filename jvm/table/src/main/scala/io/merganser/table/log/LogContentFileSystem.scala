@@ -10,8 +10,8 @@ import java.io.EOFException
 import java.net.URI
 
 /**
- * One log block's content as a file of its own, so that a Parquet reader fetches from it the columns it needs and nothing
- * else. Which content that is stands in the configuration that [[LogContentFileSystem.conf]] makes.
+ * Presents the content of one log block as a file, so that a Parquet reader fetches only the columns that it needs. The
+ * block is configured by [[LogContentFileSystem.conf]].
  */
 final class LogContentFileSystem extends FileSystem {
   import LogContentFileSystem._
@@ -54,7 +54,7 @@ final class LogContentFileSystem extends FileSystem {
   override def delete(path: Path, recursive: Boolean): Boolean                                  = throw readOnly
   override def mkdirs(path: Path, permission: FsPermission): Boolean                            = throw readOnly
 
-  private def readOnly = new UnsupportedOperationException("the content of a log block is only read")
+  private def readOnly = new UnsupportedOperationException("the content of a log block is read-only")
 }
 
 private[log] object LogContentFileSystem {
@@ -64,7 +64,7 @@ private[log] object LogContentFileSystem {
   private val OffsetKey = "merganser.log.content.offset"
   private val LengthKey = "merganser.log.content.length"
 
-  /** The path of the block's content, under a configuration made for it. */
+  /** The path of the block's content; requires the configuration that `conf` returns for it. */
   def path(block: LogBlock): Path = new Path(s"$Scheme:///${block.log.name}")
 
   def conf(storage: Storage, block: LogBlock): Configuration = {

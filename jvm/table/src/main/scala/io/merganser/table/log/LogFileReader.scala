@@ -13,10 +13,10 @@ import scala.collection.mutable.ArrayBuffer
 /**
  * Finds the blocks of a log file and reads their content.
  *
- * @param isWhole true where a completed commit wrote the file, alone: a block that is cut short or overwritten is an error then, as
- *                far as the commit says that the file goes. Elsewhere, and behind that, it is stepped over: the next one begins at
- *                the next magic
- * @param schemas texts of schemas, to keep one of each
+ * @param isWhole true if a single completed commit wrote the file: a truncated or overwritten block is then an error,
+ *                up to the size in the commit. Otherwise, and beyond that size, it is skipped: reading continues at the
+ *                next magic
+ * @param schemas cache of schema strings, so that equal ones are stored once
  */
 private[log] final class LogFileReader(
     storage: Storage,
@@ -33,10 +33,10 @@ private[log] final class LogFileReader(
   private[this] var windowLength              = 0
 
   /**
-   * The whole blocks in file order, and how many broken ones lie between them.
+   * The intact blocks in file order, and the number of corrupt ones.
    *
-   * @throws MerganserException LOG_BLOCK_UNREADABLE if the file is no log file, a whole block is not of the format, or blocks are
-   *                            missing or broken that a commit wrote
+   * @throws MerganserException LOG_BLOCK_UNREADABLE if the file is not a log file, an intact block violates the format,
+   *                            or committed blocks are missing or corrupt
    */
   def blocks(): (Seq[LogBlock], Int) = {
     val found    = ArrayBuffer.empty[LogBlock]
@@ -49,19 +49,19 @@ private[log] final class LogFileReader(
         found += parse(position, end)
         position = end
       } else {
-        if (isWhole && log.committedBytes.forall(position < _)) throw broken(position)
+        if (isWhole && log.committedBytes.forall(position < _)) throw corruptBlock(position)
         corrupt += 1
         position = nextMagic(position + Magic.length)
       }
     }
-    if (isWhole && log.committedBytes.exists(position < _)) throw broken(position)
+    if (isWhole && log.committedBytes.exists(position < _)) throw corruptBlock(position)
     (found.toSeq, corrupt)
   }
 
-  /** Memory that is kept of the file, in bytes. */
+  /** Memory that the reader retains, in bytes. */
   def keptBytes: Int = window.length
 
-  private def broken(start: Long): MerganserException = {
+  private def corruptBlock(start: Long): MerganserException = {
     val commit = s"that commit ${log.instant} wrote"
     val reason = log.committedBytes match {
       case Some(committed) if log.sizeBytes < committed =>
@@ -77,13 +77,13 @@ private[log] final class LogFileReader(
       System.arraycopy(window, (position - windowStart).toInt, target, offset, length)
     else fetch(position, target, offset, length)
 
-  /** Lets go of the store; reading on opens the file again. A small file is in memory whole by then. */
+  /** Closes the stream; further reads open the file again, unless their bytes are still in memory. */
   override def close(): Unit = if (stream != null) {
     stream.close()
     stream = null
   }
 
-  /** Where the block ends that begins there; -1 if it is broken. */
+  /** End of the block that begins at `start`; -1 if it is corrupt. */
   private def endOfBlock(start: Long): Long =
     if (log.sizeBytes - start < PrefixBytes + SmallestLength) -1L
     else {
@@ -109,8 +109,8 @@ private[log] final class LogFileReader(
       val size = int(position + 4)
       if (size < 0 || position + 8 + size > end) throw unreadable(start, s"a header entry of $size bytes does not fit")
       if (Header.Read(key)) {
-        val text = new String(window, at(position + 8, size), size, UTF_8)
-        header += key -> (if (key == Header.Schema) schemas.getOrElseUpdate(text, text) else text)
+        val value = new String(window, at(position + 8, size), size, UTF_8)
+        header += key -> (if (key == Header.Schema) schemas.getOrElseUpdate(value, value) else value)
       }
       position += 8 + size
       i += 1
@@ -152,7 +152,7 @@ private[log] final class LogFileReader(
 
   private def long(position: Long): Long = int(position).toLong << 32 | int(position + 4) & 0xffffffffL
 
-  /** Index in the window of a position of the file; as many bytes as asked for are there. */
+  /** Index in the window of a position of the file, after fetching at least `length` bytes from there. */
   private def at(position: Long, length: Int): Int = {
     if (position < windowStart || position + length > windowStart + windowLength) {
       val available = log.sizeBytes - position
@@ -178,7 +178,7 @@ private[log] final class LogFileReader(
 
 private object LogFileReader {
 
-  /** One read of the store fetches so many bytes, so a small file takes one. */
+  /** Bytes fetched by one read of the storage, so that a small file takes one read. */
   private val WindowBytes = 64 * 1024
   private val NoType      = -1
 }

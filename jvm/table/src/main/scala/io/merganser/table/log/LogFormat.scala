@@ -3,14 +3,14 @@ package io.merganser.table.log
 import java.nio.charset.StandardCharsets.US_ASCII
 
 /**
- * The bytes of a log file: blocks one after the other, all integers big-endian.
+ * The binary format of a log file: a sequence of blocks; all integers are big-endian.
  *
  * {{{
  * magic(6) length(8) version(4) type(4) header content-length(8) content footer pointer(8)
  * }}}
  *
- * The length counts everything after itself; the pointer is the length and the magic. Header and footer are maps:
- * count(4), then per entry key(4) size(4) UTF-8 bytes. The footer is empty.
+ * The length counts all bytes after itself; the pointer is the length plus the size of the magic. Header and footer are
+ * maps: count(4), then per entry key(4) size(4) UTF-8 bytes. The footer is empty.
  */
 private[log] object LogFormat {
   val Magic: Array[Byte] = "#HUDI#".getBytes(US_ASCII)
@@ -19,10 +19,10 @@ private[log] object LogFormat {
   /** Version of the content of data and delete blocks. */
   val ContentVersion = 3
 
-  /** From the block's start to the length's end. */
+  /** Bytes of magic and length. */
   val PrefixBytes: Int = Magic.length + 8
 
-  /** The least that a block's length can say: no header, no content. */
+  /** The smallest possible length of a block: without header and content. */
   val SmallestLength: Int = 4 + 4 + 4 + 8 + 4 + 8
 
   object BlockType {
@@ -53,7 +53,7 @@ private[log] object LogFormat {
     val CompactedBlockTimes = 4
     val IsPartial           = 7
 
-    /** Those that are looked at; others may be long. */
+    /** The entries that are read; others may be long. */
     val Read: Set[Int] = Set(InstantTime, TargetInstantTime, Schema, CommandType, CompactedBlockTimes, IsPartial)
   }
 

@@ -16,14 +16,14 @@ import scala.collection.JavaConverters._
 import scala.collection.mutable
 
 /**
- * Reads the log files of slices: which blocks count, in which order, and what is in them.
+ * Reads the log files of slices: selects and orders the visible blocks and reads their records.
  *
- * @param tableVersion   below 8 a file holds blocks of several writes, and blocks count by their own instant; from 8 on
- *                       a file is of the write in its name
+ * @param tableVersion   below 8 a file has blocks of several writes, each visible by its own instant; from 8 on all
+ *                       blocks of a file belong to the write in its name
  * @param orderingFields the table's ordering fields with their types, in property order; empty if there are none
  * @param isCompleted    whether the write of that instant was completed
  * @param maxInstant     the newest instant of the view
- * @param isWhole        whether a file is of one completed commit, and so has no broken block; see [[LogFileReader]]
+ * @param isWhole        whether one completed commit wrote the file, so that no block may be corrupt: [[LogFileReader]]
  */
 final class LogScanner(
     storage: Storage,
@@ -37,16 +37,16 @@ final class LogScanner(
   private[this] val schemas       = mutable.Map.empty[String, Schema]
 
   /**
-   * Gives what the files hold to the sink, oldest first.
+   * Passes the records of the files to the sink, oldest first.
    *
    * @param logs   the files of one slice in reading order
-   * @param schema the columns to read; one that a block lacks is null
+   * @param schema the columns to read; null where a block lacks one
    * @throws io.merganser.merge.MerganserException LOG_BLOCK_UNREADABLE, COLUMN_TYPE_CHANGED
    */
   def scan(logs: Seq[LogFile], schema: StructType, sink: LogSink): LogScanned = {
-    val counted = logs.filter(log => !log.name.endsWith(".cdc") && (tableVersion < 8 || isCompleted(log.instant)))
+    val visible = logs.filter(log => !log.name.endsWith(".cdc") && (tableVersion < 8 || isCompleted(log.instant)))
     val files   = new OpenLogs
-    val found   = counted.map(files.blocks)
+    val found   = visible.map(files.blocks)
     val blocks  = LogBlockOrder.select(found.flatMap(_._1).filter(isOfCompleted), maxInstant).toIndexedSeq
     val feed    = new Feed(schema, sink)
     var i       = 0
@@ -59,37 +59,37 @@ final class LogScanner(
         }
       }
     }
-    LogScanned(counted.size, blocks.size, found.map(_._2).sum, feed.records, feed.deletes, counted.map(_.sizeBytes).sum)
+    LogScanned(visible.size, blocks.size, found.map(_._2).sum, feed.records, feed.deletes, visible.map(_.sizeBytes).sum)
   }
 
   /**
-   * The files of a scan. A slice may have thousands: one is open at a time, and of the first ones alone, as many as a fixed memory
-   * holds, stays in memory what was fetched to find their blocks.
+   * The files of a scan. A slice may have thousands, so only one is open at a time. Bytes fetched to find blocks are
+   * retained for the first files, up to a fixed amount of memory.
    */
   private final class OpenLogs {
-    private[this] val kept      = mutable.Map.empty[LogFile, LogFileReader]
-    private[this] val texts     = mutable.Map.empty[String, String]
-    private[this] var keptBytes = 0L
+    private[this] val retained      = mutable.Map.empty[LogFile, LogFileReader]
+    private[this] val schemaStrings = mutable.Map.empty[String, String]
+    private[this] var retainedBytes = 0L
 
     def blocks(log: LogFile): (Seq[LogBlock], Int) = {
       val file = open(log)
       try {
         val found = file.blocks()
-        if (keptBytes + file.keptBytes <= LogScanner.KeptBytes) {
-          keptBytes += file.keptBytes
-          kept.put(log, file)
+        if (retainedBytes + file.keptBytes <= LogScanner.RetainedBytes) {
+          retainedBytes += file.keptBytes
+          retained.put(log, file)
         }
         found
       } finally file.close()
     }
 
     def read(log: LogFile)(body: LogFileReader => Unit): Unit = {
-      val file = kept.remove(log).getOrElse(open(log))
+      val file = retained.remove(log).getOrElse(open(log))
       try body(file)
       finally file.close()
     }
 
-    private def open(log: LogFile) = new LogFileReader(storage, log, isWhole(log), texts)
+    private def open(log: LogFile) = new LogFileReader(storage, log, isWhole(log), schemaStrings)
   }
 
   private def isOfCompleted(block: LogBlock): Boolean = tableVersion >= 8 || isCompleted(block.instant)
@@ -105,7 +105,7 @@ final class LogScanner(
     )
   }
 
-  /** Others may leave it out where there are only keys. */
+  /** Other writers may omit the schema if there are only keys. */
   private def deleteSchema(block: LogBlock): Option[Schema] =
     if (block.header.contains(Header.Schema)) Some(schemaOf(block)) else None
 
@@ -203,8 +203,8 @@ final class LogScanner(
         }
         var i = 0L
         while (i < count) {
-          val key       = text(in)
-          val partition = text(in)
+          val key       = string(in)
+          val partition = string(in)
           sink.delete(key, partition, decoder.ordering(in))
           deletes += 1
           i += 1
@@ -213,10 +213,10 @@ final class LogScanner(
       }
     }
 
-    private def text(in: AvroInput): UTF8String = if (in.readInt() == 0) null else in.readString()
+    private def string(in: AvroInput): UTF8String = if (in.readInt() == 0) null else in.readString()
   }
 
-  /** Which ordering fields the writer kept in milliseconds; deletes carry them as they are stored. */
+  /** Which ordering fields are stored in milliseconds, in deletes too. */
   private def isMillis(block: LogBlock): Array[Boolean] = {
     val stored = deleteSchema(block)
     orderingFields.fieldNames.map { name =>
@@ -242,6 +242,6 @@ final class LogScanner(
 
 private object LogScanner {
 
-  /** Memory for what was fetched of files before their turn, in bytes. */
-  private val KeptBytes = 32L << 20
+  /** Memory for retained bytes of files that are scanned later, in bytes. */
+  private val RetainedBytes = 32L << 20
 }

@@ -16,12 +16,12 @@ import scala.collection.mutable.ArrayBuffer
 import scala.util.control.NonFatal
 
 /**
- * How log blocks are written.
+ * Settings of log blocks.
  *
- * @param parquetAboveRows rows beyond which a data block is Parquet, which readers project, and not Avro
- * @param maxBlockBytes    content beyond which a block is followed by another
- * @param codec            Parquet's name of the compression
- * @param maxFileBytes     bytes after which a file is followed by another
+ * @param parquetAboveRows a data block with more rows is Parquet, which readers can project; smaller ones are Avro
+ * @param maxBlockBytes    content size after which a new block is started, in bytes
+ * @param codec            Parquet's name of the compression codec
+ * @param maxFileBytes     size after which a new file is started, in bytes
  */
 final case class LogOptions(
     parquetAboveRows: Int = 1000,
@@ -31,24 +31,24 @@ final case class LogOptions(
 )
 
 /**
- * What was written.
+ * One written log file.
  *
- * @param name      the file's, without its folders
- * @param sizeBytes 0 if no block was written, and then there is no file
+ * @param name      file name without folders
+ * @param sizeBytes 0 if no block was written; then there is no file
  * @param records   rows in data blocks
  * @param deletes   entries of delete blocks
  */
 final case class LogWritten(name: String, sizeBytes: Long, blocks: Int, records: Long, deletes: Long)
 
 /**
- * Writes the log of one delta commit, block by block, into one file or, where that is full, into several with numbers that
- * follow each other. A file is created with its first block.
+ * Writes the log of one delta commit, block by block, to one file, or as files fill up to several with consecutive
+ * numbers. A file is created with its first block.
  *
  * @param tableName   names the record in the blocks' schemas
- * @param nameInstant the instant in the file's name: from version 8 on the delta commit's, in version 6 the slice's base
- * @param instant     requested time of the delta commit, which every block carries
- * @param version     the first file's number, larger than those of the files of that name that are there
- * @param schema      the table's columns, the meta columns first; delete blocks carry it
+ * @param nameInstant the instant in the file's name: from version 8 on the delta commit's, in version 6 the slice's
+ * @param instant     requested time of the delta commit, in the header of every block
+ * @param version     the first file's number, greater than those of existing files of that name
+ * @param schema      the table's columns, meta columns first; also in the header of delete blocks
  * @param announce    called with the name of each file before it is created
  */
 final class LogWriter(
@@ -64,33 +64,33 @@ final class LogWriter(
     options: LogOptions = LogOptions(),
     announce: String => Unit = _ => ()
 ) {
-  private[this] val ended                   = ArrayBuffer.empty[LogWritten]
+  private[this] val closed                  = ArrayBuffer.empty[LogWritten]
   private[this] var out: FSDataOutputStream = _
   private[this] var size                    = 0L
   private[this] var blocks                  = 0
   private[this] var records                 = 0L
   private[this] var deletes                 = 0L
 
-  /** The last file, without its folders. */
-  def name: String = FileNames.log(fileId, nameInstant, version + ended.size, writeToken)
+  /** Name of the last file, without folders. */
+  def name: String = FileNames.log(fileId, nameInstant, version + closed.size, writeToken)
 
   /** Files before the last one. */
-  def earlier: Seq[LogWritten] = ended.toList
+  def earlier: Seq[LogWritten] = closed.toList
 
-  /** Bytes of the last file so far: where the next block begins, unless it is full. */
+  /** Size of the last file so far: offset of the next block, unless the file is full. */
   def sizeBytes: Long = size
 
-  /** Writes rows of all columns; none, if there are none. Their `_hoodie_file_name` is the file id. */
+  /** Writes rows with all columns, no block if there are none. Their `_hoodie_file_name` is the file id. */
   def dataBlock(rows: Iterator[InternalRow]): Unit =
     dataBlock(schema, AvroSchemas.toAvro(schema, tableName), rows, isPartial = false)
 
   /**
-   * Writes rows that carry some of the columns: the others are left as they are by the merge.
+   * Writes partial rows: the merge does not change their other columns.
    *
-   * @param columns the rows' columns, the meta columns first; an ordering field that is not among them is left as it is
-   *                too, but other engines cannot merge such a block under event-time ordering
-   * @param inserts whether a row is inserted, with nulls in the other columns, where its key is not stored; otherwise it
-   *                is then nothing, as it is to other engines
+   * @param columns the rows' columns, meta columns first. Ordering fields may be absent, but other engines cannot merge
+   *                such a block under event-time ordering
+   * @param inserts whether a row is inserted, with nulls in the other columns, if its key is not stored; otherwise such
+   *                a row is ignored, as by other engines in any case
    */
   def partialBlock(columns: StructType, rows: Iterator[InternalRow], inserts: Boolean = false): Unit = {
     val avroSchema = AvroSchemas.toAvro(columns, tableName)
@@ -99,7 +99,7 @@ final class LogWriter(
   }
 
   /**
-   * Writes deletes. Those with an ordering value and those without go to blocks of their own, in the order given.
+   * Writes deletes in order. Deletes with and without an ordering value go to separate blocks.
    *
    * @param orderingFields the table's ordering fields with their types, in property order
    */
@@ -124,20 +124,20 @@ final class LogWriter(
     finish()
   }
 
-  /** Ends the last file. */
+  /** Closes the last file. */
   def close(): LogWritten = {
     if (out != null) out.close()
     LogWritten(name, size, blocks, records, deletes)
   }
 
-  /** Gives the files up and removes what is there of them. Never throws: it is called where something failed before. */
+  /** Closes and removes all files. Never throws, because it is called after a failure. */
   def abort(): Unit = {
     if (out != null) {
       try out.close()
       catch { case NonFatal(_) => () }
       remove(name)
     }
-    ended.foreach(file => remove(file.name))
+    closed.foreach(file => remove(file.name))
   }
 
   private def path(file: String): Path = storage.path(FileNames.path(partitionPath, file))
@@ -146,8 +146,8 @@ final class LogWriter(
     try { storage.fs.delete(path(file), false); () }
     catch { case _: IOException => () }
 
-  private def endFull(): Unit = {
-    ended += close()
+  private def closeFull(): Unit = {
+    closed += close()
     out = null
     size = 0
     blocks = 0
@@ -214,7 +214,7 @@ final class LogWriter(
         if (count >= check) {
           val bytes = writer.estimatedBytes
           isFull = bytes >= full
-          // Half of the rows that would fit, so that growing rows do not run past the end.
+          // Half of the rows that would fit, so that growing rows do not exceed the limit.
           check = count + Math.max(1L, Math.min(10000L, (full - bytes) / Math.max(1L, bytes / count) / 2))
         }
       }
@@ -258,7 +258,7 @@ final class LogWriter(
       map.write(bytes)
     }
     val length = 4L + 4L + head.size + 8L + contentLength + 4L + 8L
-    if (size >= options.maxFileBytes) endFull()
+    if (size >= options.maxFileBytes) closeFull()
     if (out == null) {
       announce(name)
       out = storage.fs.create(path(name), false)
@@ -279,10 +279,10 @@ final class LogWriter(
 
 private object LogWriter {
 
-  /** Row groups of a block: small, since a block's content is gathered in memory. */
+  /** Size of a block's row groups, small because a block's content is buffered in memory. */
   private val RowGroupBytes = 32 * 1024 * 1024
   private val FirstCheck    = 100L
 
-  /** Room for the largest delete entry to come: keys are not that long. */
+  /** Reserve for the next delete entry, more than any key's length. */
   private val SlackBytes = 1024 * 1024
 }

@@ -5,7 +5,7 @@ import org.apache.parquet.io.{OutputFile, PositionOutputStream}
 import java.io.OutputStream
 import scala.collection.mutable.ArrayBuffer
 
-/** A Parquet file in memory, in pieces that are never copied to grow. */
+/** A Parquet file in memory, in fixed-size chunks, so that growing copies nothing. */
 private[log] final class MemoryFile(name: String) extends OutputFile {
   private[this] val full  = ArrayBuffer.empty[Array[Byte]]
   private[this] var piece = new Array[Byte](MemoryFile.PieceBytes)

@@ -5,21 +5,21 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
 import org.apache.spark.unsafe.types.UTF8String
 
-/** The five meta columns of the row at hand. */
+/** The five meta columns of the current row. The returned rows are reused. */
 private[table] final class MetaRow(instant: String, token: WriteToken, fileName: UTF8String) {
-  private[this] val instantText  = UTF8String.fromString(instant)
-  private[this] val sequenceHead = s"${instant}_${token.partitionId}_"
-  private[this] val meta         = new GenericInternalRow(5)
-  private[this] val both         = new JoinedRow
+  private[this] val instantString  = UTF8String.fromString(instant)
+  private[this] val sequencePrefix = s"${instant}_${token.partitionId}_"
+  private[this] val meta           = new GenericInternalRow(5)
+  private[this] val both           = new JoinedRow
 
-  /** For a change of this instant. */
+  /** Meta columns of a row changed by this instant. */
   def stamped(row: InternalRow, width: Int): InternalRow = {
-    meta.update(0, instantText)
-    meta.update(1, UTF8String.fromString(sequenceHead + token.nextRow()))
+    meta.update(0, instantString)
+    meta.update(1, UTF8String.fromString(sequencePrefix + token.nextRow()))
     rest(row, width)
   }
 
-  /** For a row that keeps the commit that last changed it. */
+  /** Meta columns of a row that is not changed: commit time and sequence number stay. */
   def kept(row: InternalRow, width: Int): InternalRow = {
     meta.update(0, row.getUTF8String(width + 2))
     meta.update(1, row.getUTF8String(width + 3))
@@ -28,7 +28,7 @@ private[table] final class MetaRow(instant: String, token: WriteToken, fileName:
 
   def joined(row: InternalRow, width: Int): InternalRow = both(stamped(row, width), row)
 
-  /** For a change of this instant that writes other columns than its row has. */
+  /** The meta columns of a row changed by this instant, followed by other columns than its own. */
   def joined(row: InternalRow, width: Int, columns: InternalRow): InternalRow = both(stamped(row, width), columns)
 
   private def rest(row: InternalRow, width: Int): InternalRow = {

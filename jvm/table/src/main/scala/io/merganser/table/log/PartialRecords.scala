@@ -2,12 +2,12 @@ package io.merganser.table.log
 
 import org.apache.avro.Schema
 
-/** What the rows of a partial block mean where their key is not stored. */
+/** How rows of a partial block are read if their key is not stored. */
 private[log] object PartialRecords {
 
   /**
-   * Property of a partial block's schema that we set where its rows are inserted if nothing is stored. Other readers pass
-   * it over.
+   * Property of a partial block's schema, which we set if rows with a key that is not stored are inserted. Other
+   * readers ignore it.
    */
   private val InsertingProperty = "merganser.inserts"
 

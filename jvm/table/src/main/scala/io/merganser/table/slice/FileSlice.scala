@@ -3,9 +3,9 @@ package io.merganser.table.slice
 import io.merganser.table.file.{BaseFile, FileGroupId, LogFile}
 
 /**
- * One version of a file group: a base file, or none, and the changes since.
+ * One version of a file group: an optional base file and the log files written since.
  *
- * @param baseInstant of the base file, or of the first log file if there is no base file
+ * @param baseInstant instant of the base file, or of the first log file if there is no base file
  * @param logs        in reading order
  */
 final case class FileSlice(

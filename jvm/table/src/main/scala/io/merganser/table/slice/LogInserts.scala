@@ -4,15 +4,15 @@ import io.merganser.table.file.{FileGroupId, FileNames}
 import io.merganser.table.timeline.{Action, Timeline}
 
 /**
- * Which slices may hold a key that their base file does not. Other engines insert into logs where their index finds keys there: in
- * buckets, or kept in the state of a Flink job.
+ * Finds slices that may have a key that is not in their base file. Other engines insert into logs if their index
+ * locates keys there: a bucket index, or one in the state of a Flink job.
  */
 object LogInserts {
 
   /**
-   * @param slices of the timeline's snapshot
-   * @return positions of slices whose logs may hold such a key: those without a base file, those of buckets, and those of which a commit
-   *         inserted into a log, or may have and is archived
+   * @param slices slices of the timeline's snapshot
+   * @return positions of slices whose logs may have such a key: those without a base file, those of buckets, and those
+   *         into whose log a commit inserted rows, or an archived commit may have
    */
   def in(slices: IndexedSeq[FileSlice], timeline: Timeline): Set[Int] = {
     val withLogs = slices.indices.filter(slices(_).logs.nonEmpty)

@@ -3,9 +3,9 @@ package io.merganser.table.slice
 import io.merganser.table.timeline.{CompletedInstants, Timeline}
 
 /**
- * Which log records count for a reader, as its timeline has it; travels to tasks.
+ * Which log records are visible to a reader of a timeline. Sent to tasks.
  *
- * @param completed  tells whether the write of an instant is completed
+ * @param completed  whether the write of an instant is completed
  * @param maxInstant newest instant of the view
  */
 final case class LogVisibility(completed: CompletedInstants, maxInstant: String)

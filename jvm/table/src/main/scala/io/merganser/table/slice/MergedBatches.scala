@@ -7,17 +7,17 @@ import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarArray, ColumnarBat
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * A slice's live rows in batches: of each base batch the rows that no log record touches, and, gathered over several of
- * them, the rows that the merge made.
+ * A slice's live rows in batches: the rows of each base batch that no log record matches, and batches of merged rows,
+ * collected over several base batches.
  *
- * @param base  batches with the merge's columns, the asked ones first
- * @param asked columns to hand out
+ * @param base      batches with the merge's columns, the requested ones first
+ * @param requested columns to return
  */
-private[slice] final class MergedBatches(base: Iterator[ColumnarBatch], merge: BatchMerge, asked: StructType)
+private[slice] final class MergedBatches(base: Iterator[ColumnarBatch], merge: BatchMerge, requested: StructType)
     extends Iterator[ColumnarBatch] {
-  private[this] val merged               = new RowBatch(asked, MergedBatches.Rows)
+  private[this] val merged               = new RowBatch(requested, MergedBatches.Rows)
   private[this] var ready: ColumnarBatch = _
-  private[this] var isHandedOut          = false
+  private[this] var isReturned           = false
   private[this] var isMerging            = false
   private[this] var isLast               = false
 
@@ -47,21 +47,21 @@ private[slice] final class MergedBatches(base: Iterator[ColumnarBatch], merge: B
     }
 
   private def mergeTouched(): Unit = {
-    if (isHandedOut) {
+    if (isReturned) {
       merged.clear()
-      isHandedOut = false
+      isReturned = false
     }
     while (isMerging && !merged.isFull)
       if (!merge.next()) isMerging = false
       else if (merge.isLive) merged.append(merge.row)
     if (merged.isFull || (isLast && !isMerging && !merged.isEmpty)) {
       ready = merged.toBatch
-      isHandedOut = true
+      isReturned = true
     }
   }
 
   private def untouched(batch: ColumnarBatch, count: Int): ColumnarBatch = {
-    val columns = Array.tabulate[ColumnVector](asked.length)(batch.column)
+    val columns = Array.tabulate[ColumnVector](requested.length)(batch.column)
     if (count == batch.numRows) new ColumnarBatch(columns, count)
     else {
       val rows = merge.untouched
@@ -74,9 +74,9 @@ private object MergedBatches {
   private val Rows = 4096
 }
 
-/** Some rows of a column, without copying them. */
+/** A selection of a column's rows, not copied. */
 private final class SelectedColumn(column: ColumnVector, rows: Array[Int]) extends ColumnVector(column.dataType) {
-  override def close(): Unit                                           = () // the column is its reader's
+  override def close(): Unit                                           = () // the reader owns the column
   override def hasNull: Boolean                                        = column.hasNull
   override def numNulls: Int                                           = column.numNulls
   override def isNullAt(i: Int): Boolean                               = column.isNullAt(rows(i))

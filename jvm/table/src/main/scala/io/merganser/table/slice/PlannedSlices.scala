@@ -6,11 +6,11 @@ import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Parallel, Storage}
 import io.merganser.table.timeline.{CompactionOperation, CompactionPlan}
 
-/** The slices of a compaction as they were planned: what came after it stays in their logs. */
+/** The slices of a compaction as planned. Log files added later are not part of it. */
 object PlannedSlices {
 
   /**
-   * One listing of each partition, side by side.
+   * Lists each partition once, in parallel.
    *
    * @throws MerganserException SLICE_FILE_MISSING
    */

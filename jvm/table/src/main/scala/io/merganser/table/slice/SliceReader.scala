@@ -19,10 +19,10 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import java.io.Closeable
 
-/** Rows that own open files: close them. The row object is reused, so copy what you keep. */
+/** Rows that own open files: close them. The row object is reused: copy rows that you keep. */
 trait SliceRows extends Iterator[InternalRow] with Closeable
 
-/** Column batches that own open files: close them. A batch is good until the next is asked for. */
+/** Column batches that own open files: close them. A batch is valid until the next one is requested. */
 final class SliceBatches private (batches: Iterator[ColumnarBatch], open: Seq[Closeable])
     extends Iterator[ColumnarBatch] with Closeable {
   override def hasNext: Boolean      = batches.hasNext
@@ -43,11 +43,11 @@ final class OpenMerge(val merge: MergeIterator, val layout: RowLayout, open: Seq
  * Reads file slices of one table: base file and log files go through the one merge.
  *
  * @param rule        the rule that the table stores
- * @param asked       columns to return, data and meta columns in any order; what the merge needs besides is read too and
- *                    follows them in the rows
- * @param filters     filters that may prune row groups of a base file; rows they do not hold for may still come
- * @param keyFilters  those of the filters that look at record key columns only: they hold for all versions of a key or
- *                    for none, so they may prune below a merge as well
+ * @param requested   columns to return, data and meta columns in any order; other columns that the merge needs are read
+ *                    too and follow them in the rows
+ * @param filters     filters that may prune row groups of a base file; rows that do not satisfy them may be returned
+ * @param keyFilters  the filters that refer to record key columns only: they are true for all versions of a key or for
+ *                    none, so they may also prune the input of a merge
  * @param bufferBytes memory for log records, in bytes, before they are sorted and spilled
  */
 final class SliceReader(
@@ -55,29 +55,29 @@ final class SliceReader(
     config: TableConfig,
     rule: StoredRule,
     tableSchema: StructType,
-    asked: StructType,
+    requested: StructType,
     visibility: LogVisibility,
     filters: Seq[Filter] = Nil,
     keyFilters: Seq[Filter] = Nil,
     bufferBytes: Long = SliceReader.DefaultBufferBytes
 ) extends Serializable {
 
-  /** The columns of the rows, the asked ones first. */
-  val schema: StructType = CompiledRule.layoutSchema(asked, tableSchema, config, rule)
+  /** The columns of the rows, the requested ones first. */
+  val schema: StructType = CompiledRule.layoutSchema(requested, tableSchema, config, rule)
 
   private lazy val compiled = CompiledRule(rule, config, schema)
 
   /**
-   * The slice's live rows, one a record key. No order is promised.
+   * The slice's live rows, one per record key, in no guaranteed order.
    *
-   * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING if cleaning removed a file after the slice was listed
+   * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING if a file was cleaned after the slice was listed
    */
   def rows(slice: FileSlice): SliceRows =
     if (slice.logs.isEmpty) baseRows(slice) else liveRows(merge(slice))
 
-  /** The base file's rows as they are, whatever the logs say. */
+  /** The base file's rows, not merged with the logs. */
   def baseRows(slice: FileSlice): SliceRows = {
-    val reader = slice.base.map(openBase(_, asked, filters))
+    val reader = slice.base.map(openBase(_, requested, filters))
     val found  = reader.map(_.rows()).getOrElse(Iterator.empty)
     new SliceRows {
       override def hasNext: Boolean    = found.hasNext
@@ -86,7 +86,7 @@ final class SliceReader(
     }
   }
 
-  /** Deletes get their ordering values in the types that the rows are read with. */
+  /** Ordering values of deletes are converted to the types that rows are read with. */
   private def scanner = new LogScanner(
     storage,
     config.version,
@@ -97,18 +97,18 @@ final class SliceReader(
   )
 
   /**
-   * The slice's live rows in column batches of the asked columns. Rows that no log record touches stay as they were read.
+   * The slice's live rows in column batches of the requested columns. Rows without log records are returned as read.
    *
    * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING
    */
   def batches(slice: FileSlice): SliceBatches = if (slice.logs.isEmpty) baseBatches(slice) else mergedBatches(slice)
 
-  /** The base file's rows as they are, whatever the logs say. */
+  /** The base file's rows, not merged with the logs. */
   def baseBatches(slice: FileSlice): SliceBatches = baseBatches(slice, 0L, Long.MaxValue)
 
-  /** Those of them that lie in row groups whose middle is in a range of the file, in bytes. */
+  /** Only the rows of row groups whose midpoint is in a range of the file, in bytes. */
   def baseBatches(slice: FileSlice, start: Long, length: Long): SliceBatches = {
-    val reader = slice.base.map(openBase(_, asked, filters, start, length))
+    val reader = slice.base.map(openBase(_, requested, filters, start, length))
     SliceBatches(reader.map(_.batches()).getOrElse(Iterator.empty), reader.toSeq)
   }
 
@@ -117,10 +117,11 @@ final class SliceReader(
     buffer.mergeBatches() match {
       case Some(merge) =>
         val reader = slice.base.map(openBase(_, schema, keyFilters))
-        SliceBatches(new MergedBatches(reader.map(_.batches()).getOrElse(Iterator.empty), merge, asked), reader.toSeq)
+        val batches = reader.map(_.batches()).getOrElse(Iterator.empty)
+        SliceBatches(new MergedBatches(batches, merge, requested), reader.toSeq)
       case None =>
         val open = merge(slice, buffer)
-        SliceBatches(RowsToBatches(liveRows(open), asked, SliceReader.BatchRows), Seq(open))
+        SliceBatches(RowsToBatches(liveRows(open), requested, SliceReader.BatchRows), Seq(open))
     }
   }
 
@@ -175,7 +176,7 @@ final class SliceReader(
     SliceReader.missingNamed(config, base.path) {
       val path   = storage.path(base.path)
       val reader = new BaseFileReader(storage.conf, path, base.sizeBytes, columns, filters, start, length)
-      reader.footer // read now: here a file that is gone gets its name
+      reader.footer // read here, where a missing file is reported by name
       reader
     }
 
@@ -193,12 +194,12 @@ object SliceReader {
     try read
     catch {
       case e: java.io.FileNotFoundException =>
-        throw io.merganser.merge.MerganserException("SLICE_FILE_MISSING", "table" -> config.name, "file" -> what).causedBy(
-          e)
+        throw io.merganser.merge.MerganserException("SLICE_FILE_MISSING", "table" -> config.name, "file" -> what)
+          .causedBy(e)
     }
 }
 
-/** Log records on their way into the buffer. */
+/** Adds log records to the buffer. */
 private final class VersionSink(layout: RowLayout, buffer: VersionBuffer) extends LogSink {
   private[this] val record    = new Version
   private[this] val deleteRow = new GenericInternalRow(layout.schema.length)

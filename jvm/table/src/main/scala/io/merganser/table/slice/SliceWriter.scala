@@ -15,19 +15,19 @@ import org.apache.spark.sql.catalyst.expressions.JoinedRow
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
-/** One file written, as the commit will record it. */
+/** One written file, as the commit will record it. */
 final case class SliceWritten(stat: WriteStat, counts: MergeCounts)
 
 /**
  * Writes base files and log files of one instant.
  *
- * The rows it is given have the columns of [[SliceWriter.rowSchema]]: the table's data columns, then the record key, the
+ * Its input rows have the columns of [[SliceWriter.rowSchema]]: the table's data columns, then the record key, the
  * partition path, and the commit time and sequence number of rows that are already stored.
  *
  * @param schema  the table's data columns
  * @param instant requested time of the commit that writes
- * @param eventTime the column whose range the statistics of each file keep
- * @param compactions pending ones by partition path and file id; below version 8 they name the log files to come
+ * @param eventTime the column whose range is in the statistics of each file
+ * @param compactions instants of pending compactions by file group; below version 8 new log files are named after them
  */
 final case class SliceWriter(
     storage: Storage,
@@ -43,16 +43,17 @@ final case class SliceWriter(
   private val width      = schema.length
   private val fileSchema = StructType(MetaColumns.schema ++ schema)
 
-  /** Tells a delete by what the file keeps of its row. */
+  /** Recognizes a delete by the columns that the file stores. */
   private val storedDeletes = DeleteCheck(schema, PayloadClasses.markers(config))
 
   /**
-   * Writes a base file from what the merge leaves.
+   * Writes a base file from the result of the merge.
    *
-   * @param previous   the slice whose base file this one follows, if any
-   * @param stampAll   true when winners are changes of this instant; false in a compaction, where they keep their own
-   * @param ordering   compares ordering values, to count ties; null under a rule that has none
-   * @return nothing if there is no row to write and no earlier slice to follow
+   * @param previous   the slice that this file supersedes, if any
+   * @param stampAll   true if changed rows get the commit metadata columns of this instant; false in a compaction,
+   *                   which leaves them unchanged
+   * @param ordering   compares ordering values, to count ties; null under a rule without ordering
+   * @return None if there is no row to write and no previous slice
    */
   def writeBase(
       partitionPath: String,
@@ -76,10 +77,10 @@ final case class SliceWriter(
   }
 
   /**
-   * Writes the base file of a new group; where it is full, of further new groups, which begin with another key.
+   * Writes the base file of a new group, and of further new groups as files fill up. No key is split between groups.
    *
-   * @param fileId of the first group
-   * @return nothing if there is no row to write
+   * @param fileId id of the first group
+   * @return empty if there is no row to write
    */
   def writeNewBases(
       partitionPath: String,
@@ -109,7 +110,7 @@ final case class SliceWriter(
     }
   }
 
-  /** A base file that is being written, and what the merge made of rows meanwhile. */
+  /** A base file that is being written, with counts of the outcomes of the merge. */
   private final class OpenBase(partitionPath: String, fileId: String, previous: Option[FileSlice], token: WriteToken) {
     private[this] val name                   = FileNames.base(fileId, token.toString, instant)
     private[this] val meta                   = new MetaRow(instant, token, UTF8String.fromString(name))
@@ -119,7 +120,7 @@ final case class SliceWriter(
     private[this] var (inserted, updated, unchanged, late, deleted, ties) = (0L, 0L, 0L, 0L, 0L, 0L)
     private[this] var rows                                                = 0L
     private[this] var check                                               = SliceWriter.FirstCheck
-    private[this] var lastKey: UTF8String                                 = _
+    private[this] var keyWhenFull: UTF8String                             = _
 
     def open(): Unit = {
       markers.create(partitionPath, name, if (previous.exists(_.base.isDefined)) "MERGE" else "CREATE")
@@ -145,22 +146,22 @@ final case class SliceWriter(
         if (merge.outcome >= Outcome.Updated) times.add(row, null)
         writer.write(joined(if (isNew) meta.stamped(row, width) else meta.kept(row, width), row))
         rows += 1
-        if (rows == check) look(row)
+        if (rows == check) checkSize(row)
       }
     }
 
-    /** How full it is costs a look at each column, so it is looked at half way to where it would be full. */
-    private def look(row: InternalRow): Unit = {
+    /** The size estimate visits every column, so the next check is half way to the row that would fill the file. */
+    private def checkSize(row: InternalRow): Unit = {
       val (bytes, max) = (writer.estimatedBytes, baseOptions.maxFileBytes)
-      if (bytes >= max) lastKey = row.getUTF8String(width).copy()
+      if (bytes >= max) keyWhenFull = row.getUTF8String(width).copy()
       else
         check = rows + math.max(1L, math.min(SliceWriter.LargestStep, (max - bytes) / math.max(1L, bytes / rows) / 2))
     }
 
-    /** Whether it is full, and the row is of another key than the last one. */
-    def endsBefore(row: InternalRow): Boolean = lastKey != null && row.getUTF8String(width) != lastKey
+    /** Whether the file is full and the row has another key than the last one. */
+    def endsBefore(row: InternalRow): Boolean = keyWhenFull != null && row.getUTF8String(width) != keyWhenFull
 
-    /** Nothing if no row was written, and none had to. */
+    /** None if no row was written and no file was required. */
     def close(): Option[SliceWritten] =
       if (writer == null) None
       else {
@@ -190,21 +191,21 @@ final case class SliceWriter(
 
   private def namesLogsBySlice: Boolean = config.version < 8
 
-  /** Instant and number in the name of a log file: of the delta commit, or, below version 8, the slice's with the next number. */
+  /** Instant and number in a log file's name: the delta commit's and 1; below version 8, the slice's and the next. */
   private def logName(slice: FileSlice): (String, Int) =
     if (!namesLogsBySlice) (instant, 1)
     else {
-      val named = compactions.getOrElse(slice.group, slice.baseInstant)
-      (named, slice.logs.filter(_.instant == named).map(_.version).foldLeft(0)(math.max(_, _)) + 1)
+      val instantInName = compactions.getOrElse(slice.group, slice.baseInstant)
+      (instantInName, slice.logs.filter(_.instant == instantInName).map(_.version).foldLeft(0)(math.max(_, _)) + 1)
     }
 
   /**
-   * Appends a log to a slice, in one file or more: the versions of a batch, those of a key in the order in which they came.
+   * Appends the versions of a batch to a slice's log, in one or more files; versions of a key stay in their order.
    *
-   * @param merge            the versions one a step, with nothing stored under them; below version 8, where a log holds
-   *                         full rows only, they were merged with the stored rows
-   * @param keepsDeletedRows true where the rule looks at more of a delete than its ordering value
-   * @return nothing if the batch comes to nothing
+   * @param merge            one version a step, not merged with stored rows; below version 8, where a log holds only
+   *                         full rows, already merged with them
+   * @param keepsDeletedRows true if the rule uses columns of a delete other than its ordering value
+   * @return empty if there is nothing to append
    */
   def appendLog(
       slice: FileSlice,
@@ -264,11 +265,11 @@ final case class SliceWriter(
 
 object SliceWriter {
 
-  /** Rows after which a new file is first looked at for being full, and at most between two looks. */
+  /** Rows before the first check of a new file's size, and the most between two checks. */
   private val FirstCheck  = 100L
   private val LargestStep = 10000L
 
-  /** The columns of the rows a write works on. */
+  /** The columns of the rows that a write processes. */
   def rowSchema(schema: StructType): StructType =
     StructType(schema ++ Seq(MetaColumns.RecordKey, MetaColumns.PartitionPath, MetaColumns.CommitTime,
       MetaColumns.CommitSeqno).map(

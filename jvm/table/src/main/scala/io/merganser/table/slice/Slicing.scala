@@ -11,33 +11,33 @@ import scala.annotation.tailrec
 import scala.collection.mutable
 
 /**
- * From the files of a partition to the slices of its file groups.
+ * Groups the files of a partition into the slices of its file groups.
  *
- * Files that do not count are dropped before slicing: were the base file of a failed write to start a slice, later log
- * files would gather there and disappear with it. Neither does a file count that bears the instant of a completed write
- * which does not name it: a task that was tried again may have left it, or one that outlived the write.
+ * Files that are not committed are dropped before slicing: if the base file of a failed write started a slice, later
+ * log files would be assigned to it and disappear with it. A file with the instant of a completed write that does not
+ * name it is not committed either: a retried task may have left it, or one that outlived the write.
  */
 private[slice] final class Slicing(storage: Storage, config: TableConfig, timeline: Timeline) {
 
   private val isCompleted = timeline.completedInstants
 
-  /** Read only when a log file's place depends on when an archived instant completed. */
+  /** Loaded only if the slice of a log file depends on the completion time of an archived instant. */
   private lazy val archive = new ArchivedTimeline(storage, config)
 
   /**
    * The newest slice of each group of some partitions.
    *
-   * @param listed the partitions, with the files in them
+   * @param listed the partitions with their files
    * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING
    */
   def newest(listed: Seq[(String, Seq[FileStatus])]): Seq[FileSlice] = {
-    val slices = named(listed)(newestOf)
+    val slices = committedSlices(listed)(newestOf)
     requireNoneMissing(listed, slices, withLogs = true)
     slices
   }
 
   def readOptimized(listed: Seq[(String, Seq[FileStatus])]): Seq[FileSlice] = {
-    val slices = named(listed)(group =>
+    val slices = committedSlices(listed)(group =>
       group.bases.lastOption.map(base => FileSlice(group.partitionPath, group.fileId, base.instant, Some(base), Nil)))
     requireNoneMissing(listed, slices, withLogs = false)
     slices
@@ -50,41 +50,43 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
       withSizes)
   }
 
-  /** A slice that a plan names, its files as their commits have them. */
+  /** See [[TableView.committed]]. */
   def committed(slice: FileSlice): FileSlice = {
     prefetch(instants(slice))
     withSizes(slice.copy(base = slice.base.filter(isNamed), logs = slice.logs.filter(isNamed)))
   }
 
-  /** Commits are looked at for the files that would be read alone; where one is not named, its group is sliced again without it. */
-  private def named(listed: Seq[(String, Seq[FileStatus])])(choose: GroupFiles => Option[FileSlice]): Seq[FileSlice] = {
+  /** Reads only the commits of chosen slices. A group with a file that its commit does not name is sliced again. */
+  private def committedSlices(
+      listed: Seq[(String, Seq[FileStatus])]
+  )(choose: GroupFiles => Option[FileSlice]): Seq[FileSlice] = {
     val chosen = listed.flatMap { case (partition, files) =>
       groups(partition, files).map(group => (group, choose(group)))
     }
     prefetch(chosen.flatMap(_._2).flatMap(instants))
-    chosen.flatMap { case (group, slice) => named(group, slice, choose) }.map(withSizes)
+    chosen.flatMap { case (group, slice) => committedSlices(group, slice, choose) }.map(withSizes)
   }
 
   @tailrec
-  private def named(
+  private def committedSlices(
       group: GroupFiles,
       slice: Option[FileSlice],
       choose: GroupFiles => Option[FileSlice]
   ): Option[FileSlice] = {
-    val strangers =
+    val uncommitted =
       slice.toSeq.flatMap(s => s.base.toSeq.filterNot(isNamed).map(_.name) ++ s.logs.filterNot(isNamed).map(_.name))
-    if (strangers.isEmpty) slice
+    if (uncommitted.isEmpty) slice
     else {
-      val rest = group.without(strangers.toSet)
-      named(rest, choose(rest), choose)
+      val rest = group.without(uncommitted.toSet)
+      committedSlices(rest, choose(rest), choose)
     }
   }
 
   private def isNamed(base: BaseFile): Boolean = timeline.committedFiles(base.instant).forall(_.contains(base.name))
 
   /**
-   * In version 6 many writes share a log file, which is named after its slice. Of such files a table that was upgraded may keep
-   * some, beside the base file of their name.
+   * In version 6 several writes share a log file, which is named after its slice. An upgraded table may still have such
+   * files beside the base file of the same instant.
    */
   private def isNamed(log: LogFile): Boolean = config.version < 8 || timeline.committedFiles(log.instant).forall {
     files =>
@@ -102,13 +104,16 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
   private def instants(slice: FileSlice): Seq[String] =
     slice.base.toSeq.map(_.instant) ++ (if (config.version < 8) Nil else slice.logs.map(_.instant))
 
-  /** Reads commits side by side. */
+  /** Reads commits in parallel. */
   private def prefetch(instants: Seq[String]): Unit = {
     Parallel.map(instants.distinct)(timeline.committedFiles)
     ()
   }
 
-  /** Whatever the commits at hand name and newer slices do not replace has to be there: else rows would be missing, or older ones back. */
+  /**
+   * Every file that the commits of the slices name and that no newer slice replaces must exist: otherwise rows would be
+   * missing or older versions would reappear.
+   */
   private def requireNoneMissing(
       listed: Seq[(String, Seq[FileStatus])],
       slices: Seq[FileSlice],
@@ -131,18 +136,18 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
       slices: Map[FileGroupId, FileSlice],
       withLogs: Boolean
   ): Boolean = {
-    def newest(fileId: String)  = slices.get(FileGroupId(file.partitionPath, fileId))
-    def isThere(fileId: String) = !timeline.replacedGroups(FileGroupId(file.partitionPath, fileId))
+    def newest(fileId: String) = slices.get(FileGroupId(file.partitionPath, fileId))
+    def isLive(fileId: String) = !timeline.replacedGroups(FileGroupId(file.partitionPath, fileId))
     FileNames.parseBase(file.partitionPath, name, 0L).exists { base =>
-      isThere(base.fileId) &&
+      isLive(base.fileId) &&
       newest(base.fileId).forall(s => base.instant > s.baseInstant || (base.instant == s.baseInstant && s.base.isEmpty))
     } || (withLogs && config.isMadeInLayout2 && FileNames.parseLog(file.partitionPath, name, 0L).exists { log =>
-      isThere(log.fileId) &&
+      isLive(log.fileId) &&
       newest(log.fileId).forall(s => s.base.isEmpty || timeline.completionTime(log.instant).exists(s.baseInstant <= _))
     })
   }
 
-  /** Of a group under compaction the new slice has no base file yet: it is read on top of the one before. */
+  /** The new slice of a group under compaction has no base file yet: its logs are read on top of the previous slice. */
   private def newestOf(group: GroupFiles): Option[FileSlice] = {
     val found = slices(group)
     timeline.groupsInCompaction.get(FileGroupId(group.partitionPath, group.fileId)) match {
@@ -166,14 +171,14 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
         GroupFiles(partition, fileId, onePerInstant(bases.getOrElse(fileId, Nil)), logs.getOrElse(fileId, Nil).sorted))
   }
 
-  /** In version 6 a log file is named after its slice, and its blocks tell which of them count. */
+  /** In version 6 a log file is named after its slice; whether a block is visible depends on the block's instant. */
   private def isVisible(log: LogFile): Boolean =
     if (config.version >= 8) isCompleted(log.instant)
     else
       isCompleted(log.instant) || timeline.groupsInCompaction.get(FileGroupId(log.partitionPath, log.fileId)).contains(
         log.instant)
 
-  /** Two tries of one task may both have left a file; the commit names the one that counts. */
+  /** Two attempts of a task may both have left a file; the commit names the valid one. */
   private def onePerInstant(bases: Seq[BaseFile]): Seq[BaseFile] =
     bases.groupBy(_.instant).toSeq.sortBy(_._1).map {
       case (_, Seq(one)) => one
@@ -183,22 +188,22 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
     }
 
   private def slices(group: GroupFiles): Seq[FileSlice] = {
-    val byInstant = group.bases.map(f => f.instant -> f).toMap
-    val compacted = timeline.groupsInCompaction.get(FileGroupId(group.partitionPath, group.fileId))
-    val starts    = mutable.TreeSet(byInstant.keySet.toSeq ++ compacted: _*)
-    val placed    = mutable.Map.empty[String, mutable.ArrayBuffer[LogFile]]
+    val byInstant   = group.bases.map(f => f.instant -> f).toMap
+    val compacted   = timeline.groupsInCompaction.get(FileGroupId(group.partitionPath, group.fileId))
+    val starts      = mutable.TreeSet(byInstant.keySet.toSeq ++ compacted: _*)
+    val logsByStart = mutable.Map.empty[String, mutable.ArrayBuffer[LogFile]]
     group.logs.foreach { log =>
       val start = startOf(log, starts)
       starts += start
-      placed.getOrElseUpdate(start, mutable.ArrayBuffer.empty) += log
+      logsByStart.getOrElseUpdate(start, mutable.ArrayBuffer.empty) += log
     }
     starts.toSeq
-      .filter(start => byInstant.contains(start) || placed.contains(start))
+      .filter(start => byInstant.contains(start) || logsByStart.contains(start))
       .map(start =>
-        FileSlice(group.partitionPath, group.fileId, start, byInstant.get(start), placed.get(start).toSeq.flatten))
+        FileSlice(group.partitionPath, group.fileId, start, byInstant.get(start), logsByStart.get(start).toSeq.flatten))
   }
 
-  /** From version 8 on the latest start up to the log's completion, else a start of its own; before, the one it is named after. */
+  /** The latest start up to the log's completion, if there is one, else its own instant; in version 6 always that. */
   private def startOf(log: LogFile, starts: mutable.TreeSet[String]): String =
     if (config.version < 8) log.instant
     else {
@@ -206,12 +211,12 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
       starts.iterator.takeWhile(_ <= completion).foldLeft(log.instant)((_, start) => start)
     }
 
-  /** Matters only where a slice starts after the log was requested. */
+  /** The completion time is needed only if a slice starts after the log was requested. */
   private def archivedCompletion(instant: String, starts: mutable.TreeSet[String]): String =
     if (starts.lastOption.exists(_ > instant)) archive.completionTime(instant).getOrElse(instant) else instant
 }
 
-/** The files of a group that count so far as their names tell; base files by instant, log files as read. */
+/** The files of a group whose instants are completed; base files sorted by instant, log files in reading order. */
 private final case class GroupFiles(partitionPath: String, fileId: String, bases: Seq[BaseFile], logs: Seq[LogFile]) {
   def without(names: Set[String]): GroupFiles =
     copy(bases = bases.filterNot(f => names(f.name)), logs = logs.filterNot(f => names(f.name)))

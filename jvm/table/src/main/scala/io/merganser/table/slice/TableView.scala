@@ -9,9 +9,9 @@ import io.merganser.table.timeline.Timeline
 import org.apache.hadoop.fs.FileStatus
 
 /**
- * A table's file slices as a timeline has them. Each partition's folder is listed once, the timeline not again.
+ * A table's file slices as of a timeline. Each partition's folder is listed once; the timeline is not reloaded.
  *
- * Files of writes that have not completed do not exist here, and do not take part in slicing.
+ * Files of writes that have not completed are ignored, in slicing too.
  */
 final class TableView(storage: Storage, config: TableConfig, timeline: Timeline) {
 
@@ -19,8 +19,8 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
 
   private lazy val slicing = new Slicing(storage, config, timeline)
 
-  /** Folders that are partitions, "" for a table without; by walking. */
-  lazy val partitions: Seq[String] = walk(Seq("")).sorted
+  /** Paths of the partitions, found by listing folders; "" for a table without partitions. */
+  lazy val partitions: Seq[String] = partitionsBelow(Seq("")).sorted
 
   /** The newest slice of every file group. */
   def slices: Seq[FileSlice] = slicesOf(partitions)
@@ -28,26 +28,27 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
   /** The newest slice of every file group of a partition; none if there is no such partition. */
   def slices(partition: String): Seq[FileSlice] = slicesOf(Seq(partition))
 
-  /** The newest slices of some partitions, listed side by side. */
+  /** The newest slices of some partitions, listed in parallel. */
   def slicesOf(partitions: Seq[String]): Seq[FileSlice] = slicing.newest(listed(partitions))
 
-  /** Base files alone, the newest of every group that has one: what is read without merging. */
+  /** The newest base file of every group that has one, without logs: what a read-optimized query reads. */
   def readOptimizedSlices: Seq[FileSlice] = slicing.readOptimized(listed(partitions))
 
   def readOptimizedSlices(partition: String): Seq[FileSlice] = slicing.readOptimized(listed(Seq(partition)))
 
-  /** A slice that a plan names, with its files as their commits have them: what they do not name is left out. */
+  /** A slice of a plan, with file sizes from the commits and without files that no commit names. */
   def committed(slice: FileSlice): FileSlice = slicing.committed(slice)
 
   private def listed(partitions: Seq[String]): Seq[(String, Seq[FileStatus])] =
     Parallel.map(partitions)(p => p -> listing(p))
 
-  /** Every slice of every group of a partition, oldest first: history, for cleaning and explaining. */
+  /** Every slice of every group of a partition, oldest first, for cleaning and explaining. */
   def allSlices(partition: String): Seq[FileSlice] = slicing.all(partition, listing(partition))
 
   /**
-   * Base files of a partition whose instant neither completed nor is pending, in groups that readers see: left by a write
-   * that died without markers. Other engines' readers lose later updates of such a group, so they are set aside first.
+   * Base files of a partition whose instant is neither completed nor pending, in groups that readers see: left by a
+   * write that died without markers. In such a group other engines' readers lose later updates, so the files are moved
+   * away before a write.
    */
   def orphans(partition: String): Seq[BaseFile] = {
     val pending = timeline.pending.map(_.requested).toSet
@@ -60,8 +61,8 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
     FileNames.parseBase(partition, file.getPath.getName, file.getLen)
 
   private def listing(partition: String): Seq[FileStatus] = {
-    val known = listings.get(partition)
-    if (known != null) known
+    val cached = listings.get(partition)
+    if (cached != null) cached
     else {
       val listed = storage.list(partition)
       listings.put(partition, listed)
@@ -70,10 +71,10 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
   }
 
   /**
-   * Breadth first; the folders of one level are listed side by side. The partition `a` may hold the partition `a/b`; what lies in
-   * folders of a table without partitions is not the table's.
+   * Breadth first; the folders of one level are listed in parallel. A partition `a` may contain the partition `a/b`.
+   * Folders below a table without partitions are not part of the table.
    */
-  private def walk(folders: Seq[String]): Seq[String] = if (folders.isEmpty) Nil
+  private def partitionsBelow(folders: Seq[String]): Seq[String] = if (folders.isEmpty) Nil
   else {
     val listed = Parallel.map(folders)(folder => folder -> listing(folder))
     val (partitions, between) =
@@ -83,6 +84,6 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
       files.filter(f => f.isDirectory && PartitionMetadata.mayLieIn(f.getPath.getName)).map(f =>
         FileNames.path(folder, f.getPath.getName))
     }
-    partitions.map(_._1) ++ walk(below)
+    partitions.map(_._1) ++ partitionsBelow(below)
   }
 }

@@ -7,16 +7,17 @@ import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{Action, Timeline}
 
 /**
- * From which instant on a table can be read as of the past: what was cleaned or archived would be missing in the answer.
+ * Checks from which instant on a table can be read as of the past: rows of cleaned files or archived instants would be
+ * missing in the result.
  *
- * @param timeline the whole timeline, not one as of an instant
+ * @param timeline the complete timeline, not one as of an instant
  */
 final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline) {
 
   /**
    * The table's timeline as of an instant.
    *
-   * @throws io.merganser.merge.MerganserException AS_OF_TOO_EARLY if files or instants of then may be gone
+   * @throws io.merganser.merge.MerganserException AS_OF_TOO_EARLY if files or instants of that time may be gone
    */
   def to(instant: String): Timeline = {
     if (!isSaved(instant)) {
@@ -32,10 +33,10 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
     MerganserException("AS_OF_TOO_EARLY", "table" -> config.name, "instant" -> instant, "reason" -> reason,
       "oldest" -> oldest)
 
-  private def Cleaned  = "files that held its rows then were cleaned"
+  private def Cleaned  = "files with its rows at that time were cleaned"
   private def Archived = "it has no earlier commit, or only archived ones"
 
-  /** A savepoint keeps the files of its instant; those of older versions do not keep log files. */
+  /** A savepoint retains the files of its instant; below version 8 it does not retain log files. */
   private def isSaved(instant: String): Boolean =
     (config.version >= 8 || !config.isMergeOnRead) && savepoints(instant) && timeline.completed.exists(
       _.requested == instant)
@@ -43,11 +44,11 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
   private lazy val savepoints: Set[String] =
     timeline.instants.filter(i => i.isCompleted && i.action == Action.Savepoint).map(_.requested).toSet
 
-  /** Saved instants stay when those around them are archived. */
+  /** Savepointed instants stay on the timeline when those around them are archived. */
   private lazy val start: Option[String] =
     timeline.completed.find(i => !savepoints(i.requested)).orElse(timeline.completed.headOption).map(_.requested)
 
-  /** The greatest of all cleans: one that keeps more than an earlier one brings nothing back. */
+  /** The maximum over all cleans: a later clean that retains more does not restore files. */
   private lazy val cleanedUpTo: Option[String] = {
     val (byInstant, byVersion) = timeline.cleans.partition(_.earliest.isDefined)
     val files = byVersion.flatMap(_.files).groupBy(_._1).map { case (partition, lists) =>
@@ -59,17 +60,17 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
     oldest.reduceOption((a, b) => if (a < b) b else a)
   }
 
-  /** Where a clean counted file versions: from when on every group of the partition has the slice of the time. */
+  /** For cleans by number of file versions: the instant from which on no group of the partition lacks a slice. */
   private def firstComplete(partition: String, deleted: Seq[String]): Option[String] = {
-    val gone = deleted.flatMap { name =>
+    val lastDeleted = deleted.flatMap { name =>
       FileNames.parseBase(partition, name, 0L).map(f => f.fileId -> f.instant)
         .orElse(FileNames.parseLog(partition, name, 0L).map(f => f.fileId -> f.instant))
     }.groupBy(_._1).map { case (fileId, instants) => fileId -> instants.map(_._2).max }
-    if (gone.isEmpty) None
+    if (lastDeleted.isEmpty) None
     else {
-      val kept = new TableView(storage, config, timeline).allSlices(partition).groupBy(_.fileId)
-      gone.flatMap { case (fileId, last) =>
-        kept.getOrElse(fileId, Nil).map(_.baseInstant).filter(_ > last).reduceOption((a, b) => if (a < b) a else b)
+      val remaining = new TableView(storage, config, timeline).allSlices(partition).groupBy(_.fileId)
+      lastDeleted.flatMap { case (fileId, last) =>
+        remaining.getOrElse(fileId, Nil).map(_.baseInstant).filter(_ > last).reduceOption((a, b) => if (a < b) a else b)
           .orElse(timeline.replacedAt(FileGroupId(partition, fileId)))
       }.reduceOption((a, b) => if (a < b) b else a)
     }

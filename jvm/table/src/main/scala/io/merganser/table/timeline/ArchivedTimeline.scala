@@ -17,14 +17,14 @@ import scala.collection.mutable
 import scala.util.Try
 
 /**
- * The instants another engine moved from the timeline to its history: a manifest that lists Parquet files, each named
- * after the first and last instant in it. Only completion times are read. Layout 2 alone has them.
+ * The instants that another engine moved from the timeline to its history: a manifest that lists Parquet files, each
+ * named after its first and last instant. Only completion times are read. Exists in layout 2 only.
  */
 private[table] final class ArchivedTimeline(storage: Storage, config: TableConfig) {
 
-  private val known = mutable.Map.empty[String, Map[String, String]]
+  private val timesByFile = mutable.Map.empty[String, Map[String, String]]
 
-  /** None if the history does not hold the instant, or there is no history. */
+  /** None if the instant is not in the history, or there is no history. */
   def completionTime(requested: String): Option[String] = synchronized {
     files.iterator.filter(covers(_, requested)).map(times(_).get(requested)).collectFirst { case Some(time) => time }
   }
@@ -50,7 +50,7 @@ private[table] final class ArchivedTimeline(storage: Storage, config: TableConfi
     case _                      => true
   }
 
-  private def times(file: String): Map[String, String] = known.getOrElseUpdate(file, {
+  private def times(file: String): Map[String, String] = timesByFile.getOrElseUpdate(file, {
       val conf = new org.apache.hadoop.conf.Configuration(storage.conf)
       conf.set(ReadSupport.PARQUET_READ_SCHEMA, ArchivedTimeline.Times.toString)
       val reader = ParquetReader.builder(new GroupReadSupport, storage.path(s"${config.historyFolder}/$file")).withConf(
@@ -66,8 +66,8 @@ private object ArchivedTimeline {
   private val Completed = "completionTime"
 
   private val Times: MessageType = {
-    def text(name: String): Type = Types.optional(PrimitiveType.PrimitiveTypeName.BINARY).named(name)
-    new MessageType("times", text(Requested), text(Completed))
+    def stringField(name: String): Type = Types.optional(PrimitiveType.PrimitiveTypeName.BINARY).named(name)
+    new MessageType("times", stringField(Requested), stringField(Completed))
   }
 
   private def pair(group: Group): Option[(String, String)] =

@@ -8,7 +8,7 @@ import org.apache.avro.generic.{GenericData, GenericDatumReader, GenericDatumWri
 
 import scala.collection.JavaConverters._
 
-/** The timeline's Avro files: containers of one record, fields by name, absent fields null. */
+/** The timeline's Avro files: containers of one record; fields are accessed by name, absent ones are null. */
 private[timeline] object AvroRecords {
 
   val Str: Schema  = Schema.create(Schema.Type.STRING)
@@ -22,7 +22,7 @@ private[timeline] object AvroRecords {
 
   def map(of: Schema): Schema = Schema.createMap(of)
 
-  /** May be null, and is by default. */
+  /** A nullable field, null by default. */
   def optional(name: String, of: Schema): Schema.Field =
     new Schema.Field(name, Schema.createUnion(Null, of), null, JsonProperties.NULL_VALUE)
 
@@ -54,7 +54,7 @@ private[timeline] object AvroRecords {
     out.toByteArray
   }
 
-  /** The container's record, in the schema it was written with. */
+  /** The container's record, with the schema that it was written with. */
   def decode(bytes: Array[Byte]): GenericRecord = {
     val reader =
       new DataFileStream[GenericRecord](new ByteArrayInputStream(bytes), new GenericDatumReader[GenericRecord]())
@@ -70,7 +70,7 @@ private[timeline] object AvroRecords {
     case other             => other
   }
 
-  /** Reads by name and forgives: a writer may know fewer fields. */
+  /** Lenient access by name: other writers may have fewer fields. */
   implicit final class Fields(private val record: GenericRecord) extends AnyVal {
 
     def value(name: String): Option[Any] =

@@ -1,9 +1,9 @@
 package io.merganser.table.timeline
 
 /**
- * What a clean deletes, by its plan, or deleted, by its metadata.
+ * The files that a clean will delete (from its plan) or deleted (from its metadata).
  *
- * @param earliest the oldest instant whose files stay, with all later ones; none under a policy that counts file versions
+ * @param earliest the oldest instant whose files are retained, with all later ones; None for policies by file versions
  * @param files    partition path to the names of the files deleted
  */
 final case class Cleaned(earliest: Option[String], files: Map[String, Seq[String]])
@@ -12,10 +12,10 @@ private[timeline] object Cleaned {
 
   import AvroRecords._
 
-  /** Of a clean whose process ended before it wrote down anything. */
+  /** For a clean whose process ended before it wrote a plan or metadata. */
   private val Nothing = Cleaned(None, Map.empty)
 
-  /** Of a clean that completed. */
+  /** Reads the metadata of a completed clean. */
   def ofMetadata(bytes: Array[Byte]): Cleaned = if (bytes.isEmpty) Nothing
   else {
     val metadata = AvroRecords.decode(bytes)
@@ -26,7 +26,7 @@ private[timeline] object Cleaned {
     Cleaned(metadata.string("earliestCommitToRetain").filter(_.nonEmpty), files)
   }
 
-  /** Of a clean that is pending: what it has not deleted yet, it may delete at any moment. */
+  /** Reads the plan of a pending clean, which may delete its files at any time. */
   def ofPlan(bytes: Array[Byte]): Cleaned = if (bytes.isEmpty) Nothing
   else {
     val plan   = AvroRecords.decode(bytes)

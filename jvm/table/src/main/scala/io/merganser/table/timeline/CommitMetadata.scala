@@ -4,23 +4,23 @@ import io.merganser.table.file.FileGroupId
 import org.apache.avro.generic.GenericRecord
 
 /**
- * What one write did to one file.
+ * The statistics of one file of a write.
  *
  * @param fileId                 file group, with its `-<n>` suffix
  * @param path                   written file relative to the table's base path; empty if nothing was written
- * @param prevCommit             instant of the base file before; "null" for a new group; of a log file its own instant
+ * @param prevCommit             instant of the previous base file, "null" for a new group; for a log file, its own
  * @param numWrites              records in the written file
  * @param numInserts             records whose key is new
- * @param numUpdateWrites        records that replace one
+ * @param numUpdateWrites        records that replace a stored one
  * @param numDeletes             records deleted
  * @param fileSizeInBytes        size of the file after the write
  * @param totalWriteBytes        bytes written
  * @param partitionPath          "" in a table without partitions
- * @param logVersion             of a log file, the version in its name
- * @param logOffset              of a log file, where the write began in it
- * @param baseFile               of a log file, the name of its slice's base file, or ""
- * @param logFiles               of a log file, its name; other engines add the names of its slice's earlier log files
- * @param prevBaseFile           of a base file, the name of the one it replaces
+ * @param logVersion             for a log file, the version in its name
+ * @param logOffset              for a log file, the position at which the write began, in bytes
+ * @param baseFile               for a log file, the name of its slice's base file, or ""
+ * @param logFiles               for a log file, its name; other engines add the names of its slice's earlier log files
+ * @param prevBaseFile           for a base file, the name of the one it replaces
  * @param cdcStats               change files, relative path to size in bytes
  * @param totalLogRecords        compaction: log records read
  * @param totalLogFilesCompacted compaction: log files read
@@ -68,17 +68,17 @@ final case class WriteStat(
 
 object WriteStat {
 
-  /** The text that stands for "a new file group". */
+  /** The value of `prevCommit` for a new file group. */
   val NoPrevCommit = "null"
 }
 
 /**
- * What a completed write says of itself.
+ * The metadata of a completed write.
  *
- * @param operationType   UPSERT, INSERT, BULK_INSERT, DELETE, COMPACT, INSERT_OVERWRITE, CLUSTER, ...; UNKNOWN if it is not said
+ * @param operationType   UPSERT, INSERT, BULK_INSERT, DELETE, COMPACT, INSERT_OVERWRITE, CLUSTER, ..., or UNKNOWN
  * @param stats           partition path to the files written there
- * @param extra           "schema" holds the table's Avro schema without meta columns; other keys are free
- * @param replacedFileIds of a replacecommit: partition path to the file groups that are gone from then on
+ * @param extra           "schema" is the table's Avro schema without meta columns; other keys are arbitrary
+ * @param replacedFileIds for a replacecommit: partition path to the file groups that it removes
  */
 final case class CommitMetadata(
     operationType: String,
@@ -87,18 +87,19 @@ final case class CommitMetadata(
     replacedFileIds: Map[String, Seq[String]] = Map.empty
 ) {
 
-  /** Services rewrite rows and carry the schema they read them with, which is not always the newest. */
+  /** False for services: they write the schema that they read rows with, which is not always the newest. */
   def maySetSchema: Boolean = !CommitMetadata.Services(operationType)
 
   def schemaJson: Option[String] = extra.get("schema").filter(_.nonEmpty)
 
   def allStats: Seq[WriteStat] = stats.values.flatten.toSeq
 
-  /** File groups it wrote or replaced. */
+  /** File groups written or replaced. */
   def touched: Set[FileGroupId] =
-    (stats.toSeq.flatMap { case (partition, files) => files.map(f => FileGroupId(partition, f.fileId)) } ++ replaced).toSet
+    (stats.toSeq.flatMap { case (partition, files) => files.map(f => FileGroupId(partition, f.fileId)) } ++
+      replaced).toSet
 
-  /** File groups it replaced. */
+  /** File groups replaced. */
   def replaced: Set[FileGroupId] =
     replacedFileIds.toSeq.flatMap { case (partition, ids) => ids.map(FileGroupId(partition, _)) }.toSet
 }
@@ -111,7 +112,7 @@ object CommitMetadata {
 
   private val Services = Set("COMPACT", "LOG_COMPACT", "CLUSTER", "INDEX", "BUCKET_RESCALE")
 
-  /** As tables from version 8 on hold it. Whether it is a replacecommit decides the record's kind. */
+  /** The form of version 8 and later. Replacecommits have a record type of their own. */
   def encodeAvro(metadata: CommitMetadata, isReplace: Boolean): Array[Byte] = {
     val common = Seq(
       "partitionToWriteStats" -> metadata.stats.map { case (partition, stats) => partition -> stats.map(statRecord) },
@@ -127,7 +128,7 @@ object CommitMetadata {
     )
   }
 
-  /** Reads either form: Avro, or the JSON of version 6. */
+  /** Reads both forms: Avro, and the JSON of version 6. */
   def decode(bytes: Array[Byte]): CommitMetadata =
     if (isContainer(bytes)) decodeAvro(AvroRecords.decode(bytes)) else CommitMetadataJson.decode(bytes)
 

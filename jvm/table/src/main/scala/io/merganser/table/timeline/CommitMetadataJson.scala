@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 
 import scala.collection.JavaConverters._
 
-/** Commit metadata as tables of version 6 hold it: the same fields, as JSON. Unknown fields are passed over. */
+/** Commit metadata of version 6: the same fields, as JSON. Unknown fields are ignored. */
 private[table] object CommitMetadataJson {
 
   private val Json = new ObjectMapper()
@@ -36,7 +36,7 @@ private[table] object CommitMetadataJson {
   def decode(bytes: Array[Byte]): CommitMetadata = {
     val root = Json.readTree(bytes)
     CommitMetadata(
-      operationType = text(root, "operationType").getOrElse(CommitMetadata.Unknown),
+      operationType = string(root, "operationType").getOrElse(CommitMetadata.Unknown),
       stats = fields(root.path("partitionToWriteStats")).map { case (partition, files) =>
         partition -> files.elements.asScala.map(stat(partition, _)).toList
       },
@@ -73,21 +73,21 @@ private[table] object CommitMetadataJson {
   }
 
   private def stat(partition: String, node: JsonNode): WriteStat = WriteStat(
-    fileId = text(node, "fileId").getOrElse(""),
-    path = text(node, "path").getOrElse(""),
-    prevCommit = text(node, "prevCommit").getOrElse(WriteStat.NoPrevCommit),
+    fileId = string(node, "fileId").getOrElse(""),
+    path = string(node, "path").getOrElse(""),
+    prevCommit = string(node, "prevCommit").getOrElse(WriteStat.NoPrevCommit),
     numWrites = node.path("numWrites").asLong,
     numInserts = node.path("numInserts").asLong,
     numUpdateWrites = node.path("numUpdateWrites").asLong,
     numDeletes = node.path("numDeletes").asLong,
     fileSizeInBytes = node.path("fileSizeInBytes").asLong,
     totalWriteBytes = node.path("totalWriteBytes").asLong,
-    partitionPath = text(node, "partitionPath").getOrElse(partition),
+    partitionPath = string(node, "partitionPath").getOrElse(partition),
     logVersion = number(node, "logVersion").map(_.toInt).filter(_ > 0),
     logOffset = number(node, "logOffset"),
-    baseFile = text(node, "baseFile"),
+    baseFile = string(node, "baseFile"),
     logFiles = node.path("logFiles").elements.asScala.map(_.asText).toList,
-    prevBaseFile = text(node, "prevBaseFile"),
+    prevBaseFile = string(node, "prevBaseFile"),
     cdcStats = fields(node.path("cdcStats")).map { case (path, size) => path -> size.asLong },
     totalWriteErrors = node.path("totalWriteErrors").asLong,
     totalLogRecords = node.path("totalLogRecords").asLong,
@@ -100,7 +100,7 @@ private[table] object CommitMetadataJson {
     maxEventTime = number(node, "maxEventTime")
   )
 
-  private def text(node: JsonNode, name: String): Option[String] =
+  private def string(node: JsonNode, name: String): Option[String] =
     Option(node.get(name)).filterNot(_.isNull).map(_.asText)
 
   private def number(node: JsonNode, name: String): Option[Long] =

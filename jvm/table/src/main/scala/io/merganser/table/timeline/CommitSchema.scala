@@ -6,14 +6,14 @@ import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.{FrameCheck, SchemaEvolution}
 import org.apache.spark.sql.types.StructType
 
-/** The columns that a commit leaves the table with, where other writers changed them since it began. */
+/** The schema of a commit if other writers changed the table's columns since it began. */
 private[table] object CommitSchema {
 
   /**
-   * The metadata with columns that others added and types that they widened: files that lack them are read as if they had
-   * them, but the newest commit's schema is the table's.
+   * Adds columns that others added and types that they widened to the metadata's schema: the newest commit's schema is
+   * the table's, and files without them are read as if they had them.
    *
-   * @return or why the write cannot be committed
+   * @return the metadata, or the reason why the write cannot be committed
    */
   def joined(
       config: TableConfig,
@@ -26,11 +26,11 @@ private[table] object CommitSchema {
       case Some(ours) =>
         val (own, theirs, before) = (columns(Some(ours)), columns(now.tableSchemaJson), columns(began.tableSchemaJson))
         try {
-          // What only widens and adds holds whatever there was before.
-          if (!holds(config.name, theirs, before))
+          // Columns that were only widened or added include all previous ones.
+          if (!includes(config.name, theirs, before))
             Left("another writer replaced the table's columns since the write began")
           else {
-            // What this write was not to make a string of must not become one because of another write.
+            // A column becomes a string only if this write widened it to string itself.
             val toString = SchemaEvolution.changes(before, own).widened.exists(_.endsWith("-> string"))
             val all      = FrameCheck.withNullsOf(own, SchemaEvolution.evolved(config.name, theirs, own, toString))
             SchemaEvolution.requireStable(config, theirs, all)
@@ -44,13 +44,13 @@ private[table] object CommitSchema {
           case e: MerganserException
               if e.condition == "SCHEMA_CONFLICT" || e.condition == "COLUMN_WOULD_BECOME_STRING" =>
             Left(
-              s"another writer changed the table's columns since the write began, and both do not go together: ${e.getMessage}")
+              s"another writer changed the table's columns since the write began, incompatibly: ${e.getMessage}")
         }
     }
 
-  private def holds(name: String, columns: StructType, others: StructType): Boolean =
+  private def includes(name: String, columns: StructType, others: StructType): Boolean =
     SchemaEvolution.evolved(name, columns, others, widensToString = true) == columns
 
   private def columns(json: Option[String]): StructType =
-    json.map(text => AvroSchemas.toSpark(AvroSchemas.parse(text))).getOrElse(new StructType)
+    json.map(value => AvroSchemas.toSpark(AvroSchemas.parse(value))).getOrElse(new StructType)
 }

@@ -3,15 +3,15 @@ package io.merganser.table.timeline
 import java.util.{LinkedHashMap => OrderedMap}
 
 /**
- * One file that a completed write names.
+ * A file named by a completed write.
  *
- * @param sizeBytes as the write left it; of a log file of version 6 what the write appended to it
+ * @param sizeBytes size after the write; for a log file of version 6, the bytes that the write appended
  */
 final case class CommittedFile(partitionPath: String, sizeBytes: Long)
 
 /**
- * What completed writes name, for all readers of this process: a completed file of the timeline does not change. What was used
- * longest ago is forgotten, so that a fixed number of files stays.
+ * A cache, shared by the readers of this process, of the files that completed writes name; completed files of the
+ * timeline do not change. Holds a bounded number of files and evicts the least recently used ones.
  */
 private[timeline] object CommittedFiles {
 
@@ -19,23 +19,23 @@ private[timeline] object CommittedFiles {
 
   private val MaxFiles = 200000
 
-  private val known = new OrderedMap[String, Files](16, 0.75f, true)
+  private val cache = new OrderedMap[String, Files](16, 0.75f, true)
   private var count = 0
 
-  /** @param file place, size and time of a completed file of the timeline */
-  def get(file: String): Option[Files] = synchronized(Option(known.get(file)))
+  /** @param file path, size and time of a completed file of the timeline */
+  def get(file: String): Option[Files] = synchronized(Option(cache.get(file)))
 
   def put(file: String, files: Files): Unit = if (files.size <= MaxFiles / 4) synchronized {
-    Option(known.put(file, files)).foreach(count -= _.size + 1)
+    Option(cache.put(file, files)).foreach(count -= _.size + 1)
     count += files.size + 1
-    val eldest = known.values.iterator
+    val eldest = cache.values.iterator
     while (count > MaxFiles && eldest.hasNext) {
       count -= eldest.next().size + 1
       eldest.remove()
     }
   }
 
-  /** By their names without folders. */
+  /** Files by name without folders. */
   def of(metadata: CommitMetadata): Files = metadata.stats.flatMap { case (partition, stats) =>
     stats.filter(_.path.nonEmpty).map(stat => stat.fileName -> CommittedFile(partition, stat.fileSizeInBytes))
   }

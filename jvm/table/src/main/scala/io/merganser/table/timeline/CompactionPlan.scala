@@ -5,10 +5,10 @@ import io.merganser.table.file.FileGroupId
 /**
  * One file slice to compact.
  *
- * @param baseInstant of the slice
+ * @param baseInstant base instant of the slice
  * @param baseFile    name of its base file, if it has one
  * @param logFiles    names of its log files
- * @param metrics     TOTAL_LOG_FILES_SIZE is what other engines' compactors insist on
+ * @param metrics     other engines' compactors require TOTAL_LOG_FILES_SIZE
  */
 final case class CompactionOperation(
     partitionPath: String,
@@ -21,7 +21,7 @@ final case class CompactionOperation(
   def group: FileGroupId = FileGroupId(partitionPath, fileId)
 }
 
-/** What a scheduled compaction is to do. */
+/** The plan of a scheduled compaction. */
 final case class CompactionPlan(operations: Seq[CompactionOperation], extra: Map[String, String] = Map.empty) {
 
   def groups: Set[FileGroupId] = operations.map(_.group).toSet
@@ -74,7 +74,7 @@ object CompactionPlan {
     )
   )
 
-  /** Plans of version 1 hold whole paths; names are what is given back. */
+  /** Returns file names; plans of version 1 store full paths. */
   def decode(bytes: Array[Byte]): CompactionPlan = {
     val plan = AvroRecords.decode(bytes)
     CompactionPlan(
@@ -95,7 +95,7 @@ object CompactionPlan {
   private def fileName(path: String): String = path.drop(path.lastIndexOf('/') + 1)
 }
 
-/** What a replacecommit or a clustering announces before it starts. */
+/** The content of the requested file of a replacecommit or a clustering. */
 private[table] final case class RequestedReplace(operationType: Option[String], clusteredGroups: Set[FileGroupId]) {
   def isClustering: Boolean = operationType.contains("CLUSTER") || clusteredGroups.nonEmpty
 }
@@ -104,17 +104,17 @@ private[table] object RequestedReplace {
 
   import AvroRecords._
 
-  /** Of an insert overwrite or a partition delete: there is nothing to announce. */
+  /** For an insert overwrite or a partition delete, which have no plan. */
   def empty: Array[Byte] = AvroRecords.encode(build(TimelineSchemas.RequestedReplaceMetadata, "version" -> 1))
 
   def decode(bytes: Array[Byte]): RequestedReplace =
     if (bytes.isEmpty) RequestedReplace(None, Set.empty)
     else {
-      val announced = AvroRecords.decode(bytes)
+      val request = AvroRecords.decode(bytes)
       val slices =
-        announced.record("clusteringPlan").toSeq.flatMap(_.records("inputGroups")).flatMap(_.records("slices"))
+        request.record("clusteringPlan").toSeq.flatMap(_.records("inputGroups")).flatMap(_.records("slices"))
       RequestedReplace(
-        announced.string("operationType"),
+        request.string("operationType"),
         slices.map(s => FileGroupId(s.string("partitionPath").getOrElse(""), s.string("fileId").getOrElse(""))).toSet
       )
     }

@@ -1,6 +1,6 @@
 package io.merganser.table.timeline
 
-/** How far an action has come; later states win where several files tell of one instant. */
+/** The state of an action. If an instant has several files, the latest state counts. */
 sealed abstract class InstantState(val name: String, private[timeline] val rank: Int) extends Serializable {
   override def toString: String = name
 }
@@ -12,10 +12,11 @@ object InstantState {
 }
 
 /**
- * One action on the timeline. Times are compared as strings, nothing else.
+ * One action on the timeline. Times are only compared as strings.
  *
- * @param requested its name everywhere: in file names, `_hoodie_commit_time`, log block headers
- * @param action    of a pending compaction `compaction`, of a completed one `commit`; likewise clustering and replacecommit
+ * @param requested requested time, its id in file names, `_hoodie_commit_time` and log block headers
+ * @param action    `compaction` for a pending compaction, `commit` for a completed one; likewise `clustering` and
+ *                  `replacecommit`
  * @param completed completion time; absent while pending, and in tables of version 6
  */
 final case class Instant(requested: String, action: String, state: InstantState, completed: Option[String] = None) {
@@ -32,7 +33,7 @@ object Action {
   val Savepoint     = "savepoint"
   val Clean         = "clean"
 
-  /** Actions whose files are a table's rows. */
+  /** Actions that write a table's rows. */
   val Writes: Set[String] = Set(Commit, DeltaCommit, ReplaceCommit)
 
   private[timeline] val Known: Set[String] =
@@ -54,7 +55,7 @@ private[table] object InstantFile {
 
   private val Name = """^(\d+)(?:_(\d+))?(?:\.(\w+))?(?:\.(\w+))?$""".r
 
-  /** None for files that are no instants. */
+  /** None for files that are not instants. */
   def parse(name: String): Option[Instant] = name match {
     case Name(requested, completed, first, second) =>
       val found = (Option(first), Option(second)) match {
@@ -68,7 +69,7 @@ private[table] object InstantFile {
     case _ => None
   }
 
-  /** Named as an instant is, after an action that nobody knows. */
+  /** Whether the name is that of an instant of an unknown action. */
   def isUnknown(name: String): Boolean = name match {
     case Name(_, _, first, second) => first != null && first != "inflight" && !Action.Known(first) &&
       (second == null || second == "requested" || second == "inflight")

@@ -15,7 +15,7 @@ object InstantTime {
     .appendValue(ChronoField.MILLI_OF_SECOND, 3)
     .toFormatter(java.util.Locale.ROOT)
 
-  /** What this process gave out last, by table: an instant rolled back must not come again. */
+  /** The last time returned in this process, by table: the instant of a rolled-back write must not be reused. */
   private val last = new ConcurrentHashMap[String, String]()
 
   def format(epochMs: Long, zone: ZoneId): String =
@@ -24,19 +24,19 @@ object InstantTime {
   /** @param time in the table's timeline zone */
   def format(time: LocalDateTime): String = time.format(Format)
 
-  /** Instants in seconds, of old tables, are the last millisecond of theirs. None for special instants such as 00000000000001. */
+  /** A legacy instant in seconds is the last millisecond of its second. None for special ones like 00000000000001. */
   def parse(instant: String): Option[LocalDateTime] = {
     val millis = if (instant.length == 14) instant + "999" else instant.take(17)
     if (millis.length == 17) Try(LocalDateTime.parse(millis, Format)).toOption else None
   }
 
-  /** The millisecond after an instant, in its own notation; the instant itself where it is a special one. */
+  /** The millisecond after an instant; the instant itself if it is not in milliseconds. */
   private[table] def following(instant: String): String =
     parse(instant).map(_.plusNanos(1000000L).format(Format)).filter(_ => instant.length == 17).getOrElse(instant)
 
   /**
-   * A time after all that are given and after all this process gave out for the table: now, or a millisecond after the
-   * latest of them when clocks disagree or an hour repeats. To call under the table lock, with every time on the timeline.
+   * A time after all `taken` ones and all that this process returned for the table: now, or a millisecond after the
+   * latest if clocks disagree or an hour repeats. Call under the table lock, with every time on the timeline.
    */
   private[table] def next(
       table: String,

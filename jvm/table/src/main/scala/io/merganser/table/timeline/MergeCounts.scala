@@ -1,19 +1,18 @@
 package io.merganser.table.timeline
 
 /**
- * Numbers of rows by their outcome. Whether a version that is appended to a log wins, loses, or deletes anything is decided by
- * readers and compactions, so it counts as appended; but where a statement has the stored row and the table's rule gives the
- * outcome, the version counts as that.
+ * Numbers of rows by outcome. Whether a version in a log wins, loses or deletes is decided by readers and compactions,
+ * so it counts as appended, unless the statement has the stored row and the outcome follows from the table's rule.
  *
  * @param inserted        keys that are new
  * @param updated         stored rows that a version replaced
- * @param unchanged       stored rows of rewritten files that stayed as they were, late ones not counted
- * @param late            keys whose versions all lost against the stored row
+ * @param unchanged       unchanged stored rows of rewritten files, except for those counted as `late`
+ * @param late            keys with late-arriving versions only: all lost to the stored row
  * @param deleted         stored rows removed
  * @param ties            updated rows whose ordering value was equal to the stored one
- * @param duplicates      versions that another version of the same batch took the place of
- * @param appended        versions in log files whose outcome is not known, deletes among them
- * @param appendedDeletes deletes among those
+ * @param duplicates      versions superseded by another version of the same batch
+ * @param appended        versions in log files whose outcome is not known, including deletes
+ * @param appendedDeletes deletes among `appended`
  */
 final case class MergeCounts(
     inserted: Long = 0,

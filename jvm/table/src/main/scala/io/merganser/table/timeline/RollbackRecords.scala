@@ -1,7 +1,7 @@
 package io.merganser.table.timeline
 
 /**
- * What a rollback is to delete.
+ * The plan of a rollback.
  *
  * @param instant  requested time of the instant rolled back
  * @param action   its action
@@ -10,10 +10,10 @@ package io.merganser.table.timeline
 final case class RollbackPlan(instant: String, action: String, files: Map[String, Seq[String]])
 
 /**
- * What a rollback deleted.
+ * The result of a rollback.
  *
  * @param startTime instant at which it was requested
- * @param elapsedMs how long it took, in milliseconds
+ * @param elapsedMs duration in milliseconds
  * @param instants  requested times of the instants rolled back, with their actions
  * @param deleted   partition path to the paths deleted
  * @param failed    partition path to the paths that could not be deleted

@@ -14,13 +14,13 @@ import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
 
 /**
- * What happened to a table, as one listing of its timeline saw it.
+ * The instants of a table, as of one listing of its timeline.
  *
- * @param instants one for each action, in its furthest state, by requested time
+ * @param instants one for each action, in its latest state, sorted by requested time
  * @param files    name of the file of each instant and state
- * @param limit    as-of instant: nothing requested later counts
+ * @param limit    as-of instant: instants requested later are ignored
  * @param versions size and time of the completed files, by name
- * @param unknownActions names of files that look like instants of actions that nobody knows
+ * @param unknownActions names of files that look like instants of unknown actions
  */
 final class Timeline private (
     storage: Storage,
@@ -28,7 +28,7 @@ final class Timeline private (
     val instants: Seq[Instant],
     files: Map[(Instant, InstantState), String],
     limit: Option[String],
-    whole: Option[Timeline],
+    complete: Option[Timeline],
     hasArchive: Boolean,
     versions: Map[String, String],
     private[table] val unknownActions: Seq[String]
@@ -36,27 +36,27 @@ final class Timeline private (
 
   private val read = new ConcurrentHashMap[Instant, CommitMetadata]()
 
-  /** Completed commits, deltacommits and replacecommits, by requested time. */
+  /** Completed commits, deltacommits and replacecommits, sorted by requested time. */
   val completed: Seq[Instant] = instants.filter(i => i.isCompleted && Action.Writes(i.action))
 
-  /** Whatever has not completed, services included. */
+  /** Instants that have not completed, including services. */
   val pending: Seq[Instant] = instants.filterNot(_.isCompleted)
 
-  /** Writes that have not completed; of layout 1 these hold clusterings too. */
+  /** Writes that have not completed; in layout 1 also clusterings. */
   def pendingWrites: Seq[Instant] = pending.filter(i => Action.Writes(i.action))
 
   def pendingCompactions: Seq[Instant] = pending.filter(_.action == Action.Compaction)
 
-  /** By completion time where the table has one, else by requested time. */
+  /** The newest by completion time if instants have one, else by requested time. */
   def newestCompleted: Option[Instant] = byCompletion.lastOption
 
   private def byCompletion: Seq[Instant] = completed.sortBy(i => (i.completed.getOrElse(i.requested), i.requested))
 
   /**
-   * Tells of an instant that is named by a file or a log block whether it counts. Serializable, so that tasks can ask.
+   * Whether the instant of a file or a log block is completed. Serializable, for use in tasks.
    *
-   * An instant before the first write on the timeline counts as completed: it was archived. In a table that has archived
-   * nothing it is of a write that failed, whose task outlived it.
+   * An instant before the first write on the timeline counts as completed, because it was archived. In a table without
+   * archived instants it belongs to a failed write, one of whose tasks outlived it.
    */
   val completedInstants: CompletedInstants = {
     val begin = if (hasArchive) start else None
@@ -65,36 +65,36 @@ final class Timeline private (
 
   /** Requested time of the first write that was not archived, if any were. */
   private[table] def start: Option[String] = {
-    val all         = whole.getOrElse(this).instants
+    val all         = complete.getOrElse(this).instants
     val writes      = all.filter(i => Action.Writes(Action.completedName(i.action)))
     val savepointed = all.filter(_.action == Action.Savepoint).map(_.requested).toSet
-    // Saved instants stay when those around them are archived, so they do not mark where the timeline starts.
+    // Savepointed instants stay when those around them are archived, so they do not mark the start of the timeline.
     writes.find(i => !savepointed(i.requested)).orElse(writes.headOption).map(_.requested)
   }
 
   def isCompleted(requested: String): Boolean = completedInstants(requested)
 
-  /** Of an instant on this timeline; none for archived instants and for tables of version 6. */
+  /** The completion time of an instant on this timeline; None for archived instants and in tables of version 6. */
   def completionTime(requested: String): Option[String] = completionTimes.get(requested)
 
   private lazy val completionTimes: Map[String, String] =
     completed.flatMap(i => i.completed.map(i.requested -> _)).toMap
 
-  /** Whether the instant is older than everything on the timeline, and so counts as completed and archived. */
+  /** Whether the instant is older than the timeline, and so counts as completed and archived. */
   def isArchived(requested: String): Boolean = completedInstants.isArchived(requested)
 
-  /** Every requested and completion time there is: a new one has to be greater. */
+  /** All requested and completion times: a new one must be greater. */
   private[table] def times: Iterable[String] = instants.flatMap(i => i.requested +: i.completed.toSeq)
 
-  /** The timeline of a reader who asks for the table as of an instant: by requested time, the instant included. */
+  /** The timeline as of an instant, inclusive, by requested time. */
   def asOf(instant: String): Timeline = {
-    val kept = instants.filter(_.requested <= instant)
-    new Timeline(storage, config, kept, files, Some(limit.fold(instant)(l => if (l < instant) l else instant)),
-      Some(whole.getOrElse(this)), hasArchive, versions, unknownActions)
+    val included = instants.filter(_.requested <= instant)
+    new Timeline(storage, config, included, files, Some(limit.fold(instant)(l => if (l < instant) l else instant)),
+      Some(complete.getOrElse(this)), hasArchive, versions, unknownActions)
   }
 
   /**
-   * What a completed write says of itself; read once.
+   * The metadata of a completed write; read once.
    *
    * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
    */
@@ -111,18 +111,18 @@ final class Timeline private (
   def metadata(requested: String): Option[CommitMetadata] = completed.find(_.requested == requested).map(metadata)
 
   /**
-   * The files that a completed write names, by their names without folders; read once in a process.
+   * The files that a completed write names, by name without folders; cached per process.
    *
-   * @return none if the write is not on the timeline any more, or names no file at all: nothing is known of its files then
+   * @return None if they are unknown: the write is no longer on the timeline, or names no file
    * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
    */
   private[table] def committedFiles(requested: String): Option[Map[String, CommittedFile]] =
     completedByInstant.get(requested).flatMap { instant =>
-      val name  = fileName(instant, InstantState.Completed)
-      val place = s"$storage/${config.timelineFolder}/$name ${versions.getOrElse(name, "")}"
-      CommittedFiles.get(place).orElse {
+      val name     = fileName(instant, InstantState.Completed)
+      val cacheKey = s"$storage/${config.timelineFolder}/$name ${versions.getOrElse(name, "")}"
+      CommittedFiles.get(cacheKey).orElse {
         val found = Option(read.get(instant)).orElse(storedMetadata(name)).map(CommittedFiles.of)
-        found.foreach(CommittedFiles.put(place, _))
+        found.foreach(CommittedFiles.put(cacheKey, _))
         found
       }.filter(_.nonEmpty)
     }
@@ -149,7 +149,7 @@ final class Timeline private (
     decode(fileName(instant, InstantState.Completed))(RollbackMetadata.decode)
 
   /**
-   * What cleans deleted, and what pending ones are to delete.
+   * What completed cleans deleted and what pending ones will delete.
    *
    * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
    */
@@ -158,47 +158,48 @@ final class Timeline private (
     else files.get((instant, InstantState.Requested)).map(decode(_)(Cleaned.ofPlan))
   }
 
-  /** File groups under a pending compaction, with its instant. */
+  /** File groups in a pending compaction, with its instant. */
   lazy val groupsInCompaction: Map[FileGroupId, String] =
     pendingCompactions.flatMap(instant => compactionPlan(instant).groups.map(_ -> instant.requested)).toMap
 
-  /** File groups under a pending clustering, with its instant: not to be updated. */
+  /** File groups in a pending clustering, with its instant; they must not be updated. */
   lazy val groupsInClustering: Map[FileGroupId, String] =
-    pendingReplaces.flatMap { case (instant, announced) => announced.clusteredGroups.map(_ -> instant.requested) }.toMap
+    pendingReplaces.flatMap { case (instant, request) => request.clusteredGroups.map(_ -> instant.requested) }.toMap
 
-  /** Pending clusterings, whose file does not say so in layout 1. */
+  /** Pending clusterings; in layout 1 their file names do not distinguish them from replacecommits. */
   private[table] lazy val pendingClusterings: Set[String] =
-    pendingReplaces.collect { case (instant, announced) if announced.isClustering => instant.requested }.toSet
+    pendingReplaces.collect { case (instant, request) if request.isClustering => instant.requested }.toSet
 
   private lazy val pendingReplaces: Seq[(Instant, RequestedReplace)] =
     pending.filter(i => Action.completedName(i.action) == Action.ReplaceCommit).map { instant =>
-      val announced = files.get((instant, InstantState.Requested)).map(decode(_)(RequestedReplace.decode))
-      instant -> announced.getOrElse(RequestedReplace(None, Set.empty))
+      val request = files.get((instant, InstantState.Requested)).map(decode(_)(RequestedReplace.decode))
+      instant -> request.getOrElse(RequestedReplace(None, Set.empty))
     }
 
-  /** File groups that completed replacecommits took away. */
+  /** File groups that completed replacecommits removed. */
   lazy val replacedGroups: Set[FileGroupId] =
     completed.filter(_.action == Action.ReplaceCommit).flatMap(metadata(_).replaced).toSet
 
-  /** The first of the replacecommits that took a file group away. */
+  /** The first replacecommit that removed a file group. */
   private[table] def replacedAt(group: FileGroupId): Option[String] =
     completed.find(i => i.action == Action.ReplaceCommit && metadata(i).replaced(group)).map(_.requested)
 
-  /** The newest write that may change the schema and carries one. */
+  /** The newest write that may change the schema and has one in its metadata. */
   private lazy val schemaCommit: Option[(Instant, CommitMetadata)] =
     byCompletion.reverseIterator.map(i => i -> metadata(i)).find { case (_, m) =>
       m.maySetSchema && m.schemaJson.isDefined
     }
 
   /**
-   * Avro JSON of the table's schema, without meta columns: of the newest commit that may change it, else the schema the
-   * table was created with. None for a table that has neither; its data files then say it.
+   * Avro JSON of the table's schema, without meta columns: of the newest commit that may change it, else the one with
+   * which the table was created. None for a table without either; its data files then have the schema.
    */
   def tableSchemaJson: Option[String] = schemaCommit.flatMap(_._2.schemaJson).orElse(config.createSchema)
 
   /**
-   * Columns that the table was given after it was made: writers from before do not have them. Against the schema that the table was
-   * created with, if it keeps one. Else our commits list them; where there is none, against the oldest commit on the timeline.
+   * Columns that were added after the table was created: earlier writers do not have them. They are determined by the
+   * schema of the table's creation, if it is stored; else by the list in our commits; without one, by the oldest commit
+   * on the timeline.
    */
   lazy val addedColumns: Set[String] = {
     val now = fields(tableSchemaJson)
@@ -213,18 +214,18 @@ final class Timeline private (
     added.intersect(now)
   }
 
-  /** What a commit says so that [[addedColumns]] stays known, also when older commits are archived. */
+  /** Extra metadata for a commit that preserves [[addedColumns]] when older commits are archived. */
   def listAdded(columns: StructType): Map[String, String] =
     if (config.createSchema.isDefined) Map.empty
     else {
       val before = fields(tableSchemaJson)
       Map(
-        Timeline.AddedKey -> columns.fieldNames.filter(n => before.nonEmpty && (addedColumns(n) || !before(n))).mkString(
-          ","))
+        Timeline.AddedKey ->
+          columns.fieldNames.filter(n => before.nonEmpty && (addedColumns(n) || !before(n))).mkString(","))
     }
 
   private def fields(json: Option[String]): Set[String] =
-    json.toSeq.flatMap(text => AvroSchemas.parse(text).getFields.asScala.map(_.name)).toSet
+    json.toSeq.flatMap(value => AvroSchemas.parse(value).getFields.asScala.map(_.name)).toSet
 
   /** Requested time of the commit of the schema, if it refers to a history of the columns (schema on read). */
   private[table] def latestSchema: Option[String] =
@@ -235,12 +236,12 @@ final class Timeline private (
 
   private[table] def hasFile(instant: Instant, state: InstantState): Boolean = files.contains((instant, state))
 
-  /** Names of all files that tell of instants. */
+  /** Names of the files of all instants. */
   private[table] def fileNames: Seq[String] = files.values.toSeq
 
   private[table] def nameOf(instant: Instant, state: InstantState): String = fileName(instant, state)
 
-  /** What the files of an instant hold, one for each state that has one. */
+  /** Contents of the files of an instant, one for each state that has a file. */
   private[table] def contents(instant: Instant): Seq[(InstantState, Array[Byte])] =
     files.toSeq.collect { case ((`instant`, state), name) => state -> storage.read(s"${config.timelineFolder}/$name") }
 
@@ -262,7 +263,7 @@ final class Timeline private (
 
 object Timeline {
 
-  /** Under this key the extra metadata of our commits lists the columns that the table was given after it was made. */
+  /** Key in the extra metadata of our commits: columns that were added after the table was created. */
   val AddedKey = "merganser.columns.added"
 
   /** One listing of the timeline's folder. A table without the folder has an empty timeline. */
@@ -270,7 +271,7 @@ object Timeline {
     val listed = storage.list(config.timelineFolder).filter(_.isFile)
     val found = listed.flatMap { status =>
       InstantFile.parse(status.getPath.getName).map { instant =>
-        // A completed file of layout 1 in a table of layout 2: its own time is the best there is.
+        // For a completed file of layout 1 in a table of layout 2, the modification time is the best estimate.
         val completed =
           if (instant.isCompleted && instant.completed.isEmpty && config.layoutVersion >= 2)
             Some(InstantTime.format(status.getModificationTime, config.timelineZone))
@@ -279,7 +280,7 @@ object Timeline {
       }
     }
     val byAction = found.groupBy { case (instant, _) => (instant.requested, Action.completedName(instant.action)) }
-    val furthest = byAction.values.map { states =>
+    val latest = byAction.values.map { states =>
       val instant = states.map(_._1).maxBy(i => (i.state.rank, i.completed))
       instant -> states.map { case (state, status) => (instant, state.state) -> status.getPath.getName }
     }.toSeq
@@ -287,18 +288,18 @@ object Timeline {
       case (instant, status) if instant.isCompleted =>
         status.getPath.getName -> s"${status.getLen} ${status.getModificationTime}"
     }
-    new Timeline(storage, config, furthest.map(_._1).sortBy(i => (i.requested, i.action)), furthest.flatMap(_._2).toMap,
+    new Timeline(storage, config, latest.map(_._1).sortBy(i => (i.requested, i.action)), latest.flatMap(_._2).toMap,
       None, None,
       mayHaveArchived(storage, config), versions.toMap,
       listed.map(_.getPath.getName).filter(InstantFile.isUnknown).sorted)
   }
 
-  /** A table that was made in layout 2 archives into its history folder alone; others may have done so elsewhere before. */
+  /** A table created in layout 2 archives only to its history folder; others may have archived elsewhere before. */
   private def mayHaveArchived(storage: Storage, config: TableConfig): Boolean =
     !config.isMadeInLayout2 || storage.list(config.historyFolder).exists(_.isFile)
 }
 
-/** Which instants count, to carry into tasks. */
+/** The completed instants of a timeline, sent to tasks. */
 final class CompletedInstants private[timeline] (
     completed: Set[String],
     pending: Set[String],

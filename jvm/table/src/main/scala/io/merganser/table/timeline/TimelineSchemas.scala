@@ -45,7 +45,7 @@ private[timeline] object TimelineSchemas {
     optional("numUpdates", Lng)
   )
 
-  /** Made anew at each call: an Avro field belongs to one record. */
+  /** New fields at each call: an Avro field belongs to one record. */
   private def commitFields: Seq[Schema.Field] = Seq(
     optional("partitionToWriteStats", map(array(WriteStat))),
     optional("compacted", Bool),

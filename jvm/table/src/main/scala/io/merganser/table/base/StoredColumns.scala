@@ -41,7 +41,7 @@ private[base] final class StoredColumns(val requested: StructType, val readSchem
   }
 
   private def converted(value: Expression, from: DataType, to: DataType): Expression = (from, to) match {
-    case (a, b) if a == b             => value
+    case (a, b) if a == b               => value
     case (a, b) if haveSameFields(a, b) => Cast(value, to, Some("UTC"), EvalMode.LEGACY)
     case (a: StructType, b: StructType) =>
       val fields = b.flatMap { field =>

@@ -116,7 +116,7 @@ final class SliceReader(
     val buffer = versions(slice)
     buffer.mergeBatches() match {
       case Some(merge) =>
-        val reader = slice.base.map(openBase(_, schema, keyFilters))
+        val reader  = slice.base.map(openBase(_, schema, keyFilters))
         val batches = reader.map(_.batches()).getOrElse(Iterator.empty)
         SliceBatches(new MergedBatches(batches, merge, requested), reader.toSeq)
       case None =>

@@ -18,7 +18,7 @@ final class Version {
   /** True for a version that removes its key. */
   var isDelete: Boolean = false
 
-  /** True for an unconditional delete, one without ordering value: it wins over everything older, and loses to newer. */
+  /** True for an unconditional delete, one without ordering value: wins over everything older, loses to all newer. */
   var isUnordered: Boolean = false
 
   /** True when every older version is ignored, the stored row included. */

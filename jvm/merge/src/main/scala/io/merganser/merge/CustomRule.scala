@@ -110,7 +110,8 @@ final class CustomRule(source: MergerSource, layout: RowLayout, hidden: Set[Stri
       throw failed(older, newer, s"it returned a record of key '${context.key(result)}'")
     context.wronglyProvided(result, older, newer).foreach { columns =>
       throw failed(older, newer,
-        s"its result provides the columns ${columns.mkString(", ")}; the two versions provide ${context.providedByEither(older, newer).mkString(", ")}")
+        s"its result provides the columns ${columns.mkString(", ")}; " +
+          s"the two versions provide ${context.providedByEither(older, newer).mkString(", ")}")
     }
     result
   }

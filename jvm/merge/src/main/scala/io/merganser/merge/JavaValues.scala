@@ -66,7 +66,8 @@ private[merge] object JavaValues {
    */
   def toEngine(value: Any, dataType: DataType, column: String): Any = {
     def unfit = new IllegalArgumentException(
-      s"value '${String.valueOf(value).take(100)}' of ${value.getClass.getName} does not fit column '$column' of type ${dataType.catalogString}")
+      s"value '${String.valueOf(value).take(100)}' of ${value.getClass.getName} does not fit " +
+        s"column '$column' of type ${dataType.catalogString}")
     def integer(least: Long, most: Long): Long = value match {
       case n @ (_: Byte | _: Short | _: Int | _: Long) =>
         val number = n.asInstanceOf[Number].longValue

@@ -91,7 +91,7 @@ final class Version {
       result
     }
 
-  /** Buffers this version behind an older one, until the stored row is known. */
+  /** Buffers this version after an older one, until the stored row is known. */
   private[merge] def after(older: Version): Version = {
     earlier = older
     this

@@ -78,7 +78,7 @@ private[spark] object KeyRanges {
     }
   }
 
-  /** Index of the first element that is not below the key; the length if all are. */
+  /** Index of the first element that is not below the key; the length if all are below. */
   private def firstAtLeast(ordered: Array[UTF8String], key: UTF8String): Int = {
     var (low, high) = (0, ordered.length)
     while (low < high) {

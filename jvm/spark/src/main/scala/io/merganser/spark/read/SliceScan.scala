@@ -62,8 +62,8 @@ final class SliceScan(
 
   override def description(): String = {
     val logs = slices.map(_.logs.size).sum
-    s"merganser ${table.config.name} [slices: ${slices.size}, log files: ${if (readOptimized) 0 else logs}, merged in task: $isMerged, " +
-      s"filters: ${filters.mkString(", ")}]"
+    s"merganser ${table.config.name} [slices: ${slices.size}, log files: ${if (readOptimized) 0 else logs}, " +
+      s"merged in task: $isMerged, filters: ${filters.mkString(", ")}]"
   }
 
   override def supportedCustomMetrics(): Array[CustomMetric] = Array(new FileGroupsRead, new FileGroupsPruned)

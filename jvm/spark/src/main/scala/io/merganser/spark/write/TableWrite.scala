@@ -19,7 +19,8 @@ import org.apache.spark.sql.types.StructType
 /**
  * Result of one write.
  *
- * @param instant      requested time of its commit; empty if nothing was written and no empty commit is allowed
+ * @param instant      requested time of its commit; empty if nothing was written and `hoodie.allow.empty.commit` is
+ *                     false
  * @param filesWritten base and log files
  * @param bytesWritten size of those files, in bytes
  * @param elapsedMs    from the call to the commit, in milliseconds
@@ -247,8 +248,8 @@ object TableWrite {
     val appended = written.filter(_.isLogFile).map(_.group).toSet
     val longest  = slices.filter(s => appended(s.group)).sortBy(-_.logs.size).headOption
     longest.filter(_.logs.size >= ManyLogs).map { slice =>
-      s"File group '${slice.fileId}' of partition '${slice.partitionPath}' has ${slice.logs.size + 1} log files that every read merges, and " +
-        "nothing compacts them: set hoodie.compact.inline=true, or CALL run_compaction."
+      s"File group '${slice.fileId}' of partition '${slice.partitionPath}' has ${slice.logs.size + 1} log files " +
+        "that every read merges, and nothing compacts them: set hoodie.compact.inline=true, or CALL run_compaction."
     }
   }
 }

@@ -132,7 +132,7 @@ private[write] final case class WriteTasks(
     (policy(tagged), work)
   }
 
-  /** Counts a moved row as an update, not a delete and an insert. In a log the delete is counted like any version. */
+  /** Counts a moved row as an update, not delete and insert. In a log the delete counts by its outcome, if known. */
   private def asUpdates(moved: Long): MergeCounts =
     if (!config.isMergeOnRead) MergeCounts(inserted = -moved, deleted = -moved, updated = moved)
     else if (incoming.knowsOutcome) MergeCounts(inserted = -moved)

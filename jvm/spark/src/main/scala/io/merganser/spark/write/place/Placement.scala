@@ -86,9 +86,8 @@ object Placement {
     val byPartition = slices.indices.groupBy(slices(_).partitionPath)
     val shares = work.newByPartition.toSeq.sortBy(_._1).map { case (partition, rows) =>
       val small =
-        byPartition.getOrElse(partition, Nil).filter(i => isSmall(slices(i), smallBytes) && !isClosed(slices(i))).sortBy(
-          i =>
-            slices(i).base.get.sizeBytes)
+        byPartition.getOrElse(partition, Nil).filter(i => isSmall(slices(i), smallBytes) && !isClosed(slices(i)))
+          .sortBy(i => slices(i).base.get.sizeBytes)
       var left = rows
       val filled = small.flatMap { i =>
         val room = math.max(1L, ((maxBytes - slices(i).base.get.sizeBytes) / rowBytes).toLong)

@@ -63,7 +63,8 @@ final case class PreparedSchema(
 
   /** For each mask, which columns of the layout it provides. */
   val provided: Array[Array[Boolean]] =
-    masks.map(mask => layout.fieldNames.map(name => !data.fieldNames.contains(name) || mask.columns.contains(name))).toArray
+    masks.map(mask =>
+      layout.fieldNames.map(name => !data.fieldNames.contains(name) || mask.columns.contains(name))).toArray
 
   /** Fills `record` with a row. */
   def fill(record: Version, row: InternalRow, layout: RowLayout): Unit = {

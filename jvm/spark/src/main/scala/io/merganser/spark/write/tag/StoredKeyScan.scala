@@ -90,9 +90,10 @@ private[write] final case class StoredKeyScan(
       val shared = session.sparkContext.broadcast(batch)
       val reader =
         new StoredKeyReader(table.storage, columns, counting, order.byPath, logKeys(slices), read, only, wholeKey)
-      val bins = packed(candidates)
-      val rows = session.sparkContext.parallelize(bins, bins.size).mapPartitions(_.flatMap(reader.rows(_, shared)))
-      Some(order.sorted(SparkBridge.internalCreateDataFrame(session, rows, schema), tasks, Key, Path).queryExecution.toRdd)
+      val bins  = packed(candidates)
+      val rows  = session.sparkContext.parallelize(bins, bins.size).mapPartitions(_.flatMap(reader.rows(_, shared)))
+      val frame = SparkBridge.internalCreateDataFrame(session, rows, schema)
+      Some(order.sorted(frame, tasks, Key, Path).queryExecution.toRdd)
     }
   }
 

@@ -7,11 +7,11 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The loops one would write by hand for one table and one rule: the keys' bytes in one array, ordering values and amounts
- * in arrays of their own; no row objects, no interface calls, nothing copied.
+ * The loops one would write by hand for one table and one rule: the keys' bytes in one array, ordering values and
+ * amounts in arrays of their own; no row objects, no interface calls, nothing copied.
  *
- * <p>They find the same winners as the engine, and do with a row that is left what the engine's side does: they add its
- * amount and its balance to a sum. The rule is told apart by an int that never changes in a fork.
+ * <p>They find the same winners as the engine, and do with each resulting row what the engine's side does: they add its
+ * amount and its balance to a sum. The rule is an int that never changes in a fork.
  */
 final class ByHand {
   private static final int COMMIT_TIME = 0;
@@ -35,7 +35,7 @@ final class ByHand {
     return isSorted ? sorted() : keyed();
   }
 
-  /** Two sorted lists of keys, walked together. */
+  /** A merge join of two sorted lists of keys. */
   private long sorted() {
     long sum = 0;
     int j = 0;
@@ -66,7 +66,7 @@ final class ByHand {
   private int[] hashes;
   private int[] ends;
 
-  /** Puts the versions' keys into an open-addressed table; not part of what is measured. */
+  /** Puts the versions' keys into an open-addressed table; not measured. */
   private void fill() {
     int size = Integer.highestOneBit(Math.max(versions.count, 16)) * 4;
     slots = new int[size];
@@ -83,52 +83,53 @@ final class ByHand {
     }
   }
 
-  /** Stored keys looked up in the table of versions, one by one; then the versions that were not met. */
+  /** Looks up stored keys in the table of versions, one by one; then adds the versions that were not matched. */
   private long keyed() {
     long sum = 0;
     int mask = slots.length - 1;
-    boolean[] met = new boolean[slots.length];
+    boolean[] matched = new boolean[slots.length];
     for (int i = 0; i < stored.count; i++) {
       int hash = hash(stored.keys.bytes, stored.keys.starts[i], stored.keys.starts[i + 1]);
       int at = hash & mask;
       while (slots[at] >= 0 && !(hashes[at] == hash && sameKey(i, slots[at]))) at = (at + 1) & mask;
       if (slots[at] < 0) sum += stored.amounts[i] + stored.balances[i];
       else {
-        met[at] = true;
+        matched[at] = true;
         sum += onto(i, slots[at], ends[slots[at]]);
       }
     }
-    for (int at = 0; at < slots.length; at++) if (slots[at] >= 0 && !met[at]) sum += alone(slots[at], ends[slots[at]]);
+    for (int at = 0; at < slots.length; at++)
+      if (slots[at] >= 0 && !matched[at]) sum += alone(slots[at], ends[slots[at]]);
     return sum;
   }
 
-  /** Versions from j to end on a stored row. */
+  /** The value of versions from j to end, merged with a stored row. */
   private long onto(int i, int j, int end) {
     if (end - j > 1) {
       if (rule == PARTIAL && !isSorted) return fold(stored, i, false, j, end);
-      j = leader(j, end);
+      j = winner(j, end);
     }
     if (!wins(stored, i, j)) return stored.amounts[i] + stored.balances[i];
     if (versions.deletes[j]) return 0;
     return versions.amounts[j] + (rule == PARTIAL ? stored.balances[i] : versions.balances[j]);
   }
 
-  /** Versions from j to end where nothing is stored. */
+  /** The value of versions from j to end where nothing is stored. */
   private long alone(int j, int end) {
     if (end - j > 1) {
       if (rule == PARTIAL && !isSorted) return fold(versions, j, versions.deletes[j], j + 1, end);
-      j = leader(j, end);
+      j = winner(j, end);
     }
     return versions.deletes[j] ? 0 : versions.amounts[j] + versions.balances[j];
   }
 
-  private int leader(int j, int end) {
-    int leader = j;
-    for (j++; j < end; j++) if (wins(versions, leader, j)) leader = j;
-    return leader;
+  private int winner(int j, int end) {
+    int winner = j;
+    for (j++; j < end; j++) if (wins(versions, winner, j)) winner = j;
+    return winner;
   }
 
-  /** Partial versions of several batches: what comes after a delete has nothing of what was before it. */
+  /** Partial versions of several batches: after a delete, a version gets no column from before it. */
   private long fold(Rows rows, int at, boolean isDeleted, int j, int end) {
     long amount = rows.amounts[at];
     long balance = rows.balances[at];
@@ -152,7 +153,7 @@ final class ByHand {
     return Arrays.compareUnsigned(a.bytes, a.starts[j], a.starts[j + 1], b.bytes, b.starts[i], b.starts[i + 1]) >= 0;
   }
 
-  /** Stored rows that no version meets, or that win against all of theirs; those with several versions are left out. */
+  /** Number of stored rows that no version matches, or that win; those with several versions are not counted. */
   int unchanged() {
     int count = 0;
     int j = 0;
@@ -176,12 +177,13 @@ final class ByHand {
     return Arrays.equals(a.bytes, a.starts[i], a.starts[i + 1], b.bytes, b.starts[j], b.starts[j + 1]);
   }
 
-  /** Where the versions of j's key end. */
+  /** End of the versions of j's key. */
   private int endOfKey(int j) {
     Rows.Texts keys = versions.keys;
     int end = j + 1;
     while (end < versions.count
-        && Arrays.equals(keys.bytes, keys.starts[j], keys.starts[j + 1], keys.bytes, keys.starts[end], keys.starts[end + 1])) end++;
+        && Arrays.equals(
+            keys.bytes, keys.starts[j], keys.starts[j + 1], keys.bytes, keys.starts[end], keys.starts[end + 1])) end++;
     return end;
   }
 

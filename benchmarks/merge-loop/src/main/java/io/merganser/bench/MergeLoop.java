@@ -7,15 +7,15 @@ import org.openjdk.jmh.annotations.*;
 /**
  * The merge loop alone, beside a loop written by hand over primitive arrays. An operation is one stored row.
  *
- * <p>What is merged, and what each side does, is said in {@link Rows}, {@link Case} and {@link ByHand}. The engine's side
- * checks before it starts that both leave the same rows.
+ * <p>{@link Rows} describes what is merged, {@link Case} and {@link ByHand} what each side does. The engine's side
+ * checks before it starts that both result in the same rows.
  */
 @BenchmarkMode(Mode.Throughput)
 @OutputTimeUnit(TimeUnit.SECONDS)
 public class MergeLoop {
 
   @State(Scope.Benchmark)
-  public static class Given {
+  public static class Input {
 
     /** {@code commit-time}, {@code event-time-1}, {@code event-time-2} or {@code partial-update}. */
     @Param({"event-time-1"})
@@ -25,7 +25,7 @@ public class MergeLoop {
     @Param({"sorted"})
     public String merge;
 
-    /** Percentage of the stored rows that a version meets; {@code late}: all of them, and every version is late. */
+    /** Percentage of the stored rows that versions match; {@code late}: all, and every version is late-arriving. */
     @Param({"5"})
     public String met;
 
@@ -53,10 +53,10 @@ public class MergeLoop {
     Case work;
 
     @Setup
-    public void setup(Given given) {
-      work = new Case(given.rule, given.merge, given.stored, given.versions);
+    public void setup(Input input) {
+      work = new Case(input.rule, input.merge, input.stored, input.versions);
       work.season();
-      work.verify(given.hand);
+      work.verify(input.hand);
     }
   }
 
@@ -68,7 +68,7 @@ public class MergeLoop {
 
   @Benchmark
   @OperationsPerInvocation(Rows.COUNT)
-  public long byHand(Given given) {
-    return given.hand.run();
+  public long byHand(Input input) {
+    return input.hand.run();
   }
 }

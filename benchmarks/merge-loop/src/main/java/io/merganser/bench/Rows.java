@@ -7,8 +7,8 @@ import java.util.SplittableRandom;
 /**
  * Rows in primitive arrays, in ascending order of their key's unsigned bytes; those of one key oldest first.
  *
- * <p>A row is a key, two ordering values (milliseconds, and text of 16 bytes, a position in a log), an amount, a balance
- * and a note. Amounts and balances are random 64-bit numbers, so that equal sums mean equal rows.
+ * <p>A row is a key, two ordering values (milliseconds, and a string of 16 bytes, a position in a log), an amount, a
+ * balance and a note. Amounts and balances are random 64-bit numbers, so that equal sums mean equal rows.
  */
 final class Rows {
 
@@ -39,18 +39,18 @@ final class Rows {
   }
 
   /**
-   * What a file holds.
+   * The rows of a file.
    *
-   * @param keys {@code uuid}: random UUIDs as text, which differ in their first bytes; {@code orders}: order numbers of one
-   *     store, which differ in their last
+   * @param keys {@code uuid}: random UUIDs as strings, which differ in their first bytes; {@code orders}: order numbers
+   *     of one store, which differ in their last
    */
   static Rows stored(String keys, int count, SplittableRandom random) {
     Rows rows = new Rows(count, false);
     for (int i = 0; i < count; i++) {
       String number = hex(((long) i * (0xFFFFFFFFL / count)) + random.nextInt((int) (0xFFFFFFFFL / count)), 8);
       String key = keys.equals("uuid")
-          ? number + "-" + hex(random.nextLong(), 4) + "-4" + hex(random.nextLong(), 3) + "-a" + hex(random.nextLong(), 3) + "-"
-              + hex(random.nextLong(), 12)
+          ? number + "-" + hex(random.nextLong(), 4) + "-4" + hex(random.nextLong(), 3)
+              + "-a" + hex(random.nextLong(), 3) + "-" + hex(random.nextLong(), 12)
           : "store:004217,order:00000000000000" + number;
       rows.add(key, 1_700_000_000_000L + random.nextInt(1_000_000_000), random.nextLong(1L << 40), random, false);
     }
@@ -58,14 +58,14 @@ final class Rows {
   }
 
   /**
-   * What comes for them: a version for {@code met} percent of the rows. Of these a tenth has an older time, four tenths the
-   * same time, of which a quarter has an older position; the others are newer. If they are {@code late}, all have an older
-   * time. Besides, of a hundred keys one comes twice, one is new and one version is a delete.
+   * Versions for {@code percent} percent of the rows. Of these a tenth has an older time, four tenths the same time, of
+   * which a quarter has an older position; the others are newer. If {@code late}, all have an older time. Besides, of a
+   * hundred keys one has two versions, one is new and one version is a delete.
    */
-  static Rows versions(Rows stored, int met, boolean late, boolean arePartial, SplittableRandom random) {
+  static Rows versions(Rows stored, int percent, boolean late, boolean arePartial, SplittableRandom random) {
     Rows rows = new Rows(stored.count * 2, arePartial);
     for (int i = 0; i < stored.count; i++)
-      if (random.nextInt(100) < met) {
+      if (random.nextInt(100) < percent) {
         String key = stored.keys.text(i);
         rows.add(key, stored, i, late, random);
         if (random.nextInt(100) == 0) rows.add(key, stored, i, late, random);
@@ -103,7 +103,7 @@ final class Rows {
     return new String(text, StandardCharsets.ISO_8859_1);
   }
 
-  /** Texts in one array of bytes: number i lies from starts[i] to starts[i + 1]. */
+  /** Strings in one array of bytes: number i is at starts[i] to starts[i + 1]. */
   static final class Texts {
     final int[] starts;
     byte[] bytes;

@@ -12,14 +12,14 @@ import java.util.SplittableRandom
 /**
  * Stored rows, versions and a rule, merged by the engine.
  *
- * It is what the product runs, from the reader's batches to the row that is handed out:
- *  - `sorted`: [[SortedMerge]], the merge of a copy-on-write upsert. Stored rows come from the reader's batches one by one;
- *    versions come sorted, as Spark's sort gives them.
- *  - `keyed`: what [[VersionBuffer]] makes for a compaction. The versions are in the buffer already, put there as the
- *    reader of a Parquet log block gives them; stored rows come as above.
+ * It runs the product's code, from the reader's batches to the resulting row:
+ *  - `sorted`: [[SortedMerge]], the merge of a copy-on-write upsert. Stored rows come from the reader's batches one by
+ *    one; versions come sorted, as from Spark's sort.
+ *  - `keyed`: the merge of [[VersionBuffer]] in a compaction. The versions are in the buffer already, added as from the
+ *    reader of a Parquet log block; stored rows come as above.
  *  - `batches`: [[BatchMerge]], the merge of a snapshot read: the buffer as above, stored rows in batches.
  *
- * Of each row that is left it reads two columns, as a sum.
+ * Of each resulting row it reads two columns, as a sum.
  */
 private[bench] final class Case(rule: String, merge: String, stored: Rows, versions: Rows) {
   private[this] val ordering = rule match {
@@ -72,7 +72,7 @@ private[bench] final class Case(rule: String, merge: String, stored: Rows, versi
     sum + touched(merge)
   }
 
-  /** Told apart by class, so that what takes the rows costs as little as it can. */
+  /** Rows are distinguished by class, so that reading them costs as little as possible. */
   private def used(row: InternalRow): Long = row match {
     case packed: UnsafeRow          => packed.getLong(Amount) + packed.getLong(Balance)
     case columnar: ColumnarBatchRow => columnar.getLong(Amount) + columnar.getLong(Balance)
@@ -98,13 +98,13 @@ private[bench] final class Case(rule: String, merge: String, stored: Rows, versi
     sum
   }
 
-  /** @throws java.lang.IllegalStateException if the two sides do not leave the same rows */
+  /** @throws java.lang.IllegalStateException if the two sides do not result in the same rows */
   def verify(hand: ByHand): Unit =
     if (run() != hand.run())
       throw new IllegalStateException(s"$rule, $merge: the engine's rows are not those of the loop by hand")
 
   /**
-   * Runs every merge over a few rows of each class that a process of the product sees, so that what is measured was not
+   * Runs every merge over a few rows of each class that a process of the product sees, so that the measured code is not
    * compiled for one class of rows alone.
    */
   def season(): Unit = {

@@ -10,7 +10,7 @@ import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarBatch}
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
-/** The rows of [[Rows]] in the forms in which the engine meets them. */
+/** The rows of [[Rows]] in the forms that the engine reads. */
 private[bench] object EngineRows {
   val Key      = 0
   val Time     = 1
@@ -31,7 +31,7 @@ private[bench] object EngineRows {
 
   private val BatchRows = 4096
 
-  /** As Spark's vectorized Parquet reader gives them: batches of 4,096 rows, strings in one array of a batch. */
+  /** As Spark's vectorized Parquet reader returns them: batches of 4,096 rows, strings in one array of a batch. */
   def batches(rows: Rows): Array[ColumnarBatch] = {
     val batches = new Array[ColumnarBatch]((rows.count + BatchRows - 1) / BatchRows)
     for (b <- batches.indices) {
@@ -57,7 +57,7 @@ private[bench] object EngineRows {
     ()
   }
 
-  /** The batches' rows, one after another in one object, as the base file's reader hands them out. */
+  /** The batches' rows, one after another in one object, as the base file's reader returns them. */
   def rowsOf(batches: Array[ColumnarBatch]): Iterator[InternalRow] = new Iterator[InternalRow] {
     private[this] var next_                = 0
     private[this] var batch: ColumnarBatch = _
@@ -99,7 +99,7 @@ private[bench] object EngineRows {
   /** Rows as Avro's decoder makes them: an object for every value. */
   def generics(rows: Rows): Array[InternalRow] = Array.tabulate(rows.count)(generic(rows, _))
 
-  /** Rows as Spark's shuffle and sort give them: side by side in memory, seen through one object. */
+  /** Rows as Spark's shuffle and sort return them: side by side in memory, read through one object. */
   def packed(rows: Rows): Packed = {
     val project = UnsafeProjection.create(Schema)
     val starts  = new Array[Int](rows.count + 1)

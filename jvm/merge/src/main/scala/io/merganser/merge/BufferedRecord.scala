@@ -9,30 +9,30 @@ import org.apache.spark.sql.catalyst.InternalRow
  */
 final class BufferedRecord private[merge] (private[merge] val owner: RowContext, private[merge] val version: Version) {
 
-  /** The record key's text, as the table stores it; never null. */
+  /** The record key, as the table stores it; never null. */
   def getRecordKey: String = owner.key(version)
 
   /**
-   * What the ordering fields hold: the Java value of one field, an [[OrderingValues]] of several. It never changes: a
+   * The ordering value: the Java value of one field, an [[OrderingValues]] of several. It never changes: a
    * record with another value in an ordering column is another record.
    *
-   * @return null if the value is null, if the table has no ordering fields, and for a delete that carries none
+   * @return null if the value is null, if the table has no ordering fields, and for a delete that has none
    */
   def getOrderingValue: Comparable[_] = owner.ordering(version)
 
-  /** The columns that [[RecordContext.getSchema]] names, in that order; null for a delete. Not to be changed or kept. */
+  /** The columns of [[RecordContext.getSchema]], in that order; null for a delete. Not to be changed or kept. */
   def getRecord: InternalRow = owner.data(version)
 
-  /** Tells which columns the record provides: 0 for all of them, negative for a delete, which provides none. */
+  /** Id of the columns that the record provides: 0 for all of them, negative for a delete, which provides none. */
   def getSchemaId: Int = owner.schemaId(version)
 
-  /** DELETE for every delete; of other rows, what their `_hoodie_operation` column says, or else INSERT. */
+  /** DELETE for every delete; for other rows, the operation in their `_hoodie_operation` column, or else INSERT. */
   def getOperation: RecordOperation = owner.operation(version)
 
   /** True for a version that removes its key. It has no data. */
   def isDelete: Boolean = version.isDelete
 
-  /** True for a delete without an ordering value, as SQL DELETE makes them: nothing older counts after it. */
+  /** True for an unconditional delete (without an ordering value), as of SQL DELETE: it wins over everything older. */
   def isCommitTimeOrderingDelete: Boolean = owner.isUnordered(version)
 
   /** For messages: a delete, or the first columns and their values. */

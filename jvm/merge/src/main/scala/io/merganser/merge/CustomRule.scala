@@ -6,7 +6,7 @@ import scala.util.control.NonFatal
 /** Creates a user's merger in each task; this is serialized, the merger is not. */
 trait MergerSource extends Serializable {
 
-  /** Class that users know the rule by. */
+  /** Name of the class that the user configured. */
   def className: String
 
   /** True if its mergers are [[CombiningMerger]]s. */
@@ -18,7 +18,7 @@ trait MergerSource extends Serializable {
 /** A merger by its class, loaded as Spark loads the classes of `spark.jars`. */
 final case class MergerClass(className: String) extends MergerSource {
 
-  /** @throws ReflectiveOperationException or LinkageError if there is no such class that can be made */
+  /** @throws ReflectiveOperationException or LinkageError if the class is missing or cannot be instantiated */
   override def open(): RecordMerger =
     MergerClass.load(className, classOf[RecordMerger]).getDeclaredConstructor().newInstance()
 }
@@ -26,22 +26,22 @@ final case class MergerClass(className: String) extends MergerSource {
 object MergerClass {
 
   /**
-   * Loads a class of a kind. Tables and options name classes, so its static initialisers do not run: it may be of
-   * another kind.
+   * Loads a class that implements `wanted`. Tables and options name classes, so its static initializers do not run: it
+   * may be any class.
    *
    * @throws ClassCastException if it does not implement `wanted`
    */
   def load[T](className: String, wanted: Class[T]): Class[_ <: T] =
     Class.forName(className, false, loader).asSubclass(wanted)
 
-  /** The loader that knows the jars of the session, or of the task. */
+  /** The class loader of the session's jars, or of the task's. */
   def loader: ClassLoader = Option(Thread.currentThread.getContextClassLoader).getOrElse(getClass.getClassLoader)
 }
 
 /**
  * A user's merger as a rule: it maps versions of rows to public records and back.
  *
- * A row that wins over a delete carries nothing from before it, whatever the merger makes of it. Without ordering
+ * A row that wins over a delete carries nothing from before it, whatever the merger returns. Without ordering
  * fields every delete ends the key's history. Everything else the merger decides.
  *
  * Laws: none is assumed, so versions are buffered uncombined and folded from the stored row; but a [[CombiningMerger]]
@@ -110,7 +110,8 @@ final class CustomRule(source: MergerSource, layout: RowLayout, hidden: Set[Stri
       throw failed(older, newer, s"it returned a record of key '${context.key(result)}'")
     context.wronglyProvided(result, older, newer).foreach { columns =>
       throw failed(older, newer,
-        s"its result provides the columns ${columns.mkString(", ")}; the two versions provide ${context.providedByEither(older, newer).mkString(", ")}")
+        s"its result provides the columns ${columns.mkString(", ")}; " +
+          s"the two versions provide ${context.providedByEither(older, newer).mkString(", ")}")
     }
     result
   }

@@ -4,10 +4,10 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** A row whose column `field`, as text, equals `value` is a delete; exactly, unless `ignoresCase`. */
+/** A row whose column `field`, as a string, equals `value` is a delete; exactly, unless `ignoresCase`. */
 final case class DeleteMarker(field: String, value: String, ignoresCase: Boolean = false)
 
-/** Tells a delete by the row's own columns. Hot path: one call per version. */
+/** Detects a delete by the row's own columns. Hot path: one call per version. */
 final class DeleteCheck private (flagOrdinal: Int, operationOrdinal: Int, marks: Array[DeleteCheck.Mark])
     extends Serializable {
 
@@ -40,7 +40,7 @@ object DeleteCheck {
   private val Delete       = UTF8String.fromString("D")
   private val UpdateBefore = UTF8String.fromString("-U")
 
-  /** A marker whose column is there. */
+  /** A marker whose column is in the schema. */
   private final class Mark(ordinal: Int, dataType: DataType, value: UTF8String, ignoresCase: Boolean)
       extends Serializable {
     private[this] val lowerCase = value.toLowerCase
@@ -54,7 +54,7 @@ object DeleteCheck {
     }
   }
 
-  /** @param markers those whose column the schema lacks mark nothing */
+  /** @param markers those whose column the schema lacks are ignored */
   def apply(schema: StructType, markers: Iterable[DeleteMarker]): DeleteCheck = {
     def ordinalOf(name: String, as: DataType) = schema.indexWhere(f => f.name == name && f.dataType == as)
     val marks = markers.toSeq.flatMap { marker =>
@@ -65,7 +65,7 @@ object DeleteCheck {
     new DeleteCheck(ordinalOf(FlagColumn, BooleanType), ordinalOf(OperationColumn, StringType), marks.toArray)
   }
 
-  /** The columns a row must be read with, so that its deletes are seen. */
+  /** The columns that must be read to detect deletes. */
   def columns(schema: StructType, markers: Iterable[DeleteMarker]): Seq[String] =
     (Seq(FlagColumn, OperationColumn) ++ markers.map(_.field)).filter(schema.fieldNames.contains).distinct
 }

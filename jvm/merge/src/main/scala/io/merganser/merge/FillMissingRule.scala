@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.types.{BinaryType, DataType, StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Which values of a row are missing: another version's value takes their place. */
+/** Which values of a row are missing, and are filled from another version. */
 sealed trait MissingValues extends Serializable {
   def isMissing(row: InternalRow, ordinal: Int, dataType: DataType): Boolean
 
@@ -39,11 +39,11 @@ object MissingValues {
 /**
  * The wrapped rule chooses the winner; the winner's missing values are then filled from the loser.
  *
- * A delete neither gives values nor takes any, and a row that wins over one carries nothing from before it. Inside a
+ * A delete neither fills nor is filled, and a row that wins over one carries nothing from before it. Inside a
  * batch a late-arriving delete with an ordering value is ignored: the batch is one change, the winner's.
  *
  * Laws: idempotent. Associative where the newer version always wins, as under commit time. Where ordering values
- * choose, a late-arriving version would fill a missing value for which the stored row has a newer one, so versions
+ * decide, a late-arriving version would fill a missing value for which the stored row has a newer one, so versions
  * are buffered uncombined. The order of versions decides which of several values is filled in.
  *
  * @param chooser    chooses the winner

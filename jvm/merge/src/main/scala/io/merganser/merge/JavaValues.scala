@@ -22,7 +22,7 @@ import scala.collection.JavaConverters._
 /** Column values as ordinary Java objects, as [[RecordContext]] promises them, and back. */
 private[merge] object JavaValues {
 
-  /** @param value as the engine holds it; it may lie in a reader's buffer, the result does not */
+  /** @param value the engine's value; it may refer to a reader's buffer, the result does not */
   def toJava(value: Any, dataType: DataType): AnyRef =
     if (value == null) null
     else dataType match {
@@ -61,13 +61,14 @@ private[merge] object JavaValues {
     struct)
 
   /**
-   * @param column named where the value does not fit
+   * @param column named in the error if the value does not fit
    * @throws IllegalArgumentException if the value is not of the column's type
    */
   def toEngine(value: Any, dataType: DataType, column: String): Any = {
     def unfit = new IllegalArgumentException(
-      s"value '${String.valueOf(value).take(100)}' of ${value.getClass.getName} does not fit column '$column' of type ${dataType.catalogString}")
-    def whole(least: Long, most: Long): Long = value match {
+      s"value '${String.valueOf(value).take(100)}' of ${value.getClass.getName} does not fit " +
+        s"column '$column' of type ${dataType.catalogString}")
+    def integer(least: Long, most: Long): Long = value match {
       case n @ (_: Byte | _: Short | _: Int | _: Long) =>
         val number = n.asInstanceOf[Number].longValue
         if (number < least || number > most) throw unfit
@@ -79,17 +80,17 @@ private[merge] object JavaValues {
       case (_: StringType | _: CharType | _: VarcharType, text: CharSequence) => UTF8String.fromString(text.toString)
       case (_: StringType, text: UTF8String)                                  => text
       case (BooleanType, flag: Boolean)                                       => flag
-      case (ByteType, _)                => whole(Byte.MinValue, Byte.MaxValue).toByte
-      case (ShortType, _)               => whole(Short.MinValue, Short.MaxValue).toShort
-      case (IntegerType, _)             => whole(Int.MinValue, Int.MaxValue).toInt
-      case (LongType, _)                => whole(Long.MinValue, Long.MaxValue)
+      case (ByteType, _)                => integer(Byte.MinValue, Byte.MaxValue).toByte
+      case (ShortType, _)               => integer(Short.MinValue, Short.MaxValue).toShort
+      case (IntegerType, _)             => integer(Int.MinValue, Int.MaxValue).toInt
+      case (LongType, _)                => integer(Long.MinValue, Long.MaxValue)
       case (FloatType, number: Float)   => number
       case (DoubleType, number: Float)  => number.toDouble
       case (DoubleType, number: Double) => number
       case (FloatType | DoubleType, _: Byte | _: Short | _: Int | _: Long) =>
-        val whole = value.asInstanceOf[Number].longValue
-        if (dataType == DoubleType && whole.toDouble.toLong == whole) whole.toDouble
-        else if (dataType == FloatType && whole.toFloat.toLong == whole) whole.toFloat
+        val integer = value.asInstanceOf[Number].longValue
+        if (dataType == DoubleType && integer.toDouble.toLong == integer) integer.toDouble
+        else if (dataType == FloatType && integer.toFloat.toLong == integer) integer.toFloat
         else throw unfit
       case (to: DecimalType, _)                         => decimal(value, to).getOrElse(throw unfit)
       case (DateType, date: LocalDate)                  => DateTimeUtils.localDateToDays(date)
@@ -131,7 +132,7 @@ private[merge] object JavaValues {
     ArrayBasedMapData(keys.map(toEngine(_, key, s"$column.key")), values.map(toEngine(_, element, s"$column.value")))
   }
 
-  /** None if the number has more digits than the type, in front of the point or behind it. */
+  /** None if the number has more digits than the type, before the decimal point or after it. */
   private def decimal(value: Any, to: DecimalType): Option[Decimal] = {
     val number = value match {
       case exact: JavaDecimal                          => Some(exact)

@@ -7,10 +7,11 @@ package io.merganser.merge
  *
  * What holds for every rule is here and in no rule:
  *
- *  - An unconditional delete, one without an ordering value, ends the key's history. The next version is merged with nothing,
- *    and it and every later winner carry the mark [[Version.endsHistory]].
- *  - A partial version finds no row on a delete. It is ignored, unless it inserts: then it is a row with nulls.
- *  - Versions that the rule cannot combine are buffered one behind the other, and folded from the stored row, oldest first.
+ *  - An unconditional delete, one without an ordering value, ends the key's history. The next version is merged with
+ *    nothing, and it and every later winner carry the mark [[Version.endsHistory]].
+ *  - After a delete a partial version has no row. It is ignored, unless it inserts: then it is a row with nulls.
+ *  - Versions that the rule cannot combine are buffered one after the other, and folded from the stored row, oldest
+ *    first.
  *
  * Not thread safe where its rule is not: a [[CustomRule]] opens one merger.
  *
@@ -72,8 +73,8 @@ final class KeyFold(rule: MergeRule, fileGroup: String = "none") {
    * Adds a version to those of its batch. The result replaces `buffered`, and is one of:
    *
    *  - `buffered`: the version changed nothing;
-   *  - `next`, of which the caller has to take a copy: its reader will fill it again;
-   *  - a version with a row of its own, which may have `buffered` behind it.
+   *  - `next`, which the caller has to copy: its reader will fill it again;
+   *  - a version with a row of its own, which may have `buffered` as an earlier version.
    */
   def addToBatch(buffered: Version, next: Version): Version =
     if (!combinesBatch || isApart(buffered, next)) addBehind(buffered, next)
@@ -89,7 +90,7 @@ final class KeyFold(rule: MergeRule, fileGroup: String = "none") {
 
   /**
    * Whether the result of a key's versions is one row, even where the key is stored several times: an unconditional
-   * delete among the versions removes all stored rows, and what follows it comes back once.
+   * delete among the versions removes all stored rows, and what follows it is inserted once.
    */
   def isOneRow(result: Version, versions: Version): Boolean = result.endsHistory && versions.followsUnordered
 
@@ -110,13 +111,13 @@ final class KeyFold(rule: MergeRule, fileGroup: String = "none") {
   private def marked(version: Version): Version =
     if (version.isDelete && !laws.marksDeletes) version else version.withoutHistory
 
-  /** The version where nothing is stored. */
+  /** The version to insert where nothing is stored. */
   private def inserted(version: Version): Version = {
-    val whole = if (version.inserts) version.asRow else version
-    if (whole.isPartial || whole.isDelete) whole
+    val full = if (version.inserts) version.asRow else version
+    if (full.isPartial || full.isDelete) full
     else {
-      val result = insert(whole)
-      if (whole.endsHistory && (result ne whole)) result.withoutHistory else result
+      val result = insert(full)
+      if (full.endsHistory && (result ne full)) result.withoutHistory else result
     }
   }
 

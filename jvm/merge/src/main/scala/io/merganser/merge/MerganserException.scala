@@ -6,7 +6,7 @@ import org.apache.spark.SparkThrowable
 import scala.collection.JavaConverters._
 
 /**
- * An error that is the user's to mend: it names the thing, the value and the remedy.
+ * An error that the user can fix: the message names what failed, the value and the remedy.
  *
  * @param condition  stable name of the error, such as ORDERING_FIELD_MISSING; tests and programs match on it
  * @param sqlState   five-character SQLSTATE
@@ -21,7 +21,7 @@ final class MerganserException private (
 ) extends RuntimeException(message, cause)
     with SparkThrowable {
 
-  /** The condition, under the name that Spark 4 has for it: what carries errors to clients asks for it. */
+  /** The condition, under Spark 4's name for it: code that sends errors to clients calls it. */
   def getCondition: String = condition
 
   override def getErrorClass: String = condition
@@ -46,7 +46,7 @@ object MerganserException {
     }
   }.toMap
 
-  /** @throws IllegalStateException if no module declares the condition, or a placeholder of its template is not given */
+  /** @throws IllegalStateException if no module declares the condition, or a parameter of its template is missing */
   def apply(condition: String, parameters: (String, Any)*): MerganserException = {
     val declared = conditions.getOrElse(condition, throw new IllegalStateException(s"no error condition '$condition'"))
     val values   = parameters.map { case (k, v) => k -> String.valueOf(v) }.toMap

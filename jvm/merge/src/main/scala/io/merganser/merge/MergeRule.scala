@@ -4,9 +4,9 @@ package io.merganser.merge
  * The laws of a merge rule. Versions are regrouped for speed only where the law holds.
  *
  * @param associative   grouping does not matter: (a b) c = a (b c)
- * @param idempotent    a version that comes twice changes nothing the second time
+ * @param idempotent    a version that is merged twice changes nothing the second time
  * @param orderFree     the order of versions with different ordering values does not matter
- * @param combinesBatch the full versions of one batch are one change: [[MergeRule.combine]] makes one of them
+ * @param combinesBatch the full versions of one batch are one change: [[MergeRule.combine]] makes one version of them
  * @param everyDeleteEndsHistory a delete with an ordering value ends the key's history, too
  * @param marksDeletes  a delete carries the mark that history has ended; false where a newer delete always wins
  */
@@ -27,12 +27,12 @@ object Laws {
 }
 
 /**
- * Chooses between two versions of one row, or makes one of them. [[KeyFold]] alone calls it, for every path: input
+ * Chooses between two versions of one row, or makes one out of them. [[KeyFold]] alone calls it, for every path: input
  * combine, write merge, compaction, snapshot read.
  *
- * A rule states what differs from rule to rule. The ends of a key's history, and what has nothing to be merged with,
- * are not its concern: `older` never is an unconditional delete, `newer` never carries [[Version.endsHistory]], and a
- * partial version comes only with an older row that is not deleted.
+ * A rule states what differs from rule to rule. [[KeyFold]] handles the ends of a key's history, and versions that
+ * have nothing to be merged with: `older` never is an unconditional delete, `newer` never carries
+ * [[Version.endsHistory]], and a partial version comes only with an older row that is not deleted.
  *
  * A rule has no state and reads no settings. It returns one of its arguments or a new version, never null; a deletion
  * is a version. It references no row after the call: whoever buffers copies.

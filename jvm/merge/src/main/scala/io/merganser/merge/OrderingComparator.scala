@@ -9,8 +9,8 @@ import org.apache.spark.sql.types._
  * Compares the ordering fields of two rows of one layout, field by field; the first difference decides. Null is the
  * smallest value of every type; strings compare as UTF-8 bytes, NaN is the largest number.
  *
- * Longs and strings, the usual ones, are compared where they lie; for the other types, and inside structs, the comparison
- * is compiled, once where the comparator is made and once where it is sent.
+ * Longs and strings, the usual types, are compared in place; for other types, and inside structs, the comparison is
+ * compiled, once where the comparator is made and once where it is sent.
  */
 final class OrderingComparator(layout: RowLayout) extends RowOrder {
   import OrderingComparator._
@@ -64,7 +64,7 @@ object OrderingComparator {
   private def compareNulls(a: InternalRow, b: InternalRow, ordinal: Int): Int =
     java.lang.Boolean.compare(b.isNullAt(ordinal), a.isNullAt(ordinal))
 
-  /** True for a type whose values can be an ordering field: every type with an order but structs, arrays and maps. */
+  /** True for a type whose values can be an ordering field: every orderable type except structs, arrays and maps. */
   def isOrdered(dataType: DataType): Boolean = dataType match {
     case _: StructType | _: ArrayType | _: MapType => false
     case udt: UserDefinedType[_]                   => isOrdered(udt.sqlType)

@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.{DataType, StructField, StructType}
  * @param name    as the table has it: `ts`, or `meta.ts`
  * @param column  the column with its type
  * @param ordinal position of the column in the rows
- * @param path    positions of the field within the column's struct, from the outside; empty where the column is the field
+ * @param path    positions of the field within the column's struct, outermost first; empty if the column is the field
  * @param leaf    the field itself
  */
 final case class OrderingField private (
@@ -25,7 +25,7 @@ final case class OrderingField private (
 
   def isNested: Boolean = path.nonEmpty
 
-  /** The value, or null; null where a struct on the way is null. */
+  /** The value, or null; null if a struct around it is null. */
   def valueIn(row: InternalRow): Any =
     if (path.isEmpty) RowLayout.valueAt(row, ordinal, dataType)
     else {
@@ -42,25 +42,25 @@ final case class OrderingField private (
       if (inner == null) null else RowLayout.valueAt(inner, at, dataType)
     }
 
-  /** The value as an expression over what holds the column. */
+  /** The value as an expression over an expression of the column. */
   def within(column: Expression): Expression =
     path.foldLeft(column)((struct, at) => GetStructField(struct, at))
 
   /** The value as an expression over rows. */
   def reference: Expression = within(BoundReference(ordinal, column.dataType, nullable = true))
 
-  /** Sets the value in a row that is made for it; structs on the way are made where they are null. */
+  /** Sets the value in a row that is made for it; structs around it are made if they are null. */
   def put(row: GenericInternalRow, value: Any): Unit = {
     var (inner, dataType) = (row, column.dataType)
     var at                = ordinal
     path.foreach { next =>
       val struct = dataType.asInstanceOf[StructType]
-      val made = inner.values(at) match {
+      val child = inner.values(at) match {
         case own: GenericInternalRow => own
         case _                       => new GenericInternalRow(struct.length)
       }
-      inner.update(at, made)
-      inner = made
+      inner.update(at, child)
+      inner = child
       at = next
       dataType = struct(next).dataType
     }
@@ -70,7 +70,7 @@ final case class OrderingField private (
 
 object OrderingField {
 
-  /** The column of that very name, or the field that a dotted name leads to: the exact spelling first, then any case. */
+  /** The column of exactly that name, or the field of a dotted name: the exact spelling first, then any case. */
   def find(schema: StructType, name: String): Option[OrderingField] = {
     def inside(
         column: StructField,

@@ -3,14 +3,15 @@ package io.merganser.merge
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 
 /**
- * Overlays a partial version on the older row: the columns it provides are its own, nulls too; the others, an
- * ordering field too, are the older row's. Then the wrapped rule decides which of the two rows stays. Full versions
- * and deletes pass to the wrapped rule.
+ * Overlays a partial version on the older row: the columns it provides, nulls included, are its own; the others,
+ * ordering fields included, are the older row's. Then the wrapped rule decides which of the two rows stays. Full
+ * versions and deletes pass to the wrapped rule.
  *
- * Laws: as the wrapped rule for full versions. Partial ones are not associative (together they would bring columns of a
+ * Laws: as the wrapped rule for full versions. Partial ones are not associative (together they would keep columns of a
  * version that loses against the stored row), so [[KeyFold]] buffers them uncombined.
  *
- * @param nullsAreValues a null that a partial version provides is a value, even if the wrapped rule takes nulls for missing values
+ * @param nullsAreValues true if a null that a partial version provides is a value, even where the wrapped rule treats
+ *                       nulls as missing values
  */
 final class PartialRule(rule: MergeRule, layout: RowLayout, nullsAreValues: Boolean = false)
     extends WrappingRule(rule) {
@@ -24,13 +25,13 @@ final class PartialRule(rule: MergeRule, layout: RowLayout, nullsAreValues: Bool
       rule.merge(older, overlaid)
     }
 
-  private def isWhole(provided: Array[Boolean]): Boolean = {
+  private def isFull(provided: Array[Boolean]): Boolean = {
     var i = 0
     while (i < provided.length && provided(i)) i += 1
     i == provided.length
   }
 
-  private def overlay(older: Version, newer: Version): Version = if (isWhole(newer.provided)) newer.asRow
+  private def overlay(older: Version, newer: Version): Version = if (isFull(newer.provided)) newer.asRow
   else {
     val columns  = new Array[Any](types.length)
     val provided = if (older.provided == null) null else new Array[Boolean](types.length)

@@ -6,27 +6,28 @@ import java.util.{ArrayList, Collections, LinkedHashSet, List => JavaList, Map =
 import scala.annotation.nowarn
 
 /**
- * A user's own merge rule, for Scala and Java: what two versions of a row come to.
+ * A user's own merge rule, for Scala and Java: it merges two versions of a row.
  *
  * A table created with merge mode `CUSTOM` and a strategy id is merged by the class that has this id, on every path:
- * rows of one batch, a write over stored rows, compaction, and reads that merge logs. No law is assumed of it: the versions
- * of a key are folded one after the other in commit order, the stored row first. A key that has one version only is not
- * passed to it.
+ * rows of one batch, a write over stored rows, compaction, and reads that merge logs. No law is assumed of it: the
+ * versions of a key are folded one after the other in commit order, the stored row first. It is not called for a key
+ * that has only one version.
  *
- * The class needs a public constructor without arguments. Each task makes its own instance and calls it from one thread;
- * no task knows of another, so a result must depend on the arguments alone.
+ * The class needs a public constructor without arguments. Each task makes its own instance and calls it from one
+ * thread; tasks share nothing, so a result must depend on the arguments alone.
  *
- * '''Deletes''' are records too, never null: `isDelete` is true and there is no data, whether the delete came by key, by
- * column or by a merger's result. The merger decides whether a newer delete is heeded. After a delete without ordering value
- * the key's history has ended: the next version is the row, and the merger is not asked. After a delete with an ordering
- * value the merger is asked whether the next version brings the key back, and no column from before the delete can.
+ * '''Deletes''' are records too, never null: `isDelete` is true and there is no data, whether the delete is by key, by
+ * column or a merger's result. The merger decides whether a newer delete wins. After a delete without ordering value
+ * the key's history has ended: the next version is the row, and the merger is not called. After a delete with an
+ * ordering value the merger decides whether the next version brings the key back, but never with a column from
+ * before the delete.
  *
  * '''Rows''' are reused by readers: neither record of a call, nor its data, may be kept beyond the call without
- * [[RecordContext.copy]]. Return one of the two records itself, rather than a copy, to say that it stays as it is: a
- * stored row that is returned is not written as changed.
+ * [[RecordContext.copy]]. Return one of the two records itself, rather than a copy, if it stays as it is: a stored
+ * row that is returned is not written as changed.
  *
- * An exception fails the task, and with it the write or the query: nothing is committed. The error names the record key,
- * both versions, the class and the file group.
+ * An exception fails the task, and with it the write or the query: nothing is committed. The error names the record
+ * key, both versions, the class and the file group.
  */
 trait RecordMerger {
 
@@ -36,8 +37,8 @@ trait RecordMerger {
    * @param older   the version committed, or arrived, first
    * @param newer   the version after it
    * @param context reads records and makes new ones
-   * @param props   the table's properties; those stored below `hoodie.record.merge.property.` also by their short names.
-   *                The same on every path, and not to be changed
+   * @param props   the table's properties; those stored below `hoodie.record.merge.property.` also by their short
+   *                names. The same on every path, and not to be changed
    * @return one of the two, or a record that `context` made, which then provides all columns or is a delete; never null
    */
   def merge(
@@ -48,9 +49,9 @@ trait RecordMerger {
   ): BufferedRecord
 
   /**
-   * Merges two versions of which at least one provides some columns only.
+   * Merges two versions of which at least one provides only some of the columns.
    *
-   * @param readerSchema all columns, those that neither version provides too
+   * @param readerSchema all columns, including those that neither version provides
    * @return a record that provides the columns of both versions and no other, or a delete; never null
    * @throws UnsupportedOperationException unless the class overrides it
    */
@@ -65,20 +66,20 @@ trait RecordMerger {
     throw new UnsupportedOperationException(
       s"${getClass.getName} does not override partialMerge: it merges whole rows only")
 
-  /** The rows it is made for; one that is not made for Spark's is passed over. */
+  /** The kind of rows it merges; a class for rows other than Spark's is ignored. */
   def getRecordType: RecordType = RecordType.SPARK
 
-  /** Id of the rule, a UUID of the user's making. The table stores it, and chooses its merger by it. */
+  /** Id of the rule, a UUID that its author generates. The table stores it, and selects its merger by it. */
   def getMergingStrategy: String
 
-  /** True if the mandatory columns are all the rule looks at, so that reads need not fetch other columns for it. */
+  /** True if the rule reads only the mandatory columns, so that reads need not fetch other columns for it. */
   def isProjectionCompatible: Boolean = false
 
   /**
-   * Columns that a projection compatible merger needs, besides those that a query asks for.
+   * Columns that a projection compatible merger needs, besides those that a query requests.
    *
    * @param schema the table's columns
-   * @return the record key's columns and the ordering fields, unless the class says otherwise
+   * @return the record key's columns and the ordering fields, unless the class overrides it
    */
   def getMandatoryFieldsForMerging(schema: StructType, props: JavaMap[String, String]): JavaList[String] =
     RecordMerger.keyAndOrderingFields(schema, props)

@@ -22,13 +22,13 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
   private[this] val positions  = visible.map(i => layout.schema(i).name -> i).toMap
   private[this] val comparator = new OrderingComparator(layout)
 
-  /** Columns that follow the version which brought the row: the engine's own, and the key. */
-  private[this] val engines =
+  /** Columns that a new row takes from a version it was made of: the engine's own, and the key. */
+  private[this] val engineColumns =
     layout.schema.fieldNames.indices.filter(i => hidden(layout.schema(i).name) || i == layout.keyOrdinal).toArray
 
   private[this] val operationOrdinal = positions.getOrElse(DeleteCheck.OperationColumn, -1)
 
-  /** Whether the row has the visible columns first, so that it can be shown as it is. */
+  /** Whether the visible columns come first, so that users get the row as it is. */
   private[this] val visibleFirst = visible.indices.forall(n => visible(n) == n)
 
   /** Provided columns by schema id, the first of which is all of them. */
@@ -39,7 +39,7 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
 
   def view(version: Version): BufferedRecord = new BufferedRecord(this, version)
 
-  // --- what a record shows
+  // --- for BufferedRecord
 
   def key(version: Version): String = layout.key(version.row).toString
 
@@ -78,7 +78,7 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
     if (version.isDelete) null
     else if (version.provided == null && visibleFirst) version.row
     else {
-      val columns = shown(version)
+      val columns = columnsOf(version)
       new GenericInternalRow(
         Array.tabulate[Any](columns.length)(n => RowLayout.valueAt(version.row, columns(n), types(columns(n)))))
     }
@@ -107,7 +107,7 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
     else if (version.isDelete) s"delete with ordering value ${orderingValues(version).asScala.mkString(", ")}"
     else {
       val text = new StringBuilder("{")
-      shown(version).takeWhile(_ => text.length < RowContext.TextLength).foreach { i =>
+      columnsOf(version).takeWhile(_ => text.length < RowContext.TextLength).foreach { i =>
         if (text.length > 1) text ++= ", "
         text ++= s"${layout.schema(i).name}=${textOf(value(version.row, i))}"
       }
@@ -131,10 +131,10 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
   private def provides(version: Version, i: Int): Boolean =
     !version.isDelete && (version.provided == null || version.provided(i))
 
-  private def shown(version: Version): Array[Int] =
+  private def columnsOf(version: Version): Array[Int] =
     if (version.provided == null) visible else visible.filter(version.provided(_))
 
-  // --- what users ask
+  // --- RecordContext
 
   override def getValue(record: BufferedRecord, column: String): AnyRef = {
     val i = position(column)
@@ -151,7 +151,7 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
   override def getSchema(record: BufferedRecord): StructType =
     if (record.isDelete) RowContext.NoColumns
     else if (record.version.provided == null) schema
-    else StructType(shown(record.version).map(layout.schema(_)))
+    else StructType(columnsOf(record.version).map(layout.schema(_)))
 
   override def getSchema(schemaId: Int): StructType =
     if (schemaId < 0) RowContext.NoColumns
@@ -177,7 +177,7 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
   override def constructEngineRecord(record: BufferedRecord, values: JavaMap[String, _]): BufferedRecord =
     built(record, values, _ => null, _ => false)
 
-  /** A record of columns that the engine already holds, all of them. */
+  /** A record of all columns, in the engine's form. */
   def ofEngineRow(record: BufferedRecord, row: InternalRow, columns: StructType): BufferedRecord = {
     val at   = columns.fieldNames.zipWithIndex.toMap
     val from = visible.map { i => i -> at(layout.schema(i).name) }.toMap
@@ -190,21 +190,21 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
       rest: Int => Any,
       alsoProvided: Int => Boolean
   ): BufferedRecord = {
-    val columns = new Array[Any](width)
-    val given   = new Array[Boolean](width)
+    val columns  = new Array[Any](width)
+    val provided = new Array[Boolean](width)
     visible.foreach { i =>
-      given(i) = alsoProvided(i)
-      if (given(i)) columns(i) = rest(i)
+      provided(i) = alsoProvided(i)
+      if (provided(i)) columns(i) = rest(i)
     }
     values.entrySet.iterator.asScala.foreach { entry =>
       val i = position(entry.getKey)
       columns(i) = JavaValues.toEngine(entry.getValue, types(i), entry.getKey)
-      given(i) = true
+      provided(i) = true
     }
     val version = new Version().set(new GenericInternalRow(columns), isDelete = false, isUnordered = false)
-    if (!visible.forall(given(_))) {
-      engines.foreach(given(_) = true)
-      version.provided = given
+    if (!visible.forall(provided(_))) {
+      engineColumns.foreach(provided(_) = true)
+      version.provided = provided
     }
     setHidden(version, record.version)
     view(version)
@@ -228,12 +228,12 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
 
   // --- for the rule
 
-  /** The engine's own columns of a row that this context made, as another version has them. */
+  /** Sets the engine's own columns of a row that this context made to those of another version. */
   def setHidden(version: Version, from: Version): Unit = version.row match {
     case row: GenericInternalRow if row.numFields == width =>
       var n = 0
-      while (n < engines.length) {
-        row.update(engines(n), RowLayout.valueAt(from.row, engines(n), types(engines(n))))
+      while (n < engineColumns.length) {
+        row.update(engineColumns(n), RowLayout.valueAt(from.row, engineColumns(n), types(engineColumns(n))))
         n += 1
       }
     case _ =>
@@ -241,10 +241,10 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
 
   def keyBytes(version: Version): UTF8String = layout.key(version.row)
 
-  /** Names of the columns that `result` provides, if they are not exactly those that one of the two provides. */
+  /** Names of the columns that `result` provides, if they are not exactly those that either of the two provides. */
   def wronglyProvided(result: Version, older: Version, newer: Version): Option[Seq[String]] =
     if (result.isDelete || visible.forall(i => provides(result, i) == (provides(older, i) || provides(newer, i)))) None
-    else Some(shown(result).map(layout.schema(_).name).toSeq)
+    else Some(columnsOf(result).map(layout.schema(_).name).toSeq)
 
   def providedByEither(older: Version, newer: Version): Seq[String] =
     visible.filter(i => provides(older, i) || provides(newer, i)).map(layout.schema(_).name).toSeq
@@ -257,6 +257,6 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
 private[merganser] object RowContext {
   private val NoColumns = new StructType
 
-  /** Characters of a version in a message, more or less. */
+  /** Approximate number of characters of a version in a message. */
   private val TextLength = 300
 }

@@ -10,7 +10,7 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param schema           columns of every row that takes part, stored or incoming
  * @param keyOrdinal       position of the record key, a string that is never null
  * @param ordering         the ordering fields, in the order they are compared; empty if there are none
- * @param deletes          finds a delete by the row's own columns
+ * @param deletes          detects a delete by the row's own columns
  */
 final case class RowLayout(schema: StructType, keyOrdinal: Int, ordering: Array[OrderingField], deletes: DeleteCheck) {
 
@@ -23,10 +23,11 @@ final case class RowLayout(schema: StructType, keyOrdinal: Int, ordering: Array[
   def fill(record: Version, row: InternalRow): Version = record.set(row, deletes.isDelete(row), isUnordered = false)
 
   /**
-   * The same for a row that provides some of the columns; null for all. A delete provides none, and where an ordering
-   * field is not among those provided it has no ordering value.
+   * The same for a row that provides some of the columns. A delete provides none, and if an ordering field is not among
+   * those provided it has no ordering value.
    *
-   * @param inserts whether it is inserted, with nulls in the other columns, where its key is not stored
+   * @param provided which columns, by position; null for all
+   * @param inserts  whether it is inserted, with nulls in the other columns, if its key is not stored
    */
   def fill(record: Version, row: InternalRow, provided: Array[Boolean], inserts: Boolean): Version = {
     fill(record, row)
@@ -40,21 +41,21 @@ final case class RowLayout(schema: StructType, keyOrdinal: Int, ordering: Array[
     record
   }
 
-  /** The ordering values as text, for messages; `null` stands for a null value. */
+  /** The ordering values as a string, for messages; `null` stands for a null value. */
   def orderingText(row: InternalRow): String =
     ordering.map(field => String.valueOf(field.valueIn(row))).mkString(", ")
 }
 
 object RowLayout {
 
-  /** A column's value, or null. Rows of column batches do not look for nulls themselves, and give 0 or false. */
+  /** A column's value, or null. Rows of column batches do not check for nulls themselves, and return 0 or false. */
   def valueAt(row: InternalRow, ordinal: Int, dataType: DataType): Any =
     if (row.isNullAt(ordinal)) null else row.get(ordinal, dataType)
 
   /**
    * @param keyColumn      name of the column that holds the record key
    * @param orderingFields names of the ordering fields; each is a column of the schema, or a field inside one
-   * @param markers        columns and values that mark a delete, when the table has them
+   * @param markers        columns and values that mark a delete, if the table has them
    * @throws IllegalStateException if one of them is not a column of the schema
    */
   def apply(

@@ -10,9 +10,9 @@ import org.apache.spark.unsafe.types.UTF8String
 import java.nio.ByteOrder
 
 /**
- * Text where it lies in memory: a base object, an offset and a number of bytes, so that no object is made for it.
+ * Strings in place: a base object, an offset and a number of bytes, so that no object is made for them.
  *
- * Rows are told apart by class: text is found in a packed row without an object, and the one that a column batch's row
+ * Rows are distinguished by class: a string in a packed row needs no object, and the one that a column batch's row
  * makes never leaves the method it is made in.
  */
 private[merge] object TextBytes {
@@ -44,7 +44,7 @@ private[merge] object TextBytes {
     }
   }
 
-  /** The same for the text of a row's column, which is not null. */
+  /** The same for the string in a row's column, which is not null. */
   def compare(row: InternalRow, ordinal: Int, b: AnyRef, bOffset: Long, bBytes: Int): Int = row match {
     case packed: UnsafeRow =>
       val at = packed.getLong(ordinal)
@@ -56,7 +56,7 @@ private[merge] object TextBytes {
   private def compare(a: UTF8String, b: AnyRef, bOffset: Long, bBytes: Int): Int =
     compare(a.getBaseObject, a.getBaseOffset, a.numBytes, b, bOffset, bBytes)
 
-  /** The same for the texts of one column in two rows, neither of them null. */
+  /** The same for the strings of one column in two rows, neither of them null. */
   def compare(a: InternalRow, b: InternalRow, ordinal: Int): Int = b match {
     case packed: UnsafeRow =>
       val at = packed.getLong(ordinal)
@@ -85,7 +85,7 @@ private[merge] object TextBytes {
       }
     }
 
-  /** The same for the text of a row's column, which is not null. */
+  /** The same for the string in a row's column, which is not null. */
   def areEqual(row: InternalRow, ordinal: Int, b: AnyRef, bOffset: Long, bBytes: Int): Boolean = row match {
     case packed: UnsafeRow =>
       val at = packed.getLong(ordinal)
@@ -95,7 +95,7 @@ private[merge] object TextBytes {
       areEqual(text.getBaseObject, text.getBaseOffset, text.numBytes, b, bOffset, bBytes)
   }
 
-  /** For tables in memory alone: not the same on every machine. */
+  /** For hash tables in memory only: not the same on every machine. */
   def hash(base: AnyRef, offset: Long, bytes: Int): Int = {
     val last = bytes - 8
     var hash = bytes.toLong

@@ -6,30 +6,30 @@ import org.apache.spark.sql.catalyst.InternalRow
  * One version of a row. It is data: [[KeyFold]] merges versions.
  *
  * Its ordering value stays in the row, at the positions that [[RowLayout]] names: a typed value that may be null (the
- * smallest). Having no ordering value is a state of its own, [[isUnordered]], and not a number.
+ * smallest). Having no ordering value is a state of its own, [[isUnordered]], and not a value.
  *
- * Readers fill an instance again; whoever buffers one calls [[copy]].
+ * Readers reuse an instance; whoever buffers one calls [[copy]].
  */
 final class Version {
 
-  /** The columns of [[RowLayout.schema]]; a delete without data has its key and, if it is ordered, its ordering columns. */
+  /** The columns of [[RowLayout.schema]]; a delete without data has its key and, if ordered, its ordering columns. */
   var row: InternalRow = _
 
   /** True for a version that removes its key. */
   var isDelete: Boolean = false
 
-  /** True for an unconditional delete, one without ordering value: it wins over everything older and loses to everything newer. */
+  /** True for an unconditional delete, one without ordering value: wins over everything older, loses to all newer. */
   var isUnordered: Boolean = false
 
   /** True when every older version is ignored, the stored row included. */
   var endsHistory: Boolean = false
 
-  /** Which columns of the row this version provides, by position; null when it provides all of them. Never overwritten. */
+  /** Which columns of the row this version provides, by position; null if it provides all. Never overwritten. */
   var provided: Array[Boolean] = _
 
   /**
-   * Whether a partial version whose key is not stored, or deleted, is inserted, with nulls in the columns that it does not
-   * provide. If false, it is ignored.
+   * Whether a partial version whose key is not stored, or deleted, is inserted, with nulls in the columns that it does
+   * not provide. If false, it is ignored.
    */
   var inserts: Boolean = false
 
@@ -58,7 +58,7 @@ final class Version {
     this
   }
 
-  /** Copies another version, but for its row. */
+  /** Copies another version, except for its row. */
   private[merge] def become(other: Version, copiedRow: InternalRow): Version = {
     set(copiedRow, other.isDelete, other.isUnordered)
     endsHistory = other.endsHistory
@@ -91,7 +91,7 @@ final class Version {
       result
     }
 
-  /** Buffers this version behind an older one, until the stored row is known. */
+  /** Buffers this version after an older one, until the stored row is known. */
   private[merge] def after(older: Version): Version = {
     earlier = older
     this

@@ -9,8 +9,8 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
  * The merge for stored rows that come in column batches: rows that no version touches stay in their batch, and only the
  * touched ones become rows and are merged.
  *
- * For each batch: [[take]] it, use its untouched rows, and call [[next]] until it is false before taking another. After the
- * last one, [[finish]], and [[next]] moves on to the keys that are not stored.
+ * For each batch: [[take]] it, use its untouched rows, and call [[next]] until it is false before taking another. After
+ * the last one, [[finish]], and [[next]] moves on to the keys that are not stored.
  */
 final class BatchMerge private[buffer] (table: KeyTable, layout: RowLayout, fold: KeyFold)
     extends TableMerge(table, fold) {
@@ -24,16 +24,16 @@ final class BatchMerge private[buffer] (table: KeyTable, layout: RowLayout, fold
   /** Positions of the batch's rows that no version touches, as many as [[take]] returned. */
   var untouched: Array[Int] = new Array[Int](0)
 
-  /** Looks at a batch with the columns of the layout; returns how many of its rows no version touches. */
-  def take(taken: ColumnarBatch): Int = {
-    batch = taken
-    val rows = taken.numRows
+  /** Matches the rows of a batch, with the columns of the layout; returns how many of them no version touches. */
+  def take(newBatch: ColumnarBatch): Int = {
+    batch = newBatch
+    val rows = newBatch.numRows
     if (untouched.length < rows) {
       untouched = new Array[Int](rows)
       touched = new Array[Int](rows)
       entries = new Array[Int](rows)
     }
-    val keys  = taken.column(layout.keyOrdinal)
+    val keys  = newBatch.column(layout.keyOrdinal)
     var count = 0
     touchedCount = 0
     at = 0

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
-/** Buffers one version, so that its reader can go on. The next version takes over its memory. */
+/** Buffers one version, so that its reader can go on. The next version reuses its memory. */
 private[buffer] final class BufferedVersion {
   private[this] val version = new Version
   private[this] var bytes   = new Array[Byte](256)

@@ -8,7 +8,7 @@ import org.apache.spark.unsafe.types.UTF8String
 /**
  * Counts the versions of one key that are in memory because they cannot be combined before the stored row is known.
  *
- * @param limitBytes memory that those of one key may take, in bytes
+ * @param limitBytes memory that the versions of one key may take, in bytes
  */
 private[merganser] final class KeyMemory(limitBytes: Long = KeyMemory.LimitBytes) {
   private[this] var count = 0L
@@ -32,6 +32,6 @@ private[merganser] final class KeyMemory(limitBytes: Long = KeyMemory.LimitBytes
 
 private[merganser] object KeyMemory {
 
-  /** Half of this process: other tasks need memory too, and an error with a name is better than a process that dies. */
+  /** Half of this process's memory: other tasks need some too, and a named error is better than a dead process. */
   val LimitBytes: Long = Runtime.getRuntime.maxMemory / 2
 }

@@ -8,8 +8,8 @@ import org.apache.spark.sql.vectorized.ColumnarBatchRow
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Keys and each one's newest version. Entries are numbered as they come; open addressing with linear probing on a key's
- * bytes and hash finds them.
+ * Keys, each with its newest version. Entries are numbered as they come, and found by open addressing with linear
+ * probing on a key's bytes and hash.
  */
 private[buffer] final class KeyTable {
   // The upper half of a slot is a hash; the lower is an entry's number plus one, or zero where the slot is free.
@@ -20,16 +20,16 @@ private[buffer] final class KeyTable {
   private[this] var records = new Array[Version](512)
   private[this] var count   = 0
 
-  /** How many entries there are; their numbers are below it. */
+  /** Number of entries; their numbers are below it. */
   def size: Int = count
 
-  /** How many slots; never more than half of them are taken. */
+  /** Number of slots; never more than half of them are used. */
   def capacity: Int = slots.length
 
   /** The entry of a row's key, or -1. */
   def find(row: InternalRow, keyOrdinal: Int): Int = row match {
     case packed: UnsafeRow =>
-      val at = packed.getLong(keyOrdinal) // offset and size, as getUTF8String takes them apart
+      val at = packed.getLong(keyOrdinal) // offset and size, as getUTF8String decodes them
       find(packed.getBaseObject, packed.getBaseOffset + (at >>> 32), at.toInt)
     case columnar: ColumnarBatchRow => find(columnar.getUTF8String(keyOrdinal))
     case other                      => find(other.getUTF8String(keyOrdinal))
@@ -76,7 +76,7 @@ private[buffer] final class KeyTable {
     take((TextBytes.hash(key.getBaseObject, key.getBaseOffset, key.numBytes).toLong << 32) | count)
   }
 
-  /** Gives an entry another version; the key's bytes are those of the new one, so that the old row can go. */
+  /** Replaces an entry's version; the key's bytes are those of the new one, so that the old row can be freed. */
   def replace(entry: Int, key: UTF8String, record: Version): Unit = {
     bases(entry) = key.getBaseObject
     offsets(entry) = key.getBaseOffset

@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 /**
  * Merges stored rows with the versions of their keys; one outcome for each key.
  *
- * Input combine is this with no stored rows; copy-on-write, compaction and snapshot read bring a base file's rows. They differ
- * in where the versions come from and in what they do with the outcome, in nothing else: [[KeyFold]] decides.
+ * Input combine is this with no stored rows; copy-on-write, compaction and snapshot read add a base file's rows. They
+ * differ only in where the versions come from and in what they do with the outcome: [[KeyFold]] decides.
  */
 abstract class MergeIterator(fold: KeyFold) {
   private[this] val stored = new Version
@@ -67,7 +67,7 @@ abstract class MergeIterator(fold: KeyFold) {
       set(base, base, null)
     } else {
       set(base, result.row, result)
-      // A partial version of a key that is not stored is not a row: nothing brings its other columns back.
+      // A partial version of a key that is not stored is not a row: nothing provides its other columns.
       val live = !result.isDelete && !result.isPartial && !(again && fold.isOneRow(result, versions))
       outcome = if (base == null) { if (live) Outcome.Inserted else Outcome.Absent }
       else if (live) Outcome.Updated

@@ -21,7 +21,7 @@ object Outcome {
   /** Nothing was stored, and nothing is: the versions result in a delete. */
   final val Absent = 5
 
-  // What follows is no outcome of a merge, but of a version on its way into a log.
+  // The following are not outcomes of a merge, but of a version that is appended to a log.
 
   /** Updated by a version of the same ordering value. */
   final val Tied = 6

@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.{BaseGenericInternalRow, Unsafe
 import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, GenericArrayData}
 import org.apache.spark.unsafe.types.UTF8String
 
-/** About how many bytes a row that was copied takes in memory. */
+/** Approximate bytes that a copied row takes in memory. */
 private[merganser] object RowSize {
   private val ObjectBytes = 48L
   private val FieldBytes  = 24L

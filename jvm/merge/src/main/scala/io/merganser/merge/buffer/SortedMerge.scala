@@ -30,7 +30,7 @@ object VersionCursor {
 
 /**
  * Stored rows and versions, both in key order, merged as streams: memory does not grow with the file. The companion
- * object names the ways to use it.
+ * object has a method for each use.
  *
  * A key that is stored several times is merged with its versions each time.
  *
@@ -58,7 +58,7 @@ final class SortedMerge private (
   private[this] var baseUsed             = true
   private[this] var waiting              = versions.next()
   private[this] val buffer               = new BufferedVersion
-  private[this] var group: Version       = _ // where hasGroup; a reference is written only where it changes
+  private[this] var group: Version       = _ // valid if hasGroup; a reference is written only where it changes
   private[this] var hasGroup             = false
   private[this] var groupMatched         = false
   private[this] var singles              = List.empty[Version]
@@ -71,7 +71,7 @@ final class SortedMerge private (
   /** Versions read so far. */
   var versionCount = 0L
 
-  /** Versions read so far that were not the first of their key; those emitted one by one not counted. */
+  /** Versions read so far that were not the first of their key; without those emitted one by one. */
   var duplicateCount = 0L
 
   override def next(): Boolean =
@@ -151,21 +151,22 @@ final class SortedMerge private (
     version.row match {
       case packed: UnsafeRow =>
         val at = packed.getLong(keyOrdinal)
-        keyIs(packed.getBaseObject, packed.getBaseOffset + (at >>> 32), at.toInt)
+        setKey(packed.getBaseObject, packed.getBaseOffset + (at >>> 32), at.toInt)
       case other =>
         val key = layout.key(other)
-        keyIs(key.getBaseObject, key.getBaseOffset, key.numBytes)
+        setKey(key.getBaseObject, key.getBaseOffset, key.numBytes)
     }
   }
 
-  private def keyIs(base: AnyRef, offset: Long, bytes: Int): Unit = {
+  private def setKey(base: AnyRef, offset: Long, bytes: Int): Unit = {
     if (keyBase ne base) keyBase = base
     keyOffset = offset
     keyBytes = bytes
   }
 
   /**
-   * Another version of the group's key. Its memory is that of the group's first version, until the next group begins.
+   * Adds a version of the group's key. If buffered, it reuses the memory of the group's first version, until the next
+   * group begins.
    */
   private def add(version: Version): Unit = {
     val result =
@@ -212,7 +213,7 @@ object SortedMerge {
     /** Those of logs are merged with the stored row. */
     case object MergedWithLogs extends StoredKeys
 
-    /** They are put beside the stored row. */
+    /** They are added beside the stored row. */
     case object Beside extends StoredKeys
   }
 
@@ -234,7 +235,7 @@ object SortedMerge {
   ): SortedMerge =
     new SortedMerge(base, versions, layout, fold, NewKeys.EachIsRow, StoredKeys.Merged, new KeyMemory)
 
-  /** A batch that is combined, and put beside the stored rows, even those of the same keys. */
+  /** A batch that is combined, and added beside the stored rows, even those of the same keys. */
   def insertBeside(
       base: Iterator[InternalRow],
       versions: VersionCursor,

@@ -4,12 +4,12 @@ import io.merganser.merge.RowLayout
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 
-/** Stored rows of a file that is not in key order, put into it. */
+/** Sorts the stored rows of a file that is not in key order. */
 object SortedRows {
 
   /**
-   * Rows in ascending order of their key's unsigned bytes; rows of one key keep their order. In a Spark task they spill to
-   * local disk as its memory manager asks; outside one they are held in memory.
+   * Rows in ascending order of their key's unsigned bytes; rows of one key keep their order. In a Spark task its memory
+   * manager spills them to local disk; outside one they are all in memory.
    */
   def byKey(rows: Iterator[InternalRow], layout: RowLayout): Iterator[InternalRow] =
     if (TaskContext.get() != null) SortedSpill.sortByKey(rows, layout)

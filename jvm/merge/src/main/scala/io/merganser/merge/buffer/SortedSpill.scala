@@ -63,8 +63,8 @@ private[buffer] object SortedSpill {
 }
 
 /**
- * Sorts entries (key, age, row, what `fields` name) by key and age. The row is a column, so that it comes out with the
- * columns it went in with; every one may be null, as in a delete.
+ * Sorts entries (key, age, row, then `fields`) by key and age. The row is one struct column, so that it keeps its
+ * columns; each of them may be null, as in a delete.
  */
 private final class KeyedSorter(layout: RowLayout, fields: Seq[StructField]) {
   private[this] val width = layout.schema.length
@@ -89,7 +89,7 @@ private final class KeyedSorter(layout: RowLayout, fields: Seq[StructField]) {
   }
   private[this] var age = 0L
 
-  /** The next entry; the caller fills what `fields` name, from position 3 on. */
+  /** The next entry; the caller sets its `fields`, from position 3 on. */
   val extra = new GenericInternalRow(entrySchema.length)
 
   def add(row: InternalRow): Unit = {

@@ -8,8 +8,8 @@ import org.apache.spark.unsafe.types.UTF8String
 /**
  * Buffers the versions of logs, oldest first as they are added, until the stored rows are read.
  *
- * In memory it is an open-addressed table on the key's bytes. Beyond `bufferBytes` it changes to sorted runs that Spark's
- * memory manager spills to local disk, and the stored rows are then merged in key order.
+ * In memory it is an open-addressed table on the key's bytes. Beyond `bufferBytes` it changes to sorted runs that
+ * Spark's memory manager spills to local disk, and the stored rows are then merged in key order.
  *
  * @param bufferBytes memory for versions before they are sorted and spilled, in bytes. Outside a Spark task there is
  *                    no memory manager to spill with, and everything stays in memory.
@@ -34,7 +34,7 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) {
         table.put(layout.key(copied.row), copied)
         usedBytes += sizeOf(copied)
       } else addTo(entry, table.record(entry), version)
-      if (usedBytes > bufferBytes && TaskContext.get() != null) goSorted()
+      if (usedBytes > bufferBytes && TaskContext.get() != null) switchToSorted()
     }
 
   private def addTo(entry: Int, buffered: Version, version: Version): Unit = {
@@ -48,7 +48,7 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) {
 
   private def sizeOf(record: Version): Long = VersionBuffer.OverheadBytes + RowSize.of(record.row)
 
-  private def goSorted(): Unit = {
+  private def switchToSorted(): Unit = {
     sorted = new SortedSpill(layout)
     table.foreach(sorted.addWithEarlier)
     table.clear()
@@ -66,7 +66,7 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) {
     else
       SortedMerge.ofLogs(if (baseSorted) base else SortedSpill.sortByKey(base, layout), sorted.cursor(), layout, fold)
 
-  /** The same for stored rows that come in column batches; None once the versions are on disk, where rows have to be sorted. */
+  /** The same for stored rows in column batches; None once the versions are in sorted runs, which need sorted rows. */
   def mergeBatches(): Option[BatchMerge] = if (sorted == null) Some(new BatchMerge(table, layout, fold)) else None
 
   /** Merges the versions where nothing is stored. */
@@ -83,7 +83,7 @@ object VersionBuffer {
   private val OverheadBytes = 120L
 }
 
-/** A merge with a table of versions: those whose key is stored, and then the others. */
+/** A merge with a table of versions: first those whose key is stored, then the others. */
 private[buffer] abstract class TableMerge(table: KeyTable, fold: KeyFold) extends MergeIterator(fold) {
   private[this] val count   = table.size
   private[this] val matched = new Array[Long]((count + 63) / 64) // a bit for each entry

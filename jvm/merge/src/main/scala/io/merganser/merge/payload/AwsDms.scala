@@ -4,7 +4,7 @@ import io.merganser.merge._
 
 /**
  * Changes of the AWS Database Migration Service: each overwrites what is stored, and `Op` = `D`, in either case, is a
- * delete. Inside a batch the version with the greatest ordering value is picked; on a tie, the later one.
+ * delete. Inside a batch the version with the greatest ordering value is chosen; on a tie, the later one.
  *
  * Laws: those of commit time.
  */

@@ -6,6 +6,6 @@ import io.merganser.merge.DeleteMarker
 private[merganser] object Debezium {
   val markers: Seq[DeleteMarker] = Seq(DeleteMarker("_change_operation_type", "d"))
 
-  /** Stands for a large value that did not change and was not sent. */
+  /** Placeholder for a large value that did not change and was not sent. */
   val Unavailable = "__debezium_unavailable_value"
 }

@@ -6,7 +6,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * Changes of a MySQL database: the larger position in the binary log wins, deletes too; on a tie, the newer version. A
- * position is a text `file.offset` of two numbers, and is compared as numbers.
+ * position is a string `file.offset` of two numbers, and is compared as numbers.
  *
  * Laws: those of event time.
  */
@@ -20,8 +20,9 @@ case object MySqlDebezium extends ClassicPayload {
 }
 
 /**
- * Orders rows by a text of numbers with a point between them, number by number, however many digits they have. Null is the
- * smallest value; a text that is no such position is smaller than every position, and compares as text with its like.
+ * Orders rows by a string of numbers with points between them, number by number, of any number of digits. Null is the
+ * smallest value; a string that is not such a position is smaller than every position, and two such are compared as
+ * strings.
  */
 final class BinaryLogOrder(ordinal: Int) extends RowOrder {
   import BinaryLogOrder._

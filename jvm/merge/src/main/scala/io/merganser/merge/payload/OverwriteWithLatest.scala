@@ -4,7 +4,7 @@ import io.merganser.merge._
 
 /**
  * Overwrites what is stored, whatever the ordering values. Inside a batch the version with the greatest ordering value
- * is picked; on a tie, the later one.
+ * is chosen; on a tie, the later one.
  *
  * Laws: those of commit time.
  */

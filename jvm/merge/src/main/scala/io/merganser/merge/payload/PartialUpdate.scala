@@ -3,8 +3,8 @@ package io.merganser.merge.payload
 import io.merganser.merge._
 
 /**
- * The version with the larger ordering value wins, and its nulls are filled from the other one; on a tie the newer wins.
- * A delete removes what is stored whatever its ordering value, but competes by it inside a batch.
+ * The version with the larger ordering value wins, and its nulls are filled from the other; on a tie the newer wins. A
+ * delete removes what is stored whatever its ordering value, but competes by it inside a batch.
  *
  * Laws: idempotent.
  */
@@ -18,7 +18,7 @@ case object PartialUpdate extends ClassicPayload {
 }
 
 /**
- * A delete wins over everything older, even if its ordering value is the smaller one; otherwise the wrapped rule decides.
+ * A delete wins over everything older, even if its ordering value is smaller; otherwise the wrapped rule decides.
  *
  * Laws: those of the wrapped rule, but for the order of versions: a delete removes only what came before it.
  */

@@ -4,8 +4,8 @@ import io.merganser.merge._
 
 /**
  * Changes of a PostgreSQL database: the larger log sequence number wins, deletes too; on a tie, the newer version. The
- * missing strings and bytes of a newer version that wins are filled from the stored row; a stored row that wins is not filled.
- * Inside a batch whole rows compete.
+ * missing strings and bytes of a newer version that wins are filled from the stored row; a stored row that wins is not
+ * filled. Inside a batch whole rows compete.
  *
  * Laws: idempotent.
  */

@@ -12,11 +12,11 @@ import org.apache.spark.unsafe.types.UTF8String
 import java.math.BigInteger
 import scala.collection.JavaConverters._
 
-/** What the footers of base files say of the values in them. */
+/** Column statistics in the footers of base files. */
 private[spark] object ColumnStatistics {
 
   /**
-   * Whether some row group may hold a row that has, in each of these columns, a value in the column's ranges.
+   * Whether some row group may have a row whose value in each of these columns is in the column's ranges.
    *
    * @param types    the table's data columns
    * @param byColumn ranges of values as [[ValueOrder]] orders them
@@ -38,7 +38,7 @@ private[spark] object ColumnStatistics {
     }
   }
 
-  /** None where a file, from before a column was widened or of another writer, stores the column in another way. */
+  /** None if the file, written before a column was widened or by another writer, stores the column in another form. */
   private def ofChunk(
       stored: PrimitiveType,
       statistics: Statistics[_],
@@ -48,11 +48,11 @@ private[spark] object ColumnStatistics {
     (stored.getLogicalTypeAnnotation, dataType) match {
       case (_: StringLogicalTypeAnnotation, StringType) =>
         both { case b: Binary => Some(UTF8String.fromBytes(b.getBytes)); case _ => None }
-      case (null | (_: IntLogicalTypeAnnotation), ByteType | ShortType | IntegerType | LongType) => both(whole(_, 1L))
-      case (_: DateLogicalTypeAnnotation, DateType)                                              => both(whole(_, 1L))
+      case (null | (_: IntLogicalTypeAnnotation), ByteType | ShortType | IntegerType | LongType) => both(integer(_, 1L))
+      case (_: DateLogicalTypeAnnotation, DateType)                                              => both(integer(_, 1L))
       case (time: TimestampLogicalTypeAnnotation, TimestampType | TimestampNTZType) => time.getUnit match {
-          case TimeUnit.MICROS => both(whole(_, 1L))
-          case TimeUnit.MILLIS => both(whole(_, 1000L))
+          case TimeUnit.MICROS => both(integer(_, 1L))
+          case TimeUnit.MILLIS => both(integer(_, 1000L))
           case _               => (None, None)
         }
       case (decimal: DecimalLogicalTypeAnnotation, to: DecimalType) if decimal.getScale == to.scale =>
@@ -66,7 +66,7 @@ private[spark] object ColumnStatistics {
     }
   }
 
-  private def whole(value: Any, times: Long): Option[UTF8String] = value match {
+  private def integer(value: Any, times: Long): Option[UTF8String] = value match {
     case n: java.lang.Integer => Some(ValueOrder.ofWhole(n.longValue * times))
     case n: java.lang.Long    => Some(ValueOrder.ofWhole(n * times))
     case _                    => None

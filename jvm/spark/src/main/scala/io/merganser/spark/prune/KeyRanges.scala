@@ -6,8 +6,8 @@ import org.apache.spark.unsafe.types.UTF8String
 import scala.collection.mutable
 
 /**
- * Where the keys of a batch lie: at most [[KeyRanges.Most]] closed intervals of key text, in order and apart, that cover all of
- * them. Few keys are covered exactly; of many, the widest gaps between them are left open.
+ * Ranges of a batch's keys: at most [[KeyRanges.Most]] closed, disjoint intervals of key strings, in order, that cover
+ * all keys. Few keys are covered exactly; of many, the widest gaps between them stay uncovered.
  *
  * @param starts first keys of the intervals, UTF-8
  * @param ends   last keys of the intervals, UTF-8
@@ -18,9 +18,9 @@ private[spark] final class KeyRanges private (
 ) extends Serializable {
 
   /**
-   * Whether a key may lie between two others.
+   * Whether a key may lie between `min` and `max`.
    *
-   * @param min smallest key of a file; None if its writer did not tell
+   * @param min smallest key of a file; None if its writer did not record it
    */
   def meets(min: Option[String], max: Option[String]): Boolean = {
     val from = min.map(k => KeyRanges.firstAtLeast(ends, UTF8String.fromString(k))).getOrElse(0)
@@ -40,18 +40,18 @@ private[spark] final class KeyRanges private (
 
 private[spark] object KeyRanges {
 
-  /** Whether values of the type are whole numbers, whose texts are keys. */
+  /** Whether the type is an integer type, whose values as strings are keys. */
   def areWhole(dataType: DataType): Boolean = dataType match {
     case ByteType | ShortType | IntegerType | LongType => true
     case _                                             => false
   }
 
-  /** Intervals that go from a task to the driver. */
+  /** Maximum number of intervals that a task sends to the driver. */
   final val Most = 256
 
   private final val Pending = 1024
 
-  /** Gathers the keys of a task, in any order. */
+  /** Collects the keys of a task, in any order. */
   final class Builder {
     private[this] var known   = new KeyRanges(Array.empty, Array.empty)
     private[this] val pending = mutable.HashSet.empty[UTF8String]
@@ -78,7 +78,7 @@ private[spark] object KeyRanges {
     }
   }
 
-  /** The place of the first element that is not below the key; the length if all are. */
+  /** Index of the first element that is not below the key; the length if all are below. */
   private def firstAtLeast(ordered: Array[UTF8String], key: UTF8String): Int = {
     var (low, high) = (0, ordered.length)
     while (low < high) {
@@ -114,7 +114,7 @@ private[spark] object KeyRanges {
     i
   }
 
-  /** The eight bytes behind a prefix as a number, so that two keys have a distance. */
+  /** The eight bytes after a prefix as a number, so that two keys have a distance. */
   private def number(key: UTF8String, prefix: Int): Double = {
     val bytes  = key.getBytes
     var result = 0.0

@@ -13,10 +13,10 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Leaves out slices whose partition path shows that no row can pass a filter.
+ * Prunes slices whose partition path shows that no row can pass a filter.
  *
- * A path shows the value of a column of type string, integer, boolean or date, and of a time-based column the times that
- * have this path. Columns inside structs are not looked at.
+ * A path determines the value of a column of type string, integer, boolean or date, and the range of times of a
+ * time-based column. Columns inside structs are ignored.
  *
  * @param schema the table's data columns
  */
@@ -33,7 +33,7 @@ final case class PartitionPruning(config: TableConfig, schema: StructType) {
     }
   }
 
-  /** Names of the columns of which a path may show something. */
+  /** Names of the columns whose values a path may determine. */
   val columns: Seq[String] = levels.map(_.name).filter(schema.fieldNames.contains)
 
   def prune(slices: Seq[FileSlice], filters: Seq[Filter]): Seq[FileSlice] =
@@ -45,7 +45,7 @@ final case class PartitionPruning(config: TableConfig, schema: StructType) {
       slices.filter(s => kept(s.partitionPath))
     }
 
-  /** Values of the partition columns, in Scala form, where the path has them; None if it has another shape. */
+  /** Values of the partition columns that the path determines, in Scala form; None if it has other levels. */
   private[spark] def values(path: String): Option[Map[String, Any]] = shown(path).map(_.collect {
     case (name, Exactly(value)) => name -> value
   })
@@ -73,7 +73,7 @@ final case class PartitionPruning(config: TableConfig, schema: StructType) {
     }
   }
 
-  /** A table whose properties lack the format shows nothing: each write has its own. */
+  /** Without a format in the table's properties a path determines nothing: each write has its own format. */
   private def timeLevel(name: String, field: Option[StructField]): Level =
     try {
       val time = PartitionTime(name, config)
@@ -87,10 +87,10 @@ final case class PartitionPruning(config: TableConfig, schema: StructType) {
 
 object PartitionPruning {
 
-  /** @param count levels of the path that one column has */
+  /** @param count number of levels of the path that one column has */
   private final case class Level(name: String, count: Int, read: String => Option[PathValue])
 
-  /** What a path shows of a column. */
+  /** What a path determines of a column. */
   private[spark] sealed trait PathValue
 
   /** In Scala form. */
@@ -103,7 +103,7 @@ object PartitionPruning {
   /** A string that has this path as a time, or a null. */
   private[spark] final case class Formatted(time: PartitionTime, path: String) extends PathValue
 
-  /** True only if the filter is false or null for every row with these column values; columns not among them may be anything. */
+  /** True only if the filter is false or null for every row with these values; other columns may have any value. */
   private[spark] def isNeverTrue(filter: Filter, known: Map[String, PathValue]): Boolean = filter match {
     case EqualTo(a, v)            => known.get(a).exists(differs(_, v))
     case EqualNullSafe(a, null)   => known.get(a).exists(_.isInstanceOf[Exactly])
@@ -121,7 +121,7 @@ object PartitionPruning {
     case _                      => false
   }
 
-  /** True only if no value that has this path equals the other one, which is not null. */
+  /** True only if no value that has this path equals `v`, which is not null. */
   private def differs(shown: PathValue, v: Any): Boolean = (shown, v) match {
     case (Formatted(time, path), text: String) =>
       try time.ofText(UTF8String.fromString(text)).toString != path
@@ -129,7 +129,7 @@ object PartitionPruning {
     case _ => compare(shown, v).exists(_ != 0)
   }
 
-  /** How every value that has this path compares to the other one; None if they do not all do so alike, or are not comparable. */
+  /** How every value that has this path compares to `v`; None if they compare differently, or are not comparable. */
   private def compare(shown: PathValue, v: Any): Option[Int] = (shown, v) match {
     case (Within(time, dataType, start, end), value) =>
       time.millisOf(CatalystTypeConverters.convertToCatalyst(value), dataType).collect {
@@ -153,7 +153,7 @@ object PartitionPruning {
     case _                                                => None
   }
 
-  /** What a level of a path holds of a column. */
+  /** The value in a level of a path, as a string. */
   private[spark] def valueOf(config: TableConfig, level: String, name: String): String =
     if (config.hiveStyle) level.stripPrefix(s"$name=") else level
 

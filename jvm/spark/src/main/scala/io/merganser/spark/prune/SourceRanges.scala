@@ -10,16 +10,16 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /**
- * Where the values lie that a row must have to be found: ranges of the values that a statement's source has, gathered by
- * its tasks. A file whose statistics meet none of them holds no row that matters.
+ * Ranges of the values in a statement's source, collected by its tasks. A stored row outside them cannot match, and a
+ * file whose statistics overlap none of them has no row that matters.
  *
- * @param byColumn ranges of each column's values, as [[ValueOrder]] orders them; of the record key, of its text
+ * @param byColumn ranges of each column's values, as [[ValueOrder]] orders them; for the record key, of key strings
  */
 final class SourceRanges(val byColumn: Map[String, KeyRanges]) extends Serializable {
 
   def ++(other: Option[SourceRanges]): SourceRanges = other.fold(this)(o => new SourceRanges(byColumn ++ o.byColumn))
 
-  /** The slices that may hold such a row. */
+  /** The slices that may hold a matching row. */
   def prune(session: SparkSession, table: OpenTable, slices: Seq[FileSlice]): Seq[FileSlice] = {
     val paths = PartitionPruning(table.config, table.schema)
     val types = table.schema
@@ -29,17 +29,17 @@ final class SourceRanges(val byColumn: Map[String, KeyRanges]) extends Serializa
           ValueOrder.ofExternal(value, types(column).dataType).forall(v => ranges.meets(v, v))
         }
       })).toSet
-    val kept          = slices.filter(s => here(s.partitionPath))
-    val (asked, rest) = kept.partition(s => s.logs.isEmpty && s.base.isDefined)
+    val kept             = slices.filter(s => here(s.partitionPath))
+    val (baseOnly, rest) = kept.partition(s => s.logs.isEmpty && s.base.isDefined)
     val ofFile = byColumn.filter { case (column, _) =>
       types.fieldNames.contains(column) || column == MetaColumns.RecordKey
     }
-    if (ofFile.isEmpty || asked.isEmpty) kept
+    if (ofFile.isEmpty || baseOnly.isEmpty) kept
     else {
       val shared  = session.sparkContext.broadcast(ofFile)
       val storage = table.storage
       val found = session.sparkContext
-        .parallelize(asked, math.min(asked.size, math.max(1, session.sparkContext.defaultParallelism)))
+        .parallelize(baseOnly, math.min(baseOnly.size, math.max(1, session.sparkContext.defaultParallelism)))
         .filter(slice =>
           SourceRanges.mayHold(BaseFileFooter.read(storage.conf, storage.path(slice.base.get.path),
               slice.base.get.sizeBytes),
@@ -54,7 +54,7 @@ object SourceRanges {
 
   /**
    * @param rows    the source
-   * @param columns names of the target's columns, with the ordinal and type of what the source has for them
+   * @param columns names of the target's columns, with the ordinal and type of the source's values for them
    */
   def of(rows: RDD[InternalRow], columns: Seq[(String, Int, DataType)]): SourceRanges = {
     val parts = rows.mapPartitions { it =>
@@ -71,7 +71,7 @@ object SourceRanges {
     val ranges =
       parts.treeAggregate(none)((a, b) => a.zip(b).map { case (x, y) => x ++ y },
         (a, b) => a.zip(b).map { case (x, y) => x ++ y })
-    // One column may be equated several times: each of them must hold.
+    // A column may be compared for equality several times: all must hold, so the ranges of one suffice.
     new SourceRanges(
       columns.map(_._1).zip(ranges).groupBy(_._1).map { case (name, several) => name -> several.head._2 })
   }

@@ -7,17 +7,17 @@ import org.apache.spark.unsafe.types.UTF8String
 import java.math.BigInteger
 import java.nio.ByteBuffer
 
-/** Values of a column as bytes that are ordered, unsigned, as the values are. */
+/** Values of a column as bytes whose unsigned order is that of the values. */
 private[spark] object ValueOrder {
 
-  /** Whether values of the type have an order that files keep statistics of. */
+  /** Whether files have statistics in the order of the type's values. */
   def isKnown(dataType: DataType): Boolean = dataType match {
     case ByteType | ShortType | IntegerType | LongType | FloatType | DoubleType      => true
     case DateType | TimestampType | TimestampNTZType | StringType | (_: DecimalType) => true
     case _                                                                           => false
   }
 
-  /** @param row whose value there is not null */
+  /** @param row its value at `at` is not null */
   def of(row: InternalRow, at: Int, dataType: DataType): UTF8String = dataType match {
     case StringType                                  => row.getUTF8String(at)
     case LongType | TimestampType | TimestampNTZType => ofWhole(row.getLong(at))
@@ -28,10 +28,10 @@ private[spark] object ValueOrder {
     case DoubleType                                  => ofDouble(row.getDouble(at))
     case d: DecimalType =>
       ofUnscaled(row.getDecimal(at, d.precision, d.scale).toJavaBigDecimal.setScale(d.scale).unscaledValue)
-    case other => throw new IllegalStateException(s"no order of $other")
+    case other => throw new IllegalStateException(s"no order for type $other")
   }
 
-  /** None where the value is of another kind than the column's type. */
+  /** None if the value does not have the column's type. */
   def ofExternal(value: Any, dataType: DataType): Option[UTF8String] = (value, dataType) match {
     case (s: String, StringType)                                              => Some(UTF8String.fromString(s))
     case (d: java.sql.Date, DateType)                                         => Some(ofWhole(d.toLocalDate.toEpochDay))
@@ -42,7 +42,7 @@ private[spark] object ValueOrder {
 
   def ofWhole(value: Long): UTF8String = bytes(value ^ Long.MinValue)
 
-  /** As SQL has it, -0.0 is 0.0 and NaN is the largest. */
+  /** As in SQL, -0.0 is 0.0 and NaN is the largest. */
   def ofDouble(value: Double): UTF8String = {
     val bits = java.lang.Double.doubleToLongBits(if (value == 0.0) 0.0 else value)
     bytes(if (bits < 0) ~bits else bits ^ Long.MinValue)

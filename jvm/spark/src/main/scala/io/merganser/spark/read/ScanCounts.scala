@@ -1,6 +1,6 @@
 package io.merganser.spark.read
 
-/** What the scans of a statement's target look at; the greatest of them counts. Lives on the driver. */
+/** File groups in the scans of a statement's target; of several scans the largest counts. Lives on the driver. */
 final class ScanCounts {
   private var reads = 0
   private var total = 0

@@ -21,20 +21,20 @@ import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
 
 /**
- * A slice, or of a slice that is read without a merge the row groups whose middle lies in a range of its base file.
+ * A slice or, if it is read without a merge, the row groups whose middle lies in a range of its base file.
  *
  * @param start  of the range, in bytes
  * @param length of the range, in bytes
  */
 final case class SlicePart(slice: FileSlice, start: Long, length: Long)
 
-/** What one task reads, one after the other. */
+/** Parts that one task reads, one after the other. */
 final case class SlicePartition(parts: Array[SlicePart]) extends InputPartition
 
 /**
  * A scan of file slices that merges inside the task.
  *
- * @param slices         what is read, partitions pruned
+ * @param slices         the slices to read, after partition pruning
  * @param readOptimized  true to read base files alone
  * @param prunedGroups   file groups that need not be read
  */
@@ -43,7 +43,7 @@ final class SliceScan(
     table: OpenTable,
     rule: StoredRule,
     slices: Seq[FileSlice],
-    asked: StructType,
+    requested: StructType,
     filters: Seq[Filter],
     keyFilters: Seq[Filter],
     readOptimized: Boolean,
@@ -53,42 +53,42 @@ final class SliceScan(
   private val isMerged = !readOptimized && slices.exists(_.logs.nonEmpty)
   private val pruning  = PartitionPruning(table.config, table.schema)
 
-  /** Those of the slices that filters known at run time leave. */
+  /** The slices that runtime filters leave. */
   private var kept = slices
 
-  override def readSchema(): StructType = asked
+  override def readSchema(): StructType = requested
 
   override def toBatch: Batch = this
 
   override def description(): String = {
     val logs = slices.map(_.logs.size).sum
-    s"merganser ${table.config.name} [slices: ${slices.size}, log files: ${if (readOptimized) 0 else logs}, merged in task: $isMerged, " +
-      s"filters: ${filters.mkString(", ")}]"
+    s"merganser ${table.config.name} [slices: ${slices.size}, log files: ${if (readOptimized) 0 else logs}, " +
+      s"merged in task: $isMerged, filters: ${filters.mkString(", ")}]"
   }
 
   override def supportedCustomMetrics(): Array[CustomMetric] = Array(new FileGroupsRead, new FileGroupsPruned)
 
   override def reportDriverMetrics(): Array[CustomTaskMetric] = {
     val pruned = prunedGroups + slices.size - kept.size
-    Array(Told(FileGroupsRead.Name, kept.size.toLong), Told(FileGroupsPruned.Name, pruned.toLong))
+    Array(MetricValue(FileGroupsRead.Name, kept.size.toLong), MetricValue(FileGroupsPruned.Name, pruned.toLong))
   }
 
-  /** Partition columns: a join with few values of them reads only the partitions that can have these. */
+  /** Partition columns: a join on them reads only the partitions that can have the values of its other side. */
   override def filterAttributes(): Array[NamedReference] =
-    pruning.columns.filter(asked.fieldNames.contains).map(name => Expressions.column(Names.quoted(name))).toArray
+    pruning.columns.filter(requested.fieldNames.contains).map(name => Expressions.column(Names.quoted(name))).toArray
 
   override def filter(found: Array[Filter]): Unit = kept = pruning.prune(slices, found.toSeq)
 
-  /** Two scans of one query that read the same are one exchange. Filters of run time are compared by Spark. */
+  /** Equal scans of one query share an exchange. Spark compares runtime filters itself. */
   private def identity: Seq[Any] =
-    Seq(table.storage.basePath, table.config.properties, slices, asked, table.schema, filters, rule, readOptimized)
+    Seq(table.storage.basePath, table.config.properties, slices, requested, table.schema, filters, rule, readOptimized)
 
   override def equals(other: Any): Boolean = other match {
     case scan: SliceScan => (this eq scan) || identity == scan.identity
     case _               => false
   }
 
-  override def hashCode(): Int = (table.storage.basePath, asked, slices.size).hashCode
+  override def hashCode(): Int = (table.storage.basePath, requested, slices.size).hashCode
 
   override def planInputPartitions(): Array[InputPartition] = {
     val conf     = session.sessionState.conf
@@ -109,7 +109,7 @@ final class SliceScan(
     packed.result()
   }
 
-  /** A base file of more bytes than a task is to read, that no log is merged into, is read by several. */
+  /** A base file without logs to merge that is larger than `largest`, in bytes, is read by several tasks. */
   private def parts(slice: FileSlice, largest: Long): Seq[SlicePart] =
     if (slice.sizeBytes <= largest || (slice.logs.nonEmpty && !readOptimized))
       Seq(SlicePart(slice, 0L, slice.sizeBytes))
@@ -120,8 +120,8 @@ final class SliceScan(
 
   override def createReaderFactory(): PartitionReaderFactory =
     SliceReaderFactory(
-      new SliceReader(table.storage, table.config, rule, table.schema, asked, LogVisibility(table.timeline), filters,
-        keyFilters),
+      new SliceReader(table.storage, table.config, rule, table.schema, requested, LogVisibility(table.timeline),
+        filters, keyFilters),
       isMerged
     )
 
@@ -133,15 +133,15 @@ final class SliceScan(
   private lazy val bytes: Long = slices.map(_.sizeBytes).sum
 
   /**
-   * What the columns take of the files, by the largest base file: a column's type does not tell how wide it is. Not looked
-   * at where the whole is small enough to be broadcast anyway.
+   * The share of the files' bytes that the columns take, measured in the largest base file: a column's type does not
+   * determine its width. Not measured if the whole is small enough to be broadcast anyway.
    */
   private lazy val share: Double = {
     val largest = if (bytes <= session.sessionState.conf.autoBroadcastJoinThreshold) None
     else slices.flatMap(_.base).sortBy(-_.sizeBytes).headOption
     largest.flatMap { base =>
       try {
-        val names  = asked.fieldNames.toSet
+        val names  = requested.fieldNames.toSet
         val footer = BaseFileFooter.read(table.storage.conf, table.storage.path(base.path), base.sizeBytes)
         val chunks = footer.metadata.getBlocks.asScala.flatMap(_.getColumns.asScala)
         def sum(of: ColumnChunkMetaData => Boolean) = chunks.filter(of).map(_.getTotalSize).sum.toDouble
@@ -152,13 +152,13 @@ final class SliceScan(
   }
 }
 
-/** Column batches throughout: a scan is all columnar or all rows. */
+/** Reads column batches only: Spark takes a scan as all columnar or all rows. */
 final case class SliceReaderFactory(reader: SliceReader, isMerged: Boolean) extends PartitionReaderFactory {
 
   override def supportColumnarReads(partition: InputPartition): Boolean = true
 
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
-    throw new IllegalStateException("a scan of file slices is read in batches")
+    throw new IllegalStateException("a scan of file slices is columnar")
 
   override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] =
     new ChainedReader(partition.asInstanceOf[SlicePartition].parts,
@@ -167,7 +167,7 @@ final case class SliceReaderFactory(reader: SliceReader, isMerged: Boolean) exte
         else reader.baseBatches(part.slice, part.start, part.length))
 }
 
-/** Reads slices one after the other; each owns open files until it is read. */
+/** Reads slices one after the other; each has open files until it is read to its end. */
 private final class ChainedReader(parts: Array[SlicePart], open: SlicePart => SliceBatches)
     extends PartitionReader[ColumnarBatch] {
   private[this] var at                    = 0
@@ -190,7 +190,7 @@ private final class ChainedReader(parts: Array[SlicePart], open: SlicePart => Sl
   }
 }
 
-private final case class Told(name: String, value: Long) extends CustomTaskMetric
+private final case class MetricValue(name: String, value: Long) extends CustomTaskMetric
 
 /** Metric of a scan. */
 final class FileGroupsRead extends CustomSumMetric {

@@ -12,13 +12,13 @@ import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 
 /**
- * Plans a read: columns and filters that cannot change the result go down to the files.
+ * Plans a read: columns and filters that cannot change the result are pushed down to the files.
  *
- * Every filter is applied again above the scan. Below a merge only those on the record key's columns may prune, since they
- * hold for all versions of a key or for none; where a slice has no logs, all may.
+ * Every filter is applied again above the scan. Below a merge only those on the record key's columns may prune, since
+ * they hold for all versions of a key or for none; in a slice without logs, all may.
  *
- * @param watched told of what the scan looks at
- * @param ranges  values of which a row must have one to matter
+ * @param watched receives the counts of the scan
+ * @param ranges  only rows with values in these matter
  */
 final class SliceScanBuilder(
     session: SparkSession,
@@ -28,20 +28,20 @@ final class SliceScanBuilder(
     ranges: Option[SourceRanges] = None
 ) extends ScanBuilder with SupportsPushDownRequiredColumns with SupportsPushDownFilters {
 
-  private var asked: StructType      = table.schema
+  private var requested: StructType  = table.schema
   private var filters: Array[Filter] = Array.empty
 
-  /** A struct in which an ordering field lies is read as a whole: rows are merged by it, whatever is asked of the struct. */
-  override def pruneColumns(requiredSchema: StructType): Unit = asked = StructType(requiredSchema.map { field =>
-    if (orderedWithin.contains(field.name)) table.schema(field.name) else field
+  /** A struct with an ordering field is read as a whole, whatever fields of it are requested: rows are merged by it. */
+  override def pruneColumns(requiredSchema: StructType): Unit = requested = StructType(requiredSchema.map { field =>
+    if (orderingStructs.contains(field.name)) table.schema(field.name) else field
   })
 
-  private lazy val orderedWithin: Set[String] =
+  private lazy val orderingStructs: Set[String] =
     table.config.orderingFields.flatMap(OrderingField.find(table.schema, _)).filter(_.isNested).map(_.column.name).toSet
 
-  override def pushFilters(given: Array[Filter]): Array[Filter] = {
-    filters = given
-    given
+  override def pushFilters(pushed: Array[Filter]): Array[Filter] = {
+    filters = pushed
+    pushed
   }
 
   override def pushedFilters(): Array[Filter] = filters
@@ -54,11 +54,11 @@ final class SliceScanBuilder(
     val ofPartitions  = PartitionPruning(table.config, table.schema).prune(all, filters.toSeq)
     val slices        = ranges.fold(ofPartitions)(_.prune(session, table, ofPartitions))
     watched.foreach(_.scanned(slices.size, all.size))
-    new SliceScan(session, table, rule(slices), slices, asked, filters.toSeq, onKeys.toSeq, readOptimized,
+    new SliceScan(session, table, rule(slices), slices, requested, filters.toSeq, onKeys.toSeq, readOptimized,
       all.size - slices.size)
   }
 
-  /** A user's class is needed only where rows meet. */
+  /** A user's merger class is needed only if rows are merged. */
   private def rule(slices: Seq[FileSlice]): StoredRule =
     if (read.readOptimized || slices.forall(_.logs.isEmpty)) StoredRule.Unmerged
     else StoredRule.of(table.config, read.mergerClassesFor(table.config))

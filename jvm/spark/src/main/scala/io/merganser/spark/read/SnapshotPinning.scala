@@ -8,12 +8,12 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.merganser.SparkBridge
 
-/** Rows that come from the table they are written to, however it is named: they are read as of one instant, and the write knows which. */
+/** Pins reads of the table that is written, however it is named, to one instant, which the write knows. */
 private[spark] object SnapshotPinning {
 
   /**
-   * The frame with all that it reads of the table as of the same instant, and the timeline of then; the frame itself if it reads
-   * none of it.
+   * The frame with all its reads of the table pinned to the same instant, and the timeline of that instant; the frame
+   * itself if it does not read the table.
    */
   def pinned(session: SparkSession, frame: DataFrame, target: Storage): (DataFrame, Option[Timeline]) = {
     val plan = frame.queryExecution.analyzed
@@ -24,8 +24,8 @@ private[spark] object SnapshotPinning {
   }
 
   /**
-   * The timeline of when a frame read the table: of several the oldest. None if it reads none of it, or as of an instant that
-   * its user named. Rows that Spark has copied meanwhile, as a checkpoint does, come from nowhere that could be seen.
+   * The timeline at which a frame reads the table; the oldest if there are several. None if it does not read the table,
+   * or only as of an explicit instant. The origin of rows that Spark has copied, as in a checkpoint, is not visible.
    */
   def readAt(frame: DataFrame, target: Storage): Option[Timeline] = {
     def time(timeline: Timeline) = timeline.newestCompleted.map(i => i.completed.getOrElse(i.requested)).getOrElse("")
@@ -34,7 +34,7 @@ private[spark] object SnapshotPinning {
     if (timelines.isEmpty) None else Some(timelines.minBy(time))
   }
 
-  /** The plan with all that it reads of the table as of that timeline; but for what a statement's own scan of its target reads. */
+  /** The plan with all reads of the table pinned to that timeline, except a statement's own scan of its target. */
   def pinnedTo(opened: OpenTable, plan: LogicalPlan): LogicalPlan =
     plan.transformWithSubqueries { case relation: DataSourceV2Relation =>
       relation.table match {
@@ -44,7 +44,7 @@ private[spark] object SnapshotPinning {
       }
     }
 
-  /** Does a plan read the table? */
+  /** True if a plan reads the table. */
   def isRead(opened: OpenTable, plan: LogicalPlan): Boolean = reads(plan).exists(isSame(opened.storage, _))
 
   private def reads(plan: LogicalPlan): Seq[SnapshotTable] =

@@ -3,16 +3,16 @@ package io.merganser.spark.read
 import io.merganser.spark.snapshot.OpenTable
 import org.apache.spark.sql.connector.catalog.Table
 
-/** A table of ours in a plan, as far as it decides which snapshot is read. */
+/** A Merganser table in a plan, and the snapshot that is read of it. */
 trait SnapshotTable extends Table {
 
   /** The snapshot that scans of it read. */
   def opened: OpenTable
 
-  /** Counts of its scans, where it is the target of a statement. */
+  /** Counts of its scans, if it is the target of a statement. */
   def watched: Option[ScanCounts]
 
-  /** False where it is read as of an instant that the user named. */
+  /** False if it is read as of an explicit instant. */
   def isCurrent: Boolean
 
   /** The same table, read as of that snapshot. */

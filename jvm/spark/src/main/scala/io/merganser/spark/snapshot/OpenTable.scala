@@ -27,7 +27,7 @@ final class OpenTable(val storage: Storage, val config: TableConfig, val timelin
   def asOf(time: String): OpenTable =
     new OpenTable(storage, config, new TimeTravel(storage, config, timeline).to(AsOf.instant(config, time)))
 
-  /** The same table with the timeline read anew. */
+  /** The same table, with settings and timeline read again. */
   def refreshed(): OpenTable = OpenTable.load(storage)
 }
 
@@ -46,7 +46,7 @@ object OpenTable {
     new OpenTable(storage, config, timeline)
   }
 
-  /** The path as it means the same from everywhere: a relative one lies in the current folder of the file system. */
+  /** The absolute path: a relative one is resolved against the working directory of the file system. */
   def absolute(session: SparkSession, path: String): String =
     if (new Path(path).isAbsolute) path else storage(session, path).basePath.toString
 }

@@ -3,7 +3,7 @@ package io.merganser.spark.write
 import com.fasterxml.jackson.databind.ObjectMapper
 import io.merganser.table.timeline.MergeCounts
 
-/** Counts as they stand in a commit's extra metadata and go to Python. */
+/** Counts in the form that a commit's extra metadata and Python results have. */
 object Counts {
   private val mapper = new ObjectMapper
 

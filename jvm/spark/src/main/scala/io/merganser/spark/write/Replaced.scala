@@ -1,6 +1,6 @@
 package io.merganser.spark.write
 
-/** What a write takes away of the rows that are stored, in the same commit that brings its own. */
+/** Which stored rows a write removes, in the same commit that adds its own. */
 sealed trait Replaced
 
 object Replaced {
@@ -11,17 +11,17 @@ object Replaced {
   /** All rows of the table. */
   case object All extends Replaced
 
-  /** All rows of the partitions that the write's own rows lie in. */
+  /** All rows of the partitions that the write adds rows to. */
   case object Written extends Replaced
 
   /**
-   * All rows of some partitions; the write's own rows must lie in such ones.
+   * All rows of matching partitions; the write's own rows must be in matching partitions too.
    *
-   * @param partition tells of a partition path whether it is one
-   * @param condition the user's words for them, for errors
+   * @param partition true for the path of a matching partition
+   * @param condition the user's condition, for errors
    */
   final case class Where(condition: String, partition: String => Boolean) extends Replaced
 
-  /** All rows of some partitions; the write brings none. */
+  /** All rows of matching partitions; the write adds none. */
   final case class Dropped(partition: String => Boolean) extends Replaced
 }

@@ -17,13 +17,14 @@ import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types.StructType
 
 /**
- * What one write did.
+ * Result of one write.
  *
- * @param instant      requested time of its commit; empty where nothing was written and `hoodie.allow.empty.commit` is false
+ * @param instant      requested time of its commit; empty if nothing was written and `hoodie.allow.empty.commit` is
+ *                     false
  * @param filesWritten base and log files
  * @param bytesWritten size of those files, in bytes
  * @param elapsedMs    from the call to the commit, in milliseconds
- * @param notes        what the user should know beside that
+ * @param notes        what else the user should know
  */
 final case class WriteResult(
     instant: String,
@@ -36,18 +37,18 @@ final case class WriteResult(
     notes: WriteNotes = WriteNotes()
 )
 
-/** Rows of a statement, which are made once the write has begun: from the slices it will write onto. */
+/** Rows of a statement, computed after the write has begun, from the slices that it writes to. */
 trait StatementRows {
 
-  /** @param slices of the table as the write sees it */
+  /** @param slices of the snapshot that the write sees */
   def frame(table: OpenTable, slices: IndexedSeq[FileSlice]): DataFrame
 }
 
 /**
  * The whole of a write: combine -> tag -> merge -> write -> commit.
  *
- * All rows of a key, in order of arrival, reach the one task that writes their file group; there the batch is combined and
- * met with the stored rows in a single pass of the merge.
+ * All rows of a key, in order of arrival, reach the one task that writes their file group; there the batch is combined
+ * and merged with the stored rows in a single pass.
  */
 final class TableWrite(session: SparkSession, opened: OpenTable, settings: WriteConfig) {
   private val storage = opened.storage
@@ -56,11 +57,12 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
   /**
    * @param frame           rows with the table's columns, or its key and partition columns for a delete
    * @param schema          the table's data columns from this write on
-   * @param unorderedDelete tells rows that delete their key whatever its ordering value
-   * @param replaced        what is taken away of the stored rows, in the same commit
-   * @param masks           which columns the rows provide, where not all of them; see [[PreparedRows.apply]]
-   * @param readAt          the timeline of when the frame reads the table itself, if it does
-   * @throws MerganserException COMMIT_CONFLICT, ROWS_OUTSIDE_REPLACED and the refusals of single rows; nothing is visible then
+   * @param unorderedDelete true for rows that delete their key whatever its ordering value
+   * @param replaced        stored rows that the same commit removes
+   * @param masks           which columns the rows provide, if not all of them; see [[PreparedRows.apply]]
+   * @param readAt          timeline at which the frame reads the table itself, if it does
+   * @throws MerganserException COMMIT_CONFLICT, ROWS_OUTSIDE_REPLACED, or the error of a rejected row; nothing is
+   *                            visible then
    */
   def run(
       frame: DataFrame,
@@ -75,10 +77,10 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
   }
 
   /**
-   * The same for the rows of a statement.
+   * Like [[run]], for the rows of a statement.
    *
-   * @param readAt          the timeline as it was when the statement found its rows by reading the table, if it did
-   * @param looksEverywhere true where the statement looked for the keys it inserts in all partitions
+   * @param readAt          timeline at which the statement read the table to compute its rows, if it did
+   * @param looksEverywhere true if the statement looked up the keys it inserts in all partitions
    */
   def change(schema: StructType, masks: Seq[ColumnMask], readAt: Option[Timeline], looksEverywhere: Boolean)(
       rows: StatementRows
@@ -121,9 +123,9 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
         Transaction.run(storage, config, action, Transaction.Options.of(settings, readAt)) { transaction =>
           val table = new OpenTable(storage, config, transaction.timeline)
           requireSameColumns(table, transaction.instant)
-          // Other engines' readers would lose later updates of a group that a dead writer left a base file in.
+          // With a base file left by a dead writer, other engines' readers would lose later updates of its group.
           table.view.partitions.foreach(p => Rollback.setOrphansAside(storage, config, table.view.orphans(p)))
-          // Rows of an overwrite lie in partitions that are replaced, so they are merged with nothing.
+          // An overwrite replaces the partitions of its rows, so there is nothing to merge them with.
           val slices   = if (isOverwrite) IndexedSeq.empty[FileSlice] else table.view.slices.toIndexedSeq
           val incoming = rows(table, slices)
           prepared = Some(incoming)
@@ -154,7 +156,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
     result(instant, written, started).copy(notes = notes)
   }
 
-  /** The rows were made for the columns that the table had when it was opened: rewritten files would lose newer ones. */
+  /** The rows have the columns of the table as it was opened: rewritten files would lose columns added since. */
   private def requireSameColumns(now: OpenTable, instant: String): Unit =
     if (now.schema != opened.schema)
       throw MerganserException("COMMIT_CONFLICT", "instant" -> instant, "path" -> storage,
@@ -167,7 +169,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
     case _: Replaced.Dropped                  => "DELETE_PARTITION"
   }
 
-  /** File groups that readers see no more, by partition. */
+  /** File groups that readers no longer see, by partition. */
   private def replacedBy(replaced: Replaced, written: Set[String], table: OpenTable): Map[String, Seq[String]] = {
     val gone = replacedPartitions(replaced, written)
     replaced match {
@@ -181,7 +183,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       table.view.partitions.filter(gone).map(p => p -> table.view.slices(p).map(_.fileId)).filter(_._2.nonEmpty).toMap
   }
 
-  /** Partitions whose rows are taken away, of those that are there and of those that others may add. */
+  /** True for partitions whose rows are removed, both existing ones and those that other writers may add. */
   private def replacedPartitions(replaced: Replaced, written: Set[String]): String => Boolean = replaced match {
     case Replaced.Nothing          => _ => false
     case Replaced.All              => _ => true
@@ -190,15 +192,15 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
     case Replaced.Where(_, isGone) => isGone
   }
 
-  /** Where the write looked whether its keys were stored; a bucket is a place of its own, which every writer of its keys touches. */
+  /** Where the write looked up its keys; nowhere for buckets, since every writer of a key touches the same bucket. */
   private def newKeys(index: IndexType, isOverwrite: Boolean): KeyScope = {
-    val looks = settings.operation match {
+    val looksUp = settings.operation match {
       case WriteOperation.Upsert => true
       case WriteOperation.Insert =>
         settings.storedKeys == StoredKeyPolicy.Drop || settings.storedKeys == StoredKeyPolicy.Fail
       case _ => false
     }
-    if (!looks || isOverwrite || index.isInstanceOf[IndexType.Bucket]) KeyScope.Nowhere
+    if (!looksUp || isOverwrite || index.isInstanceOf[IndexType.Bucket]) KeyScope.Nowhere
     else if (IndexResolver.globalKeys(index, config).isDefined) KeyScope.InTable
     else KeyScope.InPartition
   }
@@ -233,21 +235,21 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
 
 object TableWrite {
 
-  /** The commit's extra metadata says under this key who wrote it. */
+  /** Key of the writer's name in a commit's extra metadata. */
   val WriterKey = "merganser.writer"
   val Writer    = "merganser"
   val CountsKey = "merganser.counts"
 
-  /** Log files of a slice from which on a write says that nobody compacts it. */
+  /** Number of log files of a slice from which on a write warns that nothing compacts them. */
   private[spark] val ManyLogs = 100
 
-  /** Nothing compacts by itself unless the write's options say so, and every read merges all logs of a slice. */
+  /** Compaction runs only if the write's options enable it, and every read merges all logs of a slice. */
   private[spark] def manyLogs(slices: Seq[FileSlice], written: Seq[WriteStat]): Option[String] = {
     val appended = written.filter(_.isLogFile).map(_.group).toSet
     val longest  = slices.filter(s => appended(s.group)).sortBy(-_.logs.size).headOption
     longest.filter(_.logs.size >= ManyLogs).map { slice =>
-      s"File group '${slice.fileId}' of partition '${slice.partitionPath}' has ${slice.logs.size + 1} log files that every read merges, and " +
-        "nothing compacts them: set hoodie.compact.inline=true, or CALL run_compaction."
+      s"File group '${slice.fileId}' of partition '${slice.partitionPath}' has ${slice.logs.size + 1} log files " +
+        "that every read merges, and nothing compacts them: set hoodie.compact.inline=true, or CALL run_compaction."
     }
   }
 }

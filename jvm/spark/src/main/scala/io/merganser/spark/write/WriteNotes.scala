@@ -3,12 +3,12 @@ package io.merganser.spark.write
 import io.merganser.table.options.{IgnoredOption, IgnoredOptions}
 
 /**
- * What a user should know of a committed write beside its counts. Empty where the write did what its options say and no more.
+ * What a user should know about a committed write besides its counts. Empty if it did what its options say and no more.
  *
  * @param warnings       sentences
- * @param ignoredOptions options that were accepted without effect, though the user may lose something by it
- * @param columnsAdded   columns that the table has since this write
- * @param columnsWidened columns with another type since this write, each as `amount: int -> bigint`
+ * @param ignoredOptions options that were accepted but ignored, where that may matter to the user
+ * @param columnsAdded   columns that this write added to the table
+ * @param columnsWidened columns whose type this write widened, each as `amount: int -> bigint`
  * @param serviceFailure a sentence about the table service that failed after the commit, if one did
  */
 final case class WriteNotes(

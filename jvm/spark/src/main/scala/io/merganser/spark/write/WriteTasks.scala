@@ -49,7 +49,7 @@ private[write] final case class WriteTasks(
       case _                                                    => byTag(rows, slices)
     }
 
-  /** A key has one place in a bucket, and logs merge what comes there: inserts do too, whatever the table's type. */
+  /** A key has one bucket, whose logs merge its versions: so inserts merge too, whatever the table's type. */
   private val insertsMerge = index.isInstanceOf[IndexType.Bucket]
 
   private val compiled: CompiledRule =
@@ -73,20 +73,20 @@ private[write] final case class WriteTasks(
     if (incoming.isTagged && globalKeys.isEmpty)
       evaluatedOnce(rows.queryExecution.toRdd)(tagged => toTargets(tagged, workload(tagged), slices))
     else {
-      // Behind a shuffle: what runs over its rows again does not evaluate the source again.
+      // The rows come from a shuffle, so a second job over them does not evaluate the source again.
       val tasks = ShuffleTasks.forRows(session, rows, settings.shuffleTasks)
-      val (kept, work) = globalKeys match {
+      val (tagged, work) = globalKeys match {
         case _ if !looksUp => counted(Tagging.byKey(rows, tasks).queryExecution.toRdd.mapPartitions(Tagging.untagged))
-        // A slice that is known says nothing of the others: what comes in may be stored in several, or go elsewhere.
+        // A slice found earlier is ignored: the key may be stored in other slices too, or the row may move.
         case Some(keys) => taggedGlobally(rows.drop(PreparedSchema.SliceColumn.name), slices, tasks, keys)
         case None       => taggedOnce(Tagging.byKey(rows, tasks), slices, tasks)
       }
-      toTargets(kept, work, slices)
+      toTargets(tagged, work, slices)
     }
   }
 
-  /** Rows with their slices, on to the file groups that are made for so many. */
-  private def toTargets(kept: RDD[InternalRow], work: Workload, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] = {
+  /** Writes tagged rows to file groups that are planned for their number. */
+  private def toTargets(tagged: RDD[InternalRow], work: Workload, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] = {
     val placement = Placement.plan(slices, work, config.isMergeOnRead, settings.files.smallFileLimitBytes,
       settings.files.maxFileBytes,
       StoredRowBytes.estimate(table, settings.files.recordBytesEstimate), isClustered)
@@ -96,7 +96,7 @@ private[write] final case class WriteTasks(
       val width            = incoming.rows.length
       val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
       val salts            = DirectPartitions.salts(placement.targets.length)
-      val placed = kept.mapPartitions[InternalRow] { it =>
+      val placed = tagged.mapPartitions[InternalRow] { it =>
         val place  = shared.value
         val extra  = new GenericInternalRow(2)
         val joined = new JoinedRow
@@ -107,7 +107,7 @@ private[write] final case class WriteTasks(
           joined(row, extra)
         }
       }
-      // A task has one group, so the order is that inside it.
+      // A task has one group, so no column has to separate groups.
       val written = run(placed, incoming.rows.add(PreparedSchema.SliceColumn), placement.targets.length, Nil)(
         (_: UTF8String, group: Int) =>
           shared.value.targets(group))
@@ -116,7 +116,7 @@ private[write] final case class WriteTasks(
     }
   }
 
-  /** Under a clustering that is planned or runs: a write to such a group is refused at its commit. */
+  /** True under a planned or running clustering: the commit of a write to such a group is rejected. */
   private def isClustered(slice: FileSlice): Boolean = table.timeline.groupsInClustering.contains(slice.group)
 
   private def counted(tagged: RDD[InternalRow]): (RDD[InternalRow], Workload) = (tagged, workload(tagged))
@@ -132,26 +132,26 @@ private[write] final case class WriteTasks(
     (policy(tagged), work)
   }
 
-  /** A row that moves is no delete and no insert. To a log the delete is a version like any other, which may know what it is. */
+  /** Counts a moved row as an update, not delete and insert. In a log the delete counts by its outcome, if known. */
   private def asUpdates(moved: Long): MergeCounts =
     if (!config.isMergeOnRead) MergeCounts(inserted = -moved, deleted = -moved, updated = moved)
     else if (incoming.knowsOutcome) MergeCounts(inserted = -moved)
     else MergeCounts()
 
-  /** Tagged rows; where a key is in several slices and a log may have deleted it in some, its live rows are looked for. */
+  /** Tagged rows. If a key is in several slices, of which a log may have deleted it in some, its live rows are read. */
   private def taggedOnce(sorted: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int): (RDD[InternalRow], Workload) = {
     val several  = session.sparkContext.longAccumulator
-    val counting = if (asksForLiveKeys) StoredKeys.Live(keyReader) else StoredKeys.OfFiles(keyReader)
+    val counting = if (needsLiveKeys) StoredKeys.Live(keyReader) else StoredKeys.OfFiles(keyReader)
     val first    = tagged(sorted, slices, tasks, counting, several)
     val work     = workload(first)
-    if (asksForLiveKeys || several.sum == 0 || slices.forall(_.logs.isEmpty)) (first, work)
+    if (needsLiveKeys || several.sum == 0 || slices.forall(_.logs.isEmpty)) (first, work)
     else {
       val again = tagged(sorted, slices, tasks, StoredKeys.AndLive(keyReader), several)
       (again, workload(again))
     }
   }
 
-  /** Rows with the slices that hold their key, less those that the duplicate policy leaves out. */
+  /** Rows with the slices that hold their key, without those that the duplicate policy drops. */
   private def tagged(
       sorted: DataFrame,
       slices: IndexedSeq[FileSlice],
@@ -163,8 +163,8 @@ private[write] final case class WriteTasks(
         counting,
         several))
 
-  /** An insert that drops or refuses stored keys: one that a log has deleted is not stored. */
-  private def asksForLiveKeys: Boolean =
+  /** True for an insert that drops or rejects stored keys: a key that a log has deleted does not count as stored. */
+  private def needsLiveKeys: Boolean =
     settings.operation == WriteOperation.Insert && Set[StoredKeyPolicy](StoredKeyPolicy.Drop, StoredKeyPolicy.Fail)(
       settings.storedKeys)
 
@@ -173,7 +173,7 @@ private[write] final case class WriteTasks(
     new SliceReader(table.storage, config, settings.rule, table.schema, key, LogVisibility(table.timeline))
   }
 
-  /** A delete needs no place if its key is not stored. */
+  /** Number of rows by slice and partition; a delete whose key is not stored needs no file group. */
   private def workload(tagged: RDD[InternalRow]): Workload = {
     val (width, partition) = (incoming.rows.length, incoming.partitionOrdinal)
     val arrival            = incoming.arrivalOrdinal
@@ -218,14 +218,14 @@ private[write] final case class WriteTasks(
         session.sessionState.conf.numShufflePartitions))
     val salts            = DirectPartitions.salts(tasks)
     val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
-    val (kept, columns) =
+    val (source, columns) =
       if (incoming.isTagged) (rows.queryExecution.toRdd, incoming.rows.add(PreparedSchema.SliceColumn))
-      else if (asksForLiveKeys)
+      else if (needsLiveKeys)
         (tagged(Tagging.byKey(rows, tasks), slices, tasks, StoredKeys.Live(keyReader),
             session.sparkContext.longAccumulator),
           incoming.rows.add(PreparedSchema.SliceColumn))
       else (rows.queryExecution.toRdd, incoming.rows)
-    val placed = kept.mapPartitions[InternalRow] { it =>
+    val placed = source.mapPartitions[InternalRow] { it =>
       val extra  = new GenericInternalRow(2)
       val joined = new JoinedRow
       it.map { row =>
@@ -249,7 +249,7 @@ private[write] final case class WriteTasks(
 
   private def byRange(rows: DataFrame): Seq[SliceWritten] = {
     val tasks = ShuffleTasks.forRows(session, rows, settings.shuffleTasks)
-    // Ranges are made from a sample of the rows, which is a run over all of them.
+    // Ranges come from a sample of the rows, which takes a job over all of them.
     if (tasks == 1) byRange(rows, tasks)
     else evaluatedOnce(rows.queryExecution.toRdd)(once =>
       byRange(SparkBridge.internalCreateDataFrame(session, once, rows.schema), tasks))
@@ -275,18 +275,18 @@ private[write] final case class WriteTasks(
 
   // --- all ------------------------------------------------------------------------------------------------------
 
-  /** What several jobs need is kept after the first one: a source may give other rows each time, and costs as much again. */
+  /** Persists rows for several jobs: evaluating the source again may return other rows, and costs as much again. */
   private def evaluatedOnce[T](rows: RDD[InternalRow])(use: RDD[InternalRow] => T): T = {
-    val kept = rows.map(_.copy()).persist(StorageLevel.MEMORY_AND_DISK)
-    try use(kept)
-    finally { kept.unpersist(); () }
+    val persisted = rows.map(_.copy()).persist(StorageLevel.MEMORY_AND_DISK)
+    try use(persisted)
+    finally { persisted.unpersist(); () }
   }
 
   /**
    * Shuffles rows to the tasks of their file groups and writes these.
    *
-   * @param placed  rows with two columns more than `before`: the group, and the salt that leads to its task
-   * @param byGroup columns that keep the groups of a task apart; none where a task has one
+   * @param placed  rows with two more columns than `before`: the group, and the salt that maps it to its task
+   * @param byGroup columns that separate the groups of a task; none if each task has one group
    */
   private def run(
       placed: RDD[InternalRow],
@@ -324,8 +324,8 @@ private[write] final case class WriteTasks(
       else if (lacking.isEmpty && !incoming.masks.exists(_.inserts)) None
       else Some(StructType(MetaColumns.schema(MetaColumns.RecordKey) +: CompiledRule.orderingColumns(settings.rule,
           schema).map(schema(_))))
-    val reader = needed.map { asked =>
-      val columns = CompiledRule.layoutSchema(asked, schema, config, settings.rule)
+    val reader = needed.map { requested =>
+      val columns = CompiledRule.layoutSchema(requested, schema, config, settings.rule)
       val reader =
         new SliceReader(table.storage, config, settings.rule, table.schema, columns, LogVisibility(table.timeline))
       StoredRows(reader, CompiledRule(settings.rule, settings.keyed(config), reader.schema))

@@ -10,7 +10,7 @@ import io.merganser.table.slice.SliceWriter
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types.StructType
 
-/** From a write's settings to the writer its tasks use. */
+/** Creates the writer that a write's tasks use, from the write's settings. */
 private[spark] object WriterOptions {
 
   def writer(
@@ -23,10 +23,10 @@ private[spark] object WriterOptions {
   ): SliceWriter = {
     val files = settings.files
     val codec = files.codec.getOrElse(session.sessionState.conf.parquetCompressionCodec)
-    // What the table keeps counts for its services too: an index of another engine fails on a base file without a filter.
-    val asked    = index.exists { case simple: IndexType.Simple => simple.bloomFilters; case _ => false }
-    val hasBloom = asked || table.config.properties.get("hoodie.index.type").exists(_.endsWith("BLOOM"))
-    val bloom    = if (hasBloom) Some((files.bloomEntries.toLong, files.bloomFalsePositives)) else None
+    // Table services follow the table's index too: another engine's index fails on a base file without a filter.
+    val requested = index.exists { case simple: IndexType.Simple => simple.bloomFilters; case _ => false }
+    val hasBloom  = requested || table.config.properties.get("hoodie.index.type").exists(_.endsWith("BLOOM"))
+    val bloom     = if (hasBloom) Some((files.bloomEntries.toLong, files.bloomFalsePositives)) else None
     SliceWriter(
       table.storage,
       table.config,

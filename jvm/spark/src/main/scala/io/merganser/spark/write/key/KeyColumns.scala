@@ -15,7 +15,7 @@ import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types._
 
 /**
- * How key texts are formed where tables differ.
+ * How keys are formatted as strings, where tables differ.
  *
  * @param namedSingleKey    COMPLEX generator with one key column: `id:1`, not `1`
  * @param logicalTimestamps timestamps as `2024-01-02 03:04:05.678`, not as microseconds since 1970
@@ -24,7 +24,7 @@ final case class KeyForm(namedSingleKey: Boolean, logicalTimestamps: Boolean)
 
 object KeyForm {
 
-  /** As the table's properties say. */
+  /** From the table's properties. */
   def of(config: TableConfig): KeyForm = {
     def flag(key: String) = config.properties.get(key).exists(_.trim.equalsIgnoreCase("true"))
     KeyForm(
@@ -38,7 +38,7 @@ object KeyForm {
 object KeyColumns {
 
   /**
-   * The record key's text; null where a single key is null or empty, or every part of a composite key is.
+   * The record key as a string; null if a single key is null or empty, or if every part of a composite key is.
    *
    * @param config table whose key this is
    * @param schema columns of the rows
@@ -48,12 +48,12 @@ object KeyColumns {
   def recordKey(config: TableConfig, schema: StructType, form: KeyForm): Column = {
     val fields = config.recordKeyFields
     val single = fields.size == 1 && !(KeyGenerator.stored(config) == "COMPLEX" && form.namedSingleKey)
-    val texts  = fields.map(field => text(schema, field, form))
-    val absent = texts.map(t => t.isNull || t === lit("")).reduce(_ && _)
+    val values = fields.map(field => asString(schema, field, form))
+    val absent = values.map(t => t.isNull || t === lit("")).reduce(_ && _)
     val key =
-      if (single) texts.head
+      if (single) values.head
       else {
-        val parts = fields.zip(texts).map { case (field, t) => concat(lit(s"$field:"), static("part", t)) }
+        val parts = fields.zip(values).map { case (field, t) => concat(lit(s"$field:"), static("part", t)) }
         parts.reduce((a, b) => concat(a, lit(","), b))
       }
     when(absent, lit(null).cast(StringType)).otherwise(key)
@@ -64,7 +64,7 @@ object KeyColumns {
 
   def partitionPath(config: TableConfig, schema: StructType, form: KeyForm): Column = {
     val levels = config.partitionFieldTypes.map { case (field, kind) =>
-      val value = if (kind == "TIMESTAMP") time(config, schema, field) else text(schema, field, form)
+      val value = if (kind == "TIMESTAMP") time(config, schema, field) else asString(schema, field, form)
       val level = static(if (config.urlEncode) "encodedLevel" else "level", value)
       if (config.hiveStyle) concat(lit(s"$field="), level) else level
     }
@@ -75,7 +75,7 @@ object KeyColumns {
    * The partition path of a row as an expression over it.
    *
    * @param data the table's data columns
-   * @param rows what the row has, these among them
+   * @param rows columns of the row, including the data columns
    */
   private[spark] def pathOf(
       session: SparkSession,
@@ -87,7 +87,7 @@ object KeyColumns {
     val frame = SparkBridge.internalCreateDataFrame(session, session.sparkContext.emptyRDD[InternalRow], rows)
     frame.select(path).queryExecution.analyzed match {
       case Project(Seq(Alias(expression, _)), child) => BindReferences.bindReference(expression, child.output)
-      case other                                     => throw new IllegalStateException(s"a partition path as $other")
+      case other => throw new IllegalStateException(s"unexpected plan of a partition path: $other")
     }
   }
 
@@ -100,7 +100,7 @@ object KeyColumns {
     (col(name), found.dataType)
   }
 
-  private def text(schema: StructType, field: String, form: KeyForm): Column = {
+  private def asString(schema: StructType, field: String, form: KeyForm): Column = {
     val (value, dataType) = column(schema, field)
     dataType match {
       case TimestampType if form.logicalTimestamps => static("timestamp", value)
@@ -110,7 +110,7 @@ object KeyColumns {
     }
   }
 
-  /** A time-based level; null counts as one millisecond after 1970 began. */
+  /** A time-based level; null counts as one millisecond after the epoch. */
   private def time(config: TableConfig, schema: StructType, field: String): Column = {
     val (value, dataType) = column(schema, field)
     val time              = PartitionTime(field, config)

@@ -6,14 +6,14 @@ import io.merganser.table.file.PartitionMetadata
 import org.apache.spark.sql.types.Decimal
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Texts of keys and partition paths that Spark's own functions do not give exactly so. */
+/** Strings of keys and partition paths that Spark's own functions do not produce in exactly this form. */
 object KeyText {
 
   val NullPart: UTF8String         = UTF8String.fromString("__null__")
   val EmptyPart: UTF8String        = UTF8String.fromString("__empty__")
   val DefaultPartition: UTF8String = UTF8String.fromString("__HIVE_DEFAULT_PARTITION__")
 
-  /** Characters that a URL-encoded path does not hold; what lies above them is left as it is. */
+  /** ASCII characters that a URL-encoded path escapes; all others are left as they are. */
   private[this] val escaped: Array[Boolean] = {
     val flags = new Array[Boolean](128)
     (1 to 0x1f).foreach(flags(_) = true)
@@ -27,7 +27,7 @@ object KeyText {
   /** Microseconds since 1970, of a timestamp with or without zone. */
   def micros(value: Long): UTF8String = UTF8String.fromString(java.lang.Long.toString(value))
 
-  /** As `java.sql.Timestamp` prints it in the JVM's zone, cut to milliseconds. */
+  /** As `java.sql.Timestamp` prints it in the JVM's zone, truncated to milliseconds. */
   def timestamp(micros: Long): UTF8String =
     UTF8String.fromString(new java.sql.Timestamp(Math.floorDiv(micros, 1000L)).toString)
 
@@ -77,7 +77,7 @@ object KeyText {
   }
 
   /**
-   * The path itself, unless a level of it is empty, or leads out of the table, or would not be found again.
+   * Returns the path, unless a level of it is empty, leads out of the table, or is skipped when partitions are listed.
    *
    * @throws io.merganser.merge.MerganserException PARTITION_PATH_INVALID
    */

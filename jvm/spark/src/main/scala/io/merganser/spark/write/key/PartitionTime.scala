@@ -16,7 +16,7 @@ import org.apache.spark.unsafe.types.UTF8String
  * Formats a time as a partition path, by the table's `hoodie.keygen.timebased.*` properties.
  *
  * The formats are Joda's, as tables store them; the letters of years, months, days, hours, minutes, seconds, fractions,
- * weekday names, AM/PM and offsets are understood.
+ * weekday names, AM/PM and offsets are supported.
  *
  * @param kind what the column holds: EPOCHMILLISECONDS, EPOCHMICROSECONDS, UNIX_TIMESTAMP, SCALAR, DATE_STRING or MIXED
  * @param unit of a SCALAR column
@@ -43,35 +43,35 @@ final class PartitionTime(
     case _                   => TimeUnit.valueOf(unit)
   }
 
-  /** True when the column holds texts. */
+  /** True if the column holds strings. */
   def isText: Boolean = kind == "DATE_STRING" || kind == "MIXED"
 
-  /** Of a number in the column's unit. */
+  /** The path of a number in the column's unit. */
   def ofNumber(value: Long): UTF8String = ofMillis(TimeUnit.MILLISECONDS.convert(value, perMilli))
 
-  /** Of microseconds since 1970. */
+  /** The path of microseconds since 1970. */
   def ofMicros(value: Long): UTF8String = ofMillis(Math.floorDiv(value, 1000L))
 
-  /** Of days since 1970. */
+  /** The path of days since 1970. */
   def ofDays(value: Int): UTF8String = ofMillis(value * 86400000L)
 
-  /** Of a text in the first input format that fits. */
+  /** The path of a string, parsed by the first input format that fits. */
   def ofText(value: UTF8String): UTF8String = ofMillis(parse(value.toString))
 
   /**
-   * The times that have this path, in milliseconds since 1970: the first, and the first after them. None where the format
-   * gives one path to times that do not follow each other, or the path is not of this format.
+   * The range of times with this path, in milliseconds since 1970, without its end. None if the format maps separate
+   * ranges to one path, or the path does not have this format.
    */
   private[spark] def rangeOf(path: String): Option[(Long, Long)] = PartitionTime.unitOf(outputFormat).flatMap { unit =>
     try {
       val start = PartitionTime.localTime(PartitionTime.parser(outputFormat).parse(path)).atZone(ZoneId.of(outputZone))
-      // An hour that a zone has twice has one path.
+      // An hour that occurs twice in a zone has one path.
       val end = start.withLaterOffsetAtOverlap.plus(1, unit)
       Some((start.withEarlierOffsetAtOverlap.toInstant.toEpochMilli, end.toInstant.toEpochMilli))
     } catch { case _: DateTimeException => None }
   }
 
-  /** Milliseconds since 1970 of a column's value in Catalyst's form, as the path is made of it; None for types it is not made of. */
+  /** Milliseconds since 1970 that the path of a Catalyst value has; None unless it is a time, date or integer. */
   private[spark] def millisOf(value: Any, dataType: DataType): Option[Long] = (dataType, value) match {
     case (TimestampType | TimestampNTZType, micros: Long) => Some(Math.floorDiv(micros, 1000L))
     case (DateType, days: Int)                            => Some(days * 86400000L)
@@ -80,7 +80,7 @@ final class PartitionTime(
     case _ => None
   }
 
-  /** Levels of a path that is not encoded. */
+  /** Number of levels of a path that is not encoded. */
   private[spark] def levels: Int = outputFormat.count(_ == '/') + 1
 
   def ofMillis(value: Long): UTF8String = UTF8String.fromString(output.format(Instant.ofEpochMilli(value)))
@@ -103,11 +103,11 @@ final class PartitionTime(
 
 object PartitionTime {
 
-  /** As the table's properties say. */
+  /** From the table's properties. */
   def apply(field: String, config: TableConfig): PartitionTime = {
-    def text(entry: OptionEntry): Option[String] =
+    def property(entry: OptionEntry): Option[String] =
       entry.names.flatMap(config.properties.get).map(_.trim).find(_.nonEmpty).orElse(entry.default)
-    def required(entry: OptionEntry): String = text(entry).getOrElse(
+    def required(entry: OptionEntry): String = property(entry).getOrElse(
       throw MerganserException("TIMESTAMP_FORMAT_MISSING", "table" -> config.name, "field" -> field,
         "key" -> entry.key))
     val general = required(Options.GeneralZone)
@@ -116,11 +116,11 @@ object PartitionTime {
       field,
       kind,
       required(Options.TimestampUnit).toUpperCase(Locale.ROOT),
-      text(Options.InputDateFormat).toSeq.flatMap(_.split(required(Options.InputDateFormatDelimiter)).toSeq).map(_.trim)
-        .filter(_.nonEmpty),
-      text(Options.InputZone).getOrElse(general),
+      property(Options.InputDateFormat).toSeq.flatMap(_.split(required(Options.InputDateFormatDelimiter)).toSeq)
+        .map(_.trim).filter(_.nonEmpty),
+      property(Options.InputZone).getOrElse(general),
       required(Options.OutputDateFormat),
-      text(Options.OutputZone).getOrElse(general)
+      property(Options.OutputZone).getOrElse(general)
     )
   }
 
@@ -130,18 +130,18 @@ object PartitionTime {
     LocalDateTime.of(Option(date).getOrElse(LocalDate.ofEpochDay(0)), time)
   }
 
-  /** Fields of a time from the widest on, as formats name them, with the unit that the last one counts. */
+  /** Pattern letters of the fields from the year down to one of them, with the unit of that one. */
   private val units = Seq[(String, ChronoUnit)]("y" -> ChronoUnit.YEARS, "yM" -> ChronoUnit.MONTHS,
     "yMd" -> ChronoUnit.DAYS,
     "yD" -> ChronoUnit.DAYS, "yMdH" -> ChronoUnit.HOURS, "yDH" -> ChronoUnit.HOURS, "yMdHm" -> ChronoUnit.MINUTES,
     "yMdHms" -> ChronoUnit.SECONDS)
 
-  /** How long the times of one path last, where they follow each other: a format of all fields from the year down to one. */
+  /** Length of one path's range of times; None unless the format has every field from the year down to some field. */
   private def unitOf(joda: String): Option[ChronoUnit] = {
     val letters = joda.replaceAll("'[^']*'", "").filter(_.isLetter)
     val years   = letters.count(letter => letter == 'y' || letter == 'Y')
     val fields  = letters.map(letter => if (letter == 'Y') 'y' else letter).toSet
-    // Two digits of a year do not tell the century.
+    // A year of two digits lacks the century.
     if (years < 4) None else units.collectFirst { case (names, unit) if names.toSet == fields => unit }
   }
 
@@ -169,7 +169,7 @@ object PartitionTime {
     builder.toFormatter(Locale.US).withResolverStyle(ResolverStyle.STRICT)
   }
 
-  /** Letter runs outside quotes through `letters`, all else as it is. */
+  /** Maps runs of letters outside quotes by `letters`; copies all else. */
   private def translate(joda: String)(letters: PartialFunction[(Char, Int), String]): String = {
     val out    = new StringBuilder
     var i      = 0

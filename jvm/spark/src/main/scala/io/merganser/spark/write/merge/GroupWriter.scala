@@ -18,8 +18,8 @@ import java.io.Closeable
 /**
  * How the versions of a batch are merged with each other and with the stored rows.
  *
- * @param combinesNew  false keeps every version of a key that is not stored as a row of its own
- * @param mergesStored false adds rows beside stored ones of the same key, as plain insert does
+ * @param combinesNew  if false, every version of a key that is not stored becomes a row of its own
+ * @param mergesStored if false, rows are added beside stored ones of the same key, as in a plain insert
  */
 final case class MergeWay(combinesNew: Boolean, mergesStored: Boolean) {
 
@@ -51,9 +51,9 @@ final case class StoredRows(reader: SliceReader, compiled: CompiledRule)
  * How a write appends to logs.
  *
  * @param keepsDeletedRows true where the rule reads more of a delete than its ordering value
- * @param stored           reads the stored rows, where partial rows need them
- * @param mergesWithStored true where the log takes full rows only, merged with the stored ones: layouts before version 8 have no
- *                         partial rows
+ * @param stored           reader of the stored rows, if partial rows need them
+ * @param mergesWithStored true if partial rows are merged with the stored ones and logged in full: layouts before
+ *                         version 8 have no partial rows
  * @param completesOrdering true where rows that lack ordering fields get the stored values
  */
 final case class LogWrites(
@@ -65,9 +65,9 @@ final case class LogWrites(
 
 /**
  * Last step of a write, in a task: rows sorted by file group, key and arrival are merged with the stored rows of
- * their group, and one file is written for each group; a new group that is full is followed by another.
+ * their group, and one file is written for each group; a new group that is full is continued in another.
  *
- * @param groupOrdinal where the number of a row's file group stands
+ * @param groupOrdinal ordinal of the column with the number of a row's file group
  * @param target       the file group of a (partition path, group number)
  */
 final class GroupWriter(
@@ -139,7 +139,7 @@ final class GroupWriter(
   private def counted(written: Seq[SliceWritten], merge: SortedMerge, combines: Boolean): Seq[SliceWritten] =
     first(written)(_.copy(duplicates = if (combines) merge.duplicateCount else 0L))
 
-  /** What is counted of a group counts once, whatever the number of its files. */
+  /** Sets a group's counts in the first of its files, so that they are counted once. */
   private def first(written: Seq[SliceWritten])(counts: MergeCounts => MergeCounts): Seq[SliceWritten] =
     written.headOption.fold(written)(one => one.copy(counts = counts(one.counts)) +: written.tail)
 
@@ -170,7 +170,7 @@ private final class GroupedRows(
   /** Outcomes of the rows of the group that was opened last, if they have them. */
   def known: Option[KnownOutcomes] = Option(outcomes)
 
-  /** True when another group follows; what its predecessor left unread is skipped. */
+  /** True if another group follows; unread rows of the group before it are skipped. */
   def hasGroup: Boolean = {
     if (open != null) {
       while (open.next()) {}

@@ -9,16 +9,16 @@ import org.apache.spark.unsafe.types.UTF8String
 /**
  * Completes the partial versions of a batch before they go into a log, so that other engines can read them too: the
  * first of a key that no reader sees becomes a full row, and a missing ordering field gets the value that the row has
- * by then. The table's rule, on the key and the ordering columns alone, tells that value. Neither changes the result
+ * at that point, computed by the table's rule from the key and the ordering columns alone. Neither changes the result
  * of the merge.
  *
- * A delete with an ordering value ends what is known of its key: whether it wins is decided by the reader.
+ * After a delete with an ordering value the state of its key is unknown: the reader decides whether the delete wins.
  *
  * @param versions     in ascending order of the key's unsigned bytes, those of a key oldest first
  * @param stored       the rows that readers see, in the same order, with the columns of `storedLayout`
  * @param storedLayout key and ordering fields
  * @param fold         by the table's rule, for rows of that layout
- * @param completesOrdering false where the rule may tell a missing ordering value from the stored one
+ * @param completesOrdering false if the rule may distinguish a missing ordering value from the stored one
  */
 private[write] final class LogVersions(
     versions: VersionCursor,
@@ -38,9 +38,9 @@ private[write] final class LogVersions(
   private[this] var current: Version       = _
   private[this] var key: UTF8String        = _
   private[this] var storedRow: InternalRow = if (stored.hasNext) stored.next() else null
-  private[this] var isThere                = false
+  private[this] var rowExists              = false
   private[this] var beforeOrderedDelete    = true
-  private[this] var known: Version       = _ // the row by then, of the stored layout; null if its ordering is not known
+  private[this] var known: Version       = _ // the row at this point, of the stored layout; null if unknown
   private[this] var mask: Array[Boolean] = _
   private[this] var widened: Array[Boolean] = _
 
@@ -58,21 +58,21 @@ private[write] final class LogVersions(
     key = own
     while (storedRow != null && storedLayout.key(storedRow).compareTo(key) < 0)
       storedRow = if (stored.hasNext) stored.next() else null
-    isThere = storedRow != null && storedLayout.key(storedRow) == key
+    rowExists = storedRow != null && storedLayout.key(storedRow) == key
     beforeOrderedDelete = true
     known =
-      if (isThere && completes) new Version().set(storedRow.copy(), isDelete = false, isUnordered = false) else null
+      if (rowExists && completes) new Version().set(storedRow.copy(), isDelete = false, isUnordered = false) else null
   }
 
   private def deleted(version: Version): Version = {
     known = null
     beforeOrderedDelete = version.isUnordered
-    if (version.isUnordered) isThere = false
+    if (version.isUnordered) rowExists = false
     version
   }
 
   private def completed(version: Version): Version =
-    if (version.inserts && !isThere) merged(version.asRow)
+    if (version.inserts && !rowExists) merged(version.asRow)
     else if (known == null || ordinals.forall(version.provided(_))) merged(version)
     else {
       val columns = new Array[Any](types.length)
@@ -89,7 +89,7 @@ private[write] final class LogVersions(
       merged(result)
     }
 
-  /** The same mask for the same mask, so that its rows are in one block. */
+  /** Returns the same array for the same mask, so that its rows are in one block. */
   private def withOrdering(provided: Array[Boolean]): Array[Boolean] = {
     if (mask ne provided) {
       mask = provided
@@ -99,9 +99,9 @@ private[write] final class LogVersions(
     widened
   }
 
-  /** Merges a version that has all ordering fields with the row there is by then. */
+  /** Merges a version that has all ordering fields with the row as it is at this point. */
   private def merged(version: Version): Version = {
-    isThere = true
+    rowExists = true
     if (completes && beforeOrderedDelete && (version.provided == null || ordinals.forall(version.provided(_)))) {
       val newer = orderingOf(version)
       known = if (known == null) newer else fold.merge(known, newer)

@@ -14,28 +14,28 @@ import org.apache.spark.unsafe.types.UTF8String
 /**
  * Outcomes of a statement's rows: the table's own rule merges each with the stored row.
  *
- * Only for rules that read nothing but ordering fields and delete marks, since nothing else is read of the stored rows. The
- * statement's rows have the stored values of those columns behind their own.
+ * Only for rules that read nothing but ordering fields and delete marks, since no other stored columns are read. The
+ * stored values of those columns are appended to the statement's rows.
  *
- * @param made columns of the statement's rows, without those stored values
+ * @param rowSchema columns of the statement's rows, without those stored values
  */
-private[spark] final case class StatementOutcomes(rule: StoredRule, config: TableConfig, made: StructType) {
+private[spark] final case class StatementOutcomes(rule: StoredRule, config: TableConfig, rowSchema: StructType) {
 
   /** The columns by which rows are merged. */
-  val layout: StructType = CompiledRule.layoutSchema(new StructType, made, config, rule)
+  val layout: StructType = CompiledRule.layoutSchema(new StructType, rowSchema, config, rule)
 
-  /** Those of which the stored values are needed. */
-  val ordering: Set[String] = CompiledRule.orderingColumns(rule, made).toSet
+  /** Columns whose stored values are needed. */
+  val ordering: Set[String] = CompiledRule.orderingColumns(rule, rowSchema).toSet
 
   /** To be called in a task. */
-  def open(masks: Seq[ColumnMask]): RowOutcomes = new RowOutcomes(CompiledRule(rule, config, layout), made, masks)
+  def open(masks: Seq[ColumnMask]): RowOutcomes = new RowOutcomes(CompiledRule(rule, config, layout), rowSchema, masks)
 }
 
 /** To be used in the task that opened it. */
-private[spark] final class RowOutcomes(compiled: CompiledRule, made: StructType, masks: Seq[ColumnMask]) {
+private[spark] final class RowOutcomes(compiled: CompiledRule, rowSchema: StructType, masks: Seq[ColumnMask]) {
   private[this] val layout     = compiled.layout
   private[this] val types      = layout.schema.map(_.dataType).toArray
-  private[this] val ordinals   = layout.schema.fieldNames.map(made.fieldNames.indexOf(_))
+  private[this] val ordinals   = layout.schema.fieldNames.map(rowSchema.fieldNames.indexOf(_))
   private[this] val provided   = masks.map(mask => layout.schema.fieldNames.map(mask.columns.contains)).toArray
   private[this] val comparator = if (layout.ordering.isEmpty) null else new OrderingComparator(layout)
   private[this] val merge      = new RowMerge(compiled.fold("none"))
@@ -43,9 +43,9 @@ private[spark] final class RowOutcomes(compiled: CompiledRule, made: StructType,
   private[this] val newer      = new GenericInternalRow(types.length)
   private[this] val version    = new Version
 
-  private[this] val outcomeAt   = made.fieldIndex(PreparedSchema.Outcome)
-  private[this] val maskAt      = made.fieldIndex(PreparedSchema.Mask)
-  private[this] val unorderedAt = made.fieldIndex(PreparedSchema.UnorderedDelete)
+  private[this] val outcomeAt   = rowSchema.fieldIndex(PreparedSchema.Outcome)
+  private[this] val maskAt      = rowSchema.fieldIndex(PreparedSchema.Mask)
+  private[this] val unorderedAt = rowSchema.fieldIndex(PreparedSchema.UnorderedDelete)
 
   /** Replaces [[Outcome.ByRule]] in a row. */
   def set(row: UnsafeRow): Unit = if (row.getInt(outcomeAt) == Outcome.ByRule) row.setInt(outcomeAt, of(row))
@@ -53,7 +53,7 @@ private[spark] final class RowOutcomes(compiled: CompiledRule, made: StructType,
   private def of(row: InternalRow): Int = {
     var i = 0
     while (i < types.length) {
-      stored.update(i, RowLayout.valueAt(row, made.length + i, types(i)))
+      stored.update(i, RowLayout.valueAt(row, rowSchema.length + i, types(i)))
       newer.update(i, if (ordinals(i) < 0) null else RowLayout.valueAt(row, ordinals(i), types(i)))
       i += 1
     }
@@ -69,8 +69,8 @@ private[spark] final class RowOutcomes(compiled: CompiledRule, made: StructType,
 }
 
 /**
- * Counts keys by their outcome. Rows of one key in one batch are merged with each other first, so the outcome of a key with
- * several rows is not known.
+ * Counts keys by their outcome. Rows of one key in one batch are merged with each other first, so the outcome of a key
+ * with several rows is not known.
  */
 private[write] final class KnownOutcomes(keyOrdinal: Int, outcomeOrdinal: Int) {
   private[this] var key: UTF8String = _

@@ -2,7 +2,7 @@ package io.merganser.spark.write.place
 
 import org.apache.spark.unsafe.hash.Murmur3_x86_32
 
-/** Numbers that Spark's hash partitioning sends to the partition wanted: a file group each, none doubled up. */
+/** Numbers that Spark's hash partitioning maps to chosen partitions, so that each partition gets one file group. */
 private[write] object DirectPartitions {
 
   /** For each of `count` partitions, an int that Spark's hash partitioning into `count` puts there. */

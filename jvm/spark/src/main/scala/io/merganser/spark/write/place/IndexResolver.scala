@@ -10,54 +10,54 @@ import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.FileSlice
 
 /**
- * The index of a table. Ours say it in their properties; of tables of other writers the file ids tell, which for BUCKET
- * begin with the bucket's number in eight digits.
+ * The index of a table, by its properties. Tables of other writers may lack them: there the file ids decide, which for
+ * BUCKET begin with the bucket's number in eight digits.
  */
 private[spark] object IndexResolver {
 
-  /** No table has more buckets in a partition; a random file id is a number below it once in 40,000 times. */
+  /** Limit of the buckets in a partition; a random file id begins with a number below it once in 40,000 times. */
   private val MostBuckets = 100000
 
-  /** Base files whose keys are looked at, to see whether a number of buckets is right. */
+  /** Base files whose keys are read to check a number of buckets. */
   private val CheckedFiles = 16
 
   /**
    * The index to write with: SIMPLE, or BUCKET with a number of buckets.
    *
-   * @param said what options and properties say
-   * @throws io.merganser.merge.MerganserException CONFIG_CONFLICT if the files are of another index or number of buckets,
-   *                                               BUCKET_COUNT_UNKNOWN if nothing tells the number
+   * @param configured the index by options and properties
+   * @throws io.merganser.merge.MerganserException CONFIG_CONFLICT if the files have another index or number of buckets,
+   *                                               BUCKET_COUNT_UNKNOWN if the number cannot be inferred
    */
-  def resolve(said: IndexType, table: OpenTable): IndexType = {
+  def resolve(configured: IndexType, table: OpenTable): IndexType = {
     val isStored = table.config.properties.contains(Options.IndexTypeOption.key)
-    said match {
+    configured match {
       case bucket: IndexType.Bucket if isStored && bucket.buckets.isDefined => bucket
       case simple: IndexType.Simple if isStored                             => simple
-      case _                                                                => byFiles(said, table, isStored)
+      case _                                                                => byFiles(configured, table, isStored)
     }
   }
 
-  /** How keys are found in all partitions, if they are. Where there is one partition all of its keys are found anyway. */
+  /** How keys are looked up in all partitions; None if they are not, or if the table has no partitions. */
   def globalKeys(index: IndexType, config: TableConfig): Option[IndexType.GlobalKeys] = index match {
     case simple: IndexType.Simple if config.partitionFields.nonEmpty => simple.global
     case _                                                           => None
   }
 
-  /** SIMPLE, BUCKET, ...; None for a table that does not say it and holds no file yet. */
+  /** SIMPLE, BUCKET, ...; None for a table that has neither the property nor a file. */
   def nameOf(table: OpenTable): Option[String] =
     table.config.properties.get(Options.IndexTypeOption.key).orElse {
       val slices = table.view.slices
       if (slices.isEmpty) None else Some(if (areBuckets(slices)) "BUCKET" else "SIMPLE")
     }
 
-  private def byFiles(said: IndexType, table: OpenTable, isStored: Boolean): IndexType = {
+  private def byFiles(configured: IndexType, table: OpenTable, isStored: Boolean): IndexType = {
     val slices = table.view.slices
     val found  = if (slices.isEmpty) None else Some(areBuckets(slices))
-    def refuse(asked: String, is: String) =
-      throw MerganserException("CONFIG_CONFLICT", "key" -> Options.IndexTypeOption.key, "value" -> asked,
-        "stored" -> is,
+    def refuse(requested: String, actual: String) =
+      throw MerganserException("CONFIG_CONFLICT", "key" -> Options.IndexTypeOption.key, "value" -> requested,
+        "stored" -> actual,
         "by" -> s"the files of table '${table.config.name}' are of index")
-    (said, found) match {
+    (configured, found) match {
       case (_: IndexType.Bucket, Some(false)) if !isStored => refuse("BUCKET", "SIMPLE")
       case (_: IndexType.Simple, Some(true))               => refuse("SIMPLE", "BUCKET")
       case (bucket: IndexType.Bucket, _)                   => counted(bucket, table, slices)
@@ -83,7 +83,7 @@ private[spark] object IndexResolver {
           if (count < least) throw otherCount(table, count, s"bucket ${least - 1}")
           strayKey(table, slices, bucket.hashFields, count).foreach(where => throw otherCount(table, count, where))
           bucket
-        // A partition that has every bucket up to the last one that is known.
+        // Some partition has every bucket up to the last one found.
         case None if found.exists(_.size == least) && strayKey(table, slices, bucket.hashFields, least).isEmpty =>
           bucket.copy(buckets = Some(least))
         case None =>
@@ -92,7 +92,7 @@ private[spark] object IndexResolver {
       }
     }
 
-  /** A stored key that would lie in another bucket if there were so many, and where it lies. */
+  /** A stored key, and its bucket, that would be in another bucket if there were `count` of them. */
   private def strayKey(table: OpenTable, slices: Seq[FileSlice], hashFields: Seq[String], count: Int): Option[String] =
     slices.flatMap(s => s.base.map(b => FileNames.bucketOf(s.fileId) -> b)).take(CheckedFiles).flatMap {
       case (number, base) =>

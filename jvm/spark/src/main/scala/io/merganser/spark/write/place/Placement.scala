@@ -6,11 +6,11 @@ import org.apache.spark.unsafe.hash.Murmur3_x86_32
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Where the rows of one file group go.
+ * Where the rows of one file group are written.
  *
- * @param slice the slice that is there; none for a new group
+ * @param slice the existing slice; None for a new group
  * @param isLog true if its versions are appended to a log file, false if a base file is written
- * @param isBucket true if its keys have no other place; a new group of others is followed by another one where it is full
+ * @param isBucket true if its keys have no other group; any other new group is continued in another one when it is full
  */
 final case class FileGroupTarget(
     partitionPath: String,
@@ -21,15 +21,15 @@ final case class FileGroupTarget(
 )
 
 /**
- * How many rows a write brings where: tagged ones by slice, new ones by partition path.
+ * Row counts of a write: tagged rows by slice, new rows by partition path.
  *
- * @param moved those of the new ones that were stored in another partition
+ * @param moved new rows that were stored in another partition
  */
 final case class Workload(bySlice: Map[Int, Long], newByPartition: Map[String, Long], moved: Long = 0L)
 
 /**
- * Third step of a write: a file group for every row. Tagged rows go where their key is stored; new keys fill up small
- * base files and then new file groups, by the hash of their key, so that all versions of a key stay together.
+ * Third step of a write: assigns a file group to every row. Tagged rows go where their key is stored; new keys fill up
+ * small base files and then new file groups, by the hash of their key, so that all versions of a key stay together.
  *
  * @param targets    the file groups the write touches
  * @param sliceGroup for each slice, its index in `targets`, or -1
@@ -54,14 +54,14 @@ final case class Placement(
 
 object Placement {
 
-  /** Not the hash that the shuffle uses: the keys of one shuffle partition would crowd together. */
+  /** Not the seed of the shuffle's hash: the keys of one shuffle partition would go to few of the groups. */
   private val Seed = 0x4d455247
 
   def hash(key: UTF8String): Int =
     Murmur3_x86_32.hashUnsafeBytes(key.getBaseObject, key.getBaseOffset, key.numBytes, Seed)
 
   /**
-   * @param slices       the table's slices, in the order of the tags
+   * @param slices       the table's slices; a tag is an index into them
    * @param isMergeOnRead whether updates of a group that gets no new keys are appended to a log
    * @param smallBytes   base files below this size take new keys, in bytes
    * @param maxBytes     size that a base file is filled up to, in bytes
@@ -86,9 +86,8 @@ object Placement {
     val byPartition = slices.indices.groupBy(slices(_).partitionPath)
     val shares = work.newByPartition.toSeq.sortBy(_._1).map { case (partition, rows) =>
       val small =
-        byPartition.getOrElse(partition, Nil).filter(i => isSmall(slices(i), smallBytes) && !isClosed(slices(i))).sortBy(
-          i =>
-            slices(i).base.get.sizeBytes)
+        byPartition.getOrElse(partition, Nil).filter(i => isSmall(slices(i), smallBytes) && !isClosed(slices(i)))
+          .sortBy(i => slices(i).base.get.sizeBytes)
       var left = rows
       val filled = small.flatMap { i =>
         val room = math.max(1L, ((maxBytes - slices(i).base.get.sizeBytes) / rowBytes).toLong)
@@ -118,7 +117,7 @@ object Placement {
     Placement(targets.result().toIndexedSeq, sliceGroup, newGroups)
   }
 
-  /** New keys go into a base file that no log belongs to yet: rewriting it merges all there is. */
+  /** New keys go only into a base file without logs: rewriting it merges everything in the slice. */
   private def isSmall(slice: FileSlice, smallBytes: Long): Boolean =
     slice.logs.isEmpty && slice.base.exists(_.sizeBytes < smallBytes)
 

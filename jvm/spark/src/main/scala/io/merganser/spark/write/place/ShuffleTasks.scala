@@ -3,15 +3,15 @@ package io.merganser.spark.write.place
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.execution.LogicalRDD
 
-/** How many tasks a frame is worth. */
+/** Number of shuffle tasks for a frame. */
 private[write] object ShuffleTasks {
   private val TaskBytes = 64L << 20
 
   /** Compressed; below this a task of its own costs more than it saves. */
   private val LeastBytes = 512L << 10
 
-  /** As asked; else by the frame's size where Spark knows it, else by its partitions, never above the session's shuffle partitions. */
-  def forRows(session: SparkSession, rows: DataFrame, asked: Option[Int]): Int = asked.getOrElse {
+  /** As configured; else by the frame's size if known, else its partitions, up to the session's shuffle partitions. */
+  def forRows(session: SparkSession, rows: DataFrame, configured: Option[Int]): Int = configured.getOrElse {
     val most  = session.sessionState.conf.numShufflePartitions
     val cores = session.sparkContext.defaultParallelism
     val bytes = rows.queryExecution.optimizedPlan.stats.sizeInBytes

@@ -2,11 +2,11 @@ package io.merganser.spark.write.place
 
 import io.merganser.spark.snapshot.OpenTable
 
-/** Bytes of a stored row, from what earlier commits wrote. */
+/** Average bytes of a stored row, by the statistics of earlier commits. */
 private[write] object StoredRowBytes {
 
-  /** @param unknown what to take where no commit tells */
-  def estimate(table: OpenTable, unknown: Long): Double =
+  /** @param fallback estimate if no commit has statistics */
+  def estimate(table: OpenTable, fallback: Long): Double =
     table.timeline.completed.reverseIterator
       .take(5)
       .map(instant =>
@@ -14,5 +14,5 @@ private[write] object StoredRowBytes {
       .collectFirst {
         case stats if stats.nonEmpty => stats.map(_.totalWriteBytes).sum.toDouble / stats.map(_.numWrites).sum
       }
-      .getOrElse(unknown.toDouble)
+      .getOrElse(fallback.toDouble)
 }

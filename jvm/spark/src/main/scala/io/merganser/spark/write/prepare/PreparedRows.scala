@@ -23,11 +23,11 @@ import org.apache.spark.sql.functions.{
 import org.apache.spark.sql.types._
 
 /**
- * First step of a write: a frame of the user's becomes rows with key, partition path and arrival.
+ * First step of a write: turns the user's frame into rows with key, partition path and arrival.
  *
  * @param rows         the columns of [[PreparedSchema.rows]]
  * @param aligned      the frame's rows in the table's columns and types
- * @param requirements what every row must fulfil; `rows` stops at the first that does not
+ * @param requirements checks of every row; `rows` fails at the first row that does not pass
  */
 final case class PreparedRows(
     rows: DataFrame,
@@ -36,27 +36,27 @@ final case class PreparedRows(
     requirements: Seq[Requirement]
 ) {
 
-  /** A failure of a write of these rows, with more of the rows that made it where it was rows. */
+  /** A failure of a write of these rows; if rows caused it, with more of those rows. */
   def named(failure: Throwable): Throwable = RefusedRows.named(failure, aligned, requirements)
 }
 
 object PreparedRows {
 
-  /** Columns of a frame whose rows say which stored row they change; null for a row that is new. */
+  /** Columns that identify the stored row that a frame's row changes; null for a new row. */
   val GivenKey  = "__merganser_given_key"
   val GivenPath = "__merganser_given_path"
 
-  /** Where such a row stood in its source; null where it comes from no source. */
+  /** Position of such a row in its source; null if it has no source. */
   val GivenArrival = "__merganser_given_arrival"
 
   /**
-   * @param frame           what the user writes; meta columns in it are passed over
+   * @param frame           what the user writes; meta columns in it are ignored
    * @param schema          the table's data columns
-   * @param unorderedDelete tells rows that delete their key whatever its ordering value
-   * @param allowMissing    true where absent columns are null, as in a delete by key
-   * @param masks           which columns rows provide; the frame's column [[PreparedSchema.Mask]] numbers each row's, and
-   *                        without it all rows have the first
-   * @param global          how keys are found in all partitions, if they are
+   * @param unorderedDelete true for rows that delete their key whatever its ordering value
+   * @param allowMissing    true if absent columns become null, as in a delete by key
+   * @param masks           which columns rows provide; the frame's column [[PreparedSchema.Mask]] has the index of each
+   *                        row's mask, and without it all rows have the first
+   * @param global          how keys are looked up in all partitions, if they are
    */
   def apply(
       frame: DataFrame,
@@ -88,7 +88,7 @@ object PreparedRows {
     val computed = KeyColumns.recordKey(config, schema)
     val path     = KeyColumns.partitionPath(config, schema)
     val key      = if (isIdentified) coalesce(quoted(GivenKey), computed) else computed
-    val keyGiven =
+    val keyRequired =
       Requirement("NULL_RECORD_KEY", config.name, config.recordKeyFields.mkString(","), key.isNull, rowText(schema))
     val ordered =
       if (!rejectNullOrdering) Nil
@@ -103,9 +103,9 @@ object PreparedRows {
       if (!isIdentified) Nil
       else unchanged(GivenKey, computed, config.recordKeyFields, config) +:
         (if (moves) Nil else Seq(unchanged(GivenPath, path, config.partitionFields, config)))
-    val requirements = keyGiven +: (stays ++ ordered)
+    val requirements = keyRequired +: (stays ++ ordered)
     val position     = monotonically_increasing_id()
-    val itsPath =
+    val rowPath =
       if (!isIdentified) path
       else if (moves) when(quoted(PreparedSchema.UnorderedDelete), coalesce(quoted(GivenPath), path)).otherwise(path)
       else coalesce(quoted(GivenPath), path)
@@ -113,7 +113,7 @@ object PreparedRows {
     val columns = schema.map(f => quoted(f.name)) ++
       Seq(
         requirements.foldRight(key)(_ guard _).as(MetaColumns.RecordKey),
-        itsPath.as(MetaColumns.PartitionPath),
+        rowPath.as(MetaColumns.PartitionPath),
         lit(null).cast(StringType).as(MetaColumns.CommitTime),
         lit(null).cast(StringType).as(MetaColumns.CommitSeqno)
       ) ++ control.map(f => quoted(f.name)) ++
@@ -128,22 +128,22 @@ object PreparedRows {
     PreparedRows(aligned.select(columns: _*), known, aligned, requirements)
   }
 
-  /** A change of a stored row must not alter the columns its identity comes from. */
-  private def unchanged(given: String, computed: Column, fields: Seq[String], config: TableConfig): Requirement = {
-    val changes = quoted(given).isNotNull && !quoted(PreparedSchema.UnorderedDelete) && !(computed <=> quoted(given))
+  /** A change of a stored row must not alter the columns that its key or path is computed from. */
+  private def unchanged(stored: String, computed: Column, fields: Seq[String], config: TableConfig): Requirement = {
+    val changes = quoted(stored).isNotNull && !quoted(PreparedSchema.UnorderedDelete) && !(computed <=> quoted(stored))
     Requirement("KEY_COLUMN_CHANGED", config.name, fields.mkString(","), changes,
-      concat(quoted(given), lit(" to "), coalesce(computed, lit("null"))))
+      concat(quoted(stored), lit(" to "), coalesce(computed, lit("null"))))
   }
 
-  /** The frame's column in the table's type; columns and the fields of structs go by name. */
+  /** The frame's column in the table's type; columns and struct fields are matched by name. */
   private def value(frame: DataFrame, field: StructField, allowMissing: Boolean): Column =
     FrameCheck.find(frame.schema, field.name) match {
-      case Some(given)          => converted(quoted(given.name), given.dataType, field.dataType)
+      case Some(found)          => converted(quoted(found.name), found.dataType, field.dataType)
       case None if allowMissing => lit(null).cast(field.dataType)
-      case None => throw new IllegalStateException(s"column '${field.name}' is missing and was not refused")
+      case None => throw new IllegalStateException(s"column '${field.name}' is missing and was not rejected")
     }
 
-  /** A field that a struct lacks, where that was not refused, is null. */
+  /** A field that a struct lacks becomes null; where that is not allowed, the write was rejected before. */
   private def converted(value: Column, from: DataType, to: DataType): Column = (from, to) match {
     case (a, b) if a == b => value
     case (a: StructType, b: StructType) =>
@@ -160,7 +160,7 @@ object PreparedRows {
     case _                                   => value.cast(to)
   }
 
-  /** Shows a row that has no key; nulls are left out. */
+  /** A row that has no key, as JSON; nulls are left out. */
   private def rowText(schema: StructType): Column =
     substring(to_json(struct(schema.map(f => quoted(f.name)): _*)), 1, 200)
 

@@ -8,18 +8,18 @@ import org.apache.spark.sql.types._
 import scala.collection.mutable
 
 /**
- * The columns of rows on their way through a write: the table's data columns, the meta columns that
- * [[SliceWriter.rowSchema]] names, control columns of this write, then arrival and unordered-delete.
+ * The columns of rows in a write: the table's data columns, the meta columns that
+ * [[SliceWriter.rowSchema]] names, control columns of this write, then arrival and the mark of an unconditional delete.
  *
  * @param data    the table's data columns
  * @param control columns that only this write has, such as `_hoodie_is_deleted` where the table does not store it
- * @param masks   which columns rows provide that do not provide all; a row says the number of its mask, or
+ * @param masks   which columns rows provide that do not provide all; a row has the index of its mask, or
  *                [[PreparedSchema.FullRow]]
  * @param knowsOutcome rows have an outcome, one of [[io.merganser.merge.buffer.Outcome]]
- * @param nullsSayNothing a null of a frame's row stands for a value that was not sent; that of a statement's row is a value
- * @param hasOrigin rows say the partition path of the stored row that they change, null for one that is new, where another path
- *                  than their own may hold it
- * @param isTagged rows have [[PreparedSchema.SliceColumn]] behind all these columns already
+ * @param nullsSayNothing true for a frame, where null is a missing value; in a statement's row null is a value
+ * @param hasOrigin rows have the partition path of the stored row that they change, which may differ from their own;
+ *                  null for a new row
+ * @param isTagged rows already have [[PreparedSchema.SliceColumn]] after all these columns
  */
 final case class PreparedSchema(
     data: StructType,
@@ -31,10 +31,10 @@ final case class PreparedSchema(
     nullsSayNothing: Boolean = false
 ) {
 
-  /** What the merge sees. The rows of deletes hold nulls where stored rows may have none. */
+  /** The columns that the merge sees. Deletes have nulls where stored rows may have none. */
   val layout: StructType = StructType((SliceWriter.rowSchema(data) ++ control).map(_.copy(nullable = true)))
 
-  /** All of it. */
+  /** All columns. */
   val rows: StructType = StructType(
     layout ++ Seq(
       StructField(PreparedSchema.Arrival, LongType, nullable = false),
@@ -49,13 +49,13 @@ final case class PreparedSchema(
   val arrivalOrdinal: Int         = layout.length
   val unorderedDeleteOrdinal: Int = layout.length + 1
 
-  /** -1 where all rows are full. */
+  /** -1 if all rows are full. */
   val maskOrdinal: Int = if (masks.isEmpty) -1 else layout.length + 2
 
-  /** -1 where what becomes of a row is not known beforehand. */
+  /** -1 if the outcome of a row is not known beforehand. */
   val outcomeOrdinal: Int = if (knowsOutcome) rows.length - 1 else -1
 
-  /** -1 where a row is looked for in its own partition alone. */
+  /** -1 if keys are looked up in their row's partition alone. */
   val originOrdinal: Int = if (hasOrigin) layout.length + 2 + (if (masks.isEmpty) 0 else 1) else -1
 
   /** For each mask, whether its rows insert. */
@@ -63,9 +63,10 @@ final case class PreparedSchema(
 
   /** For each mask, which columns of the layout it provides. */
   val provided: Array[Array[Boolean]] =
-    masks.map(mask => layout.fieldNames.map(name => !data.fieldNames.contains(name) || mask.columns.contains(name))).toArray
+    masks.map(mask =>
+      layout.fieldNames.map(name => !data.fieldNames.contains(name) || mask.columns.contains(name))).toArray
 
-  /** Makes `record` the version that a row is. */
+  /** Fills `record` with a row. */
   def fill(record: Version, row: InternalRow, layout: RowLayout): Unit = {
     val mask = if (maskOrdinal < 0) PreparedSchema.FullRow else row.getInt(maskOrdinal)
     if (row.getBoolean(unorderedDeleteOrdinal)) record.set(row, isDelete = true, isUnordered = true)
@@ -79,7 +80,7 @@ final case class PreparedSchema(
 
   @transient private lazy val narrowed = mutable.HashMap.empty[(Int, java.util.BitSet), Array[Boolean]]
 
-  /** What a mask provides without the columns that are null in the row; the same object for the same columns. */
+  /** The columns of a mask that are not null in the row; the same array for the same columns. */
   private def notNull(mask: Int, row: InternalRow): Array[Boolean] = {
     val all   = provided(mask)
     val nulls = new java.util.BitSet
@@ -103,15 +104,15 @@ object PreparedSchema {
   /** The column that tagging adds: an index into the slices, or -1 where the key is not stored. */
   val SliceColumn: StructField = StructField("__merganser_slice", IntegerType, nullable = false)
 
-  /** Instead of a mask's number. */
+  /** In place of a mask's index. */
   final val FullRow = -1
 }
 
 /**
- * Columns that rows of a write provide; their other columns stay as they are stored.
+ * Columns that rows of a write provide; the other columns keep their stored values.
  *
- * @param columns data columns, those of key and partition path among them
- * @param inserts whether such a row is inserted, with nulls in the other columns, where its key is not stored; otherwise it
- *                changes stored rows only
+ * @param columns data columns, including those of key and partition path
+ * @param inserts whether such a row is inserted, with nulls in the other columns, if its key is not stored; otherwise
+ *                it changes stored rows only
  */
 final case class ColumnMask(columns: Set[String], inserts: Boolean)

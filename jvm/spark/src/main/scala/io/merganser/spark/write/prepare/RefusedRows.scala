@@ -12,13 +12,13 @@ import org.apache.spark.unsafe.types.UTF8String
 import scala.util.control.NonFatal
 
 /**
- * A requirement on incoming rows: the first row that fails it stops the write, and then up to ten of them are looked for,
- * so that the error names them. Nothing is spent on rows that pass.
+ * A requirement on incoming rows. The first row that fails it stops the write; then up to ten failing rows are
+ * collected for the error. Rows that pass cost nothing more.
  *
  * @param condition the error; its parameters are table, column and rows
  * @param column    the user's column, or columns, that the requirement is about
- * @param fails     true for a row to refuse
- * @param row       what names a row to the user
+ * @param fails     true for a row to reject
+ * @param row       what identifies a row in the error
  */
 private[write] final case class Requirement(
     condition: String,
@@ -28,7 +28,7 @@ private[write] final case class Requirement(
     row: Column
 ) {
 
-  /** The value, or the error where the row fails. */
+  /** The value; throws the error if the row fails. */
   def guard(value: Column): Column = when(fails, refusal).otherwise(value)
 
   private def refusal: Column = SparkBridge.column(
@@ -38,7 +38,7 @@ private[write] final case class Requirement(
       "refuse",
       Seq(Literal(condition), Literal(table), Literal(column), SparkBridge.expression(row.cast(StringType))),
       propagateNull = false,
-      // Else the optimizer calls it where all its arguments are constants, though no row may be there.
+      // Otherwise the optimizer calls it if all its arguments are constants, even if there is no row.
       isDeterministic = false
     )
   )
@@ -54,7 +54,7 @@ private[write] object RefusedRows {
   private def error(condition: String, table: String, column: String, rows: Seq[String]): MerganserException =
     MerganserException(condition, "table" -> table, "column" -> column, "rows" -> rows.mkString(", "))
 
-  /** The same failure; where a requirement made it, with up to ten of the rows that fail it. */
+  /** The same failure; if a requirement caused it, with up to ten of the rows that fail it. */
   def named(failure: Throwable, frame: DataFrame, requirements: Seq[Requirement]): Throwable = failure match {
     case first: MerganserException =>
       requirements.find(r => r.condition == first.condition && first.parameters.get("column").contains(r.column)).fold[
@@ -64,7 +64,7 @@ private[write] object RefusedRows {
             val found = frame.filter(r.fails).select(r.row.as("row")).limit(Shown).collect().map(row =>
               String.valueOf(row.get(0))).toSeq
             if (found.isEmpty) first else error(r.condition, r.table, r.column, found).causedBy(first)
-          } catch { case NonFatal(_) => first } // the frame gives other rows, or none, the second time
+          } catch { case NonFatal(_) => first } // the frame may return other rows, or none, the second time
       }
     case other => other
   }

@@ -9,12 +9,12 @@ import org.apache.spark.util.sketch.BloomFilter
 import scala.collection.mutable
 
 /**
- * What the keys of a batch look like, gathered by tasks.
+ * Statistics of a batch's keys, collected by tasks.
  *
- * @param ranges     of the keys' texts
- * @param numbers    of the keys as [[ValueOrder]] orders numbers, where all of them are whole numbers: files that were loaded in
- *                   the order of numbers have wide ranges of texts
- * @param partitions paths that the rows name; None where a key is looked for in all of them
+ * @param ranges     of the keys as strings
+ * @param numbers    of the keys as [[ValueOrder]] orders numbers, if all of them are integers: files loaded in numeric
+ *                   order have wide ranges of strings
+ * @param partitions paths of the rows; None if keys are looked up in all partitions
  */
 private[write] final case class BatchSummary(
     rows: Long,
@@ -26,7 +26,7 @@ private[write] final case class BatchSummary(
 
   def names(partition: String): Boolean = partitions.forall(_.contains(partition))
 
-  /** A filter of the keys; None where it would let most keys through. */
+  /** A filter of the keys; None if most keys would pass it. */
   def filter: Option[BloomFilter] = if (rows <= 4 * BatchSummary.Items) Some(BatchSummary.read(bloom)) else None
 
   private def ++(other: BatchSummary): BatchSummary = {
@@ -42,9 +42,9 @@ private[write] object BatchSummary {
   private val Items = 1000000L
 
   /**
-   * @param pathOrdinal where the partition path stands, or -1
-   * @param areNumbers  true where the key is a column of whole numbers
-   * @return nothing if there is no row
+   * @param pathOrdinal ordinal of the partition path, or -1
+   * @param areNumbers  true if the key is an integer column
+   * @return None if there is no row
    */
   def of(rows: RDD[InternalRow], keyOrdinal: Int, pathOrdinal: Int, areNumbers: Boolean): Option[BatchSummary] = {
     val parts = rows.mapPartitions { it =>

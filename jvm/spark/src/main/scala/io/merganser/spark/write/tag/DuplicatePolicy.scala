@@ -8,7 +8,7 @@ import io.merganser.table.settings.WriteConfig
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 
-/** What an insert does with keys that are stored: nothing, leave them out, or fail; and deletes of keys that are not. */
+/** What an insert does with stored keys: nothing, drop them, or fail; other writes drop deletes of keys not stored. */
 private[write] final case class DuplicatePolicy(settings: WriteConfig, config: TableConfig, incoming: PreparedSchema) {
 
   def apply(tagged: RDD[InternalRow]): RDD[InternalRow] = {

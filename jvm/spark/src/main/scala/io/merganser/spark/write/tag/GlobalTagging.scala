@@ -17,10 +17,10 @@ import org.apache.spark.sql.types.StructType
 import scala.collection.JavaConverters._
 
 /**
- * Tagging where keys are looked for in all partitions: rows with the slice they go to, as [[PartitionMove]] places them.
+ * Tagging by keys that are looked up in all partitions: rows with the slice that [[PartitionMove]] assigns to them.
  *
- * Keys alone are read first. Only where a key is stored in another partition than its row names, or in several slices of which
- * logs may have deleted it in some, are the slices in question read again with what the rule needs.
+ * Keys alone are read first. If a key is stored in another partition than its row's, or in several slices of which logs
+ * may have deleted it in some, those slices are read again with the columns that the rule needs.
  *
  * @param moves    see [[io.merganser.table.options.IndexType.GlobalKeys]]
  * @param combines see [[MergeWay]]
@@ -36,18 +36,18 @@ private[write] final case class GlobalTagging(
 ) {
   private val config = table.config
 
-  /** An insert that leaves stored keys out or refuses them. */
+  /** True for an insert that drops or rejects stored keys. */
   private val onlyTags = settings.operation == WriteOperation.Insert &&
     Set[StoredKeyPolicy](StoredKeyPolicy.Drop, StoredKeyPolicy.Fail)(settings.storedKeys)
 
-  /** Ordinals of the partition columns; a field of a struct is not told apart from the struct, and is not kept. */
+  /** Ordinals of the partition columns; a field inside a struct is not among them, and is not kept. */
   private val partitionColumns: Array[Int] =
     config.partitionFields.flatMap(field =>
       FrameCheck.find(incoming.data, field).map(f => incoming.data.fieldNames.indexOf(f.name)))
       .filter(_ >= 0).toArray
 
   /**
-   * @param measure what the caller wants to know of the tagged rows; runs a job over them
+   * @param measure what the caller computes from the tagged rows; runs a job over them
    * @return the rows with [[PreparedSchema.SliceColumn]]
    */
   def apply[T](
@@ -60,37 +60,38 @@ private[write] final case class GlobalTagging(
     val first  = if (onlyTags) StoredKeys.Live(keys) else StoredKeys.OfFiles(keys)
     val open   = session.sparkContext.collectionAccumulator[Int]
     val many   = session.sparkContext.longAccumulator
-    val tagged = walk(sorted, slices, tasks, scan(new StructType, first), knowsRows = false)(slice => open.add(slice),
+    val tagged = tagRows(sorted, slices, tasks, scan(new StructType, first), knowsRows = false)(
+      slice => open.add(slice),
       () => many.add(1))
     val known = measure(tagged)
     if (open.value.isEmpty && (many.sum == 0 || slices.forall(_.logs.isEmpty))) (tagged, known)
     else {
       val wanted  = if (moves) incoming.layout else StructType(partitionColumns.map(incoming.data(_)))
       val columns = scan(wanted, StoredKeys.AndLive(reader(wanted))).copy(only = Some(open.value.asScala.toSet))
-      val again   = walk(sorted, slices, tasks, columns, knowsRows = true)(_ => (), () => ())
+      val again   = tagRows(sorted, slices, tasks, columns, knowsRows = true)(_ => (), () => ())
       (again, measure(again))
     }
   }
 
-  private def walk(
+  private def tagRows(
       sorted: DataFrame,
       slices: IndexedSeq[FileSlice],
       tasks: Int,
       scan: StoredKeyScan,
       knowsRows: Boolean
   )(
-      lookInto: Int => Unit,
+      readAgain: Int => Unit,
       several: () => Unit
   ): RDD[InternalRow] = {
-    val place = relocation(slices)
+    val place = partitionMove(slices)
     val key   = incoming.keyOrdinal
-    Tagging.walked(sorted.queryExecution.toRdd, scan, slices, tasks, key, -1) { walk =>
-      val held = new HeldMatches
-      new MovedRows(walk(held), held, place, key, knowsRows, lookInto, several)
+    Tagging.walked(sorted.queryExecution.toRdd, scan, slices, tasks, key, -1) { join =>
+      val matches = new HeldMatches
+      new MovedRows(join(matches), matches, place, key, knowsRows, readAgain, several)
     }
   }
 
-  private def relocation(slices: IndexedSeq[FileSlice]): PartitionMove =
+  private def partitionMove(slices: IndexedSeq[FileSlice]): PartitionMove =
     new PartitionMove(incoming, compiled, moves, combines, onlyTags, slices.map(SliceOf(_)).toArray, partitionPath,
       partitionColumns)
 

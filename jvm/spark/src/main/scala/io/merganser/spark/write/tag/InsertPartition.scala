@@ -7,13 +7,12 @@ import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection, 
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Rows that are inserted under a key which was looked up in all partitions: what another partition than their own holds of the
- * key is nothing to them.
+ * Inserted rows whose key was looked up in all partitions: they ignore matches in other partitions than their own.
  *
- * @param pathOf  partition path of an inserted row, over it
+ * @param pathOf  expression of an inserted row's partition path
  * @param paths   of the slices
  * @param found   ordinal of [[PreparedSchema.SliceColumn]] in a row of the lookup
- * @param slice   the same in an inserted row
+ * @param slice   ordinal of that column in an inserted row
  * @param outcome ordinal of its [[Outcome]]; -1 if it has none
  */
 private[spark] final class InsertPartition(
@@ -25,13 +24,13 @@ private[spark] final class InsertPartition(
 ) extends Serializable {
   @transient private lazy val path = UnsafeProjection.create(Seq(pathOf))
 
-  /** Whether what the lookup has found is in the inserted row's partition. */
+  /** Whether the lookup's match is in the inserted row's partition. */
   def holds(row: InternalRow, inserted: InternalRow): Boolean = {
     val at = row.getInt(found)
     at >= 0 && paths.value(at) == path(inserted).getUTF8String(0)
   }
 
-  /** Makes it the row of a key of which nothing is stored. */
+  /** Marks it as a row whose key is not stored. */
   def isNew(inserted: UnsafeRow): UnsafeRow = {
     inserted.setInt(slice, Tagging.Untagged)
     if (outcome >= 0) inserted.setInt(outcome, Outcome.Inserted)

@@ -15,29 +15,29 @@ import org.apache.spark.util.CollectionAccumulator
 import scala.collection.JavaConverters._
 
 /**
- * File slices that a lookup looked into, of all there are. Complete once an action has run over the lookup's rows.
+ * Counts of the file slices that a lookup read and pruned. Complete once an action has run over the lookup's rows.
  *
  * @param all slices of the snapshot
  */
-final class LookupCounts private[write] (val all: Int, looked: CollectionAccumulator[Int]) {
+final class LookupCounts private[write] (val all: Int, readSlices: CollectionAccumulator[Int]) {
 
-  def read: Int = looked.value.asScala.toSet.size
+  def read: Int = readSlices.value.asScala.toSet.size
 
   /** Slices that partition or key range ruled out. */
   def pruned: Int = all - read
 }
 
 /**
- * The stored row of every source row's key, found without a join: source rows and stored rows are shuffled by key and walked
- * together. Only the columns asked for are read, in the slices that may hold a key; no key reaches the driver.
+ * Finds the stored row of every source row's key, without a Spark join: source rows and stored rows are shuffled by key
+ * and merge-joined. Only the requested columns are read, in slices that may hold a key; no key reaches the driver.
  *
- * A row that readers see is stored. A key that is known but deleted in a log is not, yet has its slice, so that what is inserted
- * later meets the delete. A key that is stored several times gives a row for each.
+ * A row that readers see is stored. A key that a log has deleted is not, yet has its slice, so that a later insert is
+ * merged with the delete. A key that is stored several times returns a row for each.
  *
  * @param slices of one snapshot
- * @param stored columns wanted of the stored rows, meta columns among them; may be empty
- * @param byPath true where key and partition path are looked for, false for the key in all partitions
- * @param tasks  of the shuffle; None: by the source's size
+ * @param stored requested columns of the stored rows, meta columns too; may be empty
+ * @param byPath true to look up key and partition path, false to look up the key in all partitions
+ * @param tasks  tasks of the shuffle; None to use the source's size
  */
 final case class KeyLookup(
     session: SparkSession,
@@ -49,37 +49,37 @@ final case class KeyLookup(
     tasks: Option[Int] = None
 ) {
 
-  /** What stands behind a source row: slice or [[Tagging.Untagged]], whether a row is stored, and its columns. */
+  /** Columns appended to a source row: slice or [[Tagging.Untagged]], whether a row is stored, and its columns. */
   val added: StructType =
     StructType(Seq(PreparedSchema.SliceColumn, KeyLookup.StoredColumn) ++ stored.map(_.copy(nullable = true)))
 
   /**
    * @param source rows with [[MetaColumns.RecordKey]] (never null), [[PreparedSchema.Arrival]] and, by path,
-   *               [[MetaColumns.PartitionPath]] among their columns, in any place
-   * @return rows of the source's columns and [[added]], in order of the key's hash, the key, the path and arrival, the rows of a
-   *         key in one partition. The row objects are reused, and may have more fields behind those
+   *               [[MetaColumns.PartitionPath]] among their columns, in any position
+   * @return rows of the source's columns and [[added]], in order of the key's hash, the key, the path and arrival,
+   *         with all rows of a key in one partition. The row objects are reused, and may have more fields after those
    */
   def apply(source: DataFrame): (RDD[InternalRow], LookupCounts) = {
     val names             = source.schema.fieldNames
     val sorted            = Tagging.byKey(source, count(source), byPath)
     val rows              = sorted.queryExecution.toRdd
-    val looked            = session.sparkContext.collectionAccumulator[Int]
+    val readSlices        = session.sparkContext.collectionAccumulator[Int]
     val (instants, width) = (slices.map(_.baseInstant).toArray, added.length)
-    val found = Tagging.walked(rows, scan(looked), slices, count(source), names.indexOf(MetaColumns.RecordKey),
-      if (byPath) names.indexOf(MetaColumns.PartitionPath) else -1)(walk => walk(new RowMatches(instants, width)))
-    (found, new LookupCounts(slices.size, looked))
+    val found = Tagging.walked(rows, scan(readSlices), slices, count(source), names.indexOf(MetaColumns.RecordKey),
+      if (byPath) names.indexOf(MetaColumns.PartitionPath) else -1)(join => join(new RowMatches(instants, width)))
+    (found, new LookupCounts(slices.size, readSlices))
   }
 
   private def count(source: DataFrame): Int = ShuffleTasks.forRows(session, source, tasks)
 
-  private def scan(looked: CollectionAccumulator[Int]): StoredKeyScan = {
+  private def scan(readSlices: CollectionAccumulator[Int]): StoredKeyScan = {
     val reader = new SliceReader(table.storage, table.config, rule, table.schema, stored, LogVisibility(table.timeline))
-    StoredKeyScan(session, table, stored, StoredKeys.AndLive(reader), KeyOrder(byPath), looked)
+    StoredKeyScan(session, table, stored, StoredKeys.AndLive(reader), KeyOrder(byPath), readSlices)
   }
 }
 
 object KeyLookup {
 
-  /** Tells whether readers see a row of the key. */
+  /** True if readers see a row of the key. */
   val StoredColumn: StructField = StructField("__merganser_stored", BooleanType, nullable = false)
 }

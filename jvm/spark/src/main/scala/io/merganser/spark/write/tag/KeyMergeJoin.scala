@@ -10,15 +10,15 @@ import org.apache.spark.util.LongAccumulator
 import scala.collection.mutable
 
 /**
- * The order in which rows and stored keys are walked together: the key's hash, the key and, where it tells rows apart, the
- * partition path. By hash first: Spark sorts by the first eight bytes while they differ, and those of composite keys are the
- * same name for all.
+ * The order in which rows and stored keys are merge-joined: the key's hash, the key and, with `byPath`, the partition
+ * path. The hash is first because Spark sorts by the first eight bytes while they differ, and composite keys all begin
+ * with the same name.
  *
  * @param byPath true where equal keys of different partitions are different rows
  */
 private[write] final case class KeyOrder(byPath: Boolean) {
 
-  /** @param andThen what orders the rows of one key */
+  /** @param andThen column that orders the rows of one key */
   def sorted(rows: DataFrame, tasks: Int, key: String, path: String, andThen: Option[String] = None): DataFrame = {
     val identity = col(key) +: (if (byPath) Seq(col(path)) else Nil)
     rows.repartition(tasks, identity: _*).sortWithinPartitions(
@@ -28,31 +28,31 @@ private[write] final case class KeyOrder(byPath: Boolean) {
 
 private[write] object KeyOrder {
 
-  /** What `xxhash64` makes of a key. */
+  /** The `xxhash64` of a key. */
   def hash(key: UTF8String): Long = XXH64.hashUnsafeBytes(key.getBaseObject, key.getBaseOffset, key.numBytes, 42L)
 }
 
-/** What is stored of the key at hand; held while its incoming rows pass. */
+/** The stored rows of the current key, buffered while its incoming rows pass. */
 private[write] trait Matches {
   def clear(): Unit
 
   /** @param stored a row of [[StoredKeyScan.schema]]; may be overwritten afterwards */
   def add(stored: InternalRow): Unit
 
-  /** All of the key have been added. */
+  /** To be called when all of the key have been added. */
   def complete(): Unit
 
-  /** How often an incoming row comes; at least once. */
+  /** How often an incoming row is emitted; at least once. */
   def size: Int
 
-  /** What stands behind the row each time. */
+  /** Columns appended to the row for its i-th match. */
   def at(i: Int): InternalRow
 }
 
 /**
- * Walks incoming rows and stored keys together, both in one [[KeyOrder]]; what a row's key matches comes behind it.
+ * Merge join of incoming rows and stored keys, both in one [[KeyOrder]]; the matches of a row's key are appended to it.
  *
- * @param pathOrdinal where the partition path of an incoming row stands, or -1 where it does not count
+ * @param pathOrdinal ordinal of an incoming row's partition path, or -1 if paths are not compared
  */
 private[write] final class KeyMergeJoin(
     incoming: Iterator[InternalRow],
@@ -64,8 +64,8 @@ private[write] final class KeyMergeJoin(
     matches: Matches
 ) extends Iterator[InternalRow] {
   private[this] val joined                = new JoinedRow
-  private[this] var heldHash              = 0L
-  private[this] var held: InternalRow     = nextStored()
+  private[this] var aheadHash             = 0L
+  private[this] var ahead: InternalRow    = nextStored()
   private[this] var matchKey: UTF8String  = _
   private[this] var matchPath: UTF8String = _
   private[this] var row: InternalRow      = _
@@ -91,33 +91,33 @@ private[write] final class KeyMergeJoin(
       matchKey = key.copy()
       if (path != null) matchPath = path.copy()
       val hash = KeyOrder.hash(key)
-      while (held != null && compare(hash, key, path) < 0) held = nextStored()
-      while (held != null && compare(hash, key, path) == 0) {
-        matches.add(held)
-        held = nextStored()
+      while (ahead != null && compare(hash, key, path) < 0) ahead = nextStored()
+      while (ahead != null && compare(hash, key, path) == 0) {
+        matches.add(ahead)
+        ahead = nextStored()
       }
       matches.complete()
     }
   }
 
   private def compare(hash: Long, key: UTF8String, path: UTF8String): Int =
-    if (heldHash != hash) java.lang.Long.compare(heldHash, hash)
+    if (aheadHash != hash) java.lang.Long.compare(aheadHash, hash)
     else {
-      val byKey = held.getUTF8String(storedKey).compareTo(key)
-      if (byKey != 0 || path == null) byKey else held.getUTF8String(storedPath).compareTo(path)
+      val byKey = ahead.getUTF8String(storedKey).compareTo(key)
+      if (byKey != 0 || path == null) byKey else ahead.getUTF8String(storedPath).compareTo(path)
     }
 
   private def nextStored(): InternalRow =
     if (!stored.hasNext) null
     else {
       val row = stored.next()
-      heldHash = KeyOrder.hash(row.getUTF8String(storedKey))
+      aheadHash = KeyOrder.hash(row.getUTF8String(storedKey))
       row
     }
 }
 
 /**
- * The slices that hold a key, each once; without a live row in any, the newest.
+ * Matches a key with the slices that hold it, each once; if none has a live row, with the newest.
  *
  * @param instants base instants of the slices
  * @param several  counts the keys that have several slices
@@ -153,10 +153,10 @@ private[write] final class SliceMatches(instants: Array[String], several: LongAc
 }
 
 /**
- * The stored rows of a key, each that readers see; without one, the newest slice that knows the key as deleted.
+ * Matches a key with each of its rows that readers see; without one, with the newest slice that has deleted the key.
  *
  * @param instants base instants of the slices
- * @param width    columns of what stands behind a row
+ * @param width    number of columns appended to a row
  */
 private[write] final class RowMatches(instants: Array[String], width: Int) extends Matches {
   private[this] val none =

@@ -13,7 +13,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import scala.collection.mutable
 
-/** A slice as tasks need it to be. @param path its partition's */
+/** The fields of a slice that tasks need. @param path its partition path */
 private[write] final case class SliceOf(path: UTF8String, group: String, instant: String)
 
 private[write] object SliceOf {
@@ -23,20 +23,21 @@ private[write] object SliceOf {
 }
 
 /**
- * Where the rows of a key go when the key is looked for in all partitions.
+ * Places the rows of a key that is looked up in all partitions.
  *
- * A row that is stored in another partition than incoming rows name is merged with them by the table's rule. If the result is of
- * another partition, the stored row is deleted where it is and the result is inserted there; if not, or if it is a delete, the
- * incoming rows go where the row is stored. A key that is not stored goes, with all its rows, where the one that wins goes. A
- * key that is stored several times is merged with the incoming rows each time.
+ * A row that is stored in another partition than that of incoming rows is merged with them by the table's rule. If the
+ * result is of another partition, the stored row is deleted from its partition and the result is inserted into the
+ * other; if not, or if it is a delete, the incoming rows go to the slice of the stored row. If a key is not stored, all
+ * its rows go to the partition of the winner. If a key is stored several times, each stored row is merged with the
+ * incoming rows.
  *
  * @param compiled the table's rule for incoming rows
- * @param moves    false: nothing leaves its partition, and rows take over the partition columns that are stored
- * @param combines false where each row of a key that is not stored stays a row of its own
- * @param onlyTags true where a stored key is left out or refused: then it only needs a slice
+ * @param moves    if false, no row leaves its partition, and incoming rows get the stored partition columns
+ * @param combines if false, each row of a key that is not stored remains a row of its own
+ * @param onlyTags true if stored keys are dropped or rejected, so that their rows need only a slice
  * @param slices   of the table
  * @param pathOf   the partition path of a row of the layout
- * @param kept     without moves, ordinals of partition columns in incoming rows
+ * @param kept     without moves, ordinals in incoming rows of the partition columns that keep their stored values
  */
 private[write] final class PartitionMove(
     incoming: PreparedSchema,
@@ -56,8 +57,8 @@ private[write] final class PartitionMove(
 
   @transient private lazy val path = UnsafeProjection.create(Seq(pathOf))
 
-  /** The slices, of those that hold a key, whose rows must be known to place what comes in. */
-  def looksInto(versions: Seq[InternalRow], found: Iterable[Int]): Iterable[Int] =
+  /** Of the slices that hold a key, those whose rows must be read to place the incoming rows. */
+  def slicesToRead(versions: Seq[InternalRow], found: Iterable[Int]): Iterable[Int] =
     if (onlyTags) Nil
     else {
       val rows = versions.filterNot(isUnorderedDelete)
@@ -66,21 +67,21 @@ private[write] final class PartitionMove(
 
   /**
    * @param versions rows of one key in order of arrival
-   * @param live     what readers see of the key: rows of [[StoredKeyScan]], with the layout's columns, or, without moves, with the
-   *                 columns that are kept
-   * @param dead     slices that know the key as deleted
-   * @param place    takes an incoming row and the slice it goes to, or [[Tagging.Untagged]]
+   * @param live     rows of the key that readers see, from [[StoredKeyScan]], with the layout's columns or, without
+   *                 moves, the columns that are kept
+   * @param dead     slices that have deleted the key
+   * @param place    called with an incoming row and its slice, or [[Tagging.Untagged]]
    */
   def apply(versions: Seq[InternalRow], live: Seq[InternalRow], dead: Seq[Int])(place: Place): Unit =
     if (onlyTags && live.nonEmpty) versions.foreach(place(_, sliceOf(live.head)))
     else {
-      val bySlice = live.groupBy(sliceOf).toSeq.sortBy(_._1)
-      val strange = versions.filterNot(v => bySlice.exists { case (slice, _) => isFor(v, slice) })
-      if (strange.nonEmpty) placeNew(strange, dead, place)
+      val bySlice   = live.groupBy(sliceOf).toSeq.sortBy(_._1)
+      val unmatched = versions.filterNot(v => bySlice.exists { case (slice, _) => isFor(v, slice) })
+      if (unmatched.nonEmpty) placeNew(unmatched, dead, place)
       val arrived = mutable.LinkedHashMap.empty[UTF8String, InternalRow]
       bySlice.foreach { case (slice, rows) =>
         val own = versions.filter(isFor(_, slice))
-        if (own.nonEmpty) meetStored(own, slice, rows, place).foreach { row =>
+        if (own.nonEmpty) mergeStored(own, slice, rows, place).foreach { row =>
           val to = pathIn(row)
           arrived(to) = arrived.get(to).fold(row)(both(_, row))
         }
@@ -88,14 +89,14 @@ private[write] final class PartitionMove(
       arrived.values.foreach { row =>
         val there = bySlice.map(_._1).find(slices(_).path == pathIn(row))
         val known = newest(dead, pathIn(row))
-        // What a log knows of an earlier row must not win over a row that has won where it was.
+        // Earlier versions in that slice's log must not win over a row that has won in its old partition.
         if (there.isEmpty && known >= 0) place(deletion(row, pathIn(row), isMove = false), known)
         place(row, there.getOrElse(known))
       }
     }
 
-  /** Places what stays in a slice; returns what leaves it. */
-  private def meetStored(
+  /** Places the rows that stay in a slice; returns those that leave it. */
+  private def mergeStored(
       versions: Seq[InternalRow],
       slice: Int,
       rows: Seq[InternalRow],
@@ -103,20 +104,20 @@ private[write] final class PartitionMove(
   ): Seq[InternalRow] = {
     val path    = slices(slice).path
     def stays() = { versions.foreach(v => place(at(v, path), slice)); Nil }
-    if (looksInto(versions, Seq(slice)).isEmpty) stays()
+    if (slicesToRead(versions, Seq(slice)).isEmpty) stays()
     else if (!moves) { versions.foreach(v => place(keeping(v, rows.head, path), slice)); Nil }
     else {
       val results = rows.map(row => moved(stored(row), versions, slice))
       if (results.forall(_.isEmpty)) stays()
       else {
         place(deletion(versions.last, path, isMove = true), slice)
-        // Of a key that is twice in one slice both rows leave it, though one may come back.
+        // If a key is stored twice in one slice, both rows leave it, even if one returns.
         rows.zip(results).map { case (row, result) => result.getOrElse(asIncoming(stored(row), path, versions.last)) }
       }
     }
   }
 
-  /** A key that no reader sees. */
+  /** Places the rows of a key that no reader sees. */
   private def placeNew(versions: Seq[InternalRow], dead: Seq[Int], place: Place): Unit = {
     val paths = versions.filterNot(isUnorderedDelete).map(pathIn).distinct
     if (paths.isEmpty || !combines) versions.foreach(v => place(v, newest(dead, pathIn(v))))
@@ -131,7 +132,7 @@ private[write] final class PartitionMove(
     if (merge.outcome == Outcome.Inserted) Some(pathOfRow(merge.row)) else None
   }
 
-  /** The merge of a stored row with incoming ones, if its result leaves the row's partition; as an incoming row. */
+  /** The merge of a stored row with incoming ones, as an incoming row; None if it stays in its partition. */
   private def moved(row: InternalRow, versions: Seq[InternalRow], slice: Int): Option[InternalRow] = {
     val merge = merged(Some(row), versions, slices(slice).group)
     if (merge.outcome != Outcome.Updated) None
@@ -153,7 +154,7 @@ private[write] final class PartitionMove(
     merge
   }
 
-  /** A row that was not looked for in its old partition is updated all the same. */
+  /** Outcome of a row that moves: an update, even if its old partition was not looked up. */
   private def moved(outcome: Int): Int =
     if (outcome == Outcome.Inserted || outcome == Outcome.Appended) Outcome.Updated else outcome
 
@@ -162,7 +163,7 @@ private[write] final class PartitionMove(
     if (there.isEmpty) Tagging.Untagged else there.maxBy(slices(_).instant)
   }
 
-  /** Whether a row is for what a slice stores of its key: a row that names the stored row's partition is for that alone. */
+  /** Whether a row changes its key's rows in a slice: a row with an origin changes only those of that partition. */
   private def isFor(row: InternalRow, slice: Int): Boolean =
     incoming.originOrdinal < 0 || row.isNullAt(incoming.originOrdinal) ||
       row.getUTF8String(incoming.originOrdinal) == slices(slice).path
@@ -175,7 +176,7 @@ private[write] final class PartitionMove(
 
   private def pathOfRow(row: InternalRow): UTF8String = path(ofLayout(row, 0)).getUTF8String(0).copy()
 
-  /** The columns of the layout, which begin at an ordinal. */
+  /** The columns of the layout, which begin at ordinal `from`. */
   private def ofLayout(row: InternalRow, from: Int): GenericInternalRow = {
     val copy = new GenericInternalRow(width)
     var i    = 0
@@ -188,7 +189,7 @@ private[write] final class PartitionMove(
 
   private def stored(row: InternalRow): InternalRow = ofLayout(row, StoredKeyScan.FirstColumn)
 
-  /** An incoming row of a partition. */
+  /** An incoming row with that partition path. */
   private def at(row: InternalRow, path: UTF8String): InternalRow =
     if (pathIn(row) == path) row
     else {
@@ -213,7 +214,7 @@ private[write] final class PartitionMove(
     copy
   }
 
-  /** A row of the layout as one that comes in with another. */
+  /** A row of the layout as an incoming row, with the other columns of `like`. */
   private def asIncoming(row: InternalRow, path: UTF8String, like: InternalRow): InternalRow = {
     val copy = wholeCopy(like)
     var i    = 0
@@ -229,7 +230,7 @@ private[write] final class PartitionMove(
     copy
   }
 
-  /** Deletes a key in a partition. */
+  /** A delete of the key of `like` in a partition. */
   private def deletion(like: InternalRow, path: UTF8String, isMove: Boolean): InternalRow = {
     val copy = wholeCopy(like)
     copy.update(incoming.partitionOrdinal, path)
@@ -248,24 +249,24 @@ private[write] object PartitionMove {
   /** Arrival of a delete that comes before anything else of its key. */
   private final val First = Long.MinValue
 
-  /** Arrival of a row that has moved: behind all that came in. */
+  /** Arrival of a row that has moved: after all incoming rows. */
   final val Last = Long.MaxValue
 }
 
 /**
- * The rows of a walk by key alone, each with the slice it goes to.
+ * The rows of a merge join by key alone, each with the slice it goes to.
  *
- * @param held    what the walk holds of a key
- * @param lookedInto takes the slices whose rows must be known, where `knowsRows` is false
- * @param several takes note of keys that are stored several times
+ * @param matches   buffers the matches of the current key
+ * @param readAgain called with the slices whose rows must be read, if `knowsRows` is false
+ * @param several   called for each key that is stored several times
  */
 private[write] final class MovedRows(
-    walk: Iterator[InternalRow],
-    held: HeldMatches,
-    relocation: PartitionMove,
+    rows: Iterator[InternalRow],
+    matches: HeldMatches,
+    partitionMove: PartitionMove,
     keyOrdinal: Int,
     knowsRows: Boolean,
-    lookInto: Int => Unit,
+    readAgain: Int => Unit,
     several: () => Unit
 ) extends Iterator[InternalRow] {
   private[this] val versions           = mutable.ArrayBuffer.empty[InternalRow]
@@ -274,7 +275,7 @@ private[write] final class MovedRows(
   private[this] val keyMemory          = new KeyMemory
   private[this] val tag                = new GenericInternalRow(Array[Any](Tagging.Untagged))
   private[this] val joined             = new JoinedRow
-  private[this] var ahead: InternalRow = if (walk.hasNext) walk.next() else null
+  private[this] var ahead: InternalRow = if (rows.hasNext) rows.next() else null
 
   override def hasNext: Boolean = {
     while (placed.isEmpty && ahead != null) placeKey()
@@ -289,41 +290,41 @@ private[write] final class MovedRows(
   }
 
   private def placeKey(): Unit = {
-    val found = held.take()
+    val found = matches.take()
     val first = ahead.copy()
     val key   = first.getUTF8String(keyOrdinal)
     versions.clear()
     keyMemory.clear()
     versions += first
-    ahead = if (walk.hasNext) walk.next() else null
+    ahead = if (rows.hasNext) rows.next() else null
     while (ahead != null && ahead.getUTF8String(keyOrdinal) == key) {
       val next = ahead.copy()
       keyMemory.add(key, next)
       versions += next
-      ahead = if (walk.hasNext) walk.next() else null
+      ahead = if (rows.hasNext) rows.next() else null
     }
     val slices = found.live.map(_.getInt(StoredKeyScan.SliceOrdinal))
     if (slices.size > 1) several()
-    val open = if (knowsRows) Nil else relocation.looksInto(versions.toSeq, slices)
-    if (open.isEmpty) relocation(versions.toSeq, found.live, found.dead)((row, slice) => placed += ((row, slice)))
+    val open = if (knowsRows) Nil else partitionMove.slicesToRead(versions.toSeq, slices)
+    if (open.isEmpty) partitionMove(versions.toSeq, found.live, found.dead)((row, slice) => placed += ((row, slice)))
     else {
-      open.foreach(slice => if (seen.add(slice)) lookInto(slice))
+      open.foreach(slice => if (seen.add(slice)) readAgain(slice))
       versions.foreach(row => placed += ((row, open.head)))
     }
   }
 }
 
-/** What is stored of a key: rows that readers see, and slices that know it as deleted. */
-private[write] final case class Held(live: Seq[InternalRow], dead: Seq[Int])
+/** The matches of a key: rows that readers see, and slices that have deleted it. */
+private[write] final case class KeyMatches(live: Seq[InternalRow], dead: Seq[Int])
 
-/** Holds what is stored of a key until it is taken; an incoming row comes once. */
+/** Buffers the matches of a key until they are taken; an incoming row is emitted once. */
 private[write] final class HeldMatches extends Matches {
   private[this] val nothing = new GenericInternalRow(0)
   private[this] var live    = mutable.ArrayBuffer.empty[InternalRow]
   private[this] var dead    = mutable.ArrayBuffer.empty[Int]
 
-  def take(): Held = {
-    val taken = Held(live.toSeq, dead.toSeq)
+  def take(): KeyMatches = {
+    val taken = KeyMatches(live.toSeq, dead.toSeq)
     clear()
     taken
   }

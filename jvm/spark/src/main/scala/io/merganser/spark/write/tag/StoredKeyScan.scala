@@ -28,31 +28,31 @@ sealed trait StoredKeys extends Serializable
 object StoredKeys {
 
   /**
-   * Those of base files, and of logs that may hold keys of their own, even if a log deletes them: later versions must come after the
-   * delete.
+   * Keys of base files, and of logs that may insert keys, even if a log deletes them: later versions must come after
+   * the delete.
    *
-   * @param reader reads the columns wanted
+   * @param reader reads the requested columns
    */
   final case class OfFiles(reader: SliceReader) extends StoredKeys
 
-  /** Those that readers see. @param reader reads the columns wanted */
+  /** Keys that readers see. @param reader reads the requested columns */
   final case class Live(reader: SliceReader) extends StoredKeys
 
   /**
-   * Those of base and log files, told apart by whether readers see them: of a key in several slices only the live rows count,
-   * and without a live one the newest slice, or a deleted key would come back once for each.
+   * Keys of base and log files, marked by whether readers see them: of a key in several slices only the live rows
+   * count; without a live one, the newest slice, or a deleted key would come back once for each.
    */
   final case class AndLive(reader: SliceReader) extends StoredKeys
 }
 
 /**
- * Reads the stored keys that a batch may name, and columns of their rows: in partitions and in files whose key range the
- * batch meets, and of these the keys that a Bloom filter of the batch lets through. Nothing else is shuffled.
+ * Reads the stored keys that a batch may match, and columns of their rows: from the batch's partitions, from files
+ * whose key range overlaps it, and of these only keys that pass a Bloom filter of the batch. Nothing else is shuffled.
  *
  * @param columns  of the stored rows
  * @param counting which keys count; its reader reads at least `columns`
- * @param read     the slices that were looked into, by index; a task that is tried again says them again
- * @param only     slices without logs whose rows are wanted, where of others the key will do; None: all
+ * @param read     indexes of the slices that were read; a retried task adds them again
+ * @param only     slices without logs whose columns are read; of others, only the key. None for all
  */
 private[write] final case class StoredKeyScan(
     session: SparkSession,
@@ -65,7 +65,7 @@ private[write] final case class StoredKeyScan(
 ) {
   import StoredKeyScan._
 
-  /** Slice, whether readers see the row, its columns (null for a row that is deleted), and what the walk goes by. */
+  /** Slice, whether readers see the row, its columns (null for a deleted row), and the columns to join by. */
   val schema: StructType = StructType(
     Seq(PreparedSchema.SliceColumn, LiveColumn) ++ columns.map(_.copy(nullable = true)) ++
       (Key +: (if (order.byPath) Seq(Path) else Nil)).map(StructField(_, StringType))
@@ -73,26 +73,27 @@ private[write] final case class StoredKeyScan(
 
   val keyOrdinal: Int = columns.length + 2
 
-  /** The key column, where keys are the texts of its whole numbers. */
+  /** The key column, if keys are its integers as strings. */
   val wholeKey: Option[StructField] = table.config.recordKeyFields match {
     case Seq(name) => table.schema.fields.find(f => f.name == name && KeyRanges.areWhole(f.dataType))
     case _         => None
   }
 
-  /** -1 where the path does not count. */
+  /** -1 if paths are not compared. */
   val pathOrdinal: Int = if (order.byPath) columns.length + 3 else -1
 
-  /** The stored rows in the walk's order, in so many partitions; None if no slice can hold a key of the batch. */
+  /** The stored rows in the merge join's order, in `tasks` partitions; None if no slice can hold a key of the batch. */
   def sorted(slices: IndexedSeq[FileSlice], batch: BatchSummary, tasks: Int): Option[RDD[InternalRow]] = {
-    val matters = slices.indices.filter(i => batch.names(slices(i).partitionPath)).map(i => (i, slices(i)))
-    if (matters.isEmpty) None
+    val candidates = slices.indices.filter(i => batch.names(slices(i).partitionPath)).map(i => (i, slices(i)))
+    if (candidates.isEmpty) None
     else {
       val shared = session.sparkContext.broadcast(batch)
       val reader =
         new StoredKeyReader(table.storage, columns, counting, order.byPath, logKeys(slices), read, only, wholeKey)
-      val bins = packed(matters)
-      val rows = session.sparkContext.parallelize(bins, bins.size).mapPartitions(_.flatMap(reader.rows(_, shared)))
-      Some(order.sorted(SparkBridge.internalCreateDataFrame(session, rows, schema), tasks, Key, Path).queryExecution.toRdd)
+      val bins  = packed(candidates)
+      val rows  = session.sparkContext.parallelize(bins, bins.size).mapPartitions(_.flatMap(reader.rows(_, shared)))
+      val frame = SparkBridge.internalCreateDataFrame(session, rows, schema)
+      Some(order.sorted(frame, tasks, Key, Path).queryExecution.toRdd)
     }
   }
 
@@ -102,7 +103,7 @@ private[write] final case class StoredKeyScan(
     else if (Tagging.insertsIntoBases(table)) LogInserts.withoutBase(slices)
     else LogInserts.in(slices, table.timeline)
 
-  /** Slices that one task looks into: small and pruned ones cost no task each. */
+  /** Groups of slices, each read by one task, so that small and pruned slices do not cost a task each. */
   private def packed(slices: Seq[(Int, FileSlice)]): Seq[Seq[(Int, FileSlice)]] = {
     val conf     = session.sessionState.conf
     val openCost = conf.filesOpenCostInBytes
@@ -130,7 +131,7 @@ private[write] object StoredKeyScan {
   final val SliceOrdinal = 0
   final val LiveOrdinal  = 1
 
-  /** Where the stored columns begin. */
+  /** Ordinal of the first stored column. */
   final val FirstColumn = 2
 
   val LiveColumn: StructField = StructField("__merganser_live", BooleanType, nullable = false)
@@ -153,17 +154,17 @@ private final class StoredKeyReader(
 
   private val keyColumn = MetaColumns.schema(MetaColumns.RecordKey)
 
-  /** The columns of a base file without logs: those asked for and the key. */
+  /** The columns to read of a base file without logs: the requested ones and the key. */
   private val baseColumns = if (columns.fieldNames.contains(keyColumn.name)) columns else columns.add(keyColumn)
 
   private val types = columns.map(_.dataType).toArray
 
-  /** One row object for each slice. */
+  /** The rows of a slice share one row object. */
   def rows(slices: Seq[(Int, FileSlice)], batch: Broadcast[BatchSummary]): Iterator[InternalRow] = {
     val bloom = batch.value.filter.orNull
     slices.iterator.flatMap { case (index, slice) =>
       val footer = slice.base.map(b => BaseFileFooter.read(storage.conf, storage.path(b.path), b.sizeBytes))
-      // No footer covers the keys that only logs hold.
+      // The footer does not cover keys that only logs have.
       if (!logKeys(index) && footer.exists(!mayHold(_, batch.value))) Iterator.empty
       else {
         read.add(index)
@@ -190,9 +191,9 @@ private final class StoredKeyReader(
       withColumns: Boolean
   ): Iterator[InternalRow] = {
     val base   = slice.base.get
-    val asked  = if (withColumns) baseColumns else StructType(Seq(keyColumn))
-    val reader = new BaseFileReader(storage.conf, storage.path(base.path), base.sizeBytes, asked, known = Some(footer))
-    val key    = asked.fieldNames.indexOf(keyColumn.name)
+    val schema = if (withColumns) baseColumns else StructType(Seq(keyColumn))
+    val reader = new BaseFileReader(storage.conf, storage.path(base.path), base.sizeBytes, schema, known = Some(footer))
+    val key    = schema.fieldNames.indexOf(keyColumn.name)
     closing(reader)(reader.rows().flatMap(row => out.live(if (withColumns) row else null, row.getUTF8String(key))))
   }
 
@@ -212,7 +213,7 @@ private final class StoredKeyReader(
     )
   }
 
-  /** What is read to its end is closed there, the rest when the task ends. */
+  /** Closes at the end of the rows, or else when the task ends. */
   private def closing(open: Closeable)(rows: Iterator[InternalRow]): Iterator[InternalRow] = {
     TaskContext.get().addTaskCompletionListener[Unit](_ => open.close())
     new Iterator[InternalRow] {
@@ -236,7 +237,7 @@ private final class StoredKeyReader(
     out.update(StoredKeyScan.SliceOrdinal, index)
     if (byPath) out.update(width + 3, UTF8String.fromString(slice.partitionPath))
 
-    /** @param row null where its columns are not wanted */
+    /** @param row null if its columns are not needed */
     def live(row: InternalRow, key: UTF8String): Option[InternalRow] =
       if (mayMatch(key)) filled(row, key, isLive = true) else None
 

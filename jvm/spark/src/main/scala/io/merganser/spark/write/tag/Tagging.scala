@@ -13,17 +13,17 @@ import org.apache.spark.sql.types._
 import org.apache.spark.util.LongAccumulator
 
 /**
- * Second step of a write: which stored file slice holds an incoming key.
+ * Second step of a write: finds the stored file slice that holds an incoming key.
  *
- * Incoming rows and stored keys are shuffled alike and walked together in one order; no key reaches the driver. Stored
- * keys are read from the key column alone, as [[StoredKeyScan]] says.
+ * Incoming rows and stored keys are shuffled and sorted alike, and merge-joined; no key reaches the driver. Of stored
+ * rows only the key column is read: see [[StoredKeyScan]].
  */
 object Tagging {
 
-  /** Stands behind a row whose key is not stored. */
+  /** The slice of a row whose key is not stored. */
   final val Untagged = -1
 
-  /** Rows shuffled by key, and by partition path where it counts, in the order of the walk and arrival; the source is evaluated once, here. */
+  /** Rows shuffled by key (and path), in the order of the merge join and arrival; evaluates the source, once. */
   def byKey(rows: DataFrame, tasks: Int, byPath: Boolean = true): DataFrame =
     KeyOrder(byPath).sorted(rows, tasks, MetaColumns.RecordKey, MetaColumns.PartitionPath, Some(PreparedSchema.Arrival))
 
@@ -47,8 +47,8 @@ object Tagging {
       StoredKeyScan(session, table, new StructType, counting, KeyOrder(byPath = true),
         session.sparkContext.collectionAccumulator[Int])
     val instants = slices.map(_.baseInstant).toArray
-    walked(sorted.queryExecution.toRdd, scan, slices, tasks, schema.keyOrdinal, schema.partitionOrdinal)(walk =>
-      walk(new SliceMatches(instants, several)))
+    walked(sorted.queryExecution.toRdd, scan, slices, tasks, schema.keyOrdinal, schema.partitionOrdinal)(join =>
+      join(new SliceMatches(instants, several)))
   }
 
   def untagged(rows: Iterator[InternalRow]): Iterator[InternalRow] = {
@@ -58,11 +58,11 @@ object Tagging {
   }
 
   /**
-   * Rows walked along what is stored of their keys.
+   * Merge join of rows with the stored rows of their keys.
    *
    * @param rows as [[byKey]] sorts them
-   * @param path where the partition path of a row stands, or -1 where it does not count
-   * @param walk what to make of a task's walk, given what shall hold the matches of a key
+   * @param path ordinal of a row's partition path, or -1 if paths are not compared
+   * @param join makes the rows of a task; creates the merge join with the [[Matches]] that buffer a key's stored rows
    */
   private[write] def walked(
       rows: RDD[InternalRow],
@@ -71,23 +71,23 @@ object Tagging {
       tasks: Int,
       key: Int,
       path: Int
-  )(walk: (Matches => KeyMergeJoin) => Iterator[InternalRow]): RDD[InternalRow] = {
+  )(join: (Matches => KeyMergeJoin) => Iterator[InternalRow]): RDD[InternalRow] = {
     val batch  = if (slices.isEmpty) None else BatchSummary.of(rows, key, path, scan.wholeKey.isDefined)
     val stored = batch.flatMap(scan.sorted(slices, _, tasks))
-    // Adaptive execution takes an empty side away together with its partitions: then no key is stored.
-    stored.filter(_.getNumPartitions != rows.getNumPartitions).foreach { held =>
-      if (!held.isEmpty() && !rows.isEmpty())
+    // Adaptive execution drops an empty side together with its partitions: then no key is stored.
+    stored.filter(_.getNumPartitions != rows.getNumPartitions).foreach { keySide =>
+      if (!keySide.isEmpty() && !rows.isEmpty())
         throw new IllegalStateException(
-          s"incoming rows in ${rows.getNumPartitions} partitions, stored keys in ${held.getNumPartitions}")
+          s"incoming rows in ${rows.getNumPartitions} partitions, stored keys in ${keySide.getNumPartitions}")
     }
     val (storedKey, storedPath) = (scan.keyOrdinal, scan.pathOrdinal)
-    def along(incoming: Iterator[InternalRow], keys: Iterator[InternalRow]): Iterator[InternalRow] =
-      walk(new KeyMergeJoin(incoming, keys, key, path, storedKey, storedPath, _))
+    def joinTask(incoming: Iterator[InternalRow], keys: Iterator[InternalRow]): Iterator[InternalRow] =
+      join(new KeyMergeJoin(incoming, keys, key, path, storedKey, storedPath, _))
     stored.filter(_.getNumPartitions == rows.getNumPartitions)
-      .fold(rows.mapPartitions(along(_, Iterator.empty)))(held => rows.zipPartitions(held)(along))
+      .fold(rows.mapPartitions(joinTask(_, Iterator.empty)))(keySide => rows.zipPartitions(keySide)(joinTask))
   }
 
-  /** True if no log of a slice with a base file holds a key that this does not: so our SIMPLE writes. */
+  /** True if logs of a slice with a base file have no keys that the base file lacks, as our SIMPLE writes them. */
   private[write] def insertsIntoBases(table: OpenTable): Boolean =
     table.config.properties.get(Options.IndexTypeOption.key).exists(_ != "BUCKET")
 }

@@ -1,4 +1,4 @@
-"""The way into the JVM of a classic session. Nothing else in this package knows that there is one."""
+"""Access to the JVM of a classic session. No other module of this package depends on one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAX_CAUSES = 32  # chains of causes can be circular
 
 
 class Bridge:
-    """Calls the jar on behalf of one session. Every call is one call into the JVM and answers JSON."""
+    """Calls the jar on behalf of one session. Every call is one call into the JVM and returns JSON."""
 
     def __init__(self, spark: SparkSession) -> None:
         """Find the jar.
@@ -64,25 +64,25 @@ class Bridge:
     def _call(self, method: str, *args: Any) -> Any:
         try:
             with progress(self._spark.sparkContext, method):
-                answer = getattr(self._entry, method)(*args)
-        except MerganserError as ours:  # made where PySpark converts exceptions; what it hides is the cause
+                response = getattr(self._entry, method)(*args)
+        except MerganserError as ours:  # created where PySpark converts exceptions; its context is the cause
             raise ours from ours.__context__
         except Exception as failure:
             error = translated(failure)
             if error is None:
                 raise
             raise error from failure
-        return json.loads(answer)
+        return json.loads(response)
 
 
 def has_jar(jvm: Any) -> bool:
     """Whether a JVM has the jar's classes."""
-    # A package is py4j's way to say that there is no such class.
+    # py4j returns a package for a class that does not exist.
     return not isinstance(jvm.io.merganser.spark.python.PythonBridge, JavaPackage)
 
 
 def has_extension(spark: SparkSession) -> bool:
-    """Whether a session, whose JVM has the jar, was made with the SQL extension."""
+    """Whether a session, whose JVM has the jar, was started with the SQL extension."""
     jvm: Any = spark._jvm
     return bool(jvm.io.merganser.spark.python.PythonBridge.hasExtension(spark._jsparkSession))
 
@@ -94,9 +94,9 @@ def has_catalog(spark: SparkSession, class_name: str) -> bool:
 
 
 def launched(settings: Mapping[str, object]) -> dict[str, str]:
-    """Settings with which this process's JVM was launched; it is launched with these if there is none yet.
+    """Settings with which this process's JVM was launched; without a JVM, one is launched with ``settings``.
 
-    They hold what ``spark-submit`` was given, and what Spark's files of defaults hold.
+    They include those of ``spark-submit`` and of Spark's default configuration files.
     """
     conf = SparkConf(loadDefaults=False)
     for key, value in settings.items():
@@ -110,12 +110,12 @@ _loaded: list[Path] = []
 
 
 def loaded_jar() -> Path | None:
-    """The jar that :func:`load` gave to the JVM of this process."""
+    """The jar that :func:`load` added to the JVM of this process."""
     return _loaded[-1] if _loaded else None
 
 
 def load(jar: Path) -> None:
-    """Make the classes of a jar known to the JVM that runs, unless its class loader takes no more."""
+    """Add a jar to the class loader of the running JVM; no effect if the class loader does not support it."""
     jvm: Any = SparkContext._jvm
     try:
         loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
@@ -128,7 +128,7 @@ def load(jar: Path) -> None:
 def raise_conditions() -> None:
     """Make ``spark.sql``, readers, writers and actions raise the classes of :mod:`merganser.errors`.
 
-    PySpark makes exceptions of those of the JVM in one function; those that carry none of ours stay as they are.
+    PySpark converts the JVM's exceptions in one function; those without one of ours among their causes are unchanged.
     """
     sparks: Any = captured.convert_exception
     if getattr(sparks, "raises_conditions", False):
@@ -146,10 +146,10 @@ def raise_conditions() -> None:
 
 
 def translated(failure: BaseException) -> MerganserError | None:
-    """Return the exception of ours that a failed call carries somewhere in its causes, or ``None``."""
+    """Return our exception among a failed call's causes, or ``None``."""
     if isinstance(failure, Py4JJavaError):
         return _carried(_chain(failure.java_exception))
-    return _carried(_chain(getattr(failure, "_origin", None)))  # PySpark wraps those of Spark's own that it knows
+    return _carried(_chain(getattr(failure, "_origin", None)))  # PySpark wraps Spark's own exceptions it knows
 
 
 def _carried(chain: Iterator[Any]) -> MerganserError | None:
@@ -165,7 +165,7 @@ def _carried(chain: Iterator[Any]) -> MerganserError | None:
 
 
 def _chain(thrown: Any) -> Iterator[Any]:
-    """A Java exception, and what caused it."""
+    """A Java exception and its causes."""
     for _ in range(_MAX_CAUSES):
         if thrown is None:
             return

@@ -1,4 +1,4 @@
-"""Which condition of the jar's an exception stands for, whichever way it came."""
+"""The jar's condition for which an exception was raised, with or without Spark Connect."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _MAX_CAUSES = 32  # chains of causes can be circular
 
 
 def condition_of(error: BaseException) -> str | None:
-    """Return the name of the condition for which an exception was raised, or ``None`` where it is none of Merganser's.
+    """Return the name of the condition for which an exception was raised, or ``None`` if it is not Merganser's.
 
-    It looks into what caused the exception too. Over Spark Connect, where statements and data frames raise PySpark's
-    own exceptions, it reads what the server sent::
+    The exception's causes are examined too. Over Spark Connect, where statements and data frames raise PySpark's own
+    exceptions, the condition is read from the server's error::
 
         try:
             frame.write.format("merganser").mode("append").save(path)
@@ -41,5 +41,5 @@ def _carried(error: BaseException) -> MerganserError | None:
         sent = _statements.carried(error)
         if sent is not None:
             return sent
-    bridge = sys.modules.get("merganser._bridge")  # a client of Spark Connect may have nothing that it needs
+    bridge = sys.modules.get("merganser._bridge")  # a client of Spark Connect may lack the libraries it imports
     return bridge.translated(error) if bridge is not None else None

@@ -51,7 +51,7 @@ def _show(context: SparkContext, what: str, screen: TextIO, done: threading.Even
         wait = _EVERY_S
         try:
             stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-        except Exception:  # the session ended while it was asked: there is nothing left to show
+        except Exception:  # the session ended during the request: there is nothing left to show
             break
         finished = sum(stage.numCompletedTasks for stage in stages if stage is not None)
         tasks = sum(stage.numTasks for stage in stages if stage is not None)

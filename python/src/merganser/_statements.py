@@ -1,4 +1,4 @@
-"""The way to the jar by SQL alone: procedures, called with parameters. It needs no JVM in this process."""
+"""Access to the jar by SQL alone: procedures, called with parameters. It needs no JVM in this process."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from merganser.errors import MerganserError, MissingJarError, error_for
 
-_ALL = 2**31 - 1  # procedures limit their rows unless told
+_ALL = 2**31 - 1  # procedures limit their rows by default
 
 _NO_PROCEDURES = re.compile(r"PROCEDURE|ROUTINE|PARSE_SYNTAX_ERROR")
-"""Conditions by which Spark itself says that it has no such procedure, or no CALL at all."""
+"""Conditions of Spark itself for a missing procedure, or for a missing CALL statement."""
 
 _OURS = re.compile(
     r"io\.merganser\.merge\.MerganserException(?:\)|:) (\[(\w+)\] .*?)(?=\n\tat |\nCaused by: |\n\nJVM stacktrace:|\Z)",
@@ -24,7 +24,7 @@ _OURS = re.compile(
 
 
 class Statements:
-    """Calls the jar by statements. Every call but a write is one statement."""
+    """Calls the jar by statements. Every call except a write is one statement."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -49,8 +49,8 @@ class Statements:
         done = [row for row in found if row["leftBecause"] is None]
         if not done:
             return {"instant": None, "left": left}
-        answer = {**done[0], "instant": done[0]["timestamp"], "filesWritten": done[0]["operationSize"], "left": left}
-        return {key: 0 if value is None else value for key, value in answer.items()}  # of one that is only planned
+        response = {**done[0], "instant": done[0]["timestamp"], "filesWritten": done[0]["operationSize"], "left": left}
+        return {key: 0 if value is None else value for key, value in response.items()}  # null if only planned
 
     def history(self, path: str) -> Any:
         newest_first = self._rows("show_timeline", path=path, limit=_ALL)
@@ -87,7 +87,7 @@ class Statements:
 
 
 def call(procedure: str, options: Mapping[str, str], arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return a CALL and the values of its parameters; nothing of what is given gets into the statement's text."""
+    """Return a CALL and the values of its parameters; no argument becomes part of the statement's text."""
     values = dict(arguments)
     listed = [f"{name} => :{name}" for name in arguments]
     if options:
@@ -100,7 +100,7 @@ def call(procedure: str, options: Mapping[str, str], arguments: Mapping[str, Any
 
 
 def translated(failure: PySparkException) -> MerganserError | None:
-    """Return the exception of ours that a failed call stands for, or ``None``."""
+    """Return our exception for a failed call, or ``None``."""
     ours = carried(failure)
     if ours is None and _NO_PROCEDURES.search(_condition(failure) or ""):
         return MissingJarError(
@@ -113,7 +113,7 @@ def translated(failure: PySparkException) -> MerganserError | None:
 
 
 def carried(failure: PySparkException) -> MerganserError | None:
-    """Return the exception of ours that a failed statement carries, itself or as a cause, or ``None``."""
+    """Return our exception that a failed statement is or has as a cause, or ``None``."""
     thrown: Any = failure  # its methods differ between the lines
     stack = getattr(thrown, "getStackTrace", lambda: None)()
     for text in (str(failure), stack or ""):

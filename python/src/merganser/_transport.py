@@ -1,4 +1,4 @@
-"""What a table asks of its session, and which of the two ways there is for a kind of session."""
+"""Calls of a table into its session, and the choice between their two implementations."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 class Transport(Protocol):
     """Calls the jar on behalf of one session.
 
-    Answers have the form in which the jar's JSON has them, whichever way they came; :mod:`merganser.results` reads
-    them. Errors of the jar are raised as the classes of :mod:`merganser.errors`.
+    Both implementations return values in the form of the jar's JSON, which :mod:`merganser.results` reads. Errors of
+    the jar are raised as the classes of :mod:`merganser.errors`.
     """
 
     def create(self, path: str, schema_json: str, options: Mapping[str, str]) -> Any: ...
@@ -29,7 +29,7 @@ class Transport(Protocol):
 
 
 def transport_for(spark: SparkSession) -> Transport:
-    """Return the way to the jar: SQL for a Spark Connect session, else calls into the session's JVM.
+    """Return the transport of a session: SQL for Spark Connect, else calls into the session's JVM.
 
     Raises:
         MissingJarError: The session has a JVM, which runs without the jar.
@@ -38,6 +38,6 @@ def transport_for(spark: SparkSession) -> Transport:
         from merganser._statements import Statements
 
         return Statements(spark)
-    from merganser._bridge import Bridge  # a client of Spark Connect may have nothing that this needs
+    from merganser._bridge import Bridge  # a client of Spark Connect may lack the libraries this imports
 
     return Bridge(spark)

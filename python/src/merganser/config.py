@@ -10,12 +10,12 @@ from merganser.errors import ConfigurationConflictError
 
 
 class TableType(Enum):
-    """How a table takes changes."""
+    """How a table stores changes."""
 
     COPY_ON_WRITE = "COPY_ON_WRITE"
     """A write rewrites the files it touches. Reads are plain scans."""
     MERGE_ON_READ = "MERGE_ON_READ"
-    """A write appends to logs. Reads merge them, compaction folds them in."""
+    """A write appends to logs. Reads merge them, compaction merges them into the base files."""
 
 
 class MergeMode(Enum):
@@ -31,7 +31,7 @@ class IndexType(Enum):
     """How a write finds the file group of a key."""
 
     SIMPLE = "SIMPLE"
-    """By a merge join of the sorted batch with the stored keys, which are read from the key column alone."""
+    """By a merge join of the sorted batch with the stored keys; only the key column is read."""
     BUCKET = "BUCKET"
     """By a hash of the key; the number of buckets is fixed when the table is created."""
     GLOBAL_SIMPLE = "GLOBAL_SIMPLE"
@@ -39,17 +39,17 @@ class IndexType(Enum):
 
 
 class MissingColumns(Enum):
-    """What a write does about columns of the table that its rows lack."""
+    """How a write handles columns of the table that its rows lack."""
 
     ADDED = "added"
-    """The default. It fails for columns that the table has had from its beginning. Those that it was given later an
-    upsert leaves as they are stored; a new key gets null."""
+    """The default. It fails for columns that the table was created with. For columns that were added later, an upsert
+    keeps the stored values; a new key gets null."""
     REJECT = "reject"
     """It fails."""
     NULL = "null"
     """They become null."""
     KEEP = "keep"
-    """An upsert leaves them as they are stored; a new key gets null."""
+    """An upsert keeps the stored values; a new key gets null."""
 
 
 Options = Mapping[str, str]
@@ -58,16 +58,16 @@ Options = Mapping[str, str]
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """Settings of one write. What is left out is the table's, then the session's, then the default.
+    """Settings of one write. Unset ones come from the table, then from the session, then from the defaults.
 
-    ``hoodie`` takes any other setting by its name.
+    ``hoodie`` holds any other setting by its name.
     """
 
     combine_before_insert: bool | None = field(default=None, metadata={"key": "hoodie.combine.before.insert"})
-    """Whether insert and bulk_insert reduce the versions of a key in the batch to one."""
+    """Whether insert and bulk_insert merge the versions of a key in the batch into one."""
     combine_before_upsert: bool | None = field(default=None, metadata={"key": "hoodie.combine.before.upsert"})
     compact_inline: bool | None = field(default=None, metadata={"key": "hoodie.compact.inline"})
-    """Whether the write compacts a merge-on-read table when enough has been written to its logs."""
+    """Whether the write compacts a merge-on-read table after enough writes to its logs."""
     compact_after_commits: int | None = field(default=None, metadata={"key": "hoodie.compact.inline.max.delta.commits"})
     """How many writes are enough, for ``compact_inline``."""
     delete_field: str | None = field(default=None, metadata={"key": "hoodie.payload.delete.field"})
@@ -76,7 +76,7 @@ class WriteOptions:
     missing_columns: MissingColumns | None = field(
         default=None, metadata={"key": "spark.merganser.write.missingColumns"}
     )
-    """What becomes of columns of the table that the rows lack."""
+    """How columns of the table that the rows lack are handled."""
     hoodie: Options | None = None
 
     def to_options(self) -> dict[str, str]:
@@ -90,17 +90,17 @@ class WriteOptions:
 def merged_options(
     named: Mapping[str, str | int | Enum | Sequence[str] | None], more: Options | None
 ) -> dict[str, str]:
-    """Return named settings and further ones as one; unset ones are left out.
+    """Return named settings and further ones combined, without unset ones.
 
     Raises:
-        ConfigurationConflictError: Both hold a setting, with different values.
+        ConfigurationConflictError: Both have a setting, with different values.
     """
     options = {key: _text(value) for key, value in named.items() if value is not None}
     for key, value in (more or {}).items():
         if options.setdefault(key, value) != value:
             raise ConfigurationConflictError(
-                f"Setting '{key}' is given twice: as '{options[key]}' by its argument and as '{value}' among the "
-                "options. Leave one of them out.",
+                f"Setting '{key}' is set twice: to '{options[key]}' by its argument and to '{value}' in the options. "
+                "Remove one of them.",
                 condition="SETTING_GIVEN_TWICE",
                 parameters={"key": key, "argument": options[key], "option": value},
             )

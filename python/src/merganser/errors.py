@@ -1,7 +1,7 @@
 """Exceptions, one class for each condition that a program may want to handle.
 
-The jar names what went wrong by a *condition*, as in ``[ORDERING_FIELD_MISSING] Cannot upsert into 'trips': ...``.
-A condition without a class of its own raises :class:`MerganserError`, which holds its name.
+The jar identifies an error by a *condition*, as in ``[ORDERING_FIELD_MISSING] Cannot upsert into 'trips': ...``.
+A condition without its own class raises :class:`MerganserError`, which has its name.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pyspark.errors import PySparkException
 
 
 class MerganserError(PySparkException):
-    """Something was refused or failed. The message says what, with which value, and what to do.
+    """An operation was refused or failed. The message states what failed, with which value, and what to do.
 
-    Like any of PySpark's exceptions it answers ``getMessageParameters()`` and the others of that kind.
+    Like any of PySpark's exceptions it has ``getMessageParameters()`` and the other getters.
 
     Attributes:
         condition: Name of the condition, in capitals.
@@ -58,13 +58,13 @@ class MerganserError(PySparkException):
 
 
 class _ConditionError(MerganserError):
-    """Base of the classes that stand for conditions of the jar."""
+    """Base of the classes for conditions of the jar."""
 
     CONDITIONS: ClassVar[tuple[str, ...]]
 
 
 class TableNotFoundError(_ConditionError):
-    """There is no table at the path, or none of the name."""
+    """There is no table at the path, or none with the name."""
 
     CONDITIONS: ClassVar[tuple[str, ...]] = ("TABLE_NOT_FOUND", "PATH_IS_NO_TABLE", "DELETE_FROM_NO_TABLE")
 
@@ -100,13 +100,13 @@ class SchemaConflictError(_ConditionError):
 
 
 class OptionError(_ConditionError):
-    """An option that nobody knows, that cannot be done, or whose value makes no sense."""
+    """An option is unknown or unsupported, or its value is invalid."""
 
     CONDITIONS: ClassVar[tuple[str, ...]] = ("UNKNOWN_OPTION", "UNSUPPORTED_OPTION", "OPTION_VALUE_INVALID")
 
 
 class ConfigurationConflictError(_ConditionError):
-    """A setting contradicts the table or another setting, or is given twice with different values."""
+    """A setting contradicts the table or another setting, or is set twice to different values."""
 
     CONDITIONS: ClassVar[tuple[str, ...]] = (
         "CONFIG_CONFLICT",
@@ -117,7 +117,7 @@ class ConfigurationConflictError(_ConditionError):
 
 
 class DuplicateKeyError(_ConditionError):
-    """An insert that is to fail on stored keys met one."""
+    """A key is already stored, and the insert's duplicate policy is ``fail``."""
 
     CONDITIONS: ClassVar[tuple[str, ...]] = ("DUPLICATE_KEY",)
 
@@ -129,7 +129,7 @@ class CommitConflictError(_ConditionError):
 
 
 class CompactionConflictError(CommitConflictError):
-    """Another process runs or completed the same compaction; no row has changed."""
+    """Another process is running or has completed the same compaction; no row has changed."""
 
     CONDITIONS: ClassVar[tuple[str, ...]] = ("COMPACTION_CONFLICT",)
 

@@ -12,13 +12,13 @@ class CommitResult:
     """What one write changed.
 
     A write to a merge-on-read table appends most versions to logs without reading the stored rows. Such a version
-    counts as ``appended`` and as nothing else: whether it updates, deletes or is late shows when the logs are read.
+    counts as ``appended`` and as nothing else: whether it updates, deletes or is late is known when the logs are read.
     """
 
     instant: str
-    """When it was requested, ``yyyyMMddHHmmssSSS`` in the zone of the table's timeline; names the commit.
+    """When it was requested, ``yyyyMMddHHmmssSSS`` in the zone of the table's timeline; identifies the commit.
 
-    Empty where nothing was written and ``hoodie.allow.empty.commit`` is false: there is no commit then.
+    Empty if nothing was written and ``hoodie.allow.empty.commit`` is false: there is no commit then.
     """
     operation: str
     inserted: int
@@ -26,11 +26,11 @@ class CommitResult:
     updated: int
     """Stored rows that an incoming version replaced."""
     unchanged: int
-    """Stored rows of the rewritten files that stay as they are; those that won against a late version not counted."""
+    """Stored rows of the rewritten files that are unchanged, except those that won against a late-arriving version."""
     late: int
-    """Keys whose incoming versions lost to the stored row."""
+    """Keys whose incoming, late-arriving versions lost to the stored row."""
     ties: int
-    """Those of the updated rows that had the ordering value of the incoming version."""
+    """Updated rows that had the same ordering value as the incoming version."""
     deleted: int
     """Stored rows removed."""
     duplicates: int
@@ -45,18 +45,18 @@ class CommitResult:
     bytes_written: int
     elapsed_ms: int
     warnings: tuple[str, ...] = ()
-    """What to know of this write, each a sentence. This and what follows is also in Spark's log."""
+    """Warnings about this write, each a sentence. They and the following fields are also in Spark's log."""
     ignored_options: tuple[str, ...] = ()
-    """Names of options that were accepted without effect, though something may be lost by it."""
+    """Names of options that were accepted without effect, although the job may rely on their effect."""
     columns_added: tuple[str, ...] = ()
-    """Columns that the table has since this write."""
+    """Columns that this write added to the table."""
     columns_widened: tuple[str, ...] = ()
-    """Columns with another type since this write, each as ``amount: int -> bigint``."""
+    """Columns whose type this write changed, each as ``amount: int -> bigint``."""
     service_failure: str | None = None
-    """What the inline compaction after this write failed with; the write itself is committed."""
+    """The error of the inline compaction after this write; the write itself is committed."""
 
     def __repr__(self) -> str:
-        """Show every count, and of the rest what is not empty."""
+        """Show every count, and the other fields that are not empty."""
         counts = [field for field in fields(self) if field.default is MISSING]
         notes = [field for field in fields(self) if field.default is not MISSING and getattr(self, field.name)]
         shown = (f"{field.name}={getattr(self, field.name)!r}" for field in counts + notes)
@@ -91,7 +91,7 @@ class CommitResult:
 
 @dataclass(frozen=True)
 class CompactionResult:
-    """What one compaction planned or did. A compaction that is only scheduled has written nothing yet."""
+    """The plan or the result of one compaction. A compaction that is only scheduled has written nothing yet."""
 
     instant: str
     files: int
@@ -101,7 +101,7 @@ class CompactionResult:
     log_files_compacted: int
     elapsed_ms: int
     left: tuple[str, ...] = ()
-    """Planned compactions that somebody else runs and that were left alone: instant and reason of each."""
+    """Planned compactions that another process is running and that were skipped: instant and reason of each."""
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> CompactionResult | None:
@@ -121,14 +121,14 @@ class CompactionResult:
 
 @dataclass(frozen=True)
 class HistoryEntry:
-    """One action on the table's timeline. Counts are ``None`` where the timeline does not hold them.
+    """One action on the table's timeline. Counts are ``None`` where the timeline does not have them.
 
-    Those of a compaction say what the versions in the logs came to when they met the rows of the base files.
+    Those of a compaction are the outcomes of merging the logs' versions with the rows of the base files.
     """
 
     instant: str
     completed: str | None
-    """When it was completed, written as ``instant`` is; ``None`` while it is pending."""
+    """When it was completed, in the format of ``instant``; ``None`` while it is pending."""
     action: str
     """``commit``, ``deltacommit``, ``compaction``, ``replacecommit``, ..."""
     operation: str | None
@@ -214,7 +214,7 @@ class FileSlice:
 
 @dataclass(frozen=True)
 class TableInfo:
-    """What a table stores about itself."""
+    """Properties that a table stores."""
 
     name: str
     path: str

@@ -25,10 +25,10 @@ _NAMED_CATALOG = re.compile(r"spark\.sql\.catalog\.[^.]+")
 
 
 def session(name: str, *, master: str | None = None, config: Mapping[str, str] | None = None) -> SparkSession:
-    """Start a session that can read and write Merganser's tables, or return the one that runs.
+    """Start a session that can read and write Merganser's tables, or return the running one.
 
-    It works in a plain Python process, in a notebook and under ``spark-submit``. A session that runs already is
-    returned as it is if it has the jar, the SQL extension and a catalog for Merganser's tables.
+    It works in a plain Python process, in a notebook and under ``spark-submit``. A running session is returned
+    unchanged if it has the jar, the SQL extension and a catalog for Merganser's tables.
 
     Args:
         name: Name of the application.
@@ -36,9 +36,9 @@ def session(name: str, *, master: str | None = None, config: Mapping[str, str] |
         config: Further settings of the session.
 
     Raises:
-        MissingJarError: The package ships no jar for the PySpark that is installed, or the session that runs has none.
-        ConfigurationConflictError: ``config`` asks for another session catalog and for none of Merganser's beside it,
-            or the session that runs lacks the extension or the catalog. That session is left as it was.
+        MissingJarError: The package ships no jar for the installed PySpark, or the running session has none.
+        ConfigurationConflictError: ``config`` sets another session catalog without one of Merganser's in addition, or
+            the running session lacks the extension or the catalog. That session is left unchanged.
     """
     builder = SparkSession.builder.appName(name)
     if master is not None:
@@ -49,17 +49,17 @@ def session(name: str, *, master: str | None = None, config: Mapping[str, str] |
 
 
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
-    """Add the jar, the SQL extension and the catalog to a builder, beside what it already has.
+    """Add the jar, the SQL extension and the catalog to a builder, in addition to its settings.
 
-    What is set afterwards, on the command line of ``spark-submit`` or in Spark's files keeps its place beside them:
-    ``getOrCreate`` looks at it once more. It raises :class:`MissingJarError` where no jar can be had, and
-    :class:`ConfigurationConflictError` where a session runs that was started without Merganser.
+    Settings made afterwards, on the command line of ``spark-submit`` or in Spark's files are retained: ``getOrCreate``
+    combines them again. It raises :class:`MissingJarError` if no jar is available, and
+    :class:`ConfigurationConflictError` if the running session was started without Merganser.
 
     Returns:
         The same builder.
 
     Raises:
-        ConfigurationConflictError: The builder asks for another session catalog, and for none of Merganser's beside it.
+        ConfigurationConflictError: The builder sets another session catalog without one of Merganser's in addition.
     """
     options: Mapping[str, Any] = builder._options  # there is no public way to read a builder
     _complete(builder, options, _jar_if_shipped())
@@ -74,13 +74,13 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     return builder
 
 
-def _complete(builder: SparkSession.Builder, given: Mapping[str, Any], jar: Path | None) -> None:
-    """Give the builder what is given already, there or elsewhere, and ours beside it."""
-    jars = _appended(given.get(_JARS_KEY), "" if jar is None else str(jar))
+def _complete(builder: SparkSession.Builder, configured: Mapping[str, Any], jar: Path | None) -> None:
+    """Set jar, extension and catalog in the builder, appended to the values configured there or elsewhere."""
+    jars = _appended(configured.get(_JARS_KEY), "" if jar is None else str(jar))
     if jars:
         builder.config(_JARS_KEY, jars)
-    builder.config(_EXTENSIONS_KEY, _appended(given.get(_EXTENSIONS_KEY), EXTENSIONS))
-    if _requires_session_catalog(given):
+    builder.config(_EXTENSIONS_KEY, _appended(configured.get(_EXTENSIONS_KEY), EXTENSIONS))
+    if _requires_session_catalog(configured):
         builder.config(_CATALOG_KEY, CATALOG)
 
 
@@ -88,19 +88,19 @@ def _jar_if_shipped() -> Path | None:
     try:
         return jar_for(pyspark.__version__)
     except MissingJarError:
-        return None  # the JVM may have one: `getOrCreate` finds out
+        return None  # the JVM may have one: `getOrCreate` checks
 
 
-def _requires_session_catalog(given: Mapping[str, Any]) -> bool:
-    """Whether Merganser's is to be the session's catalog: another may be, if there is one of Merganser's beside it."""
-    catalog = str(given.get(_CATALOG_KEY, CATALOG))
+def _requires_session_catalog(configured: Mapping[str, Any]) -> bool:
+    """Whether Merganser's must be the session catalog: it need not be if a lake catalog is configured as well."""
+    catalog = str(configured.get(_CATALOG_KEY, CATALOG))
     if catalog == CATALOG:
         return True
-    if any(_NAMED_CATALOG.fullmatch(key) and value == LAKE_CATALOG for key, value in given.items()):
+    if any(_NAMED_CATALOG.fullmatch(key) and value == LAKE_CATALOG for key, value in configured.items()):
         return False
     raise ConfigurationConflictError(
-        f"Cannot make '{CATALOG}' the session catalog: '{_CATALOG_KEY}' is '{catalog}' already. Drop that setting, or "
-        "keep it and give Merganser's tables a catalog of their own beside it: "
+        f"Cannot make '{CATALOG}' the session catalog: '{_CATALOG_KEY}' is '{catalog}' already. Remove that setting, "
+        "or keep it and add a separate catalog for Merganser's tables: "
         f"spark.sql.catalog.<name>={LAKE_CATALOG} and spark.sql.catalog.<name>.warehouse=<folder>.",
         condition="SESSION_CATALOG_CONFLICT",
         parameters={"given": catalog, "needed": CATALOG},
@@ -111,7 +111,7 @@ def _get_or_create(builder: SparkSession.Builder, create: Callable[[], SparkSess
     options: dict[str, Any] = builder._options
     is_client = "spark.remote" in options or options.get("spark.api.mode") == "connect"
     if is_client or "SPARK_REMOTE" in os.environ or "SPARK_CONNECT_MODE_ENABLED" in os.environ:
-        return create()  # of Spark Connect: its server has the jar
+        return create()  # a client of Spark Connect: the server has the jar
     from merganser import _bridge
 
     theirs = _without_ours(options)
@@ -127,8 +127,8 @@ def _get_or_create(builder: SparkSession.Builder, create: Callable[[], SparkSess
         finally:
             builder._options = options
     found = _bridge.launched(theirs)
-    beside = {**found, **theirs, _JARS_KEY: _joined_jars(theirs.get(_JARS_KEY), found.get(_JARS_KEY))}
-    _requires_session_catalog(beside)
+    combined = {**found, **theirs, _JARS_KEY: _joined_jars(theirs.get(_JARS_KEY), found.get(_JARS_KEY))}
+    _requires_session_catalog(combined)
     jar = _bridge.loaded_jar()
     jvm = pyspark.SparkContext._jvm
     if not _bridge.has_jar(jvm):
@@ -136,20 +136,20 @@ def _get_or_create(builder: SparkSession.Builder, create: Callable[[], SparkSess
         _bridge.load(jar)
         if not _bridge.has_jar(jvm):
             raise MissingJarError(
-                f"Cannot add {jar} to the JVM that runs already. Start it with the jar: spark-submit --jars {jar} ...",
+                f"Cannot add {jar} to the running JVM. Start it with the jar: spark-submit --jars {jar} ...",
                 condition="MISSING_JAR",
                 parameters={"jar": str(jar)},
             )
     builder._options = theirs
-    _complete(builder, beside, jar)
+    _complete(builder, combined, jar)
     return create()
 
 
 def _require_ready(spark: SparkSession | None, context: Any) -> None:
-    """Refuse a session that runs and cannot read and write tables by every way; nothing of it is changed.
+    """Refuse a running session that cannot read and write tables by every API; it is not changed.
 
     Args:
-        spark: The session; ``None`` where only a context runs.
+        spark: The session; ``None`` if only a context runs.
         context: The context.
     """
     from merganser import _bridge
@@ -170,16 +170,16 @@ def _require_ready(spark: SparkSession | None, context: Any) -> None:
         return
     kind = ConfigurationConflictError if has_jar else MissingJarError
     raise kind(
-        f"Cannot use the Spark session that runs already: it was started without {', without '.join(missing)}. These "
+        f"Cannot use the running Spark session: it was started without {', without '.join(missing)}. These settings "
         "are read when a session starts. Stop it (spark.stop()) and call merganser.session(...) first, or pass its "
-        "builder through merganser.configure(builder). The session is as it was.",
+        "builder through merganser.configure(builder). The session is unchanged.",
         condition="SESSION_NOT_READY" if has_jar else "MISSING_JAR",
         parameters=settings,
     )
 
 
 def _without_ours(options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a builder holds beside what :func:`configure` gave it."""
+    """The settings of a builder without those that :func:`configure` added."""
     theirs = dict(options)
     if theirs.get(_CATALOG_KEY) == CATALOG:
         del theirs[_CATALOG_KEY]
@@ -204,7 +204,7 @@ def jar_for(spark_version: str, *, folder: Path | None = None) -> Path:
 
     Args:
         spark_version: The version; its first two numbers name the line.
-        folder: Where the jars are; the package's own folder unless given.
+        folder: Where the jars are; by default the package's own folder.
 
     Raises:
         MissingJarError: There is no jar for that line, or more than one.
@@ -223,8 +223,8 @@ def jar_for(spark_version: str, *, folder: Path | None = None) -> Path:
     if found:
         names = ", ".join(file.name for file in found)
         raise MissingJarError(
-            f"Cannot choose a jar for Spark {line}: {jars} holds {names}. Leave one of them there, or set "
-            "'spark.jars' yourself.",
+            f"Cannot choose a jar for Spark {line}: {jars} has {names}. Leave one of them there, or set 'spark.jars' "
+            "yourself.",
             condition="MISSING_JAR",
             parameters=parameters,
         )
@@ -238,12 +238,12 @@ def jar_for(spark_version: str, *, folder: Path | None = None) -> Path:
 
 
 def _appended(present: object, new: str) -> str:
-    """Add to a list of words separated by commas, unless it is there."""
+    """Add a word to a comma-separated list, unless the list has it."""
     return ",".join(_words(f"{present or ''},{new}"))
 
 
 def _joined_jars(*lists: object) -> str:
-    """The jars of several lists, each once, whether a local one is written as a path or as a URI."""
+    """The jars of several lists without duplicates; a local path and its URI are the same jar."""
     jars: dict[str, str] = {}
     for one in lists:
         for jar in _words(one):
@@ -252,5 +252,5 @@ def _joined_jars(*lists: object) -> str:
 
 
 def _words(present: object) -> list[str]:
-    """The words of a list separated by commas, each once."""
+    """The words of a comma-separated list without duplicates."""
     return list(dict.fromkeys(word.strip() for word in str(present or "").split(",") if word.strip()))

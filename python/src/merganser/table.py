@@ -1,4 +1,4 @@
-"""A table: one row per record key, kept right by its merge rule."""
+"""A table: one row per record key, chosen by its merge rule."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FORMAT = "merganser"
 
 
 class Table:
-    """A table at a path. Make one with :meth:`create` or :meth:`load`.
+    """A table at a path. Use :meth:`create` or :meth:`load`.
 
     The session may be a classic one, or a client of a Spark Connect server that runs with the jar.
     """
@@ -50,13 +50,13 @@ class Table:
 
         Args:
             spark: The session.
-            path: Where the table lives; nothing may be there yet. A relative one is below the current folder.
-            schema: Columns of the table, also as text: ``id string, ts long``.
-            record_key: Column or columns that name a row.
+            path: Folder of the table, which must be absent or empty. A relative one is below the current folder.
+            schema: Columns of the table, also as a string: ``id string, ts long``.
+            record_key: Column or columns that identify a row.
             partition_by: Column or columns that choose the folder of a row.
             ordering_by: Column or columns whose larger value wins, compared in this order.
             table_type: Copy-on-write or merge-on-read.
-            merge_mode: Which of two versions wins; follows from ``ordering_by`` unless given.
+            merge_mode: Which of two versions wins; by default it follows from ``ordering_by``.
             index: How a write finds the file group of a key.
             name: Name of the table.
             options: Further settings by their ``hoodie.*`` names.
@@ -64,7 +64,7 @@ class Table:
         Raises:
             MissingJarError: The session runs without the jar.
             ConfigurationConflictError: ``options`` contradicts an argument.
-            MerganserError: The table cannot be; the condition says why.
+            MerganserError: The table cannot be created; the condition is the reason.
         """
         transport, place = transport_for(_session(spark)), _path(path)
         columns = _columns(spark, schema)
@@ -86,11 +86,11 @@ class Table:
     def load(cls, spark: SparkSession, path_or_name: str | os.PathLike[str]) -> Table:
         """Open a table by its path, or by its name in the session's catalogs.
 
-        A word without a slash is a name, and where no table has it, a path below the current folder.
+        A word without a slash is a name or, if no table has that name, a path below the current folder.
 
         Raises:
             MissingJarError: The session runs without the jar.
-            TableNotFoundError: There is none.
+            TableNotFoundError: There is no such table.
         """
         transport, place = transport_for(_session(spark)), _path(path_or_name)
         return cls(spark, transport, TableInfo.from_wire(transport.describe(place)))
@@ -117,7 +117,7 @@ class Table:
 
     @property
     def record_key(self) -> tuple[str, ...]:
-        """Columns that name a row."""
+        """Columns that identify a row."""
         return self._info.record_key
 
     @property
@@ -132,7 +132,7 @@ class Table:
 
     @property
     def merge_mode(self) -> str:
-        """Merge mode the table stores; text, as tables of other engines hold modes that cannot be chosen here."""
+        """Merge mode the table stores; a string, as tables of other engines may have modes without an enum value."""
         return self._info.merge_mode
 
     @property
@@ -142,17 +142,17 @@ class Table:
 
     @property
     def schema(self) -> StructType:
-        """Columns of the table when this object was made, without the meta columns."""
+        """Columns of the table when this object was created, without the meta columns."""
         return StructType.fromJson(json.loads(self._info.schema_json))
 
     def df(self, *, as_of: str | date | None = None, read_optimized: bool = False) -> DataFrame:
         """Return the rows of the table.
 
         Args:
-            as_of: Time to read as of: an instant (``yyyyMMddHHmmssSSS``) or another text that ``as.of.instant`` takes,
-                a ``date`` (its start), or a ``datetime``. Without a time zone they are in the table's timeline zone.
-                ``None`` reads the latest commit.
-            read_optimized: Read base files alone: faster on merge-on-read tables, and without what is in the logs.
+            as_of: Time to read as of: an instant (``yyyyMMddHHmmssSSS``) or another string that ``as.of.instant``
+                accepts, a ``date`` (its start), or a ``datetime``. Without a time zone they are in the table's timeline
+                zone. ``None`` reads the latest commit.
+            read_optimized: Read only base files: faster on merge-on-read tables, but without the rows of the logs.
         """
         reader = self._spark.read.format(_FORMAT)
         if as_of is not None:
@@ -165,7 +165,7 @@ class Table:
         """Insert rows whose key is new; merge rows whose key is stored.
 
         Args:
-            rows: Incoming rows. Holds the record key columns and, under event-time ordering, the ordering fields.
+            rows: Incoming rows, with the record key columns and, under event-time ordering, the ordering fields.
             options: Settings of this write alone, as :class:`WriteOptions` or by their ``hoodie.*`` names.
                 ``None`` uses the table's and the session's.
 
@@ -176,7 +176,7 @@ class Table:
         return self._write("upsert", rows, options)
 
     def insert(self, rows: DataFrame, *, options: WriteOptions | Options | None = None) -> CommitResult:
-        """Add rows without merging: a key that is stored already is then there twice."""
+        """Add rows without merging: a key that is already stored is then stored twice."""
         return self._write("insert", rows, options)
 
     def bulk_insert(self, rows: DataFrame, *, options: WriteOptions | Options | None = None) -> CommitResult:
@@ -184,14 +184,14 @@ class Table:
         return self._write("bulk_insert", rows, options)
 
     def delete(self, rows: DataFrame, *, options: WriteOptions | Options | None = None) -> CommitResult:
-        """Delete the rows whose keys ``rows`` holds, whatever their ordering value."""
+        """Delete the rows with the keys of ``rows``, whatever their ordering value."""
         return self._write("delete", rows, options)
 
     def overwrite(self, rows: DataFrame, *, options: WriteOptions | Options | None = None) -> CommitResult:
-        """Put ``rows`` in the place of all rows of the table, in one commit. Its columns and settings stay.
+        """Replace all rows of the table by ``rows``, in one commit. Its columns and settings stay.
 
         Args:
-            rows: The table's rows from now on; no rows empty it. They may be read from the table itself.
+            rows: The table's new rows; an empty frame empties the table. They may be read from the table itself.
             options: Settings of this write alone. ``None`` uses the table's and the session's.
 
         Raises:
@@ -201,12 +201,12 @@ class Table:
         return self._write("insert_overwrite_table", rows, options)
 
     def overwrite_partitions(self, rows: DataFrame, *, options: WriteOptions | Options | None = None) -> CommitResult:
-        """Put ``rows`` in the place of all rows of the partitions they lie in, in one commit.
+        """Replace all rows of the partitions of ``rows`` by ``rows``, in one commit.
 
-        Other partitions stay as they are. A table without partitions is replaced as a whole.
+        Other partitions are unchanged. A table without partitions is replaced as a whole.
 
         Args:
-            rows: The rows of those partitions from now on; no rows change nothing.
+            rows: The new rows of those partitions; an empty frame changes nothing.
             options: Settings of this write alone. ``None`` uses the table's and the session's.
 
         Raises:
@@ -218,12 +218,12 @@ class Table:
         """Remove all rows of partitions, in one commit.
 
         Args:
-            paths: Partition paths as the table has them, such as ``"2026-01-31"`` or ``"region=eu/day=31"``; ``*`` in
-                one stands for any text, and a path that is no partition is passed over. Not a comma in one.
+            paths: Partition paths as the table has them, such as ``"2026-01-31"`` or ``"region=eu/day=31"``, without
+                commas. ``*`` matches any characters; a path that is not a partition is ignored.
             options: Settings of this write alone. ``None`` uses the table's and the session's.
 
         Raises:
-            ValueError: There is no path, or one is empty or has a comma.
+            ValueError: ``paths`` is empty, or a path is empty or contains a comma.
             MerganserError: ``TABLE_WITHOUT_PARTITIONS``: the table is not partitioned.
             ConfigurationConflictError: ``options`` name other partitions.
         """
@@ -237,21 +237,21 @@ class Table:
         return self._write("delete_partition", none, named)
 
     def compact(self, *, schedule_only: bool = False, options: Options | None = None) -> CompactionResult | None:
-        """Fold the logs of a merge-on-read table into its base files.
+        """Merge the logs of a merge-on-read table into its base files.
 
         Args:
-            schedule_only: Write the plan and leave the work to a later compaction.
+            schedule_only: Write only the plan, to be run by a later compaction.
             options: Settings of this compaction alone, by their ``hoodie.*`` names.
 
         Returns:
-            What was done or planned; ``None`` when there was nothing to compact, or when others are at all that is
-            planned, which Spark's log and ``CALL run_compaction`` say.
+            What was compacted or planned; ``None`` if there was nothing to compact, or if other processes are running
+            all planned compactions, which Spark's log and ``CALL run_compaction`` report.
         """
         op = "schedule" if schedule_only else "scheduleandexecute"
         return CompactionResult.from_wire(self._transport.compact(self.path, op, merged_options({}, options)))
 
     def history(self) -> list[HistoryEntry]:
-        """Return what happened to the table, oldest first."""
+        """Return the actions on the table, oldest first."""
         return [HistoryEntry.from_wire(entry) for entry in self._transport.history(self.path)]
 
     def file_slices(self) -> list[FileSlice]:
@@ -286,10 +286,10 @@ def _session(spark: object) -> SparkSession:
     return spark  # type: ignore[return-value]
 
 
-def _path(given: object) -> str:
-    if not isinstance(given, (str, os.PathLike)):
-        raise TypeError(f"A table is given by its path or name, not by a {_kind(given)}")
-    return str(os.fspath(given))
+def _path(path_or_name: object) -> str:
+    if not isinstance(path_or_name, (str, os.PathLike)):
+        raise TypeError(f"A table is identified by its path or name, not by a {_kind(path_or_name)}")
+    return str(os.fspath(path_or_name))
 
 
 def _columns(spark: SparkSession, schema: object) -> StructType:
@@ -298,7 +298,7 @@ def _columns(spark: SparkSession, schema: object) -> StructType:
     if isinstance(schema, StructType):
         return schema
     raise TypeError(
-        f"schema is a StructType or text such as 'id string, ts long', not a {_kind(schema)}; "
+        f"schema is a StructType or a string such as 'id string, ts long', not a {_kind(schema)}; "
         "the schema of a frame is frame.schema"
     )
 
@@ -306,12 +306,13 @@ def _columns(spark: SparkSession, schema: object) -> StructType:
 def _require_frame(operation: str, rows: Any) -> None:
     if isinstance(rows, str):
         raise TypeError(
-            f"{operation} takes a Spark DataFrame, not text. For a query: spark.sql(...). To delete by a condition, "
-            "give the rows that fulfil it: table.delete(table.df().where(...)), or use the statement DELETE FROM"
+            f"{operation} takes a Spark DataFrame, not a string. For a query: spark.sql(...). To delete by a "
+            "condition, pass the rows that satisfy it: table.delete(table.df().where(...)), or use the statement "
+            "DELETE FROM"
         )
     if isinstance(rows, (Sequence, Mapping)) or type(rows).__module__.partition(".")[0] in ("pandas", "pyarrow"):
         raise TypeError(
-            f"{operation} takes a Spark DataFrame, not a {_kind(rows)}: spark.createDataFrame(...) makes one"
+            f"{operation} takes a Spark DataFrame, not a {_kind(rows)}: spark.createDataFrame(...) creates one"
         )
 
 

@@ -35,13 +35,13 @@ private[write] final class LogVersions(
   private[this] val storedTypes = storedLayout.schema.map(_.dataType).toArray
   private[this] val allProvided = Array.fill(storedTypes.length)(true)
 
-  private[this] var current: Version       = _
-  private[this] var key: UTF8String        = _
-  private[this] var storedRow: InternalRow = if (stored.hasNext) stored.next() else null
-  private[this] var rowExists              = false
-  private[this] var beforeOrderedDelete    = true
-  private[this] var known: Version       = _ // the row at this point, of the stored layout; null if unknown
-  private[this] var mask: Array[Boolean] = _
+  private[this] var current: Version        = _
+  private[this] var key: UTF8String         = _
+  private[this] var storedRow: InternalRow  = if (stored.hasNext) stored.next() else null
+  private[this] var rowExists               = false
+  private[this] var beforeOrderedDelete     = true
+  private[this] var known: Version          = _ // the row at this point, of the stored layout; null if unknown
+  private[this] var mask: Array[Boolean]    = _
   private[this] var widened: Array[Boolean] = _
 
   override def record: Version = current

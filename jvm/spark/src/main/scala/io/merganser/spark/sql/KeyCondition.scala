@@ -101,8 +101,7 @@ private[sql] object KeyCondition extends PredicateHelper {
     if (value.dataType == to) value
     else Cast(value, to, Some(target.session.sessionState.conf.sessionLocalTimeZone), EvalMode.TRY)
 
-  // --- char and varchar
-  // -------------------------------------------------------------------------------------------------
+  // --- char and varchar ----------------------------------------------------------------------------------------------
 
   /** The char or varchar type that strings are padded or trimmed to when a column stores them. */
   private def charTypeOf(column: Attribute, target: CommandTarget): Option[DataType] =
@@ -138,8 +137,7 @@ private[sql] object KeyCondition extends PredicateHelper {
     }
   }
 
-  // --- whether two values are equal
-  // -------------------------------------------------------------------------------------
+  // --- whether two values are equal ----------------------------------------------------------------------------------
 
   /**
    * Whether the value assigned to a column is the one its key is looked up by, unless the column rejects it.

@@ -33,8 +33,7 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
   private val values = clauses.map(c =>
     Alignment.ofAction(merge, c.action, c.text, target).map { case (name, value) => name -> computed.instead(value) })
 
-  // --- columns that the statement adds or widens
-  // ------------------------------------------------------------------------
+  // --- columns that the statement adds or widens ---------------------------------------------------------------------
 
   /** Source columns that a clause assigns to the target column of the same name. */
   private def incoming: StructType = {
@@ -78,8 +77,7 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
       }
     }
 
-  // --- ON
-  // -----------------------------------------------------------------------------------------------------------------
+  // --- ON ------------------------------------------------------------------------------------------------------------
 
   /** The condition with `(a, b) = (c, d)` and `a IN (c)` as equalities of their columns. */
   private def byColumn(condition: Expression): Expression = condition match {
@@ -99,8 +97,7 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
     case _ => true
   }
 
-  // --- clauses
-  // --------------------------------------------------------------------------------------------------------
+  // --- clauses -------------------------------------------------------------------------------------------------------
 
   def made(change: ClauseOutput)(when: When => Expression): Seq[RowClause] = {
     val rows = clauses.zip(values).map {

@@ -9,7 +9,7 @@ import scala.collection.JavaConverters._
 /**
  * A call of one of our procedures.
  *
- * @param names  of the parameters that are given
+ * @param names  of the parameters that have arguments
  * @param values their arguments in the same order: constants, or markers that the session binds
  */
 final case class CallCommand(procedure: String, names: Seq[String], values: Seq[Expression])

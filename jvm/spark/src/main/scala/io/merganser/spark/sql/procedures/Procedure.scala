@@ -30,7 +30,7 @@ object Parameter {
   def limit(rows: Int): Parameter =
     Parameter("limit", IntegerType, "most rows to return", default = Some(rows.toString))
 
-  val filter: Parameter = Parameter("filter", StringType, "condition on the result's columns, by which rows are filtered")
+  val filter: Parameter = Parameter("filter", StringType, "condition on the result's columns that filters its rows")
 
   val options: Parameter = Parameter("options", OptionsType, "settings of this call, as 'key=value,key=value' or a map")
 }

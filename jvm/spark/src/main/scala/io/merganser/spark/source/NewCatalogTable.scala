@@ -111,7 +111,7 @@ final class NewCatalogTable(
 
   /**
    * @throws MerganserException CONFIG_CONFLICT, COLUMN_MISSING, SCHEMA_CONFLICT where the table in the folder differs
-   * from the statement
+   *                            from the statement
    */
   def requireSame(): Unit = {
     val stored = OpenTable.load(storage)

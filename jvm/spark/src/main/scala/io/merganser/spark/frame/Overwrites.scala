@@ -19,7 +19,7 @@ import org.apache.spark.sql.{DataFrame, SaveMode, SparkSession}
  */
 private[spark] object Overwrites {
 
-  /** An overwrite that names no partitions. */
+  /** What an overwrite that names no partitions replaces. */
   def unnamed(session: SparkSession, config: TableConfig, options: Map[String, String]): Replaced =
     if (OverwriteMode.isDynamic(options, FrameWrite.sessionConf(session))) written(config) else Replaced.All
 
@@ -65,7 +65,7 @@ private[spark] object Overwrites {
   }
 
   /**
-   * Rows are deleted by appending deletes: another save mode would do something else to the table.
+   * Refuses deletes by any save mode but append: the others mean something else for the table.
    *
    * @throws MerganserException DELETE_NEEDS_APPEND
    */

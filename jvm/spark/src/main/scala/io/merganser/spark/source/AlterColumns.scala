@@ -81,8 +81,8 @@ object AlterColumns {
             Option(add.position)))
       case (now, change: UpdateColumnPosition) =>
         at(table, now, change.fieldNames.dropRight(1).toSeq, change.fieldNames) { fields =>
-          val own = one(table, fields, change.fieldNames)
-          inserted(table, StructType(fields.filterNot(_ eq own)), own, change.fieldNames, Option(change.position))
+          val moved = one(table, fields, change.fieldNames)
+          inserted(table, StructType(fields.filterNot(_ eq moved)), moved, change.fieldNames, Option(change.position))
         }
       case (now, change: ColumnChange) => updated(table, now, change.fieldNames)(changed(table, change, _))
       case (now, _)                    => now
@@ -157,8 +157,8 @@ object AlterColumns {
       names: Array[String]
   )(change: StructField => StructField): StructType =
     at(table, columns, names.dropRight(1).toSeq, names, Some(change)) { fields =>
-      val own = one(table, fields, names)
-      StructType(fields.map(f => if (f eq own) change(f) else f))
+      val field = one(table, fields, names)
+      StructType(fields.map(f => if (f eq field) change(f) else f))
     }
 
   private def one(table: String, fields: StructType, names: Array[String]): StructField =
@@ -183,10 +183,10 @@ object AlterColumns {
     def within(dataType: DataType, rest: Seq[String]): DataType = (dataType, rest) match {
       case (s: StructType, Seq()) => change(s)
       case (s: StructType, Seq(name, more @ _*)) =>
-        val own = one(table, s, names.take(names.length - 1 - more.length))
+        val field = one(table, s, names.take(names.length - 1 - more.length))
         StructType(
           s.map(f =>
-            if ((f eq own) && f.name.equalsIgnoreCase(name)) f.copy(dataType = within(f.dataType, more)) else f))
+            if ((f eq field) && f.name.equalsIgnoreCase(name)) f.copy(dataType = within(f.dataType, more)) else f))
       case (a: ArrayType, Seq("element", more @ _*)) => a.copy(elementType = within(a.elementType, more))
       case (m: MapType, Seq("value", more @ _*))     => m.copy(valueType = within(m.valueType, more))
       case (a: ArrayType, Seq()) if leaf.isDefined && names.last == "element" =>

@@ -56,7 +56,7 @@ final class PartitionValues(table: OpenTable, declared: StructType) {
   /**
    * The values in a path, in the order of [[columns]].
    *
-   * @throws MerganserException PARTITION_VALUES_UNKNOWN if it has another shape
+   * @throws MerganserException PARTITION_VALUES_UNKNOWN if the path does not match the columns
    */
   def of(path: String): InternalRow = {
     def unknown = MerganserException("PARTITION_VALUES_UNKNOWN", "table" -> config.name, "path" -> path,
@@ -84,10 +84,10 @@ final class PartitionValues(table: OpenTable, declared: StructType) {
       case replaced: RuntimeReplaceable => replaced.replacement
     }.transform {
       case column: Attribute =>
-        val own = row.find(_.name.equalsIgnoreCase(column.name)).getOrElse(throw unsupported(condition))
+        val stored = row.find(_.name.equalsIgnoreCase(column.name)).getOrElse(throw unsupported(condition))
         if (formatted.exists(_.equalsIgnoreCase(column.name))) throw unsupported(condition)
         // What is stored as int may be declared as tinyint or smallint.
-        if (own.dataType == column.dataType) own else Cast(own, column.dataType, Some("UTC"), EvalMode.TRY)
+        if (stored.dataType == column.dataType) stored else Cast(stored, column.dataType, Some("UTC"), EvalMode.TRY)
     }
     if (
       !resolved.deterministic || resolved.exists(e =>

@@ -83,7 +83,7 @@ object TableAlteration {
   }
 
   /**
-   * Changes a table's own properties under the lock that the session and the table describe.
+   * Changes a table's own properties under the lock that session and table configure.
    *
    * @throws MerganserException what [[PropertiesUpdate.run]] and [[TableAccess.of]] throw
    */

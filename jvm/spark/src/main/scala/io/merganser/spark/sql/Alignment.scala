@@ -36,7 +36,7 @@ private[sql] object Alignment {
     }
 
   /**
-   * @param clause the text by which messages and plans name the action
+   * @param clause the action's text in messages and plans
    * @return for each data column of the target, its value; none for a delete
    */
   def ofAction(

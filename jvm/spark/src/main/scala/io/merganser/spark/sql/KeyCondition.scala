@@ -45,7 +45,7 @@ private[sql] object KeyCondition extends PredicateHelper {
   /**
    * Target columns that ON equates with values from outside the target, as the columns would store them.
    *
-   * @param nullSafe whether `<=>` counts, which also equates nulls
+   * @param nullSafe whether to include `<=>`, which also equates nulls
    * @param isUsable the column types to include
    */
   def equated(
@@ -66,11 +66,11 @@ private[sql] object KeyCondition extends PredicateHelper {
       nullSafe: Boolean,
       isUsable: DataType => Boolean
   ): Seq[Pair] = {
-    val own = AttributeSet(target.relation.output)
+    val columns = AttributeSet(target.relation.output)
     def pair(a: Expression, b: Expression): Option[Pair] =
-      if (b.references.exists(own.contains) || !b.deterministic) None
+      if (b.references.exists(columns.contains) || !b.deterministic) None
       else peeled(a) match {
-        case column: AttributeReference if own.contains(column) && isUsable(column.dataType) =>
+        case column: AttributeReference if columns.contains(column) && isUsable(column.dataType) =>
           // Spelled as in the table: the statement may use another case.
           target.relation.output.find(_.exprId == column.exprId).flatMap { stored =>
             if (a.dataType != b.dataType) None

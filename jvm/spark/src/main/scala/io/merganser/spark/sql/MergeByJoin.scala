@@ -89,10 +89,10 @@ private[sql] final class MergeByJoin(merge: MergeStatement) extends PredicateHel
    * rows that ON excludes are not inserted.
    */
   private def isChosenBefore(keyed: KeyCondition): Boolean = {
-    val own     = AttributeSet(source.output)
+    val columns = AttributeSet(source.output)
     val inserts = has(NotMatched)
     keyed.isExact && merge.insertsThere(keyed) && splitConjunctivePredicates(on).forall { c =>
-      (!inserts && c.references.forall(own.contains)) || KeyCondition.equated(c, target, nullSafe = true).exists {
+      (!inserts && c.references.forall(columns.contains)) || KeyCondition.equated(c, target, nullSafe = true).exists {
         case (name, value) =>
           (keyed.keys ++ keyed.paths).exists(k => k._1 == name && k._2.semanticEquals(value))
       }
@@ -107,9 +107,9 @@ private[sql] final class MergeByJoin(merge: MergeStatement) extends PredicateHel
       rows: LogicalPlan
   ): LogicalPlan = {
     // A row that ON excludes loses to any row that it includes.
-    val own = AttributeSet(rows.output)
+    val columns = AttributeSet(rows.output)
     val ofSource = Coalesce(Seq(
-        splitConjunctivePredicates(on).filter(c => c.references.nonEmpty && c.references.forall(own.contains))
+        splitConjunctivePredicates(on).filter(c => c.references.nonEmpty && c.references.forall(columns.contains))
           .foldLeft(TrueLiteral: Expression)(And(_, _)), FalseLiteral))
     // A row without a key is not a version of another one.
     val apart = If(hasNoKey(keyed), number, Literal(null, LongType))

@@ -50,7 +50,7 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
         f.name != DeleteCheck.FlagColumn || relation.output.exists(_.name == f.name)))
   }
 
-  /** A clause that assigns every column which source and table share from the source's column of that name. */
+  /** Whether each column that source and table share is assigned from the source column of the same name. */
   private def isStar(action: MergeAction): Boolean = {
     val assignments = Alignment.assignments(action)
     val names       = session.sessionState.conf.resolver

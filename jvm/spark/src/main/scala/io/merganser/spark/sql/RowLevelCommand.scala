@@ -101,8 +101,8 @@ final case class RowLevelCommandByKey(
  * A MERGE by another condition: source and target are joined once the source's values have shown which of the target's
  * files can match.
  *
- * @param query    the source, with its row marks
- * @param stored   the target, with its row marks
+ * @param query    the source, with its marker columns
+ * @param stored   the target, with its marker columns
  * @param arrival  position of a source row in the source
  * @param choice   of several rows of the join whose source rows are versions of one row
  * @param pruning  columns that ON equates with values of the source, by which the target's files are pruned

@@ -193,11 +193,11 @@ final case class RowLevelCommandByJoinExec(statement: RowLevelCommandByJoin, que
     // Evaluated once: the rows that prune files must be the rows that are joined.
     val rows = query.execute().mapPartitions { it =>
       it.map { row =>
-        val own = row.copy()
-        own match {
+        val copied = row.copy()
+        copied match {
           case packed: UnsafeRow => bytes.add(packed.getSizeInBytes.toLong); case _ => bytes.add(64L * source.length)
         }
-        own
+        copied
       }
     }.persist(StorageLevel.MEMORY_AND_DISK)
     try {

@@ -49,19 +49,19 @@ object StarExpansion {
     merge.copy(
       matchedActions = merge.matchedActions.map {
         case star: UpdateStarAction          => UpdateAction(star.condition, marked)
-        case update: UpdateAction if evolves => update.copy(assignments = update.assignments.map(named))
+        case update: UpdateAction if evolves => update.copy(assignments = update.assignments.map(withNamedColumn))
         case other                           => other
       },
       notMatchedActions = merge.notMatchedActions.map {
         case star: InsertStarAction          => InsertAction(star.condition, marked)
-        case insert: InsertAction if evolves => insert.copy(assignments = insert.assignments.map(named))
+        case insert: InsertAction if evolves => insert.copy(assignments = insert.assignments.map(withNamedColumn))
         case other                           => other
       }
     )
   }
 
   /** Marks an assignment from a source column of the same name, which may add that column to the table. */
-  private def named(assignment: Assignment): Assignment = (assignment.key, assignment.value) match {
+  private def withNamedColumn(assignment: Assignment): Assignment = (assignment.key, assignment.value) match {
     case (key: UnresolvedAttribute, value: UnresolvedAttribute)
         if key.nameParts.last.equalsIgnoreCase(value.nameParts.last) =>
       assignment.copy(key = NamedColumn(key.nameParts))

@@ -139,7 +139,7 @@ object ShowCommitFiles extends TableProcedure {
   }
 }
 
-/** What the procedures about commits share. */
+/** Shared parts of the procedures on commits. */
 private[procedures] object Commits {
 
   val ofOneInstant: Seq[Parameter] = Seq(

@@ -51,7 +51,7 @@ object RunCompaction extends Procedure {
     }
   }
 
-  /** Of the planned compactions, oldest first, those to run. */
+  /** The compactions to run out of the planned ones, oldest first. */
   private def chosen(arguments: Arguments)(planned: Seq[String]): Seq[String] = {
     val requested = arguments.long("timestamp").map(_.toString).toSeq ++
       arguments.string("instants").toSeq.flatMap(_.split(",")).map(_.trim).filter(_.nonEmpty)

@@ -15,20 +15,20 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import java.util
 
 /**
- * The session catalog with our tables in it: `spark.sql.catalog.spark_catalog`. Tables of other formats are as before.
+ * The session catalog with our tables in it: `spark.sql.catalog.spark_catalog`. Tables of other formats are unaffected.
  *
- * A table is kept in Spark's own catalog, with its columns and place; what it is otherwise stands in its folder.
+ * Spark's own catalog stores a table's columns and location; everything else is in the table's folder.
  */
 class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatalog {
   private type Properties = util.Map[String, String]
 
-  /** @throws MerganserException SESSION_CATALOG_NAME: it adds tables to the session's catalog, and can be no other */
+  /** @throws MerganserException SESSION_CATALOG_NAME, as it only extends the session catalog */
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = {
     if (name != "spark_catalog") throw MerganserException("SESSION_CATALOG_NAME", "catalog" -> name)
     super.initialize(name, options)
   }
 
-  /** Ours by name or, in the namespace `merganser`, by path; else the session's. */
+  /** Our table by name or, in the namespace `merganser`, by path; else that of the session catalog. */
   override def loadTable(name: Identifier): Table =
     if (MerganserTable.isPath(name)) MerganserTable.ofPath(SparkSession.active, name)
     else ours(name) match {
@@ -36,7 +36,7 @@ class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatal
       case None        => super.loadTable(name)
     }
 
-  /** What Spark's catalog keeps of a table of ours. */
+  /** The entry of one of our tables in Spark's catalog. */
   private def ours(name: Identifier): Option[CatalogTable] =
     CatalogBridge.catalogTable(SparkSession.active, name).filter(entry => NewCatalogTable.isOurs(entry.provider))
 
@@ -164,9 +164,9 @@ class MerganserCatalog extends DelegatingCatalogExtension with StagingTableCatal
       replaces: Boolean
   ): StagedTable =
     if (isOurs(properties)) {
-      val session = SparkSession.active
-      val there   = CatalogBridge.catalogTable(session, name)
-      there.filterNot(t => NewCatalogTable.isOurs(t.provider)).foreach { other =>
+      val session  = SparkSession.active
+      val existing = CatalogBridge.catalogTable(session, name)
+      existing.filterNot(t => NewCatalogTable.isOurs(t.provider)).foreach { other =>
         throw MerganserException("REPLACE_OF_OTHER_FORMAT", "table" -> name,
           "format" -> other.provider.getOrElse("none"))
       }

@@ -13,7 +13,10 @@ import io.merganser.spark.sql.{
 }
 import org.apache.spark.sql.SparkSessionExtensions
 
-/** The class for `spark.sql.extensions`: CALL, MERGE, UPDATE and DELETE on every Spark line, and writes of data frames by name. */
+/**
+ * The class for `spark.sql.extensions`: CALL, MERGE, UPDATE and DELETE on every Spark line, and writes of data frames
+ * by name.
+ */
 class MerganserExtensions extends (SparkSessionExtensions => Unit) {
 
   override def apply(extensions: SparkSessionExtensions): Unit = {
@@ -21,7 +24,7 @@ class MerganserExtensions extends (SparkSessionExtensions => Unit) {
     val catalogs = Set(classOf[MerganserCatalog].getName, classOf[MerganserLakeCatalog].getName)
     extensions.injectParser((session, parser) => new CallParser(session, parser, catalogs))
 
-    // Analyzer extensions. The order counts: commands are deferred before their stars are expanded, and released last.
+    // Analyzer extensions. The order matters: commands are deferred before their stars are expanded, and released last.
     extensions.injectResolutionRule(_ => FrameWriteDetection)
     extensions.injectResolutionRule(PartitionOverwrites(_))
     StatementLine.inject(extensions)

@@ -17,8 +17,9 @@ import java.util
 import scala.collection.JavaConverters._
 
 /**
- * A catalog of our tables alone, without a metastore: `spark.sql.catalog.lake=io.merganser.spark.MerganserLakeCatalog` and
- * `spark.sql.catalog.lake.warehouse=/path`. Namespaces are folders below the warehouse, tables are folders below these.
+ * A catalog of our tables only, without a metastore: `spark.sql.catalog.lake=io.merganser.spark.MerganserLakeCatalog`
+ * and `spark.sql.catalog.lake.warehouse=/path`. Namespaces are folders below the warehouse, tables are folders below
+ * these.
  */
 class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces {
   private type Described = util.Map[String, String]
@@ -92,7 +93,7 @@ class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces {
     load(name)
   }
 
-  /** A table that lies elsewhere keeps its files. */
+  /** A table that is located elsewhere keeps its files. */
   override def dropTable(name: Identifier): Boolean = {
     MerganserTable.refuseDropOfPath(name)
     folders.remove(name)
@@ -107,7 +108,7 @@ class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces {
     TableAlteration.rename(session, path, to)(folders.rename(from, to))
   }
 
-  // --- tables made with their rows ----------------------------------------------------------------------------------
+  // --- tables created with their rows -------------------------------------------------------------------------------
 
   override def stageCreate(
       name: Identifier,
@@ -183,7 +184,7 @@ class MerganserLakeCatalog extends StagingTableCatalog with SupportsNamespaces {
     if (tableExists(name)) throw new TableAlreadyExistsException(name)
     val folder = name.namespace.toSeq :+ name.name
     if (folders.isNamespace(folder)) {
-      // Files that no table of the catalog has are named; other folders are namespaces.
+      // The error names files that belong to no table; other folders are namespaces.
       if (!properties.containsKey(TableCatalog.PROP_LOCATION))
         TableFolder.requireEmpty(OpenTable.storage(session, folders.folder(folder).toString))
       throw new TableAlreadyExistsException(name)

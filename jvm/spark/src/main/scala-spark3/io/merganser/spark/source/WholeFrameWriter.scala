@@ -2,5 +2,5 @@ package io.merganser.spark.source
 
 import org.apache.spark.sql.sources.CreatableRelationProvider
 
-/** A source that takes whole frames and itself says which column types it cannot keep. */
+/** A source that writes whole frames and reports unsupported column types itself. */
 trait WholeFrameWriter extends CreatableRelationProvider

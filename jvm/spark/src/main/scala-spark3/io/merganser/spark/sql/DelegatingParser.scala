@@ -7,11 +7,11 @@ import org.apache.spark.sql.catalyst.parser.ParserInterface
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.types.{DataType, StructType}
 
-/** A parser that leaves everything but its own statements to another one. */
+/** A parser that handles its own statements and delegates all others. */
 trait DelegatingParser extends ParserInterface {
   protected def inner: ParserInterface
 
-  /** None if the text is none of its own statements. */
+  /** None if the text is not one of its own statements. */
   protected def own(text: String): Option[LogicalPlan]
 
   override def parsePlan(text: String): LogicalPlan = own(text).getOrElse(DeferredStatements.hold(parsed(text)))

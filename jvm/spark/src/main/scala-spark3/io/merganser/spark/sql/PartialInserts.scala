@@ -9,8 +9,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.command.ExplainCommand
 
 /**
- * INSERT of some of a table's columns, by a list of them or BY NAME: the others are null. This Spark line says so for its own
- * formats and refuses it for those of others.
+ * INSERT of some of a table's columns, by a list of them or BY NAME: the others are null. This Spark line supports that
+ * for its own formats only.
  */
 object PartialInserts {
 
@@ -28,7 +28,7 @@ object PartialInserts {
       if (columns.isEmpty) insert else insert.copy(query = Named(columns, insert.query))
   }
 
-  /** Gives rows of a query the columns they lack, once it is known which ones it has. */
+  /** Adds the columns that a query lacks, once the query is resolved. */
   object Complete extends Rule[LogicalPlan] {
     override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
       case Named(columns, query) if query.resolved =>
@@ -40,7 +40,7 @@ object PartialInserts {
     }
   }
 
-  /** A query whose rows are to have these columns; kept from being inserted before they have. */
+  /** A query that is to have these columns; unresolved, so that it is not inserted before it has them. */
   private final case class Named(columns: Seq[String], child: LogicalPlan) extends UnaryNode {
     override lazy val resolved: Boolean = false
 
@@ -56,7 +56,7 @@ object PartialInserts {
     columns(insert.table).filterNot(c => known.exists(_.equalsIgnoreCase(c)))
   }
 
-  /** Columns of a table of ours; none of any other. */
+  /** Columns of one of our tables; none for any other. */
   private def columns(table: LogicalPlan): Seq[String] = table match {
     case relation: UnresolvedRelation =>
       TableNames.named(SparkSession.active, relation.multipartIdentifier) match {

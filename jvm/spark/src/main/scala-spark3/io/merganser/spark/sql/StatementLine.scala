@@ -5,13 +5,13 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, MergeIntoTable,
 
 import scala.annotation.unused
 
-/** What statements differ in between Spark's lines. */
+/** Differences of statements between Spark lines. */
 object StatementLine {
 
   /** This line's grammar has no WITH SCHEMA EVOLUTION. */
   def withSchemaEvolution(@unused merge: MergeIntoTable): Boolean = false
 
-  /** The queries of a WITH, which are none of its children. */
+  /** Changes the queries of a WITH, which are not among its children. */
   def inDefinitions(plan: LogicalPlan)(change: LogicalPlan => LogicalPlan): LogicalPlan = plan match {
     case within: UnresolvedWith =>
       within.copy(cteRelations = within.cteRelations.map { case (name, query) =>
@@ -20,6 +20,8 @@ object StatementLine {
     case other => other
   }
 
-  /** On this line the parser calls [[DeferredStatements.hold]]: no rule can be put before those that resolve names. */
+  /**
+   * On this line the parser calls [[DeferredStatements.hold]]: no rule can be injected before those that resolve names.
+   */
   def inject(extensions: SparkSessionExtensions): Unit = extensions.injectResolutionRule(_ => PartialInserts.Complete)
 }

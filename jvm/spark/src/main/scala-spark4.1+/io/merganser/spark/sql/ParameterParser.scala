@@ -3,11 +3,11 @@ package io.merganser.spark.sql
 import org.apache.spark.sql.catalyst.parser.{ParameterContext, ParameterHandler, ParserInterface}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
-/** The part of a parser that statements with parameters go through. */
+/** Parses statements with parameters. */
 trait ParameterParser extends ParserInterface {
   protected def inner: ParserInterface
 
-  /** None if the text is none of its own statements. */
+  /** None if the text is not one of its own statements. */
   protected def own(text: String): Option[LogicalPlan]
 
   override def parsePlanWithParameters(text: String, parameters: ParameterContext): LogicalPlan =

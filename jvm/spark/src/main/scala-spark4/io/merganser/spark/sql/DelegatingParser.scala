@@ -6,10 +6,10 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.types.{DataType, StructType}
 
-/** A parser that leaves everything but its own statements to another one. */
+/** A parser that handles its own statements and delegates all others. */
 trait DelegatingParser extends ParameterParser {
 
-  /** Holds also where Hive's metastore makes Spark leave out the rule that does it. */
+  /** Defers statements, too: with Hive's metastore, Spark leaves out the rule that does so. */
   override def parsePlan(text: String): LogicalPlan = own(text).getOrElse(DeferredStatements.hold(parsed(text)))
 
   private def parsed(text: String): LogicalPlan = {

@@ -6,15 +6,15 @@ import org.apache.spark.sql.catalyst.rules.Rule
 
 import scala.annotation.unused
 
-/** What statements differ in between Spark's lines. */
+/** Differences of statements between Spark lines. */
 object StatementLine {
 
   def withSchemaEvolution(merge: MergeIntoTable): Boolean = merge.withSchemaEvolution
 
-  /** The queries of a WITH: where rules run before names are resolved, these stand in the plan already. */
+  /** No change: on this line, rules that run before names are resolved see the queries of a WITH in the plan. */
   def inDefinitions(plan: LogicalPlan)(@unused change: LogicalPlan => LogicalPlan): LogicalPlan = plan
 
-  /** Puts [[DeferredStatements.hold]] before the rules that resolve names: statements come as text and from `mergeInto`. */
+  /** Runs [[DeferredStatements.hold]] before names are resolved: statements come from SQL and from `mergeInto`. */
   def inject(extensions: SparkSessionExtensions): Unit = extensions.injectHintResolutionRule(Hold(_))
 
   private final case class Hold(session: SparkSession) extends Rule[LogicalPlan] {

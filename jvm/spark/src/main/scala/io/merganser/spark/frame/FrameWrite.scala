@@ -22,13 +22,13 @@ import org.apache.spark.sql.functions.lit
 import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types.StructType
 
-/** Writes of whole frames, whatever way they came in: data frame, INSERT, Python. */
+/** Writes whole frames, whether from a data frame, INSERT or Python. */
 object FrameWrite {
 
   /**
-   * Writes a frame to a path, creating the table if the save mode says so.
+   * Writes a frame to a path, creating the table if the save mode allows it.
    *
-   * @return nothing if the mode is Ignore and the table is there
+   * @return None if the mode is Ignore and the table exists
    */
   def save(
       session: SparkSession,
@@ -50,19 +50,19 @@ object FrameWrite {
   }
 
   /**
-   * Writes a frame to a table that is there, by the operation its options name.
+   * Writes a frame to an existing table, by the operation in its options.
    *
-   * @param readAt the timeline of when the frame reads the table itself; without it the frame's plan says it
+   * @param readAt timeline as of which the frame reads the table itself; None takes it from the frame's plan
    */
   def append(
       session: SparkSession,
-      given: OpenTable,
+      opened: OpenTable,
       options: Map[String, String],
       frame: DataFrame,
       source: WriteSource = WriteSource.DataFrameWrite,
       readAt: Option[Timeline] = None
   ): WriteResult = {
-    val table    = upgradedOnRequest(session, given, options)
+    val table    = upgradedOnRequest(session, opened, options)
     val settings = WriteConfig.parse(options, sessionConf(session), table.config, source)
     val seen     = readAt.orElse(SnapshotPinning.readAt(frame, table.storage))
     if (settings.operation == WriteOperation.DeletePartition) {
@@ -77,10 +77,10 @@ object FrameWrite {
   /**
    * Replaces rows in one commit; settings other than the table's are refused.
    *
-   * @param replaced    what the write names; None: as options and session say, by default all rows
-   * @param readAt      the timeline of when the frame reads the table itself: what it read must still be there; without it the
-   *                    frame's plan says it
-   * @param withColumns true where the table has the frame's columns afterwards, and no others
+   * @param replaced    what the write names; None: by options and session, by default all rows
+   * @param readAt      timeline as of which the frame reads the table itself: what it read must still be stored; None
+   *                    takes it from the frame's plan
+   * @param withColumns true where the table's columns become exactly the frame's
    */
   def overwrite(
       session: SparkSession,
@@ -111,7 +111,7 @@ object FrameWrite {
       table.refreshed()
     } else table
 
-  /** The table's columns from this write on: the frame may add some and widen some. */
+  /** The table's columns after this write: the frame may add some and widen some. */
   private def columns(table: OpenTable, settings: WriteConfig, frame: DataFrame): StructType =
     if (table.schema.isEmpty) storedSchema(frame)
     else if (settings.operation == WriteOperation.Delete) table.schema
@@ -122,7 +122,7 @@ object FrameWrite {
       FrameCheck.withNullsOf(frame.schema, evolved)
     }
 
-  /** The column that says which rows are deletes is no column of a table that has not got it. */
+  /** Drops the delete flag column from the frame's schema unless the table stores it. */
   private def withoutFlag(frame: StructType, data: StructType): StructType =
     StructType(frame.filter(f => f.name != DeleteCheck.FlagColumn || data.fieldNames.contains(f.name)))
 
@@ -144,7 +144,7 @@ object FrameWrite {
         Overwrites.ofOperation(parsed.operation, TableConfig(config), options))
     catch {
       case e: Throwable =>
-        // What this call began it takes back: the path is no table again.
+        // Undo what this call began, so that the path is not a table.
         try Creation.undo(storage, parsed.lock)
         catch { case second: Throwable => e.addSuppressed(second) }
         throw e
@@ -169,8 +169,8 @@ object FrameWrite {
   }
 
   /**
-   * Columns that the frame lacks and may lack: its job may be older than they are. An insert that may be merged with a stored row must
-   * bring them all, since its nulls would replace stored values.
+   * Columns that the frame lacks and may omit: its job may be older than they are. An insert that may be merged with a
+   * stored row must provide them all, since its nulls would replace stored values.
    */
   private def addedAndMissing(
       table: OpenTable,
@@ -187,9 +187,9 @@ object FrameWrite {
   }
 
   /**
-   * The frame has what the operation needs; nothing has been written yet.
+   * Checks that the frame has what the operation needs, before anything is written.
    *
-   * @param missing columns that it may lack although the table's others must be there
+   * @param missing columns that it may omit; it must have the table's others
    */
   private def check(
       frame: DataFrame,
@@ -213,7 +213,7 @@ object FrameWrite {
     if (!isDelete && settings.missingColumns == MissingColumns.Keep)
       FrameCheck.missingInside(data, compared).foreach { path =>
         throw MerganserException("SCHEMA_CONFLICT", "table" -> config.name,
-          "reason" -> s"the rows lack '$path', and of a struct that they bring nothing stored is kept")
+          "reason" -> s"the rows lack '$path', and no stored field is kept in a struct that they provide")
       }
     if (
       settings.missingColumns == MissingColumns.Keep && !isDelete && settings.operation != WriteOperation.Upsert &&
@@ -222,22 +222,22 @@ object FrameWrite {
       throw MerganserException("KEEP_NEEDS_UPSERT", "operation" -> settings.operation, "table" -> config.name,
         "columns" -> data.fieldNames.filter(FrameCheck.find(frame.schema, _).isEmpty).mkString(", "),
         "key" -> Options.MissingColumnsOption.key)
-    // Logs of that version hold whole rows: the rule would be asked when they are written and again when they are read.
-    val isAskedTwice = config.isMergeOnRead && config.version < 8 && settings.rule.isInstanceOf[StoredRule.ByMerger]
-    if (!isDelete && isAskedTwice && provided(frame, data, settings).nonEmpty)
+    // Logs of that version hold full rows: the rule would be applied both when they are written and when they are read.
+    val mergesTwice = config.isMergeOnRead && config.version < 8 && settings.rule.isInstanceOf[StoredRule.ByMerger]
+    if (!isDelete && mergesTwice && provided(frame, data, settings).nonEmpty)
       throw MerganserException("KEEP_NEEDS_VERSION", "operation" -> settings.operation, "table" -> config.name,
         "columns" -> data.fieldNames.filter(FrameCheck.find(frame.schema, _).isEmpty).mkString(", "),
         "version" -> config.version, "key" -> Options.MissingColumnsOption.key)
   }
 
-  /** A key that is new would have a null ordering value. */
+  /** Whether the frame must have the ordering fields: without them, new keys get null ordering values. */
   private def needsOrdering(settings: WriteConfig): Boolean = settings.missingColumns match {
     case MissingColumns.Reject | MissingColumns.Added => true
     case MissingColumns.Null                          => false
     case MissingColumns.Keep                          => settings.nullOrdering == NullOrdering.Reject
   }
 
-  /** What all of the frame's rows provide, where columns that it lacks keep their stored values. */
+  /** The columns that all rows of the frame provide, where columns that it lacks keep their stored values. */
   private def provided(frame: DataFrame, data: StructType, settings: WriteConfig): Seq[ColumnMask] = {
     val columns = data.fieldNames.filter(FrameCheck.find(frame.schema, _).isDefined).toSet
     val keeps = settings.missingColumns == MissingColumns.Keep ||
@@ -245,7 +245,7 @@ object FrameWrite {
     if (!keeps || columns.size == data.length) Nil else Seq(ColumnMask(columns, inserts = true))
   }
 
-  /** The columns a new table keeps of a frame, in the types its files have. */
+  /** The columns of a frame as a new table stores them. */
   private def storedSchema(frame: DataFrame): StructType = AvroSchemas.stored(MetaColumns.ofUser(frame.schema))
 
   private[spark] def sessionConf(session: SparkSession): Map[String, String] = session.conf.getAll

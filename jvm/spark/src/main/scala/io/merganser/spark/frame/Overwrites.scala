@@ -12,21 +12,21 @@ import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.{DataFrame, SaveMode, SparkSession}
 
 /**
- * What a write replaces: the one place that decides it, for data frames, `insertInto`, `writeTo`, SQL and Python.
+ * Decides what a write replaces, for data frames, `insertInto`, `writeTo`, SQL and Python.
  *
- * What the write names itself comes first (PARTITION, a condition, `overwritePartitions`, an operation), then its options,
- * then the session's: see [[OverwriteMode]].
+ * What the write itself names comes first (PARTITION, a condition, `overwritePartitions`, an operation), then its
+ * options, then the session's: see [[OverwriteMode]].
  */
 private[spark] object Overwrites {
 
-  /** An overwrite that names no partitions. */
+  /** What an overwrite that names no partitions replaces. */
   def unnamed(session: SparkSession, config: TableConfig, options: Map[String, String]): Replaced =
     if (OverwriteMode.isDynamic(options, FrameWrite.sessionConf(session))) written(config) else Replaced.All
 
-  /** The partitions that the rows lie in; a table without partitions is one. */
+  /** The partitions of the written rows; a table without partitions counts as one. */
   def written(config: TableConfig): Replaced = if (config.partitionFields.isEmpty) Replaced.All else Replaced.Written
 
-  /** Of a write with mode append. */
+  /** What a write with mode append replaces. */
   def ofOperation(operation: WriteOperation, config: TableConfig, options: Map[String, String]): Replaced =
     operation match {
       case WriteOperation.InsertOverwrite =>
@@ -39,10 +39,11 @@ private[spark] object Overwrites {
     }
 
   /**
-   * Of an overwrite.
+   * What an overwrite replaces.
    *
    * @param named what the write names; None where it names nothing
-   * @throws MerganserException DELETE_NEEDS_APPEND, OPTION_CONFLICT where an operation and the write name different rows
+   * @throws MerganserException DELETE_NEEDS_APPEND, OPTION_CONFLICT where an operation and the write name different
+   *                            rows
    */
   def apply(
       session: SparkSession,
@@ -64,7 +65,7 @@ private[spark] object Overwrites {
   }
 
   /**
-   * Rows are deleted by appending deletes: another save mode would do something else to the table.
+   * Refuses deletes by any save mode but append: the others mean something else for the table.
    *
    * @throws MerganserException DELETE_NEEDS_APPEND
    */
@@ -102,7 +103,7 @@ private[spark] object Overwrites {
     }
   }
 
-  /** `*` stands for any text; Spark's SQL may hand it over as `%2A`. */
+  /** `*` matches any string; Spark SQL may pass it as `%2A`. */
   private def pattern(partition: String): java.util.regex.Pattern =
     java.util.regex.Pattern.compile(
       partition.split("\\*|%2A", -1).map(java.util.regex.Pattern.quote).mkString(".*"), java.util.regex.Pattern.DOTALL)

@@ -19,11 +19,11 @@ import org.apache.spark.sql.types.{DataType, StructType}
 import java.time.temporal.ChronoUnit
 import scala.collection.JavaConverters._
 
-/** What the Python package calls: one call here for each of its own. Results and options are JSON. */
+/** Entry point of the Python package: one method for each of its calls. Results and options are JSON. */
 object PythonBridge {
   private val mapper = new ObjectMapper
 
-  /** Whether the session was made with our extension: named in its settings is not enough, if its class came too late. */
+  /** Whether the session has our extension: its settings may name it although its jar was added too late. */
   def hasExtension(session: SparkSession): Boolean =
     session.sessionState.analyzer.extendedResolutionRules.exists(_.isInstanceOf[DeferredStatements.Release])
 
@@ -34,7 +34,7 @@ object PythonBridge {
     describe(session, place)
   }
 
-  /** Name, place, settings and columns of a table given by path or by name. */
+  /** Name, path, settings and columns of a table, by its path or name. */
   def describe(session: SparkSession, pathOrName: String): String = {
     val path   = TableNames.pathOf(session, pathOrName)
     val table  = OpenTable.load(session, path)
@@ -84,7 +84,7 @@ object PythonBridge {
       .toString
   }
 
-  /** Every instant on the timeline, oldest first, with the counts of those that are ours. */
+  /** Every instant on the timeline, oldest first, with the counts of our commits. */
   def history(session: SparkSession, path: String): String = {
     val timeline = OpenTable.load(session, path).timeline
     val array    = mapper.createArrayNode()
@@ -124,7 +124,7 @@ object PythonBridge {
     ()
   }
 
-  /** From the request of an action to its completion. */
+  /** Milliseconds from the request of an action to its completion. */
   private def elapsedMs(instant: Instant): Option[Long] = for {
     requested <- InstantTime.parse(instant.requested)
     completed <- instant.completed.flatMap(InstantTime.parse)

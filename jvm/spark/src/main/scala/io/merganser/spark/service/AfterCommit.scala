@@ -10,7 +10,7 @@ import org.slf4j.LoggerFactory
 
 import scala.util.control.NonFatal
 
-/** What follows a write that is committed. Nothing of it makes the write fail. */
+/** Steps after a committed write. Their failures leave the write committed. */
 object AfterCommit {
 
   private val Log = LoggerFactory.getLogger(classOf[WriteNotes])
@@ -18,10 +18,10 @@ object AfterCommit {
   private val Failed = "WRITE_COMMITTED_SERVICE_FAILED"
 
   /**
-   * Runs the inline services that are due, and logs what the user should know of the write.
+   * Runs the inline services that are due, and logs what the user should know about the write.
    *
-   * @return the result with what the services failed with
-   * @throws MerganserException WRITE_COMMITTED_SERVICE_FAILED where the write's options ask for an error
+   * @return the result with the failures of the services
+   * @throws MerganserException WRITE_COMMITTED_SERVICE_FAILED where the write's options request an error
    */
   def run(session: SparkSession, table: OpenTable, settings: WriteConfig, result: WriteResult): WriteResult =
     if (result.instant.isEmpty) result else ofCommitted(session, table, settings, result)
@@ -36,7 +36,7 @@ object AfterCommit {
     val done    = failure.fold(result)(f => result.copy(notes = result.notes.copy(serviceFailure = Some(sentence(f)))))
     if (done.notes.sentences.nonEmpty) {
       val text = s"write ${result.instant} of ${table.storage} is committed. ${done.notes.sentences.mkString(" ")}"
-      // An error of ours says all there is to know; of others the stack is kept.
+      // Our own errors need no stack trace; that of others is logged.
       failure.filterNot(_.isInstanceOf[MerganserException]).fold(Log.warn(text))(Log.warn(text, _))
     }
     failure.filter(_ => settings.failsOnServiceFailure).foreach { f =>
@@ -47,7 +47,7 @@ object AfterCommit {
   }
 
   /**
-   * Does something that follows a commit and is not needed for it, such as a refresh of what is cached; a failure is logged.
+   * Runs an optional step after a commit, such as a refresh of cached data; a failure is logged.
    *
    * @param what as in "cannot ..."
    */
@@ -57,7 +57,7 @@ object AfterCommit {
   /** Whether an error leaves its write committed. */
   def isOfCommitted(error: MerganserException): Boolean = error.condition == Failed
 
-  /** Errors that end the process go on; an interrupt is kept for whoever waits next. */
+  /** Fatal errors are not caught; the interrupt flag is set again. */
   private def failureOf(work: => Unit): Option[Throwable] =
     try { work; None }
     catch {

@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory
  *
  * @param bytesWritten size of the new base files, in bytes
  * @param elapsedMs    milliseconds
- * @param left         planned ones that were left alone, as somebody else runs them
+ * @param left         planned ones that were left alone, as another writer runs them
  */
 final case class CompactionResult(
     instant: Option[String],
@@ -60,9 +60,9 @@ object CompactionService {
   )
 
   /**
-   * Runs planned compactions, oldest first. Those that somebody else runs are left alone.
+   * Runs planned compactions, oldest first. Those that another writer runs are left alone.
    *
-   * @param chosen given the instants of all, those to run
+   * @param chosen selects the instants to run from all planned ones
    */
   def run(
       session: SparkSession,
@@ -94,7 +94,7 @@ object CompactionService {
     run(session, path, settings)
   }
 
-  /** After a write: compacts when as many delta commits came since the last compaction as the write's options say. */
+  /** After a write: compacts if the configured number of delta commits followed the last compaction. */
   def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
     if (table.config.isMergeOnRead && settings.inlineCompaction) {
       if (deltaCommitsSince(table.refreshed().timeline) >= settings.compactionDeltaCommits) {
@@ -104,14 +104,14 @@ object CompactionService {
     }
 
   private def deltaCommitsSince(now: Timeline): Int = {
-    // Newest first, so that what lies before the last compaction is not read.
+    // Newest first, so that commits before the last compaction are not read.
     val compacted =
       now.completed.reverseIterator.find(i => i.action == Action.Commit && now.metadata(i).operationType == "COMPACT")
     val last = compacted.fold("")(_.requested)
     now.completed.count(i => i.action == Action.DeltaCommit && i.requested > last)
   }
 
-  /** @return what was done, or why it was left alone */
+  /** @return the result, or why the compaction was left alone */
   private def execute(
       session: SparkSession,
       table: OpenTable,

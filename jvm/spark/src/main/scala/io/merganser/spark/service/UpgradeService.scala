@@ -6,11 +6,11 @@ import io.merganser.table.options.Options
 import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.SparkSession
 
-/** Upgrade of a table of version 6 or 8 to version 9: what failed is rolled back, logs are compacted, and then the format changes. */
+/** Upgrade of a table from version 6 or 8 to 9: rolls back failed writes, compacts logs, then changes the format. */
 object UpgradeService {
 
   /**
-   * @param options of which the merger classes and the lock count, and what becomes of failed writes
+   * @param options of which those on merger classes, locks, failed writes, indexes and unknown properties apply
    * @throws io.merganser.merge.MerganserException UPGRADE_REFUSED and what compaction throws
    */
   def run(session: SparkSession, path: String, options: Map[String, String]): Unit = {

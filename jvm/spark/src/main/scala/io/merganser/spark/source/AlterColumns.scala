@@ -18,22 +18,22 @@ import org.apache.spark.sql.merganser.{CatalogBridge, SparkBridge}
 import org.apache.spark.sql.types._
 
 /**
- * ALTER TABLE on columns. The change is a commit of its own that writes no rows: files stay as they are, and are read by the names
- * of the columns, with nulls for what they lack and wider types where they have narrower ones.
+ * ALTER TABLE on columns. The change is a separate commit without rows: files stay as they are and are read by column
+ * name, with nulls for columns they lack and narrower types widened.
  */
 object AlterColumns {
 
   /**
    * Changes the columns of a table and of its entry in the session catalog.
    *
-   * @param changes those that are not of columns are left out
+   * @param changes those of anything but columns are ignored
    */
   def ofCatalog(session: SparkSession, entry: CatalogTable, changes: Seq[TableChange]): Unit = {
     val path     = entry.location.toString
     val declared = CatalogBridge.columns(entry)
     val seen     = DeclaredColumns.over(OpenTable.load(session, path).schema, declared)
     run(session, path, changes)
-    // Of an entry without columns the table's folder tells them.
+    // An entry without columns takes them from the table's folder.
     if (declared.nonEmpty)
       CatalogBridge.alterColumns(session, entry.identifier, applied(entry.identifier.unquotedString, seen, changes))
     SparkBridge.refreshCached(session, entry.identifier)
@@ -42,10 +42,10 @@ object AlterColumns {
   /**
    * Changes the columns of the table at a path, in one commit.
    *
-   * @param changes those that are not of columns are left out
-   * @return the table's columns from now on
-   * @throws MerganserException COLUMN_CHANGE_UNSUPPORTED, SCHEMA_CONFLICT, UNSUPPORTED_TYPE, UNSUPPORTED_COLUMN_NAME, COMMIT_CONFLICT;
-   *                            nothing is changed then
+   * @param changes those of anything but columns are ignored
+   * @return the table's columns after the change
+   * @throws MerganserException COLUMN_CHANGE_UNSUPPORTED, SCHEMA_CONFLICT, UNSUPPORTED_TYPE, UNSUPPORTED_COLUMN_NAME,
+   *                            COMMIT_CONFLICT; nothing is changed then
    */
   def run(session: SparkSession, path: String, changes: Seq[TableChange]): StructType = {
     val table   = OpenTable.load(session, path)
@@ -72,7 +72,7 @@ object AlterColumns {
     }
   }
 
-  /** @return the columns with the changes made, one after the other */
+  /** @return the columns after the changes, applied in order */
   private[source] def applied(table: String, columns: StructType, changes: Seq[TableChange]): StructType =
     changes.foldLeft(columns) {
       case (now, add: AddColumn) =>
@@ -81,8 +81,8 @@ object AlterColumns {
             Option(add.position)))
       case (now, change: UpdateColumnPosition) =>
         at(table, now, change.fieldNames.dropRight(1).toSeq, change.fieldNames) { fields =>
-          val own = one(table, fields, change.fieldNames)
-          inserted(table, StructType(fields.filterNot(_ eq own)), own, change.fieldNames, Option(change.position))
+          val moved = one(table, fields, change.fieldNames)
+          inserted(table, StructType(fields.filterNot(_ eq moved)), moved, change.fieldNames, Option(change.position))
         }
       case (now, change: ColumnChange) => updated(table, now, change.fieldNames)(changed(table, change, _))
       case (now, _)                    => now
@@ -90,10 +90,10 @@ object AlterColumns {
 
   private def column(table: String, add: AddColumn): StructField = {
     if (add.defaultValue != null)
-      throw refused(table, add.fieldNames, "a default value would not hold for rows that are stored",
+      throw refused(table, add.fieldNames, "a default value would not apply to stored rows",
         "Add the column without it, and UPDATE the rows")
     if (!add.isNullable)
-      throw refused(table, add.fieldNames, "rows that are stored have null there", "Add it without NOT NULL")
+      throw refused(table, add.fieldNames, "stored rows have null there", "Add it without NOT NULL")
     val field = StructField(add.fieldNames.last, add.dataType)
     Option(add.comment).fold(field)(field.withComment)
   }
@@ -120,10 +120,10 @@ object AlterColumns {
         "stored files keep its values, which a column of that name would bring back",
         "Leave it out of queries, set it to null, or make a new table with CREATE TABLE … AS SELECT")
     case c: UpdateColumnDefaultValue =>
-      throw refused(table, c.fieldNames, "the table's format keeps no default values",
+      throw refused(table, c.fieldNames, "the table's format stores no default values",
         "Give the value when rows are written")
     case c =>
-      throw refused(table, c.fieldNames, s"${c.getClass.getSimpleName} is not known",
+      throw refused(table, c.fieldNames, s"${c.getClass.getSimpleName} is not supported",
         "Make a new table with CREATE TABLE … AS SELECT")
   }
 
@@ -138,13 +138,13 @@ object AlterColumns {
       position: Option[ColumnPosition]
   ): StructType = {
     if (fields.exists(_.name.equalsIgnoreCase(field.name)))
-      throw refused(table, names, "there is one of this name", "Choose another name")
+      throw refused(table, names, "a column of this name exists", "Choose another name")
     position match {
       case Some(_: First) => StructType(field +: fields)
       case Some(p: After) =>
         val before = fields.indexWhere(_.name.equalsIgnoreCase(p.column))
         if (before < 0)
-          throw refused(table, names, s"there is no '${p.column}' to stand after", "Name a column that is there")
+          throw refused(table, names, s"there is no column '${p.column}' to place it after", "Name an existing column")
         StructType((fields.take(before + 1) :+ field) ++ fields.drop(before + 1))
       case _ => StructType(fields :+ field)
     }
@@ -157,8 +157,8 @@ object AlterColumns {
       names: Array[String]
   )(change: StructField => StructField): StructType =
     at(table, columns, names.dropRight(1).toSeq, names, Some(change)) { fields =>
-      val own = one(table, fields, names)
-      StructType(fields.map(f => if (f eq own) change(f) else f))
+      val field = one(table, fields, names)
+      StructType(fields.map(f => if (f eq field) change(f) else f))
     }
 
   private def one(table: String, fields: StructType, names: Array[String]): StructField =
@@ -166,9 +166,10 @@ object AlterColumns {
       .getOrElse(throw refused(table, names, "there is no such column", "Correct the name"))
 
   /**
-   * Changes the fields of the struct at a path. Elements of arrays and values of maps are steps of a path, named `element` and `value`.
+   * Changes the fields of the struct at a path. Elements of arrays and values of maps are steps of a path, named
+   * `element` and `value`.
    *
-   * @param leaf what becomes of an element or a value that the path ends with
+   * @param leaf change of the element or value that the path ends with
    */
   private def at(
       table: String,
@@ -182,10 +183,10 @@ object AlterColumns {
     def within(dataType: DataType, rest: Seq[String]): DataType = (dataType, rest) match {
       case (s: StructType, Seq()) => change(s)
       case (s: StructType, Seq(name, more @ _*)) =>
-        val own = one(table, s, names.take(names.length - 1 - more.length))
+        val field = one(table, s, names.take(names.length - 1 - more.length))
         StructType(
           s.map(f =>
-            if ((f eq own) && f.name.equalsIgnoreCase(name)) f.copy(dataType = within(f.dataType, more)) else f))
+            if ((f eq field) && f.name.equalsIgnoreCase(name)) f.copy(dataType = within(f.dataType, more)) else f))
       case (a: ArrayType, Seq("element", more @ _*)) => a.copy(elementType = within(a.elementType, more))
       case (m: MapType, Seq("value", more @ _*))     => m.copy(valueType = within(m.valueType, more))
       case (a: ArrayType, Seq()) if leaf.isDefined && names.last == "element" =>

@@ -2,23 +2,23 @@ package io.merganser.spark.source
 
 import org.apache.spark.sql.types._
 
-/** Columns of a table that a catalog names: the catalog knows some things that the table does not keep. */
+/** Columns of a catalog table: the catalog entry has some properties that the table does not store. */
 object DeclaredColumns {
 
   /**
-   * The table's columns, each with what its catalog entry says besides: the length of char and varchar, tinyint and smallint
-   * for what is stored as int, a comment. Names are spelled as they are stored. A column that was added or widened by another
-   * way than the catalog is as it is stored.
+   * The table's columns with the additions of its catalog entry: lengths of char and varchar, tinyint and smallint for
+   * columns stored as int, comments. Names are spelled as stored. A column that was added or widened without the
+   * catalog stays as stored.
    *
    * @param stored   the columns as they are now
    * @param declared those of the catalog entry; empty if it has none
    */
   def over(stored: StructType, declared: StructType): StructType = StructType(stored.map { field =>
     declared.find(_.name.equalsIgnoreCase(field.name)) match {
-      case Some(said) =>
+      case Some(entry) =>
         val metadata =
-          if (said.getComment().isDefined) field.withComment(said.getComment().get).metadata else field.metadata
-        field.copy(dataType = typeOver(field.dataType, said.dataType), metadata = metadata)
+          if (entry.getComment().isDefined) field.withComment(entry.getComment().get).metadata else field.metadata
+        field.copy(dataType = typeOver(field.dataType, entry.dataType), metadata = metadata)
       case None => field
     }
   })

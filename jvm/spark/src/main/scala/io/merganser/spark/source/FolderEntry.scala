@@ -4,15 +4,15 @@ import io.merganser.table.properties.TableConfig
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /**
- * What a catalog without a metastore keeps of a table, in the table's own `hoodie.properties`: columns as they were declared,
- * and properties that are no settings of the table.
+ * What a catalog without a metastore stores of a table, in the table's own `hoodie.properties`: columns as they were
+ * declared, and properties that are not settings of the table.
  *
- * @param columns with lengths of char and varchar, and comments; none for a table that no catalog made
+ * @param columns with lengths of char and varchar, and comments; None for a table that was not created in a catalog
  * @param told    the statement's properties
  */
 final case class FolderEntry(columns: Option[StructType], told: Map[String, String]) {
 
-  /** As properties of the table's. */
+  /** The entry as properties of the table. */
   def stored: Map[String, String] =
     columns.map(c => FolderEntry.Columns -> c.json).toMap ++ told.map { case (key, value) =>
       FolderEntry.Property + key -> value
@@ -28,7 +28,7 @@ object FolderEntry {
     config.properties.collect { case (key, value) if key.startsWith(Property) => key.drop(Property.length) -> value }
   )
 
-  /** The properties without an entry's. */
+  /** The table's properties without those of the entry. */
   def without(properties: Map[String, String]): Map[String, String] =
     properties.filterNot { case (key, _) => key == Columns || key.startsWith(Property) }
 }

@@ -10,9 +10,9 @@ import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.sources.InsertableRelation
 
 /**
- * What an INSERT does to a table, and what it replaces there.
+ * Builds the write of an INSERT, with the rows that it replaces.
  *
- * @param options of the write alone
+ * @param options of this write only
  */
 final class InsertBuilder(session: SparkSession, table: MerganserTable, options: Map[String, String])
     extends WriteBuilder with SupportsTruncate {
@@ -26,7 +26,7 @@ final class InsertBuilder(session: SparkSession, table: MerganserTable, options:
   override def build(): Write = new InsertWrite(session, table, options, replaced)
 }
 
-/** An INSERT with its target settled; runs when it is given the rows. */
+/** An INSERT with its target determined; [[run]] writes the rows. */
 final class InsertWrite(session: SparkSession, table: MerganserTable, options: Map[String, String], replaced: Replaced)
     extends V1Write {
 
@@ -35,13 +35,14 @@ final class InsertWrite(session: SparkSession, table: MerganserTable, options: M
     val source =
       if (options.contains(MerganserTable.ByFrame)) WriteSource.DataFrameWrite
       else WriteSource.SqlInsert
-    val said          = table.options ++ options - MerganserTable.ByFrame
+    val writeOptions  = table.options ++ options - MerganserTable.ByFrame
     val storage       = table.opened.storage
     val lacking       = options.get(MerganserTable.ByFrame).toSeq.flatMap(_.split(',')).filter(_.nonEmpty)
     val (all, readAt) = SnapshotPinning.pinned(session, frame, storage)
     val rows          = if (lacking.isEmpty) all else all.drop(lacking: _*)
-    if (replaced == Replaced.Nothing) FrameWrite.append(session, OpenTable.load(storage), said, rows, source, readAt)
-    else FrameWrite.overwrite(session, storage, said, rows, source, Some(replaced), readAt)
+    if (replaced == Replaced.Nothing)
+      FrameWrite.append(session, OpenTable.load(storage), writeOptions, rows, source, readAt)
+    else FrameWrite.overwrite(session, storage, writeOptions, rows, source, Some(replaced), readAt)
   }
 
   override def toInsertableRelation: InsertableRelation = (frame: DataFrame, _: Boolean) => {

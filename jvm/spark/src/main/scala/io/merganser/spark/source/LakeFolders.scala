@@ -14,8 +14,8 @@ import java.util.Properties
 import scala.collection.JavaConverters._
 
 /**
- * A catalog's folders: namespaces below the warehouse, tables below namespaces. A folder with `.hoodie` in it is a table; so is
- * one with a file that names another place; every other folder is a namespace.
+ * A catalog's folders: namespaces below the warehouse, tables below namespaces. A folder with `.hoodie` in it is a
+ * table; so is one with a file that points to another location; every other folder is a namespace.
  *
  * @param catalog name of the catalog, for errors
  */
@@ -25,7 +25,7 @@ final class LakeFolders(session: SparkSession, catalog: String, warehouse: Strin
   /** The folder of a namespace or table. */
   def folder(names: Seq[String]): Path = storage.path(relative(names))
 
-  /** Where a table lies; none if there is no such table. */
+  /** Location of a table; None if there is no such table. */
   def table(name: Identifier): Option[Path] =
     if (!isUsable(name.name)) None else table(relative(name.namespace.toSeq :+ name.name))
 
@@ -37,14 +37,14 @@ final class LakeFolders(session: SparkSession, catalog: String, warehouse: Strin
   private def isTable(folder: String): Boolean =
     TableConfig.exists(OpenTable.storage(session, storage.path(folder).toString))
 
-  /** Remembers a table; nothing is to be remembered of one in its own folder. */
+  /** Registers a table; one in its own folder needs no entry. */
   def add(name: Identifier, place: Path): Unit = {
     val folder = relative(name.namespace.toSeq :+ name.name)
     if (storage.fs.makeQualified(place) != storage.fs.makeQualified(storage.path(folder)))
       storage.createNew(pointer(folder), place.toString.getBytes(UTF_8))
   }
 
-  /** Deletes a table with its folder; of one that lies elsewhere, only what is remembered of it. */
+  /** Deletes a table with its folder; of one that is located elsewhere, only its entry. */
   def remove(name: Identifier): Boolean = {
     val folder = relative(name.namespace.toSeq :+ name.name)
     table(folder).isDefined && storage.deleteFolder(folder)
@@ -59,15 +59,15 @@ final class LakeFolders(session: SparkSession, catalog: String, warehouse: Strin
       throw new java.io.IOException(s"cannot rename ${storage.path(source)} to ${storage.path(target)}")
   }
 
-  /** Names of the tables right below a namespace. */
+  /** Names of the tables directly in a namespace. */
   def tables(namespace: Seq[String]): Seq[String] =
     below(namespace).filter(name => table(relative(namespace :+ name)).isDefined)
 
-  /** Names of the namespaces right below another. */
+  /** Names of the namespaces directly in another. */
   def namespaces(namespace: Seq[String]): Seq[String] =
     below(namespace).filter(name => table(relative(namespace :+ name)).isEmpty)
 
-  /** The warehouse itself is one, whether it is there or not. */
+  /** The warehouse itself is a namespace, whether it exists or not. */
   def isNamespace(namespace: Seq[String]): Boolean = namespace.isEmpty || {
     val folder = relative(namespace)
     storage.status(folder).exists(_.isDirectory) && table(folder).isEmpty
@@ -78,20 +78,20 @@ final class LakeFolders(session: SparkSession, catalog: String, warehouse: Strin
     if (properties.nonEmpty) keep(namespace, properties)
   }
 
-  /** Whether nothing is in it, files of others included. */
+  /** Whether it contains nothing, not even foreign files. */
   def isEmpty(namespace: Seq[String]): Boolean =
-    storage.list(relative(namespace)).forall(_.getPath.getName == described("")) && namespace.nonEmpty
+    storage.list(relative(namespace)).forall(_.getPath.getName == propertiesFile("")) && namespace.nonEmpty
 
-  /** Deletes the tables in a namespace and those below it, then itself, unless there are files of others. */
+  /** Deletes the tables in a namespace and in those below it, then itself, unless there are foreign files. */
   def removeNamespace(namespace: Seq[String]): Boolean = {
     tables(namespace).foreach(name => remove(Identifier.of(namespace.toArray, name)))
     val areGone = namespaces(namespace).map(name => removeNamespace(namespace :+ name)).forall(identity)
     areGone && isEmpty(namespace) && storage.deleteFolder(relative(namespace))
   }
 
-  /** What was said of a namespace. */
+  /** The properties of a namespace. */
   def properties(namespace: Seq[String]): Map[String, String] = {
-    val file = described(relative(namespace))
+    val file = propertiesFile(relative(namespace))
     if (!storage.exists(file)) Map.empty
     else {
       val read = new Properties
@@ -105,7 +105,7 @@ final class LakeFolders(session: SparkSession, catalog: String, warehouse: Strin
     properties.foreach { case (key, value) => all.setProperty(key, value) }
     val out = new ByteArrayOutputStream
     all.store(out, null)
-    storage.replace(described(relative(namespace)), out.toByteArray)
+    storage.replace(propertiesFile(relative(namespace)), out.toByteArray)
   }
 
   private def below(namespace: Seq[String]): Seq[String] =
@@ -118,12 +118,12 @@ final class LakeFolders(session: SparkSession, catalog: String, warehouse: Strin
     names.mkString("/")
   }
 
-  /** A name that is a folder's, and no hidden one. */
+  /** Whether a name can be that of a folder, and not of a hidden one. */
   private def isUsable(name: String): Boolean =
     name.nonEmpty && !name.startsWith(".") && !name.exists(c => c == '/' || c == '\\' || c == ':')
 
-  private def pointer(folder: String)   = inside(folder, ".merganser-table")
-  private def described(folder: String) = inside(folder, ".merganser-namespace")
+  private def pointer(folder: String)        = inside(folder, ".merganser-table")
+  private def propertiesFile(folder: String) = inside(folder, ".merganser-namespace")
 
   private def inside(folder: String, file: String): String = if (folder.isEmpty) file else s"$folder/$file"
 }

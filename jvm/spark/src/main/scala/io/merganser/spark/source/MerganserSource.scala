@@ -25,11 +25,11 @@ class MerganserSource extends TableProvider with DataSourceRegister with WholeFr
 
   override def supportsExternalMetadata(): Boolean = true
 
-  /** Called by `load()`: an option that cannot be taken is an error there, before anything is done with the frame. */
+  /** Called by `load()`: an invalid option is an error there, before the frame is used. */
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = {
-    val (session, given) = (SparkSession.active, options.asCaseSensitiveMap.asScala.toMap)
-    val table            = MerganserTable.load(session, path(options), given)
-    IgnoredReadOptions.warn(table.name(), ReadConfig.parse(given, session.conf.getAll))
+    val (session, readOptions) = (SparkSession.active, options.asCaseSensitiveMap.asScala.toMap)
+    val table                  = MerganserTable.load(session, path(options), readOptions)
+    IgnoredReadOptions.warn(table.name(), ReadConfig.parse(readOptions, session.conf.getAll))
     table.schema()
   }
 
@@ -48,10 +48,10 @@ class MerganserSource extends TableProvider with DataSourceRegister with WholeFr
       parameters: Map[String, String],
       frame: DataFrame
   ): BaseRelation = {
-    // Spark hands names over in lower case, and keeps them as they were given behind.
+    // Spark passes names in lower case; the original map has them as the user wrote them.
     val options = parameters match {
       case lowered: CaseInsensitiveMap[String @unchecked] => lowered.originalMap
-      case asGiven                                        => asGiven
+      case original                                       => original
     }
     val target =
       CaseInsensitiveMap(options).getOrElse("path", throw MerganserException("PATH_MISSING", "format" -> shortName()))
@@ -71,7 +71,7 @@ class MerganserSource extends TableProvider with DataSourceRegister with WholeFr
     }
 }
 
-/** Says once a read which of its options have no effect. */
+/** Logs once per read which of its options have no effect. */
 private[source] object IgnoredReadOptions {
   private val Log = LoggerFactory.getLogger(classOf[MerganserSource])
 
@@ -80,7 +80,7 @@ private[source] object IgnoredReadOptions {
       Log.warn(s"options of a read of $table without effect: ${IgnoredOptions.described(read.ignored).mkString(", ")}")
 }
 
-/** `partitionBy` of a data-frame writer, as the option that says the same. */
+/** `partitionBy` of a data-frame writer, as the equivalent option. */
 private[source] object PartitionBy {
   private val Sparks = "__partition_columns"
   private val Ours   = "hoodie.datasource.write.partitionpath.field"

@@ -26,13 +26,13 @@ import scala.collection.JavaConverters._
  * A table as Spark's planner sees it.
  *
  * @param label    its name in messages and plans
- * @param open     reads settings and timeline; called once a query, when it is first needed
- * @param declared columns as its catalog declares them, when it has one: they may be char or varchar
- * @param told     what its catalog tells of it; none of a table that is read or written by format and path
+ * @param open     reads settings and timeline; called once per query, when first needed
+ * @param declared columns as its catalog declares them, if it has one: they may be char or varchar
+ * @param entry    properties of its catalog entry; None for a table that is read or written by format and path
  * @param overwrites what an overwrite replaces, where that is not everything
- * @param watched  gathers what scans of it look at, where a statement changes the table
+ * @param watched  counts what its scans read and prune, where a statement changes the table
  * @param isPinned true where a statement that changes the table reads it
- * @param ranges   values that a row must have one of to matter to the statement
+ * @param ranges   value ranges outside of which rows do not matter to the statement
  */
 final class MerganserTable(
     protected val session: SparkSession,
@@ -42,7 +42,7 @@ final class MerganserTable(
     open: () => OpenTable,
     declared: Option[StructType],
     val catalogTable: Option[CatalogTable],
-    told: Option[Map[String, String]] = None,
+    entry: Option[Map[String, String]] = None,
     private[source] val overwrites: Option[Replaced] = None,
     override val watched: Option[ScanCounts] = None,
     ranges: Option[SourceRanges] = None,
@@ -54,20 +54,20 @@ final class MerganserTable(
   override def name(): String = label
 
   override def schema(): StructType = declared match {
-    case Some(columns) if told.isDefined && opened.schema.nonEmpty => DeclaredColumns.over(opened.schema, columns)
-    case Some(columns)                                             => columns
-    case None                                                      => opened.schema
+    case Some(columns) if entry.isDefined && opened.schema.nonEmpty => DeclaredColumns.over(opened.schema, columns)
+    case Some(columns)                                              => columns
+    case None                                                       => opened.schema
   }
 
   override def partitioning(): Array[Transform] =
-    told.toSeq.flatMap(_ => opened.config.partitionFields).map(c => Expressions.identity(c): Transform).toArray
+    entry.toSeq.flatMap(_ => opened.config.partitionFields).map(c => Expressions.identity(c): Transform).toArray
 
-  /** What its catalog tells of it, and the settings that the table itself stores. */
-  override def properties(): util.Map[String, String] = told.fold(Map.empty[String, String]) { entry =>
+  /** The properties of its catalog entry, and the settings that the table itself stores. */
+  override def properties(): util.Map[String, String] = entry.fold(Map.empty[String, String]) { declaredProperties =>
     val stored =
-      try ShownSettings.beside(entry, opened.config)
-      catch { case _: MerganserException => Map.empty[String, String] } // its folder is gone or damaged: reads say so
-    stored ++ entry
+      try ShownSettings.beside(declaredProperties, opened.config)
+      catch { case _: MerganserException => Map.empty[String, String] } // its folder is gone or damaged: reads fail
+    stored ++ declaredProperties
   }.asJava
 
   override def capabilities(): util.Set[TableCapability] =
@@ -79,20 +79,20 @@ final class MerganserTable(
       override def dataType(): DataType = field.dataType
       override def isNullable: Boolean =
         !keepsKeys || (field.name != MetaColumns.RecordKey && field.name != MetaColumns.PartitionPath)
-      override def comment(): String = "kept by the table beside every row"
+      override def comment(): String = "stored by the table with every row"
     }
   }
 
-  /** Whether keys and paths are stored with the rows; so they will be where there is no table yet. */
+  /** Whether keys and paths are stored with the rows; true where there is no table yet. */
   private lazy val keepsKeys: Boolean =
     try opened.config.keepsKeys
     catch { case e: MerganserException if e.condition == "PATH_IS_NO_TABLE" => true }
 
   override def newScanBuilder(query: CaseInsensitiveStringMap): ScanBuilder = {
-    val said = ReadConfig.parse(options ++ query.asCaseSensitiveMap.asScala, session.conf.getAll)
-    if (told.isDefined) IgnoredReadOptions.warn(name(), said)
-    // A statement changes rows as they are, whatever queries of the session are to see.
-    val read = if (watched.isDefined || isPinned) said.copy(readOptimized = false) else said
+    val config = ReadConfig.parse(options ++ query.asCaseSensitiveMap.asScala, session.conf.getAll)
+    if (entry.isDefined) IgnoredReadOptions.warn(name(), config)
+    // A statement changes rows as they are now, even where queries of the session are read optimized.
+    val read = if (watched.isDefined || isPinned) config.copy(readOptimized = false) else config
     new SliceScanBuilder(session, read.asOf.fold(opened)(opened.asOf), read, watched, ranges)
   }
 
@@ -101,14 +101,14 @@ final class MerganserTable(
 
   override def isCurrent: Boolean = !options.keys.exists(_.equalsIgnoreCase(Options.AsOfInstant.key))
 
-  /** What a statement reads of a table, it reads as of its beginning. */
+  /** The table as a statement reads it: as of the statement's start. */
   override def pinnedTo(opened: OpenTable): MerganserTable =
-    new MerganserTable(session, path, label, options, () => opened, declared, catalogTable, told, isPinned = true)
+    new MerganserTable(session, path, label, options, () => opened, declared, catalogTable, entry, isPinned = true)
 
-  /** The table that a statement changes; its scans tell what they look at. */
+  /** The target table of a statement; its scans count what they read and prune. */
   def watchedBy(counts: ScanCounts, ranges: Option[SourceRanges] = None): MerganserTable = {
     val known = opened
-    new MerganserTable(session, path, label, options, () => known, declared, catalogTable, told, None, Some(counts),
+    new MerganserTable(session, path, label, options, () => known, declared, catalogTable, entry, None, Some(counts),
       ranges)
   }
 
@@ -116,42 +116,42 @@ final class MerganserTable(
   def asOfTime(micros: Long): MerganserTable =
     asOf(InstantTime.format(Math.floorDiv(micros, 1000L), opened.config.timelineZone))
 
-  /** The same table, of which an overwrite replaces the rows of those partitions alone. */
+  /** The same table, for an overwrite that replaces these rows only. */
   private[spark] def overwriting(replaced: Replaced): MerganserTable =
-    new MerganserTable(session, path, label, options, open, declared, catalogTable, told, Some(replaced))
+    new MerganserTable(session, path, label, options, open, declared, catalogTable, entry, Some(replaced))
 
-  /** Whether that has been said. */
+  /** Whether the replaced rows are determined. */
   private[spark] def isOverwriting: Boolean = overwrites.isDefined
 
   /** The same table as of a time, in one of the forms of [[io.merganser.table.timeline.AsOf]]. */
   def asOf(time: String): MerganserTable =
     new MerganserTable(session, path, label, options + (Options.AsOfInstant.key -> time), open, declared, catalogTable,
-      told)
+      entry)
 }
 
 object MerganserTable {
 
   /**
-   * Option that [[io.merganser.spark.sql.FrameWriteDetection]] gives to writes that no SQL statement asks for: names of the table's columns that
-   * the frame lacks, between commas.
+   * Option that [[io.merganser.spark.sql.FrameWriteDetection]] adds to writes that are not of a SQL statement: the
+   * table's columns that the frame lacks, comma separated.
    */
   private[spark] val ByFrame = "__merganser_by_frame"
 
-  /** A table that is at the path; a time to read it as of is looked at here, before the read is planned. */
+  /** The existing table at a path; a time to read it as of is checked here, before the read is planned. */
   def load(session: SparkSession, path: String, options: Map[String, String]): MerganserTable = {
     val opened = OpenTable.load(session, path)
     options.collectFirst { case (key, time) if key.equalsIgnoreCase(Options.AsOfInstant.key) => opened.asOf(time) }
     new MerganserTable(session, path, opened.config.name, options - "path", () => opened, None, None)
   }
 
-  /** What a writer asks about a path that may be no table yet. */
+  /** The table at a path for a writer; it need not exist yet. */
   def lazily(session: SparkSession, path: String, options: Map[String, String], schema: StructType): MerganserTable = {
     val known = if (schema == null || schema.isEmpty) None else Some(schema)
     new MerganserTable(session, path, s"merganser.`$path`", options - "path", () => OpenTable.load(session, path),
       known, None)
   }
 
-  /** A table that Spark's session catalog names. */
+  /** A table of Spark's session catalog. */
   def ofCatalog(session: SparkSession, table: CatalogTable): MerganserTable =
     new MerganserTable(
       session,
@@ -161,22 +161,22 @@ object MerganserTable {
       () => OpenTable.load(session, table.location.toString),
       Some(CatalogBridge.columns(table)).filter(_.nonEmpty),
       Some(table),
-      told = Some(CatalogBridge.told(table) + (TableCatalog.PROP_PROVIDER -> "merganser"))
+      entry = Some(CatalogBridge.told(table) + (TableCatalog.PROP_PROVIDER -> "merganser"))
     )
 
   /**
-   * A table that a catalog of folders names, or that is named by its path.
+   * A table of a catalog of folders, or one that is named by its path.
    *
    * @throws io.merganser.merge.MerganserException PATH_IS_NO_TABLE
    */
   def ofFolder(session: SparkSession, path: String, label: String): MerganserTable = {
     val opened = OpenTable.load(session, path)
-    val entry  = FolderEntry.of(opened.config)
-    new MerganserTable(session, path, label, Map.empty, () => opened, entry.columns, None,
-      told = Some(entry.told + (TableCatalog.PROP_PROVIDER -> "merganser") + (TableCatalog.PROP_LOCATION -> path)))
+    val folder = FolderEntry.of(opened.config)
+    new MerganserTable(session, path, label, Map.empty, () => opened, folder.columns, None,
+      entry = Some(folder.told + (TableCatalog.PROP_PROVIDER -> "merganser") + (TableCatalog.PROP_LOCATION -> path)))
   }
 
-  /** Is it the name of a table by its path: `` merganser.`/lake/trips` ``? */
+  /** Whether it names a table by its path: `` merganser.`/lake/trips` ``. */
   def isPath(name: Identifier): Boolean =
     name.namespace.length == 1 && NewCatalogTable.isOurs(Some(name.namespace.head)) && name.name.contains("/")
 
@@ -184,7 +184,7 @@ object MerganserTable {
   def refuseDropOfPath(name: Identifier): Unit =
     if (isPath(name)) throw MerganserException("DROP_BY_PATH", "path" -> name.name)
 
-  /** The table at the path that an identifier is. */
+  /** The table at the path in an identifier. */
   def ofPath(session: SparkSession, name: Identifier): MerganserTable =
     ofFolder(session, name.name, s"merganser.`${name.name}`")
 }

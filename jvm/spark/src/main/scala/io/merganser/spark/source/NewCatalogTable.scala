@@ -22,7 +22,7 @@ import java.util
 import scala.collection.JavaConverters._
 
 /**
- * A table that a statement describes: its folder is made, then its entry in the catalog.
+ * A table that a statement creates: first its folder, then its entry in the catalog.
  *
  * @param entries    of the catalog
  * @param columns    of the statement or its query; may be empty where the folder holds a table
@@ -36,27 +36,27 @@ final class NewCatalogTable(
     partitions: Array[Transform],
     properties: util.Map[String, String]
 ) {
-  private val given    = properties.asScala.toMap
-  private val location = given.get(TableCatalog.PROP_LOCATION)
-  private val known    = entries.known(name)
-  private val by       = partitions.map(column).toSeq
+  private val allProperties = properties.asScala.toMap
+  private val location      = allProperties.get(TableCatalog.PROP_LOCATION)
+  private val known         = entries.known(name)
+  private val by            = partitions.map(column).toSeq
 
   val place: URI = known.orElse(location.map(locationOf)).getOrElse(entries.place(name))
 
   val storage: Storage = OpenTable.storage(session, place.toString)
 
-  /** The statement's properties, Spark's own left out. */
-  val said: Map[String, String] = NewCatalogTable.saidOf(given)
+  /** The statement's properties without Spark's own. */
+  val said: Map[String, String] = NewCatalogTable.saidOf(allProperties)
 
-  /** What the statement says about the table: its properties without those that are the user's own words. */
+  /** The statement's settings of the table: its properties without those that only mean something to the user. */
   val options: Map[String, String] = said.filterNot { case (key, _) =>
-    !given.contains(TableCatalog.OPTION_PREFIX + key) && OwnProperties.isOwn(key)
+    !allProperties.contains(TableCatalog.OPTION_PREFIX + key) && OwnProperties.isOwn(key)
   }
 
-  def comment: Option[String] = given.get(TableCatalog.PROP_COMMENT)
+  def comment: Option[String] = allProperties.get(TableCatalog.PROP_COMMENT)
 
   /** DROP TABLE leaves its files. */
-  def isExternal: Boolean = location.isDefined || given.contains(TableCatalog.PROP_EXTERNAL)
+  def isExternal: Boolean = location.isDefined || allProperties.contains(TableCatalog.PROP_EXTERNAL)
 
   /** Whether the catalog has it already. */
   def isKnown: Boolean = entries.known(name).isDefined
@@ -68,7 +68,7 @@ final class NewCatalogTable(
   def exists: Boolean = TableConfig.exists(storage)
 
   /**
-   * A folder that holds a table which the catalog does not know is taken where LOCATION names it, and nowhere else.
+   * A folder with a table that the catalog does not know is only used where LOCATION names it.
    *
    * @throws MerganserException TABLE_FOLDER_TAKEN
    */
@@ -76,12 +76,12 @@ final class NewCatalogTable(
     if (known.isEmpty && location.isEmpty && exists)
       throw MerganserException("TABLE_FOLDER_TAKEN", "table" -> name, "path" -> storage.basePath)
 
-  /** The statement's options with its partitioning, as a write to a table that exists would give them. */
+  /** The statement's options with its partitioning, as options of a write to an existing table. */
   def asWriteOptions: Map[String, String] =
     if (by.isEmpty) options else options + (Options.PartitionFields.key -> by.mkString(","))
 
   /**
-   * Makes the folder and what tells that it is a table.
+   * Creates the folder and the files that make it a table.
    *
    * @param written options of the write that fills it; only a data frame has any
    */
@@ -103,33 +103,36 @@ final class NewCatalogTable(
     ()
   }
 
-  /** Takes back what [[make]] did, and what was written since. */
+  /** Undoes [[make]] and all writes since. */
   def unmake(): Unit = {
     storage.deleteFolder(if (hadFolder) ".hoodie" else "")
     ()
   }
 
-  /** @throws MerganserException CONFIG_CONFLICT, COLUMN_MISSING, SCHEMA_CONFLICT where the table in the folder is another than described */
+  /**
+   * @throws MerganserException CONFIG_CONFLICT, COLUMN_MISSING, SCHEMA_CONFLICT where the table in the folder differs
+   *                            from the statement
+   */
   def requireSame(): Unit = {
-    val there = OpenTable.load(storage)
-    TableConflicts.settled(Settings.ofWrite(asWriteOptions, FrameWrite.sessionConf(session)), there.config)
-    if (columns.nonEmpty) FrameCheck.requireSchema(columns, there.schema, there.config.name, nullForMissing = false)
+    val stored = OpenTable.load(storage)
+    TableConflicts.settled(Settings.ofWrite(asWriteOptions, FrameWrite.sessionConf(session)), stored.config)
+    if (columns.nonEmpty) FrameCheck.requireSchema(columns, stored.schema, stored.config.name, nullForMissing = false)
   }
 
   /** The entry in the catalog. */
   def register(): MerganserTable = entries.add(name, this)
 
-  /** Gives the entry that is there the statement's columns, properties and comment. */
+  /** Updates the existing entry with the statement's columns, properties and comment. */
   def registerAnew(): Unit = entries.change(name, this)
 
-  /** Columns as the statement has them; where the table stores a wider type, with that. */
+  /** The statement's columns; where the table stores a wider type, with that type. */
   def declared: StructType = {
     val stored = OpenTable.load(storage).schema
     if (columns.isEmpty) stored
     else StructType(columns.map { field =>
-      val kept = FrameCheck.find(stored, field.name).map(_.dataType)
-      if (kept.forall(_ == AvroSchemas.stored(StructType(Seq(field))).head.dataType)) field
-      else field.copy(dataType = kept.get)
+      val storedType = FrameCheck.find(stored, field.name).map(_.dataType)
+      if (storedType.forall(_ == AvroSchemas.stored(StructType(Seq(field))).head.dataType)) field
+      else field.copy(dataType = storedType.get)
     })
   }
 
@@ -149,7 +152,7 @@ final class NewCatalogTable(
 
 object NewCatalogTable {
 
-  /** Properties that Spark itself puts among those of a table. */
+  /** Properties that Spark itself adds to those of a table. */
   private val Reserved = Set(
     TableCatalog.PROP_PROVIDER, TableCatalog.PROP_LOCATION, TableCatalog.PROP_COMMENT, TableCatalog.PROP_OWNER,
     TableCatalog.PROP_EXTERNAL,
@@ -160,8 +163,8 @@ object NewCatalogTable {
     provider.exists(p => p.equalsIgnoreCase("merganser") || p == classOf[MerganserSource].getName)
 
   /**
-   * CREATE TABLE … USING merganser. Where LOCATION names a folder that holds a table already, that is taken as it is, if the
-   * statement agrees with it.
+   * CREATE TABLE … USING merganser. Where LOCATION names a folder that already holds a table, that table is used as it
+   * is, if the statement agrees with it.
    */
   def create(
       session: SparkSession,
@@ -192,6 +195,6 @@ object NewCatalogTable {
   }
 
   /** A data-frame writer's options come with a prefix, and on some lines without it as well. */
-  private[source] def saidOf(given: Map[String, String]): Map[String, String] =
-    given.map { case (k, v) => k.stripPrefix(TableCatalog.OPTION_PREFIX) -> v }.filterNot { case (k, _) => Reserved(k) }
+  private[source] def saidOf(props: Map[String, String]): Map[String, String] =
+    props.map { case (k, v) => k.stripPrefix(TableCatalog.OPTION_PREFIX) -> v }.filterNot { case (k, _) => Reserved(k) }
 }

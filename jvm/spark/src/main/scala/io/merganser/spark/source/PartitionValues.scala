@@ -16,11 +16,11 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * The values of a table's partition columns, read back from partition paths.
+ * The values of a table's partition columns, parsed from partition paths.
  *
- * A level made by a time format does not hold its column's value: it counts as a string, as it stands in the path.
+ * A level made by a time format does not hold its column's value: its value is the string in the path.
  *
- * @param declared the table's columns as its catalog declares them: a partition column of CHAR has all of its length
+ * @param declared the table's columns as its catalog declares them: values of CHAR columns are padded to their length
  */
 final class PartitionValues(table: OpenTable, declared: StructType) {
   private val config = table.config
@@ -29,7 +29,7 @@ final class PartitionValues(table: OpenTable, declared: StructType) {
   private val formatted =
     config.partitionFieldTypes.collect { case (name, kind) if kind.equalsIgnoreCase("TIMESTAMP") => name }.toSet
 
-  /** One column a level. Texts of any length are strings here. */
+  /** One column per level. CHAR and VARCHAR are strings here. */
   val columns: StructType = StructType(config.partitionFieldTypes.map { case (name, _) =>
     val found = FrameCheck.find(table.schema, name)
       .getOrElse(throw new IllegalStateException(s"partition column '$name' of '${config.name}' is no column of it"))
@@ -43,20 +43,20 @@ final class PartitionValues(table: OpenTable, declared: StructType) {
     }
   }
 
-  /** A value of the column at this place, with the blanks that CHAR has of it. */
+  /** A value of the column at this position, padded with blanks if the column is CHAR. */
   def padded(at: Int, value: Any): Any = (lengths(at), value) match {
     case (Some(length), text: UTF8String) if text.numChars < length => text.rpad(length, PartitionValues.Blank)
     case _                                                          => value
   }
 
-  /** Paths of the partitions that hold anything now, with their values. */
+  /** Paths of the partitions that have file groups now, with their values. */
   def all: Seq[(String, InternalRow)] =
     table.view.slices.map(_.partitionPath).distinct.sorted.map(path => path -> of(path))
 
   /**
-   * The values that a path tells, in the order of [[columns]].
+   * The values in a path, in the order of [[columns]].
    *
-   * @throws MerganserException PARTITION_VALUES_UNKNOWN if it has another shape
+   * @throws MerganserException PARTITION_VALUES_UNKNOWN if the path does not match the columns
    */
   def of(path: String): InternalRow = {
     def unknown = MerganserException("PARTITION_VALUES_UNKNOWN", "table" -> config.name, "path" -> path,
@@ -69,7 +69,7 @@ final class PartitionValues(table: OpenTable, declared: StructType) {
   }
 
   /**
-   * Tells which paths fulfil a condition on partition columns.
+   * A predicate on paths, from a condition on partition columns.
    *
    * @throws MerganserException OVERWRITE_CONDITION_UNSUPPORTED for a condition on anything else
    */
@@ -80,22 +80,22 @@ final class PartitionValues(table: OpenTable, declared: StructType) {
           CharVarcharUtils.replaceCharVarcharWithStringInSchema(StructType(Seq(column.copy(dataType = CharType(n))))))
       AttributeReference(column.name, column.dataType, nullable = true, char.fold(Metadata.empty)(_.head.metadata))()
     }
-    val said = condition.transform {
+    val resolved = condition.transform {
       case replaced: RuntimeReplaceable => replaced.replacement
     }.transform {
       case column: Attribute =>
-        val own = row.find(_.name.equalsIgnoreCase(column.name)).getOrElse(throw unsupported(condition))
+        val stored = row.find(_.name.equalsIgnoreCase(column.name)).getOrElse(throw unsupported(condition))
         if (formatted.exists(_.equalsIgnoreCase(column.name))) throw unsupported(condition)
         // What is stored as int may be declared as tinyint or smallint.
-        if (own.dataType == column.dataType) own else Cast(own, column.dataType, Some("UTC"), EvalMode.TRY)
+        if (stored.dataType == column.dataType) stored else Cast(stored, column.dataType, Some("UTC"), EvalMode.TRY)
     }
     if (
-      !said.deterministic || said.exists(e =>
+      !resolved.deterministic || resolved.exists(e =>
         e.isInstanceOf[PlanExpression[_]] || (e.isInstanceOf[Unevaluable] && !row.contains(e)))
     )
       throw unsupported(condition)
-    // Texts that are compared with CHAR get its blanks, as they do in a query.
-    val compared  = ApplyCharTypePadding(Filter(said, LocalRelation(row: _*))).expressions.head
+    // Strings that are compared with CHAR are padded with blanks, as in a query.
+    val compared  = ApplyCharTypePadding(Filter(resolved, LocalRelation(row: _*))).expressions.head
     val predicate = Predicate.createInterpreted(BindReferences.bindReference(compared, row))
     path => predicate.eval(of(path))
   }

@@ -25,7 +25,7 @@ import scala.collection.JavaConverters._
  * CREATE TABLE … AS SELECT, REPLACE TABLE and `saveAsTable`: a table that appears together with its first rows, or one
  * whose rows are all replaced in one commit.
  *
- * @param replaces true if a table that is there is to be overwritten, false if there must be none
+ * @param replaces true if an existing table is overwritten, false if none may exist
  */
 final class StagedCatalogTable(
     session: SparkSession,
@@ -55,8 +55,8 @@ final class StagedCatalogTable(
   }
 
   /** Only a data frame's write has options of its own: a statement's are properties of the table. */
-  private def write(frame: DataFrame, given: Map[String, String]): Unit = {
-    val source  = if (given.isEmpty) WriteSource.SqlInsert else WriteSource.DataFrameWrite
+  private def write(frame: DataFrame, options: Map[String, String]): Unit = {
+    val source  = if (options.isEmpty) WriteSource.SqlInsert else WriteSource.DataFrameWrite
     val storage = described.storage
     if (described.exists) {
       if (!replaces) {
@@ -64,22 +64,22 @@ final class StagedCatalogTable(
         throw MerganserException("TABLE_EXISTS", "path" -> storage.basePath)
       }
       val (rows, readAt) = SnapshotPinning.pinned(session, frame, storage)
-      // The table is made again, columns and all, unless this very write says which of its partitions it replaces.
-      val isDynamic = OverwriteMode.given(given).contains(true) || WriteConfig.operation(given,
+      // The table is replaced, columns included, unless this write itself determines which partitions it replaces.
+      val isDynamic = OverwriteMode.given(options).contains(true) || WriteConfig.operation(options,
         Map.empty) == WriteOperation.InsertOverwrite
       val replaced = if (isDynamic) Overwrites.written(TableConfig.load(storage)) else Replaced.All
-      keepingCommitted(FrameWrite.overwrite(session, storage, described.asWriteOptions ++ given, rows, source,
+      keepingCommitted(FrameWrite.overwrite(session, storage, described.asWriteOptions ++ options, rows, source,
           Some(replaced), readAt,
           withColumns = !isDynamic))
     } else {
-      described.make(given)
+      described.make(options)
       made = true
-      keepingCommitted(FrameWrite.append(session, OpenTable.load(storage), described.options ++ given, frame, source))
+      keepingCommitted(FrameWrite.append(session, OpenTable.load(storage), described.options ++ options, frame, source))
     }
     written = true
   }
 
-  /** A write that is committed stays, and the table with it: what failed after it is thrown once the table is registered. */
+  /** A committed write stays, and the table with it: a later failure is thrown once the table is registered. */
   private def keepingCommitted(write: => Any): Unit =
     try { write; () }
     catch { case e: MerganserException if AfterCommit.isOfCommitted(e) => failed = Some(e) }
@@ -103,7 +103,7 @@ final class StagedCatalogTable(
   override def abortStagedChanges(): Unit = if (made) described.unmake()
 }
 
-/** The same for a table of another format: made at once, dropped again when the statement fails. */
+/** The same for a table of another format: created at once, dropped again if the statement fails. */
 final class StagedForeignTable(catalog: TableCatalog, ident: Identifier, table: Table) extends StagedTable
     with SupportsWrite {
 

@@ -15,29 +15,30 @@ import org.apache.spark.sql.connector.catalog.TableChange.{ColumnChange, RemoveP
 /**
  * ALTER TABLE on properties, columns, comments and names.
  *
- * Settings of writes become defaults of the table's; what the table was made with, its rows and files depend on, and no
- * statement changes it.
+ * Settings of writes become the table's defaults. Its rows and files depend on the settings that it was created with;
+ * no statement changes these.
  */
 object TableAlteration {
 
-  /** Properties that say where and what a table is. */
+  /** Properties that define location and format of a table. */
   private val Fixed = Set(TableCatalog.PROP_LOCATION, TableCatalog.PROP_PROVIDER, TableCatalog.PROP_EXTERNAL,
     TableCatalog.PROP_IS_MANAGED_LOCATION)
 
   /**
-   * Changes a table that Spark's session catalog names.
+   * Changes a table of Spark's session catalog.
    *
-   * @throws MerganserException PROPERTY_FIXED, UNKNOWN_OPTION, OPTION_VALUE_INVALID, what [[PropertiesUpdate.run]] throws; nothing is
-   *                            changed then
+   * @throws MerganserException PROPERTY_FIXED, UNKNOWN_OPTION, OPTION_VALUE_INVALID, what [[PropertiesUpdate.run]]
+   *                            throws; nothing is changed then
    */
   def ofSession(session: SparkSession, entry: CatalogTable, changes: Seq[TableChange]): Unit = {
     val label = entry.identifier.unquotedString
     settle(session, entry.location.toString, label, changes)
     if (changes.exists(_.isInstanceOf[ColumnChange])) AlterColumns.ofCatalog(session, entry, changes)
-    val comment = said(entry.comment.map(TableCatalog.PROP_COMMENT -> _).toMap, changes, _ == TableCatalog.PROP_COMMENT)
-    val owner   = said(Map(TableCatalog.PROP_OWNER -> entry.owner), changes, _ == TableCatalog.PROP_OWNER)
+    val comment =
+      edited(entry.comment.map(TableCatalog.PROP_COMMENT -> _).toMap, changes, _ == TableCatalog.PROP_COMMENT)
+    val owner = edited(Map(TableCatalog.PROP_OWNER -> entry.owner), changes, _ == TableCatalog.PROP_OWNER)
     val rest =
-      said(entry.properties, changes, key => key != TableCatalog.PROP_COMMENT && key != TableCatalog.PROP_OWNER)
+      edited(entry.properties, changes, key => key != TableCatalog.PROP_COMMENT && key != TableCatalog.PROP_OWNER)
     if (changes.exists(!_.isInstanceOf[ColumnChange])) {
       session.sessionState.catalog.alterTable(entry.copy(properties = rest,
           comment = comment.get(TableCatalog.PROP_COMMENT),
@@ -58,13 +59,13 @@ object TableAlteration {
       }
     }
     if (changes.exists(!_.isInstanceOf[ColumnChange]))
-      FolderEntries.update(session, path)(entry => entry.copy(told = said(entry.told, changes, _ => true)))
+      FolderEntries.update(session, path)(entry => entry.copy(told = edited(entry.told, changes, _ => true)))
   }
 
   /**
-   * Gives a table another name, in its own properties and by `move` in its catalog. If one of them fails, the other is as before.
+   * Renames a table, in its own properties and by `move` in its catalog. If one of them fails, the other is undone.
    *
-   * @param path where the table lies before it is moved
+   * @param path location of the table before the move
    */
   def rename(session: SparkSession, path: String, to: Identifier)(move: => Unit): Unit = {
     val names  = Seq(Options.TableName.key, Options.Database.key)
@@ -82,7 +83,7 @@ object TableAlteration {
   }
 
   /**
-   * Changes a table's own properties under the lock that the session and the table describe.
+   * Changes a table's own properties under the lock that session and table configure.
    *
    * @throws MerganserException what [[PropertiesUpdate.run]] and [[TableAccess.of]] throw
    */
@@ -95,7 +96,7 @@ object TableAlteration {
     ()
   }
 
-  private def said(
+  private def edited(
       properties: Map[String, String],
       changes: Seq[TableChange],
       concerns: String => Boolean
@@ -106,7 +107,7 @@ object TableAlteration {
       case (now, _)                                                     => now
     }
 
-  /** Settings among the properties go to the table itself. */
+  /** Writes settings among the properties to the table itself. */
   private def settle(session: SparkSession, path: String, label: String, changes: Seq[TableChange]): Unit = {
     val config = OpenTable.load(session, path).config
     val edits = changes.flatMap {
@@ -116,7 +117,7 @@ object TableAlteration {
         catch { case e: MerganserException if e.condition == "UNKNOWN_OPTION" => Nil } // there is none to remove
       case _: ColumnChange => Nil
       case other =>
-        throw fixed(label, other.getClass.getSimpleName, "", "it is no change of properties, comments or columns")
+        throw fixed(label, other.getClass.getSimpleName, "", "it is not a change of properties, comments or columns")
     }
     if (edits.nonEmpty) update(session, path)(old => edits.foldLeft(old)((now, change) => change(now)))
   }
@@ -127,7 +128,7 @@ object TableAlteration {
       key: String,
       value: Option[String]
   ): Seq[Map[String, String] => Map[String, String]] =
-    if (Fixed(key)) throw fixed(label, key, value.getOrElse("nothing"), "it says where and what the table is")
+    if (Fixed(key)) throw fixed(label, key, value.getOrElse("nothing"), "it defines location or format of the table")
     else if (key == TableCatalog.PROP_COMMENT || key == TableCatalog.PROP_OWNER) Nil
     else AlteredSettings.edit(label, config, key, value).toSeq
 

@@ -10,22 +10,22 @@ import org.apache.spark.sql.merganser.CatalogBridge
 
 import java.net.URI
 
-/** Where a catalog keeps its tables, and how it remembers them. */
+/** A catalog's entries of tables, and where it stores new ones. */
 trait TableEntries {
 
-  /** Where a table lies that the catalog knows. */
+  /** Location of a table that the catalog knows. */
   def known(name: Identifier): Option[URI]
 
-  /** Where a new table goes that is given no place. */
+  /** Location of a new table without an explicit one. */
   def place(name: Identifier): URI
 
-  /** What the table's own properties are to keep for the catalog. */
+  /** Properties to store with the table's own, for the catalog. */
   def kept(table: NewCatalogTable): Map[String, String]
 
-  /** Remembers a table that is in its place. */
+  /** Adds an entry for a table that exists at its location. */
   def add(name: Identifier, table: NewCatalogTable): MerganserTable
 
-  /** Remembers what has become of a table that it knows. */
+  /** Updates the entry of a known table. */
   def change(name: Identifier, table: NewCatalogTable): Unit
 }
 
@@ -60,10 +60,10 @@ final class SessionEntries(session: SparkSession) extends TableEntries {
   }
 
   override def change(name: Identifier, table: NewCatalogTable): Unit = {
-    val entry = catalog.getTableMetadata(identifier(name))
-    val told  = entry.copy(properties = entry.properties ++ table.said, comment = table.comment.orElse(entry.comment))
-    if (told != entry) catalog.alterTable(told)
-    // Of an entry without columns the table's folder tells them.
+    val entry  = catalog.getTableMetadata(identifier(name))
+    val edited = entry.copy(properties = entry.properties ++ table.said, comment = table.comment.orElse(entry.comment))
+    if (edited != entry) catalog.alterTable(edited)
+    // An entry without columns takes them from the table's folder.
     if (entry.schema.nonEmpty) CatalogBridge.replaceColumns(session, entry.identifier, table.declared)
   }
 }
@@ -93,7 +93,7 @@ final class FolderEntries(session: SparkSession, folders: LakeFolders, label: Id
 
 object FolderEntries {
 
-  /** Changes what a table keeps for its catalog. */
+  /** Changes what a table stores for its catalog. */
   def update(session: SparkSession, path: String)(change: FolderEntry => FolderEntry): Unit =
     TableAlteration.update(session, path)(old =>
       FolderEntry.without(old) ++ change(FolderEntry.of(TableConfig(old))).stored)

@@ -8,12 +8,12 @@ import org.apache.spark.sql.catalyst.analysis.{NoSuchDatabaseException, NoSuchNa
 import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.connector.catalog.{Identifier, Table, TableCatalog}
 
-/** Tables by the names and paths that users write. */
+/** Resolves the names and paths of tables that users write. */
 private[spark] object TableNames {
 
   /**
-   * The path of a table given by path, or by name in the session's catalogs. A word without a slash is a name; where no table
-   * has it, a path in the current folder.
+   * The path of a table, from its path or its name in the session's catalogs. A string without a slash is a name; if no
+   * table has it, it is a path in the current folder.
    *
    * @throws MerganserException TABLE_NOT_FOUND, TABLE_OF_OTHER_FORMAT
    */
@@ -26,16 +26,16 @@ private[spark] object TableNames {
       case None                                  => throw MerganserException("TABLE_NOT_FOUND", "table" -> pathOrName)
     }
 
-  /** None for a word that SQL cannot have as a name. */
+  /** None for a string that is not a SQL name. */
   private def nameParts(session: SparkSession, name: String): Option[Seq[String]] =
     try Some(session.sessionState.sqlParser.parseMultipartIdentifier(name))
     catch { case _: ParseException => None }
 
   private def isFolder(session: SparkSession, word: String): Boolean =
     try TableConfig.exists(OpenTable.storage(session, word))
-    catch { case _: IllegalArgumentException => false } // it is no path
+    catch { case _: IllegalArgumentException => false } // it is not a path
 
-  /** The table that a name of one or more parts means in the session's current catalog and namespace. */
+  /** The table of a name of one or more parts, resolved in the session's current catalog and namespace. */
   def named(session: SparkSession, parts: Seq[String]): Option[Table] = {
     val catalogs = session.sessionState.catalogManager
     val (catalog, rest) =

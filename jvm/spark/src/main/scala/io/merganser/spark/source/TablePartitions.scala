@@ -15,8 +15,8 @@ import java.util
 import scala.collection.JavaConverters._
 
 /**
- * SHOW PARTITIONS, ALTER TABLE … DROP PARTITION, TRUNCATE TABLE and its PARTITION. A partition is there as long as a file
- * group is in it; rows are what makes it.
+ * SHOW PARTITIONS, ALTER TABLE … DROP PARTITION, TRUNCATE TABLE and its PARTITION. A partition exists as long as it has
+ * a file group; only rows create it.
  */
 trait TablePartitions extends SupportsAtomicPartitionManagement {
 
@@ -26,7 +26,7 @@ trait TablePartitions extends SupportsAtomicPartitionManagement {
 
   protected def session: SparkSession
 
-  /** With what partitions hold now. */
+  /** As of now. */
   private def values = new PartitionValues(OpenTable.load(opened.storage), schema())
 
   /** As of when the table was opened. */
@@ -35,19 +35,19 @@ trait TablePartitions extends SupportsAtomicPartitionManagement {
   override def partitionSchema(): StructType = partitionValues.columns
 
   override def listPartitionIdentifiers(names: Array[String], ident: InternalRow): Array[InternalRow] = {
-    val found = values
-    val asked = names.map(name => found.columns.fieldNames.indexWhere(_.equalsIgnoreCase(name)))
-    found.all.collect { case (_, row) if isLike(found, row, asked, ident) => row }.distinct.toArray
+    val found     = values
+    val positions = names.map(name => found.columns.fieldNames.indexWhere(_.equalsIgnoreCase(name)))
+    found.all.collect { case (_, row) if isLike(found, row, positions, ident) => row }.distinct.toArray
   }
 
   private def isLike(
       values: PartitionValues,
       row: InternalRow,
-      asked: Array[Int],
+      positions: Array[Int],
       ident: InternalRow
-  ): Boolean = asked.indices.forall { i =>
-    val dataType = values.columns(asked(i)).dataType
-    row.get(asked(i), dataType) == values.padded(asked(i), ident.get(i, dataType))
+  ): Boolean = positions.indices.forall { i =>
+    val dataType = values.columns(positions(i)).dataType
+    row.get(positions(i), dataType) == values.padded(positions(i), ident.get(i, dataType))
   }
 
   override def loadPartitionMetadata(ident: InternalRow): util.Map[String, String] = {
@@ -62,7 +62,7 @@ trait TablePartitions extends SupportsAtomicPartitionManagement {
     ).asJava
   }
 
-  /** In one commit; files stay until they are cleaned, and time travel shows the rows. */
+  /** In one commit; files stay until they are cleaned, and time travel still shows the rows. */
   override def dropPartitions(idents: Array[InternalRow]): Boolean = {
     val found = values
     val every = found.columns.indices.toArray

@@ -15,17 +15,17 @@ import org.apache.spark.sql.types.StructType
 import java.util
 
 /**
- * A statement's assignments as one value for each column, cast as Spark's store assignment casts: done by Spark's own
- * rule, which does so for row-level tables.
+ * Resolves a statement's assignments to one value per column, with Spark's store-assignment casts, by calling the rule
+ * that Spark applies to row-level tables.
  */
 private[sql] object Alignment {
 
   /**
    * @return for each data column of the target, its value
-   * @throws MerganserException ASSIGNMENT_REFUSED, which names the clause and says what Spark says of the column
+   * @throws MerganserException ASSIGNMENT_REFUSED, with the clause and Spark's message about the column
    */
   def ofUpdate(update: UpdateTable, target: CommandTarget): Map[String, Expression] =
-    named("UPDATE SET", target) {
+    naming("UPDATE SET", target) {
       refuseMeta("UPDATE SET", update.assignments)
       val one =
         update.copy(table = forSpark(target), assignments = uncast(update.assignments, target), condition = None)
@@ -36,7 +36,7 @@ private[sql] object Alignment {
     }
 
   /**
-   * @param clause the text by which messages and plans name the action
+   * @param clause the action's text in messages and plans
    * @return for each data column of the target, its value; none for a delete
    */
   def ofAction(
@@ -47,12 +47,13 @@ private[sql] object Alignment {
   ): Map[String, Expression] =
     action match {
       case _: DeleteAction => Map.empty
-      case given => named(clause, target) {
-          refuseMeta(clause, assignments(given))
+      case assigning => naming(clause, target) {
+          refuseMeta(clause, assignments(assigning))
           val one = merge
             .withNewChildren(Seq(forSpark(target), merge.sourceTable))
             .asInstanceOf[MergeIntoTable]
-            .copy(matchedActions = Nil, notMatchedActions = Seq(uncast(given, target)), notMatchedBySourceActions = Nil)
+            .copy(matchedActions = Nil, notMatchedActions = Seq(uncast(assigning, target)),
+              notMatchedBySourceActions = Nil)
           ResolveRowLevelCommandAssignments(one) match {
             case aligned: MergeIntoTable => aligned.notMatchedActions.head match {
                 case made @ (_: UpdateAction | _: InsertAction) => values(assignments(made))
@@ -63,14 +64,14 @@ private[sql] object Alignment {
         }
     }
 
-  /** What a clause of a MERGE assigns. */
+  /** The assignments of a MERGE clause. */
   def assignments(action: MergeAction): Seq[Assignment] = action match {
     case update: UpdateAction => update.assignments
     case insert: InsertAction => insert.assignments
     case _                    => Nil
   }
 
-  /** Names of the columns that assignments are made to, also to a field inside. */
+  /** Names of the assigned columns, including those of which only a nested field is assigned. */
   def assigned(assignments: Seq[Assignment], target: CommandTarget): Set[String] =
     assignments.flatMap(_.key.collectFirst { case a: AttributeReference => a.name }).flatMap(target.columnAfter(_)).map(
       _.name).toSet
@@ -84,7 +85,7 @@ private[sql] object Alignment {
     case other                => other
   }
 
-  /** For tables that are not row-level Spark has cast the values already, whatever the policy of store assignment says. */
+  /** Spark has already cast the values for tables that are not row-level, whatever the store assignment policy. */
   private def uncast(assignments: Seq[Assignment], target: CommandTarget): Seq[Assignment] =
     assignments.filter(a => assigned(Seq(a), target).nonEmpty).map { a =>
       val key = a.key match {
@@ -111,10 +112,11 @@ private[sql] object Alignment {
     assignments.flatMap(_.key.collectFirst { case a: AttributeReference if MetaColumns.isMeta(a.name) => a.name }).foreach {
       name =>
         throw MerganserException("ASSIGNMENT_REFUSED", "clause" -> clause,
-          "reason" -> s"Column '$name' is the table's own; leave it out, and assign the columns that it comes from.")
+          "reason" -> s"Column '$name' is a meta column; leave it out, and assign the columns it is computed from.")
     }
 
-  private def named[A](clause: String, target: CommandTarget)(work: => A): A =
+  /** Runs `work`; an analysis error becomes ASSIGNMENT_REFUSED of the clause. */
+  private def naming[A](clause: String, target: CommandTarget)(work: => A): A =
     try work
     catch {
       case e: AnalysisException =>
@@ -123,16 +125,16 @@ private[sql] object Alignment {
         throw MerganserException("ASSIGNMENT_REFUSED", "clause" -> clause, "reason" -> reason).causedBy(e)
     }
 
-  /** The target without its meta columns, as Spark's rule wants to see it, and with the columns that it has afterwards. */
+  /** The target as Spark's rule expects it: row-level, without meta columns, with its columns after the statement. */
   private def forSpark(target: CommandTarget): DataSourceV2Relation =
     target.relation.copy(table = new RowLevelTable(target.relation.table.asInstanceOf[MerganserTable]),
       output = target.after)
 
-  private final class RowLevelTable(of: MerganserTable) extends SupportsRowLevelOperations {
-    override def name(): String                            = of.name()
-    override def schema(): StructType                      = of.schema()
-    override def capabilities(): util.Set[TableCapability] = of.capabilities()
+  private final class RowLevelTable(table: MerganserTable) extends SupportsRowLevelOperations {
+    override def name(): String                            = table.name()
+    override def schema(): StructType                      = table.schema()
+    override def capabilities(): util.Set[TableCapability] = table.capabilities()
     override def newRowLevelOperationBuilder(info: RowLevelOperationInfo): RowLevelOperationBuilder =
-      throw new IllegalStateException("a table that only stands for another one in Spark's rule")
+      throw new IllegalStateException("a placeholder table for Spark's rule")
   }
 }

@@ -12,12 +12,12 @@ import org.apache.spark.sql.internal.{SQLConf, VariableSubstitution}
 import scala.util.control.NonFatal
 
 /**
- * Reads `CALL name(parameter => value, …)` for the procedures we have; all else is the parser's that was there before.
+ * Parses `CALL name(parameter => value, …)` for our procedures; every other statement goes to the parser before it.
  *
- * A name stands alone, behind `system.`, or behind a catalog of ours. Values are constant expressions and parameter markers; the first
- * ones may stand without their parameter's name.
+ * A procedure's name is unqualified, or qualified by `system` or by one of our catalogs. Values are constant
+ * expressions or parameter markers; leading arguments may be positional.
  *
- * @param catalogs names of the classes of our catalogs
+ * @param catalogs class names of our catalogs
  */
 final class CallParser(session: SparkSession, protected val inner: ParserInterface, catalogs: Set[String])
     extends DelegatingParser {
@@ -31,7 +31,7 @@ final class CallParser(session: SparkSession, protected val inner: ParserInterfa
           case Some(procedure)           => Some(CallParser.command(procedure, call, inner))
           case None if catalog.isDefined => throw unknown(parts)
           case None if parts.length <= 2 && isOurs(session.catalog.currentCatalog()) =>
-            Some(othersOr(unknown(parts), text))
+            Some(innerOrUnknown(unknown(parts), text))
           case None => None
         }
     }
@@ -40,8 +40,8 @@ final class CallParser(session: SparkSession, protected val inner: ParserInterfa
   private def isOurs(catalog: String): Boolean =
     session.conf.getOption(s"spark.sql.catalog.$catalog").exists(catalogs)
 
-  /** An extension that was there before may know the procedure; Spark itself knows procedures of other catalogs only. */
-  private def othersOr(unknown: MerganserException, text: String): LogicalPlan = {
+  /** The procedure may be another extension's; Spark itself has procedures of other catalogs only. */
+  private def innerOrUnknown(unknown: MerganserException, text: String): LogicalPlan = {
     val plan =
       try inner.parsePlan(text)
       catch { case e: ParseException => throw unknown.causedBy(e) }
@@ -54,7 +54,7 @@ final class CallParser(session: SparkSession, protected val inner: ParserInterfa
 
 private[sql] object CallParser {
 
-  /** The statement taken apart, its variables replaced as Spark's parser does; None if it is no CALL. */
+  /** The parsed statement, with variables substituted as Spark's parser does; None if it is not a CALL. */
   def read(text: String): Option[CallText] =
     CallText.parse(new VariableSubstitution().substitute(text), !SQLConf.get.escapedStringLiterals)
 
@@ -71,7 +71,7 @@ private[sql] object CallParser {
   }
 
   /**
-   * @param inner reads the values
+   * @param inner parses the values
    * @throws MerganserException CALL_SYNTAX, CALL_ARGUMENT_TWICE or CALL_ARGUMENT_UNKNOWN
    */
   def command(procedure: Procedure, call: CallText, inner: ParserInterface): CallCommand = {
@@ -80,9 +80,9 @@ private[sql] object CallParser {
     call.arguments.foreach { argument =>
       if (argument.value.trim.isEmpty) throw unreadable(procedure, argument)
       val name = argument.name match {
-        case Some(given) =>
-          known.find(_.equalsIgnoreCase(given)).getOrElse(
-            throw MerganserException("CALL_ARGUMENT_UNKNOWN", "procedure" -> procedure.name, "argument" -> given,
+        case Some(written) =>
+          known.find(_.equalsIgnoreCase(written)).getOrElse(
+            throw MerganserException("CALL_ARGUMENT_UNKNOWN", "procedure" -> procedure.name, "argument" -> written,
               "known" -> known.mkString(", ")))
         case None if names.length < known.length && call.arguments.take(names.length).forall(_.name.isEmpty) =>
           known(names.length)
@@ -101,9 +101,9 @@ private[sql] object CallParser {
       catch { case NonFatal(e) => throw unreadable(procedure, argument).causedBy(e) }
     parsed match {
       case EqualTo(_: UnresolvedAttribute, _) if argument.name.isEmpty =>
-        throw unreadable(procedure, argument) // = in the place of =>
+        throw unreadable(procedure, argument) // = instead of =>
       case expression =>
-        // Markers without a name are told apart, and put in order, by their place in the statement.
+        // Unnamed markers are identified and ordered by their position in the statement.
         expression.transform { case marker: PosParameter => PosParameter(argument.start + marker.pos) }
     }
   }

@@ -1,19 +1,19 @@
 package io.merganser.spark.sql
 
 /**
- * The text of a CALL statement, taken apart.
+ * A CALL statement, parsed into its name and arguments.
  *
  * @param name      of the procedure with its qualifiers, as written
- * @param arguments what stands between the commas
+ * @param arguments in the order in which they are written
  */
 private[sql] final case class CallText(name: String, arguments: Seq[CallText.Argument])
 
 private[sql] object CallText {
 
   /**
-   * @param name  of the parameter; None where the argument stands by position
+   * @param name  of the parameter; None for a positional argument
    * @param value its expression, as written
-   * @param start where the value begins in the statement
+   * @param start offset of the value in the statement, in characters
    */
   final case class Argument(name: Option[String], value: String, start: Int)
 
@@ -22,9 +22,9 @@ private[sql] object CallText {
   private val Named = s"(?s)\\s*($Word)\\s*=>(.*)".r
 
   /**
-   * None if the text is no CALL. Comments are passed over, and what looks like syntax in a string is none.
+   * None if the text is not a CALL. Comments are skipped, and syntax inside string literals is ignored.
    *
-   * @param escapes whether a backslash in a string literal takes its meaning from the character after it
+   * @param escapes whether a backslash in a string literal escapes the next character
    */
   def parse(text: String, escapes: Boolean): Option[CallText] =
     if (!text.toUpperCase(java.util.Locale.ROOT).contains("CALL")) None
@@ -64,7 +64,7 @@ private[sql] object CallText {
     }
   }
 
-  /** The text with spaces for its comments, and the same with an x for every character inside quotes: all of one length. */
+  /** The text with its comments blanked, and the same with an x for every quoted character; lengths are unchanged. */
   private def read(text: String, escapes: Boolean): (String, String) = {
     val plain  = new java.lang.StringBuilder(text)
     val masked = new java.lang.StringBuilder(text)
@@ -101,7 +101,7 @@ private[sql] object CallText {
     at
   }
 
-  /** After the closing quote; two quotes that touch are two literals to Spark's parser, or one with a quote in it: either is taken whole. */
+  /** Offset after the closing quote. A doubled quote is scanned as the end of one literal and the start of another. */
   private def quoteEnd(text: String, from: Int, escapes: Boolean): Int = {
     var at = from + 1
     while (at < text.length && text.charAt(at) != text.charAt(from))

@@ -12,13 +12,13 @@ import org.roaringbitmap.longlong.Roaring64Bitmap
 import scala.collection.mutable
 
 /**
- * Finds source rows of which several want to change one row, and says which.
+ * Detects source rows that change the same stored row, and names them in an error.
  *
- * @param table its name
- * @param key   ordinal of the record key in the rows that are looked at
- * @param path  ordinal of the partition path; -1 where the key alone counts
- * @param zone  of timestamps that are shown
- * @param shown names and expressions of what is shown of a row
+ * @param table name of the table, for the error
+ * @param key   ordinal of the record key in the checked rows
+ * @param path  ordinal of the partition path; -1 where the key alone identifies a row
+ * @param zone  time zone of timestamps in the error
+ * @param shown names and expressions of the values that the error shows per row
  */
 private[sql] final class CardinalityCheck(
     table: String,
@@ -29,7 +29,7 @@ private[sql] final class CardinalityCheck(
 ) extends Serializable {
   import CardinalityCheck._
 
-  /** For rows that come in order of their key: to be asked in a task. */
+  /** A check of rows that are sorted by key; used in one task. */
   def watch(): Watch = new Watch
 
   final class Watch {
@@ -39,19 +39,19 @@ private[sql] final class CardinalityCheck(
     private[this] var lastRow: InternalRow = _
     private[this] val found                = mutable.LinkedHashMap.empty[String, mutable.ArrayBuffer[String]]
 
-    /** @param place of the source row in the source */
+    /** @param place position of the source row in the source */
     def see(row: InternalRow, place: Long): Unit = {
-      val own = row.getUTF8String(key)
-      if (last != null && own == last && (path < 0 || row.getUTF8String(path) == lastPath)) {
+      val rowKey = row.getUTF8String(key)
+      if (last != null && rowKey == last && (path < 0 || row.getUTF8String(path) == lastPath)) {
         if (place != lastPlace) {
-          val name = own.toString
+          val name = rowKey.toString
           if (found.contains(name) || found.size < MostKeys) {
             val rows = found.getOrElseUpdate(name, mutable.ArrayBuffer(text(lastRow)))
             if (rows.size < MostRows) rows += text(row)
           }
         }
       } else {
-        last = own.copy()
+        last = rowKey.copy()
         if (path >= 0) lastPath = row.getUTF8String(path).copy()
       }
       lastPlace = place
@@ -63,7 +63,7 @@ private[sql] final class CardinalityCheck(
   }
 
   /**
-   * Rows of a join, none of which may have a stored row that another one has.
+   * Passes on the rows of a join; fails with [[SeveralMatches]] if two of them have the same stored row.
    *
    * @param storedRow number of the stored row, or null
    */
@@ -80,7 +80,7 @@ private[sql] final class CardinalityCheck(
     }
   }
 
-  /** What [[checked]] has found, with keys and rows. */
+  /** The error for what [[checked]] detected, with keys and rows. */
   def described(rows: RDD[InternalRow], storedRow: Expression): MerganserException = {
     val found = rows
       .flatMap(row =>
@@ -103,12 +103,12 @@ private[sql] object CardinalityCheck {
   private val MostKeys = 10
   private val MostRows = 4
 
-  /** Where matches are counted, all of a stored row must come to one task. */
+  /** Where matches are checked, all matches of a stored row must be in one task. */
   def hint(storedRow: Option[Expression]): JoinHint =
     if (storedRow.isEmpty) JoinHint.NONE
     else JoinHint(leftHint = Some(HintInfo(Some(NO_BROADCAST_AND_REPLICATION))), rightHint = None)
 
-  /** A row was matched again; which one is told by [[CardinalityCheck.described]]. */
+  /** A stored row was matched a second time; [[CardinalityCheck.described]] names it. */
   final class SeveralMatches extends RuntimeException("a stored row is matched by several source rows")
 
   def isCause(failure: Throwable): Boolean =

@@ -14,12 +14,12 @@ import scala.util.Try
 import scala.util.control.NonFatal
 
 /**
- * The clauses of a statement as one generated function: of a row of both sides it makes the row that the first clause asks
- * for that applies, or nothing.
+ * The clauses of a statement as one generated function: it maps a row of both sides to the output row of the first
+ * clause that applies, or to none.
  *
  * @param clauses over `input`
- * @param columns of the rows that they make
- * @param masks   columns that rows provide which do not provide all, by number
+ * @param columns of their output rows
+ * @param masks   columns that partial rows provide, by number
  */
 private[sql] final class ClauseFunction(
     clauses: Seq[RowClause],
@@ -31,7 +31,7 @@ private[sql] final class ClauseFunction(
   private val boundConditions = BindReferences.bindReferences(clauses.map(_.condition), input)
   private val boundRows       = clauses.map(clause => BindReferences.bindReferences(clause.row, input))
 
-  /** To be called in a task. The rows that it gives are reused. */
+  /** Called in a task. The output rows are reused objects. */
   def open(): CompiledClauses = {
     val partition  = TaskContext.getPartitionId()
     val predicates = boundConditions.map(Predicate.create(_)).toArray
@@ -41,10 +41,10 @@ private[sql] final class ClauseFunction(
     new CompiledClauses(predicates, makers, columns.outcomes.map(_.open(masks)), this)
   }
 
-  /** The error of a clause's condition. */
+  /** The error for a clause's condition. */
   private[sql] def failedCondition(clause: Int, cause: Throwable): Throwable = failed(clause, "the condition", cause)
 
-  /** The error of a clause's row, which names the column whose value cannot be made. */
+  /** The error for a clause's output row; it names the column whose value cannot be computed. */
   private[sql] def failedRow(clause: Int, row: InternalRow, cause: Throwable): Throwable = {
     val values = boundRows(clause).zip(columns.schema.fieldNames)
     val column = values.collectFirst {
@@ -61,20 +61,20 @@ private[sql] final class ClauseFunction(
   }
 }
 
-/** To be used in the task that opened it. */
+/** Used in the task that opened it. */
 private[sql] final class CompiledClauses(
     predicates: Array[BasePredicate],
     makers: Array[UnsafeProjection],
     outcomes: Option[RowOutcomes],
-    of: ClauseFunction
+    function: ClauseFunction
 ) {
   private[this] val outcomesOrNull = outcomes.orNull
 
-  /** Which clause applies; -1 for none. */
+  /** Index of the first clause that applies; -1 for none. */
   def clauseOf(row: InternalRow): Int = {
     var i = 0
     try while (i < predicates.length && !predicates(i).eval(row)) i += 1
-    catch { case NonFatal(e) => throw of.failedCondition(i, e) }
+    catch { case NonFatal(e) => throw function.failedCondition(i, e) }
     if (i == predicates.length) -1 else i
   }
 
@@ -83,10 +83,10 @@ private[sql] final class CompiledClauses(
       val made = makers(clause)(row)
       if (outcomesOrNull != null) outcomesOrNull.set(made)
       made
-    } catch { case NonFatal(e) => throw of.failedRow(clause, row, e) }
+    } catch { case NonFatal(e) => throw function.failedRow(clause, row, e) }
 }
 
-/** Rows of a query, changed. */
+/** Applies clauses to the rows of a query. */
 private[sql] object ClauseRows {
 
   def of(query: RDD[InternalRow], clauses: ClauseFunction): RDD[InternalRow] = query.mapPartitions { rows =>
@@ -99,30 +99,30 @@ private[sql] object ClauseRows {
 }
 
 /**
- * Rows that a lookup gives, changed. The rows of one source row follow each other, one for each stored row of its key; a
- * clause for rows that are not matched takes the source row once, and only if none of them is a match: with the stored row of the
- * partition that it goes to, if there is one.
+ * Applies clauses to the rows of a key lookup. The rows of one source row are adjacent, one for each stored row of its
+ * key. A NOT MATCHED clause takes the source row once, and only if none of them matches: with the stored row of the
+ * partition that it is inserted into, if there is one.
  *
- * @param isMatch over the rows: whether ON is true
- * @param arrival ordinal of a source row's place in the source
- * @param latest  chooses one of several source rows for one key; None where the rule makes one of what the clauses give
- * @param twice   what is said of several source rows for one key; None where the table's rule makes one of them
+ * @param isMatch whether ON is true, over the rows
+ * @param arrival ordinal of a source row's position in the source
+ * @param latest  chooses one of several source rows for one key; None where the table's rule merges their output rows
+ * @param check   rejects several source rows for one key; None where the table's rule merges them
  */
 private[sql] final class KeyedClauses(
     clauses: ClauseFunction,
     isMatch: Expression,
     arrival: Int,
     latest: Option[SourceDeduplication],
-    twice: Option[CardinalityCheck]
+    check: Option[CardinalityCheck]
 ) extends Serializable {
 
-  /** @param inserts tells which partition a row goes to, where a key may be in several */
+  /** @param inserts determines the partition of an inserted row, where a key may be stored in several */
   def run(found: Iterator[InternalRow], inserts: Option[InsertPartition]): Iterator[InternalRow] = {
     val rows     = latest.fold(found)(_.of(found))
     val compiled = clauses.open()
     val matches  = Predicate.create(isMatch)
     matches.initialize(TaskContext.getPartitionId())
-    val watch = twice.map(_.watch())
+    val watch = check.map(_.watch())
 
     new Iterator[InternalRow] {
       private[this] val ready                = mutable.Queue.empty[InternalRow]
@@ -153,17 +153,17 @@ private[sql] final class KeyedClauses(
         if (matches.eval(row)) {
           wasMatched = true
           unmatched = null
-          // Taken before the next row is made, so it needs no copy.
+          // Consumed before the next output row is made, so it needs no copy.
           if (clause >= 0) ready.enqueue(compiled.make(clause, row))
         } else if (!wasMatched && clause >= 0) insert(row, clause)
       }
 
       private def insert(row: InternalRow, clause: Int): Unit = inserts match {
         case None => if (unmatched == null) unmatched = compiled.make(clause, row).copy()
-        case Some(own) =>
+        case Some(partition) =>
           val made = compiled.make(clause, row)
-          if (own.holds(row, made)) unmatched = made.copy()
-          else if (unmatched == null) unmatched = own.isNew(made.copy())
+          if (partition.holds(row, made)) unmatched = made.copy()
+          else if (unmatched == null) unmatched = partition.isNew(made.copy())
       }
 
       private def finish(): Unit = if (unmatched != null) {

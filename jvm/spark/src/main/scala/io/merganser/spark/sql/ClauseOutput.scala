@@ -12,11 +12,11 @@ import org.apache.spark.sql.types._
 import scala.collection.mutable
 
 /**
- * What a statement's clauses make of a row, as expressions over the stored row and the source's.
+ * The output rows of a statement's clauses, as expressions over the stored row and the source row.
  *
- * @param columns of the rows that come out
- * @param arrival place in the source; null where the statement has none
- * @param found   what a lookup has found of the row's key, if there was one: number of its file slice, whether a row is stored
+ * @param columns of the output rows
+ * @param arrival position in the source; null where the statement has no source
+ * @param found   result of the key lookup, if there was one: number of the key's file slice, whether a row is stored
  */
 private[sql] final class ClauseOutput(
     target: CommandTarget,
@@ -26,11 +26,11 @@ private[sql] final class ClauseOutput(
 ) {
   private val numbered = mutable.ArrayBuffer.empty[ColumnMask]
 
-  /** The columns that rows provide, in the order of their numbers. */
+  /** The columns that partial rows provide, in the order of their numbers. */
   def masks: Seq[ColumnMask] = numbered.toList
 
   /**
-   * @param values   one for each data column of the target, those not assigned being the stored ones
+   * @param values   one for each data column of the target; the stored value where the clause assigns none
    * @param assigned names of the columns that the clause assigns
    */
   def update(values: Map[String, Expression], assigned: Set[String]): Seq[Expression] = {
@@ -39,7 +39,7 @@ private[sql] final class ClauseOutput(
     val row = columns.data.map(field =>
       if (!provided(field.name)) absent(field)
       else if (assigned(field.name)) typed(values(field.name), field) else stored(field.name))
-    // A row that provides all columns and yet is none of its own is not inserted where another writer has deleted the stored one.
+    // An update that provides all columns keeps a mask if it must not insert the row after another writer deleted it.
     val isWhole = provided.size == columns.data.length && !(target.takesPartialRows && !target.rule.isInstanceOf[
       StoredRule.ByMerger])
     val mask = if (isWhole) PreparedSchema.FullRow else maskOf(provided)
@@ -49,7 +49,7 @@ private[sql] final class ClauseOutput(
   /** @param values one for each data column */
   def insert(values: Map[String, Expression]): Seq[Expression] = {
     val row = columns.data.map(field => values.get(field.name).fold(absent(field))(typed(_, field)))
-    // A key that has a slice and no row was deleted in a log: whether its delete wins over the row is for the reader to find.
+    // A key with a slice but no row was deleted in a log: whether the delete wins is only known at read time.
     val outcome = found match {
       case Some((slice, isStored)) =>
         val isNew = EqualTo(slice, Literal(Tagging.Untagged))
@@ -59,7 +59,7 @@ private[sql] final class ClauseOutput(
     columns.row(row, control(isNew = true, mask = PreparedSchema.FullRow, outcome = outcome), stored)
   }
 
-  /** @param ordering what the source has for the ordering columns; the stored values for those it has not */
+  /** @param ordering the source's values for ordering columns; the others take their stored values */
   def delete(ordering: Map[String, Expression]): Seq[Expression] = {
     val isOrdered                       = target.orderedDeletes && target.ordering.nonEmpty
     def value(name: String): Expression = ordering.get(name).map(typed(_, columns.data(name))).getOrElse(stored(name))

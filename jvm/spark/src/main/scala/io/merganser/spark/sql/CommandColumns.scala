@@ -9,13 +9,13 @@ import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.types._
 
 /**
- * The columns of the rows that a statement's clauses make: the table's data columns, then what the write has to know.
+ * The columns of the clauses' output rows: the table's data columns, then control columns for the write.
  *
  * @param data     the table's data columns after the statement
- * @param marksDeletes a delete that has an ordering value says so in a column, where the table has none for it
- * @param outcomeBy the rule that says what becomes of a row, and its table, where the write appends rows to a log and the rule needs
- *                  no more than ordering fields and delete marks for that
- * @param isTagged the file slice that holds the stored row is known
+ * @param marksDeletes deletes with an ordering value are flagged in an extra column, as the table has none for it
+ * @param outcomeBy the rule that determines a row's outcome, and its table, where the write appends rows to a log and
+ *                  the rule needs only ordering fields and delete marks for that
+ * @param isTagged the file slice of the stored row is known
  */
 final case class CommandColumns(
     data: StructType,
@@ -38,13 +38,13 @@ final case class CommandColumns(
       (if (isTagged) Seq(PreparedSchema.SliceColumn) else Nil)
   )
 
-  /** What becomes of the rows. */
+  /** Determines the outcome of each row. */
   val outcomes: Option[StatementOutcomes] = outcomeBy.map { case (rule, config) =>
     StatementOutcomes(rule, config, schema)
   }
 
   /**
-   * One row's columns; behind them the values that [[outcomes]] needs of the stored row.
+   * One row's columns, then the stored row's values that [[outcomes]] needs.
    *
    * @param stored a column's value in the stored row
    */
@@ -59,12 +59,12 @@ final case class CommandColumns(
 }
 
 /**
- * What a changed row says besides its values.
+ * The control columns of an output row.
  *
  * @param key     record key of the stored row; null for a new one
  * @param path    partition path of the stored row; null for a new one
- * @param arrival place in the source; null where there is none
- * @param mask    number of the columns that it provides, or [[PreparedSchema.FullRow]]
+ * @param arrival position in the source; null where there is none
+ * @param mask    number of its mask of provided columns, or [[PreparedSchema.FullRow]]
  * @param outcome one of [[io.merganser.merge.buffer.Outcome]]
  * @param slice   number of the file slice of the stored row
  */

@@ -4,8 +4,8 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types.{DataType, NullType}
 
 /**
- * Expressions of a command that belong together. It is an expression itself, as Spark's merge actions are, so that rules which
- * rewrite a plan's expressions reach those inside; it is never evaluated.
+ * A group of a command's expressions. It is an expression itself, as Spark's merge actions are, so that rules that
+ * rewrite a plan's expressions reach the grouped ones; it is never evaluated.
  */
 sealed trait CommandPart extends Expression with Unevaluable {
   override def nullable: Boolean = false
@@ -14,10 +14,10 @@ sealed trait CommandPart extends Expression with Unevaluable {
 }
 
 /**
- * A clause of a command: what becomes of a row for which the condition is true.
+ * A clause of a command: the output row for rows whose condition is true.
  *
  * @param text of the clause, for EXPLAIN and for errors
- * @param row  an expression for each column that the command's rows have
+ * @param row  an expression for each output column
  */
 final case class RowClause(text: String, condition: Expression, row: Seq[Expression]) extends CommandPart {
   override def children: Seq[Expression] = condition +: row
@@ -27,7 +27,7 @@ final case class RowClause(text: String, condition: Expression, row: Seq[Express
 }
 
 /**
- * Values that equal columns of the target in rows that match.
+ * Target columns and the source values that they equal in matching rows.
  *
  * @param columns names in the target
  * @param values  of the source, one for each column
@@ -46,9 +46,9 @@ object EqualColumns {
 }
 
 /**
- * How one of several source rows for a key is chosen: the greatest by `order`, and of equal ones the last.
+ * How one of several source rows for a key is chosen: the greatest by `order`; on ties, the last.
  *
- * @param common values that source rows share which are versions of one row; empty where each row counts
+ * @param common values shared by source rows that are versions of one row; empty where every row counts
  */
 final case class SourceChoice(common: Seq[Expression], order: Seq[Expression]) extends CommandPart {
   override def children: Seq[Expression] = common ++ order
@@ -60,10 +60,10 @@ final case class SourceChoice(common: Seq[Expression], order: Seq[Expression]) e
 }
 
 /**
- * A stored row may be matched once only, as SQL demands.
+ * Requires that a stored row is matched at most once, as SQL demands.
  *
  * @param storedRow number of the stored row that a source row matched, else null
- * @param shown     what the error shows of a row that was matched again, its record key first
+ * @param shown     what the error shows of each row, the record key first
  */
 final case class MatchedOnce(storedRow: Expression, shown: Seq[Expression]) extends CommandPart {
   override def children: Seq[Expression] = storedRow +: shown

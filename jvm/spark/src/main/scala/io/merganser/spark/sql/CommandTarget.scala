@@ -15,20 +15,20 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.StructType
 
 /**
- * The table that a statement changes, as the statement sees it from beginning to end.
+ * The target table of a statement, as of the statement's start.
  *
- * @param given       the relation that the statement names
+ * @param resolved    the relation that the statement names
  * @param statement   MERGE, UPDATE or DELETE
- * @param incoming    columns that the statement may add to the table, or widen
+ * @param incoming    source columns that the statement may add to the table or widen
  */
 private[sql] final case class CommandTarget(
     session: SparkSession,
-    given: DataSourceV2Relation,
+    resolved: DataSourceV2Relation,
     statement: String,
     incoming: Option[StructType] = None
 ) {
-  private val named  = given.table.asInstanceOf[MerganserTable]
-  private val opened = named.opened
+  private val table  = resolved.table.asInstanceOf[MerganserTable]
+  private val opened = table.opened
 
   val settings: WriteConfig =
     WriteConfig.parse(Map.empty, FrameWrite.sessionConf(session), opened.config, WriteSource.SqlChange)
@@ -42,8 +42,8 @@ private[sql] final case class CommandTarget(
 
   /** The table, with its meta columns; its scans count the file groups they read. */
   val relation: DataSourceV2Relation = {
-    val whole = given.withMetadataColumns()
-    whole.copy(table = named.watchedBy(new ScanCounts))
+    val whole = resolved.withMetadataColumns()
+    whole.copy(table = table.watchedBy(new ScanCounts))
   }
 
   def rows: LogicalPlan = relation
@@ -59,25 +59,25 @@ private[sql] final case class CommandTarget(
 
   val rule: StoredRule = settings.rule
 
-  /** Columns whose values say which version is the newer one, or structs that hold such a field. */
+  /** The ordering columns, or the structs that contain an ordering field. */
   val ordering: Seq[String] = CompiledRule.orderingColumns(rule, schema)
 
-  /** The ordering fields over those columns' values. */
+  /** The ordering fields, over the values of those columns. */
   def orderingOf(values: Map[String, Expression]): Seq[Expression] =
     CompiledRule.orderingFields(rule, schema).flatMap(OrderingField.find(schema, _)).map(field =>
       field.within(values(field.column.name)))
 
-  /** Columns of the rows that the statement makes. */
+  /** Columns of the clauses' output rows. */
   def changed(marksDeletes: Boolean, isTagged: Boolean): CommandColumns =
     CommandColumns(schema, marksDeletes, Some((rule, opened.config)).filter(_ => isLogged && rule.isDecidedByOrdering),
       isTagged)
 
-  /** Deletes say in a column that they are ones: they carry an ordering value, and no column of the table's says it. */
+  /** Deletes are flagged in an extra column: they carry an ordering value, and the table has no delete flag column. */
   val marksDeletes: Boolean = orderedDeletes && ordering.nonEmpty && !schema.fieldNames.contains(DeleteCheck.FlagColumn)
 
   val isLogged: Boolean = opened.config.isMergeOnRead
 
-  /** The data columns as they are after the statement: some may be wider then, and some new. */
+  /** The data columns after the statement: some may be widened, and some new. */
   val after: Seq[AttributeReference] =
     if (incoming.isEmpty) data
     else schema.map { field =>
@@ -92,33 +92,34 @@ private[sql] final case class CommandTarget(
   def columnAfter(name: String): Option[AttributeReference] =
     after.find(a => session.sessionState.conf.resolver(a.name, name))
 
-  /** Logs of older tables hold whole rows only, and those of others where the user wants it. */
+  /** Logs hold full rows only before table version 8, and later where the user disabled partial rows. */
   val takesPartialRows: Boolean = !isLogged || (opened.config.version >= 8 && settings.statement.logsPartialRows)
 
   def column(name: String): Option[AttributeReference] =
     data.find(a => session.sessionState.conf.resolver(a.name, name))
 
-  /** Whatever the statement reads of this table, it reads as of the statement's beginning. */
+  /** The plan, with all its reads of this table as of the statement's start. */
   def pinned(plan: LogicalPlan): LogicalPlan = SnapshotPinning.pinnedTo(opened, plan)
 
-  /** @param assigns what each clause assigns, by its text */
+  /** @param assigns assigned columns of each clause, by its text */
   def describe(columns: CommandColumns, isRead: Boolean, assigns: Seq[(String, Set[String])] = Nil): CommandContext =
     CommandContext(relation.table.asInstanceOf[MerganserTable], statement, isRead, columns, settings,
-      CatalogName.of(given),
+      CatalogName.of(resolved),
       assigns.collect { case (clause, names) if names.exists(isIdentity) => clause })
 
-  /** Whether key or partition come from the column, or from a field inside it. */
+  /** Whether key or partition path are computed from the column, or from a field inside it. */
   def isIdentity(column: String): Boolean =
     (keyColumns ++ partitionColumns).exists(c => c == column || c.startsWith(s"$column."))
 
-  /** Does a plan read the table that is changed? */
+  /** Whether a plan reads the target table. */
   def isReadBy(plan: LogicalPlan): Boolean = SnapshotPinning.isRead(opened, plan)
 
   private def meta(name: String): Attribute =
-    relation.output.find(_.name == name).getOrElse(throw new IllegalStateException(s"no column $name in ${given.name}"))
+    relation.output.find(_.name == name).getOrElse(
+      throw new IllegalStateException(s"no column $name in ${resolved.name}"))
 }
 
-/** The name by which a catalog knows a relation, as SQL text; what is cached under it is read anew after a write. */
+/** The catalog name of a relation, as SQL text; what is cached under it is refreshed after a write. */
 private[sql] object CatalogName {
   def of(relation: DataSourceV2Relation): Option[String] = relation.identifier.map { name =>
     (relation.catalog.map(_.name).toSeq ++ name.namespace :+ name.name).map(Names.quoted).mkString(".")

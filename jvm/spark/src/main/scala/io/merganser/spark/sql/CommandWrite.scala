@@ -17,12 +17,12 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * The rows that the clauses of a MERGE, UPDATE or DELETE make, on their way into the write that frames take too.
+ * Writes the output rows of a MERGE, UPDATE or DELETE, by the same write as data frames.
  *
- * @param opened   the table as the statement saw it when it began
+ * @param opened   the table as of the statement's start
  * @param data     the table's data columns after the statement
- * @param columns  of the rows that the clauses make
- * @param readsItself true where rows were found by reading the table as it was opened
+ * @param columns  of the clauses' output rows
+ * @param readsItself true where the rows to change were found by reading the opened table
  */
 final case class CommandWrite(
     session: SparkSession,
@@ -40,13 +40,13 @@ final case class CommandWrite(
       SparkBridge.internalCreateDataFrame(session, changes, columns))
 
   /**
-   * Looks the keys of the source's rows up first.
+   * Looks up the keys of the source rows first.
    *
    * @param source rows of the source
-   * @param keyed  how its keys are told and what is wanted of the stored rows
-   * @param clause makes rows of [[columns]] of the rows that the lookup gives; it is told which partition they are inserted into,
-   *               where a key may be in several
-   * @return also what the lookup looked into
+   * @param keyed  its key columns, and the stored columns that are needed
+   * @param clause makes rows of [[columns]] from the rows of the lookup; takes the partition that they are inserted
+   *               into, where a key may be stored in several
+   * @return also the file groups that the lookup read and pruned
    */
   def run(
       source: RDD[InternalRow],
@@ -57,9 +57,9 @@ final case class CommandWrite(
     val result = write(looksEverywhere = !keyed.byPath) { (table: OpenTable, slices: IndexedSeq[FileSlice]) =>
       val lookup = KeyLookup(session, table, settings.rule, slices, keyed.stored, keyed.byPath, settings.shuffleTasks)
       val (rows, found) = lookup(keyed.rows(session, source, settings.keyed(opened.config)))
-      val own           = if (keyed.byPath || isGlobal) None else Some(ownPartition(keyed, slices))
+      val partition     = if (keyed.byPath || isGlobal) None else Some(ownPartition(keyed, slices))
       counts = found
-      SparkBridge.internalCreateDataFrame(session, rows.mapPartitions(clause(_, own)), columns)
+      SparkBridge.internalCreateDataFrame(session, rows.mapPartitions(clause(_, partition)), columns)
     }
     (result, counts)
   }
@@ -74,7 +74,7 @@ final case class CommandWrite(
       at(PreparedSchema.SliceColumn.name), at(PreparedSchema.Outcome))
   }
 
-  /** @param looksEverywhere true where a key that is inserted was looked for in all partitions */
+  /** @param looksEverywhere true where inserted keys were looked up in all partitions */
   private def write(looksEverywhere: Boolean)(rows: StatementRows): WriteResult = {
     val readAt = if (readsItself) Some(opened.timeline) else None
     val result = new TableWrite(session, opened, settings).change(data, masks, readAt, looksEverywhere)(rows)

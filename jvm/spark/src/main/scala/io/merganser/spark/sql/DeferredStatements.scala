@@ -15,17 +15,17 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.DataType
 
 /**
- * Keeps MERGE and UPDATE of our tables unresolved until everything in them is resolved.
+ * Keeps MERGE and UPDATE on our tables unresolved until all their parts are resolved.
  *
- * Once they are resolved Spark casts what they assign, and on some lines makes a join of them at the same moment; for tables
- * that it does not take for row-level ones it casts structs by the places of their fields, and not by their names.
+ * Once they are resolved, Spark casts the assigned values, and on some lines rewrites the statement to a join in the
+ * same step; for tables that it does not treat as row-level, it casts structs by field position, not by field name.
  *
- * Statements on tables of other formats are left to Spark and to other extensions, in whatever order extensions are listed:
- * nobody's rules look at a statement before its target is known, and then it is as it was written.
+ * Statements on tables of other formats are left to Spark and to other extensions, in whatever order extensions are
+ * listed: no rule matches a statement before its target is resolved, and by then it is again as it was written.
  */
 object DeferredStatements {
 
-  /** A target that is not resolved, whatever is inside: rules look at a statement when its children are resolved. */
+  /** A target that is never resolved, whatever its child: rules match a statement once its children are resolved. */
   private final case class UnknownTarget(child: LogicalPlan) extends UnaryNode {
     override lazy val resolved: Boolean = false
 
@@ -35,8 +35,8 @@ object DeferredStatements {
   }
 
   /**
-   * A target of ours while its statement is deferred: rules of other extensions look for tables of theirs there, and some of
-   * them fail on any other table.
+   * Hides one of our tables while its statement is deferred: rules of other extensions look for their own tables there,
+   * and some of them fail on any other.
    */
   private final case class OwnTarget(child: LogicalPlan) extends UnaryNode {
     override def output: Seq[Attribute] = child.output
@@ -44,7 +44,7 @@ object DeferredStatements {
     override protected def withNewChildInternal(newChild: LogicalPlan): OwnTarget = copy(child = newChild)
   }
 
-  /** A condition that is not resolved, whatever is inside. */
+  /** A condition that is never resolved, whatever its child. */
   private final case class Deferred(child: Expression) extends UnaryExpression {
     override lazy val resolved: Boolean = false
     override def dataType: DataType     = child.dataType
@@ -60,7 +60,7 @@ object DeferredStatements {
     override protected def withNewChildInternal(newChild: Expression): Deferred = copy(child = newChild)
   }
 
-  /** To be called before names are resolved. */
+  /** Called before names are resolved. */
   def hold(plan: LogicalPlan): LogicalPlan = plan match {
     case merge: MergeIntoTable if isNew(merge.targetTable) => merge.copy(targetTable = UnknownTarget(merge.targetTable))
     case update: UpdateTable if isNew(update.table)        => update.copy(table = UnknownTarget(update.table))
@@ -85,13 +85,13 @@ object DeferredStatements {
     case other              => other
   }
 
-  /** The relation of ours that a statement names as its target. */
+  /** The relation of a statement's target, if it is one of our tables. */
   private def relation(target: LogicalPlan): Option[DataSourceV2Relation] = EliminateSubqueryAliases(target) match {
     case relation: DataSourceV2Relation if relation.table.isInstanceOf[MerganserTable] => Some(relation)
     case _                                                                             => None
   }
 
-  /** Gives a statement its target back, once that is known; one on a table of ours waits for what else is in it. */
+  /** Restores a statement's target once it is resolved; on our tables the statement then waits for its other parts. */
   final case class Decide(session: SparkSession) extends Rule[LogicalPlan] {
 
     override def apply(plan: LogicalPlan): LogicalPlan = plan match {
@@ -123,13 +123,13 @@ object DeferredStatements {
   }
 
   /**
-   * Makes commands of ours of statements on our tables. One that was not deferred is taken as it is: Spark 4 leaves out the
-   * rules that defer where it has Hive's metastore, so a `mergeInto` of a frame is not deferred there.
+   * Turns statements on our tables into our commands, also those that were not deferred: with Hive's metastore, Spark 4
+   * leaves out the rules that defer, so a `mergeInto` of a frame is not deferred there.
    */
   final case class Release(session: SparkSession) extends Rule[LogicalPlan] {
 
     override def apply(plan: LogicalPlan): LogicalPlan = plan match {
-      // What is defined before the statement goes with its query: the statement itself is run apart from the plan around it.
+      // CTE definitions become part of the statement's query: the command runs outside the plan around it.
       case within: WithCTE =>
         apply(within.plan) match {
           case ours: RowLevelCommand       => over(within, ours)

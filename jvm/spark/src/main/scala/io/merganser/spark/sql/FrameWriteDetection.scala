@@ -7,14 +7,16 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
 /**
- * Tells writes of data frames (`saveAsTable`, `writeTo`) from INSERT statements: those upsert by default, these insert.
+ * Distinguishes writes of data frames (`saveAsTable`, `writeTo`), which upsert by default, from INSERT statements,
+ * which insert.
  *
- * A data frame's columns are matched by name, and its plan stands in no SQL text. Spark 4 completes a frame that lacks columns with null,
- * for which an upsert would give up stored values. So the write is marked with the columns that the frame itself does not have.
+ * A data frame's columns are matched by name, and its plan has no SQL text. Spark 4 adds columns that a frame lacks as
+ * nulls, which an upsert would write over stored values. So the write is marked with the columns that the frame itself
+ * lacks.
  */
 object FrameWriteDetection extends Rule[LogicalPlan] {
 
-  /** To be called when Spark has completed the frame: then its write is resolved. */
+  /** Applies to resolved writes: by then Spark has added the columns that the frame lacks. */
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case w: AppendData if isOurs(w, w.writeOptions, w.isByName) => w.copy(writeOptions = marked(w, w.writeOptions))
     case w: OverwriteByExpression if isOurs(w, w.writeOptions, w.isByName) =>
@@ -25,10 +27,10 @@ object FrameWriteDetection extends Rule[LogicalPlan] {
   }
 
   private def marked(write: V2WriteCommand, options: Map[String, String]): Map[String, String] =
-    options + (MerganserTable.ByFrame -> completed(write.query).mkString(","))
+    options + (MerganserTable.ByFrame -> addedNulls(write.query).mkString(","))
 
-  /** Columns that Spark has added to a frame. What a frame computes itself, also where that is null, has no metadata of the table's column. */
-  private def completed(query: LogicalPlan): Seq[String] = query match {
+  /** Columns that Spark added to a frame; a null that the frame itself computes has no metadata of a table column. */
+  private def addedNulls(query: LogicalPlan): Seq[String] = query match {
     case Project(columns, frame) =>
       val names = conf.resolver
       columns.collect {

@@ -20,19 +20,19 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.merganser.SparkBridge
 
 /**
- * Which partitions an overwrite replaces: those that PARTITION or a condition names, or those it writes to (`overwritePartitions`),
- * or, where it names none or not all of their columns, what [[Overwrites]] decides.
+ * Determines which partitions an overwrite replaces: those that PARTITION or a condition names; those it writes to
+ * (`overwritePartitions`); or, where it names no partition column or not all of them, what [[Overwrites]] decides.
  */
 final case class PartitionOverwrites(session: SparkSession) extends Rule[LogicalPlan] {
 
-  /** Of several inserts that one statement makes (FROM … INSERT … INSERT …), each. */
+  /** Applies to each insert of a multi-insert statement (FROM … INSERT … INSERT …). */
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan.resolveOperatorsWithPruning(_.containsPattern(TreePattern.COMMAND))(one)
 
   private def one: PartialFunction[LogicalPlan, LogicalPlan] = {
     case write: OverwritePartitionsDynamic if write.resolved =>
       target(write.table).fold[LogicalPlan](write) { case (relation, table) =>
-        // Spark keeps the query as it was analysed for this command, and not for the other.
+        // Spark keeps the analyzed query of this command, but not of the dynamic one.
         val to = relation.copy(table = table.overwriting(ofDynamic(write, table)))
         if (write.isByName) OverwriteByExpression.byName(to, write.query, Literal.TrueLiteral, write.writeOptions)
         else OverwriteByExpression.byPosition(to, write.query, Literal.TrueLiteral, write.writeOptions)
@@ -41,7 +41,7 @@ final case class PartitionOverwrites(session: SparkSession) extends Rule[Logical
       target(write.table).fold[LogicalPlan](write) { case (relation, table) =>
         val config   = table.opened.config
         val isInsert = isStatement(write, write.isByName) && isOfInsert(write.deleteExpr)
-        val isOpen   = isInsert && named(write.deleteExpr) < math.max(1, config.partitionFields.size)
+        val isOpen   = isInsert && equatedColumns(write.deleteExpr) < math.max(1, config.partitionFields.size)
         val options  = write.writeOptions - MerganserTable.ByFrame
         if (!isOpen && !isInsert) OverwriteMode.requireNot(dynamic = true, options, "a condition")
         val unnamed = if (isOpen) Overwrites.unnamed(session, config, options) else Replaced.All
@@ -54,7 +54,7 @@ final case class PartitionOverwrites(session: SparkSession) extends Rule[Logical
       }
   }
 
-  /** Spark makes a statement's overwrite dynamic by its own setting alone. */
+  /** For statements, Spark chose a dynamic overwrite by its own setting only, so it is decided again. */
   private def ofDynamic(write: OverwritePartitionsDynamic, table: MerganserTable): Replaced = {
     val (config, options) = (table.opened.config, write.writeOptions - MerganserTable.ByFrame)
     if (isStatement(write, write.isByName)) Overwrites.unnamed(session, config, options)
@@ -64,14 +64,14 @@ final case class PartitionOverwrites(session: SparkSession) extends Rule[Logical
     }
   }
 
-  /** How many columns a condition of [[isOfInsert]] gives values for. */
-  private def named(condition: Expression): Int = condition match {
-    case And(a, b)           => named(a) + named(b)
+  /** Number of columns that a condition of [[isOfInsert]] equates with values. */
+  private def equatedColumns(condition: Expression): Int = condition match {
+    case And(a, b)           => equatedColumns(a) + equatedColumns(b)
     case Literal.TrueLiteral => 0
     case _                   => 1
   }
 
-  /** A table of ours of which nothing has been said yet. */
+  /** The target, if it is one of our tables whose replaced partitions are not determined yet. */
   private def target(table: LogicalPlan): Option[(DataSourceV2Relation, MerganserTable)] = table match {
     case relation: DataSourceV2Relation =>
       relation.table match {
@@ -81,10 +81,10 @@ final case class PartitionOverwrites(session: SparkSession) extends Rule[Logical
     case _ => None
   }
 
-  /** INSERT OVERWRITE or `insertInto`; `writeTo` says itself what it overwrites. */
+  /** INSERT OVERWRITE or `insertInto`; `writeTo` is explicit about what it overwrites. */
   private def isStatement(plan: LogicalPlan, isByName: Boolean): Boolean = plan.origin.sqlText.isDefined || !isByName
 
-  /** As INSERT OVERWRITE makes it from PARTITION; a condition after REPLACE WHERE is one of its own. */
+  /** Whether the condition is from PARTITION of an INSERT OVERWRITE, not from REPLACE WHERE. */
   private def isOfInsert(condition: Expression): Boolean = condition match {
     case Literal.TrueLiteral                               => true
     case And(a, b)                                         => isOfInsert(a) && isOfInsert(b)
@@ -111,7 +111,7 @@ final case class InsertStrategy(session: SparkSession) extends SparkStrategy {
     }
 }
 
-/** Runs an INSERT; what it did to rows is shown beside it on the SQL tab. */
+/** Runs an INSERT; its row counts are metrics on the SQL tab. */
 final case class InsertExec(relation: DataSourceV2Relation, write: InsertWrite, query: LogicalPlan)
     extends V2CommandExec
     with LeafExecNode {
@@ -143,7 +143,7 @@ final case class TruncateExec(table: MerganserTable) extends V2CommandExec with 
   }
 }
 
-/** The counts of a write as Spark shows them beside a plan's node. */
+/** The counts of a write as SQL metrics of a plan node. */
 object CountMetrics {
 
   def create(context: SparkContext): Map[String, SQLMetric] =

@@ -7,14 +7,14 @@ import org.apache.spark.sql.catalyst.util.{CharVarcharCodegenUtils, CharVarcharU
 import org.apache.spark.sql.types._
 
 /**
- * What an ON condition says of the record key.
+ * What an ON condition requires of the record key.
  *
- * The values are what the columns would store of the source's. ON may be false where they are equal: 'a' is stored as 'a ' in
- * a CHAR(2) and is not equal to it, and 1.23 is what a DECIMAL(3, 2) stores of 1.234.
+ * The values are the source's, as the columns would store them. ON may be false where they are equal: a CHAR(2) stores
+ * 'a' as 'a ', which is not equal to it, and a DECIMAL(3, 2) stores 1.234 as 1.23.
  *
- * @param keys    for each key column, its name and what the source has for it, in the column's type
+ * @param keys    for each key column, its name and the source's value for it, in the column's type
  * @param paths   the same for the partition columns; empty where ON does not equate all of them
- * @param isAll   true where the condition says nothing else, and is exact
+ * @param isAll   true where the condition has no other part, and is exact
  * @param isExact true where ON holds for all rows with these values
  */
 private[sql] final case class KeyCondition(
@@ -26,9 +26,9 @@ private[sql] final case class KeyCondition(
 
 private[sql] object KeyCondition extends PredicateHelper {
 
-  /** None unless every key column must equal something of the source. */
+  /** None unless ON equates every key column with a value of the source. */
   def of(on: Expression, target: CommandTarget): Option[KeyCondition] = {
-    val found = pairs(on, target, nullSafe = true, isText).groupBy(_.column).map { case (name, values) =>
+    val found = pairs(on, target, nullSafe = true, hasOneString).groupBy(_.column).map { case (name, values) =>
       name -> values.head
     }
     def all(names: Seq[String])              = if (names.forall(found.contains)) Some(names.map(found)) else None
@@ -43,19 +43,19 @@ private[sql] object KeyCondition extends PredicateHelper {
   }
 
   /**
-   * Columns of the target that must equal something that is not the target's, with what they would store of that.
+   * Target columns that ON equates with values from outside the target, as the columns would store them.
    *
-   * @param nullSafe whether `<=>` counts, which also equates nulls
-   * @param isUsable the types that count
+   * @param nullSafe whether to include `<=>`, which also equates nulls
+   * @param isUsable the column types to include
    */
   def equated(
       on: Expression,
       target: CommandTarget,
       nullSafe: Boolean,
-      isUsable: DataType => Boolean = isText
+      isUsable: DataType => Boolean = hasOneString
   ): Seq[(String, Expression)] = pairs(on, target, nullSafe, isUsable).map(_.named)
 
-  /** @param isExact whether the column equals all that it would store as the value */
+  /** @param isExact whether the column equals every value that it would store as `value` */
   private final case class Pair(column: String, value: Expression, isExact: Boolean) {
     def named: (String, Expression) = (column, value)
   }
@@ -66,18 +66,18 @@ private[sql] object KeyCondition extends PredicateHelper {
       nullSafe: Boolean,
       isUsable: DataType => Boolean
   ): Seq[Pair] = {
-    val own = AttributeSet(target.relation.output)
+    val columns = AttributeSet(target.relation.output)
     def pair(a: Expression, b: Expression): Option[Pair] =
-      if (b.references.exists(own.contains) || !b.deterministic) None
+      if (b.references.exists(columns.contains) || !b.deterministic) None
       else peeled(a) match {
-        case column: AttributeReference if own.contains(column) && isUsable(column.dataType) =>
-          // As the table spells it: the statement may do so otherwise.
+        case column: AttributeReference if columns.contains(column) && isUsable(column.dataType) =>
+          // Spelled as in the table: the statement may use another case.
           target.relation.output.find(_.exprId == column.exprId).flatMap { stored =>
             if (a.dataType != b.dataType) None
-            // A value that the column cannot hold equals none of its rows; the condition itself is asked again anyway.
+            // A value that does not fit the column equals none of its rows; ON itself is evaluated again anyway.
             else if (column.dataType != b.dataType)
               Some(Pair(stored.name, narrowed(peeled(b), column.dataType, target), isExact = areWhole(b.dataType)))
-            else Some(cut(stored, target).fold(Pair(stored.name, b, isExact = true))(t =>
+            else Some(charTypeOf(stored, target).fold(Pair(stored.name, b, isExact = true))(t =>
                 Pair(stored.name, fitted(b, t), isExact = false)))
           }
         case _ => None
@@ -89,8 +89,8 @@ private[sql] object KeyCondition extends PredicateHelper {
     }
   }
 
-  /** Equal values of the type have one text, which a key is looked up by. Of floating point 0.0 and -0.0 are equal. */
-  private def isText(dataType: DataType): Boolean = dataType match {
+  /** Whether equal values have the same string, by which keys are looked up. Not so floating point: 0.0 equals -0.0. */
+  private def hasOneString(dataType: DataType): Boolean = dataType match {
     case ByteType | ShortType | IntegerType | LongType | BooleanType | DateType | TimestampType | TimestampNTZType | StringType =>
       true
     case _: DecimalType => true
@@ -101,20 +101,20 @@ private[sql] object KeyCondition extends PredicateHelper {
     if (value.dataType == to) value
     else Cast(value, to, Some(target.session.sessionState.conf.sessionLocalTimeZone), EvalMode.TRY)
 
-  // --- char and varchar -------------------------------------------------------------------------------------------------
+  // --- char and varchar ----------------------------------------------------------------------------------------------
 
-  /** The char or varchar type that texts are made to fit when they are stored in a column. */
-  private def cut(column: Attribute, target: CommandTarget): Option[DataType] =
+  /** The char or varchar type that strings are padded or trimmed to when a column stores them. */
+  private def charTypeOf(column: Attribute, target: CommandTarget): Option[DataType] =
     if (target.session.sessionState.conf.charVarcharAsString) None
     else CharVarcharUtils.getRawType(column.metadata).filter {
       case _: CharType | _: VarcharType => true
       case _                            => false
     }
 
-  /** What a column of the type stores of a text; the text itself if that is refused. */
+  /** A string as a column of the type stores it; the string itself if the column rejects it. */
   private def fitted(text: Expression, to: DataType): Expression = {
-    def within(length: Int, kept: Expression) =
-      If(GreaterThan(Length(StringTrimRight(text)), Literal(length)), text, kept)
+    def within(length: Int, fitting: Expression) =
+      If(GreaterThan(Length(StringTrimRight(text)), Literal(length)), text, fitting)
     to match {
       case char: CharType       => within(char.length, StringRPad(text, Literal(char.length)))
       case varchar: VarcharType => within(varchar.length, Substring(text, Literal(1), Literal(varchar.length)))
@@ -122,7 +122,7 @@ private[sql] object KeyCondition extends PredicateHelper {
     }
   }
 
-  /** What Spark's check of a char or varchar column is asked of, as the column stores it. */
+  /** The argument of Spark's check on writes of a char or varchar column, as the column stores it. */
   private object Checked {
     def unapply(e: Expression): Option[Expression] = e match {
       case check: StaticInvoke if check.staticObject == classOf[CharVarcharCodegenUtils] =>
@@ -137,23 +137,23 @@ private[sql] object KeyCondition extends PredicateHelper {
     }
   }
 
-  // --- whether two values are one ---------------------------------------------------------------------------------------
+  // --- whether two values are equal ----------------------------------------------------------------------------------
 
   /**
-   * Whether a value that a column is given is what its key is looked up by, wherever the column takes it.
+   * Whether the value assigned to a column is the one its key is looked up by, unless the column rejects it.
    *
-   * @param given  what is stored, or refused
-   * @param looked one of [[KeyCondition.keys]] or [[KeyCondition.paths]]
+   * @param assigned what is stored, or rejected
+   * @param lookup   one of [[KeyCondition.keys]] or [[KeyCondition.paths]]
    */
-  def areOne(given: Expression, looked: Expression): Boolean = (stored(given), stored(looked)) match {
+  def areOne(assigned: Expression, lookup: Expression): Boolean = (stored(assigned), stored(lookup)) match {
     case (x, y) if x.semanticEquals(y) => true
     case (Checked(x), y)               => x.semanticEquals(y)
     case (x: Cast, y: Cast) if x.dataType == y.dataType && peeled(x.child).semanticEquals(peeled(y.child)) =>
       !isWrapping(x) || y.evalMode != EvalMode.TRY
-    case (x, y) => whole(x).exists(i => whole(y).exists(i.semanticEquals))
+    case (x, y) => uncast(x).exists(i => uncast(y).exists(i.semanticEquals))
   }
 
-  /** Without its name, the check that it fits, and a cast that changes nothing (of a text to a text of some length). */
+  /** Without alias, overflow check, and casts that change nothing (of a string to a string of some length). */
   private def stored(e: Expression): Expression = e match {
     case alias: Alias                                       => stored(alias.child)
     case CheckOverflowInTableInsert(child, _)               => stored(child)
@@ -161,20 +161,20 @@ private[sql] object KeyCondition extends PredicateHelper {
     case other                                              => other
   }
 
-  /** What a whole number is a cast of, if it is one. */
-  private def whole(e: Expression): Option[Expression] = e match {
+  /** The integer that an integer is cast from without wrapping; None for other types. */
+  private def uncast(e: Expression): Option[Expression] = e match {
     case cast: Cast if areWhole(cast.dataType) && areWhole(cast.child.dataType) && !isWrapping(cast) =>
-      whole(cast.child)
+      uncast(cast.child)
     case other if areWhole(other.dataType) => Some(other)
     case _                                 => None
   }
 
-  /** A cast that makes another number of one that is too large, and neither fails nor makes null of it. */
+  /** Whether a cast wraps around on overflow, and neither fails nor returns null. */
   private def isWrapping(cast: Cast): Boolean =
     cast.evalMode == EvalMode.LEGACY && areWhole(cast.dataType) && cast.child.dataType.isInstanceOf[NumericType] &&
       !isWider(cast.child.dataType, cast.dataType)
 
-  /** Whether a number type holds every value of another one. */
+  /** Whether the numeric type `to` can represent every value of `from`. */
   private def isWider(from: DataType, to: DataType): Boolean = (from, to) match {
     case (a, b) if areWhole(a) && areWhole(b) => a.defaultSize <= b.defaultSize
     case (a, b: DecimalType) if areWhole(a)   => b.precision - b.scale >= digits(a)
@@ -182,14 +182,14 @@ private[sql] object KeyCondition extends PredicateHelper {
     case _                                    => false
   }
 
-  private def digits(whole: DataType): Int = whole match {
+  private def digits(integer: DataType): Int = integer match {
     case ByteType    => 3
     case ShortType   => 5
     case IntegerType => 10
     case _           => 19
   }
 
-  /** A number without casts to types that hold every value of its own. */
+  /** A number without its lossless casts. */
   private def peeled(e: Expression): Expression = e match {
     case cast: Cast if isWider(cast.child.dataType, cast.dataType) => peeled(cast.child)
     case other                                                     => other

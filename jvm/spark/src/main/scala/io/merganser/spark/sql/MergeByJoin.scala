@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.types.LongType
 
-/** Stored rows are joined with the source. */
+/** A MERGE as a join of the stored rows with the source. */
 private[sql] final class MergeByJoin(merge: MergeStatement) extends PredicateHelper {
   import MergeStatement._
   import merge.{computed, has, on, onKey, source, target}
@@ -18,7 +18,7 @@ private[sql] final class MergeByJoin(merge: MergeStatement) extends PredicateHel
     val number     = Alias(MonotonicallyIncreasingID(), Arrival)()
     val fromTarget = Alias(TrueLiteral, "__merganser_from_target")()
     val rowNumber  = Alias(MonotonicallyIncreasingID(), "__merganser_stored_row")()
-    // Stored rows that the source lacks come before all of the source's: what it inserts under their keys stays.
+    // Stored rows without a source row arrive before all source rows: rows inserted under their keys win.
     val arrival = Coalesce(Seq(number.toAttribute.withNullability(true), Literal(-1L)))
     val (inSource, inTarget) =
       (IsNotNull(fromSource.toAttribute.withNullability(true)), IsNotNull(fromTarget.toAttribute.withNullability(true)))
@@ -77,48 +77,48 @@ private[sql] final class MergeByJoin(merge: MergeStatement) extends PredicateHel
   }
 
   /**
-   * By what one of several source rows for one record key counts, where ON equates the key and the rule chooses whole rows:
-   * the key, and what the source has for the ordering columns.
+   * How one of several source rows for one record key is chosen, where ON equates the key and the rule chooses whole
+   * rows: by the key, and by the source's values for the ordering columns.
    */
   private def chosen: Option[(KeyCondition, Seq[Expression])] =
     onKey.filter(k => merge.combines && (k.paths.nonEmpty || target.partitionColumns.isEmpty)).flatMap(k =>
       merge.sourceOrder.map(k -> _))
 
   /**
-   * Whether the source row that counts is the same whatever is stored: nothing else in ON looks at the stored row, and rows that
-   * ON leaves out are not inserted.
+   * Whether the choice of the source row is independent of stored rows: ON reads nothing else of the stored row, and
+   * rows that ON excludes are not inserted.
    */
   private def isChosenBefore(keyed: KeyCondition): Boolean = {
-    val own     = AttributeSet(source.output)
+    val columns = AttributeSet(source.output)
     val inserts = has(NotMatched)
     keyed.isExact && merge.insertsThere(keyed) && splitConjunctivePredicates(on).forall { c =>
-      (!inserts && c.references.forall(own.contains)) || KeyCondition.equated(c, target, nullSafe = true).exists {
+      (!inserts && c.references.forall(columns.contains)) || KeyCondition.equated(c, target, nullSafe = true).exists {
         case (name, value) =>
           (keyed.keys ++ keyed.paths).exists(k => k._1 == name && k._2.semanticEquals(value))
       }
     }
   }
 
-  /** The source rows that count. */
+  /** The chosen source rows. */
   private def beforeJoin(
       keyed: KeyCondition,
       order: Seq[Expression],
       number: Attribute,
       rows: LogicalPlan
   ): LogicalPlan = {
-    // A row that ON leaves out is no version of the stored row, if another one is.
-    val own = AttributeSet(rows.output)
+    // A row that ON excludes loses to any row that it includes.
+    val columns = AttributeSet(rows.output)
     val ofSource = Coalesce(Seq(
-        splitConjunctivePredicates(on).filter(c => c.references.nonEmpty && c.references.forall(own.contains))
+        splitConjunctivePredicates(on).filter(c => c.references.nonEmpty && c.references.forall(columns.contains))
           .foldLeft(TrueLiteral: Expression)(And(_, _)), FalseLiteral))
-    // Rows without a key are versions of nothing.
+    // A row without a key is not a version of another one.
     val apart = If(hasNoKey(keyed), number, Literal(null, LongType))
     LatestRows(valuesOf(keyed) :+ apart, number, ofSource +: order, rows)
   }
 
   /**
-   * What is common to rows of a join whose source rows are versions of one row. Rows that the source lacks are alone, and so are
-   * those that are new by other keys than ON's.
+   * Values shared by rows of a join whose source rows are versions of one row. Each stored row without a source row
+   * stands alone, and so does each new row without a key, or with another key than ON's.
    */
   private def versions(
       keyed: KeyCondition,

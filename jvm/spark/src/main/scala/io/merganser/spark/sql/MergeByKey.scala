@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.Literal.FalseLiteral
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.types.{BooleanType, IntegerType, LongType}
 
-/** Source rows look up the keys that ON equates: no join. */
+/** A MERGE as a lookup of the source rows' keys, which ON equates; no join. */
 private[sql] final class MergeByKey(merge: MergeStatement, keyed: KeyCondition) {
   import MergeStatement._
   import merge.{on, source, target}

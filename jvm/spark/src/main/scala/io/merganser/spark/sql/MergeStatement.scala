@@ -10,14 +10,14 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.{BooleanType, NullType, StructField, StructType}
 
 /** A MERGE as its plans need it: target, source, ON, and clauses as functions of a stored row and a source row. */
-private[sql] final class MergeStatement(session: SparkSession, relation: DataSourceV2Relation, given: MergeIntoTable) {
+private[sql] final class MergeStatement(session: SparkSession, relation: DataSourceV2Relation, plan: MergeIntoTable) {
   import MergeStatement._
 
-  private val evolves = StarExpansion.isAsked(session, given)
+  private val evolves = StarExpansion.isAsked(session, plan)
   val target          = CommandTarget(session, relation, "MERGE", if (evolves) Some(incoming) else None)
   private val merge = if (evolves)
-    given.copy(matchedActions = given.matchedActions.map(whole), notMatchedActions = given.notMatchedActions.map(whole))
-  else given
+    plan.copy(matchedActions = plan.matchedActions.map(whole), notMatchedActions = plan.notMatchedActions.map(whole))
+  else plan
   val source = target.pinned(merge.sourceTable)
   val on     = byColumn(merge.mergeCondition)
   val onKey  = KeyCondition.of(on, target)
@@ -33,11 +33,11 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
   private val values = clauses.map(c =>
     Alignment.ofAction(merge, c.action, c.text, target).map { case (name, value) => name -> computed.instead(value) })
 
-  // --- columns that the statement adds or widens ------------------------------------------------------------------------
+  // --- columns that the statement adds or widens ---------------------------------------------------------------------
 
-  /** Columns of the source that a clause assigns to the column of their name. */
+  /** Source columns that a clause assigns to the target column of the same name. */
   private def incoming: StructType = {
-    val actions = given.matchedActions ++ given.notMatchedActions
+    val actions = plan.matchedActions ++ plan.notMatchedActions
     val names   = session.sessionState.conf.resolver
     val assigned = actions.flatMap(Alignment.assignments).collect { case a =>
       (a.key, MergeStatement.uncast(a.value)) match {
@@ -45,16 +45,16 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
         case _                                                                 => None
       }
     }.flatten
-    val columns = given.sourceTable.output.filter(a => actions.exists(isStar) || assigned.contains(a.exprId))
+    val columns = plan.sourceTable.output.filter(a => actions.exists(isStar) || assigned.contains(a.exprId))
     StructType(columns.map(a => StructField(a.name, a.dataType)).filter(f =>
         f.name != DeleteCheck.FlagColumn || relation.output.exists(_.name == f.name)))
   }
 
-  /** A clause that assigns every column which source and table share from the source's column of that name. */
+  /** Whether each column that source and table share is assigned from the source column of the same name. */
   private def isStar(action: MergeAction): Boolean = {
     val assignments = Alignment.assignments(action)
     val names       = session.sessionState.conf.resolver
-    val shared      = given.sourceTable.output.filter(s => relation.output.exists(t => names(t.name, s.name)))
+    val shared      = plan.sourceTable.output.filter(s => relation.output.exists(t => names(t.name, s.name)))
     assignments.nonEmpty && assignments.size == shared.size && assignments.forall { a =>
       (a.key, MergeStatement.uncast(a.value)) match {
         case (key: Attribute, value: Attribute) =>
@@ -64,12 +64,12 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
     }
   }
 
-  /** With the columns that the table has not yet. */
+  /** The action with assignments to the columns that the table lacks. */
   private def whole(action: MergeAction): MergeAction =
     if (!isStar(action)) action
     else {
       val assignments =
-        given.sourceTable.output.flatMap(value => target.columnAfter(value.name).map(Assignment(_, value)))
+        plan.sourceTable.output.flatMap(value => target.columnAfter(value.name).map(Assignment(_, value)))
       action match {
         case update: UpdateAction => update.copy(assignments = assignments)
         case insert: InsertAction => insert.copy(assignments = assignments)
@@ -77,7 +77,7 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
       }
     }
 
-  // --- ON -----------------------------------------------------------------------------------------------------------------
+  // --- ON ------------------------------------------------------------------------------------------------------------
 
   /** The condition with `(a, b) = (c, d)` and `a IN (c)` as equalities of their columns. */
   private def byColumn(condition: Expression): Expression = condition match {
@@ -89,22 +89,22 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
     case other => other
   }
 
-  /** Whether what is inserted has the key that ON names. */
+  /** Whether inserted rows have the key and partition in ON. */
   def insertsThere(keyed: KeyCondition): Boolean = clauses.zip(values).forall {
-    case (Clause(NotMatched, _, _), given) => (keyed.keys ++ keyed.paths).forall { case (name, value) =>
-        given.get(name).exists(KeyCondition.areOne(_, value))
+    case (Clause(NotMatched, _, _), assigned) => (keyed.keys ++ keyed.paths).forall { case (name, value) =>
+        assigned.get(name).exists(KeyCondition.areOne(_, value))
       }
     case _ => true
   }
 
-  // --- clauses --------------------------------------------------------------------------------------------------------
+  // --- clauses -------------------------------------------------------------------------------------------------------
 
   def made(change: ClauseOutput)(when: When => Expression): Seq[RowClause] = {
     val rows = clauses.zip(values).map {
-      case (Clause(_, update: UpdateAction, _), given) =>
-        change.update(given, Alignment.assigned(update.assignments, target))
-      case (Clause(_, _: InsertAction, _), given) => change.insert(given)
-      // Of a row that the source lacks, the source says nothing.
+      case (Clause(_, update: UpdateAction, _), assigned) =>
+        change.update(assigned, Alignment.assigned(update.assignments, target))
+      case (Clause(_, _: InsertAction, _), assigned) => change.insert(assigned)
+      // The source has no ordering values for a row that it lacks.
       case (clause, _) => change.delete(if (clause.when == BySource) Map.empty else sourceOrdering)
     }
     clauses.zip(conditions).zip(rows).map { case ((clause, condition), row) =>
@@ -117,22 +117,22 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
       text -> Alignment.assigned(update.assignments, target)
     }
 
-  /** Of a delete that has an ordering value: what the source has under the ordering columns' names. */
+  /** The source columns with the ordering columns' names: the ordering values of deletes. */
   private def sourceOrdering: Map[String, Expression] =
     target.ordering.flatMap(name =>
       source.output.find(a => session.sessionState.conf.resolver(a.name, name)).map(name -> _)).toMap
 
   /**
-   * What the source has for the ordering columns, where the rule chooses between whole rows by them: what a clause assigns
-   * to them, or the source's columns of their names. Empty where the source says nothing of them, and a later row counts.
+   * The source's values for the ordering columns, where the rule chooses between whole rows by them: those that a
+   * clause assigns, or the source columns of the same names. Empty where the source has none: then the later row wins.
    */
   def sourceOrder: Option[Seq[Expression]] = target.rule match {
     case StoredRule.ByMode(_, _, None) =>
       val own = AttributeSet(source.output)
-      val assigned = values.filter(given =>
+      val assigned = values.filter(clause =>
         target.ordering.nonEmpty && target.ordering.forall(f =>
-          given.get(f).exists(v => v.deterministic && v.references.nonEmpty && v.references.forall(own.contains))))
-      Some(assigned.headOption.map(given => target.orderingOf(given)).getOrElse {
+          clause.get(f).exists(v => v.deterministic && v.references.nonEmpty && v.references.forall(own.contains))))
+      Some(assigned.headOption.map(clause => target.orderingOf(clause)).getOrElse {
         val named = sourceOrdering
         def typed(name: String) = named.get(name).map { value =>
           val to = target.schema(name).dataType
@@ -145,7 +145,7 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
     case _ => None
   }
 
-  /** As SQL has it, unless nothing depends on which of several source rows it is. */
+  /** Whether a stored row may match once only, as SQL demands; not where all its source rows have the same effect. */
   def matchesOnce: Boolean = merge.matchedActions match {
     case Nil                     => false
     case _ if combines           => false
@@ -153,7 +153,7 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
     case _                       => true
   }
 
-  /** Source rows of one record key are versions of one row, of which the table's rule makes one. */
+  /** Whether source rows of one record key are versions of one row, which the table's rule merges. */
   def combines: Boolean = !target.settings.statement.failsOnDuplicates && onKey.isDefined
 
   /** @throws MerganserException CLAUSE_CONDITION_UNSUPPORTED */
@@ -162,7 +162,7 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
     clauses.foreach(c => c.action.condition.foreach(require(c.text, _)))
   }
 
-  /** Whether something has to be computed that only a plan of Spark's own can: the clauses are one function of a row. */
+  /** Whether values need a plan of Spark's own: the clauses are one function of a row, and cannot compute them. */
   def isPlanned: Boolean = !computed.isEmpty || computed.isNeededFor(on)
 
   def has(when: When): Boolean = clauses.exists(_.when == when)
@@ -191,7 +191,7 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
 
 private[sql] object MergeStatement {
 
-  /** Last column of the source's rows: their place in it, by which later rows win. */
+  /** Last column of the source rows: their position in the source, by which later rows win. */
   val Arrival = "__merganser_source_arrival"
 
   sealed abstract class When(val text: String)
@@ -201,7 +201,7 @@ private[sql] object MergeStatement {
 
   final case class Clause(when: When, action: MergeAction, text: String)
 
-  /** What a struct is made of where it is compared. */
+  /** The field values of a struct in a comparison. */
   private object Fields {
     def unapply(e: Expression): Option[Seq[Expression]] = (e, e.dataType) match {
       case (made: CreateNamedStruct, _) => Some(made.valExprs)

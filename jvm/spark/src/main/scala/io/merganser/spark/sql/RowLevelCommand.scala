@@ -9,7 +9,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SupportsNonDete
 import org.apache.spark.sql.types.LongType
 
 /**
- * A MERGE, UPDATE or DELETE of ours: rows of `query` become rows of one write by the first clause that applies to them.
+ * A MERGE, UPDATE or DELETE on one of our tables: rows of `query` become rows of one write by the first clause that
+ * applies to them.
  *
  * A clause's row has an expression for each column of [[CommandColumns]]. The statement's result is one row of counts.
  */
@@ -20,7 +21,7 @@ sealed trait RowLevelCommand extends UnaryCommand with SupportsNonDeterministicE
   /** In the order in which their conditions are evaluated: the first that is true applies. */
   def clauses: Seq[RowClause]
 
-  /** The rows of whole columns, of which a clause's row names one by number. */
+  /** The columns that partial rows provide; a clause's row refers to them by number. */
   def masks: Seq[ColumnMask]
 
   def query: LogicalPlan
@@ -31,15 +32,15 @@ sealed trait RowLevelCommand extends UnaryCommand with SupportsNonDeterministicE
 }
 
 /**
- * The table that a statement changes.
+ * The target of a statement.
  *
- * @param table       as the statement sees it from its beginning to its end
+ * @param table       as of the statement's start
  * @param statement   MERGE, UPDATE or DELETE
- * @param readsItself true where rows are found by reading the table: nobody may have changed them when they are written
- * @param columns     of the rows that the clauses make
+ * @param readsItself true where rows are found by reading the table: no other writer may change them before the commit
+ * @param columns     of the clauses' output rows
  * @param settings    of the write
- * @param name        by which a catalog knows it, as SQL text
- * @param identifying clauses that assign columns which the row's key or partition comes from
+ * @param name        in its catalog, as SQL text
+ * @param identifying clauses that assign columns from which key or partition path are computed
  */
 final case class CommandContext(
     table: MerganserTable,
@@ -53,7 +54,7 @@ final case class CommandContext(
   override def toString: String = table.name()
 }
 
-/** The rows that a query finds, each with what identifies the stored row it changes. */
+/** Changes the rows of a query, each of which has the key and partition path of its stored row. */
 final case class RowLevelCommandOverQuery(
     target: CommandContext,
     clauses: Seq[RowClause],
@@ -66,14 +67,15 @@ final case class RowLevelCommandOverQuery(
 }
 
 /**
- * A MERGE whose ON equates the record key: no join. Source rows look their key up and meet the stored row, if there is one.
+ * A MERGE whose ON equates the record key: no join. Source rows look up their key and are matched with the stored row.
  *
  * @param on        the whole ON condition
  * @param keys      the key columns
  * @param paths     the partition columns; none where ON does not equate all of them
- * @param arrival   place of a source row in the source
- * @param choice    of several source rows for one key; None where the table's rule merges what the clauses make of them
- * @param found     columns that the lookup adds before the stored ones: number of the file slice, whether a row is stored
+ * @param arrival   position of a source row in the source
+ * @param choice    of several source rows for one key; None where the table's rule merges their output rows
+ * @param found     columns that the lookup adds before the stored ones: number of the file slice, whether a row is
+ *                  stored
  * @param stored    columns of the stored row that clauses use
  */
 final case class RowLevelCommandByKey(
@@ -99,11 +101,11 @@ final case class RowLevelCommandByKey(
  * A MERGE by another condition: source and target are joined once the source's values have shown which of the target's
  * files can match.
  *
- * @param query    the source, with its row marks
- * @param stored   the target, with its row marks
- * @param arrival  place of a source row in the source
+ * @param query    the source, with its marker columns
+ * @param stored   the target, with its marker columns
+ * @param arrival  position of a source row in the source
  * @param choice   of several rows of the join whose source rows are versions of one row
- * @param pruning  columns that ON equates with values of the source, by which files of the target are chosen
+ * @param pruning  columns that ON equates with values of the source, by which the target's files are pruned
  * @param keys     the key columns, where ON equates all of them
  */
 final case class RowLevelCommandByJoin(
@@ -126,7 +128,7 @@ final case class RowLevelCommandByJoin(
   override protected def withNewChildInternal(newChild: LogicalPlan): LogicalPlan = copy(query = newChild)
 }
 
-/** The target's side of a join, planned when the statement runs; kept from the rules that rewrite the source. */
+/** The target's side of a join, planned when the statement runs; hidden from the rules that rewrite the source. */
 final class StoredSide(val plan: LogicalPlan) extends Serializable {
   override def toString: String = "stored rows"
 }

@@ -32,7 +32,7 @@ final case class RowLevelCommandStrategy(session: SparkSession) extends SparkStr
   }
 }
 
-/** Runs a statement; its result is one row of counts, which are metrics as well. */
+/** Runs a statement; its result is one row of counts, which are also metrics. */
 sealed trait RowLevelCommandExec extends V2CommandExec {
 
   def statement: RowLevelCommand
@@ -66,7 +66,7 @@ sealed trait RowLevelCommandExec extends V2CommandExec {
 
   protected def changes(): Seq[InternalRow]
 
-  /** An error about what identifies a row names the clauses that can have made it. */
+  /** An error about a changed key names the clauses that can have changed it. */
   override protected def run(): Seq[InternalRow] =
     try changes()
     catch {
@@ -76,9 +76,9 @@ sealed trait RowLevelCommandExec extends V2CommandExec {
     }
 
   /** The statement's result. */
-  protected def told(result: WriteResult, read: Int, pruned: Int): Seq[InternalRow] = {
+  protected def resultRow(result: WriteResult, read: Int, pruned: Int): Seq[InternalRow] = {
     target.name.foreach { name =>
-      AfterCommit.quietly(result.instant, s"refresh what is cached of $name")(SparkBridge.refreshCached(session, name))
+      AfterCommit.quietly(result.instant, s"refresh cached data of $name")(SparkBridge.refreshCached(session, name))
     }
     val c = result.counts
     val counts =
@@ -95,24 +95,24 @@ sealed trait RowLevelCommandExec extends V2CommandExec {
       it.map(project)
     }
 
-  /** Writes the rows of a query; a stored row that several of them match is an error where that is asked. */
+  /** Writes the rows of a query; fails if several of them match a row that may be matched `once`. */
   protected def changed(rows: RDD[InternalRow], input: Seq[Attribute], once: Option[MatchedOnce]): WriteResult =
     once match {
       case None => write.run(ClauseRows.of(rows, clauses(input)))
       case Some(MatchedOnce(number, shown)) =>
         val bound = BindReferences.bindReference(number, input)
         val texts = shown.tail.map(e => e.sql -> BindReferences.bindReference(e, input))
-        val twice = new CardinalityCheck(target.toString,
+        val check = new CardinalityCheck(target.toString,
           input.indexWhere(_.exprId == shown.head.references.head.exprId), -1, zone, texts)
-        try write.run(ClauseRows.of(twice.checked(rows, bound), clauses(input)))
+        try write.run(ClauseRows.of(check.checked(rows, bound), clauses(input)))
         catch {
           case failure: Throwable if CardinalityCheck.isCause(failure) =>
-            throw twice.described(rows, bound).causedBy(failure)
+            throw check.described(rows, bound).causedBy(failure)
         }
     }
 }
 
-/** Rows that a query finds. */
+/** Changes the rows of a query. */
 final case class RowLevelCommandOverQueryExec(statement: RowLevelCommandOverQuery, query: SparkPlan)
     extends RowLevelCommandExec {
 
@@ -124,11 +124,11 @@ final case class RowLevelCommandOverQueryExec(statement: RowLevelCommandOverQuer
   override protected def changes(): Seq[InternalRow] = {
     val result = changed(query.execute(), query.output, statement.once)
     val counts = target.table.watched.getOrElse(new ScanCounts)
-    told(result, counts.read, counts.pruned)
+    resultRow(result, counts.read, counts.pruned)
   }
 }
 
-/** Rows of a source, each with the stored row of its key. */
+/** Matches each source row with the stored row of its key. */
 final case class RowLevelCommandByKeyExec(statement: RowLevelCommandByKey, query: SparkPlan)
     extends RowLevelCommandExec {
 
@@ -140,7 +140,7 @@ final case class RowLevelCommandByKeyExec(statement: RowLevelCommandByKey, query
   override protected def changes(): Seq[InternalRow] = {
     val source = query.output
     val config = target.table.opened.config
-    // The source's columns, the keys' values, then what the lookup has added to them.
+    // The source's columns, the key values, then the columns that the lookup adds.
     val values = (statement.keys.values ++ statement.paths.values).map(BindReferences.bindReference(_, source))
     val rows =
       projected(query.execute(), source.map(a => BindReferences.bindReference(a: Expression, source)) ++ values)
@@ -156,27 +156,27 @@ final case class RowLevelCommandByKeyExec(statement: RowLevelCommandByKey, query
     val input =
       source ++ values.map(v => AttributeReference("value", v.dataType)()) ++ (statement.arrival +: extra) ++ statement
         .found ++ statement.stored
-    val twice =
+    val check =
       if (!target.settings.statement.failsOnDuplicates) None
       else
         Some(new CardinalityCheck(target.toString, keyed.keyOrdinal, keyed.pathOrdinal.getOrElse(-1), zone,
             source.map(a => a.sql -> BindReferences.bindReference(a: Expression, source))))
     val matches: Expression = Coalesce(Seq(And(statement.found.last, statement.on), Literal.FalseLiteral))
     val isMatch             = BindReferences.bindReference(matches, input)
-    val latest = statement.choice.filter(_ => twice.isEmpty).map { choice =>
+    val latest = statement.choice.filter(_ => check.isEmpty).map { choice =>
       val bound   = BindReferences.bindReferences(matches +: choice.order, input)
       val ownKey  = BoundReference(keyed.keyOrdinal, StringType, nullable = false)
       val ownPath = keyed.pathOrdinal.map(BoundReference(_, StringType, nullable = false))
       val apart   = KeyedSource.apart(ownKey, BoundReference(keyed.arrivalOrdinal, LongType, nullable = false))
       SourceDeduplication(ownKey +: ownPath.toSeq :+ apart, keyed.arrivalOrdinal, bound)
     }
-    val clause           = new KeyedClauses(clauses(input), isMatch, keyed.arrivalOrdinal, latest, twice)
+    val clause           = new KeyedClauses(clauses(input), isMatch, keyed.arrivalOrdinal, latest, check)
     val (result, counts) = write.run(rows, keyed, clause.run)
-    told(result, counts.read, counts.pruned)
+    resultRow(result, counts.read, counts.pruned)
   }
 }
 
-/** Rows of a join, planned once the source has shown which files can match. */
+/** Joins source and target, planned once the source's values have shown which files can match. */
 final case class RowLevelCommandByJoinExec(statement: RowLevelCommandByJoin, query: SparkPlan)
     extends RowLevelCommandExec {
 
@@ -190,14 +190,14 @@ final case class RowLevelCommandByJoinExec(statement: RowLevelCommandByJoin, que
     val source = query.output
     val values = statement.pruning.values.map(BindReferences.bindReference(_, source))
     val bytes  = sparkContext.longAccumulator
-    // Evaluated once: what chooses the files and what is joined must be the same rows.
+    // Evaluated once: the rows that prune files must be the rows that are joined.
     val rows = query.execute().mapPartitions { it =>
       it.map { row =>
-        val own = row.copy()
-        own match {
+        val copied = row.copy()
+        copied match {
           case packed: UnsafeRow => bytes.add(packed.getSizeInBytes.toLong); case _ => bytes.add(64L * source.length)
         }
-        own
+        copied
       }
     }.persist(StorageLevel.MEMORY_AND_DISK)
     try {
@@ -215,11 +215,11 @@ final case class RowLevelCommandByJoinExec(statement: RowLevelCommandByJoin, que
       val join   = LatestRows.of(statement.choice.common, statement.arrival, statement.choice.order, all)
       val plan   = SparkBridge.ofRows(session, join).queryExecution
       val result = changed(plan.toRdd, join.output, statement.once)
-      told(result, counts.read, counts.pruned)
+      resultRow(result, counts.read, counts.pruned)
     } finally { rows.unpersist(); () }
   }
 
-  /** Base files know the range of their keys' texts, which the key columns' own order need not be. */
+  /** Base files store the range of their keys as strings, whose order need not be that of the key columns. */
   private def keyRanges(rows: RDD[InternalRow], source: Seq[Attribute]): Option[SourceRanges] =
     if (statement.keys.columns.isEmpty) None
     else {

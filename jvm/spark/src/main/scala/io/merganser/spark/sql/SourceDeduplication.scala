@@ -12,27 +12,28 @@ import org.apache.spark.sql.types.{StringType, StructField, StructType}
 import scala.collection.mutable
 
 /**
- * Several source rows for one key are versions of one row: where the rule chooses between whole rows, the winner goes through the
- * clauses. The merge chooses it, from a batch of versions that have the source's values for the ordering columns.
+ * Several source rows for one key are versions of one row: where the rule chooses between whole rows, only the winner
+ * reaches the clauses. The merge chooses it, from a batch of versions with the source's values for the ordering
+ * columns.
  *
- * @param keys    what the rows of one key have in common, over the rows
- * @param arrival ordinal of a source row's place in the source
- * @param order   whether ON is true (a row that ON leaves out is no version of the stored row, if another one is), then what the
- *                source has for the ordering columns; over the rows. Of ties the later one counts
+ * @param keys    values that the rows of one key share, over the rows
+ * @param arrival ordinal of a source row's position in the source
+ * @param order   whether ON is true (a row that ON excludes loses to any row that it includes), then the source's
+ *                values for the ordering columns; over the rows. On ties the later row wins
  */
 private[sql] final case class SourceDeduplication(keys: Seq[Expression], arrival: Int, order: Seq[Expression]) {
 
-  /** @param rows those of a key side by side, in the order of arrival */
+  /** @param rows sorted by key, then by arrival */
   def of(rows: Iterator[InternalRow]): Iterator[InternalRow] = new Iterator[InternalRow] {
     private[this] val keyOf    = UnsafeProjection.create(keys)
     private[this] val keyOrder = InterpretedOrdering.forSchema(keys.map(_.dataType))
     private[this] val versions = new SourceVersions(order)
 
     private[this] val ready             = mutable.Queue.empty[InternalRow]
-    private[this] val kept              = mutable.ArrayBuffer.empty[InternalRow]
+    private[this] val winner            = mutable.ArrayBuffer.empty[InternalRow]
     private[this] var ownKey: UnsafeRow = _
     private[this] var place             = -1L
-    private[this] var isKept            = false
+    private[this] var isWinner          = false
 
     override def hasNext: Boolean = {
       while (ready.isEmpty && rows.hasNext) take(rows.next())
@@ -54,15 +55,15 @@ private[sql] final case class SourceDeduplication(keys: Seq[Expression], arrival
       }
       if (isNewKey || row.getLong(arrival) != place) {
         place = row.getLong(arrival)
-        isKept = isNewKey || versions.isNewerKept(kept.head, row)
-        if (isKept) kept.clear()
+        isWinner = isNewKey || versions.newerWins(winner.head, row)
+        if (isWinner) winner.clear()
       }
-      if (isKept) kept += row.copy()
+      if (isWinner) winner += row.copy()
     }
 
     private def finish(): Unit = {
-      ready ++= kept
-      kept.clear()
+      ready ++= winner
+      winner.clear()
     }
   }
 }
@@ -77,7 +78,7 @@ private final class SourceVersions(order: Seq[Expression]) {
   private[this] val layout = RowLayout(schema, "key", order.indices.map(i => s"order_$i"), Nil)
   private[this] val fold   = new KeyFold(MergeRule.eventTime(layout))
 
-  def isNewerKept(older: InternalRow, newer: InternalRow): Boolean = {
+  def newerWins(older: InternalRow, newer: InternalRow): Boolean = {
     val next = versionOf(newer)
     fold.combine(versionOf(older), next) eq next
   }
@@ -86,11 +87,11 @@ private final class SourceVersions(order: Seq[Expression]) {
 }
 
 /**
- * Rows of which [[SourceDeduplication]] leaves one source row's for each key.
+ * Keeps the rows of one source row per key, chosen by [[SourceDeduplication]].
  *
- * @param keys   what the rows of one key have in common
- * @param number of a source row's place in the source
- * @param order  as there
+ * @param keys   values that the rows of one key share
+ * @param number position of a source row in the source
+ * @param order  as in [[SourceDeduplication]]
  */
 private[sql] final case class LatestRows(
     keys: Seq[Expression],
@@ -105,7 +106,7 @@ private[sql] final case class LatestRows(
 
 private[sql] object LatestRows {
 
-  /** @param keys empty where all rows count */
+  /** @param keys empty where all rows are kept */
   def of(keys: Seq[Expression], number: Attribute, order: Seq[Expression], rows: LogicalPlan): LogicalPlan =
     if (keys.isEmpty) rows else LatestRows(keys, number, order, rows)
 }

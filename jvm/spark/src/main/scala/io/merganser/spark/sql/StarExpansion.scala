@@ -13,16 +13,16 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.{DataType, NullType}
 
 /**
- * `UPDATE SET *` and `INSERT *` of a MERGE that may change the table's columns: the star stands for the source's columns, also
- * where there are fewer or other ones than the table's. Spark would look for each column of the table in the source. So may
- * `active = s.active` bring the table a column.
+ * Expands `UPDATE SET *` and `INSERT *` of a MERGE that may change the table's columns: the star stands for the
+ * source's columns, also where these are fewer or others than the table's. Spark would look up each column of the table
+ * in the source. `active = s.active` may add a column to the table, too.
  *
- * The stars of any other MERGE leave out columns that the table was given after it was made and that the source lacks, as
- * writes of data frames do; where the source lacks any other column, they are left to Spark, which names it.
+ * The stars of any other MERGE leave out columns that were added to the table after its creation and that the source
+ * lacks, as writes of data frames do; where the source lacks any other column, they are left to Spark, which names it.
  */
 object StarExpansion {
 
-  /** Stands for all columns of the source that the table has, in an assignment to itself. */
+  /** Placeholder for all source columns that the table has, each assigned to the column of its name. */
   private final case class SourceColumns() extends LeafExpression with Unevaluable {
     override def nullable: Boolean      = true
     override def dataType: DataType     = NullType
@@ -43,32 +43,32 @@ object StarExpansion {
   def isAsked(session: SparkSession, merge: MergeIntoTable): Boolean =
     StatementLine.withSchemaEvolution(merge) || WriteConfig.asksForEvolution(FrameWrite.sessionConf(session))
 
-  /** To be called before names are resolved, for a target of ours. */
+  /** Called before names are resolved, for one of our tables. */
   def mark(session: SparkSession, merge: MergeIntoTable): MergeIntoTable = {
     val evolves = isAsked(session, merge)
     merge.copy(
       matchedActions = merge.matchedActions.map {
         case star: UpdateStarAction          => UpdateAction(star.condition, marked)
-        case update: UpdateAction if evolves => update.copy(assignments = update.assignments.map(named))
+        case update: UpdateAction if evolves => update.copy(assignments = update.assignments.map(withNamedColumn))
         case other                           => other
       },
       notMatchedActions = merge.notMatchedActions.map {
         case star: InsertStarAction          => InsertAction(star.condition, marked)
-        case insert: InsertAction if evolves => insert.copy(assignments = insert.assignments.map(named))
+        case insert: InsertAction if evolves => insert.copy(assignments = insert.assignments.map(withNamedColumn))
         case other                           => other
       }
     )
   }
 
-  /** An assignment straight from a column of the same name, by which the table may get that column. */
-  private def named(assignment: Assignment): Assignment = (assignment.key, assignment.value) match {
+  /** Marks an assignment from a source column of the same name, which may add that column to the table. */
+  private def withNamedColumn(assignment: Assignment): Assignment = (assignment.key, assignment.value) match {
     case (key: UnresolvedAttribute, value: UnresolvedAttribute)
         if key.nameParts.last.equalsIgnoreCase(value.nameParts.last) =>
       assignment.copy(key = NamedColumn(key.nameParts))
     case _ => assignment
   }
 
-  /** Says what the stars stand for, once both tables are known. */
+  /** Expands the stars once target and source are resolved. */
   final case class Expand(session: SparkSession) extends Rule[LogicalPlan] {
 
     override def apply(plan: LogicalPlan): LogicalPlan = plan match {
@@ -82,7 +82,7 @@ object StarExpansion {
       case other => other
     }
 
-    /** Whether the source lacks columns of the table, and only ones that writes may lack. */
+    /** Whether the source lacks columns of the table, and only ones that writes may omit. */
     private def mayLack(merge: MergeIntoTable): Boolean = {
       val lacking =
         merge.targetTable.output.map(_.name).filterNot(t => merge.sourceTable.output.exists(s => names(t, s.name)))
@@ -94,7 +94,7 @@ object StarExpansion {
       }
     }
 
-    /** The star again that an action was written as. */
+    /** The action with the star it was written with. */
     private def star(action: MergeAction): MergeAction = action match {
       case update: UpdateAction if update.assignments == marked => UpdateStarAction(update.condition)
       case insert: InsertAction if insert.assignments == marked => InsertStarAction(insert.condition)
@@ -132,7 +132,7 @@ object StarExpansion {
       case _ => Seq(assignment)
     }
 
-    /** The table's column; or a new one; or, where it can be neither, what Spark says of a name that it does not know. */
+    /** The table's column, or a new one; otherwise unresolved, so that Spark reports the unknown name. */
     private def column(merge: MergeIntoTable, key: NamedColumn, value: Expression): Expression = {
       val isColumn = key.parts.length == 1 || (merge.targetTable match {
         case alias: SubqueryAlias => key.parts.length == 2 && names(alias.alias, key.parts.head)
@@ -151,7 +151,7 @@ object StarExpansion {
 
     private def names: Resolver = session.sessionState.conf.resolver
 
-    /** The target, if it is a table of ours. */
+    /** The relation of the target, if it is one of our tables. */
     private def relation(target: LogicalPlan): Option[DataSourceV2Relation] = EliminateSubqueryAliases(target) match {
       case relation: DataSourceV2Relation if relation.table.isInstanceOf[MerganserTable] => Some(relation)
       case _                                                                             => None

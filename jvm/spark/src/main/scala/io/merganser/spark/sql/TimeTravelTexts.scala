@@ -12,12 +12,13 @@ import org.apache.spark.unsafe.types.UTF8String
 import scala.util.Try
 
 /**
- * `TIMESTAMP AS OF 'text'` of a table of ours: the text is taken as the option `as.of.instant` takes it. Spark would cast it to a
- * timestamp, which an instant is not, and in the session's zone. Other expressions, and other tables, are Spark's.
+ * `TIMESTAMP AS OF 'string'` on one of our tables: the string is parsed like the option `as.of.instant`. Spark would
+ * cast it to a timestamp, which an instant is not, and in the session's zone. Other expressions and tables are left to
+ * Spark.
  */
 object TimeTravelTexts {
 
-  /** To be called before names are resolved. */
+  /** Called before names are resolved. */
   def apply(session: SparkSession, plan: LogicalPlan): LogicalPlan = plan.transformDownWithSubqueries {
     case travel @ RelationTimeTravel(relation: UnresolvedRelation, Some(Literal(text: UTF8String, StringType)), None)
         if isOurs(session, relation) =>

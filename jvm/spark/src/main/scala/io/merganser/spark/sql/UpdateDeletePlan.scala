@@ -8,20 +8,20 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.LongType
 
-/** UPDATE and DELETE: the rows for which a condition is true. */
+/** Plans UPDATE and DELETE of the rows for which a condition is true. */
 private[sql] final case class UpdateDeletePlan(session: SparkSession) {
 
-  def update(relation: DataSourceV2Relation, given: UpdateTable): LogicalPlan = {
-    given.condition.foreach(requireDeterministic("UPDATE", _))
+  def update(relation: DataSourceV2Relation, statement: UpdateTable): LogicalPlan = {
+    statement.condition.foreach(requireDeterministic("UPDATE", _))
     val target   = CommandTarget(session, relation, "UPDATE")
     val columns  = target.changed(marksDeletes = false, isTagged = false)
     val change   = new ClauseOutput(target, columns, Literal(null, LongType), None)
     val computed = new Computed(target.rows.outputSet)
-    val values   = Alignment.ofUpdate(given, target).map { case (name, value) => name -> computed.instead(value) }
-    val assigned = Alignment.assigned(given.assignments, target)
+    val values   = Alignment.ofUpdate(statement, target).map { case (name, value) => name -> computed.instead(value) }
+    val assigned = Alignment.assigned(statement.assignments, target)
     val row      = change.update(values, assigned)
     changes(target, columns, "UPDATE SET " + assigned.toSeq.sorted.mkString(", "), assigned, row, change,
-      computed.over(rows(target, given.condition)))
+      computed.over(rows(target, statement.condition)))
   }
 
   def delete(relation: DataSourceV2Relation, condition: Expression): LogicalPlan = {
@@ -59,7 +59,7 @@ private[sql] final case class UpdateDeletePlan(session: SparkSession) {
     )
 }
 
-/** Columns of a plan that expressions need, and no others: what is not needed is not read. */
+/** Projects a plan to the columns that expressions need, so that no others are read. */
 private[sql] object Needed {
   def of(plan: LogicalPlan, expressions: Seq[Expression]): LogicalPlan = {
     val needed = AttributeSet(expressions.flatMap(_.references))
@@ -68,18 +68,18 @@ private[sql] object Needed {
 }
 
 /**
- * What a plan has to compute before the clauses see its rows: sub-queries, and Python functions of more than the statement's own
- * query, from which Spark takes the others.
+ * Values that a plan computes before the clauses are evaluated: sub-queries, and Python functions of more than the
+ * statement's own query; Spark extracts other Python functions itself.
  *
  * @param own columns of that query
  */
 private[sql] final class Computed(own: AttributeSet) {
   private var found = Vector.empty[Alias]
 
-  /** Whether something has to be computed for a value. */
+  /** Whether a part of a value must be computed beforehand. */
   def isNeededFor(value: Expression): Boolean = value.exists(isComputed)
 
-  /** The value, with columns of [[over]] in place of what has to be computed. */
+  /** The value, with the parts that must be computed beforehand replaced by columns of [[over]]. */
   def instead(value: Expression): Expression = value.transformDown {
     case part if isComputed(part) =>
       found.find(column => part.deterministic && column.child.semanticEquals(part)).getOrElse {
@@ -96,7 +96,7 @@ private[sql] final class Computed(own: AttributeSet) {
 
   def isEmpty: Boolean = found.isEmpty
 
-  /** What they are computed from. */
+  /** The expressions to compute. */
   def inputs: Seq[Expression] = found.map(_.child)
 
   def over(rows: LogicalPlan): LogicalPlan = if (isEmpty) rows else Project(rows.output ++ found, rows)

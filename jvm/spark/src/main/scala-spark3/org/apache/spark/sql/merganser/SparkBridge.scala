@@ -11,7 +11,7 @@ import org.slf4j.LoggerFactory
 
 import scala.util.control.NonFatal
 
-/** What Spark keeps to its own packages; one source a Spark major, one signature for both. */
+/** Package-private API of Spark; one source per Spark major version, with the same signatures. */
 object SparkBridge {
 
   /** The column that an expression computes. */
@@ -27,21 +27,19 @@ object SparkBridge {
   def internalCreateDataFrame(session: SparkSession, rows: RDD[InternalRow], schema: StructType): DataFrame =
     session.internalCreateDataFrame(rows, schema)
 
-  /** Rows that are there already, as a plan of known size. */
+  /** Existing rows as a plan of known size. */
   def rows(session: SparkSession, output: Seq[Attribute], rows: RDD[InternalRow], known: Statistics): LogicalPlan =
     LogicalRDD(output, rows)(session, Some(known))
 
-  /** What is cached of a table, or made from it, is read anew. */
+  /** Refreshes what is cached of a table or derived from it. */
   def refreshCached(session: SparkSession, table: TableIdentifier): Unit =
     if (!session.sharedState.cacheManager.isEmpty) session.catalog.refreshTable(table.quotedString)
 
-  /**
-   * The same for a name as SQL has it, after a write: which stays written, whatever becomes of the cache.
-   */
+  /** The same for a SQL name, after a write; a failure is logged, as the write stays committed. */
   def refreshCached(session: SparkSession, name: String): Unit =
     if (!session.sharedState.cacheManager.isEmpty)
       try session.catalog.refreshTable(name)
       catch {
-        case NonFatal(e) => LoggerFactory.getLogger("io.merganser.spark").warn(s"what is cached of $name may be old", e)
+        case NonFatal(e) => LoggerFactory.getLogger("io.merganser.spark").warn(s"cached data of $name may be stale", e)
       }
 }

@@ -8,7 +8,9 @@ import org.apache.spark.sql.catalyst.util.MapData
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** The arguments of one call, checked against the procedure's parameters: each is given as its parameter's type, or not at all. */
+/**
+ * The arguments of one call, checked against the procedure's parameters: each has its parameter's type, or is absent.
+ */
 final class Arguments private (val procedure: String, values: Map[String, Any]) {
 
   def string(parameter: String): Option[String]   = values.get(parameter).map(_.asInstanceOf[String])
@@ -16,15 +18,15 @@ final class Arguments private (val procedure: String, values: Map[String, Any]) 
   def long(parameter: String): Option[Long]       = values.get(parameter).map(_.asInstanceOf[Long])
   def boolean(parameter: String): Option[Boolean] = values.get(parameter).map(_.asInstanceOf[Boolean])
 
-  /** None given is an empty map. */
+  /** Empty if there are none. */
   def options(parameter: String): Map[String, String] =
     values.get(parameter).fold(Map.empty[String, String])(_.asInstanceOf[Map[String, String]])
 
-  /** Of a parameter that has to be given. */
+  /** The argument of a required parameter. */
   def required(parameter: String): String =
-    string(parameter).getOrElse(throw new IllegalStateException(s"'$parameter' of $procedure was not asked for"))
+    string(parameter).getOrElse(throw new IllegalStateException(s"'$parameter' of $procedure is not required"))
 
-  /** What a row of the result has to meet. */
+  /** Condition on the rows of the result. */
   def filter: Option[String] = string(Parameter.filter.name)
 
   /**
@@ -34,7 +36,7 @@ final class Arguments private (val procedure: String, values: Map[String, Any]) 
    */
   def limit(of: Procedure): Option[Int] = {
     val rows = int("limit").orElse(of.parameters.find(_.name == "limit").flatMap(_.default).map(_.toInt))
-    rows.filter(_ < 0).foreach(n => throw invalid("limit", n.toString, "0 and more"))
+    rows.filter(_ < 0).foreach(n => throw invalid("limit", n.toString, "0 or more"))
     rows
   }
 
@@ -54,12 +56,12 @@ final class Arguments private (val procedure: String, values: Map[String, Any]) 
 object Arguments {
 
   /**
-   * @param given names and values as the statement has them, the values resolved
-   * @throws MerganserException CALL_ARGUMENT_UNKNOWN, CALL_ARGUMENT_TYPE, CALL_ARGUMENT_NOT_CONSTANT, CALL_ARGUMENT_MISSING or
-   *                            CALL_OPTION_SYNTAX
+   * @param named names and values as in the statement, the values resolved
+   * @throws MerganserException CALL_ARGUMENT_UNKNOWN, CALL_ARGUMENT_TYPE, CALL_ARGUMENT_NOT_CONSTANT,
+   *                            CALL_ARGUMENT_MISSING or CALL_OPTION_SYNTAX
    */
-  def check(procedure: Procedure, given: Seq[(String, Expression)]): Arguments = {
-    val values = given.flatMap { case (name, expression) =>
+  def check(procedure: Procedure, named: Seq[(String, Expression)]): Arguments = {
+    val values = named.flatMap { case (name, expression) =>
       val parameter = procedure.parameters.find(_.name.equalsIgnoreCase(name)).getOrElse(
         throw MerganserException("CALL_ARGUMENT_UNKNOWN", "procedure" -> procedure.name, "argument" -> name,
           "known" -> procedure.parameters.map(_.name).mkString(", ")))
@@ -71,7 +73,7 @@ object Arguments {
     new Arguments(procedure.name, values)
   }
 
-  /** None for null, which is as good as nothing. */
+  /** None for null, which counts as absent. */
   private def value(procedure: Procedure, parameter: Parameter, expression: Expression): Option[Any] = {
     if (!expression.foldable)
       throw MerganserException("CALL_ARGUMENT_NOT_CONSTANT", "procedure" -> procedure.name,
@@ -101,9 +103,9 @@ object Arguments {
     }.toMap
 
   private def options(map: MapData): Map[String, String] = {
-    def texts(array: org.apache.spark.sql.catalyst.util.ArrayData) =
+    def strings(array: org.apache.spark.sql.catalyst.util.ArrayData) =
       array.toArray[UTF8String](StringType).map(String.valueOf(_))
-    texts(map.keyArray()).zip(texts(map.valueArray())).toMap
+    strings(map.keyArray()).zip(strings(map.valueArray())).toMap
   }
 
   private[procedures] def describe(dataType: DataType): String =

@@ -9,22 +9,22 @@ import scala.collection.JavaConverters._
 /**
  * A call of one of our procedures.
  *
- * @param names  of the parameters that are given
+ * @param names  of the parameters that have arguments
  * @param values their arguments in the same order: constants, or markers that the session binds
  */
 final case class CallCommand(procedure: String, names: Seq[String], values: Seq[Expression])
     extends LeafRunnableCommand {
 
-  private def found: Procedure =
+  private def definition: Procedure =
     Procedure.byName(procedure).getOrElse(throw new IllegalStateException(s"no procedure '$procedure'"))
 
-  override val output: Seq[Attribute] = found.result.map(f => AttributeReference(f.name, f.dataType, f.nullable)())
+  override val output: Seq[Attribute] = definition.result.map(f => AttributeReference(f.name, f.dataType, f.nullable)())
 
   override def run(session: SparkSession): Seq[Row] = {
-    val arguments = Arguments.check(found, names.zip(values))
-    val rows      = found.run(session, arguments)
+    val arguments = Arguments.check(definition, names.zip(values))
+    val rows      = definition.run(session, arguments)
     val chosen =
-      arguments.filter.fold(rows)(session.createDataFrame(rows.asJava, found.result).where(_).collect().toSeq)
-    arguments.limit(found).fold(chosen)(chosen.take)
+      arguments.filter.fold(rows)(session.createDataFrame(rows.asJava, definition.result).where(_).collect().toSeq)
+    arguments.limit(definition).fold(chosen)(chosen.take)
   }
 }

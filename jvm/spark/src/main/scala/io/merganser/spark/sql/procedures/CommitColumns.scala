@@ -7,7 +7,7 @@ import org.apache.spark.sql.types._
 
 import java.time.temporal.ChronoUnit
 
-/** What commits of ours say of themselves, as columns of results: operation, counts in rows, files, bytes, and milliseconds. */
+/** The metadata of our commits as result columns: operation, counts in rows, files, bytes, and milliseconds. */
 private[procedures] object CommitColumns {
   private val mapper = new ObjectMapper
 
@@ -16,12 +16,12 @@ private[procedures] object CommitColumns {
   /** Names and types of the counts. */
   val counts: Seq[(String, DataType)] = countNames.map(name => snake(name) -> LongType)
 
-  /** Names and types of what the files of a commit add up to. */
+  /** Names and types of the totals over the files of a commit. */
   val sums: Seq[(String, DataType)] =
     Seq("files_written" -> IntegerType, "rows_written" -> LongType, "bytes_written" -> LongType,
       "elapsed_ms" -> LongType)
 
-  /** Names and types of what the user should know of a write beside its counts. */
+  /** Names and types of the notes on a write: what the user should know beside its counts. */
   val notes: Seq[(String, DataType)] =
     WriteNotes.lists(WriteNotes()).map { case (name, _) =>
       snake(name) -> ArrayType(StringType)
@@ -30,13 +30,13 @@ private[procedures] object CommitColumns {
   /** The values of [[notes]]. */
   def notesOf(notes: WriteNotes): Seq[Any] = WriteNotes.lists(notes).map(_._2) :+ notes.serviceFailure.orNull
 
-  /** The values of [[counts]]: null of commits that do not hold them, as those of other engines. */
+  /** The values of [[counts]]: null for commits without them, such as those of other engines. */
   def countsOf(metadata: Option[CommitMetadata]): Seq[Any] = {
     val json = metadata.flatMap(_.extra.get(TableWrite.CountsKey)).map(mapper.readTree)
     countNames.map(name => json.flatMap(node => Option(node.get(name))).map(node => Long.box(node.asLong)).orNull)
   }
 
-  /** The values of [[sums]]; null of what is no completed write. */
+  /** The values of [[sums]]; null for anything but a completed write. */
   def sumsOf(metadata: Option[CommitMetadata], requested: String, completed: Option[String]): Seq[Any] = {
     val elapsed = for {
       from <- InstantTime.parse(requested)

@@ -5,7 +5,10 @@ import io.merganser.table.timeline.{CommitMetadata, Instant, WriteStat}
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
-/** CALL show_commits(table => … | path => …): completed writes, newest first, with what they wrote and our counts of each. */
+/**
+ * CALL show_commits(table => … | path => …): completed writes, newest first, with what they wrote and our counts of
+ * each.
+ */
 object ShowCommits extends TableProcedure {
   override val name = "show_commits"
 
@@ -97,7 +100,7 @@ object ShowCommitPartitions extends TableProcedure {
   )
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
-    val (instant, metadata) = Commits.named(table, arguments)
+    val (instant, metadata) = Commits.ofArguments(table, arguments)
     metadata.stats.toSeq.sortBy(_._1).map { case (partition, stats) =>
       val (added, newer) = stats.partition(Commits.isNewGroup)
       Row(
@@ -127,7 +130,7 @@ object ShowCommitFiles extends TableProcedure {
   )
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
-    val (instant, metadata) = Commits.named(table, arguments)
+    val (instant, metadata) = Commits.ofArguments(table, arguments)
     Commits.files(metadata).map { case (partition, stat) =>
       Row(instant.action, partition, stat.fileId, stat.prevCommit, stat.numUpdateWrites, stat.numWrites,
         stat.totalWriteBytes,
@@ -136,7 +139,7 @@ object ShowCommitFiles extends TableProcedure {
   }
 }
 
-/** What the procedures about commits share. */
+/** Shared parts of the procedures on commits. */
 private[procedures] object Commits {
 
   val ofOneInstant: Seq[Parameter] = Seq(
@@ -147,12 +150,12 @@ private[procedures] object Commits {
     Parameter.filter
   )
 
-  /** Completed writes with what they say of themselves. */
+  /** Completed writes with their metadata. */
   def newestFirst(table: OpenTable): Seq[(Instant, CommitMetadata)] =
     table.timeline.completed.reverse.map(i => i -> table.timeline.metadata(i))
 
-  /** @throws io.merganser.merge.MerganserException CALL_ARGUMENT_INVALID if `instant_time` is no completed write of the timeline */
-  def named(table: OpenTable, arguments: Arguments): (Instant, CommitMetadata) = {
+  /** @throws io.merganser.merge.MerganserException CALL_ARGUMENT_INVALID if `instant_time` is not a completed write */
+  def ofArguments(table: OpenTable, arguments: Arguments): (Instant, CommitMetadata) = {
     val requested = arguments.required("instant_time")
     val found = table.timeline.completed.find(_.requested == requested).getOrElse(
       throw arguments.invalid("instant_time", requested, "the commit_time values of show_commits"))

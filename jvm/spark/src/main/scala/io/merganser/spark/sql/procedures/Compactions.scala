@@ -9,7 +9,10 @@ import org.apache.spark.sql.types._
 
 import java.util.Locale
 
-/** CALL run_compaction(op => …, table => … | path => …): plans compactions of a merge-on-read table, runs those planned, or both. */
+/**
+ * CALL run_compaction(op => …, table => … | path => …): plans compactions of a merge-on-read table, runs those planned,
+ * or both.
+ */
 object RunCompaction extends Procedure {
   override val name = "run_compaction"
 
@@ -20,7 +23,7 @@ object RunCompaction extends Procedure {
     Parameter("timestamp", LongType, "run: the one planned compaction to run"),
     Parameter.options,
     Parameter("instants", StringType, "run: the planned compactions to run, comma separated"),
-    Parameter("limit", IntegerType, "run: most compactions to run, the oldest first")
+    Parameter("limit", IntegerType, "run: maximum number of compactions to run, oldest first")
   )
 
   override val result: StructType = Procedure.columns(
@@ -48,19 +51,19 @@ object RunCompaction extends Procedure {
     }
   }
 
-  /** Of the planned compactions, oldest first, those to run. */
+  /** The compactions to run out of the planned ones, oldest first. */
   private def chosen(arguments: Arguments)(planned: Seq[String]): Seq[String] = {
-    val named = arguments.long("timestamp").map(_.toString).toSeq ++
+    val requested = arguments.long("timestamp").map(_.toString).toSeq ++
       arguments.string("instants").toSeq.flatMap(_.split(",")).map(_.trim).filter(_.nonEmpty)
-    named.find(!planned.contains(_)).foreach { instant =>
+    requested.find(!planned.contains(_)).foreach { instant =>
       throw arguments.invalid(if (arguments.long("timestamp").isDefined) "timestamp" else "instants", instant,
         if (planned.isEmpty) "the planned compactions, of which there are none" else planned.mkString(", "))
     }
-    val kept = if (named.isEmpty) planned else planned.filter(named.contains)
-    arguments.int("limit").fold(kept)(kept.take)
+    val toRun = if (requested.isEmpty) planned else planned.filter(requested.contains)
+    arguments.int("limit").fold(toRun)(toRun.take)
   }
 
-  /** What was done in one row, then a row for each plan that somebody else runs. */
+  /** One row for the compactions done, then one for each plan that another writer runs. */
   private def done(result: CompactionResult): Seq[Row] = result.instant.map { instant =>
     Row(instant, result.filesWritten, "COMPLETED", result.rowsWritten, result.bytesWritten, result.logFilesCompacted,
       result.elapsedMs,

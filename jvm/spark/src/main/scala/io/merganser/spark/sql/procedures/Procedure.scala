@@ -9,7 +9,7 @@ import org.apache.spark.sql.types._
  *
  * @param dataType of its argument: STRING, INT, BIGINT or BOOLEAN; [[Parameter.OptionsType]] takes 'k=v,k=v' as well
  * @param meaning  in a few words
- * @param default  what counts where it is not given
+ * @param default  value where the argument is absent
  */
 final case class Parameter(
     name: String,
@@ -21,7 +21,7 @@ final case class Parameter(
 
 object Parameter {
 
-  /** Settings by name: a text 'key=value,key=value', or a map. */
+  /** Settings by name: a string 'key=value,key=value', or a map. */
   val OptionsType: DataType = MapType(StringType, StringType)
 
   val table: Parameter = Parameter("table", StringType, "name of the table")
@@ -30,22 +30,22 @@ object Parameter {
   def limit(rows: Int): Parameter =
     Parameter("limit", IntegerType, "most rows to return", default = Some(rows.toString))
 
-  val filter: Parameter = Parameter("filter", StringType, "condition on the result's columns that a row has to meet")
+  val filter: Parameter = Parameter("filter", StringType, "condition on the result's columns that filters its rows")
 
   val options: Parameter = Parameter("options", OptionsType, "settings of this call, as 'key=value,key=value' or a map")
 }
 
-/** A table service that SQL calls by name. */
+/** A procedure that SQL calls by name. */
 trait Procedure {
   def name: String
 
-  /** In the order in which arguments may stand without their names. */
+  /** In the order of positional arguments. */
   def parameters: Seq[Parameter]
 
   /** Columns of its result. */
   def result: StructType
 
-  /** Does the work; what it returns is not yet filtered or cut by `filter` and `limit`. */
+  /** Runs the procedure; the caller applies `filter` and `limit` to its rows. */
   def run(session: SparkSession, arguments: Arguments): Seq[Row]
 }
 

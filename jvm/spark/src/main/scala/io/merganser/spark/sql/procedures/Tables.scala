@@ -16,12 +16,14 @@ import org.apache.spark.sql.types._
 import java.util.Locale
 import scala.util.control.NonFatal
 
-/** CALL create_table(path => …, columns => …, options => …): an empty table at a path, without a name in the catalog. */
+/**
+ * CALL create_table(path => …, columns => …, options => …): an empty table at a path, without a name in the catalog.
+ */
 object CreateTable extends Procedure {
   override val name = "create_table"
 
   override val parameters: Seq[Parameter] = Seq(
-    Parameter("path", StringType, "where the table is to lie", isRequired = true),
+    Parameter("path", StringType, "path of the new table", isRequired = true),
     Parameter("columns", StringType, "its columns, as in CREATE TABLE, or as the JSON of a schema", isRequired = true),
     Parameter.options
   )
@@ -34,7 +36,7 @@ object CreateTable extends Procedure {
     Seq(DescribeTable.row(OpenTable.load(session, path), path))
   }
 
-  /** @throws MerganserException TABLE_EXISTS, and what the options are refused for */
+  /** @throws MerganserException TABLE_EXISTS, and the errors of invalid options */
   def create(session: SparkSession, path: String, schema: StructType, options: Map[String, String]): Unit = {
     val storage = OpenTable.storage(session, path)
     val stored  = AvroSchemas.stored(MetaColumns.ofUser(schema))
@@ -153,7 +155,7 @@ object UpgradeTable extends Procedure {
   override val name = "upgrade_table"
 
   override val parameters: Seq[Parameter] =
-    Seq(Parameter.table, Parameter("to_version", StringType, "the version to reach", default = Some("NINE")),
+    Seq(Parameter.table, Parameter("to_version", StringType, "version to upgrade to", default = Some("NINE")),
       Parameter.path)
 
   override val result: StructType = Procedure.columns("result" -> BooleanType)

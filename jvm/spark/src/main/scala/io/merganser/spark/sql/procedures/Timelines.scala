@@ -38,16 +38,19 @@ object ShowTimeline extends TableProcedure {
     }
     chosen.reverse.map { instant =>
       val metadata = if (writes(instant)) Some(timeline.metadata(instant)) else None
-      val said =
+      val columns =
         Seq(instant.requested, instant.action, instant.state.name.toUpperCase(Locale.ROOT), instant.completed.orNull,
           metadata.map(_.operationType).orNull)
-      Row.fromSeq(said ++ CommitColumns.countsOf(metadata) ++ CommitColumns.sumsOf(metadata, instant.requested,
+      Row.fromSeq(columns ++ CommitColumns.countsOf(metadata) ++ CommitColumns.sumsOf(metadata, instant.requested,
         instant.completed))
     }
   }
 }
 
-/** CALL show_rollbacks(table => … | path => …): rollbacks that other engines wrote on the timeline, newest first. Ours leave none. */
+/**
+ * CALL show_rollbacks(table => … | path => …): rollbacks that other engines wrote on the timeline, newest first. Ours
+ * leave none.
+ */
 object ShowRollbacks extends TableProcedure {
   override val name = "show_rollbacks"
 
@@ -73,8 +76,8 @@ object ShowRollbacks extends TableProcedure {
 /**
  * CALL rollback_failed_writes(table => … | path => …): removes what failed writes left, as the next write would.
  *
- * Which pending writes have failed, the table's options say: all of them where one process writes (EAGER), those whose heartbeat
- * stopped where several do (LAZY).
+ * The table's options determine which pending writes have failed: all of them where one process writes (EAGER), those
+ * whose heartbeat stopped where several do (LAZY).
  */
 object RollbackFailedWrites extends TableProcedure {
   override val name = "rollback_failed_writes"

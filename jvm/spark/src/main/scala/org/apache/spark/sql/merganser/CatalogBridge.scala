@@ -7,12 +7,12 @@ import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.connector.catalog.{CatalogV2Util, Column, Identifier, V1Table}
 import org.apache.spark.sql.types.StructType
 
-/** What Spark's session catalog keeps of a table. */
+/** Entries of tables in Spark's session catalog. */
 object CatalogBridge {
 
   def schema(columns: Array[Column]): StructType = CatalogV2Util.v2ColumnsToStructType(columns)
 
-  /** None if there is no such table, or the name has not the form of one of the session catalog. */
+  /** None if there is no such table, or the name does not have the form of the session catalog's. */
   def catalogTable(session: SparkSession, name: Identifier): Option[CatalogTable] =
     if (name.namespace.length != 1) None
     else {
@@ -22,7 +22,7 @@ object CatalogBridge {
       else None
     }
 
-  /** Gives the entry of a table other columns; none of its own may be missing. */
+  /** Replaces the columns of a table's entry; none of the existing ones may be missing. */
   def alterColumns(session: SparkSession, table: TableIdentifier, columns: StructType): Unit =
     session.sessionState.catalog.alterTableDataSchema(table,
       CharVarcharUtils.replaceCharVarcharWithStringInSchema(columns))
@@ -37,6 +37,6 @@ object CatalogBridge {
   /** The columns of a table, with the lengths of char and varchar columns. */
   def columns(table: CatalogTable): StructType = CharVarcharUtils.getRawSchema(table.schema)
 
-  /** What Spark's own commands are told of a table: its properties, and reserved ones for place, kind, owner and comment. */
+  /** A table's properties for Spark's own commands, with the reserved ones for location, type, owner and comment. */
   def told(table: CatalogTable): Map[String, String] = V1Table.addV2TableProperties(table)
 }

@@ -68,7 +68,8 @@ object RuleInference {
    * @param payload        configured payload class
    * @param orderingFields configured ordering fields
    * @param properties     configured merge properties: delete field and marker, and those set by their stored names
-   * @throws MerganserException MERGE_SETTINGS_CONFLICT, MERGE_STRATEGY_MISSING, CONFIG_CONFLICT, DELETE_MARKER_INCOMPLETE
+   * @throws MerganserException MERGE_SETTINGS_CONFLICT, MERGE_STRATEGY_MISSING, CONFIG_CONFLICT,
+   *                            DELETE_MARKER_INCOMPLETE
    */
   def infer(
       version: Int,

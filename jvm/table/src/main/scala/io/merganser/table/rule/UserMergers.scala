@@ -7,7 +7,9 @@ import io.merganser.table.properties.TableConfig
 
 import scala.util.control.NonFatal
 
-/** Chooses a table's user-written merger by the stored strategy id, among the classes configured for a write or read. */
+/**
+ * Chooses a table's user-written merger by the stored strategy id, among the classes configured for a write or read.
+ */
 private[table] object UserMergers {
   private val HudiInterfaces = "org.apache.hudi."
 

@@ -123,7 +123,7 @@ object WriteConfig {
    * Parses and checks the options of one write, before anything is written.
    *
    * @param options     the write's options
-   * @param sessionConf Spark's configuration; options take precedence over it, and both over the table's stored defaults
+   * @param sessionConf Spark's configuration; options take precedence, and both override the table's stored defaults
    * @param creating    the table was just created with this write's options: they are not compared with it again
    * @throws MerganserException what [[Settings.ofWrite]] and [[TableConflicts.settled]] throw, MERGE_RULE_UNAVAILABLE,
    *                            KEY_GENERATOR_UNSUPPORTED, OPTION_CONFLICT, DELETE_MARKER_INCOMPLETE,

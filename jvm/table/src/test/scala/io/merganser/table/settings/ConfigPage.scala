@@ -13,7 +13,7 @@ import io.merganser.table.options.{
   OtherFormats
 }
 
-/** The page docs/config.md, made from the options themselves. */
+/** The page docs/config.md, generated from the options. */
 object ConfigPage {
 
   val place: String = "docs/config.md"

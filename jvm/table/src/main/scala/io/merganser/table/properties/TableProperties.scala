@@ -48,7 +48,7 @@ final case class TableProperty(
  */
 object TableProperties {
 
-  private[table] val OtherEngine = "Use the engine that made the table, or copy its rows into a new table"
+  private[table] val OtherEngine = "Use the engine that created the table, or copy its rows into a new table"
 
   private val Newer = Seq("hoodie.deltastreamer.keygen.", "hoodie.streamer.keygen.", "hoodie.keygen.")
 
@@ -103,12 +103,12 @@ object TableProperties {
       // These only matter to bootstrapped tables: how they find their source.
       harmless("hoodie.bootstrap.index.enable", "hoodie.bootstrap.index.class", "hoodie.bootstrap.index.type") ++
       Seq(
-        readOnly(VirtualKeys, "true", "its rows are stored without their keys, by which stored rows are found"),
+        readOnly(VirtualKeys, "true", "its rows are stored without their keys, by which writes find stored rows"),
         readOnly(SlashedDates, "false", OtherPaths),
         readOnly("hoodie.table.cdc.enabled", "false",
           "its readers of changes need change-data files (.cdc) of every write, which are not written here",
-          "Write with the engine that made the table, or set the property to false there: changes are then no longer " +
-            "recorded")
+          "Write with the engine that created the table, or set the property to false there: changes are then no " +
+            "longer recorded")
       ) ++
       // Indexes in the metadata table are removed with it, see MetadataTable.
       handled("hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight") ++

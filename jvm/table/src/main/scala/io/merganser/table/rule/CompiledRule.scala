@@ -24,7 +24,7 @@ object CompiledRule {
   private val commitMetadataColumns = Seq(MetaColumns.CommitTime, MetaColumns.CommitSeqno, MetaColumns.FileName)
 
   /**
-   * @param schema columns of the rows to merge, as [[layoutSchema]] makes them
+   * @param schema columns of the rows to merge, as [[layoutSchema]] returns them
    * @throws io.merganser.merge.MerganserException ORDERING_FIELD_MISSING if a column of the payload class is missing
    */
   def apply(stored: StoredRule, config: TableConfig, schema: StructType): CompiledRule = {

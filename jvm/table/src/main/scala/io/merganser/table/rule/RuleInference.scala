@@ -8,7 +8,7 @@ import io.merganser.table.rule.MergeMode.StrategyId
 /**
  * The merge settings that a new table stores: inferred from the options it is created with, checked for contradictions.
  *
- * @param properties     the keys of `hoodie.properties` that are about merging, ordering fields apart
+ * @param properties     the merge settings in `hoodie.properties`, except the ordering fields
  * @param orderingFields the configured ones, or those that the payload class prescribes
  */
 final case class RuleInference(properties: Map[String, String], orderingFields: Seq[String])
@@ -32,8 +32,8 @@ object RuleInference {
       orderingFields: Option[Seq[String]] = None
   )
 
-  private def marker(field: String, text: String) =
-    Map("hoodie.payload.delete.field" -> field, "hoodie.payload.delete.marker" -> text)
+  private def marker(field: String, value: String) =
+    Map("hoodie.payload.delete.field" -> field, "hoodie.payload.delete.marker" -> value)
 
   private val translations: Map[String, Translation] = Map(
     Latest -> Translation(CommitTime),
@@ -174,10 +174,11 @@ object RuleInference {
   }
 
   private def prefixed(properties: Map[String, String]): Map[String, String] = {
-    val (field, text) = (properties.get("hoodie.payload.delete.field"), properties.get("hoodie.payload.delete.marker"))
-    if (field.isDefined != text.isDefined)
+    val field  = properties.get("hoodie.payload.delete.field")
+    val marker = properties.get("hoodie.payload.delete.marker")
+    if (field.isDefined != marker.isDefined)
       throw MerganserException("DELETE_MARKER_INCOMPLETE", "field" -> field.getOrElse("none"),
-        "marker" -> text.getOrElse("none"))
+        "marker" -> marker.getOrElse("none"))
     properties.map { case (key, value) => s"${Options.MergePropertyPrefix}$key" -> value }
   }
 }

@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.{StringType, StructField, StructType}
 object NewTable {
 
   /**
-   * Everything that goes into `hoodie.properties`, the checksum apart.
+   * Everything that is stored in `hoodie.properties`, except the checksum.
    *
    * @param options      write options or table properties, by Hudi's, SQL's or our names
    * @param schema       the table's columns; meta columns among them are ignored
@@ -134,7 +134,7 @@ object NewTable {
       case Some(legacy) if fields.mkString(",") != legacy =>
         throw MerganserException("CONFIG_CONFLICT", "key" -> Options.PayloadOrderingField.key, "value" -> legacy,
           "stored" -> (if (fields.isEmpty) "none" else fields.mkString(",")),
-          "by" -> s"${Options.OrderingFields.key} says")
+          "by" -> s"${Options.OrderingFields.key} is")
       case None if counts && FrameCheck.find(schema, "ts").isDefined => Seq("ts")
       case _                                                         => fields
     }

@@ -10,7 +10,7 @@ import io.merganser.table.storage.TableLock
 final case class DeleteMark(field: String, marker: String)
 
 /**
- * Sizes and formats of the files that a write makes. All sizes are in bytes.
+ * Sizes and formats of the files that a write creates. All sizes are in bytes.
  *
  * @param codec           of base files; None: Spark's own setting
  * @param logBlockFormat  avro or parquet; None: by the number of rows
@@ -99,8 +99,8 @@ final case class WriteConfig(
     val marks =
       deleteMark.toSeq.flatMap(mark => Seq(Options.DeleteField -> mark.field, Options.DeleteMarker -> mark.marker))
     table.copy(properties =
-      partitionTime ++ marks.map { case (entry, text) =>
-        s"${Options.MergePropertyPrefix}${entry.key}" -> text
+      partitionTime ++ marks.map { case (entry, value) =>
+        s"${Options.MergePropertyPrefix}${entry.key}" -> value
       } ++ table.properties)
   }
 }

@@ -285,9 +285,9 @@ object Options {
   val LockWait: OptionEntry = write("hoodie.write.lock.wait_time_ms", Whole(0), Some("60000"),
     "Milliseconds to wait for the table's lock at the commit.")
   val LockProvider: OptionEntry = write("hoodie.write.lock.provider", OptionKind.Text, None,
-    "Hudi's class that locks the table. `FileSystemBasedLockProvider`: the lock file of Hudi's writers, which " +
-      "excludes theirs and ours. `InProcessLockProvider`: the table's own lock, which excludes our writers, of all " +
-      "processes. Others are refused where several writers are configured, and have no effect for a single one.")
+    "Hudi's class that locks the table. `FileSystemBasedLockProvider`: the lock file of Hudi's writers, shared by " +
+      "theirs and ours. `InProcessLockProvider`: the table's own lock, shared by our writers of all processes. " +
+      "Others are refused where several writers are configured, and have no effect for a single one.")
   val LockFolder: OptionEntry = write("hoodie.write.lock.filesystem.path", OptionKind.Text, None,
     "With `FileSystemBasedLockProvider`, the folder of Hudi's lock file `lock`; without it the table's `.hoodie`.")
   val LockExpiry: OptionEntry = write("hoodie.write.lock.filesystem.expire", Whole(0), Some("0"),

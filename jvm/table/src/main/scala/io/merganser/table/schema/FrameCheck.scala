@@ -163,7 +163,10 @@ object FrameCheck {
   private def conflict(table: String, reason: String) =
     MerganserException("SCHEMA_CONFLICT", "table" -> table, "reason" -> reason)
 
-  /** Whether every value of `from` is or widens to a value of `to`; nullability and missing fields are not checked. */
+  /**
+   * Whether every value of `from` is or widens to a value of `to`; nullability and missing fields are not checked. Char
+   * and varchar columns arrive as string or as themselves, and are stored as string.
+   */
   private[table] def fits(from: DataType, to: DataType): Boolean = (from, to) match {
     case (a: StructType, b: StructType) =>
       a.forall(f => b.exists(g => g.name.equalsIgnoreCase(f.name) && fits(f.dataType, g.dataType)))
@@ -177,6 +180,4 @@ object FrameCheck {
     case (NullType, _)                    => true
     case (a, b)                           => a == b || (isText(a) && isText(b)) || Widening.isPromotion(a, b)
   }
-
-  /** Char and varchar arrive as string or as themselves, and are stored as string. */
 }

@@ -7,16 +7,16 @@ import org.apache.spark.sql.types.{LongType, StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * A built-in rule, and what the oracle knows of it.
+ * A built-in rule, and its description for the oracle.
  *
  * @param full the rule for full versions in rows of a layout
  */
 final case class BuiltInRule(oracle: Oracle.Rule, full: RowLayout => MergeRule) {
 
-  /** For rows of the test table, partial ones too. */
+  /** The rule for rows of the test table, partial ones too. */
   val rule: MergeRule = new PartialRule(full(Notation.layout), Notation.layout, nullsAreValues = oracle.keepsGivenNulls)
 
-  /** Whether a batch comes to what its versions come to one after the other, where nothing is forgotten between them. */
+  /** Whether combining a batch equals folding its versions one by one, where no delete is forgotten between them. */
   def batchIsFold: Boolean =
     rule.laws.associative && oracle.byEventTime == oracle.batchByEventTime && oracle.hole.isEmpty && !oracle.lateDeletesWin
 
@@ -37,7 +37,7 @@ object BuiltInRules {
 
   private def payload(rule: Rule, of: ClassicPayload) = BuiltInRule(rule, of.rule(_, Nil))
 
-  /** Every rule that comes with the engine. */
+  /** Every built-in rule of the engine. */
   val all: Seq[BuiltInRule] = Seq(
     BuiltInRule(CommitTime, _ => new CommitTimeRule),
     BuiltInRule(Oracle.EventTime, EventTimeRule(_)),
@@ -65,8 +65,8 @@ object BuiltInRules {
 }
 
 /**
- * The MySQL rule on rows whose ordering value is a number: each is given to the rule as the position it stands for, such that
- * larger numbers are later positions, and smaller texts as often as not.
+ * The MySQL rule on rows whose ordering value is a number: the rule gets the binlog position that it represents. Larger
+ * numbers are later positions, but often smaller strings.
  */
 final class OnPositions(layout: RowLayout) extends MergeRule {
   private val at      = layout.orderingOrdinals.head

@@ -2,22 +2,22 @@ package io.merganser.merge
 
 import scala.util.Random
 
-/** Stored rows and the versions that come after them. */
+/** Stored rows and the versions written after them. */
 final case class History(base: Seq[Change], versions: Seq[Change]) {
   override def toString: String = s"""base = "${base.mkString(" ")}", versions = "${versions.mkString(" ")}""""
 
-  /** Every history with one change less. */
+  /** Every history with one change fewer. */
   def smaller: Seq[History] =
     base.indices.map(i => copy(base = base.patch(i, Nil, 1))) ++ versions.indices.map(i =>
       copy(versions = versions.patch(i, Nil, 1)))
 }
 
-/** Stored rows, and the batches that are written one after the other. */
+/** Stored rows and the batches written after them, in order. */
 final case class Writes(base: Seq[Change], batches: Seq[Seq[Change]]) {
   override def toString: String =
     s"""base = "${base.mkString(" ")}", batches = ${batches.map(_.mkString(" ")).mkString("\"", "\", \"", "\"")}"""
 
-  /** Every history with one change less. */
+  /** Every history with one change fewer. */
   def smaller: Seq[Writes] = base.indices.map(i => copy(base = base.patch(i, Nil, 1))) ++
     batches.indices.flatMap(i =>
       batches(i).indices.map(j => copy(batches = batches.updated(i, batches(i).patch(j, Nil, 1))))) ++
@@ -25,9 +25,9 @@ final case class Writes(base: Seq[Change], batches: Seq[Seq[Change]]) {
 }
 
 /**
- * Random histories: few keys and few ordering values, so that everything meets, ties and nulls too.
+ * Random histories: few keys and few ordering values, so that all cases occur, ties and nulls too.
  *
- * @param word a text that comes often, if not empty
+ * @param word a value that occurs often, if not empty
  */
 final class Histories(partials: Boolean, word: String = "") {
 
@@ -37,7 +37,7 @@ final class Histories(partials: Boolean, word: String = "") {
     History(Seq.fill(random.nextInt(6))(row(random, keys)), Seq.fill(random.nextInt(13))(change(random, keys)))
   }
 
-  /** Stored rows have a key each, as in a table that was never given one twice. */
+  /** Stored rows have distinct keys, as in a table without duplicates. */
   def writes(seed: Long): Writes = {
     val random = new Random(seed)
     val keys   = 1 + random.nextInt(5)
@@ -78,14 +78,14 @@ final class Histories(partials: Boolean, word: String = "") {
 
 object Histories {
 
-  /** The seed of this run; set MERGANSER_SEED to that of a failure to see it again. */
+  /** The seed of this run; set MERGANSER_SEED to that of a failure to reproduce it. */
   val seed: Long = sys.env.get("MERGANSER_SEED").fold(20240229L)(_.toLong)
 
   val count = 1000
 
   /**
-   * Runs `check` on many histories. It gives what came and what must come; where they differ, the history is made as
-   * small as it goes.
+   * Runs `check` on many histories. It returns the actual and the expected result; where they differ, the history is
+   * shrunk as far as possible.
    */
   def forAll(
       partials: Boolean,

@@ -10,7 +10,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import scala.util.Random
 
-/** The laws of a merge rule, written once; each is tried on random versions of one key. */
+/** The laws of a merge rule; each is checked on random versions of one key. */
 object MergeRuleLaws {
   type Law = (String, () => Test.Result)
 
@@ -18,7 +18,7 @@ object MergeRuleLaws {
   val Twice    = "a version that comes twice changes nothing"
   val Order    = "the order of versions with different ordering values does not matter"
 
-  /** What a rule claims, and how its versions are merged and, in a batch, combined. */
+  /** The laws that a rule claims, and how its versions are merged and, in a batch, combined. */
   final case class Judged(laws: Laws, merge: (Version, Version) => Version, combine: (Version, Version) => Version)
 
   /** A rule as every path calls it. */
@@ -27,7 +27,7 @@ object MergeRuleLaws {
     Judged(rule.laws, fold.merge, fold.combine)
   }
 
-  /** The laws a rule may keep or not, whether it claims to, by name. */
+  /** The optional laws by name, with whether the rule claims them. */
   def claimable(fold: Judged, versions: Gen[Version], ordered: Gen[Version]): Seq[(Boolean, Law)] = Seq(
     fold.laws.associative -> law(Grouping)(forAllNoShrink(versions, versions, versions, versions) { (a, b, c, d) =>
       same(fold.merge(fold.merge(a, b), c), fold.merge(a, fold.merge(b, c))) &&
@@ -45,7 +45,7 @@ object MergeRuleLaws {
     })
   )
 
-  /** The laws that every rule keeps, where versions of several batches meet and where those of one do. */
+  /** The laws that every rule keeps, both across batches and within one. */
   def kept(fold: Judged, versions: Gen[Version]): Seq[Law] =
     Seq("" -> fold.merge, "in a batch, " -> fold.combine).flatMap { case (where, meet) =>
       Seq(
@@ -67,10 +67,10 @@ object MergeRuleLaws {
     }
 
   /**
-   * Merging rows of some columns gives some columns of the merged rows: reading fewer columns changes no answer.
+   * Merging projected rows equals projecting the merged rows: reading fewer columns changes no result.
    *
    * @param rule     the rule for rows of a layout
-   * @param compares whether it looks at the ordering column, which must then be read
+   * @param compares whether it uses the ordering column, which must then be read
    */
   def projection(rule: RowLayout => MergeRule, compares: Boolean, versions: Gen[Version]): Law = {
     val full = MergePaths.fold(rule(Notation.layout))
@@ -101,7 +101,7 @@ object MergeRuleLaws {
 
   private def law(name: String)(prop: Prop): Law = name -> (() => Test.check(parameters, prop))
 
-  /** Versions as they come, and some that an unordered delete was merged into. */
+  /** Random versions, and some that an unconditional delete was merged into. */
   val versions: Gen[Version] = Gen.long.map { seed =>
     val random = new Random(seed)
     val record = Notation.record(new Histories(partials = false, BuiltInRules.Unavailable).change(random, keys = 1))
@@ -112,7 +112,7 @@ object MergeRuleLaws {
 
   private val parameters = Test.Parameters.default.withMinSuccessfulTests(1000).withInitialSeed(Seed(Histories.seed))
 
-  /** What two records must share to be the same to every caller. */
+  /** What must be equal in two records for every caller to treat them alike. */
   private def meaning(record: Version): String =
     s"${Notation.read(record)}${if (record.endsHistory || record.isUnordered) " and nothing before it" else ""}"
 
@@ -160,7 +160,7 @@ class MergeRuleLawsSuite extends AnyFunSuite {
   private def merged(fold: KeyFold, words: String): String =
     Notation.read(Notation.changes(words).map(Notation.record).reduceLeft(fold.merge(_, _))).toString
 
-  /** Versions that come to something else when they are grouped from the right, with what they come to each way. */
+  /** Versions whose result differs when they are grouped from the right, with both results. */
   private val ungroupable = Seq(
     ("IgnoreDefaults by event time", "k1@1=a k1@3=null k1@2=b", "k1@3=a", "k1@3=b"),
     ("FillUnavailable by event time", s"k1@1=a k1@3=${BuiltInRules.Unavailable} k1@2=b", "k1@3=a", "k1@3=b"),
@@ -182,7 +182,7 @@ class MergeRuleLawsSuite extends AnyFunSuite {
     assert(BuiltInRules.all.filterNot(_.rule.laws.associative).map(_.oracle.name).toSet == ungroupable.map(_._1).toSet)
   }
 
-  /** Versions with different ordering values that come to something else in another order. */
+  /** Versions with different ordering values whose result differs in another order. */
   private val unordered = Seq(
     ("CommitTime", "k1@1=a k1@2=b", "k1@2=b k1@1=a"),
     ("IgnoreDefaults by commit time", "k1@1=a k1@2=null,b", "k1@2=null,b k1@1=a"),
@@ -211,7 +211,7 @@ class MergeRuleLawsSuite extends AnyFunSuite {
     assert(merged(eventTime, "k1@1=a k1-") != merged(eventTime, "k1- k1@1=a"))
   }
 
-  /** The laws that a way to merge claims wrongly, or breaks. */
+  /** The laws that a rule claims wrongly, or breaks. */
   private def broken(merge: (Version, Version) => Version): Seq[String] = {
     val claimsAll = Judged(Laws(associative = true, idempotent = true, orderFree = true), merge, merge)
     (claimable(claimsAll, versions, orderedVersions).map(_._2) ++ kept(claimsAll, versions)).collect {

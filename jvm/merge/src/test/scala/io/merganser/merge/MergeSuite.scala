@@ -4,7 +4,7 @@ import io.merganser.merge.buffer.{MergeIterator, Outcome, SortedMerge, VersionBu
 import org.scalatest.Assertion
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Runs versions and stored rows, written in [[Notation]], through the merge. */
+/** Merges versions into stored rows, both written in [[Notation]]. */
 trait MergeSuite extends AnyFunSuite {
 
   def rule: MergeRule
@@ -12,7 +12,7 @@ trait MergeSuite extends AnyFunSuite {
   /** The rule as every path calls it. */
   protected lazy val fold: KeyFold = MergePaths.fold(rule)
 
-  /** What the table holds afterwards, whichever way the versions met the stored rows. */
+  /** Checks the rows of the table after the merge, on every merge path. */
   def assertMerged(base: String, versions: String, expected: String): Assertion = {
     val (rows, changes) = (Notation.changes(base), Notation.changes(versions))
     val expectedRows    = Notation.changes(expected).map(_.toString).sorted
@@ -30,7 +30,7 @@ trait MergeSuite extends AnyFunSuite {
   }
 }
 
-/** The ways versions of several batches meet stored rows; the readers overwrite what they gave. */
+/** The paths on which versions of several batches are merged with stored rows; the readers reuse their rows. */
 object MergePaths {
   type MergePath = (Seq[Change], Seq[Change], MergeRule) => MergeIterator
 
@@ -39,7 +39,7 @@ object MergePaths {
   /** The rule for the rows of one file group. */
   def fold(rule: MergeRule): KeyFold = new KeyFold(rule, "p0/group")
 
-  /** The rule, for which nobody claims that grouping does not matter. */
+  /** The rule without its laws. */
   final class Apart(inner: MergeRule) extends MergeRule {
     override def laws: Laws = Laws(associative = false, idempotent = false, orderFree = false)
 
@@ -53,7 +53,7 @@ object MergePaths {
     buffer
   }
 
-  /** In order of the key's bytes, as files are; versions of a key keep their order. */
+  /** In order of the keys' bytes, as files are; versions of a key keep their order. */
   def inKeyOrder(changes: Seq[Change]): Seq[Change] = changes.sortBy(_.key)
 
   val keyed: MergePath =
@@ -79,7 +79,7 @@ object MergePaths {
     Outcome.Absent -> "Absent"
   )
 
-  /** One line for each key that comes out: the outcome, and the row or, where there is none, the key. */
+  /** One line for each merged key: the outcome, and the row or, where there is none, the key. */
   def lines(merge: MergeIterator): Seq[String] = {
     val lines = Seq.newBuilder[String]
     while (merge.next()) {

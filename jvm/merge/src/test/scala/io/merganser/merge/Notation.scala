@@ -10,9 +10,9 @@ import org.apache.spark.unsafe.types.UTF8String
  *
  * @param ts       ordering value; None is null
  * @param values   v and w; None is null
- * @param ordered  false for a delete without ordering value
+ * @param ordered  false for an unconditional delete
  * @param provided for a partial version, whether it has ts, v and w; empty for a full one
- * @param inserts  whether a partial version is a row of its own where nothing is stored
+ * @param inserts  whether a partial version is inserted as a row where nothing is stored
  */
 final case class Change(
     key: String,
@@ -39,9 +39,9 @@ final case class Change(
 }
 
 /**
- * Versions in a word each, several apart by spaces: `k1@10=a` is a row, `k1@10=a,b` one with both columns (the second
- * is null if it is not written), `k1@10-` a delete with an ordering value, `k1-` a delete without one. `null` is null,
- * and `_` a column that is not provided; `k1@10+=a,_` is inserted with null there if nothing is stored.
+ * One word per version, separated by spaces: `k1@10=a` is a row, `k1@10=a,b` one with both columns (the second is null
+ * if it is omitted), `k1@10-` a delete with an ordering value, `k1-` an unconditional delete. `null` is null, and `_` a
+ * column that is not provided; `k1@10+=a,_` is inserted with null there if nothing is stored.
  */
 object Notation {
   private val Word = """([^@=,]+?)(?:@(null|_|-?\d+))?(?:(\+)?=([^,]*)(?:,(.*))?|(-))""".r
@@ -89,7 +89,7 @@ object Notation {
       .copy()
   }
 
-  /** The change in a record, with a row as a reader would give it. */
+  /** Fills a record with the change, and with a row as a reader would return it. */
   def fill(record: Version, change: Change, row: InternalRow): Version = {
     record.set(row, change.isDelete, !change.ordered)
     if (change.isPartial) record.provided = (true +: change.provided).toArray
@@ -101,14 +101,14 @@ object Notation {
 
   def record(word: String): Version = record(change(word))
 
-  /** A live row, as its change. */
+  /** A live row as a change. */
   def read(row: InternalRow): Change = {
     def text(i: Int) = if (row.isNullAt(i)) None else Some(row.getUTF8String(i).toString)
     require(row.numFields == schema.length, s"a row of ${row.numFields} columns is none of this table")
     Change(text(0).get, if (row.isNullAt(1)) None else Some(row.getLong(1)), Seq(text(2), text(3)))
   }
 
-  /** The record as its change. */
+  /** The record as a change. */
   def read(record: Version): Change = {
     val provided = if (record.provided == null) Nil else record.provided.toSeq.tail
     read(record.row).copy(isDelete = record.isDelete, ordered = !record.isUnordered, provided = provided,

@@ -1,23 +1,24 @@
 package io.merganser.merge
 
 /**
- * What must come of stored rows and versions, in plain collections: group by key, fold in commit order. Written from
- * the rules, and shares nothing with the code it judges but the notation.
+ * The expected result of stored rows and versions, in plain collections: group by key, fold in commit order. Written
+ * from the rules; it shares only the notation with the code under test.
  */
 object Oracle {
   type Mode = Rule
 
   /**
-   * A rule in a few words.
+   * A rule, described by its properties.
    *
-   * @param byEventTime      the larger ordering value leads, on a tie the newer version; else the newer one always leads
+   * @param byEventTime      the larger ordering value wins, on a tie the newer version; else the newer version always
+   *                         wins
    * @param batchByEventTime the same among the versions of one batch
-   * @param hole             a value that says nothing, and leaves the other version's
-   * @param fillsBatch       whether holes are filled among the versions of one batch, too
-   * @param fillsLate        whether a late version fills the holes of the row that stays
-   * @param lateDeletesWin   whether a delete removes the row it meets whatever its ordering value
-   * @param keepsGivenNulls  whether what a partial version provides is never a hole
-   * @param combinesBatch    whether the versions of a batch come to one before they meet anything stored
+   * @param hole             a missing value, which is filled from the other version
+   * @param fillsBatch       whether missing values are filled among the versions of one batch, too
+   * @param fillsLate        whether a late-arriving version fills the missing values of the winner
+   * @param lateDeletesWin   whether a delete removes the older row whatever its ordering value
+   * @param keepsGivenNulls  whether the values that a partial version provides are never missing values
+   * @param combinesBatch    whether the versions of a batch are combined before they are merged with the stored row
    */
   final case class Rule(
       name: String,
@@ -42,7 +43,7 @@ object Oracle {
 
   private sealed trait State
 
-  /** Nothing is stored, and nothing is known of the key. */
+  /** Nothing is stored, and there is no tombstone of the key. */
   private case object Nothing extends State
 
   /** Nothing is stored, and an earlier row must not come back. */
@@ -81,7 +82,7 @@ object Oracle {
       Row(stays, row.isStored && stays == row.change)
     } else Row(if (isWhole) newer else filled(rule, rule.byEventTime, newer, row.change), isStored = false)
 
-  /** The leader, with the other one's values in its holes; under event time its ordering value is its own. */
+  /** The winner, its missing values filled from the other version; under event time it keeps its own ordering value. */
   private def filled(rule: Rule, byEventTime: Boolean, leader: Change, other: Change): Change =
     rule.hole.fold(leader) { hole =>
       def isHole(value: Option[String]) = hole match {
@@ -92,7 +93,7 @@ object Oracle {
       leader.copy(ts = ts, values = leader.values.zip(other.values).map { case (l, o) => if (isHole(l)) o else l })
     }
 
-  /** A partial version has no row to be laid over, unless it is a row of its own. */
+  /** Whether the change is a partial version that has no row to overlay and is not inserted as one. */
   private def isNothing(change: Change): Boolean = change.isPartial && !change.inserts
 
   private def newest(change: Change): State =
@@ -104,8 +105,8 @@ object Oracle {
   }
 
   /**
-   * What a batch comes to before it meets anything stored, key by key. Partial versions and those behind them stay as they
-   * came, since what they are laid over decides; a delete without ordering value stays before what follows it.
+   * A batch combined key by key before it is merged with stored rows. Partial versions and those after them are not
+   * combined, since the result depends on the row they overlay; an unconditional delete stays before what follows it.
    */
   def batch(rule: Rule, changes: Seq[Change]): Seq[Change] =
     if (!rule.combinesBatch) changes
@@ -129,7 +130,7 @@ object Oracle {
     val byKey = versions.groupBy(_.key)
     val stored = base.zipWithIndex.map { case (row, i) =>
       val after = byKey.getOrElse(row.key, Nil).foldLeft[State](Row(row, isStored = true))(step(rule))
-      // A delete without ordering value removes all rows of its key: what comes after it is one row, in the place of the first.
+      // An unconditional delete removes all rows of its key: what follows is one row, in the place of the first.
       val isAgain =
         base.indexWhere(_.key == row.key) < i && byKey.getOrElse(row.key, Nil).exists(c => c.isDelete && !c.ordered)
       after match {
@@ -151,15 +152,16 @@ object Oracle {
     stored ++ fresh
   }
 
-  /** The rows that are there afterwards. */
+  /** The live rows afterwards. */
   def rows(lines: Seq[String]): Seq[Change] =
     lines.map(_.split(" ")).collect {
       case Array(outcome, row) if outcome != "Deleted" && outcome != "Absent" => Notation.change(row)
     }
 
   /**
-   * What a file group must hold: a base file's rows, and the versions in its logs. The two differ in one thing: a base file
-   * forgets a delete as soon as it is applied, so that a late row comes back; a log remembers one with an ordering value.
+   * The expected content of a file group: a base file's rows, and the versions in its logs. They differ in one thing: a
+   * base file has no tombstones, so a row that arrives late after a delete comes back; a log has those with an ordering
+   * value.
    */
   final case class FileGroup(base: Seq[Change] = Nil, log: Seq[Change] = Nil) {
 

@@ -4,7 +4,7 @@ import io.merganser.merge.buffer.VersionCursor
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** A row object that a reader uses for every row: what was in it is overwritten, bytes and all. */
+/** A row object that a reader reuses for every row: its bytes are overwritten each time. */
 final class ReusedRow(width: Int) {
   private val bytes = new Array[Byte](4096)
   private val row   = new UnsafeRow(width)
@@ -22,7 +22,7 @@ final class ReusedRow(width: Int) {
   def overwrite(): Unit = load(overwritten)
 }
 
-/** Stored rows as a reader gives them: one row object for all, overwritten as soon as it is asked for the next. */
+/** Stored rows as a reader returns them: one row object for all, overwritten as soon as the next is requested. */
 final class StoredRows(rows: Seq[Change]) extends Iterator[InternalRow] {
   private val left   = rows.iterator
   private val reused = new ReusedRow(Notation.schema.length)
@@ -35,7 +35,7 @@ final class StoredRows(rows: Seq[Change]) extends Iterator[InternalRow] {
   override def next(): InternalRow = reused.load(Notation.row(left.next()))
 }
 
-/** Versions as a reader gives them, in one record with one row. */
+/** Versions as a reader returns them, in one reused record with one reused row. */
 final class Versions(versions: Seq[Change]) extends VersionCursor {
   private val left   = versions.iterator
   private val reused = new ReusedRow(Notation.schema.length)

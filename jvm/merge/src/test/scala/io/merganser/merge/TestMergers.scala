@@ -5,7 +5,7 @@ import org.apache.spark.sql.types.StructType
 import java.util.{Map => JavaMap}
 import scala.collection.JavaConverters._
 
-/** Mergers written down as functions. */
+/** Mergers defined by functions. */
 object TestMergers {
   type Merge = (BufferedRecord, BufferedRecord, RecordContext) => BufferedRecord
 
@@ -42,14 +42,14 @@ object TestMergers {
   val eventTime: Merge = (older, newer, context) =>
     if (newer.isCommitTimeOrderingDelete || context.compareOrdering(newer, older) >= 0) newer else older
 
-  /** Event time where versions provide some columns only. */
+  /** Event time where versions provide only some columns. */
   val eventTimePartial: Merge = (older, newer, context) => {
     val provided = context.getSchema(newer).fieldNames.map(column => column -> context.getValue(newer, column)).toMap
     val merged   = context.mergeWithEngineRecord(older, provided.asJava)
     if (context.compareOrdering(merged, older) >= 0) merged else older
   }
 
-  /** The texts of `v`, one behind the other: grouping and order both matter to it. */
+  /** Concatenates the values of `v`: its result depends on both grouping and order. */
   val append: Merge = (older, newer, context) =>
     if (older.isDelete || newer.isDelete) newer
     else context.mergeWithEngineRecord(newer,

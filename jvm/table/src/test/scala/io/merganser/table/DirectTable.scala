@@ -21,11 +21,11 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * The table of [[io.merganser.merge.Notation]], written and read by this module alone: the steps of an engine, in one
- * thread. Keys that end in an even digit are in partition p0, the others in p1.
+ * The table of [[io.merganser.merge.Notation]], written and read by this module alone: the steps of an engine in a
+ * single thread. Keys that end in an even digit are in partition p0, the others in p1.
  *
- * @param bucketed file groups by the hash of the key, two in a partition, instead of by looking where a key is stored
- * @param mergers  classes of users' mergers
+ * @param bucketed file groups by the hash of the key, two per partition, instead of by looking up the stored keys
+ * @param mergers  classes of user-written mergers
  * @param nested   the column `ts` is a struct in a struct, with the ordering field `ts.of.at` inside
  */
 final class DirectTable(
@@ -48,7 +48,7 @@ final class DirectTable(
 
   private def view(now: Timeline) = new TableView(storage, config, now)
 
-  /** The rows that a reader sees who comes now. */
+  /** The rows that a reader sees now. */
   def rows: Seq[Change] = {
     val now    = timeline
     val slices = view(now).slices
@@ -73,7 +73,7 @@ final class DirectTable(
   /** @return the file groups it was split into */
   def upsert(changes: Seq[Change]): Seq[Part] = Transaction.run(storage, config, action, settings)(write(_, changes))
 
-  /** An upsert that has written its files and is not committed yet. */
+  /** An upsert whose files are written but not committed yet. */
   def begun(changes: Seq[Change]): Begun = {
     Rollback.failed(storage, config, settings)
     val transaction = Transaction.begin(storage, config, action, options = settings)
@@ -100,7 +100,7 @@ final class DirectTable(
     Work(parts, Some(CommitRequest(metadata, parts.flatMap(_.slice).map(_.group).toSet, basis)))
   }
 
-  /** Puts a compaction of all slices with logs on the timeline. */
+  /** Schedules a compaction of all slices with logs. */
   def scheduleCompaction(): Option[Instant] = CompactionSchedule.schedule(storage, config, options.lock) { now =>
     Some(view(now).slices.filter(_.logs.nonEmpty)).filter(_.nonEmpty).map(slices =>
       CompactionPlan(slices.map { s =>
@@ -109,7 +109,7 @@ final class DirectTable(
       }))
   }
 
-  /** Runs the compactions that are scheduled. */
+  /** Runs the scheduled compactions. */
   def runCompactions(): Unit = timeline.pendingCompactions.foreach { instant =>
     CompactionSchedule.begin(storage, config, instant, options).run { transaction =>
       val operations = transaction.timeline.compactionPlan(instant).operations
@@ -207,7 +207,7 @@ final class DirectTable(
 
 object DirectTable {
 
-  /** What of a batch goes to one file group. */
+  /** The part of a batch that goes to one file group. */
   final case class Part(
       partition: String,
       fileId: String,
@@ -239,7 +239,7 @@ object DirectTable {
   ) ++ (if (eventTime) Map("hoodie.record.merge.mode" -> "EVENT_TIME_ORDERING", "hoodie.table.ordering.fields" -> "ts")
         else Map("hoodie.record.merge.mode" -> "COMMIT_TIME_ORDERING"))
 
-  /** A batch's versions of one file group, by key and then as they came; one row object for all. */
+  /** A batch's versions of one file group, by key and then in order of arrival; one row object for all. */
   private final class Batch(part: Part, layout: RowLayout, nested: Boolean) extends VersionCursor {
     private val left = part.changes.sortBy(_.key).iterator
     private val row  = new GenericInternalRow(layout.schema.length)

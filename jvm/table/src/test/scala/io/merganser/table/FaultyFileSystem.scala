@@ -12,7 +12,7 @@ import org.apache.hadoop.util.Progressable
 
 import scala.collection.JavaConverters._
 
-/** The local disk under the scheme `faulty`, which fails when it is told to. One operation is one call from outside. */
+/** The local disk under the scheme `faulty`, with injected faults. One operation is one call from outside. */
 final class FaultyFileSystem extends RawLocalFileSystem {
 
   import FaultyFileSystem._
@@ -66,7 +66,7 @@ final class FaultyFileSystem extends RawLocalFileSystem {
   /** Without Hadoop's native library this starts a process. */
   override def setPermission(file: Path, permission: FsPermission): Unit = ()
 
-  /** Each full buffer is an operation, and so is closing: a file whose close fails is cut off. */
+  /** Each full buffer is an operation, and so is closing: a file whose close fails is truncated. */
   private def closing(file: Path, out: FSDataOutputStream): FSDataOutputStream =
     if (nested.get > 1) out
     else
@@ -85,9 +85,9 @@ final class FaultyFileSystem extends RawLocalFileSystem {
 object FaultyFileSystem {
 
   sealed trait Fault
-  case object Before extends Fault // the operation is not done
-  case object After extends Fault // it is done, and fails all the same
-  case object Dead extends Fault // from this operation on nothing is done
+  case object Before extends Fault // the operation has no effect
+  case object After extends Fault // it takes effect, and fails all the same
+  case object Dead extends Fault // from this operation on nothing takes effect
 
   private val count                    = new AtomicInteger
   @volatile private var failAt         = 0
@@ -97,14 +97,14 @@ object FaultyFileSystem {
   private val waiting                  = new ConcurrentHashMap[String, Boolean]
   private val nested: ThreadLocal[Int] = ThreadLocal.withInitial[Int](() => 0)
 
-  /** Configuration with the scheme known. */
+  /** Configuration in which the scheme is registered. */
   def configuration: Configuration = {
     val conf = new Configuration()
     conf.set("fs.faulty.impl", classOf[FaultyFileSystem].getName)
     conf
   }
 
-  /** Does something while the nth operation fails, counted from 1. @return its result, and the operation that failed */
+  /** Runs the body while the nth operation fails, counted from 1. @return its result, and the operation that failed */
   def failing[T](n: Int, how: Fault)(body: => T): (Either[Throwable, T], Option[String]) = {
     count.set(0)
     failed = None
@@ -119,7 +119,7 @@ object FaultyFileSystem {
   }
 
   /**
-   * Does something while, of the operations that a pattern matches, the first fails; for each pattern.
+   * Runs the body while, for each pattern, the first operation that matches it fails.
    *
    * @return the patterns that no operation matched
    */
@@ -131,7 +131,7 @@ object FaultyFileSystem {
     } finally waiting.clear()
   }
 
-  /** Does something, and something else right before the first of its operations that a pattern matches. */
+  /** Runs the body, and an action right before the first of its operations that a pattern matches. */
   def interrupting[T](pattern: String)(other: => Any)(body: => T): T = {
     val isLeft = new AtomicBoolean(true)
     hook = what => if (what.matches(pattern) && isLeft.compareAndSet(true, false)) { other; () }
@@ -142,14 +142,14 @@ object FaultyFileSystem {
     } finally hook = _ => ()
   }
 
-  /** Does something while all its operations are shown to a listener. */
+  /** Runs the body while a listener observes all its operations. */
   def watching[T](listener: String => Unit)(body: => T): T = {
     hook = listener
     try body
     finally hook = _ => ()
   }
 
-  /** How many operations something takes. */
+  /** How many operations the body takes. */
   def operations(body: => Any): Int = {
     failing(Int.MaxValue, Before)(body)._1.fold(e => throw e, identity)
     count.get

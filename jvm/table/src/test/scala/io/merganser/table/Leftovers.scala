@@ -6,7 +6,7 @@ import io.merganser.table.slice.TableView
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.Timeline
 
-/** What a table holds that no completed write accounts for. */
+/** Files and instants of a table that belong to no completed write. */
 object Leftovers {
 
   /** Pending instants, temporary folders, heartbeats, the lock, and data files that no commit names. */

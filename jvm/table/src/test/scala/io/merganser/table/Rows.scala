@@ -9,7 +9,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import scala.util.Random
 
-/** Rows for tests: of every type, random or written down, and as plain Scala values to compare. */
+/** Rows for tests: of every type, random or literal, and as plain Scala values to compare. */
 object Rows {
 
   /** Every type a table may have, nested ones too. */
@@ -42,7 +42,7 @@ object Rows {
 
   def row(values: Any*): InternalRow = new GenericInternalRow(values.map(internal).toArray[Any])
 
-  /** A row with the meta columns before its values. */
+  /** A row with the meta columns in front of its values. */
   def stored(instant: String, key: String, partition: String, fileName: String)(values: Any*): InternalRow =
     row(Seq[Any](instant, s"${instant}_0_$key", key, partition, fileName) ++ values: _*)
 
@@ -52,7 +52,7 @@ object Rows {
   def random(schema: StructType, random: Random): InternalRow =
     new GenericInternalRow(schema.fields.map(field => value(field.dataType, field.nullable, random)))
 
-  /** Scala values that know equality: strings, Seqs and Maps. */
+  /** Scala values that compare by equality: strings, Seqs and Maps. */
   def plain(row: InternalRow, schema: StructType): Seq[Any] =
     schema.fields.indices.map(i => plainValue(row, i, schema(i).dataType))
 

@@ -8,11 +8,11 @@ import org.apache.avro.generic.{GenericData, GenericRecord, IndexedRecord}
 import java.util.{Optional, Properties, Map => JavaMap}
 import scala.collection.JavaConverters._
 
-/** Classes as users have them in their jars. */
+/** Classes like those in users' jars. */
 object UsersClasses {
   val Id = "61f81e26-7ebb-49da-af23-4d816bac7e03"
 
-  /** The texts of `v`, one behind the other. */
+  /** Concatenates the values of `v`. */
   class Appending extends RecordMerger {
     override def getMergingStrategy: String = Id
 
@@ -48,7 +48,7 @@ object UsersClasses {
     System.setProperty(InitialiserRan, "true")
   }
 
-  /** Gives back every value it reads, in a row built anew. */
+  /** Returns every value it reads, in a new row. */
   class Rebuilding extends Appending {
     override def merge(
         older: BufferedRecord,
@@ -61,8 +61,8 @@ object UsersClasses {
   }
 
   /**
-   * Appends `v` of a row that is not late, and trips over "broken". In a batch the row with the greater `w` stays whole. `v` = "gone" deletes, and
-   * "never" is not stored first; what is stored first is marked.
+   * Appends `v` of a row that is not late-arriving, and fails on "broken". In a batch the row with the greater `w` wins
+   * unchanged. `v` = "gone" deletes; "never" is not inserted; an inserted value is marked.
    */
   class Words(val record: GenericRecord, val ordering: Comparable[_]) extends RecordPayload {
 
@@ -95,7 +95,7 @@ object UsersClasses {
       if (text(record, "v") == "never") Optional.empty() else Optional.of(withText("(" + text(record, "v") + ")"))
   }
 
-  /** The newer record as it came. */
+  /** The newer record, unchanged. */
   class Unchanging(record: GenericRecord, ordering: Comparable[_]) extends Words(record, ordering) {
     override def combineAndGetUpdateValue(
         current: IndexedRecord,

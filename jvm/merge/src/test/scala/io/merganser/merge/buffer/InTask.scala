@@ -11,7 +11,7 @@ import org.scalatest.{BeforeAndAfterAll, Suite}
 import scala.collection.JavaConverters._
 import scala.util.Try
 
-/** Runs a body inside a task, with its memory manager; a task that keeps memory when its body is done fails. */
+/** Runs a body inside a task, with its memory manager; a task that does not release its memory fails. */
 trait InTask extends BeforeAndAfterAll { this: Suite =>
   private var context: SparkContext = _
   private val localDirectory: Path  = Files.createTempDirectory("merganser-spill")
@@ -38,7 +38,7 @@ trait InTask extends BeforeAndAfterAll { this: Suite =>
     } finally super.afterAll()
   }
 
-  /** What the body gives; what it throws is thrown here. */
+  /** Returns the body's result; its exceptions are rethrown here. */
   def inTask[A](body: => A): A = {
     val id = InTask.next.incrementAndGet()
     InTask.bodies.put(id, () => body)
@@ -48,7 +48,7 @@ trait InTask extends BeforeAndAfterAll { this: Suite =>
     } finally InTask.bodies.remove(id)
   }
 
-  /** Files of spills that are there now. */
+  /** The current spill files. */
   def spillFiles: Seq[Path] = {
     val walk = Files.walk(localDirectory)
     try walk.iterator.asScala.filter(file =>

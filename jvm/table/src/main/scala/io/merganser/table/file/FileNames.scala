@@ -5,20 +5,20 @@ import java.util.UUID
 
 import scala.util.Try
 
-/** Names of data files: made here, and taken apart here. */
+/** Creates and parses the names of data files. */
 object FileNames {
 
   private val Base = """^([^_.]+)_([^_.]+)_([^_.]+)\.parquet$""".r
   private val Log  = """^\.([^._]+)_([^.]*)\.(?:log|archive)\.(\d+)(?:_(\d+-\d+-\d+)(\.cdc)?)?$""".r
 
   /**
-   * @param writeToken task partition, stage and attempt, `1-0-1`: tells the tries of one task apart
+   * @param writeToken task partition, stage and attempt, `1-0-1`: distinguishes the attempts of one task
    * @param instant    requested time of the write
    */
   def base(fileId: String, writeToken: String, instant: String): String = s"${fileId}_${writeToken}_$instant.parquet"
 
   /**
-   * @param instant from version 8 on requested time of the delta commit; in version 6 of the slice's base
+   * @param instant requested time of the delta commit; in version 6, the slice's base instant
    * @param version from 1 for each group and instant
    */
   def log(fileId: String, instant: String, version: Int, writeToken: String): String =
@@ -47,7 +47,7 @@ object FileNames {
     case _                 => None
   }
 
-  /** Requested time of the write that made a data file, if the name tells: of logs of version 6 it does not. */
+  /** Requested time of the write that created a data file; for logs of version 6, their slice's base instant. */
   private[table] def instant(name: String): Option[String] = name match {
     case Base(_, _, instant)      => Some(instant)
     case Log(_, instant, _, _, _) => Some(instant)
@@ -63,17 +63,17 @@ object FileNames {
   }
 
   /**
-   * A new file group that a task makes: every attempt of the task gives it the same name.
+   * Id of a new file group that a task creates: the same in every attempt of the task.
    *
    * @param number of the task, or of the bucket, within the write
    */
   def fileIdOf(instant: String, partitionPath: String, number: Int): String =
     s"${UUID.nameUUIDFromBytes(s"$instant/$partitionPath/$number".getBytes(UTF_8))}-0"
 
-  /** The file group that follows a new one which is full: `…-1` after `…-0`, and so on. */
+  /** Id of the file group that is created when a new one is full: `…-1` after `…-0`, and so on. */
   def following(fileId: String, count: Int): String = s"${fileId.take(fileId.lastIndexOf('-'))}-$count"
 
-  /** A new file group of a bucket, which other writers find by the first eight characters. */
+  /** Id of a bucket's new file group; other writers find the bucket by the first eight characters. */
   def bucketFileId(bucket: Int, instant: String, partitionPath: String): String =
     "%08d".formatLocal(java.util.Locale.ROOT, bucket) + fileIdOf(instant, partitionPath, bucket).drop(8)
 

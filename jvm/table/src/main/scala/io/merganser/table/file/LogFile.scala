@@ -3,12 +3,12 @@ package io.merganser.table.file
 /**
  * A log file.
  *
- * @param instant    from version 8 on of the delta commit that wrote it; in version 6 of its slice's base
+ * @param instant    of the delta commit that wrote it; in version 6, the slice's base instant
  * @param version    its number among the files of that instant and group
  * @param writeToken absent in very old tables
  * @param sizeBytes  as listed
- * @param committedBytes as the commit of its instant says; absent where the timeline has no such commit any more, and in version 6,
- *                   where several commits may write into one file
+ * @param committedBytes as recorded in the commit of its instant; absent where the timeline no longer has that commit,
+ *                   and in version 6, where several commits may write to one file
  */
 final case class LogFile(
     partitionPath: String,

@@ -4,15 +4,15 @@ import io.merganser.table.storage.{Parallel, Storage}
 import org.apache.hadoop.fs.FileStatus
 
 /**
- * Empty files in `.hoodie/.temp/<instant>` that announce each data file before it is created, so that a write that fails
- * can be cleaned up by whoever comes next, of any engine. Serializable: tasks make them.
+ * Empty files in `.hoodie/.temp/<instant>` that announce each data file before it is created, so that the next writer
+ * of any engine can clean up a failed write. Serializable: tasks create them.
  */
 final class Markers(storage: Storage, val instant: String) extends Serializable {
 
   private val folder = Markers.folder(instant)
 
   /**
-   * To call before the file is created.
+   * To be called before the file is created.
    *
    * @param kind CREATE for a new base file and for log files, MERGE for a base file that replaces one
    */
@@ -22,13 +22,13 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
   }
 
   /**
-   * Partition path, file name and kind of every file announced, in either of the two styles markers come in. Names alone
-   * that a data file in a partition of the table may have: whoever may write markers is not to have other files deleted.
-   * Base files are of this instant; a log file may bear another in its name, see [[own]].
+   * Partition path, file name and kind of every announced file, in either of the two marker formats. Only names that
+   * data files in the table's partitions may have: a marker must not cause other files to be deleted. Base files are of
+   * this instant; a log file may have another in its name, see [[own]].
    */
   def all: Seq[(String, String, String)] = (direct ++ listed).distinct
 
-  /** Those with this instant in the file's name: all, but for logs that this instant appended to in version 6. */
+  /** Those with this instant in the file's name: all except logs that this instant appended to in version 6. */
   private[table] def own: Seq[(String, String, String)] = all.filter { case (_, name, _) =>
     FileNames.instant(name).contains(instant)
   }
@@ -47,7 +47,7 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
   /** Deletes the folder if it announces nothing. */
   private[table] def deleteIfEmpty(): Unit = if (files(Seq(folder)).isEmpty) deleteAll()
 
-  /** When the newest of them was made, in milliseconds since 1970. */
+  /** When the newest of them was created, in milliseconds since 1970. */
   private[table] def newestMs: Option[Long] =
     files(Seq(folder)).map(_._2.getModificationTime).reduceOption(math.max(_, _))
 
@@ -55,7 +55,7 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
     parse(path.drop(folder.length + 1))
   }
 
-  /** Files below some folders with their paths; the folders of one level are listed side by side. */
+  /** Files below some folders with their paths; the folders of one level are listed in parallel. */
   private def files(folders: Seq[String]): Seq[(String, FileStatus)] = if (folders.isEmpty) Nil
   else {
     val listed =
@@ -64,7 +64,7 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
     found ++ files(deeper.map(_._1))
   }
 
-  /** Other engines may keep one marker a line in files MARKERS0, MARKERS1, ... */
+  /** Markers that other engines may write one per line to files MARKERS0, MARKERS1, ... */
   private def listed: Seq[(String, String, String)] =
     storage.list(folder).map(_.getPath.getName).filter(_.matches("MARKERS\\d+"))
       .flatMap(name => storage.readText(s"$folder/$name").split('\n').toSeq).map(_.trim).filter(_.nonEmpty).flatMap(
@@ -95,7 +95,7 @@ object Markers {
 
   private[table] def folder(instant: String): String = s"$Folder/$instant"
 
-  /** The files that writes have announced and that nobody has removed or committed yet, by their paths in the table. */
+  /** The files that writes have announced and that are neither removed nor committed yet, by path in the table. */
   private[table] def announced(storage: Storage): Set[String] =
     storage.list(Folder).filter(_.isDirectory).flatMap(f => new Markers(storage, f.getPath.getName).all)
       .map { case (partition, name, _) => FileNames.path(partition, name) }.toSet

@@ -5,20 +5,20 @@ import java.nio.charset.StandardCharsets.ISO_8859_1
 import io.merganser.table.storage.Storage
 import org.apache.hadoop.fs.FileAlreadyExistsException
 
-/** The file that makes a folder a partition; a folder without it is not looked into by other engines. */
+/** The file that makes a folder a partition; other engines ignore a folder without it. */
 object PartitionMetadata {
 
   val Name = ".hoodie_partition_metadata"
 
   private val Names = Set(Name, s"$Name.parquet", s"$Name.orc")
 
-  /** Folders of the format and of file systems; any other may be a partition, for a partition's value may begin with a dot. */
+  /** Folders of the format and of file systems; others may be partitions, since values may begin with a dot. */
   private val Foreign = Set(".hoodie", ".snapshot", ".Trash") ++ Names
 
-  /** Whether partitions are looked for in a folder of this name. */
+  /** Whether a folder of this name is searched for partitions. */
   private[table] def mayLieIn(folderName: String): Boolean = !Foreign(folderName)
 
-  /** Levels of a partition path that no folder can have, or in which no partition would be found. Each begins with a dot. */
+  /** Whether a level of a partition path cannot be a folder, or would not be searched. Each such begins with a dot. */
   def isReserved(level: String): Boolean =
     !mayLieIn(level) || level == "." || level == ".." || (level.startsWith(".") && level.endsWith(
       ".crc")) // Hadoop hides these
@@ -28,13 +28,13 @@ object PartitionMetadata {
   /**
    * Writes it if the folder has none.
    *
-   * @param instant requested time of the write that makes the partition
+   * @param instant requested time of the write that creates the partition
    */
   def write(storage: Storage, partitionPath: String, instant: String): Unit =
     if (!Names.exists(name => storage.exists(FileNames.path(partitionPath, name)))) {
       val depth = if (partitionPath.isEmpty) 0 else partitionPath.split('/').length
       val text  = s"#partition metadata\ncommitTime=$instant\npartitionDepth=$depth\n"
       try storage.createNew(FileNames.path(partitionPath, Name), text.getBytes(ISO_8859_1))
-      catch { case _: FileAlreadyExistsException => () } // another writer made the partition
+      catch { case _: FileAlreadyExistsException => () } // another writer created the partition
     }
 }

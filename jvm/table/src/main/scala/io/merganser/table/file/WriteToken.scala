@@ -1,8 +1,8 @@
 package io.merganser.table.file
 
 /**
- * Which attempt of which task writes: it makes the names of files of a retried task distinct. One for all files of a task,
- * whose changed rows it numbers: of one commit no two rows have the same task and number.
+ * Which attempt of which task writes: it makes the file names of a retried task distinct. Shared by all files of a
+ * task, whose changed rows it numbers: no two rows of a commit have the same task and number.
  */
 final class WriteToken(val partitionId: Int, stageId: Int, attemptId: Long) {
   private[this] var rows = 0L

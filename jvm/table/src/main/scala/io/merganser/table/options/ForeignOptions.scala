@@ -3,16 +3,16 @@ package io.merganser.table.options
 import io.merganser.table.options.Names.lower
 
 /**
- * Options that we do not act on. Those that would change rows or layout are refused, unless they ask for what is done anyway; so are
- * those of other formats. The rest of Hudi's is accepted, so that existing jobs run unchanged; what of it a job may miss,
- * [[IgnoredOptions]] reports.
+ * Options that have no effect here. Those that would change rows or layout are refused, unless their value requests
+ * what is done anyway; so are those of other formats. Hudi's other options are accepted, so that existing jobs run
+ * unchanged; [[IgnoredOptions]] reports those whose effect a job may miss.
  */
 object ForeignOptions {
 
   /**
-   * An option whose effect we do not have.
+   * An option whose effect is not supported.
    *
-   * @param accepted values (in any case) that ask for what we do anyway; an empty value always does
+   * @param accepted values (in any case) that request what is done anyway; an empty value is always accepted
    * @param remedy   what to do instead, a sentence without its full stop
    */
   final case class Refused(key: String, accepted: Seq[String], remedy: String)
@@ -26,7 +26,7 @@ object ForeignOptions {
   private def only(key: String, value: String, remedy: String = leave) = Refused(key, value.split('|').toSeq, remedy)
   private def never(key: String, remedy: String = leave)               = Refused(key, Nil, remedy)
 
-  /** Would change rows or layout. */
+  /** Options of writes that would change rows or layout. */
   val refused: Seq[Refused] = Seq(
     on("hoodie.populate.meta.fields", "The five meta columns are always written; remove the option"),
     off("hoodie.allow.operation.metadata.field"),
@@ -39,7 +39,7 @@ object ForeignOptions {
     off("hoodie.table.multiple.base.file.formats.enable"),
     off("hoodie.schema.on.read.enable"),
     off("hoodie.datasource.write.reconcile.schema",
-      "Give hoodie.write.set.null.for.missing.columns=true, which fills what rows lack"),
+      "Set hoodie.write.set.null.for.missing.columns=true, which writes null to missing columns"),
     off("hoodie.datasource.write.schema.allow.auto.evolution.column.drop"),
     off("hoodie.datasource.write.streaming.ignore.failed.batch"),
     off("hoodie.clustering.inline", cluster),
@@ -52,10 +52,10 @@ object ForeignOptions {
     off("hoodie.compact.schedule.inline", "Schedule it with CALL run_compaction(op => 'schedule', …)"),
     off("hoodie.partition.ttl.inline", "Remove old partitions with ALTER TABLE … DROP PARTITION; remove the option"),
     off("hoodie.errortable.enable", "Filter the rows before the write; remove the option"),
-    off("hoodie.metaserver.enabled", "Tables are kept in their folders alone; remove the option"),
+    off("hoodie.metaserver.enabled", "Tables are stored in their folders only; remove the option"),
     off("hoodie.parquet.writelegacyformat.enabled"),
     on("hoodie.payload.update.on.same.ordering.field",
-      "Of equal ordering values the newer row always wins; remove the option"),
+      "On equal ordering values the newer row always wins; remove the option"),
     only("hoodie.table.base.file.format", "PARQUET", "Base files are Parquet; remove the option"),
     only("hoodie.table.ro.file.format", "PARQUET", "Base files are Parquet; remove the option"),
     only("hoodie.base.file.format", "PARQUET", "Base files are Parquet; remove the option"),
@@ -66,12 +66,12 @@ object ForeignOptions {
     only("hoodie.timeline.history.path", "history"),
     only("hoodie.archivelog.folder", "archived|history"),
     only("hoodie.index.bucket.engine", "SIMPLE",
-      "Only the SIMPLE bucket engine is written; give a fixed number of buckets"),
+      "Only the SIMPLE bucket engine is written; set a fixed number of buckets"),
     only("hoodie.storage.layout.type", "DEFAULT|BUCKET"),
     only("hoodie.parquet.outputtimestamptype", "TIMESTAMP_MICROS",
       "Timestamps are stored in microseconds; remove the option"),
     only("hoodie.compact.inline.trigger.strategy", "NUM_COMMITS",
-      "Compaction becomes due by the number of delta commits alone; use hoodie.compact.inline.max.delta.commits"),
+      "The number of delta commits alone triggers compaction; use hoodie.compact.inline.max.delta.commits"),
     only("hoodie.keygen.datetime.parser.class",
       "org.apache.hudi.keygen.parser.HoodieDateTimeParser|org.apache.hudi.keygen.parser.BaseHoodieDateTimeParser"),
     never("hoodie.static.overwrite.partition.paths"),
@@ -92,14 +92,15 @@ object ForeignOptions {
     never("hoodie.datasource.write.secondarykey.column")
   )
 
-  /** Would change the rows of a read. */
+  /** Options of reads that would change the returned rows. */
   val refusedReading: Seq[Refused] = Seq(
     only("hoodie.datasource.merge.type", "payload_combine",
       "Use hoodie.datasource.query.type=read_optimized to read without merging"),
     only("hoodie.datasource.query.incremental.format", "latest_state", later),
     never("hoodie.datasource.read.begin.instanttime", later),
     never("hoodie.datasource.read.end.instanttime",
-      "Filter the rows: .filter(\"_hoodie_commit_time <= '…'\"), or read the table as of the instant with as.of.instant"),
+      "Filter the rows: .filter(\"_hoodie_commit_time <= '…'\"), or read the table as of the instant with " +
+        "as.of.instant"),
     never("hoodie.datasource.read.incr.path.glob",
       "Filter the rows by partition columns, and by _hoodie_commit_time > '…'"),
     never("hoodie.datasource.read.paths", "Read the table by its path"),
@@ -110,7 +111,7 @@ object ForeignOptions {
     off("hoodie.datasource.read.create.filesystem.relation")
   )
 
-  /** Beginnings of options that tune how Hudi works, not what it writes: of those that Hudi has, see [[HudiOptions]]. */
+  /** Prefixes of options that tune how Hudi works, not what it writes; they cover only the names in [[HudiOptions]]. */
   val harmlessPrefixes: Seq[String] = Seq(
     "hoodie.bloom.index.", "hoodie.bootstrap.", "hoodie.client.", "hoodie.clustering.", "hoodie.common.",
     "hoodie.compaction.", "hoodie.consistency.check.", "hoodie.datasource.read.", "hoodie.datasource.write.streaming.",
@@ -122,7 +123,10 @@ object ForeignOptions {
     "hoodie.write.concurrency.", "hoodie.write.executor.", "hoodie.write.lock.", "hoodie.write.rolling.metadata."
   )
 
-  /** Beginnings of options whose further names are open: of Hudi's tools and clouds beside its engine, and of users' own reporters. */
+  /**
+   * Prefixes under which any name is accepted: of Hudi's tools and cloud integrations outside its engine, and of users'
+   * own reporters.
+   */
   val openPrefixes: Seq[String] = Seq(
     "hoodie.aws.", "hoodie.bigquery.sync.", "hoodie.datahub.", "hoodie.datasource.meta.sync.glue.",
     "hoodie.deltastreamer.", "hoodie.gcp.", "hoodie.glue.", "hoodie.hbase.", "hoodie.index.hbase.",
@@ -130,7 +134,7 @@ object ForeignOptions {
     "hoodie.streamer.", "hoodie.write.lock.dynamodb."
   )
 
-  /** Options of Hudi that cannot change rows or layout, and that nobody misses, by name. */
+  /** Options of Hudi that cannot change rows or layout, and whose effect no job needs. */
   val harmless: Seq[String] = Seq(
     "hoodie.auto.adjust.lock.configs", "hoodie.avro.schema.external.transformation",
     "hoodie.avro.schema.externalTransformation", "hoodie.avro.schema.validate", "hoodie.base.path",
@@ -163,10 +167,10 @@ object ForeignOptions {
     "hoodie.write.track.event.time.watermark"
   )
 
-  /** Such options of other releases than [[HudiOptions.release]]. */
+  /** The same, of other releases than [[HudiOptions.release]]. */
   val ofOtherReleases: Seq[String] = Seq("hoodie.auto.commit", "hoodie.index.bloom.filter.type")
 
-  /** Written into tables by their creation; given as an option they must say what the table says. */
+  /** Stored in tables at their creation; an option of this name must equal the table's value. */
   val storedOnly: Seq[String] = Seq(
     "hoodie.table.checksum", "hoodie.table.create.schema", "hoodie.table.index.defs.path",
     "hoodie.table.initial.version",
@@ -174,7 +178,7 @@ object ForeignOptions {
     "hoodie.table.secondary.indexes.metadata", "hoodie.timeline.layout.version"
   )
 
-  /** Beginnings of the names that Spark and its catalogs add to a table's options. */
+  /** Prefixes of the names that Spark and its catalogs add to a table's options. */
   val sparkPrefixes: Seq[String] =
     Seq("spark.sql.", "option.", "numfiles", "totalsize", "transient_lastddltime", "serialization.")
 
@@ -190,30 +194,30 @@ object ForeignOptions {
   private val harmlessNames: Set[String] = harmless.map(lower).toSet
   private val otherNames: Set[String]    = ofOtherReleases.map(lower).toSet
 
-  /** Accepted, and nobody misses it. */
+  /** Accepted without a report. */
   private[table] def isHarmless(lowerKey: String): Boolean =
     harmlessNames(lowerKey) || otherNames(lowerKey) || (HudiOptions.has(lowerKey) && harmlessPrefixes.exists(p =>
       lowerKey.startsWith(p))) ||
       isOpen(lowerKey)
 
-  /** Of a family without a list of its names, and no misspelt name of those that are known there. */
+  /** Whether an open prefix covers the name, and it is not a misspelling of a known name with that prefix. */
   private def isOpen(lowerKey: String): Boolean = openPrefixes.exists { prefix =>
     lowerKey.startsWith(prefix) && (HudiOptions.has(lowerKey) ||
       NearestName.of(lowerKey, allNames.filter(_.startsWith(prefix)), 2).forall(_ == lowerKey))
   }
 
-  /** Known, though perhaps without meaning for what is being done. */
+  /** Known, though perhaps irrelevant to the current operation. */
   private[table] def isKnown(lowerKey: String): Boolean =
     isRefusable(lowerKey) || storedNames(lowerKey) || (HudiOptions.has(lowerKey) && IgnoredOptions.has(lowerKey))
 
-  /** Refused on a read or a write, unless it asks for what is done anyway. */
+  /** Refused on a read or a write, unless its value requests what is done anyway. */
   private[table] def isRefusable(lowerKey: String): Boolean =
     refusedByName.contains(lowerKey) || refusedReadingByName.contains(lowerKey)
 
   private[table] def isSparks(lowerKey: String): Boolean =
     sparkNames.contains(lowerKey) || sparkPrefixes.exists(p => lowerKey.startsWith(p))
 
-  /** Every name that a mistyped one may have been meant to be. */
+  /** All names to suggest for a mistyped one. */
   private[table] lazy val allNames: Seq[String] =
     Options.all.flatMap(_.names) ++ refused.map(_.key) ++ refusedReading.map(_.key) ++ HudiOptions.names ++ ofOtherReleases ++
       storedOnly :+ "path"

@@ -2,12 +2,12 @@ package io.merganser.table.options
 
 import java.nio.charset.StandardCharsets.UTF_8
 
-/** The options of the Hudi release whose tables we write: a job that comes from there may give any of them. */
+/** The options of the Hudi release whose tables we write: a job migrated from it may set any of them. */
 object HudiOptions {
 
   val release: String = "1.2.0"
 
-  /** All names, older names of options among them. */
+  /** All names, including legacy aliases. */
   val names: Seq[String] = {
     val source =
       scala.io.Source.fromInputStream(getClass.getResourceAsStream("/io/merganser/table/hudi-options.txt"), UTF_8.name)

@@ -3,9 +3,9 @@ package io.merganser.table.options
 import io.merganser.table.options.Names.lower
 
 /**
- * An option that was given and is not acted on, although a job may miss what it does in Hudi.
+ * An option that was set and has no effect, although a job may miss what it does in Hudi.
  *
- * @param key     as it was given
+ * @param key     as the user wrote it
  * @param instead what does not happen, and what to do about it; no full stop
  */
 final case class IgnoredOption(key: String, instead: String)
@@ -13,24 +13,24 @@ final case class IgnoredOption(key: String, instead: String)
 /**
  * Options of Hudi whose effect a job may miss: a write accepts them and reports them, in one warning and in its result.
  *
- * What asks for what is done anyway is not reported, nor what only tunes a feature that is off.
+ * Not reported: a value that requests what is done anyway, and an option that only tunes a feature that is off.
  */
 object IgnoredOptions {
 
   /**
-   * Options of one effect.
+   * Options with the same effect.
    *
-   * @param names   of options; a name that ends with a dot stands for all that begin so and are not named elsewhere
+   * @param names   of options; a name that ends with a dot is a prefix of all options not named elsewhere
    * @param instead as of [[IgnoredOption]]
-   * @param same    values that ask for what is done anyway, in any case; `*` at the end stands for any rest
-   * @param switch  what turns the effect on and off in Hudi; None: each option stands for itself
+   * @param same    values that request what is done anyway, in any case; `*` at the end matches any rest
+   * @param switch  what turns the effect on and off in Hudi; None: each option by itself
    */
   final case class Effect(names: Seq[String], instead: String, same: Seq[String] = Nil, switch: Option[Switch] = None) {
     private[table] def has(lowerKey: String): Boolean =
       names.exists(n => if (n.endsWith(".")) lowerKey.startsWith(lower(n)) else lowerKey == lower(n))
   }
 
-  /** @param onUnlessGiven whether Hudi does it where none of the names is given */
+  /** @param onUnlessGiven whether Hudi does it where none of the names is set */
   final case class Switch(names: Seq[String], onUnlessGiven: Boolean)
 
   private def unless(same: String, instead: String, names: String*) =
@@ -53,15 +53,16 @@ object IgnoredOptions {
       "hoodie.datasource.meta.sync.", "hoodie.datasource.meta_sync.", "hoodie.meta.sync.", "hoodie.meta_sync.",
       "hoodie.gcp.",
       "hoodie.bigquery.sync.", "hoodie.datahub.", "hoodie.glue.")(
-      "the table is not registered in a catalog; run CREATE TABLE … USING merganser LOCATION once, or Hudi's own sync tool after the write"),
+      "the table is not registered in a catalog; run CREATE TABLE … USING merganser LOCATION once, or Hudi's own " +
+        "sync tool after the write"),
     unlessOff("hoodie.clean.automatic", "hoodie.clean.", "hoodie.cleaner.", "hoodie.prewrite.cleaner.policy",
       "hoodie.write.empty.clean.interval.hours")(
-      "files that later commits replace are kept; clean the table with Hudi from time to time"),
+      "files that later commits replace are not deleted; clean the table with Hudi from time to time"),
     unlessOff("hoodie.archive.automatic", "hoodie.archive.", "hoodie.keep.max.commits", "hoodie.keep.min.commits",
       "hoodie.commits.archival.batch", "hoodie.timeline.compaction.", "hoodie.timeline.manifest.")(
       "completed instants stay on the timeline; archive it with Hudi from time to time"),
     unlessOff("hoodie.metadata.enable", "hoodie.metadata.", "hoodie.record.index.", "hoodie.expression.index.")(
-      "no metadata table is written, and one that is there is removed; files are listed, and skipped by their footers"),
+      "no metadata table is written, and an existing one is removed; files are listed, and skipped by their footers"),
     whenOn("hoodie.metrics.on", "hoodie.metrics.", "hoodie.metricscompaction.")(
       "no metrics are reported; the counts of a write are in its result, in its commit, and on the SQL tab"),
     whenOn("hoodie.write.commit.callback.on", "hoodie.write.commit.callback.")(
@@ -78,17 +79,18 @@ object IgnoredOptions {
       "hoodie.compaction.daybased.target.partitions", "hoodie.compaction.partition.path.regex"),
     unless("0", "a compaction takes every file slice that has logs", "hoodie.compaction.logfile.num.threshold",
       "hoodie.compaction.logfile.size.threshold"),
-    unless("true", "whether a write compacts is said by hoodie.compact.inline alone", "hoodie.table.services.enabled"),
+    unless("true", "hoodie.compact.inline alone decides whether a write compacts", "hoodie.table.services.enabled"),
     whenOn("hoodie.table.service.manager.enabled", "hoodie.table.service.manager.")(
       "services run in the write, or by CALL run_compaction"),
-    unless("0", "a write that conflicts with another one is not repeated; catch COMMIT_CONFLICT and run it again",
+    unless("0", "a write that conflicts with another one is not retried; catch COMMIT_CONFLICT and run it again",
       "hoodie.write.num.retries.on.conflict.failures"),
     unless("org.apache.hudi.client.transaction.SimpleConcurrentFileWritesConflictResolutionStrategy",
       "of two writes to one file group the later one fails", "hoodie.write.lock.conflict.resolution.strategy"),
     whenOn("hoodie.write.concurrency.early.conflict.detection.enable", "hoodie.write.concurrency.early.conflict.",
-      "hoodie.write.concurrency.async.conflict.detector.")("conflicts are found when a write commits"),
+      "hoodie.write.concurrency.async.conflict.detector.")("conflicts are detected when a write commits"),
     whenOn("hoodie.filesystem.operation.retry.enable", "hoodie.filesystem.operation.retry.")(
-      "a failed operation of the store is not repeated; set the retries of its Hadoop client, such as fs.s3a.attempts.maximum"),
+      "a failed operation of the store is not retried; set the retries of its Hadoop client, such as " +
+        "fs.s3a.attempts.maximum"),
     unless("org.apache.hudi.*", "the class is not called", "hoodie.write.merge.handle.class",
       "hoodie.write.concat.handle.class",
       "hoodie.compact.merge.handle.class", "hoodie.fileid.prefix.provider.class", "hoodie.io.factory.class",
@@ -97,11 +99,11 @@ object IgnoredOptions {
       "hoodie.storage.layout.partitioner.class", "hoodie.compaction.plan.generator"),
     unless("false", "columns in base files have no field ids", "hoodie.parquet.field_id.write.enabled"),
     unless("false", "rows are not compared before and after a merge", "hoodie.merge.data.validation.enabled"),
-    unless("", "keys of older commits' metadata are not repeated in later ones", "hoodie.write.rolling.metadata.keys"),
-    unless("false", "what a rollback removes is not kept", "hoodie.rollback.instant.backup.enabled")
+    unless("", "metadata of earlier commits is not carried over to later ones", "hoodie.write.rolling.metadata.keys"),
+    unless("false", "files that a rollback removes are not backed up", "hoodie.rollback.instant.backup.enabled")
   )
 
-  /** Of the options of a read itself. */
+  /** Effects of a read's own options. */
   val ofReads: Seq[Effect] = Seq(
     unless("", "all rows are returned; filter them", "hoodie.datasource.read.incr.filters"),
     unless("false", "the metadata table is not read: files are listed, and skipped by their footers",
@@ -110,11 +112,11 @@ object IgnoredOptions {
       "hoodie.datasource.read.partition.value.extractor.enabled")
   )
 
-  /** What is known of them by name. */
+  /** Whether an effect has this option. */
   private[table] def has(lowerKey: String): Boolean =
     ofWrites.exists(_.has(lowerKey)) || ofReads.exists(_.has(lowerKey))
 
-  /** Those of the given options, a later value of a name instead of an earlier one, that have an effect which a job may miss. */
+  /** Those of the options whose effect a job may miss; of several values of one name the last counts. */
   private[table] def among(given: Seq[(String, String)], effects: Seq[Effect]): Seq[IgnoredOption] = {
     val last = given.map { case (key, value) => lower(key) -> ((key, value.trim)) }.toMap
       .filterNot { case (name, (_, value)) =>

@@ -5,9 +5,9 @@ import java.util.Locale
 /** Names of options and columns: how they are compared, and how SQL reads them. */
 object Names {
 
-  /** As names are compared that count in any case. */
+  /** The form in which case-insensitive names are compared. */
   def lower(name: String): String = name.toLowerCase(Locale.ROOT)
 
-  /** Between backticks, so that SQL takes each letter as it is. */
+  /** In backticks, so that SQL takes each character literally. */
   def quoted(name: String): String = "`" + name.replace("`", "``") + "`"
 }

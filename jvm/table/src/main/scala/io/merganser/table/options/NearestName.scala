@@ -17,7 +17,7 @@ object NearestName {
     if (ranked.isEmpty) None else Some(ranked.minBy { case (name, edits) => (edits, name) }._1)
   }
 
-  /** Insertions, deletions, replacements and swaps of neighbours that turn one text into the other. */
+  /** Insertions, deletions, replacements and swaps of neighbours that turn one string into the other. */
   def distance(a: String, b: String): Int = {
     val rows = Array.ofDim[Int](a.length + 1, b.length + 1)
     for (i <- 0 to a.length; j <- 0 to b.length)

@@ -2,20 +2,20 @@ package io.merganser.table.options
 
 import io.merganser.merge.MerganserException
 
-/** What an option's text may be; `parse` returns the canonical text. */
+/** The values an option may have; `parse` returns the canonical form. */
 sealed abstract class OptionKind(val describe: String) extends Serializable {
 
-  /** The canonical text, or None when the value is not of this kind. */
+  /** The canonical form, or None when the value is not of this kind. */
   def parse(value: String): Option[String]
 }
 
 object OptionKind {
-  case object Text extends OptionKind("text") {
+  case object Text extends OptionKind("a string") {
     def parse(value: String): Option[String] = Some(value.trim)
   }
 
-  /** Column names with commas between them. */
-  case object Fields extends OptionKind("column names, comma separated") {
+  /** Comma-separated names, of columns for the most part. */
+  case object Fields extends OptionKind("names, comma separated") {
     def parse(value: String): Option[String] = Some(split(value).mkString(","))
     def split(value: String): Seq[String]    = value.split(",").map(_.trim).filter(_.nonEmpty).toSeq
   }
@@ -25,8 +25,8 @@ object OptionKind {
       Some(value.trim.toLowerCase(java.util.Locale.ROOT)).filter(v => v == "true" || v == "false")
   }
 
-  /** A whole number not below `least`; the unit is in the option's doc. */
-  final case class Whole(least: Long) extends OptionKind(s"a whole number, $least or more") {
+  /** An integer not below `least`; the unit is in the option's doc. */
+  final case class Whole(least: Long) extends OptionKind(s"an integer, $least or more") {
     def parse(value: String): Option[String] =
       scala.util.Try(value.trim.toLong).toOption.filter(_ >= least).map(_.toString)
   }
@@ -40,8 +40,8 @@ object OptionKind {
    * One of the values, in any case.
    *
    * @param short    other spellings of a value
-   * @param notDone  values that Hudi has and we do not do, for an error that says so
-   * @param instead  what to do instead of one of those, where that is more than giving another value
+   * @param notDone  Hudi's values that are not supported, for an error that says so
+   * @param instead  what to do instead of one of those, where that is more than setting another value
    */
   final case class OneOf(
       values: Seq[String],
@@ -56,25 +56,25 @@ object OptionKind {
   def oneOf(values: String*): OneOf = OneOf(values.toSeq)
 }
 
-/** Whose an option is. */
+/** What an option belongs to. */
 sealed abstract class OptionScope(val title: String)
 
 object OptionScope {
 
-  /** Kept with the table from its creation on; no write overrides it. */
+  /** Stored with the table from its creation on; no write overrides it. */
   case object OfTable extends OptionScope("Of the table")
   case object OfWrite extends OptionScope("Of one write")
   case object OfRead extends OptionScope("Of one read")
 }
 
 /**
- * One option we act on.
+ * One supported option.
  *
  * @param key     the name to use
- * @param default canonical text of the value when nothing is given; None when there is none
+ * @param default canonical value when none is set; None when there is no default
  * @param doc     one or two sentences: what it does, in which unit
- * @param since   first version of ours that has it
- * @param aliases other names for the same thing, older or SQL's
+ * @param since   first Merganser version that has it
+ * @param aliases other names of the option, legacy or SQL's
  */
 final case class OptionEntry(
     key: String,
@@ -88,9 +88,9 @@ final case class OptionEntry(
   def names: Seq[String] = key +: aliases
 
   /**
-   * The canonical text of a value.
+   * The canonical form of a value.
    *
-   * @throws MerganserException OPTION_VALUE_INVALID or UNSUPPORTED_OPTION, naming the option as it was given
+   * @throws MerganserException OPTION_VALUE_INVALID or UNSUPPORTED_OPTION, naming the option as the user wrote it
    */
   def parse(value: String, givenKey: String): String = kind.parse(value).getOrElse {
     kind match {

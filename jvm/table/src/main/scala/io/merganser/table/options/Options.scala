@@ -3,10 +3,10 @@ package io.merganser.table.options
 import io.merganser.table.options.OptionKind._
 import io.merganser.table.options.OptionScope._
 
-/** Every option that Merganser acts on. What other Hudi keys mean here is in [[ForeignOptions]]. */
+/** Every option that Merganser supports. [[ForeignOptions]] has Hudi's other options. */
 object Options {
 
-  /** Settings of a merge rule: of a table's properties, and of options that give them for one write. */
+  /** Prefix of a merge rule's settings, in a table's properties and in options that set them for one write. */
   val MergePropertyPrefix = "hoodie.record.merge.property."
 
   private def table(key: String, kind: OptionKind, default: Option[String], doc: String, aliases: String*) =
@@ -25,43 +25,51 @@ object Options {
   val TableTypeOption: OptionEntry = table("hoodie.datasource.write.table.type",
     OneOf(Seq("COPY_ON_WRITE", "MERGE_ON_READ"), Map("cow" -> "COPY_ON_WRITE", "mor" -> "MERGE_ON_READ")),
     Some("COPY_ON_WRITE"),
-    "Copy-on-write rewrites base files; merge-on-read appends to log files and merges when read. `cow` and `mor` are accepted.",
+    "Copy-on-write rewrites base files; merge-on-read appends to log files and merges when read. `cow` and `mor` are " +
+      "accepted.",
     "hoodie.table.type", "type", "hoodie.datasource.write.storage.type")
   val TableVersion: OptionEntry = table("hoodie.write.table.version", oneOf("6", "8", "9"), Some("9"),
     "Version of the table's layout. A table keeps the version it was created with.", "hoodie.table.version")
   val RecordKey: OptionEntry = table("hoodie.datasource.write.recordkey.field", Fields, None,
-    "Columns that make the record key. A new table must have it.", "hoodie.table.recordkey.fields", "primaryKey")
+    "Columns that form the record key; required for a new table.", "hoodie.table.recordkey.fields", "primaryKey")
   val PartitionFields: OptionEntry = table("hoodie.datasource.write.partitionpath.field", Fields, None,
-    "Columns that make the partition path; none for a table without partitions. With the CUSTOM key generator each is `column:SIMPLE` or `column:TIMESTAMP`.",
+    "Columns that form the partition path; none for a table without partitions. With the CUSTOM key generator each " +
+      "is `column:SIMPLE` or `column:TIMESTAMP`.",
     "hoodie.table.partition.fields")
   val OrderingFields: OptionEntry = table("hoodie.table.ordering.fields", Fields, None,
-    "Columns whose values say which version of a row is the later event; compared one after the other. A field inside a struct is `meta.ts`.",
+    "Columns whose values decide which version of a row is the later event, compared in this order. A field inside a " +
+      "struct is written `meta.ts`.",
     "orderingFields", "preCombineField", "hoodie.datasource.write.precombine.field", "hoodie.table.precombine.field")
 
-  // --- of the table: who wins
+  // --- of the table: merging
 
   private val modes = oneOf("EVENT_TIME_ORDERING", "COMMIT_TIME_ORDERING", "CUSTOM")
   val MergeModeOption: OptionEntry = table("hoodie.write.record.merge.mode", modes, None,
-    "How versions of a row merge. Inferred: EVENT_TIME_ORDERING when the table has ordering fields, else COMMIT_TIME_ORDERING.",
+    "How versions of a row merge. Inferred: EVENT_TIME_ORDERING when the table has ordering fields, else " +
+      "COMMIT_TIME_ORDERING.",
     "recordMergeMode")
   val StoredMergeMode: OptionEntry = table("hoodie.record.merge.mode", modes, None,
-    "The merge mode as tables store it: the same as hoodie.write.record.merge.mode, wherever a table is created.")
+    "The merge mode as tables store it; at the creation of a table the same as hoodie.write.record.merge.mode.")
   val StrategyIdOption: OptionEntry = table("hoodie.write.record.merge.strategy.id", Text, None,
     "Id of the merge strategy (a UUID) of a table with merge mode CUSTOM.",
     "recordMergeStrategyId", "hoodie.record.merge.strategy.id", "hoodie.datasource.write.record.merger.strategy",
     "hoodie.compaction.record.merger.strategy")
   val PayloadClass: OptionEntry = table("hoodie.datasource.write.payload.class", Text, None,
-    "Class that merged rows before merge modes existed. On version 9 the known ones become a merge mode with its properties.",
+    "Legacy class that merges rows, from before merge modes. Version 9 stores the known ones as a merge mode and its " +
+      "properties.",
     "payloadClass", "hoodie.compaction.payload.class", "hoodie.table.legacy.payload.class")
   val PayloadOrderingField: OptionEntry = table("hoodie.payload.ordering.field", Text, None,
-    "Older name for the ordering field of DefaultHoodieRecordPayload; must equal the ordering field where there is one.")
+    "Legacy name for the ordering field of DefaultHoodieRecordPayload; must equal the table's ordering field if it " +
+      "has one.")
   val DeleteField: OptionEntry = table("hoodie.payload.delete.field", Text, None,
-    "Column that marks deletes: a row is a delete when its text equals hoodie.payload.delete.marker.")
+    "Column that marks deletes: a row is a delete when its value, as a string, equals hoodie.payload.delete.marker.")
   val DeleteMarker: OptionEntry =
-    table("hoodie.payload.delete.marker", Text, None, "Text of the delete column that marks a delete, exactly.")
+    table("hoodie.payload.delete.marker", Text, None,
+      "Value of the delete column, as a string, that marks a delete; compared exactly.")
   val NullOrderingOption: OptionEntry = table("spark.merganser.write.nullOrdering", oneOf("lowest", "reject"),
     Some("lowest"),
-    "A null ordering value is the lowest of all, or a row that has one is rejected before anything is written.")
+    "`lowest`: a null ordering value is lower than any other. `reject`: a row with one is rejected before anything " +
+      "is written.")
 
   // --- of the table: keys and paths
 
@@ -71,38 +79,40 @@ object Options {
   val KeyGeneratorClass: OptionEntry = table("hoodie.datasource.write.keygenerator.class", Text, None,
     "The key generator by Hudi's class name.", "hoodie.table.keygenerator.class")
   val HiveStyle: OptionEntry = table("hoodie.datasource.write.hive_style_partitioning", Bool, Some("false"),
-    "Partition directories are `column=value`. CREATE TABLE sets it to true unless given.")
+    "Partition directories are `column=value`. CREATE TABLE sets it to true by default.")
   val UrlEncode: OptionEntry = table("hoodie.datasource.write.partitionpath.urlencode", Bool, Some("false"),
-    "Characters that paths cannot hold are written as %XX in partition paths.")
+    "Characters that paths cannot contain are written as %XX in partition paths.")
   val LogicalTimestamp: OptionEntry = table("hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled",
     Bool,
     Some("false"),
-    "Timestamps in keys and paths as `2024-01-02 03:04:05.678` instead of microseconds since 1970.")
+    "Timestamps in keys and paths are `2024-01-02 03:04:05.678` instead of microseconds since 1970.")
   val ComplexKeyWithoutName: OptionEntry = table("hoodie.write.complex.keygen.new.encoding", Bool, Some("false"),
     "Tables of version 6 and 8 with the COMPLEX key generator and one key column: the key is `1` instead of `id:1`.")
   val TimelineZone: OptionEntry = table("hoodie.table.timeline.timezone", oneOf("UTC", "LOCAL"), Some("UTC"),
-    "Zone that instants are formatted in; LOCAL is the JVM's.")
+    "Time zone in which instants are formatted; LOCAL is the JVM's.")
   private def timeBased(name: String, kind: OptionKind, default: Option[String], doc: String) =
     table(s"hoodie.keygen.timebased.$name", kind, default, doc, s"hoodie.deltastreamer.keygen.timebased.$name",
       s"hoodie.streamer.keygen.timebased.$name")
   val TimestampType: OptionEntry = timeBased("timestamp.type",
     oneOf("UNIX_TIMESTAMP", "DATE_STRING", "MIXED", "EPOCHMILLISECONDS", "EPOCHMICROSECONDS", "SCALAR"), None,
-    "What a time-based partition column holds.")
+    "Type of the values of a time-based partition column.")
   val TimestampUnit: OptionEntry = timeBased("timestamp.scalar.time.unit",
     oneOf("NANOSECONDS", "MICROSECONDS", "MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS"), Some("SECONDS"),
     "Unit of a SCALAR column.")
   val InputDateFormat: OptionEntry =
-    timeBased("input.dateformat", Text, None, "Formats of a DATE_STRING column, the first that fits.")
+    timeBased("input.dateformat", Text, None, "Formats of a DATE_STRING column; the first that matches is used.")
   val InputDateFormatDelimiter: OptionEntry =
     timeBased("input.dateformat.list.delimiter.regex", Text, Some(","), "Regular expression between the input formats.")
   val InputZone: OptionEntry =
-    timeBased("input.timezone", Text, None, "Zone of texts that name none; UTC, or the general zone below.")
+    timeBased("input.timezone", Text, None,
+      "Time zone of strings that name none; by default UTC, or the general zone below.")
   val OutputDateFormat: OptionEntry =
     timeBased("output.dateformat", Text, None, "Format of the partition path, such as `yyyy/MM/dd`.")
   val OutputZone: OptionEntry =
-    timeBased("output.timezone", Text, None, "Zone of the partition path; UTC, or the general zone below.")
+    timeBased("output.timezone", Text, None,
+      "Time zone of the partition path; by default UTC, or the general zone below.")
   val GeneralZone: OptionEntry =
-    timeBased("timezone", Text, Some("UTC"), "Zone of input and output where theirs is not given.")
+    timeBased("timezone", Text, Some("UTC"), "Time zone of input and output where theirs is not set.")
   val TimeBased: Seq[OptionEntry] =
     Seq(TimestampType, TimestampUnit, InputDateFormat, InputDateFormatDelimiter, InputZone,
       OutputDateFormat, OutputZone, GeneralZone)
@@ -113,16 +123,18 @@ object Options {
     OneOf(Seq("SIMPLE", "BUCKET", "BLOOM", "GLOBAL_SIMPLE", "GLOBAL_BLOOM"),
       notDone = Seq("RECORD_INDEX", "RECORD_LEVEL_INDEX", "GLOBAL_RECORD_LEVEL_INDEX", "INMEMORY", "HBASE",
         "FLINK_STATE")), Some("SIMPLE"),
-    "How stored rows are found: by key and partition path, and with the GLOBAL_ ones by the key alone, in all partitions. BLOOM finds what SIMPLE finds, and adds bloom filters to base files.")
+    "How stored rows are found: by key and partition path, with the GLOBAL_ ones by the key alone, in all " +
+      "partitions. BLOOM finds the same rows as SIMPLE, and adds bloom filters to base files.")
   val BucketCount: OptionEntry = table("hoodie.bucket.index.num.buckets", Whole(1), Some("256"),
     "BUCKET: file groups in each partition.")
   val BucketHashFields: OptionEntry = table("hoodie.bucket.index.hash.field", Fields, None,
-    "BUCKET: key columns that choose the bucket; all of them unless given.")
+    "BUCKET: key columns that determine the bucket; by default all of them.")
 
   private def movesPartition(index: String) = write(
     s"hoodie.${index.toLowerCase(java.util.Locale.ROOT)}.index.update.partition.path", Bool,
     Some("true"),
-    s"GLOBAL_$index: a row whose key is stored in another partition moves to its own, if it wins by the table's rule. false: it stays where it is stored, and keeps its partition columns.")
+    s"GLOBAL_$index: a row whose key is stored in another partition moves to its new one if it wins by the table's " +
+      "rule. `false`: it stays where it is stored, and keeps its partition columns.")
 
   // --- of one write
 
@@ -135,81 +147,95 @@ object Options {
           "compact",
           "alter_schema")),
     Some("upsert"),
-    "What a data frame's write does with its rows. `insert_overwrite` inserts them in the place of all rows of the partitions they lie in, `insert_overwrite_table` in the place of all rows of the table; `delete_partition` removes all rows of partitions. `delete` and `delete_partition` need save mode append.")
+    "How a data frame's rows are written. `insert_overwrite` replaces all rows of the partitions that they belong " +
+      "to, `insert_overwrite_table` all rows of the table; `delete_partition` removes all rows of partitions. " +
+      "`delete` and `delete_partition` need save mode append.")
   val PartitionsToDelete: OptionEntry = write("hoodie.datasource.write.partitions.to.delete", Text, None,
-    "delete_partition: partition paths with commas between them, `*` for any text (`2024/*`). Without it the partitions that the frame's rows name.")
+    "delete_partition: comma-separated partition paths, with `*` for any characters (`2024/*`). Without it, the " +
+      "partitions of the frame's rows.")
   val OverwriteMode: OptionEntry = write("hoodie.datasource.overwrite.mode", oneOf("STATIC", "DYNAMIC"), None,
-    "What an overwrite replaces that does not name it (`mode(\"overwrite\")`, `insertInto`, INSERT OVERWRITE): the table, or the partitions that PARTITION names (STATIC), or the partitions that its rows lie in (DYNAMIC). The write's own option decides, then the session's, then spark.sql.sources.partitionOverwriteMode, else STATIC.",
+    "What an overwrite replaces that does not name it (`mode(\"overwrite\")`, `insertInto`, INSERT OVERWRITE): the " +
+      "table or the partitions that PARTITION names (STATIC), or the partitions of its rows (DYNAMIC). The write's " +
+      "own option takes precedence, then the session's, then spark.sql.sources.partitionOverwriteMode, else STATIC.",
     "partitionOverwriteMode")
   val SqlInsertOperation: OptionEntry = write("hoodie.spark.sql.insert.into.operation",
     oneOf("insert", "upsert", "bulk_insert"),
     Some("insert"),
     "What SQL INSERT INTO does. `insert` does not merge with stored rows: a key can then be stored twice.")
   val SqlInsertMode: OptionEntry = write("hoodie.sql.insert.mode", oneOf("upsert", "strict", "non-strict"), None,
-    "SQL INSERT INTO: `upsert` merges, `strict` fails on a key that is stored, `non-strict` just inserts.")
+    "SQL INSERT INTO: `upsert` merges, `strict` fails on a key that is stored, `non-strict` inserts without a check.")
   val SqlBulkInsert: OptionEntry =
     write("hoodie.sql.bulk.insert.enable", Bool, Some("false"), "SQL INSERT INTO runs as bulk_insert.")
   val CombineBeforeInsert: OptionEntry = write("hoodie.combine.before.insert", Bool, Some("false"),
-    "Rows of one key within an insert or bulk_insert are merged into one.")
+    "Rows with the same key within an insert or bulk_insert are merged into one.")
   val CombineBeforeUpsert: OptionEntry = write("hoodie.combine.before.upsert", Bool, Some("true"),
-    "Rows of one key within an upsert are merged into one; false keeps all of a key that is not stored yet.")
+    "Rows with the same key within an upsert are merged into one; `false` writes all rows of a key that is not " +
+      "stored yet.")
   val InsertDropDuplicates: OptionEntry = write("hoodie.datasource.write.insert.drop.duplicates", Bool, Some("false"),
-    "Insert: rows of one key are merged into one, and rows whose key is stored are dropped.")
+    "Insert: rows with the same key are merged into one, and rows whose key is stored are dropped.")
   val InsertDuplicatePolicy: OptionEntry = write("hoodie.datasource.insert.dup.policy", oneOf("none", "drop", "fail"),
     Some("none"),
     "Insert of a key that is stored: insert it again, drop the row, or fail before anything is written.")
   val AllowDuplicateInserts: OptionEntry = write("hoodie.merge.allow.duplicate.on.inserts", Bool, Some("true"),
-    "false: an insert that lands in the file group of its stored key is merged with it.")
+    "`false`: an insert that is routed to the file group of its stored key is merged with the stored row.")
   val MissingColumnsOption: OptionEntry = write("spark.merganser.write.missingColumns",
     OneOf(Seq("added", "reject", "null", "keep"), Map("true" -> "null", "false" -> "reject")), Some("added"),
-    "Columns of the table that the written rows lack. `added`: columns that the table was given after it was made may be missing, an " +
-      "upsert keeps their stored values and a new key gets null; another column that is missing is an error. `reject`: each is an error, " +
-      "as by the other name with `false`. `null`: null is written, as by the other name with `true`. `keep`: an upsert keeps the " +
-      "stored row's values; a new key gets null.",
+    "Columns of the table that the written rows lack. `added`: columns added after the table was created may be " +
+      "missing; an upsert keeps their stored values and a new key gets null. Any other missing column is an error. " +
+      "`reject`: each is an error, like `false` under the other name. `null`: null is written, like `true` under the " +
+      "other name. `keep`: an upsert keeps the stored row's values; a new key gets null.",
     "hoodie.write.set.null.for.missing.columns")
   val SqlDeletes: OptionEntry = write("spark.merganser.sql.deletes", OneOf(Seq("always", "ordered")), Some("always"),
-    "Deletes of MERGE and DELETE. `always`: they apply whatever the ordering value. `ordered`: they carry one, the source's or else the stored one, and lose against a stored row with a greater one.")
+    "Deletes of MERGE and DELETE. `always`: they apply whatever the ordering value. `ordered`: they carry the " +
+      "source's ordering value, or else the stored one, and lose to a stored row with a greater one.")
   val SqlPartialUpdates: OptionEntry = write("hoodie.spark.sql.merge.into.partial.updates", Bool, Some("true"),
-    "MERGE and UPDATE on merge-on-read: logs take the columns that the statement assigns. `false`: whole rows, with the other columns as the statement found them. Copy-on-write writes whole rows anyway.")
+    "MERGE and UPDATE on merge-on-read: logs contain only the columns that the statement assigns. `false`: full " +
+      "rows, with the other columns as the statement read them. Copy-on-write always writes full rows.")
   val SqlDuplicates: OptionEntry = write("spark.merganser.sql.duplicates", OneOf(Seq("combine", "fail")),
     Some("combine"),
-    "Several source rows of a MERGE for one key. `combine`: the table's merge rule makes one of them. `fail`: the statement fails and shows them.")
+    "Several source rows of a MERGE for one key. `combine`: the table's merge rule combines them into one. `fail`: " +
+      "the statement fails and shows them.")
   val FrameEvolution: OptionEntry = write("spark.merganser.write.schemaEvolution",
     OneOf(Seq("true", "false", "toString")), Some("true"),
-    "A frame may bring columns that the table lacks, and wider types: the table has them from that write on, and the write's result " +
-      "lists them. `toString`: a number or date column becomes string too where a frame, or a MERGE with schema evolution, brings " +
-      "strings. `false`: other columns and types are an error.")
+    "A frame may have columns that the table lacks, and wider types: the write adds them to the table, and lists " +
+      "them in its result. `toString`: a number or date column also becomes a string column where a frame, or a " +
+      "MERGE with schema evolution, has strings. `false`: other columns and types are an error.")
   val SqlEvolution: OptionEntry = write("spark.merganser.sql.schemaEvolution", Bool, Some("false"),
-    "MERGE adds columns of its source that the table lacks, and widens types, as WITH SCHEMA EVOLUTION says on Spark lines that parse it.")
+    "MERGE adds columns of its source that the table lacks, and widens types, like WITH SCHEMA EVOLUTION on Spark " +
+      "versions that parse it.")
   val MergerClasses: OptionEntry = write("hoodie.write.record.merge.custom.implementation.classes", Fields, None,
-    "Classes of user-written mergers; the first whose strategy id is the table's is used. Give it to readers too.",
+    "Classes of user-written mergers; the first whose strategy id is the table's is used. Set it on reads too.",
     "hoodie.datasource.write.record.merger.impls")
   val EventTimeField: OptionEntry =
     write("hoodie.payload.event.time.field", Text, None,
-      "Column whose least and greatest value go to the commit's statistics, in milliseconds since 1970: a timestamp, a date, a number (ten digits are seconds, others milliseconds) or text of one of these.")
+      "Column whose minimum and maximum are recorded in the commit's statistics, in milliseconds since 1970: a " +
+        "timestamp, a date, a number (ten digits are seconds, others milliseconds) or a string of one of these.")
   val CommitMetadataPrefix: OptionEntry = write("hoodie.datasource.write.commitmeta.key.prefix", Text, Some("_"),
-    "Options whose name begins so are stored in the commit as extra metadata.")
+    "Options whose names begin with this prefix are stored in the commit as extra metadata.")
   val AutoUpgrade: OptionEntry = write("hoodie.write.auto.upgrade", Bool, Some("false"),
-    "A table of version 6 or 8 is compacted and upgraded to version 9 before a frame or an INSERT is written; otherwise it keeps its version.")
+    "A table of version 6 or 8 is compacted and upgraded to version 9 before a frame or an INSERT is written; " +
+      "otherwise it keeps its version.")
   val DropIndexes: OptionEntry = write("spark.merganser.write.dropIndexes", Bool, Some("false"),
-    "A write may remove indexes (record-level, secondary, expression) that other engines keep in the metadata table, which the first commit removes; the engine that needs one builds it again. `false`: the write is refused.")
+    "A write may remove indexes (record-level, secondary, expression) that other engines maintain in the metadata " +
+      "table, which the first commit removes; an engine that needs one rebuilds it. `false`: the write is refused.")
   val AllowUnknownProperties: OptionEntry = write("spark.merganser.write.allowUnknownProperties", Bool, Some("false"),
-    "A table is written although `hoodie.properties` or the timeline has something that is not known here. `false`: the write is refused.")
+    "A table is written even if `hoodie.properties` or the timeline contains something unknown here. `false`: the " +
+      "write is refused.")
   val AllowEmptyCommit: OptionEntry =
     write("hoodie.allow.empty.commit", Bool, Some("true"), "A write without rows makes a commit too.")
 
   // --- of one write: files
 
   val SmallFileLimit: OptionEntry = write("hoodie.parquet.small.file.limit", Whole(0), Some("104857600"),
-    "Bytes; inserts first fill file groups whose base file is smaller. 0: every insert opens new ones.")
+    "Bytes; inserts first fill file groups whose base file is smaller. 0: every insert creates new ones.")
   val MaxFileSize: OptionEntry =
-    write("hoodie.parquet.max.file.size", Whole(1), Some("125829120"), "Bytes that a base file is filled to.")
+    write("hoodie.parquet.max.file.size", Whole(1), Some("125829120"), "Bytes up to which a base file is filled.")
   val RowGroupSize: OptionEntry =
     write("hoodie.parquet.block.size", Whole(1), Some("125829120"), "Bytes of a row group of a base file.")
   val PageSize: OptionEntry =
     write("hoodie.parquet.page.size", Whole(1), Some("1048576"), "Bytes of a page of a base file.")
   val Dictionary: OptionEntry =
-    write("hoodie.parquet.dictionary.enabled", Bool, Some("true"), "Base files use dictionaries.")
+    write("hoodie.parquet.dictionary.enabled", Bool, Some("true"), "Base files use dictionary encoding.")
   val Codec: OptionEntry = write("hoodie.parquet.compression.codec",
     oneOf("snappy", "gzip", "zstd", "lz4", "lz4_raw", "brotli", "uncompressed"), None,
     "Compression of base files; without it Spark's own setting.")
@@ -218,12 +244,12 @@ object Options {
   val BloomFalsePositives: OptionEntry = write("hoodie.index.bloom.fpp", Fraction, Some("0.000000001"),
     "BLOOM: share of false positives that the filter is sized for.")
   val RecordSizeEstimate: OptionEntry = write("hoodie.copyonwrite.record.size.estimate", Whole(1), Some("1024"),
-    "Bytes a row is taken to need in a base file, until commits tell better.")
+    "Estimated bytes of a row in a base file, until commits provide measured sizes.")
   val LogFileMaxSize: OptionEntry =
     write("hoodie.logfile.max.size", Whole(1), Some("1073741824"),
-      "Bytes after which a log file is followed by a new one.")
+      "Bytes after which a new log file is started.")
   val LogBlockMaxSize: OptionEntry = write("hoodie.logfile.data.block.max.size", Whole(1), Some("134217728"),
-    "Bytes that a log's data block is filled to.")
+    "Bytes up to which a log's data block is filled.")
   val LogBlockFormat: OptionEntry = write("hoodie.logfile.data.block.format",
     OneOf(Seq("avro", "parquet"), notDone = Seq("hfile")), None,
     "Format of a log's data blocks; without it Avro for few rows and Parquet for many.")
@@ -231,24 +257,25 @@ object Options {
   // --- of one write: compaction and other writers
 
   val InlineCompaction: OptionEntry = write("hoodie.compact.inline", Bool, Some("false"),
-    "After a write to a merge-on-read table, compact when enough delta commits have gathered.")
+    "After a write to a merge-on-read table, compact when enough delta commits have accumulated.")
   val AsyncCompaction: OptionEntry = write("hoodie.datasource.compaction.async.enable", Bool, Some("true"),
-    "`false` turns hoodie.compact.inline on where that is not given, as for Hudi's batch writes. `true` compacts nothing by itself: batch " +
-      "writes have no background compaction.")
+    "`false` turns hoodie.compact.inline on where that is not set, as in Hudi's batch writes. `true` alone compacts " +
+      "nothing: batch writes have no background compaction.")
   val CompactionDeltaCommits: OptionEntry = write("hoodie.compact.inline.max.delta.commits", Whole(1), Some("5"),
     "Delta commits since the last compaction that make a compaction due.")
   val FailOnServiceFailure: OptionEntry = write("hoodie.fail.writes.on.inline.table.service.exception", Bool,
     Some("false"),
-    "A write that is committed raises WRITE_COMMITTED_SERVICE_FAILED when its inline compaction fails. `false` (Hudi's default is `true`): " +
-      "the failure is logged and in the write's result.")
+    "A committed write raises WRITE_COMMITTED_SERVICE_FAILED when its inline compaction fails. `false` (Hudi's " +
+      "default is `true`): the failure is logged and reported in the write's result.")
   val ConcurrencyMode: OptionEntry = write("hoodie.write.concurrency.mode",
     OneOf(Seq("SINGLE_WRITER", "OPTIMISTIC_CONCURRENCY_CONTROL"), notDone = Seq("NON_BLOCKING_CONCURRENCY_CONTROL")),
     Some("SINGLE_WRITER"),
-    "OPTIMISTIC_CONCURRENCY_CONTROL where several writers, or statements, change the table at a time; all of them are to say so. " +
-      "The later one to change a file group fails, and no write rolls back another that goes on.")
+    "OPTIMISTIC_CONCURRENCY_CONTROL where several writers, or statements, change the table concurrently; all of them " +
+      "must set it. The later one to change a file group fails, and no write rolls back another that is still " +
+      "running.")
   val FailedWrites: OptionEntry = write("hoodie.clean.failed.writes.policy", oneOf("EAGER", "LAZY"), None,
-    "EAGER: a write first rolls back every pending one. LAZY: only those whose heartbeat has expired. Without it LAZY for several " +
-      "writers (`hoodie.write.concurrency.mode`), else EAGER.",
+    "EAGER: a write first rolls back every pending one. LAZY: only those whose heartbeat has expired. By default " +
+      "LAZY for several writers (`hoodie.write.concurrency.mode`), else EAGER.",
     "hoodie.cleaner.policy.failed.writes")
   val HeartbeatInterval: OptionEntry =
     write("hoodie.client.heartbeat.interval_in_ms", Whole(1), Some("60000"),
@@ -258,18 +285,19 @@ object Options {
   val LockWait: OptionEntry = write("hoodie.write.lock.wait_time_ms", Whole(0), Some("60000"),
     "Milliseconds to wait for the table's lock at the commit.")
   val LockProvider: OptionEntry = write("hoodie.write.lock.provider", OptionKind.Text, None,
-    "Hudi's class that locks the table. `FileSystemBasedLockProvider`: the lock file of Hudi's writers keeps ours and theirs apart. " +
-      "`InProcessLockProvider`: the table's own lock, which does so among our writers, of all processes. Others are refused where " +
-      "several writers are declared, and without effect for a single one.")
+    "Hudi's class that locks the table. `FileSystemBasedLockProvider`: the lock file of Hudi's writers, shared by " +
+      "theirs and ours. `InProcessLockProvider`: the table's own lock, shared by our writers of all processes. " +
+      "Others are refused where several writers are configured, and have no effect for a single one.")
   val LockFolder: OptionEntry = write("hoodie.write.lock.filesystem.path", OptionKind.Text, None,
     "With `FileSystemBasedLockProvider`, the folder of Hudi's lock file `lock`; without it the table's `.hoodie`.")
   val LockExpiry: OptionEntry = write("hoodie.write.lock.filesystem.expire", Whole(0), Some("0"),
-    "With `FileSystemBasedLockProvider`, minutes after which another engine's lock file counts as left behind and is removed; 0: never.")
+    "With `FileSystemBasedLockProvider`, minutes after which another engine's lock file counts as abandoned and is " +
+      "removed; 0: never.")
   val ExclusiveSchemes: OptionEntry = write("hoodie.fs.atomic_creation.support", Fields, None,
-    "URI schemes of stores that create a file exclusively, though we do not know it of them. Where several writers are declared, " +
-      "others are refused.")
+    "URI schemes of further stores that create a file exclusively. Where several writers are configured, stores not " +
+      "known to do so are refused.")
 
-  /** All that says how a write locks its table. */
+  /** All options of how a write locks its table. */
   val ofLocks: Seq[OptionEntry] = Seq(LockWait, LockProvider, LockFolder, LockExpiry, ExclusiveSchemes)
 
   /** By operation. */
@@ -278,10 +306,10 @@ object Options {
     WriteOperation.Delete -> "delete"
   ).map { case (operation, key) =>
     operation -> write(s"hoodie.$key.shuffle.parallelism", Whole(0), None,
-      s"Tasks of the shuffles of ${operation.name}. 0 or none: by the frame's size.")
+      s"Tasks of the shuffles of ${operation.name}. 0 or unset: by the frame's size.")
   }.toMap
 
-  /** Operations that insert have the option of `insert`. */
+  /** Operations that insert rows use the option of `insert`. */
   def shuffleTasksOf(operation: WriteOperation): OptionEntry =
     ShuffleTasks.getOrElse(operation, ShuffleTasks(WriteOperation.Insert))
 
@@ -295,10 +323,11 @@ object Options {
     "`snapshot` merges logs; `read_optimized` returns base files alone.", "hoodie.datasource.view.type")
 
   val AsOfInstant: OptionEntry = read("as.of.instant", OptionKind.Text, None,
-    "Read the table as of this time, commits of that instant included: an instant (`yyyyMMddHHmmssSSS`, `yyyyMMddHHmmss`), a date " +
-      "(`yyyy-MM-dd`: its start), a date with time (`yyyy-MM-dd HH:mm:ss[.SSS]`: without milliseconds the end of the second), all in " +
-      "the table's timeline zone; with an offset (`Z`, `+01:00`) a moment, and so are 10 digits (seconds since 1970) and 13 " +
-      "(milliseconds). What was cleaned, archived or not yet there is an error that names the oldest instant.")
+    "Read the table as of this time, including commits of that instant: an instant (`yyyyMMddHHmmssSSS`, " +
+      "`yyyyMMddHHmmss`), a date (`yyyy-MM-dd`: its start), a date with time (`yyyy-MM-dd HH:mm:ss[.SSS]`: without " +
+      "milliseconds the end of the second), all in the table's timeline zone; with an offset (`Z`, `+01:00`) a point " +
+      "in time, and so are 10 digits (seconds since 1970) and 13 (milliseconds). A time that is before the first " +
+      "commit, or whose data was cleaned or archived, is an error that names the oldest instant.")
 
   val all: Seq[OptionEntry] = Seq(
     TableName, Database, TableTypeOption, TableVersion, RecordKey, PartitionFields, OrderingFields,

@@ -2,24 +2,27 @@ package io.merganser.table.options
 
 import io.merganser.table.options.Names.lower
 
-/** Options of other table formats and of Spark's file formats, which a job may bring along: refused, with what to do here. */
+/** Options of other table formats and of Spark's file formats, which a migrated job may set: refused with a remedy. */
 object OtherFormats {
 
-  /** @param remedy what does the same here, a sentence without its full stop */
+  /** @param remedy what has the same effect here, a sentence without its full stop */
   final case class Word(key: String, format: String, remedy: String)
 
   private val asOf =
-    "Use as.of.instant with an instant of the timeline (CALL show_timeline, or Table.history() in Python), or SQL's VERSION AS OF"
+    "Use as.of.instant with an instant of the timeline (CALL show_timeline, or Table.history() in Python), or SQL's " +
+      "VERSION AS OF"
   private val asOfDay = "Use as.of.instant with the time, or SQL's TIMESTAMP AS OF"
   private val changes =
     "Filter the rows: .filter(\"_hoodie_commit_time > '…'\") gives those that were written after an instant"
   private val where   = "Use df.writeTo(name).overwrite(condition) with a condition on partition columns"
   private val dynamic = "Use hoodie.datasource.overwrite.mode=DYNAMIC, or df.writeTo(name).overwritePartitions()"
   private val columns =
-    "Leave it out: new columns and wider types of a frame are taken unless spark.merganser.write.schemaEvolution is false"
+    "Leave it out: new columns and wider types of a frame are accepted unless spark.merganser.write.schemaEvolution " +
+      "is false"
   private val size = "Use hoodie.parquet.max.file.size, in bytes"
   private val commit =
-    "Options whose name begins with '_' go into the commit's metadata; hoodie.datasource.write.commitmeta.key.prefix sets the prefix"
+    "Options whose name begins with '_' go into the commit's metadata; " +
+      "hoodie.datasource.write.commitmeta.key.prefix sets the prefix"
   private val retry =
     "Leave it out: an upsert that is run again changes nothing where the ordering field says which row is the later one"
 
@@ -47,7 +50,7 @@ object OtherFormats {
 
   private[table] def word(lowerKey: String): Option[Word] = byName.get(lowerKey)
 
-  /** The option of ours whose last part the key is: `missingColumns` for `spark.merganser.write.missingColumns`. */
+  /** Our option whose last part is the key: `missingColumns` for `spark.merganser.write.missingColumns`. */
   private[table] def shortened(lowerKey: String): Option[String] =
     Options.all.map(_.key).find(k => lower(k).startsWith("spark.merganser.") && lower(k).endsWith("." + lowerKey))
 }

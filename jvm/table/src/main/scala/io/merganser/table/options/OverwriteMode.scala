@@ -2,16 +2,16 @@ package io.merganser.table.options
 
 import io.merganser.merge.MerganserException
 
-/** Whether an overwrite that names no partitions replaces the partitions that its rows lie in, or all rows. */
+/** Whether an overwrite that names no partitions replaces the partitions of its rows, or all rows. */
 object OverwriteMode {
 
-  /** Spark's setting of a session. */
+  /** Spark's session setting. */
   val SparkKey = "spark.sql.sources.partitionOverwriteMode"
 
   /**
-   * @param options     of the write, which win
-   * @param sessionConf Spark's configuration: Hudi's option wins over Spark's setting
-   * @throws MerganserException OPTION_CONFLICT where the session says STATIC and dynamic
+   * @param options     of the write, which take precedence
+   * @param sessionConf Spark's configuration: Hudi's option takes precedence over Spark's setting
+   * @throws MerganserException OPTION_CONFLICT where the session has STATIC and Spark's setting is dynamic
    */
   def isDynamic(options: Map[String, String], sessionConf: Map[String, String]): Boolean =
     given(options).getOrElse {
@@ -21,11 +21,11 @@ object OverwriteMode {
       byHudi.getOrElse(bySpark)
     }
 
-  /** What the write's own options say. */
+  /** The mode in the write's own options; None: not set. */
   def given(options: Map[String, String]): Option[Boolean] =
     Settings.ofWrite(options, Map.empty).explicit(Options.OverwriteMode).map(_ == "DYNAMIC")
 
-  /** An overwrite that names itself what it replaces takes no option that says something else. */
+  /** Refuses an option that contradicts an overwrite which names what it replaces. */
   def requireNot(dynamic: Boolean, options: Map[String, String], by: String): Unit =
     if (given(options).contains(dynamic)) throw conflict(if (dynamic) "DYNAMIC" else "STATIC", "the write", by)
 

@@ -1,9 +1,9 @@
 package io.merganser.table.options
 
-/** Properties of a table that are the user's own words, and no settings. */
+/** Properties of a table that are the user's own, not settings. */
 object OwnProperties {
 
-  /** No setting's name, nor one that it may have been meant to be. */
+  /** Neither the name of a setting nor close to one. */
   def isOwn(key: String): Boolean = {
     val name = key.toLowerCase(java.util.Locale.ROOT)
     def isSetting = Options.byName.contains(name) || ForeignOptions.isKnown(name) || ForeignOptions.isHarmless(name) ||

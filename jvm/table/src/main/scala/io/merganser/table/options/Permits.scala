@@ -1,9 +1,9 @@
 package io.merganser.table.options
 
 /**
- * What a write is allowed to do to a table that it would refuse otherwise.
+ * What a write may do to a table although it is refused by default.
  *
- * @param dropIndexes       remove indexes that other engines keep in the metadata table
- * @param unknownProperties write although `hoodie.properties` has a property that nobody knows
+ * @param dropIndexes       remove indexes that other engines maintain in the metadata table
+ * @param unknownProperties write although `hoodie.properties` has an unknown property
  */
 final case class Permits(dropIndexes: Boolean = false, unknownProperties: Boolean = false)

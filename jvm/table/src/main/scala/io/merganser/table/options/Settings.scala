@@ -4,12 +4,12 @@ import io.merganser.merge.MerganserException
 import io.merganser.table.options.Names.lower
 
 /**
- * Options with their names resolved: known, of the right kind, and free of contradictions among themselves.
+ * Options with their names resolved: known, of the right kind, and without contradictions.
  *
- * @param mergeProperties options below `hoodie.record.merge.property.`, prefix stripped
- * @param stored          options that only tables hold, such as `hoodie.table.partial.update.mode`, by lower-case name
+ * @param mergeProperties options with the prefix `hoodie.record.merge.property.`, prefix stripped
+ * @param stored          options that only tables store, such as `hoodie.table.partial.update.mode`, by lower-case name
  * @param commitMetadata  options that go into the commit as extra metadata
- * @param session         of the above, what the session's configuration gives and no option
+ * @param session         of the above, those that only the session's configuration sets
  * @param ignored         options without effect that a job may miss
  */
 final class Settings private (
@@ -21,12 +21,12 @@ final class Settings private (
     val ignored: Seq[IgnoredOption]
 ) {
 
-  /** Whether the session's configuration gives it, and no option of the write or statement does. */
+  /** Whether the session's configuration sets it, and no option of the write or statement does. */
   def isOfSession(entry: OptionEntry): Boolean = session.entries(entry)
 
   /**
-   * Without those settings of the session that `contradicts` is true for: a session's settings are the defaults of all its
-   * tables, so one that cannot hold for this table is none.
+   * Without those settings of the session for which a predicate is true: a session's settings are defaults for all
+   * tables, so one that contradicts this table is ignored.
    */
   private[table] def withoutOfSession(
       contradicts: (OptionEntry, Settings.Given) => Boolean,
@@ -41,52 +41,55 @@ final class Settings private (
     ignored
   )
 
-  /** The canonical text that was given, or None; an empty text is as good as none. */
+  /** The configured value in canonical form, or None; an empty value counts as none. */
   def explicit(entry: OptionEntry): Option[String] = given.get(entry).map(_.value)
 
-  /** How it was given: the name that was used, and the canonical text. */
+  /** The name under which it was configured, and the canonical value. */
   def given(entry: OptionEntry): Option[Settings.Given] = given.get(entry)
 
-  /** What was given, or what the table keeps. */
-  def said(entry: OptionEntry, kept: Map[String, String]): Option[String] = explicit(entry).orElse(keptBy(entry, kept))
+  /** The configured value, else the table's. */
+  def said(entry: OptionEntry, stored: Map[String, String]): Option[String] =
+    explicit(entry).orElse(storedIn(entry, stored))
 
-  /** What was given, or what the table keeps, or the default. */
-  def text(entry: OptionEntry, kept: Map[String, String] = Map.empty): Option[String] =
-    said(entry, kept).orElse(entry.default)
+  /** The configured value, else the table's, else the default. */
+  def text(entry: OptionEntry, stored: Map[String, String] = Map.empty): Option[String] =
+    said(entry, stored).orElse(entry.default)
 
   def fields(entry: OptionEntry): Seq[String] = explicit(entry).map(OptionKind.Fields.split).getOrElse(Nil)
 
-  def bool(entry: OptionEntry, kept: Map[String, String] = Map.empty): Boolean = required(entry, kept).toBoolean
+  def bool(entry: OptionEntry, stored: Map[String, String] = Map.empty): Boolean = required(entry, stored).toBoolean
 
-  def whole(entry: OptionEntry, kept: Map[String, String] = Map.empty): Long = required(entry, kept).toLong
+  def whole(entry: OptionEntry, stored: Map[String, String] = Map.empty): Long = required(entry, stored).toLong
 
-  def required(entry: OptionEntry, kept: Map[String, String] = Map.empty): String =
-    text(entry, kept).getOrElse(throw new IllegalStateException(s"option '${entry.key}' has no default"))
+  def required(entry: OptionEntry, stored: Map[String, String] = Map.empty): String =
+    text(entry, stored).getOrElse(throw new IllegalStateException(s"option '${entry.key}' has no default"))
 
-  /** Names as given and canonical values of a scope's options, by entry. */
+  /** The configured options of a scope, with names and canonical values. */
   def of(scope: OptionScope): Map[OptionEntry, Settings.Given] = given.filter(_._1.scope == scope)
 
-  private def keptBy(entry: OptionEntry, kept: Map[String, String]): Option[String] =
-    entry.names.collectFirst { case name if kept.get(name).exists(_.nonEmpty) => entry.parse(kept(name), name) }
+  private def storedIn(entry: OptionEntry, stored: Map[String, String]): Option[String] =
+    entry.names.collectFirst { case name if stored.get(name).exists(_.nonEmpty) => entry.parse(stored(name), name) }
 }
 
 object Settings {
 
-  /** @param name the name that the user gave, which may be an alias; @param value canonical text */
+  /** @param name the name that the user set, which may be an alias; @param value in canonical form */
   final case class Given(name: String, value: String)
 
-  /** What the session alone gives: options, merge properties and options that only tables hold. */
+  /** What only the session sets: options, merge properties and options that only tables store. */
   private final case class OfSession(entries: Set[OptionEntry], mergeProperties: Set[String], stored: Set[String])
 
-  /** Settings of a read: options that only matter to writes are checked for being known, no more. */
+  /** Settings of a read: of options for writes, only the names are checked. */
   def ofRead(options: Map[String, String], sessionConf: Map[String, String]): Settings =
     resolve(options, sessionConf, ForeignOptions.refusedReadingByName, isRead = true)
 
   /**
    * Settings of a write or of a new table.
    *
-   * @param sessionConf Spark's configuration; `hoodie.*`, `spark.hoodie.*` and `spark.merganser.*` count, and options win over them
-   * @throws MerganserException UNKNOWN_OPTION, OPTION_OF_OTHER_FORMAT, UNSUPPORTED_OPTION, OPTION_VALUE_INVALID or OPTION_CONFLICT
+   * @param sessionConf Spark's configuration; only `hoodie.*`, `spark.hoodie.*` and `spark.merganser.*` are read, and
+   *                    options take precedence
+   * @throws MerganserException UNKNOWN_OPTION, OPTION_OF_OTHER_FORMAT, UNSUPPORTED_OPTION, OPTION_VALUE_INVALID,
+   *                            OPTION_CONFLICT
    */
   def ofWrite(options: Map[String, String], sessionConf: Map[String, String]): Settings =
     resolve(options, sessionConf, ForeignOptions.refusedByName, isRead = false)
@@ -116,7 +119,7 @@ object Settings {
       OfSession(ofSession.keySet -- ofOptions.keySet,
         mergePropertiesOf(session).keySet -- mergePropertiesOf(named).keySet,
         storedOf(session).keySet -- storedOf(named).keySet),
-      // Of a read its own options alone: the session's are for all of its statements.
+      // For a read, its own options alone: the session's apply to all statements.
       if (isRead) IgnoredOptions.among(named, IgnoredOptions.ofReads)
       else IgnoredOptions.among(both, IgnoredOptions.ofWrites)
     )
@@ -129,13 +132,15 @@ object Settings {
     }.toMap
 
   private def storedOf(pairs: Seq[(String, String)]): Map[String, Given] =
-    pairs.collect { case (key, value) if ForeignOptions.storedNames(lower(key)) => lower(key) -> Given(key, value) }.toMap
+    pairs.collect {
+      case (key, value) if ForeignOptions.storedNames(lower(key)) => lower(key) -> Given(key, value)
+    }.toMap
 
   private def isMetadata(key: String, prefix: Option[String]): Boolean =
     prefix.exists(p => key.startsWith(p)) && !Options.byName.contains(lower(key)) && !ForeignOptions.isSparks(
       lower(key))
 
-  /** What one source of options gives; later names of one entry must agree with earlier ones. */
+  /** The options that one source sets; aliases of one entry must agree. */
   private def entriesOf(pairs: Seq[(String, String)]): Map[OptionEntry, Given] =
     pairs.foldLeft(Map.empty[OptionEntry, Given]) { case (seen, (key, value)) =>
       Options.byName.get(lower(key)).filter(_ => value.trim.nonEmpty).fold(seen) { entry =>
@@ -152,20 +157,20 @@ object Settings {
 
   private def checkKnown(
       key: String,
-      asGiven: String,
+      original: String,
       value: String,
       refused: Map[String, ForeignOptions.Refused]
   ): Unit =
     if (!Options.byName.contains(key)) refused.get(key) match {
       case Some(option) =>
         if (value.trim.nonEmpty && !option.accepted.exists(_.equalsIgnoreCase(value.trim)))
-          throw MerganserException("UNSUPPORTED_OPTION", "key" -> asGiven, "value" -> value, "remedy" -> option.remedy)
+          throw MerganserException("UNSUPPORTED_OPTION", "key" -> original, "value" -> value, "remedy" -> option.remedy)
       case None =>
         val known =
           key.startsWith(Options.MergePropertyPrefix) || ForeignOptions.isHarmless(key) || ForeignOptions.isKnown(
             key) || ForeignOptions.isSparks(
             key)
-        if (!known) throw unknown(asGiven)
+        if (!known) throw unknown(original)
     }
 
   private def unknown(key: String): MerganserException = OtherFormats.word(lower(key)) match {
@@ -178,8 +183,8 @@ object Settings {
       val others =
         if (!isLong) "Remove it; docs/config.md lists the known ones"
         else
-          s"Neither does Hudi ${HudiOptions.release} have it: an option of another release can be removed if it only tunes Hudi; " +
-            "docs/config.md lists the known ones"
+          s"It is not an option of Hudi ${HudiOptions.release} either: an option of another release can be removed " +
+            "if it only tunes Hudi; docs/config.md lists the known ones"
       MerganserException("UNKNOWN_OPTION", "key" -> key,
         "remedy" -> nearest.fold(others)(name => s"Did you mean '$name'?"))
   }

@@ -1,6 +1,6 @@
 package io.merganser.table.options
 
-/** @param isInsert rows are added, and written once they are shuffled by key */
+/** @param isInsert rows are added, and written after a shuffle by key */
 sealed abstract class WriteOperation(val name: String, val isInsert: Boolean = false) extends Serializable {
   override def toString: String = name
 }
@@ -11,10 +11,10 @@ object WriteOperation {
   case object BulkInsert extends WriteOperation("bulk_insert")
   case object Delete extends WriteOperation("delete")
 
-  /** An insert in the place of all rows of the partitions it writes to. */
+  /** An insert that replaces all rows of the partitions it writes to. */
   case object InsertOverwrite extends WriteOperation("insert_overwrite", isInsert = true)
 
-  /** An insert in the place of all rows of the table. */
+  /** An insert that replaces all rows of the table. */
   case object InsertOverwriteTable extends WriteOperation("insert_overwrite_table", isInsert = true)
 
   /** Removes all rows of partitions, and writes none. */
@@ -27,7 +27,7 @@ object WriteOperation {
     all.find(_.name == name).getOrElse(throw new IllegalStateException(s"no operation '$name'"))
 }
 
-/** Who asks for the write; it decides which options name the operation. */
+/** What requests the write; it decides which options name the operation. */
 sealed trait WriteSource
 
 object WriteSource {

@@ -16,7 +16,7 @@ object StoredKeyPolicy {
   case object Fail extends StoredKeyPolicy
 }
 
-/** Where a null ordering value stands among others. */
+/** How a null ordering value compares with others. */
 sealed trait NullOrdering
 
 object NullOrdering {
@@ -24,14 +24,14 @@ object NullOrdering {
   case object Reject extends NullOrdering
 }
 
-/** What becomes of columns that written rows lack. */
+/** How columns that the written rows lack are filled. */
 sealed trait MissingColumns
 
 object MissingColumns {
   case object Reject extends MissingColumns
   case object Null extends MissingColumns
 
-  /** Those that the table has had from its beginning are rejected; the others are kept by an upsert, and null in an insert. */
+  /** Columns that the table was created with are rejected; an upsert keeps the others' values, an insert gets null. */
   case object Added extends MissingColumns
 
   /** They are not provided: a stored row keeps its values. */
@@ -45,7 +45,7 @@ object MissingColumns {
   }
 }
 
-/** When pending writes of others are rolled back. */
+/** When other writers' pending writes are rolled back. */
 sealed trait FailedWrites
 
 object FailedWrites {

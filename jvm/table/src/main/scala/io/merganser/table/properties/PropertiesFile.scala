@@ -10,10 +10,10 @@ import io.merganser.table.storage.Storage
 import scala.collection.JavaConverters._
 
 /**
- * `.hoodie/hoodie.properties` and the backup that stands in for it while it is replaced.
+ * `.hoodie/hoodie.properties` and the backup that is read in its place while it is replaced.
  *
- * At every step of a replacement one of the two is whole: backup written, file deleted, new file written, backup
- * deleted. Both are written so that they appear with their content.
+ * At every step of a replacement one of the two is complete: backup written, file deleted, new file written, backup
+ * deleted. Both become visible only with their full content.
  */
 private[table] object PropertiesFile {
 
@@ -25,7 +25,7 @@ private[table] object PropertiesFile {
   private val PauseMs  = 50L
 
   /**
-   * The file, or else its backup; tries for half a second when it meets a replacement half done.
+   * The file, or else its backup; retries for half a second while a replacement is in progress.
    *
    * @throws io.merganser.merge.MerganserException PATH_IS_NO_TABLE if neither is there, TABLE_PROPERTIES_INVALID
    */
@@ -34,7 +34,7 @@ private[table] object PropertiesFile {
     while (true) {
       val file   = load(storage, Name)
       val backup = if (file.exists(_.isCertain)) None else load(storage, Backup)
-      // Without a checksum the file may be cut off; while there is a backup, that one is whole.
+      // Without a checksum the file may be truncated; if there is a backup, that one is complete.
       val found = file.filter(_.isCertain).orElse(backup.filter(_.isValid)).orElse(file.filter(_.isValid))
       if (found.isDefined) return found.get.properties
       attempt += 1
@@ -47,7 +47,7 @@ private[table] object PropertiesFile {
     throw new IllegalStateException("unreachable")
   }
 
-  /** Brings a replacement that died to an end: the file is whole and there is no backup. */
+  /** Completes a replacement that was cut short: afterwards the file is complete and there is no backup. */
   def recover(storage: Storage): Unit = {
     val backup = load(storage, Backup)
     if (backup.isDefined) {
@@ -59,7 +59,7 @@ private[table] object PropertiesFile {
     }
   }
 
-  /** To call under the table lock and after `recover`. */
+  /** To be called under the table lock and after `recover`. */
   def replace(storage: Storage, old: Map[String, String], changed: Map[String, String]): Unit = {
     storage.createNew(Backup, write(old))
     storage.delete(Name)
@@ -67,20 +67,20 @@ private[table] object PropertiesFile {
     if (!load(storage, Name).exists(_.properties == changed)) {
       storage.delete(Name)
       throw MerganserException("TABLE_PROPERTIES_INVALID", "file" -> storage.path(Name),
-        "reason" -> "it does not read back as written; the old one is kept as its backup")
+        "reason" -> "it differs from what was written; the previous file remains as its backup")
     }
     storage.delete(Backup)
     ()
   }
 
-  /** Java properties text, sorted by key, the checksum last: a file cut off has none. */
+  /** In the format of Java properties, sorted by key, the checksum last: a truncated file has none. */
   def write(properties: Map[String, String]): Array[Byte] = {
     val (last, others) = properties.toSeq.sortBy(_._1).partition(_._1 == Checksum)
     ("#Properties of the table" +: (others ++ last).map { case (key, value) => line(key, value) })
       .mkString("", "\n", "\n").getBytes(ISO_8859_1)
   }
 
-  /** One line of java.util.Properties, which alone knows all its escapes. */
+  /** One line, escaped by java.util.Properties itself. */
   private def line(key: String, value: String): String = {
     val one = new Properties
     one.setProperty(key, value)
@@ -105,7 +105,7 @@ private[table] object PropertiesFile {
       val properties = java.asScala.toMap
       val config     = TableConfig(properties)
       val fault =
-        if (properties.get("hoodie.table.name").forall(_.trim.isEmpty)) Some("it holds no hoodie.table.name")
+        if (properties.get("hoodie.table.name").forall(_.trim.isEmpty)) Some("it has no hoodie.table.name")
         else properties.get(Checksum).map(_.trim).filter(_ != config.checksum.toString)
           .map(found => s"its checksum is $found, its database and table names give ${config.checksum}")
       Content(properties, fault)

@@ -9,14 +9,14 @@ import io.merganser.table.options.Options
 import io.merganser.table.storage.Storage
 
 /**
- * hoodie.properties, typed. Every key is kept, understood or not.
+ * hoodie.properties, typed. All keys are preserved, also unknown ones.
  *
- * @param properties the file's keys and values as they stand
+ * @param properties the file's keys and values, unparsed
  */
 final case class TableConfig(properties: Map[String, String]) {
 
   /** @throws IllegalStateException if the table has no name; files that were loaded have one */
-  def name: String = text("hoodie.table.name").getOrElse(throw new IllegalStateException("a table without a name"))
+  def name: String = text("hoodie.table.name").getOrElse(throw new IllegalStateException("the table has no name"))
 
   def database: Option[String] = text("hoodie.database.name")
 
@@ -26,12 +26,12 @@ final case class TableConfig(properties: Map[String, String]) {
 
   /** 6, 8 or 9. */
   def version: Int = text("hoodie.table.version").map(_.toInt)
-    .getOrElse(throw new IllegalStateException(s"table '$name' without a version"))
+    .getOrElse(throw new IllegalStateException(s"table '$name' has no version"))
 
-  /** 1: instants lie in `.hoodie` and have no completion time; 2: in a folder of their own, with one. */
+  /** 1: instants are in `.hoodie` and have no completion time; 2: in a folder of their own, with one. */
   def layoutVersion: Int = text("hoodie.timeline.layout.version").map(_.toInt).getOrElse(if (version >= 8) 2 else 1)
 
-  /** Whether the table never had another layout, so far as its properties tell. */
+  /** Whether the table never had another layout, according to its properties. */
   def isMadeInLayout2: Boolean =
     layoutVersion >= 2 && text("hoodie.table.initial.version").exists(v => v.forall(_.isDigit) && v.toInt >= 8)
 
@@ -50,7 +50,7 @@ final case class TableConfig(properties: Map[String, String]) {
   /** Empty: the table is not partitioned. */
   def partitionFields: Seq[String] = partitionFieldTypes.map(_._1)
 
-  /** Field and its kind, SIMPLE or TIMESTAMP; a field without a kind is what the key generator makes of it. */
+  /** Field and its kind, SIMPLE or TIMESTAMP; a field without a kind gets the key generator's. */
   def partitionFieldTypes: Seq[(String, String)] = list("hoodie.table.partition.fields").map { field =>
     field.lastIndexOf(':') match {
       case -1 => field -> (if (keyGeneratorType == "TIMESTAMP") "TIMESTAMP" else "SIMPLE")
@@ -58,7 +58,7 @@ final case class TableConfig(properties: Map[String, String]) {
     }
   }
 
-  /** SIMPLE, COMPLEX, TIMESTAMP, CUSTOM, NON_PARTITION, ...; inferred from the fields where the table does not say. */
+  /** SIMPLE, COMPLEX, TIMESTAMP, CUSTOM, NON_PARTITION, ...; inferred from the fields where the table stores none. */
   def keyGeneratorType: String =
     text("hoodie.table.keygenerator.type").map(_.toUpperCase(java.util.Locale.ROOT))
       .orElse(text("hoodie.table.keygenerator.class").map(TableConfig.generatorType))
@@ -80,14 +80,14 @@ final case class TableConfig(properties: Map[String, String]) {
 
   def payloadClass: Option[String] = text("hoodie.compaction.payload.class")
 
-  /** The old payload class the table was asked for, where its rules are now properties of the table. */
+  /** The payload class the table was created with, where version 9 stores its rule as other properties. */
   def legacyPayloadClass: Option[String] = text("hoodie.table.legacy.payload.class")
 
   /** Has no effect below version 9. */
   def partialUpdateMode: Option[String] =
     text("hoodie.table.partial.update.mode").filter(_ => version >= 9).map(_.toUpperCase(java.util.Locale.ROOT))
 
-  /** Merge settings that readers need, without their prefix. */
+  /** Merge settings for readers, without their prefix. */
   def mergeProperties: Map[String, String] = properties.collect {
     case (key, value) if key.startsWith(Options.MergePropertyPrefix) =>
       key.drop(Options.MergePropertyPrefix.length) -> value
@@ -97,7 +97,7 @@ final case class TableConfig(properties: Map[String, String]) {
 
   def urlEncode: Boolean = flag("hoodie.datasource.write.partitionpath.urlencode")
 
-  /** False: the columns for keys and paths are null in all rows. */
+  /** False: the meta columns of keys and paths are null in all rows. */
   def keepsKeys: Boolean = !text(TableProperties.VirtualKeys).exists(_.equalsIgnoreCase("false"))
 
   /** Zone in which instants are written; LOCAL, the default, is the zone of this JVM. */
@@ -105,10 +105,10 @@ final case class TableConfig(properties: Map[String, String]) {
     if (text("hoodie.table.timeline.timezone").exists(_.equalsIgnoreCase("UTC"))) ZoneOffset.UTC
     else ZoneId.systemDefault
 
-  /** Avro JSON without the meta columns; the schema while no commit carries one. */
+  /** Avro JSON without the meta columns; the schema until a commit stores one. */
   def createSchema: Option[String] = text("hoodie.table.create.schema")
 
-  /** Partitions of the metadata table that other engines rely on, finished and in the making. */
+  /** Partitions of the metadata table that other engines rely on, complete and under construction. */
   def metadataPartitions: Seq[String] =
     (list(TableConfig.MetadataPartitions) ++ list(TableConfig.MetadataPartitionsInflight)).distinct
 
@@ -126,7 +126,7 @@ final case class TableConfig(properties: Map[String, String]) {
 
   private def flag(key: String): Boolean = text(key).exists(_.equalsIgnoreCase("true"))
 
-  /** The value of a key in its type; none where the table has no such key. */
+  /** The parsed value of a key; None where the table has no such key. */
   private[table] def known[T](key: String, parse: String => Option[T]): Option[T] = text(key).map { value =>
     parse(value).getOrElse(throw MerganserException("TABLE_PROPERTIES_INVALID", "file" -> PropertiesFile.Name,
         "reason" -> s"$key is '$value'"))
@@ -144,14 +144,14 @@ object TableConfig {
     storage.exists(PropertiesFile.Name) || storage.exists(PropertiesFile.Backup)
 
   /**
-   * Reads the table's properties; to be read anew at every query, since any writer may change them.
+   * Reads the table's properties; every query must read them again, since any writer may change them.
    *
    * @throws io.merganser.merge.MerganserException PATH_IS_NO_TABLE, TABLE_PROPERTIES_INVALID, TABLE_VERSION_UNKNOWN,
    *                                               and what [[TableProperties.requireReadable]] throws
    */
   def load(storage: Storage): TableConfig = supported(storage, TableConfig(PropertiesFile.read(storage)))
 
-  /** Brings an update that died to an end; to call under the table lock. */
+  /** Completes an update that was cut short; to be called under the table lock. */
   private[table] def repair(storage: Storage): TableConfig = {
     PropertiesFile.recover(storage)
     load(storage)
@@ -167,7 +167,7 @@ object TableConfig {
     changed
   }
 
-  /** Makes the path no table; to call under the table lock. */
+  /** Removes the properties, so that the path is no longer a table; to be called under the table lock. */
   private[table] def remove(storage: Storage): Unit =
     Seq(PropertiesFile.Backup, PropertiesFile.Name).foreach(storage.delete)
 
@@ -184,7 +184,7 @@ object TableConfig {
     config
   }
 
-  /** Generator classes of older releases, by their last name. */
+  /** Generator classes of earlier releases, by simple name. */
   private def generatorType(className: String): String = className.split('.').last match {
     case "SimpleKeyGenerator" | "SimpleAvroKeyGenerator"                 => "SIMPLE"
     case "ComplexKeyGenerator" | "ComplexAvroKeyGenerator"               => "COMPLEX"

@@ -15,18 +15,18 @@ object Treatment {
   /** Changes neither rows nor files. */
   case object Harmless extends Treatment
 
-  /** Rows would be missing, doubled or wrong. Such a table is not written either. */
+  /** Rows would be missing, duplicated or wrong. Such a table is not written either. */
   case object RefusesReading extends Treatment
 
-  /** Rows are read right, but a write of ours would leave the table wrong, here or for other engines. */
+  /** Rows are read correctly, but our writes would corrupt the table, here or for other engines. */
   case object RefusesWriting extends Treatment
 }
 
 /**
  * One property of `hoodie.properties`.
  *
- * @param key      its name; one that ends with a dot is the beginning of names
- * @param accepted values, in any case, with which the table is as any other; an empty value always is
+ * @param key      its name; one that ends with a dot is a prefix
+ * @param accepted values, in any case, that need no special treatment; an empty value never does
  * @param reason   why it is refused with any other value; a clause
  * @param remedy   what to do then; a sentence without its full stop
  */
@@ -41,14 +41,14 @@ final case class TableProperty(
 }
 
 /**
- * Every property that Apache Hudi 1.2.0 and older releases keep in `hoodie.properties`, and what we make of it.
+ * Every property that Apache Hudi 1.2.0 and earlier releases store in `hoodie.properties`, and its treatment here.
  *
- * A property that is neither here, nor an option of writes ([[Options]], [[ForeignOptions]]), nor the user's own word
+ * A property that is neither here, nor an option of writes ([[Options]], [[ForeignOptions]]), nor the user's own
  * ([[OwnProperties]]) is unknown: the table is read, and not written unless the write allows it.
  */
 object TableProperties {
 
-  private[table] val OtherEngine = "Use the engine that made the table, or copy its rows into a new table"
+  private[table] val OtherEngine = "Use the engine that created the table, or copy its rows into a new table"
 
   private val Newer = Seq("hoodie.deltastreamer.keygen.", "hoodie.streamer.keygen.", "hoodie.keygen.")
 
@@ -66,7 +66,7 @@ object TableProperties {
 
   private val SlashedDates = "hoodie.datasource.write.slash.separated.date.partitioning"
   private val OtherPaths =
-    "paths of its partitions are not made in this form here, so that a key would be stored a second time"
+    "partition paths of this form are not generated here, so a key would be stored a second time"
 
   val all: Seq[TableProperty] =
     // What the table is.
@@ -83,13 +83,13 @@ object TableProperties {
       handled("hoodie.record.merge.mode", "hoodie.record.merge.strategy.id", "hoodie.compaction.record.merger.strategy",
         "hoodie.compaction.payload.class", "hoodie.table.legacy.payload.class", "hoodie.table.partial.update.mode",
         Options.MergePropertyPrefix) ++
-      // Where things lie.
+      // Where its files are.
       handled("hoodie.timeline.path", "hoodie.timeline.history.path", "hoodie.archivelog.folder",
         "hoodie.table.timeline.timezone",
         "hoodie.partition.metafile.use.base.format") ++
       Seq(
         unreadable("hoodie.timeline.layout.version", "1|2", "the layout of its timeline is not known here"),
-        unreadable("hoodie.table.format", "native", "its timeline is kept in another table format"),
+        unreadable("hoodie.table.format", "native", "its timeline is stored in another table format"),
         unreadable(BaseFormats.head, "PARQUET", "base files of other formats than Parquet are not read"),
         unreadable(BaseFormats(1), "PARQUET", "base files of other formats than Parquet are not read"),
         unreadable("hoodie.table.log.file.format", "HOODIE_LOG", "log files of other formats are not read"),
@@ -97,26 +97,27 @@ object TableProperties {
         unreadable("hoodie.table.multiple.base.file.formats.enable", "false",
           "rows of base files that are not Parquet would be missing"),
         unreadable("hoodie.datasource.write.drop.partition.columns", "false",
-          "its files lack the partition columns, which are not made from the paths here"),
-        unreadable(Bootstrap, "", "its rows lie partly in the table that it was made from")
+          "its files lack the partition columns, which are not derived from the paths here"),
+        unreadable(Bootstrap, "", "some of its rows are in the table that it was bootstrapped from")
       ) ++
-      // These two say how a bootstrapped table finds its source, and nothing of any other table.
+      // These only matter to bootstrapped tables: how they find their source.
       harmless("hoodie.bootstrap.index.enable", "hoodie.bootstrap.index.class", "hoodie.bootstrap.index.type") ++
       Seq(
-        readOnly(VirtualKeys, "true", "its rows are stored without their keys, by which stored rows are found"),
+        readOnly(VirtualKeys, "true", "its rows are stored without their keys, by which writes find stored rows"),
         readOnly(SlashedDates, "false", OtherPaths),
         readOnly("hoodie.table.cdc.enabled", "false",
           "its readers of changes need change-data files (.cdc) of every write, which are not written here",
-          "Write with the engine that made the table, or set the property to false there: changes are then not kept any more")
+          "Write with the engine that created the table, or set the property to false there: changes are then no " +
+            "longer recorded")
       ) ++
-      // Indexes: what is kept in the metadata table goes with it, see MetadataTable.
+      // Indexes in the metadata table are removed with it, see MetadataTable.
       handled("hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight") ++
       harmless("hoodie.table.index.defs.path", "hoodie.table.secondary.indexes.metadata") ++
-      // Says how changes are kept where they are.
+      // How changes are recorded where they are.
       harmless("hoodie.table.cdc.supplemental.logging.mode") ++
-      // For catalogs, and of releases before any version that is read here.
+      // For catalogs, and of releases earlier than any version that is read here.
       handled(Extractor) ++ harmless("hoodie.datasource.write.partition.columns", "hoodie.table.partition.columns") ++
-      // Paths by time. The older prefixes count where the newer one is not there.
+      // Time-based paths. The legacy prefixes count where the newer one is absent.
       Newer.flatMap(prefix =>
         handled(Seq("timestamp.type", "timestamp.scalar.time.unit", "input.dateformat",
             "input.dateformat.list.delimiter.regex",
@@ -124,8 +125,8 @@ object TableProperties {
             s"${prefix}timebased.$name"): _*) :+
           readOnly(s"${prefix}datetime.parser.class",
             "org.apache.hudi.keygen.parser.HoodieDateTimeParser|org.apache.hudi.keygen.parser.BaseHoodieDateTimeParser",
-            "its partition paths are made by a class that is not here")) ++
-      // What our catalogs keep of a table that no metastore knows.
+            "its partition paths are generated by a class that is not available here")) ++
+      // What our catalogs store of a table that is in no metastore.
       harmless("merganser.catalog.columns", "merganser.catalog.property.")
 
   private val byName: Map[String, TableProperty] = all.map(p => p.key -> p).toMap
@@ -136,7 +137,7 @@ object TableProperties {
   /**
    * Refuses a table whose rows would be read wrong.
    *
-   * @param table where it lies
+   * @param table its path
    * @throws MerganserException BOOTSTRAP_TABLE, BASE_FORMAT_UNSUPPORTED, TABLE_FEATURE_UNREADABLE
    */
   def requireReadable(table: Any, config: TableConfig): Unit =
@@ -147,7 +148,7 @@ object TableProperties {
         case TableProperty(format, _, _, _, _) if BaseFormats.contains(format) =>
           throw MerganserException("BASE_FORMAT_UNSUPPORTED", "path" -> table, "format" -> value)
         case _ =>
-          // Logs are merged by the keys of their rows.
+          // Logs are merged by the stored keys.
           val isUnreadable =
             property.treatment == Treatment.RefusesReading || (property.key == VirtualKeys && config.isMergeOnRead)
           if (isUnreadable)
@@ -156,9 +157,9 @@ object TableProperties {
       }
 
   /**
-   * Refuses a table that a write would leave wrong.
+   * Refuses a table that a write would corrupt.
    *
-   * @param unknown true where properties that nobody knows are allowed
+   * @param unknown true where unknown properties are allowed
    * @throws MerganserException what [[requireReadable]] throws, TABLE_FEATURE_READ_ONLY, TABLE_PROPERTY_UNKNOWN
    */
   def requireWritable(table: Any, config: TableConfig, unknown: Boolean): Unit = {
@@ -185,7 +186,7 @@ object TableProperties {
     }
   }
 
-  /** Hudi's data frame writer stores not [[SlashedDates]], but the class that takes such paths apart. */
+  /** Hudi's data frame writer stores the class that parses such paths, not [[SlashedDates]]. */
   private def isSlashed(config: TableConfig, extractor: String): Boolean =
     extractor.trim.split('.').last.startsWith("SlashEncoded") && config.partitionFieldTypes.exists(_._2 == "SIMPLE")
 

@@ -1,6 +1,6 @@
 package io.merganser.table.properties
 
-/** How a table takes changes: by rewriting base files, or by appending log files that readers merge. */
+/** How a table applies changes: by rewriting base files, or by appending log files that readers merge. */
 sealed abstract class TableType(val name: String) extends Serializable {
   override def toString: String = name
 }

@@ -20,12 +20,12 @@ final class CompiledRule private (val layout: RowLayout, rule: MergeRule) extend
 
 object CompiledRule {
 
-  /** When and into which file a row was written: a row made of two versions has those of the newer one. */
+  /** When and into which file a row was written: a row combined from two versions takes these from the newer one. */
   private val commitMetadataColumns = Seq(MetaColumns.CommitTime, MetaColumns.CommitSeqno, MetaColumns.FileName)
 
   /**
-   * @param schema columns of the rows to merge, as [[layoutSchema]] makes them
-   * @throws io.merganser.merge.MerganserException ORDERING_FIELD_MISSING if the payload class needs a column that is not there
+   * @param schema columns of the rows to merge, as [[layoutSchema]] returns them
+   * @throws io.merganser.merge.MerganserException ORDERING_FIELD_MISSING if a column of the payload class is missing
    */
   def apply(stored: StoredRule, config: TableConfig, schema: StructType): CompiledRule = {
     val layout = layoutOf(stored, config, schema)
@@ -33,8 +33,8 @@ object CompiledRule {
   }
 
   /**
-   * The rule for a bulk insert that combines its rows: of several with one ordering value the first stays. A user's merger
-   * decides itself.
+   * The rule for a bulk insert that combines its rows: among rows with equal ordering values the first wins. A user's
+   * merger decides itself.
    */
   def ofBulkInsert(stored: StoredRule, config: TableConfig, schema: StructType): CompiledRule = {
     val layout = layoutOf(stored, config, schema)
@@ -52,30 +52,30 @@ object CompiledRule {
       case StoredRule.ByMode(_, _, Some(missing)) =>
         new PartialRule(FillMissingRule.byEventTime(layout, missing, commitMetadataColumns), layout,
           nullsAreValues = true)
-      case StoredRule.ByPayload(payload, fields, nullsSayNothing) =>
+      case StoredRule.ByPayload(payload, fields, nullsAreMissing) =>
         fields.find(OrderingField.find(layout.schema, _).isEmpty).foreach(refuse(config, layout.schema, _))
-        new PartialRule(payload.rule(layout, commitMetadataColumns), layout, nullsAreValues = nullsSayNothing)
+        new PartialRule(payload.rule(layout, commitMetadataColumns), layout, nullsAreValues = nullsAreMissing)
       case user: StoredRule.ByMerger =>
         new CustomRule(user.source, layout, MetaColumns.names.toSet, new java.util.TreeMap(user.properties.asJava))
-      case StoredRule.Unmerged => throw new IllegalStateException(s"rows of '${config.name}' are merged without a rule")
+      case StoredRule.Unmerged => throw new IllegalStateException(s"no rule to merge rows of '${config.name}'")
     }
 
   /**
-   * The columns to read so that `asked` can be merged: the asked ones first, then the record key, the ordering fields,
-   * the columns that mark deletes and those that the rule looks at, so far as they are not asked anyway.
+   * The columns to read so that `requested` can be merged: the requested ones first, then the record key, the ordering
+   * fields, the columns that mark deletes and those that the rule reads, unless already requested.
    */
-  def layoutSchema(asked: StructType, table: StructType, config: TableConfig, stored: StoredRule): StructType = {
+  def layoutSchema(requested: StructType, table: StructType, config: TableConfig, stored: StoredRule): StructType = {
     // A late-arriving version that fills any column changes the commit metadata, so these columns need all others.
-    val needsAll = stored.fillsColumns && asked.fieldNames.exists(commitMetadataColumns.contains)
-    val looked   = if (needsAll) table.fieldNames.toSeq else stored.columns(table)
-    val ordering = orderingFields(stored, table)
+    val needsAll   = stored.fillsColumns && requested.fieldNames.exists(commitMetadataColumns.contains)
+    val readByRule = if (needsAll) table.fieldNames.toSeq else stored.columns(table)
+    val ordering   = orderingFields(stored, table)
     val needed = Seq(StructField(MetaColumns.RecordKey, MetaColumns.schema(MetaColumns.RecordKey).dataType)) ++
       (orderingColumns(stored, table) ++ DeleteCheck.columns(table, PayloadClasses.markers(config)) ++
-        looked.map(columnOf(table, _))).map(table(_))
-    val layout = StructType(asked ++ needed.filterNot(f => asked.fieldNames.contains(f.name)).distinct)
+        readByRule.map(columnOf(table, _))).map(table(_))
+    val layout = StructType(requested ++ needed.filterNot(f => requested.fieldNames.contains(f.name)).distinct)
     ordering.find(OrderingField.find(layout, _).isEmpty).foreach { field =>
       throw new IllegalStateException(
-        s"ordering field '$field' is not within the columns asked for: ${asked.catalogString}")
+        s"ordering field '$field' is not among the requested columns: ${requested.catalogString}")
     }
     layout
   }
@@ -84,15 +84,15 @@ object CompiledRule {
   def orderingFields(stored: StoredRule, schema: StructType): Seq[String] =
     stored.orderingFields.filter(OrderingField.find(schema, _).isDefined)
 
-  /** What a user should know of a rule that has less to compare than the table says; see [[StoredRule.warning]]. */
+  /** Warns of a rule that has less to compare than the table's settings suggest; see [[StoredRule.warning]]. */
   def warning(config: TableConfig, schema: StructType): Option[String] =
     StoredRule.warning(config, OrderingField.find(schema, _).isDefined)
 
-  /** The columns of the schema that hold those fields. */
+  /** The columns of the schema that contain the ordering fields. */
   def orderingColumns(stored: StoredRule, schema: StructType): Seq[String] =
     stored.orderingFields.flatMap(OrderingField.find(schema, _)).map(_.column.name).distinct
 
-  /** Those fields by their names, with their types in the schema. */
+  /** The ordering fields by name, with their types in the schema. */
   def orderingTypes(stored: StoredRule, schema: StructType): StructType =
     StructType(stored.orderingFields.flatMap(OrderingField.find(schema, _)).map(field =>
         field.leaf.copy(name = field.name)))

@@ -17,7 +17,10 @@ object MergeMode {
   /** By the name in hoodie.properties, in any case. */
   def parse(name: String): Option[MergeMode] = all.find(_.name.equalsIgnoreCase(name.trim))
 
-  /** The mode that a table stores, else the one that its other properties imply; without ordering fields event time is commit time. */
+  /**
+   * The mode that a table stores, else the one that its other properties imply; without ordering fields, event time is
+   * commit time.
+   */
   def of(table: TableConfig): MergeMode = table.known("hoodie.record.merge.mode", parse)
     .getOrElse(infer(table.version, table.strategyId, table.payloadClass, table.orderingFields.nonEmpty))
 
@@ -30,10 +33,10 @@ object MergeMode {
   }
 
   /**
-   * The mode of a table that does not say it (version 6, and version 8 by some writers).
+   * The mode of a table that does not store one (version 6, and version 8 by some writers).
    *
-   * From version 8 on the strategy id decides before the payload class, in version 6 after it; but there too a user's own
-   * strategy is one, since the payload class beside it is only what every table of that version names.
+   * From version 8 on the strategy id takes precedence over the payload class. In version 6 the payload class does,
+   * unless the strategy is a user's own: every table of that version names a payload class.
    */
   private[table] def infer(
       version: Int,

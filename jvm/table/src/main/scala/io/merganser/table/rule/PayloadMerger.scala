@@ -15,18 +15,18 @@ import java.util.{Optional, Properties, Map => JavaMap}
 /**
  * A user's [[RecordPayload]] class as a merger.
  *
- * A delete without data removes what is older unless it has the smaller ordering value; a row after a delete with an
- * ordering value comes back unless its own is smaller, and is then an insert. A payload that makes an empty result
- * deletes without ordering value: what comes after is an insert.
+ * A delete without data removes older versions unless its ordering value is smaller. A row after a delete that has an
+ * ordering value is an insert, unless its own ordering value is smaller. An empty result of a payload is an
+ * unconditional delete: what follows is an insert.
  */
 private[table] final class PayloadMerger(payloadClass: Class[_ <: RecordPayload], table: String)
     extends CombiningMerger {
   private[this] val constructor: Constructor[_ <: RecordPayload] =
     payloadClass.getConstructor(RecordPayload.Constructor: _*)
 
-  private[this] var records: PayloadRecords       = _
-  private[this] var properties: Properties        = _
-  private[this] var from: JavaMap[String, String] = _
+  private[this] var records: PayloadRecords         = _
+  private[this] var properties: Properties          = _
+  private[this] var source: JavaMap[String, String] = _
 
   override def getMergingStrategy: String = PayloadMerger.StrategyId
 
@@ -43,10 +43,10 @@ private[table] final class PayloadMerger(payloadClass: Class[_ <: RecordPayload]
       prepare(context, props)
       val current = records.toAvro(older.getRecord)
       val result  = payload(newer).combineAndGetUpdateValue(current, records.schema, properties)
-      if (result != null && result.isPresent && (result.get eq current)) older else made(result, newer, context)
+      if (result != null && result.isPresent && (result.get eq current)) older else toRecord(result, newer, context)
     }
 
-  /** A partial version is overlaid on the older row first: payloads know full records only. */
+  /** A partial version is overlaid on the older row first: payloads handle full records only. */
   override def partialMerge(
       older: BufferedRecord,
       newer: BufferedRecord,
@@ -78,7 +78,7 @@ private[table] final class PayloadMerger(payloadClass: Class[_ <: RecordPayload]
         case null                       => null
         case result if result eq first  => older
         case result if result eq second => newer
-        case result                     => made(result.getInsertValue(records.schema, properties), newer, context)
+        case result                     => toRecord(result.getInsertValue(records.schema, properties), newer, context)
       }
     }
 
@@ -88,15 +88,19 @@ private[table] final class PayloadMerger(payloadClass: Class[_ <: RecordPayload]
       props: JavaMap[String, String]
   ): BufferedRecord = {
     prepare(context, props)
-    made(payload(record).getInsertValue(records.schema, properties), record, context)
+    toRecord(payload(record).getInsertValue(records.schema, properties), record, context)
   }
 
-  /** One of the two is a delete that has an ordering value, and the newer one has the smaller. */
+  /** Whether one of the two is a delete, neither is unconditional, and the newer one has the smaller ordering value. */
   private def isLateAgainstDelete(older: BufferedRecord, newer: BufferedRecord, context: RecordContext): Boolean =
     (older.isDelete || newer.isDelete) && !newer.isCommitTimeOrderingDelete && !older.isCommitTimeOrderingDelete &&
       context.compareOrdering(newer, older) < 0
 
-  private def made(result: Optional[IndexedRecord], record: BufferedRecord, context: RecordContext): BufferedRecord =
+  private def toRecord(
+      result: Optional[IndexedRecord],
+      record: BufferedRecord,
+      context: RecordContext
+  ): BufferedRecord =
     if (result == null) null
     else if (!result.isPresent) context.createCommitTimeOrderingDelete(record)
     else context.asInstanceOf[RowContext].ofEngineRow(record, records.toRow(result.get), records.columns)
@@ -110,8 +114,8 @@ private[table] final class PayloadMerger(payloadClass: Class[_ <: RecordPayload]
 
   private def prepare(context: RecordContext, props: JavaMap[String, String]): Unit = {
     if (records == null) records = new PayloadRecords(context.getSchema(0), table)
-    if (from ne props) {
-      from = props
+    if (source ne props) {
+      source = props
       properties = new Properties
       props.forEach((key, value) => { properties.setProperty(key, value); () })
     }
@@ -120,14 +124,14 @@ private[table] final class PayloadMerger(payloadClass: Class[_ <: RecordPayload]
 
 private[table] object PayloadMerger {
 
-  /** Payload classes decide: the strategy id of tables that name one. */
+  /** The strategy id of tables whose payload class decides. */
   val StrategyId = "00000000-0000-0000-0000-000000000000"
 
-  /** Names the ordering fields to payloads; absent where the table has none. */
+  /** Property by which payloads get the ordering fields; absent where the table has none. */
   val OrderingField = "hoodie.payload.ordering.field"
 }
 
-/** The payload class where it is needed. */
+/** A payload class by name, loaded where it merges. */
 private[table] final case class PayloadClass(className: String, table: String) extends MergerSource {
 
   override val combines: Boolean = true
@@ -136,10 +140,10 @@ private[table] final case class PayloadClass(className: String, table: String) e
     new PayloadMerger(MergerClass.load(className, classOf[RecordPayload]), table)
 }
 
-/** Rows as Avro records and back, by way of the bytes that logs hold. */
+/** Converts rows to Avro records and back, through the encoding that logs use. */
 private final class PayloadRecords(val columns: StructType, table: String) {
 
-  /** Every column takes null, so that the schema is the same on every path. */
+  /** Every column is nullable, so that the schema is the same on every path. */
   val schema: Schema = AvroSchemas.toAvro(StructType(columns.map(_.copy(nullable = true))), table)
 
   private[this] val writer  = new AvroRowWriter(columns, schema)

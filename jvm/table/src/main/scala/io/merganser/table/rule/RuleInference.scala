@@ -6,10 +6,10 @@ import io.merganser.table.options.Options
 import io.merganser.table.rule.MergeMode.StrategyId
 
 /**
- * What a new table stores about who wins: inferred from what its creator gave, and checked for contradictions.
+ * The merge settings that a new table stores: inferred from the options it is created with, checked for contradictions.
  *
- * @param properties     the keys of `hoodie.properties` that are about merging, ordering fields apart
- * @param orderingFields those asked for, or those that the payload class prescribes
+ * @param properties     the merge settings in `hoodie.properties`, except the ordering fields
+ * @param orderingFields the configured ones, or those that the payload class prescribes
  */
 final case class RuleInference(properties: Map[String, String], orderingFields: Seq[String])
 
@@ -24,7 +24,7 @@ object RuleInference {
   private val Latest  = Models + "OverwriteWithLatestAvroPayload"
   private val Event   = Models + "EventTimeAvroPayload"
 
-  /** What version 9 makes of a payload class. */
+  /** What version 9 stores instead of a payload class. */
   private final case class Translation(
       mode: String,
       partialUpdateMode: Option[String] = None,
@@ -32,8 +32,8 @@ object RuleInference {
       orderingFields: Option[Seq[String]] = None
   )
 
-  private def marker(field: String, text: String) =
-    Map("hoodie.payload.delete.field" -> field, "hoodie.payload.delete.marker" -> text)
+  private def marker(field: String, value: String) =
+    Map("hoodie.payload.delete.field" -> field, "hoodie.payload.delete.marker" -> value)
 
   private val translations: Map[String, Translation] = Map(
     Latest -> Translation(CommitTime),
@@ -56,19 +56,20 @@ object RuleInference {
     )
   )
 
-  /** Payload classes whose ordering field the older option `hoodie.payload.ordering.field` named. */
+  /** Whether the payload class reads its ordering field from the legacy option `hoodie.payload.ordering.field`. */
   def readsPayloadOrderingField(payload: Option[String]): Boolean = payload.exists(p => p == Default || p == Event)
 
   /**
    * Infers and checks.
    *
    * @param version        6, 8 or 9
-   * @param mode           merge mode asked for
-   * @param strategyId     merge strategy asked for
-   * @param payload        payload class asked for
-   * @param orderingFields ordering fields asked for
-   * @param properties     merge properties asked for: delete field and marker, and those given with their stored names
-   * @throws MerganserException MERGE_SETTINGS_CONFLICT, MERGE_STRATEGY_MISSING, CONFIG_CONFLICT or DELETE_MARKER_INCOMPLETE
+   * @param mode           configured merge mode
+   * @param strategyId     configured merge strategy
+   * @param payload        configured payload class
+   * @param orderingFields configured ordering fields
+   * @param properties     configured merge properties: delete field and marker, and those set by their stored names
+   * @throws MerganserException MERGE_SETTINGS_CONFLICT, MERGE_STRATEGY_MISSING, CONFIG_CONFLICT,
+   *                            DELETE_MARKER_INCOMPLETE
    */
   def infer(
       version: Int,
@@ -130,7 +131,7 @@ object RuleInference {
     case _                     => Custom
   }
 
-  /** Which rule it is, as each version stores it. */
+  /** The properties by which each table version stores the rule. */
   private def identity(
       version: Int,
       mode: String,
@@ -156,27 +157,28 @@ object RuleInference {
       payload: String,
       to: Translation,
       ordering: Seq[String],
-      given: Map[String, String]
+      properties: Map[String, String]
   ): RuleInference = {
     for (prescribed <- to.orderingFields if ordering.nonEmpty && ordering != prescribed)
       throw MerganserException("CONFIG_CONFLICT", "key" -> Options.OrderingFields.key,
         "value" -> ordering.mkString(","),
         "stored" -> prescribed.mkString(","), "by" -> s"payload class $payload prescribes")
-    for ((key, value) <- given; prescribed <- to.properties.get(key) if prescribed != value)
+    for ((key, value) <- properties; prescribed <- to.properties.get(key) if prescribed != value)
       throw MerganserException("CONFIG_CONFLICT", "key" -> key, "value" -> value, "stored" -> prescribed,
         "by" -> s"payload class $payload prescribes")
     RuleInference(
       Map("hoodie.record.merge.mode" -> to.mode, "hoodie.table.legacy.payload.class" -> payload) ++
-        to.partialUpdateMode.map("hoodie.table.partial.update.mode" -> _) ++ prefixed(given ++ to.properties),
+        to.partialUpdateMode.map("hoodie.table.partial.update.mode" -> _) ++ prefixed(properties ++ to.properties),
       to.orderingFields.getOrElse(ordering)
     )
   }
 
   private def prefixed(properties: Map[String, String]): Map[String, String] = {
-    val (field, text) = (properties.get("hoodie.payload.delete.field"), properties.get("hoodie.payload.delete.marker"))
-    if (field.isDefined != text.isDefined)
+    val field  = properties.get("hoodie.payload.delete.field")
+    val marker = properties.get("hoodie.payload.delete.marker")
+    if (field.isDefined != marker.isDefined)
       throw MerganserException("DELETE_MARKER_INCOMPLETE", "field" -> field.getOrElse("none"),
-        "marker" -> text.getOrElse("none"))
+        "marker" -> marker.getOrElse("none"))
     properties.map { case (key, value) => s"${Options.MergePropertyPrefix}$key" -> value }
   }
 }

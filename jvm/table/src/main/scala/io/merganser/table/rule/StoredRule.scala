@@ -9,27 +9,27 @@ import org.apache.spark.sql.types.StructType
 import scala.annotation.nowarn
 import scala.collection.JavaConverters._
 
-/** The merge rule that a table stores: found and checked on the driver, compiled where rows meet. */
+/** The merge rule that a table stores: resolved and checked on the driver, compiled where rows are merged. */
 sealed trait StoredRule extends Serializable {
 
   /** The ordering fields that versions carry, deletes too; none where the rule compares nothing. */
   def orderingFields: Seq[String]
 
   /**
-   * Columns the rule looks at, besides the record key, the ordering fields and those that mark deletes.
+   * Columns the rule reads, besides the record key, the ordering fields and those that mark deletes.
    *
    * @param table the table's data columns
    */
   @nowarn("cat=unused-params")
   def columns(table: StructType): Seq[String] = Nil
 
-  /** True if a row may take columns of a version that it wins over: which one stamped it last then depends on all columns. */
+  /** True if a winner may take columns from the loser: its commit metadata columns then depend on all other columns. */
   def fillsColumns: Boolean = false
 
-  /** True if which of two versions stays depends on their ordering fields and on what marks deletes, and on nothing else. */
+  /** True if the winner depends only on the ordering fields and on the columns that mark deletes. */
   def isDecidedByOrdering: Boolean = !fillsColumns
 
-  /** True if a null in a whole row stands for a value that was not sent, and one that a partial row provides is a value. */
+  /** True if a null in a full row is a missing value, while a null that a partial row provides is a value. */
   def nullsSayNothing: Boolean = false
 }
 
@@ -38,7 +38,7 @@ object StoredRule {
   /**
    * A merge mode: the newer version, or the one with the greater ordering value.
    *
-   * @param missing values of that version that are filled from the other one
+   * @param missing which values of the winner are filled from the loser
    */
   final case class ByMode(mode: MergeMode, orderingFields: Seq[String], missing: Option[MissingValues] = None)
       extends StoredRule {
@@ -50,7 +50,7 @@ object StoredRule {
   /**
    * A classic payload class, with its own rules.
    *
-   * @param nullsSayNothing as the table's partial update mode has it, on a table that keeps one
+   * @param nullsSayNothing true if the table's partial update mode is IGNORE_DEFAULTS
    */
   final case class ByPayload(
       payload: ClassicPayload,
@@ -63,8 +63,8 @@ object StoredRule {
   /**
    * A user's merger.
    *
-   * @param properties            what it is given as the table's properties
-   * @param isProjectionCompatible true if it names the columns it looks at
+   * @param properties             passed to it as the table's properties
+   * @param isProjectionCompatible true if it names the columns it reads
    */
   final case class ByMerger(
       source: MergerSource,
@@ -80,7 +80,7 @@ object StoredRule {
       else table.fieldNames.toSeq
   }
 
-  /** For readers of base files alone: nothing meets. */
+  /** For readers of base files alone: nothing is merged. */
   case object Unmerged extends StoredRule {
     override def orderingFields: Seq[String] = Nil
   }
@@ -96,28 +96,29 @@ object StoredRule {
     builtIn(table).orElse(byUser(table, mergerClasses)).getOrElse(throw unavailable(table))
 
   /**
-   * A sentence about a table that is to merge by event time and has nothing to compare. Such tables are made and written, as their
-   * writers expect it of them, but never without a word.
+   * A warning about a table that should merge by event time but lacks the ordering fields or their columns. Such tables
+   * are created and written all the same, as their writers expect.
    *
-   * @param isColumn whether an ordering field is there
+   * @param isColumn whether the column of an ordering field exists
    */
   def warning(table: TableConfig, isColumn: String => Boolean = _ => true): Option[String] = {
     val payload =
       table.payloadClass.orElse(table.legacyPayloadClass).filter(PayloadClasses.named(_).contains(EventTime))
-    val asked =
+    val eventTimeSetting =
       if (MergeMode.of(table) == MergeMode.EventTimeOrdering || payload.isDefined)
         Some(payload.fold(s"merge mode ${MergeMode.EventTimeOrdering}")(c => s"payload class ${c.split('.').last}"))
       else None
     val lacking = table.orderingFields.filterNot(isColumn)
-    asked.flatMap { what =>
+    eventTimeSetting.flatMap { setting =>
       if (table.orderingFields.isEmpty)
         Some(
-          s"Table '${table.name}' has $what and no ordering field, so the last write of a row wins, whatever its event time. " +
-            s"To compare event times, create the table with ${Options.OrderingFields.key}.")
+          s"Table '${table.name}' has $setting and no ordering field, so the last write of a row wins, " +
+            s"whatever its event time. To compare event times, create the table with ${Options.OrderingFields.key}.")
       else if (lacking.nonEmpty)
         Some(
-          s"Table '${table.name}' has $what and no column for its ordering field ${lacking.map(f => s"'$f'").mkString(", ")}, " +
-            "so versions of a row are compared without it. To compare event times, add the column.")
+          s"Table '${table.name}' has $setting and no column for its ordering field " +
+            s"${lacking.map(f => s"'$f'").mkString(", ")}, so versions of a row are compared without it. " +
+            "To compare event times, add the column.")
       else None
     }
   }
@@ -153,7 +154,7 @@ object StoredRule {
   private def byPayload(payload: ClassicPayload, table: TableConfig) =
     ByPayload(payload, payload.orderingFields(table.orderingFields))
 
-  /** A table that was made for this payload class keeps its rule for batches, whatever the table's version. */
+  /** Whether the table was created with this payload class; its rule for batches then holds in any table version. */
   private def picksGreatestOfBatch(payload: ClassicPayload, table: TableConfig): Boolean =
     MergeMode.of(table) == MergeMode.CommitTimeOrdering && table.orderingFields.nonEmpty &&
       table.legacyPayloadClass.orElse(table.payloadClass).flatMap(PayloadClasses.named).contains(payload)
@@ -165,7 +166,7 @@ object StoredRule {
     case _ => None
   }
 
-  /** Merge property that says what stands for a value that was not sent. */
+  /** Merge property: the placeholder of a value that the source did not send. */
   private[table] val UnavailableValue = "hoodie.write.partial.update.unavailable.value"
 
   private def unavailable(table: TableConfig) =

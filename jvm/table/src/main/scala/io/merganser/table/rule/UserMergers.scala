@@ -7,24 +7,26 @@ import io.merganser.table.properties.TableConfig
 
 import scala.util.control.NonFatal
 
-/** Chooses the user's merger of a table: by the strategy id it stores, among the classes that a write or a read names. */
+/**
+ * Chooses a table's user-written merger by the stored strategy id, among the classes configured for a write or read.
+ */
 private[table] object UserMergers {
   private val HudiInterfaces = "org.apache.hudi."
 
   /**
-   * The first class that has the table's strategy id and merges Spark's rows. Classes for other engines' rows, and classes
-   * that cannot be loaded, are passed over; only if none matches are they named.
+   * The first class that has the table's strategy id and merges Spark's rows. Classes for other engines' rows and those
+   * that cannot be loaded are skipped, and reported only if none matches.
    *
-   * @param strategyId the one that the table stores, neither a mode's nor that of payload classes
-   * @throws MerganserException MERGER_UNAVAILABLE naming table, id and why each class was not taken
+   * @param strategyId as the table stores it, neither a merge mode's nor that of payload classes
+   * @throws MerganserException MERGER_UNAVAILABLE naming table, id and why each class was skipped
    */
   def choose(table: TableConfig, strategyId: String, classes: Seq[String]): StoredRule = {
-    var passedOver = Vector.empty[String]
+    var skipped = Vector.empty[String]
     val found = classes.iterator.flatMap { name =>
       consider(name, strategyId) match {
         case Right(isProjectionCompatible) => Some(name -> isProjectionCompatible)
         case Left(why) =>
-          passedOver :+= s"$name $why"
+          skipped :+= s"$name $why"
           None
       }
     }.take(1).toSeq.headOption
@@ -33,21 +35,21 @@ private[table] object UserMergers {
         StoredRule.ByMerger(MergerClass(name), table.orderingFields, properties(table), isProjectionCompatible)
       case None =>
         throw MerganserException("MERGER_UNAVAILABLE", "table" -> table.name, "strategyId" -> strategyId,
-          "tried" -> (if (passedOver.isEmpty) "no class was named" else passedOver.mkString("; ")),
+          "tried" -> (if (skipped.isEmpty) "no class was named" else skipped.mkString("; ")),
           "option" -> Options.MergerClasses.key)
     }
   }
 
-  /** Whether the class's merger is projection compatible, or why it is not taken. */
+  /** Whether the class's merger is projection compatible, or why it is skipped. */
   private def consider(className: String, strategyId: String): Either[String, Boolean] =
-    loaded(className, classOf[RecordMerger], mergerOf).flatMap { made =>
-      val merger = made.asInstanceOf[RecordMerger]
+    loaded(className, classOf[RecordMerger], mergerOf).flatMap { instance =>
+      val merger = instance.asInstanceOf[RecordMerger]
       try
         if (merger.getRecordType != RecordType.SPARK) Left(s"merges ${merger.getRecordType} records")
         else if (!strategyId.equalsIgnoreCase(merger.getMergingStrategy))
           Left(s"has strategy id ${merger.getMergingStrategy}")
         else Right(merger.isProjectionCompatible)
-      catch { case failure: Throwable if isOfItsCode(failure) => Left(s"fails when asked what it is: $failure") }
+      catch { case failure: Throwable if isUserFailure(failure) => Left(s"fails to describe itself: $failure") }
     }
 
   /**
@@ -72,10 +74,10 @@ private[table] object UserMergers {
 
   private def mergerOf(found: Class[_]): Any = found.getDeclaredConstructor().newInstance()
 
-  /** What is made of a class, or why it cannot be. */
+  /** What `make` returns for the class, or why the class cannot be used. */
   private def loaded(className: String, wanted: Class[_], make: Class[_] => Any): Either[String, Any] =
     try {
-      // Its static initialisers run once it is known to be a class of that kind.
+      // Static initialisers run only after the class is known to be of the expected type.
       val found = Class.forName(className, false, MergerClass.loader)
       if (wanted.isAssignableFrom(found)) Right(make(Class.forName(className, true, found.getClassLoader)))
       else if (ancestors(found).exists(_.getName.startsWith(HudiInterfaces))) Left(ofHudi(wanted))
@@ -86,9 +88,9 @@ private[table] object UserMergers {
       case _: ClassNotFoundException => Left("is not on the class path (its jar goes into spark.jars)")
       case _: NoSuchMethodException  => Left(s"has no public constructor ${constructorOf(wanted)}")
       case _: IllegalAccessException => Left(s"is not public, or its constructor ${constructorOf(wanted)} is not")
-      case thrown: java.lang.reflect.InvocationTargetException if isOfItsCode(thrown.getCause) =>
+      case thrown: java.lang.reflect.InvocationTargetException if isUserFailure(thrown.getCause) =>
         Left(s"cannot be made: its constructor threw ${thrown.getCause}")
-      case failure: Throwable if isOfItsCode(failure) => Left(s"cannot be loaded: $failure")
+      case failure: Throwable if isUserFailure(failure) => Left(s"cannot be loaded: $failure")
     }
 
   private def constructorOf(wanted: Class[_]): String =
@@ -100,8 +102,8 @@ private[table] object UserMergers {
   private def ancestors(of: Class[_]): Seq[Class[_]] =
     of +: (Option[Class[_]](of.getSuperclass).toSeq ++ of.getInterfaces).flatMap(ancestors)
 
-  private def isOfItsCode(failure: Throwable): Boolean = failure.isInstanceOf[LinkageError] || NonFatal(failure)
+  private def isUserFailure(failure: Throwable): Boolean = failure.isInstanceOf[LinkageError] || NonFatal(failure)
 
-  /** What a merger is given: the same on every path, since it is what the table stores. */
+  /** The properties passed to a merger: the same on every path, since the table stores them. */
   private[table] def properties(table: TableConfig): Map[String, String] = table.properties ++ table.mergeProperties
 }

@@ -5,7 +5,7 @@ import io.merganser.table.avro.Widening
 import io.merganser.table.avro.TextType.isText
 import org.apache.spark.sql.types._
 
-/** Does a schema have what a table needs: checked at creation and before every write, without looking at rows. */
+/** Whether a schema has what a table needs: checked at creation and before every write, without reading rows. */
 object FrameCheck {
 
   /**
@@ -26,7 +26,7 @@ object FrameCheck {
   /**
    * Key, ordering and partition columns exist and have a usable type.
    *
-   * All of them may lie inside struct columns.
+   * All of them may be fields inside struct columns.
    *
    * @param ordering  pass none where a frame need not carry ordering values, such as the keys of a delete
    * @param operation what the user was doing, for the message: "create", "upsert into"
@@ -58,7 +58,7 @@ object FrameCheck {
   }
 
   /**
-   * The column that event times are read from: its own type says when, or a number or text does.
+   * The column that event times are read from: a timestamp or date, or a number or string that represents one.
    *
    * @throws MerganserException EVENT_TIME_FIELD_UNUSABLE
    */
@@ -70,14 +70,14 @@ object FrameCheck {
         column.dataType match {
           case TimestampType | TimestampNTZType | DateType | LongType | IntegerType | ShortType | ByteType | StringType =>
             column
-          case other => throw unusable(s"its type ${other.catalogString} holds no time")
+          case other => throw unusable(s"its type ${other.catalogString} has no time")
         }
       case None =>
         throw unusable(s"it is not among the columns (${MetaColumns.ofUser(schema).fieldNames.mkString(", ")})")
     }
   }
 
-  /** The column of this very name, so that a dot in the name leads nowhere. */
+  /** Only the column of exactly this name, so that a dot in the name is not a path. */
   private def exactly(schema: StructType, name: String): StructType = StructType(schema.filter(_.name == name))
 
   private def refuseKeyType(table: String, role: String, field: String, dataType: DataType): Unit = dataType match {
@@ -92,8 +92,8 @@ object FrameCheck {
    *
    * A type that widens to the stored one is accepted (the writer casts); nothing else is converted.
    *
-   * @param nullForMissing columns that the frame lacks are taken as null, and so are fields that its structs lack
-   * @param allowNewColumns the frame may bring columns that the table has not
+   * @param nullForMissing columns that the frame lacks are null, and so are fields that its structs lack
+   * @param allowNewColumns the frame may have columns that the table lacks
    * @throws MerganserException COLUMN_MISSING, SCHEMA_CONFLICT
    */
   def requireSchema(
@@ -110,19 +110,19 @@ object FrameCheck {
         "columns" -> columns.mkString(", "))
     }
     for (field <- incoming) own.find(_.name.equalsIgnoreCase(field.name)) match {
-      case Some(kept) if fits(field.dataType, kept.dataType) =>
-      case Some(kept) =>
+      case Some(column) if fits(field.dataType, column.dataType) =>
+      case Some(column) =>
         throw conflict(table,
-          s"column '${field.name}' is ${field.dataType.catalogString}, the table has ${kept.dataType.catalogString}")
+          s"column '${field.name}' is ${field.dataType.catalogString}, the table has ${column.dataType.catalogString}")
       case None if allowNewColumns => ()
       case None =>
         throw conflict(table, s"column '${field.name}' (${field.dataType.catalogString}) is not a column of the table")
     }
   }
 
-  /** The first column or nested field that is not among the given ones, and those that are there in its stead. */
-  private def missing(path: String, wanted: DataType, given: DataType): Option[(String, DataType, Seq[String])] =
-    (wanted, given) match {
+  /** The first column or nested field missing in `incoming`, and the fields that are present at its level. */
+  private def missing(path: String, wanted: DataType, incoming: DataType): Option[(String, DataType, Seq[String])] =
+    (wanted, incoming) match {
       case (w: StructType, g: StructType) =>
         w.iterator.map { field =>
           val name = if (path.isEmpty) field.name else s"$path.${field.name}"
@@ -134,24 +134,24 @@ object FrameCheck {
       case _                            => None
     }
 
-  /** A field that a struct of the given columns lacks, by its path. */
-  def missingInside(stored: StructType, given: StructType): Option[String] =
-    stored.iterator.flatMap(f => find(given, f.name).iterator.flatMap(g => missing(f.name, f.dataType, g.dataType))).map(
-      _._1).toSeq.headOption
+  /** The path of a field that a struct of the incoming columns lacks. */
+  def missingInside(stored: StructType, incoming: StructType): Option[String] =
+    stored.iterator
+      .flatMap(f => find(incoming, f.name).iterator.flatMap(g => missing(f.name, f.dataType, g.dataType)))
+      .map(_._1).toSeq.headOption
 
   /**
-   * The table's columns, made nullable wherever the frame's are or the frame has none: a column that never was null may
-   * become so. Files written before stay as they are.
+   * The table's columns, made nullable wherever the frame's are or the frame lacks them. Existing files are unchanged.
    */
   def withNullsOf(frame: StructType, stored: StructType): StructType = StructType(stored.map { field =>
     find(frame, field.name) match {
-      case Some(given) =>
-        field.copy(dataType = nullableAs(given.dataType, field.dataType), nullable = field.nullable || given.nullable)
+      case Some(other) =>
+        field.copy(dataType = nullableAs(other.dataType, field.dataType), nullable = field.nullable || other.nullable)
       case None => field.copy(nullable = true)
     }
   })
 
-  private def nullableAs(given: DataType, stored: DataType): DataType = (given, stored) match {
+  private def nullableAs(incoming: DataType, stored: DataType): DataType = (incoming, stored) match {
     case (a: StructType, b: StructType) => withNullsOf(a, b)
     case (a: ArrayType, b: ArrayType) =>
       ArrayType(nullableAs(a.elementType, b.elementType), a.containsNull || b.containsNull)
@@ -163,7 +163,10 @@ object FrameCheck {
   private def conflict(table: String, reason: String) =
     MerganserException("SCHEMA_CONFLICT", "table" -> table, "reason" -> reason)
 
-  /** Every value of `from` is, or widens to, a value of `to`; nullability is left to the rows, and so is what structs lack. */
+  /**
+   * Whether every value of `from` is or widens to a value of `to`; nullability and missing fields are not checked. Char
+   * and varchar columns arrive as string or as themselves, and are stored as string.
+   */
   private[table] def fits(from: DataType, to: DataType): Boolean = (from, to) match {
     case (a: StructType, b: StructType) =>
       a.forall(f => b.exists(g => g.name.equalsIgnoreCase(f.name) && fits(f.dataType, g.dataType)))
@@ -171,12 +174,10 @@ object FrameCheck {
     case (a: MapType, b: MapType)     => fits(a.keyType, b.keyType) && fits(a.valueType, b.valueType)
     case (ByteType, ShortType | IntegerType | LongType) | (ShortType, IntegerType | LongType) | (IntegerType,
           LongType) => true
-    // The table stores byte and short as int: a schema read back from it says int.
+    // The table stores byte and short as int: a schema read back from it has int.
     case (FloatType, DoubleType)          => true
     case (a: DecimalType, b: DecimalType) => a.scale <= b.scale && a.precision - a.scale <= b.precision - b.scale
     case (NullType, _)                    => true
     case (a, b)                           => a == b || (isText(a) && isText(b)) || Widening.isPromotion(a, b)
   }
-
-  /** Char and varchar arrive as string or as themselves, and are stored as string. */
 }

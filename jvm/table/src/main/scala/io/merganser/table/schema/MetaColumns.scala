@@ -2,7 +2,7 @@ package io.merganser.table.schema
 
 import org.apache.spark.sql.types.{StringType, StructField, StructType}
 
-/** The five columns that stand before the user's in every base file and log record; all nullable strings. */
+/** The five columns that precede the user's in every base file and log record; all nullable strings. */
 object MetaColumns {
 
   /** Instant that last wrote the record. */
@@ -16,7 +16,7 @@ object MetaColumns {
   /** The partition path as the directory spells it; empty in a table without partitions. */
   val PartitionPath = "_hoodie_partition_path"
 
-  /** Name of the base file that holds the row; in log records the file id. */
+  /** Name of the base file that contains the row; in log records the file id. */
   val FileName = "_hoodie_file_name"
 
   /** In this order. */
@@ -24,7 +24,7 @@ object MetaColumns {
 
   val schema: StructType = StructType(names.map(StructField(_, StringType, nullable = true)))
 
-  /** Left out of written frames: those above, and the one that change streams of other engines add. */
+  /** Dropped from written frames: the columns above, and the one that other engines' change streams add. */
   private val accepted = names.toSet + "_hoodie_operation"
 
   private val nameSet = names.toSet

@@ -7,21 +7,22 @@ import io.merganser.table.properties.TableConfig
 import io.merganser.table.options.Names.lower
 import org.apache.spark.sql.types._
 
-/** What becomes of a table's columns when rows with other columns are written to it. Pure: nothing is read or written. */
+/** How a table's columns change when rows with other columns are written to it. Pure: nothing is read or written. */
 object SchemaEvolution {
 
   /**
-   * The columns that hold both: the table's first, in their order, each as wide as either needs it; then those that the table
-   * has not, in the order given, nullable. So for the fields of structs, those in arrays and in map values too.
+   * The columns that can store both: the table's first, in their order, each as wide as either needs it; then those
+   * that the table lacks, in their order, nullable. The same holds for fields of structs, also in arrays and map
+   * values.
    *
-   * Columns go by name, the exact spelling first, then any case; the table's spelling stays. What the rows lack stays as it
-   * is: whether rows may lack columns is [[FrameCheck.requireSchema]]'s business.
+   * Columns match by name, the exact spelling first, then any case; the table's spelling is preserved. Columns that the
+   * rows lack are unchanged: whether rows may lack them is checked by [[FrameCheck.requireSchema]].
    *
    * @param name     of the table, for errors
    * @param table    the table's data columns; where empty, the result is `incoming` as it is stored
-   * @param incoming data columns of the rows to come; meta columns among them are ignored
+   * @param incoming data columns of the incoming rows; meta columns among them are ignored
    * @param widensToString a number or date may become a string
-   * @throws MerganserException SCHEMA_CONFLICT, COLUMN_WOULD_BECOME_STRING, naming the column with its path and both types;
+   * @throws MerganserException SCHEMA_CONFLICT, COLUMN_WOULD_BECOME_STRING, naming the column by path and both types;
    *                            UNSUPPORTED_TYPE, UNSUPPORTED_COLUMN_NAME for what cannot be stored
    */
   def evolved(name: String, table: StructType, incoming: StructType, widensToString: Boolean): StructType = {
@@ -31,14 +32,14 @@ object SchemaEvolution {
   }
 
   /**
-   * What became of a table's columns.
+   * How a table's columns changed.
    *
    * @param added   by their paths
    * @param widened each as `amount: int -> bigint`
    */
   final case class Changes(added: Seq[String], widened: Seq[String])
 
-  /** What a write of these columns changes; nothing where the table had none before. */
+  /** What a write of these columns changes; nothing where the table had no columns before. */
   def changes(before: StructType, after: StructType): Changes = {
     def inside(path: String, was: DataType, is: DataType): Seq[Either[String, String]] = (was, is) match {
       case (a: StructType, b: StructType) => fields(path, a, b)
@@ -62,17 +63,17 @@ object SchemaEvolution {
    * @throws MerganserException what [[evolved]] and [[requireStable]] throw
    */
   def ofWrite(config: TableConfig, table: StructType, incoming: StructType, widensToString: Boolean): StructType = {
-    // First what no option allows.
+    // First the changes that no option allows.
     requireStable(config, table, evolved(config.name, table, incoming, widensToString = true))
     evolved(config.name, table, incoming, widensToString)
   }
 
   /**
-   * Refuses new types of columns that the table's rows are found or ordered by, where stored keys, paths or the order would
-   * no longer be those of the values.
+   * Refuses new types of key, partition, delete marker and ordering columns for which stored keys, paths or the order
+   * would no longer match the values.
    *
-   * @param before the table's columns so far
-   * @param after  the same with what is to be
+   * @param before the table's columns
+   * @param after  its columns after the write
    * @throws MerganserException SCHEMA_CONFLICT
    */
   def requireStable(config: TableConfig, before: StructType, after: StructType): Unit = {
@@ -92,19 +93,19 @@ object SchemaEvolution {
 
     def struct(path: String, table: StructType, incoming: StructType): StructType = {
       def at(field: String) = if (path.isEmpty) field else s"$path.$field"
-      val given             = incoming.map(field => own(table, field.name) -> field)
-      given.groupBy { case (mine, field) => mine.fold(lower(field.name))(_.name) }.values.filter(_.size > 1).foreach {
+      val matched           = incoming.map(field => own(table, field.name) -> field)
+      matched.groupBy { case (mine, field) => mine.fold(lower(field.name))(_.name) }.values.filter(_.size > 1).foreach {
         several =>
           throw conflict(name,
-            s"columns ${several.map { case (_, f) => s"'${at(f.name)}'" }.mkString(" and ")} differ in case alone")
+            s"columns ${several.map { case (_, f) => s"'${at(f.name)}'" }.mkString(" and ")} differ only in case")
       }
       val widened = table.map { field =>
-        given.collectFirst { case (Some(mine), other) if mine.name == field.name => other } match {
+        matched.collectFirst { case (Some(mine), other) if mine.name == field.name => other } match {
           case Some(other) => field.copy(dataType = wider(at(field.name), field.dataType, other.dataType))
           case None        => field
         }
       }
-      StructType(widened ++ given.collect { case (None, field) =>
+      StructType(widened ++ matched.collect { case (None, field) =>
         val added = StructField(field.name, field.dataType)
         field.getComment().fold(added)(added.withComment)
       })
@@ -131,14 +132,14 @@ object SchemaEvolution {
   private def own(table: StructType, name: String): Option[StructField] =
     table.find(_.name == name).orElse(Some(table.filter(_.name.equalsIgnoreCase(name))).filter(_.size == 1).map(_.head))
 
-  /** The value's text, of which keys and paths are made, is the same in both types. */
+  /** Whether a value's string form, of which keys and paths are made, is the same in both types. */
   private def keepsText(from: DataType, to: DataType): Boolean = (from, to) match {
     case (ByteType | ShortType | IntegerType, LongType | StringType) | (LongType, StringType) => true
     case (a: DecimalType, b: DecimalType)                                                     => a.scale == b.scale
     case _                                                                                    => false
   }
 
-  /** Values compare in both types alike, and none become equal. */
+  /** Whether values compare alike in both types, and distinct values stay distinct. */
   private def keepsOrder(from: DataType, to: DataType): Boolean = (from, to) match {
     case (ByteType | ShortType | IntegerType, LongType | DoubleType)     => true
     case (ByteType | ShortType | IntegerType | LongType, _: DecimalType) => true

@@ -4,15 +4,15 @@ import io.merganser.merge.MerganserException
 import io.merganser.table.options.{OptionScope, Options, OwnProperties, Settings}
 import io.merganser.table.properties.TableConfig
 
-/** Settings of a table that is there: which can be given, changed and taken away. */
+/** Settings of an existing table: which of them can be set, changed and removed. */
 object AlteredSettings {
 
   /**
-   * What a property set or unset changes in `hoodie.properties`: settings of writes become the table's defaults. None for the
-   * user's own words, and for settings that have no effect here.
+   * The change that setting or unsetting a property makes in `hoodie.properties`: settings of writes become the table's
+   * defaults. None for the user's own properties, and for settings that have no effect here.
    *
-   * @param value none to take the property away
-   * @throws MerganserException PROPERTY_FIXED for what the table was made with; UNKNOWN_OPTION, OPTION_VALUE_INVALID
+   * @param value None to remove the property
+   * @throws MerganserException PROPERTY_FIXED for what the table's creation fixed; UNKNOWN_OPTION, OPTION_VALUE_INVALID
    */
   def edit(
       table: String,
@@ -33,12 +33,12 @@ object AlteredSettings {
           val stored = entry.names.flatMap(config.properties.get).find(_.nonEmpty)
           if (value.isEmpty || !stored.exists(s => settings.explicit(entry).exists(_.equalsIgnoreCase(s))))
             throw fixed(
-              s"the table was made with ${stored.fold("none")(s => s"'$s'")}, and its rows and files depend on it")
+              s"the table was created with ${stored.fold("none")(s => s"'$s'")}, and its rows and files depend on it")
           None
         case Some(_) => throw fixed("it is a setting of one read")
         case None =>
           if (settings.mergeProperties.nonEmpty || settings.stored.nonEmpty || config.properties.contains(key))
-            throw fixed("its rows and files depend on what it was made with")
+            throw fixed("its rows and files depend on the value at its creation")
           None
       }
     }

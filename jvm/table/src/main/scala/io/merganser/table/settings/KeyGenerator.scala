@@ -23,7 +23,7 @@ object KeyGenerator {
    * The type of a new table's key generator.
    *
    * @param keys       record key columns
-   * @param partitions partition columns, with their `:TYPE` where given
+   * @param partitions partition columns, with their `:TYPE` if they have one
    * @throws MerganserException KEY_GENERATOR_UNSUPPORTED, KEY_GENERATOR_MISMATCH, OPTION_CONFLICT
    */
   def typeOf(settings: Settings, keys: Seq[String], partitions: Seq[String]): String = {
@@ -32,9 +32,9 @@ object KeyGenerator {
     for ((t, asType) <- byType; (c, asClass) <- byClass if asType != asClass)
       throw MerganserException("OPTION_CONFLICT", "key" -> t.name, "value" -> t.value, "otherKey" -> c.name,
         "otherValue" -> c.value)
-    val given = byType.orElse(byClass).map(_._2)
-    // Without partitions a simple generator's keys and paths are those of a non-partitioned table, which is what readers expect to be told.
-    val chosen = given match {
+    val configured = byType.orElse(byClass).map(_._2)
+    // Without partitions a simple generator's keys and paths are those of NON_PARTITION, the type that readers expect.
+    val chosen = configured match {
       case Some("SIMPLE") if partitions.isEmpty => "NON_PARTITION"
       case Some(name)                           => name
       case None                                 => infer(keys, partitions)
@@ -46,12 +46,12 @@ object KeyGenerator {
   }
 
   /** The canonical type that an option names. */
-  def canonical(given: Settings.Given): String = if (given.value.contains('.')) ofClass(given) else ofType(given)
+  def canonical(option: Settings.Given): String = if (option.value.contains('.')) ofClass(option) else ofType(option)
 
   /**
    * The canonical type that a table stores.
    *
-   * @throws MerganserException KEY_GENERATOR_UNSUPPORTED: its keys could not be made here
+   * @throws MerganserException KEY_GENERATOR_UNSUPPORTED if its keys cannot be generated here
    */
   def stored(table: TableConfig): String = types.getOrElse(table.keyGeneratorType,
     throw MerganserException("KEY_GENERATOR_UNSUPPORTED", "key" -> s"hoodie.table.keygenerator.type of '${table.name}'",
@@ -67,13 +67,13 @@ object KeyGenerator {
     else if (keys.size == 1 && partitions.size == 1) "SIMPLE"
     else "COMPLEX"
 
-  private def ofType(given: Settings.Given): String =
-    types.getOrElse(given.value.toUpperCase(java.util.Locale.ROOT), throw unsupported(given))
+  private def ofType(option: Settings.Given): String =
+    types.getOrElse(option.value.toUpperCase(java.util.Locale.ROOT), throw unsupported(option))
 
-  private def ofClass(given: Settings.Given): String = classes.getOrElse(given.value, throw unsupported(given))
+  private def ofClass(option: Settings.Given): String = classes.getOrElse(option.value, throw unsupported(option))
 
-  private def unsupported(given: Settings.Given): MerganserException =
-    MerganserException("KEY_GENERATOR_UNSUPPORTED", "key" -> given.name, "value" -> given.value)
+  private def unsupported(option: Settings.Given): MerganserException =
+    MerganserException("KEY_GENERATOR_UNSUPPORTED", "key" -> option.name, "value" -> option.value)
 
   private def mismatch(generator: String, partitions: Seq[String]): Option[String] = generator match {
     case "NON_PARTITION" if partitions.nonEmpty => Some(s"the table is partitioned by ${partitions.mkString(", ")}")
@@ -87,7 +87,7 @@ object KeyGenerator {
         !p.contains(':') || !(kind.equalsIgnoreCase("SIMPLE") || kind.equalsIgnoreCase("TIMESTAMP"))
       }.map(p => s"partition column '$p' must be written as column:SIMPLE or column:TIMESTAMP")
     case other if other != "CUSTOM" =>
-      partitions.find(_.contains(':')).map(p => s"partition column '$p' has a type, which only CUSTOM knows")
+      partitions.find(_.contains(':')).map(p => s"partition column '$p' has a type, which only CUSTOM supports")
     case _ => None
   }
 }

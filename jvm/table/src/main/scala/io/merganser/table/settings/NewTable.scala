@@ -6,20 +6,20 @@ import io.merganser.table.rule.{MergeMode, RuleInference}
 import io.merganser.table.schema.FrameCheck
 import org.apache.spark.sql.types.{StringType, StructField, StructType}
 
-/** From a user's options to the properties that a new table keeps. */
+/** Derives the properties that a new table stores from a user's options. */
 object NewTable {
 
   /**
-   * Everything that goes into `hoodie.properties`, the checksum apart.
+   * Everything that is stored in `hoodie.properties`, except the checksum.
    *
    * @param options      write options or table properties, by Hudi's, SQL's or our names
-   * @param schema       the table's columns; meta columns among them are passed over
-   * @param defaultName  the table's name where the options give none
-   * @param partitionBy  columns of `partitionBy` or PARTITIONED BY; must agree with the options where both are given
+   * @param schema       the table's columns; meta columns among them are ignored
+   * @param defaultName  the table's name where the options have none
+   * @param partitionBy  columns of `partitionBy` or PARTITIONED BY; must agree with the options where both are set
    * @param sessionConf  Spark's configuration
-   * @param bySql        CREATE TABLE: partition directories are hive style unless given, and options of writes are kept as the
+   * @param bySql        CREATE TABLE: partition directories are hive style by default, and options of writes become the
    *                     table's defaults
-   * @param createSchema the schema as Avro JSON without meta columns, to be kept until the first commit
+   * @param createSchema the schema as Avro JSON without meta columns, stored until the first commit
    * @throws MerganserException what [[Settings.ofWrite]], [[RuleInference.infer]], [[KeyGenerator.typeOf]] and
    *                            [[FrameCheck.requireColumns]] throw, RECORD_KEY_REQUIRED, BUCKET_HASH_FIELD_UNKNOWN,
    *                            TIMESTAMP_FORMAT_MISSING
@@ -51,13 +51,13 @@ object NewTable {
       merge.properties ++ paths(settings, generator, version, bySql) ++ timeBased(settings, name, schema, generator,
         partitions) ++
       index(settings, name, keys) ++ createSchema.map("hoodie.table.create.schema" -> _) ++
-      (if (bySql) settings.of(OptionScope.OfWrite).map { case (entry, given) => entry.key -> given.value }
+      (if (bySql) settings.of(OptionScope.OfWrite).map { case (entry, option) => entry.key -> option.value }
        else Nil)
     TableConflicts.requireStored(settings, derived, name)
     derived
   }
 
-  /** Where the table's creator says who wins, all of it: a session's default for one part of that does not contradict it. */
+  /** If an option of the creation sets the merge rule, the session's defaults for other parts of it are ignored. */
   private def explicitFirst(settings: Settings): Settings = {
     def isExplicit(entry: OptionEntry) = settings.explicit(entry).isDefined && !settings.isOfSession(entry)
     val rule = Seq(Options.MergeModeOption, Options.StoredMergeMode, Options.StrategyIdOption, Options.PayloadClass)
@@ -70,7 +70,7 @@ object NewTable {
     )
   }
 
-  /** Whether the older name for the ordering field is that of the new table. */
+  /** Whether the legacy option for the ordering field applies to the new table. */
   private def isOrderingField(settings: Settings): Boolean =
     settings.fields(Options.OrderingFields).isEmpty && settings.whole(Options.TableVersion) < 9 &&
       RuleInference.readsPayloadOrderingField(settings.explicit(Options.PayloadClass))
@@ -111,7 +111,7 @@ object NewTable {
       settings.mergeProperties ++ markers)
   }
 
-  /** Such a table could be created in Hudi, and then nobody could write to it: version 9 stores no id that its writes could agree with. */
+  /** Hudi creates such a table, but no write to it succeeds: version 9 stores no id that the writes could match. */
   private def requireStrategyFits(settings: Settings, ordering: Seq[String]): Unit =
     for (
       id <- settings.given(Options.StrategyIdOption) if id.value == MergeMode.StrategyId.CommitTime && ordering.nonEmpty
@@ -120,7 +120,7 @@ object NewTable {
         "otherKey" -> Options.OrderingFields.key,
         "otherValue" -> ordering.mkString(","))
 
-  /** The ordering fields, or what the older name for them says where it counts. */
+  /** The ordering fields, or those of the legacy option where it applies. */
   private def orderingFields(
       settings: Settings,
       version: Int,
@@ -130,11 +130,11 @@ object NewTable {
     val fields = settings.fields(Options.OrderingFields)
     val counts = fields.isEmpty && version < 9 && RuleInference.readsPayloadOrderingField(payload)
     settings.explicit(Options.PayloadOrderingField) match {
-      case Some(older) if counts => Seq(older)
-      case Some(older) if fields.mkString(",") != older =>
-        throw MerganserException("CONFIG_CONFLICT", "key" -> Options.PayloadOrderingField.key, "value" -> older,
+      case Some(legacy) if counts => Seq(legacy)
+      case Some(legacy) if fields.mkString(",") != legacy =>
+        throw MerganserException("CONFIG_CONFLICT", "key" -> Options.PayloadOrderingField.key, "value" -> legacy,
           "stored" -> (if (fields.isEmpty) "none" else fields.mkString(",")),
-          "by" -> s"${Options.OrderingFields.key} says")
+          "by" -> s"${Options.OrderingFields.key} is")
       case None if counts && FrameCheck.find(schema, "ts").isDefined => Seq("ts")
       case _                                                         => fields
     }
@@ -151,7 +151,7 @@ object NewTable {
       (if (version < 9) Map(Options.ComplexKeyWithoutName.key -> settings.required(Options.ComplexKeyWithoutName))
        else Nil) ++
       Map(Options.LogicalTimestamp.key -> settings.required(Options.LogicalTimestamp)) ++
-      kept(settings, Options.NullOrderingOption)
+      explicitSettings(settings, Options.NullOrderingOption)
   }
 
   private def timeBased(
@@ -163,7 +163,7 @@ object NewTable {
   ): Map[String, String] = {
     val timed =
       partitions.filter(p => generator == "TIMESTAMP" || p.toUpperCase(java.util.Locale.ROOT).endsWith(":TIMESTAMP"))
-    val found = kept(settings, Options.TimeBased: _*).toMap
+    val found = explicitSettings(settings, Options.TimeBased: _*).toMap
     for (partition <- timed) {
       val needed = Seq(Options.TimestampType, Options.OutputDateFormat) ++
         (if (FrameCheck.find(schema, columnOf(partition)).exists(_.dataType == StringType)) Seq(Options.InputDateFormat)
@@ -187,20 +187,20 @@ object NewTable {
         Map(
           Options.BucketCount.key -> settings.required(Options.BucketCount),
           Options.BucketHashFields.key -> (if (hashed.isEmpty) keys else hashed).mkString(","),
-          // Hudi's procedures compare the hash fields with it, and fail where a table has the one without the other.
+          // Hudi's procedures compare the hash fields with it, and fail where a table has only one of them.
           Options.RecordKey.key -> keys.mkString(",")
         )
     )
   }
 
   private def partitionSpec(settings: Settings, partitionBy: Seq[String]): Seq[String] = {
-    val given = settings.fields(Options.PartitionFields)
+    val named = settings.fields(Options.PartitionFields)
     if (
-      given.nonEmpty && partitionBy.nonEmpty && given.map(columnOf).map(_.toLowerCase) != partitionBy.map(_.toLowerCase)
+      named.nonEmpty && partitionBy.nonEmpty && named.map(columnOf).map(_.toLowerCase) != partitionBy.map(_.toLowerCase)
     )
-      throw MerganserException("OPTION_CONFLICT", "key" -> Options.PartitionFields.key, "value" -> given.mkString(","),
+      throw MerganserException("OPTION_CONFLICT", "key" -> Options.PartitionFields.key, "value" -> named.mkString(","),
         "otherKey" -> "the partitioning of the statement", "otherValue" -> partitionBy.mkString(","))
-    if (given.nonEmpty) given else partitionBy
+    if (named.nonEmpty) named else partitionBy
   }
 
   /** The column of `column:TYPE`. */
@@ -209,13 +209,13 @@ object NewTable {
     case at => partition.take(at).trim
   }
 
-  private def kept(settings: Settings, entries: OptionEntry*): Seq[(String, String)] =
+  private def explicitSettings(settings: Settings, entries: OptionEntry*): Seq[(String, String)] =
     entries.flatMap(entry => settings.explicit(entry).map(entry.key -> _)).toSeq
 
   private def nonEmpty(key: String, fields: Seq[String]): Seq[(String, String)] =
     if (fields.isEmpty) Nil else Seq(key -> fields.mkString(","))
 
-  /** Names as the schema spells them; a name that is no column stays as it is, to be refused by name. */
+  /** Names as the schema spells them; the name of no column is returned unchanged, for the error message. */
   private def spelled(schema: StructType, fields: Seq[String]): Seq[String] =
     fields.map(field =>
       if (field.contains('.')) spelledPath(schema, field) else FrameCheck.find(schema, field).fold(field)(_.name))

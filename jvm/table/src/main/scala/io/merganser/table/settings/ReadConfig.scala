@@ -6,7 +6,7 @@ import io.merganser.table.properties.TableConfig
 /**
  * @param readOptimized base files alone, logs not merged
  * @param mergerClasses user-written mergers, in the order to try them
- * @param asOf          time to read the table as of, as it was given; None: the newest there is
+ * @param asOf          time to read the table as of, as the user wrote it; None: the newest
  * @param ignored       the read's options without effect that a job may miss
  */
 final case class ReadConfig(
@@ -16,7 +16,7 @@ final case class ReadConfig(
     ignored: Seq[IgnoredOption] = Nil
 ) {
 
-  /** Those given to this read, or else those the table keeps as a default for its writes. */
+  /** Those configured for this read, or else those the table stores as a default for its writes. */
   def mergerClassesFor(table: TableConfig): Seq[String] =
     if (mergerClasses.nonEmpty) mergerClasses
     else Options.MergerClasses.names.flatMap(table.properties.get).headOption.toSeq.flatMap(OptionKind.Fields.split)

@@ -4,16 +4,16 @@ import io.merganser.table.options.{OptionEntry, OptionScope, Options}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.MergeMode
 
-/** What a table stores about itself, as TBLPROPERTIES of a CREATE TABLE that makes another table of the same kind. */
+/** A table's stored settings, as TBLPROPERTIES of a CREATE TABLE that creates another table of the same kind. */
 object ShownSettings {
 
-  /** Those settings that the properties of a catalog's entry do not name, by whatever name. */
+  /** The settings that the properties of a catalog's entry lack, under any alias. */
   def beside(entry: Map[String, String], config: TableConfig): Map[String, String] = {
     val named = entry.keys.flatMap(optionOf).toSet
     of(config).filterNot { case (key, _) => entry.contains(key) || optionOf(key).exists(named) }
   }
 
-  /** All of them; those that CREATE TABLE would choose by itself are left out, type and merge mode apart. */
+  /** All settings, except those that CREATE TABLE would choose by itself; type and merge mode are always included. */
   def of(config: TableConfig): Map[String, String] =
     nonEmpty("primaryKey", config.recordKeyFields) ++ nonEmpty("orderingFields", config.orderingFields) ++
       Map("type" -> (if (config.isMergeOnRead) "mor" else "cow")) ++ version(config) ++ merge(config) ++ paths(
@@ -24,7 +24,7 @@ object ShownSettings {
     if (Options.TableVersion.default.contains(config.version.toString)) Map.empty[String, String]
     else Map(Options.TableVersion.key -> config.version.toString)
 
-  /** The class that a table of version 9 was made with says all that is derived from it. */
+  /** The payload class that a table of version 9 was created with implies all settings derived from it. */
   private def merge(config: TableConfig): Map[String, String] = {
     val payload = config.legacyPayloadClass.orElse(config.payloadClass)
     val mode = payload match {
@@ -63,7 +63,7 @@ object ShownSettings {
     }
   }
 
-  /** Defaults that the table has for its writes. */
+  /** The defaults that the table stores for its writes. */
   private def ofWrites(config: TableConfig): Map[String, String] =
     config.properties.filter { case (key, _) =>
       optionOf(key).exists(e => e.scope == OptionScope.OfWrite && e.key == key)

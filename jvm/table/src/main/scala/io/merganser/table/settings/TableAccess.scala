@@ -5,17 +5,18 @@ import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.TableLock
 
 /**
- * How a change of a table's properties alone locks it, and what the change may do to it.
+ * How a change of only a table's properties locks it, and what the change may do to it.
  *
  * @param lock    as of every write of the session
- * @param permits what would be refused otherwise
+ * @param permits what is refused by default
  */
 final case class TableAccess(lock: TableLock.Settings = TableLock.Settings(), permits: Permits = Permits())
 
 object TableAccess {
 
   /**
-   * As a session's writes of the table have it. Other settings that the table stores are not looked at: a wrong one can be corrected.
+   * The same as for a session's writes to the table. Other stored settings are not checked, so that a wrong one can be
+   * corrected.
    *
    * @throws io.merganser.merge.MerganserException what [[Settings.ofWrite]] throws; LOCK_PROVIDER_UNSUPPORTED
    */
@@ -24,6 +25,6 @@ object TableAccess {
     TableAccess(LockOptions.of(settings, table.properties), permits(settings, table.properties))
   }
 
-  private[table] def permits(settings: Settings, kept: Map[String, String]): Permits =
-    Permits(settings.bool(Options.DropIndexes, kept), settings.bool(Options.AllowUnknownProperties, kept))
+  private[table] def permits(settings: Settings, stored: Map[String, String]): Permits =
+    Permits(settings.bool(Options.DropIndexes, stored), settings.bool(Options.AllowUnknownProperties, stored))
 }

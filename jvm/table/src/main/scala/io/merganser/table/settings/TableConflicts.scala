@@ -7,20 +7,20 @@ import io.merganser.table.rule.{MergeMode, RuleInference}
 import io.merganser.table.rule.MergeMode.StrategyId
 
 /**
- * What belongs to the table no write overrides: options that repeat it are accepted, others are refused before anything
- * is written.
+ * No write overrides the table's own settings: options that repeat them are accepted, others are refused before
+ * anything is written.
  */
 object TableConflicts {
 
   /**
-   * The settings as they hold for a table that exists: what the session's configuration says of tables in general is the default
-   * for those that are created, and does not count where this table stores something else.
+   * The settings that hold for an existing table: the session's table settings are defaults for new tables, and are
+   * ignored where this table stores other values.
    *
    * @throws MerganserException CONFIG_CONFLICT naming the option, its value and the table's
    */
   def settled(settings: Settings, table: TableConfig): Settings = {
     val own = settings.withoutOfSession(
-      (entry, given) => entry.scope == OptionScope.OfTable && differing(entry, given, table).isDefined,
+      (entry, option) => entry.scope == OptionScope.OfTable && differing(entry, option, table).isDefined,
       key => table.mergeProperties.get(key) != settings.mergeProperties.get(key),
       key => table.properties.get(key) != settings.stored.get(key).map(_.value)
     )
@@ -30,30 +30,30 @@ object TableConflicts {
 
   private def refuse(settings: Settings, table: TableConfig): Unit = {
     for (
-      (entry, given) <- settings.of(OptionScope.OfTable).toSeq.sortBy(_._1.key);
-      stored         <- differing(entry, given, table)
+      (entry, option) <- settings.of(OptionScope.OfTable).toSeq.sortBy(_._1.key);
+      stored          <- differing(entry, option, table)
     )
-      throw conflict(given.name, given.value, stored, table.name)
+      throw conflict(option.name, option.value, stored, table.name)
     for ((key, value) <- settings.mergeProperties; stored = table.mergeProperties.get(key) if !stored.contains(value))
       throw conflict(Options.MergePropertyPrefix + key, value, stored.getOrElse("none"), table.name)
     requireStored(settings, table.properties, table.name)
   }
 
-  /** Options that only tables hold say what the table holds. */
+  /** Options that only tables store must equal what the table stores. */
   private[table] def requireStored(settings: Settings, properties: Map[String, String], table: String): Unit =
     for (
-      (key, given) <- settings.stored; stored = properties.get(key)
-      if given.value.nonEmpty && !stored.contains(given.value)
+      (key, option) <- settings.stored; stored = properties.get(key)
+      if option.value.nonEmpty && !stored.contains(option.value)
     )
-      throw conflict(given.name, given.value, stored.getOrElse("none"), table)
+      throw conflict(option.name, option.value, stored.getOrElse("none"), table)
 
   private def conflict(key: String, value: String, stored: String, table: String) =
     MerganserException("CONFIG_CONFLICT", "key" -> key, "value" -> value, "stored" -> stored,
       "by" -> s"table '$table' stores")
 
-  /** What the table stores, where the option says something else. */
-  private def differing(entry: OptionEntry, given: Settings.Given, table: TableConfig): Option[String] = {
-    val value                  = given.value
+  /** What the table stores, if the option differs from it. */
+  private def differing(entry: OptionEntry, option: Settings.Given, table: TableConfig): Option[String] = {
+    val value                  = option.value
     def unless(stored: String) = Some(stored).filterNot(_.equalsIgnoreCase(value))
     def raw(default: Option[String]) =
       table.properties.get(entry.key).filter(_.nonEmpty).orElse(default).flatMap(unless)
@@ -65,7 +65,7 @@ object TableConflicts {
       case Options.TableVersion    => unless(table.version.toString)
       case Options.RecordKey       => unless(joined(table.recordKeyFields))
       case Options.PartitionFields => partitions(value, table)
-      // A table without ordering fields merges by commit time; fields named at a write do not change that.
+      // A table without ordering fields merges by commit time; ordering fields of a write do not change that.
       case Options.OrderingFields => if (table.orderingFields.isEmpty) None else unless(joined(table.orderingFields))
       case Options.MergeModeOption | Options.StoredMergeMode => unless(MergeMode.of(table).name)
       case Options.StrategyIdOption                          => strategy(value, table)
@@ -73,9 +73,9 @@ object TableConflicts {
       case Options.PayloadOrderingField                      => unless(joined(table.orderingFields))
       case Options.DeleteField | Options.DeleteMarker        => deleteMarker(entry, value, table)
       case Options.NullOrderingOption                        =>
-        // Stricter than the table is this write's own business.
+        // A write may be stricter than its table.
         if (value == "reject") None else table.properties.get(entry.key).flatMap(unless)
-      case Options.KeyGeneratorType | Options.KeyGeneratorClass => generator(given, table)
+      case Options.KeyGeneratorType | Options.KeyGeneratorClass => generator(option, table)
       case Options.HiveStyle | Options.UrlEncode                => raw(entry.default)
       case Options.TimelineZone                                 => raw(Some("LOCAL"))
       case Options.IndexTypeOption                              => index(value, table)
@@ -85,10 +85,10 @@ object TableConflicts {
   }
 
   private def partitions(value: String, table: TableConfig): Option[String] = {
-    val given = OptionKind.Fields.split(value)
-    val typed = table.partitionFieldTypes.map { case (field, kind) => s"$field:$kind" }
-    val plain = table.partitionFields
-    val same = given.size == plain.size && given.zip(plain.zip(typed)).forall { case (g, (name, full)) =>
+    val fields = OptionKind.Fields.split(value)
+    val typed  = table.partitionFieldTypes.map { case (field, kind) => s"$field:$kind" }
+    val plain  = table.partitionFields
+    val same = fields.size == plain.size && fields.zip(plain.zip(typed)).forall { case (g, (name, full)) =>
       g.equalsIgnoreCase(name) || g.equalsIgnoreCase(full)
     }
     if (same) None
@@ -102,7 +102,7 @@ object TableConflicts {
       case MergeMode.CommitTimeOrdering => StrategyId.CommitTime
       case MergeMode.Custom             => StrategyId.PayloadBased
     }
-    // "The payload class decides" is what made a translated table what it is.
+    // A table whose payload class was translated was created with "the payload class decides".
     val byPayload = value.equalsIgnoreCase(StrategyId.PayloadBased) && table.legacyPayloadClass.isDefined
     Some(table.strategyId.getOrElse(implied)).filterNot(stored => byPayload || stored.equalsIgnoreCase(value))
   }
@@ -113,11 +113,11 @@ object TableConflicts {
       case None => if (meansTheSame(value, table)) None else Some(s"none, and merge mode ${MergeMode.of(table)}")
     }
 
-  /** A class whose rule a table without a class has. */
+  /** Whether the table, which stores no payload class, has the rule of this one. */
   private def meansTheSame(payload: String, table: TableConfig): Boolean = scala.util.Try {
     RuleInference.infer(table.version, None, None, Some(payload), table.orderingFields, Map.empty).properties
-  }.toOption.exists { asked =>
-    val would = TableConfig(asked + ("hoodie.table.version" -> table.version.toString))
+  }.toOption.exists { properties =>
+    val would = TableConfig(properties + ("hoodie.table.version" -> table.version.toString))
     would.legacyPayloadClass.isDefined && MergeMode.of(would) == MergeMode.of(table) && would.partialUpdateMode == table
       .partialUpdateMode &&
     would.mergeProperties.forall { case (k, v) => table.mergeProperties.get(k).contains(v) }
@@ -126,29 +126,29 @@ object TableConflicts {
   private def deleteMarker(entry: OptionEntry, value: String, table: TableConfig): Option[String] =
     table.mergeProperties.get(entry.key) match {
       case Some(stored) => Some(stored).filterNot(_ == value)
-      // Tables before version 9 have no place for it: their writers give it every time.
+      // Tables before version 9 cannot store it: their writers set it every time.
       case None => if (table.version < 9) None else Some("none")
     }
 
-  private def generator(given: Settings.Given, table: TableConfig): Option[String] = {
-    val asked  = KeyGenerator.canonical(given)
-    val stored = KeyGenerator.stored(table)
-    val same   = asked == stored || (stored == "NON_PARTITION" && asked == "SIMPLE")
+  private def generator(option: Settings.Given, table: TableConfig): Option[String] = {
+    val requested = KeyGenerator.canonical(option)
+    val stored    = KeyGenerator.stored(table)
+    val same      = requested == stored || (stored == "NON_PARTITION" && requested == "SIMPLE")
     if (same) None else Some(stored)
   }
 
   private def index(value: String, table: TableConfig): Option[String] =
     table.properties.get(Options.IndexTypeOption.key).filter(stored => findsKeys(stored) != findsKeys(value))
 
-  /** The same for indexes that find the same keys, and may take turns. */
+  /** Equal for indexes that find the same keys, and so may alternate. */
   private def findsKeys(index: String): String =
     if (index == "BLOOM") "SIMPLE" else if (index == "GLOBAL_BLOOM") "GLOBAL_SIMPLE" else index
 
   private def timed(entry: OptionEntry, value: String, table: TableConfig): Option[String] = {
     val isTimed = table.partitionFieldTypes.exists(_._2 == "TIMESTAMP")
     val stored  = entry.names.flatMap(table.properties.get).headOption.orElse(entry.default)
-    // Tables of other writers may leave these settings to every write.
-    val isKept = Options.TimeBased.flatMap(_.names).exists(table.properties.contains)
-    if (isTimed && isKept) Some(stored.getOrElse("none")).filterNot(_ == value) else None
+    // Other writers' tables may leave these settings to each write.
+    val isStored = Options.TimeBased.flatMap(_.names).exists(table.properties.contains)
+    if (isTimed && isStored) Some(stored.getOrElse("none")).filterNot(_ == value) else None
   }
 }

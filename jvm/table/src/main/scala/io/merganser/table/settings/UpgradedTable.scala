@@ -6,11 +6,11 @@ import io.merganser.table.rule.{MergeMode, RuleInference}
 import io.merganser.table.schema.FrameCheck
 import org.apache.spark.sql.types.StructType
 
-/** What the properties of a table of version 6 or 8 become at version 9, where a payload class is what it means. */
+/** The properties of a table of version 6 or 8 at version 9, which stores the rule of a payload class instead. */
 private[table] object UpgradedTable {
   val Version = 9
 
-  /** Keys that earlier versions have, and those that are written anew. */
+  /** Keys of earlier versions, and keys that are written again. */
   private val Replaced = Set(
     "hoodie.record.merge.mode", "hoodie.record.merge.strategy.id", "hoodie.compaction.record.merger.strategy",
     "hoodie.compaction.payload.class", "hoodie.table.legacy.payload.class", "hoodie.table.precombine.field",
@@ -19,7 +19,8 @@ private[table] object UpgradedTable {
 
   /**
    * @param columns the table's data columns
-   * @throws io.merganser.merge.MerganserException ORDERING_FIELD_MISSING if version 9 orders the payload class's rows by columns that are not there
+   * @throws io.merganser.merge.MerganserException ORDERING_FIELD_MISSING if a column by which version 9 orders the
+   *                                               payload class's rows is missing
    */
   def properties(table: TableConfig, columns: StructType): Map[String, String] = {
     val merge    = settings(table)

@@ -6,11 +6,11 @@ import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.storage.TableLock
 
-/** A row is a delete when this column's text equals the marker. */
+/** A row is a delete when this column's value, as a string, equals the marker. */
 final case class DeleteMark(field: String, marker: String)
 
 /**
- * Sizes and formats of the files that a write makes. All sizes are in bytes.
+ * Sizes and formats of the files that a write creates. All sizes are in bytes.
  *
  * @param codec           of base files; None: Spark's own setting
  * @param logBlockFormat  avro or parquet; None: by the number of rows
@@ -32,32 +32,32 @@ final case class FileConfig(
 )
 
 /**
- * @param orderedDeletes    deletes carry an ordering value, by which they may lose
- * @param failsOnDuplicates several source rows for one key are an error; otherwise the table's rule makes one row of them
- * @param logsPartialRows   logs take the columns that a statement assigns, and not whole rows
+ * @param orderedDeletes    deletes have an ordering value, and may lose by it
+ * @param failsOnDuplicates several source rows for one key are an error; otherwise the table's rule combines them
+ * @param logsPartialRows   logs contain only the columns that a statement assigns, not full rows
  */
 final case class StatementConfig(orderedDeletes: Boolean, failsOnDuplicates: Boolean, logsPartialRows: Boolean)
 
 /**
- * Everything one write needs, parsed once; below it no option has a name.
+ * Everything one write needs, parsed once; no later code reads options by name.
  *
- * @param combineBeforeInsert   rows of one key within an insert or bulk_insert become one
- * @param combineBeforeUpsert   rows of one key within an upsert become one
- * @param missingColumns        what becomes of columns that the written rows lack
- * @param statement             what only MERGE, UPDATE and DELETE ask about
+ * @param combineBeforeInsert   rows with the same key within an insert or bulk_insert are merged into one
+ * @param combineBeforeUpsert   rows with the same key within an upsert are merged into one
+ * @param missingColumns        how columns that the written rows lack are filled
+ * @param statement             settings of MERGE, UPDATE and DELETE
  * @param evolvesSchema         a frame may add columns and widen types
- * @param widensToString        a frame, or a MERGE with schema evolution, may make a string of a column that is none
- * @param deleteMark            of the table, or, below version 9 where tables cannot keep it, of this write
- * @param partitionTime         time-based settings of the partition path, by name, for a table that keeps none
+ * @param widensToString        a frame, or a MERGE with schema evolution, may turn a column into a string column
+ * @param deleteMark            of the table, or, below version 9 where tables cannot store it, of this write
+ * @param partitionTime         time-based settings of the partition path, by name, for a table that stores none
  * @param rule                  the table's merge rule
- * @param eventTimeField        column whose range goes to the commit's statistics
- * @param commitMetadata        what the user wants in the commit
- * @param permits               what it may do to the table that it would refuse otherwise
- * @param partitionsToDelete    paths that delete_partition removes, `*` for any text; empty: those of the rows
- * @param inlineCompaction      compact after this write, when `compactionDeltaCommits` have gathered
+ * @param eventTimeField        column whose range is recorded in the commit's statistics
+ * @param commitMetadata        extra metadata of the commit
+ * @param permits               what it may do to the table although it is refused by default
+ * @param partitionsToDelete    paths that delete_partition removes, `*` for any characters; empty: those of the rows
+ * @param inlineCompaction      compact after this write, when `compactionDeltaCommits` have accumulated
  * @param failsOnServiceFailure an inline service that fails after the commit is an error
  * @param lock                  how the table is locked
- * @param heartbeatIntervalMs   milliseconds between heartbeats of a write that others may take for failed
+ * @param heartbeatIntervalMs   milliseconds between heartbeats of a write that others could otherwise consider failed
  * @param shuffleTasks          tasks of its shuffles; None: by the frame's size
  * @param ignored               options without effect that a job may miss
  */
@@ -91,23 +91,23 @@ final case class WriteConfig(
     ignored: Seq[IgnoredOption]
 ) {
 
-  /** Milliseconds between the heartbeats by which other writers see that this one lives; None where nobody looks for them. */
+  /** Milliseconds between the heartbeats that show other writers that this one is alive; None where none are needed. */
   def heartbeatMs: Option[Long] = if (failedWrites == FailedWrites.Eager) None else Some(heartbeatIntervalMs)
 
-  /** The table's settings, completed by this write's: those of its partition path, and what marks a delete. */
+  /** The table's settings, completed by this write's: those of its partition path, and its delete marker. */
   def keyed(table: TableConfig): TableConfig = {
     val marks =
       deleteMark.toSeq.flatMap(mark => Seq(Options.DeleteField -> mark.field, Options.DeleteMarker -> mark.marker))
     table.copy(properties =
-      partitionTime ++ marks.map { case (entry, text) =>
-        s"${Options.MergePropertyPrefix}${entry.key}" -> text
+      partitionTime ++ marks.map { case (entry, value) =>
+        s"${Options.MergePropertyPrefix}${entry.key}" -> value
       } ++ table.properties)
   }
 }
 
 object WriteConfig {
 
-  /** Whether a write asks for its table to be brought to the newest version first. */
+  /** Whether a write requests that its table be upgraded to the newest version first. */
   def asksForUpgrade(options: Map[String, String], sessionConf: Map[String, String]): Boolean =
     Settings.ofWrite(options, sessionConf).bool(Options.AutoUpgrade)
 
@@ -115,7 +115,7 @@ object WriteConfig {
   def operation(options: Map[String, String], sessionConf: Map[String, String]): WriteOperation =
     WriteOperation.of(Settings.ofWrite(options, sessionConf).required(Options.Operation))
 
-  /** Whether the session asks for MERGE with schema evolution where the statement does not say it. */
+  /** Whether the session requests MERGE with schema evolution where the statement does not. */
   def asksForEvolution(sessionConf: Map[String, String]): Boolean =
     Settings.ofWrite(Map.empty, sessionConf).bool(Options.SqlEvolution)
 
@@ -123,11 +123,11 @@ object WriteConfig {
    * Parses and checks the options of one write, before anything is written.
    *
    * @param options     the write's options
-   * @param sessionConf Spark's configuration; options win over it, and both over what the table keeps for its writes
-   * @param creating    this very write's options have just made the table: they are not compared with it again
+   * @param sessionConf Spark's configuration; options take precedence, and both override the table's stored defaults
+   * @param creating    the table was just created with this write's options: they are not compared with it again
    * @throws MerganserException what [[Settings.ofWrite]] and [[TableConflicts.settled]] throw, MERGE_RULE_UNAVAILABLE,
-   *                            KEY_GENERATOR_UNSUPPORTED, OPTION_CONFLICT, DELETE_MARKER_INCOMPLETE, BUCKET_HASH_FIELD_UNKNOWN,
-   *                            LOCK_PROVIDER_UNSUPPORTED
+   *                            KEY_GENERATOR_UNSUPPORTED, OPTION_CONFLICT, DELETE_MARKER_INCOMPLETE,
+   *                            BUCKET_HASH_FIELD_UNKNOWN, LOCK_PROVIDER_UNSUPPORTED
    */
   def parse(
       options: Map[String, String],
@@ -136,91 +136,91 @@ object WriteConfig {
       source: WriteSource = WriteSource.DataFrameWrite,
       creating: Boolean = false
   ): WriteConfig = {
-    val given    = Settings.ofWrite(options, sessionConf)
-    val settings = if (creating) given else TableConflicts.settled(given, table)
+    val configured = Settings.ofWrite(options, sessionConf)
+    val settings   = if (creating) configured else TableConflicts.settled(configured, table)
     KeyGenerator.stored(table)
-    val kept      = table.properties
-    val operation = operationOf(settings, kept, source)
+    val stored    = table.properties
+    val operation = operationOf(settings, stored, source)
     WriteConfig(
       operation = operation,
       combineBeforeInsert =
-        settings.bool(Options.CombineBeforeInsert, kept) || settings.bool(Options.InsertDropDuplicates, kept),
-      combineBeforeUpsert = settings.bool(Options.CombineBeforeUpsert, kept),
-      storedKeys = storedKeys(settings, kept, source),
+        settings.bool(Options.CombineBeforeInsert, stored) || settings.bool(Options.InsertDropDuplicates, stored),
+      combineBeforeUpsert = settings.bool(Options.CombineBeforeUpsert, stored),
+      storedKeys = storedKeys(settings, stored, source),
       index = indexOf(settings, table),
-      files = filesOf(settings, kept),
-      nullOrdering = if (settings.required(Options.NullOrderingOption, kept) == "reject") NullOrdering.Reject
+      files = filesOf(settings, stored),
+      nullOrdering = if (settings.required(Options.NullOrderingOption, stored) == "reject") NullOrdering.Reject
       else NullOrdering.Lowest,
-      missingColumns = MissingColumns.of(settings.required(Options.MissingColumnsOption, kept)),
+      missingColumns = MissingColumns.of(settings.required(Options.MissingColumnsOption, stored)),
       statement = StatementConfig(
-        orderedDeletes = settings.required(Options.SqlDeletes, kept) == "ordered",
-        failsOnDuplicates = settings.required(Options.SqlDuplicates, kept) == "fail",
-        logsPartialRows = settings.bool(Options.SqlPartialUpdates, kept)
+        orderedDeletes = settings.required(Options.SqlDeletes, stored) == "ordered",
+        failsOnDuplicates = settings.required(Options.SqlDuplicates, stored) == "fail",
+        logsPartialRows = settings.bool(Options.SqlPartialUpdates, stored)
       ),
-      evolvesSchema = settings.required(Options.FrameEvolution, kept) != "false",
-      widensToString = settings.required(Options.FrameEvolution, kept) == "toString",
+      evolvesSchema = settings.required(Options.FrameEvolution, stored) != "false",
+      widensToString = settings.required(Options.FrameEvolution, stored) == "toString",
       deleteMark = deleteMark(settings, table),
       partitionTime = Options.TimeBased.flatMap(entry => settings.explicit(entry).map(entry.key -> _)).toMap,
-      rule = StoredRule.of(table, settings.text(Options.MergerClasses, kept).toSeq.flatMap(OptionKind.Fields.split)),
-      eventTimeField = settings.text(Options.EventTimeField, kept),
+      rule = StoredRule.of(table, settings.text(Options.MergerClasses, stored).toSeq.flatMap(OptionKind.Fields.split)),
+      eventTimeField = settings.text(Options.EventTimeField, stored),
       commitMetadata = settings.commitMetadata,
-      permits = TableAccess.permits(settings, kept),
+      permits = TableAccess.permits(settings, stored),
       partitionsToDelete = partitionsToDelete(settings, operation),
-      allowEmptyCommit = settings.bool(Options.AllowEmptyCommit, kept),
-      inlineCompaction = inlineCompaction(settings, kept) && table.isMergeOnRead,
-      compactionDeltaCommits = settings.whole(Options.CompactionDeltaCommits, kept).toInt,
-      failsOnServiceFailure = settings.bool(Options.FailOnServiceFailure, kept),
-      failedWrites = failedWrites(settings, kept),
-      heartbeatIntervalMs = settings.whole(Options.HeartbeatInterval, kept),
-      lock = LockOptions.of(settings, kept),
-      shuffleTasks = settings.text(Options.shuffleTasksOf(operation), kept).map(_.toInt).filter(_ > 0),
+      allowEmptyCommit = settings.bool(Options.AllowEmptyCommit, stored),
+      inlineCompaction = inlineCompaction(settings, stored) && table.isMergeOnRead,
+      compactionDeltaCommits = settings.whole(Options.CompactionDeltaCommits, stored).toInt,
+      failsOnServiceFailure = settings.bool(Options.FailOnServiceFailure, stored),
+      failedWrites = failedWrites(settings, stored),
+      heartbeatIntervalMs = settings.whole(Options.HeartbeatInterval, stored),
+      lock = LockOptions.of(settings, stored),
+      shuffleTasks = settings.text(Options.shuffleTasksOf(operation), stored).map(_.toInt).filter(_ > 0),
       ignored = settings.ignored
     )
   }
 
-  private def operationOf(settings: Settings, kept: Map[String, String], source: WriteSource): WriteOperation =
+  private def operationOf(settings: Settings, stored: Map[String, String], source: WriteSource): WriteOperation =
     source match {
-      case WriteSource.DataFrameWrite => WriteOperation.of(settings.required(Options.Operation, kept))
+      case WriteSource.DataFrameWrite => WriteOperation.of(settings.required(Options.Operation, stored))
       case WriteSource.SqlChange      => WriteOperation.Upsert
       case WriteSource.SqlInsert =>
-        val named = settings.said(Options.SqlInsertOperation, kept)
+        val named = settings.said(Options.SqlInsertOperation, stored)
         val older =
-          if (settings.bool(Options.SqlBulkInsert, kept)) Some("bulk_insert")
-          else settings.text(Options.SqlInsertMode, kept).map(mode => if (mode == "upsert") "upsert" else "insert")
+          if (settings.bool(Options.SqlBulkInsert, stored)) Some("bulk_insert")
+          else settings.text(Options.SqlInsertMode, stored).map(mode => if (mode == "upsert") "upsert" else "insert")
         WriteOperation.of(named.orElse(older).getOrElse(settings.required(Options.SqlInsertOperation)))
     }
 
   private def partitionsToDelete(settings: Settings, operation: WriteOperation): Seq[String] = {
     val named = settings.given(Options.PartitionsToDelete)
-    named.filter(_ => operation != WriteOperation.DeletePartition).foreach(given =>
-      throw MerganserException("OPTION_CONFLICT", "key" -> given.name, "value" -> given.value,
+    named.filter(_ => operation != WriteOperation.DeletePartition).foreach(option =>
+      throw MerganserException("OPTION_CONFLICT", "key" -> option.name, "value" -> option.value,
         "otherKey" -> Options.Operation.key,
         "otherValue" -> operation))
-    named.toSeq.flatMap(given => OptionKind.Fields.split(given.value))
+    named.toSeq.flatMap(option => OptionKind.Fields.split(option.value))
   }
 
-  private def storedKeys(settings: Settings, kept: Map[String, String], source: WriteSource): StoredKeyPolicy = {
-    val drops  = settings.bool(Options.InsertDropDuplicates, kept)
-    val policy = settings.required(Options.InsertDuplicatePolicy, kept)
-    val strict = source == WriteSource.SqlInsert && settings.text(Options.SqlInsertMode, kept).contains("strict")
+  private def storedKeys(settings: Settings, stored: Map[String, String], source: WriteSource): StoredKeyPolicy = {
+    val drops  = settings.bool(Options.InsertDropDuplicates, stored)
+    val policy = settings.required(Options.InsertDuplicatePolicy, stored)
+    val strict = source == WriteSource.SqlInsert && settings.text(Options.SqlInsertMode, stored).contains("strict")
     if (drops && policy == "fail")
       throw MerganserException("OPTION_CONFLICT", "key" -> Options.InsertDropDuplicates.key, "value" -> "true",
         "otherKey" -> Options.InsertDuplicatePolicy.key, "otherValue" -> policy)
     if (drops || policy == "drop") StoredKeyPolicy.Drop
     else if (policy == "fail" || strict) StoredKeyPolicy.Fail
-    else if (settings.bool(Options.AllowDuplicateInserts, kept)) StoredKeyPolicy.InsertAgain
+    else if (settings.bool(Options.AllowDuplicateInserts, stored)) StoredKeyPolicy.InsertAgain
     else StoredKeyPolicy.MergeWhenMet
   }
 
   private def indexOf(settings: Settings, table: TableConfig): IndexType =
     settings.said(Options.IndexTypeOption, table.properties) match {
       case Some("BUCKET") => bucketOf(settings, table)
-      case Some(asked) =>
-        val moves = if (asked == "GLOBAL_BLOOM") Options.BloomMovesPartition else Options.SimpleMovesPartition
+      case Some(name) =>
+        val moves = if (name == "GLOBAL_BLOOM") Options.BloomMovesPartition else Options.SimpleMovesPartition
         IndexType.Simple(
           bloomFilters =
-            asked.endsWith("BLOOM") || table.properties.get(Options.IndexTypeOption.key).exists(_.endsWith("BLOOM")),
-          global = if (asked.startsWith("GLOBAL_")) Some(IndexType.GlobalKeys(settings.bool(moves, table.properties)))
+            name.endsWith("BLOOM") || table.properties.get(Options.IndexTypeOption.key).exists(_.endsWith("BLOOM")),
+          global = if (name.startsWith("GLOBAL_")) Some(IndexType.GlobalKeys(settings.bool(moves, table.properties)))
           else None
         )
       case None => IndexType.ByFiles(bucketOf(settings, table))
@@ -239,19 +239,19 @@ object WriteConfig {
     IndexType.Bucket(count, if (hashed.isEmpty) table.recordKeyFields else hashed)
   }
 
-  private def filesOf(settings: Settings, kept: Map[String, String]): FileConfig = FileConfig(
-    smallFileLimitBytes = settings.whole(Options.SmallFileLimit, kept),
-    maxFileBytes = settings.whole(Options.MaxFileSize, kept),
-    rowGroupBytes = settings.whole(Options.RowGroupSize, kept),
-    pageBytes = settings.whole(Options.PageSize, kept),
-    dictionary = settings.bool(Options.Dictionary, kept),
-    codec = settings.text(Options.Codec, kept),
-    recordBytesEstimate = settings.whole(Options.RecordSizeEstimate, kept),
-    logFileMaxBytes = settings.whole(Options.LogFileMaxSize, kept),
-    logBlockMaxBytes = settings.whole(Options.LogBlockMaxSize, kept),
-    logBlockFormat = settings.text(Options.LogBlockFormat, kept),
-    bloomEntries = settings.whole(Options.BloomEntries, kept).toInt,
-    bloomFalsePositives = settings.required(Options.BloomFalsePositives, kept).toDouble
+  private def filesOf(settings: Settings, stored: Map[String, String]): FileConfig = FileConfig(
+    smallFileLimitBytes = settings.whole(Options.SmallFileLimit, stored),
+    maxFileBytes = settings.whole(Options.MaxFileSize, stored),
+    rowGroupBytes = settings.whole(Options.RowGroupSize, stored),
+    pageBytes = settings.whole(Options.PageSize, stored),
+    dictionary = settings.bool(Options.Dictionary, stored),
+    codec = settings.text(Options.Codec, stored),
+    recordBytesEstimate = settings.whole(Options.RecordSizeEstimate, stored),
+    logFileMaxBytes = settings.whole(Options.LogFileMaxSize, stored),
+    logBlockMaxBytes = settings.whole(Options.LogBlockMaxSize, stored),
+    logBlockFormat = settings.text(Options.LogBlockFormat, stored),
+    bloomEntries = settings.whole(Options.BloomEntries, stored).toInt,
+    bloomFalsePositives = settings.required(Options.BloomFalsePositives, stored).toDouble
   )
 
   private def deleteMark(settings: Settings, table: TableConfig): Option[DeleteMark] = {
@@ -265,16 +265,17 @@ object WriteConfig {
     }
   }
 
-  /** As Hudi's batch writes have it: unless it is given, inline compaction is on where asynchronous compaction is turned off. */
-  private def inlineCompaction(settings: Settings, kept: Map[String, String]): Boolean =
-    settings.said(Options.InlineCompaction, kept).map(_ == "true")
-      .getOrElse(!settings.bool(Options.AsyncCompaction, kept))
+  /** As in Hudi's batch writes: unless set, inline compaction is on where asynchronous compaction is turned off. */
+  private def inlineCompaction(settings: Settings, stored: Map[String, String]): Boolean =
+    settings.said(Options.InlineCompaction, stored).map(_ == "true")
+      .getOrElse(!settings.bool(Options.AsyncCompaction, stored))
 
-  private def policyOfMode(settings: Settings, kept: Map[String, String]): String =
-    if (settings.required(Options.ConcurrencyMode, kept) == "SINGLE_WRITER") "EAGER" else "LAZY"
+  private def policyOfMode(settings: Settings, stored: Map[String, String]): String =
+    if (settings.required(Options.ConcurrencyMode, stored) == "SINGLE_WRITER") "EAGER" else "LAZY"
 
-  private def failedWrites(settings: Settings, kept: Map[String, String]): FailedWrites =
-    if (settings.said(Options.FailedWrites, kept).getOrElse(policyOfMode(settings, kept)) == "EAGER") FailedWrites.Eager
-    else FailedWrites.Lazy(settings.whole(Options.HeartbeatInterval, kept) * (settings.whole(Options.HeartbeatMisses,
-      kept) + 1))
+  private def failedWrites(settings: Settings, stored: Map[String, String]): FailedWrites =
+    if (settings.said(Options.FailedWrites, stored).getOrElse(policyOfMode(settings, stored)) == "EAGER")
+      FailedWrites.Eager
+    else FailedWrites.Lazy(settings.whole(Options.HeartbeatInterval, stored) * (settings.whole(Options.HeartbeatMisses,
+      stored) + 1))
 }

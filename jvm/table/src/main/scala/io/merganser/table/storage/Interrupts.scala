@@ -1,9 +1,9 @@
 package io.merganser.table.storage
 
-/** Steps that an interrupt of their thread must not cut in two. */
+/** Steps that an interrupt of their thread must not split. */
 private[table] object Interrupts {
 
-  /** Does something as if the thread had not been interrupted before; afterwards it has been. */
+  /** Runs the body with the thread's interrupt flag cleared, and restores the flag afterwards. */
   def deferred[T](body: => T): T = {
     val wasInterrupted = Thread.interrupted()
     try body

@@ -4,7 +4,7 @@ import java.util.concurrent.{Callable, ExecutionException, Executors}
 
 import scala.collection.JavaConverters._
 
-/** Waiting for storage side by side: listings are slow, and there may be thousands. */
+/** Storage operations in parallel: listings are slow, and there may be thousands. */
 private[table] object Parallel {
 
   private val Threads = 16

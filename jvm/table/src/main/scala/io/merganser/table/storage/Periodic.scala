@@ -8,10 +8,11 @@ import org.slf4j.LoggerFactory
 import scala.util.control.NonFatal
 
 /**
- * Work that is done every so many milliseconds until it is stopped. A run takes a thread of its own, so that work that
- * hangs delays nobody else's; while a run goes on no second one begins.
+ * Work that runs periodically until it is stopped. Each run has a thread of its own, so that work that hangs delays no
+ * other; a run is skipped while another is in progress.
  *
- * @param what names the work in the log, where a run fails
+ * @param what     names the work in the log when a run fails
+ * @param periodMs milliseconds between runs
  */
 private[table] final class Periodic(what: String, periodMs: Long)(work: () => Unit) {
 
@@ -22,7 +23,7 @@ private[table] final class Periodic(what: String, periodMs: Long)(work: () => Un
     Periodic.Timer.scheduleAtFixedRate(() => Periodic.Workers.execute(() => run()), periodMs, periodMs,
       TimeUnit.MILLISECONDS)
 
-  /** After this no run begins, and none is going on. */
+  /** Afterwards no run begins, and none is in progress. */
   def stop(): Unit = {
     isDone = true
     timer.cancel(false)

@@ -27,22 +27,23 @@ import org.apache.hadoop.fs.{
 import scala.util.control.NonFatal
 
 /**
- * A table's place and the way to it. Names are relative to the table's base path and use '/'; "" is the base itself.
+ * A table's location and its file system. Names are relative to the table's base path and use '/'; "" is the base
+ * itself.
  *
- * Serializable: the configuration travels along, the file system is opened again on the other side.
+ * Serializable: the configuration is serialized, and the file system is opened again after deserialization.
  */
-final class Storage private (val basePath: Path, configuration: Storage.TravellingConfiguration) extends Serializable {
+final class Storage private (val basePath: Path, configuration: Storage.SerializableConf) extends Serializable {
 
   def this(basePath: Path, conf: Configuration) =
-    this(basePath.getFileSystem(conf).makeQualified(basePath), new Storage.TravellingConfiguration(conf))
+    this(basePath.getFileSystem(conf).makeQualified(basePath), new Storage.SerializableConf(conf))
 
   def conf: Configuration = configuration.value
 
   @transient lazy val fs: FileSystem = basePath.getFileSystem(conf)
 
   /**
-   * The same for every name of the place: symbolic links of the local disk, `s3`, `s3a` and `s3n`, mounts of viewfs, a
-   * host with and without its port. What this process keeps by table, it keeps by this.
+   * The same for every path of the location: symbolic links of the local disk, `s3`, `s3a` and `s3n`, viewfs mounts, a
+   * host with and without its port. The key of everything that this process caches per table.
    */
   lazy val identity: String = Storage.identityOf(fs, basePath, conf)
 
@@ -61,8 +62,8 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
   def readText(relative: String): String = new String(read(relative), UTF_8)
 
   /**
-   * Reads past the checksum files that Hadoop's local file system keeps, which are wrong once another program has written.
-   * For files that carry a checksum of their own.
+   * Bypasses the checksum files of Hadoop's local file system, which are wrong once another program has written the
+   * file. For files with a checksum of their own.
    */
   private[table] def readUnverified(relative: String): Array[Byte] =
     if (isLocal)
@@ -74,7 +75,7 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
         case _                           => read(relative)
       }
 
-  /** What lies directly in a folder; nothing if there is no such folder. One listing. */
+  /** The direct children of a folder; none if there is no such folder. One listing. */
   def list(relative: String): Seq[FileStatus] =
     try fs.listStatus(path(relative)).toSeq
     catch { case _: FileNotFoundException => Nil }
@@ -83,7 +84,7 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
     if (!fs.mkdirs(path(relative))) throw new IOException(s"cannot make folder ${path(relative)}")
 
   /**
-   * Deletes a file, and the checksum file that Hadoop's local file system keeps beside it.
+   * Deletes a file, and the checksum file that Hadoop's local file system writes beside it.
    *
    * @return false if there was none
    */
@@ -93,16 +94,16 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
     deleted
   }
 
-  /** Deletes a folder with all it holds; false if there was none. */
+  /** Deletes a folder with its contents; false if there was none. */
   def deleteFolder(relative: String): Boolean = fs.delete(path(relative), true)
 
   /**
-   * Creates a file that was not there; its whole content appears at once.
+   * Creates a new file; its whole content becomes visible at once.
    *
-   * On the local file system the name is taken atomically. Elsewhere that is up to the store's rename or create, so
-   * writers that may meet hold the table lock.
+   * On the local file system the name is created atomically. Elsewhere that depends on the store's rename or create, so
+   * concurrent writers hold the table lock.
    *
-   * @throws org.apache.hadoop.fs.FileAlreadyExistsException if the file is there
+   * @throws org.apache.hadoop.fs.FileAlreadyExistsException if the file exists
    */
   def createNew(relative: String, bytes: Array[Byte]): Unit =
     if (isLocal) linkLocally(relative, bytes) { (unpublished, file) => Files.move(unpublished, file); () }
@@ -129,9 +130,9 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
     }
 
   /**
-   * Whether of several processes that create one file at a time a single one succeeds, and the others learn of it.
+   * Whether exactly one of several processes that create a file concurrently succeeds, and the others fail.
    *
-   * @param alsoSchemes stores of which their user knows that they do
+   * @param alsoSchemes further stores that the user has configured as exclusive
    */
   def createsExclusively(alsoSchemes: Set[String] = Set.empty): Boolean = {
     val scheme = fs.getUri.getScheme
@@ -139,17 +140,17 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
     Storage.mounted(fs, basePath, conf).exists(_.createsExclusively(alsoSchemes))
   }
 
-  /** Whether the store takes a file on the condition that there is none, as S3A does from Hadoop 3.4.2 on. */
+  /** Whether the store can create a file on the condition that none exists, as S3A does from Hadoop 3.4.2 on. */
   @transient private lazy val createsConditionally: Boolean =
     try fs.hasPathCapability(basePath, Storage.ConditionalCreate)
     catch { case NonFatal(_) => false }
 
   /**
-   * Creates a file that was not there, by the strongest means of the store; see [[createsExclusively]]. On the local file
-   * system the file appears with its content, elsewhere others may see it before.
+   * Creates a new file by the strongest means of the store; see [[createsExclusively]]. On the local file system it
+   * becomes visible with its content, elsewhere others may see it earlier.
    *
-   * @throws org.apache.hadoop.fs.FileAlreadyExistsException if the file is there; other failures leave open whether it is,
-   *                                                         and whose it is
+   * @throws org.apache.hadoop.fs.FileAlreadyExistsException if the file exists; after other failures it is unknown
+   *                                                         whether it exists, and who created it
    */
   def createExclusively(relative: String, bytes: Array[Byte]): Unit =
     if (isLocal)
@@ -159,7 +160,7 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
     else if (createsConditionally) writeConditionally(path(relative), bytes)
     else write(path(relative), bytes, overwrite = false)
 
-  /** Makes an empty file, or makes it anew. */
+  /** Creates an empty file, or truncates the existing one. */
   def touch(relative: String): Unit =
     if (isLocal) {
       val file = localFile(relative)
@@ -168,7 +169,7 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
       ()
     } else write(path(relative), Array.emptyByteArray, overwrite = true)
 
-  /** Writes a file, whether it was there or not. */
+  /** Writes a file, whether or not it exists. */
   def replace(relative: String, bytes: Array[Byte]): Unit =
     if (isLocal) {
       val file        = localFile(relative)
@@ -180,7 +181,7 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
 
   override def toString: String = basePath.toString
 
-  /** Only where nothing stands between us and the disk: a file system of somebody's own is to see every operation. */
+  /** Only for plain local file systems: a custom one must see every operation. */
   private def isLocal: Boolean = fs.getUri.getScheme == "file" && Storage.PlainLocal(fs.getClass.getName)
 
   private def localFile(relative: String): java.nio.file.Path =
@@ -189,7 +190,7 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
   private def checksumFile(file: java.nio.file.Path): java.nio.file.Path =
     file.resolveSibling(s".${file.getFileName}.crc")
 
-  /** @param unlinked what to do with the written file and its name where the disk has no links */
+  /** @param unlinked what to do with the written file and its target where the disk has no links */
   private def linkLocally(
       relative: String,
       bytes: Array[Byte]
@@ -224,7 +225,7 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
     finally out.close()
   }
 
-  /** The store looks whether the file is there as it takes it: a conflict is a failure of the close. */
+  /** The store checks for the file when it stores it: a conflict is a failure of the close. */
   private def writeConditionally(file: Path, bytes: Array[Byte]): Unit = {
     if (fs.exists(file)) throw new FileAlreadyExistsException(file.toString)
     val out = fs.createFile(file).recursive().overwrite(false).must(Storage.ConditionalCreate, true).build()
@@ -238,20 +239,20 @@ final class Storage private (val basePath: Path, configuration: Storage.Travelli
 
 object Storage {
 
-  /** Files on their way to their name; left behind by a writer that died, swept by a later one. */
+  /** Files that are not renamed yet; a writer that dies leaves them behind, and a later one removes them. */
   private[table] val Unpublished = ".hoodie/.temp/unpublished-"
 
-  /** Hive's jars bring one of their own, which takes the place of Hadoop's when it is found first. */
+  /** Hive's jars have one of their own, which replaces Hadoop's when it comes first on the class path. */
   private val PlainLocal = Set(classOf[LocalFileSystem].getName, classOf[RawLocalFileSystem].getName,
     "org.apache.hadoop.hive.ql.io.ProxyLocalFileSystem")
 
-  /** Stores where a file appears when it is closed, whole, and where a rename is a copy. */
+  /** Stores where a file becomes visible, complete, when it is closed, and where a rename is a copy. */
   private val AppearsOnClose = Set("s3", "s3a", "s3n", "gs", "oss", "obs", "cosn")
 
-  /** Stores whose create without overwriting is one step. S3A's is a look and a put, unless it creates conditionally. */
+  /** Stores whose create without overwriting is atomic. S3A's is a check and a put, unless it creates conditionally. */
   private val CreatesExclusively = Set("hdfs", "webhdfs", "swebhdfs", "dfs", "hopsfs", "abfs", "abfss", "gs")
 
-  /** What createFile and hasPathCapability call a create on the condition that there is no such file. */
+  /** The name of a create on the condition that the file does not exist, in createFile and hasPathCapability. */
   private val ConditionalCreate = "fs.option.create.conditional.overwrite"
 
   private val S3Schemes = Set("s3", "s3a", "s3n")
@@ -263,21 +264,21 @@ object Storage {
     else if (S3Schemes(scheme)) s"s3://${uri.getAuthority}${uri.getPath}"
     else
       mounted(fs, path, conf).map(_.identity).getOrElse {
-        // Of a name node: its address with the port, or the name of the service.
+        // For a name node: its address with the port, or the name of the service.
         val service =
           if (scheme == "hdfs") scala.util.Try(Option(fs.getCanonicalServiceName)).toOption.flatten else None
         s"$scheme://${service.orElse(Option(uri.getAuthority)).getOrElse("")}${uri.getPath}"
       }
   }
 
-  /** What is there may be a link; what is not there yet lies in something that is. */
+  /** An existing path may be a link; one that does not exist yet is resolved by its nearest existing parent. */
   private def realPath(path: java.nio.file.Path): java.nio.file.Path =
     if (path.getParent == null) path
     else
       try path.toRealPath()
       catch { case _: java.io.IOException => realPath(path.getParent).resolve(path.getFileName) }
 
-  /** The place behind a mount of viewfs. */
+  /** The target of a viewfs mount. */
   private def mounted(fs: FileSystem, path: Path, conf: Configuration): Option[Storage] = {
     def resolve(path: Path): Option[Path] =
       try Some(fs.resolvePath(path))
@@ -300,10 +301,10 @@ object Storage {
   }
 
   /**
-   * A Hadoop configuration that Java serialization carries. Hadoop's own form of it takes a millisecond to write and to read,
-   * and each closure that names a table has it: it is written once, and read where the configuration is asked for.
+   * A Hadoop configuration for Java serialization. Hadoop's own encoding takes a millisecond to write and to read, and
+   * every closure with a table contains it: it is written once, and read when the configuration is first needed.
    */
-  private final class TravellingConfiguration(@transient private[this] var known: Configuration) extends Serializable {
+  private final class SerializableConf(@transient private[this] var known: Configuration) extends Serializable {
 
     private[this] var written: Array[Byte] = _
 

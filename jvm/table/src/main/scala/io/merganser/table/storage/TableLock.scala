@@ -17,13 +17,13 @@ import scala.util.Try
 import scala.util.control.NonFatal
 
 /**
- * The table's lock, held: the file `.hoodie/lock`, which is Hudi's too where its lock is a file, and the file that a
- * lock provider's options name besides.
+ * The table's lock while it is held: the file `.hoodie/lock`, which is also Hudi's where its lock is a file, and a
+ * second file if a lock provider's options name one.
  */
 final class TableLock private (files: Seq[LockFile]) {
 
   /**
-   * To call right before the step that the lock guards.
+   * To be called right before the step that the lock guards.
    *
    * @throws io.merganser.merge.MerganserException COMMIT_CONFLICT if this process paused longer than its lease and
    *                                               another writer took the lock, or another engine removed it
@@ -34,13 +34,14 @@ final class TableLock private (files: Seq[LockFile]) {
 object TableLock {
 
   /**
-   * @param timeoutMs        how long to wait for the lock, in milliseconds; above the lease, or the lock of a dead process
-   *                         on another host cannot be taken over
-   * @param leaseMs          after how many milliseconds without renewal a holder counts as dead
-   * @param severalWriters   others may write at a time: a store that cannot keep them apart is refused
-   * @param exclusiveSchemes stores of which the user says that they create files exclusively
-   * @param folder           of a second lock file, which other engines' writers take: Hudi's `hoodie.write.lock.filesystem.path`
-   * @param foreignExpiryMs  after how many milliseconds without change the lock of another engine counts as left behind;
+   * @param timeoutMs        how long to wait for the lock, in milliseconds; must exceed the lease, or the lock of a
+   *                         dead process on another host cannot be taken over
+   * @param leaseMs          milliseconds without renewal after which a holder counts as dead
+   * @param severalWriters   others may write concurrently: a store that cannot exclude them is refused
+   * @param exclusiveSchemes stores that the user has configured as creating files exclusively
+   * @param folder           of a second lock file, which other engines' writers use: Hudi's option
+   *                         `hoodie.write.lock.filesystem.path`
+   * @param foreignExpiryMs  milliseconds without change after which the lock of another engine counts as abandoned;
    *                         0: never
    */
   final case class Settings(
@@ -54,20 +55,20 @@ object TableLock {
 
   private[table] val File = ".hoodie/lock"
 
-  /** Threads of this process queue here; one for each lock file, whatever name its table goes by. */
+  /** Mutexes of this process's threads, one for each lock file, whatever path is used for its table. */
   private val threads = new ConcurrentHashMap[String, ReentrantLock]()
 
   /**
-   * Does something while holding the lock. Not reentrant.
+   * Runs the body while holding the lock. Not reentrant.
    *
-   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, with the file and who holds it; EXCLUSIVE_CREATE_MISSING
+   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, with the file and its holder; EXCLUSIVE_CREATE_MISSING
    */
   def hold[T](storage: Storage, settings: Settings = Settings())(body: TableLock => T): T = {
     val own = new LockPlace(storage, File, s"${Storage.Unpublished}lock-")
     val second =
       settings.folder.map(f => new LockPlace(Storage(new Path(f).toString, storage.conf), "lock", "lock-aside-"))
     val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(settings.timeoutMs)
-    // In this order for everybody of ours; others take the second alone.
+    // All our writers take them in this order; other engines take only the second.
     val places = own +: second.filter(_.identity != own.identity).toSeq
     if (settings.severalWriters) places.foreach(requireExclusive(_, settings))
     holdAll(places, Nil, settings, deadline)(body)
@@ -89,7 +90,7 @@ object TableLock {
       val place  = places.head
       val thread = threads.computeIfAbsent(place.identity, _ => new ReentrantLock())
       if (thread.isHeldByCurrentThread)
-        throw new IllegalStateException(s"the lock of ${place.storage} is held by this very thread")
+        throw new IllegalStateException(s"the lock of ${place.storage} is already held by this thread")
       if (!thread.tryLock(math.max(0L, deadline - System.nanoTime()), TimeUnit.NANOSECONDS))
         throw place.timeout(settings, "another thread of this process")
       try {
@@ -101,10 +102,10 @@ object TableLock {
 }
 
 /**
- * Where a lock file lies.
+ * The location of a lock file.
  *
  * @param file  its name, relative to the storage
- * @param aside beginning of the names to which lock files are moved before they are removed
+ * @param aside prefix of the names to which lock files are moved before they are removed
  */
 private[table] final class LockPlace(val storage: Storage, val file: String, val aside: String) {
 
@@ -122,11 +123,11 @@ private[table] final class LockPlace(val storage: Storage, val file: String, val
 }
 
 /**
- * A lock file that this process made.
+ * A lock file that this process created.
  *
- * The file names its owner and is renewed every third of the lease. A lock of ours that was not renewed for a whole
- * lease belongs to a dead process and is taken over; one of this process is respected as long as its holder is here. A
- * lock that another engine wrote is broken only if the settings say when: other engines may leave the file empty.
+ * The file names its owner and is renewed every third of the lease. A Merganser lock that was not renewed for a whole
+ * lease belongs to a dead process and is taken over; one of this process is respected as long as its holder exists. A
+ * lock that another engine wrote is broken only after the configured expiry: other engines may leave the file empty.
  */
 private[table] final class LockFile private (place: LockPlace, settings: TableLock.Settings) {
 
@@ -144,10 +145,10 @@ private[table] final class LockFile private (place: LockPlace, settings: TableLo
   def requireHeld(): Unit =
     if (isLost || !Interrupts.deferred(isOurs))
       throw MerganserException("COMMIT_CONFLICT", "instant" -> "the write", "path" -> place.storage,
-        "reason" -> (s"its lock ${place.storage.path(place.file)} is another writer's or gone: this process paused for longer than " +
-          s"${settings.leaseMs} ms, or another engine removed the file"))
+        "reason" -> (s"its lock ${place.storage.path(place.file)} is another writer's or gone: this process paused " +
+          s"for longer than ${settings.leaseMs} ms, or another engine removed the file"))
 
-  /** Reads the file: another engine may have removed it whatever its age. */
+  /** Reads the file: another engine may have removed it at any age. */
   private def isOurs: Boolean = place.read().flatMap(Holder.parse).exists(_.token == token)
 
   private def begin(): Unit = {
@@ -156,7 +157,7 @@ private[table] final class LockFile private (place: LockPlace, settings: TableLo
       Some(new Periodic(s"renew the lock of ${place.storage}", math.max(1L, settings.leaseMs / 3))(() => renew()))
   }
 
-  /** Not after a lease has passed: the file may be somebody else's by the time it is written. */
+  /** Not after a lease has passed: the file may be another writer's by the time it is written. */
   private def renew(): Unit =
     if (!isLost) {
       if (isOurs && !isOverdue) { place.storage.replace(place.file, content); renewedNanos = System.nanoTime() }
@@ -165,7 +166,7 @@ private[table] final class LockFile private (place: LockPlace, settings: TableLo
 
   private def isOverdue: Boolean = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - renewedNanos) > settings.leaseMs
 
-  /** Once no renewal runs any more, so that none brings the file back. */
+  /** After the last renewal has ended, so that none creates the file again. */
   def release(): Unit = Interrupts.deferred {
     renewal.foreach(_.stop())
     try if (!isLost && isOurs) { place.storage.delete(place.file); () }
@@ -174,7 +175,7 @@ private[table] final class LockFile private (place: LockPlace, settings: TableLo
     } finally live.remove(token)
   }
 
-  /** False if somebody holds it. */
+  /** False if the lock is held. */
   private def create(): Boolean = {
     val began = System.currentTimeMillis()
     try {
@@ -184,7 +185,7 @@ private[table] final class LockFile private (place: LockPlace, settings: TableLo
     } catch {
       case _: FileAlreadyExistsException => false
       case e: IOException                =>
-        // Who has it now decides: the failure may have come before the file was made, after it, or from its being there.
+        // The file's content decides: the failure may have come before or after its creation, or because it existed.
         Try(place.read()).toOption.flatten match {
           case Some(text) if Holder.parse(text).exists(_.token == token) => true
           case Some(text) if text.trim.nonEmpty                          => false
@@ -204,18 +205,21 @@ private[table] object LockFile {
   private[table] val Pid     = ManagementFactory.getRuntimeMXBean.getName.takeWhile(_ != '@')
   private val Json           = new ObjectMapper()
 
-  /** Tokens of the locks that this process holds or is creating: files with others were left by holders that are gone. */
+  /** Tokens of the locks that this process holds or is creating: its files with other tokens are stale. */
   private val live = ConcurrentHashMap.newKeySet[String]()
 
-  /** When this process failed to create a lock in a way that may have left the file, empty: from and to, in epoch milliseconds. */
+  /**
+   * When this process failed to create a lock in a way that may have left an empty file: from and to, in epoch
+   * milliseconds.
+   */
   private val doubtful = new ConcurrentHashMap[String, (Long, Long)]()
 
   private val ClockSkewMs = 2000L
 
-  /** How long an empty file that this process may have left has to stay unchanged until it is removed, in milliseconds. */
+  /** Milliseconds that an empty file which this process may have left must stay unchanged before it is removed. */
   private val OwnEmptyMs = 100L
 
-  /** Hudi removes its lock file twice, the second time whoever made it; who comes after it waits for that. */
+  /** Hudi deletes its lock file twice, the second time whoever owns it; the next holder waits so many milliseconds. */
   private val SettleMs = 100L
 
   def acquire(place: LockPlace, settings: TableLock.Settings, deadline: Long): LockFile = {
@@ -259,12 +263,16 @@ private[table] object LockFile {
     }
   }
 
-  /** On this host clocks agree; of other hosts we judge by watching. */
+  /**
+   * A lock of this process is dead if no holder has its token; one of this host is judged by the clock; any other by
+   * whether the file changes.
+   */
   private def isDead(place: LockPlace, settings: TableLock.Settings, content: String, unchangedMs: Long): Boolean =
     Holder.parse(content) match {
       case Some(holder) if holder.process == Process => !live.contains(holder.token)
       case Some(holder) =>
-        (holder.host == Host && System.currentTimeMillis() - holder.renewedMs > holder.leaseMs) || unchangedMs > holder.leaseMs
+        (holder.host == Host && System.currentTimeMillis() - holder.renewedMs > holder.leaseMs) ||
+        unchangedMs > holder.leaseMs
       case None =>
         lazy val modified = place.storage.status(place.file).map(_.getModificationTime)
         val isOwn = content.trim.isEmpty && unchangedMs > OwnEmptyMs && Option(doubtful.get(place.identity)).exists {
@@ -274,7 +282,7 @@ private[table] object LockFile {
           System.currentTimeMillis() - _ > settings.foreignExpiryMs))
     }
 
-  /** Moves the file away, so that of several who judge it dead only one removes it. */
+  /** Moves the file away, so that only one of several processes that consider it dead removes it. */
   private def takeOver(place: LockPlace, dead: String): Unit = {
     val storage = place.storage
     val aside   = s"${place.aside}${UUID.randomUUID()}"
@@ -283,7 +291,7 @@ private[table] object LockFile {
       try place.read().contains(dead) && storage.fs.rename(storage.path(place.file), storage.path(aside))
       catch { case _: FileNotFoundException => false }
     if (moved) {
-      // Somebody else may have taken it over, and made it, since it was read.
+      // Another process may have taken it over, and created it again, since it was read.
       val found = place.read(aside)
       if (found.exists(_ != dead))
         try storage.createExclusively(place.file, found.get.getBytes(UTF_8))
@@ -295,7 +303,7 @@ private[table] object LockFile {
 
   private def describe(content: String): String = Holder.parse(content) match {
     case Some(holder)                 => s"process ${holder.pid} on ${holder.host} since ${holder.acquired}"
-    case None if content.trim.isEmpty => "another engine, or a writer that died as it made the file (it is empty)"
+    case None if content.trim.isEmpty => "another engine, or a writer that died while creating the file (it is empty)"
     case None                         => s"another engine (${content.trim.take(200)})"
   }
 

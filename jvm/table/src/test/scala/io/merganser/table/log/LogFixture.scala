@@ -11,7 +11,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import java.io.{ByteArrayOutputStream, DataOutputStream}
 import java.nio.file.{Files, StandardOpenOption}
 
-/** Log files of one file group, written by us or put together from bytes, and scans of them. */
+/** Log files of one file group, written by us or assembled from bytes, and scans of them. */
 abstract class LogFixture extends AnyFunSuite with TempFolder {
 
   protected val columns  = Rows.withMeta("id" -> IntegerType, "name" -> StringType)
@@ -100,7 +100,7 @@ abstract class LogFixture extends AnyFunSuite with TempFolder {
   protected def hex(text: String): Array[Byte] =
     text.split("[ |]+").filter(_.nonEmpty).map(Integer.parseInt(_, 16).toByte)
 
-  /** As their commits have them, which wrote so many bytes. */
+  /** The files with their committed bytes, as their commits record them. */
   protected def committed(bytes: Long): Seq[LogFile] = logs.map(_.copy(committedBytes = Some(bytes)))
 
   protected def unreadable(schema: StructType = names, files: => Seq[LogFile] = logs): MerganserException = {

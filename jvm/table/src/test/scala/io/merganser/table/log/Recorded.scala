@@ -7,7 +7,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import scala.collection.mutable.ArrayBuffer
 
-/** Writes down what a scan gave it: rows as their values, deletes as `Deleted`. */
+/** Records what a scan passed to it: rows as their values, deletes as `Deleted`. */
 final class Recorded(schema: StructType) extends LogSink {
   val all      = ArrayBuffer.empty[Any]
   val provided = ArrayBuffer.empty[Seq[Boolean]]
@@ -24,7 +24,7 @@ final class Recorded(schema: StructType) extends LogSink {
 
 object Recorded {
 
-  /** A Catalyst value that equals itself. */
+  /** A Catalyst value in a form that compares by equality. */
   def comparable(value: Any): Any = value match {
     case text: UTF8String => text.toString
     case bytes: Array[_]  => bytes.toSeq

@@ -13,7 +13,7 @@ import io.merganser.table.options.{
   OtherFormats
 }
 
-/** The page docs/config.md, made from the options themselves. */
+/** The page docs/config.md, generated from the options. */
 object ConfigPage {
 
   val place: String = "docs/config.md"
@@ -40,12 +40,12 @@ object ConfigPage {
        |
        |Options keep the names they have in Hudi; ours begin with `spark.merganser.`. Names count in any case. Give them with
        |`.option(…)` on a read or a write, in `TBLPROPERTIES`, or in Spark's configuration, there also as `spark.hoodie.…`.
-       |A name that nobody knows is an error that says which one was probably meant.
+       |An unknown name is an error that suggests the option that was probably meant.
        |""".stripMargin
 
   private def intro(scope: OptionScope): String = scope match {
     case OptionScope.OfTable =>
-      "Set when the table is created, and kept with it. A later write may repeat them; saying something else is an error."
+      "Set when the table is created, and stored with it. A later write may repeat them; a different value is an error."
     case OptionScope.OfWrite =>
       "The write's option wins over Spark's configuration, that over the table's own properties, those over the default."
     case OptionScope.OfRead => "The read's option wins over Spark's configuration."
@@ -63,7 +63,7 @@ object ConfigPage {
     val rows = (ForeignOptions.refused ++ ForeignOptions.refusedReading).map(row)
     s"""## Known and refused
        |
-       |They would change rows or layout and are not done here. The value that asks for what is done anyway is accepted.
+       |They would change rows or layout and are not supported. A value that requests what is done anyway is accepted.
        |
        || option | accepted value | instead |
        ||---|---|---|
@@ -75,7 +75,7 @@ object ConfigPage {
     val rows = OtherFormats.words.map(w => s"| `${w.key}` | ${w.format} | ${w.remedy} |")
     s"""## Of other formats
        |
-       |Refused, since what they do there is done by other means here.
+       |Refused: their effect is available by other means here.
        |
        || option | of | instead |
        ||---|---|---|
@@ -95,8 +95,9 @@ object ConfigPage {
       effects.map(e => s"| ${names(e)} | ${condition(e)} | ${e.instead} |").mkString("\n|")
     s"""## Accepted and reported
        |
-       |What these do in Hudi is not done here, and a job may miss it. A write that is given one, by an option or by Spark's configuration,
-       |lists it in its result (`ignored_options`) and in one warning in the log. (What another list on this page names is not meant.)
+       |These have an effect in Hudi that a job may depend on, and none here. A write that sets one, by an option or by
+       |Spark's configuration, lists it in its result (`ignored_options`) and in one warning in the log, unless another
+       |list of this page names it.
        |
        || options | reported | instead |
        ||---|---|---|

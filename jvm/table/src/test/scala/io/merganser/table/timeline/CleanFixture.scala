@@ -2,7 +2,7 @@ package io.merganser.table.timeline
 
 import AvroRecords._
 
-/** Files that another engine's cleaner leaves on the timeline, with the fields that matter. */
+/** Timeline files that another engine's cleaner writes, with the relevant fields. */
 object CleanFixture {
 
   private val Partition =

@@ -4,7 +4,7 @@ import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.FileSlice
 import io.merganser.table.storage.Storage
 
-/** A clustering on the timeline, as another engine plans it. */
+/** A clustering on the timeline, as another engine schedules it. */
 object PlannedClustering {
 
   /** @return its instant */

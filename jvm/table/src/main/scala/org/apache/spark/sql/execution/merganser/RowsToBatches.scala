@@ -7,9 +7,9 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarBatch}
 
 /**
- * A column batch that rows are put into.
+ * A column batch that rows are appended to.
  *
- * @param capacity most rows it holds
+ * @param capacity its maximum number of rows
  */
 final class RowBatch(schema: StructType, capacity: Int) {
   private[this] val vectors: Array[WritableColumnVector] =
@@ -23,14 +23,14 @@ final class RowBatch(schema: StructType, capacity: Int) {
 
   def isEmpty: Boolean = count == 0
 
-  /** Puts a row's values behind the others; columns beyond the schema's are passed over. */
+  /** Appends a row's values; columns beyond the schema's are ignored. */
   def append(row: InternalRow): Unit = {
     leading.project(row)
     converter.convert(leading, vectors)
     count += 1
   }
 
-  /** The rows so far; good until [[clear]]. */
+  /** The appended rows; valid until [[clear]]. */
   def toBatch: ColumnarBatch = {
     batch.setNumRows(count)
     batch
@@ -45,26 +45,26 @@ final class RowBatch(schema: StructType, capacity: Int) {
 }
 
 /**
- * Gathers rows into column batches.
+ * Collects rows into column batches.
  *
- * @param capacity most rows of a batch
- * @return batches that share their vectors: one is good until the next is asked for; the last one's end closes them
+ * @param capacity maximum number of rows of a batch
+ * @return batches that share their vectors: one is valid until the next is requested; the end closes them
  */
 object RowsToBatches {
   def apply(rows: Iterator[InternalRow], schema: StructType, capacity: Int): Iterator[ColumnarBatch] =
     new Iterator[ColumnarBatch] {
-      private[this] val gathered = new RowBatch(schema, capacity)
+      private[this] val current = new RowBatch(schema, capacity)
 
       override def hasNext: Boolean = {
         val more = rows.hasNext
-        if (!more) gathered.close()
+        if (!more) current.close()
         more
       }
 
       override def next(): ColumnarBatch = {
-        gathered.clear()
-        while (!gathered.isFull && rows.hasNext) gathered.append(rows.next())
-        gathered.toBatch
+        current.clear()
+        while (!current.isFull && rows.hasNext) current.append(rows.next())
+        current.toBatch
       }
     }
 }

@@ -33,7 +33,7 @@ final class BufferedRecord private[merge] (private[merge] val owner: RowContext,
   def isDelete: Boolean = version.isDelete
 
   /** True for an unconditional delete (without an ordering value), as of SQL DELETE: it wins over everything older. */
-  def isCommitTimeOrderingDelete: Boolean = owner.isUnordered(version)
+  def isCommitTimeOrderingDelete: Boolean = owner.isUnconditional(version)
 
   /** For messages: a delete, or the first columns and their values. */
   override def toString: String = owner.describe(version)

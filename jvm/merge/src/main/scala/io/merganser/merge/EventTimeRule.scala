@@ -12,7 +12,7 @@ final class EventTimeRule(order: RowOrder) extends MergeRule {
   override val laws: Laws = Laws(associative = true, idempotent = true, orderFree = true)
 
   override def merge(older: Version, newer: Version): Version =
-    if (newer.isUnordered || order.compare(newer.row, older.row) >= 0) newer else older
+    if (newer.isUnconditional || order.compare(newer.row, older.row) >= 0) newer else older
 }
 
 object EventTimeRule {

@@ -52,7 +52,7 @@ object MissingValues {
  * @param fillable   positions of the columns that are filled; the winner's other columns stay as they are
  * @param commitMetadataColumns positions of columns that state when and where a row was written: a filled row has the
  *                              newer version's
- * @param fillsLate  whether a late-arriving version fills missing values of the row that stays
+ * @param fillsFromLateArriving  whether a late-arriving version fills missing values of the row that stays
  */
 final class FillMissingRule private (
     chooser: MergeRule,
@@ -60,7 +60,7 @@ final class FillMissingRule private (
     missing: MissingValues,
     fillable: Array[Int],
     commitMetadataColumns: Array[Int],
-    fillsLate: Boolean,
+    fillsFromLateArriving: Boolean,
     schema: StructType
 ) extends MergeRule {
   private[this] val types = schema.map(_.dataType).toArray
@@ -83,7 +83,7 @@ final class FillMissingRule private (
 
   private def filled(winner: Version, older: Version, newer: Version): Version = {
     val isLate = winner.row ne newer.row
-    if (isLate && !fillsLate) winner
+    if (isLate && !fillsFromLateArriving) winner
     else {
       val other = if (isLate) newer else older
       var i     = 0
@@ -121,7 +121,7 @@ final class FillMissingRule private (
       columns(column) = RowLayout.valueAt(newer.row, column, types(column))
       i += 1
     }
-    val result = new Version().set(new GenericInternalRow(columns), isDelete = false, isUnordered = false)
+    val result = new Version().set(new GenericInternalRow(columns), isDelete = false, isUnconditional = false)
     result.provided = provided
     result.inserts = provided != null && winner.inserts && other.inserts
     result.endsHistory = winner.endsHistory
@@ -137,12 +137,13 @@ object FillMissingRule {
    * @param commitMetadataColumns names of columns that state when and where a row was written
    */
   def byCommitTime(layout: RowLayout, missing: MissingValues, commitMetadataColumns: Seq[String]): FillMissingRule =
-    apply(new CommitTimeRule, isByTime = true, missing, layout, commitMetadataColumns, Nil, fillsLate = true)
+    apply(new CommitTimeRule, isByTime = true, missing, layout, commitMetadataColumns, Nil,
+      fillsFromLateArriving = true)
 
   /** The version with the larger ordering value wins, and its ordering value stays. */
   def byEventTime(layout: RowLayout, missing: MissingValues, commitMetadataColumns: Seq[String]): FillMissingRule =
     if (layout.orderingOrdinals.isEmpty) byCommitTime(layout, missing, commitMetadataColumns)
-    else byOrder(layout, new OrderingComparator(layout), missing, commitMetadataColumns, fillsLate = true)
+    else byOrder(layout, new OrderingComparator(layout), missing, commitMetadataColumns, fillsFromLateArriving = true)
 
   /** The version that is greater by `order` wins, and its ordering fields stay. */
   def byOrder(
@@ -150,10 +151,10 @@ object FillMissingRule {
       order: RowOrder,
       missing: MissingValues,
       commitMetadataColumns: Seq[String],
-      fillsLate: Boolean
+      fillsFromLateArriving: Boolean
   ): FillMissingRule =
     apply(new EventTimeRule(order), isByTime = false, missing, layout, commitMetadataColumns,
-      layout.orderingOrdinals.toSeq, fillsLate)
+      layout.orderingOrdinals.toSeq, fillsFromLateArriving)
 
   private def apply(
       chooser: MergeRule,
@@ -162,12 +163,13 @@ object FillMissingRule {
       layout: RowLayout,
       commitMetadataColumns: Seq[String],
       never: Seq[Int],
-      fillsLate: Boolean
+      fillsFromLateArriving: Boolean
   ): FillMissingRule = {
     val metadata = layout.schema.indices.filter(i => commitMetadataColumns.contains(layout.schema(i).name))
     val fillable =
       layout.schema.indices.filter(i => missing.occurIn(layout.schema(i).dataType)).diff(
         layout.keyOrdinal +: (never ++ metadata))
-    new FillMissingRule(chooser, isByTime, missing, fillable.toArray, metadata.toArray, fillsLate, layout.schema)
+    new FillMissingRule(chooser, isByTime, missing, fillable.toArray, metadata.toArray, fillsFromLateArriving,
+      layout.schema)
   }
 }

@@ -77,36 +77,36 @@ final class KeyFold(rule: MergeRule, fileGroup: String = "none") {
    *  - a version with a row of its own, which may have `buffered` as an earlier version.
    */
   def addToBatch(buffered: Version, next: Version): Version =
-    if (!combinesBatch || isApart(buffered, next)) addBehind(buffered, next)
+    if (!combinesBatch || isApart(buffered, next)) addUncombined(buffered, next)
     else owned(combine(buffered, next), buffered, next)
 
   /** The same for a version of a later batch than those buffered. */
   def addToLogs(buffered: Version, next: Version): Version =
-    if (!combinesLogs || isApart(buffered, next)) addBehind(buffered, next)
+    if (!combinesLogs || isApart(buffered, next)) addUncombined(buffered, next)
     else owned(merge(buffered, next), buffered, next)
 
   /** The same for versions that must not be combined. */
-  def addBehind(buffered: Version, next: Version): Version = next.copy().after(buffered)
+  def addUncombined(buffered: Version, next: Version): Version = next.copy().after(buffered)
 
   /**
    * Whether the result of a key's versions is one row, even where the key is stored several times: an unconditional
    * delete among the versions removes all stored rows, and what follows it is inserted once.
    */
-  def isOneRow(result: Version, versions: Version): Boolean = result.endsHistory && versions.followsUnordered
+  def isOneRow(result: Version, versions: Version): Boolean = result.endsHistory && versions.followsUnconditional
 
   private def isApart(buffered: Version, next: Version): Boolean =
     buffered.isPartial || next.isPartial || buffered.earlier != null
 
   private def owned(result: Version, buffered: Version, next: Version): Version = {
-    val followsUnordered = buffered.combinedUnordered || next.combinedUnordered
+    val followsUnconditional = buffered.combinedUnconditional || next.combinedUnconditional
     // A row that the rule made may refer to the reader's bytes.
     val own = if ((result eq buffered) || (result eq next) || (result.row eq buffered.row)) result else result.copy()
-    own.combinedUnordered = followsUnordered
+    own.combinedUnconditional = followsUnconditional
     own
   }
 
   private def endsHistory(version: Version): Boolean =
-    version.isUnordered || (version.isDelete && laws.everyDeleteEndsHistory)
+    version.isUnconditional || (version.isDelete && laws.everyDeleteEndsHistory)
 
   private def marked(version: Version): Version =
     if (version.isDelete && !laws.marksDeletes) version else version.withoutHistory

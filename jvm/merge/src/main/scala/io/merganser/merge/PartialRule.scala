@@ -42,7 +42,7 @@ final class PartialRule(rule: MergeRule, layout: RowLayout, nullsAreValues: Bool
       if (provided != null) provided(i) = newer.provided(i) || older.provided(i)
       i += 1
     }
-    val result = new Version().set(new GenericInternalRow(columns), isDelete = false, isUnordered = false)
+    val result = new Version().set(new GenericInternalRow(columns), isDelete = false, isUnconditional = false)
     result.provided = provided
     result.inserts = provided != null && newer.inserts && older.inserts
     result

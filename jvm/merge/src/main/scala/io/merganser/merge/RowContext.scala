@@ -43,14 +43,14 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
 
   def key(version: Version): String = layout.key(version.row).toString
 
-  def isUnordered(version: Version): Boolean =
-    version.isDelete && (version.isUnordered || layout.orderingOrdinals.isEmpty)
+  def isUnconditional(version: Version): Boolean =
+    version.isDelete && (version.isUnconditional || layout.orderingOrdinals.isEmpty)
 
   def orderingValues(version: Version): java.util.List[AnyRef] =
     Collections.unmodifiableList(layout.ordering.map(orderingValue(version.row, _)).toSeq.asJava)
 
   def ordering(version: Version): Comparable[_] =
-    if (layout.orderingOrdinals.isEmpty || isUnordered(version)) null
+    if (layout.orderingOrdinals.isEmpty || isUnconditional(version)) null
     else if (layout.orderingOrdinals.length > 1) new OrderingValues(this, version)
     else orderingValue(version.row, layout.ordering(0)) match {
       case null                      => null
@@ -103,7 +103,7 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
     }
 
   def describe(version: Version): String =
-    if (isUnordered(version)) "delete without ordering value"
+    if (isUnconditional(version)) "delete without ordering value"
     else if (version.isDelete) s"delete with ordering value ${orderingValues(version).asScala.mkString(", ")}"
     else {
       val text = new StringBuilder("{")
@@ -201,7 +201,7 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
       columns(i) = JavaValues.toEngine(entry.getValue, types(i), entry.getKey)
       provided(i) = true
     }
-    val version = new Version().set(new GenericInternalRow(columns), isDelete = false, isUnordered = false)
+    val version = new Version().set(new GenericInternalRow(columns), isDelete = false, isUnconditional = false)
     if (!visible.forall(provided(_))) {
       engineColumns.foreach(provided(_) = true)
       version.provided = provided
@@ -210,16 +210,16 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
     view(version)
   }
 
-  override def createDelete(record: BufferedRecord): BufferedRecord = deleteOf(record, isUnordered(record.version))
+  override def createDelete(record: BufferedRecord): BufferedRecord = deleteOf(record, isUnconditional(record.version))
 
   override def createCommitTimeOrderingDelete(record: BufferedRecord): BufferedRecord =
-    deleteOf(record, isUnordered = true)
+    deleteOf(record, isUnconditional = true)
 
-  private def deleteOf(record: BufferedRecord, isUnordered: Boolean): BufferedRecord = {
+  private def deleteOf(record: BufferedRecord, isUnconditional: Boolean): BufferedRecord = {
     val row     = new GenericInternalRow(width)
-    val version = new Version().set(row, isDelete = true, isUnordered = isUnordered)
+    val version = new Version().set(row, isDelete = true, isUnconditional = isUnconditional)
     setHidden(version, record.version)
-    if (!isUnordered)
+    if (!isUnconditional)
       layout.orderingOrdinals.foreach(i => row.update(i, RowLayout.valueAt(record.version.row, i, types(i))))
     view(version)
   }

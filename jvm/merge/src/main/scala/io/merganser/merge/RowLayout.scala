@@ -20,7 +20,7 @@ final case class RowLayout(schema: StructType, keyOrdinal: Int, ordering: Array[
   def key(row: InternalRow): UTF8String = row.getUTF8String(keyOrdinal)
 
   /** Fills `record` with a row as it was read or came in. */
-  def fill(record: Version, row: InternalRow): Version = record.set(row, deletes.isDelete(row), isUnordered = false)
+  def fill(record: Version, row: InternalRow): Version = record.set(row, deletes.isDelete(row), isUnconditional = false)
 
   /**
    * The same for a row that provides some of the columns. A delete provides none, and if an ordering field is not among
@@ -32,7 +32,7 @@ final case class RowLayout(schema: StructType, keyOrdinal: Int, ordering: Array[
   def fill(record: Version, row: InternalRow, provided: Array[Boolean], inserts: Boolean): Version = {
     fill(record, row)
     if (provided != null) {
-      if (record.isDelete) record.isUnordered = orderingOrdinals.exists(!provided(_))
+      if (record.isDelete) record.isUnconditional = orderingOrdinals.exists(!provided(_))
       else {
         record.provided = provided
         record.inserts = inserts

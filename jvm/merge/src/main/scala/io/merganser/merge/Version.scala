@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.InternalRow
  * One version of a row. It is data: [[KeyFold]] merges versions.
  *
  * Its ordering value stays in the row, at the positions that [[RowLayout]] names: a typed value that may be null (the
- * smallest). Having no ordering value is a state of its own, [[isUnordered]], and not a value.
+ * smallest). Having no ordering value is a state of its own, [[isUnconditional]], and not a value.
  *
  * Readers reuse an instance; whoever buffers one calls [[copy]].
  */
@@ -19,7 +19,7 @@ final class Version {
   var isDelete: Boolean = false
 
   /** True for an unconditional delete, one without ordering value: wins over everything older, loses to all newer. */
-  var isUnordered: Boolean = false
+  var isUnconditional: Boolean = false
 
   /** True when every older version is ignored, the stored row included. */
   var endsHistory: Boolean = false
@@ -37,34 +37,34 @@ final class Version {
   private[merge] var isOverlaid: Boolean = false
 
   /** True when this version, or one that was combined into it, is an unconditional delete. */
-  private[merge] var combinedUnordered: Boolean = false
+  private[merge] var combinedUnconditional: Boolean = false
 
   /** The version buffered before this one, which could not be combined with it; null if none. */
   private[merge] var earlier: Version = _
 
   def isPartial: Boolean = provided != null
 
-  def set(row: InternalRow, isDelete: Boolean, isUnordered: Boolean): Version = {
+  def set(row: InternalRow, isDelete: Boolean, isUnconditional: Boolean): Version = {
     // A reference is written only where it changes: the collector looks at every write, and readers reuse their rows.
     if (this.row ne row) this.row = row
     if (provided ne null) provided = null
     if (earlier ne null) earlier = null
     this.isDelete = isDelete
-    this.isUnordered = isUnordered
+    this.isUnconditional = isUnconditional
     this.endsHistory = false
     this.inserts = false
     this.isOverlaid = false
-    this.combinedUnordered = isUnordered
+    this.combinedUnconditional = isUnconditional
     this
   }
 
   /** Copies another version, except for its row. */
   private[merge] def become(other: Version, copiedRow: InternalRow): Version = {
-    set(copiedRow, other.isDelete, other.isUnordered)
+    set(copiedRow, other.isDelete, other.isUnconditional)
     endsHistory = other.endsHistory
     if (other.provided ne null) provided = other.provided
     inserts = other.inserts
-    combinedUnordered = other.combinedUnordered
+    combinedUnconditional = other.combinedUnconditional
     this
   }
 
@@ -75,7 +75,7 @@ final class Version {
   def asRow: Version =
     if (provided == null) this
     else {
-      val result = new Version().set(row, isDelete, isUnordered)
+      val result = new Version().set(row, isDelete, isUnconditional)
       result.endsHistory = endsHistory
       result
     }
@@ -84,7 +84,7 @@ final class Version {
   def withoutHistory: Version =
     if (endsHistory) this
     else {
-      val result = new Version().set(row, isDelete, isUnordered)
+      val result = new Version().set(row, isDelete, isUnconditional)
       result.provided = provided
       result.inserts = inserts
       result.endsHistory = true
@@ -101,9 +101,9 @@ final class Version {
   private[merge] def isBehind(older: Version): Boolean = earlier eq older
 
   /** Whether an unconditional delete is among the versions that were combined into this one or buffered before it. */
-  private[merge] def followsUnordered: Boolean = {
+  private[merge] def followsUnconditional: Boolean = {
     var version = this
-    while (version != null && !version.combinedUnordered) version = version.earlier
+    while (version != null && !version.combinedUnconditional) version = version.earlier
     version != null
   }
 

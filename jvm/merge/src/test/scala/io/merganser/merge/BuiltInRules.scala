@@ -55,7 +55,7 @@ object BuiltInRules {
       PartialUpdate),
     payload(Rule("AwsDms", byEventTime = false, batchByEventTime = true), AwsDms),
     payload(Rule("PostgresDebezium", byEventTime = true, batchByEventTime = true, Some(TextHole(Unavailable)),
-        fillsLate = false),
+        fillsFromLateArriving = false),
       PostgresDebezium),
     BuiltInRule(Oracle.EventTime.copy(name = "MySqlDebezium"), new OnPositions(_))
   )
@@ -92,7 +92,7 @@ final class OnPositions(layout: RowLayout) extends MergeRule {
   private def positioned(version: Version): Version = {
     val row = new GenericInternalRow(version.row.toSeq(layout.schema).toArray[Any])
     row.update(at, position(version.row))
-    val result = new Version().set(row, version.isDelete, version.isUnordered)
+    val result = new Version().set(row, version.isDelete, version.isUnconditional)
     result.endsHistory = version.endsHistory
     result
   }

@@ -86,11 +86,11 @@ object MergeRuleLaws {
         def project(v: Version) = {
           val result = new Version().set(
             new GenericInternalRow(ordinals.map(i => v.row.get(i, Notation.schema(i).dataType)).toArray[Any]),
-            v.isDelete, v.isUnordered)
+            v.isDelete, v.isUnconditional)
           result.endsHistory = v.endsHistory
           result
         }
-        def text(v: Version) = s"${v.row.toSeq(schema)} ${v.isDelete} ${v.isUnordered} ${v.endsHistory}"
+        def text(v: Version) = s"${v.row.toSeq(schema)} ${v.isDelete} ${v.isUnconditional} ${v.endsHistory}"
         def unlike(one: Version, other: Version) =
           (text(project(one)) == text(other)) :| s"${schema.fieldNames.mkString(" ")}: ${text(project(one))} is not ${text(other)}"
         unlike(full.merge(a, b), projected.merge(project(a), project(b))) &&
@@ -108,13 +108,13 @@ object MergeRuleLaws {
     if (random.nextInt(5) == 0) record.withoutHistory else record
   }
 
-  val orderedVersions: Gen[Version] = versions.suchThat(version => !version.isUnordered && !version.endsHistory)
+  val orderedVersions: Gen[Version] = versions.suchThat(version => !version.isUnconditional && !version.endsHistory)
 
   private val parameters = Test.Parameters.default.withMinSuccessfulTests(1000).withInitialSeed(Seed(Histories.seed))
 
   /** What must be equal in two records for every caller to treat them alike. */
   private def meaning(record: Version): String =
-    s"${Notation.read(record)}${if (record.endsHistory || record.isUnordered) " and nothing before it" else ""}"
+    s"${Notation.read(record)}${if (record.endsHistory || record.isUnconditional) " and nothing before it" else ""}"
 
   private def same(a: Version, b: Version): Prop = (meaning(a) == meaning(b)) :| s"${meaning(a)} is not ${meaning(b)}"
 
@@ -220,7 +220,8 @@ class MergeRuleLawsSuite extends AnyFunSuite {
   }
 
   test("the laws find a rule that forgets that a delete ended history") {
-    assert(broken((older, newer) => if (older.isUnordered) newer else eventTime.merge(older, newer)).contains(Grouping))
+    assert(broken((older, newer) => if (older.isUnconditional) newer else eventTime.merge(older, newer)).contains(
+        Grouping))
   }
 
   test("the laws find a rule whose result depends on the order") {
@@ -230,7 +231,7 @@ class MergeRuleLawsSuite extends AnyFunSuite {
   test("the laws find a rule that gives a delete another ordering value") {
     val law = "a delete that results keeps its own ordering value, or its having none"
     assert(broken { (older, newer) =>
-      if (newer.isDelete) new Version().set(older.row, isDelete = true, isUnordered = false) else newer
+      if (newer.isDelete) new Version().set(older.row, isDelete = true, isUnconditional = false) else newer
     }.contains(law))
   }
 

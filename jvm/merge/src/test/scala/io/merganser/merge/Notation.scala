@@ -111,7 +111,7 @@ object Notation {
   /** The record as a change. */
   def read(record: Version): Change = {
     val provided = if (record.provided == null) Nil else record.provided.toSeq.tail
-    read(record.row).copy(isDelete = record.isDelete, ordered = !record.isUnordered, provided = provided,
+    read(record.row).copy(isDelete = record.isDelete, ordered = !record.isUnconditional, provided = provided,
       inserts = record.inserts)
   }
 }

@@ -15,7 +15,7 @@ object Oracle {
    * @param batchByEventTime the same among the versions of one batch
    * @param hole             a missing value, which is filled from the other version
    * @param fillsBatch       whether missing values are filled among the versions of one batch, too
-   * @param fillsLate        whether a late-arriving version fills the missing values of the winner
+   * @param fillsFromLateArriving        whether a late-arriving version fills the missing values of the winner
    * @param lateDeletesWin   whether a delete removes the older row whatever its ordering value
    * @param keepsGivenNulls  whether the values that a partial version provides are never missing values
    * @param combinesBatch    whether the versions of a batch are combined before they are merged with the stored row
@@ -26,7 +26,7 @@ object Oracle {
       batchByEventTime: Boolean,
       hole: Option[Hole] = None,
       fillsBatch: Boolean = false,
-      fillsLate: Boolean = true,
+      fillsFromLateArriving: Boolean = true,
       lateDeletesWin: Boolean = false,
       keepsGivenNulls: Boolean = false,
       combinesBatch: Boolean = true
@@ -78,7 +78,7 @@ object Oracle {
 
   private def meet(rule: Rule, row: Row, newer: Change, isWhole: Boolean): Row =
     if (isLate(rule.byEventTime, newer.ts, row.change.ts)) {
-      val stays = if (rule.fillsLate) filled(rule, rule.byEventTime, row.change, newer) else row.change
+      val stays = if (rule.fillsFromLateArriving) filled(rule, rule.byEventTime, row.change, newer) else row.change
       Row(stays, row.isStored && stays == row.change)
     } else Row(if (isWhole) newer else filled(rule, rule.byEventTime, newer, row.change), isStored = false)
 

@@ -44,7 +44,7 @@ final class Versions(versions: Seq[Change]) extends VersionCursor {
 
   override def next(): Boolean = {
     reused.overwrite()
-    record.set(null, isDelete = true, isUnordered = true)
+    record.set(null, isDelete = true, isUnconditional = true)
     left.hasNext && {
       val change = left.next()
       Notation.fill(record, change, reused.load(Notation.row(change)))

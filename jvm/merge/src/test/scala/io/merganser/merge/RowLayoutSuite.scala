@@ -10,13 +10,13 @@ class RowLayoutSuite extends AnyFunSuite {
 
   test("a record is filled as its row says, and nothing is left from the row before") {
     val layout = RowLayout(schema, "k", Seq("ts"), None)
-    val record = new Version().set(Notation.row(Notation.change("k0@1=x")), isDelete = false, isUnordered = true)
+    val record = new Version().set(Notation.row(Notation.change("k0@1=x")), isDelete = false, isUnconditional = true)
     record.endsHistory = true
     record.provided = Array(true, true, false, true)
     val row = new GenericInternalRow(Array[Any](UTF8String.fromString("k1"), 10L, null, null, true))
     assert(layout.fill(record, row) eq record)
     assert(record.row eq row)
-    assert(record.isDelete && !record.isUnordered && !record.endsHistory && !record.isPartial)
+    assert(record.isDelete && !record.isUnconditional && !record.endsHistory && !record.isPartial)
     assert(layout.key(record.row).toString == "k1")
   }
 

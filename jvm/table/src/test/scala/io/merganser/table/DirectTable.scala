@@ -118,7 +118,8 @@ final class DirectTable(
       val reader     = new SliceReader(storage, config, rule, columns, rowSchema, LogVisibility(transaction.timeline))
       val written = slices.zipWithIndex.flatMap { case (slice, task) =>
         val open = reader.merge(slice)
-        try writer(transaction).writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge, stampAll = false,
+        try writer(transaction).writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge,
+            updatesCommitMetadata = false,
             null,
             WriteToken(task, transaction.runNumber, task.toLong))
         finally open.close()
@@ -184,7 +185,8 @@ final class DirectTable(
         if (part.slice.isEmpty && !bucketed)
           writer(transaction).writeNewBases(part.partition, part.fileId, merge, null, token)
         else
-          writer(transaction).writeBase(part.partition, part.fileId, part.slice, merge, stampAll = true, null, token).toSeq
+          writer(transaction).writeBase(part.partition, part.fileId, part.slice, merge, updatesCommitMetadata = true,
+            null, token).toSeq
       } finally base.foreach(_.close())
     }
   }
@@ -254,7 +256,7 @@ object DirectTable {
       val values =
         Seq[Any](key, ts.orNull, text(change.values.head), text(change.values(1)), path, change.isDelete, key, path)
       (0 until layout.schema.length).foreach(i => row.update(i, if (i < values.length) values(i) else null))
-      if (change.isDelete && !change.ordered) record.set(row, isDelete = true, isUnordered = true)
+      if (change.isDelete && !change.ordered) record.set(row, isDelete = true, isUnconditional = true)
       else layout.fill(record, row: InternalRow, if (change.isPartial) mask(change) else null, change.inserts)
       true
     }

@@ -25,7 +25,7 @@ class RecordValuesSuite extends AnyFunSuite {
 
   private def merged(config: TableConfig, classes: Seq[String], older: InternalRow, newer: InternalRow): InternalRow = {
     val fold                      = CompiledRule(StoredRule.of(config, classes), config, layout).fold("p/group")
-    def version(row: InternalRow) = new Version().set(row, isDelete = false, isUnordered = false)
+    def version(row: InternalRow) = new Version().set(row, isDelete = false, isUnconditional = false)
     fold.merge(version(older), version(newer)).row
   }
 

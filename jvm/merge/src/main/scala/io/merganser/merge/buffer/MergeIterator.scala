@@ -61,7 +61,7 @@ abstract class MergeIterator(fold: KeyFold) {
   protected final def merge(base: InternalRow, versions: Version, again: Boolean): Unit = {
     val result =
       if (base == null) fold.alone(versions)
-      else fold.onto(stored.set(base, isDelete = false, isUnordered = false), versions)
+      else fold.onto(stored.set(base, isDelete = false, isUnconditional = false), versions)
     if (result eq stored) {
       outcome = Outcome.Late
       set(base, base, null)

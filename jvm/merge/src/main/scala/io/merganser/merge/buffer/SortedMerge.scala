@@ -170,7 +170,7 @@ final class SortedMerge private (
    */
   private def add(version: Version): Unit = {
     val result =
-      if (!combines) fold.addBehind(group, version)
+      if (!combines) fold.addUncombined(group, version)
       else if (isOfLogs) fold.addToLogs(group, version)
       else fold.addToBatch(group, version)
     if (result.isBehind(group)) {

@@ -19,7 +19,7 @@ case object PostgresDebezium extends ClassicPayload {
   override def rule(layout: RowLayout, commitMetadataColumns: Seq[String]): MergeRule = {
     val order   = new OrderingComparator(layout)
     val missing = MissingValues.Marked(Debezium.Unavailable)
-    val fills   = FillMissingRule.byOrder(layout, order, missing, commitMetadataColumns, fillsLate = false)
+    val fills   = FillMissingRule.byOrder(layout, order, missing, commitMetadataColumns, fillsFromLateArriving = false)
     new BatchRule(fills, new EventTimeRule(order))
   }
 }

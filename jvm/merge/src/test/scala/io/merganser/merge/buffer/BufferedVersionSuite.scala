@@ -11,7 +11,7 @@ class BufferedVersionSuite extends AnyFunSuite {
 
   test("a version that is held keeps its row when the reader overwrites its own") {
     val reused = packed("k1@10=a")
-    val held   = new BufferedVersion().copyOf(new Version().set(reused, isDelete = false, isUnordered = false))
+    val held   = new BufferedVersion().copyOf(new Version().set(reused, isDelete = false, isUnconditional = false))
     val kept   = packed("k1@10=a")
     java.util.Arrays.fill(reused.getBaseObject.asInstanceOf[Array[Byte]], 0.toByte)
     assert(held.row == kept)
@@ -21,19 +21,20 @@ class BufferedVersionSuite extends AnyFunSuite {
     val holder = new BufferedVersion
     for (text <- Seq("a", "a" * 1000, "", "b" * 300, "b" * 5000)) {
       val row = packed(s"k1@10=$text")
-      assert(holder.copyOf(new Version().set(row, isDelete = false, isUnordered = false)).row == row)
+      assert(holder.copyOf(new Version().set(row, isDelete = false, isUnconditional = false)).row == row)
     }
   }
 
   test("all that is known of a version is known of the one that is held, and nothing of the one before") {
     val holder  = new BufferedVersion
-    val partial = new Version().set(packed("k1@10=a"), isDelete = false, isUnordered = false)
+    val partial = new Version().set(packed("k1@10=a"), isDelete = false, isUnconditional = false)
     partial.provided = Array.fill(Notation.schema.length)(true)
     partial.inserts = true
     partial.endsHistory = true
     val first = holder.copyOf(partial)
     assert((first.provided eq partial.provided) && first.inserts && first.endsHistory && !first.isDelete)
-    val second = holder.copyOf(new Version().set(packed("k2@10=a"), isDelete = true, isUnordered = true))
-    assert(second.provided == null && !second.inserts && !second.endsHistory && second.isDelete && second.isUnordered)
+    val second = holder.copyOf(new Version().set(packed("k2@10=a"), isDelete = true, isUnconditional = true))
+    assert(
+      second.provided == null && !second.inserts && !second.endsHistory && second.isDelete && second.isUnconditional)
   }
 }

@@ -54,7 +54,7 @@ class KeyTableSuite extends AnyFunSuite {
     val table  = new KeyTable
     val reused = new ReusedRow(Notation.schema.length)
     val old =
-      new Version().set(reused.load(Notation.row(Notation.change("k1@1=a"))), isDelete = false, isUnordered = false)
+      new Version().set(reused.load(Notation.row(Notation.change("k1@1=a"))), isDelete = false, isUnconditional = false)
     table.put(Notation.layout.key(old.row), old)
     val replacement = Notation.record("k1@2=b")
     table.replace(table.find(UTF8String.fromString("k1")), Notation.layout.key(replacement.row), replacement)

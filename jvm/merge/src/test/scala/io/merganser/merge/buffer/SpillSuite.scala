@@ -104,13 +104,13 @@ class SpillSuite extends AnyFunSuite with InTask {
       new GenericInternalRow(Array[Any](UTF8String.fromString(key) +: values: _*))
     inTask {
       val buffer = new VersionBuffer(layout, MergePaths.fold(MergeRule.eventTime(layout)), 0)
-      buffer.add(new Version().set(row("k1", 5L, null, null, null), isDelete = true, isUnordered = false))
-      buffer.add(new Version().set(row("k2", null, null, null, null), isDelete = true, isUnordered = true))
+      buffer.add(new Version().set(row("k1", 5L, null, null, null), isDelete = true, isUnconditional = false))
+      buffer.add(new Version().set(row("k2", null, null, null, null), isDelete = true, isUnconditional = true))
       val text    = UTF8String.fromString("a")
       val base    = Iterator(row("k1", 6L, text, text, 1), row("k2", 6L, text, text, 1))
       val merging = buffer.merge(base, baseSorted = true)
       assert(merging.next() && merging.outcome == Outcome.Late)
-      assert(merging.next() && merging.outcome == Outcome.Deleted && merging.winner.isUnordered)
+      assert(merging.next() && merging.outcome == Outcome.Deleted && merging.winner.isUnconditional)
       assert(!merging.next())
     }
   }

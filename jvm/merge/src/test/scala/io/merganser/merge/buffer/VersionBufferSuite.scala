@@ -92,7 +92,7 @@ class VersionBufferSuite extends AnyFunSuite {
       override def merge(older: Version, newer: Version): Version = {
         val columns = Array[Any](newer.row.getUTF8String(0), newer.row.getLong(1), newer.row.getUTF8String(2),
           older.row.getUTF8String(2))
-        new Version().set(new GenericInternalRow(columns), isDelete = false, isUnordered = false)
+        new Version().set(new GenericInternalRow(columns), isDelete = false, isUnconditional = false)
       }
     }
     for ((path, merge) <- MergePaths.all.take(2))

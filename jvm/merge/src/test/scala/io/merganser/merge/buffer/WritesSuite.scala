@@ -165,7 +165,7 @@ object WritesSuite {
   private def logged(version: Version): Seq[Version] = {
     val own = version.copy()
     own.endsHistory = false
-    if (!version.endsHistory || version.isUnordered) Seq(own)
+    if (!version.endsHistory || version.isUnconditional) Seq(own)
     else Seq(Notation.record(Change(Notation.read(version.row).key, None, Seq(None, None), isDelete = true,
           ordered = false)), own)
   }

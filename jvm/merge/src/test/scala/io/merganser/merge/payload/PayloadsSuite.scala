@@ -185,7 +185,7 @@ class MySqlDebeziumSuite extends org.scalatest.funsuite.AnyFunSuite {
       UTF8String.fromString(seq), UTF8String.fromString("v")))
 
   private def version(seq: String, isDelete: Boolean = false) =
-    new Version().set(row(seq), isDelete, isUnordered = false)
+    new Version().set(row(seq), isDelete, isUnconditional = false)
 
   private def assertBefore(smaller: String, larger: String): Assertion = {
     assert(order.compare(row(smaller), row(larger)) < 0, s"$smaller, $larger")

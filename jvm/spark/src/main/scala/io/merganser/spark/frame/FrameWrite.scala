@@ -106,7 +106,7 @@ object FrameWrite {
   }
 
   private def upgradedOnRequest(session: SparkSession, table: OpenTable, options: Map[String, String]): OpenTable =
-    if (table.config.version < 9 && WriteConfig.asksForUpgrade(options, sessionConf(session))) {
+    if (table.config.version < 9 && WriteConfig.requestsUpgrade(options, sessionConf(session))) {
       UpgradeService.run(session, table.storage.basePath.toString, options)
       table.refreshed()
     } else table
@@ -178,8 +178,9 @@ object FrameWrite {
       frame: DataFrame,
       data: StructType
   ): Set[String] = {
-    def merges = settings.operation == WriteOperation.Insert && settings.storedKeys == StoredKeyPolicy.MergeWhenMet ||
-      IndexResolver.resolve(settings.index, table).isInstanceOf[IndexType.Bucket]
+    def merges =
+      settings.operation == WriteOperation.Insert && settings.storedKeys == StoredKeyPolicy.MergeInFileGroup ||
+        IndexResolver.resolve(settings.index, table).isInstanceOf[IndexType.Bucket]
     val missing = data.fieldNames.filter(FrameCheck.find(frame.schema, _).isEmpty).toSet
     if (settings.missingColumns != MissingColumns.Added || missing.isEmpty) Set.empty
     else if (settings.operation != WriteOperation.Upsert && merges) Set.empty

@@ -34,7 +34,7 @@ private[spark] object ColumnStatistics {
     if (statistics == null || statistics.isEmpty || !statistics.hasNonNullValue) true
     else {
       val (min, max) = ofChunk(chunk.getPrimitiveType, statistics, dataType)
-      min.isEmpty || max.isEmpty || ranges.meets(min.get, max.get)
+      min.isEmpty || max.isEmpty || ranges.overlaps(min.get, max.get)
     }
   }
 
@@ -67,8 +67,8 @@ private[spark] object ColumnStatistics {
   }
 
   private def integer(value: Any, times: Long): Option[UTF8String] = value match {
-    case n: java.lang.Integer => Some(ValueOrder.ofWhole(n.longValue * times))
-    case n: java.lang.Long    => Some(ValueOrder.ofWhole(n * times))
+    case n: java.lang.Integer => Some(ValueOrder.ofInteger(n.longValue * times))
+    case n: java.lang.Long    => Some(ValueOrder.ofInteger(n * times))
     case _                    => None
   }
 

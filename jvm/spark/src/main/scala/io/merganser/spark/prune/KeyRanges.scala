@@ -22,12 +22,12 @@ private[spark] final class KeyRanges private (
    *
    * @param min smallest key of a file; None if its writer did not record it
    */
-  def meets(min: Option[String], max: Option[String]): Boolean = {
+  def overlaps(min: Option[String], max: Option[String]): Boolean = {
     val from = min.map(k => KeyRanges.firstAtLeast(ends, UTF8String.fromString(k))).getOrElse(0)
     from < starts.length && max.forall(k => starts(from).compareTo(UTF8String.fromString(k)) <= 0)
   }
 
-  def meets(min: UTF8String, max: UTF8String): Boolean = {
+  def overlaps(min: UTF8String, max: UTF8String): Boolean = {
     val from = KeyRanges.firstAtLeast(ends, min)
     from < starts.length && starts(from).compareTo(max) <= 0
   }
@@ -41,7 +41,7 @@ private[spark] final class KeyRanges private (
 private[spark] object KeyRanges {
 
   /** Whether the type is an integer type, whose values as strings are keys. */
-  def areWhole(dataType: DataType): Boolean = dataType match {
+  def areIntegers(dataType: DataType): Boolean = dataType match {
     case ByteType | ShortType | IntegerType | LongType => true
     case _                                             => false
   }

@@ -26,7 +26,7 @@ final class SourceRanges(val byColumn: Map[String, KeyRanges]) extends Serializa
     val here = slices.map(_.partitionPath).distinct.filter(path =>
       paths.values(path).forall(_.forall { case (column, value) =>
         byColumn.get(column).forall { ranges =>
-          ValueOrder.ofExternal(value, types(column).dataType).forall(v => ranges.meets(v, v))
+          ValueOrder.ofExternal(value, types(column).dataType).forall(v => ranges.overlaps(v, v))
         }
       })).toSet
     val kept             = slices.filter(s => here(s.partitionPath))
@@ -77,6 +77,6 @@ object SourceRanges {
   }
 
   private def mayHold(footer: BaseFileFooter, types: StructType, byColumn: Map[String, KeyRanges]): Boolean =
-    byColumn.get(MetaColumns.RecordKey).forall(_.meets(footer.minKey, footer.maxKey)) &&
+    byColumn.get(MetaColumns.RecordKey).forall(_.overlaps(footer.minKey, footer.maxKey)) &&
       ColumnStatistics.mayHold(footer, types, byColumn - MetaColumns.RecordKey)
 }

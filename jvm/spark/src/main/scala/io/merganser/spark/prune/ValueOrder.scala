@@ -20,10 +20,10 @@ private[spark] object ValueOrder {
   /** @param row its value at `at` is not null */
   def of(row: InternalRow, at: Int, dataType: DataType): UTF8String = dataType match {
     case StringType                                  => row.getUTF8String(at)
-    case LongType | TimestampType | TimestampNTZType => ofWhole(row.getLong(at))
-    case IntegerType | DateType                      => ofWhole(row.getInt(at).toLong)
-    case ShortType                                   => ofWhole(row.getShort(at).toLong)
-    case ByteType                                    => ofWhole(row.getByte(at).toLong)
+    case LongType | TimestampType | TimestampNTZType => ofInteger(row.getLong(at))
+    case IntegerType | DateType                      => ofInteger(row.getInt(at).toLong)
+    case ShortType                                   => ofInteger(row.getShort(at).toLong)
+    case ByteType                                    => ofInteger(row.getByte(at).toLong)
     case FloatType                                   => ofDouble(row.getFloat(at).toDouble)
     case DoubleType                                  => ofDouble(row.getDouble(at))
     case d: DecimalType =>
@@ -33,14 +33,14 @@ private[spark] object ValueOrder {
 
   /** None if the value does not have the column's type. */
   def ofExternal(value: Any, dataType: DataType): Option[UTF8String] = (value, dataType) match {
-    case (s: String, StringType)                                              => Some(UTF8String.fromString(s))
-    case (d: java.sql.Date, DateType)                                         => Some(ofWhole(d.toLocalDate.toEpochDay))
-    case (d: java.time.LocalDate, DateType)                                   => Some(ofWhole(d.toEpochDay))
-    case (n: java.lang.Number, ByteType | ShortType | IntegerType | LongType) => Some(ofWhole(n.longValue))
+    case (s: String, StringType)            => Some(UTF8String.fromString(s))
+    case (d: java.sql.Date, DateType)       => Some(ofInteger(d.toLocalDate.toEpochDay))
+    case (d: java.time.LocalDate, DateType) => Some(ofInteger(d.toEpochDay))
+    case (n: java.lang.Number, ByteType | ShortType | IntegerType | LongType) => Some(ofInteger(n.longValue))
     case _                                                                    => None
   }
 
-  def ofWhole(value: Long): UTF8String = bytes(value ^ Long.MinValue)
+  def ofInteger(value: Long): UTF8String = bytes(value ^ Long.MinValue)
 
   /** As in SQL, -0.0 is 0.0 and NaN is the largest. */
   def ofDouble(value: Double): UTF8String = {

@@ -17,14 +17,14 @@ import org.apache.spark.sql.types.StructType
  * Every filter is applied again above the scan. Below a merge only those on the record key's columns may prune, since
  * they hold for all versions of a key or for none; in a slice without logs, all may.
  *
- * @param watched receives the counts of the scan
+ * @param scanCounts receives the counts of the scan
  * @param ranges  only rows with values in these matter
  */
 final class SliceScanBuilder(
     session: SparkSession,
     table: OpenTable,
     read: ReadConfig,
-    watched: Option[ScanCounts] = None,
+    scanCounts: Option[ScanCounts] = None,
     ranges: Option[SourceRanges] = None
 ) extends ScanBuilder with SupportsPushDownRequiredColumns with SupportsPushDownFilters {
 
@@ -53,7 +53,7 @@ final class SliceScanBuilder(
     val all           = if (readOptimized) table.view.readOptimizedSlices else table.view.slices
     val ofPartitions  = PartitionPruning(table.config, table.schema).prune(all, filters.toSeq)
     val slices        = ranges.fold(ofPartitions)(_.prune(session, table, ofPartitions))
-    watched.foreach(_.scanned(slices.size, all.size))
+    scanCounts.foreach(_.scanned(slices.size, all.size))
     new SliceScan(session, table, rule(slices), slices, requested, filters.toSeq, onKeys.toSeq, readOptimized,
       all.size - slices.size)
   }

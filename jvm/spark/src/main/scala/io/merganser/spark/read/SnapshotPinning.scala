@@ -38,7 +38,7 @@ private[spark] object SnapshotPinning {
   def pinnedTo(opened: OpenTable, plan: LogicalPlan): LogicalPlan =
     plan.transformWithSubqueries { case relation: DataSourceV2Relation =>
       relation.table match {
-        case table: SnapshotTable if table.watched.isEmpty && table.isCurrent && isSame(opened.storage, table) =>
+        case table: SnapshotTable if table.scanCounts.isEmpty && table.isCurrent && isSame(opened.storage, table) =>
           relation.copy(table = table.pinnedTo(opened))
         case _ => relation
       }

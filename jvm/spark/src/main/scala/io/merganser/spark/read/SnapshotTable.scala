@@ -10,7 +10,7 @@ trait SnapshotTable extends Table {
   def opened: OpenTable
 
   /** Counts of its scans, if it is the target of a statement. */
-  def watched: Option[ScanCounts]
+  def scanCounts: Option[ScanCounts]
 
   /** False if it is read as of an explicit instant. */
   def isCurrent: Boolean

@@ -153,7 +153,8 @@ object CompactionService {
       it.flatMap { slice =>
         val open = reader.merge(slice)
         try
-          writer.writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge, stampAll = false, null, token).map {
+          writer.writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge, updatesCommitMetadata = false,
+            null, token).map {
             w =>
               w.copy(stat = w.stat.copy(totalLogFilesCompacted = slice.logs.size.toLong))
           }

@@ -8,13 +8,13 @@ import org.apache.spark.sql.types.{DataType, StructType}
  * declared, and properties that are not settings of the table.
  *
  * @param columns with lengths of char and varchar, and comments; None for a table that was not created in a catalog
- * @param told    the statement's properties
+ * @param properties    the statement's properties
  */
-final case class FolderEntry(columns: Option[StructType], told: Map[String, String]) {
+final case class FolderEntry(columns: Option[StructType], properties: Map[String, String]) {
 
   /** The entry as properties of the table. */
   def stored: Map[String, String] =
-    columns.map(c => FolderEntry.Columns -> c.json).toMap ++ told.map { case (key, value) =>
+    columns.map(c => FolderEntry.Columns -> c.json).toMap ++ properties.map { case (key, value) =>
       FolderEntry.Property + key -> value
     }
 }

@@ -30,7 +30,7 @@ import scala.collection.JavaConverters._
  * @param declared columns as its catalog declares them, if it has one: they may be char or varchar
  * @param entry    properties of its catalog entry; None for a table that is read or written by format and path
  * @param overwrites what an overwrite replaces, where that is not everything
- * @param watched  counts what its scans read and prune, where a statement changes the table
+ * @param scanCounts  counts what its scans read and prune, where a statement changes the table
  * @param isPinned true where a statement that changes the table reads it
  * @param ranges   value ranges outside of which rows do not matter to the statement
  */
@@ -44,7 +44,7 @@ final class MerganserTable(
     val catalogTable: Option[CatalogTable],
     entry: Option[Map[String, String]] = None,
     private[source] val overwrites: Option[Replaced] = None,
-    override val watched: Option[ScanCounts] = None,
+    override val scanCounts: Option[ScanCounts] = None,
     ranges: Option[SourceRanges] = None,
     isPinned: Boolean = false
 ) extends SnapshotTable with SupportsRead with SupportsWrite with SupportsMetadataColumns with TablePartitions {
@@ -78,22 +78,22 @@ final class MerganserTable(
       override def name(): String       = field.name
       override def dataType(): DataType = field.dataType
       override def isNullable: Boolean =
-        !keepsKeys || (field.name != MetaColumns.RecordKey && field.name != MetaColumns.PartitionPath)
+        !storesKeys || (field.name != MetaColumns.RecordKey && field.name != MetaColumns.PartitionPath)
       override def comment(): String = "stored by the table with every row"
     }
   }
 
   /** Whether keys and paths are stored with the rows; true where there is no table yet. */
-  private lazy val keepsKeys: Boolean =
-    try opened.config.keepsKeys
+  private lazy val storesKeys: Boolean =
+    try opened.config.storesKeys
     catch { case e: MerganserException if e.condition == "PATH_IS_NO_TABLE" => true }
 
   override def newScanBuilder(query: CaseInsensitiveStringMap): ScanBuilder = {
     val config = ReadConfig.parse(options ++ query.asCaseSensitiveMap.asScala, session.conf.getAll)
     if (entry.isDefined) IgnoredReadOptions.warn(name(), config)
     // A statement changes rows as they are now, even where queries of the session are read optimized.
-    val read = if (watched.isDefined || isPinned) config.copy(readOptimized = false) else config
-    new SliceScanBuilder(session, read.asOf.fold(opened)(opened.asOf), read, watched, ranges)
+    val read = if (scanCounts.isDefined || isPinned) config.copy(readOptimized = false) else config
+    new SliceScanBuilder(session, read.asOf.fold(opened)(opened.asOf), read, scanCounts, ranges)
   }
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
@@ -106,7 +106,7 @@ final class MerganserTable(
     new MerganserTable(session, path, label, options, () => opened, declared, catalogTable, entry, isPinned = true)
 
   /** The target table of a statement; its scans count what they read and prune. */
-  def watchedBy(counts: ScanCounts, ranges: Option[SourceRanges] = None): MerganserTable = {
+  def withScanCounts(counts: ScanCounts, ranges: Option[SourceRanges] = None): MerganserTable = {
     val known = opened
     new MerganserTable(session, path, label, options, () => known, declared, catalogTable, entry, None, Some(counts),
       ranges)
@@ -161,7 +161,7 @@ object MerganserTable {
       () => OpenTable.load(session, table.location.toString),
       Some(CatalogBridge.columns(table)).filter(_.nonEmpty),
       Some(table),
-      entry = Some(CatalogBridge.told(table) + (TableCatalog.PROP_PROVIDER -> "merganser"))
+      entry = Some(CatalogBridge.v2Properties(table) + (TableCatalog.PROP_PROVIDER -> "merganser"))
     )
 
   /**
@@ -173,7 +173,8 @@ object MerganserTable {
     val opened = OpenTable.load(session, path)
     val folder = FolderEntry.of(opened.config)
     new MerganserTable(session, path, label, Map.empty, () => opened, folder.columns, None,
-      entry = Some(folder.told + (TableCatalog.PROP_PROVIDER -> "merganser") + (TableCatalog.PROP_LOCATION -> path)))
+      entry =
+        Some(folder.properties + (TableCatalog.PROP_PROVIDER -> "merganser") + (TableCatalog.PROP_LOCATION -> path)))
   }
 
   /** Whether it names a table by its path: `` merganser.`/lake/trips` ``. */

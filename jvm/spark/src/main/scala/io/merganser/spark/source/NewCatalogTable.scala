@@ -46,10 +46,10 @@ final class NewCatalogTable(
   val storage: Storage = OpenTable.storage(session, place.toString)
 
   /** The statement's properties without Spark's own. */
-  val said: Map[String, String] = NewCatalogTable.saidOf(allProperties)
+  val statementProperties: Map[String, String] = NewCatalogTable.withoutReserved(allProperties)
 
   /** The statement's settings of the table: its properties without those that only mean something to the user. */
-  val options: Map[String, String] = said.filterNot { case (key, _) =>
+  val options: Map[String, String] = statementProperties.filterNot { case (key, _) =>
     !allProperties.contains(TableCatalog.OPTION_PREFIX + key) && OwnProperties.isOwn(key)
   }
 
@@ -123,7 +123,7 @@ final class NewCatalogTable(
   def register(): MerganserTable = entries.add(name, this)
 
   /** Updates the existing entry with the statement's columns, properties and comment. */
-  def registerAnew(): Unit = entries.change(name, this)
+  def updateEntry(): Unit = entries.change(name, this)
 
   /** The statement's columns; where the table stores a wider type, with that type. */
   def declared: StructType = {
@@ -195,6 +195,6 @@ object NewCatalogTable {
   }
 
   /** A data-frame writer's options come with a prefix, and on some lines without it as well. */
-  private[source] def saidOf(props: Map[String, String]): Map[String, String] =
+  private[source] def withoutReserved(props: Map[String, String]): Map[String, String] =
     props.map { case (k, v) => k.stripPrefix(TableCatalog.OPTION_PREFIX) -> v }.filterNot { case (k, _) => Reserved(k) }
 }

@@ -50,7 +50,7 @@ final class StagedCatalogTable(
     override def build(): Write = new V1Write {
       override def toInsertableRelation: InsertableRelation =
         (frame: DataFrame, _: Boolean) =>
-          write(frame, NewCatalogTable.saidOf(info.options().asCaseSensitiveMap.asScala.toMap))
+          write(frame, NewCatalogTable.withoutReserved(info.options().asCaseSensitiveMap.asScala.toMap))
     }
   }
 
@@ -95,7 +95,7 @@ final class StagedCatalogTable(
         made = true
       }
     }
-    if (described.isKnown) described.registerAnew() else described.register()
+    if (described.isKnown) described.updateEntry() else described.register()
     made = false
     failed.foreach(e => throw e)
   }

@@ -59,7 +59,8 @@ object TableAlteration {
       }
     }
     if (changes.exists(!_.isInstanceOf[ColumnChange]))
-      FolderEntries.update(session, path)(entry => entry.copy(told = edited(entry.told, changes, _ => true)))
+      FolderEntries.update(session, path)(entry =>
+        entry.copy(properties = edited(entry.properties, changes, _ => true)))
   }
 
   /**

@@ -50,7 +50,7 @@ final class SessionEntries(session: SparkSession) extends TableEntries {
         table.declared,
         provider = Some("merganser"),
         partitionColumnNames = Nil,
-        properties = table.said,
+        properties = table.statementProperties,
         comment = table.comment
       ),
       ignoreIfExists = false,
@@ -60,8 +60,9 @@ final class SessionEntries(session: SparkSession) extends TableEntries {
   }
 
   override def change(name: Identifier, table: NewCatalogTable): Unit = {
-    val entry  = catalog.getTableMetadata(identifier(name))
-    val edited = entry.copy(properties = entry.properties ++ table.said, comment = table.comment.orElse(entry.comment))
+    val entry = catalog.getTableMetadata(identifier(name))
+    val edited = entry.copy(properties = entry.properties ++ table.statementProperties,
+      comment = table.comment.orElse(entry.comment))
     if (edited != entry) catalog.alterTable(edited)
     // An entry without columns takes them from the table's folder.
     if (entry.schema.nonEmpty) CatalogBridge.replaceColumns(session, entry.identifier, table.declared)
@@ -85,10 +86,11 @@ final class FolderEntries(session: SparkSession, folders: LakeFolders, label: Id
 
   override def change(name: Identifier, table: NewCatalogTable): Unit =
     FolderEntries.update(session, table.place.toString)(before =>
-      entry(table).copy(told = before.told ++ entry(table).told))
+      entry(table).copy(properties = before.properties ++ entry(table).properties))
 
   private def entry(table: NewCatalogTable): FolderEntry =
-    FolderEntry(Some(table.declaredColumns).filter(_.nonEmpty), table.said ++ table.comment.map("comment" -> _))
+    FolderEntry(Some(table.declaredColumns).filter(_.nonEmpty),
+      table.statementProperties ++ table.comment.map("comment" -> _))
 }
 
 object FolderEntries {

@@ -28,10 +28,10 @@ final case class CommandColumns(
     data.map(_.copy(nullable = true)) ++
       (if (marksDeletes) Seq(StructField(DeleteCheck.FlagColumn, BooleanType)) else Nil) ++
       Seq(
-        StructField(PreparedRows.GivenKey, StringType),
-        StructField(PreparedRows.GivenPath, StringType),
-        StructField(PreparedRows.GivenArrival, LongType),
-        StructField(PreparedSchema.UnorderedDelete, BooleanType, nullable = false),
+        StructField(PreparedRows.StatementKey, StringType),
+        StructField(PreparedRows.StatementPath, StringType),
+        StructField(PreparedRows.StatementArrival, LongType),
+        StructField(PreparedSchema.UnconditionalDelete, BooleanType, nullable = false),
         StructField(PreparedSchema.Mask, IntegerType, nullable = false)
       ) ++
       (if (outcomeBy.isDefined) Seq(StructField(PreparedSchema.Outcome, IntegerType, nullable = false)) else Nil) ++

@@ -43,7 +43,7 @@ private[sql] final case class CommandTarget(
   /** The table, with its meta columns; its scans count the file groups they read. */
   val relation: DataSourceV2Relation = {
     val whole = resolved.withMetadataColumns()
-    whole.copy(table = table.watchedBy(new ScanCounts))
+    whole.copy(table = table.withScanCounts(new ScanCounts))
   }
 
   def rows: LogicalPlan = relation

@@ -54,7 +54,7 @@ final case class CommandWrite(
       clause: (Iterator[InternalRow], Option[InsertPartition]) => Iterator[InternalRow]
   ): (WriteResult, LookupCounts) = {
     var counts: LookupCounts = null
-    val result = write(looksEverywhere = !keyed.byPath) { (table: OpenTable, slices: IndexedSeq[FileSlice]) =>
+    val result = write(looksUpAllPartitions = !keyed.byPath) { (table: OpenTable, slices: IndexedSeq[FileSlice]) =>
       val lookup = KeyLookup(session, table, settings.rule, slices, keyed.stored, keyed.byPath, settings.shuffleTasks)
       val (rows, found) = lookup(keyed.rows(session, source, settings.keyed(opened.config)))
       val partition     = if (keyed.byPath || isGlobal) None else Some(ownPartition(keyed, slices))
@@ -74,10 +74,10 @@ final case class CommandWrite(
       at(PreparedSchema.SliceColumn.name), at(PreparedSchema.Outcome))
   }
 
-  /** @param looksEverywhere true where inserted keys were looked up in all partitions */
-  private def write(looksEverywhere: Boolean)(rows: StatementRows): WriteResult = {
+  /** @param looksUpAllPartitions true where inserted keys were looked up in all partitions */
+  private def write(looksUpAllPartitions: Boolean)(rows: StatementRows): WriteResult = {
     val readAt = if (readsItself) Some(opened.timeline) else None
-    val result = new TableWrite(session, opened, settings).change(data, masks, readAt, looksEverywhere)(rows)
+    val result = new TableWrite(session, opened, settings).change(data, masks, readAt, looksUpAllPartitions)(rows)
     AfterCommit.run(session, opened, settings, result)
   }
 }

@@ -1,6 +1,6 @@
 package io.merganser.spark.sql
 
-import io.merganser.spark.prune.KeyRanges.areWhole
+import io.merganser.spark.prune.KeyRanges.areIntegers
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.catalyst.util.{CharVarcharCodegenUtils, CharVarcharUtils}
@@ -76,7 +76,7 @@ private[sql] object KeyCondition extends PredicateHelper {
             if (a.dataType != b.dataType) None
             // A value that does not fit the column equals none of its rows; ON itself is evaluated again anyway.
             else if (column.dataType != b.dataType)
-              Some(Pair(stored.name, narrowed(peeled(b), column.dataType, target), isExact = areWhole(b.dataType)))
+              Some(Pair(stored.name, narrowed(peeled(b), column.dataType, target), isExact = areIntegers(b.dataType)))
             else Some(charTypeOf(stored, target).fold(Pair(stored.name, b, isExact = true))(t =>
                 Pair(stored.name, fitted(b, t), isExact = false)))
           }
@@ -145,7 +145,7 @@ private[sql] object KeyCondition extends PredicateHelper {
    * @param assigned what is stored, or rejected
    * @param lookup   one of [[KeyCondition.keys]] or [[KeyCondition.paths]]
    */
-  def areOne(assigned: Expression, lookup: Expression): Boolean = (stored(assigned), stored(lookup)) match {
+  def areSameValue(assigned: Expression, lookup: Expression): Boolean = (stored(assigned), stored(lookup)) match {
     case (x, y) if x.semanticEquals(y) => true
     case (Checked(x), y)               => x.semanticEquals(y)
     case (x: Cast, y: Cast) if x.dataType == y.dataType && peeled(x.child).semanticEquals(peeled(y.child)) =>
@@ -163,23 +163,23 @@ private[sql] object KeyCondition extends PredicateHelper {
 
   /** The integer that an integer is cast from without wrapping; None for other types. */
   private def uncast(e: Expression): Option[Expression] = e match {
-    case cast: Cast if areWhole(cast.dataType) && areWhole(cast.child.dataType) && !isWrapping(cast) =>
+    case cast: Cast if areIntegers(cast.dataType) && areIntegers(cast.child.dataType) && !isWrapping(cast) =>
       uncast(cast.child)
-    case other if areWhole(other.dataType) => Some(other)
-    case _                                 => None
+    case other if areIntegers(other.dataType) => Some(other)
+    case _                                    => None
   }
 
   /** Whether a cast wraps around on overflow, and neither fails nor returns null. */
   private def isWrapping(cast: Cast): Boolean =
-    cast.evalMode == EvalMode.LEGACY && areWhole(cast.dataType) && cast.child.dataType.isInstanceOf[NumericType] &&
+    cast.evalMode == EvalMode.LEGACY && areIntegers(cast.dataType) && cast.child.dataType.isInstanceOf[NumericType] &&
       !isWider(cast.child.dataType, cast.dataType)
 
   /** Whether the numeric type `to` can represent every value of `from`. */
   private def isWider(from: DataType, to: DataType): Boolean = (from, to) match {
-    case (a, b) if areWhole(a) && areWhole(b) => a.defaultSize <= b.defaultSize
-    case (a, b: DecimalType) if areWhole(a)   => b.precision - b.scale >= digits(a)
-    case (a: DecimalType, b: DecimalType)     => b.scale >= a.scale && b.precision - b.scale >= a.precision - a.scale
-    case _                                    => false
+    case (a, b) if areIntegers(a) && areIntegers(b) => a.defaultSize <= b.defaultSize
+    case (a, b: DecimalType) if areIntegers(a)      => b.precision - b.scale >= digits(a)
+    case (a: DecimalType, b: DecimalType) => b.scale >= a.scale && b.precision - b.scale >= a.precision - a.scale
+    case _                                => false
   }
 
   private def digits(integer: DataType): Int = integer match {

@@ -54,7 +54,7 @@ private[sql] final class MergeByJoin(merge: MergeStatement) extends PredicateHel
     val keys      = if (has(BySource)) Nil else onKey.toSeq.flatMap(_.keys)
     val described = target.describe(columns, isRead = true, merge.assigns)
     val checked   = once.map(MatchedOnce(_, shown))
-    if (prunes.isEmpty || merge.isPlanned) {
+    if (prunes.isEmpty || merge.needsSparkPlan) {
       val join =
         LatestRows.of(together, place, order, Join(stored, marked, joinType, Some(on), CardinalityCheck.hint(once)))
       RowLevelCommandOverQuery(described, made, change.masks, checked,
@@ -91,7 +91,7 @@ private[sql] final class MergeByJoin(merge: MergeStatement) extends PredicateHel
   private def isChosenBefore(keyed: KeyCondition): Boolean = {
     val columns = AttributeSet(source.output)
     val inserts = has(NotMatched)
-    keyed.isExact && merge.insertsThere(keyed) && splitConjunctivePredicates(on).forall { c =>
+    keyed.isExact && merge.insertsUnderKey(keyed) && splitConjunctivePredicates(on).forall { c =>
       (!inserts && c.references.forall(columns.contains)) || KeyCondition.equated(c, target, nullSafe = true).exists {
         case (name, value) =>
           (keyed.keys ++ keyed.paths).exists(k => k._1 == name && k._2.semanticEquals(value))
@@ -126,7 +126,7 @@ private[sql] final class MergeByJoin(merge: MergeStatement) extends PredicateHel
       storedRow: Attribute,
       inTarget: Expression
   ): Seq[Expression] = {
-    val isAlone = And(Not(inTarget), if (merge.insertsThere(keyed)) hasNoKey(keyed) else TrueLiteral)
+    val isAlone = And(Not(inTarget), if (merge.insertsUnderKey(keyed)) hasNoKey(keyed) else TrueLiteral)
     valuesOf(keyed) :+ If(IsNull(number), Subtract(Literal(-1L), storedRow),
       If(isAlone, number, Literal(null, LongType)))
   }

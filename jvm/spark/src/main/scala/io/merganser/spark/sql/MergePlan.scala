@@ -22,5 +22,5 @@ private[sql] object MergePlan {
 
   /** An unmatched row is inserted where its key was looked up, so its key must be the one in ON. */
   private def isKeyed(merge: MergeStatement, keyed: KeyCondition): Boolean =
-    !merge.isPlanned && !merge.has(MergeStatement.BySource) && merge.insertsThere(keyed)
+    !merge.needsSparkPlan && !merge.has(MergeStatement.BySource) && merge.insertsUnderKey(keyed)
 }

@@ -90,9 +90,9 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
   }
 
   /** Whether inserted rows have the key and partition in ON. */
-  def insertsThere(keyed: KeyCondition): Boolean = clauses.zip(values).forall {
+  def insertsUnderKey(keyed: KeyCondition): Boolean = clauses.zip(values).forall {
     case (Clause(NotMatched, _, _), assigned) => (keyed.keys ++ keyed.paths).forall { case (name, value) =>
-        assigned.get(name).exists(KeyCondition.areOne(_, value))
+        assigned.get(name).exists(KeyCondition.areSameValue(_, value))
       }
     case _ => true
   }
@@ -163,7 +163,7 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
   }
 
   /** Whether values need a plan of Spark's own: the clauses are one function of a row, and cannot compute them. */
-  def isPlanned: Boolean = !computed.isEmpty || computed.isNeededFor(on)
+  def needsSparkPlan: Boolean = !computed.isEmpty || computed.isNeededFor(on)
 
   def has(when: When): Boolean = clauses.exists(_.when == when)
 

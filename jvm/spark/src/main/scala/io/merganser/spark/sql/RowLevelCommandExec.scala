@@ -123,7 +123,7 @@ final case class RowLevelCommandOverQueryExec(statement: RowLevelCommandOverQuer
 
   override protected def changes(): Seq[InternalRow] = {
     val result = changed(query.execute(), query.output, statement.once)
-    val counts = target.table.watched.getOrElse(new ScanCounts)
+    val counts = target.table.scanCounts.getOrElse(new ScanCounts)
     resultRow(result, counts.read, counts.pruned)
   }
 }
@@ -207,7 +207,7 @@ final case class RowLevelCommandByJoinExec(statement: RowLevelCommandByJoin, que
       val ranges = SourceRanges.of(projected(rows, values), columns) ++ keyRanges(rows, source)
       val counts = new ScanCounts
       val stored = statement.stored.plan.transform { case relation: DataSourceV2Relation =>
-        relation.copy(table = relation.table.asInstanceOf[MerganserTable].watchedBy(counts, Some(ranges)))
+        relation.copy(table = relation.table.asInstanceOf[MerganserTable].withScanCounts(counts, Some(ranges)))
       }
       val known = Statistics(sizeInBytes = BigInt(math.max(1L, bytes.value)))
       val all = Join(stored, SparkBridge.rows(session, source, rows, known), statement.joinType, Some(statement.on),

@@ -41,7 +41,7 @@ object StarExpansion {
 
   /** Whether a MERGE may change its target's columns. */
   def isAsked(session: SparkSession, merge: MergeIntoTable): Boolean =
-    StatementLine.withSchemaEvolution(merge) || WriteConfig.asksForEvolution(FrameWrite.sessionConf(session))
+    StatementLine.withSchemaEvolution(merge) || WriteConfig.requestsEvolution(FrameWrite.sessionConf(session))
 
   /** Called before names are resolved, for one of our tables. */
   def mark(session: SparkSession, merge: MergeIntoTable): MergeIntoTable = {

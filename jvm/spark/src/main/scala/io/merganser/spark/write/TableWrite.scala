@@ -57,7 +57,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
   /**
    * @param frame           rows with the table's columns, or its key and partition columns for a delete
    * @param schema          the table's data columns from this write on
-   * @param unorderedDelete true for rows that delete their key whatever its ordering value
+   * @param unconditionalDelete true for rows that delete their key whatever its ordering value
    * @param replaced        stored rows that the same commit removes
    * @param masks           which columns the rows provide, if not all of them; see [[PreparedRows.apply]]
    * @param readAt          timeline at which the frame reads the table itself, if it does
@@ -67,12 +67,12 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
   def run(
       frame: DataFrame,
       schema: StructType,
-      unorderedDelete: Column,
+      unconditionalDelete: Column,
       replaced: Replaced = Replaced.Nothing,
       masks: Seq[ColumnMask] = Nil,
       readAt: Option[Timeline] = None
   ): WriteResult = {
-    val rows = incoming(frame, schema, unorderedDelete, masks)
+    val rows = incoming(frame, schema, unconditionalDelete, masks)
     commit(schema, replaced, readAt)((_, _) => rows)
   }
 
@@ -80,24 +80,24 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
    * Like [[run]], for the rows of a statement.
    *
    * @param readAt          timeline at which the statement read the table to compute its rows, if it did
-   * @param looksEverywhere true if the statement looked up the keys it inserts in all partitions
+   * @param looksUpAllPartitions true if the statement looked up the keys it inserts in all partitions
    */
-  def change(schema: StructType, masks: Seq[ColumnMask], readAt: Option[Timeline], looksEverywhere: Boolean)(
+  def change(schema: StructType, masks: Seq[ColumnMask], readAt: Option[Timeline], looksUpAllPartitions: Boolean)(
       rows: StatementRows
   ): WriteResult =
-    commit(schema, Replaced.Nothing, readAt, looksEverywhere) { (table, slices) =>
-      incoming(rows.frame(table, slices), schema, col(PreparedSchema.UnorderedDelete), masks)
+    commit(schema, Replaced.Nothing, readAt, looksUpAllPartitions) { (table, slices) =>
+      incoming(rows.frame(table, slices), schema, col(PreparedSchema.UnconditionalDelete), masks)
     }
 
   private def incoming(
       frame: DataFrame,
       schema: StructType,
-      unorderedDelete: Column,
+      unconditionalDelete: Column,
       masks: Seq[ColumnMask]
   ): PreparedRows = {
     settings.eventTimeField.foreach(FrameCheck.requireEventTime(schema, config.name, _))
     val isDelete = settings.operation == WriteOperation.Delete
-    PreparedRows(frame, settings.keyed(config), settings.rule, schema, unorderedDelete,
+    PreparedRows(frame, settings.keyed(config), settings.rule, schema, unconditionalDelete,
       allowMissing = isDelete || settings.missingColumns != MissingColumns.Reject,
       settings.nullOrdering == NullOrdering.Reject, masks,
       IndexResolver.globalKeys(settings.index, config))
@@ -107,7 +107,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       schema: StructType,
       replaced: Replaced,
       readAt: Option[Timeline],
-      looksEverywhere: Boolean = false
+      looksUpAllPartitions: Boolean = false
   )(rows: (
       OpenTable,
       IndexedSeq[FileSlice]
@@ -124,7 +124,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
           val table = new OpenTable(storage, config, transaction.timeline)
           requireSameColumns(table, transaction.instant)
           // With a base file left by a dead writer, other engines' readers would lose later updates of its group.
-          table.view.partitions.foreach(p => Rollback.setOrphansAside(storage, config, table.view.orphans(p)))
+          table.view.partitions.foreach(p => Rollback.moveOrphans(storage, config, table.view.orphans(p)))
           // An overwrite replaces the partitions of its rows, so there is nothing to merge them with.
           val slices   = if (isOverwrite) IndexedSeq.empty[FileSlice] else table.view.slices.toIndexedSeq
           val incoming = rows(table, slices)
@@ -143,7 +143,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
           else {
             val fileIds  = written.map(_.stat.fileId).toSet
             val touched  = slices.filter(s => fileIds(s.fileId)).map(_.group).toSet
-            val scope    = if (looksEverywhere) KeyScope.InTable else newKeys(index, isOverwrite)
+            val scope    = if (looksUpAllPartitions) KeyScope.InTable else newKeys(index, isOverwrite)
             val basis    = WriteBasis(scope, replacedPartitions(replaced, stats.keySet))
             val warnings = CompiledRule.warning(config, schema).toSeq ++ manyLogs(slices, written.map(_.stat))
             Work((transaction.instant, written, this.notes(schema).copy(warnings = warnings)),

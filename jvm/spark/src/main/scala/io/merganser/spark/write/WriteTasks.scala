@@ -62,7 +62,7 @@ private[write] final case class WriteTasks(
       MergeWay(combinesNew = true, mergesStored = true)
     case WriteOperation.BulkInsert => MergeWay(settings.combineBeforeInsert, mergesStored = false)
     case insert if insert.isInsert =>
-      MergeWay(settings.combineBeforeInsert, mergesStored = settings.storedKeys == StoredKeyPolicy.MergeWhenMet)
+      MergeWay(settings.combineBeforeInsert, mergesStored = settings.storedKeys == StoredKeyPolicy.MergeInFileGroup)
     case _ => MergeWay(settings.combineBeforeUpsert, mergesStored = true)
   }
 

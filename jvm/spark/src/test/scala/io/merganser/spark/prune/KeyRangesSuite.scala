@@ -13,18 +13,18 @@ final class KeyRangesSuite extends AnyFunSuite {
     builder.result()
   }
 
-  private def meets(ranges: KeyRanges, min: String, max: String): Boolean = ranges.meets(Some(min), Some(max))
+  private def overlaps(ranges: KeyRanges, min: String, max: String): Boolean = ranges.overlaps(Some(min), Some(max))
 
   test("few keys are told apart exactly") {
     val found = ranges(Seq("b", "d", "d", "é"))
-    assert(Seq("b" -> "b", "a" -> "c", "d" -> "e", "z" -> "ê").forall { case (min, max) => meets(found, min, max) })
-    assert(Seq("a" -> "a", "bb" -> "cz", "da" -> "z", "ê" -> "ö").forall { case (min, max) => !meets(found, min, max) })
+    assert(Seq("b" -> "b", "a" -> "c", "d" -> "e", "z" -> "ê").forall { case (min, max) => overlaps(found, min, max) })
+    assert(Seq("a" -> "a", "bb" -> "cz", "da" -> "z", "ê" -> "ö").forall { case (min, max) => !overlaps(found, min, max) })
   }
 
   test("a file that does not tell its smallest or largest key may hold any beyond the other") {
     val found = ranges(Seq("b", "d"))
-    assert(found.meets(None, None) && found.meets(None, Some("c")) && found.meets(Some("c"), None))
-    assert(!found.meets(None, Some("a")) && !found.meets(Some("e"), None))
+    assert(found.overlaps(None, None) && found.overlaps(None, Some("c")) && found.overlaps(Some("c"), None))
+    assert(!found.overlaps(None, Some("a")) && !found.overlaps(Some("e"), None))
   }
 
   test("of many keys in three crowds the space between the crowds stays open, whatever they begin with") {
@@ -33,7 +33,7 @@ final class KeyRangesSuite extends AnyFunSuite {
       val keys  = new Random(1).shuffle(Seq(50000, 2000000, 2990000).flatMap(from => from until from + 10000 by 5))
       val parts = keys.map(key).grouped(1700).map(ranges).toSeq
       val found = parts.reduce(_ ++ _)
-      val hit   = (0 until 300).filter(file => meets(found, key(file * 10000), key(file * 10000 + 9999)))
+      val hit   = (0 until 300).filter(file => overlaps(found, key(file * 10000), key(file * 10000 + 9999)))
       assert(hit == Seq(5, 200, 299))
     }
   }
@@ -44,7 +44,7 @@ final class KeyRangesSuite extends AnyFunSuite {
     for (_ <- 1 to 8) {
       val keys  = Seq.fill(random.nextInt(5000) + 1)(random.nextString(random.nextInt(4)) + random.nextInt(100000))
       val found = keys.grouped(random.nextInt(3000) + 1).map(ranges).reduce(_ ++ _)
-      assert(keys.forall(k => meets(found, k, k)), s"seed $seed")
+      assert(keys.forall(k => overlaps(found, k, k)), s"seed $seed")
     }
   }
 }

@@ -33,7 +33,7 @@ private[table] final class NewKeys(storage: Storage, instant: String, scope: Key
   def mayConflict: Boolean = added.nonEmpty
 
   /** @return why the write cannot be committed, if it cannot */
-  def broughtByOthers(began: Timeline, now: Timeline): Option[String] =
+  def addedByOthers(began: Timeline, now: Timeline): Option[String] =
     if (added.isEmpty) None
     else {
       val others = Conflicts.completedSince(began, now, instant).filterNot(other => compared(other.requested))

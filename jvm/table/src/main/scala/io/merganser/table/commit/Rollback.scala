@@ -72,7 +72,7 @@ object Rollback {
    *
    * @return the files moved
    */
-  def setOrphansAside(storage: Storage, config: TableConfig, files: Seq[BaseFile]): Seq[BaseFile] =
+  def moveOrphans(storage: Storage, config: TableConfig, files: Seq[BaseFile]): Seq[BaseFile] =
     if (files.isEmpty) Nil
     else {
       val timeline = Timeline.load(storage, config)
@@ -186,8 +186,9 @@ object Rollback {
     storage.list(folder).foreach { found =>
       val name = found.getPath.getName
       val file = FileNames.path(folder, name)
-      if (found.isDirectory) { if (PartitionMetadata.mayLieIn(name)) removeUnmarked(storage, config, instant, file) }
-      else if (config.version < 8 && FileNames.isLog(name)) {
+      if (found.isDirectory) {
+        if (PartitionMetadata.mayContainPartitions(name)) removeUnmarked(storage, config, instant, file)
+      } else if (config.version < 8 && FileNames.isLog(name)) {
         if (blockInstants(storage, folder, found).contains(instant)) removeLog(storage, file, instant)
       } else if (FileNames.instant(name).contains(instant)) { storage.delete(file); () }
     }

@@ -70,14 +70,14 @@ final class Transaction private[table] (
           throw conflict(s"its file '$file' is gone, another engine has removed it"))
         // With several writers, most of the comparison is done before the lock, so that others wait less.
         if (options.heartbeatMs.isDefined && keys.mayConflict)
-          keys.broughtByOthers(known, Timeline.load(storage, config)).foreach(reason => throw conflict(reason))
+          keys.addedByOthers(known, Timeline.load(storage, config)).foreach(reason => throw conflict(reason))
         TableLock.hold(storage, options.lock) { lock =>
           val now = Timeline.load(storage, config)
           requireRunning(now)
           filesOfOtherRuns.foreach(file => storage.delete(file))
           Conflicts.find(known, now, instant, action, metadata, touched)
             .orElse(Conflicts.addedTo(basis.replaces, known, now, instant))
-            .orElse(keys.broughtByOthers(known, now))
+            .orElse(keys.addedByOthers(known, now))
             .foreach(reason => throw conflict(reason + readAgain))
           val joined =
             CommitSchema.joined(config, this.timeline, now, metadata).fold(reason => throw conflict(reason), identity)

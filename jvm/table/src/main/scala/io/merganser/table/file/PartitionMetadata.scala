@@ -16,11 +16,11 @@ object PartitionMetadata {
   private val Foreign = Set(".hoodie", ".snapshot", ".Trash") ++ Names
 
   /** Whether a folder of this name is searched for partitions. */
-  private[table] def mayLieIn(folderName: String): Boolean = !Foreign(folderName)
+  private[table] def mayContainPartitions(folderName: String): Boolean = !Foreign(folderName)
 
   /** Whether a level of a partition path cannot be a folder, or would not be searched. Each such begins with a dot. */
   def isReserved(level: String): Boolean =
-    !mayLieIn(level) || level == "." || level == ".." || (level.startsWith(".") && level.endsWith(
+    !mayContainPartitions(level) || level == "." || level == ".." || (level.startsWith(".") && level.endsWith(
       ".crc")) // Hadoop hides these
 
   private[table] def isMetadata(fileName: String): Boolean = Names(fileName)

@@ -53,9 +53,9 @@ private final class PlannedBlock(val kind: BlockKind) {
  * by `bufferBytes` plus the versions of one key.
  *
  * @param merge             one version a step; those of a key oldest first
- * @param takesPartials     false if the log supports full rows only; versions that are still partial are then ignored
+ * @param supportsPartials     false if the log supports full rows only; versions that are still partial are then ignored
  * @param storedDeletes     recognizes a delete by the columns that the file stores
- * @param keepsDeletedRows  true if the rule uses columns of a delete other than its ordering value: a delete that is
+ * @param writesDeletedRows  true if the rule uses columns of a delete other than its ordering value: a delete that is
  *                          recognized by its row is then written as that row
  * @param schema            the table's data columns
  * @param times             collects the event times of the rows
@@ -64,8 +64,8 @@ private[table] final class BlockPlanner(
     merge: MergeIterator,
     layout: RowLayout,
     storedDeletes: DeleteCheck,
-    keepsDeletedRows: Boolean,
-    takesPartials: Boolean,
+    writesDeletedRows: Boolean,
+    supportsPartials: Boolean,
     schema: StructType,
     partitionPath: String,
     meta: MetaRow,
@@ -148,7 +148,7 @@ private[table] final class BlockPlanner(
   private def advance(): Version = {
     var found: Version = null
     while (found == null && merge.next())
-      if (takesPartials || merge.winner == null || !merge.winner.isPartial) found = merge.winner
+      if (supportsPartials || merge.winner == null || !merge.winner.isPartial) found = merge.winner
     if (found != null && !found.isDelete) times.add(found.row, found.provided)
     found
   }
@@ -161,7 +161,7 @@ private[table] final class BlockPlanner(
       key = own.copy()
       last = 0
     }
-    if (version.endsHistory && !version.isUnordered) delete(null)
+    if (version.endsHistory && !version.isUnconditional) delete(null)
     if (version.isDelete) assignDelete(version) else row(version.row, kindOf(version))
   }
 
@@ -176,9 +176,10 @@ private[table] final class BlockPlanner(
   private def assignDelete(version: Version): Unit = {
     // Other readers do not support null ordering values in a delete block, so such a delete is written as a row too.
     val isRow =
-      !version.isUnordered && (keepsDeletedRows || orderingHasNull(version.row)) && storedDeletes.isDelete(version.row)
+      !version.isUnconditional && (writesDeletedRows || orderingHasNull(version.row)) && storedDeletes.isDelete(
+        version.row)
     if (isRow) row(version.row, BlockKind.FullRows)
-    else delete(if (version.isUnordered) null else orderingOf(version.row))
+    else delete(if (version.isUnconditional) null else orderingOf(version.row))
   }
 
   private def row(row: InternalRow, kind: BlockKind): Unit =

@@ -59,7 +59,7 @@ private[log] final class LogFileReader(
   }
 
   /** Memory that the reader retains, in bytes. */
-  def keptBytes: Int = window.length
+  def retainedBytes: Int = window.length
 
   private def corruptBlock(start: Long): MerganserException = {
     val commit = s"that commit ${log.instant} wrote"

@@ -75,8 +75,8 @@ final class LogScanner(
       val file = open(log)
       try {
         val found = file.blocks()
-        if (retainedBytes + file.keptBytes <= LogScanner.RetainedBytes) {
-          retainedBytes += file.keptBytes
+        if (retainedBytes + file.retainedBytes <= LogScanner.RetainedBytes) {
+          retainedBytes += file.retainedBytes
           retained.put(log, file)
         }
         found

@@ -30,8 +30,8 @@ object IgnoredOptions {
       names.exists(n => if (n.endsWith(".")) lowerKey.startsWith(lower(n)) else lowerKey == lower(n))
   }
 
-  /** @param onUnlessGiven whether Hudi does it where none of the names is set */
-  final case class Switch(names: Seq[String], onUnlessGiven: Boolean)
+  /** @param onByDefault whether Hudi does it where none of the names is set */
+  final case class Switch(names: Seq[String], onByDefault: Boolean)
 
   private def unless(same: String, instead: String, names: String*) =
     Effect(names.toSeq, instead, same.split('|').toSeq.filter(_.nonEmpty))
@@ -39,13 +39,13 @@ object IgnoredOptions {
   /** Off in Hudi unless one of the names turns it on. */
   private def whenOn(switch: String, others: String*)(instead: String) = {
     val switches = switch.split('|').toSeq
-    Effect(switches ++ others, instead, switch = Some(Switch(switches, onUnlessGiven = false)))
+    Effect(switches ++ others, instead, switch = Some(Switch(switches, onByDefault = false)))
   }
 
   /** On in Hudi unless one of the names turns it off. */
   private def unlessOff(switch: String, others: String*)(instead: String) = {
     val switches = switch.split('|').toSeq
-    Effect(switches ++ others, instead, switch = Some(Switch(switches, onUnlessGiven = true)))
+    Effect(switches ++ others, instead, switch = Some(Switch(switches, onByDefault = true)))
   }
 
   val ofWrites: Seq[Effect] = Seq(
@@ -132,7 +132,7 @@ object IgnoredOptions {
     effect.switch match {
       case Some(switch) =>
         val values = switch.names.flatMap(n => given.get(lower(n))).map(_._2)
-        if (values.isEmpty) switch.onUnlessGiven else values.exists(_.equalsIgnoreCase("true"))
+        if (values.isEmpty) switch.onByDefault else values.exists(_.equalsIgnoreCase("true"))
       case None => !effect.same.exists { same =>
           if (same.endsWith("*")) value.startsWith(same.dropRight(1)) else value.equalsIgnoreCase(same)
         }

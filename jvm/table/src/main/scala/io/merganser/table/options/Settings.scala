@@ -22,13 +22,13 @@ final class Settings private (
 ) {
 
   /** Whether the session's configuration sets it, and no option of the write or statement does. */
-  def isOfSession(entry: OptionEntry): Boolean = session.entries(entry)
+  def isFromSession(entry: OptionEntry): Boolean = session.entries(entry)
 
   /**
    * Without those settings of the session for which a predicate is true: a session's settings are defaults for all
    * tables, so one that contradicts this table is ignored.
    */
-  private[table] def withoutOfSession(
+  private[table] def withoutSessionSettings(
       contradicts: (OptionEntry, Settings.Given) => Boolean,
       property: String => Boolean,
       stored: String => Boolean
@@ -48,12 +48,12 @@ final class Settings private (
   def given(entry: OptionEntry): Option[Settings.Given] = given.get(entry)
 
   /** The configured value, else the table's. */
-  def said(entry: OptionEntry, stored: Map[String, String]): Option[String] =
+  def explicitOrStored(entry: OptionEntry, stored: Map[String, String]): Option[String] =
     explicit(entry).orElse(storedIn(entry, stored))
 
   /** The configured value, else the table's, else the default. */
   def text(entry: OptionEntry, stored: Map[String, String] = Map.empty): Option[String] =
-    said(entry, stored).orElse(entry.default)
+    explicitOrStored(entry, stored).orElse(entry.default)
 
   def fields(entry: OptionEntry): Seq[String] = explicit(entry).map(OptionKind.Fields.split).getOrElse(Nil)
 

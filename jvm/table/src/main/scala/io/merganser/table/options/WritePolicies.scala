@@ -9,7 +9,7 @@ object StoredKeyPolicy {
   case object InsertAgain extends StoredKeyPolicy
 
   /** Merged when the row is routed to the file group of the stored key, else inserted again. */
-  case object MergeWhenMet extends StoredKeyPolicy
+  case object MergeInFileGroup extends StoredKeyPolicy
   case object Drop extends StoredKeyPolicy
 
   /** Nothing is written. */

@@ -32,7 +32,7 @@ final case class TableConfig(properties: Map[String, String]) {
   def layoutVersion: Int = text("hoodie.timeline.layout.version").map(_.toInt).getOrElse(if (version >= 8) 2 else 1)
 
   /** Whether the table never had another layout, according to its properties. */
-  def isMadeInLayout2: Boolean =
+  def isCreatedInLayout2: Boolean =
     layoutVersion >= 2 && text("hoodie.table.initial.version").exists(v => v.forall(_.isDigit) && v.toInt >= 8)
 
   /** Folder of the instants, relative to the base path. */
@@ -98,7 +98,7 @@ final case class TableConfig(properties: Map[String, String]) {
   def urlEncode: Boolean = flag("hoodie.datasource.write.partitionpath.urlencode")
 
   /** False: the meta columns of keys and paths are null in all rows. */
-  def keepsKeys: Boolean = !text(TableProperties.VirtualKeys).exists(_.equalsIgnoreCase("false"))
+  def storesKeys: Boolean = !text(TableProperties.VirtualKeys).exists(_.equalsIgnoreCase("false"))
 
   /** Zone in which instants are written; LOCAL, the default, is the zone of this JVM. */
   def timelineZone: ZoneId =

@@ -30,7 +30,7 @@ sealed trait StoredRule extends Serializable {
   def isDecidedByOrdering: Boolean = !fillsColumns
 
   /** True if a null in a full row is a missing value, while a null that a partial row provides is a value. */
-  def nullsSayNothing: Boolean = false
+  def nullsAreMissing: Boolean = false
 }
 
 object StoredRule {
@@ -44,18 +44,18 @@ object StoredRule {
       extends StoredRule {
     override def fillsColumns: Boolean = missing.isDefined
 
-    override def nullsSayNothing: Boolean = missing.contains(MissingValues.Nulls)
+    override def nullsAreMissing: Boolean = missing.contains(MissingValues.Nulls)
   }
 
   /**
    * A classic payload class, with its own rules.
    *
-   * @param nullsSayNothing true if the table's partial update mode is IGNORE_DEFAULTS
+   * @param nullsAreMissing true if the table's partial update mode is IGNORE_DEFAULTS
    */
   final case class ByPayload(
       payload: ClassicPayload,
       orderingFields: Seq[String],
-      override val nullsSayNothing: Boolean = false
+      override val nullsAreMissing: Boolean = false
   ) extends StoredRule {
     override def fillsColumns: Boolean = payload.fillsColumns
   }
@@ -146,7 +146,7 @@ object StoredRule {
         Some(if (picksGreatestOfBatch(OverwriteWithLatest, table)) byPayload(OverwriteWithLatest, table)
           else ByMode(MergeMode.of(table), ordering))
       case Some("IGNORE_DEFAULTS") if picksGreatestOfBatch(OverwriteNonDefaults, table) =>
-        Some(byPayload(OverwriteNonDefaults, table).copy(nullsSayNothing = true))
+        Some(byPayload(OverwriteNonDefaults, table).copy(nullsAreMissing = true))
       case Some(name) => missing(name, table).map(found => ByMode(MergeMode.of(table), ordering, Some(found)))
     }
   }

@@ -59,9 +59,9 @@ object NewTable {
 
   /** If an option of the creation sets the merge rule, the session's defaults for other parts of it are ignored. */
   private def explicitFirst(settings: Settings): Settings = {
-    def isExplicit(entry: OptionEntry) = settings.explicit(entry).isDefined && !settings.isOfSession(entry)
+    def isExplicit(entry: OptionEntry) = settings.explicit(entry).isDefined && !settings.isFromSession(entry)
     val rule = Seq(Options.MergeModeOption, Options.StoredMergeMode, Options.StrategyIdOption, Options.PayloadClass)
-    settings.withoutOfSession(
+    settings.withoutSessionSettings(
       (entry, _) =>
         (rule.contains(entry) && rule.exists(isExplicit)) ||
           (entry == Options.PayloadOrderingField && !isOrderingField(settings)),

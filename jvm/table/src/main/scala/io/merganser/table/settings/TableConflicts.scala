@@ -19,7 +19,7 @@ object TableConflicts {
    * @throws MerganserException CONFIG_CONFLICT naming the option, its value and the table's
    */
   def settled(settings: Settings, table: TableConfig): Settings = {
-    val own = settings.withoutOfSession(
+    val own = settings.withoutSessionSettings(
       (entry, option) => entry.scope == OptionScope.OfTable && differing(entry, option, table).isDefined,
       key => table.mergeProperties.get(key) != settings.mergeProperties.get(key),
       key => table.properties.get(key) != settings.stored.get(key).map(_.value)

@@ -108,7 +108,7 @@ final case class WriteConfig(
 object WriteConfig {
 
   /** Whether a write requests that its table be upgraded to the newest version first. */
-  def asksForUpgrade(options: Map[String, String], sessionConf: Map[String, String]): Boolean =
+  def requestsUpgrade(options: Map[String, String], sessionConf: Map[String, String]): Boolean =
     Settings.ofWrite(options, sessionConf).bool(Options.AutoUpgrade)
 
   /** The operation of a data frame's write, before its table is known. */
@@ -116,7 +116,7 @@ object WriteConfig {
     WriteOperation.of(Settings.ofWrite(options, sessionConf).required(Options.Operation))
 
   /** Whether the session requests MERGE with schema evolution where the statement does not. */
-  def asksForEvolution(sessionConf: Map[String, String]): Boolean =
+  def requestsEvolution(sessionConf: Map[String, String]): Boolean =
     Settings.ofWrite(Map.empty, sessionConf).bool(Options.SqlEvolution)
 
   /**
@@ -183,7 +183,7 @@ object WriteConfig {
       case WriteSource.DataFrameWrite => WriteOperation.of(settings.required(Options.Operation, stored))
       case WriteSource.SqlChange      => WriteOperation.Upsert
       case WriteSource.SqlInsert =>
-        val named = settings.said(Options.SqlInsertOperation, stored)
+        val named = settings.explicitOrStored(Options.SqlInsertOperation, stored)
         val older =
           if (settings.bool(Options.SqlBulkInsert, stored)) Some("bulk_insert")
           else settings.text(Options.SqlInsertMode, stored).map(mode => if (mode == "upsert") "upsert" else "insert")
@@ -209,11 +209,11 @@ object WriteConfig {
     if (drops || policy == "drop") StoredKeyPolicy.Drop
     else if (policy == "fail" || strict) StoredKeyPolicy.Fail
     else if (settings.bool(Options.AllowDuplicateInserts, stored)) StoredKeyPolicy.InsertAgain
-    else StoredKeyPolicy.MergeWhenMet
+    else StoredKeyPolicy.MergeInFileGroup
   }
 
   private def indexOf(settings: Settings, table: TableConfig): IndexType =
-    settings.said(Options.IndexTypeOption, table.properties) match {
+    settings.explicitOrStored(Options.IndexTypeOption, table.properties) match {
       case Some("BUCKET") => bucketOf(settings, table)
       case Some(name) =>
         val moves = if (name == "GLOBAL_BLOOM") Options.BloomMovesPartition else Options.SimpleMovesPartition
@@ -235,7 +235,7 @@ object WriteConfig {
         "field" -> field,
         "keys" -> table.recordKeyFields.mkString(", ")
       )
-    val count = settings.said(Options.BucketCount, table.properties).map(_.toInt)
+    val count = settings.explicitOrStored(Options.BucketCount, table.properties).map(_.toInt)
     IndexType.Bucket(count, if (hashed.isEmpty) table.recordKeyFields else hashed)
   }
 
@@ -267,14 +267,14 @@ object WriteConfig {
 
   /** As in Hudi's batch writes: unless set, inline compaction is on where asynchronous compaction is turned off. */
   private def inlineCompaction(settings: Settings, stored: Map[String, String]): Boolean =
-    settings.said(Options.InlineCompaction, stored).map(_ == "true")
+    settings.explicitOrStored(Options.InlineCompaction, stored).map(_ == "true")
       .getOrElse(!settings.bool(Options.AsyncCompaction, stored))
 
   private def policyOfMode(settings: Settings, stored: Map[String, String]): String =
     if (settings.required(Options.ConcurrencyMode, stored) == "SINGLE_WRITER") "EAGER" else "LAZY"
 
   private def failedWrites(settings: Settings, stored: Map[String, String]): FailedWrites =
-    if (settings.said(Options.FailedWrites, stored).getOrElse(policyOfMode(settings, stored)) == "EAGER")
+    if (settings.explicitOrStored(Options.FailedWrites, stored).getOrElse(policyOfMode(settings, stored)) == "EAGER")
       FailedWrites.Eager
     else FailedWrites.Lazy(settings.whole(Options.HeartbeatInterval, stored) * (settings.whole(Options.HeartbeatMisses,
       stored) + 1))

@@ -93,7 +93,7 @@ final class SliceReader(
     CompiledRule.orderingTypes(rule, schema),
     visibility.completed(_),
     visibility.maxInstant,
-    log => config.version >= 8 && (log.committedBytes.isDefined || config.isMadeInLayout2)
+    log => config.version >= 8 && (log.committedBytes.isDefined || config.isCreatedInLayout2)
   )
 
   /**
@@ -219,6 +219,6 @@ private final class VersionSink(layout: RowLayout, buffer: VersionBuffer) extend
       i = 0
       while (i < layout.ordering.length) { layout.ordering(i).put(deleteRow, ordering(i)); i += 1 }
     }
-    buffer.add(record.set(deleteRow, isDelete = true, isUnordered = ordering == null))
+    buffer.add(record.set(deleteRow, isDelete = true, isUnconditional = ordering == null))
   }
 }

@@ -50,7 +50,7 @@ final case class SliceWriter(
    * Writes a base file from the result of the merge.
    *
    * @param previous   the slice that this file supersedes, if any
-   * @param stampAll   true if changed rows get the commit metadata columns of this instant; false in a compaction,
+   * @param updatesCommitMetadata   true if changed rows get the commit metadata columns of this instant; false in a compaction,
    *                   which leaves them unchanged
    * @param ordering   compares ordering values, to count ties; null under a rule without ordering
    * @return None if there is no row to write and no previous slice
@@ -60,14 +60,14 @@ final case class SliceWriter(
       fileId: String,
       previous: Option[FileSlice],
       merge: MergeIterator,
-      stampAll: Boolean,
+      updatesCommitMetadata: Boolean,
       ordering: OrderingComparator,
       token: WriteToken
   ): Option[SliceWritten] = {
     val file = new OpenBase(partitionPath, fileId, previous, token)
     try {
       if (previous.isDefined) file.open()
-      while (merge.next()) file.add(merge, stampAll, ordering)
+      while (merge.next()) file.add(merge, updatesCommitMetadata, ordering)
       file.close()
     } catch {
       case e: Throwable =>
@@ -99,7 +99,7 @@ final case class SliceWriter(
           count += 1
           file = new OpenBase(partitionPath, FileNames.following(fileId, count), None, token)
         }
-        file.add(merge, stampAll = true, ordering)
+        file.add(merge, updatesCommitMetadata = true, ordering)
       }
       written ++= file.close()
       written.result()
@@ -128,7 +128,7 @@ final case class SliceWriter(
         new BaseFileWriter(storage.conf, storage.path(FileNames.path(partitionPath, name)), fileSchema, baseOptions)
     }
 
-    def add(merge: MergeIterator, stampAll: Boolean, ordering: OrderingComparator): Unit = {
+    def add(merge: MergeIterator, updatesCommitMetadata: Boolean, ordering: OrderingComparator): Unit = {
       val row = merge.row
       merge.outcome match {
         case Outcome.Unchanged => unchanged += 1
@@ -142,7 +142,7 @@ final case class SliceWriter(
       }
       if (merge.isLive) {
         if (writer == null) open()
-        val isNew = stampAll && merge.outcome >= Outcome.Updated
+        val isNew = updatesCommitMetadata && merge.outcome >= Outcome.Updated
         if (merge.outcome >= Outcome.Updated) times.add(row, null)
         writer.write(joined(if (isNew) meta.stamped(row, width) else meta.kept(row, width), row))
         rows += 1
@@ -204,7 +204,7 @@ final case class SliceWriter(
    *
    * @param merge            one version a step, not merged with stored rows; below version 8, where a log holds only
    *                         full rows, already merged with them
-   * @param keepsDeletedRows true if the rule uses columns of a delete other than its ordering value
+   * @param writesDeletedRows true if the rule uses columns of a delete other than its ordering value
    * @return empty if there is nothing to append
    */
   def appendLog(
@@ -212,13 +212,13 @@ final case class SliceWriter(
       merge: MergeIterator,
       layout: RowLayout,
       token: WriteToken,
-      keepsDeletedRows: Boolean = false
+      writesDeletedRows: Boolean = false
   ): Seq[SliceWritten] = {
     val (nameInstant, version) = logName(slice)
     val meta                   = new MetaRow(instant, token, UTF8String.fromString(slice.fileId))
     val times                  = new EventTimes(eventTime)
     val blocks =
-      new BlockPlanner(merge, layout, storedDeletes, keepsDeletedRows, takesPartials = config.version >= 8, schema,
+      new BlockPlanner(merge, layout, storedDeletes, writesDeletedRows, supportsPartials = config.version >= 8, schema,
         slice.partitionPath, meta, times)
     if (blocks.isEmpty) Nil
     else {

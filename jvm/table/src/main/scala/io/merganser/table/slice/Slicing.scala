@@ -90,7 +90,7 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
    */
   private def isNamed(log: LogFile): Boolean = config.version < 8 || timeline.committedFiles(log.instant).forall {
     files =>
-      files.contains(log.name) || (!config.isMadeInLayout2 && files.keysIterator.exists(
+      files.contains(log.name) || (!config.isCreatedInLayout2 && files.keysIterator.exists(
         FileNames.fileId(_).contains(log.fileId)))
   }
 
@@ -141,7 +141,7 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
     FileNames.parseBase(file.partitionPath, name, 0L).exists { base =>
       isLive(base.fileId) &&
       newest(base.fileId).forall(s => base.instant > s.baseInstant || (base.instant == s.baseInstant && s.base.isEmpty))
-    } || (withLogs && config.isMadeInLayout2 && FileNames.parseLog(file.partitionPath, name, 0L).exists { log =>
+    } || (withLogs && config.isCreatedInLayout2 && FileNames.parseLog(file.partitionPath, name, 0L).exists { log =>
       isLive(log.fileId) &&
       newest(log.fileId).forall(s => s.base.isEmpty || timeline.completionTime(log.instant).exists(s.baseInstant <= _))
     })

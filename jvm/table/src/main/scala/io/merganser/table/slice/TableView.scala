@@ -81,7 +81,7 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
       listed.partition(_._2.exists(f => f.isFile && PartitionMetadata.isMetadata(f.getPath.getName)))
     between.foreach { case (folder, _) => listings.remove(folder) }
     val below = listed.filterNot(_._1.isEmpty && partitions.nonEmpty).flatMap { case (folder, files) =>
-      files.filter(f => f.isDirectory && PartitionMetadata.mayLieIn(f.getPath.getName)).map(f =>
+      files.filter(f => f.isDirectory && PartitionMetadata.mayContainPartitions(f.getPath.getName)).map(f =>
         FileNames.path(folder, f.getPath.getName))
     }
     partitions.map(_._1) ++ partitionsBelow(below)

@@ -296,7 +296,7 @@ object Timeline {
 
   /** A table created in layout 2 archives only to its history folder; others may have archived elsewhere before. */
   private def mayHaveArchived(storage: Storage, config: TableConfig): Boolean =
-    !config.isMadeInLayout2 || storage.list(config.historyFolder).exists(_.isFile)
+    !config.isCreatedInLayout2 || storage.list(config.historyFolder).exists(_.isFile)
 }
 
 /** The completed instants of a timeline, sent to tasks. */

@@ -205,7 +205,7 @@ final class RollbackSuite extends TableSuite {
     partition(s, base("a", "100"), base("a", "200"), base("a", "300"))
     Seq("100_110.deltacommit", "300.deltacommit.inflight").foreach(instantFile(s, _))
     val orphans = view(s).orphans("p")
-    assert(Rollback.setOrphansAside(s, TableConfig.load(s), orphans).map(_.instant) == Seq("200"))
+    assert(Rollback.moveOrphans(s, TableConfig.load(s), orphans).map(_.instant) == Seq("200"))
     assert(names(s, "p") == Set(".hoodie_partition_metadata", base("a", "100"), base("a", "300")))
     assert(s.exists(s"${Rollback.Aside}/p/${base("a", "200")}") && view(s).partitions == Seq("p"))
   }
@@ -217,7 +217,7 @@ final class RollbackSuite extends TableSuite {
     instantFile(s, "200_210.deltacommit")
     val orphans = view(s).orphans("p")
     assert(orphans.map(_.instant) == Seq("100"))
-    assert(Rollback.setOrphansAside(s, TableConfig.load(s), orphans).isEmpty)
+    assert(Rollback.moveOrphans(s, TableConfig.load(s), orphans).isEmpty)
     assert(names(s, "p").size == 4)
   }
 

@@ -87,7 +87,7 @@ class StoredRuleSuite extends AnyFunSuite {
   test(
     "a table made for OverwriteNonDefaults picks the greatest of a batch on version 9 too, and nulls keep what is stored") {
     val table = madeFor("OverwriteNonDefaultsWithLatestAvroPayload", 9)
-    assert(rule(table) == ByPayload(OverwriteNonDefaults, Seq("ts"), nullsSayNothing = true))
+    assert(rule(table) == ByPayload(OverwriteNonDefaults, Seq("ts"), nullsAreMissing = true))
     assert(rule(TableConfig(table.properties - "hoodie.table.legacy.payload.class")) ==
       ByMode(MergeMode.CommitTimeOrdering, Nil, Some(MissingValues.Nulls)))
   }

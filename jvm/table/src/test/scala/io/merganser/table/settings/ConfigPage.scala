@@ -87,8 +87,8 @@ object ConfigPage {
     def names(effect: IgnoredOptions.Effect) =
       effect.names.map(n => if (n.endsWith(".")) s"`$n*`" else s"`$n`").mkString(", ")
     def condition(effect: IgnoredOptions.Effect) = effect.switch match {
-      case Some(s) if s.onUnlessGiven => s"unless ${s.names.map(n => s"`$n=false`").mkString(" or ")}"
-      case Some(s)                    => s"with ${s.names.map(n => s"`$n=true`").mkString(" or ")}"
+      case Some(s) if s.onByDefault => s"unless ${s.names.map(n => s"`$n=false`").mkString(" or ")}"
+      case Some(s)                  => s"with ${s.names.map(n => s"`$n=true`").mkString(" or ")}"
       case None => if (effect.same.isEmpty) "" else s"unless ${effect.same.map(v => s"`$v`").mkString(", ")}"
     }
     def rows(effects: Seq[IgnoredOptions.Effect]) =

@@ -190,7 +190,7 @@ class WriteConfigSuite extends AnyFunSuite {
   test("what an insert does with stored keys") {
     assert(parse(table(), "hoodie.datasource.insert.dup.policy" -> "drop").storedKeys == StoredKeyPolicy.Drop)
     assert(parse(table(), "hoodie.datasource.insert.dup.policy" -> "fail").storedKeys == StoredKeyPolicy.Fail)
-    assert(parse(table(), "hoodie.merge.allow.duplicate.on.inserts" -> "false").storedKeys == StoredKeyPolicy.MergeWhenMet)
+    assert(parse(table(), "hoodie.merge.allow.duplicate.on.inserts" -> "false").storedKeys == StoredKeyPolicy.MergeInFileGroup)
     val dropping = parse(table(), "hoodie.datasource.write.insert.drop.duplicates" -> "true")
     assert(dropping.storedKeys == StoredKeyPolicy.Drop && dropping.combineBeforeInsert)
     assert(intercept[MerganserException](parse(table(), "hoodie.datasource.write.insert.drop.duplicates" -> "true",

@@ -50,14 +50,14 @@ final case class StoredRows(reader: SliceReader, compiled: CompiledRule)
 /**
  * How a write appends to logs.
  *
- * @param keepsDeletedRows true where the rule reads more of a delete than its ordering value
+ * @param writesDeletedRows true where the rule reads more of a delete than its ordering value
  * @param stored           reader of the stored rows, if partial rows need them
  * @param mergesWithStored true if partial rows are merged with the stored ones and logged in full: layouts before
  *                         version 8 have no partial rows
  * @param completesOrdering true where rows that lack ordering fields get the stored values
  */
 final case class LogWrites(
-    keepsDeletedRows: Boolean,
+    writesDeletedRows: Boolean,
     stored: Option[StoredRows],
     mergesWithStored: Boolean,
     completesOrdering: Boolean
@@ -106,7 +106,8 @@ final class GroupWriter(
           if (group.slice.isEmpty && !group.isBucket)
             writer.writeNewBases(group.partitionPath, group.fileId, merge, ordering.orNull, token)
           else
-            writer.writeBase(group.partitionPath, group.fileId, group.slice, merge, stampAll = true, ordering.orNull,
+            writer.writeBase(group.partitionPath, group.fileId, group.slice, merge, updatesCommitMetadata = true,
+              ordering.orNull,
               token).toSeq
         counted(written, merge, combines)
       } finally base.foreach(_.close())
@@ -132,7 +133,7 @@ final class GroupWriter(
             SortedMerge.forLog(completed, layout, fold)
           }
       }
-      (writer.appendLog(slice, merge, layout, token, logs.keepsDeletedRows), merge)
+      (writer.appendLog(slice, merge, layout, token, logs.writesDeletedRows), merge)
     } finally open.foreach(_._1.close())
   }
 

@@ -61,13 +61,14 @@ private[write] final class LogVersions(
     rowExists = storedRow != null && storedLayout.key(storedRow) == key
     beforeOrderedDelete = true
     known =
-      if (rowExists && completes) new Version().set(storedRow.copy(), isDelete = false, isUnordered = false) else null
+      if (rowExists && completes) new Version().set(storedRow.copy(), isDelete = false, isUnconditional = false)
+      else null
   }
 
   private def deleted(version: Version): Version = {
     known = null
-    beforeOrderedDelete = version.isUnordered
-    if (version.isUnordered) rowExists = false
+    beforeOrderedDelete = version.isUnconditional
+    if (version.isUnconditional) rowExists = false
     version
   }
 
@@ -83,7 +84,7 @@ private[write] final class LogVersions(
       }
       for (n <- ordinals.indices if !version.provided(ordinals(n)))
         columns(ordinals(n)) = InternalRow.copyValue(RowLayout.valueAt(known.row, inStored(n), types(ordinals(n))))
-      val result = new Version().set(new GenericInternalRow(columns), isDelete = false, isUnordered = false)
+      val result = new Version().set(new GenericInternalRow(columns), isDelete = false, isUnconditional = false)
       result.provided = withOrdering(version.provided)
       result.inserts = version.inserts
       merged(result)
@@ -114,7 +115,7 @@ private[write] final class LogVersions(
     columns(storedLayout.keyOrdinal) = key
     for (n <- ordinals.indices)
       columns(inStored(n)) = InternalRow.copyValue(RowLayout.valueAt(version.row, ordinals(n), types(ordinals(n))))
-    val result = new Version().set(new GenericInternalRow(columns), isDelete = false, isUnordered = false)
+    val result = new Version().set(new GenericInternalRow(columns), isDelete = false, isUnconditional = false)
     if (version.isPartial) result.provided = allProvided
     result
   }

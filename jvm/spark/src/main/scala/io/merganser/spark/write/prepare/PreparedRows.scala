@@ -43,16 +43,16 @@ final case class PreparedRows(
 object PreparedRows {
 
   /** Columns that identify the stored row that a frame's row changes; null for a new row. */
-  val GivenKey  = "__merganser_given_key"
-  val GivenPath = "__merganser_given_path"
+  val StatementKey  = "__merganser_given_key"
+  val StatementPath = "__merganser_given_path"
 
   /** Position of such a row in its source; null if it has no source. */
-  val GivenArrival = "__merganser_given_arrival"
+  val StatementArrival = "__merganser_given_arrival"
 
   /**
    * @param frame           what the user writes; meta columns in it are ignored
    * @param schema          the table's data columns
-   * @param unorderedDelete true for rows that delete their key whatever its ordering value
+   * @param unconditionalDelete true for rows that delete their key whatever its ordering value
    * @param allowMissing    true if absent columns become null, as in a delete by key
    * @param masks           which columns rows provide; the frame's column [[PreparedSchema.Mask]] has the index of each
    *                        row's mask, and without it all rows have the first
@@ -63,7 +63,7 @@ object PreparedRows {
       config: TableConfig,
       rule: StoredRule,
       schema: StructType,
-      unorderedDelete: Column,
+      unconditionalDelete: Column,
       allowMissing: Boolean,
       rejectNullOrdering: Boolean,
       masks: Seq[ColumnMask] = Nil,
@@ -72,8 +72,8 @@ object PreparedRows {
     val names = frame.schema.fieldNames
     val control =
       StructType(frame.schema.filter(f => f.name == DeleteCheck.FlagColumn && !schema.fieldNames.contains(f.name)))
-    val isIdentified = names.contains(GivenKey)
-    val identity     = if (isIdentified) Seq(GivenKey, GivenPath, GivenArrival).map(quoted) else Nil
+    val isIdentified = names.contains(StatementKey)
+    val identity     = if (isIdentified) Seq(StatementKey, StatementPath, StatementArrival).map(quoted) else Nil
     val mask =
       if (masks.isEmpty) Nil
       else
@@ -83,11 +83,11 @@ object PreparedRows {
     val carried   = Seq(PreparedSchema.Outcome, PreparedSchema.SliceColumn.name).filter(names.contains)
     val aligned = frame.select(
       (schema.map(f => value(frame, f, allowMissing).as(f.name)) ++ control.map(f => quoted(f.name)) ++ identity) ++
-        Seq(unorderedDelete.as(PreparedSchema.UnorderedDelete)) ++ mask ++ carried.map(quoted): _*
+        Seq(unconditionalDelete.as(PreparedSchema.UnconditionalDelete)) ++ mask ++ carried.map(quoted): _*
     )
     val computed = KeyColumns.recordKey(config, schema)
     val path     = KeyColumns.partitionPath(config, schema)
-    val key      = if (isIdentified) coalesce(quoted(GivenKey), computed) else computed
+    val key      = if (isIdentified) coalesce(quoted(StatementKey), computed) else computed
     val keyRequired =
       Requirement("NULL_RECORD_KEY", config.name, config.recordKeyFields.mkString(","), key.isNull, rowText(schema))
     val ordered =
@@ -95,21 +95,22 @@ object PreparedRows {
       else CompiledRule.orderingFields(rule, schema).map { f =>
         val field = OrderingField.find(schema, f).map(_.column.name).getOrElse(f)
         val isOwn = masks.indices.filterNot(masks(_).columns.contains(field)).foldLeft(
-          !quoted(PreparedSchema.UnorderedDelete))((own, i) =>
+          !quoted(PreparedSchema.UnconditionalDelete))((own, i) =>
           own && quoted(PreparedSchema.Mask) =!= i)
         Requirement("NULL_ORDERING_VALUE", config.name, f, valueOf(schema, f).isNull && isOwn, computed)
       }
     val stays =
       if (!isIdentified) Nil
-      else unchanged(GivenKey, computed, config.recordKeyFields, config) +:
-        (if (moves) Nil else Seq(unchanged(GivenPath, path, config.partitionFields, config)))
+      else unchanged(StatementKey, computed, config.recordKeyFields, config) +:
+        (if (moves) Nil else Seq(unchanged(StatementPath, path, config.partitionFields, config)))
     val requirements = keyRequired +: (stays ++ ordered)
     val position     = monotonically_increasing_id()
     val rowPath =
       if (!isIdentified) path
-      else if (moves) when(quoted(PreparedSchema.UnorderedDelete), coalesce(quoted(GivenPath), path)).otherwise(path)
-      else coalesce(quoted(GivenPath), path)
-    val origin = if (hasOrigin) Seq(quoted(GivenPath).as(PreparedSchema.Origin)) else Nil
+      else if (moves)
+        when(quoted(PreparedSchema.UnconditionalDelete), coalesce(quoted(StatementPath), path)).otherwise(path)
+      else coalesce(quoted(StatementPath), path)
+    val origin = if (hasOrigin) Seq(quoted(StatementPath).as(PreparedSchema.Origin)) else Nil
     val columns = schema.map(f => quoted(f.name)) ++
       Seq(
         requirements.foldRight(key)(_ guard _).as(MetaColumns.RecordKey),
@@ -117,20 +118,21 @@ object PreparedRows {
         lit(null).cast(StringType).as(MetaColumns.CommitTime),
         lit(null).cast(StringType).as(MetaColumns.CommitSeqno)
       ) ++ control.map(f => quoted(f.name)) ++
-      Seq((if (isIdentified) coalesce(quoted(GivenArrival), position) else position).as(PreparedSchema.Arrival),
-        quoted(PreparedSchema.UnorderedDelete)) ++ (if (masks.isEmpty) Nil
-                                                    else Seq(quoted(PreparedSchema.Mask))) ++ origin ++ carried.map(
+      Seq((if (isIdentified) coalesce(quoted(StatementArrival), position) else position).as(PreparedSchema.Arrival),
+        quoted(PreparedSchema.UnconditionalDelete)) ++ (if (masks.isEmpty) Nil
+                                                        else Seq(quoted(PreparedSchema.Mask))) ++ origin ++ carried.map(
         quoted)
     val known =
       PreparedSchema(schema, control, masks, carried.contains(PreparedSchema.Outcome),
         carried.contains(PreparedSchema.SliceColumn.name),
-        hasOrigin, rule.nullsSayNothing)
+        hasOrigin, rule.nullsAreMissing)
     PreparedRows(aligned.select(columns: _*), known, aligned, requirements)
   }
 
   /** A change of a stored row must not alter the columns that its key or path is computed from. */
   private def unchanged(stored: String, computed: Column, fields: Seq[String], config: TableConfig): Requirement = {
-    val changes = quoted(stored).isNotNull && !quoted(PreparedSchema.UnorderedDelete) && !(computed <=> quoted(stored))
+    val changes =
+      quoted(stored).isNotNull && !quoted(PreparedSchema.UnconditionalDelete) && !(computed <=> quoted(stored))
     Requirement("KEY_COLUMN_CHANGED", config.name, fields.mkString(","), changes,
       concat(quoted(stored), lit(" to "), coalesce(computed, lit("null"))))
   }

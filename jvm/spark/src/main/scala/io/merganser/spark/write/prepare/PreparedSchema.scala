@@ -16,7 +16,7 @@ import scala.collection.mutable
  * @param masks   which columns rows provide that do not provide all; a row has the index of its mask, or
  *                [[PreparedSchema.FullRow]]
  * @param knowsOutcome rows have an outcome, one of [[io.merganser.merge.buffer.Outcome]]
- * @param nullsSayNothing true for a frame, where null is a missing value; in a statement's row null is a value
+ * @param nullsAreMissing true for a frame, where null is a missing value; in a statement's row null is a value
  * @param hasOrigin rows have the partition path of the stored row that they change, which may differ from their own;
  *                  null for a new row
  * @param isTagged rows already have [[PreparedSchema.SliceColumn]] after all these columns
@@ -28,7 +28,7 @@ final case class PreparedSchema(
     knowsOutcome: Boolean = false,
     isTagged: Boolean = false,
     hasOrigin: Boolean = false,
-    nullsSayNothing: Boolean = false
+    nullsAreMissing: Boolean = false
 ) {
 
   /** The columns that the merge sees. Deletes have nulls where stored rows may have none. */
@@ -38,16 +38,16 @@ final case class PreparedSchema(
   val rows: StructType = StructType(
     layout ++ Seq(
       StructField(PreparedSchema.Arrival, LongType, nullable = false),
-      StructField(PreparedSchema.UnorderedDelete, BooleanType, nullable = false)
+      StructField(PreparedSchema.UnconditionalDelete, BooleanType, nullable = false)
     ) ++ (if (masks.isEmpty) Nil else Seq(StructField(PreparedSchema.Mask, IntegerType, nullable = false))) ++
       (if (hasOrigin) Seq(StructField(PreparedSchema.Origin, StringType)) else Nil) ++
       (if (knowsOutcome) Seq(StructField(PreparedSchema.Outcome, IntegerType, nullable = false)) else Nil)
   )
 
-  val keyOrdinal: Int             = data.length
-  val partitionOrdinal: Int       = data.length + 1
-  val arrivalOrdinal: Int         = layout.length
-  val unorderedDeleteOrdinal: Int = layout.length + 1
+  val keyOrdinal: Int                 = data.length
+  val partitionOrdinal: Int           = data.length + 1
+  val arrivalOrdinal: Int             = layout.length
+  val unconditionalDeleteOrdinal: Int = layout.length + 1
 
   /** -1 if all rows are full. */
   val maskOrdinal: Int = if (masks.isEmpty) -1 else layout.length + 2
@@ -69,10 +69,10 @@ final case class PreparedSchema(
   /** Fills `record` with a row. */
   def fill(record: Version, row: InternalRow, layout: RowLayout): Unit = {
     val mask = if (maskOrdinal < 0) PreparedSchema.FullRow else row.getInt(maskOrdinal)
-    if (row.getBoolean(unorderedDeleteOrdinal)) record.set(row, isDelete = true, isUnordered = true)
+    if (row.getBoolean(unconditionalDeleteOrdinal)) record.set(row, isDelete = true, isUnconditional = true)
     else if (mask == PreparedSchema.FullRow) layout.fill(record, row)
     else {
-      val own = if (nullsSayNothing && inserts(mask)) notNull(mask, row) else provided(mask)
+      val own = if (nullsAreMissing && inserts(mask)) notNull(mask, row) else provided(mask)
       layout.fill(record, row, own, inserts(mask))
     }
     ()
@@ -95,11 +95,11 @@ final case class PreparedSchema(
 }
 
 object PreparedSchema {
-  val Arrival         = "__merganser_arrival"
-  val UnorderedDelete = "__merganser_unordered_delete"
-  val Mask            = "__merganser_mask"
-  val Origin          = "__merganser_origin"
-  val Outcome         = "__merganser_outcome"
+  val Arrival             = "__merganser_arrival"
+  val UnconditionalDelete = "__merganser_unordered_delete"
+  val Mask                = "__merganser_mask"
+  val Origin              = "__merganser_origin"
+  val Outcome             = "__merganser_outcome"
 
   /** The column that tagging adds: an index into the slices, or -1 where the key is not stored. */
   val SliceColumn: StructField = StructField("__merganser_slice", IntegerType, nullable = false)

@@ -63,7 +63,7 @@ private[write] object BatchSummary {
           bloom.putBinary(key.getBytes)
           ranges.add(key)
           if (allNumbers && !KeyedSource.isNoKey(key)) {
-            if (key.toLong(number)) numbers.add(ValueOrder.ofWhole(number.value)) else allNumbers = false
+            if (key.toLong(number)) numbers.add(ValueOrder.ofInteger(number.value)) else allNumbers = false
           }
           if (pathOrdinal >= 0 && !partitions.contains(row.getUTF8String(pathOrdinal)))
             partitions += row.getUTF8String(pathOrdinal).copy()

@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 private[write] final case class DuplicatePolicy(settings: WriteConfig, config: TableConfig, incoming: PreparedSchema) {
 
   def apply(tagged: RDD[InternalRow]): RDD[InternalRow] = {
-    val (slice, unordered, key) = (incoming.rows.length, incoming.unorderedDeleteOrdinal, incoming.keyOrdinal)
+    val (slice, unordered, key) = (incoming.rows.length, incoming.unconditionalDeleteOrdinal, incoming.keyOrdinal)
     val table                   = config.name
     if (settings.operation == WriteOperation.Insert) settings.storedKeys match {
       case StoredKeyPolicy.Drop => tagged.mapPartitions(_.filter(_.getInt(slice) < 0))

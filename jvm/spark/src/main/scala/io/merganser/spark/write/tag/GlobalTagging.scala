@@ -85,14 +85,14 @@ private[write] final case class GlobalTagging(
   ): RDD[InternalRow] = {
     val place = partitionMove(slices)
     val key   = incoming.keyOrdinal
-    Tagging.walked(sorted.queryExecution.toRdd, scan, slices, tasks, key, -1) { join =>
-      val matches = new HeldMatches
+    Tagging.mergeJoin(sorted.queryExecution.toRdd, scan, slices, tasks, key, -1) { join =>
+      val matches = new BufferedMatches
       new MovedRows(join(matches), matches, place, key, knowsRows, readAgain, several)
     }
   }
 
   private def partitionMove(slices: IndexedSeq[FileSlice]): PartitionMove =
-    new PartitionMove(incoming, compiled, moves, combines, onlyTags, slices.map(SliceOf(_)).toArray, partitionPath,
+    new PartitionMove(incoming, compiled, moves, combines, onlyTags, slices.map(SliceRef(_)).toArray, partitionPath,
       partitionColumns)
 
   private def scan(columns: StructType, counting: StoredKeys): StoredKeyScan =

@@ -65,7 +65,7 @@ final case class KeyLookup(
     val rows              = sorted.queryExecution.toRdd
     val readSlices        = session.sparkContext.collectionAccumulator[Int]
     val (instants, width) = (slices.map(_.baseInstant).toArray, added.length)
-    val found = Tagging.walked(rows, scan(readSlices), slices, count(source), names.indexOf(MetaColumns.RecordKey),
+    val found = Tagging.mergeJoin(rows, scan(readSlices), slices, count(source), names.indexOf(MetaColumns.RecordKey),
       if (byPath) names.indexOf(MetaColumns.PartitionPath) else -1)(join => join(new RowMatches(instants, width)))
     (found, new LookupCounts(slices.size, readSlices))
   }

@@ -14,11 +14,11 @@ import org.apache.spark.unsafe.types.UTF8String
 import scala.collection.mutable
 
 /** The fields of a slice that tasks need. @param path its partition path */
-private[write] final case class SliceOf(path: UTF8String, group: String, instant: String)
+private[write] final case class SliceRef(path: UTF8String, group: String, instant: String)
 
-private[write] object SliceOf {
-  def apply(slice: FileSlice): SliceOf =
-    SliceOf(UTF8String.fromString(slice.partitionPath), FileNames.path(slice.partitionPath, slice.fileId),
+private[write] object SliceRef {
+  def apply(slice: FileSlice): SliceRef =
+    SliceRef(UTF8String.fromString(slice.partitionPath), FileNames.path(slice.partitionPath, slice.fileId),
       slice.baseInstant)
 }
 
@@ -45,7 +45,7 @@ private[write] final class PartitionMove(
     moves: Boolean,
     combines: Boolean,
     onlyTags: Boolean,
-    slices: Array[SliceOf],
+    slices: Array[SliceRef],
     pathOf: Expression,
     kept: Array[Int]
 ) extends Serializable {
@@ -172,7 +172,7 @@ private[write] final class PartitionMove(
 
   private def pathIn(row: InternalRow): UTF8String = row.getUTF8String(incoming.partitionOrdinal)
 
-  private def isUnorderedDelete(row: InternalRow): Boolean = row.getBoolean(incoming.unorderedDeleteOrdinal)
+  private def isUnorderedDelete(row: InternalRow): Boolean = row.getBoolean(incoming.unconditionalDeleteOrdinal)
 
   private def pathOfRow(row: InternalRow): UTF8String = path(ofLayout(row, 0)).getUTF8String(0).copy()
 
@@ -224,7 +224,7 @@ private[write] final class PartitionMove(
     }
     copy.update(incoming.partitionOrdinal, path)
     copy.update(incoming.arrivalOrdinal, Last)
-    copy.update(incoming.unorderedDeleteOrdinal, false)
+    copy.update(incoming.unconditionalDeleteOrdinal, false)
     if (incoming.maskOrdinal >= 0) copy.update(incoming.maskOrdinal, PreparedSchema.FullRow)
     if (incoming.outcomeOrdinal >= 0) copy.update(incoming.outcomeOrdinal, Outcome.Uncounted)
     copy
@@ -235,7 +235,7 @@ private[write] final class PartitionMove(
     val copy = wholeCopy(like)
     copy.update(incoming.partitionOrdinal, path)
     copy.update(incoming.arrivalOrdinal, First)
-    copy.update(incoming.unorderedDeleteOrdinal, true)
+    copy.update(incoming.unconditionalDeleteOrdinal, true)
     if (incoming.outcomeOrdinal >= 0)
       copy.update(incoming.outcomeOrdinal,
         if (isMove) moved(like.getInt(incoming.outcomeOrdinal)) else Outcome.Uncounted)
@@ -262,7 +262,7 @@ private[write] object PartitionMove {
  */
 private[write] final class MovedRows(
     rows: Iterator[InternalRow],
-    matches: HeldMatches,
+    matches: BufferedMatches,
     partitionMove: PartitionMove,
     keyOrdinal: Int,
     knowsRows: Boolean,
@@ -318,7 +318,7 @@ private[write] final class MovedRows(
 private[write] final case class KeyMatches(live: Seq[InternalRow], dead: Seq[Int])
 
 /** Buffers the matches of a key until they are taken; an incoming row is emitted once. */
-private[write] final class HeldMatches extends Matches {
+private[write] final class BufferedMatches extends Matches {
   private[this] val nothing = new GenericInternalRow(0)
   private[this] var live    = mutable.ArrayBuffer.empty[InternalRow]
   private[this] var dead    = mutable.ArrayBuffer.empty[Int]

@@ -74,8 +74,8 @@ private[write] final case class StoredKeyScan(
   val keyOrdinal: Int = columns.length + 2
 
   /** The key column, if keys are its integers as strings. */
-  val wholeKey: Option[StructField] = table.config.recordKeyFields match {
-    case Seq(name) => table.schema.fields.find(f => f.name == name && KeyRanges.areWhole(f.dataType))
+  val integerKey: Option[StructField] = table.config.recordKeyFields match {
+    case Seq(name) => table.schema.fields.find(f => f.name == name && KeyRanges.areIntegers(f.dataType))
     case _         => None
   }
 
@@ -89,7 +89,7 @@ private[write] final case class StoredKeyScan(
     else {
       val shared = session.sparkContext.broadcast(batch)
       val reader =
-        new StoredKeyReader(table.storage, columns, counting, order.byPath, logKeys(slices), read, only, wholeKey)
+        new StoredKeyReader(table.storage, columns, counting, order.byPath, logKeys(slices), read, only, integerKey)
       val bins  = packed(candidates)
       val rows  = session.sparkContext.parallelize(bins, bins.size).mapPartitions(_.flatMap(reader.rows(_, shared)))
       val frame = SparkBridge.internalCreateDataFrame(session, rows, schema)
@@ -149,7 +149,7 @@ private final class StoredKeyReader(
     logKeys: Set[Int],
     read: CollectionAccumulator[Int],
     only: Option[Set[Int]],
-    wholeKey: Option[StructField]
+    integerKey: Option[StructField]
 ) extends Serializable {
 
   private val keyColumn = MetaColumns.schema(MetaColumns.RecordKey)
@@ -180,8 +180,8 @@ private final class StoredKeyReader(
   }
 
   private def mayHold(footer: BaseFileFooter, batch: BatchSummary): Boolean =
-    batch.ranges.meets(footer.minKey, footer.maxKey) &&
-      wholeKey.forall(key =>
+    batch.ranges.overlaps(footer.minKey, footer.maxKey) &&
+      integerKey.forall(key =>
         batch.numbers.forall(n => ColumnStatistics.mayHold(footer, StructType(Seq(key)), Map(key.name -> n))))
 
   private def ofBase(

@@ -47,7 +47,7 @@ object Tagging {
       StoredKeyScan(session, table, new StructType, counting, KeyOrder(byPath = true),
         session.sparkContext.collectionAccumulator[Int])
     val instants = slices.map(_.baseInstant).toArray
-    walked(sorted.queryExecution.toRdd, scan, slices, tasks, schema.keyOrdinal, schema.partitionOrdinal)(join =>
+    mergeJoin(sorted.queryExecution.toRdd, scan, slices, tasks, schema.keyOrdinal, schema.partitionOrdinal)(join =>
       join(new SliceMatches(instants, several)))
   }
 
@@ -64,7 +64,7 @@ object Tagging {
    * @param path ordinal of a row's partition path, or -1 if paths are not compared
    * @param join makes the rows of a task; creates the merge join with the [[Matches]] that buffer a key's stored rows
    */
-  private[write] def walked(
+  private[write] def mergeJoin(
       rows: RDD[InternalRow],
       scan: StoredKeyScan,
       slices: IndexedSeq[FileSlice],
@@ -72,7 +72,7 @@ object Tagging {
       key: Int,
       path: Int
   )(join: (Matches => KeyMergeJoin) => Iterator[InternalRow]): RDD[InternalRow] = {
-    val batch  = if (slices.isEmpty) None else BatchSummary.of(rows, key, path, scan.wholeKey.isDefined)
+    val batch  = if (slices.isEmpty) None else BatchSummary.of(rows, key, path, scan.integerKey.isDefined)
     val stored = batch.flatMap(scan.sorted(slices, _, tasks))
     // Adaptive execution drops an empty side together with its partitions: then no key is stored.
     stored.filter(_.getNumPartitions != rows.getNumPartitions).foreach { keySide =>

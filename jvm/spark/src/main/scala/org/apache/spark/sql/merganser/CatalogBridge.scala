@@ -38,5 +38,5 @@ object CatalogBridge {
   def columns(table: CatalogTable): StructType = CharVarcharUtils.getRawSchema(table.schema)
 
   /** A table's properties for Spark's own commands, with the reserved ones for location, type, owner and comment. */
-  def told(table: CatalogTable): Map[String, String] = V1Table.addV2TableProperties(table)
+  def v2Properties(table: CatalogTable): Map[String, String] = V1Table.addV2TableProperties(table)
 }

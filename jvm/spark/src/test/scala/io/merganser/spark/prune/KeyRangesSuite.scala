@@ -18,7 +18,9 @@ final class KeyRangesSuite extends AnyFunSuite {
   test("few keys are told apart exactly") {
     val found = ranges(Seq("b", "d", "d", "é"))
     assert(Seq("b" -> "b", "a" -> "c", "d" -> "e", "z" -> "ê").forall { case (min, max) => overlaps(found, min, max) })
-    assert(Seq("a" -> "a", "bb" -> "cz", "da" -> "z", "ê" -> "ö").forall { case (min, max) => !overlaps(found, min, max) })
+    assert(Seq("a" -> "a", "bb" -> "cz", "da" -> "z", "ê" -> "ö").forall { case (min, max) =>
+      !overlaps(found, min, max)
+    })
   }
 
   test("a file that does not tell its smallest or largest key may hold any beyond the other") {

@@ -1,0 +1,146 @@
+package io.merganser.spark.write
+
+import io.merganser.spark.write.place._
+import io.merganser.spark.write.prepare.PreparedSchema
+import io.merganser.spark.write.tag.{DuplicatePolicy, GlobalTagging, PartitionMove, StoredKeys, Tagging}
+import io.merganser.table.options.{IndexType, StoredKeyPolicy}
+import io.merganser.table.slice.{FileSlice, SliceWritten}
+import io.merganser.table.timeline.MergeCounts
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
+import org.apache.spark.unsafe.types.UTF8String
+
+import scala.collection.mutable
+
+/** The write with the SIMPLE index: each row goes to the file slice that stores its key, else to a group with room. */
+private[write] final case class WriteBySlice(tasks: WriteTasks) {
+  import tasks.{
+    session,
+    table,
+    settings,
+    index,
+    incoming,
+    config,
+    compiled,
+    way,
+    run,
+    evaluatedOnce,
+    needsLiveKeys,
+    keyReader,
+    tagged
+  }
+
+  def write(rows: DataFrame, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] = {
+    val looksUp = !settings.operation.isInsert || settings.storedKeys != StoredKeyPolicy.InsertAgain
+    if (incoming.isTagged && globalKeys.isEmpty)
+      evaluatedOnce(rows.queryExecution.toRdd)(tagged => toTargets(tagged, workload(tagged), slices))
+    else {
+      // The rows come from a shuffle, so a second job over them does not evaluate the source again.
+      val tasks = ShuffleTasks.forRows(session, rows, settings.shuffleTasks)
+      val (tagged, work) = globalKeys match {
+        case _ if !looksUp => counted(Tagging.byKey(rows, tasks).queryExecution.toRdd.mapPartitions(Tagging.untagged))
+        // A slice found earlier is ignored: the key may be stored in other slices too, or the row may move.
+        case Some(keys) => taggedGlobally(rows.drop(PreparedSchema.SliceColumn.name), slices, tasks, keys)
+        case None       => taggedOnce(Tagging.byKey(rows, tasks), slices, tasks)
+      }
+      toTargets(tagged, work, slices)
+    }
+  }
+
+  /** Writes tagged rows to file groups that are planned for their number. */
+  private def toTargets(tagged: RDD[InternalRow], work: Workload, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] = {
+    val placement = Placement.plan(slices, work, config.isMergeOnRead, settings.files.smallFileLimitBytes,
+      settings.files.maxFileBytes,
+      StoredRowBytes.estimate(table, settings.files.recordBytesEstimate), isClustered)
+    if (placement.targets.isEmpty) Nil
+    else {
+      val shared           = session.sparkContext.broadcast(placement)
+      val width            = incoming.rows.length
+      val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
+      val salts            = DirectPartitions.salts(placement.targets.length)
+      val placed = tagged.mapPartitions[InternalRow] { it =>
+        val place  = shared.value
+        val extra  = new GenericInternalRow(2)
+        val joined = new JoinedRow
+        it.map { row =>
+          val group = place.group(row.getInt(width), row.getUTF8String(partition), row.getUTF8String(key))
+          extra.update(0, group)
+          extra.update(1, salts(group))
+          joined(row, extra)
+        }
+      }
+      // A task has one group, so no column has to separate groups.
+      val written = run(placed, incoming.rows.add(PreparedSchema.SliceColumn), placement.targets.length, Nil)(
+        (_: UTF8String, group: Int) =>
+          shared.value.targets(group))
+      if (work.moved == 0) written
+      else written.updated(0, written.head.copy(counts = written.head.counts + asUpdates(work.moved)))
+    }
+  }
+
+  /** True under a planned or running clustering: the commit of a write to such a group is rejected. */
+  private def isClustered(slice: FileSlice): Boolean = table.timeline.groupsInClustering.contains(slice.group)
+
+  private def counted(tagged: RDD[InternalRow]): (RDD[InternalRow], Workload) = (tagged, workload(tagged))
+
+  private val globalKeys = IndexResolver.globalKeys(index, config)
+
+  private def taggedGlobally(rows: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int, keys: IndexType.GlobalKeys): (
+      RDD[InternalRow],
+      Workload) = {
+    val policy         = DuplicatePolicy(settings, config, incoming)
+    val tag            = GlobalTagging(session, table, settings, incoming, compiled, keys.move, way.combinesNew)
+    val (tagged, work) = tag(rows, slices, tasks)(found => workload(policy(found)))
+    (policy(tagged), work)
+  }
+
+  /** Counts a moved row as an update, not delete and insert. In a log the delete counts by its outcome, if known. */
+  private def asUpdates(moved: Long): MergeCounts =
+    if (!config.isMergeOnRead) MergeCounts(inserted = -moved, deleted = -moved, updated = moved)
+    else if (incoming.knowsOutcome) MergeCounts(inserted = -moved)
+    else MergeCounts()
+
+  /** Tagged rows. If a key is in several slices, of which a log may have deleted it in some, its live rows are read. */
+  private def taggedOnce(sorted: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int): (RDD[InternalRow], Workload) = {
+    val several  = session.sparkContext.longAccumulator
+    val counting = if (needsLiveKeys) StoredKeys.Live(keyReader) else StoredKeys.OfFiles(keyReader)
+    val first    = tagged(sorted, slices, tasks, counting, several)
+    val work     = workload(first)
+    if (needsLiveKeys || several.sum == 0 || slices.forall(_.logs.isEmpty)) (first, work)
+    else {
+      val again = tagged(sorted, slices, tasks, StoredKeys.AndLive(keyReader), several)
+      (again, workload(again))
+    }
+  }
+
+  /** Number of rows by slice and partition; a delete whose key is not stored needs no file group. */
+  private def workload(tagged: RDD[InternalRow]): Workload = {
+    val (width, partition) = (incoming.rows.length, incoming.partitionOrdinal)
+    val arrival            = incoming.arrivalOrdinal
+    val parts = tagged.mapPartitions { it =>
+      var moved   = 0L
+      val bySlice = mutable.HashMap.empty[Int, Long]
+      val fresh   = mutable.HashMap.empty[UTF8String, Long]
+      while (it.hasNext) {
+        val row   = it.next()
+        val slice = row.getInt(width)
+        if (slice >= 0) bySlice(slice) = bySlice.getOrElse(slice, 0L) + 1
+        else {
+          if (row.getLong(arrival) == PartitionMove.Last) moved += 1
+          val path = row.getUTF8String(partition)
+          fresh.get(path) match {
+            case Some(count) => fresh(path) = count + 1
+            case None        => fresh(path.copy()) = 1L
+          }
+        }
+      }
+      Iterator((bySlice.toMap, fresh.iterator.map { case (p, n) => p.toString -> n }.toMap, moved))
+    }.collect()
+    def sum[K](maps: Seq[Map[K, Long]]): Map[K, Long] = maps.flatten.groupBy(_._1).map { case (k, counts) =>
+      k -> counts.map(_._2).sum
+    }
+    Workload(sum(parts.map(_._1).toSeq), sum(parts.map(_._2).toSeq), parts.map(_._3).sum)
+  }
+}

@@ -74,13 +74,14 @@ final class OperationCostSuite extends TableSuite with LocalSession {
   /** Costs of an operation on a table of two partitions with rows; the batch names one of them. */
   private def costOf(mergeOnRead: Boolean, bucketed: Boolean)(work: Storage => Unit): Cost = {
     val options = this.options(mergeOnRead, bucketed)
-    // The first of its kind opens files that later ones find open.
-    val Seq(warm, counted) = Seq("warm", "counted").map { use =>
+    def loaded(use: String): Storage = {
       val storage = faulty(s"$use-$mergeOnRead-$bucketed")
       upsert(storage, Notation.changes(load), options)
       storage
     }
-    work(warm)
+    // The first of its kind opens files that later ones find open.
+    work(loaded("warm"))
+    val counted = loaded("counted")
     measured(work(counted))
   }
 

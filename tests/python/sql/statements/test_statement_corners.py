@@ -432,7 +432,7 @@ def test_on_may_equate_the_keys_in_other_words(sql: Sql, kind: str) -> None:
 def by_key(sql: Sql, merge: str) -> bool:
     """Whether the statement looks keys up; what it does otherwise is a join."""
     plan = sql.run("EXPLAIN " + merge)[0][0]
-    assert "RowLevelCommandOverQuery" in plan
+    assert "RowLevelCommand" in plan
     return "no join" in plan
 
 

@@ -3,6 +3,7 @@ package io.merganser.spark.service
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{Counts, TableWrite, WriterOptions}
+import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{CommitRequest, CompactionSchedule, Transaction, Work}
 import io.merganser.table.file.WriteToken
 import io.merganser.table.options.FailedWrites
@@ -152,20 +153,18 @@ object CompactionService {
       val token   = WriteToken(context.partitionId(), run, context.taskAttemptId())
       it.flatMap { slice =>
         val open = reader.merge(slice)
-        try
-          writer.writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge, updatesCommitMetadata = false,
-            null, token).map {
-            w =>
-              w.copy(stat = w.stat.copy(totalLogFilesCompacted = slice.logs.size.toLong))
-          }
-        finally open.close()
+        try {
+          val base = writer.writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge,
+            updatesCommitMetadata = false, null, token)
+          base.map(w => w.copy(stat = w.stat.copy(totalLogFilesCompacted = slice.logs.size.toLong)))
+        } finally open.close()
       }
     }.collect().toSeq
     val metadata = CommitMetadata(
       "COMPACT",
       written.map(_.stat).groupBy(_.partitionPath),
       Map(
-        "schema" -> io.merganser.table.avro.AvroSchemas.toAvro(schema, table.config.name).toString,
+        "schema" -> AvroSchemas.toAvro(schema, table.config.name).toString,
         TableWrite.WriterKey -> TableWrite.Writer,
         TableWrite.CountsKey -> Counts.toJson(written.map(_.counts).foldLeft(MergeCounts())(_ + _))
       )

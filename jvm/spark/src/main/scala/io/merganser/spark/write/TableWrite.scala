@@ -108,10 +108,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       replaced: Replaced,
       readAt: Option[Timeline],
       looksUpAllPartitions: Boolean = false
-  )(rows: (
-      OpenTable,
-      IndexedSeq[FileSlice]
-  ) => PreparedRows): WriteResult = {
+  )(rows: (OpenTable, IndexedSeq[FileSlice]) => PreparedRows): WriteResult = {
     val started     = System.nanoTime()
     val index       = IndexResolver.resolve(settings.index, opened)
     val isOverwrite = replaced != Replaced.Nothing

@@ -13,10 +13,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
 /** Smallest and largest key of a file, in unsigned byte order; None if unknown. */
-private[table] final case class KeyRange(least: Option[UTF8String], greatest: Option[UTF8String]) {
-
-  def isBelow(other: KeyRange): Boolean = greatest.exists(max => other.least.exists(min => max.compareTo(min) < 0))
-}
+private[table] final case class KeyRange(least: Option[UTF8String], greatest: Option[UTF8String])
 
 private[table] object KeyRange {
 

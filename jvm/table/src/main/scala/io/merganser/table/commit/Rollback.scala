@@ -3,7 +3,7 @@ package io.merganser.table.commit
 import io.merganser.merge.MerganserException
 import io.merganser.table.file.{BaseFile, FileNames, Markers, PartitionMetadata}
 import io.merganser.table.log.BlockInstants
-import io.merganser.table.options.{FailedWrites, Permits}
+import io.merganser.table.options.FailedWrites
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Storage, TableLock}
 import io.merganser.table.timeline.{CommitMetadata, Instant, InstantFile, InstantState, Timeline}
@@ -28,7 +28,8 @@ object Rollback {
   private[table] val Aside = ".hoodie/.orphans"
 
   /**
-   * Rolls back failed writes by the settings of a write: [[pending]] under EAGER, [[expired]] under LAZY. A table that
+   * Rolls back failed writes by the settings of a write: under EAGER every write that has not completed, which is
+   * correct with a single writer; under LAZY those whose heartbeat stopped, which is correct with several. A table that
    * the write may not write is not changed; if nothing has failed, the write itself checks that, under its lock.
    *
    * @return the instants rolled back
@@ -40,30 +41,31 @@ object Rollback {
       case FailedWrites.Eager         => true
       case FailedWrites.Lazy(afterMs) => Heartbeat.hasExpired(storage, instant.requested, afterMs)
     }
-    rollBack(storage, config, options.lock, Some(options.permits))(hasFailed)
+    // Listed before the timeline: a running write is on the timeline before its marker folder exists.
+    val temporary = storage.list(Markers.Folder)
+    def remains(timeline: Timeline): Seq[String] = temporary.filter(_.isDirectory).map(_.getPath.getName)
+      .filter(name => name.nonEmpty && name.forall(_.isDigit) && !timeline.pending.exists(_.requested == name))
+    def toRollBack(timeline: Timeline): Seq[Instant] =
+      timeline.pendingWrites.filterNot(i => timeline.pendingClusterings(i.requested)).filter(hasFailed)
+
+    val unpublished = temporary.filter(f =>
+      f.isFile && f.getPath.getName.startsWith("unpublished-") &&
+        System.currentTimeMillis() - f.getModificationTime > UnpublishedAgeMs)
+    val seen     = Timeline.load(storage, config)
+    val isNeeded = toRollBack(seen).nonEmpty || remains(seen).nonEmpty
+    if (isNeeded || unpublished.nonEmpty)
+      TableFeatures.requireWritable(storage, config, seen, options.permits)
+    unpublished.foreach(f => storage.delete(s"${Markers.Folder}/${f.getPath.getName}"))
+    if (!isNeeded) Nil
+    else
+      TableLock.hold(storage, options.lock) { _ =>
+        val timeline = Timeline.load(storage, config)
+        val instants = toRollBack(timeline)
+        instants.foreach(remove(storage, config, timeline, _))
+        remains(timeline).foreach(removeRemains(storage, config, timeline, _))
+        instants
+      }
   }
-
-  /**
-   * Rolls back every write that has not completed. Correct with a single writer: whatever is pending has failed.
-   *
-   * @return the instants rolled back
-   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, ROLLBACK_UNSUPPORTED
-   */
-  def pending(storage: Storage, config: TableConfig, lock: TableLock.Settings = TableLock.Settings()): Seq[Instant] =
-    rollBack(storage, config, lock)(_ => true)
-
-  /**
-   * Rolls back the writes whose heartbeat stopped. Correct with several writers.
-   *
-   * @param afterMs milliseconds without a heartbeat after which a write counts as dead
-   */
-  def expired(
-      storage: Storage,
-      config: TableConfig,
-      lock: TableLock.Settings = TableLock.Settings(),
-      afterMs: Long = Heartbeat.ExpiredAfterMs
-  ): Seq[Instant] =
-    rollBack(storage, config, lock)(instant => Heartbeat.hasExpired(storage, instant.requested, afterMs))
 
   /**
    * Moves base files without an instant on the timeline into [[Aside]]; see `TableView.orphans`. The timeline is loaded
@@ -89,38 +91,6 @@ object Rollback {
           isMoved
         }
     }
-
-  /** @param permits permits of the write that requires the rollback, if any: the table must be writable for it */
-  private def rollBack(
-      storage: Storage,
-      config: TableConfig,
-      settings: TableLock.Settings,
-      permits: Option[Permits] = None
-  )(failed: Instant => Boolean): Seq[Instant] = {
-    // Listed before the timeline: a running write is on the timeline before its marker folder exists.
-    val temporary = storage.list(Markers.Folder)
-    def remains(timeline: Timeline): Seq[String] = temporary.filter(_.isDirectory).map(_.getPath.getName)
-      .filter(name => name.nonEmpty && name.forall(_.isDigit) && !timeline.pending.exists(_.requested == name))
-    def toRollBack(timeline: Timeline): Seq[Instant] =
-      timeline.pendingWrites.filterNot(i => timeline.pendingClusterings(i.requested)).filter(failed)
-
-    val unpublished = temporary.filter(f =>
-      f.isFile && f.getPath.getName.startsWith("unpublished-") &&
-        System.currentTimeMillis() - f.getModificationTime > UnpublishedAgeMs)
-    val seen     = Timeline.load(storage, config)
-    val isNeeded = toRollBack(seen).nonEmpty || remains(seen).nonEmpty
-    if (isNeeded || unpublished.nonEmpty) permits.foreach(TableFeatures.requireWritable(storage, config, seen, _))
-    unpublished.foreach(f => storage.delete(s"${Markers.Folder}/${f.getPath.getName}"))
-    if (!isNeeded) Nil
-    else
-      TableLock.hold(storage, settings) { _ =>
-        val timeline = Timeline.load(storage, config)
-        val instants = toRollBack(timeline)
-        instants.foreach(remove(storage, config, timeline, _))
-        remains(timeline).foreach(removeRemains(storage, config, timeline, _))
-        instants
-      }
-  }
 
   /** Call under the table lock, with a timeline loaded under it. */
   private[table] def remove(storage: Storage, config: TableConfig, timeline: Timeline, instant: Instant): Unit = {

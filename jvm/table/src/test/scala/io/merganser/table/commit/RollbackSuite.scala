@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import io.merganser.table.{FaultyFileSystem, TableSuite}
 import io.merganser.table.file.{FileGroupId, FileNames, Markers}
+import io.merganser.table.options.FailedWrites
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.storage.{Storage, TableLock}
@@ -14,7 +15,7 @@ import io.merganser.table.FaultyFileSystem.{After, Before, Dead}
 final class RollbackSuite extends TableSuite {
 
   private def pending(storage: Storage): Seq[String] =
-    Rollback.pending(storage, TableConfig.load(storage)).map(_.requested)
+    Rollback.failed(storage, TableConfig.load(storage), Transaction.Options()).map(_.requested)
 
   private def leftovers(storage: Storage): Set[String] =
     names(storage, ".hoodie/.temp").filterNot(_.startsWith("unpublished-"))
@@ -188,14 +189,15 @@ final class RollbackSuite extends TableSuite {
   test("with several writers only what shows no sign of life is rolled back") {
     val s      = storage
     val config = table(storage = s)
+    val lazily = Transaction.Options(failedWrites = FailedWrites.Lazy(Heartbeat.ExpiredAfterMs))
     val alive  = Transaction.begin(s, config, "commit", options = Transaction.Options(heartbeatMs = Some(60000L)))
     val dead   = Transaction.begin(s, config, "commit")
-    assert(Rollback.expired(s, config).map(_.requested) == Seq(dead.instant))
+    assert(Rollback.failed(s, config, lazily).map(_.requested) == Seq(dead.instant))
     alive.commit(upserted(writeBase(s, alive, "a")), Set.empty)
     assert(view(s).slices.map(_.fileId) == Seq("a") && !s.exists(Heartbeat.file(alive.instant)))
     val stopped = Transaction.begin(s, config, "commit", options = Transaction.Options(heartbeatMs = Some(60000L)))
     s.fs.setTimes(s.path(Heartbeat.file(stopped.instant)), System.currentTimeMillis() - 121000, -1)
-    assert(Rollback.expired(s, config).map(_.requested) == Seq(stopped.instant))
+    assert(Rollback.failed(s, config, lazily).map(_.requested) == Seq(stopped.instant))
     stopped.rollback()
   }
 

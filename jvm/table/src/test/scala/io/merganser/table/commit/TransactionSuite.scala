@@ -105,7 +105,7 @@ final class TransactionSuite extends TableSuite {
     table(storage = s)
     val t     = begin(s)
     val early = writeBase(s, t, "a")
-    assert(Rollback.pending(s, TableConfig.load(s)).map(_.requested) == Seq(t.instant))
+    assert(Rollback.failed(s, TableConfig.load(s), Transaction.Options()).map(_.requested) == Seq(t.instant))
     assert(!s.exists(early.path))
     val late = writeBase(s, t, "b")
     assert(conditionOf(t.commit(upserted(early, late), Set.empty)) == "COMMIT_CONFLICT")
@@ -206,7 +206,7 @@ final class TransactionSuite extends TableSuite {
         Some(CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil))))).get
     val failed = CompactionSchedule.begin(s, config, scheduled)
     val left   = writeBase(s, failed, "a")
-    assert(Rollback.pending(s, config).isEmpty && s.exists(left.path))
+    assert(Rollback.failed(s, config, Transaction.Options()).isEmpty && s.exists(left.path))
     failed.rollback()
     assert(!s.exists(left.path) && !s.exists(s".hoodie/.temp/${scheduled.requested}") && names(s, ".hoodie/.heartbeat").isEmpty)
     assert(names(s, timelineFolder).filter(_.startsWith(scheduled.requested)) == Set(

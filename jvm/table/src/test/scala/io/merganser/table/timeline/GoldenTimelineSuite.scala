@@ -113,7 +113,7 @@ final class GoldenTimelineSuite extends TableSuite {
         new Configuration())
       val s      = Storage(folder.resolve(name).toUri.toString, new Configuration())
       val before = view(s).slices
-      assert(Rollback.pending(s, TableConfig.load(s)).isEmpty)
+      assert(Rollback.failed(s, TableConfig.load(s), Transaction.Options()).isEmpty)
       val t    = Transaction.begin(s, TableConfig.load(s), "deltacommit")
       val last = t.timeline.newestCompleted.get
       assert(t.instant > last.requested && last.completed.forall(t.instant > _))

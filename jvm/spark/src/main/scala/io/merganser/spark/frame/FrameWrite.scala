@@ -38,14 +38,14 @@ object FrameWrite {
       frame: DataFrame
   ): Option[WriteResult] = {
     val storage = OpenTable.storage(session, path)
-    val exists  = TableConfig.exists(storage) && !Creation.isUnfinished(storage)
+    val found   = if (TableConfig.exists(storage)) Some(OpenTable.load(storage)).filterNot(_.isUnfinished) else None
     Overwrites.requireAppend(session, mode, options)
-    mode match {
-      case SaveMode.Ignore if exists        => None
-      case SaveMode.ErrorIfExists if exists => throw MerganserException("TABLE_EXISTS", "path" -> path)
-      case SaveMode.Overwrite if exists     => Some(overwrite(session, storage, options, frame))
-      case _ if exists                      => Some(append(session, OpenTable.load(storage), options, frame))
-      case _                                => Some(create(session, storage, options, frame))
+    (mode, found) match {
+      case (SaveMode.Ignore, Some(_))        => None
+      case (SaveMode.ErrorIfExists, Some(_)) => throw MerganserException("TABLE_EXISTS", "path" -> path)
+      case (SaveMode.Overwrite, Some(table)) => Some(overwrite(session, table, options, frame))
+      case (_, Some(table))                  => Some(append(session, table, options, frame))
+      case (_, None)                         => Some(create(session, storage, options, frame))
     }
   }
 
@@ -84,7 +84,7 @@ object FrameWrite {
    */
   def overwrite(
       session: SparkSession,
-      storage: Storage,
+      opened: OpenTable,
       options: Map[String, String],
       frame: DataFrame,
       source: WriteSource = WriteSource.DataFrameWrite,
@@ -92,7 +92,7 @@ object FrameWrite {
       readAt: Option[Timeline] = None,
       withColumns: Boolean = false
   ): WriteResult = {
-    val table = upgradedOnRequest(session, OpenTable.load(storage), options)
+    val table = upgradedOnRequest(session, opened, options)
     val settings =
       try WriteConfig.parse(options, sessionConf(session), table.config, source)
       catch {
@@ -102,7 +102,7 @@ object FrameWrite {
       }
     val gone = Overwrites(session, table.config, settings, options, replaced)
     val data = if (withColumns) storedSchema(frame) else columns(table, settings, frame)
-    run(session, table, settings, frame, data, gone, readAt.orElse(SnapshotPinning.readAt(frame, storage)))
+    run(session, table, settings, frame, data, gone, readAt.orElse(SnapshotPinning.readAt(frame, table.storage)))
   }
 
   private def upgradedOnRequest(session: SparkSession, table: OpenTable, options: Map[String, String]): OpenTable =

@@ -41,15 +41,16 @@ object CompactionService {
 
   /** Plans a compaction of every slice that has logs; None if there is none. */
   def schedule(session: SparkSession, path: String, settings: WriteConfig): Option[String] =
-    schedule(OpenTable.load(session, path), settings)
+    schedule(OpenTable.load(session, path), settings).map(_.requested)
 
-  private def schedule(table: OpenTable, settings: WriteConfig): Option[String] = {
+  private def schedule(table: OpenTable, settings: WriteConfig): Option[Instant] = {
     if (!table.config.isMergeOnRead)
       throw MerganserException("COMPACTION_OF_COPY_ON_WRITE", "table" -> table.config.name)
-    CompactionSchedule.schedule(table.storage, table.config, settings.lock, settings.permits) { now =>
-      val slices = new TableView(table.storage, table.config, now).slices.filter(_.logs.nonEmpty)
-      if (slices.isEmpty) None else Some(CompactionPlan(slices.map(operation)))
-    }.map(_.requested)
+    CompactionSchedule.schedule(table.storage, table.config, settings.lock, settings.permits, Some(table.timeline)) {
+      now =>
+        val slices = new TableView(table.storage, table.config, now).slices.filter(_.logs.nonEmpty)
+        if (slices.isEmpty) None else Some(CompactionPlan(slices.map(operation)))
+    }
   }
 
   private def operation(slice: FileSlice): CompactionOperation = CompactionPlan.operation(
@@ -71,12 +72,21 @@ object CompactionService {
       settings: WriteConfig,
       chosen: Seq[String] => Seq[String] = identity
   ): CompactionResult = {
-    val started = System.nanoTime()
     val table   = OpenTable.load(session, path)
     val planned = table.timeline.pendingCompactions
     val wanted  = chosen(planned.map(_.requested)).toSet
-    val results = planned.filter(i => wanted(i.requested)).map { instant =>
-      execute(session, OpenTable.load(table.storage), instant, settings, started).left.map { reason =>
+    run(session, table, settings, planned.filter(i => wanted(i.requested)))
+  }
+
+  private def run(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      planned: Seq[Instant]
+  ): CompactionResult = {
+    val started = System.nanoTime()
+    val results = planned.map { instant =>
+      execute(session, table, instant, settings, started).left.map { reason =>
         Log.warn(s"compaction ${instant.requested} of ${table.storage} is left alone: $reason")
         LeftCompaction(instant.requested, reason)
       }
@@ -90,17 +100,21 @@ object CompactionService {
         a.logFilesCompacted + b.logFilesCompacted, b.elapsedMs)).copy(left = left)
   }
 
-  def scheduleAndRun(session: SparkSession, path: String, settings: WriteConfig): CompactionResult = {
-    schedule(session, path, settings)
-    run(session, path, settings)
+  def scheduleAndRun(session: SparkSession, path: String, settings: WriteConfig): CompactionResult =
+    scheduleAndRun(session, OpenTable.load(session, path), settings)
+
+  /** Runs compactions that others planned, too. */
+  private def scheduleAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): CompactionResult = {
+    val planned = schedule(table, settings)
+    run(session, table, settings, (table.timeline.pendingCompactions ++ planned).distinct)
   }
 
   /** After a write: compacts if the configured number of delta commits followed the last compaction. */
   def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
     if (table.config.isMergeOnRead && settings.inlineCompaction) {
-      if (deltaCommitsSince(table.refreshed().timeline) >= settings.compactionDeltaCommits) {
-        scheduleAndRun(session, table.storage.basePath.toString, settings)
-        ()
+      val now = table.refreshed()
+      if (deltaCommitsSince(now.timeline) >= settings.compactionDeltaCommits) {
+        scheduleAndRun(session, now, settings); ()
       }
     }
 
@@ -120,16 +134,16 @@ object CompactionService {
       settings: WriteConfig,
       started: Long
   ): Either[String, CompactionResult] = {
-    val options = Transaction.Options.of(settings).copy(heartbeatMs = Some(settings.heartbeatIntervalMs))
+    val options = Transaction.Options.of(settings)
+      .copy(heartbeatMs = Some(settings.heartbeatIntervalMs), opened = Some(table.timeline))
     val expiredAfterMs = settings.failedWrites match {
       case FailedWrites.Lazy(afterMs) => afterMs
       case FailedWrites.Eager         => CompactionSchedule.ExpiredAfterMs
     }
-    CompactionSchedule.claim(table.storage, table.config, instant, options, expiredAfterMs)
-      .map { claimed =>
-        val result = claimed.run(rewrite(session, table, instant, settings, _))
-        result.copy(elapsedMs = elapsed(started))
-      }
+    CompactionSchedule.claim(table.storage, table.config, instant, options, expiredAfterMs).map { claimed =>
+      val now = new OpenTable(table.storage, table.config, claimed.timeline)
+      claimed.run(rewrite(session, now, instant, settings, _)).copy(elapsedMs = elapsed(started))
+    }
   }
 
   /** Merges the slices of the plan, each into a base file. */

@@ -1,7 +1,7 @@
 package io.merganser.spark.snapshot
 
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.commit.TableFeatures
+import io.merganser.table.commit.{Creation, TableFeatures}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.{TableView, TimeTravel}
 import io.merganser.table.storage.Storage
@@ -27,8 +27,11 @@ final class OpenTable(val storage: Storage, val config: TableConfig, val timelin
   def asOf(time: String): OpenTable =
     new OpenTable(storage, config, new TimeTravel(storage, config, timeline).to(AsOf.instant(config, time)))
 
-  /** The same table, with settings and timeline read again. */
-  def refreshed(): OpenTable = OpenTable.load(storage)
+  /** The same table, with settings and timeline read again; commits that were read are not. */
+  def refreshed(): OpenTable = OpenTable.load(storage, Some(timeline))
+
+  /** See [[Creation.isUnfinished]]. */
+  def isUnfinished: Boolean = Creation.isUnfinished(storage, config, timeline)
 }
 
 object OpenTable {
@@ -39,9 +42,10 @@ object OpenTable {
   /** @throws MerganserException what [[TableConfig.load]] and [[TableFeatures.requireReadable]] throw */
   def load(session: SparkSession, path: String): OpenTable = load(storage(session, path))
 
-  def load(storage: Storage): OpenTable = {
+  /** @param known an earlier timeline of the table */
+  def load(storage: Storage, known: Option[Timeline] = None): OpenTable = {
     val config   = TableConfig.load(storage)
-    val timeline = Timeline.load(storage, config)
+    val timeline = Timeline.load(storage, config, known)
     TableFeatures.requireReadable(storage, config, timeline)
     new OpenTable(storage, config, timeline)
   }

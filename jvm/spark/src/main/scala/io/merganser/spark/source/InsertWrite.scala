@@ -40,9 +40,9 @@ final class InsertWrite(session: SparkSession, table: MerganserTable, options: M
     val lacking       = options.get(MerganserTable.ByFrame).toSeq.flatMap(_.split(',')).filter(_.nonEmpty)
     val (all, readAt) = SnapshotPinning.pinned(session, frame, storage)
     val rows          = if (lacking.isEmpty) all else all.drop(lacking: _*)
-    if (replaced == Replaced.Nothing)
-      FrameWrite.append(session, OpenTable.load(storage), writeOptions, rows, source, readAt)
-    else FrameWrite.overwrite(session, storage, writeOptions, rows, source, Some(replaced), readAt)
+    val opened        = OpenTable.load(storage)
+    if (replaced == Replaced.Nothing) FrameWrite.append(session, opened, writeOptions, rows, source, readAt)
+    else FrameWrite.overwrite(session, opened, writeOptions, rows, source, Some(replaced), readAt)
   }
 
   override def toInsertableRelation: InsertableRelation = (frame: DataFrame, _: Boolean) => {

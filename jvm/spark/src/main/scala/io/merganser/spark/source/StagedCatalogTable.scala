@@ -8,7 +8,6 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.Replaced
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.options.{OverwriteMode, WriteOperation, WriteSource}
-import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -67,8 +66,9 @@ final class StagedCatalogTable(
       // The table is replaced, columns included, unless this write itself determines which partitions it replaces.
       val isDynamic = OverwriteMode.given(options).contains(true) || WriteConfig.operation(options,
         Map.empty) == WriteOperation.InsertOverwrite
-      val replaced = if (isDynamic) Overwrites.written(TableConfig.load(storage)) else Replaced.All
-      keepingCommitted(FrameWrite.overwrite(session, storage, described.asWriteOptions ++ options, rows, source,
+      val opened   = OpenTable.load(storage)
+      val replaced = if (isDynamic) Overwrites.written(opened.config) else Replaced.All
+      keepingCommitted(FrameWrite.overwrite(session, opened, described.asWriteOptions ++ options, rows, source,
           Some(replaced), readAt,
           withColumns = !isDynamic))
     } else {

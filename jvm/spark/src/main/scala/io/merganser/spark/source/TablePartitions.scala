@@ -81,7 +81,7 @@ trait TablePartitions extends SupportsAtomicPartitionManagement {
   private def replaceByNothing(replaced: Replaced): Unit = {
     val table = OpenTable.load(opened.storage)
     val none  = SparkBridge.internalCreateDataFrame(session, session.sparkContext.emptyRDD[InternalRow], table.schema)
-    FrameWrite.overwrite(session, table.storage, Map.empty, none, WriteSource.SqlInsert, Some(replaced))
+    FrameWrite.overwrite(session, table, Map.empty, none, WriteSource.SqlInsert, Some(replaced))
     ()
   }
 

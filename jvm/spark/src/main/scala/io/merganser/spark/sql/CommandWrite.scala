@@ -4,7 +4,7 @@ import io.merganser.spark.service.AfterCommit
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{StatementRows, TableWrite, WriteResult}
 import io.merganser.spark.write.key.KeyColumns
-import io.merganser.spark.write.place.IndexResolver
+import io.merganser.spark.write.place.{IndexResolver, WriteSlices}
 import io.merganser.spark.write.prepare.{ColumnMask, PreparedSchema}
 import io.merganser.spark.write.tag.{KeyLookup, KeyedSource, LookupCounts, InsertPartition}
 import io.merganser.table.settings.WriteConfig
@@ -36,7 +36,7 @@ final case class CommandWrite(
 
   /** @param changes rows of [[columns]] */
   def run(changes: RDD[InternalRow]): WriteResult =
-    write(readsItself)((_: OpenTable, _: IndexedSeq[FileSlice]) =>
+    write(readsItself)((_: OpenTable, _: WriteSlices) =>
       SparkBridge.internalCreateDataFrame(session, changes, columns))
 
   /**
@@ -54,10 +54,10 @@ final case class CommandWrite(
       clause: (Iterator[InternalRow], Option[InsertPartition]) => Iterator[InternalRow]
   ): (WriteResult, LookupCounts) = {
     var counts: LookupCounts = null
-    val result = write(looksUpAllPartitions = !keyed.byPath) { (table: OpenTable, slices: IndexedSeq[FileSlice]) =>
+    val result = write(looksUpAllPartitions = !keyed.byPath) { (table: OpenTable, slices: WriteSlices) =>
       val lookup = KeyLookup(session, table, settings.rule, slices, keyed.stored, keyed.byPath, settings.shuffleTasks)
       val (rows, found) = lookup(keyed.rows(session, source, settings.keyed(opened.config)))
-      val partition     = if (keyed.byPath || isGlobal) None else Some(ownPartition(keyed, slices))
+      val partition     = if (keyed.byPath || isGlobal) None else Some(ownPartition(keyed, slices.listed))
       counts = found
       SparkBridge.internalCreateDataFrame(session, rows.mapPartitions(clause(_, partition)), columns)
     }
@@ -66,7 +66,7 @@ final case class CommandWrite(
 
   private def isGlobal: Boolean = IndexResolver.globalKeys(settings.index, opened.config).isDefined
 
-  private def ownPartition(keyed: KeyedSource, slices: IndexedSeq[FileSlice]): InsertPartition = {
+  private def ownPartition(keyed: KeyedSource, slices: Seq[FileSlice]): InsertPartition = {
     val paths = session.sparkContext.broadcast(slices.map(s => UTF8String.fromString(s.partitionPath)).toArray)
     def at(name: String) = columns.fieldNames.indexOf(name)
     new InsertPartition(KeyColumns.pathOf(session, settings.keyed(opened.config), data, columns), paths,

@@ -2,7 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.place.IndexResolver
+import io.merganser.spark.write.place.{IndexResolver, WriteSlices}
 import io.merganser.spark.write.prepare.{ColumnMask, PreparedRows, PreparedSchema}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{CommitRequest, KeyScope, Rollback, Transaction, Work, WriteBasis}
@@ -41,7 +41,7 @@ final case class WriteResult(
 trait StatementRows {
 
   /** @param slices of the snapshot that the write sees */
-  def frame(table: OpenTable, slices: IndexedSeq[FileSlice]): DataFrame
+  def frame(table: OpenTable, slices: WriteSlices): DataFrame
 }
 
 /**
@@ -108,7 +108,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       replaced: Replaced,
       readAt: Option[Timeline],
       looksUpAllPartitions: Boolean = false
-  )(rows: (OpenTable, IndexedSeq[FileSlice]) => PreparedRows): WriteResult = {
+  )(rows: (OpenTable, WriteSlices) => PreparedRows): WriteResult = {
     val started     = System.nanoTime()
     val index       = IndexResolver.resolve(settings.index, opened)
     val isOverwrite = replaced != Replaced.Nothing
@@ -117,13 +117,14 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
     var prepared: Option[PreparedRows] = None
     val (instant, written, notes) =
       try
-        Transaction.run(storage, config, action, Transaction.Options.of(settings, readAt)) { transaction =>
+        Transaction.run(storage, config, action, options(readAt)) { transaction =>
           val table = new OpenTable(storage, config, transaction.timeline)
           requireSameColumns(table, transaction.instant)
           // With a base file left by a dead writer, other engines' readers would lose later updates of its group.
-          table.view.partitions.foreach(p => Rollback.moveOrphans(storage, config, table.view.orphans(p)))
+          def moveOrphans(partitions: Seq[String]): Unit =
+            partitions.foreach(p => Rollback.moveOrphans(storage, config, table.view.orphans(p)))
           // An overwrite replaces the partitions of its rows, so there is nothing to merge them with.
-          val slices   = if (isOverwrite) IndexedSeq.empty[FileSlice] else table.view.slices.toIndexedSeq
+          val slices   = if (isOverwrite) WriteSlices.none(table) else new WriteSlices(table, moveOrphans)
           val incoming = rows(table, slices)
           prepared = Some(incoming)
           val written = WriteTasks(session, table, settings, index, schema, incoming.schema, transaction).write(
@@ -139,10 +140,10 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
             Work(("", written, WriteNotes(ignoredOptions = settings.ignored)), None)
           else {
             val fileIds  = written.map(_.stat.fileId).toSet
-            val touched  = slices.filter(s => fileIds(s.fileId)).map(_.group).toSet
+            val touched  = slices.listed.filter(s => fileIds(s.fileId)).map(_.group).toSet
             val scope    = if (looksUpAllPartitions) KeyScope.InTable else newKeys(index, isOverwrite)
             val basis    = WriteBasis(scope, replacedPartitions(replaced, stats.keySet))
-            val warnings = CompiledRule.warning(config, schema).toSeq ++ manyLogs(slices, written.map(_.stat))
+            val warnings = CompiledRule.warning(config, schema).toSeq ++ manyLogs(slices.listed, written.map(_.stat))
             Work((transaction.instant, written, this.notes(schema).copy(warnings = warnings)),
               Some(CommitRequest(metadata, touched, basis)))
           }
@@ -152,6 +153,9 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       }
     result(instant, written, started).copy(notes = notes)
   }
+
+  private def options(readAt: Option[Timeline]): Transaction.Options =
+    Transaction.Options.of(settings).copy(readAt = readAt, opened = Some(opened.timeline))
 
   /** The rows have the columns of the table as it was opened: rewritten files would lose columns added since. */
   private def requireSameColumns(now: OpenTable, instant: String): Unit =
@@ -176,8 +180,10 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       case _ => ()
     }
     if (replaced == Replaced.Nothing) Map.empty
-    else
-      table.view.partitions.filter(gone).map(p => p -> table.view.slices(p).map(_.fileId)).filter(_._2.nonEmpty).toMap
+    else {
+      val partitions = if (replaced == Replaced.Written) written.toSeq else table.view.partitions.filter(gone)
+      table.view.slicesOfAny(partitions).groupBy(_.partitionPath).map { case (p, slices) => p -> slices.map(_.fileId) }
+    }
   }
 
   /** True for partitions whose rows are removed, both existing ones and those that other writers may add. */

@@ -14,14 +14,16 @@ import org.apache.spark.unsafe.types.UTF8String
 
 /** Bulk insert: rows are ordered by partition and key, and each task writes files of its own. */
 private[write] final case class WriteByRange(tasks: WriteTasks) {
-  import tasks.{session, settings, incoming, transaction, evaluatedOnce, writeStep}
+  import tasks.{session, settings, incoming, transaction, writeStep}
 
   def write(rows: DataFrame): Seq[SliceWritten] = {
     val tasks = ShuffleTasks.forRows(session, rows, settings.shuffleTasks)
     // Ranges come from a sample of the rows, which takes a job over all of them.
     if (tasks == 1) byRange(rows, tasks)
-    else evaluatedOnce(rows.queryExecution.toRdd)(once =>
-      byRange(SparkBridge.internalCreateDataFrame(session, once, rows.schema), tasks))
+    else {
+      val once = this.tasks.persisted(rows.queryExecution.toRdd, rows.schema)
+      byRange(SparkBridge.internalCreateDataFrame(session, once.rows, rows.schema), tasks)
+    }
   }
 
   private def byRange(rows: DataFrame, tasks: Int): Seq[SliceWritten] = {

@@ -2,8 +2,8 @@ package io.merganser.spark.write
 
 import io.merganser.spark.write.place._
 import io.merganser.spark.write.prepare.PreparedSchema
-import io.merganser.spark.write.tag.{DuplicatePolicy, GlobalTagging, PartitionMove, StoredKeys, Tagging}
-import io.merganser.table.options.{IndexType, StoredKeyPolicy}
+import io.merganser.spark.write.tag.{DuplicatePolicy, GlobalTagging, KeyedBatch, PartitionMove, StoredKeys, Tagging}
+import io.merganser.table.options.StoredKeyPolicy
 import io.merganser.table.slice.{FileSlice, SliceWritten}
 import io.merganser.table.timeline.MergeCounts
 import org.apache.spark.rdd.RDD
@@ -16,43 +16,33 @@ import scala.collection.mutable
 
 /** The write with the SIMPLE index: each row goes to the file slice that stores its key, else to a group with room. */
 private[write] final case class WriteBySlice(tasks: WriteTasks) {
-  import tasks.{
-    session,
-    table,
-    settings,
-    index,
-    incoming,
-    config,
-    compiled,
-    way,
-    run,
-    evaluatedOnce,
-    needsLiveKeys,
-    keyReader,
-    tagged
-  }
+  import tasks._
 
-  def write(rows: DataFrame, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] = {
+  private val columns = incoming.rows.add(PreparedSchema.SliceColumn)
+
+  def write(rows: DataFrame, slices: WriteSlices): Seq[SliceWritten] = {
     val looksUp = !settings.operation.isInsert || settings.storedKeys != StoredKeyPolicy.InsertAgain
-    if (incoming.isTagged && globalKeys.isEmpty)
-      evaluatedOnce(rows.queryExecution.toRdd)(tagged => toTargets(tagged, workload(tagged), slices))
-    else {
-      // The rows come from a shuffle, so a second job over them does not evaluate the source again.
-      val tasks = ShuffleTasks.forRows(session, rows, settings.shuffleTasks)
-      val (tagged, work) = globalKeys match {
-        case _ if !looksUp => counted(Tagging.byKey(rows, tasks).queryExecution.toRdd.mapPartitions(Tagging.untagged))
-        // A slice found earlier is ignored: the key may be stored in other slices too, or the row may move.
-        case Some(keys) => taggedGlobally(rows.drop(PreparedSchema.SliceColumn.name), slices, tasks, keys)
-        case None       => taggedOnce(Tagging.byKey(rows, tasks), slices, tasks)
-      }
-      toTargets(tagged, work, slices)
+    def byKey(rows: DataFrame, byPath: Boolean): KeyedBatch =
+      Tagging.byKey(session, rows, ShuffleTasks.forRows(session, rows, settings.shuffleTasks), byPath)
+    val tagged = globalKeys match {
+      case None if incoming.isTagged => counted(rows.queryExecution.toRdd)
+      case _ if !looksUp             => counted(rows.queryExecution.toRdd.mapPartitions(Tagging.untagged))
+      // A slice found earlier is ignored: the key may be stored in other slices too, or the row may move.
+      case Some(keys) =>
+        val policy = DuplicatePolicy(settings, config, incoming)
+        val tag    = GlobalTagging(session, table, settings, incoming, compiled, keys.move, way.combinesNew)
+        tag(byKey(rows.drop(PreparedSchema.SliceColumn.name), byPath = false), slices)(found => counted(policy(found)))
+      case None => taggedOnce(byKey(rows, byPath = true), slices)
     }
+    toTargets(tagged, slices)
   }
 
   /** Writes tagged rows to file groups that are planned for their number. */
-  private def toTargets(tagged: RDD[InternalRow], work: Workload, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] = {
-    val placement = Placement.plan(slices, work, config.isMergeOnRead, settings.files.smallFileLimitBytes,
-      settings.files.maxFileBytes,
+  private def toTargets(tagged: CountedRows, slices: WriteSlices): Seq[SliceWritten] = {
+    val work = tagged.work
+    // New rows may name partitions in which no key was looked up.
+    val placement = Placement.plan(slices.of(work.newByPartition.keySet), work, config.isMergeOnRead,
+      settings.files.smallFileLimitBytes, settings.files.maxFileBytes,
       StoredRowBytes.estimate(table, settings.files.recordBytesEstimate), isClustered)
     if (placement.targets.isEmpty) Nil
     else {
@@ -60,7 +50,7 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
       val width            = incoming.rows.length
       val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
       val salts            = DirectPartitions.salts(placement.targets.length)
-      val placed = tagged.mapPartitions[InternalRow] { it =>
+      val placed = tagged.rows.mapPartitions[InternalRow] { it =>
         val place  = shared.value
         val extra  = new GenericInternalRow(2)
         val joined = new JoinedRow
@@ -72,7 +62,7 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
         }
       }
       // A task has one group, so no column has to separate groups.
-      val written = run(placed, incoming.rows.add(PreparedSchema.SliceColumn), placement.targets.length, Nil)(
+      val written = writeGroups(shuffled(placed, columns, placement.targets.length).rows, columns, Nil)(
         (_: UTF8String, group: Int) =>
           shared.value.targets(group))
       if (work.moved == 0) written
@@ -83,18 +73,7 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
   /** True under a planned or running clustering: the commit of a write to such a group is rejected. */
   private def isClustered(slice: FileSlice): Boolean = table.timeline.groupsInClustering.contains(slice.group)
 
-  private def counted(tagged: RDD[InternalRow]): (RDD[InternalRow], Workload) = (tagged, workload(tagged))
-
   private val globalKeys = IndexResolver.globalKeys(index, config)
-
-  private def taggedGlobally(rows: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int, keys: IndexType.GlobalKeys): (
-      RDD[InternalRow],
-      Workload) = {
-    val policy         = DuplicatePolicy(settings, config, incoming)
-    val tag            = GlobalTagging(session, table, settings, incoming, compiled, keys.move, way.combinesNew)
-    val (tagged, work) = tag(rows, slices, tasks)(found => workload(policy(found)))
-    (policy(tagged), work)
-  }
 
   /** Counts a moved row as an update, not delete and insert. In a log the delete counts by its outcome, if known. */
   private def asUpdates(moved: Long): MergeCounts =
@@ -103,16 +82,20 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
     else MergeCounts()
 
   /** Tagged rows. If a key is in several slices, of which a log may have deleted it in some, its live rows are read. */
-  private def taggedOnce(sorted: DataFrame, slices: IndexedSeq[FileSlice], tasks: Int): (RDD[InternalRow], Workload) = {
+  private def taggedOnce(batch: KeyedBatch, slices: WriteSlices): CountedRows = {
     val several  = session.sparkContext.longAccumulator
     val counting = if (needsLiveKeys) StoredKeys.Live(keyReader) else StoredKeys.OfFiles(keyReader)
-    val first    = tagged(sorted, slices, tasks, counting, several)
-    val work     = workload(first)
-    if (needsLiveKeys || several.sum == 0 || slices.forall(_.logs.isEmpty)) (first, work)
+    val first    = counted(tagged(batch, slices, counting, several))
+    if (needsLiveKeys || several.sum == 0 || slices.listed.forall(_.logs.isEmpty)) first
     else {
-      val again = tagged(sorted, slices, tasks, StoredKeys.AndLive(keyReader), several)
-      (again, workload(again))
+      first.close()
+      counted(tagged(batch, slices, StoredKeys.AndLive(keyReader), several))
     }
+  }
+
+  private def counted(tagged: RDD[InternalRow]): CountedRows = {
+    val persisted = tasks.persisted(tagged, columns)
+    new CountedRows(persisted, workload(persisted.rows))
   }
 
   /** Number of rows by slice and partition; a delete whose key is not stored needs no file group. */
@@ -143,4 +126,11 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
     }
     Workload(sum(parts.map(_._1).toSeq), sum(parts.map(_._2).toSeq), parts.map(_._3).sum)
   }
+}
+
+/** Persisted rows with the slices of their keys, and their counts. */
+private final class CountedRows(persisted: PersistedRows, val work: Workload) extends AutoCloseable {
+  def rows: RDD[InternalRow] = persisted.rows
+
+  override def close(): Unit = persisted.close()
 }

@@ -5,22 +5,23 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.merge.{LogWrites, MergeWay, StoredRows, GroupWriter}
 import io.merganser.spark.write.place._
 import io.merganser.spark.write.prepare.PreparedSchema
-import io.merganser.spark.write.tag.{DuplicatePolicy, StoredKeys, Tagging}
+import io.merganser.spark.write.tag.{DuplicatePolicy, KeyedBatch, StoredKeys, Tagging}
 import io.merganser.table.commit.Transaction
 import io.merganser.table.options.{IndexType, StoredKeyPolicy, WriteOperation}
 import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader, SliceWritten}
+import io.merganser.table.slice.{LogVisibility, SliceReader, SliceWritten}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.functions.col
-import org.apache.spark.sql.merganser.SparkBridge
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
+import org.apache.spark.sql.merganser.RowShuffle
 import org.apache.spark.sql.types.{IntegerType, StructField, StructType}
-import org.apache.spark.storage.StorageLevel
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.LongAccumulator
+
+import scala.collection.mutable
 
 /** The distributed steps of a write: rows to their file groups, file groups to files. */
 private[write] final case class WriteTasks(
@@ -35,12 +36,16 @@ private[write] final case class WriteTasks(
   private[write] val config = table.config
   private val writer        = WriterOptions.writer(session, table, schema, transaction, settings, Some(index))
 
-  def write(rows: DataFrame, slices: IndexedSeq[FileSlice]): Seq[SliceWritten] =
-    index match {
-      case bucket: IndexType.Bucket                             => WriteByBucket(this).write(rows, slices, bucket)
-      case _ if settings.operation == WriteOperation.BulkInsert => WriteByRange(this).write(rows)
-      case _                                                    => WriteBySlice(this).write(rows, slices)
-    }
+  private val open = mutable.ArrayBuffer.empty[PersistedRows]
+
+  def write(rows: DataFrame, slices: WriteSlices): Seq[SliceWritten] =
+    try
+      index match {
+        case bucket: IndexType.Bucket                             => WriteByBucket(this).write(rows, slices, bucket)
+        case _ if settings.operation == WriteOperation.BulkInsert => WriteByRange(this).write(rows)
+        case _                                                    => WriteBySlice(this).write(rows, slices)
+      }
+    finally open.foreach(_.close())
 
   /** A key has one bucket, whose logs merge its versions: so inserts merge too, whatever the table's type. */
   private val insertsMerge = index.isInstanceOf[IndexType.Bucket]
@@ -63,15 +68,12 @@ private[write] final case class WriteTasks(
 
   /** Rows with the slices that hold their key, without those that the duplicate policy drops. */
   private[write] def tagged(
-      sorted: DataFrame,
-      slices: IndexedSeq[FileSlice],
-      tasks: Int,
+      batch: KeyedBatch,
+      slices: WriteSlices,
       counting: StoredKeys,
       several: LongAccumulator
   ): RDD[InternalRow] =
-    DuplicatePolicy(settings, config, incoming).apply(Tagging.simple(session, sorted, incoming, table, slices, tasks,
-        counting,
-        several))
+    DuplicatePolicy(settings, config, incoming)(Tagging.simple(session, batch, table, slices, counting, several))
 
   /** True for an insert that drops or rejects stored keys: a key that a log has deleted does not count as stored. */
   private[write] def needsLiveKeys: Boolean =
@@ -83,34 +85,37 @@ private[write] final case class WriteTasks(
     new SliceReader(table.storage, config, settings.rule, table.schema, key, LogVisibility(table.timeline))
   }
 
-  /** Persists rows for several jobs: evaluating the source again may return other rows, and costs as much again. */
-  private[write] def evaluatedOnce[T](rows: RDD[InternalRow])(use: RDD[InternalRow] => T): T = {
-    val persisted = rows.map(_.copy()).persist(StorageLevel.MEMORY_AND_DISK)
-    try use(persisted)
-    finally { persisted.unpersist(); () }
+  /** Persists rows until the write ends; see [[PersistedRows]]. */
+  private[write] def persisted(rows: RDD[InternalRow], columns: StructType): PersistedRows = {
+    val persisted = new PersistedRows(rows, columns)
+    open += persisted
+    persisted
   }
 
   /**
-   * Shuffles rows to the tasks of their file groups and writes these.
+   * Shuffles rows to the tasks of their file groups.
    *
-   * @param placed  rows with two more columns than `before`: the group, and the salt that maps it to its task
+   * @param placed rows whose last columns are the group's number and the salt that maps it to its task
+   * @param before the other columns
+   */
+  private[write] def shuffled(placed: RDD[InternalRow], before: StructType, tasks: Int): RowShuffle = {
+    val columns = WriteTasks.attributes(before)
+    RowShuffle(session, placed, columns, Seq(columns.last), tasks)
+  }
+
+  /**
+   * Sorts shuffled rows and writes their file groups, one file each.
+   *
    * @param byGroup columns that separate the groups of a task; none if each task has one group
    */
-  private[write] def run(
-      placed: RDD[InternalRow],
-      before: StructType,
-      tasks: Int,
-      byGroup: Seq[String]
-  )(target: (UTF8String, Int) => FileGroupTarget): Seq[SliceWritten] = {
-    val columns = before.add(StructField(WriteTasks.Group, IntegerType, nullable = false)).add(
-      StructField(WriteTasks.Salt, IntegerType,
-        nullable = false))
-    val sorted = SparkBridge
-      .internalCreateDataFrame(session, placed, columns)
-      .repartition(tasks, col(WriteTasks.Salt))
-      .sortWithinPartitions((byGroup ++ Seq(MetaColumns.RecordKey, PreparedSchema.Arrival)).map(col(_)): _*)
+  private[write] def writeGroups(rows: RDD[InternalRow], before: StructType, byGroup: Seq[String])(
+      target: (UTF8String, Int) => FileGroupTarget
+  ): Seq[SliceWritten] = {
+    val columns = WriteTasks.attributes(before)
+    val order = (byGroup ++ Seq(MetaColumns.RecordKey, PreparedSchema.Arrival)).map(name =>
+      columns.filter(_.name == name).last)
     val step = writeStep(before.length, target)
-    sorted.queryExecution.toRdd.mapPartitions(step.run).collect().toSeq
+    RowShuffle.sorted(session, rows, columns, order).mapPartitions(step.run).collect().toSeq
   }
 
   private[write] def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): GroupWriter = {
@@ -145,4 +150,9 @@ private[write] final case class WriteTasks(
 private[write] object WriteTasks {
   val Group = "__merganser_group"
   val Salt  = "__merganser_salt"
+
+  /** Columns of rows with the number of their file group, and the salt that maps it to its task. */
+  private def attributes(before: StructType): Seq[Attribute] =
+    (before ++ Seq(Group, Salt).map(StructField(_, IntegerType, nullable = false)))
+      .map(f => AttributeReference(f.name, f.dataType, f.nullable)())
 }

@@ -5,7 +5,7 @@ import java.nio.file.{Files, Path => NioPath}
 import io.merganser.merge.Notation
 import io.merganser.spark.LocalSession
 import io.merganser.table.{DirectTable, FaultyFileSystem, Leftovers, TableSuite}
-import io.merganser.table.commit.Creation
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
 import io.merganser.table.FaultyFileSystem.{Before, Dead}
@@ -74,7 +74,7 @@ final class SparkFaultsSuite extends TableSuite with LocalSession {
       assert(if (isDone) seen == before else seen.isEmpty || seen == before, failed)
       if (seen.isEmpty) write(storage)
       assert(conditionOf(write(storage)) == "TABLE_EXISTS", failed)
-      assert(!Creation.isUnfinished(storage))
+      assert(!OpenTable.load(storage).isUnfinished)
       upsert(storage, Notation.changes(mending), options)
       assert(rows(storage) == mended(before), failed)
       assert(Leftovers.of(storage).isEmpty, failed)

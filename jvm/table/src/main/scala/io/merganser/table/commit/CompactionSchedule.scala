@@ -16,6 +16,7 @@ object CompactionSchedule {
   /**
    * Puts a compaction on the timeline.
    *
+   * @param opened timeline with which the table was opened: what was read of it is not read again
    * @param plan makes the plan from a timeline, None if there is nothing to do; called again if the table changes
    *             meanwhile, finally under the lock
    * @return the instant to run
@@ -26,7 +27,8 @@ object CompactionSchedule {
       storage: Storage,
       config: TableConfig,
       lock: TableLock.Settings = TableLock.Settings(),
-      permits: Permits = Permits()
+      permits: Permits = Permits(),
+      opened: Option[Timeline] = None
   )(plan: Timeline => Option[CompactionPlan]): Option[Instant] = {
     def requireFree(timeline: Timeline): Unit =
       if (config.version < 8) timeline.pendingWrites.headOption.foreach { running =>
@@ -49,11 +51,11 @@ object CompactionSchedule {
 
     /** None if the table changed while it was listed and must be listed again. */
     def attempt(mayRepeat: Boolean): Option[Option[Instant]] = {
-      val seen = Timeline.load(storage, config)
+      val seen = Timeline.load(storage, config, opened)
       requireFree(seen)
       val chosen = plan(seen)
       TableLock.hold(storage, lock) { tableLock =>
-        val now = Timeline.load(storage, config)
+        val now = Timeline.load(storage, config, Some(seen))
         TableFeatures.requireWritable(storage, TableConfig.load(storage), now, permits)
         requireFree(now)
         if (now.instants == seen.instants) Some(chosen.flatMap(publish(_, now, tableLock)))
@@ -100,7 +102,7 @@ object CompactionSchedule {
   ): Either[String, Transaction] = {
     val withHeartbeat = options.copy(heartbeatMs = Some(options.heartbeatMs.getOrElse(HeartbeatMs)))
     TableLock.hold(storage, options.lock) { lock =>
-      val timeline = Timeline.load(storage, config)
+      val timeline = Timeline.load(storage, config, options.opened)
       TableFeatures.requireWritable(storage, TableConfig.load(storage), timeline, options.permits)
       timeline.find(instant.requested, Action.Compaction) match {
         case Some(found) if !found.isCompleted =>

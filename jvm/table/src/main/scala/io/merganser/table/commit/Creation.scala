@@ -35,11 +35,10 @@ object Creation {
     config
   }
 
-  /** Whether the path is a table whose first write neither completed nor shows a sign of life. */
-  def isUnfinished(storage: Storage): Boolean = TableConfig.exists(storage) && {
-    val config = TableConfig.load(storage)
-    isUnfinished(storage, config, Timeline.load(storage, config))
-  }
+  /** Whether it is a table whose first write neither completed nor shows a sign of life: it counts as not created. */
+  def isUnfinished(storage: Storage, config: TableConfig, timeline: Timeline): Boolean =
+    timeline.completed.isEmpty && config.createSchema.isEmpty && timeline.pendingWrites.forall(i =>
+      Heartbeat.hasExpired(storage, i.requested))
 
   /**
    * Creates an empty table for a first write, replacing an unfinished one if there is one.
@@ -76,8 +75,4 @@ object Creation {
   }
 
   private val Folder = ".hoodie"
-
-  private def isUnfinished(storage: Storage, config: TableConfig, timeline: Timeline): Boolean =
-    timeline.completed.isEmpty && config.createSchema.isEmpty && timeline.pendingWrites.forall(i =>
-      Heartbeat.hasExpired(storage, i.requested))
 }

@@ -56,7 +56,7 @@ private[table] final class NewKeys(storage: Storage, instant: String, scope: Key
       val files = others.flatMap { case (other, done) => bases(done).filter(concerns).map(other -> _) }
       try {
         val theirs = Parallel.map(files) { case (other, stat) => KeyFile.read(storage, stat, other.requested) }
-        firstCommon(theirs).map { case (partition, by) =>
+        (if (theirs.isEmpty) None else firstCommon(theirs)).map { case (partition, by) =>
           val action =
             others.collectFirst { case (other, _) if other.requested == by => other.action }.getOrElse(Action.Commit)
           s"$action $by added a key to partition '$partition' that this write adds too"

@@ -41,7 +41,6 @@ object Rollback {
       case FailedWrites.Eager         => true
       case FailedWrites.Lazy(afterMs) => Heartbeat.hasExpired(storage, instant.requested, afterMs)
     }
-    // Listed before the timeline: a running write is on the timeline before its marker folder exists.
     val temporary = storage.list(Markers.Folder)
     def remains(timeline: Timeline): Seq[String] = temporary.filter(_.isDirectory).map(_.getPath.getName)
       .filter(name => name.nonEmpty && name.forall(_.isDigit) && !timeline.pending.exists(_.requested == name))
@@ -51,7 +50,7 @@ object Rollback {
     val unpublished = temporary.filter(f =>
       f.isFile && f.getPath.getName.startsWith("unpublished-") &&
         System.currentTimeMillis() - f.getModificationTime > UnpublishedAgeMs)
-    val seen     = Timeline.load(storage, config)
+    val seen     = options.opened.getOrElse(Timeline.load(storage, config))
     val isNeeded = toRollBack(seen).nonEmpty || remains(seen).nonEmpty
     if (isNeeded || unpublished.nonEmpty)
       TableFeatures.requireWritable(storage, config, seen, options.permits)
@@ -59,6 +58,7 @@ object Rollback {
     if (!isNeeded) Nil
     else
       TableLock.hold(storage, options.lock) { _ =>
+        // Loaded after the listing: a running write is on the timeline before its marker folder exists.
         val timeline = Timeline.load(storage, config)
         val instants = toRollBack(timeline)
         instants.foreach(remove(storage, config, timeline, _))

@@ -95,11 +95,15 @@ object TableFeatures {
     def refuse(feature: String, reason: String, remedy: String) =
       throw MerganserException("TABLE_FEATURE_READ_ONLY", "path" -> storage, "feature" -> feature, "reason" -> reason,
         "remedy" -> remedy)
-    if (hasBuckets(storage))
+    // One listing instead of one for each of the folders, which few tables have.
+    val folders             = storage.list(".hoodie").map(_.getPath.getName).toSet
+    def has(folder: String) = folders(folder.split('/').last)
+    if (has(Buckets) && hasBuckets(storage))
       refuse(s"its buckets are stored in $Buckets (consistent hashing, or numbers of buckets by partition)",
         "buckets are located by the key's hash alone here, so that a key would be stored twice",
         TableProperties.OtherEngine)
-    timeline.latestSchema.orElse(newestHistory(storage).map(_.takeWhile(_.isDigit))).foreach { instant =>
+    def history = if (has(Schemas)) newestHistory(storage).map(_.takeWhile(_.isDigit)) else None
+    timeline.latestSchema.orElse(history).foreach { instant =>
       throw MerganserException("SCHEMA_ON_READ_TABLE", "path" -> storage, "instant" -> instant)
     }
     def pending(action: String): Option[Instant] = timeline.pending.find(_.action == action)

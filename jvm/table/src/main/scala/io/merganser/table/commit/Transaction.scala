@@ -70,9 +70,9 @@ final class Transaction private[table] (
           throw conflict(s"its file '$file' is gone, another engine has removed it"))
         // With several writers, most of the comparison is done before the lock, so that others wait less.
         if (options.heartbeatMs.isDefined && keys.mayConflict)
-          keys.addedByOthers(known, Timeline.load(storage, config)).foreach(reason => throw conflict(reason))
+          keys.addedByOthers(known, reloaded()).foreach(reason => throw conflict(reason))
         TableLock.hold(storage, options.lock) { lock =>
-          val now = Timeline.load(storage, config)
+          val now = reloaded()
           requireRunning(now)
           filesOfOtherRuns.foreach(file => storage.delete(file))
           Conflicts.find(known, now, instant, action, metadata, touched)
@@ -161,6 +161,8 @@ final class Transaction private[table] (
       found.map(!_.isCompleted)
     }
   }
+
+  private def reloaded(): Timeline = Timeline.load(storage, config, Some(timeline))
 
   private def end(): Unit = if (ended.compareAndSet(false, true)) {
     heartbeat.foreach(_.stop())
@@ -262,6 +264,7 @@ object Transaction {
   /**
    * @param heartbeatMs milliseconds between heartbeats, by which other writers recognize a running write; None for none
    * @param failedWrites which pending writes [[run]] rolls back first
+   * @param opened      timeline with which the table was opened, if it was: what was read of it is not read again
    * @param permits     operations that are refused without an explicit option
    * @param readAt      timeline as of the read of the table, if it was read before the write began: changes of others
    *                    since then are conflicts
@@ -271,14 +274,14 @@ object Transaction {
       heartbeatMs: Option[Long] = None,
       permits: Permits = Permits(),
       readAt: Option[Timeline] = None,
-      failedWrites: FailedWrites = FailedWrites.Eager
+      failedWrites: FailedWrites = FailedWrites.Eager,
+      opened: Option[Timeline] = None
   )
 
   object Options {
 
-    /** @param readAt see [[Options]] */
-    def of(settings: WriteConfig, readAt: Option[Timeline] = None): Options =
-      Options(settings.lock, settings.heartbeatMs, settings.permits, readAt, settings.failedWrites)
+    def of(settings: WriteConfig): Options =
+      Options(settings.lock, settings.heartbeatMs, settings.permits, failedWrites = settings.failedWrites)
   }
 
   /**
@@ -321,9 +324,9 @@ object Transaction {
     val content =
       if (action == Action.ReplaceCommit && requestedContent.isEmpty) RequestedReplace.empty else requestedContent
     val (instant, timeline) = TableLock.hold(storage, options.lock) { lock =>
-      requireSame(storage, config)
-      val timeline = Timeline.load(storage, config)
-      TableFeatures.requireWritable(storage, TableConfig.load(storage), timeline, options.permits)
+      val now      = requireSame(storage, config)
+      val timeline = Timeline.load(storage, config, options.opened)
+      TableFeatures.requireWritable(storage, now, timeline, options.permits)
       val instant = announce(storage, config, timeline, action, content, lock)
       // Under the lock: others consider a pending write without a heartbeat dead.
       if (options.heartbeatMs.isDefined) storage.touch(Heartbeat.file(instant))
@@ -366,7 +369,8 @@ object Transaction {
     }
   }
 
-  private def requireSame(storage: Storage, config: TableConfig): Unit = {
+  /** @return the table's properties now */
+  private def requireSame(storage: Storage, config: TableConfig): TableConfig = {
     val now = TableConfig.repair(storage)
     def conflict(reason: String) =
       throw MerganserException("COMMIT_CONFLICT", "instant" -> "the write", "path" -> storage, "reason" -> reason)
@@ -376,5 +380,6 @@ object Transaction {
       "hoodie.record.merge.mode")
       .find(key => now.properties.get(key) != config.properties.get(key))
       .foreach(key => conflict(s"the table was recreated with another '$key' meanwhile"))
+    now
   }
 }

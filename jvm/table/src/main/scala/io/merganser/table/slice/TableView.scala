@@ -31,6 +31,10 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
   /** The newest slices of some partitions, listed in parallel. */
   def slicesOf(partitions: Seq[String]): Seq[FileSlice] = slicing.newest(listed(partitions))
 
+  /** The newest slices of those of some folders that are partitions. */
+  def slicesOfAny(folders: Seq[String]): Seq[FileSlice] =
+    slicing.newest(listed(folders).filter { case (_, files) => isPartition(files) })
+
   /** The newest base file of every group that has one, without logs: what a read-optimized query reads. */
   def readOptimizedSlices: Seq[FileSlice] = slicing.readOptimized(listed(partitions))
 
@@ -70,15 +74,17 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
     }
   }
 
+  private def isPartition(files: Seq[FileStatus]): Boolean =
+    files.exists(f => f.isFile && PartitionMetadata.isMetadata(f.getPath.getName))
+
   /**
    * Breadth first; the folders of one level are listed in parallel. A partition `a` may contain the partition `a/b`.
    * Folders below a table without partitions are not part of the table.
    */
   private def partitionsBelow(folders: Seq[String]): Seq[String] = if (folders.isEmpty) Nil
   else {
-    val listed = Parallel.map(folders)(folder => folder -> listing(folder))
-    val (partitions, between) =
-      listed.partition(_._2.exists(f => f.isFile && PartitionMetadata.isMetadata(f.getPath.getName)))
+    val listed                = Parallel.map(folders)(folder => folder -> listing(folder))
+    val (partitions, between) = listed.partition { case (_, files) => isPartition(files) }
     between.foreach { case (folder, _) => listings.remove(folder) }
     val below = listed.filterNot(_._1.isEmpty && partitions.nonEmpty).flatMap { case (folder, files) =>
       files.filter(f => f.isDirectory && PartitionMetadata.mayContainPartitions(f.getPath.getName)).map(f =>

@@ -19,6 +19,7 @@ import scala.util.control.NonFatal
  * @param instants one for each action, in its latest state, sorted by requested time
  * @param files    name of the file of each instant and state
  * @param limit    as-of instant: instants requested later are ignored
+ * @param findsArchive whether older instants may have been archived
  * @param versions size and time of the completed files, by name
  * @param unknownActions names of files that look like instants of unknown actions
  */
@@ -29,15 +30,21 @@ final class Timeline private (
     files: Map[(Instant, InstantState), String],
     limit: Option[String],
     complete: Option[Timeline],
-    hasArchive: Boolean,
+    findsArchive: () => Boolean,
     versions: Map[String, String],
     private[table] val unknownActions: Seq[String]
 ) {
 
   private val read = new ConcurrentHashMap[Instant, CommitMetadata]()
 
+  /** Lists the history folder, which few uses of a timeline need. */
+  private lazy val hasArchive: Boolean = findsArchive()
+
   /** Completed commits, deltacommits and replacecommits, sorted by requested time. */
   val completed: Seq[Instant] = instants.filter(i => i.isCompleted && Action.Writes(i.action))
+
+  /** False if no write has ever completed. */
+  def hasWrites: Boolean = completed.nonEmpty || hasArchive
 
   /** Instants that have not completed, including services. */
   val pending: Seq[Instant] = instants.filterNot(_.isCompleted)
@@ -58,7 +65,7 @@ final class Timeline private (
    * An instant before the first write on the timeline counts as completed, because it was archived. In a table without
    * archived instants it belongs to a failed write, one of whose tasks outlived it.
    */
-  val completedInstants: CompletedInstants = {
+  lazy val completedInstants: CompletedInstants = {
     val begin = if (hasArchive) start else None
     new CompletedInstants(completed.map(_.requested).toSet, pending.map(_.requested).toSet, begin, limit)
   }
@@ -90,7 +97,7 @@ final class Timeline private (
   def asOf(instant: String): Timeline = {
     val included = instants.filter(_.requested <= instant)
     new Timeline(storage, config, included, files, Some(limit.fold(instant)(l => if (l < instant) l else instant)),
-      Some(complete.getOrElse(this)), hasArchive, versions, unknownActions)
+      Some(complete.getOrElse(this)), () => hasArchive, versions, unknownActions)
   }
 
   /**
@@ -107,6 +114,17 @@ final class Timeline private (
       metadata
     }
   }
+
+  /** Takes over what was read of completed files that have not changed. */
+  private def reuse(earlier: Timeline): Unit = {
+    earlier.read.asScala.foreach { case (instant, metadata) =>
+      if (versionOf(instant).isDefined && versionOf(instant) == earlier.versionOf(instant)) read.put(instant, metadata)
+    }
+  }
+
+  /** Name, size and time of the completed file. */
+  private def versionOf(instant: Instant): Option[(String, String)] =
+    files.get((instant, InstantState.Completed)).flatMap(name => versions.get(name).map(name -> _))
 
   def metadata(requested: String): Option[CommitMetadata] = completed.find(_.requested == requested).map(metadata)
 
@@ -266,8 +284,12 @@ object Timeline {
   /** Key in the extra metadata of our commits: columns that were added after the table was created. */
   val AddedKey = "merganser.columns.added"
 
-  /** One listing of the timeline's folder. A table without the folder has an empty timeline. */
-  def load(storage: Storage, config: TableConfig): Timeline = {
+  /**
+   * One listing of the timeline's folder. A table without the folder has an empty timeline.
+   *
+   * @param known an earlier timeline of the table: commits that were read from it are not read again
+   */
+  def load(storage: Storage, config: TableConfig, known: Option[Timeline] = None): Timeline = {
     val listed = storage.list(config.timelineFolder).filter(_.isFile)
     val found = listed.flatMap { status =>
       InstantFile.parse(status.getPath.getName).map { instant =>
@@ -288,10 +310,12 @@ object Timeline {
       case (instant, status) if instant.isCompleted =>
         status.getPath.getName -> s"${status.getLen} ${status.getModificationTime}"
     }
-    new Timeline(storage, config, latest.map(_._1).sortBy(i => (i.requested, i.action)), latest.flatMap(_._2).toMap,
-      None, None,
-      mayHaveArchived(storage, config), versions.toMap,
+    val loaded = new Timeline(storage, config, latest.map(_._1).sortBy(i => (i.requested, i.action)),
+      latest.flatMap(_._2).toMap, None, None,
+      () => mayHaveArchived(storage, config), versions.toMap,
       listed.map(_.getPath.getName).filter(InstantFile.isUnknown).sorted)
+    known.foreach(loaded.reuse)
+    loaded
   }
 
   /** A table created in layout 2 archives only to its history folder; others may have archived elsewhere before. */

@@ -2,6 +2,7 @@ package io.merganser.spark.write.tag
 
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.key.KeyColumns
+import io.merganser.spark.write.place.WriteSlices
 import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.table.options.{StoredKeyPolicy, WriteOperation}
 import io.merganser.table.rule.CompiledRule
@@ -9,7 +10,7 @@ import io.merganser.table.schema.{FrameCheck, MetaColumns}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader}
 import org.apache.spark.rdd.RDD
-import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.types.StructType
@@ -47,47 +48,43 @@ private[write] final case class GlobalTagging(
       .filter(_ >= 0).toArray
 
   /**
-   * @param measure what the caller computes from the tagged rows; runs a job over them
-   * @return the rows with [[PreparedSchema.SliceColumn]]
+   * @param rows    shuffled by key
+   * @param compute computes the rows with [[PreparedSchema.SliceColumn]] and persists them; is called a second time if
+   *                stored rows must be read, and then the first result is closed
    */
-  def apply[T](
-      rows: DataFrame,
-      slices: IndexedSeq[FileSlice],
-      tasks: Int
-  )(measure: RDD[InternalRow] => T): (RDD[InternalRow], T) = {
-    val sorted = Tagging.byKey(rows, tasks, byPath = false)
-    val keys   = reader(new StructType)
-    val first  = if (onlyTags) StoredKeys.Live(keys) else StoredKeys.OfFiles(keys)
-    val open   = session.sparkContext.collectionAccumulator[Int]
-    val many   = session.sparkContext.longAccumulator
-    val tagged = tagRows(sorted, slices, tasks, scan(new StructType, first), knowsRows = false)(
-      slice => open.add(slice),
-      () => many.add(1))
-    val known = measure(tagged)
-    if (open.value.isEmpty && (many.sum == 0 || slices.forall(_.logs.isEmpty))) (tagged, known)
+  def apply[T <: AutoCloseable](rows: KeyedBatch, slices: WriteSlices)(compute: RDD[InternalRow] => T): T = {
+    val keys  = reader(new StructType)
+    val first = if (onlyTags) StoredKeys.Live(keys) else StoredKeys.OfFiles(keys)
+    val open  = session.sparkContext.collectionAccumulator[Int]
+    val many  = session.sparkContext.longAccumulator
+    val tagged = compute(tagRows(rows, slices, scan(new StructType, first), knowsRows = false)(
+        slice => open.add(slice),
+        () => many.add(1)))
+    if (open.value.isEmpty && (many.sum == 0 || slices.listed.forall(_.logs.isEmpty))) tagged
     else {
+      tagged.close()
       val wanted  = if (moves) incoming.layout else StructType(partitionColumns.map(incoming.data(_)))
       val columns = scan(wanted, StoredKeys.AndLive(reader(wanted))).copy(only = Some(open.value.asScala.toSet))
-      val again   = tagRows(sorted, slices, tasks, columns, knowsRows = true)(_ => (), () => ())
-      (again, measure(again))
+      compute(tagRows(rows, slices, columns, knowsRows = true)(_ => (), () => ()))
     }
   }
 
   private def tagRows(
-      sorted: DataFrame,
-      slices: IndexedSeq[FileSlice],
-      tasks: Int,
+      rows: KeyedBatch,
+      slices: WriteSlices,
       scan: StoredKeyScan,
       knowsRows: Boolean
   )(
       readAgain: Int => Unit,
       several: () => Unit
   ): RDD[InternalRow] = {
-    val place = partitionMove(slices)
-    val key   = incoming.keyOrdinal
-    Tagging.mergeJoin(sorted.queryExecution.toRdd, scan, slices, tasks, key, -1) { join =>
-      val matches = new BufferedMatches
-      new MovedRows(join(matches), matches, place, key, knowsRows, readAgain, several)
+    val key = incoming.keyOrdinal
+    Tagging.mergeJoin(rows, scan, slices) { (listed, join) =>
+      val place = partitionMove(listed)
+      (rows, keys) => {
+        val matches = new BufferedMatches
+        new MovedRows(join(rows, keys, matches), matches, place, key, knowsRows, readAgain, several)
+      }
     }
   }
 

@@ -1,11 +1,10 @@
 package io.merganser.spark.write.tag
 
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.place.ShuffleTasks
+import io.merganser.spark.write.place.{ShuffleTasks, WriteSlices}
 import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.table.rule.StoredRule
-import io.merganser.table.schema.MetaColumns
-import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader}
+import io.merganser.table.slice.{LogVisibility, SliceReader}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -17,13 +16,13 @@ import scala.collection.JavaConverters._
 /**
  * Counts of the file slices that a lookup read and pruned. Complete once an action has run over the lookup's rows.
  *
- * @param all slices of the snapshot
+ * @param all slices of the partitions that the rows name, or of the whole table
  */
 final class LookupCounts private[write] (val all: Int, readSlices: CollectionAccumulator[Int]) {
 
   def read: Int = readSlices.value.asScala.toSet.size
 
-  /** Slices that partition or key range ruled out. */
+  /** Slices of these partitions that the key range ruled out. */
   def pruned: Int = all - read
 }
 
@@ -43,7 +42,7 @@ final case class KeyLookup(
     session: SparkSession,
     table: OpenTable,
     rule: StoredRule,
-    slices: IndexedSeq[FileSlice],
+    slices: WriteSlices,
     stored: StructType,
     byPath: Boolean,
     tasks: Option[Int] = None
@@ -54,23 +53,21 @@ final case class KeyLookup(
     StructType(Seq(PreparedSchema.SliceColumn, KeyLookup.StoredColumn) ++ stored.map(_.copy(nullable = true)))
 
   /**
-   * @param source rows with [[MetaColumns.RecordKey]] (never null), [[PreparedSchema.Arrival]] and, by path,
-   *               [[MetaColumns.PartitionPath]] among their columns, in any position
+   * @param source rows with `MetaColumns.RecordKey` (never null), [[PreparedSchema.Arrival]] and, by path,
+   *               `MetaColumns.PartitionPath` among their columns, in any position
    * @return rows of the source's columns and [[added]], in order of the key's hash, the key, the path and arrival,
    *         with all rows of a key in one partition. The row objects are reused, and may have more fields after those
    */
   def apply(source: DataFrame): (RDD[InternalRow], LookupCounts) = {
-    val names             = source.schema.fieldNames
-    val sorted            = Tagging.byKey(source, count(source), byPath)
-    val rows              = sorted.queryExecution.toRdd
-    val readSlices        = session.sparkContext.collectionAccumulator[Int]
-    val (instants, width) = (slices.map(_.baseInstant).toArray, added.length)
-    val found = Tagging.mergeJoin(rows, scan(readSlices), slices, count(source), names.indexOf(MetaColumns.RecordKey),
-      if (byPath) names.indexOf(MetaColumns.PartitionPath) else -1)(join => join(new RowMatches(instants, width)))
-    (found, new LookupCounts(slices.size, readSlices))
+    val batch      = Tagging.byKey(session, source, ShuffleTasks.forRows(session, source, tasks), byPath)
+    val readSlices = session.sparkContext.collectionAccumulator[Int]
+    val width      = added.length
+    val found = Tagging.mergeJoin(batch, scan(readSlices), slices) { (listed, join) =>
+      val instants = listed.map(_.baseInstant).toArray
+      (rows, keys) => join(rows, keys, new RowMatches(instants, width))
+    }
+    (found, new LookupCounts(slices.listed.size, readSlices))
   }
-
-  private def count(source: DataFrame): Int = ShuffleTasks.forRows(session, source, tasks)
 
   private def scan(readSlices: CollectionAccumulator[Int]): StoredKeyScan = {
     val reader = new SliceReader(table.storage, table.config, rule, table.schema, stored, LogVisibility(table.timeline))

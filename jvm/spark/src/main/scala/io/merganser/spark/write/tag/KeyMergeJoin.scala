@@ -1,36 +1,11 @@
 package io.merganser.spark.write.tag
 
-import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow, XXH64}
-import org.apache.spark.sql.functions.{col, xxhash64}
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.LongAccumulator
 
 import scala.collection.mutable
-
-/**
- * The order in which rows and stored keys are merge-joined: the key's hash, the key and, with `byPath`, the partition
- * path. The hash is first because Spark sorts by the first eight bytes while they differ, and composite keys all begin
- * with the same name.
- *
- * @param byPath true where equal keys of different partitions are different rows
- */
-private[write] final case class KeyOrder(byPath: Boolean) {
-
-  /** @param andThen column that orders the rows of one key */
-  def sorted(rows: DataFrame, tasks: Int, key: String, path: String, andThen: Option[String] = None): DataFrame = {
-    val identity = col(key) +: (if (byPath) Seq(col(path)) else Nil)
-    rows.repartition(tasks, identity: _*).sortWithinPartitions(
-      (xxhash64(col(key)) +: identity) ++ andThen.map(col(_)): _*)
-  }
-}
-
-private[write] object KeyOrder {
-
-  /** The `xxhash64` of a key. */
-  def hash(key: UTF8String): Long = XXH64.hashUnsafeBytes(key.getBaseObject, key.getBaseOffset, key.numBytes, 42L)
-}
 
 /** The stored rows of the current key, buffered while its incoming rows pass. */
 private[write] trait Matches {

@@ -14,7 +14,6 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
-import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.CollectionAccumulator
@@ -90,10 +89,10 @@ private[write] final case class StoredKeyScan(
       val shared = session.sparkContext.broadcast(batch)
       val reader =
         new StoredKeyReader(table.storage, columns, counting, order.byPath, logKeys(slices), read, only, integerKey)
-      val bins  = packed(candidates)
-      val rows  = session.sparkContext.parallelize(bins, bins.size).mapPartitions(_.flatMap(reader.rows(_, shared)))
-      val frame = SparkBridge.internalCreateDataFrame(session, rows, schema)
-      Some(order.sorted(frame, tasks, Key, Path).queryExecution.toRdd)
+      val bins     = packed(candidates)
+      val rows     = session.sparkContext.parallelize(bins, bins.size).mapPartitions(_.flatMap(reader.rows(_, shared)))
+      val shuffled = order.shuffled(session, rows, schema, tasks, Key, Path)
+      Some(order.sorted(session, shuffled, schema, Key, Path))
     }
   }
 

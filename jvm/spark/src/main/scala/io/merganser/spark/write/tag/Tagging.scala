@@ -1,9 +1,8 @@
 package io.merganser.spark.write.tag
 
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.prepare.PreparedSchema
+import io.merganser.spark.write.place.WriteSlices
 import io.merganser.table.options.Options
-import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice.FileSlice
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
@@ -23,32 +22,30 @@ object Tagging {
   /** The slice of a row whose key is not stored. */
   final val Untagged = -1
 
-  /** Rows shuffled by key (and path), in the order of the merge join and arrival; evaluates the source, once. */
-  def byKey(rows: DataFrame, tasks: Int, byPath: Boolean = true): DataFrame =
-    KeyOrder(byPath).sorted(rows, tasks, MetaColumns.RecordKey, MetaColumns.PartitionPath, Some(PreparedSchema.Arrival))
+  /** Rows of a frame, shuffled by key and, with `byPath`, by partition path. */
+  private[write] def byKey(session: SparkSession, rows: DataFrame, tasks: Int, byPath: Boolean = true): KeyedBatch =
+    new KeyedBatch(session, rows.queryExecution.toRdd, rows.schema, KeyOrder(byPath), tasks)
 
   /**
-   * The rows of [[byKey]] with [[PreparedSchema.SliceColumn]]; a key stored in several slices comes once for each.
+   * The rows of a batch with `PreparedSchema.SliceColumn`; a key stored in several slices comes once for each.
    *
    * @param counting which stored keys count
    * @param several  counts the rows whose key is stored in several slices
    */
-  def simple(
+  private[write] def simple(
       session: SparkSession,
-      sorted: DataFrame,
-      schema: PreparedSchema,
+      batch: KeyedBatch,
       table: OpenTable,
-      slices: IndexedSeq[FileSlice],
-      tasks: Int,
+      slices: WriteSlices,
       counting: StoredKeys,
       several: LongAccumulator
   ): RDD[InternalRow] = {
-    val scan =
-      StoredKeyScan(session, table, new StructType, counting, KeyOrder(byPath = true),
-        session.sparkContext.collectionAccumulator[Int])
-    val instants = slices.map(_.baseInstant).toArray
-    mergeJoin(sorted.queryExecution.toRdd, scan, slices, tasks, schema.keyOrdinal, schema.partitionOrdinal)(join =>
-      join(new SliceMatches(instants, several)))
+    val scan = StoredKeyScan(session, table, new StructType, counting, batch.order,
+      session.sparkContext.collectionAccumulator[Int])
+    mergeJoin(batch, scan, slices) { (listed, join) =>
+      val instants = listed.map(_.baseInstant).toArray
+      (rows, keys) => join(rows, keys, new SliceMatches(instants, several))
+    }
   }
 
   def untagged(rows: Iterator[InternalRow]): Iterator[InternalRow] = {
@@ -57,34 +54,26 @@ object Tagging {
     rows.map(row => joined(row, tag))
   }
 
+  /** Makes the merge join of a task; the [[Matches]] buffer a key's stored rows. */
+  private[write] type Join = (Iterator[InternalRow], Iterator[InternalRow], Matches) => KeyMergeJoin
+
   /**
-   * Merge join of rows with the stored rows of their keys.
+   * Merge join of rows with the stored rows of their keys. Lists the partitions that the rows name, or all of them if
+   * paths are not compared.
    *
-   * @param rows as [[byKey]] sorts them
-   * @param path ordinal of a row's partition path, or -1 if paths are not compared
-   * @param join makes the rows of a task; creates the merge join with the [[Matches]] that buffer a key's stored rows
+   * @param make makes the function of a task, of its rows and their stored keys, from the listed slices
    */
-  private[write] def mergeJoin(
-      rows: RDD[InternalRow],
-      scan: StoredKeyScan,
-      slices: IndexedSeq[FileSlice],
-      tasks: Int,
-      key: Int,
-      path: Int
-  )(join: (Matches => KeyMergeJoin) => Iterator[InternalRow]): RDD[InternalRow] = {
-    val batch  = if (slices.isEmpty) None else BatchSummary.of(rows, key, path, scan.integerKey.isDefined)
-    val stored = batch.flatMap(scan.sorted(slices, _, tasks))
-    // Adaptive execution drops an empty side together with its partitions: then no key is stored.
-    stored.filter(_.getNumPartitions != rows.getNumPartitions).foreach { keySide =>
-      if (!keySide.isEmpty() && !rows.isEmpty())
-        throw new IllegalStateException(
-          s"incoming rows in ${rows.getNumPartitions} partitions, stored keys in ${keySide.getNumPartitions}")
-    }
-    val (storedKey, storedPath) = (scan.keyOrdinal, scan.pathOrdinal)
-    def joinTask(incoming: Iterator[InternalRow], keys: Iterator[InternalRow]): Iterator[InternalRow] =
-      join(new KeyMergeJoin(incoming, keys, key, path, storedKey, storedPath, _))
-    stored.filter(_.getNumPartitions == rows.getNumPartitions)
-      .fold(rows.mapPartitions(joinTask(_, Iterator.empty)))(keySide => rows.zipPartitions(keySide)(joinTask))
+  private[write] def mergeJoin(batch: KeyedBatch, scan: StoredKeyScan, slices: WriteSlices)(
+      make: (IndexedSeq[FileSlice], Join) => (Iterator[InternalRow], Iterator[InternalRow]) => Iterator[InternalRow]
+  ): RDD[InternalRow] = {
+    val summary = if (slices.mayExist) batch.summary(scan.integerKey.isDefined) else None
+    val listed  = summary.fold(slices.listed)(s => s.partitions.fold(slices.all)(slices.of))
+    val stored  = summary.flatMap(scan.sorted(listed, _, batch.tasks))
+
+    val (key, path, storedKey, storedPath) = (batch.keyOrdinal, batch.pathOrdinal, scan.keyOrdinal, scan.pathOrdinal)
+    val join: Join                         = new KeyMergeJoin(_, _, key, path, storedKey, storedPath, _)
+    val task                               = make(listed, join)
+    stored.fold(batch.sorted.mapPartitions(task(_, Iterator.empty)))(keys => batch.sorted.zipPartitions(keys)(task))
   }
 
   /** True if logs of a slice with a base file have no keys that the base file lacks, as our SIMPLE writes them. */

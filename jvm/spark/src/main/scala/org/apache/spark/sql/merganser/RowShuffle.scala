@@ -1,0 +1,98 @@
+package org.apache.spark.sql.merganser
+
+import org.apache.spark.{MapOutputStatistics, SparkContext}
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{
+  Ascending,
+  Attribute,
+  Expression,
+  SortOrder,
+  UnsafeProjection,
+  UnsafeRow
+}
+import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning
+import org.apache.spark.sql.execution.{CoalescedPartitionSpec, LeafExecNode, ShufflePartitionSpec, SortExec}
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
+import org.apache.spark.util.ThreadUtils
+
+import scala.concurrent.duration.Duration
+
+/**
+ * Rows shuffled by the hash of some columns, with Spark's own operators, outside of a query: a shuffle is a stage of the
+ * job that needs its rows. In a query adaptive execution runs a job for each shuffle, and drops empty sides.
+ *
+ * The rows are unsafe rows in reused objects.
+ */
+final class RowShuffle private (context: SparkContext, exchange: ShuffleExchangeExec, lazily: RDD[InternalRow]) {
+
+  /** All partitions; the shuffle runs in the first job over these rows. */
+  def rows: RDD[InternalRow] = lazily
+
+  /** Runs the shuffle in a job of its own. Returns the partitions that have rows. */
+  def run(): RDD[InternalRow] = {
+    val dependency = exchange.shuffleDependency
+    if (dependency.rdd.partitions.isEmpty) context.emptyRDD
+    else {
+      val running = context.submitMapStage(dependency)
+      val written: MapOutputStatistics =
+        try ThreadUtils.awaitResult(running, Duration.Inf)
+        catch { case e: InterruptedException => running.cancel(); throw e }
+      val full = written.bytesByPartitionId.indices.filter(written.bytesByPartitionId(_) > 0)
+      val read = full.map(i => CoalescedPartitionSpec(i, i + 1): ShufflePartitionSpec).toArray
+      exchange.getShuffleRDD(read).asInstanceOf[RDD[InternalRow]]
+    }
+  }
+}
+
+object RowShuffle {
+
+  /**
+   * @param rows of the columns; must be unsafe rows if `areUnsafe`
+   * @param by   the hashed values
+   */
+  def apply(
+      session: SparkSession,
+      rows: RDD[InternalRow],
+      columns: Seq[Attribute],
+      by: Seq[Expression],
+      tasks: Int
+  ): RowShuffle = active(session) {
+    val exchange = ShuffleExchangeExec(HashPartitioning(by, tasks), ExistingRows(columns, rows))
+    new RowShuffle(session.sparkContext, exchange, exchange.execute())
+  }
+
+  /** The rows of each partition in ascending order; nulls are first. */
+  def sorted(
+      session: SparkSession,
+      rows: RDD[InternalRow],
+      columns: Seq[Attribute],
+      by: Seq[Expression]
+  ): RDD[InternalRow] = active(session) {
+    SortExec(by.map(SortOrder(_, Ascending)), global = false, ExistingRows(columns, rows)).execute()
+  }
+
+  /** Operators take their session from the thread. */
+  private def active[T](session: SparkSession)(work: => T): T = {
+    val before = SparkSession.getActiveSession
+    SparkSession.setActiveSession(session)
+    try work
+    finally before.fold(SparkSession.clearActiveSession())(SparkSession.setActiveSession)
+  }
+}
+
+/** Rows as a plan, as unsafe rows. */
+private final case class ExistingRows(output: Seq[Attribute], rows: RDD[InternalRow]) extends LeafExecNode {
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val columns = output
+    rows.mapPartitions { it =>
+      lazy val pack = UnsafeProjection.create(columns, columns)
+      it.map {
+        case unsafe: UnsafeRow => unsafe
+        case row               => pack(row)
+      }
+    }
+  }
+}

@@ -21,6 +21,9 @@ import scala.collection.JavaConverters._
 /** The format `merganser`: reads are a DataSource V2 scan; writes take the whole frame. */
 class MerganserSource extends TableProvider with DataSourceRegister with WholeFrameWriter {
 
+  /** The table of the last [[inferSchema]], for the [[getTable]] after it: a read opens its table once. */
+  private var inferred: Option[(CaseInsensitiveStringMap, MerganserTable)] = None
+
   override def shortName(): String = "merganser"
 
   override def supportsExternalMetadata(): Boolean = true
@@ -30,6 +33,7 @@ class MerganserSource extends TableProvider with DataSourceRegister with WholeFr
     val (session, readOptions) = (SparkSession.active, options.asCaseSensitiveMap.asScala.toMap)
     val table                  = MerganserTable.load(session, path(options), readOptions)
     IgnoredReadOptions.warn(table.name(), ReadConfig.parse(readOptions, session.conf.getAll))
+    inferred = Some((options, table))
     table.schema()
   }
 
@@ -39,7 +43,10 @@ class MerganserSource extends TableProvider with DataSourceRegister with WholeFr
       properties: util.Map[String, String]
   ): Table = {
     val options = new CaseInsensitiveStringMap(properties)
-    MerganserTable.lazily(SparkSession.active, path(options), options.asCaseSensitiveMap.asScala.toMap, schema)
+    val known   = inferred.collect { case (`options`, table) => table }
+    inferred = None
+    known.getOrElse(MerganserTable.lazily(SparkSession.active, path(options), options.asCaseSensitiveMap.asScala.toMap,
+        schema))
   }
 
   override def createRelation(

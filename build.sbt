@@ -90,6 +90,8 @@ lazy val stageJar = taskKey[File]("The line's jar, in the Python package and alo
 
 lazy val stageMergers = taskKey[File]("The jar of the mergers that the conformance cases use, beside the cases.")
 
+lazy val stageCosts = taskKey[File]("The jar with which `./dev bench` counts what an operation costs.")
+
 /** Sources of those mergers, and of a payload class. */
 val mergers  = "tests/conformance/mergers"
 val payloads = "tests/conformance/payloads"
@@ -104,6 +106,19 @@ def mergersOf(line: Line, table: Project): Project = module("mergers", line).dep
   stageMergers := {
     val staged =
       (ThisBuild / baseDirectory).value / "tests" / "conformance" / "jars" / s"merganser-conformance-spark-${line.minor}.jar"
+    replaceFile((Compile / packageBin).value, staged)
+    staged
+  }
+)
+
+/** Sources of what `./dev bench` counts with. */
+val costs = "benchmarks/costs/src/main/java"
+
+/** A listener and a file system that count, as a jar of its own: it is in no users' jar. */
+def costsOf(line: Line): Project = module("costs", line).settings(
+  Compile / unmanagedSourceDirectories := Seq((ThisBuild / baseDirectory).value / costs),
+  stageCosts := {
+    val staged = (ThisBuild / baseDirectory).value / "benchmarks" / "jars" / s"merganser-costs-spark-${line.minor}.jar"
     replaceFile((Compile / packageBin).value, staged)
     staged
   }
@@ -135,18 +150,22 @@ lazy val merge35   = mergeModule(Spark35)
 lazy val table35   = tableModule(Spark35, merge35)
 lazy val spark35   = sparkRoom(Spark35, merge35, table35)
 lazy val mergers35 = mergersOf(Spark35, table35)
+lazy val costs35   = costsOf(Spark35)
 lazy val merge40   = mergeModule(Spark40)
 lazy val table40   = tableModule(Spark40, merge40)
 lazy val spark40   = sparkRoom(Spark40, merge40, table40)
 lazy val mergers40 = mergersOf(Spark40, table40)
+lazy val costs40   = costsOf(Spark40)
 lazy val merge41   = mergeModule(Spark41)
 lazy val table41   = tableModule(Spark41, merge41)
 lazy val spark41   = sparkRoom(Spark41, merge41, table41)
 lazy val mergers41 = mergersOf(Spark41, table41)
+lazy val costs41   = costsOf(Spark41)
 lazy val merge42   = mergeModule(Spark42)
 lazy val table42   = tableModule(Spark42, merge42)
 lazy val spark42   = sparkRoom(Spark42, merge42, table42)
 lazy val mergers42 = mergersOf(Spark42, table42)
+lazy val costs42   = costsOf(Spark42)
 
 /** Writes what `java @file` needs to run the benchmark of the merge loop. */
 lazy val javaArguments = taskKey[File]("The class path and flags of the merge loop's benchmark, for java.")
@@ -228,5 +247,6 @@ commands += Command.args("tests", "<line>") { (state, lines) =>
 commands += Command.args("stage", "<line>") { (state, lines) =>
   runAll(state, "stage",
     lines.flatMap(line =>
-      Seq(line -> (LocalProject(s"spark$line") / stageJar), line -> (LocalProject(s"mergers$line") / stageMergers))))
+      Seq(line -> (LocalProject(s"spark$line") / stageJar), line -> (LocalProject(s"mergers$line") / stageMergers),
+        line -> (LocalProject(s"costs$line") / stageCosts))))
 }

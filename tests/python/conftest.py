@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pyspark
 import pytest
-from places import TESTS
+from places import ROOT, TESTS
 from pyspark.sql import SparkSession
 from sql_steps import Sql
 
@@ -82,8 +82,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     warehouse = tmp_path_factory.mktemp("warehouse")
     line = ".".join(pyspark.__version__.split(".")[:2])
     mergers = TESTS / "conformance" / "jars" / f"merganser-conformance-spark-{line}.jar"
+    costs = ROOT / "benchmarks" / "jars" / f"merganser-costs-spark-{line}.jar"
     settings = {
-        "spark.jars": str(mergers),
+        "spark.jars": f"{mergers},{costs}",
         "spark.driver.memory": "2g",
         "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Dderby.system.home={warehouse}",
         "spark.sql.session.timeZone": "UTC",

@@ -1,7 +1,8 @@
-"""Times loads, upserts, reads and compaction of TPC-H's lineitem beside plain Spark on the same Parquet files.
+"""Times loads, changes, reads and compaction of TPC-H's lineitem beside plain Spark on the same Parquet files.
 
 Run it with ``./dev bench``. Every measurement follows one of plain Spark in the same session, and what is reported is
-their ratio. Every table is compared with the truth by count and checksum; one that differs fails the run.
+their ratio, and what each side costs: jobs, shuffles and calls of the file system. Every table is compared with the
+truth by count and checksum; one that differs fails the run.
 """
 
 from __future__ import annotations
@@ -10,16 +11,19 @@ import argparse
 import os
 import platform
 import shutil
-import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import costs
 import lineitem
 import ratios
+from costs import Measured
 from lineitem import Lineitem, checksum
 from pyspark.sql import DataFrame, SparkSession
 
@@ -56,6 +60,8 @@ class Settings:
     warm_ups: int = 1
     reads: int = 3
     """Runs of each read, which is short; the middle one counts."""
+    partitions: int = 0
+    """Of the table; 0 is a table without partitions."""
     variants: list[str] = field(default_factory=lambda: list(VARIANTS))
 
 
@@ -71,6 +77,7 @@ class Bench:
         self.settings = settings
         self.folder = folder
         self.say = say
+        self.counter = costs.Counter(spark)
         self.samples: list[ratios.Sample] = []
         self.data: Lineitem | None = None
 
@@ -80,7 +87,12 @@ class Bench:
         self.say(f"Making lineitem at scale {given.scale} and {given.batches} batches of changes ...")
         start = time.perf_counter()
         self.data = lineitem.generate(
-            self.spark, self.folder / "data", scale=given.scale, files=given.files, batches=given.batches
+            self.spark,
+            self.folder / "data",
+            scale=given.scale,
+            files=given.files,
+            batches=given.batches,
+            partitions=given.partitions,
         )
         self.say(
             f"  {self.data.loaded[0]:,} rows, {self.data.size_bytes / 1e6:.1f} MB, {time.perf_counter() - start:.1f} s"
@@ -98,68 +110,95 @@ class Bench:
         return self.samples
 
     def _measure(self, variant: Variant, data: Lineitem) -> Iterator[ratios.Sample]:
-        """Load a table, change it, read it, compact it, throw it away."""
-
-        def sample(work: str, ours: float, plain: float, unit: str = "seconds") -> ratios.Sample:
-            return ratios.Sample(work, variant.name, unit, ours, plain)
-
+        """Load a table, change it, read it, compact it, change it again, throw it away."""
         path = self.folder / "table"
-        rewrite = self._rewrite()
         table = self._create(variant, path, data)
         many = WriteOptions(hoodie={"hoodie.bulkinsert.shuffle.parallelism": str(self.settings.files)})
-        load = timed(lambda: table.bulk_insert(self._parquet(data.table), options=many))
-        yield sample("bulk load", load, rewrite)
-        yield sample("bytes on disk after it", lineitem.size_of(path), data.size_bytes, "bytes")
+
+        def measured(
+            work: str,
+            ours: Callable[[], object],
+            source: Callable[[], DataFrame] = lambda: self._parquet(data.table),
+        ) -> ratios.Sample:
+            """Measure plain Spark, which reads the source and writes it, then ours."""
+            plain = self._rewrite(source)
+            return sample(work, variant, self.counter.measure(ours), plain)
+
+        yield measured("bulk load", lambda: table.bulk_insert(self._parquet(data.table), options=many))
+        yield ratios.Sample("bytes on disk after it", variant.name, "bytes", lineitem.size_of(path), data.size_bytes)
         require(table, data.loaded, f"{variant.name} after the load")
 
         for batch in data.batches:
-            rewrite = self._rewrite()
-            changes = self._parquet(batch)
-            yield sample("upsert of 5 %", timed(lambda rows=changes: table.upsert(rows)), rewrite)
-        yield from self._reads(table, data, "snapshot read", sample)
+            yield measured("upsert of 5 %", partial(self._upsert, table, batch))
+        yield from self._reads(table, data, "snapshot read", variant)
         require(table, data.merged, f"{variant.name} after {len(data.batches)} upserts")
 
         if variant.table_type is TableType.MERGE_ON_READ:
-            rewrite = self._rewrite()
-            yield sample("compaction", timed(table.compact), rewrite)
-            yield from self._reads(table, data, "read after compaction", sample)
+            yield measured("compaction", table.compact)
+            yield from self._reads(table, data, "read after compaction", variant)
             require(table, data.merged, f"{variant.name} after compaction")
+
+        yield measured("SQL MERGE of 5 %", partial(self._merge, table, data.statement.path))
+        require(table, data.statement.result, f"{variant.name} after the SQL MERGE")
+        few = data.few.path
+        small = f"upsert of {lineitem.FEW} rows"
+        yield measured(small, partial(self._upsert, table, few), partial(self._parquet, few))
+        require(table, data.few.result, f"{variant.name} after the small upsert")
+        if data.one_partition is not None:
+            changes = data.one_partition.path
+            yield measured(
+                f"upsert of 5 % of one of {self.settings.partitions} partitions",
+                partial(self._upsert, table, changes),
+                lambda: self._parquet(data.table).where(f"{lineitem.PARTITION} = 0"),
+            )
+            require(table, data.one_partition.result, f"{variant.name} after the upsert into one partition")
         shutil.rmtree(path)
 
     def _create(self, variant: Variant, path: Path, data: Lineitem) -> merganser.Table:
         buckets = {"hoodie.bucket.index.num.buckets": str(self.settings.files)}
         return merganser.Table.create(
             self.spark,
-            str(path),
-            self._parquet(data.table).schema,
+            costs.counted(path),
+            data.schema,
             record_key=lineitem.KEY,
+            partition_by=lineitem.PARTITION if self.settings.partitions else None,
             ordering_by=lineitem.ORDERING,
             table_type=variant.table_type,
             index=variant.index,
             options=buckets if variant.index is IndexType.BUCKET else None,
         )
 
-    def _reads(
-        self, table: merganser.Table, data: Lineitem, name: str, sample: Callable[[str, float, float], ratios.Sample]
-    ) -> Iterator[ratios.Sample]:
+    def _upsert(self, table: merganser.Table, batch: str) -> None:
+        table.upsert(self._parquet(batch))
+
+    def _merge(self, table: merganser.Table, batch: str) -> None:
+        """Merge a batch by a SQL statement."""
+        self._parquet(batch).createOrReplaceTempView("changes")
+        names = [*lineitem.KEY, *([lineitem.PARTITION] if self.settings.partitions else [])]
+        on = " AND ".join(f"t.{name} = s.{name}" for name in names)
+        self.spark.sql(
+            f"MERGE INTO merganser.`{table.path}` t USING changes s ON {on} "
+            "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+        ).collect()
+
+    def _reads(self, table: merganser.Table, data: Lineitem, name: str, variant: Variant) -> Iterator[ratios.Sample]:
         """Read by plain Spark and by us in turns."""
         for columns, what in (
             (lineitem.THREE_COLUMNS, "3 columns"),
-            (self._parquet(data.table).columns, "all columns"),
+            (data.schema.names, "all columns"),
         ):
             plain, ours = [], []
             for _ in range(self.settings.reads):
-                plain.append(timed(lambda names=columns: consume(self._parquet(data.table).select(names))))
-                ours.append(timed(lambda names=columns: consume(table.df().select(names))))
-            yield sample(f"{name}, {what}", statistics.median(ours), statistics.median(plain))
+                plain.append(self.counter.measure(partial(consume, partial(self._parquet, data.table), columns)))
+                ours.append(self.counter.measure(partial(consume, table.df, columns)))
+            yield sample(f"{name}, {what}", variant, middle(ours), middle(plain))
 
-    def _rewrite(self) -> float:
-        """Seconds in which plain Spark reads the table's Parquet files and writes them."""
-        assert self.data is not None
-        source, target = self.data.table, self.folder / "plain"
-        seconds = timed(lambda: self._parquet(source).write.parquet(str(target)))
+    def _rewrite(self, source: Callable[[], DataFrame]) -> Measured:
+        """Plain Spark reads the source's Parquet files and writes them."""
+        target = self.folder / "plain"
+        measured = self.counter.measure(lambda: source().write.parquet(costs.counted(target)))
         shutil.rmtree(target)
-        return seconds
+        return measured
 
     def _parquet(self, path: str) -> DataFrame:
         """Plain Spark's frame; its schema is given, so that no job runs to find it."""
@@ -167,16 +206,18 @@ class Bench:
         return self.spark.read.schema(self.data.schema).parquet(path)
 
 
-def timed(work: Callable[[], object]) -> float:
-    """Seconds that the work takes."""
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+def sample(work: str, variant: Variant, ours: Measured, plain: Measured) -> ratios.Sample:
+    return ratios.Sample(work, variant.name, "seconds", ours.seconds, plain.seconds, ours.costs, plain.costs)
 
 
-def consume(rows: DataFrame) -> None:
-    """Make every value and drop it."""
-    rows.write.format("noop").mode("overwrite").save()
+def middle(runs: Sequence[Measured]) -> Measured:
+    """The run that took the median time."""
+    return sorted(runs, key=lambda run: run.seconds)[len(runs) // 2]
+
+
+def consume(rows: Callable[[], DataFrame], columns: list[str]) -> None:
+    """Read every value of the columns and drop it."""
+    rows().select(columns).write.format("noop").mode("overwrite").save()
 
 
 def require(table: merganser.Table, expected: tuple[int, int], where: str) -> None:
@@ -192,7 +233,7 @@ def require(table: merganser.Table, expected: tuple[int, int], where: str) -> No
 
 def described(spark: SparkSession, settings: Settings, data: Lineitem) -> dict[str, object]:
     """What a reader of the numbers has to know."""
-    java = spark.sparkContext._jvm.System
+    java: Any = spark.sparkContext._jvm
     megabytes = data.size_bytes / 1e6
     conf = spark.sparkContext.getConf()
     return {
@@ -200,16 +241,19 @@ def described(spark: SparkSession, settings: Settings, data: Lineitem) -> dict[s
         "batches": f"{settings.batches}, each {lineitem.CHANGED:.0%} of the keys at random: {lineitem.LATE:.0%} late, "
         f"{lineitem.DOUBLED:.0%} doubled, {lineitem.NEW:.0%} new",
         "repetitions": f"{settings.repetitions} after {settings.warm_ups} to warm up",
-        "tables": f"key {', '.join(lineitem.KEY)}; ordering {lineitem.ORDERING}; {settings.files} files or buckets",
+        "tables": f"key {', '.join(lineitem.KEY)}; ordering {lineitem.ORDERING}; {settings.files} files or buckets"
+        + (f"; {settings.partitions} partitions" if settings.partitions else ""),
+        "file system": "Hadoop's local one, without checksum files; its calls are counted",
         "Spark": f"{spark.version}, {conf.get('spark.master')}, {conf.get('spark.driver.memory', 'default')} memory, "
         f"{spark.conf.get('spark.sql.shuffle.partitions')} shuffle partitions",
-        "Java": java.getProperty("java.version"),
+        "Java": java.System.getProperty("java.version"),
         "machine": f"{platform.platform()}, {os.cpu_count()} cores",
     }
 
 
 def start_session(cores: int, memory: str, files: int) -> SparkSession:
     settings = {
+        "spark.jars": str(costs.jar()),
         "spark.driver.memory": memory,
         "spark.sql.shuffle.partitions": str(files),
         "spark.ui.enabled": "false",
@@ -226,6 +270,7 @@ def arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--scale", type=float, default=usual.scale, help="TPC-H scale factor; 1 is 6 million rows")
     parser.add_argument("--files", type=int, default=usual.files, help="files of the table, and its buckets")
     parser.add_argument("--batches", type=int, default=usual.batches, help="upserts")
+    parser.add_argument("--partitions", type=int, default=usual.partitions, help="of the table; 0: not partitioned")
     parser.add_argument("--repetitions", type=int, default=usual.repetitions)
     parser.add_argument("--warm-ups", type=int, default=usual.warm_ups)
     parser.add_argument("--only", nargs="+", choices=list(VARIANTS), default=usual.variants, help="kinds of tables")
@@ -240,9 +285,17 @@ def arguments(words: list[str]) -> argparse.Namespace:
 
 def main(words: list[str]) -> int:
     given = arguments(words)
-    settings = Settings(given.scale, given.files, given.batches, given.repetitions, given.warm_ups, variants=given.only)
+    settings = Settings(
+        given.scale,
+        given.files,
+        given.batches,
+        given.repetitions,
+        given.warm_ups,
+        variants=given.only,
+        partitions=given.partitions,
+    )
     spark = start_session(given.cores, given.memory, given.files)
-    folder = Path(tempfile.mkdtemp(prefix="merganser-bench-", dir=given.folder))
+    folder = Path(tempfile.mkdtemp(prefix="merganser-bench-", dir=given.folder)).resolve()
     bench = Bench(spark, settings, folder, lambda text: print(text, flush=True))
     try:
         samples = bench.run()

@@ -1,8 +1,9 @@
-"""TPC-H's lineitem, batches of changes to it, and what they come to.
+"""TPC-H's lineitem, batches of changes to it, and the rows that they result in.
 
-Every file holds lineitem's columns and `ts`, the ordering field. A row of the table has `ts` 1,000,000; batch n sends
-rows with a `ts` n above that, and late ones n below it. So no two versions of a key tie but those that a batch sends
-twice.
+Every file has lineitem's columns and `ts`, the ordering field. A row of the table has `ts` 1,000,000; batch n sends
+rows with a `ts` n above that, and late-arriving ones n below it. So no two versions of a key tie but those that a batch
+sends twice. A table with partitions also has the column `part`, the order key modulo their number; a new key
+is in the partition of the row that it copies.
 """
 
 from __future__ import annotations
@@ -12,51 +13,91 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from costs import counted
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 KEY = ["l_orderkey", "l_linenumber"]
 ORDERING = "ts"
+PARTITION = "part"
 THREE_COLUMNS = ["l_orderkey", "l_quantity", "l_shipdate"]
 
 CHANGED = 0.05  # of the table's rows, a batch
 LATE, NEW, DOUBLED = 0.2, 0.01, 0.01  # of a batch's rows
+FEW = 100  # rows of the small batch
 _STORED = 1_000_000
 _NEW_KEYS = 1_000_000_000  # above all that the generator makes
 
 
 @dataclass(frozen=True)
+class Batch:
+    """Parquet files of a batch, and the checksum of the table that has it and all batches before it."""
+
+    path: str
+    result: tuple[int, int]
+
+
+@dataclass(frozen=True)
 class Lineitem:
-    """Paths of Parquet files, and the checksum of the table that all batches leave."""
+    """Paths of Parquet files on the counting file system, and checksums of the tables that result from them."""
 
     table: str
     schema: StructType
     batches: list[str]
     loaded: tuple[int, int]
     merged: tuple[int, int]
+    """Checksum of the table that has all batches but the following ones."""
+    statement: Batch
+    """As the batches, for a SQL statement."""
+    few: Batch
+    """A few rows with neighbouring keys."""
+    one_partition: Batch | None
+    """The rows of a further batch that are in one partition, if the table has partitions."""
     size_bytes: int
 
 
-def generate(spark: SparkSession, folder: Path, *, scale: float, files: int, batches: int) -> Lineitem:
+def generate(
+    spark: SparkSession, folder: Path, *, scale: float, files: int, batches: int, partitions: int = 0
+) -> Lineitem:
     """Make the table and its batches below a folder."""
     _run_generator(folder / "generated", scale)
-    table = str(folder / "lineitem")
     rows = spark.read.parquet(str(folder / "generated" / "lineitem.parquet"))
-    with_ordering = rows.withColumn(ORDERING, F.lit(_STORED).cast("long"))
-    with_ordering.repartitionByRange(files, *KEY).sortWithinPartitions(*KEY).write.parquet(table)
+    rows = rows.withColumn(ORDERING, F.lit(_STORED).cast("long"))
+    order = KEY
+    if partitions:
+        rows = rows.withColumn(PARTITION, (F.col("l_orderkey") % partitions).cast("int"))
+        order = [PARTITION, *KEY]
+    table = counted(folder / "lineitem")
+    rows.repartitionByRange(files, *order).sortWithinPartitions(*order).write.parquet(table)
     stored = spark.read.parquet(table)
-    paths = []
-    for number in range(1, batches + 1):
-        paths.append(str(folder / f"batch-{number}"))
-        _changes(stored, number).write.parquet(paths[-1])
+    paths: list[str] = []
+
+    def written(changes: DataFrame) -> str:
+        paths.append(counted(folder / f"batch-{len(paths) + 1}"))
+        changes.write.parquet(paths[-1])
+        return paths[-1]
+
+    def result() -> tuple[int, int]:
+        return checksum(_merged(spark.read.parquet(table, *paths)))
+
+    several = [written(_changes(stored, number)) for number in range(1, batches + 1)]
+    merged = result()
+    statement = Batch(written(_changes(stored, batches + 1)), result())
+    few = Batch(written(_few(stored.orderBy(*order), batches + 2)), result())
+    one_partition = None
+    if partitions:
+        one_partition = Batch(written(_changes(stored, batches + 3).where(F.col(PARTITION) == 0)), result())
     return Lineitem(
         table=table,
         schema=stored.schema,
-        batches=paths,
+        batches=several,
         loaded=checksum(stored),
-        merged=checksum(_merged(spark.read.parquet(table, *paths))),
-        size_bytes=size_of(Path(table)),
+        merged=merged,
+        statement=statement,
+        few=few,
+        one_partition=one_partition,
+        size_bytes=size_of(folder / "lineitem"),
     )
 
 
@@ -91,13 +132,25 @@ def _changes(stored: DataFrame, number: int) -> DataFrame:
         .withColumn(
             "l_orderkey", F.when(is_new, F.col("l_orderkey") + _NEW_KEYS * number).otherwise(F.col("l_orderkey"))
         )
-        .withColumn("l_quantity", (F.col("l_quantity") + number).cast("decimal(15,2)"))
-        .withColumn("l_comment", F.concat(F.lit(f"changed by {number}: "), "l_comment"))
+        .withColumns(_new_values(number))
         .withColumn(ORDERING, F.when(is_late, F.lit(_STORED - number)).otherwise(F.lit(_STORED + number)).cast("long"))
         .withColumn("copies", F.when(roll.between(0.5, 0.5 + DOUBLED), 2).otherwise(1))
     )
     sent = changed.withColumn("copy", F.explode(F.sequence(F.lit(1), "copies")))
     return sent.repartition(2, F.rand(200 + number)).select(stored.columns)
+
+
+def _few(ordered: DataFrame, number: int) -> DataFrame:
+    """A batch of the first rows, in one file."""
+    changed = ordered.limit(FEW).withColumns(_new_values(number))
+    return changed.withColumn(ORDERING, F.lit(_STORED + number).cast("long")).coalesce(1)
+
+
+def _new_values(number: int) -> dict[str, Column]:
+    return {
+        "l_quantity": (F.col("l_quantity") + number).cast("decimal(15,2)"),
+        "l_comment": F.concat(F.lit(f"changed by {number}: "), "l_comment"),
+    }
 
 
 def _merged(versions: DataFrame) -> DataFrame:

@@ -1,29 +1,43 @@
-"""Measurements: collected side by side, summed up as ratios, printed and kept."""
+"""Measurements: collected side by side, summed up as ratios and counts, printed and stored."""
 
 from __future__ import annotations
 
 import datetime
 import json
 import statistics
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One measurement beside that of plain Spark right before it: both in seconds, or both in bytes."""
+    """One measurement beside that of plain Spark right before it: both in seconds, or both in bytes.
+
+    The costs of an operation are counts by kind, such as `jobs`.
+    """
 
     work: str
     variant: str
     unit: str
     ours: float
     plain: float
+    our_costs: Mapping[str, int] = field(default_factory=dict)
+    plain_costs: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def ratio(self) -> float:
         """How many times plain Spark's."""
         return self.ours / self.plain
+
+
+@dataclass(frozen=True)
+class Count:
+    """The median of what several repetitions cost, of one kind."""
+
+    median: float
+    agree: bool
+    """Whether it is the same in all repetitions."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +53,8 @@ class Line:
     low: float
     median: float
     high: float
+    our_costs: Mapping[str, Count]
+    plain_costs: Mapping[str, Count]
 
 
 def summed_up(samples: list[Sample]) -> list[Line]:
@@ -62,27 +78,58 @@ def summed_up(samples: list[Sample]) -> list[Line]:
                 low=min(ratios),
                 median=statistics.median(ratios),
                 high=max(ratios),
+                our_costs=_counts([sample.our_costs for sample in group]),
+                plain_costs=_counts([sample.plain_costs for sample in group]),
             )
         )
     return lines
 
 
+def _counts(samples: Sequence[Mapping[str, int]]) -> dict[str, Count]:
+    kinds = {kind: [costs[kind] for costs in samples] for kind in samples[0]}
+    return {kind: Count(statistics.median(found), len(set(found)) == 1) for kind, found in kinds.items()}
+
+
 def markdown(settings: Mapping[str, object], lines: list[Line]) -> str:
-    """The settings and a table; `plain` and `ours` are medians, the ratios those of neighbouring measurements."""
+    """The settings and two tables: ratios, and what each operation costs."""
     said = "\n".join(f"- {name}: {value}" for name, value in settings.items())
-    head = ("work", "table", "plain", "ours", "min", "median", "max", "n")
-    rows = [head, tuple("-" * len(word) for word in head)]
+    text = "Ratios to plain Spark doing the same bytes without merging, in the same session.\n\n"
+    text += f"{said}\n\n{_ratios(lines)}\n"
+    counted = [line for line in lines if line.our_costs]
+    if counted:
+        text += "\n## What each operation costs\n\n"
+        text += "Ours, and plain Spark's in parentheses; `~` is the median of repetitions that differ.\n\n"
+        text += f"{_costs(counted)}\n"
+    return text
+
+
+def _ratios(lines: list[Line]) -> str:
+    """`plain` and `ours` are medians, the ratios those of neighbouring measurements."""
+    rows = []
     for line in lines:
         plain, ours = (_amount(value, line.unit) for value in (line.plain, line.ours))
         ratios = (f"{ratio:.2f}" for ratio in (line.low, line.median, line.high))
         rows.append((line.work, line.variant, plain, ours, *ratios, str(line.samples)))
-    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-    table = "\n".join("| " + " | ".join(cell.ljust(w) for cell, w in zip(row, widths)) + " |" for row in rows)
-    return f"Ratios to plain Spark doing the same bytes without merging, in the same session.\n\n{said}\n\n{table}\n"
+    return _table(("work", "table", "plain", "ours", "min", "median", "max", "n"), rows)
+
+
+def _costs(lines: list[Line]) -> str:
+    kinds = list(lines[0].our_costs)
+    rows = []
+    for line in lines:
+        cells = (f"{_count(line.our_costs[kind], kind)} ({_count(line.plain_costs[kind], kind)})" for kind in kinds)
+        rows.append((line.work, line.variant, *cells))
+    return _table(("work", "table", *kinds), rows)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["-" * len(word) for word in head], *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    return "\n".join("| " + " | ".join(cell.ljust(w) for cell, w in zip(line, widths)) + " |" for line in lines)
 
 
 def write(folder: Path, name: str, settings: Mapping[str, object], samples: list[Sample]) -> list[Path]:
-    """Keep a run: all samples as JSON, the table as Markdown."""
+    """Store a run: all samples as JSON, the tables as Markdown."""
     folder.mkdir(parents=True, exist_ok=True)
     stamp = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%d-%H%M%S")
     data, page = folder / f"{stamp}-{name}.json", folder / f"{stamp}-{name}.md"
@@ -94,3 +141,8 @@ def write(folder: Path, name: str, settings: Mapping[str, object], samples: list
 
 def _amount(value: float, unit: str) -> str:
     return f"{value / 1e6:.1f} MB" if unit == "bytes" else f"{value:.2f} s"
+
+
+def _count(count: Count, kind: str) -> str:
+    amount = f"{count.median / 1e3:,.1f} kB" if kind.endswith("bytes") and count.median else f"{count.median:g}"
+    return amount if count.agree else f"~{amount}"

@@ -35,8 +35,10 @@ def test_a_tiny_run_measures_each_work_on_each_kind_of_table_and_finds_the_right
         "snapshot read, all columns",
     ]
     after = ["compaction", "read after compaction, 3 columns", "read after compaction, all columns"]
-    assert works == {"cow-simple": all_tables, "mor-bucket": all_tables + after}
+    changes = ["SQL MERGE of 5 %", "upsert of 100 rows"]
+    assert works == {"cow-simple": [*all_tables, *changes], "mor-bucket": [*all_tables, *after, *changes]}
     assert all(sample.ours > 0 and sample.plain > 0 for sample in samples)
+    assert_costs(samples)
     assert run.data is not None
     rows, changed = run.data.loaded[0], spark.read.parquet(*run.data.batches)
     assert changed.count() > changed.select(lineitem.KEY).distinct().count(), "some rows come twice"
@@ -44,6 +46,36 @@ def test_a_tiny_run_measures_each_work_on_each_kind_of_table_and_finds_the_right
     assert run.data.merged[0] > rows, "some rows are new"
     with pytest.raises(bench.WrongResult, match="here: "):
         bench.require(_Holding(spark.read.parquet(run.data.table)), run.data.merged, "here")
+
+
+def test_a_run_on_a_partitioned_table_also_measures_an_upsert_into_one_partition(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    settings = bench.Settings(
+        scale=0.001, files=2, batches=1, repetitions=1, warm_ups=0, reads=1, partitions=3, variants=["cow-simple"]
+    )
+    samples = bench.Bench(spark, settings, tmp_path, print).run()
+
+    assert samples[-1].work == "upsert of 5 % of one of 3 partitions"
+    assert_costs(samples)
+
+
+def assert_costs(samples: list[ratios.Sample]) -> None:
+    """What both sides of each operation have to do is counted: of tasks as well, which open and create the files."""
+    operations = [sample for sample in samples if sample.unit == "seconds"]
+    for sample in operations:
+        is_read = "read" in sample.work
+        for costs in (sample.our_costs, sample.plain_costs):
+            assert costs["jobs"] > 0
+            assert costs["list"] + costs["status"] > 0
+            assert costs["open"] > 0
+            assert (costs["create"] == 0) == is_read, sample
+            assert (costs["shuffles"] > 0) == (costs["shuffle bytes"] > 0), sample
+        assert sample.plain_costs["shuffles"] == 0, sample
+    assert any(sample.our_costs["shuffles"] > 0 for sample in operations)
+    table = ratios.markdown({}, ratios.summed_up(samples)).split("## What each operation costs")[1]
+    printed = {tuple(cell.strip() for cell in line.split("|")[1:3]) for line in table.splitlines() if "(" in line}
+    assert {(sample.work, sample.variant) for sample in operations} <= printed
 
 
 class _Holding:
@@ -66,3 +98,16 @@ def test_ratios_are_those_of_neighbouring_measurements() -> None:
     assert (line.low, line.median, line.high, line.samples) == (1.0, 2.0, 3.0, 3)
     assert (line.ours, line.plain) == (4.0, 2.0)
     assert "| load | cow   | 2.00 s | 4.00 s | 1.00 | 2.00   | 3.00 | 3 |" in ratios.markdown({"scale": 1}, [line])
+
+
+def test_costs_are_printed_with_the_median_where_repetitions_differ() -> None:
+    plain = {"jobs": 1, "open": 2, "shuffle bytes": 0}
+    samples = [
+        ratios.Sample("load", "cow", "seconds", 2.0, 1.0, {"jobs": 2, "open": opened, "shuffle bytes": 1234}, plain)
+        for opened in (4, 7, 7)
+    ]
+
+    text = ratios.markdown({}, ratios.summed_up(samples))
+
+    assert "| work | table | jobs  | open   | shuffle bytes |" in text
+    assert "| load | cow   | 2 (1) | ~7 (2) | 1.2 kB (0)    |" in text

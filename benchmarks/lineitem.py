@@ -84,7 +84,7 @@ def generate(
     several = [written(_changes(stored, number)) for number in range(1, batches + 1)]
     merged = result()
     statement = Batch(written(_changes(stored, batches + 1)), result())
-    few = Batch(written(_few(stored.orderBy(*order), batches + 2)), result())
+    few = Batch(written(_few(stored, batches + 2)), result())
     one_partition = None
     if partitions:
         one_partition = Batch(written(_changes(stored, batches + 3).where(F.col(PARTITION) == 0)), result())
@@ -140,9 +140,11 @@ def _changes(stored: DataFrame, number: int) -> DataFrame:
     return sent.repartition(2, F.rand(200 + number)).select(stored.columns)
 
 
-def _few(ordered: DataFrame, number: int) -> DataFrame:
-    """A batch of the first rows, in one file."""
-    changed = ordered.limit(FEW).withColumns(_new_values(number))
+def _few(stored: DataFrame, number: int) -> DataFrame:
+    """A batch of rows that are neighbours in a table sorted by record key, which is a string; in one file."""
+    partition = [PARTITION] if PARTITION in stored.columns else []
+    first = stored.orderBy(*partition, F.col("l_orderkey").cast("string"), "l_linenumber")
+    changed = first.limit(FEW).withColumns(_new_values(number))
     return changed.withColumn(ORDERING, F.lit(_STORED + number).cast("long")).coalesce(1)
 
 

@@ -326,7 +326,7 @@ def test_an_operation_has_as_many_tasks_as_its_option_says(spark: SparkSession, 
         return {stage.numTasks for stage in stages if stage}
 
     for operation in "upsert", "insert", "bulk_insert", "delete":
-        # An insert that looks nothing up still shuffles its rows by key.
+        # An insert that looks nothing up shuffles its rows by key only with this option.
         key = f"hoodie.{operation.replace('_', '')}.shuffle.parallelism"
         assert 7 in tasks(operation, **{key: "7"}), operation
         assert 7 not in tasks(operation), operation

@@ -269,7 +269,8 @@ def test_of_many_partitions_a_merge_reads_those_of_the_source(sql: Sql, tmp_path
     rows = values("(15L, 1000L, 1)", "(16L, 1000L, 1)", "(31L, 1000L, 3)", "(70L, 1000L, 7)", names="id, ts, p")
     keyed = f"MERGE INTO {table} t USING {rows} ON t.id = s.id AND t.p = s.p WHEN MATCHED THEN UPDATE SET ts = s.ts"
     told = result(sql, keyed)
-    assert (told["updated"], told["file_groups_read"], told["file_groups_pruned"]) == (4, 3, files - 3)
+    # The other partitions are not listed, so their file groups are not counted.
+    assert (told["updated"], told["file_groups_read"], told["file_groups_pruned"]) == (4, 3, 0)
     source = f"(SELECT DISTINCT p FROM {rows}) s"
     joined = f"MERGE INTO {table} t USING {source} ON t.p = s.p WHEN MATCHED THEN UPDATE SET v = 'p'"
     told = result(sql, joined)

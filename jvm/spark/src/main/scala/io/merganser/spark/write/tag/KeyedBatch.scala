@@ -24,7 +24,8 @@ private[write] final class KeyedBatch(
     val order: KeyOrder,
     val tasks: Int
 ) {
-  private val shuffled = order.shuffled(session, source, columns, tasks, MetaColumns.RecordKey,
+  /** In any order. */
+  val rows: RDD[InternalRow] = order.shuffled(session, source, columns, tasks, MetaColumns.RecordKey,
     MetaColumns.PartitionPath)
 
   val keyOrdinal: Int = columns.fieldIndex(MetaColumns.RecordKey)
@@ -34,12 +35,12 @@ private[write] final class KeyedBatch(
 
   /** The rows of each partition in the order of the merge join, and the rows of a key by arrival. */
   def sorted: RDD[InternalRow] =
-    order.sorted(session, shuffled, columns, MetaColumns.RecordKey, MetaColumns.PartitionPath,
+    order.sorted(session, rows, columns, MetaColumns.RecordKey, MetaColumns.PartitionPath,
       Some(PreparedSchema.Arrival))
 
   /** Runs a job over the rows, not sorted. @param areNumbers see [[BatchSummary.of]] */
   def summary(areNumbers: Boolean): Option[BatchSummary] =
-    BatchSummary.of(shuffled, keyOrdinal, pathOrdinal, areNumbers)
+    BatchSummary.of(rows, keyOrdinal, pathOrdinal, areNumbers)
 }
 
 /**

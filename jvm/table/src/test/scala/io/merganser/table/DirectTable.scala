@@ -14,7 +14,7 @@ import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice._
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.{Action, CommitMetadata, CompactionPlan, Instant, Timeline}
+import io.merganser.table.timeline.{Action, CommitMetadata, CompactionPlan, Instant, OperationType, Timeline}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.types._
@@ -95,7 +95,7 @@ final class DirectTable(
     val written = parts.zipWithIndex.flatMap { case (part, task) =>
       write(transaction, part, WriteToken(task, 0, task.toLong))
     }
-    val metadata = CommitMetadata("UPSERT", written.map(_.stat).groupBy(_.partitionPath), extra)
+    val metadata = CommitMetadata(OperationType.Upsert, written.map(_.stat).groupBy(_.partitionPath), extra)
     val basis    = WriteBasis(if (bucketed) KeyScope.Nowhere else KeyScope.InPartition)
     Work(parts, Some(CommitRequest(metadata, parts.flatMap(_.slice).map(_.group).toSet, basis)))
   }
@@ -124,7 +124,7 @@ final class DirectTable(
             WriteToken(task, transaction.runNumber, task.toLong))
         finally open.close()
       }
-      val metadata = CommitMetadata("COMPACT", written.map(_.stat).groupBy(_.partitionPath), extra)
+      val metadata = CommitMetadata(OperationType.Compact, written.map(_.stat).groupBy(_.partitionPath), extra)
       Work((), Some(CommitRequest(metadata, operations.map(_.group).toSet)))
     }
   }

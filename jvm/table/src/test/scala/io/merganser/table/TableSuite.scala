@@ -8,7 +8,7 @@ import io.merganser.table.file.{FileNames, PartitionMetadata}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.{FileSlice, TableView}
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.{CommitMetadata, CompactionPlan, Timeline, WriteStat}
+import io.merganser.table.timeline.{CommitMetadata, CompactionPlan, OperationType, Timeline, WriteStat}
 import org.apache.hadoop.conf.Configuration
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
@@ -60,7 +60,7 @@ abstract class TableSuite extends AnyFunSuite with BeforeAndAfterEach {
   protected def instantFile(
       storage: Storage,
       name: String,
-      metadata: CommitMetadata = CommitMetadata("UPSERT", Map.empty, Map.empty)
+      metadata: CommitMetadata = CommitMetadata(OperationType.Upsert, Map.empty, Map.empty)
   ): Unit = {
     val config = TableConfig.load(storage)
     val bytes =
@@ -103,7 +103,7 @@ abstract class TableSuite extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   protected def upserted(stats: WriteStat*): CommitMetadata =
-    CommitMetadata("UPSERT", Map("p" -> stats), Map("schema" -> "\"string\""))
+    CommitMetadata(OperationType.Upsert, Map("p" -> stats), Map("schema" -> "\"string\""))
 
   protected def conditionOf(body: => Any): String = intercept[MerganserException](body).condition
 

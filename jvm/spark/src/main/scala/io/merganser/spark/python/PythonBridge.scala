@@ -90,7 +90,7 @@ object PythonBridge {
     val array    = mapper.createArrayNode()
     timeline.instants.foreach { instant =>
       val node = array.addObject()
-      node.put("instant", instant.requested).put("completed", instant.completed.orNull).put("action", instant.action)
+      node.put("instant", instant.requested).put("completed", instant.completed.orNull).put("action", instant.action.name)
       node.put("state", instant.state.toString.toUpperCase(java.util.Locale.ROOT))
       if (timeline.completed.contains(instant)) describeCommit(node, timeline.metadata(instant))
       else node.putNull("operation")
@@ -114,7 +114,7 @@ object PythonBridge {
   }
 
   private def describeCommit(node: ObjectNode, metadata: CommitMetadata): Unit = {
-    node.put("operation", metadata.operationType)
+    node.put("operation", metadata.operationType.name)
     metadata.extra.get(TableWrite.CountsKey).foreach { json =>
       mapper.readTree(json).fields().asScala.foreach(e => node.put(e.getKey, e.getValue.asLong))
     }
@@ -131,7 +131,7 @@ object PythonBridge {
   } yield ChronoUnit.MILLIS.between(requested, completed)
 
   private def resultOf(result: WriteResult): ObjectNode = {
-    val node = mapper.createObjectNode().put("instant", result.instant).put("operation", result.operation)
+    val node = mapper.createObjectNode().put("instant", result.instant).put("operation", result.operation.name)
     Counts.fields(result.counts).foreach { case (name, value) => node.put(name, value) }
     node.put("filesWritten", result.filesWritten).put("rowsWritten", result.rowsWritten)
     node.put("bytesWritten", result.bytesWritten).put("elapsedMs", result.elapsedMs)

@@ -121,7 +121,7 @@ object CompactionService {
   private def deltaCommitsSince(now: Timeline): Int = {
     // Newest first, so that commits before the last compaction are not read.
     val compacted =
-      now.completed.reverseIterator.find(i => i.action == Action.Commit && now.metadata(i).operationType == "COMPACT")
+      now.completed.reverseIterator.find(i => i.action == Action.Commit && now.metadata(i).operationType == OperationType.Compact)
     val last = compacted.fold("")(_.requested)
     now.completed.count(i => i.action == Action.DeltaCommit && i.requested > last)
   }
@@ -175,7 +175,7 @@ object CompactionService {
       }
     }.collect().toSeq
     val metadata = CommitMetadata(
-      "COMPACT",
+      OperationType.Compact,
       written.map(_.stat).groupBy(_.partitionPath),
       Map(
         "schema" -> AvroSchemas.toAvro(schema, table.config.name).toString,

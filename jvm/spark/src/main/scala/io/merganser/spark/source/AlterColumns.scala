@@ -9,7 +9,7 @@ import io.merganser.table.commit.{CommitRequest, Transaction, Work}
 import io.merganser.table.options.WriteSource
 import io.merganser.table.schema.SchemaEvolution
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.timeline.{Action, CommitMetadata}
+import io.merganser.table.timeline.{Action, CommitMetadata, OperationType}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.connector.catalog.TableChange
@@ -68,7 +68,7 @@ object AlterColumns {
       val schema = AvroSchemas.toAvro(columns, config.name).toString
       val extra =
         Map("schema" -> schema, TableWrite.WriterKey -> TableWrite.Writer) ++ transaction.timeline.listAdded(columns)
-      Work((), Some(CommitRequest(CommitMetadata("ALTER_SCHEMA", Map.empty, extra), touched = Set.empty)))
+      Work((), Some(CommitRequest(CommitMetadata(OperationType.AlterSchema, Map.empty, extra), touched = Set.empty)))
     }
   }
 

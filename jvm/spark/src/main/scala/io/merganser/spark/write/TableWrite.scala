@@ -11,7 +11,7 @@ import io.merganser.table.rule.CompiledRule
 import io.merganser.table.schema.{FrameCheck, SchemaEvolution}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.{FileSlice, SliceWritten}
-import io.merganser.table.timeline.{Action, CommitMetadata, MergeCounts, Timeline, WriteStat}
+import io.merganser.table.timeline.{Action, CommitMetadata, MergeCounts, OperationType, Timeline, WriteStat}
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types.StructType
@@ -28,7 +28,7 @@ import org.apache.spark.sql.types.StructType
  */
 final case class WriteResult(
     instant: String,
-    operation: String,
+    operation: WriteOperation,
     counts: MergeCounts,
     filesWritten: Int,
     rowsWritten: Long,
@@ -163,11 +163,11 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       throw MerganserException("COMMIT_CONFLICT", "instant" -> instant, "path" -> storage,
         "reason" -> "another writer changed the table's columns since the write was planned")
 
-  private def operationType(replaced: Replaced): String = replaced match {
-    case Replaced.Nothing                     => settings.operation.name.toUpperCase(java.util.Locale.ROOT)
-    case Replaced.All                         => "INSERT_OVERWRITE_TABLE"
-    case Replaced.Written | _: Replaced.Where => "INSERT_OVERWRITE"
-    case _: Replaced.Dropped                  => "DELETE_PARTITION"
+  private def operationType(replaced: Replaced): OperationType = replaced match {
+    case Replaced.Nothing                     => OperationType.of(settings.operation)
+    case Replaced.All                         => OperationType.InsertOverwriteTable
+    case Replaced.Written | _: Replaced.Where => OperationType.InsertOverwrite
+    case _: Replaced.Dropped                  => OperationType.DeletePartition
   }
 
   /** File groups that readers no longer see, by partition. */
@@ -227,7 +227,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
 
   private def result(instant: String, written: Seq[SliceWritten], started: Long): WriteResult = WriteResult(
     instant,
-    settings.operation.name,
+    settings.operation,
     total(written),
     written.size,
     written.map(_.stat.numWrites).sum,

@@ -1,7 +1,7 @@
 package io.merganser.table.commit
 
 import io.merganser.table.file.{FileGroupId, FileNames}
-import io.merganser.table.timeline.{Action, CommitMetadata, Instant, Timeline}
+import io.merganser.table.timeline.{Action, CommitMetadata, Instant, OperationType, Timeline}
 
 /** Conflicts of a write with commits of other writers since it began. */
 private[table] object Conflicts {
@@ -11,7 +11,7 @@ private[table] object Conflicts {
       began: Timeline,
       now: Timeline,
       instant: String,
-      action: String,
+      action: Action,
       metadata: CommitMetadata,
       touched: Set[FileGroupId]
   ): Option[String] = {
@@ -24,7 +24,7 @@ private[table] object Conflicts {
       val done = now.metadata(other)
       val (mine, theirs) =
         if (action == Action.Compaction) (ours, replacesBases(done))
-        else if (done.operationType == "COMPACT") (bases, done.touched)
+        else if (done.operationType == OperationType.Compact) (bases, done.touched)
         else (ours, done.touched)
       val places = mine.map(bucketOrGroup)
       theirs.find(group => places(bucketOrGroup(group))).map { group =>

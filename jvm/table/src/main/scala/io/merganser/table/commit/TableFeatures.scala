@@ -31,20 +31,17 @@ object TableFeatures {
   )
 
   /** Actions on the timeline, by the name of their files; a table with any other action is not written. */
-  val actions: Map[String, Treatment] = Map(
-    Action.Commit -> Treatment.Handled,
-    Action.DeltaCommit -> Treatment.Handled,
-    Action.ReplaceCommit -> Treatment.Handled,
-    Action.Compaction -> Treatment.Handled,
-    Action.LogCompaction -> Treatment.Handled,
-    Action.Clustering -> Treatment.Handled,
-    Action.Savepoint -> Treatment.Handled,
-    "clean" -> Treatment.Harmless,
-    "rollback" -> Treatment.Handled,
-    "restore" -> Treatment.RefusesWriting, // while it is pending: it removes commits
-    "indexing" -> Treatment.RefusesWriting, // while it is pending: it fills the metadata table, which a write removes
-    "schemacommit" -> Treatment.RefusesWriting // in .schema
-  )
+  val actions: Map[String, Treatment] = Action.all.map(action => action.name -> treatment(action)).toMap +
+    ("schemacommit" -> Treatment.RefusesWriting) // in .schema
+
+  private def treatment(action: Action): Treatment = action match {
+    case Action.Commit | Action.DeltaCommit | Action.ReplaceCommit    => Treatment.Handled
+    case Action.Compaction | Action.LogCompaction | Action.Clustering => Treatment.Handled
+    case Action.Savepoint | Action.Rollback                           => Treatment.Handled
+    case Action.Clean                                                 => Treatment.Harmless
+    // While they are pending: a restore removes commits, indexing fills the metadata table, which a write removes.
+    case Action.Restore | Action.Indexing => Treatment.RefusesWriting
+  }
 
   private val Buckets = ".hoodie/.bucket_index"
   private val Schemas = ".hoodie/.schema"
@@ -106,12 +103,12 @@ object TableFeatures {
     timeline.latestSchema.orElse(history).foreach { instant =>
       throw MerganserException("SCHEMA_ON_READ_TABLE", "path" -> storage, "instant" -> instant)
     }
-    def pending(action: String): Option[Instant] = timeline.pending.find(_.action == action)
-    pending("restore").foreach { i =>
+    def pending(action: Action): Option[Instant] = timeline.pending.find(_.action == action)
+    pending(Action.Restore).foreach { i =>
       refuse(s"restore ${i.requested} is pending", "it removes commits while they would be written onto",
         "Wait until it has completed, or run it again with the engine that began it")
     }
-    if (!permits.dropIndexes) pending("indexing").foreach { i =>
+    if (!permits.dropIndexes) pending(Action.Indexing).foreach { i =>
       refuse(s"indexing ${i.requested} is pending", "it fills the metadata table, which this write would remove",
         s"Wait until it has completed or cancel it; if it is no longer running, set ${Options.DropIndexes.key}=true")
     }

@@ -65,7 +65,7 @@ object TableUpgrade {
     storage.makeFolder(upgraded.timelineFolder)
     storage.makeFolder(upgraded.historyFolder)
     for (instant <- timeline.instants; (state, bytes) <- timeline.contents(instant)) {
-      val isWrite = Action.Writes(instant.action)
+      val isWrite = instant.action.isWrite
       val (name, content) = state match {
         case InstantState.Completed =>
           val completed =

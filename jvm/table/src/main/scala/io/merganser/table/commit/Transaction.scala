@@ -28,7 +28,7 @@ final class Transaction private[table] (
     storage: Storage,
     config: TableConfig,
     val instant: String,
-    val action: String,
+    val action: Action,
     val timeline: Timeline,
     options: Transaction.Options,
     run: Option[CompactionRun] = None
@@ -174,7 +174,7 @@ final class Transaction private[table] (
     val completion =
       if (config.layoutVersion >= 2) Some(InstantTime.next(storage.identity, config.timelineZone, now.times)) else None
     val name      = InstantFile.completed(instant, completion, action)
-    val isReplace = Action.completedName(action) == Action.ReplaceCommit
+    val isReplace = action.whenCompleted == Action.ReplaceCommit
     val content =
       if (config.layoutVersion >= 2) CommitMetadata.encodeAvro(metadata, isReplace)
       else CommitMetadataJson.encode(metadata, isReplace)
@@ -185,7 +185,7 @@ final class Transaction private[table] (
       // The write is committed if the file exists in spite of the failure.
       case NonFatal(e) => if (!appeared(file, e)) throw e
     }
-    Instant(instant, Action.completedName(action), InstantState.Completed, completion)
+    Instant(instant, action.whenCompleted, InstantState.Completed, completion)
   }
 
   /** @throws MerganserException COMMIT_UNCERTAIN if the file's existence cannot be determined */
@@ -293,7 +293,7 @@ object Transaction {
   def run[T](
       storage: Storage,
       config: TableConfig,
-      action: String,
+      action: Action,
       options: Options
   )(body: Transaction => Work[T]): T = {
     Rollback.failed(storage, config, options)
@@ -316,11 +316,11 @@ object Transaction {
   def begin(
       storage: Storage,
       config: TableConfig,
-      action: String,
+      action: Action,
       requestedContent: Array[Byte] = Array.emptyByteArray,
       options: Options = Options()
   ): Transaction = {
-    if (!Action.Writes(action)) throw new IllegalArgumentException(s"action '$action' is not begun here")
+    if (!action.isWrite) throw new IllegalArgumentException(s"action '$action' is not begun here")
     val content =
       if (action == Action.ReplaceCommit && requestedContent.isEmpty) RequestedReplace.empty else requestedContent
     val (instant, timeline) = TableLock.hold(storage, options.lock) { lock =>
@@ -340,7 +340,7 @@ object Transaction {
       storage: Storage,
       config: TableConfig,
       timeline: Timeline,
-      action: String,
+      action: Action,
       content: Array[Byte],
       lock: TableLock
   ): String = {
@@ -355,7 +355,7 @@ object Transaction {
       storage: Storage,
       config: TableConfig,
       instant: String,
-      action: String,
+      action: Action,
       timeline: Timeline,
       options: Options
   ): Transaction = {

@@ -75,20 +75,19 @@ object WriteStat {
 /**
  * The metadata of a completed write.
  *
- * @param operationType   UPSERT, INSERT, BULK_INSERT, DELETE, COMPACT, INSERT_OVERWRITE, CLUSTER, ..., or UNKNOWN
  * @param stats           partition path to the files written there
  * @param extra           "schema" is the table's Avro schema without meta columns; other keys are arbitrary
  * @param replacedFileIds for a replacecommit: partition path to the file groups that it removes
  */
 final case class CommitMetadata(
-    operationType: String,
+    operationType: OperationType,
     stats: Map[String, Seq[WriteStat]],
     extra: Map[String, String],
     replacedFileIds: Map[String, Seq[String]] = Map.empty
 ) {
 
   /** False for services: they write the schema that they read rows with, which is not always the newest. */
-  def maySetSchema: Boolean = !CommitMetadata.Services(operationType)
+  def maySetSchema: Boolean = !operationType.isService
 
   def schemaJson: Option[String] = extra.get("schema").filter(_.nonEmpty)
 
@@ -108,10 +107,6 @@ object CommitMetadata {
 
   import AvroRecords._
 
-  val Unknown = "UNKNOWN"
-
-  private val Services = Set("COMPACT", "LOG_COMPACT", "CLUSTER", "INDEX", "BUCKET_RESCALE")
-
   /** The form of version 8 and later. Replacecommits have a record type of their own. */
   def encodeAvro(metadata: CommitMetadata, isReplace: Boolean): Array[Byte] = {
     val common = Seq(
@@ -119,7 +114,7 @@ object CommitMetadata {
       "compacted" -> false,
       "extraMetadata" -> metadata.extra,
       "version" -> 1,
-      "operationType" -> metadata.operationType
+      "operationType" -> metadata.operationType.name
     )
     AvroRecords.encode(
       if (isReplace) build(TimelineSchemas.ReplaceCommitMetadata,
@@ -133,7 +128,7 @@ object CommitMetadata {
     if (isContainer(bytes)) decodeAvro(AvroRecords.decode(bytes)) else CommitMetadataJson.decode(bytes)
 
   private def decodeAvro(record: GenericRecord): CommitMetadata = CommitMetadata(
-    operationType = record.string("operationType").getOrElse(Unknown),
+    operationType = record.string("operationType").map(OperationType.parse).getOrElse(OperationType.Unknown),
     stats = record.recordsMap("partitionToWriteStats").map { case (partition, stats) =>
       partition -> stats.map(stat(partition, _))
     },

@@ -22,7 +22,7 @@ private[table] object CommitMetadataJson {
     root.put("compacted", false)
     val extra = root.putObject("extraMetadata")
     metadata.extra.foreach { case (key, value) => extra.put(key, value) }
-    root.put("operationType", metadata.operationType)
+    root.put("operationType", metadata.operationType.name)
     if (isReplace) {
       val replaced = root.putObject("partitionToReplaceFileIds")
       metadata.replacedFileIds.foreach { case (partition, ids) =>
@@ -36,7 +36,7 @@ private[table] object CommitMetadataJson {
   def decode(bytes: Array[Byte]): CommitMetadata = {
     val root = Json.readTree(bytes)
     CommitMetadata(
-      operationType = string(root, "operationType").getOrElse(CommitMetadata.Unknown),
+      operationType = string(root, "operationType").map(OperationType.parse).getOrElse(OperationType.Unknown),
       stats = fields(root.path("partitionToWriteStats")).map { case (partition, files) =>
         partition -> files.elements.asScala.map(stat(partition, _)).toList
       },

@@ -96,8 +96,8 @@ object CompactionPlan {
 }
 
 /** The content of the requested file of a replacecommit or a clustering. */
-private[table] final case class RequestedReplace(operationType: Option[String], clusteredGroups: Set[FileGroupId]) {
-  def isClustering: Boolean = operationType.contains("CLUSTER") || clusteredGroups.nonEmpty
+private[table] final case class RequestedReplace(operationType: Option[OperationType], clusteredGroups: Set[FileGroupId]) {
+  def isClustering: Boolean = operationType.contains(OperationType.Cluster) || clusteredGroups.nonEmpty
 }
 
 private[table] object RequestedReplace {
@@ -114,7 +114,7 @@ private[table] object RequestedReplace {
       val slices =
         request.record("clusteringPlan").toSeq.flatMap(_.records("inputGroups")).flatMap(_.records("slices"))
       RequestedReplace(
-        request.string("operationType"),
+        request.string("operationType").map(OperationType.parse),
         slices.map(s => FileGroupId(s.string("partitionPath").getOrElse(""), s.string("fileId").getOrElse(""))).toSet
       )
     }

@@ -41,7 +41,7 @@ final class Timeline private (
   private lazy val hasArchive: Boolean = findsArchive()
 
   /** Completed commits, deltacommits and replacecommits, sorted by requested time. */
-  val completed: Seq[Instant] = instants.filter(i => i.isCompleted && Action.Writes(i.action))
+  val completed: Seq[Instant] = instants.filter(i => i.isCompleted && i.action.isWrite)
 
   /** False if no write has ever completed. */
   def hasWrites: Boolean = completed.nonEmpty || hasArchive
@@ -50,7 +50,7 @@ final class Timeline private (
   val pending: Seq[Instant] = instants.filterNot(_.isCompleted)
 
   /** Writes that have not completed; in layout 1 also clusterings. */
-  def pendingWrites: Seq[Instant] = pending.filter(i => Action.Writes(i.action))
+  def pendingWrites: Seq[Instant] = pending.filter(_.action.isWrite)
 
   def pendingCompactions: Seq[Instant] = pending.filter(_.action == Action.Compaction)
 
@@ -73,7 +73,7 @@ final class Timeline private (
   /** Requested time of the first write that was not archived, if any were. */
   private[table] def start: Option[String] = {
     val all         = complete.getOrElse(this).instants
-    val writes      = all.filter(i => Action.Writes(Action.completedName(i.action)))
+    val writes      = all.filter(_.action.whenCompleted.isWrite)
     val savepointed = all.filter(_.action == Action.Savepoint).map(_.requested).toSet
     // Savepointed instants stay when those around them are archived, so they do not mark the start of the timeline.
     writes.find(i => !savepointed(i.requested)).orElse(writes.headOption).map(_.requested)
@@ -189,7 +189,7 @@ final class Timeline private (
     pendingReplaces.collect { case (instant, request) if request.isClustering => instant.requested }.toSet
 
   private lazy val pendingReplaces: Seq[(Instant, RequestedReplace)] =
-    pending.filter(i => Action.completedName(i.action) == Action.ReplaceCommit).map { instant =>
+    pending.filter(_.action.whenCompleted == Action.ReplaceCommit).map { instant =>
       val request = files.get((instant, InstantState.Requested)).map(decode(_)(RequestedReplace.decode))
       instant -> request.getOrElse(RequestedReplace(None, Set.empty))
     }
@@ -249,8 +249,8 @@ final class Timeline private (
   private[table] def latestSchema: Option[String] =
     schemaCommit.filter(_._2.extra.get("latest_schema").exists(_.nonEmpty)).map(_._1.requested)
 
-  private[table] def find(requested: String, action: String): Option[Instant] =
-    instants.find(i => i.requested == requested && Action.completedName(i.action) == Action.completedName(action))
+  private[table] def find(requested: String, action: Action): Option[Instant] =
+    instants.find(i => i.requested == requested && i.action.whenCompleted == action.whenCompleted)
 
   private[table] def hasFile(instant: Instant, state: InstantState): Boolean = files.contains((instant, state))
 
@@ -301,7 +301,7 @@ object Timeline {
         instant.copy(completed = completed) -> status
       }
     }
-    val byAction = found.groupBy { case (instant, _) => (instant.requested, Action.completedName(instant.action)) }
+    val byAction = found.groupBy { case (instant, _) => (instant.requested, instant.action.whenCompleted) }
     val latest = byAction.values.map { states =>
       val instant = states.map(_._1).maxBy(i => (i.state.rank, i.completed))
       instant -> states.map { case (state, status) => (instant, state.state) -> status.getPath.getName }
@@ -310,7 +310,7 @@ object Timeline {
       case (instant, status) if instant.isCompleted =>
         status.getPath.getName -> s"${status.getLen} ${status.getModificationTime}"
     }
-    val loaded = new Timeline(storage, config, latest.map(_._1).sortBy(i => (i.requested, i.action)),
+    val loaded = new Timeline(storage, config, latest.map(_._1).sortBy(i => (i.requested, i.action.name)),
       latest.flatMap(_._2).toMap, None, None,
       () => mayHaveArchived(storage, config), versions.toMap,
       listed.map(_.getPath.getName).filter(InstantFile.isUnknown).sorted)

@@ -7,7 +7,7 @@ import io.merganser.table.{DirectTable, Leftovers, TableSuite}
 import io.merganser.table.file.{FileGroupId, Markers}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{LockContender, Storage}
-import io.merganser.table.timeline.{Action, CommitMetadata, CompactionPlan, Instant, InstantState, Timeline, WriteStat}
+import io.merganser.table.timeline.{Action, CommitMetadata, CompactionPlan, Instant, InstantState, OperationType, Timeline, WriteStat}
 import org.apache.hadoop.conf.Configuration
 
 import scala.util.Try
@@ -21,13 +21,13 @@ final class CompactionRunsSuite extends TableSuite {
   private def scheduled(version: Int = 9): (Storage, TableConfig, Instant) = {
     val s      = storage
     val config = table(version, s)
-    val first  = Transaction.begin(s, config, "commit")
+    val first  = Transaction.begin(s, config, Action.Commit)
     first.commit(upserted(writeBase(s, first, "a")), Set.empty)
     val plan = CompactionPlan(Seq(CompactionPlan.operation("p", "a", first.instant, None, Nil)))
     (s, config, CompactionSchedule.schedule(s, config)(_ => Some(plan)).get)
   }
 
-  private def compacted(stat: WriteStat): CommitMetadata = CommitMetadata("COMPACT", Map("p" -> Seq(stat)), Map.empty)
+  private def compacted(stat: WriteStat): CommitMetadata = CommitMetadata(OperationType.Compact, Map("p" -> Seq(stat)), Map.empty)
 
   /** Puts the claim of a process that ended into the place of the one that is there; its last heartbeat is so long ago. */
   private def claimedElsewhere(s: Storage, config: TableConfig, instant: Instant, beatAgoMs: Option[Long]): Unit = {

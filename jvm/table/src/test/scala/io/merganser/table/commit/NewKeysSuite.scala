@@ -9,7 +9,7 @@ import io.merganser.table.file.FileNames
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.{CommitMetadata, WriteStat}
+import io.merganser.table.timeline.{Action, CommitMetadata, OperationType, WriteStat}
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
@@ -20,7 +20,7 @@ import scala.collection.JavaConverters._
 final class NewKeysSuite extends TableSuite {
   import KeyScope._
 
-  private def begin(storage: Storage, action: String = "commit", beats: Boolean = false): Transaction =
+  private def begin(storage: Storage, action: Action = Action.Commit, beats: Boolean = false): Transaction =
     Transaction.begin(storage, TableConfig.load(storage), action,
       options = Transaction.Options(heartbeatMs = if (beats) Some(60000L) else None))
 
@@ -51,7 +51,7 @@ final class NewKeysSuite extends TableSuite {
   private val schema = AvroSchemas.toAvro(StructType.fromDDL("id STRING"), "t").toString
 
   private def metadata(
-      operation: String,
+      operation: OperationType,
       stats: Seq[WriteStat],
       replaced: Map[String, Seq[String]] = Map.empty
   ): CommitMetadata =
@@ -62,7 +62,7 @@ final class NewKeysSuite extends TableSuite {
       first: (Transaction, Storage) => CommitMetadata,
       second: (Transaction, Storage) => CommitMetadata,
       basis: WriteBasis,
-      actions: (String, String) = ("commit", "commit")
+      actions: (Action, Action) = (Action.Commit, Action.Commit)
   ): Boolean = {
     val s = storage
     if (!TableConfig.exists(s)) Creation.create(s, properties(mergeOnRead = false))
@@ -81,7 +81,7 @@ final class NewKeysSuite extends TableSuite {
 
   private def adds(partition: String, keys: String*)(t: Transaction, s: Storage): CommitMetadata = {
     groups += 1
-    metadata("INSERT", Seq(wrote(t, s, partition, s"g$groups", keys)))
+    metadata(OperationType.Insert, Seq(wrote(t, s, partition, s"g$groups", keys)))
   }
 
   test(
@@ -100,15 +100,15 @@ final class NewKeysSuite extends TableSuite {
   test(
     "an overwrite conflicts with what others added to the partitions it replaces, two overwrites of an empty one too") {
     def overwrites(partition: String, keys: String*)(t: Transaction, s: Storage) =
-      adds(partition, keys: _*)(t, s).copy(operationType = "INSERT_OVERWRITE")
+      adds(partition, keys: _*)(t, s).copy(operationType = OperationType.InsertOverwrite)
     val ofP = WriteBasis(replaces = _ == "p")
-    assert(refused(adds("p", "a"), overwrites("p", "z"), ofP, ("commit", "replacecommit")))
-    assert(!refused(adds("q", "a"), overwrites("p", "z"), ofP, ("commit", "replacecommit")))
+    assert(refused(adds("p", "a"), overwrites("p", "z"), ofP, (Action.Commit, Action.ReplaceCommit)))
+    assert(!refused(adds("q", "a"), overwrites("p", "z"), ofP, (Action.Commit, Action.ReplaceCommit)))
     assert(refused(overwrites("r", "a"), overwrites("r", "z"), WriteBasis(replaces = Set("r")),
-        ("replacecommit", "replacecommit")))
+        (Action.ReplaceCommit, Action.ReplaceCommit)))
     assert(refused(adds("new", "a"), overwrites("p", "z"), WriteBasis(replaces = _ => true),
-        ("commit", "replacecommit")))
-    assert(refused(overwrites("s", "k"), adds("s", "k"), WriteBasis(InPartition), ("replacecommit", "commit")))
+        (Action.Commit, Action.ReplaceCommit)))
+    assert(refused(overwrites("s", "k"), adds("s", "k"), WriteBasis(InPartition), (Action.ReplaceCommit, Action.Commit)))
   }
 
   test("files of other engines, whose keys lie in no order, are compared by their keys and not by their ranges") {
@@ -122,7 +122,7 @@ final class NewKeysSuite extends TableSuite {
 
   test("a key that both files hold from before is not new in either") {
     def rewrites(fileId: String, keys: String*)(t: Transaction, s: Storage) =
-      metadata("UPSERT", Seq(wrote(t, s, "p", fileId, keys, kept = Set("k"), prev = "001")))
+      metadata(OperationType.Upsert, Seq(wrote(t, s, "p", fileId, keys, kept = Set("k"), prev = "001")))
     assert(!refused(rewrites("x", "a", "k"), rewrites("y", "b", "k"), WriteBasis(InPartition)))
   }
 
@@ -130,10 +130,10 @@ final class NewKeysSuite extends TableSuite {
     def logs(t: Transaction, s: Storage) = {
       val name = FileNames.log("l", t.instant, 1, "0-0-0")
       s.createNew(s"p/$name", Array[Byte](1))
-      metadata("UPSERT", Seq(WriteStat("l", s"p/$name", numInserts = 1, partitionPath = "p", logVersion = Some(1))))
+      metadata(OperationType.Upsert, Seq(WriteStat("l", s"p/$name", numInserts = 1, partitionPath = "p", logVersion = Some(1))))
     }
-    assert(refused(logs, adds("p", "z"), WriteBasis(InPartition), ("deltacommit", "commit")))
-    assert(!refused(logs, adds("q", "z"), WriteBasis(InPartition), ("deltacommit", "commit")))
+    assert(refused(logs, adds("p", "z"), WriteBasis(InPartition), (Action.DeltaCommit, Action.Commit)))
+    assert(!refused(logs, adds("q", "z"), WriteBasis(InPartition), (Action.DeltaCommit, Action.Commit)))
   }
 
   test("each file's footer is read once, before the table is locked, and files whose ranges are apart are not read") {
@@ -141,7 +141,7 @@ final class NewKeysSuite extends TableSuite {
     Creation.create(s, properties(mergeOnRead = false))
     val (a, b) = (begin(s, beats = true), begin(s, beats = true))
     def many(t: Transaction, side: String) =
-      metadata("UPSERT", (10 until 23).map(i => wrote(t, s, "p", s"$side$i", Seq(s"$i$side", s"$i${side}x"))))
+      metadata(OperationType.Upsert, (10 until 23).map(i => wrote(t, s, "p", s"$side$i", Seq(s"$i$side", s"$i${side}x"))))
     b.commit(many(b, "b"), Set.empty)
     val mine               = many(a, "a")
     val (opened, isLocked) = (new ConcurrentLinkedQueue[String], new ConcurrentLinkedQueue[String])
@@ -161,7 +161,7 @@ final class NewKeysSuite extends TableSuite {
     Creation.create(s, properties(mergeOnRead = false))
     val (a, b) = (begin(s, beats = true), begin(s, beats = true))
     def many(t: Transaction, side: String) =
-      metadata("UPSERT", (10 until 30).map(i => wrote(t, s, "p", s"$side$i", Seq(s"a$i$side", s"z$i$side"))))
+      metadata(OperationType.Upsert, (10 until 30).map(i => wrote(t, s, "p", s"$side$i", Seq(s"a$i$side", s"z$i$side"))))
     b.commit(many(b, "b"), Set.empty)
     val mine   = many(a, "a")
     val opened = new ConcurrentLinkedQueue[String]

@@ -9,7 +9,7 @@ import io.merganser.table.options.FailedWrites
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.storage.{Storage, TableLock}
-import io.merganser.table.timeline.{CommitMetadata, CommitMetadataJson, Instant, Timeline}
+import io.merganser.table.timeline.{Action, CommitMetadata, CommitMetadataJson, Instant, OperationType, Timeline}
 import io.merganser.table.FaultyFileSystem.{After, Before, Dead}
 
 final class RollbackSuite extends TableSuite {
@@ -21,7 +21,7 @@ final class RollbackSuite extends TableSuite {
     names(storage, ".hoodie/.temp").filterNot(_.startsWith("unpublished-"))
 
   /** What a session does: mend, announce, write, commit; on failure roll back what it can. */
-  private def write(storage: Storage, fileId: String, action: String = "commit"): Unit = {
+  private def write(storage: Storage, fileId: String, action: Action = Action.Commit): Unit = {
     pending(storage)
     val transaction = Transaction.begin(storage, TableConfig.load(storage), action)
     try { transaction.commit(upserted(writeBase(storage, transaction, fileId)), Set(FileGroupId("p", fileId))); () }
@@ -69,7 +69,7 @@ final class RollbackSuite extends TableSuite {
         val s = faulty(s"t$n")
         table(storage = s)
         write(s, "a")
-        val dead = Transaction.begin(s, TableConfig.load(s), "deltacommit")
+        val dead = Transaction.begin(s, TableConfig.load(s), Action.DeltaCommit)
         writeBase(s, dead, "b")
         writeBase(s, dead, "c")
         val (_, failed) = FaultyFileSystem.failing(n, how)(pending(s))
@@ -86,7 +86,7 @@ final class RollbackSuite extends TableSuite {
   test("the markers of a completed write are swept, its files stay") {
     val s = storage
     table(storage = s)
-    val t    = Transaction.begin(s, TableConfig.load(s), "commit")
+    val t    = Transaction.begin(s, TableConfig.load(s), Action.Commit)
     val stat = writeBase(s, t, "a")
     t.commit(upserted(stat), Set.empty)
     new Markers(s, t.instant).create("p", stat.fileName, "CREATE")
@@ -100,7 +100,7 @@ final class RollbackSuite extends TableSuite {
       val s = storage
       table(version, s)
       write(s, "a")
-      val t         = Transaction.begin(s, TableConfig.load(s), "deltacommit")
+      val t         = Transaction.begin(s, TableConfig.load(s), Action.DeltaCommit)
       val committed = writeBase(s, t, "b", token = "0-0-0")
       t.commit(upserted(committed), Set.empty)
       val name = if (late == "log") FileNames.log("a", if (version == 6) "050" else t.instant, 1, "0-0-1")
@@ -115,7 +115,7 @@ final class RollbackSuite extends TableSuite {
     val s = storage
     table(6, s)
     write(s, "a")
-    val t             = Transaction.begin(s, TableConfig.load(s), "deltacommit")
+    val t             = Transaction.begin(s, TableConfig.load(s), Action.DeltaCommit)
     val (own, shared) = (log("a", "050", 1), log("a", "050", 2))
     t.markers.create("p", own, "APPEND")
     s.createNew(s"p/$own", block(t.instant))
@@ -129,7 +129,7 @@ final class RollbackSuite extends TableSuite {
     val s = storage
     table(storage = s)
     write(s, "a")
-    val t = Transaction.begin(s, TableConfig.load(s), "commit")
+    val t = Transaction.begin(s, TableConfig.load(s), Action.Commit)
     pending(s)
     val late = writeBase(s, t, "b")
     assert(pending(s).isEmpty)
@@ -168,7 +168,7 @@ final class RollbackSuite extends TableSuite {
     val s = storage
     table(6, s)
     instantFile6(s, "050.deltacommit",
-      CommitMetadataJson.encode(CommitMetadata("UPSERT", Map.empty, Map.empty), isReplace = false))
+      CommitMetadataJson.encode(CommitMetadata(OperationType.Upsert, Map.empty, Map.empty), isReplace = false))
     instantFile6(s, "100.deltacommit.requested")
     instantFile6(s, "100.deltacommit.inflight")
     partition(s, base("a", "050"))
@@ -190,12 +190,12 @@ final class RollbackSuite extends TableSuite {
     val s      = storage
     val config = table(storage = s)
     val lazily = Transaction.Options(failedWrites = FailedWrites.Lazy(Heartbeat.ExpiredAfterMs))
-    val alive  = Transaction.begin(s, config, "commit", options = Transaction.Options(heartbeatMs = Some(60000L)))
-    val dead   = Transaction.begin(s, config, "commit")
+    val alive  = Transaction.begin(s, config, Action.Commit, options = Transaction.Options(heartbeatMs = Some(60000L)))
+    val dead   = Transaction.begin(s, config, Action.Commit)
     assert(Rollback.failed(s, config, lazily).map(_.requested) == Seq(dead.instant))
     alive.commit(upserted(writeBase(s, alive, "a")), Set.empty)
     assert(view(s).slices.map(_.fileId) == Seq("a") && !s.exists(Heartbeat.file(alive.instant)))
-    val stopped = Transaction.begin(s, config, "commit", options = Transaction.Options(heartbeatMs = Some(60000L)))
+    val stopped = Transaction.begin(s, config, Action.Commit, options = Transaction.Options(heartbeatMs = Some(60000L)))
     s.fs.setTimes(s.path(Heartbeat.file(stopped.instant)), System.currentTimeMillis() - 121000, -1)
     assert(Rollback.failed(s, config, lazily).map(_.requested) == Seq(stopped.instant))
     stopped.rollback()
@@ -278,7 +278,7 @@ final class RollbackSuite extends TableSuite {
     table(storage = s)
     val lazily = "hoodie.clean.failed.writes.policy" -> "LAZY"
     val begun =
-      Transaction.begin(s, TableConfig.load(s), "commit", options = Transaction.Options(heartbeatMs = Some(3600000L)))
+      Transaction.begin(s, TableConfig.load(s), Action.Commit, options = Transaction.Options(heartbeatMs = Some(3600000L)))
     val beat = s.path(Heartbeat.file(begun.instant))
     s.fs.setTimes(beat, System.currentTimeMillis() - 30000L, -1)
     assert(failed(s, lazily).isEmpty)
@@ -292,7 +292,7 @@ final class RollbackSuite extends TableSuite {
   test("a write waits for the table's lock as long as its option says") {
     val s = storage
     table(storage = s)
-    Transaction.begin(s, TableConfig.load(s), "commit")
+    Transaction.begin(s, TableConfig.load(s), Action.Commit)
     val entered = new java.util.concurrent.CountDownLatch(1)
     val done    = new java.util.concurrent.CountDownLatch(1)
     val holder  = new Thread(() => TableLock.hold(s) { _ => entered.countDown(); done.await() })

@@ -7,7 +7,7 @@ import io.merganser.table.options.{ForeignOptions, Options, Permits}
 import io.merganser.table.properties.{TableConfig, TableProperties, Treatment}
 import io.merganser.table.slice.{FileSlice, LogInserts}
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.{Action, CommitMetadata, Instant, InstantState, Timeline, WriteStat}
+import io.merganser.table.timeline.{Action, CommitMetadata, Instant, InstantState, OperationType, Timeline, WriteStat}
 import org.apache.spark.sql.types.StructType
 
 import java.nio.charset.StandardCharsets.UTF_8
@@ -136,7 +136,7 @@ final class TableFeaturesSuite extends TableSuite {
     }
     val lost = foreign()()
     instantFile(lost, "100_110.commit",
-      CommitMetadata("UPSERT", Map.empty, Map("schema" -> "{}", "latest_schema" -> schema(1 -> "a"))))
+      CommitMetadata(OperationType.Upsert, Map.empty, Map("schema" -> "{}", "latest_schema" -> schema(1 -> "a"))))
     assert(refusal(open(lost)).condition == "TABLE_FEATURE_UNREADABLE")
   }
 
@@ -185,7 +185,7 @@ final class TableFeaturesSuite extends TableSuite {
       WriteStat(fileId, s"p/${log(fileId, "200")}", numInserts = inserts, partitionPath = "p")
     instantFile(s, "100_110.deltacommit")
     instantFile(s, "200_210.deltacommit",
-      CommitMetadata("UPSERT", Map("p" -> Seq(stat("updated", 0), stat("inserted", 3))), Map.empty))
+      CommitMetadata(OperationType.Upsert, Map("p" -> Seq(stat("updated", 0), stat("inserted", 3))), Map.empty))
     def slice(fileId: String, baseInstant: String, base: Boolean, logs: Boolean) = FileSlice("p", fileId, baseInstant,
       if (base) Some(BaseFile("p", fileId, baseInstant, "x", 1)) else None,
       if (logs) Seq(LogFile("p", fileId, "200", 1, None, "y", 1)) else Nil)

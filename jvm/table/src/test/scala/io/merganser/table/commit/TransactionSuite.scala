@@ -5,7 +5,7 @@ import io.merganser.table.file.{FileGroupId, FileNames}
 import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.{CommitMetadata, CompactionPlan, Instant, RequestedReplace, WriteStat}
+import io.merganser.table.timeline.{Action, CommitMetadata, CompactionPlan, Instant, OperationType, RequestedReplace, WriteStat}
 
 final class TransactionSuite extends TableSuite {
 
@@ -13,7 +13,7 @@ final class TransactionSuite extends TableSuite {
 
   private def begin(
       storage: Storage,
-      action: String = "commit",
+      action: Action = Action.Commit,
       options: Transaction.Options = Transaction.Options()
   ): Transaction =
     Transaction.begin(storage, TableConfig.load(storage), action, options = options)
@@ -56,10 +56,10 @@ final class TransactionSuite extends TableSuite {
     val s = storage
     table(storage = s)
     write(s, "a", "b")
-    val t = begin(s, "replacecommit")
+    val t = begin(s, Action.ReplaceCommit)
     assert(RequestedReplace.decode(s.read(s"$timelineFolder/${t.instant}.replacecommit.requested")) == RequestedReplace(
       None, Set.empty))
-    t.commit(CommitMetadata("INSERT_OVERWRITE", Map("p" -> Seq(writeBase(s, t, "c"))), Map.empty,
+    t.commit(CommitMetadata(OperationType.InsertOverwrite, Map("p" -> Seq(writeBase(s, t, "c"))), Map.empty,
         Map("p" -> Seq("a", "b"))), Set.empty)
     assert(visible(s) == Seq("c"))
   }
@@ -95,8 +95,8 @@ final class TransactionSuite extends TableSuite {
     table(storage = s)
     write(s, "a")
     val reader   = begin(s)
-    val replacer = begin(s, "replacecommit")
-    replacer.commit(CommitMetadata("DELETE_PARTITION", Map.empty, Map.empty, Map("p" -> Seq("a"))), Set.empty)
+    val replacer = begin(s, Action.ReplaceCommit)
+    replacer.commit(CommitMetadata(OperationType.DeletePartition, Map.empty, Map.empty, Map("p" -> Seq("a"))), Set.empty)
     assert(conditionOf(reader.commit(upserted(), Set(FileGroupId("p", "a")))) == "COMMIT_CONFLICT")
   }
 
@@ -116,14 +116,14 @@ final class TransactionSuite extends TableSuite {
     val s   = storage
     val old = table(8, s)
     PropertiesUpdate.run(s, _ + ("hoodie.table.version" -> "9"))
-    assert(conditionOf(Transaction.begin(s, old, "commit")) == "COMMIT_CONFLICT")
+    assert(conditionOf(Transaction.begin(s, old, Action.Commit)) == "COMMIT_CONFLICT")
   }
 
   test("a table with a schema history is not written to") {
     val s = storage
     table(storage = s)
     instantFile(s, "100_110.commit",
-      CommitMetadata("UPSERT", Map.empty, Map("schema" -> "{}", "latest_schema" -> "{\"schemas\":[]}")))
+      CommitMetadata(OperationType.Upsert, Map.empty, Map("schema" -> "{}", "latest_schema" -> "{\"schemas\":[]}")))
     assert(conditionOf(begin(s)) == "SCHEMA_ON_READ_TABLE")
     assert(names(s, timelineFolder) == Set("history", "100_110.commit"))
   }
@@ -156,7 +156,7 @@ final class TransactionSuite extends TableSuite {
   test("version 6: instants lie in .hoodie, without completion time, and say what they did in JSON") {
     val s = storage
     table(6, s)
-    val t    = begin(s, "deltacommit")
+    val t    = begin(s, Action.DeltaCommit)
     val done = t.commit(upserted(writeBase(s, t, "a")), Set.empty)
     assert(done.completed.isEmpty)
     assert(s.readText(s".hoodie/${t.instant}.deltacommit").contains("\"partitionToWriteStats\""))
@@ -169,7 +169,7 @@ final class TransactionSuite extends TableSuite {
     val s      = storage
     val config = table(storage = s)
     write(s, "a")
-    val update = begin(s, "deltacommit")
+    val update = begin(s, Action.DeltaCommit)
     val name   = FileNames.log("a", update.instant, 1, "0-0-0")
     s.createNew(s"p/$name", Array[Byte](1))
     val logStat = WriteStat("a", s"p/$name", partitionPath = "p", logVersion = Some(1))
@@ -179,9 +179,9 @@ final class TransactionSuite extends TableSuite {
     assert(CompactionSchedule.schedule(s, config)(_ => Some(plan)).isEmpty)
     val run = CompactionSchedule.begin(s, config, scheduled)
     update.commit(upserted(logStat), Set(FileGroupId("p", "a")))
-    val done = run.commit(CommitMetadata("COMPACT", Map("p" -> Seq(writeBase(s, run, "a"))), Map.empty),
+    val done = run.commit(CommitMetadata(OperationType.Compact, Map("p" -> Seq(writeBase(s, run, "a"))), Map.empty),
       Set(FileGroupId("p", "a")))
-    assert(done.action == "commit" && names(s, timelineFolder).contains(
+    assert(done.action == Action.Commit && names(s, timelineFolder).contains(
       s"${scheduled.requested}_${done.completed.get}.commit"))
     assert(show(view(s).slices) == Seq(s"a@${scheduled.requested}:${update.instant}"))
   }
@@ -190,7 +190,7 @@ final class TransactionSuite extends TableSuite {
     val s      = storage
     val config = table(storage = s)
     write(s, "a")
-    val t = begin(s, "deltacommit")
+    val t = begin(s, Action.DeltaCommit)
     CompactionSchedule.schedule(s, config)(_ =>
       Some(CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil)))))
     assert(conditionOf(t.commit(upserted(writeBase(s, t, "a", "MERGE")),
@@ -212,7 +212,7 @@ final class TransactionSuite extends TableSuite {
     assert(names(s, timelineFolder).filter(_.startsWith(scheduled.requested)) == Set(
       s"${scheduled.requested}.compaction.requested"))
     val last = CompactionSchedule.begin(s, config, scheduled)
-    last.commit(CommitMetadata("COMPACT", Map("p" -> Seq(writeBase(s, last, "a"))), Map.empty), Set.empty)
+    last.commit(CommitMetadata(OperationType.Compact, Map("p" -> Seq(writeBase(s, last, "a"))), Map.empty), Set.empty)
     assert(show(view(s).slices) == Seq(s"a@${scheduled.requested}:"))
     assert(conditionOf(CompactionSchedule.begin(s, config, scheduled)) == "COMPACTION_CONFLICT")
   }
@@ -235,7 +235,7 @@ final class TransactionSuite extends TableSuite {
     val s      = storage
     val config = table(6, s)
     write(s, "a")
-    begin(s, "deltacommit")
+    begin(s, Action.DeltaCommit)
     assert(conditionOf(CompactionSchedule.schedule(s, config)(_ => None)) == "COMPACTION_BLOCKED")
   }
 }

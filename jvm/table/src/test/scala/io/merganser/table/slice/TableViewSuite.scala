@@ -6,7 +6,7 @@ import io.merganser.table.commit.Creation
 import io.merganser.table.file.{BaseFile, FileNames, LogFile, PartitionMetadata}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.{CommitMetadata, Timeline, WriteStat}
+import io.merganser.table.timeline.{CommitMetadata, OperationType, Timeline, WriteStat}
 
 final class TableViewSuite extends TableSuite {
 
@@ -117,7 +117,7 @@ final class TableViewSuite extends TableSuite {
     partition(s, base("a", "100"), base("b", "100"), base("c", "200"))
     instantFile(s, "100_110.deltacommit")
     instantFile(s, "200_210.replacecommit",
-      CommitMetadata("INSERT_OVERWRITE", Map.empty, Map.empty, Map("p" -> Seq("a"), "other" -> Seq("b"))))
+      CommitMetadata(OperationType.InsertOverwrite, Map.empty, Map.empty, Map("p" -> Seq("a"), "other" -> Seq("b"))))
     assert(show(view(s).slices) == Seq("b@100:", "c@200:"))
     assert(show(view(s).slicesOf(Seq("p", "nowhere"))) == Seq("b@100:", "c@200:"))
     val config = TableConfig.load(s)

@@ -5,7 +5,7 @@ import io.merganser.table.TableSuite
 import io.merganser.table.file.FileNames
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.{CleanFixture, CommitMetadata, Timeline}
+import io.merganser.table.timeline.{CleanFixture, CommitMetadata, OperationType, Timeline}
 
 final class TimeTravelSuite extends TableSuite {
 
@@ -67,7 +67,7 @@ final class TimeTravelSuite extends TableSuite {
     table(storage = s)
     commits(s, "100", "200", "300")
     instantFile(s, "400_450.replacecommit",
-      CommitMetadata("INSERT_OVERWRITE", Map.empty, Map.empty, Map("q" -> Seq("c"))))
+      CommitMetadata(OperationType.InsertOverwrite, Map.empty, Map.empty, Map("q" -> Seq("c"))))
     base(s, "a", "100")
     base(s, "b", "300")
     val deleted = Map("p" -> Seq("b_0-0-0_100.parquet", "b_0-0-0_200.parquet"))

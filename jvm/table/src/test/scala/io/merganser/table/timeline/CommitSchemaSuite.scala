@@ -9,9 +9,9 @@ import org.apache.spark.sql.types.StructType
 
 final class CommitSchemaSuite extends TableSuite {
 
-  private def begin(storage: Storage): Transaction = Transaction.begin(storage, TableConfig.load(storage), "commit")
+  private def begin(storage: Storage): Transaction = Transaction.begin(storage, TableConfig.load(storage), Action.Commit)
 
-  private def commit(transaction: Transaction, columns: String, operation: String = "UPSERT"): Instant =
+  private def commit(transaction: Transaction, columns: String, operation: OperationType = OperationType.Upsert): Instant =
     transaction.commit(
       CommitMetadata(operation, Map.empty,
         Map("schema" -> AvroSchemas.toAvro(StructType.fromDDL(columns), "t").toString)),
@@ -60,14 +60,14 @@ final class CommitSchemaSuite extends TableSuite {
 
   test("columns that another writer replaced are a conflict: the rows were made for others") {
     val (s, Seq(first, second)) = (begun("id INT, v INT")(2): @unchecked)
-    commit(first, "id INT, w INT", "INSERT_OVERWRITE_TABLE")
+    commit(first, "id INT, w INT", OperationType.InsertOverwriteTable)
     assert(conditionOf(commit(second, "id INT, v INT")) == "COMMIT_CONFLICT")
     assert(columns(s) == StructType.fromDDL("id INT, w INT"))
   }
 
   test("a write that is alone may leave the table with any columns") {
     val (s, Seq(only)) = (begun("id INT, v INT")(1): @unchecked)
-    commit(only, "id INT, w INT", "INSERT_OVERWRITE_TABLE")
+    commit(only, "id INT, w INT", OperationType.InsertOverwriteTable)
     assert(columns(s) == StructType.fromDDL("id INT, w INT"))
   }
 
@@ -83,7 +83,7 @@ final class CommitSchemaSuite extends TableSuite {
   /** As a write of ours commits. */
   private def commitListed(transaction: Transaction, columns: String): Instant = {
     val schema = StructType.fromDDL(columns)
-    transaction.commit(CommitMetadata("UPSERT", Map.empty,
+    transaction.commit(CommitMetadata(OperationType.Upsert, Map.empty,
         Map("schema" -> AvroSchemas.toAvro(schema, "t").toString) ++ transaction.timeline.listAdded(schema)), Set.empty)
   }
 

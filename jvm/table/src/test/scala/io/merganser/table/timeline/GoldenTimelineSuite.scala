@@ -35,7 +35,7 @@ final class GoldenTimelineSuite extends TableSuite {
     val config   = TableConfig.load(s)
     val timeline = Timeline.load(s, config)
     val compacted =
-      timeline.completed.filter(i => i.action == "commit" && timeline.metadata(i).operationType == "COMPACT").lastOption
+      timeline.completed.filter(i => i.action == Action.Commit && timeline.metadata(i).operationType == OperationType.Compact).lastOption
     new TableView(s, config, timeline).slices
       .map(slice =>
         (slice.partitionPath, compacted.exists(c => slice.base.exists(_.instant == c.requested)), slice.logs.size))
@@ -114,7 +114,7 @@ final class GoldenTimelineSuite extends TableSuite {
       val s      = Storage(folder.resolve(name).toUri.toString, new Configuration())
       val before = view(s).slices
       assert(Rollback.failed(s, TableConfig.load(s), Transaction.Options()).isEmpty)
-      val t    = Transaction.begin(s, TableConfig.load(s), "deltacommit")
+      val t    = Transaction.begin(s, TableConfig.load(s), Action.DeltaCommit)
       val last = t.timeline.newestCompleted.get
       assert(t.instant > last.requested && last.completed.forall(t.instant > _))
       t.commit(upserted(writeBase(s, t, "new")), Set.empty)

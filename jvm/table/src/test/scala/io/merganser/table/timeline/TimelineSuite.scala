@@ -5,6 +5,7 @@ import java.time.{Clock, ZoneOffset}
 import io.merganser.table.TableSuite
 import io.merganser.table.commit.Creation
 import io.merganser.table.file.FileGroupId
+import io.merganser.table.options.WriteOperation
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
 import org.apache.hadoop.conf.Configuration
@@ -14,15 +15,15 @@ final class TimelineSuite extends TableSuite {
   import InstantState._
 
   test("names of both layouts are taken apart; a commit's inflight file does not name its action") {
-    assert(InstantFile.parse("100.inflight").contains(Instant("100", "commit", Inflight)))
-    assert(InstantFile.parse("100.commit.requested").contains(Instant("100", "commit", Requested)))
-    assert(InstantFile.parse("100.deltacommit.inflight").contains(Instant("100", "deltacommit", Inflight)))
-    assert(InstantFile.parse("100_150.commit").contains(Instant("100", "commit", Completed, Some("150"))))
-    assert(InstantFile.parse("100.deltacommit").contains(Instant("100", "deltacommit", Completed)))
+    assert(InstantFile.parse("100.inflight").contains(Instant("100", Action.Commit, Inflight)))
+    assert(InstantFile.parse("100.commit.requested").contains(Instant("100", Action.Commit, Requested)))
+    assert(InstantFile.parse("100.deltacommit.inflight").contains(Instant("100", Action.DeltaCommit, Inflight)))
+    assert(InstantFile.parse("100_150.commit").contains(Instant("100", Action.Commit, Completed, Some("150"))))
+    assert(InstantFile.parse("100.deltacommit").contains(Instant("100", Action.DeltaCommit, Completed)))
     Seq("history", ".100.commit.crc", "100_150.commit.inflight", "100.nonsense", "hoodie.properties", "100")
       .foreach(name => assert(InstantFile.parse(name).isEmpty, name))
-    assert(InstantFile.inflight("100", "commit") == "100.inflight")
-    assert(InstantFile.completed("100", Some("150"), "compaction") == "100_150.commit")
+    assert(InstantFile.inflight("100", Action.Commit) == "100.inflight")
+    assert(InstantFile.completed("100", Some("150"), Action.Compaction) == "100_150.commit")
   }
 
   test("the furthest state of an action wins; a compaction and the commit it became are one") {
@@ -35,9 +36,9 @@ final class TimelineSuite extends TableSuite {
     compactionFile(s, "400", "b")
     val timeline = Timeline.load(s, TableConfig.load(s))
     assert(timeline.completed.map(i => (i.requested, i.action, i.completed)) ==
-      Seq(("100", "deltacommit", Some("150")), ("300", "commit", Some("350"))))
+      Seq(("100", Action.DeltaCommit, Some("150")), ("300", Action.Commit, Some("350"))))
     assert(timeline.pending.map(i => (i.requested, i.action, i.state)) ==
-      Seq(("200", "deltacommit", Inflight), ("400", "compaction", Requested), ("400", "savepoint", Inflight)))
+      Seq(("200", Action.DeltaCommit, Inflight), ("400", Action.Compaction, Requested), ("400", Action.Savepoint, Inflight)))
     assert(timeline.groupsInCompaction == Map(FileGroupId("p", "b") -> "400"))
   }
 
@@ -89,10 +90,10 @@ final class TimelineSuite extends TableSuite {
     val config = Creation.create(s, properties() + ("hoodie.table.create.schema" -> "created"))
     def schema = Timeline.load(s, config).tableSchemaJson
     assert(schema.contains("created"))
-    def metadata(operation: String, schema: String) = CommitMetadata(operation, Map.empty, Map("schema" -> schema))
-    instantFile(s, "100_900.deltacommit", metadata("UPSERT", "late"))
-    instantFile(s, "200_210.deltacommit", metadata("UPSERT", "early"))
-    instantFile(s, "300_910.commit", metadata("COMPACT", "compacted"))
+    def metadata(operation: OperationType, schema: String) = CommitMetadata(operation, Map.empty, Map("schema" -> schema))
+    instantFile(s, "100_900.deltacommit", metadata(OperationType.Upsert, "late"))
+    instantFile(s, "200_210.deltacommit", metadata(OperationType.Upsert, "early"))
+    instantFile(s, "300_910.commit", metadata(OperationType.Compact, "compacted"))
     assert(schema.contains("late"))
   }
 
@@ -106,11 +107,26 @@ final class TimelineSuite extends TableSuite {
       WriteStat("g-0", "p/.g-0_1.log.1_0-0-0", "1", 2, 0, 2, 0, 50, 50, "p", logVersion = Some(1), logOffset = Some(0),
         baseFile = Some(""), logFiles = Seq(".g-0_1.log.1_0-0-0"))
     val metadata =
-      CommitMetadata("INSERT_OVERWRITE", Map("p" -> Seq(base, log), "" -> Nil), Map("schema" -> "{}", "k" -> "ü"),
+      CommitMetadata(OperationType.InsertOverwrite, Map("p" -> Seq(base, log), "" -> Nil), Map("schema" -> "{}", "k" -> "ü"),
         Map("p" -> Seq("h-0")))
     assert(CommitMetadata.decode(CommitMetadata.encodeAvro(metadata, isReplace = true)) == metadata)
     assert(CommitMetadata.decode(CommitMetadataJson.encode(metadata, isReplace = true)) == metadata)
     assert(CommitMetadata.decode(CommitMetadata.encodeAvro(metadata, isReplace = false)).replacedFileIds.isEmpty)
+  }
+
+  test("an operation type that only other engines write is preserved as it is, in Avro and in JSON") {
+    for (name <- Seq("BOOTSTRAP", "upsert", "")) {
+      val metadata = CommitMetadata(OperationType.parse(name), Map.empty, Map.empty)
+      assert(metadata.operationType == OperationType.Other(name) && metadata.maySetSchema)
+      assert(CommitMetadata.decode(CommitMetadata.encodeAvro(metadata, isReplace = false)) == metadata)
+      assert(CommitMetadata.decode(CommitMetadataJson.encode(metadata, isReplace = false)) == metadata)
+    }
+  }
+
+  test("names of actions and operation types are parsed, and a write's operation is stored in capitals") {
+    Action.all.foreach(action => assert(Action.parse(action.name).contains(action)))
+    OperationType.all.foreach(operation => assert(OperationType.parse(operation.name) == operation))
+    WriteOperation.all.foreach(operation => assert(OperationType.of(operation).name == operation.name.toUpperCase))
   }
 
   test("JSON metadata with fields nobody knows and nulls is read") {
@@ -118,7 +134,7 @@ final class TimelineSuite extends TableSuite {
       """{"partitionToWriteStats":{"p":[{"fileId":"f","path":null,"prevCommit":"null","numWrites":3,"unknown":{"a":1}}]},
         |"compacted":false,"extraMetadata":{"schema":"{}","none":null},"operationType":null,"more":[1]}""".stripMargin.getBytes(
         "UTF-8"))
-    assert(metadata.operationType == "UNKNOWN" && metadata.extra == Map("schema" -> "{}"))
+    assert(metadata.operationType == OperationType.Unknown && metadata.extra == Map("schema" -> "{}"))
     assert(metadata.stats("p").head == WriteStat("f", "", numWrites = 3, partitionPath = "p"))
   }
 

@@ -37,10 +37,10 @@ object ShowCommits extends TableProcedure {
     val stats                      = metadata.allStats
     def sum(of: WriteStat => Long) = stats.map(of).sum
     val (added, newer)             = stats.partition(Commits.isNewGroup)
-    val when: Seq[Any]             = Seq(instant.requested, instant.completed.orNull, instant.action)
+    val when: Seq[Any]             = Seq(instant.requested, instant.completed.orNull, instant.action.name)
     val files: Seq[Any] = Seq(sum(_.totalWriteBytes), added.size.toLong, newer.size.toLong, metadata.stats.size.toLong)
     val records: Seq[Any] = Seq(sum(_.numWrites), sum(_.numUpdateWrites), sum(_.totalWriteErrors))
-    when ++ files ++ records :+ metadata.operationType
+    when ++ files ++ records :+ metadata.operationType.name
   }
 }
 
@@ -75,7 +75,7 @@ object ShowCommitsMetadata extends TableProcedure {
       (instant, metadata) <- Commits.newestFirst(table)
       (partition, stat)   <- Commits.files(metadata)
     } yield Row(
-      instant.requested, instant.completed.orNull, instant.action, partition, stat.fileId, stat.prevCommit,
+      instant.requested, instant.completed.orNull, instant.action.name, partition, stat.fileId, stat.prevCommit,
       stat.numWrites, stat.numInserts,
       stat.numDeletes, stat.numUpdateWrites, stat.totalWriteErrors, stat.totalLogBlocks, stat.totalCorruptLogBlocks,
       stat.totalRollbackBlocks,
@@ -104,7 +104,7 @@ object ShowCommitPartitions extends TableProcedure {
     metadata.stats.toSeq.sortBy(_._1).map { case (partition, stats) =>
       val (added, newer) = stats.partition(Commits.isNewGroup)
       Row(
-        instant.action, partition, added.size.toLong, newer.size.toLong, stats.map(_.numInserts).sum,
+        instant.action.name, partition, added.size.toLong, newer.size.toLong, stats.map(_.numInserts).sum,
         stats.map(_.numUpdateWrites).sum,
         stats.map(_.totalWriteBytes).sum, stats.map(_.totalWriteErrors).sum)
     }
@@ -132,7 +132,7 @@ object ShowCommitFiles extends TableProcedure {
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
     val (instant, metadata) = Commits.ofArguments(table, arguments)
     Commits.files(metadata).map { case (partition, stat) =>
-      Row(instant.action, partition, stat.fileId, stat.prevCommit, stat.numUpdateWrites, stat.numWrites,
+      Row(instant.action.name, partition, stat.fileId, stat.prevCommit, stat.numUpdateWrites, stat.numWrites,
         stat.totalWriteBytes,
         stat.totalWriteErrors, stat.fileSizeInBytes)
     }

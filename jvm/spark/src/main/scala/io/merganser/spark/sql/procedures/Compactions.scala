@@ -4,6 +4,7 @@ import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.service.{CompactionResult, CompactionService}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.settings.WriteConfig
+import io.merganser.table.timeline.OperationType
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
@@ -84,7 +85,7 @@ object ShowCompaction extends TableProcedure {
     val timeline = table.timeline
     val planned  = timeline.pendingCompactions.map(i => (i, timeline.compactionPlan(i).operations.size))
     val done = timeline.completed.map(i => i -> timeline.metadata(i)).collect {
-      case (instant, metadata) if metadata.operationType == "COMPACT" => (instant, metadata.allStats.size)
+      case (instant, metadata) if metadata.operationType == OperationType.Compact => (instant, metadata.allStats.size)
     }
     (planned ++ done).sortBy(_._1.requested).reverse.map { case (instant, size) =>
       Row(instant.requested, size, instant.state.name.toUpperCase(Locale.ROOT))

@@ -4,6 +4,7 @@ import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.commit.{Rollback, Transaction}
 import io.merganser.table.settings.WriteConfig
+import io.merganser.table.timeline.Action
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
@@ -39,8 +40,8 @@ object ShowTimeline extends TableProcedure {
     chosen.reverse.map { instant =>
       val metadata = if (writes(instant)) Some(timeline.metadata(instant)) else None
       val columns =
-        Seq(instant.requested, instant.action, instant.state.name.toUpperCase(Locale.ROOT), instant.completed.orNull,
-          metadata.map(_.operationType).orNull)
+        Seq(instant.requested, instant.action.name, instant.state.name.toUpperCase(Locale.ROOT), instant.completed.orNull,
+          metadata.map(_.operationType.name).orNull)
       Row.fromSeq(columns ++ CommitColumns.countsOf(metadata) ++ CommitColumns.sumsOf(metadata, instant.requested,
         instant.completed))
     }
@@ -66,7 +67,7 @@ object ShowRollbacks extends TableProcedure {
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] =
     for {
-      instant  <- table.timeline.instants.reverse if instant.action == "rollback" && instant.isCompleted
+      instant  <- table.timeline.instants.reverse if instant.action == Action.Rollback && instant.isCompleted
       rollback <- Seq(table.timeline.rollback(instant))
       rolled   <- rollback.instants
     } yield Row(rollback.startTime, rolled._1, rollback.deleted.values.map(_.size).sum, rollback.elapsedMs,
@@ -90,6 +91,6 @@ object RollbackFailedWrites extends TableProcedure {
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
     val settings = WriteConfig.parse(arguments.options("options"), FrameWrite.sessionConf(session), table.config)
     Rollback.failed(table.storage, table.config, Transaction.Options.of(settings)).map(i =>
-      Row(i.requested, i.action, i.state.name.toUpperCase(Locale.ROOT)))
+      Row(i.requested, i.action.name, i.state.name.toUpperCase(Locale.ROOT)))
   }
 }

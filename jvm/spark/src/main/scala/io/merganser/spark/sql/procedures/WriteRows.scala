@@ -35,7 +35,7 @@ object WriteRows extends Procedure {
 
   private def row(done: WriteResult): Row = {
     val sums = Seq[Any](done.filesWritten, done.rowsWritten, done.bytesWritten, done.elapsedMs)
-    Row.fromSeq(Seq[Any](done.instant, done.operation) ++ Counts.fields(done.counts).map(_._2) ++ sums ++ CommitColumns.notesOf(
+    Row.fromSeq(Seq[Any](done.instant, done.operation.name) ++ Counts.fields(done.counts).map(_._2) ++ sums ++ CommitColumns.notesOf(
       done.notes))
   }
 }

@@ -1,0 +1,50 @@
+package io.merganser.table.timeline
+
+/**
+ * What an instant does to its table.
+ *
+ * @param name    in file names
+ * @param isWrite true if it writes rows of the table; false for services while they are pending
+ */
+sealed abstract class Action(val name: String, val isWrite: Boolean = false) extends Serializable {
+
+  /** The action in the name of its completed file: services that write data files complete as a commit. */
+  def whenCompleted: Action = this
+
+  override def toString: String = name
+}
+
+object Action {
+  case object Commit extends Action("commit", isWrite = true)
+  case object DeltaCommit extends Action("deltacommit", isWrite = true)
+
+  /** A write that removes file groups too. */
+  case object ReplaceCommit extends Action("replacecommit", isWrite = true)
+
+  /** Pending only: its completed file is that of a commit. */
+  case object Compaction extends Action("compaction") {
+    override def whenCompleted: Action = Commit
+  }
+
+  /** Pending only: its completed file is that of a deltacommit. */
+  case object LogCompaction extends Action("logcompaction") {
+    override def whenCompleted: Action = DeltaCommit
+  }
+
+  /** Pending only: its completed file is that of a replacecommit; in layout 1 the files of a pending one are too. */
+  case object Clustering extends Action("clustering") {
+    override def whenCompleted: Action = ReplaceCommit
+  }
+
+  case object Savepoint extends Action("savepoint")
+  case object Clean extends Action("clean")
+  case object Rollback extends Action("rollback")
+  case object Restore extends Action("restore")
+  case object Indexing extends Action("indexing")
+
+  val all: Seq[Action] = Seq(Commit, DeltaCommit, ReplaceCommit, Compaction, LogCompaction, Clustering, Savepoint,
+    Clean, Rollback, Restore, Indexing)
+
+  /** By the name in a file name; None if the action is unknown. */
+  def parse(name: String): Option[Action] = all.find(_.name == name)
+}

@@ -4,7 +4,7 @@ import java.nio.file.{Files, Path => NioPath}
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.commit.{Creation, Transaction}
-import io.merganser.table.file.{FileNames, PartitionMetadata}
+import io.merganser.table.file.{FileNames, Marker, MarkerKind, PartitionMetadata}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.{FileSlice, TableView}
 import io.merganser.table.storage.Storage
@@ -90,12 +90,12 @@ abstract class TableSuite extends AnyFunSuite with BeforeAndAfterEach {
       storage: Storage,
       transaction: Transaction,
       fileId: String,
-      kind: String = "CREATE",
+      kind: MarkerKind = MarkerKind.Create,
       token: String = ""
   ): WriteStat = {
     val name =
       FileNames.base(fileId, if (token.isEmpty) s"0-${transaction.runNumber}-0" else token, transaction.instant)
-    transaction.markers.create("p", name, kind)
+    transaction.markers.create(Marker("p", name, kind))
     val out = storage.fs.create(storage.path(s"p/$name"), false)
     try out.write(1)
     finally out.close()

@@ -203,9 +203,8 @@ private[table] final class CompactionRun(
 
   /** Base files of the instant that the commit does not name: of superseded task attempts and of earlier runs. */
   def unnamed(metadata: CommitMetadata): Seq[String] = {
-    val marked = markers.all.map { case (partition, name, _) => FileNames.path(partition, name) }
-    val found  = Parallel.map(takenOver)(listing).flatten
-    (marked ++ found).distinct.filter(isOfInstant).filterNot(metadata.allStats.map(_.path).toSet)
+    val found = Parallel.map(takenOver)(listing).flatten
+    (markers.all.map(_.path) ++ found).distinct.filter(isOfInstant).filterNot(metadata.allStats.map(_.path).toSet)
   }
 
   /**
@@ -217,10 +216,9 @@ private[table] final class CompactionRun(
   def remove(now: Timeline): Unit = {
     val found     = now.find(instant, Action.Compaction)
     val committed = found.filter(_.isCompleted).toSeq.flatMap(now.metadata(_).allStats).map(_.path).toSet
-    markers.all.filter { case (_, name, _) => claim.made(name) }.foreach { case (partition, name, kind) =>
-      val file = FileNames.path(partition, name)
-      if (!committed(file)) storage.delete(file)
-      markers.delete(partition, name, kind)
+    markers.all.filter(marker => claim.made(marker.fileName)).foreach { marker =>
+      if (!committed(marker.path)) storage.delete(marker.path)
+      markers.delete(marker)
     }
     markers.deleteIfEmpty()
     val isOurs = lost.isEmpty

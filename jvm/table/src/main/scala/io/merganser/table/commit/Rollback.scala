@@ -1,7 +1,7 @@
 package io.merganser.table.commit
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.file.{BaseFile, FileNames, Markers, PartitionMetadata}
+import io.merganser.table.file.{BaseFile, FileNames, MarkerKind, Markers, PartitionMetadata}
 import io.merganser.table.log.BlockInstants
 import io.merganser.table.options.FailedWrites
 import io.merganser.table.properties.TableConfig
@@ -122,15 +122,12 @@ object Rollback {
       metadata: CommitMetadata
   ): Unit = {
     val named = metadata.allStats.flatMap(stat => stat.path +: stat.cdcStats.keys.toSeq).toSet
-    new Markers(storage, instant).all.foreach { case (partition, name, _) =>
-      val file = FileNames.path(partition, name)
-      if (!named(file)) {
-        if (config.version < 8 && FileNames.isLog(name))
-          storage.status(file).filter(found => (blockInstants(storage, partition, found) - instant).isEmpty).foreach(
-            _ =>
-              storage.delete(file))
-        else if (FileNames.instant(name).contains(instant)) storage.delete(file)
-      }
+    new Markers(storage, instant).all.filterNot(marker => named(marker.path)).foreach { marker =>
+      val (file, name) = (marker.path, marker.fileName)
+      if (config.version < 8 && FileNames.isLog(name))
+        storage.status(file).filter(found => (blockInstants(storage, marker.partitionPath, found) - instant).isEmpty)
+          .foreach(_ => storage.delete(file))
+      else if (FileNames.instant(name).contains(instant)) storage.delete(file)
     }
   }
 
@@ -143,11 +140,11 @@ object Rollback {
   ): Unit = {
     val markers = new Markers(storage, instant)
     if (markers.exist)
-      markers.all.foreach { case (partition, name, kind) =>
-        val file = FileNames.path(partition, name)
-        if (!FileNames.instant(name).contains(instant)) { if (config.version < 8) removeLog(storage, file, instant) }
-        else if (kind != "APPEND" || config.version >= 8) storage.delete(file)
-        else removeLog(storage, file, instant)
+      markers.all.foreach { marker =>
+        val isOwn = FileNames.instant(marker.fileName).contains(instant)
+        if (!isOwn) { if (config.version < 8) removeLog(storage, marker.path, instant) }
+        else if (marker.kind != MarkerKind.Append || config.version >= 8) storage.delete(marker.path)
+        else removeLog(storage, marker.path, instant)
       }
     else if (mayHaveFiles) removeUnmarked(storage, config, instant, "")
   }

@@ -3,7 +3,7 @@ package io.merganser.table.commit
 import java.util.concurrent.atomic.AtomicBoolean
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.file.{FileGroupId, FileNames, Markers, PartitionMetadata}
+import io.merganser.table.file.{FileGroupId, MarkerKind, Markers, PartitionMetadata}
 import io.merganser.table.options.{FailedWrites, Permits}
 import io.merganser.table.properties.{BucketProperties, TableConfig}
 import io.merganser.table.settings.WriteConfig
@@ -218,10 +218,8 @@ final class Transaction private[table] (
     val now = Timeline.load(storage, config)
     val committed =
       now.find(instant, action).filter(_.isCompleted).toSeq.flatMap(i => now.metadata(i).allStats).map(_.path).toSet
-    (metadata.allStats.map(_.path) ++ markers.own.collect {
-      case (partition, name, kind) if kind != "APPEND" && run.forall(_.claim.made(name)) =>
-        FileNames.path(partition, name)
-    })
+    val created = markers.own.filter(m => m.kind != MarkerKind.Append && run.forall(_.claim.made(m.fileName)))
+    (metadata.allStats.map(_.path) ++ created.map(_.path))
       .distinct.filterNot(path => path.isEmpty || committed(path)).foreach(path => storage.delete(path))
   }
 

@@ -11,27 +11,18 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
 
   private val folder = Markers.folder(instant)
 
-  /**
-   * To be called before the file is created.
-   *
-   * @param kind CREATE for a new base file and for log files, MERGE for a base file that replaces one
-   */
-  def create(partitionPath: String, fileName: String, kind: String): Unit = {
-    if (!Markers.Kinds(kind)) throw new IllegalArgumentException(s"marker kind '$kind'")
-    storage.touch(s"$folder/${FileNames.path(partitionPath, fileName)}.marker.$kind")
-  }
+  /** To be called before the file is created. */
+  def create(marker: Marker): Unit = storage.touch(file(marker))
 
   /**
-   * Partition path, file name and kind of every announced file, in either of the two marker formats. Only names that
-   * data files in the table's partitions may have: a marker must not cause other files to be deleted. Base files are of
-   * this instant; a log file may have another in its name, see [[own]].
+   * The markers of all announced files, in either of the two marker formats. Only names that data files in the table's
+   * partitions may have: a marker must not cause other files to be deleted. Base files are of this instant; a log file
+   * may have another in its name, see [[own]].
    */
-  def all: Seq[(String, String, String)] = (direct ++ listed).distinct
+  def all: Seq[Marker] = (direct ++ listed).distinct
 
   /** Those with this instant in the file's name: all except logs that this instant appended to in version 6. */
-  private[table] def own: Seq[(String, String, String)] = all.filter { case (_, name, _) =>
-    FileNames.instant(name).contains(instant)
-  }
+  private[table] def own: Seq[Marker] = all.filter(marker => FileNames.instant(marker.fileName).contains(instant))
 
   private[table] def exist: Boolean = storage.exists(folder)
 
@@ -39,10 +30,7 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
 
   private[table] def deleteAll(): Unit = { storage.deleteFolder(folder); () }
 
-  private[table] def delete(partitionPath: String, fileName: String, kind: String): Unit = {
-    storage.delete(s"$folder/${FileNames.path(partitionPath, fileName)}.marker.$kind")
-    ()
-  }
+  private[table] def delete(marker: Marker): Unit = { storage.delete(file(marker)); () }
 
   /** Deletes the folder if it announces nothing. */
   private[table] def deleteIfEmpty(): Unit = if (files(Seq(folder)).isEmpty) deleteAll()
@@ -51,7 +39,9 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
   private[table] def newestMs: Option[Long] =
     files(Seq(folder)).map(_._2.getModificationTime).reduceOption(math.max(_, _))
 
-  private def direct: Seq[(String, String, String)] = files(Seq(folder)).flatMap { case (path, _) =>
+  private def file(marker: Marker): String = s"$folder/${marker.path}.marker.${marker.kind.name}"
+
+  private def direct: Seq[Marker] = files(Seq(folder)).flatMap { case (path, _) =>
     parse(path.drop(folder.length + 1))
   }
 
@@ -65,17 +55,18 @@ final class Markers(storage: Storage, val instant: String) extends Serializable 
   }
 
   /** Markers that other engines may write one per line to files MARKERS0, MARKERS1, ... */
-  private def listed: Seq[(String, String, String)] =
+  private def listed: Seq[Marker] =
     storage.list(folder).map(_.getPath.getName).filter(_.matches("MARKERS\\d+"))
       .flatMap(name => storage.readText(s"$folder/$name").split('\n').toSeq).map(_.trim).filter(_.nonEmpty).flatMap(
         parse)
 
-  private def parse(marker: String): Option[(String, String, String)] = marker match {
+  private def parse(marker: String): Option[Marker] = marker match {
     case Markers.Name(path, kind) =>
       val at                = path.lastIndexOf('/')
       val (partition, name) = (path.take(math.max(at, 0)), path.drop(at + 1))
       val isData            = FileNames.isLog(name) || FileNames.instant(name).contains(instant)
-      if (isData && at != 0 && Markers.isPartition(partition)) Some((partition, name, kind)) else None
+      if (isData && at != 0 && Markers.isPartition(partition)) MarkerKind.parse(kind).map(Marker(partition, name, _))
+      else None
     case _ => None
   }
 }
@@ -84,8 +75,7 @@ object Markers {
 
   private[table] val Folder = ".hoodie/.temp"
 
-  private val Kinds = Set("CREATE", "MERGE", "APPEND")
-  private val Name  = """^(.*)\.marker\.(CREATE|MERGE|APPEND)$""".r
+  private val Name = """^(.*)\.marker\.(\w+)$""".r
 
   private def isPartition(path: String): Boolean = {
     val levels = path.split("/", -1).toSeq
@@ -97,6 +87,6 @@ object Markers {
 
   /** The files that writes have announced and that are neither removed nor committed yet, by path in the table. */
   private[table] def announced(storage: Storage): Set[String] =
-    storage.list(Folder).filter(_.isDirectory).flatMap(f => new Markers(storage, f.getPath.getName).all)
-      .map { case (partition, name, _) => FileNames.path(partition, name) }.toSet
+    storage.list(Folder).filter(_.isDirectory).flatMap(f => new Markers(storage, f.getPath.getName).all).map(_.path)
+      .toSet
 }

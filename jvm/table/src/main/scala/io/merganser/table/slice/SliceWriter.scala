@@ -3,7 +3,7 @@ package io.merganser.table.slice
 import io.merganser.merge.{DeleteCheck, OrderingComparator, RowLayout}
 import io.merganser.merge.buffer.{MergeIterator, Outcome}
 import io.merganser.table.base.{BaseFileOptions, BaseFileWriter, EventTimeColumn, EventTimes}
-import io.merganser.table.file.{FileGroupId, FileNames, Markers, WriteToken}
+import io.merganser.table.file.{FileGroupId, FileNames, Marker, MarkerKind, Markers, WriteToken}
 import io.merganser.table.log.{BlockPlanner, LogOptions, LogWriter, MetaRow}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.PayloadClasses
@@ -123,7 +123,8 @@ final case class SliceWriter(
     private[this] var keyWhenFull: UTF8String                             = _
 
     def open(): Unit = {
-      markers.create(partitionPath, name, if (previous.exists(_.base.isDefined)) "MERGE" else "CREATE")
+      val kind = if (previous.exists(_.base.isDefined)) MarkerKind.Merge else MarkerKind.Create
+      markers.create(Marker(partitionPath, name, kind))
       writer =
         new BaseFileWriter(storage.conf, storage.path(FileNames.path(partitionPath, name)), fileSchema, baseOptions)
     }
@@ -222,8 +223,8 @@ final case class SliceWriter(
         slice.partitionPath, meta, times)
     if (blocks.isEmpty) Nil
     else {
-      val kind                         = if (namesLogsBySlice) "APPEND" else "CREATE"
-      def announce(name: String): Unit = markers.create(slice.partitionPath, name, kind)
+      val kind                         = if (namesLogsBySlice) MarkerKind.Append else MarkerKind.Create
+      def announce(name: String): Unit = markers.create(Marker(slice.partitionPath, name, kind))
       val writer = new LogWriter(storage, config.name, slice.partitionPath, slice.fileId, nameInstant, instant, version,
         token.toString,
         fileSchema, logOptions, announce)

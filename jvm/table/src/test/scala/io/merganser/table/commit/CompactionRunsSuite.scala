@@ -4,7 +4,7 @@ import java.util.concurrent.{CountDownLatch, TimeUnit}
 
 import io.merganser.merge.Notation
 import io.merganser.table.{DirectTable, Leftovers, TableSuite}
-import io.merganser.table.file.{FileGroupId, Markers}
+import io.merganser.table.file.{FileGroupId, Marker, MarkerKind, Markers}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{LockContender, Storage}
 import io.merganser.table.timeline.{Action, CommitMetadata, CompactionPlan, Instant, InstantState, OperationType, Timeline, WriteStat}
@@ -101,7 +101,7 @@ final class CompactionRunsSuite extends TableSuite {
     val run  = taken(s, config, instant)
     val late = writeBase(s, run, "a")
     slow.abandon(new IllegalStateException("a task failed"))
-    assert(run.markers.all == Seq(("p", late.fileName, "CREATE")) && s.exists(Heartbeat.file(instant.requested)))
+    assert(run.markers.all == Seq(Marker("p", late.fileName, MarkerKind.Create)) && s.exists(Heartbeat.file(instant.requested)))
     run.commit(compacted(late), Set(FileGroupId("p", "a")))
     assert(Leftovers.of(s).isEmpty)
   }
@@ -119,7 +119,7 @@ final class CompactionRunsSuite extends TableSuite {
       assert(left(s, config, instant).contains("without a heartbeat"))
       touched(s, inflight, 2 * hourMs)
       val markers = new Markers(s, instant.requested)
-      markers.create("p", base("a", instant.requested), "MERGE")
+      markers.create(Marker("p", base("a", instant.requested), MarkerKind.Merge))
       assert(left(s, config, instant).contains("without a heartbeat"))
       markers.deleteAll()
       partition(s, base("a", instant.requested)) // left by it, and nowhere announced

@@ -5,7 +5,7 @@ import java.util.concurrent.ConcurrentLinkedQueue
 import io.merganser.table.{FaultyFileSystem, TableSuite}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.base.{BaseFileOptions, BaseFileWriter}
-import io.merganser.table.file.FileNames
+import io.merganser.table.file.{FileNames, Marker, MarkerKind}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.storage.Storage
@@ -35,7 +35,7 @@ final class NewKeysSuite extends TableSuite {
       prev: String = "null"
   ): WriteStat = {
     val name = FileNames.base(fileId, "0-0-0", t.instant)
-    t.markers.create(partition, name, "CREATE")
+    t.markers.create(Marker(partition, name, MarkerKind.Create))
     val writer = new BaseFileWriter(s.conf, s.path(s"$partition/$name"), MetaColumns.schema,
       BaseFileOptions(codec = "uncompressed"))
     keys.foreach { key =>

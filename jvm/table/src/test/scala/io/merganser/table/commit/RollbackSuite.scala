@@ -4,7 +4,7 @@ import java.io.{ByteArrayOutputStream, DataOutputStream}
 import java.nio.charset.StandardCharsets.UTF_8
 
 import io.merganser.table.{FaultyFileSystem, TableSuite}
-import io.merganser.table.file.{FileGroupId, FileNames, Markers}
+import io.merganser.table.file.{FileGroupId, FileNames, Marker, MarkerKind, Markers}
 import io.merganser.table.options.FailedWrites
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.WriteConfig
@@ -89,7 +89,7 @@ final class RollbackSuite extends TableSuite {
     val t    = Transaction.begin(s, TableConfig.load(s), Action.Commit)
     val stat = writeBase(s, t, "a")
     t.commit(upserted(stat), Set.empty)
-    new Markers(s, t.instant).create("p", stat.fileName, "CREATE")
+    new Markers(s, t.instant).create(Marker("p", stat.fileName, MarkerKind.Create))
     assert(pending(s).isEmpty)
     assert(s.exists(stat.path) && leftovers(s).isEmpty)
   }
@@ -105,7 +105,7 @@ final class RollbackSuite extends TableSuite {
       t.commit(upserted(committed), Set.empty)
       val name = if (late == "log") FileNames.log("a", if (version == 6) "050" else t.instant, 1, "0-0-1")
       else FileNames.base("b", "0-0-1", t.instant)
-      t.markers.create("p", name, if (version == 6) "APPEND" else "CREATE")
+      t.markers.create(Marker("p", name, if (version == 6) MarkerKind.Append else MarkerKind.Create))
       s.createNew(s"p/$name", block(t.instant))
       assert(pending(s).isEmpty)
       assert(!s.exists(s"p/$name") && s.exists(committed.path) && leftovers(s).isEmpty)
@@ -117,9 +117,9 @@ final class RollbackSuite extends TableSuite {
     write(s, "a")
     val t             = Transaction.begin(s, TableConfig.load(s), Action.DeltaCommit)
     val (own, shared) = (log("a", "050", 1), log("a", "050", 2))
-    t.markers.create("p", own, "APPEND")
+    t.markers.create(Marker("p", own, MarkerKind.Append))
     s.createNew(s"p/$own", block(t.instant))
-    t.markers.create("p", shared, "APPEND")
+    t.markers.create(Marker("p", shared, MarkerKind.Append))
     s.createNew(s"p/$shared", block("050") ++ block(t.instant))
     t.commit(upserted(writeBase(s, t, "b")), Set.empty)
     assert(!s.exists(s"p/$own") && s.exists(s"p/$shared"))
@@ -174,14 +174,14 @@ final class RollbackSuite extends TableSuite {
     partition(s, base("a", "050"))
     s.createNew(s"p/${log("a", "050", 1)}", block("050"))
     s.createNew(s"p/${log("a", "050", 2)}", block("100") ++ block("100"))
-    new Markers(s, "100").create("p", log("a", "050", 2), "APPEND")
+    new Markers(s, "100").create(Marker("p", log("a", "050", 2), MarkerKind.Append))
     assert(pending(s) == Seq("100"))
     assert(names(s, "p") == Set(".hoodie_partition_metadata", base("a", "050"), log("a", "050", 1)))
 
     instantFile6(s, "200.deltacommit.requested")
     instantFile6(s, "200.deltacommit.inflight")
     s.createNew(s"p/${log("a", "050", 3)}", block("050") ++ block("200"))
-    new Markers(s, "200").create("p", log("a", "050", 3), "APPEND")
+    new Markers(s, "200").create(Marker("p", log("a", "050", 3), MarkerKind.Append))
     assert(conditionOf(pending(s)) == "ROLLBACK_UNSUPPORTED")
     assert(s.exists(s"p/${log("a", "050", 3)}"))
   }

@@ -1,7 +1,7 @@
 package io.merganser.table.commit
 
 import io.merganser.table.TableSuite
-import io.merganser.table.file.{FileGroupId, FileNames}
+import io.merganser.table.file.{FileGroupId, FileNames, Marker, MarkerKind}
 import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
@@ -32,7 +32,7 @@ final class TransactionSuite extends TableSuite {
     assert(names(s, timelineFolder) == Set("history", s"${t.instant}.commit.requested", s"${t.instant}.inflight"))
     assert(s.exists(s".hoodie/.temp/${t.instant}"))
     val stat = writeBase(s, t, "a")
-    assert(t.markers.all == Seq(("p", stat.fileName, "CREATE")))
+    assert(t.markers.all == Seq(Marker("p", stat.fileName, MarkerKind.Create)))
     assert(visible(s).isEmpty)
     val done = t.commit(upserted(stat), Set(FileGroupId("p", "a")))
     assert(visible(s) == Seq("a"))
@@ -70,7 +70,7 @@ final class TransactionSuite extends TableSuite {
     val t       = begin(s)
     val attempt = writeBase(s, t, "a", token = "0-0-0")
     val again   = writeBase(s, t, "a", token = "0-0-1")
-    t.markers.create("p", "never-written.parquet", "CREATE")
+    t.markers.create(Marker("p", "never-written.parquet", MarkerKind.Create))
     t.commit(upserted(again), Set.empty)
     assert(!s.exists(attempt.path) && view(s).slices.flatMap(_.base).map(_.name) == Seq(again.fileName))
   }
@@ -82,11 +82,11 @@ final class TransactionSuite extends TableSuite {
     val first  = begin(s)
     val second = begin(s)
     val third  = begin(s)
-    val lost   = writeBase(s, second, "a", "MERGE")
-    first.commit(upserted(writeBase(s, first, "a", "MERGE")), Set(FileGroupId("p", "a")))
+    val lost   = writeBase(s, second, "a", MarkerKind.Merge)
+    first.commit(upserted(writeBase(s, first, "a", MarkerKind.Merge)), Set(FileGroupId("p", "a")))
     assert(conditionOf(second.commit(upserted(lost), Set(FileGroupId("p", "a")))) == "COMMIT_CONFLICT")
     assert(!s.exists(lost.path) && !names(s, timelineFolder).exists(_.startsWith(second.instant)))
-    third.commit(upserted(writeBase(s, third, "b", "MERGE")), Set(FileGroupId("p", "b")))
+    third.commit(upserted(writeBase(s, third, "b", MarkerKind.Merge)), Set(FileGroupId("p", "b")))
     assert(view(s).slices.map(_.baseInstant) == Seq(first.instant, third.instant))
   }
 
@@ -193,7 +193,7 @@ final class TransactionSuite extends TableSuite {
     val t = begin(s, Action.DeltaCommit)
     CompactionSchedule.schedule(s, config)(_ =>
       Some(CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil)))))
-    assert(conditionOf(t.commit(upserted(writeBase(s, t, "a", "MERGE")),
+    assert(conditionOf(t.commit(upserted(writeBase(s, t, "a", MarkerKind.Merge)),
         Set(FileGroupId("p", "a")))) == "COMMIT_CONFLICT")
   }
 

@@ -3,7 +3,7 @@ package io.merganser.table.storage
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream}
 
 import io.merganser.table.TableSuite
-import io.merganser.table.file.Markers
+import io.merganser.table.file.{Marker, MarkerKind, Markers}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.FileSlice
 import io.merganser.table.timeline.{CompletedInstants, Timeline}
@@ -27,7 +27,7 @@ final class StorageSuite extends TableSuite {
     instantFile(s, "100_110.commit")
     val there = travelled(s)
     assert(there.conf.get("some.setting") == "kept" && there.basePath == s.basePath && there.exists("p"))
-    travelled(new Markers(s, "200")).create("p", "x.parquet", "CREATE")
+    travelled(new Markers(s, "200")).create(Marker("p", "x.parquet", MarkerKind.Create))
     assert(s.exists(".hoodie/.temp/200/p/x.parquet.marker.CREATE"))
     val completed: CompletedInstants = travelled(Timeline.load(s, TableConfig.load(s)).completedInstants)
     assert(completed("100") && !completed("200"))

@@ -1,6 +1,7 @@
 package io.merganser.table.timeline
 
 import java.time.{Clock, ZoneOffset}
+import java.util.Locale
 
 import io.merganser.table.TableSuite
 import io.merganser.table.commit.Creation
@@ -126,7 +127,7 @@ final class TimelineSuite extends TableSuite {
   test("names of actions and operation types are parsed, and a write's operation is stored in capitals") {
     Action.all.foreach(action => assert(Action.parse(action.name).contains(action)))
     OperationType.all.foreach(operation => assert(OperationType.parse(operation.name) == operation))
-    WriteOperation.all.foreach(operation => assert(OperationType.of(operation).name == operation.name.toUpperCase))
+    WriteOperation.all.foreach(operation => assert(OperationType.of(operation).name == operation.name.toUpperCase(Locale.ROOT)))
   }
 
   test("JSON metadata with fields nobody knows and nulls is read") {

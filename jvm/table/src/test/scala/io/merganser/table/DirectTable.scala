@@ -103,10 +103,7 @@ final class DirectTable(
   /** Schedules a compaction of all slices with logs. */
   def scheduleCompaction(): Option[Instant] = CompactionSchedule.schedule(storage, config, options.lock) { now =>
     Some(view(now).slices.filter(_.logs.nonEmpty)).filter(_.nonEmpty).map(slices =>
-      CompactionPlan(slices.map { s =>
-        CompactionPlan.operation(s.partitionPath, s.fileId, s.baseInstant, s.base.map(b => b.name -> b.sizeBytes),
-          s.logs.map(l => l.name -> l.sizeBytes))
-      }))
+      CompactionPlan(slices.map(s => CompactionPlan.operation(s.group, s.baseInstant, s.base, s.logs))))
   }
 
   /** Runs the scheduled compactions. */

@@ -4,7 +4,7 @@ import java.nio.file.{Files, Path => NioPath}
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.commit.{Creation, Transaction}
-import io.merganser.table.file.{FileNames, Marker, MarkerKind, PartitionMetadata}
+import io.merganser.table.file.{FileGroupId, FileNames, Marker, MarkerKind, PartitionMetadata}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.{FileSlice, TableView}
 import io.merganser.table.storage.Storage
@@ -72,7 +72,8 @@ abstract class TableSuite extends AnyFunSuite with BeforeAndAfterEach {
   protected def compactionFile(storage: Storage, instant: String, fileIds: String*): Unit =
     storage.createNew(
       s"${TableConfig.load(storage).timelineFolder}/$instant.compaction.requested",
-      CompactionPlan.encode(CompactionPlan(fileIds.map(CompactionPlan.operation("p", _, "1", None, Nil))))
+      CompactionPlan.encode(CompactionPlan(fileIds.map(id =>
+        CompactionPlan.operation(FileGroupId("p", id), "1", None, Nil))))
     )
 
   protected def partition(storage: Storage, files: String*): Unit = {

@@ -53,13 +53,8 @@ object CompactionService {
     }
   }
 
-  private def operation(slice: FileSlice): CompactionOperation = CompactionPlan.operation(
-    slice.partitionPath,
-    slice.fileId,
-    slice.baseInstant,
-    slice.base.map(b => b.name -> b.sizeBytes),
-    slice.logs.map(l => l.name -> l.sizeBytes)
-  )
+  private def operation(slice: FileSlice): CompactionOperation =
+    CompactionPlan.operation(slice.group, slice.baseInstant, slice.base, slice.logs)
 
   /**
    * Runs planned compactions, oldest first. Those that another writer runs are left alone.

@@ -1,6 +1,6 @@
 package io.merganser.table.timeline
 
-import io.merganser.table.file.FileGroupId
+import io.merganser.table.file.{BaseFile, FileGroupId, LogFile}
 
 /**
  * One file slice to compact.
@@ -33,17 +33,20 @@ object CompactionPlan {
 
   private val LogSize = "TOTAL_LOG_FILES_SIZE"
 
-  /** An operation with the metrics that other engines read. Sizes in bytes. */
+  /**
+   * The compaction of a slice, with the metrics that other engines read.
+   *
+   * @param baseInstant base instant of the slice
+   */
   def operation(
-      partitionPath: String,
-      fileId: String,
+      group: FileGroupId,
       baseInstant: String,
-      baseFile: Option[(String, Long)],
-      logFiles: Seq[(String, Long)]
+      baseFile: Option[BaseFile],
+      logFiles: Seq[LogFile]
   ): CompactionOperation = {
     val megabyte = 1024.0 * 1024.0
-    val logs     = logFiles.map(_._2).sum.toDouble
-    val base     = baseFile.fold(0.0)(_._2.toDouble)
+    val logs     = logFiles.map(_.sizeBytes).sum.toDouble
+    val base     = baseFile.fold(0.0)(_.sizeBytes.toDouble)
     val metrics = Map(
       LogSize -> logs,
       "TOTAL_LOG_FILES" -> logFiles.size.toDouble,
@@ -51,7 +54,8 @@ object CompactionPlan {
       "TOTAL_IO_WRITE_MB" -> (if (base > 0) base else logs) / megabyte,
       "TOTAL_IO_MB" -> (logs + base + (if (base > 0) base else logs)) / megabyte
     )
-    CompactionOperation(partitionPath, fileId, baseInstant, baseFile.map(_._1), logFiles.map(_._1), metrics)
+    CompactionOperation(group.partitionPath, group.fileId, baseInstant, baseFile.map(_.name), logFiles.map(_.name),
+      metrics)
   }
 
   def encode(plan: CompactionPlan): Array[Byte] = AvroRecords.encode(

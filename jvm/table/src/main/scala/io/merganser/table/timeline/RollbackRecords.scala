@@ -10,18 +10,25 @@ package io.merganser.table.timeline
 final case class RollbackPlan(instant: String, action: String, files: Map[String, Seq[String]])
 
 /**
+ * An instant that was rolled back.
+ *
+ * @param action as the engine that rolled it back names it
+ */
+final case class RolledBack(instant: String, action: String)
+
+/**
  * The result of a rollback.
  *
  * @param startTime instant at which it was requested
  * @param elapsedMs duration in milliseconds
- * @param instants  requested times of the instants rolled back, with their actions
+ * @param instants  the instants rolled back
  * @param deleted   partition path to the paths deleted
  * @param failed    partition path to the paths that could not be deleted
  */
 final case class RollbackMetadata(
     startTime: String,
     elapsedMs: Long,
-    instants: Seq[(String, String)],
+    instants: Seq[RolledBack],
     deleted: Map[String, Seq[String]],
     failed: Map[String, Seq[String]] = Map.empty
 )
@@ -77,12 +84,11 @@ object RollbackMetadata {
         "startRollbackTime" -> metadata.startTime,
         "timeTakenInMillis" -> metadata.elapsedMs,
         "totalFilesDeleted" -> metadata.deleted.values.map(_.size).sum,
-        "commitsRollback" -> metadata.instants.map(_._1),
+        "commitsRollback" -> metadata.instants.map(_.instant),
         "partitionMetadata" -> partitions.toMap,
         "version" -> 1,
-        "instantsRollback" -> metadata.instants.map { case (instant, action) =>
-          build(TimelineSchemas.InstantInfo, "commitTime" -> instant, "action" -> action)
-        }
+        "instantsRollback" -> metadata.instants.map(rolled =>
+          build(TimelineSchemas.InstantInfo, "commitTime" -> rolled.instant, "action" -> rolled.action))
       )
     )
   }
@@ -94,7 +100,7 @@ object RollbackMetadata {
       startTime = metadata.string("startRollbackTime").getOrElse(""),
       elapsedMs = metadata.long("timeTakenInMillis"),
       instants = metadata.records("instantsRollback")
-        .map(i => i.string("commitTime").getOrElse("") -> i.string("action").getOrElse("")),
+        .map(i => RolledBack(i.string("commitTime").getOrElse(""), i.string("action").getOrElse(""))),
       deleted = partitions.map { case (partition, files) => partition -> files.strings("successDeleteFiles") },
       failed = partitions.map { case (partition, files) => partition -> files.strings("failedDeleteFiles") }.filter(
         _._2.nonEmpty)

@@ -23,7 +23,7 @@ final class CompactionRunsSuite extends TableSuite {
     val config = table(version, s)
     val first  = Transaction.begin(s, config, Action.Commit)
     first.commit(upserted(writeBase(s, first, "a")), Set.empty)
-    val plan = CompactionPlan(Seq(CompactionPlan.operation("p", "a", first.instant, None, Nil)))
+    val plan = CompactionPlan(Seq(CompactionPlan.operation(FileGroupId("p", "a"), first.instant, None, Nil)))
     (s, config, CompactionSchedule.schedule(s, config)(_ => Some(plan)).get)
   }
 

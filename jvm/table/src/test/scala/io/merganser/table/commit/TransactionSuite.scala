@@ -174,7 +174,7 @@ final class TransactionSuite extends TableSuite {
     s.createNew(s"p/$name", Array[Byte](1))
     val logStat = WriteStat("a", s"p/$name", partitionPath = "p", logVersion = Some(1))
 
-    val plan      = CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil)))
+    val plan      = CompactionPlan(Seq(CompactionPlan.operation(FileGroupId("p", "a"), "x", None, Nil)))
     val scheduled = CompactionSchedule.schedule(s, config)(_ => Some(plan)).get
     assert(CompactionSchedule.schedule(s, config)(_ => Some(plan)).isEmpty)
     val run = CompactionSchedule.begin(s, config, scheduled)
@@ -192,7 +192,7 @@ final class TransactionSuite extends TableSuite {
     write(s, "a")
     val t = begin(s, Action.DeltaCommit)
     CompactionSchedule.schedule(s, config)(_ =>
-      Some(CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil)))))
+      Some(CompactionPlan(Seq(CompactionPlan.operation(FileGroupId("p", "a"), "x", None, Nil)))))
     assert(conditionOf(t.commit(upserted(writeBase(s, t, "a", MarkerKind.Merge)),
         Set(FileGroupId("p", "a")))) == "COMMIT_CONFLICT")
   }
@@ -203,7 +203,7 @@ final class TransactionSuite extends TableSuite {
     write(s, "a")
     val scheduled =
       CompactionSchedule.schedule(s, config)(_ =>
-        Some(CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil))))).get
+        Some(CompactionPlan(Seq(CompactionPlan.operation(FileGroupId("p", "a"), "x", None, Nil))))).get
     val failed = CompactionSchedule.begin(s, config, scheduled)
     val left   = writeBase(s, failed, "a")
     assert(Rollback.failed(s, config, Transaction.Options()).isEmpty && s.exists(left.path))
@@ -226,7 +226,7 @@ final class TransactionSuite extends TableSuite {
       planned += 1
       if (s.exists(".hoodie/lock")) locked += 1
       if (planned == 1) write(s, "b")
-      Some(CompactionPlan(Seq(CompactionPlan.operation("p", "a", "x", None, Nil))))
+      Some(CompactionPlan(Seq(CompactionPlan.operation(FileGroupId("p", "a"), "x", None, Nil))))
     }
     assert(scheduled.isDefined && planned == 2 && locked == 0)
   }

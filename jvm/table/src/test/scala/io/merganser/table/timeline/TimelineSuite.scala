@@ -5,7 +5,7 @@ import java.util.Locale
 
 import io.merganser.table.TableSuite
 import io.merganser.table.commit.Creation
-import io.merganser.table.file.FileGroupId
+import io.merganser.table.file.{BaseFile, FileGroupId, LogFile}
 import io.merganser.table.options.WriteOperation
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
@@ -144,14 +144,15 @@ final class TimelineSuite extends TableSuite {
     val read = CompactionPlan.decode(CompactionPlan.encode(plan))
     assert(read.operations.head.logFiles == Seq(".f_200.log.1_0-0-0") && read.operations.head.baseFile.isEmpty)
     assert(read.operations.head.metrics.contains("TOTAL_LOG_FILES_SIZE"))
-    assert(CompactionPlan.operation("p", "f", "1", Some("b" -> 10L), Seq("l" -> 5L, "m" -> 6L)).metrics(
+    val logs = Seq(LogFile("p", "f", "1", 1, None, "l", 5L), LogFile("p", "f", "1", 2, None, "m", 6L))
+    assert(CompactionPlan.operation(FileGroupId("p", "f"), "1", Some(BaseFile("p", "f", "1", "b", 10L)), logs).metrics(
       "TOTAL_LOG_FILES_SIZE") == 11.0)
   }
 
   test("rollback records survive their way through Avro") {
     val plan = RollbackPlan("100", "deltacommit", Map("p" -> Seq("p/a", "p/b"), "q" -> Seq("q/c")))
     assert(RollbackPlan.decode(RollbackPlan.encode(plan)) == plan)
-    val done = RollbackMetadata("200", 12, Seq("100" -> "deltacommit"), Map("p" -> Seq("p/a")), Map("q" -> Seq("q/c")))
+    val done = RollbackMetadata("200", 12, Seq(RolledBack("100", "deltacommit")), Map("p" -> Seq("p/a")), Map("q" -> Seq("q/c")))
     val read = RollbackMetadata.decode(RollbackMetadata.encode(done))
     assert(read.copy(deleted = read.deleted.filter(_._2.nonEmpty)) == done)
   }

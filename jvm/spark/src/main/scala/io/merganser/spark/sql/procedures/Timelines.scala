@@ -70,7 +70,7 @@ object ShowRollbacks extends TableProcedure {
       instant  <- table.timeline.instants.reverse if instant.action == Action.Rollback && instant.isCompleted
       rollback <- Seq(table.timeline.rollback(instant))
       rolled   <- rollback.instants
-    } yield Row(rollback.startTime, rolled._1, rollback.deleted.values.map(_.size).sum, rollback.elapsedMs,
+    } yield Row(rollback.startTime, rolled.instant, rollback.deleted.values.map(_.size).sum, rollback.elapsedMs,
       (rollback.deleted.keySet ++ rollback.failed.keySet).size)
 }
 

@@ -4,7 +4,7 @@ import java.util.Locale
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.write.key.PartitionTime
-import io.merganser.table.properties.TableConfig
+import io.merganser.table.properties.{PartitionField, PartitionKind, TableConfig}
 import io.merganser.table.slice.FileSlice
 import org.apache.spark.sql.catalyst.CatalystTypeConverters
 import org.apache.spark.sql.catalyst.expressions.{Cast, Literal}
@@ -23,12 +23,12 @@ import org.apache.spark.unsafe.types.UTF8String
 final case class PartitionPruning(config: TableConfig, schema: StructType) {
   import PartitionPruning._
 
-  private val levels: Seq[Level] = config.partitionFieldTypes.map { case (name, kind) =>
+  private val levels: Seq[Level] = config.partitionSpec.map { case PartitionField(name, kind) =>
     val isTime =
-      kind.equalsIgnoreCase("TIMESTAMP") || config.keyGeneratorType.toUpperCase(Locale.ROOT).startsWith("TIMESTAMP")
+      kind == PartitionKind.Timestamp || config.keyGeneratorType.toUpperCase(Locale.ROOT).startsWith("TIMESTAMP")
     schema.fields.find(_.name == name) match {
       case field if isTime                                => timeLevel(name, field)
-      case Some(field) if kind.equalsIgnoreCase("SIMPLE") => Level(name, 1, exactly(field, _))
+      case Some(field) if kind == PartitionKind.Simple => Level(name, 1, exactly(field, _))
       case _                                              => Level(name, 1, _ => None)
     }
   }

@@ -5,6 +5,7 @@ import io.merganser.spark.prune.PartitionPruning
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.key.KeyText
 import io.merganser.table.options.Options
+import io.merganser.table.properties.PartitionKind
 import io.merganser.table.schema.FrameCheck
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
@@ -26,11 +27,10 @@ final class PartitionValues(table: OpenTable, declared: StructType) {
   private val config = table.config
   private val isLogicalTime =
     config.properties.get(Options.LogicalTimestamp.key).exists(_.trim.equalsIgnoreCase("true"))
-  private val formatted =
-    config.partitionFieldTypes.collect { case (name, kind) if kind.equalsIgnoreCase("TIMESTAMP") => name }.toSet
+  private val formatted = config.partitionSpec.filter(_.kind == PartitionKind.Timestamp).map(_.name).toSet
 
   /** One column per level. CHAR and VARCHAR are strings here. */
-  val columns: StructType = StructType(config.partitionFieldTypes.map { case (name, _) =>
+  val columns: StructType = StructType(config.partitionFields.map { name =>
     val found = FrameCheck.find(table.schema, name)
       .getOrElse(throw new IllegalStateException(s"partition column '$name' of '${config.name}' is no column of it"))
     StructField(if (name.contains('.')) name else found.name, if (formatted(name)) StringType else found.dataType)

@@ -48,13 +48,14 @@ final case class TableConfig(properties: Map[String, String]) {
   def recordKeyFields: Seq[String] = list("hoodie.table.recordkey.fields")
 
   /** Empty: the table is not partitioned. */
-  def partitionFields: Seq[String] = partitionFieldTypes.map(_._1)
+  def partitionFields: Seq[String] = partitionSpec.map(_.name)
 
-  /** Field and its kind, SIMPLE or TIMESTAMP; a field without a kind gets the key generator's. */
-  def partitionFieldTypes: Seq[(String, String)] = list("hoodie.table.partition.fields").map { field =>
+  /** The partition fields with their kinds; a field without a kind gets the key generator's. */
+  def partitionSpec: Seq[PartitionField] = list("hoodie.table.partition.fields").map { field =>
     field.lastIndexOf(':') match {
-      case -1 => field -> (if (keyGeneratorType == "TIMESTAMP") "TIMESTAMP" else "SIMPLE")
-      case at => field.take(at).trim -> field.drop(at + 1).trim.toUpperCase(java.util.Locale.ROOT)
+      case -1 =>
+        PartitionField(field, if (keyGeneratorType == "TIMESTAMP") PartitionKind.Timestamp else PartitionKind.Simple)
+      case at => PartitionField(field.take(at).trim, PartitionKind.parse(field.drop(at + 1)))
     }
   }
 

@@ -1,7 +1,7 @@
 package io.merganser.table.settings
 
 import io.merganser.table.options.{OptionEntry, OptionScope, Options}
-import io.merganser.table.properties.TableConfig
+import io.merganser.table.properties.{PartitionKind, TableConfig}
 import io.merganser.table.rule.MergeMode
 
 /** A table's stored settings, as TBLPROPERTIES of a CREATE TABLE that creates another table of the same kind. */
@@ -41,7 +41,7 @@ object ShownSettings {
   private def paths(config: TableConfig): Map[String, String] = {
     val spec     = config.properties.get(Stored.Partitions).filter(_.contains(':'))
     val inferred = TableConfig(config.properties - Stored.GeneratorType - Stored.GeneratorClass).keyGeneratorType
-    val isTimed  = config.partitionFieldTypes.exists(_._2 == "TIMESTAMP")
+    val isTimed  = config.partitionSpec.exists(_.kind == PartitionKind.Timestamp)
     spec.map(Options.PartitionFields.key -> _).toMap ++
       (if (config.keyGeneratorType == inferred && spec.isEmpty) Nil
        else Seq(Options.KeyGeneratorType.key -> config.keyGeneratorType)) ++

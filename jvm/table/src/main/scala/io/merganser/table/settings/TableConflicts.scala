@@ -2,7 +2,7 @@ package io.merganser.table.settings
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.options.{OptionEntry, OptionKind, OptionScope, Options, Settings}
-import io.merganser.table.properties.TableConfig
+import io.merganser.table.properties.{PartitionKind, TableConfig}
 import io.merganser.table.rule.{MergeMode, RuleInference}
 import io.merganser.table.rule.MergeMode.StrategyId
 
@@ -86,7 +86,7 @@ object TableConflicts {
 
   private def partitions(value: String, table: TableConfig): Option[String] = {
     val fields = OptionKind.Fields.split(value)
-    val typed  = table.partitionFieldTypes.map { case (field, kind) => s"$field:$kind" }
+    val typed  = table.partitionSpec.map(field => s"${field.name}:${field.kind.name}")
     val plain  = table.partitionFields
     val same = fields.size == plain.size && fields.zip(plain.zip(typed)).forall { case (g, (name, full)) =>
       g.equalsIgnoreCase(name) || g.equalsIgnoreCase(full)
@@ -145,7 +145,7 @@ object TableConflicts {
     if (index == "BLOOM") "SIMPLE" else if (index == "GLOBAL_BLOOM") "GLOBAL_SIMPLE" else index
 
   private def timed(entry: OptionEntry, value: String, table: TableConfig): Option[String] = {
-    val isTimed = table.partitionFieldTypes.exists(_._2 == "TIMESTAMP")
+    val isTimed = table.partitionSpec.exists(_.kind == PartitionKind.Timestamp)
     val stored  = entry.names.flatMap(table.properties.get).headOption.orElse(entry.default)
     // Other writers' tables may leave these settings to each write.
     val isStored = Options.TimeBased.flatMap(_.names).exists(table.properties.contains)

@@ -129,8 +129,9 @@ final class TableConfigSuite extends TableSuite {
     assert(config("hoodie.table.precombine.field" -> "ts").orderingFields == Seq("ts"))
     assert(config("hoodie.table.ordering.fields" -> "a, b", "hoodie.table.precombine.field" -> "ts").orderingFields == Seq(
       "a", "b"))
-    assert(config("hoodie.table.partition.fields" -> "f:SIMPLE,g:timestamp").partitionFieldTypes == Seq("f" -> "SIMPLE",
-      "g" -> "TIMESTAMP"))
+    assert(config("hoodie.table.partition.fields" -> "f:SIMPLE,g:timestamp, h:x").partitionSpec == Seq(
+      PartitionField("f", PartitionKind.Simple), PartitionField("g", PartitionKind.Timestamp),
+      PartitionField("h", PartitionKind.Other("X"))))
     assert(config("hoodie.table.partition.fields" -> "f:SIMPLE,g:timestamp").partitionFields == Seq("f", "g"))
     assert(config("hoodie.table.partition.fields" -> "").keyGeneratorType == "NON_PARTITION")
     assert(config().keyGeneratorType == "SIMPLE")

@@ -2,7 +2,7 @@ package io.merganser.spark.write.key
 
 import io.merganser.table.options.Names.quoted
 import io.merganser.table.options.Options
-import io.merganser.table.properties.TableConfig
+import io.merganser.table.properties.{PartitionField, PartitionKind, TableConfig}
 import io.merganser.table.schema.FrameCheck
 import io.merganser.table.settings.KeyGenerator
 import org.apache.spark.sql.{Column, SparkSession}
@@ -63,8 +63,8 @@ object KeyColumns {
   def partitionPath(config: TableConfig, schema: StructType): Column = partitionPath(config, schema, KeyForm.of(config))
 
   def partitionPath(config: TableConfig, schema: StructType, form: KeyForm): Column = {
-    val levels = config.partitionFieldTypes.map { case (field, kind) =>
-      val value = if (kind == "TIMESTAMP") time(config, schema, field) else asString(schema, field, form)
+    val levels = config.partitionSpec.map { case PartitionField(field, kind) =>
+      val value = if (kind == PartitionKind.Timestamp) time(config, schema, field) else asString(schema, field, form)
       val level = static(if (config.urlEncode) "encodedLevel" else "level", value)
       if (config.hiveStyle) concat(lit(s"$field="), level) else level
     }

@@ -1,0 +1,34 @@
+package io.merganser.table.properties
+
+import java.util.Locale
+
+/**
+ * A column that partitions a table.
+ *
+ * @param name as the table's properties spell it; `a.b` for a field of a struct column
+ */
+final case class PartitionField(name: String, kind: PartitionKind)
+
+/** How the column's value is written in the partition path. */
+sealed abstract class PartitionKind(val name: String) extends Serializable {
+  override def toString: String = name
+}
+
+object PartitionKind {
+
+  /** As a string. */
+  case object Simple extends PartitionKind("SIMPLE")
+
+  /** As a time in the format of the table's properties. */
+  case object Timestamp extends PartitionKind("TIMESTAMP")
+
+  /** In a way that is not known; keys are generated as for [[Simple]]. */
+  final case class Other(text: String) extends PartitionKind(text)
+
+  /** By the name in hoodie.properties, in any case. */
+  def parse(name: String): PartitionKind = name.trim.toUpperCase(Locale.ROOT) match {
+    case Simple.name    => Simple
+    case Timestamp.name => Timestamp
+    case other          => Other(other)
+  }
+}

@@ -3,7 +3,7 @@ package io.merganser.table.rule
 import io.merganser.merge.MerganserException
 import io.merganser.merge.payload.Debezium
 import io.merganser.table.options.Options
-import io.merganser.table.rule.MergeMode.StrategyId
+import io.merganser.table.rule.MergeMode.{CommitTimeOrdering, Custom, EventTimeOrdering, StrategyId}
 
 /**
  * The merge settings that a new table stores: inferred from the options it is created with, checked for contradictions.
@@ -15,10 +15,6 @@ final case class RuleInference(properties: Map[String, String], orderingFields: 
 
 object RuleInference {
 
-  private val EventTime  = MergeMode.EventTimeOrdering.name
-  private val CommitTime = MergeMode.CommitTimeOrdering.name
-  private val Custom     = MergeMode.Custom.name
-
   private val Models  = "org.apache.hudi.common.model."
   private val Default = Models + "DefaultHoodieRecordPayload"
   private val Latest  = Models + "OverwriteWithLatestAvroPayload"
@@ -26,7 +22,7 @@ object RuleInference {
 
   /** What version 9 stores instead of a payload class. */
   private final case class Translation(
-      mode: String,
+      mode: MergeMode,
       partialUpdateMode: Option[String] = None,
       properties: Map[String, String] = Map.empty,
       orderingFields: Option[Seq[String]] = None
@@ -36,19 +32,19 @@ object RuleInference {
     Map("hoodie.payload.delete.field" -> field, "hoodie.payload.delete.marker" -> value)
 
   private val translations: Map[String, Translation] = Map(
-    Latest -> Translation(CommitTime),
-    Default -> Translation(EventTime),
-    Event -> Translation(EventTime),
-    Models + "OverwriteNonDefaultsWithLatestAvroPayload" -> Translation(CommitTime, Some("IGNORE_DEFAULTS")),
-    Models + "PartialUpdateAvroPayload" -> Translation(EventTime, Some("IGNORE_DEFAULTS")),
-    Models + "AWSDmsAvroPayload" -> Translation(CommitTime, properties = marker("Op", "D")),
+    Latest -> Translation(CommitTimeOrdering),
+    Default -> Translation(EventTimeOrdering),
+    Event -> Translation(EventTimeOrdering),
+    Models + "OverwriteNonDefaultsWithLatestAvroPayload" -> Translation(CommitTimeOrdering, Some("IGNORE_DEFAULTS")),
+    Models + "PartialUpdateAvroPayload" -> Translation(EventTimeOrdering, Some("IGNORE_DEFAULTS")),
+    Models + "AWSDmsAvroPayload" -> Translation(CommitTimeOrdering, properties = marker("Op", "D")),
     Models + "debezium.MySqlDebeziumAvroPayload" -> Translation(
-      EventTime,
+      EventTimeOrdering,
       properties = marker("_change_operation_type", "d"),
       orderingFields = Some(Seq("_event_bin_file", "_event_pos"))
     ),
     Models + "debezium.PostgresDebeziumAvroPayload" -> Translation(
-      EventTime,
+      EventTimeOrdering,
       Some("FILL_UNAVAILABLE"),
       marker("_change_operation_type", "d") +
         (StoredRule.UnavailableValue -> Debezium.Unavailable),
@@ -73,7 +69,7 @@ object RuleInference {
    */
   def infer(
       version: Int,
-      mode: Option[String],
+      mode: Option[MergeMode],
       strategyId: Option[String],
       payload: Option[String],
       orderingFields: Seq[String],
@@ -90,16 +86,16 @@ object RuleInference {
 
   private def modeOf(
       version: Int,
-      mode: Option[String],
+      mode: Option[MergeMode],
       strategyId: Option[String],
       payload: Option[String],
       orderingFields: Seq[String],
       checked: Boolean
-  ): String = {
+  ): MergeMode = {
     val byPayload  = payload.map(modeOfPayload)
     val byStrategy = strategyId.map(modeOfStrategy)
     def conflict =
-      MerganserException("MERGE_SETTINGS_CONFLICT", "mode" -> mode.getOrElse("none"),
+      MerganserException("MERGE_SETTINGS_CONFLICT", "mode" -> mode.fold("none")(_.name),
         "strategyId" -> strategyId.getOrElse("none"),
         "payloadClass" -> payload.getOrElse("none"))
     val implied =
@@ -108,7 +104,7 @@ object RuleInference {
         if (byPayload.isDefined && byStrategy.exists(s => s != Custom && !byPayload.contains(s))) throw conflict
         byStrategy.orElse(byPayload)
       }
-    val result = implied.orElse(mode).getOrElse(if (orderingFields.nonEmpty) EventTime else CommitTime)
+    val result = implied.orElse(mode).getOrElse(if (orderingFields.nonEmpty) EventTimeOrdering else CommitTimeOrdering)
     if (checked) {
       if (mode.exists(_ != result)) throw conflict
       val named = payload.isDefined || strategyId.exists(_ != StrategyId.PayloadBased)
@@ -119,32 +115,32 @@ object RuleInference {
     result
   }
 
-  private def modeOfPayload(payload: String): String = payload match {
-    case Default | Event => EventTime
-    case Latest          => CommitTime
+  private def modeOfPayload(payload: String): MergeMode = payload match {
+    case Default | Event => EventTimeOrdering
+    case Latest          => CommitTimeOrdering
     case _               => Custom
   }
 
-  private def modeOfStrategy(id: String): String = id match {
-    case StrategyId.EventTime  => EventTime
-    case StrategyId.CommitTime => CommitTime
+  private def modeOfStrategy(id: String): MergeMode = id match {
+    case StrategyId.EventTime  => EventTimeOrdering
+    case StrategyId.CommitTime => CommitTimeOrdering
     case _                     => Custom
   }
 
   /** The properties by which each table version stores the rule. */
   private def identity(
       version: Int,
-      mode: String,
+      mode: MergeMode,
       strategyId: Option[String],
       payload: Option[String]
   ): Map[String, String] = {
     val id = mode match {
-      case EventTime  => StrategyId.EventTime
-      case CommitTime => StrategyId.CommitTime
+      case EventTimeOrdering  => StrategyId.EventTime
+      case CommitTimeOrdering => StrategyId.CommitTime
       case _          => strategyId.filter(_ => version >= 8 || payload.isEmpty).getOrElse(StrategyId.PayloadBased)
     }
-    val usual        = if (mode == CommitTime) Latest else Default
-    val storeMode    = Map("hoodie.record.merge.mode" -> mode)
+    val usual        = if (mode == CommitTimeOrdering) Latest else Default
+    val storeMode    = Map("hoodie.record.merge.mode" -> mode.name)
     val storeId      = Map("hoodie.record.merge.strategy.id" -> id)
     val storePayload = Map("hoodie.compaction.payload.class" -> payload.getOrElse(usual))
     if (version < 8) storeId ++ storePayload
@@ -167,7 +163,7 @@ object RuleInference {
       throw MerganserException("CONFIG_CONFLICT", "key" -> key, "value" -> value, "stored" -> prescribed,
         "by" -> s"payload class $payload prescribes")
     RuleInference(
-      Map("hoodie.record.merge.mode" -> to.mode, "hoodie.table.legacy.payload.class" -> payload) ++
+      Map("hoodie.record.merge.mode" -> to.mode.name, "hoodie.table.legacy.payload.class" -> payload) ++
         to.partialUpdateMode.map("hoodie.table.partial.update.mode" -> _) ++ prefixed(properties ++ to.properties),
       to.orderingFields.getOrElse(ordering)
     )

@@ -4,29 +4,45 @@ import io.merganser.merge.MerganserException
 import io.merganser.table.options.{Options, Settings}
 import io.merganser.table.properties.TableConfig
 
-/** How key and partition columns become record key and partition path; chosen at creation. */
+/**
+ * How key and partition columns become record key and partition path; chosen at creation.
+ *
+ * @param name  the type in the table's properties
+ * @param start how the simple name of its class begins
+ */
+sealed abstract class KeyGenerator(val name: String, start: String) extends Serializable {
+
+  /** What tables before version 8 store besides the type. */
+  def className: String = s"${KeyGenerator.Package}${start}KeyGenerator"
+
+  private def names: Seq[String] = Seq(name, s"${name}_AVRO")
+
+  private def classNames: Seq[String] = Seq(className, s"${KeyGenerator.Package}${start}AvroKeyGenerator")
+
+  override def toString: String = name
+}
+
 object KeyGenerator {
+  case object Simple extends KeyGenerator("SIMPLE", "Simple")
+  case object Complex extends KeyGenerator("COMPLEX", "Complex")
+  case object Timestamp extends KeyGenerator("TIMESTAMP", "TimestampBased")
+
+  /** Each partition column has a kind of its own. */
+  case object Custom extends KeyGenerator("CUSTOM", "Custom")
+  case object NonPartition extends KeyGenerator("NON_PARTITION", "Nonpartitioned")
+
+  val all: Seq[KeyGenerator] = Seq(Simple, Complex, Timestamp, Custom, NonPartition)
 
   private val Package = "org.apache.hudi.keygen."
 
-  private val types: Map[String, String] = Seq("SIMPLE", "COMPLEX", "TIMESTAMP", "CUSTOM", "NON_PARTITION")
-    .flatMap(name => Seq(name -> name, s"${name}_AVRO" -> name)).toMap
-
-  private val classes: Map[String, String] =
-    Seq("Simple" -> "SIMPLE", "Complex" -> "COMPLEX", "TimestampBased" -> "TIMESTAMP",
-      "Custom" -> "CUSTOM", "Nonpartitioned" -> "NON_PARTITION")
-      .flatMap { case (start, name) =>
-        Seq(s"$Package${start}KeyGenerator" -> name, s"$Package${start}AvroKeyGenerator" -> name)
-      }.toMap
-
   /**
-   * The type of a new table's key generator.
+   * The key generator of a new table.
    *
    * @param keys       record key columns
    * @param partitions partition columns, with their `:TYPE` if they have one
    * @throws MerganserException KEY_GENERATOR_UNSUPPORTED, KEY_GENERATOR_MISMATCH, OPTION_CONFLICT
    */
-  def typeOf(settings: Settings, keys: Seq[String], partitions: Seq[String]): String = {
+  def of(settings: Settings, keys: Seq[String], partitions: Seq[String]): KeyGenerator = {
     val byType  = settings.given(Options.KeyGeneratorType).map(g => g -> ofType(g))
     val byClass = settings.given(Options.KeyGeneratorClass).map(g => g -> ofClass(g))
     for ((t, asType) <- byType; (c, asClass) <- byClass if asType != asClass)
@@ -35,9 +51,9 @@ object KeyGenerator {
     val configured = byType.orElse(byClass).map(_._2)
     // Without partitions a simple generator's keys and paths are those of NON_PARTITION, the type that readers expect.
     val chosen = configured match {
-      case Some("SIMPLE") if partitions.isEmpty => "NON_PARTITION"
-      case Some(name)                           => name
-      case None                                 => infer(keys, partitions)
+      case Some(Simple) if partitions.isEmpty => NonPartition
+      case Some(generator)                    => generator
+      case None                               => infer(keys, partitions)
     }
     mismatch(chosen, partitions).foreach { reason =>
       throw MerganserException("KEY_GENERATOR_MISMATCH", "generator" -> chosen, "reason" -> reason)
@@ -45,49 +61,47 @@ object KeyGenerator {
     chosen
   }
 
-  /** The canonical type that an option names. */
-  def canonical(option: Settings.Given): String = if (option.value.contains('.')) ofClass(option) else ofType(option)
+  /** The one that an option names, by type or by class. */
+  def named(option: Settings.Given): KeyGenerator = if (option.value.contains('.')) ofClass(option) else ofType(option)
 
   /**
-   * The canonical type that a table stores.
+   * The one that a table stores.
    *
    * @throws MerganserException KEY_GENERATOR_UNSUPPORTED if its keys cannot be generated here
    */
-  def stored(table: TableConfig): String = types.getOrElse(table.keyGeneratorType,
+  def stored(table: TableConfig): KeyGenerator = ofName(table.keyGeneratorType).getOrElse(
     throw MerganserException("KEY_GENERATOR_UNSUPPORTED", "key" -> s"hoodie.table.keygenerator.type of '${table.name}'",
       "value" -> table.keyGeneratorType))
 
-  def className(generator: String): String =
-    classes.collectFirst { case (name, `generator`) if !name.contains("Avro") => name }
-      .getOrElse(throw new IllegalStateException(s"no class of key generator '$generator'"))
+  private def infer(keys: Seq[String], partitions: Seq[String]): KeyGenerator =
+    if (partitions.isEmpty) NonPartition
+    else if (partitions.exists(_.contains(':'))) Custom
+    else if (keys.size == 1 && partitions.size == 1) Simple
+    else Complex
 
-  private def infer(keys: Seq[String], partitions: Seq[String]): String =
-    if (partitions.isEmpty) "NON_PARTITION"
-    else if (partitions.exists(_.contains(':'))) "CUSTOM"
-    else if (keys.size == 1 && partitions.size == 1) "SIMPLE"
-    else "COMPLEX"
+  private def ofName(name: String): Option[KeyGenerator] = all.find(_.names.contains(name))
 
-  private def ofType(option: Settings.Given): String =
-    types.getOrElse(option.value.toUpperCase(java.util.Locale.ROOT), throw unsupported(option))
+  private def ofType(option: Settings.Given): KeyGenerator =
+    ofName(option.value.toUpperCase(java.util.Locale.ROOT)).getOrElse(throw unsupported(option))
 
-  private def ofClass(option: Settings.Given): String = classes.getOrElse(option.value, throw unsupported(option))
+  private def ofClass(option: Settings.Given): KeyGenerator =
+    all.find(_.classNames.contains(option.value)).getOrElse(throw unsupported(option))
 
   private def unsupported(option: Settings.Given): MerganserException =
     MerganserException("KEY_GENERATOR_UNSUPPORTED", "key" -> option.name, "value" -> option.value)
 
-  private def mismatch(generator: String, partitions: Seq[String]): Option[String] = generator match {
-    case "NON_PARTITION" if partitions.nonEmpty => Some(s"the table is partitioned by ${partitions.mkString(", ")}")
-    case "SIMPLE" if partitions.size > 1 =>
+  private def mismatch(generator: KeyGenerator, partitions: Seq[String]): Option[String] = generator match {
+    case NonPartition if partitions.nonEmpty => Some(s"the table is partitioned by ${partitions.mkString(", ")}")
+    case Simple if partitions.size > 1 =>
       Some(s"it takes one partition column, not ${partitions.mkString(", ")}; use COMPLEX")
-    case "TIMESTAMP" if partitions.size != 1 =>
+    case Timestamp if partitions.size != 1 =>
       Some(s"it takes one partition column, not ${if (partitions.isEmpty) "none" else partitions.mkString(", ")}")
-    case "CUSTOM" =>
+    case Custom =>
       partitions.find { p =>
         val kind = p.drop(p.lastIndexOf(':') + 1).trim
         !p.contains(':') || !(kind.equalsIgnoreCase("SIMPLE") || kind.equalsIgnoreCase("TIMESTAMP"))
       }.map(p => s"partition column '$p' must be written as column:SIMPLE or column:TIMESTAMP")
-    case other if other != "CUSTOM" =>
+    case _ =>
       partitions.find(_.contains(':')).map(p => s"partition column '$p' has a type, which only CUSTOM supports")
-    case _ => None
   }
 }

@@ -20,7 +20,7 @@ object NewTable {
    * @param bySql        CREATE TABLE: partition directories are hive style by default, and options of writes become the
    *                     table's defaults
    * @param createSchema the schema as Avro JSON without meta columns, stored until the first commit
-   * @throws MerganserException what [[Settings.ofWrite]], [[RuleInference.infer]], [[KeyGenerator.typeOf]] and
+   * @throws MerganserException what [[Settings.ofWrite]], [[RuleInference.infer]], [[KeyGenerator.of]] and
    *                            [[FrameCheck.requireColumns]] throw, RECORD_KEY_REQUIRED, BUCKET_HASH_FIELD_UNKNOWN,
    *                            TIMESTAMP_FORMAT_MISSING
    */
@@ -40,7 +40,7 @@ object NewTable {
     val keys       = spelled(schema, settings.fields(Options.RecordKey))
     val partitions = partitionSpec(settings, partitionBy).map(spelledSpec(schema, _))
     if (keys.isEmpty) throw MerganserException("RECORD_KEY_REQUIRED", "table" -> name)
-    val generator = KeyGenerator.typeOf(settings, keys, partitions)
+    val generator = KeyGenerator.of(settings, keys, partitions)
     val merge     = mergeSettings(settings, version, schema, bySql)
     FrameCheck.requireColumns(schema, name, "create", keys, partitions.map(columnOf), merge.orderingFields)
     settings.explicit(Options.EventTimeField).foreach(FrameCheck.requireEventTime(schema, name, _))
@@ -106,7 +106,7 @@ object NewTable {
     val ordering = spelled(schema, orderingFields(settings, version, payload, schema))
     if (bySql && mode.isEmpty && storedMode.isEmpty && payload.isEmpty) requireStrategyFits(settings, ordering)
     val markers = Seq(Options.DeleteField, Options.DeleteMarker).flatMap(e => settings.explicit(e).map(e.key -> _))
-    RuleInference.infer(version, mode.orElse(storedMode).map(_.value), settings.explicit(Options.StrategyIdOption),
+    RuleInference.infer(version, mode.orElse(storedMode).flatMap(option => MergeMode.parse(option.value)), settings.explicit(Options.StrategyIdOption),
       payload, ordering,
       settings.mergeProperties ++ markers)
   }
@@ -140,14 +140,14 @@ object NewTable {
     }
   }
 
-  private def paths(settings: Settings, generator: String, version: Int, bySql: Boolean): Map[String, String] = {
+  private def paths(settings: Settings, generator: KeyGenerator, version: Int, bySql: Boolean): Map[String, String] = {
     val hiveStyle = settings.explicit(Options.HiveStyle).getOrElse(bySql.toString)
     Map(
-      "hoodie.table.keygenerator.type" -> generator,
+      "hoodie.table.keygenerator.type" -> generator.name,
       Options.HiveStyle.key -> hiveStyle,
       Options.UrlEncode.key -> settings.required(Options.UrlEncode),
       "hoodie.datasource.write.drop.partition.columns" -> "false"
-    ) ++ (if (version < 8) Map("hoodie.table.keygenerator.class" -> KeyGenerator.className(generator)) else Nil) ++
+    ) ++ (if (version < 8) Map("hoodie.table.keygenerator.class" -> generator.className) else Nil) ++
       (if (version < 9) Map(Options.ComplexKeyWithoutName.key -> settings.required(Options.ComplexKeyWithoutName))
        else Nil) ++
       Map(Options.LogicalTimestamp.key -> settings.required(Options.LogicalTimestamp)) ++
@@ -158,11 +158,11 @@ object NewTable {
       settings: Settings,
       table: String,
       schema: StructType,
-      generator: String,
+      generator: KeyGenerator,
       partitions: Seq[String]
   ): Map[String, String] = {
     val timed =
-      partitions.filter(p => generator == "TIMESTAMP" || p.toUpperCase(java.util.Locale.ROOT).endsWith(":TIMESTAMP"))
+      partitions.filter(p => generator == KeyGenerator.Timestamp || p.toUpperCase(java.util.Locale.ROOT).endsWith(":TIMESTAMP"))
     val found = explicitSettings(settings, Options.TimeBased: _*).toMap
     for (partition <- timed) {
       val needed = Seq(Options.TimestampType, Options.OutputDateFormat) ++

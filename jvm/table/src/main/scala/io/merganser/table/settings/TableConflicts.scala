@@ -131,10 +131,11 @@ object TableConflicts {
     }
 
   private def generator(option: Settings.Given, table: TableConfig): Option[String] = {
-    val requested = KeyGenerator.canonical(option)
+    val requested = KeyGenerator.named(option)
     val stored    = KeyGenerator.stored(table)
-    val same      = requested == stored || (stored == "NON_PARTITION" && requested == "SIMPLE")
-    if (same) None else Some(stored)
+    val same =
+      requested == stored || (stored == KeyGenerator.NonPartition && requested == KeyGenerator.Simple)
+    if (same) None else Some(stored.name)
   }
 
   private def index(value: String, table: TableConfig): Option[String] =

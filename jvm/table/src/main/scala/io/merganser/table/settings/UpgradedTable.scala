@@ -39,12 +39,12 @@ private[table] object UpgradedTable {
   }
 
   private def settings(table: TableConfig): RuleInference = {
-    def infer(mode: Option[String], strategyId: Option[String], payload: Option[String]) =
+    def infer(mode: Option[MergeMode], strategyId: Option[String], payload: Option[String]) =
       RuleInference.infer(Version, mode, strategyId, payload, Nil, table.mergeProperties)
     val merger = table.strategyId.filter(id => MergeMode.of(table) == MergeMode.Custom && id != StrategyId.PayloadBased)
     merger match {
-      case Some(_)                            => infer(Some(MergeMode.of(table).name), merger, None)
-      case None if table.payloadClass.isEmpty => infer(Some(MergeMode.of(table).name), None, None)
+      case Some(_)                            => infer(Some(MergeMode.of(table)), merger, None)
+      case None if table.payloadClass.isEmpty => infer(Some(MergeMode.of(table)), None, None)
       case None                               => infer(None, None, table.payloadClass)
     }
   }

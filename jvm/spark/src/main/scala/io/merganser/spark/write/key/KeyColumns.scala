@@ -47,7 +47,7 @@ object KeyColumns {
 
   def recordKey(config: TableConfig, schema: StructType, form: KeyForm): Column = {
     val fields = config.recordKeyFields
-    val single = fields.size == 1 && !(KeyGenerator.stored(config) == "COMPLEX" && form.namedSingleKey)
+    val single = fields.size == 1 && !(KeyGenerator.stored(config) == KeyGenerator.Complex && form.namedSingleKey)
     val values = fields.map(field => asString(schema, field, form))
     val absent = values.map(t => t.isNull || t === lit("")).reduce(_ && _)
     val key =

@@ -91,7 +91,7 @@ object PythonBridge {
     timeline.instants.foreach { instant =>
       val node = array.addObject()
       node.put("instant", instant.requested).put("completed", instant.completed.orNull).put("action", instant.action.name)
-      node.put("state", instant.state.toString.toUpperCase(java.util.Locale.ROOT))
+      node.put("state", instant.state.shown)
       if (timeline.completed.contains(instant)) describeCommit(node, timeline.metadata(instant))
       else node.putNull("operation")
       elapsedMs(instant).foreach(node.put("elapsedMs", _))

@@ -2,7 +2,7 @@ package io.merganser.table.settings
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.options.{Options, Settings}
-import io.merganser.table.properties.TableConfig
+import io.merganser.table.properties.{PartitionKind, TableConfig}
 
 /**
  * How key and partition columns become record key and partition path; chosen at creation.
@@ -97,10 +97,8 @@ object KeyGenerator {
     case Timestamp if partitions.size != 1 =>
       Some(s"it takes one partition column, not ${if (partitions.isEmpty) "none" else partitions.mkString(", ")}")
     case Custom =>
-      partitions.find { p =>
-        val kind = p.drop(p.lastIndexOf(':') + 1).trim
-        !p.contains(':') || !(kind.equalsIgnoreCase("SIMPLE") || kind.equalsIgnoreCase("TIMESTAMP"))
-      }.map(p => s"partition column '$p' must be written as column:SIMPLE or column:TIMESTAMP")
+      def kind(partition: String) = PartitionKind.parse(partition.drop(partition.lastIndexOf(':') + 1))
+      partitions.find(p => !p.contains(':') || kind(p).isInstanceOf[PartitionKind.Other]).map(p => s"partition column '$p' must be written as column:SIMPLE or column:TIMESTAMP")
     case _ =>
       partitions.find(_.contains(':')).map(p => s"partition column '$p' has a type, which only CUSTOM supports")
   }

@@ -4,7 +4,7 @@ import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.service.{CompactionResult, CompactionService}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.timeline.OperationType
+import io.merganser.table.timeline.{InstantState, OperationType}
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
@@ -45,7 +45,7 @@ object RunCompaction extends Procedure {
     val op = arguments.required("op")
     op.toLowerCase(Locale.ROOT) match {
       case "schedule" =>
-        CompactionService.schedule(session, path, settings).map(Row(_, null, "REQUESTED", null, null, null, null, null)).toSeq
+        CompactionService.schedule(session, path, settings).map(Row(_, null, InstantState.Requested.shown, null, null, null, null, null)).toSeq
       case "run" | "execute"    => done(CompactionService.run(session, path, settings, chosen(arguments)))
       case "scheduleandexecute" => done(CompactionService.scheduleAndRun(session, path, settings))
       case _                    => throw arguments.invalid("op", op, "schedule, run, execute, scheduleandexecute")
@@ -66,10 +66,10 @@ object RunCompaction extends Procedure {
 
   /** One row for the compactions done, then one for each plan that another writer runs. */
   private def done(result: CompactionResult): Seq[Row] = result.instant.map { instant =>
-    Row(instant, result.filesWritten, "COMPLETED", result.rowsWritten, result.bytesWritten, result.logFilesCompacted,
+    Row(instant, result.filesWritten, InstantState.Completed.shown, result.rowsWritten, result.bytesWritten, result.logFilesCompacted,
       result.elapsedMs,
       null)
-  }.toSeq ++ result.left.map(l => Row(l.instant, null, "INFLIGHT", null, null, null, null, l.reason))
+  }.toSeq ++ result.left.map(l => Row(l.instant, null, InstantState.Inflight.shown, null, null, null, null, l.reason))
 }
 
 /** CALL show_compaction(table => … | path => …): compactions planned and done, newest first. */
@@ -88,7 +88,7 @@ object ShowCompaction extends TableProcedure {
       case (instant, metadata) if metadata.operationType == OperationType.Compact => (instant, metadata.allStats.size)
     }
     (planned ++ done).sortBy(_._1.requested).reverse.map { case (instant, size) =>
-      Row(instant.requested, size, instant.state.name.toUpperCase(Locale.ROOT))
+      Row(instant.requested, size, instant.state.shown)
     }
   }
 }

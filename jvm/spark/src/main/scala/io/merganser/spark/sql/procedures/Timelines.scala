@@ -8,8 +8,6 @@ import io.merganser.table.timeline.Action
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
-import java.util.Locale
-
 /** CALL show_timeline(table => … | path => …): every action, pending ones too, newest first. */
 object ShowTimeline extends TableProcedure {
   override val name = "show_timeline"
@@ -40,7 +38,7 @@ object ShowTimeline extends TableProcedure {
     chosen.reverse.map { instant =>
       val metadata = if (writes(instant)) Some(timeline.metadata(instant)) else None
       val columns =
-        Seq(instant.requested, instant.action.name, instant.state.name.toUpperCase(Locale.ROOT), instant.completed.orNull,
+        Seq(instant.requested, instant.action.name, instant.state.shown, instant.completed.orNull,
           metadata.map(_.operationType.name).orNull)
       Row.fromSeq(columns ++ CommitColumns.countsOf(metadata) ++ CommitColumns.sumsOf(metadata, instant.requested,
         instant.completed))
@@ -91,6 +89,6 @@ object RollbackFailedWrites extends TableProcedure {
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
     val settings = WriteConfig.parse(arguments.options("options"), FrameWrite.sessionConf(session), table.config)
     Rollback.failed(table.storage, table.config, Transaction.Options.of(settings)).map(i =>
-      Row(i.requested, i.action.name, i.state.name.toUpperCase(Locale.ROOT)))
+      Row(i.requested, i.action.name, i.state.shown))
   }
 }

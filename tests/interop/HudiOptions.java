@@ -28,14 +28,16 @@ public class HudiOptions {
                 urls.add(file.toURI().toURL());
             }
         }
-        ClassLoader loader = new URLClassLoader(urls.toArray(new URL[0]), ClassLoader.getSystemClassLoader().getParent());
+        ClassLoader parent = ClassLoader.getSystemClassLoader().getParent();
+        ClassLoader loader = new URLClassLoader(urls.toArray(new URL[0]), parent);
         Class<?> property = loader.loadClass(PROPERTY);
         TreeSet<String> names = new TreeSet<>();
         try (JarFile jar = new JarFile(arguments[0])) {
             for (Enumeration<JarEntry> entries = jar.entries(); entries.hasMoreElements();) {
                 JarEntry entry = entries.nextElement();
-                if (entry.getName().startsWith("org/apache/hudi/") && entry.getName().endsWith(".class") && names(jar, entry)) {
-                    String name = entry.getName().substring(0, entry.getName().length() - ".class".length());
+                String file = entry.getName();
+                if (file.startsWith("org/apache/hudi/") && file.endsWith(".class") && names(jar, entry)) {
+                    String name = file.substring(0, file.length() - ".class".length());
                     try {
                         collect(Class.forName(name.replace('/', '.'), false, loader), property, names);
                     } catch (LinkageError error) {

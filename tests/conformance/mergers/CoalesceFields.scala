@@ -4,7 +4,7 @@ import io.merganser.merge.{BufferedRecord, RecordContext, RecordMerger}
 
 import scala.collection.JavaConverters._
 
-/** The row with the larger ordering value leads, the newer one on a tie; its null columns are taken from the other one. */
+/** The row with the larger ordering value wins, on a tie the newer one; its nulls are filled from the other row. */
 class CoalesceFields extends RecordMerger {
 
   override def getMergingStrategy: String = "32d52b80-9055-481c-be0e-e308b5eb1f34"

@@ -5,7 +5,7 @@ import org.apache.spark.sql.types.StructType
 
 import java.util.{HashMap => JavaHashMap, Map => JavaMap}
 
-/** The version with the larger ordering value, on a tie the newer one; rows of some columns are laid over the older row. */
+/** The version with the larger ordering value, on a tie the newer one; partial rows overlay the older row. */
 class NewerParts extends RecordMerger {
   override def getMergingStrategy: String = "5a6ad8d4-1f4e-4d0b-9d5c-0d9f1f0b6f11"
 

@@ -81,7 +81,11 @@ def test_statements_change_a_table_and_tell_what_they_did(spark: SparkSession, t
     assert [row["action"] for row in commits] == ["commit"] * 3
 
 
-def test_data_frames_are_written_and_read_by_path_and_by_name(spark: SparkSession, table: str, path: str) -> None:  # noqa: F811
+def test_data_frames_are_written_and_read_by_path_and_by_name(
+    spark: SparkSession,
+    table: str,
+    path: str,  # noqa: F811
+) -> None:
     key = {"hoodie.datasource.write.recordkey.field": "id", "hoodie.table.ordering.fields": "ts"}
     frame = spark.createDataFrame([(1, 5, "a"), (2, 5, "b")], "id int, ts long, v string")
     frame.write.format("merganser").options(**key).save(path)

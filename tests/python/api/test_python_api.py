@@ -346,7 +346,10 @@ def test_a_mistaken_argument_is_answered_with_what_to_give(spark: SparkSession, 
     with pytest.raises(merganser.OptionError):
         table.upsert(row, options={"hoodie.combine.before.upsrt": "true"})
     mistakes: list[tuple[Callable[[], object], str]] = [
-        (lambda: Table.create(spark, "/x", ["id"], record_key="id"), "'id string, ts long', not a list"),  # type: ignore[arg-type]
+        (
+            lambda: Table.create(spark, "/x", ["id"], record_key="id"),  # type: ignore[arg-type]
+            "'id string, ts long', not a list",
+        ),
         (lambda: Table.load("/x", spark), "session comes first"),  # type: ignore[arg-type]
         (lambda: Table.load(spark, 7), "path or name, not by a int"),  # type: ignore[arg-type]
         (lambda: table.upsert(row.toPandas()), r"not a pandas.DataFrame: spark\.createDataFrame"),

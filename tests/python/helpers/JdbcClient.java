@@ -9,7 +9,7 @@ import java.sql.ResultSetMetaData;
 import java.sql.SQLException;
 import java.sql.Statement;
 
-/** Runs each line of its input as a statement over JDBC. Answers in lines of fields with tabs between, an empty line last. */
+/** Runs each line of its input as a statement over JDBC; answers in lines of fields with tabs, an empty line last. */
 public class JdbcClient {
 
   public static void main(String[] arguments) throws Exception {
@@ -30,7 +30,9 @@ public class JdbcClient {
   private static void print(ResultSet rows, PrintStream out) throws SQLException {
     ResultSetMetaData columns = rows.getMetaData();
     String[] names = new String[columns.getColumnCount()];
-    for (int at = 0; at < names.length; at++) names[at] = columns.getColumnLabel(at + 1) + ":" + columns.getColumnTypeName(at + 1);
+    for (int at = 0; at < names.length; at++) {
+      names[at] = columns.getColumnLabel(at + 1) + ":" + columns.getColumnTypeName(at + 1);
+    }
     print(out, "columns", names);
     while (rows.next()) {
       String[] values = new String[names.length];
@@ -41,7 +43,10 @@ public class JdbcClient {
 
   private static void print(PrintStream out, String kind, String... fields) {
     StringBuilder line = new StringBuilder(kind);
-    for (String field : fields) line.append('\t').append(String.valueOf(field).replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t"));
+    for (String field : fields) {
+      String escaped = String.valueOf(field).replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t");
+      line.append('\t').append(escaped);
+    }
     out.println(line);
   }
 }

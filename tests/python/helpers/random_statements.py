@@ -366,4 +366,5 @@ class Drawing:
             rows = list(fresh.values())  # type: ignore[arg-type]
         if not rows:
             rows, operation, policy = [self.row(nulls=False)], "upsert", "none"
-        return Insert(Source(tuple(COLUMNS), tuple({c: row[c] for c in COLUMNS} for row in rows)), operation, policy)  # type: ignore[arg-type]
+        source = Source(tuple(COLUMNS), tuple({c: row[c] for c in COLUMNS} for row in rows))
+        return Insert(source, operation, policy)  # type: ignore[arg-type]

@@ -18,7 +18,8 @@ class CommitTimeRuleSuite extends MergeSuite {
   }
 
   test("the row after a delete without an ordering value ends history") {
-    assert(fold.merge(Notation.record("k1-"), Notation.record("k1@1=b")).endsHistory)
-    assert(fold.merge(fold.merge(Notation.record("k1-"), Notation.record("k1@1=b")), Notation.record("k1@1=c")).endsHistory)
+    val merged = fold.merge(Notation.record("k1-"), Notation.record("k1@1=b"))
+    assert(merged.endsHistory)
+    assert(fold.merge(merged, Notation.record("k1@1=c")).endsHistory)
   }
 }

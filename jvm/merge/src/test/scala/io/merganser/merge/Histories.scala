@@ -122,7 +122,8 @@ object Histories {
         val small              = shrink(history)
         val (actual, expected) = outcome(small)
         throw new AssertionError(
-          s"history $i of seed $seed: $small\n  came     ${actual.mkString(", ")}\n  expected ${expected.mkString(", ")}"
+          s"history $i of seed $seed: $small\n" +
+            s"  came     ${actual.mkString(", ")}\n  expected ${expected.mkString(", ")}"
         )
       }
     }

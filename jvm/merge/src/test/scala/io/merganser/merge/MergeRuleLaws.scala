@@ -92,7 +92,8 @@ object MergeRuleLaws {
         }
         def text(v: Version) = s"${v.row.toSeq(schema)} ${v.isDelete} ${v.isUnconditional} ${v.endsHistory}"
         def unlike(one: Version, other: Version) =
-          (text(project(one)) == text(other)) :| s"${schema.fieldNames.mkString(" ")}: ${text(project(one))} is not ${text(other)}"
+          (text(project(one)) == text(other)) :|
+            s"${schema.fieldNames.mkString(" ")}: ${text(project(one))} is not ${text(other)}"
         unlike(full.merge(a, b), projected.merge(project(a), project(b))) &&
         unlike(full.combine(a, b), projected.combine(project(a), project(b)))
       }: _*)

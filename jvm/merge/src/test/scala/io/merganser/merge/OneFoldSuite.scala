@@ -5,7 +5,9 @@ import org.scalatest.funsuite.AnyFunSuite
 import java.nio.file.{Files, Path, Paths}
 import scala.collection.JavaConverters._
 
-/** [[KeyFold]] alone calls a rule, and nothing but a rule chooses a winner by its ordering: read from the main sources. */
+/**
+ * [[KeyFold]] alone calls a rule, and nothing but a rule chooses a winner by its ordering: read from the main sources.
+ */
 class OneFoldSuite extends AnyFunSuite {
   import OneFoldSuite._
 
@@ -24,7 +26,8 @@ class OneFoldSuite extends AnyFunSuite {
     rule("RowContext") -> "compares for users' mergers",
     rule("payload/MySqlDebezium") -> "is a rule, and its order",
     rule("payload/PostgresDebezium") -> "is a rule",
-    "jvm/table/src/main/scala/io/merganser/table/rule/PayloadMerger.scala" -> "is a users' merger: a late-arriving delete loses",
+    "jvm/table/src/main/scala/io/merganser/table/rule/PayloadMerger.scala" ->
+      "is a users' merger: a late-arriving delete loses",
     "jvm/table/src/main/scala/io/merganser/table/rule/CompiledRule.scala" -> "compiles rules",
     "jvm/table/src/main/scala/io/merganser/table/slice/SliceWriter.scala" -> "counts ties",
     "jvm/spark/src/main/scala/io/merganser/spark/write/merge/GroupWriter.scala" -> "passes on what counts ties",
@@ -93,13 +96,15 @@ object OneFoldSuite {
   private val Declared = s"$Name\\s*:\\s*(?:MergeRule|\\w+Rule|FirstOfTies)\\b".r
   private val Assigned =
     s"(?:val|var|def)\\s+$Name[^=\\n]*=\\s*(?:MergeRule\\.|new \\w+Rule\\b|new FirstOfTies\\b|\\w+Rule\\()".r
+  private val CalledDirectly =
+    "(?:Rule|FirstOfTies|rule)(?:\\([^()]*\\))?\\s*\\.\\s*(?:merge|combine|insert)\\s*\\(".r
 
   /** Whether a name that is a rule has a rule's method called on it, or passed on. */
   private def callsRule(text: String): Boolean = {
     val source = code(text)
     val names  = (Declared.findAllMatchIn(source) ++ Assigned.findAllMatchIn(source)).map(_.group(1)).toSet
     names.exists(name => s"\\b$name\\s*\\.\\s*(?:merge|combine|insert)\\b".r.findFirstIn(source).isDefined) ||
-    "(?:Rule|FirstOfTies|rule)(?:\\([^()]*\\))?\\s*\\.\\s*(?:merge|combine|insert)\\s*\\(".r.findFirstIn(source).isDefined
+    CalledDirectly.findFirstIn(source).isDefined
   }
 
   private def compares(text: String): Boolean = {

@@ -17,7 +17,7 @@ class OrderingComparatorSuite extends AnyFunSuite {
     RowLayout(StructType(fields), "k", types.indices.map(i => s"o$i"), None)
   }
 
-  /** Each value is smaller than the next one, as a log reader gives it and as a base file reader does; null is smallest. */
+  /** Each value, as a log reader and as a base file reader gives it, is smaller than the next one; null is smallest. */
   private def assertAscending(dataType: DataType)(values: Any*): Unit = {
     val comparator = new OrderingComparator(layout(Seq(dataType)))
     val rows = (null +: values).map(v => new GenericInternalRow(Array[Any](UTF8String.fromString("k"), v)): InternalRow)

@@ -40,7 +40,8 @@ final class StoragesSuite extends TableSuite {
     assert(Storage(folder.resolve("other").toString, conf).identity != storage.identity)
     conf.set("fs.viewfs.mounttable.all.link./lake", folder.toUri.toString)
     Seq("t", "new/t", "not/there/yet").foreach { name =>
-      assert(Storage(s"viewfs://all/lake/$name", conf).identity == Storage(folder.resolve(name).toString, conf).identity)
+      val local = Storage(folder.resolve(name).toString, conf)
+      assert(Storage(s"viewfs://all/lake/$name", conf).identity == local.identity)
     }
   }
 
@@ -78,7 +79,7 @@ final class StoragesSuite extends TableSuite {
   }
 }
 
-/** The local disk under an object store's scheme; with `fake.conditional` it creates files on the condition that there are none. */
+/** The local disk under an object store's scheme; with `fake.conditional` it creates a file only if there is none. */
 final class FakeStore extends RawLocalFileSystem {
   private var uri: URI = _
 

@@ -57,10 +57,11 @@ final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {
     mergeOnRead    <- Seq(false, true)
     bucketed       <- Seq(false, true)
     nested         <- if (mergeOnRead && bucketed && nestedToo(name)) Seq(false, true) else Seq(false)
+    which = if (nested) "ordered by a field inside structs," else perKind.toString
   } test(
-    s"$name, ${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "bucketed" else "by stored key"}: " +
-      (if (nested) "ordered by a field inside structs, "
-       else s"$perKind ") + "random histories read as the oracle has them after every write and compaction") {
+    s"$name, ${if (mergeOnRead) "merge on read" else "copy on write"}, " +
+      s"${if (bucketed) "bucketed" else "by stored key"}: $which " +
+      "random histories read as the oracle has them after every write and compaction") {
     val rule = BuiltInRules.named(name).oracle
     for (i <- 0 until (if (nested) perKind / 3 else perKind)) {
       val random = new Random(Histories.seed + i)

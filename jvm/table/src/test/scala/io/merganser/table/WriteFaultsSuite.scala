@@ -35,7 +35,8 @@ final class WriteFaultsSuite extends TableSuite {
 
   for ((fault, how) <- faults)
     test(
-      s"a file system that $how at any operation of a compaction leaves the rows as they are, and the next run completes it") {
+      s"a file system that $how at any operation of a compaction leaves the rows as they are, " +
+        "and the next run completes it") {
       val prepared = prepare(mergeOnRead = true, bucketed = true)(_.upsert(Notation.changes(batch)))
       check(prepared, bucketed = true, fault, _.compact(), Seq(after), _.compact())
     }

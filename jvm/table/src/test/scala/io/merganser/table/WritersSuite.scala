@@ -26,9 +26,9 @@ final class WritersSuite extends TableSuite {
 
   for (mergeOnRead <- Seq(false, true); bucketed <- Seq(false, true); beats <- Seq(false, true))
     test(
-      s"${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "BUCKET" else "SIMPLE"}, ${if (beats) "with"
-        else "without"} " +
-        "heartbeats: threads that upsert at once and try again after a conflict lose and double no row") {
+      s"${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "BUCKET" else "SIMPLE"}, " +
+        s"${if (beats) "with" else "without"} heartbeats: " +
+        "threads that upsert at once and try again after a conflict lose and double no row") {
       val table   = create(mergeOnRead)
       val options = if (beats) beating else Transaction.Options()
       val threads = Seq("a", "b").map(w => new Thread(() => upserting(new DirectTable(table, bucketed, options), w, 4)))
@@ -56,8 +56,8 @@ final class WritersSuite extends TableSuite {
 
   for (bucketed <- Seq(false, true))
     test(
-      s"${if (bucketed) "BUCKET" else "SIMPLE"}: of two upserts at once that bring one new key the second is refused, " +
-        "so that it is stored once") {
+      s"${if (bucketed) "BUCKET" else "SIMPLE"}: of two upserts at once that bring one new key " +
+        "the second is refused, so that it is stored once") {
       val table = new DirectTable(create(mergeOnRead = false), bucketed, beating)
       val one   = table.begun(Notation.changes("k1@1=a k3@1=a"))
       val other = table.begun(Notation.changes("k3@2=b k5@2=b"))
@@ -69,7 +69,8 @@ final class WritersSuite extends TableSuite {
     }
 
   test(
-    "SIMPLE: two upserts at once that bring different keys to one partition both succeed, though their key ranges meet") {
+    "SIMPLE: two upserts at once that bring different keys to one partition both succeed, " +
+      "though their key ranges meet") {
     val table = new DirectTable(create(mergeOnRead = false), bucketed = false, beating)
     val one   = table.begun(Notation.changes("k1@1=a k5@1=a"))
     val other = table.begun(Notation.changes("k3@2=b k7@2=b"))

@@ -59,7 +59,8 @@ class SortedMergeSuite extends AnyFunSuite {
   }
 
   test(
-    "without combining, the versions of a new key are rows each by itself, in their order; a stored key meets all of them") {
+    "without combining, the versions of a new key are rows each by itself, " +
+      "in their order; a stored key meets all of them") {
     assert(
       lines("k2@1=s", "k1@10=a k1@5=b k1@7- k2@3=c k2@2=d", combineNew = false) ==
         Seq("Inserted k1@10=a", "Inserted k1@5=b", "Absent k1", "Updated k2@3=c")

@@ -12,8 +12,10 @@ abstract class PayloadSuite(payload: ClassicPayload) extends MergeSuite {
   override val rule: MergeRule = new PartialRule(payload.rule(Notation.layout, Nil), Notation.layout)
 
   /** What a batch of a key comes to before it meets anything stored. */
-  def assertBatch(versions: String, expected: String): Assertion =
-    assert(Notation.read(Notation.changes(versions).map(Notation.record).reduceLeft(fold.combine(_, _))).toString == expected)
+  def assertBatch(versions: String, expected: String): Assertion = {
+    val combined = Notation.changes(versions).map(Notation.record).reduceLeft(fold.combine(_, _))
+    assert(Notation.read(combined).toString == expected)
+  }
 }
 
 class OverwriteWithLatestSuite extends PayloadSuite(OverwriteWithLatest) {

@@ -39,7 +39,8 @@ final class PartitionTextsSuite extends TableSuite with LocalSession {
 
   for (hiveStyle <- Seq(false, true); urlEncode <- Seq(false, true))
     test(
-      s"every printable character, empty and null come back from a table with hive style $hiveStyle and url encoding $urlEncode") {
+      s"every printable character, empty and null come back from a table " +
+        s"with hive style $hiveStyle and url encoding $urlEncode") {
       val options = Map("hoodie.datasource.write.hive_style_partitioning" -> hiveStyle.toString,
         "hoodie.datasource.write.partitionpath.urlencode" -> urlEncode.toString)
       // Without encoding a '/' makes levels, of which none may be empty; without names a level may not be '.'.

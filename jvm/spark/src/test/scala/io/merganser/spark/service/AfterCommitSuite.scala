@@ -68,7 +68,8 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
   }
 
   test(
-    "where the write's options ask for it, the failure is an error that says the write is committed, and as which instant") {
+    "where the write's options ask for it, the failure is an error that says the write is committed, " +
+      "and as which instant") {
     val (table, running) = blocked("t")
     val error            = intercept[MerganserException](append(table, "k1@2=b", asError))
     val written          = new DirectTable(table, bucketed = true).timeline.completed.last.requested
@@ -80,7 +81,8 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
   }
 
   test(
-    "writers of different partitions that compact inline at once: every write is reported as committed, and no row is lost") {
+    "writers of different partitions that compact inline at once: " +
+      "every write is reported as committed, and no row is lost") {
     val table = Storage(folder.resolve("t").toUri.toString, spark.sparkContext.hadoopConfiguration)
     val all = options(mergeOnRead = true, bucketed = true) ++ inline - "hoodie.clean.failed.writes.policy" +
       ("hoodie.write.concurrency.mode" -> "OPTIMISTIC_CONCURRENCY_CONTROL")
@@ -99,7 +101,8 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
   }
 
   test(
-    "where asynchronous compaction is turned off and inline compaction is not given, writes compact; explicit options win") {
+    "where asynchronous compaction is turned off and inline compaction is not given, " +
+      "writes compact; explicit options win") {
     val table  = Storage(folder.resolve("t").toUri.toString, spark.sparkContext.hadoopConfiguration)
     val all    = options(mergeOnRead = true, bucketed = true) + ("hoodie.compact.inline.max.delta.commits" -> "1")
     val off    = "hoodie.datasource.compaction.async.enable" -> "false"
@@ -127,8 +130,8 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
 
   for (mergeOnRead <- Seq(false, true); operation <- Seq("upsert", "insert"))
     test(
-      s"${if (mergeOnRead) "merge on read" else "copy on write"}: new keys of an $operation go beside groups that a planned " +
-        "clustering has") {
+      s"${if (mergeOnRead) "merge on read" else "copy on write"}: new keys of an $operation go beside groups " +
+        "that a planned clustering has") {
       val table = Storage(folder.resolve("t").toUri.toString, spark.sparkContext.hadoopConfiguration)
       upsert(table, Notation.changes("k1@1=a k2@1=a"), options(mergeOnRead, bucketed = false))
       val clustered = OpenTable.load(table).view.slices

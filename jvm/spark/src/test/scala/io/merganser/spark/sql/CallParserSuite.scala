@@ -37,8 +37,8 @@ class CallParserSuite extends AnyFunSuite {
 
   test("comments are passed over wherever white space may stand") {
     val text =
-      "-- CALL help()\n/* a /* nested */ one */ CALL /* its name */ run_compaction( -- op => 'no'\n op => 'run' /*, op => 'no' */, " +
-        "table => '-- no comment /* nor here' )\n-- the end"
+      "-- CALL help()\n/* a /* nested */ one */ CALL /* its name */ run_compaction( -- op => 'no'\n" +
+        " op => 'run' /*, op => 'no' */, table => '-- no comment /* nor here' )\n-- the end"
     assert(arguments(text) == Map("op" -> "run", "table" -> "-- no comment /* nor here"))
   }
 
@@ -83,10 +83,10 @@ class CallParserSuite extends AnyFunSuite {
   }
 
   test("what is no list of arguments is refused") {
-    Seq("op 'run'", "op => ", "op => 'run' table => 't'", "op => 'run',", ", op => 'run'", "op => 'run", "op = 'run'").foreach {
-      text =>
-        assert(condition(s"CALL run_compaction($text)") == "CALL_SYNTAX", text)
-    }
+    for (
+      text <- Seq("op 'run'", "op => ", "op => 'run' table => 't'", "op => 'run',", ", op => 'run'", "op => 'run",
+        "op = 'run'")
+    ) assert(condition(s"CALL run_compaction($text)") == "CALL_SYNTAX", text)
   }
 
   test("an argument of another name, of another type, or left out is refused by the parameter's name") {

@@ -12,8 +12,8 @@ import org.apache.spark.sql.types.StructType
 import scala.collection.JavaConverters._
 
 /**
- * Two writes at once, one after the other: the second commits while the first is running, and the first must see what it
- * would have decided otherwise. Rows in notation: `key=value/partition`.
+ * Two writes at once, one after the other: the second commits while the first is running, and the first must see what
+ * it would have decided otherwise. Rows in notation: `key=value/partition`.
  */
 final class ConcurrentWritesSuite extends TableSuite with LocalSession {
 
@@ -71,7 +71,8 @@ final class ConcurrentWritesSuite extends TableSuite with LocalSession {
   }
 
   test(
-    "inserts that refuse or drop stored keys do not store one that is added meanwhile; plain inserts and other keys go on") {
+    "inserts that refuse or drop stored keys do not store one that is added meanwhile; " +
+      "plain inserts and other keys go on") {
     val given =
       created("a=1/p", "hoodie.datasource.write.operation" -> "insert", "hoodie.parquet.small.file.limit" -> "0")
     for ((policy, i) <- Seq("fail", "drop").zipWithIndex) {
@@ -84,7 +85,8 @@ final class ConcurrentWritesSuite extends TableSuite with LocalSession {
   }
 
   test(
-    "an overwrite of a partition does not leave beside its rows what was added there meanwhile; a partition besides is free") {
+    "an overwrite of a partition does not leave beside its rows what was added there meanwhile; " +
+      "a partition besides is free") {
     val given = created("a=1/p b=1/q", "hoodie.parquet.small.file.limit" -> "0")
     spark.conf.set("hoodie.write.concurrency.mode", "OPTIMISTIC_CONCURRENCY_CONTROL")
     spark.conf.set("hoodie.fs.atomic_creation.support", "faulty")
@@ -102,7 +104,8 @@ final class ConcurrentWritesSuite extends TableSuite with LocalSession {
   }
 
   test(
-    "a frame of the table's own rows does not take back what another writer has changed since it was read, on any path") {
+    "a frame of the table's own rows does not take back what another writer has changed since it was read, " +
+      "on any path") {
     val given = created("a=1/p b=1/q")
     def raised: DataFrame = {
       val rows = spark.read.format("merganser").load(plain)

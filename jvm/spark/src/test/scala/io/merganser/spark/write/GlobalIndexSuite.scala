@@ -51,7 +51,8 @@ final class GlobalIndexSuite extends TableSuite with LocalSession {
     spark.read.format("merganser").load(table).select("k", "ts", "v", "w", "part", "_hoodie_partition_path")
       .collect().toSeq.map { r =>
         assert(r.getString(4) == r.getString(5))
-        s"${r.getString(0)}@${r.getLong(1)}=${Option(r.getString(2)).mkString}${Option(r.getString(3)).map("," + _).mkString}/${r.getString(4)}"
+        val values = Option(r.getString(2)).mkString + Option(r.getString(3)).map("," + _).mkString
+        s"${r.getString(0)}@${r.getLong(1)}=$values/${r.getString(4)}"
       }.sorted
 
   private def compact(): Unit = {
@@ -92,7 +93,8 @@ final class GlobalIndexSuite extends TableSuite with LocalSession {
     val kind = if (mergeOnRead) "merge on read" else "copy on write"
 
     test(
-      s"$kind: a key that is stored in two partitions stays in both when a row is late, and is one row again when it moves") {
+      s"$kind: a key that is stored in two partitions stays in both when a row is late, " +
+        "and is one row again when it moves") {
       write("a@5=a/p0 b@5=b/p0", options(mergeOnRead), "insert")
       write("a@6=a/p1 b@6=b/p1", options(mergeOnRead), "insert")
       write("a@4=late/p2 b@7=both/p2", options(mergeOnRead))
@@ -117,7 +119,8 @@ final class GlobalIndexSuite extends TableSuite with LocalSession {
   }
 
   test(
-    "a row moves into a partition whose log remembers a later delete of its key, and the delete does not win when files are compacted") {
+    "a row moves into a partition whose log remembers a later delete of its key, " +
+      "and the delete does not win when files are compacted") {
     write("a@5=a/p1 b@1=b/p0", options(mergeOnRead = true))
     write("a@10/p1", options(mergeOnRead = true))
     assert(read == Seq("b@1=b/p0"))
@@ -129,7 +132,8 @@ final class GlobalIndexSuite extends TableSuite with LocalSession {
   }
 
   test(
-    "rows of one key move from several partitions to several in one write, and a delete among them ends where the key is") {
+    "rows of one key move from several partitions to several in one write, " +
+      "and a delete among them ends where the key is") {
     write("a@1=a/p0 b@1=b/p1 c@1=c/p2 d@1=d/p0", options(mergeOnRead = false))
     write("a@2=a2/p1 b@2=b2/p2 c@2=c2/p0 a@3=a3/p2 d@2=d2/p1 d@3/p2", options(mergeOnRead = false))
     assert(read == Seq("a@3=a3/p2", "b@2=b2/p2", "c@2=c2/p0"))
@@ -146,7 +150,8 @@ final class GlobalIndexSuite extends TableSuite with LocalSession {
   }
 
   test(
-    "a row goes where its merged columns say: with two partition columns and a rule that fills nulls, one may come from each row") {
+    "a row goes where its merged columns say: with two partition columns and a rule that fills nulls, " +
+      "one may come from each row") {
     val schema = StructType.fromDDL("k STRING, ts BIGINT, v STRING, a STRING, b STRING")
     val options = this.options(mergeOnRead = false) ++ Map("hoodie.datasource.write.partitionpath.field" -> "a,b",
       "hoodie.datasource.write.payload.class" -> "org.apache.hudi.common.model.PartialUpdateAvroPayload")

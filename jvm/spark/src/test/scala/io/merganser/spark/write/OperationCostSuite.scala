@@ -13,8 +13,8 @@ import org.apache.spark.sql.merganser.ListenerEvents
 import scala.collection.JavaConverters._
 
 /**
- * What one operation costs: Spark jobs, shuffles, rows read from them, and calls of the file system by kind. The numbers do not depend on the
- * machine; a change that raises one has to say why, and one that lowers it lowers it here.
+ * What one operation costs: Spark jobs, shuffles, rows read from them, and calls of the file system by kind. The
+ * numbers do not depend on the machine; a change that raises one has to say why, and one that lowers it lowers it here.
  */
 final class OperationCostSuite extends TableSuite with LocalSession {
   import OperationCostSuite._

@@ -15,8 +15,8 @@ import org.apache.commons.io.FileUtils
  * A file system that fails at operation n of a write through Spark, inside tasks too: readers see the table before the
  * write or after it, and the next write mends the table.
  *
- * Every n is run without Spark by the table module's suite. Here some of them are, spread over the whole write; all with the
- * environment variable MERGANSER_FULL=1.
+ * Every n is run without Spark by the table module's suite. Here some of them are, spread over the whole write; all
+ * with the environment variable MERGANSER_FULL=1.
  */
 final class SparkFaultsSuite extends TableSuite with LocalSession {
 
@@ -32,8 +32,9 @@ final class SparkFaultsSuite extends TableSuite with LocalSession {
 
   for (mergeOnRead <- Seq(false, true); bucketed <- Seq(false, true))
     test(
-      s"${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "BUCKET" else "SIMPLE"}: a file system that fails " +
-        "at an operation of an upsert leaves the old table or the new one, and the next write mends it") {
+      s"${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "BUCKET" else "SIMPLE"}: " +
+        "a file system that fails at an operation of an upsert leaves the old table or the new one, " +
+        "and the next write mends it") {
       val options  = this.options(mergeOnRead, bucketed)
       val prepared = prepare(options)
       someOperations(prepared)(upsert(_, Notation.changes(batch), options)) { (storage, isDone, failed) =>
@@ -46,7 +47,8 @@ final class SparkFaultsSuite extends TableSuite with LocalSession {
     }
 
   test(
-    "a file system that fails at an operation of a compaction leaves the rows as they are, and the next run completes it") {
+    "a file system that fails at an operation of a compaction leaves the rows as they are, " +
+      "and the next run completes it") {
     val options  = this.options(mergeOnRead = true, bucketed = true)
     val prepared = prepare(options, batch)
     def compact(storage: Storage): Unit = {

@@ -16,7 +16,8 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
   private val several = Map("hoodie.clean.failed.writes.policy" -> "LAZY")
 
   test(
-    "EAGER: of sessions that upsert at once each succeeds or is told of the conflict, and the rows of those that succeed are there") {
+    "EAGER: of sessions that upsert at once each succeeds or is told of the conflict, " +
+      "and the rows of those that succeed are there") {
     val options = this.options(mergeOnRead = false, bucketed = false)
     val table   = faulty("t")
     val written = new java.util.concurrent.ConcurrentLinkedQueue[String]
@@ -79,8 +80,8 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
 
   for ((mergeOnRead, file) <- Seq(false -> """[^/]*\.parquet""", true -> """\.[^/]*\.log\.\d+_[\d-]+"""))
     test(
-      s"${if (mergeOnRead) "merge on read" else "copy on write"}: a task that fails as it ends its file, and cannot remove it, " +
-        "is tried again, and one file of it stays") {
+      s"${if (mergeOnRead) "merge on read" else "copy on write"}: a task that fails as it ends its file, " +
+        "and cannot remove it, is tried again, and one file of it stays") {
       val options = this.options(mergeOnRead, bucketed = true)
       val table   = faulty("t")
       upsert(table, Notation.changes("k1@1=a k2@1=a"), options)

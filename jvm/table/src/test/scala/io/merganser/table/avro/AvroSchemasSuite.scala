@@ -24,13 +24,16 @@ class AvroSchemasSuite extends AnyFunSuite {
     val expected =
       """{"type":"record","name":"trips_record","namespace":"hoodie.trips","fields":[
         |{"name":"id","type":"long"},
-        |{"name":"price","type":["null",{"type":"fixed","name":"fixed","namespace":"hoodie.trips.trips_record.price","size":5,
+        |{"name":"price","type":["null",
+        |{"type":"fixed","name":"fixed","namespace":"hoodie.trips.trips_record.price","size":5,
         |"logicalType":"decimal","precision":10,"scale":2}],"default":null},
         |{"name":"at","type":["null",{"type":"long","logicalType":"timestamp-micros"}],"default":null},
         |{"name":"on","type":["null",{"type":"int","logicalType":"date"}],"default":null},
         |{"name":"tags","type":["null",{"type":"array","items":["null","string"]}],"default":null},
-        |{"name":"where","type":["null",{"type":"record","name":"where","namespace":"hoodie.trips.trips_record","fields":[
-        |{"name":"x","type":["null",{"type":"long","logicalType":"local-timestamp-micros"}],"default":null}]}],"default":null}
+        |{"name":"where","type":["null",
+        |{"type":"record","name":"where","namespace":"hoodie.trips.trips_record","fields":[
+        |{"name":"x","type":["null",{"type":"long","logicalType":"local-timestamp-micros"}],"default":null}
+        |]}],"default":null}
         |]}""".stripMargin.replace("\n", "")
     assert(AvroSchemas.toAvro(schema, "trips").toString == expected)
   }
@@ -53,7 +56,8 @@ class AvroSchemasSuite extends AnyFunSuite {
   }
 
   test("a table name that Avro cannot hold is spelled around") {
-    assert(AvroSchemas.toAvro(StructType(Seq(StructField("a", IntegerType))), "my-table").getFullName == "hoodie.my__table.my__table_record")
+    val schema = AvroSchemas.toAvro(StructType(Seq(StructField("a", IntegerType))), "my-table")
+    assert(schema.getFullName == "hoodie.my__table.my__table_record")
   }
 
   test("maps with other keys, intervals, void and empty structs are refused by the column's path") {

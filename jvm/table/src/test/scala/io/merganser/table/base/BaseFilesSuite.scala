@@ -79,7 +79,8 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
       "optional int64 ntz (TIMESTAMP(MICROS,false));",
       "optional binary string_ (STRING);",
       "optional group ints (LIST) {\n    repeated group list {\n      optional int32 element;",
-      "optional group map_ (MAP) {\n    repeated group key_value {\n      required binary key (STRING);\n      optional double value;"
+      "optional group map_ (MAP) {\n    repeated group key_value {\n" +
+        "      required binary key (STRING);\n      optional double value;"
     ).foreach(part => assert(schema.contains(part), schema))
   }
 
@@ -130,8 +131,8 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
 
   test("a column that was widened is read as the wider type, in rows and in batches, and filters on it prune nothing") {
     val old = new StructType().add("i", IntegerType).add("f", FloatType).add("d", DateType).add("b", BinaryType)
-      .add("s", new StructType().add("i", IntegerType)).add("l", ArrayType(IntegerType)).add("c", DecimalType(5, 2)).add(
-        "k", StringType)
+      .add("s", new StructType().add("i", IntegerType)).add("l", ArrayType(IntegerType))
+      .add("c", DecimalType(5, 2)).add("k", StringType)
     val now = new StructType().add("i", LongType).add("f", StringType).add("d", StringType).add("b", StringType)
       .add("s", new StructType().add("i", StringType)).add("l", ArrayType(DoubleType)).add("c", DecimalType(9, 4)).add(
         "k", StringType)
@@ -223,7 +224,8 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
   }
 
   test(
-    "dates before the Gregorian calendar come back as they were, and the file names the Spark version that tells readers so") {
+    "dates before the Gregorian calendar come back as they were, " +
+      "and the file names the Spark version that tells readers so") {
     val schema = new StructType().add("d", DateType).add("t", TimestampType)
     write("f.parquet", schema, Iterator(Rows.row(-400000, -40000000000000000L)))
     assert(read("f.parquet", schema) == Seq(Seq(-400000, -40000000000000000L)))
@@ -271,8 +273,8 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     val schema = MessageTypeParser.parseMessageType("message r { required double d; optional binary s (STRING); }")
     val rows   = new SimpleGroupFactory(schema)
     val writer =
-      ExampleParquetWriter.builder(path("f.parquet")).withType(schema).withDictionaryEncoding(false).withByteStreamSplitEncoding(
-        true).build()
+      ExampleParquetWriter.builder(path("f.parquet")).withType(schema).withDictionaryEncoding(false)
+        .withByteStreamSplitEncoding(true).build()
     (1 to 5000).foreach(i => writer.write(rows.newGroup().append("d", i / 4.0).append("s", s"row $i")))
     writer.close()
     val columns  = new StructType().add("s", StringType).add("d", DoubleType)

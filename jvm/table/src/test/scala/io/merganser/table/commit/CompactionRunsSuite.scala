@@ -29,7 +29,7 @@ final class CompactionRunsSuite extends TableSuite {
 
   private def compacted(stat: WriteStat): CommitMetadata = CommitMetadata(OperationType.Compact, Map("p" -> Seq(stat)), Map.empty)
 
-  /** Puts the claim of a process that ended into the place of the one that is there; its last heartbeat is so long ago. */
+  /** Replaces the existing claim by that of a process that ended; its last heartbeat was `beatAgoMs` ago. */
   private def claimedElsewhere(s: Storage, config: TableConfig, instant: Instant, beatAgoMs: Option[Long]): Unit = {
     s.replace(Claim.file(config, instant.requested), Claim("other", 7, "other", "elsewhere", "1", 60000).content)
     heartbeat(s, instant, beatAgoMs)
@@ -62,7 +62,8 @@ final class CompactionRunsSuite extends TableSuite {
   }
 
   test(
-    "a run of another process is left alone while its heart beats, and taken over when it stopped; its files go with the commit") {
+    "a run of another process is left alone while its heart beats, " +
+      "and taken over when it stopped; its files go with the commit") {
     val (s, config, instant) = scheduled()
     val dead                 = taken(s, config, instant)
     val early                = writeBase(s, dead, "a")
@@ -108,7 +109,8 @@ final class CompactionRunsSuite extends TableSuite {
 
   for (version <- Seq(6, 9))
     test(
-      s"version $version: a run of another engine is left alone while it shows signs of life, with a heartbeat and without") {
+      s"version $version: a run of another engine is left alone while it shows signs of life, " +
+        "with a heartbeat and without") {
       val (s, config, instant) = scheduled(version)
       val inflight             = Claim.file(config, instant.requested)
       heartbeat(s, instant, Some(1000))

@@ -24,7 +24,7 @@ final class NewKeysSuite extends TableSuite {
     Transaction.begin(storage, TableConfig.load(storage), action,
       options = Transaction.Options(heartbeatMs = if (beats) Some(60000L) else None))
 
-  /** A base file of a new group, with rows in the order of the keys given; `kept` are keys of rows that an earlier commit wrote. */
+  /** A base file of a new group, its rows in the order of the keys; `kept` are keys that an earlier commit wrote. */
   private def wrote(
       t: Transaction,
       s: Storage,
@@ -85,14 +85,16 @@ final class NewKeysSuite extends TableSuite {
   }
 
   test(
-    "a key that two writes add to two partitions at once is refused by a write that looked in all of them, and by no other") {
+    "a key that two writes add to two partitions at once is refused by a write that looked in all of them, " +
+      "and by no other") {
     assert(refused(adds("p", "a", "k"), adds("q", "k", "z"), WriteBasis(InTable)))
     assert(!refused(adds("p", "a", "m"), adds("q", "m", "z"), WriteBasis(InPartition)))
     assert(!refused(adds("p", "b", "d"), adds("q", "c", "e"), WriteBasis(InTable)))
   }
 
   test(
-    "an insert that drops or refuses stored keys conflicts with a write that adds one of its keys; plain inserts do not conflict") {
+    "an insert that drops or refuses stored keys conflicts with a write that adds one of its keys; " +
+      "plain inserts do not conflict") {
     assert(refused(adds("p", "a", "k"), adds("p", "k", "z"), WriteBasis(InPartition)))
     assert(!refused(adds("p", "b", "l"), adds("p", "l", "z"), WriteBasis(Nowhere)))
   }

@@ -35,7 +35,8 @@ final class RollbackSuite extends TableSuite {
 
   for ((how, version) <- Seq(Before -> 9, After -> 9, Dead -> 9, Before -> 6))
     test(
-      s"version $version: a write that fails at any operation ($how) is visible whole or not at all, and the next write mends the table") {
+      s"version $version: a write that fails at any operation ($how) is visible whole or not at all, " +
+        "and the next write mends the table") {
       var n       = 1
       var reached = true
       while (reached) {
@@ -96,7 +97,8 @@ final class RollbackSuite extends TableSuite {
 
   for ((version, late) <- Seq(9 -> "base file", 9 -> "log", 6 -> "log"))
     test(
-      s"version $version: the $late of a task attempt that came after its commit is removed by the next write, the commit's own stays") {
+      s"version $version: the $late of a task attempt that came after its commit is removed by the next write, " +
+        "the commit's own stays") {
       val s = storage
       table(version, s)
       write(s, "a")

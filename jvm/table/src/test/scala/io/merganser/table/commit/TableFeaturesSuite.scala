@@ -75,7 +75,8 @@ final class TableFeaturesSuite extends TableSuite {
   }
 
   test(
-    "paths of dates in three levels refuse writing where only the class that takes them apart is stored, unless times make the paths") {
+    "paths of dates in three levels refuse writing where only the class that takes them apart is stored, " +
+      "unless times make the paths") {
     val slashed =
       "hoodie.table.partition_extractor_class" -> "org.apache.hudi.hive.SlashEncodedDayPartitionValueExtractor"
     val refused = writeRefusal(foreign(slashed)(mergeOnRead = false))
@@ -85,7 +86,8 @@ final class TableFeaturesSuite extends TableSuite {
   }
 
   test(
-    "a property that nobody knows refuses writing unless the write allows it; the user's own words and stored options do not") {
+    "a property that nobody knows refuses writing unless the write allows it; " +
+      "the user's own words and stored options do not") {
     val s = foreign("hoodie.table.future.feature" -> "on")()
     open(s)
     val e = writeRefusal(s)
@@ -99,8 +101,8 @@ final class TableFeaturesSuite extends TableSuite {
       "hoodie.record.merge.property.x" -> "y")()
     Transaction.begin(known, open(known), Action.DeltaCommit).rollback()
     // What a write refuses as an option it refuses where the table keeps it.
-    assert(
-      writeRefusal(foreign("hoodie.bucket.index.partition.expressions" -> "x,4")()).condition == "TABLE_FEATURE_READ_ONLY")
+    val refusal = writeRefusal(foreign("hoodie.bucket.index.partition.expressions" -> "x,4")())
+    assert(refusal.condition == "TABLE_FEATURE_READ_ONLY")
   }
 
   test("every option that only tables hold has a treatment") {
@@ -116,7 +118,8 @@ final class TableFeaturesSuite extends TableSuite {
     s.createNew(".hoodie/.schema/2_3.schemacommit", schemas.mkString("{\"schemas\":[", ",", "]}").getBytes(UTF_8))
 
   test(
-    "a history of columns in which one was renamed, or a dropped one's name came back, refuses reading, whatever newer commits say") {
+    "a history of columns in which one was renamed, or a dropped one's name came back, " +
+      "refuses reading, whatever newer commits say") {
     for (version <- Seq(6, 8, 9)) {
       val added = foreign()(version)
       history(added, schema(1 -> "a", 2 -> "b"), schema(1 -> "a"))
@@ -179,7 +182,8 @@ final class TableFeaturesSuite extends TableSuite {
   }
 
   test(
-    "logs may hold keys of their own where there is no base file, and where a commit says it inserted into one or is archived") {
+    "logs may hold keys of their own where there is no base file, " +
+      "and where a commit says it inserted into one or is archived") {
     val s = foreign()()
     def stat(fileId: String, inserts: Long) =
       WriteStat(fileId, s"p/${log(fileId, "200")}", numInserts = inserts, partitionPath = "p")

@@ -208,7 +208,8 @@ final class TransactionSuite extends TableSuite {
     val left   = writeBase(s, failed, "a")
     assert(Rollback.failed(s, config, Transaction.Options()).isEmpty && s.exists(left.path))
     failed.rollback()
-    assert(!s.exists(left.path) && !s.exists(s".hoodie/.temp/${scheduled.requested}") && names(s, ".hoodie/.heartbeat").isEmpty)
+    assert(!s.exists(left.path) && !s.exists(s".hoodie/.temp/${scheduled.requested}"))
+    assert(names(s, ".hoodie/.heartbeat").isEmpty)
     assert(names(s, timelineFolder).filter(_.startsWith(scheduled.requested)) == Set(
       s"${scheduled.requested}.compaction.requested"))
     val last = CompactionSchedule.begin(s, config, scheduled)

@@ -62,7 +62,8 @@ class BlockPlannerSuite extends LogFixture {
   }
 
   test(
-    "versions that the rule combines are one, and a row after a delete without an ordering value keeps the delete before it") {
+    "versions that the rule combines are one, " +
+      "and a row after a delete without an ordering value keeps the delete before it") {
     write(Notation.changes("a@2=x a@1=z b@1=y b- b@0=w"), rule, Long.MaxValue)
     assert(byKey(read()) == Map("a" -> Seq("a@2=x"), "b" -> Seq("b-", "b@0=w")))
   }
@@ -79,7 +80,8 @@ class BlockPlannerSuite extends LogFixture {
   }
 
   test(
-    "however little memory there is for blocks that wait, and in Avro as in Parquet, any history is read as it was written") {
+    "however little memory there is for blocks that wait, and in Avro as in Parquet, " +
+      "any history is read as it was written") {
     for (i <- 0 until 60) {
       val random  = new Random(Histories.seed + i)
       val changes = Seq.fill(1 + random.nextInt(40))(new Histories(partials = true).change(random, keys = 6))

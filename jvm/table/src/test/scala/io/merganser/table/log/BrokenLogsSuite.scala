@@ -8,7 +8,8 @@ class BrokenLogsSuite extends LogFixture {
   private def older = scanner(version = 6)
 
   test(
-    "from version 8 on a block cut short, overwritten or missing is an error with file, block, offset and the commit's instant") {
+    "from version 8 on a block cut short, overwritten or missing is an error with file, " +
+      "block, offset and the commit's instant") {
     val log = writer("001")
     log.dataBlock(rows("001", Seq(1)))
     log.deleteBlock(deletes("k2"), ordering)

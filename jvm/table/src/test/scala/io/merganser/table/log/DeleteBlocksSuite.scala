@@ -107,13 +107,14 @@ class DeleteBlocksSuite extends LogFixture {
     assert(read(DecimalType(10, 2), "12 0E 21 C0 33 1D 5D C0 00") == Decimal("9.50"))
     assert(read(DateType, "18 02 02 18 0E 00") == 7)
     assert(read(StringType, "0E 02 78") == "x")
-    assert(intercept[MerganserException](read(IntegerType, "0E 02 78")).condition == "LOG_BLOCK_UNREADABLE")
-    assert(intercept[MerganserException](read(IntegerType, "18 02 04 04 0E 04 0E 00")).condition == "LOG_BLOCK_UNREADABLE")
+    for (value <- Seq("0E 02 78", "18 02 04 04 0E 04 0E 00"))
+      assert(intercept[MerganserException](read(IntegerType, value)).condition == "LOG_BLOCK_UNREADABLE")
   }
 
   test("a timestamp ordering value that is stored in milliseconds is read in microseconds") {
     val schema =
-      """{"type":"record","name":"r","fields":[{"name":"o","type":["null",{"type":"long","logicalType":"timestamp-millis"}]}]}"""
+      """{"type":"record","name":"r","fields":[{"name":"o",""" +
+        """"type":["null",{"type":"long","logicalType":"timestamp-millis"}]}]}"""
     append(logName("001"),
       block(1, Seq(0 -> "001", 2 -> schema), hex("00 00 00 03 00 00 00 08 02 02 02 6B 00 06 0E 00")))
     assert(scan(scanner(fields = new StructType().add("o", TimestampType)))._1 == Seq(Deleted("k", "null", Seq(7000L))))

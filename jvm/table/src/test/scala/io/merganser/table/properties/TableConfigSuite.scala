@@ -32,7 +32,8 @@ final class TableConfigSuite extends TableSuite {
   }
 
   test(
-    "a folder that holds files of others becomes no table; names that begin with a dot, a job's marker and empty folders do not count") {
+    "a folder that holds files of others becomes no table; names that begin with a dot, " +
+      "a job's marker and empty folders do not count") {
     storage.makeFolder("day=1/empty")
     storage.touch(".DS_Store")
     storage.touch("_SUCCESS")
@@ -127,8 +128,8 @@ final class TableConfigSuite extends TableSuite {
   test("fields: legacy ordering key, partition kinds, key generator by class or by the number of fields") {
     def config(p: (String, String)*) = TableConfig(properties() ++ p)
     assert(config("hoodie.table.precombine.field" -> "ts").orderingFields == Seq("ts"))
-    assert(config("hoodie.table.ordering.fields" -> "a, b", "hoodie.table.precombine.field" -> "ts").orderingFields == Seq(
-      "a", "b"))
+    val twoNames = config("hoodie.table.ordering.fields" -> "a, b", "hoodie.table.precombine.field" -> "ts")
+    assert(twoNames.orderingFields == Seq("a", "b"))
     assert(config("hoodie.table.partition.fields" -> "f:SIMPLE,g:timestamp, h:x").partitionSpec == Seq(
       PartitionField("f", PartitionKind.Simple), PartitionField("g", PartitionKind.Timestamp),
       PartitionField("h", PartitionKind.Other("X"))))
@@ -146,9 +147,8 @@ final class TableConfigSuite extends TableSuite {
       "hoodie.compaction.payload.class" -> "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload")
     assert(MergeMode.of(TableConfig(both + ("hoodie.table.version" -> "6"))) == MergeMode.CommitTimeOrdering)
     assert(MergeMode.of(TableConfig(both + ("hoodie.table.version" -> "8"))) == MergeMode.EventTimeOrdering)
-    assert(
-      MergeMode.of(
-        TableConfig(properties() - "hoodie.record.merge.mode" + ("hoodie.table.ordering.fields" -> "ts"))) == MergeMode.EventTimeOrdering)
+    val ordered = properties() - "hoodie.record.merge.mode" + ("hoodie.table.ordering.fields" -> "ts")
+    assert(MergeMode.of(TableConfig(ordered)) == MergeMode.EventTimeOrdering)
   }
 
   test("the timeline's zone is UTC if the table says so, else that of this JVM") {

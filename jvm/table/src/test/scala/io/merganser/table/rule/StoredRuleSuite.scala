@@ -76,7 +76,8 @@ class StoredRuleSuite extends AnyFunSuite {
   }
 
   test(
-    "a table made for OverwriteWithLatest picks the greatest of a batch on version 9 too; one of commit time does not") {
+    "a table made for OverwriteWithLatest picks the greatest of a batch on version 9 too; " +
+      "one of commit time does not") {
     assert(rule(madeFor("OverwriteWithLatestAvroPayload", 9)) == ByPayload(OverwriteWithLatest, Seq("ts")))
     assert(rule(made("hoodie.write.record.merge.mode" -> "COMMIT_TIME_ORDERING")) == ByMode(
       MergeMode.CommitTimeOrdering, Nil))
@@ -85,7 +86,8 @@ class StoredRuleSuite extends AnyFunSuite {
   }
 
   test(
-    "a table made for OverwriteNonDefaults picks the greatest of a batch on version 9 too, and nulls keep what is stored") {
+    "a table made for OverwriteNonDefaults picks the greatest of a batch on version 9 too, " +
+      "and nulls keep what is stored") {
     val table = madeFor("OverwriteNonDefaultsWithLatestAvroPayload", 9)
     assert(rule(table) == ByPayload(OverwriteNonDefaults, Seq("ts"), nullsAreMissing = true))
     assert(rule(TableConfig(table.properties - "hoodie.table.legacy.payload.class")) ==

@@ -7,7 +7,8 @@ import org.scalatest.funsuite.AnyFunSuite
 class FrameCheckSuite extends AnyFunSuite {
 
   private val stored = StructType.fromDDL(
-    "_hoodie_record_key STRING, id BIGINT, name STRING, price DECIMAL(10,2), inner STRUCT<a: INT, b: STRING>, tags ARRAY<DOUBLE>")
+    "_hoodie_record_key STRING, id BIGINT, name STRING, price DECIMAL(10,2), inner STRUCT<a: INT, b: STRING>, " +
+      "tags ARRAY<DOUBLE>")
 
   private def check(frame: String, nullForMissing: Boolean = false, allowNewColumns: Boolean = false): Unit =
     FrameCheck.requireSchema(StructType.fromDDL(frame), stored, "trips", nullForMissing, allowNewColumns)
@@ -19,7 +20,8 @@ class FrameCheckSuite extends AnyFunSuite {
   test("the table's own columns are accepted in any order and case, with or without meta columns") {
     check(whole)
     check(
-      "TAGS ARRAY<DOUBLE>, Name STRING, price DECIMAL(10,2), inner STRUCT<b: STRING, a: INT>, id BIGINT, _hoodie_commit_time STRING")
+      "TAGS ARRAY<DOUBLE>, Name STRING, price DECIMAL(10,2), inner STRUCT<b: STRING, a: INT>, id BIGINT, " +
+        "_hoodie_commit_time STRING")
   }
 
   test("a narrower number is accepted, a wider one is not") {

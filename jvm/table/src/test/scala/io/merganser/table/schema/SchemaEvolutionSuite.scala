@@ -19,7 +19,8 @@ class SchemaEvolutionSuite extends AnyFunSuite {
   }
 
   test(
-    "the table's columns come first in their order, new ones follow as they are given, nullable and as they are stored") {
+    "the table's columns come first in their order, new ones follow as they are given, " +
+      "nullable and as they are stored") {
     assert(evolved("id INT NOT NULL, v STRING",
       "b TINYINT NOT NULL, v STRING, _hoodie_record_key STRING, id INT, a VARCHAR(3)") ==
       ddl("id INT NOT NULL, v STRING, b INT, a STRING"))

@@ -11,12 +11,13 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import scala.collection.JavaConverters._
 
-/** Recorded cases about settings, played through NewTable and WriteConfig alone: what is persisted, and which step fails. */
+/** Recorded cases about settings, by NewTable and WriteConfig alone: what is stored, and which step fails. */
 class ConfigConformanceSuite extends AnyFunSuite {
 
   /** By decision, not as recorded: these are refused earlier. */
   private val refusedFirst = Map(
-    "chg-both-ordering-keys-cow" -> "two names for the ordering field with different values are refused at the first write"
+    "chg-both-ordering-keys-cow" ->
+      "two names for the ordering field with different values are refused at the first write"
   )
   private val refusedSecond = Map(
     "chg-payload-other-mor" -> "another payload class at a later write is refused"
@@ -101,7 +102,7 @@ class ConfigConformanceSuite extends AnyFunSuite {
       s"$id: ${written.left.toOption.map(_.getMessage)}")
   }
 
-  /** Names that a message of ours has too: the option that was given, modes and classes; not Hudi's advice about other options. */
+  /** Names that our message has too: the option, modes and classes; not Hudi's advice about other options. */
   private def named(mention: String): Boolean =
     !mention.startsWith("hoodie.") || mention == "hoodie.write.record.merge.mode"
 
@@ -128,8 +129,9 @@ class ConfigConformanceSuite extends AnyFunSuite {
     val base = if (table.get("create").asText == "sql") Map.empty[String, String] else frame
     val given =
       (Option(table.get("options")).toSeq ++ ofStep).flatMap(_.fields().asScala.map(e => e.getKey -> e.getValue.asText))
-    given.foldLeft(base) { case (all, (key, value)) => if (value == "$unset") all - key else all + (key -> value) }.filter(
-      _._2.nonEmpty)
+    given.foldLeft(base) { case (all, (key, value)) =>
+      if (value == "$unset") all - key else all + (key -> value)
+    }.filter(_._2.nonEmpty)
   }
 
   private def names(list: JsonNode): String = list.asScala.map(_.asText).mkString(",")

@@ -36,18 +36,19 @@ object ConfigPage {
   private val head =
     s"""# Options
        |
-       |<!-- Made by io.merganser.table.settings.ConfigPage from the options themselves; a test compares. Do not edit. -->
+       |<!-- Made by io.merganser.table.settings.ConfigPage from the options; a test compares. Do not edit. -->
        |
-       |Options keep the names they have in Hudi; ours begin with `spark.merganser.`. Names count in any case. Give them with
-       |`.option(…)` on a read or a write, in `TBLPROPERTIES`, or in Spark's configuration, there also as `spark.hoodie.…`.
-       |An unknown name is an error that suggests the option that was probably meant.
+       |Options keep the names they have in Hudi; ours begin with `spark.merganser.`. Names count in any case. Give
+       |them with `.option(…)` on a read or a write, in `TBLPROPERTIES`, or in Spark's configuration, there also as
+       |`spark.hoodie.…`. An unknown name is an error that suggests the option that was probably meant.
        |""".stripMargin
 
   private def intro(scope: OptionScope): String = scope match {
     case OptionScope.OfTable =>
       "Set when the table is created, and stored with it. A later write may repeat them; a different value is an error."
     case OptionScope.OfWrite =>
-      "The write's option wins over Spark's configuration, that over the table's own properties, those over the default."
+      "The write's option wins over Spark's configuration, that over the table's own properties, those over the " +
+        "default."
     case OptionScope.OfRead => "The read's option wins over Spark's configuration."
   }
 
@@ -58,8 +59,10 @@ object ConfigPage {
   }
 
   private def refused: String = {
-    def row(r: ForeignOptions.Refused) =
-      s"| `${r.key}` | ${if (r.accepted.isEmpty) "none" else r.accepted.map(a => s"`$a`").mkString(", ")} | ${r.remedy} |"
+    def row(r: ForeignOptions.Refused) = {
+      val accepted = if (r.accepted.isEmpty) "none" else r.accepted.map(a => s"`$a`").mkString(", ")
+      s"| `${r.key}` | $accepted | ${r.remedy} |"
+    }
     val rows = (ForeignOptions.refused ++ ForeignOptions.refusedReading).map(row)
     s"""## Known and refused
        |
@@ -114,9 +117,8 @@ object ConfigPage {
   private def harmless: String =
     s"""## Accepted and without effect
        |
-       |They tune how Hudi works and cannot change rows or layout; existing jobs keep them. All options of Hudi ${HudiOptions
-        .release} that
-       |begin with
+       |They tune how Hudi works and cannot change rows or layout; existing jobs keep them. All options of Hudi
+       |${HudiOptions.release} that begin with
        |
        |${ForeignOptions.harmlessPrefixes.map(p => s"`$p*`").mkString(", ")}
        |

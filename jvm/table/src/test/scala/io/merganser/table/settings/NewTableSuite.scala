@@ -9,7 +9,8 @@ import org.scalatest.funsuite.AnyFunSuite
 class NewTableSuite extends AnyFunSuite {
 
   private val schema = StructType.fromDDL(
-    "_hoodie_record_key STRING, id INT, name STRING, ts BIGINT, o INT, day STRING, at TIMESTAMP, tags ARRAY<STRING>, m MAP<STRING, INT>, inner STRUCT<a: INT>, bytes BINARY"
+    "_hoodie_record_key STRING, id INT, name STRING, ts BIGINT, o INT, day STRING, at TIMESTAMP, " +
+      "tags ARRAY<STRING>, m MAP<STRING, INT>, inner STRUCT<a: INT>, bytes BINARY"
   )
   private val key = "hoodie.datasource.write.recordkey.field" -> "id"
 
@@ -168,7 +169,8 @@ class NewTableSuite extends AnyFunSuite {
   }
 
   test(
-    "a field inside a struct can be a key and an ordering field, by every name of the option and as the schema spells it") {
+    "a field inside a struct can be a key and an ordering field, " +
+      "by every name of the option and as the schema spells it") {
     assert(made("primaryKey" -> "inner.a")("hoodie.table.recordkey.fields") == "inner.a")
     for (name <- Options.OrderingFields.names)
       assert(made(key, name -> "Inner.A, ts")("hoodie.table.ordering.fields") == "inner.a,ts")
@@ -234,7 +236,8 @@ class NewTableSuite extends AnyFunSuite {
   }
 
   test(
-    "CREATE TABLE refuses the commit-time strategy beside ordering fields unless a mode is named; a data frame may give both") {
+    "CREATE TABLE refuses the commit-time strategy beside ordering fields unless a mode is named; " +
+      "a data frame may give both") {
     val given  = Map(key, "recordMergeStrategyId" -> "ce9acb64-bde0-424c-9b91-f6ebba25356d", "orderingFields" -> "ts")
     val thrown = intercept[MerganserException](NewTable.properties(given, schema, "t", bySql = true))
     assert(
@@ -264,6 +267,7 @@ class NewTableSuite extends AnyFunSuite {
   test("partitionBy and the partition option must agree") {
     val options = Map(key, "hoodie.datasource.write.partitionpath.field" -> "day")
     assert(NewTable.properties(options, schema, "t", Seq("day"))("hoodie.table.partition.fields") == "day")
-    assert(intercept[MerganserException](NewTable.properties(options, schema, "t", Seq("name"))).condition == "OPTION_CONFLICT")
+    val conflict = intercept[MerganserException](NewTable.properties(options, schema, "t", Seq("name")))
+    assert(conflict.condition == "OPTION_CONFLICT")
   }
 }

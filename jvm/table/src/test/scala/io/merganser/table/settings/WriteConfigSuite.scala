@@ -26,12 +26,13 @@ class WriteConfigSuite extends AnyFunSuite {
     val config = parse(table())
     assert(config.operation == WriteOperation.Upsert && config.combineBeforeUpsert && !config.combineBeforeInsert)
     assert(config.index == IndexType.Simple(bloomFilters = false) && config.storedKeys == StoredKeyPolicy.InsertAgain)
-    assert(
-      config.failedWrites == FailedWrites.Eager && config.nullOrdering == NullOrdering.Lowest && !config.inlineCompaction)
+    assert(config.failedWrites == FailedWrites.Eager && config.nullOrdering == NullOrdering.Lowest)
+    assert(!config.inlineCompaction)
   }
 
   test(
-    "a lock provider that is not here is refused where several writers are declared, and has no effect for a single one") {
+    "a lock provider that is not here is refused where several writers are declared, " +
+      "and has no effect for a single one") {
     val several   = "hoodie.write.concurrency.mode" -> "OPTIMISTIC_CONCURRENCY_CONTROL"
     val zookeeper = "hoodie.write.lock.provider" -> "org.apache.hudi.client.transaction.lock.ZookeeperBasedLockProvider"
     val error     = intercept[MerganserException](parse(table(), several, zookeeper))
@@ -83,7 +84,8 @@ class WriteConfigSuite extends AnyFunSuite {
   }
 
   test(
-    "what the session's configuration says of tables is no conflict with a table that stores something else, and changes nothing") {
+    "what the session's configuration says of tables is no conflict with a table that stores something else, " +
+      "and changes nothing") {
     val conf = Map("hoodie.payload.ordering.field" -> "o",
       "spark.hoodie.write.record.merge.mode" -> "COMMIT_TIME_ORDERING",
       "hoodie.table.precombine.field" -> "o", "hoodie.index.type" -> "BUCKET",
@@ -165,9 +167,8 @@ class WriteConfigSuite extends AnyFunSuite {
     val foreign = TableConfig(table().properties - "hoodie.index.type")
     assert(parse(foreign).index == IndexType.ByFiles(IndexType.Bucket(None, Seq("id"))))
     assert(parse(foreign, "hoodie.index.type" -> "BUCKET").index == IndexType.Bucket(None, Seq("id")))
-    assert(parse(foreign, "hoodie.index.type" -> "BUCKET", "hoodie.bucket.index.num.buckets" -> "8").index == IndexType.Bucket(
-      Some(8),
-      Seq("id")))
+    val eight = parse(foreign, "hoodie.index.type" -> "BUCKET", "hoodie.bucket.index.num.buckets" -> "8")
+    assert(eight.index == IndexType.Bucket(Some(8), Seq("id")))
   }
 
   test("a SQL INSERT inserts, unless an option names the operation or the older insert mode does") {
@@ -190,7 +191,8 @@ class WriteConfigSuite extends AnyFunSuite {
   test("what an insert does with stored keys") {
     assert(parse(table(), "hoodie.datasource.insert.dup.policy" -> "drop").storedKeys == StoredKeyPolicy.Drop)
     assert(parse(table(), "hoodie.datasource.insert.dup.policy" -> "fail").storedKeys == StoredKeyPolicy.Fail)
-    assert(parse(table(), "hoodie.merge.allow.duplicate.on.inserts" -> "false").storedKeys == StoredKeyPolicy.MergeInFileGroup)
+    val merging = parse(table(), "hoodie.merge.allow.duplicate.on.inserts" -> "false")
+    assert(merging.storedKeys == StoredKeyPolicy.MergeInFileGroup)
     val dropping = parse(table(), "hoodie.datasource.write.insert.drop.duplicates" -> "true")
     assert(dropping.storedKeys == StoredKeyPolicy.Drop && dropping.combineBeforeInsert)
     assert(intercept[MerganserException](parse(table(), "hoodie.datasource.write.insert.drop.duplicates" -> "true",
@@ -221,11 +223,10 @@ class WriteConfigSuite extends AnyFunSuite {
   }
 
   test("a delete mark comes from the table, and before version 9 from the write") {
-    assert(parse(table("hoodie.payload.delete.field" -> "name", "hoodie.payload.delete.marker" -> "D")).deleteMark.contains(
-        DeleteMark("name", "D")))
+    val mark = Seq("hoodie.payload.delete.field" -> "name", "hoodie.payload.delete.marker" -> "D")
+    assert(parse(table(mark: _*)).deleteMark.contains(DeleteMark("name", "D")))
     val foreign = TableConfig(table("hoodie.write.table.version" -> "8").properties)
-    assert(parse(foreign, "hoodie.payload.delete.field" -> "name", "hoodie.payload.delete.marker" -> "D").deleteMark.contains(
-        DeleteMark("name", "D")))
+    assert(parse(foreign, mark: _*).deleteMark.contains(DeleteMark("name", "D")))
     assert(conflict(foreign, "hoodie.payload.delete.field" -> "name").condition == "DELETE_MARKER_INCOMPLETE")
   }
 

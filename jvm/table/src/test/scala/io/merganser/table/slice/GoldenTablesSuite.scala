@@ -62,8 +62,8 @@ class GoldenTablesSuite extends AnyFunSuite {
     val view               = new TableView(storage, config, timeline)
 
     /**
-     * Under the TIMESTAMP key generator the reference gives the partition column the type of its folder's name, string; the
-     * files hold numbers.
+     * Under the TIMESTAMP key generator the reference gives the partition column the type of its folder's name, string;
+     * the files hold numbers.
      */
     private val textInReference = if (name == "cow_timestamp_partition") Set("ts") else Set.empty[String]
 

@@ -17,7 +17,8 @@ final class TableViewSuite extends TableSuite {
           ".f-0_100.log.12_1-0-1", 5)))
     assert(FileNames.parseLog("p", ".f-0_100.log.1", 5).exists(_.writeToken.isEmpty))
     assert(FileNames.parseLog("p", ".f-0_100.log.1_1-0-1.cdc", 5).isEmpty)
-    assert(FileNames.parseBase("p", "_SUCCESS", 0).isEmpty && FileNames.parseLog("p", ".f-0_1-0-1_100.parquet.crc", 0).isEmpty)
+    assert(FileNames.parseBase("p", "_SUCCESS", 0).isEmpty)
+    assert(FileNames.parseLog("p", ".f-0_1-0-1_100.parquet.crc", 0).isEmpty)
     assert(FileNames.base("f-0", "1-0-1", "100") == "f-0_1-0-1_100.parquet")
     assert(FileNames.log("f-0", "100", 2, "1-0-1") == ".f-0_100.log.2_1-0-1")
     val bucket = FileNames.bucketFileId(7, "003", "p")
@@ -74,7 +75,8 @@ final class TableViewSuite extends TableSuite {
   }
 
   test(
-    "pending compaction: previous slice with its logs and those after the compaction, whether or not a base file is half written") {
+    "pending compaction: previous slice with its logs and those after the compaction, " +
+      "whether or not a base file is half written") {
     for (halfWritten <- Seq(false, true)) {
       val s = faulty(s"t$halfWritten")
       table(storage = s)
@@ -149,7 +151,8 @@ final class TableViewSuite extends TableSuite {
   }
 
   test(
-    "partitions are the folders with partition metadata in either form, at any depth, one in another too; also where a value begins with a dot") {
+    "partitions are the folders with partition metadata in either form, at any depth, " +
+      "one in another too; also where a value begins with a dot") {
     val s = storage
     table(storage = s)
     PartitionMetadata.write(s, "2024/01/02", "100")
@@ -183,7 +186,8 @@ final class TableViewSuite extends TableSuite {
     WriteStat(FileNames.fileId(name).get, s"p/$name", fileSizeInBytes = sizeBytes, partitionPath = "p")
 
   test(
-    "a file of a completed instant that its commit does not name is no row: not in a new group, not as a second log, not as newest base") {
+    "a file of a completed instant that its commit does not name is no row: " +
+      "not in a new group, not as a second log, not as newest base") {
     val s = storage
     madeInLayout2(s)
     val again = FileNames.log("a", "200", 1, "9-0-9")
@@ -214,7 +218,8 @@ final class TableViewSuite extends TableSuite {
   }
 
   test(
-    "in version 6 base files are taken by what their commit names, and all logs, for their names do not tell who wrote them") {
+    "in version 6 base files are taken by what their commit names, and all logs, " +
+      "for their names do not tell who wrote them") {
     val s = storage
     table(6, s)
     partition(s, base("a", "100"), base("x", "100"), log("a", "100"), log("a", "100", 2))

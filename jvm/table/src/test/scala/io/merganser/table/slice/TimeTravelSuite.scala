@@ -40,7 +40,8 @@ final class TimeTravelSuite extends TableSuite {
   }
 
   test(
-    "a clean that kept commits from one on: nothing before it, whatever a later clean keeps; a pending clean counts too") {
+    "a clean that kept commits from one on: nothing before it, " +
+      "whatever a later clean keeps; a pending clean counts too") {
     val s = storage
     table(storage = s)
     commits(s, "100", "200", "300", "400")
@@ -62,7 +63,8 @@ final class TimeTravelSuite extends TableSuite {
   }
 
   test(
-    "a clean that counted file versions: from the oldest slice on of each group that lost one, or from when it was replaced") {
+    "a clean that counted file versions: from the oldest slice on of each group that lost one, " +
+      "or from when it was replaced") {
     val s = storage
     table(storage = s)
     commits(s, "100", "200", "300")

@@ -12,8 +12,8 @@ final class ArchivedTimelineSuite extends TableSuite {
   private val history = ".hoodie/timeline/history"
 
   private val schema = MessageTypeParser.parseMessageType(
-    "message archived { optional binary instantTime (STRING); optional binary completionTime (STRING); optional binary action (STRING); " +
-      "optional binary metadata; optional binary plan; optional int32 version; }")
+    "message archived { optional binary instantTime (STRING); optional binary completionTime (STRING); " +
+      "optional binary action (STRING); optional binary metadata; optional binary plan; optional int32 version; }")
 
   private def archive(s: Storage, file: String, instants: (String, String)*): Unit = {
     val writer = ExampleParquetWriter.builder(s.path(s"$history/$file")).withType(schema).withConf(s.conf).build()
@@ -38,9 +38,8 @@ final class ArchivedTimelineSuite extends TableSuite {
     manifest(s, 1, "100_200_1.parquet")
     manifest(s, 2, "100_200_0.parquet", "300_300_0.parquet")
     val newest = new ArchivedTimeline(s, config)
-    assert(
-      newest.completionTime("200").contains("350") && newest.completionTime("300").contains("310") && newest.completionTime(
-        "400").isEmpty)
+    assert(newest.completionTime("200").contains("350") && newest.completionTime("300").contains("310"))
+    assert(newest.completionTime("400").isEmpty)
     s.createNew(s"$history/_version_", "1".getBytes)
     assert(new ArchivedTimeline(s, config).completionTime("200").contains("999"))
   }

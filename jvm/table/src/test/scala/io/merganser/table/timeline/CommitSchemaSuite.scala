@@ -50,7 +50,8 @@ final class CommitSchemaSuite extends TableSuite {
   }
 
   test(
-    "columns of one name and types that do not go together are a conflict that names them, and the second commit is not there") {
+    "columns of one name and types that do not go together are a conflict that names them, " +
+      "and the second commit is not there") {
     val (s, Seq(first, second)) = (begun("id INT")(2): @unchecked)
     commit(first, "id INT, a DATE")
     val error = intercept[io.merganser.merge.MerganserException](commit(second, "id INT, a INT"))
@@ -99,7 +100,8 @@ final class CommitSchemaSuite extends TableSuite {
   }
 
   test(
-    "columns that came after the first commit of a table without such a schema are those added, also when that commit is archived") {
+    "columns that came after the first commit of a table without such a schema are those added, " +
+      "also when that commit is archived") {
     val s = storage
     table(storage = s)
     assert(added(s).isEmpty)

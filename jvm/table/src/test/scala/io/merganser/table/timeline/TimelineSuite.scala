@@ -44,7 +44,8 @@ final class TimelineSuite extends TableSuite {
   }
 
   test(
-    "an instant before the timeline's start was archived and so completed; a pending one never, whatever comes after it") {
+    "an instant before the timeline's start was archived and so completed; " +
+      "a pending one never, whatever comes after it") {
     val s = storage
     table(storage = s)
     Seq("100.deltacommit.requested", "200_250.deltacommit", "300.deltacommit.inflight").foreach(instantFile(s, _))
@@ -57,7 +58,8 @@ final class TimelineSuite extends TableSuite {
   }
 
   test(
-    "a table that has archived nothing takes no instant before its first for an archived one; one that was upgraded may") {
+    "a table that has archived nothing takes no instant before its first for an archived one; " +
+      "one that was upgraded may") {
     for ((initial, archives, isArchived) <- Seq(("9", false, false), ("9", true, true), ("6", false, true))) {
       val s = Storage(folder.resolve(s"$initial$archives").toUri.toString, new Configuration())
       Creation.create(s, properties() + ("hoodie.table.initial.version" -> initial))
@@ -132,9 +134,10 @@ final class TimelineSuite extends TableSuite {
 
   test("JSON metadata with fields nobody knows and nulls is read") {
     val metadata = CommitMetadata.decode(
-      """{"partitionToWriteStats":{"p":[{"fileId":"f","path":null,"prevCommit":"null","numWrites":3,"unknown":{"a":1}}]},
-        |"compacted":false,"extraMetadata":{"schema":"{}","none":null},"operationType":null,"more":[1]}""".stripMargin.getBytes(
-        "UTF-8"))
+      """{"partitionToWriteStats":{
+        |"p":[{"fileId":"f","path":null,"prevCommit":"null","numWrites":3,"unknown":{"a":1}}]},
+        |"compacted":false,"extraMetadata":{"schema":"{}","none":null},"operationType":null,"more":[1]}"""
+        .stripMargin.getBytes("UTF-8"))
     assert(metadata.operationType == OperationType.Unknown && metadata.extra == Map("schema" -> "{}"))
     assert(metadata.stats("p").head == WriteStat("f", "", numWrites = 3, partitionPath = "p"))
   }

@@ -27,7 +27,8 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
   override def afterAll(): Unit = spark.stop()
 
   private val schema = StructType.fromDDL(
-    "id INT, s STRING, big BIGINT, sm SMALLINT, f FLOAT, d DOUBLE, b BOOLEAN, day DATE, dec DECIMAL(20,8), ts TIMESTAMP, ntz TIMESTAMP_NTZ, inner STRUCT<a: STRING>"
+    "id INT, s STRING, big BIGINT, sm SMALLINT, f FLOAT, d DOUBLE, b BOOLEAN, day DATE, " +
+      "dec DECIMAL(20,8), ts TIMESTAMP, ntz TIMESTAMP_NTZ, inner STRUCT<a: STRING>"
   )
 
   private val row: Seq[Any] = Seq(3, "x", 7L, 4.toShort, 1.5f, 1.0e10, true, LocalDate.of(2024, 1, 2),

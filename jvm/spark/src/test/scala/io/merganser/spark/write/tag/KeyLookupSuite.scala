@@ -22,9 +22,9 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
   override protected def master: String = "local[2]"
 
   private def write(path: String, rows: Seq[Stored], operation: String, options: Map[String, String]): Unit =
-    spark.createDataFrame(rows.map(r => Row(r.k, r.j, r.v, r.part, r.isDeleted)).asJava, schema).coalesce(1).write.format(
-      "merganser")
-      .options(options).option("hoodie.datasource.write.operation", operation).mode("append").save(path)
+    spark.createDataFrame(rows.map(r => Row(r.k, r.j, r.v, r.part, r.isDeleted)).asJava, schema).coalesce(1)
+      .write.format("merganser").options(options).option("hoodie.datasource.write.operation", operation)
+      .mode("append").save(path)
 
   private def options(mergeOnRead: Boolean, key: String): Map[String, String] = Map(
     "hoodie.table.name" -> "t",
@@ -55,8 +55,8 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
     val frame          = source(keys)
     val (rows, counts) = lookup(frame)
     val found =
-      SparkBridge.internalCreateDataFrame(spark, rows, StructType(frame.schema ++ lookup.added)).rdd.glom().collect().toSeq
-        .map(_.toSeq.map { r =>
+      SparkBridge.internalCreateDataFrame(spark, rows, StructType(frame.schema ++ lookup.added)).rdd.glom()
+        .collect().toSeq.map(_.toSeq.map { r =>
           val slice = r.getInt(4)
           assert(stored.isEmpty || slice < 0 || r.isNullAt(7) || slices.listed(slice).partitionPath == r.getString(7))
           Found((r.getString(1), r.getString(2)), r.getLong(3), slice,
@@ -67,8 +67,9 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
 
   for ((mergeOnRead, isComposite) <- Seq(false -> true, true -> false))
     test(
-      s"random changes of a ${if (mergeOnRead) "merge-on-read" else "copy-on-write"} table with ${if (isComposite) "two key columns"
-        else "one key column"}: what is looked up by key and path, and by key alone, is what a map holds") {
+      s"random changes of a ${if (mergeOnRead) "merge-on-read" else "copy-on-write"} table with " +
+        s"${if (isComposite) "two key columns" else "one key column"}: what is looked up by key and path, " +
+        "and by key alone, is what a map holds") {
       val seed    = System.nanoTime()
       val random  = new Random(seed)
       val path    = folder.resolve("t").toString
@@ -139,7 +140,8 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
   }
 
   test(
-    "of 300 files in key order a source with keys in three reads three, and one that names a partition reads that one's") {
+    "of 300 files in key order a source with keys in three reads three, " +
+      "and one that names a partition reads that one's") {
     val path = folder.resolve("t").toString
     val rows = (0 until 3000).map(i => Stored(f"k$i%05d", 1, s"v$i", "p0"))
     write(path, rows, "bulk_insert",

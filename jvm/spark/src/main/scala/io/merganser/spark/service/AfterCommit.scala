@@ -68,7 +68,8 @@ object AfterCommit {
     }
 
   private def sentence(failure: Throwable): String =
-    s"The inline compaction after this write failed: ${describe(failure)} The write is committed; a later write or CALL run_compaction compacts."
+    s"The inline compaction after this write failed: ${describe(failure)} The write is committed; " +
+      "a later write or CALL run_compaction compacts."
 
   private def describe(failure: Throwable): String = failure match {
     case e: MerganserException => e.getMessage

@@ -109,10 +109,11 @@ private[sql] object Alignment {
   }
 
   private def refuseMeta(clause: String, assignments: Seq[Assignment]): Unit =
-    assignments.flatMap(_.key.collectFirst { case a: AttributeReference if MetaColumns.isMeta(a.name) => a.name }).foreach {
-      name =>
-        throw MerganserException("ASSIGNMENT_REFUSED", "clause" -> clause,
-          "reason" -> s"Column '$name' is a meta column; leave it out, and assign the columns it is computed from.")
+    assignments.flatMap(_.key.collectFirst {
+      case a: AttributeReference if MetaColumns.isMeta(a.name) => a.name
+    }).foreach { name =>
+      throw MerganserException("ASSIGNMENT_REFUSED", "clause" -> clause,
+        "reason" -> s"Column '$name' is a meta column; leave it out, and assign the columns it is computed from.")
     }
 
   /** Runs `work`; an analysis error becomes ASSIGNMENT_REFUSED of the clause. */

@@ -56,8 +56,8 @@ private[sql] final class ClauseFunction(
   private def failed(clause: Int, part: String, cause: Throwable): Throwable = cause match {
     case ours: MerganserException => ours
     case other =>
-      MerganserException("CLAUSE_FAILED", "clause" -> texts(clause), "part" -> part, "reason" -> other.getMessage).causedBy(
-        other)
+      MerganserException("CLAUSE_FAILED", "clause" -> texts(clause), "part" -> part, "reason" -> other.getMessage)
+        .causedBy(other)
   }
 }
 

@@ -147,7 +147,9 @@ final case class TruncateExec(table: MerganserTable) extends V2CommandExec with 
 object CountMetrics {
 
   def create(context: SparkContext): Map[String, SQLMetric] =
-    Counts.fields(MergeCounts()).map { case (name, _) => name -> SQLMetrics.createMetric(context, s"rows: $name") }.toMap
+    Counts.fields(MergeCounts()).map { case (name, _) =>
+      name -> SQLMetrics.createMetric(context, s"rows: $name")
+    }.toMap
 
   def post(context: SparkContext, metrics: Map[String, SQLMetric], counts: MergeCounts): Unit =
     post(context, metrics, Counts.fields(counts))

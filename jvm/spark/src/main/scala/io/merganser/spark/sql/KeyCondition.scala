@@ -91,10 +91,10 @@ private[sql] object KeyCondition extends PredicateHelper {
 
   /** Whether equal values have the same string, by which keys are looked up. Not so floating point: 0.0 equals -0.0. */
   private def hasOneString(dataType: DataType): Boolean = dataType match {
-    case ByteType | ShortType | IntegerType | LongType | BooleanType | DateType | TimestampType | TimestampNTZType | StringType =>
-      true
-    case _: DecimalType => true
-    case _              => false
+    case ByteType | ShortType | IntegerType | LongType | BooleanType | StringType => true
+    case DateType | TimestampType | TimestampNTZType                              => true
+    case _: DecimalType                                                           => true
+    case _                                                                        => false
   }
 
   private def narrowed(value: Expression, to: DataType, target: CommandTarget): Expression =

@@ -47,7 +47,8 @@ sealed trait RowLevelCommandExec extends V2CommandExec {
     RowLevelCommand.CountNames.map(name => name -> SQLMetrics.createMetric(sparkContext, name.replace('_', ' '))).toMap
 
   override def simpleString(maxFields: Int): String =
-    s"$nodeName ${statement.target.statement} ${statement.target}, $how, [${statement.clauses.map(_.text).mkString("; ")}]"
+    s"$nodeName ${statement.target.statement} ${statement.target}, $how, " +
+      s"[${statement.clauses.map(_.text).mkString("; ")}]"
 
   protected def zone: Option[String] = Some(session.sessionState.conf.sessionLocalTimeZone)
 
@@ -181,7 +182,8 @@ final case class RowLevelCommandByJoinExec(statement: RowLevelCommandByJoin, que
     extends RowLevelCommandExec {
 
   override protected def how: String =
-    s"${statement.joinType.sql} join on ${statement.on.sql}, files chosen by ${statement.pruning.columns.distinct.mkString(", ")} of the source"
+    s"${statement.joinType.sql} join on ${statement.on.sql}, files chosen by " +
+      s"${statement.pruning.columns.distinct.mkString(", ")} of the source"
 
   override protected def withNewChildrenInternal(newChildren: IndexedSeq[SparkPlan]): SparkPlan =
     copy(query = newChildren.head)

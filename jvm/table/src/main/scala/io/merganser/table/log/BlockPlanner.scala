@@ -53,7 +53,7 @@ private final class PlannedBlock(val kind: BlockKind) {
  * by `bufferBytes` plus the versions of one key.
  *
  * @param merge             one version a step; those of a key oldest first
- * @param supportsPartials     false if the log supports full rows only; versions that are still partial are then ignored
+ * @param supportsPartials  false if the log supports full rows only; versions that are still partial are then ignored
  * @param storedDeletes     recognizes a delete by the columns that the file stores
  * @param writesDeletedRows  true if the rule uses columns of a delete other than its ordering value: a delete that is
  *                          recognized by its row is then written as that row

@@ -219,6 +219,6 @@ object ForeignOptions {
 
   /** All names to suggest for a mistyped one. */
   private[table] lazy val allNames: Seq[String] =
-    Options.all.flatMap(_.names) ++ refused.map(_.key) ++ refusedReading.map(_.key) ++ HudiOptions.names ++ ofOtherReleases ++
-      storedOnly :+ "path"
+    Options.all.flatMap(_.names) ++ refused.map(_.key) ++ refusedReading.map(_.key) ++ HudiOptions.names ++
+      ofOtherReleases ++ storedOnly :+ "path"
 }

@@ -192,8 +192,8 @@ object TableProperties {
 
   private def isOption(key: String): Boolean = {
     val name = lower(key)
-    Options.byName.contains(name) || ForeignOptions.isKnown(name) || ForeignOptions.isHarmless(name) || ForeignOptions.isSparks(
-      name)
+    Options.byName.contains(name) || ForeignOptions.isKnown(name) || ForeignOptions.isHarmless(name) ||
+    ForeignOptions.isSparks(name)
   }
 
   private def named(key: String, value: String): String = s"its property $key is '$value'"

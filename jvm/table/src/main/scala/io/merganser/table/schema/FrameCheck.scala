@@ -68,8 +68,8 @@ object FrameCheck {
     find(exactly(schema, schema.fieldNames.find(_.equalsIgnoreCase(field)).getOrElse(field)), field) match {
       case Some(column) =>
         column.dataType match {
-          case TimestampType | TimestampNTZType | DateType | LongType | IntegerType | ShortType | ByteType | StringType =>
-            column
+          case TimestampType | TimestampNTZType | DateType | StringType => column
+          case LongType | IntegerType | ShortType | ByteType            => column
           case other => throw unusable(s"its type ${other.catalogString} has no time")
         }
       case None =>

@@ -81,7 +81,8 @@ object SchemaEvolution {
       for (field <- fields; was <- FrameCheck.find(before, field); is <- FrameCheck.find(after, field))
         if (was.dataType != is.dataType && !keeps(was.dataType, is.dataType))
           throw conflict(config.name,
-            s"$role column '$field' would become ${is.dataType.catalogString} where stored rows have ${was.dataType.catalogString}")
+            s"$role column '$field' would become ${is.dataType.catalogString} where stored rows have " +
+              was.dataType.catalogString)
     check("record key", config.recordKeyFields, keepsText)
     check("partition", config.partitionFields, keepsText)
     check("delete marker", config.mergeProperties.get(Options.DeleteField.key).toSeq, keepsText)
@@ -125,7 +126,8 @@ object SchemaEvolution {
       case (t, i) if Widening.isPromotion(t, i) => i
       case _ =>
         throw conflict(name,
-          s"column '$column' is ${incoming.catalogString}, the table has ${table.catalogString}, and neither widens to the other")
+          s"column '$column' is ${incoming.catalogString}, the table has ${table.catalogString}, " +
+            "and neither widens to the other")
     }
   }
 

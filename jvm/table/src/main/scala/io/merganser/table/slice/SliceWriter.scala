@@ -49,10 +49,10 @@ final case class SliceWriter(
   /**
    * Writes a base file from the result of the merge.
    *
-   * @param previous   the slice that this file supersedes, if any
-   * @param updatesCommitMetadata   true if changed rows get the commit metadata columns of this instant; false in a compaction,
-   *                   which leaves them unchanged
-   * @param ordering   compares ordering values, to count ties; null under a rule without ordering
+   * @param previous the slice that this file supersedes, if any
+   * @param updatesCommitMetadata true if changed rows get the commit metadata columns of this instant; false in a
+   *   compaction, which leaves them unchanged
+   * @param ordering compares ordering values, to count ties; null under a rule without ordering
    * @return None if there is no row to write and no previous slice
    */
   def writeBase(

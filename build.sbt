@@ -38,8 +38,8 @@ val shortRuns =
 
 def warnings(line: Line): Seq[String] = {
   val both = Seq("-feature", "-unchecked", "-encoding", "utf8", "-Xlint")
-  // One source serves four releases of every library and two of the compiler: what a later one deprecates is the only name
-  // the first has, and where the first warns the later need not.
+  // One source serves four releases of every library and two of the compiler: what a later one deprecates is the only
+  // name the first has, and where the first warns the later need not.
   if (line.scala.startsWith("2.12"))
     both ++ Seq("-deprecation", "-Ywarn-unused", "-Xfatal-warnings", s"-release:${line.classFiles}")
   else both ++ Seq("-Wunused", "-Xlint:-byname-implicit", "-Werror", "-Wconf:cat=deprecation:s,cat=unused-nowarn:s",
@@ -104,8 +104,8 @@ def mergeModule(line: Line): Project = module("merge", line).settings(
 def mergersOf(line: Line, table: Project): Project = module("mergers", line).dependsOn(table).settings(
   Compile / unmanagedSourceDirectories := Seq(mergers, payloads).map((ThisBuild / baseDirectory).value / _),
   stageMergers := {
-    val staged =
-      (ThisBuild / baseDirectory).value / "tests" / "conformance" / "jars" / s"merganser-conformance-spark-${line.minor}.jar"
+    val folder = (ThisBuild / baseDirectory).value / "tests" / "conformance" / "jars"
+    val staged = folder / s"merganser-conformance-spark-${line.minor}.jar"
     replaceFile((Compile / packageBin).value, staged)
     staged
   }
@@ -199,8 +199,20 @@ lazy val root = project
     Compile / scalafmt / sourceDirectories :=
       (modules.map(module => s"jvm/$module/src") ++ Seq("benchmarks/merge-loop/src", mergers)).map(
         (ThisBuild / baseDirectory).value / _),
-    Compile / scalafmt / unmanagedSources := ((Compile / scalafmt / sourceDirectories).value ** "*.scala").get
+    Compile / scalafmt / unmanagedSources := ((Compile / scalafmt / sourceDirectories).value ** "*.scala").get,
+    checkWidth := {
+      val sources = ((Compile / scalafmt / sourceDirectories).value ** ("*.scala" || "*.java")) +++
+        (baseDirectory.value * "*.sbt") +++ (baseDirectory.value / "project" * ("*.scala" || "*.sbt"))
+      def wide(file: File) = IO.readLines(file).zipWithIndex.collect {
+        case (line, i) if line.codePointCount(0, line.length) > 120 => s"$file:${i + 1}"
+      }
+      val found = sources.get.flatMap(wide)
+      if (found.nonEmpty) sys.error(found.mkString("lines of more than 120 characters:\n", "\n", ""))
+    }
   )
+
+/** What scalafmt leaves as it is: comments, strings, and expressions that it finds no break for. */
+lazy val checkWidth = taskKey[Unit]("No line of the sources has more than 120 characters.")
 
 lazy val modules = Seq("merge", "table", "spark")
 
@@ -225,10 +237,11 @@ def forgetting(state: State): State = {
   state
 }
 
-/** `lint`: the Scala sources and the build are formatted. */
+/** `lint`: the Scala sources and the build are formatted, and no line is too wide. */
 commands += Command.command("lint") { state =>
   runAll(forgetting(state), "lint",
-    Seq("scala" -> (root / Compile / scalafmtCheck), "build" -> (root / Compile / scalafmtSbtCheck)))
+    Seq("scala" -> (root / Compile / scalafmtCheck), "build" -> (root / Compile / scalafmtSbtCheck),
+      "width" -> (root / checkWidth)))
 }
 
 /** `format`: formats them. */

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pyspark
 import pytest
 from places import ROOT
 
+from dev.java import find_java
+from dev.sbt import SBT_JVM, SBT_SETTINGS, sbt_launcher
 from merganser.session import jar_for
 
 pytestmark = pytest.mark.e2e
@@ -33,28 +33,17 @@ spark.read.format("merganser").options(**option).load(sys.argv[1]).show()
 """
 
 
-def commands() -> ModuleType:
-    """The project's `dev`, which has no suffix."""
-    loader = importlib.machinery.SourceFileLoader("dev_commands", str(ROOT / "dev"))
-    spec = importlib.util.spec_from_loader(loader.name, loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="module")
 def jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example's jar, built from a copy, with the launcher and the Spark that the project is built with."""
     folder = tmp_path_factory.mktemp("example") / "custom-merger"
     shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("target"))
-    dev = commands()
     line = ".".join(pyspark.__version__.split(".")[:2])
     spark_jars = Path(pyspark.__file__).parent / "jars"
-    home = dev.find_java(line)
-    launcher = dev.sbt_launcher(SimpleNamespace(java_home=home, spark_jars=spark_jars))
+    home = find_java(line)
+    launcher = sbt_launcher(SimpleNamespace(java_home=home, spark_jars=spark_jars))
     named = [f"-Dspark.jars.dir={spark_jars}", f"-Dmerganser.jar={jar_for(pyspark.__version__)}"]
-    flags = [*dev.SBT_JVM, *dev.SBT_SETTINGS, *named, *os.environ.get("SBT_FLAGS", "").split()]
+    flags = [*SBT_JVM, *SBT_SETTINGS, *named, *os.environ.get("SBT_FLAGS", "").split()]
     command = [str(home / "bin" / "java"), *flags, "-jar", str(launcher), "package"]
     done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import os
 import re
 import subprocess
@@ -11,11 +9,13 @@ import sys
 import threading
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pyspark
 import pytest
 from places import ROOT
+
+from dev import lock
+from dev.programs import with_jar
 
 
 def dev(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -109,34 +109,26 @@ def test_a_java_home_without_java_is_named(tmp_path: Path) -> None:
     assert run.stderr == f"JAVA_HOME is '{tmp_path}', which holds no bin/java: point it at a JDK 17, or unset it.\n"
 
 
-def commands_of(folder: Path) -> Any:
-    """The commands of ./dev, as those of another folder."""
-    loader = importlib.machinery.SourceFileLoader("dev_of_another_folder", str(ROOT / "dev"))
-    spec = importlib.util.spec_from_loader(loader.name, loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[loader.name] = module
-    loader.exec_module(module)
-    module.STATE, module.LOCK = folder / ".dev", folder / ".dev" / "lock"
-    return module
+@pytest.fixture
+def lock_of_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock, "STATE", tmp_path / ".dev")
+    monkeypatch.setattr(lock, "LOCK", tmp_path / ".dev" / "lock")
 
 
-def test_a_second_command_in_a_folder_waits_for_the_first_and_names_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.usefixtures("lock_of_another_folder")
+def test_a_second_command_in_a_folder_waits_for_the_first_and_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MERGANSER_DEV_LOCKED", raising=False)
-    commands = commands_of(tmp_path)
     steps = []
     waits = threading.Event()
-    monkeypatch.setattr(commands, "say", lambda text: (steps.append(text), waits.set()))
+    monkeypatch.setattr(lock, "say", lambda text: (steps.append(text), waits.set()))
 
     def second() -> None:
         # The variable marks programs of the first command; this thread stands for another command.
         del os.environ["MERGANSER_DEV_LOCKED"]
-        with commands.alone("build"):
+        with lock.alone("build"):
             steps.append("second")
 
-    with commands.alone("test"):
+    with lock.alone("test"):
         thread = threading.Thread(target=second)
         thread.start()
         assert waits.wait(10)
@@ -151,16 +143,14 @@ def test_a_second_command_in_a_folder_waits_for_the_first_and_names_it(
     ]
 
 
-def test_a_program_of_the_command_that_has_the_lock_does_not_wait(tmp_path: Path) -> None:
-    commands = commands_of(tmp_path)
-    with commands.alone("test"), commands.alone("build"):
+@pytest.mark.usefixtures("lock_of_another_folder")
+def test_a_program_of_the_command_that_has_the_lock_does_not_wait() -> None:
+    with lock.alone("test"), lock.alone("build"):
         pass
 
 
 def test_a_jar_given_to_spark_submit_does_not_replace_ours() -> None:
-    commands = commands_of(ROOT)
-
-    assert commands.with_jar(["--jars", "a.jar", "app.py"], Path("m.jar")) == ["--jars", "m.jar,a.jar", "app.py"]
+    assert with_jar(["--jars", "a.jar", "app.py"], Path("m.jar")) == ["--jars", "m.jar,a.jar", "app.py"]
 
 
 @pytest.mark.e2e

@@ -1,0 +1,48 @@
+"""Formatting and types of the sources."""
+
+from __future__ import annotations
+
+import argparse
+
+from dev.environment import Environment
+from dev.layout import ROOT, default_line
+from dev.process import Failed, run, say, tried
+from dev.results import Results
+from dev.sbt import sbt
+
+
+def lint(options: argparse.Namespace, rest: list[str]) -> int:
+    """check formatting and types: scalafmt, ruff, mypy"""
+    environment = Environment(default_line())
+    results = Results()
+    results.step("lint of Python", lambda: lint_python(environment))
+    results.step("lint of Scala", lambda: sbt(environment, ["lint"]) and None)
+    say("\n" + "\n".join(results.closing))
+    return 1 if results.failed else 0
+
+
+def fmt(options: argparse.Namespace, rest: list[str]) -> int:
+    """format every source: scalafmt, ruff"""
+    environment = Environment(default_line())
+    ruff = environment.home / "bin" / "ruff"
+    run([ruff, "check", "--quiet", "--fix-only", "."], "fmt")
+    run([ruff, "format", "."], "fmt")
+    sbt(environment, ["format"])
+    return 0
+
+
+def lint_python(environment: Environment) -> None:
+    tools = environment.home / "bin"
+    folders = ("project", "python", "tests", "examples", "benchmarks")
+    scripts = ["dev", *(name for name in folders if (ROOT / name).is_dir())]
+    typed = ["dev", "project/dev", "python/src/merganser"]
+    failed = False
+    for name, command in (
+        ("ruff-check", [tools / "ruff", "check", *scripts]),
+        ("ruff-format", [tools / "ruff", "format", "--check", *scripts]),
+        ("mypy", [tools / "mypy", "--config-file", "python/pyproject.toml", *typed]),
+    ):
+        failed = not tried(command, name, show=None) or failed
+    if failed:
+        say("`./dev fmt` fixes formatting.")
+        raise Failed("lint")

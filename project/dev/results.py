@@ -1,0 +1,82 @@
+"""The steps of a run, and how many tests passed and failed in them."""
+
+from __future__ import annotations
+
+import re
+import time
+import xml.etree.ElementTree
+from pathlib import Path
+from typing import Callable
+
+from dev.process import Failed, say
+
+SLOWEST = 25  # number of tests of each kind that are printed with their times
+
+
+class Results:
+    """Closing lines of the steps of one run, and how many tests passed and failed in them."""
+
+    def __init__(self) -> None:
+        self.passed = 0
+        self.failed = 0
+        self.closing: list[str] = []
+
+    def step(self, name: str, work: Callable[[], str | None]) -> bool:
+        """Run a step; what it returns is its closing line. A step that fails counts as one failure at least."""
+        say(f"\n== {name}")
+        start, failed_before = time.monotonic(), self.failed
+        try:
+            details = work()
+            fine = self.failed == failed_before
+        except Failed:
+            details, fine = None, False
+        if not fine and self.failed == failed_before:
+            self.failed += 1
+        seconds = time.monotonic() - start
+        outcome = f"{name}: {'passed' if fine else 'FAILED'} in {seconds:.0f} s"
+        self.closing.append(f"{outcome} ({details})" if details else outcome)
+        return fine
+
+    def finish(self) -> int:
+        """Print the closing lines, with the total alone on the last one, and return the exit code."""
+        say("\n" + "\n".join(self.closing))
+        say(f"{self.passed} passed, {self.failed} failed")
+        return 1 if self.failed else 0
+
+    def scalatest(self, output: str) -> str:
+        """Add the counts of every module from sbt's output."""
+
+        def total(pattern: str) -> int:
+            return sum(int(number) for number in re.findall(pattern, output))
+
+        succeeded, failed = total(r"Tests: succeeded (\d+)"), total(r"Tests: succeeded \d+, failed (\d+)")
+        aborted, canceled = total(r"Suites: completed \d+, aborted (\d+)"), total(r"Tests: .*canceled (\d+)")
+        self.passed += succeeded
+        others = len(re.findall(r"not passed: (?!tests)|\bcompileIncremental\) Compilation failed", output))
+        self.failed += failed + aborted + canceled + others
+        return f"ScalaTest: {succeeded} passed, {failed} failed, {canceled} canceled, {aborted} suites aborted"
+
+    def pytest(self, report: Path) -> str:
+        """Add the counts from pytest's JUnit report."""
+        suite = xml.etree.ElementTree.parse(report).getroot().find("testsuite")
+        assert suite is not None
+        count = {name: int(suite.get(name, "0")) for name in ("tests", "failures", "errors", "skipped")}
+        failed = count["failures"] + count["errors"]
+        passed = count["tests"] - failed - count["skipped"]
+        self.passed += passed
+        self.failed += failed
+        return f"pytest: {passed} passed, {failed} failed, {count['skipped']} skipped"
+
+
+def slowest_scalatests(output: str) -> list[str]:
+    """Time, suite and name of the slowest tests in sbt's output, the slowest first."""
+    units = {"hour": 3600.0, "minute": 60.0, "second": 1.0, "millisecond": 0.001}
+    found: list[tuple[float, str]] = []
+    suite = ""
+    for line in re.findall(r"^\[info\] (\S.*)$", output, re.MULTILINE):
+        if re.fullmatch(r"\w+:", line):
+            suite = line
+        elif test := re.fullmatch(r"- (.*) \((\d[^()]*)\)", line):
+            parts = re.findall(r"(\d+) (hour|minute|second|millisecond)s?", test[2])
+            found.append((sum(int(number) * units[unit] for number, unit in parts), f"{suite} {test[1]}"))
+    return [f"{seconds:.2f}s {name}" for seconds, name in sorted(found, reverse=True)[:SLOWEST]]

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from frames import BUCKETS, COW, INDEX, KEY, MOR, ORDERING, TYPE, frame, load, rows_of, save
+from frames import frame, load, rows_of, save
+from option_names import BUCKETS, COW, INDEX, KEY, MOR, ORDERING, TYPE
 from pyspark.sql import SparkSession
 
 from merganser import Table

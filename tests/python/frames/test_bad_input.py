@@ -8,23 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from frames import (
-    COW,
-    INDEX,
-    KEY,
-    MOR,
-    OPERATION,
-    ORDERING,
-    PARTITION,
-    TYPE,
-    cases,
-    frame,
-    listing,
-    load,
-    refused,
-    rows_of,
-    save,
-)
+from frames import cases, frame, listing, load, refused, rows_of, save
+from option_names import COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE
 from places import TESTS
 from pyspark.sql import DataFrame, SparkSession
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from frames import COW, KEY, MOR, ORDERING, TYPE, frame, refused, save
+from frames import frame, refused, save
+from option_names import COW, KEY, MOR, ORDERING, TYPE
 from pyspark.sql import SparkSession
 
 from merganser import Table

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from frames import KEY, ORDERING, frame, load, refusal, refused, rows_of, save
+from frames import frame, load, refusal, refused, rows_of, save
+from option_names import KEY, ORDERING
 from places import ROOT
 from pyspark.sql import SparkSession
 from servers import SPARK_HOME

@@ -8,25 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from frames import (
-    BUCKETS,
-    COW,
-    INDEX,
-    KEY,
-    MOR,
-    OPERATION,
-    ORDERING,
-    PARTITION,
-    TYPE,
-    cases,
-    frame,
-    listing,
-    load,
-    properties,
-    refused,
-    rows_of,
-    save,
-)
+from frames import cases, frame, listing, load, properties, refused, rows_of, save
+from option_names import BUCKETS, COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T

@@ -11,7 +11,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from frames import COW, INDEX, KEY, MOR, OPERATION, ORDERING, TYPE, frame, load, rows_of, save
+from frames import frame, load, rows_of, save
+from option_names import COW, INDEX, KEY, MOR, OPERATION, ORDERING, TYPE
 from places import PYTESTS, ROOT
 from pyspark.sql import DataFrame, SparkSession
 from sql_steps import Sql

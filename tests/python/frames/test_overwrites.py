@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from frames import COW, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE, frame, load, refused, rows_of, save
+from frames import frame, load, refused, rows_of, save
+from option_names import COW, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE
 from pyspark.sql import DataFrame, SparkSession
 from sql_steps import Sql
 

@@ -8,23 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from frames import (
-    BUCKETS,
-    COW,
-    INDEX,
-    KEY,
-    MOR,
-    OPERATION,
-    ORDERING,
-    PARTITION,
-    TYPE,
-    cases,
-    frame,
-    load,
-    refused,
-    rows_of,
-    save,
-)
+from frames import cases, frame, load, refused, rows_of, save
+from option_names import BUCKETS, COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE
 from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 

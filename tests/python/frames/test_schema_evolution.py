@@ -7,23 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from frames import (
-    BUCKETS,
-    COW,
-    INDEX,
-    KEY,
-    MOR,
-    ORDERING,
-    PARTITION,
-    TYPE,
-    cases,
-    frame,
-    listing,
-    load,
-    refused,
-    rows_of,
-    save,
-)
+from frames import cases, frame, listing, load, refused, rows_of, save
+from option_names import BUCKETS, COW, INDEX, KEY, MOR, ORDERING, PARTITION, TYPE
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from sql_steps import Sql

@@ -12,17 +12,6 @@ from pyspark.sql import DataFrame, SparkSession
 from merganser._bridge import translated
 from merganser.errors import MerganserError
 
-COW = "COPY_ON_WRITE"
-MOR = "MERGE_ON_READ"
-
-KEY = "hoodie.datasource.write.recordkey.field"
-ORDERING = "hoodie.table.ordering.fields"
-PARTITION = "hoodie.datasource.write.partitionpath.field"
-TYPE = "hoodie.datasource.write.table.type"
-OPERATION = "hoodie.datasource.write.operation"
-INDEX = "hoodie.index.type"
-BUCKETS = "hoodie.bucket.index.num.buckets"
-
 
 def frame(spark: SparkSession, rows: Sequence[Any], schema: Any, parts: int = 1) -> DataFrame:
     """A frame whose partitions hold the rows in their order."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fold import Row, Rule
-from frames import ORDERING
+from option_names import ORDERING
 
 MODE = "hoodie.write.record.merge.mode"
 PAYLOAD = "hoodie.datasource.write.payload.class"

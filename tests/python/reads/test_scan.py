@@ -6,22 +6,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from frames import (
-    BUCKETS,
-    COW,
-    INDEX,
-    KEY,
-    MOR,
-    OPERATION,
-    ORDERING,
-    PARTITION,
-    TYPE,
-    frame,
-    load,
-    refused,
-    rows_of,
-    save,
-)
+from frames import frame, load, refused, rows_of, save
+from option_names import BUCKETS, COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE
 from pyspark.sql import DataFrame, SparkSession
 
 from merganser import Table, WriteOptions

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fold import Rule
-from frames import ORDERING
+from option_names import ORDERING
 from sql_steps import Sql
 from stored_rules import RULES
 

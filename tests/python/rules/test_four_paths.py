@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 from fold import COMMON, Batch, Row, Rule, fold, history, one_version_a_batch, together
-from frames import COW, KEY, MOR, OPERATION, TYPE, frame, load, save
+from frames import frame, load, save
+from option_names import COW, KEY, MOR, OPERATION, TYPE
 from pyspark.sql import SparkSession
 from stored_rules import RULES
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from frames import COW, KEY, MOR, OPERATION, ORDERING, TYPE, frame, listing, load, properties, refused, rows_of, save
+from frames import frame, listing, load, properties, refused, rows_of, save
+from option_names import COW, KEY, MOR, OPERATION, ORDERING, TYPE
 from pyspark.sql import SparkSession
 from pyspark.sql.types import _parse_datatype_string as parse
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from frames import COW, KEY, MOR, ORDERING, TYPE, frame, load, properties, refused, rows_of, save
+from frames import frame, load, properties, refused, rows_of, save
+from option_names import COW, KEY, MOR, ORDERING, TYPE
 from pyspark.sql import SparkSession
 from sql_steps import Sql
 

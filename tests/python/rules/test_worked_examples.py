@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Optional
 
 import pytest
-from frames import COW, KEY, MOR, ORDERING, TYPE, frame, load, rows_of, save
+from frames import frame, load, rows_of, save
+from option_names import COW, KEY, MOR, ORDERING, TYPE
 from pyspark.sql import SparkSession
 
 from merganser import Table

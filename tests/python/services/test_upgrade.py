@@ -6,7 +6,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
-from frames import COW, KEY, MOR, OPERATION, ORDERING, TYPE, frame, load, properties, refused, rows_of, save
+from frames import frame, load, properties, refused, rows_of, save
+from option_names import COW, KEY, MOR, OPERATION, ORDERING, TYPE
 from pyspark.sql import SparkSession
 from sql_steps import Sql
 

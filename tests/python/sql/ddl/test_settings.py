@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from frames import COW, KEY, MOR, ORDERING, TYPE, frame, load, properties, refused, rows_of, save
+from frames import frame, load, properties, refused, rows_of, save
+from option_names import COW, KEY, MOR, ORDERING, TYPE
 from pyspark.sql import SparkSession
 from sql_steps import Sql
 

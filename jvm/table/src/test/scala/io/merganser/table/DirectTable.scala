@@ -5,13 +5,12 @@ import io.merganser.merge.buffer.{SortedMerge, VersionCursor}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.base.{BaseFileOptions, BaseFileReader}
 import io.merganser.table.commit._
-import io.merganser.table.file.{BaseFile, FileNames, WriteToken}
+import io.merganser.table.file.{FileNames, WriteToken}
 import io.merganser.table.index.BucketIndex
 import io.merganser.table.log.LogOptions
 import io.merganser.table.options.FailedWrites
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.{CompiledRule, StoredRule}
-import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice._
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{Action, CommitMetadata, CompactionPlan, Instant, OperationType, Timeline}
@@ -48,20 +47,19 @@ final class DirectTable(
 
   private def view(now: Timeline) = new TableView(storage, config, now)
 
+  private def reader(now: Timeline, requested: StructType = columns) =
+    new SliceReader(storage, config, rule, columns, requested, LogVisibility(now))
+
   /** The rows that a reader sees now. */
   def rows: Seq[Change] = {
-    val now    = timeline
-    val slices = view(now).slices
-    val reader = new SliceReader(storage, config, rule, columns, columns, LogVisibility(now))
-    slices.flatMap(slice => read(reader.rows(slice)))
+    val now = timeline
+    view(now).slices.flatMap(slice => read(reader(now).rows(slice)))
   }
 
   /** The rows of the base files alone. */
   def readOptimizedRows: Seq[Change] = {
-    val now    = timeline
-    val slices = view(now).readOptimizedSlices
-    val reader = new SliceReader(storage, config, rule, columns, columns, LogVisibility(now))
-    slices.flatMap(slice => read(reader.baseRows(slice)))
+    val now = timeline
+    view(now).readOptimizedSlices.flatMap(slice => read(reader(now).baseRows(slice)))
   }
 
   private def action: String = if (config.isMergeOnRead) Action.DeltaCommit else Action.Commit
@@ -112,9 +110,8 @@ final class DirectTable(
       val operations = transaction.timeline.compactionPlan(instant).operations
       val planned    = PlannedSlices.of(storage, config, transaction.timeline.compactionPlan(instant))
       val slices     = planned.map(view(transaction.timeline).committed)
-      val reader     = new SliceReader(storage, config, rule, columns, rowSchema, LogVisibility(transaction.timeline))
       val written = slices.zipWithIndex.flatMap { case (slice, task) =>
-        val open = reader.merge(slice)
+        val open = reader(transaction.timeline, rowSchema).merge(slice)
         try writer(transaction).writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge,
             updatesCommitMetadata = false,
             null,
@@ -145,26 +142,13 @@ final class DirectTable(
           config.isMergeOnRead && slice.isDefined, some)
       }
     else {
-      val stored          = slices.flatMap(s => s.base.toSeq.flatMap(keys).map(_ -> s)).toMap
-      val small           = slices.find(s => s.logs.isEmpty && s.base.isDefined)
-      val (tagged, fresh) = changes.partition(c => stored.contains(c.key))
-      val takesFresh      = if (fresh.isEmpty) None else small
-      val old = (tagged.map(c => stored(c.key)) ++ takesFresh).distinct.map { slice =>
-        val some = changes.filter(c =>
-          stored.get(c.key).contains(slice) || (takesFresh.contains(slice) && !stored.contains(c.key)))
-        Part(partition, slice.fileId, Some(slice), config.isMergeOnRead && !takesFresh.contains(slice), some)
+      val stored = slices.flatMap(s => read(reader(transaction.timeline).baseRows(s)).map(_.key -> s)).toMap
+      val small  = slices.find(s => s.logs.isEmpty && s.base.isDefined)
+      changes.groupBy(c => stored.get(c.key).orElse(small)).toSeq.sortBy(_._1.map(_.fileId)).map { case (slice, some) =>
+        Part(partition, slice.fold(FileNames.newFileId())(_.fileId), slice,
+          config.isMergeOnRead && some.forall(c => stored.contains(c.key)), some)
       }
-      if (fresh.isEmpty || small.isDefined) old
-      else old :+ Part(partition, FileNames.newFileId(), None, isLog = false, fresh)
     }
-  }
-
-  private def keys(base: BaseFile): Seq[String] = {
-    val reader =
-      new BaseFileReader(storage.conf, storage.path(base.path), base.sizeBytes,
-        StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))))
-    try reader.rows().map(_.getUTF8String(0).toString).toList
-    finally reader.close()
   }
 
   private def write(transaction: Transaction, part: Part, token: WriteToken): Seq[SliceWritten] = {

@@ -69,6 +69,9 @@ abstract class TableSuite extends AnyFunSuite with BeforeAndAfterEach {
     storage.createNew(s"${config.timelineFolder}/$name", bytes)
   }
 
+  /** Files of the timeline, without write statistics. */
+  protected def instantFiles(storage: Storage, names: String*): Unit = names.foreach(instantFile(storage, _))
+
   protected def compactionFile(storage: Storage, instant: String, fileIds: String*): Unit =
     storage.createNew(
       s"${TableConfig.load(storage).timelineFolder}/$instant.compaction.requested",

@@ -207,7 +207,7 @@ final class RollbackSuite extends TableSuite {
     val s = storage
     table(storage = s)
     partition(s, base("a", "100"), base("a", "200"), base("a", "300"))
-    Seq("100_110.deltacommit", "300.deltacommit.inflight").foreach(instantFile(s, _))
+    instantFiles(s, "100_110.deltacommit", "300.deltacommit.inflight")
     val orphans = view(s).orphans("p")
     assert(Rollback.moveOrphans(s, TableConfig.load(s), orphans).map(_.instant) == Seq("200"))
     assert(names(s, "p") == Set(".hoodie_partition_metadata", base("a", "100"), base("a", "300")))

@@ -39,9 +39,8 @@ final class TableViewSuite extends TableSuite {
     table(storage = s)
     partition(s, base("a", "100"), base("a", "200"), base("a", "400"), log("a", "150"), log("a", "300"),
       log("a", "500"), log("b", "500"))
-    Seq("100_110.deltacommit", "150_160.deltacommit", "200_210.commit", "300_310.deltacommit", "400.inflight",
-      "500.deltacommit.inflight")
-      .foreach(instantFile(s, _))
+    instantFiles(s, "100_110.deltacommit", "150_160.deltacommit", "200_210.commit", "300_310.deltacommit",
+      "400.inflight", "500.deltacommit.inflight")
     assert(show(view(s).slices) == Seq("a@200:300"))
     assert(show(view(s).allSlices("p")) == Seq("a@100:150", "a@200:300"))
   }
@@ -50,7 +49,7 @@ final class TableViewSuite extends TableSuite {
     val s = storage
     table(storage = s)
     partition(s, base("a", "100"), base("a", "200"), log("a", "300"))
-    Seq("100_110.deltacommit", "300_310.deltacommit").foreach(instantFile(s, _))
+    instantFiles(s, "100_110.deltacommit", "300_310.deltacommit")
     assert(show(view(s).slices) == Seq("a@100:300"))
     assert(view(s).orphans("p").map(_.instant) == Seq("200"))
   }
@@ -59,8 +58,7 @@ final class TableViewSuite extends TableSuite {
     val s = storage
     table(storage = s)
     partition(s, base("a", "100"), base("a", "200"), log("a", "150"), log("a", "160"))
-    Seq("100_110.deltacommit", "150_300.deltacommit", "160_170.deltacommit", "200_250.commit").foreach(instantFile(s,
-        _))
+    instantFiles(s, "100_110.deltacommit", "150_300.deltacommit", "160_170.deltacommit", "200_250.commit")
     assert(show(view(s).allSlices("p")) == Seq("a@100:160", "a@200:150"))
   }
 
@@ -68,7 +66,7 @@ final class TableViewSuite extends TableSuite {
     val s = storage
     table(storage = s)
     partition(s, log("a", "100"), log("a", "200"))
-    Seq("100_110.deltacommit", "200_210.deltacommit").foreach(instantFile(s, _))
+    instantFiles(s, "100_110.deltacommit", "200_210.deltacommit")
     assert(show(view(s).slices) == Seq("a@-:100,200"))
     assert(view(s).slices.head.baseInstant == "100")
     assert(view(s).readOptimizedSlices.isEmpty)
@@ -82,7 +80,7 @@ final class TableViewSuite extends TableSuite {
       table(storage = s)
       partition(s, base("a", "100"), log("a", "150"), log("a", "300"), base("b", "100"), log("b", "300"))
       if (halfWritten) partition(s, base("a", "200"))
-      Seq("100_110.deltacommit", "150_160.deltacommit", "300_310.deltacommit").foreach(instantFile(s, _))
+      instantFiles(s, "100_110.deltacommit", "150_160.deltacommit", "300_310.deltacommit")
       compactionFile(s, "200", "a")
       assert(show(view(s).slices) == Seq("a@100:150,300", "b@100:300"))
       assert(show(view(s).readOptimizedSlices) == Seq("a@100:", "b@100:"))
@@ -94,8 +92,7 @@ final class TableViewSuite extends TableSuite {
     val s = storage
     table(storage = s)
     partition(s, base("a", "100"), log("a", "150"), base("a", "200"), log("a", "300"))
-    Seq("100_110.deltacommit", "150_160.deltacommit", "300_310.deltacommit", "200_350.commit").foreach(instantFile(s,
-        _))
+    instantFiles(s, "100_110.deltacommit", "150_160.deltacommit", "300_310.deltacommit", "200_350.commit")
     compactionFile(s, "200", "a")
     assert(show(view(s).slices) == Seq("a@200:300"))
   }
@@ -104,7 +101,7 @@ final class TableViewSuite extends TableSuite {
     val s = storage
     table(6, s)
     partition(s, base("a", "100"), log("a", "100", 1), log("a", "100", 2), log("a", "200", 1), log("b", "300"))
-    Seq("100.deltacommit", "150.deltacommit").foreach(instantFile(s, _))
+    instantFiles(s, "100.deltacommit", "150.deltacommit")
     assert(show(view(s).slices) == Seq("a@100:100,100"))
     compactionFile(s, "200", "a")
     assert(show(view(s).slices) == Seq("a@100:100,100,200"))
@@ -130,8 +127,7 @@ final class TableViewSuite extends TableSuite {
     val s = storage
     table(storage = s)
     partition(s, base("a", "100"), log("a", "150"), base("a", "200"), log("a", "300"))
-    Seq("100_110.deltacommit", "150_160.deltacommit", "200_210.commit", "300_310.deltacommit").foreach(instantFile(s,
-        _))
+    instantFiles(s, "100_110.deltacommit", "150_160.deltacommit", "200_210.commit", "300_310.deltacommit")
     val config          = TableConfig.load(s)
     val timeline        = Timeline.load(s, config)
     def asOf(t: String) = show(new TableView(s, config, timeline.asOf(t)).slices)

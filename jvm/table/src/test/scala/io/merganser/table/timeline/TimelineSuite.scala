@@ -30,9 +30,9 @@ final class TimelineSuite extends TableSuite {
   test("the furthest state of an action wins; a compaction and the commit it became are one") {
     val s = storage
     table(storage = s)
-    Seq("100.deltacommit.requested", "100.deltacommit.inflight", "100_150.deltacommit", "200.deltacommit.requested",
-      "200.deltacommit.inflight",
-      "300.compaction.inflight", "300_350.commit", "400.savepoint.inflight").foreach(instantFile(s, _))
+    instantFiles(s, "100.deltacommit.requested", "100.deltacommit.inflight", "100_150.deltacommit",
+      "200.deltacommit.requested", "200.deltacommit.inflight", "300.compaction.inflight", "300_350.commit",
+      "400.savepoint.inflight")
     compactionFile(s, "300", "a")
     compactionFile(s, "400", "b")
     val timeline = Timeline.load(s, TableConfig.load(s))
@@ -48,7 +48,7 @@ final class TimelineSuite extends TableSuite {
       "a pending one never, whatever comes after it") {
     val s = storage
     table(storage = s)
-    Seq("100.deltacommit.requested", "200_250.deltacommit", "300.deltacommit.inflight").foreach(instantFile(s, _))
+    instantFiles(s, "100.deltacommit.requested", "200_250.deltacommit", "300.deltacommit.inflight")
     val timeline = Timeline.load(s, TableConfig.load(s))
     assert(timeline.isCompleted("050") && timeline.isArchived("050"))
     assert(!timeline.isCompleted("100"))
@@ -72,7 +72,7 @@ final class TimelineSuite extends TableSuite {
   test("a saved commit that outlived the archiving of its neighbours does not start the timeline") {
     val s = storage
     table(storage = s)
-    Seq("100_110.commit", "100_120.savepoint", "300_310.commit").foreach(instantFile(s, _))
+    instantFiles(s, "100_110.commit", "100_120.savepoint", "300_310.commit")
     val timeline = Timeline.load(s, TableConfig.load(s))
     assert(timeline.isCompleted("200"))
     assert(!timeline.isCompleted("305"))
@@ -81,7 +81,7 @@ final class TimelineSuite extends TableSuite {
   test("as of an instant: by requested time, itself included, also when it completed later") {
     val s = storage
     table(storage = s)
-    Seq("100_110.deltacommit", "200_900.deltacommit", "300_310.deltacommit").foreach(instantFile(s, _))
+    instantFiles(s, "100_110.deltacommit", "200_900.deltacommit", "300_310.deltacommit")
     val timeline = Timeline.load(s, TableConfig.load(s)).asOf("200")
     assert(timeline.completed.map(_.requested) == Seq("100", "200"))
     assert(timeline.isCompleted("050") && timeline.isCompleted("200") && !timeline.isCompleted("300"))

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from sql_steps import Sql
 
 from interop.hudi_engine import HudiEngine
+from interop.merganser_engine import MerganserEngine
 
 # PySpark hands timestamps over in the local time of its process.
 os.environ["TZ"] = "UTC"
@@ -104,6 +105,12 @@ def hudi() -> Iterator[HudiEngine]:
     """The real Hudi in a process of its own."""
     with HudiEngine() as engine:
         yield engine
+
+
+@pytest.fixture(scope="session")
+def ours(spark: SparkSession) -> MerganserEngine:
+    """Our engine in Hudi's place, in that session."""
+    return MerganserEngine(spark)
 
 
 @pytest.fixture

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from frames import frame, refused, save
+from frames import commit_metadata, frame, refused, save
 from option_names import COW, KEY, MOR, ORDERING, TYPE
 from pyspark.sql import SparkSession
 
@@ -38,16 +37,8 @@ def event_times(spark: SparkSession, path: Path) -> tuple[Any, Any]:
 
 
 def stats_of(spark: SparkSession, commit: Path) -> Mapping[str, list[dict[str, Any]]]:
-    """By partition path. Commits are JSON below version 8, else Avro."""
-    if not commit.read_bytes().startswith(b"Obj"):
-        return json.loads(commit.read_text())["partitionToWriteStats"]
-    java: Any = spark._jvm
-    avro = java.org.apache.avro
-    file = avro.file.DataFileReader(java.java.io.File(str(commit)), avro.generic.GenericDatumReader())
-    try:
-        return json.loads(file.next().toString())["partitionToWriteStats"]
-    finally:
-        file.close()
+    """By partition path."""
+    return commit_metadata(spark, commit)["partitionToWriteStats"]
 
 
 @pytest.mark.parametrize("version", ["9", "8", "6"])

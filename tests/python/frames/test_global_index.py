@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from sql_steps import Sql
+from sql_steps import Sql, each_kind
 
 pytestmark = pytest.mark.e2e
 
 GLOBAL = {"hoodie.index.type": "GLOBAL_SIMPLE"}
 STAYS = {"hoodie.simple.index.update.partition.path": "false"}
-
-kinds = pytest.mark.parametrize("kind", ["cow", "mor"])
 
 
 def table(sql: Sql, kind: str, rows: str, **more: str) -> str:
@@ -30,7 +28,7 @@ def counted(result: list[tuple[object, ...]]) -> dict[str, object]:
     return dict(zip(names, result[0], strict=False))
 
 
-@kinds
+@each_kind
 def test_update_of_the_partition_column_moves_the_row_and_a_move_back_too(sql: Sql, kind: str) -> None:
     made = table(sql, kind, "(1, 5, 'a', 'x'), (2, 5, 'b', 'x')")
     counts = counted(sql.run(f"UPDATE {made} SET p = 'y', v = 'moved' WHERE id = 1"))
@@ -40,7 +38,7 @@ def test_update_of_the_partition_column_moves_the_row_and_a_move_back_too(sql: S
     assert rows(sql, made) == [(1, 5, "moved", "x"), (2, 5, "b", "x")]
 
 
-@kinds
+@each_kind
 def test_merge_moves_rows_by_the_tables_rule_and_a_late_one_stays(sql: Sql, kind: str) -> None:
     made = table(sql, kind, "(1, 5, 'a', 'x'), (2, 5, 'b', 'x'), (3, 5, 'c', 'x')")
     sql.run(
@@ -54,7 +52,7 @@ def test_merge_moves_rows_by_the_tables_rule_and_a_late_one_stays(sql: Sql, kind
     assert rows(sql, made)[2] == (3, 5, "c", "w")
 
 
-@kinds
+@each_kind
 def test_a_statement_changes_the_row_it_has_found_where_a_key_is_stored_in_two_partitions(sql: Sql, kind: str) -> None:
     made = table(sql, kind, "(1, 5, 'a', 'x')")
     sql.run(f"INSERT INTO {made} (id, ts, v, p) VALUES (1, 5, 'b', 'y')")
@@ -76,7 +74,7 @@ def test_an_insert_that_upserts_finds_the_key_in_another_partition(sql: Sql) -> 
     assert rows(sql, made) == [(1, 6, "b", "y")]
 
 
-@kinds
+@each_kind
 def test_the_partition_column_is_not_assigned_where_rows_stay(sql: Sql, kind: str) -> None:
     made = table(sql, kind, "(1, 5, 'a', 'x')", **STAYS)
     message = sql.fails(f"UPDATE {made} SET p = 'y' WHERE id = 1")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 import uuid
@@ -11,11 +10,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from frames import frame, load, rows_of, save
+from frames import commit_metadata, frame, load, rows_of, save
 from option_names import COW, INDEX, KEY, MOR, OPERATION, ORDERING, TYPE
 from places import PYTESTS, ROOT
 from pyspark.sql import DataFrame, SparkSession
-from sql_steps import Sql
+from sql_steps import Sql, each_kind
 
 import merganser
 
@@ -257,13 +256,7 @@ def test_a_table_that_is_created_without_rows_has_its_commit(spark: SparkSession
 
 def extra_metadata(spark: SparkSession, path: Path) -> dict[str, str]:
     newest = max((f for f in (path / ".hoodie" / "timeline").glob("*.commit")), key=lambda f: f.name)
-    java: Any = spark._jvm
-    avro = java.org.apache.avro
-    file = avro.file.DataFileReader(java.java.io.File(str(newest)), avro.generic.GenericDatumReader())
-    try:
-        return json.loads(file.next().toString())["extraMetadata"]
-    finally:
-        file.close()
+    return commit_metadata(spark, newest)["extraMetadata"]
 
 
 def test_options_below_the_prefix_are_kept_in_the_commit(spark: SparkSession, tmp_path: Path) -> None:
@@ -297,7 +290,7 @@ def test_settings_of_a_session_change_what_statements_commit(sql: Sql) -> None:
     assert [entry.operation for entry in table.history()] == ["BULK_INSERT", "INSERT"]
 
 
-@pytest.mark.parametrize("kind", ["cow", "mor"])
+@each_kind
 def test_whole_rows_are_logged_where_a_statement_is_to_log_them(sql: Sql, kind: str) -> None:
     table = sql.create(kind, COLUMNS)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a', 'kept'), (2, 5, 'b', 'kept')")

@@ -11,7 +11,7 @@ from frames import cases, frame, listing, load, refused, rows_of, save
 from option_names import BUCKETS, COW, INDEX, KEY, MOR, ORDERING, PARTITION, TYPE
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from sql_steps import Sql
+from sql_steps import Sql, each_kind
 
 from interop.hudi_engine import HudiEngine
 from interop.hudi_session import table_properties
@@ -215,7 +215,7 @@ def test_a_table_object_takes_more_columns_and_a_name_in_the_catalog_shows_them(
 # --- ALTER TABLE
 
 
-@pytest.mark.parametrize("kind", ["cow", "mor"])
+@each_kind
 def test_alter_table_changes_columns_in_commits_that_write_no_rows(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id int, ts bigint, v string, n int NOT NULL, s struct<a:int>")
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a', 1, named_struct('a', 1))")

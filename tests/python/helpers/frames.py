@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,19 @@ def properties(path: Any) -> dict[str, str]:
     lines = (Path(path) / ".hoodie" / "hoodie.properties").read_text().splitlines()
     pairs = (line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
     return {key: value.replace("\\:", ":").replace("\\=", "=") for key, value in pairs}
+
+
+def commit_metadata(spark: SparkSession, commit: Path) -> dict[str, Any]:
+    """What the file of a completed commit holds: JSON below version 8, else Avro."""
+    if not commit.read_bytes().startswith(b"Obj"):
+        return json.loads(commit.read_text())
+    java: Any = spark._jvm
+    avro = java.org.apache.avro
+    file = avro.file.DataFileReader(java.java.io.File(str(commit)), avro.generic.GenericDatumReader())
+    try:
+        return json.loads(file.next().toString())
+    finally:
+        file.close()
 
 
 def refusal(action: Callable[[], object]) -> MerganserError:

@@ -13,6 +13,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+KINDS = ["cow", "mor"]
+each_kind = pytest.mark.parametrize("kind", KINDS)
+
 
 class Sql:
     """A session and the tables that one test makes in it; they are dropped when it ends."""

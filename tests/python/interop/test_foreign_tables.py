@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from sql_steps import each_kind
 
 from interop.hudi_engine import HudiEngine
 from interop.merganser_engine import MerganserEngine
@@ -48,11 +49,6 @@ FEATURES: dict[str, tuple[str, dict[str, str], int, str | None, str]] = {
         UNREADABLE,
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def ours(spark: SparkSession) -> MerganserEngine:
-    return MerganserEngine(spark)
 
 
 def options(name: str, kind: str, **more: str) -> dict[str, str]:
@@ -138,7 +134,7 @@ def test_a_table_of_hudis_with_a_feature_that_is_not_here_is_refused_by_every_wa
     assert files(path) == before
 
 
-@pytest.mark.parametrize("kind", ["cow", "mor"])
+@each_kind
 def test_a_table_of_which_hudi_renamed_a_column_is_refused_where_its_values_would_be_wrong(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str
 ) -> None:

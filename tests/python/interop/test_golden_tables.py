@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from places import TESTS
-from pyspark.sql import SparkSession
 
 from interop.hudi_engine import HudiEngine, Rows
 from interop.merganser_engine import MerganserEngine
@@ -58,11 +57,6 @@ CHANGES = {
         update={"text": "changed", "lines": [{"sku": "new", "amount": "1.000"}], "ts": NEWER}, insert={"id": 1000}
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def ours(spark: SparkSession) -> MerganserEngine:
-    return MerganserEngine(spark)
 
 
 def columns_of(name: str) -> list[tuple[str, str]]:

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from places import TESTS
-from pyspark.sql import SparkSession
 from pyspark.sql.functions import udf
 
 from interop import hudi_rs
@@ -48,11 +47,6 @@ SEVERAL_WRITERS = {
     "hoodie.clean.failed.writes.policy": "LAZY",
     "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.InProcessLockProvider",
 }
-
-
-@pytest.fixture(scope="module")
-def ours(spark: SparkSession) -> MerganserEngine:
-    return MerganserEngine(spark)
 
 
 class Story:

@@ -8,7 +8,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from interop.hudi_engine import HudiEngine, HudiError
 from interop.merganser_engine import MerganserEngine
@@ -26,11 +25,6 @@ OPTIONS = {
     "hoodie.clean.failed.writes.policy": "LAZY",
     "hoodie.metadata.enable": "false",
 }
-
-
-@pytest.fixture(scope="module")
-def ours(spark: SparkSession) -> MerganserEngine:
-    return MerganserEngine(spark)
 
 
 @contextmanager

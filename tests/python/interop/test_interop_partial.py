@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 from test_interop import MOR, assert_all_read, settings
 
 from interop.hudi_engine import HudiEngine
@@ -21,11 +20,6 @@ INDEXES = {
     "BUCKET": {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "1"},
 }
 MODES = {"event time": {}, "commit time": {"hoodie.write.record.merge.mode": "COMMIT_TIME_ORDERING"}}
-
-
-@pytest.fixture(scope="module")
-def ours(spark: SparkSession) -> MerganserEngine:
-    return MerganserEngine(spark)
 
 
 @pytest.mark.parametrize("index", INDEXES)

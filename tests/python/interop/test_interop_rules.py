@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 from test_interop import COW, MOR, assert_all_read, settings
 
 from interop.hudi_engine import HudiEngine, Rows
@@ -19,11 +18,6 @@ NESTED = "id int, name string, meta struct<source: string, at: struct<ts: bigint
 BUCKETS = 4
 #: What keeps Hudi's services small; nothing of an index.
 QUIET = "hoodie.compact.inline.max.delta.commits=1,hoodie.metadata.enable=false,hoodie.clean.automatic=false"
-
-
-@pytest.fixture(scope="module")
-def ours(spark: SparkSession) -> MerganserEngine:
-    return MerganserEngine(spark)
 
 
 def bucket_of(key: str) -> int:

@@ -8,14 +8,13 @@ import pytest
 from frames import frame, load, properties, refused, rows_of, save
 from option_names import COW, KEY, MOR, ORDERING, TYPE
 from pyspark.sql import SparkSession
-from sql_steps import Sql
+from sql_steps import Sql, each_kind
 
 from merganser import Table, TableType
 
 NESTED = "id int, v string, meta struct<source: string, at: struct<ts: bigint>>, _hoodie_is_deleted boolean"
 MODE = "hoodie.record.merge.mode"
 each_type = pytest.mark.parametrize("table_type", [COW, MOR])
-each_kind = pytest.mark.parametrize("kind", ["cow", "mor"])
 
 
 def row(key: int, v: str | None, ts: int | None, deleted: bool = False) -> tuple[object, ...]:

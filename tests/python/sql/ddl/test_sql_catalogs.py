@@ -11,14 +11,12 @@ from pathlib import Path
 
 import pytest
 from pyspark import __version__ as pyspark_version
-from sql_steps import Sql, properties
+from sql_steps import Sql, each_kind, properties
 
 import merganser
 from merganser.session import jar_for
 
 pytestmark = pytest.mark.e2e
-
-KINDS = ["cow", "mor"]
 
 
 # --- by path -------------------------------------------------------------------------------------------------
@@ -71,7 +69,7 @@ def lake(sql: Sql, tmp_path: Path) -> Iterator[str]:
     sql.run("USE spark_catalog.default")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_a_catalog_of_folders_holds_namespaces_and_tables(sql: Sql, lake: str, tmp_path: Path, kind: str) -> None:
     sql.run(f"CREATE NAMESPACE {lake}.birds COMMENT 'with wings'")
     sql.run(f"CREATE NAMESPACE {lake}.birds.wild")
@@ -181,7 +179,7 @@ def test_a_catalog_without_a_warehouse_says_which_setting_is_missing(sql: Sql) -
 # --- beside another format -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_tables_of_other_formats_are_merged_into_ours_and_filled_from_them(sql: Sql, kind: str) -> None:
     ours, theirs = sql.create(kind), sql.name()
     sql.run(f"CREATE TABLE {theirs} (id int, ts bigint, v string) USING parquet")

@@ -7,11 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sql_steps import Sql, properties
+from sql_steps import Sql, each_kind, properties
 
 pytestmark = pytest.mark.e2e
 
-KINDS = ["cow", "mor"]
 COLUMNS = "id int, ts bigint, region string, day date"
 ROWS = "(1, 1, 'eu', DATE'2024-01-01'), (2, 1, 'eu', DATE'2024-01-02'), (3, 1, 'us', DATE'2024-01-01')"
 
@@ -31,7 +30,7 @@ def ids(sql: Sql, table: str) -> list[int]:
 # --- rows and partitions that go -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_truncate_removes_all_rows_in_one_replacecommit_and_rows_may_come_again(sql: Sql, kind: str) -> None:
     table = filled(sql, kind)
     before = len(sql.commits(table))
@@ -42,7 +41,7 @@ def test_truncate_removes_all_rows_in_one_replacecommit_and_rows_may_come_again(
     assert ids(sql, table) == [1, 2, 3]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_partitions_are_shown_truncated_and_dropped_by_all_or_some_of_their_values(sql: Sql, kind: str) -> None:
     table = filled(sql, kind)
     assert sql.run(f"SHOW PARTITIONS {table}") == [
@@ -81,7 +80,7 @@ def test_a_partition_that_is_not_there_is_an_error_unless_said_otherwise(sql: Sq
 # --- ALTER TABLE ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_settings_of_writes_become_the_tables_defaults_and_the_users_own_words_are_kept(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a')")
@@ -121,7 +120,7 @@ def test_what_rows_depend_on_is_refused_by_name(sql: Sql, key: str, value: str) 
     assert "team" not in dict(sql.run(f"SHOW TBLPROPERTIES {table}"))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_a_replaced_table_has_the_columns_of_what_replaces_it(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id int, v int, p string", ordering=None)
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a'), (2, 2, 'b')")
@@ -154,7 +153,7 @@ def test_a_property_that_looks_like_a_setting_and_is_none_is_refused(sql: Sql) -
     sql.run(alter.format("primaryKey", "id"))  # what it is already
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_a_renamed_table_keeps_its_rows_and_is_written_to(sql: Sql, kind: str) -> None:
     table, other = sql.create(kind), sql.name()
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a')")
@@ -216,7 +215,7 @@ def test_describe_of_a_partition_tells_where_it_is_and_how_large(sql: Sql) -> No
     assert "PARTITIONS_NOT_FOUND" in message or "PARTITION_NOT_FOUND" in message or "NoSuchPartition" in message
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_timestamp_as_of_shows_the_rows_as_they_were(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a')")
@@ -231,7 +230,7 @@ def test_timestamp_as_of_shows_the_rows_as_they_were(sql: Sql, kind: str) -> Non
 # --- CREATE and REPLACE … AS SELECT -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_create_and_replace_as_select_keep_partitions_place_and_read_the_table_itself(
     sql: Sql, kind: str, tmp_path
 ) -> None:

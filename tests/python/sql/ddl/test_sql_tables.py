@@ -13,7 +13,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark import __version__ as pyspark_version
 from pyspark.errors import PySparkException
-from sql_steps import Sql, properties
+from sql_steps import Sql, each_kind, properties
 
 import merganser
 from merganser import MerganserError
@@ -21,7 +21,6 @@ from merganser.session import jar_for
 
 pytestmark = pytest.mark.e2e
 
-KINDS = ["cow", "mor"]
 FRAME = "id int, ts bigint, v string"
 OPTIONS = {"hoodie.datasource.write.recordkey.field": "id", "hoodie.table.ordering.fields": "ts"}
 
@@ -61,7 +60,7 @@ def test_create_table_takes_the_older_name_of_the_ordering_field_and_hudis_full_
     assert {f.name.split("-")[0] for f in sql.folder(full).glob("*.parquet")} == {"00000000", "00000001"}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_a_table_partitioned_by_two_columns_has_a_folder_for_each_pair_of_values(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id int, ts bigint, v string, region string, day date", by="region, day")
     sql.run(
@@ -89,7 +88,7 @@ def test_partitions_are_plain_folders_when_the_table_says_so(sql: Sql) -> None:
     assert [f.parent.name for f in sql.folder(table).rglob("*.parquet")] == ["eu"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_a_location_that_is_new_becomes_an_external_table_whose_files_stay_when_it_is_dropped(
     sql: Sql, kind: str, tmp_path: Path
 ) -> None:
@@ -254,7 +253,7 @@ def test_a_table_that_exists_is_not_made_again(sql: Sql) -> None:
 # --- CREATE TABLE AS SELECT ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_create_table_as_select_makes_the_table_and_its_rows_in_one_commit(sql: Sql, kind: str) -> None:
     table = sql.name()
     sql.run(
@@ -298,7 +297,7 @@ def test_what_a_failed_first_write_left_does_not_stand_in_the_way_of_the_next(sq
     assert sql.run(f"SELECT count(*), max(p) FROM merganser.`{frames}`") == [(10, "x")]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_create_or_replace_with_the_same_settings_is_one_replacecommit(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a'), (2, 1, 'b')")
@@ -315,7 +314,7 @@ def test_create_or_replace_with_the_same_settings_is_one_replacecommit(sql: Sql,
 # --- INSERT ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_plain_insert_does_not_merge_so_a_key_can_be_stored_twice(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
@@ -323,7 +322,7 @@ def test_plain_insert_does_not_merge_so_a_key_can_be_stored_twice(sql: Sql, kind
     assert sql.rows(table) == [(1, 3, "c"), (1, 4, "b"), (1, 5, "a")]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 @pytest.mark.parametrize(
     ("key", "value"), [("hoodie.spark.sql.insert.into.operation", "upsert"), ("hoodie.sql.insert.mode", "upsert")]
 )
@@ -341,7 +340,7 @@ def test_insert_merges_when_the_session_or_the_table_says_upsert(sql: Sql, kind:
     assert sql.rows(by_table) == sql.rows(by_session) == [(1, 5, "a"), (2, 1, "n")]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_insert_runs_as_bulk_insert_when_told(sql: Sql, kind: str) -> None:
     table = sql.create(kind, **{"hoodie.spark.sql.insert.into.operation": "bulk_insert"})
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
@@ -350,7 +349,7 @@ def test_insert_runs_as_bulk_insert_when_told(sql: Sql, kind: str) -> None:
     assert len(list(sql.folder(table).glob("*.parquet"))) == 2
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_strict_insert_refuses_a_stored_key_and_writes_nothing(sql: Sql, kind: str) -> None:
     table = sql.create(kind, **{"hoodie.sql.insert.mode": "strict"})
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
@@ -359,7 +358,7 @@ def test_strict_insert_refuses_a_stored_key_and_writes_nothing(sql: Sql, kind: s
     assert len(sql.commits(table)) == 1
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_a_null_key_is_refused_where_there_is_a_row_that_has_it(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} SELECT CAST(NULL AS int), 1, 'a' FROM range(0)")
@@ -368,7 +367,7 @@ def test_a_null_key_is_refused_where_there_is_a_row_that_has_it(sql: Sql, kind: 
     assert sql.rows(table) == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_insert_takes_column_lists_names_and_casts_that_lose_nothing(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id int, ts bigint, v string, n decimal(10,2)")
     sql.run(f"INSERT INTO {table} (v, id, ts) VALUES ('a', 1, 1)")
@@ -395,7 +394,7 @@ def test_insert_refuses_a_null_key_naming_column_and_row(sql: Sql) -> None:
     assert sql.commits(table) == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_insert_overwrite_is_one_replacecommit(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id int, ts bigint, p string", by="p")
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'x'), (2, 5, 'y')")
@@ -419,7 +418,7 @@ def test_a_table_may_be_overwritten_from_itself_and_by_no_rows_at_all(sql: Sql) 
 # --- SELECT ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_meta_columns_are_there_by_name_and_not_in_a_star(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id int, ts bigint, p string", by="p")
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'x')")
@@ -437,7 +436,7 @@ def test_meta_columns_are_there_by_name_and_not_in_a_star(sql: Sql, kind: str) -
     ) == [(1,)]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_time_travel_shows_the_rows_as_they_were(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a')")
@@ -497,7 +496,7 @@ def test_char_and_varchar_columns_refuse_longer_text(sql: Sql) -> None:
     assert sql.rows(table) == [(1, 1, "abc", "x ")]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_drop_removes_the_files_of_a_managed_table(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a')")
@@ -536,7 +535,7 @@ def test_a_cached_table_is_not_stale_after_a_write(sql: Sql) -> None:
 # --- saveAsTable, insertInto, writeTo --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_save_as_table_creates_appends_and_overwrites_as_a_data_frame_does(sql: Sql, kind: str) -> None:
     table = sql.name()
     options = {**OPTIONS, "hoodie.datasource.write.table.type": kind}

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from sql_steps import Sql
+from sql_steps import KINDS, Sql, each_kind
 
 from merganser import MerganserError
 
 pytestmark = pytest.mark.e2e
 
-KINDS = ["cow", "mor"]
 COLUMNS = "id int, ts bigint, p string"
 SPARK_MODE = "spark.sql.sources.partitionOverwriteMode"
 HUDI_MODE = "hoodie.datasource.overwrite.mode"
@@ -39,7 +38,7 @@ def last_commit(sql: Sql, table: str) -> str:
 # --- one partition -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_insert_overwrite_of_a_partition_replaces_its_rows_alone_in_one_replacecommit(sql: Sql, kind: str) -> None:
     table = filled(sql, kind)
     before = len(sql.commits(table))
@@ -50,7 +49,7 @@ def test_insert_overwrite_of_a_partition_replaces_its_rows_alone_in_one_replacec
     assert sql.rows(table) == [(2, 1, "y"), (3, 1, "z"), (7, 3, "x"), (8, 3, "x")]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_insert_overwrite_of_a_partition_by_no_rows_empties_it(sql: Sql, kind: str) -> None:
     table = filled(sql, kind)
     sql.run(f"INSERT OVERWRITE {table} PARTITION (p = 'x') SELECT id, ts FROM {table} WHERE id > 100")
@@ -65,7 +64,7 @@ def test_a_partition_may_be_overwritten_from_itself(sql: Sql) -> None:
     assert sql.rows(table) == [(1, 12, "x"), (2, 1, "y"), (3, 1, "z")]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_a_partly_static_overwrite_replaces_all_below_the_given_value_or_only_what_is_written(
     sql: Sql, kind: str
 ) -> None:
@@ -107,7 +106,7 @@ def test_the_partition_of_any_type_of_column_is_found(sql: Sql, kind: str, type_
     assert sorted(r[0] for r in sql.rows(table, "id")) == [2, 4, 5]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_insert_into_a_partition_adds_rows_to_it(sql: Sql, kind: str) -> None:
     table = filled(sql, kind)
     sql.run(f"INSERT INTO {table} PARTITION (p = 'x') VALUES (4, 1)")
@@ -116,7 +115,7 @@ def test_insert_into_a_partition_adds_rows_to_it(sql: Sql, kind: str) -> None:
     assert "ts" in sql.fails(f"INSERT INTO {table} PARTITION (ts = 1) VALUES (4, 'x')")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_partitions_of_char_are_named_without_its_blanks(sql: Sql, kind: str) -> None:
     table = sql.create(kind, "id int, ts bigint, p char(3)", by="p")
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'x'), (2, 1, 'y'), (3, 1, 'z'), (4, 1, 'abc')")
@@ -130,7 +129,7 @@ def test_partitions_of_char_are_named_without_its_blanks(sql: Sql, kind: str) ->
     assert sql.rows(table) == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 @pytest.mark.parametrize("number", ["tinyint", "smallint"])
 def test_partitions_of_small_numbers_are_overwritten(sql: Sql, kind: str, number: str) -> None:
     table = sql.create(kind, f"id int, ts bigint, p {number}", by="p")
@@ -139,7 +138,7 @@ def test_partitions_of_small_numbers_are_overwritten(sql: Sql, kind: str, number
     assert sql.rows(table) == [(2, 1, 2), (7, 1, 1)]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_one_statement_may_overwrite_partitions_of_several_tables(sql: Sql, kind: str) -> None:
     one, other, appended = filled(sql, kind), filled(sql, kind), sql.create(kind, COLUMNS, by="p")
     statement = (
@@ -161,7 +160,7 @@ def test_one_statement_may_overwrite_partitions_of_several_tables(sql: Sql, kind
 # --- dynamic ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_a_dynamic_overwrite_replaces_the_partitions_it_writes_to(sql: Sql, kind: str) -> None:
     table = filled(sql, kind)
     before = len(sql.commits(table))
@@ -175,7 +174,7 @@ def test_a_dynamic_overwrite_replaces_the_partitions_it_writes_to(sql: Sql, kind
     assert sql.rows(table) == [(9, 1, "x")]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_hudis_overwrite_mode_decides_as_sparks_does(sql: Sql, kind: str) -> None:
     table = filled(sql, kind)
     with sql.settings({HUDI_MODE: "dynamic"}):
@@ -190,7 +189,7 @@ def test_hudis_overwrite_mode_decides_as_sparks_does(sql: Sql, kind: str) -> Non
     assert sql.rows(table) == [(8, 1, "x")]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_a_dynamic_overwrite_of_a_table_without_partitions_replaces_all(sql: Sql, kind: str) -> None:
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a'), (2, 1, 'b')")
@@ -224,7 +223,7 @@ def test_partitions_made_by_a_time_format_are_overwritten_dynamically_and_refuse
 # --- REPLACE WHERE, writeTo ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_replace_where_on_partition_columns_replaces_those_that_fulfil_it(sql: Sql, kind: str) -> None:
     table = filled(sql, kind)
     before = len(sql.commits(table))
@@ -233,7 +232,7 @@ def test_replace_where_on_partition_columns_replaces_those_that_fulfil_it(sql: S
     assert sql.commits(table)[before:] == ["replacecommit"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_a_condition_that_is_not_on_partition_columns_is_refused_before_anything_is_written(
     sql: Sql, kind: str
 ) -> None:
@@ -246,7 +245,7 @@ def test_a_condition_that_is_not_on_partition_columns_is_refused_before_anything
     assert len(sql.commits(table)) == before
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_rows_that_the_condition_leaves_out_are_refused_and_nothing_changes(sql: Sql, kind: str) -> None:
     table = filled(sql, kind)
     before = sql.rows(table)
@@ -256,7 +255,7 @@ def test_rows_that_the_condition_leaves_out_are_refused_and_nothing_changes(sql:
     assert sql.rows(table) == before
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_write_to_appends_overwrites_partitions_and_overwrites_by_condition(sql: Sql, kind: str) -> None:
     from pyspark.sql import functions as f
 
@@ -297,7 +296,7 @@ def test_an_insert_of_some_columns_can_be_explained(sql: Sql) -> None:
     assert sql.rows(table) == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_an_overwrite_takes_column_lists_and_names(sql: Sql, kind: str) -> None:
     table = filled(sql, kind)
     sql.run(f"INSERT OVERWRITE {table} PARTITION (p = 'x') (ts, id) VALUES (5, 1)")
@@ -310,7 +309,7 @@ def test_an_overwrite_takes_column_lists_and_names(sql: Sql, kind: str) -> None:
     assert sql.rows(table) == [(3, 9, "z")]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_the_counts_of_an_insert_stand_on_the_sql_tab(sql: Sql, kind: str) -> None:
     table = sql.create(kind, **{"hoodie.spark.sql.insert.into.operation": "upsert"})
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b')")
@@ -346,7 +345,7 @@ def test_inserts_into_buckets_merge_alike_on_both_table_types(sql: Sql, operatio
     assert found[0] == found[1] == [(1, 5, "a"), (2, 2, "b2"), (3, 1, "c")]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_an_overwrite_from_the_table_itself_conflicts_with_commits_since_it_was_read(sql: Sql, kind: str) -> None:
     from pyspark.sql import functions as f
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from row_level import INSERT_ALL, LINE, UPDATE_ALL, each_kind, fails_unchanged, merge, plain, values
-from sql_steps import Sql
+from row_level import INSERT_ALL, LINE, UPDATE_ALL, fails_unchanged, merge, plain, values
+from sql_steps import Sql, each_kind
 
 pytestmark = pytest.mark.e2e
 

@@ -9,8 +9,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.functions import expr
-from row_level import each_kind, plain, view
-from sql_steps import Sql
+from row_level import plain, view
+from sql_steps import Sql, each_kind
 
 pytestmark = [
     pytest.mark.e2e,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from row_level import INSERT_ALL, UPDATE_ALL, each_kind, fails_unchanged, merge, plain, settings, values, view
-from sql_steps import Sql
+from row_level import INSERT_ALL, UPDATE_ALL, fails_unchanged, merge, plain, settings, values, view
+from sql_steps import Sql, each_kind
 
 import merganser
 

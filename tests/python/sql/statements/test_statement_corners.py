@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sql_steps import Sql
+from sql_steps import Sql, each_kind
 
 pytestmark = pytest.mark.e2e
-
-each_kind = pytest.mark.parametrize("kind", ["cow", "mor"])
 
 
 @each_kind

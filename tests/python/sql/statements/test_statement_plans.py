@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import BooleanType
-from sql_steps import Sql
+from sql_steps import Sql, each_kind
 
 from merganser import MerganserError
 
 pytestmark = pytest.mark.e2e
 
-each_kind = pytest.mark.parametrize("kind", ["cow", "mor"])
 
 #: Files and partitions of a large table; 300 with MERGANSER_FULL=1.
 MANY = 300 if os.environ.get("MERGANSER_FULL") else 40

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from sql_steps import Sql
+from sql_steps import Sql, each_kind
 
 import merganser
 
 pytestmark = pytest.mark.e2e
 
-KINDS = ["cow", "mor"]
 BUCKET = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "2"}
 TABLES = [("cow", {}), ("mor", {}), ("cow", BUCKET), ("mor", BUCKET)]
 each_table = pytest.mark.parametrize(
     ("kind", "index"), TABLES, ids=[f"{kind}-{'bucket' if index else 'simple'}" for kind, index in TABLES]
 )
-each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def source(*rows: str) -> str:

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from row_level import each_kind, fails_unchanged, plain, view
-from sql_steps import Sql
+from row_level import CONDITIONS, GROUP, fails_unchanged, groups, plain, sub_queries, view
+from sql_steps import Sql, each_kind
 
 pytestmark = pytest.mark.e2e
 
-#: Rows of one group: id, n, dep.
-GROUP = [(1, "1", "'hr'"), (2, "2", "'eng'"), (3, "NULL", "'hr'"), (4, "4", "NULL")]
 
-
-def deleted(sql: Sql, kind: str, conditions: dict[str, tuple[str, list[int]]]) -> None:
+def assert_deleted(sql: Sql, kind: str, conditions: dict[str, tuple[str, list[int]]]) -> None:
     """Runs a DELETE for each condition, each on rows of its own, and compares the ids that are gone."""
-    rows = [
-        f"('{name}', {key}, {n}, {dep}, named_struct('a', {key * 100}, 'b', {dep}))"
-        for name in conditions
-        for key, n, dep in GROUP
-    ]
-    table = plain(sql, kind, "g string, id int, n int, dep string, st struct<a: int, b: string>", *rows, key="g,id")
+    table = groups(sql, kind, conditions)
     for name, (condition, _) in conditions.items():
         sql.run(f"DELETE FROM {table} AS t WHERE t.g = '{name}' AND ({condition})")
     left = sql.rows(table, "g, id")
@@ -37,45 +29,12 @@ def three(sql: Sql, kind: str) -> str:
 
 
 def test_delete_takes_the_rows_for_which_its_condition_is_true_and_not_null(sql: Sql) -> None:
-    deleted(
-        sql,
-        "cow",
-        {
-            "comparison": ("n <= 1", [1]),
-            "or, by alias": ("t.n >= 4 OR t.dep = 'hr'", [1, 3, 4]),
-            "false": ("false", []),
-            "null": ("CAST(NULL AS boolean)", []),
-            "equal to null": ("id = NULL", []),
-            "null-safe": ("dep <=> NULL", [4]),
-            "in with null": ("n IN (1, NULL)", [1]),
-            "not in with null": ("n NOT IN (1, NULL)", []),
-            "not in": ("n NOT IN (1, 10)", [2, 4]),
-            "nested": ("st.a = n + 198 AND t.st.b = 'eng'", [2]),
-            "another case": ("T.N > 1 AND Dep = 'eng'", [2]),
-            "functions": ("length(dep) + n > 4 AND upper(dep) LIKE 'E%'", [2]),
-        },
-    )
+    assert_deleted(sql, "cow", CONDITIONS)
 
 
 def test_delete_takes_in_exists_and_scalar_sub_queries(sql: Sql) -> None:
-    with view(sql, "SELECT * FROM VALUES (1, 'hr'), (2, 'hr'), (NULL, 'eng') AS d(n, dep)") as d:
-        deleted(
-            sql,
-            "mor",
-            {
-                "in": (f"n IN (SELECT n FROM {d})", [1, 2]),
-                "in, or": (f"n IS NULL OR n IN (SELECT n + 2 FROM {d})", [3, 4]),
-                "two columns": (f"(n, dep) IN (SELECT n, dep FROM {d})", [1]),
-                "not in, a null": (f"n NOT IN (SELECT n FROM {d})", []),
-                "not in": (f"n NOT IN (SELECT n FROM {d} WHERE n IS NOT NULL)", [4]),
-                "not in, none": (f"n NOT IN (SELECT n FROM {d} WHERE false)", [1, 2, 3, 4]),
-                "exists": (f"EXISTS (SELECT 1 FROM {d} d WHERE d.n = t.n)", [1, 2]),
-                "exists, or": (f"EXISTS (SELECT 1 FROM {d} d WHERE d.n = t.n + 1) OR t.dep IS NULL", [1, 4]),
-                "not exists": (f"NOT EXISTS (SELECT 1 FROM {d} d WHERE d.n = t.n)", [3, 4]),
-                "scalar": (f"n <= (SELECT min(n) FROM {d})", [1]),
-                "correlated": (f"n < (SELECT max(d.n) FROM {d} d WHERE d.dep = t.dep)", [1]),
-            },
-        )
+    with sub_queries(sql) as conditions:
+        assert_deleted(sql, "mor", conditions)
 
 
 @each_kind

@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from row_level import each_kind, fails_unchanged, plain, settings, view
-from sql_steps import Sql
+from row_level import CONDITIONS, GROUP, fails_unchanged, groups, plain, settings, sub_queries, view
+from sql_steps import Sql, each_kind
 
 pytestmark = pytest.mark.e2e
 
-#: Rows of one group: id, n, dep.
-GROUP = [(1, "1", "'hr'"), (2, "2", "'eng'"), (3, "NULL", "'hr'"), (4, "4", "NULL")]
-GROUPED = "g string, id int, n int, dep string, st struct<a: int, b: string>, mark string"
 
-
-def groups(sql: Sql, kind: str, names: list[str]) -> str:
-    """A table with the rows of GROUP once for each name."""
-    rows = [
-        f"('{name}', {key}, {n}, {dep}, named_struct('a', {key * 100}, 'b', {dep}), '')"
-        for name in names
-        for key, n, dep in GROUP
-    ]
-    return plain(sql, kind, GROUPED, *rows, key="g,id")
-
-
-def taken(sql: Sql, kind: str, conditions: dict[str, tuple[str, list[int]]]) -> None:
+def assert_updated(sql: Sql, kind: str, conditions: dict[str, tuple[str, list[int]]]) -> None:
     """Runs an UPDATE for each condition, each on a group of its own, and compares the ids that were changed."""
-    table = groups(sql, kind, list(conditions))
+    table = groups(sql, kind, conditions)
     for name, (condition, _) in conditions.items():
         sql.run(f"UPDATE {table} AS t SET mark = 'x' WHERE t.g = '{name}' AND ({condition})")
     changed = sql.rows(table, "g, id, mark")
@@ -38,46 +24,12 @@ def taken(sql: Sql, kind: str, conditions: dict[str, tuple[str, list[int]]]) -> 
 
 
 def test_update_takes_the_rows_for_which_its_condition_is_true_and_not_null(sql: Sql) -> None:
-    taken(
-        sql,
-        "mor",
-        {
-            "comparison": ("n <= 1", [1]),
-            "or, by alias": ("t.n >= 4 OR t.dep = 'hr'", [1, 3, 4]),
-            "nothing": ("n > 1000", []),
-            "false": ("false", []),
-            "true": ("true", [1, 2, 3, 4]),
-            "null": ("CAST(NULL AS boolean)", []),
-            "equal to null": ("n = NULL", []),
-            "null-safe": ("n <=> NULL", [3]),
-            "in with null": ("n IN (1, NULL)", [1]),
-            "not in with null": ("n NOT IN (1, NULL)", []),
-            "not in": ("n NOT IN (1, 10)", [2, 4]),
-            "nested": ("st.a = n + 198 AND t.st.b = 'eng'", [2]),
-        },
-    )
+    assert_updated(sql, "mor", CONDITIONS)
 
 
 def test_update_takes_in_exists_and_scalar_sub_queries_in_its_condition(sql: Sql) -> None:
-    with view(sql, "SELECT * FROM VALUES (1, 'hr'), (2, 'hr'), (NULL, 'eng') AS d(n, dep)") as d:
-        taken(
-            sql,
-            "cow",
-            {
-                "in": (f"n IN (SELECT n FROM {d})", [1, 2]),
-                "in, and": (f"n IN (SELECT n + 1 FROM {d}) AND dep IN (SELECT dep FROM {d})", [2]),
-                "in, or": (f"n IS NULL OR n IN (SELECT n + 2 FROM {d})", [3, 4]),
-                "two columns": (f"(n, dep) IN (SELECT n, dep FROM {d})", [1]),
-                "not in, a null": (f"n NOT IN (SELECT n FROM {d})", []),
-                "not in": (f"n NOT IN (SELECT n FROM {d} WHERE n IS NOT NULL)", [4]),
-                "not in, none": (f"n NOT IN (SELECT n FROM {d} WHERE false)", [1, 2, 3, 4]),
-                "exists": (f"EXISTS (SELECT 1 FROM {d} d WHERE d.n = t.n)", [1, 2]),
-                "not exists": (f"NOT EXISTS (SELECT 1 FROM {d} d WHERE d.n = t.n)", [3, 4]),
-                "exists, or": (f"EXISTS (SELECT 1 FROM {d} d WHERE d.n = t.n + 1) OR t.dep IS NULL", [1, 4]),
-                "scalar": (f"n <= (SELECT min(n) FROM {d})", [1]),
-                "correlated": (f"n = (SELECT max(d.n) FROM {d} d WHERE d.dep = t.dep)", []),
-            },
-        )
+    with sub_queries(sql) as conditions:
+        assert_updated(sql, "cow", conditions)
 
 
 @each_kind

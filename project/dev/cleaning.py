@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from dev.jars import mergers_jar
+from dev.jars import other_jars
 from dev.layout import JARS, ROOT, STATE
 from dev.lock import LOCK
 from dev.process import remove
@@ -25,6 +25,6 @@ def clean(options: argparse.Namespace, rest: list[str]) -> int:
         ROOT / "project" / "dev" / "__pycache__",
         ROOT / "demo-out",
         *JARS.glob("*.jar"),
-        mergers_jar("").parent,
+        *(jar.parent for jar in other_jars("")),
     )
     return 0

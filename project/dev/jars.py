@@ -18,21 +18,25 @@ def sources_stamp() -> str:
     """Changes when a jar built from the sources would."""
     digest = hashlib.sha256()
     files = [*ROOT.glob("jvm/*/src/main/**/*"), *ROOT.glob("tests/conformance/*/*.*a")]
-    files += [*ROOT.glob("project/*.*"), ROOT / "build.sbt"]
+    files += [*ROOT.glob("benchmarks/costs/**/*.java"), *ROOT.glob("project/*.*"), ROOT / "build.sbt"]
     for file in sorted(file for file in files if file.is_file()):
         digest.update(str(file.relative_to(ROOT)).encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
 
 
-def mergers_jar(line: str) -> Path:
-    """The mergers that the conformance cases use, as a user's jar."""
-    return ROOT / "tests" / "conformance" / "jars" / f"merganser-conformance-spark-{line}.jar"
+def other_jars(line: str) -> list[Path]:
+    """Jars that users do not get: the mergers that the conformance cases use, and what `bench` counts with."""
+    return [
+        ROOT / "tests" / "conformance" / "jars" / f"merganser-conformance-spark-{line}.jar",
+        ROOT / "benchmarks" / "jars" / f"merganser-costs-spark-{line}.jar",
+    ]
 
 
 def staged(line: str) -> bool:
     stamp = STATE / f"staged-{line}"
     jars = list(JARS.glob(f"merganser-spark-{line}_*.jar"))
-    return len(jars) == 1 and mergers_jar(line).is_file() and stamp.is_file() and stamp.read_text() == sources_stamp()
+    complete = len(jars) == 1 and all(jar.is_file() for jar in other_jars(line))
+    return complete and stamp.is_file() and stamp.read_text() == sources_stamp()
 
 
 def mark_staged(lines: Sequence[str]) -> None:
@@ -43,7 +47,7 @@ def mark_staged(lines: Sequence[str]) -> None:
 
 def is_fresh(line: str, since: float) -> bool:
     """Whether the build has written the line's jars since that time, in seconds since the epoch."""
-    jars = [*JARS.glob(f"merganser-spark-{line}_*.jar"), mergers_jar(line)]
+    jars = [*JARS.glob(f"merganser-spark-{line}_*.jar"), *other_jars(line)]
     return all(jar.is_file() and jar.stat().st_mtime >= since - 1 for jar in jars)
 
 

@@ -27,9 +27,10 @@ def demo(options: argparse.Namespace, rest: list[str]) -> int:
 
 
 def bench(options: argparse.Namespace, rest: list[str]) -> int:
-    """compare loads, upserts, reads and compaction with plain Spark [--spark LINE] [BENCHMARK ARGUMENTS]
+    """compare loads, changes, reads and compaction with plain Spark [--spark LINE] [BENCHMARK ARGUMENTS]
 
-    `./dev bench merge` times the merge loop alone, on the default line.
+    It compares times, and what operations cost: jobs, shuffles, calls of the file system. `./dev bench merge` times the
+    merge loop alone, on the default line.
     """
     if rest[:1] == ["merge"]:
         bench_merge(rest[1:])

@@ -62,7 +62,7 @@ final class DirectTable(
     view(now).readOptimizedSlices.flatMap(slice => read(reader(now).baseRows(slice)))
   }
 
-  private def action: String = if (config.isMergeOnRead) Action.DeltaCommit else Action.Commit
+  private def action: Action = if (config.isMergeOnRead) Action.DeltaCommit else Action.Commit
 
   private val settings =
     if (options.heartbeatMs.isDefined) options.copy(failedWrites = FailedWrites.Lazy(Heartbeat.ExpiredAfterMs))

@@ -76,7 +76,7 @@ abstract class TableSuite extends AnyFunSuite with BeforeAndAfterEach {
     storage.createNew(
       s"${TableConfig.load(storage).timelineFolder}/$instant.compaction.requested",
       CompactionPlan.encode(CompactionPlan(fileIds.map(id =>
-        CompactionPlan.operation(FileGroupId("p", id), "1", None, Nil))))
+            CompactionPlan.operation(FileGroupId("p", id), "1", None, Nil))))
     )
 
   protected def partition(storage: Storage, files: String*): Unit = {

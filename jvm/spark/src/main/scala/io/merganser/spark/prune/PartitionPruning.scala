@@ -27,9 +27,9 @@ final case class PartitionPruning(config: TableConfig, schema: StructType) {
     val isTime =
       kind == PartitionKind.Timestamp || config.keyGeneratorType.toUpperCase(Locale.ROOT).startsWith("TIMESTAMP")
     schema.fields.find(_.name == name) match {
-      case field if isTime                                => timeLevel(name, field)
+      case field if isTime                             => timeLevel(name, field)
       case Some(field) if kind == PartitionKind.Simple => Level(name, 1, exactly(field, _))
-      case _                                              => Level(name, 1, _ => None)
+      case _                                           => Level(name, 1, _ => None)
     }
   }
 

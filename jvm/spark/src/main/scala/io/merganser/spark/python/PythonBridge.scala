@@ -90,8 +90,8 @@ object PythonBridge {
     val array    = mapper.createArrayNode()
     timeline.instants.foreach { instant =>
       val node = array.addObject()
-      node.put("instant", instant.requested).put("completed", instant.completed.orNull).put("action", instant.action.name)
-      node.put("state", instant.state.shown)
+      node.put("instant", instant.requested).put("completed", instant.completed.orNull)
+      node.put("action", instant.action.name).put("state", instant.state.shown)
       if (timeline.completed.contains(instant)) describeCommit(node, timeline.metadata(instant))
       else node.putNull("operation")
       elapsedMs(instant).foreach(node.put("elapsedMs", _))

@@ -116,7 +116,8 @@ object CompactionService {
   private def deltaCommitsSince(now: Timeline): Int = {
     // Newest first, so that commits before the last compaction are not read.
     val compacted =
-      now.completed.reverseIterator.find(i => i.action == Action.Commit && now.metadata(i).operationType == OperationType.Compact)
+      now.completed.reverseIterator.find(i =>
+        i.action == Action.Commit && now.metadata(i).operationType == OperationType.Compact)
     val last = compacted.fold("")(_.requested)
     now.completed.count(i => i.action == Action.DeltaCommit && i.requested > last)
   }

@@ -26,7 +26,7 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
       Tagging.byKey(session, rows, ShuffleTasks.forRows(session, rows, settings.shuffleTasks), byPath)
     val tagged = globalKeys match {
       case None if incoming.isTagged => counted(rows.queryExecution.toRdd)
-      case _ if !looksUp =>
+      case _ if !looksUp             =>
         // Not shuffled by key, unless an option has a number of tasks for that.
         val source = settings.shuffleTasks.fold(rows.queryExecution.toRdd)(_ => byKey(rows, byPath = true).rows)
         counted(source.mapPartitions(Tagging.untagged))

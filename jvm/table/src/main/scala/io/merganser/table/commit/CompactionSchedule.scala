@@ -203,8 +203,9 @@ private[table] final class CompactionRun(
 
   /** Base files of the instant that the commit does not name: of superseded task attempts and of earlier runs. */
   def unnamed(metadata: CommitMetadata): Seq[String] = {
-    val found = Parallel.map(takenOver)(listing).flatten
-    (markers.all.map(_.path) ++ found).distinct.filter(isOfInstant).filterNot(metadata.allStats.map(_.path).toSet)
+    val marked = markers.all.map(_.path)
+    val found  = Parallel.map(takenOver)(listing).flatten
+    (marked ++ found).distinct.filter(isOfInstant).filterNot(metadata.allStats.map(_.path).toSet)
   }
 
   /**

@@ -1,15 +1,15 @@
 package io.merganser.table.options
 
 /** @param isInsert rows are added, and written after a shuffle by key */
-sealed abstract class WriteOperation(val name: String, val isInsert: Boolean = false) extends Serializable {
+sealed abstract class WriteOperation(val name: String, val isInsert: Boolean) extends Serializable {
   override def toString: String = name
 }
 
 object WriteOperation {
-  case object Upsert extends WriteOperation("upsert")
+  case object Upsert extends WriteOperation("upsert", isInsert = false)
   case object Insert extends WriteOperation("insert", isInsert = true)
-  case object BulkInsert extends WriteOperation("bulk_insert")
-  case object Delete extends WriteOperation("delete")
+  case object BulkInsert extends WriteOperation("bulk_insert", isInsert = false)
+  case object Delete extends WriteOperation("delete", isInsert = false)
 
   /** An insert that replaces all rows of the partitions it writes to. */
   case object InsertOverwrite extends WriteOperation("insert_overwrite", isInsert = true)

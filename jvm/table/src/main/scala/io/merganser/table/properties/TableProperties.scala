@@ -188,7 +188,8 @@ object TableProperties {
 
   /** Hudi's data frame writer stores the class that parses such paths, not [[SlashedDates]]. */
   private def isSlashed(config: TableConfig, extractor: String): Boolean =
-    extractor.trim.split('.').last.startsWith("SlashEncoded") && config.partitionSpec.exists(_.kind == PartitionKind.Simple)
+    extractor.trim.split('.').last.startsWith("SlashEncoded") &&
+      config.partitionSpec.exists(_.kind == PartitionKind.Simple)
 
   private def isOption(key: String): Boolean = {
     val name = lower(key)

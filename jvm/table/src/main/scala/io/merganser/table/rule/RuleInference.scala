@@ -137,7 +137,7 @@ object RuleInference {
     val id = mode match {
       case EventTimeOrdering  => StrategyId.EventTime
       case CommitTimeOrdering => StrategyId.CommitTime
-      case _          => strategyId.filter(_ => version >= 8 || payload.isEmpty).getOrElse(StrategyId.PayloadBased)
+      case _ => strategyId.filter(_ => version >= 8 || payload.isEmpty).getOrElse(StrategyId.PayloadBased)
     }
     val usual        = if (mode == CommitTimeOrdering) Latest else Default
     val storeMode    = Map("hoodie.record.merge.mode" -> mode.name)

@@ -98,7 +98,8 @@ object KeyGenerator {
       Some(s"it takes one partition column, not ${if (partitions.isEmpty) "none" else partitions.mkString(", ")}")
     case Custom =>
       def kind(partition: String) = PartitionKind.parse(partition.drop(partition.lastIndexOf(':') + 1))
-      partitions.find(p => !p.contains(':') || kind(p).isInstanceOf[PartitionKind.Other]).map(p => s"partition column '$p' must be written as column:SIMPLE or column:TIMESTAMP")
+      partitions.find(p => !p.contains(':') || kind(p).isInstanceOf[PartitionKind.Other]).map(p =>
+        s"partition column '$p' must be written as column:SIMPLE or column:TIMESTAMP")
     case _ =>
       partitions.find(_.contains(':')).map(p => s"partition column '$p' has a type, which only CUSTOM supports")
   }

@@ -105,9 +105,9 @@ object NewTable {
     val payload  = settings.explicit(Options.PayloadClass)
     val ordering = spelled(schema, orderingFields(settings, version, payload, schema))
     if (bySql && mode.isEmpty && storedMode.isEmpty && payload.isEmpty) requireStrategyFits(settings, ordering)
-    val markers = Seq(Options.DeleteField, Options.DeleteMarker).flatMap(e => settings.explicit(e).map(e.key -> _))
-    RuleInference.infer(version, mode.orElse(storedMode).flatMap(option => MergeMode.parse(option.value)), settings.explicit(Options.StrategyIdOption),
-      payload, ordering,
+    val markers    = Seq(Options.DeleteField, Options.DeleteMarker).flatMap(e => settings.explicit(e).map(e.key -> _))
+    val configured = mode.orElse(storedMode).flatMap(option => MergeMode.parse(option.value))
+    RuleInference.infer(version, configured, settings.explicit(Options.StrategyIdOption), payload, ordering,
       settings.mergeProperties ++ markers)
   }
 
@@ -162,7 +162,8 @@ object NewTable {
       partitions: Seq[String]
   ): Map[String, String] = {
     val timed =
-      partitions.filter(p => generator == KeyGenerator.Timestamp || p.toUpperCase(java.util.Locale.ROOT).endsWith(":TIMESTAMP"))
+      partitions.filter(p =>
+        generator == KeyGenerator.Timestamp || p.toUpperCase(java.util.Locale.ROOT).endsWith(":TIMESTAMP"))
     val found = explicitSettings(settings, Options.TimeBased: _*).toMap
     for (partition <- timed) {
       val needed = Seq(Options.TimestampType, Options.OutputDateFormat) ++

@@ -6,7 +6,7 @@ package io.merganser.table.timeline
  * @param name    in file names
  * @param isWrite true if it writes rows of the table; false for services while they are pending
  */
-sealed abstract class Action(val name: String, val isWrite: Boolean = false) extends Serializable {
+sealed abstract class Action(val name: String, val isWrite: Boolean) extends Serializable {
 
   /** The action in the name of its completed file: services that write data files complete as a commit. */
   def whenCompleted: Action = this
@@ -22,25 +22,25 @@ object Action {
   case object ReplaceCommit extends Action("replacecommit", isWrite = true)
 
   /** Pending only: its completed file is that of a commit. */
-  case object Compaction extends Action("compaction") {
+  case object Compaction extends Action("compaction", isWrite = false) {
     override def whenCompleted: Action = Commit
   }
 
   /** Pending only: its completed file is that of a deltacommit. */
-  case object LogCompaction extends Action("logcompaction") {
+  case object LogCompaction extends Action("logcompaction", isWrite = false) {
     override def whenCompleted: Action = DeltaCommit
   }
 
   /** Pending only: its completed file is that of a replacecommit; in layout 1 the files of a pending one are too. */
-  case object Clustering extends Action("clustering") {
+  case object Clustering extends Action("clustering", isWrite = false) {
     override def whenCompleted: Action = ReplaceCommit
   }
 
-  case object Savepoint extends Action("savepoint")
-  case object Clean extends Action("clean")
-  case object Rollback extends Action("rollback")
-  case object Restore extends Action("restore")
-  case object Indexing extends Action("indexing")
+  case object Savepoint extends Action("savepoint", isWrite = false)
+  case object Clean extends Action("clean", isWrite = false)
+  case object Rollback extends Action("rollback", isWrite = false)
+  case object Restore extends Action("restore", isWrite = false)
+  case object Indexing extends Action("indexing", isWrite = false)
 
   val all: Seq[Action] = Seq(Commit, DeltaCommit, ReplaceCommit, Compaction, LogCompaction, Clustering, Savepoint,
     Clean, Rollback, Restore, Indexing)

@@ -100,7 +100,10 @@ object CompactionPlan {
 }
 
 /** The content of the requested file of a replacecommit or a clustering. */
-private[table] final case class RequestedReplace(operationType: Option[OperationType], clusteredGroups: Set[FileGroupId]) {
+private[table] final case class RequestedReplace(
+    operationType: Option[OperationType],
+    clusteredGroups: Set[FileGroupId]
+) {
   def isClustering: Boolean = operationType.contains(OperationType.Cluster) || clusteredGroups.nonEmpty
 }
 

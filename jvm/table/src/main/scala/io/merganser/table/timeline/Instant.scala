@@ -39,8 +39,8 @@ private[table] object InstantFile {
   def parse(name: String): Option[Instant] = name match {
     case Name(requested, completed, first, second) =>
       val found = (Option(first), Option(second)) match {
-        case (Some("inflight"), None)          => Some(Instant(requested, Action.Commit, Inflight))
-        case (Some(action), None)              => Action.parse(action).map(Instant(requested, _, Completed, Option(completed)))
+        case (Some("inflight"), None) => Some(Instant(requested, Action.Commit, Inflight))
+        case (Some(action), None)     => Action.parse(action).map(Instant(requested, _, Completed, Option(completed)))
         case (Some(action), Some("requested")) => Action.parse(action).map(Instant(requested, _, Requested))
         case (Some(action), Some("inflight"))  => Action.parse(action).map(Instant(requested, _, Inflight))
         case _                                 => None

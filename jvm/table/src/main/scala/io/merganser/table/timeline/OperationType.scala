@@ -8,19 +8,19 @@ import io.merganser.table.options.WriteOperation
  * @param name      in the metadata
  * @param isService true for table services, which change no row
  */
-sealed abstract class OperationType(val name: String, val isService: Boolean = false) extends Serializable {
+sealed abstract class OperationType(val name: String, val isService: Boolean) extends Serializable {
   override def toString: String = name
 }
 
 object OperationType {
-  case object Upsert extends OperationType("UPSERT")
-  case object Insert extends OperationType("INSERT")
-  case object BulkInsert extends OperationType("BULK_INSERT")
-  case object Delete extends OperationType("DELETE")
-  case object InsertOverwrite extends OperationType("INSERT_OVERWRITE")
-  case object InsertOverwriteTable extends OperationType("INSERT_OVERWRITE_TABLE")
-  case object DeletePartition extends OperationType("DELETE_PARTITION")
-  case object AlterSchema extends OperationType("ALTER_SCHEMA")
+  case object Upsert extends OperationType("UPSERT", isService = false)
+  case object Insert extends OperationType("INSERT", isService = false)
+  case object BulkInsert extends OperationType("BULK_INSERT", isService = false)
+  case object Delete extends OperationType("DELETE", isService = false)
+  case object InsertOverwrite extends OperationType("INSERT_OVERWRITE", isService = false)
+  case object InsertOverwriteTable extends OperationType("INSERT_OVERWRITE_TABLE", isService = false)
+  case object DeletePartition extends OperationType("DELETE_PARTITION", isService = false)
+  case object AlterSchema extends OperationType("ALTER_SCHEMA", isService = false)
 
   case object Compact extends OperationType("COMPACT", isService = true)
   case object LogCompact extends OperationType("LOG_COMPACT", isService = true)
@@ -29,10 +29,10 @@ object OperationType {
   case object BucketRescale extends OperationType("BUCKET_RESCALE", isService = true)
 
   /** Of commits whose metadata has no operation type. */
-  case object Unknown extends OperationType("UNKNOWN")
+  case object Unknown extends OperationType("UNKNOWN", isService = false)
 
   /** One that only other engines write, such as BOOTSTRAP. */
-  final case class Other(text: String) extends OperationType(text)
+  final case class Other(text: String) extends OperationType(text, isService = false)
 
   val all: Seq[OperationType] = Seq(Upsert, Insert, BulkInsert, Delete, InsertOverwrite, InsertOverwriteTable,
     DeletePartition, AlterSchema, Compact, LogCompact, Cluster, Index, BucketRescale, Unknown)

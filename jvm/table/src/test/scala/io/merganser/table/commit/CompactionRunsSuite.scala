@@ -7,7 +7,16 @@ import io.merganser.table.{DirectTable, Leftovers, TableSuite}
 import io.merganser.table.file.{FileGroupId, Marker, MarkerKind, Markers}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{LockContender, Storage}
-import io.merganser.table.timeline.{Action, CommitMetadata, CompactionPlan, Instant, InstantState, OperationType, Timeline, WriteStat}
+import io.merganser.table.timeline.{
+  Action,
+  CommitMetadata,
+  CompactionPlan,
+  Instant,
+  InstantState,
+  OperationType,
+  Timeline,
+  WriteStat
+}
 import org.apache.hadoop.conf.Configuration
 
 import scala.util.Try
@@ -27,7 +36,8 @@ final class CompactionRunsSuite extends TableSuite {
     (s, config, CompactionSchedule.schedule(s, config)(_ => Some(plan)).get)
   }
 
-  private def compacted(stat: WriteStat): CommitMetadata = CommitMetadata(OperationType.Compact, Map("p" -> Seq(stat)), Map.empty)
+  private def compacted(stat: WriteStat): CommitMetadata =
+    CommitMetadata(OperationType.Compact, Map("p" -> Seq(stat)), Map.empty)
 
   /** Replaces the existing claim by that of a process that ended; its last heartbeat was `beatAgoMs` ago. */
   private def claimedElsewhere(s: Storage, config: TableConfig, instant: Instant, beatAgoMs: Option[Long]): Unit = {
@@ -102,7 +112,8 @@ final class CompactionRunsSuite extends TableSuite {
     val run  = taken(s, config, instant)
     val late = writeBase(s, run, "a")
     slow.abandon(new IllegalStateException("a task failed"))
-    assert(run.markers.all == Seq(Marker("p", late.fileName, MarkerKind.Create)) && s.exists(Heartbeat.file(instant.requested)))
+    assert(run.markers.all == Seq(Marker("p", late.fileName, MarkerKind.Create)) && s.exists(
+      Heartbeat.file(instant.requested)))
     run.commit(compacted(late), Set(FileGroupId("p", "a")))
     assert(Leftovers.of(s).isEmpty)
   }

@@ -111,7 +111,8 @@ final class NewKeysSuite extends TableSuite {
         (Action.ReplaceCommit, Action.ReplaceCommit)))
     assert(refused(adds("new", "a"), overwrites("p", "z"), WriteBasis(replaces = _ => true),
         (Action.Commit, Action.ReplaceCommit)))
-    assert(refused(overwrites("s", "k"), adds("s", "k"), WriteBasis(InPartition), (Action.ReplaceCommit, Action.Commit)))
+    assert(refused(overwrites("s", "k"), adds("s", "k"), WriteBasis(InPartition),
+        (Action.ReplaceCommit, Action.Commit)))
   }
 
   test("files of other engines, whose keys lie in no order, are compared by their keys and not by their ranges") {
@@ -133,7 +134,8 @@ final class NewKeysSuite extends TableSuite {
     def logs(t: Transaction, s: Storage) = {
       val name = FileNames.log("l", t.instant, 1, "0-0-0")
       s.createNew(s"p/$name", Array[Byte](1))
-      metadata(OperationType.Upsert, Seq(WriteStat("l", s"p/$name", numInserts = 1, partitionPath = "p", logVersion = Some(1))))
+      metadata(OperationType.Upsert,
+        Seq(WriteStat("l", s"p/$name", numInserts = 1, partitionPath = "p", logVersion = Some(1))))
     }
     assert(refused(logs, adds("p", "z"), WriteBasis(InPartition), (Action.DeltaCommit, Action.Commit)))
     assert(!refused(logs, adds("q", "z"), WriteBasis(InPartition), (Action.DeltaCommit, Action.Commit)))

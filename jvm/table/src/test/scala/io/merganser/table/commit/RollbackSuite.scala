@@ -280,7 +280,8 @@ final class RollbackSuite extends TableSuite {
     table(storage = s)
     val lazily = "hoodie.clean.failed.writes.policy" -> "LAZY"
     val begun =
-      Transaction.begin(s, TableConfig.load(s), Action.Commit, options = Transaction.Options(heartbeatMs = Some(3600000L)))
+      Transaction.begin(s, TableConfig.load(s), Action.Commit,
+        options = Transaction.Options(heartbeatMs = Some(3600000L)))
     val beat = s.path(Heartbeat.file(begun.instant))
     s.fs.setTimes(beat, System.currentTimeMillis() - 30000L, -1)
     assert(failed(s, lazily).isEmpty)

@@ -5,7 +5,15 @@ import io.merganser.table.file.{FileGroupId, FileNames, Marker, MarkerKind}
 import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.{Action, CommitMetadata, CompactionPlan, Instant, OperationType, RequestedReplace, WriteStat}
+import io.merganser.table.timeline.{
+  Action,
+  CommitMetadata,
+  CompactionPlan,
+  Instant,
+  OperationType,
+  RequestedReplace,
+  WriteStat
+}
 
 final class TransactionSuite extends TableSuite {
 
@@ -96,7 +104,8 @@ final class TransactionSuite extends TableSuite {
     write(s, "a")
     val reader   = begin(s)
     val replacer = begin(s, Action.ReplaceCommit)
-    replacer.commit(CommitMetadata(OperationType.DeletePartition, Map.empty, Map.empty, Map("p" -> Seq("a"))), Set.empty)
+    replacer.commit(CommitMetadata(OperationType.DeletePartition, Map.empty, Map.empty, Map("p" -> Seq("a"))),
+      Set.empty)
     assert(conditionOf(reader.commit(upserted(), Set(FileGroupId("p", "a")))) == "COMMIT_CONFLICT")
   }
 

@@ -9,9 +9,14 @@ import org.apache.spark.sql.types.StructType
 
 final class CommitSchemaSuite extends TableSuite {
 
-  private def begin(storage: Storage): Transaction = Transaction.begin(storage, TableConfig.load(storage), Action.Commit)
+  private def begin(storage: Storage): Transaction =
+    Transaction.begin(storage, TableConfig.load(storage), Action.Commit)
 
-  private def commit(transaction: Transaction, columns: String, operation: OperationType = OperationType.Upsert): Instant =
+  private def commit(
+      transaction: Transaction,
+      columns: String,
+      operation: OperationType = OperationType.Upsert
+  ): Instant =
     transaction.commit(
       CommitMetadata(operation, Map.empty,
         Map("schema" -> AvroSchemas.toAvro(StructType.fromDDL(columns), "t").toString)),

@@ -35,7 +35,8 @@ final class GoldenTimelineSuite extends TableSuite {
     val config   = TableConfig.load(s)
     val timeline = Timeline.load(s, config)
     val compacted =
-      timeline.completed.filter(i => i.action == Action.Commit && timeline.metadata(i).operationType == OperationType.Compact).lastOption
+      timeline.completed.filter(i =>
+        i.action == Action.Commit && timeline.metadata(i).operationType == OperationType.Compact).lastOption
     new TableView(s, config, timeline).slices
       .map(slice =>
         (slice.partitionPath, compacted.exists(c => slice.base.exists(_.instant == c.requested)), slice.logs.size))

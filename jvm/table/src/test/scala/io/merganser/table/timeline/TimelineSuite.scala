@@ -39,7 +39,8 @@ final class TimelineSuite extends TableSuite {
     assert(timeline.completed.map(i => (i.requested, i.action, i.completed)) ==
       Seq(("100", Action.DeltaCommit, Some("150")), ("300", Action.Commit, Some("350"))))
     assert(timeline.pending.map(i => (i.requested, i.action, i.state)) ==
-      Seq(("200", Action.DeltaCommit, Inflight), ("400", Action.Compaction, Requested), ("400", Action.Savepoint, Inflight)))
+      Seq(("200", Action.DeltaCommit, Inflight), ("400", Action.Compaction, Requested),
+        ("400", Action.Savepoint, Inflight)))
     assert(timeline.groupsInCompaction == Map(FileGroupId("p", "b") -> "400"))
   }
 
@@ -93,7 +94,8 @@ final class TimelineSuite extends TableSuite {
     val config = Creation.create(s, properties() + ("hoodie.table.create.schema" -> "created"))
     def schema = Timeline.load(s, config).tableSchemaJson
     assert(schema.contains("created"))
-    def metadata(operation: OperationType, schema: String) = CommitMetadata(operation, Map.empty, Map("schema" -> schema))
+    def metadata(operation: OperationType, schema: String) =
+      CommitMetadata(operation, Map.empty, Map("schema" -> schema))
     instantFile(s, "100_900.deltacommit", metadata(OperationType.Upsert, "late"))
     instantFile(s, "200_210.deltacommit", metadata(OperationType.Upsert, "early"))
     instantFile(s, "300_910.commit", metadata(OperationType.Compact, "compacted"))
@@ -110,7 +112,8 @@ final class TimelineSuite extends TableSuite {
       WriteStat("g-0", "p/.g-0_1.log.1_0-0-0", "1", 2, 0, 2, 0, 50, 50, "p", logVersion = Some(1), logOffset = Some(0),
         baseFile = Some(""), logFiles = Seq(".g-0_1.log.1_0-0-0"))
     val metadata =
-      CommitMetadata(OperationType.InsertOverwrite, Map("p" -> Seq(base, log), "" -> Nil), Map("schema" -> "{}", "k" -> "ü"),
+      CommitMetadata(OperationType.InsertOverwrite, Map("p" -> Seq(base, log), "" -> Nil),
+        Map("schema" -> "{}", "k" -> "ü"),
         Map("p" -> Seq("h-0")))
     assert(CommitMetadata.decode(CommitMetadata.encodeAvro(metadata, isReplace = true)) == metadata)
     assert(CommitMetadata.decode(CommitMetadataJson.encode(metadata, isReplace = true)) == metadata)
@@ -129,7 +132,8 @@ final class TimelineSuite extends TableSuite {
   test("names of actions and operation types are parsed, and a write's operation is stored in capitals") {
     Action.all.foreach(action => assert(Action.parse(action.name).contains(action)))
     OperationType.all.foreach(operation => assert(OperationType.parse(operation.name) == operation))
-    WriteOperation.all.foreach(operation => assert(OperationType.of(operation).name == operation.name.toUpperCase(Locale.ROOT)))
+    WriteOperation.all.foreach(operation =>
+      assert(OperationType.of(operation).name == operation.name.toUpperCase(Locale.ROOT)))
   }
 
   test("JSON metadata with fields nobody knows and nulls is read") {
@@ -155,7 +159,8 @@ final class TimelineSuite extends TableSuite {
   test("rollback records survive their way through Avro") {
     val plan = RollbackPlan("100", "deltacommit", Map("p" -> Seq("p/a", "p/b"), "q" -> Seq("q/c")))
     assert(RollbackPlan.decode(RollbackPlan.encode(plan)) == plan)
-    val done = RollbackMetadata("200", 12, Seq(RolledBack("100", "deltacommit")), Map("p" -> Seq("p/a")), Map("q" -> Seq("q/c")))
+    val done =
+      RollbackMetadata("200", 12, Seq(RolledBack("100", "deltacommit")), Map("p" -> Seq("p/a")), Map("q" -> Seq("q/c")))
     val read = RollbackMetadata.decode(RollbackMetadata.encode(done))
     assert(read.copy(deleted = read.deleted.filter(_._2.nonEmpty)) == done)
   }

@@ -45,7 +45,7 @@ object RunCompaction extends Procedure {
     val op = arguments.required("op")
     op.toLowerCase(Locale.ROOT) match {
       case "schedule" =>
-        CompactionService.schedule(session, path, settings).map(Row(_, null, InstantState.Requested.shown, null, null, null, null, null)).toSeq
+        CompactionService.schedule(session, path, settings).map(planned(_, InstantState.Requested)).toSeq
       case "run" | "execute"    => done(CompactionService.run(session, path, settings, chosen(arguments)))
       case "scheduleandexecute" => done(CompactionService.scheduleAndRun(session, path, settings))
       case _                    => throw arguments.invalid("op", op, "schedule, run, execute, scheduleandexecute")
@@ -66,10 +66,12 @@ object RunCompaction extends Procedure {
 
   /** One row for the compactions done, then one for each plan that another writer runs. */
   private def done(result: CompactionResult): Seq[Row] = result.instant.map { instant =>
-    Row(instant, result.filesWritten, InstantState.Completed.shown, result.rowsWritten, result.bytesWritten, result.logFilesCompacted,
-      result.elapsedMs,
-      null)
-  }.toSeq ++ result.left.map(l => Row(l.instant, null, InstantState.Inflight.shown, null, null, null, null, l.reason))
+    Row(instant, result.filesWritten, InstantState.Completed.shown, result.rowsWritten, result.bytesWritten,
+      result.logFilesCompacted, result.elapsedMs, null)
+  }.toSeq ++ result.left.map(l => planned(l.instant, InstantState.Inflight, l.reason))
+
+  private def planned(instant: String, state: InstantState, leftBecause: String = null): Row =
+    Row(instant, null, state.shown, null, null, null, null, leftBecause)
 }
 
 /** CALL show_compaction(table => … | path => …): compactions planned and done, newest first. */

@@ -34,8 +34,8 @@ object WriteRows extends Procedure {
   }
 
   private def row(done: WriteResult): Row = {
-    val sums = Seq[Any](done.filesWritten, done.rowsWritten, done.bytesWritten, done.elapsedMs)
-    Row.fromSeq(Seq[Any](done.instant, done.operation.name) ++ Counts.fields(done.counts).map(_._2) ++ sums ++ CommitColumns.notesOf(
-      done.notes))
+    val write = Seq[Any](done.instant, done.operation.name)
+    val sums  = Seq[Any](done.filesWritten, done.rowsWritten, done.bytesWritten, done.elapsedMs)
+    Row.fromSeq(write ++ Counts.fields(done.counts).map(_._2) ++ sums ++ CommitColumns.notesOf(done.notes))
   }
 }

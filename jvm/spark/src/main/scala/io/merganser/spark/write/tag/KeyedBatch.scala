@@ -24,6 +24,7 @@ private[write] final class KeyedBatch(
     val order: KeyOrder,
     val tasks: Int
 ) {
+
   /** In any order. */
   val rows: RDD[InternalRow] = order.shuffled(session, source, columns, tasks, MetaColumns.RecordKey,
     MetaColumns.PartitionPath)

@@ -59,7 +59,7 @@ object OrderingComparator {
 
   private def compareStrings(a: InternalRow, b: InternalRow, ordinal: Int): Int =
     if (RowAccess.isNullAt(a, ordinal) || RowAccess.isNullAt(b, ordinal)) compareNulls(a, b, ordinal)
-    else TextBytes.compare(a, b, ordinal)
+    else StringBytes.compare(a, b, ordinal)
 
   private def compareNulls(a: InternalRow, b: InternalRow, ordinal: Int): Int =
     java.lang.Boolean.compare(b.isNullAt(ordinal), a.isNullAt(ordinal))

@@ -1,7 +1,7 @@
 // Hot path: one lookup per stored row.
 package io.merganser.merge.buffer
 
-import io.merganser.merge.{TextBytes, Version}
+import io.merganser.merge.{StringBytes, Version}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.vectorized.ColumnarBatchRow
@@ -40,14 +40,14 @@ private[buffer] final class KeyTable {
 
   private def find(base: AnyRef, offset: Long, bytes: Int): Int = {
     val mask  = slots.length - 1
-    val hash  = TextBytes.hash(base, offset, bytes)
+    val hash  = StringBytes.hash(base, offset, bytes)
     var i     = hash & mask
     var entry = -1
     var slot  = slots(i)
     while (slot != 0 && entry < 0) {
       val candidate = slot.toInt - 1
       if (
-        (slot >>> 32).toInt == hash && TextBytes.areEqual(base, offset, bytes, bases(candidate), offsets(candidate),
+        (slot >>> 32).toInt == hash && StringBytes.areEqual(base, offset, bytes, bases(candidate), offsets(candidate),
           lengths(candidate))
       )
         entry = candidate
@@ -73,7 +73,7 @@ private[buffer] final class KeyTable {
     replace(count, key, record)
     count += 1
     if (count * 2 > slots.length) grow()
-    take((TextBytes.hash(key.getBaseObject, key.getBaseOffset, key.numBytes).toLong << 32) | count)
+    take((StringBytes.hash(key.getBaseObject, key.getBaseOffset, key.numBytes).toLong << 32) | count)
   }
 
   /** Replaces an entry's version; the key's bytes are those of the new one, so that the old row can be freed. */

@@ -1,7 +1,7 @@
 // Hot path: one call per row.
 package io.merganser.merge.buffer
 
-import io.merganser.merge.{KeyFold, RowLayout, TextBytes, Version}
+import io.merganser.merge.{KeyFold, RowLayout, StringBytes, Version}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
@@ -110,7 +110,7 @@ final class SortedMerge private (
   private def baseToGroup: Int =
     if (!hasGroup) -1
     else if (baseRow == null) 1
-    else TextBytes.compare(baseRow, keyOrdinal, keyBase, keyOffset, keyBytes)
+    else StringBytes.compare(baseRow, keyOrdinal, keyBase, keyOffset, keyBytes)
 
   private def mergeNew(): Unit = {
     val versions = group
@@ -138,7 +138,7 @@ final class SortedMerge private (
     startWith(buffer.copyOf(versions.record))
     versionCount += 1
     waiting = versions.next()
-    while (waiting && TextBytes.areEqual(versions.record.row, keyOrdinal, keyBase, keyOffset, keyBytes)) {
+    while (waiting && StringBytes.areEqual(versions.record.row, keyOrdinal, keyBase, keyOffset, keyBytes)) {
       versionCount += 1
       add(versions.record)
       waiting = versions.next()

@@ -1,6 +1,6 @@
 package io.merganser.merge.buffer
 
-import io.merganser.merge.{Notation, ReusedRow, TextBytes, Version}
+import io.merganser.merge.{Notation, ReusedRow, StringBytes, Version}
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -83,7 +83,7 @@ object KeyTableSuite {
 
   def hash(key: String): Int = {
     val bytes = UTF8String.fromString(key)
-    TextBytes.hash(bytes.getBaseObject, bytes.getBaseOffset, bytes.numBytes)
+    StringBytes.hash(bytes.getBaseObject, bytes.getBaseOffset, bytes.numBytes)
   }
 
   /** Two keys with the same hash. */

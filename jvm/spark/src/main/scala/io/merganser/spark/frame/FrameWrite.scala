@@ -224,7 +224,7 @@ object FrameWrite {
         "columns" -> data.fieldNames.filter(FrameCheck.find(frame.schema, _).isEmpty).mkString(", "),
         "key" -> Options.MissingColumnsOption.key)
     // Logs of that version hold full rows: the rule would be applied both when they are written and when they are read.
-    val mergesTwice = config.isMergeOnRead && config.version < 8 && settings.rule.isInstanceOf[StoredRule.ByMerger]
+    val mergesTwice = config.isMergeOnRead && config.version < 8 && settings.rule.isInstanceOf[StoredRule.UserMerger]
     if (!isDelete && mergesTwice && provided(frame, data, settings).nonEmpty)
       throw MerganserException("KEEP_NEEDS_VERSION", "operation" -> settings.operation, "table" -> config.name,
         "columns" -> data.fieldNames.filter(FrameCheck.find(frame.schema, _).isEmpty).mkString(", "),

@@ -73,7 +73,7 @@ object PythonBridge {
       case other                => throw new IllegalStateException(s"compaction op '$other'")
     }
     val node = mapper.createObjectNode()
-    names(node, "left", result.left.map(l => s"${l.instant}: ${l.reason}"))
+    names(node, "left", result.skipped.map(l => s"${l.instant}: ${l.reason}"))
     node
       .put("instant", result.instant.orNull)
       .put("filesWritten", result.filesWritten)

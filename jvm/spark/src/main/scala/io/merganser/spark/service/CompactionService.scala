@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory
  *
  * @param bytesWritten size of the new base files, in bytes
  * @param elapsedMs    milliseconds
- * @param left         planned ones that were left alone, as another writer runs them
+ * @param skipped       planned ones that were left alone, as another writer runs them
  */
 final case class CompactionResult(
     instant: Option[String],
@@ -28,11 +28,11 @@ final case class CompactionResult(
     bytesWritten: Long,
     logFilesCompacted: Int,
     elapsedMs: Long,
-    left: Seq[LeftCompaction] = Nil
+    skipped: Seq[SkippedCompaction] = Nil
 )
 
 /** A planned compaction that was not run, and why. */
-final case class LeftCompaction(instant: String, reason: String)
+final case class SkippedCompaction(instant: String, reason: String)
 
 /** Compaction of a merge-on-read table: read, which is slice -> merge -> rows, then write and commit. */
 object CompactionService {
@@ -83,16 +83,16 @@ object CompactionService {
     val results = planned.map { instant =>
       execute(session, table, instant, settings, started).left.map { reason =>
         Log.warn(s"compaction ${instant.requested} of ${table.storage} is left alone: $reason")
-        LeftCompaction(instant.requested, reason)
+        SkippedCompaction(instant.requested, reason)
       }
     }
-    val done = results.collect { case Right(result) => result }
-    val left = results.collect { case Left(l) => l }
-    if (done.isEmpty) CompactionResult(None, 0, 0, 0, 0, elapsed(started), left)
+    val done    = results.collect { case Right(result) => result }
+    val skipped = results.collect { case Left(l) => l }
+    if (done.isEmpty) CompactionResult(None, 0, 0, 0, 0, elapsed(started), skipped)
     else done.reduce((a, b) =>
       CompactionResult(
         b.instant, a.filesWritten + b.filesWritten, a.rowsWritten + b.rowsWritten, a.bytesWritten + b.bytesWritten,
-        a.logFilesCompacted + b.logFilesCompacted, b.elapsedMs)).copy(left = left)
+        a.logFilesCompacted + b.logFilesCompacted, b.elapsedMs)).copy(skipped = skipped)
   }
 
   def scheduleAndRun(session: SparkSession, path: String, settings: WriteConfig): CompactionResult =

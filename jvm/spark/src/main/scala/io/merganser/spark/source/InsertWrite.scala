@@ -33,11 +33,11 @@ final class InsertWrite(session: SparkSession, table: MerganserTable, options: M
   /** @throws io.merganser.merge.MerganserException what [[FrameWrite.append]] and [[FrameWrite.overwrite]] throw */
   def run(frame: DataFrame): WriteResult = {
     val source =
-      if (options.contains(MerganserTable.ByFrame)) WriteSource.DataFrameWrite
+      if (options.contains(MerganserTable.LackingColumns)) WriteSource.DataFrameWrite
       else WriteSource.SqlInsert
-    val writeOptions  = table.options ++ options - MerganserTable.ByFrame
+    val writeOptions  = table.options ++ options - MerganserTable.LackingColumns
     val storage       = table.opened.storage
-    val lacking       = options.get(MerganserTable.ByFrame).toSeq.flatMap(_.split(',')).filter(_.nonEmpty)
+    val lacking       = options.get(MerganserTable.LackingColumns).toSeq.flatMap(_.split(',')).filter(_.nonEmpty)
     val (all, readAt) = SnapshotPinning.pinned(session, frame, storage)
     val rows          = if (lacking.isEmpty) all else all.drop(lacking: _*)
     val opened        = OpenTable.load(storage)

@@ -135,7 +135,7 @@ object MerganserTable {
    * Option that [[io.merganser.spark.sql.FrameWriteDetection]] adds to writes that are not of a SQL statement: the
    * table's columns that the frame lacks, comma separated.
    */
-  private[spark] val ByFrame = "__merganser_by_frame"
+  private[spark] val LackingColumns = "__merganser_by_frame"
 
   /** The existing table at a path; a time to read it as of is checked here, before the read is planned. */
   def load(session: SparkSession, path: String, options: Map[String, String]): MerganserTable = {

@@ -3,7 +3,7 @@ package io.merganser.spark.source
 import io.merganser.merge.MerganserException
 import io.merganser.spark.prune.PartitionPruning
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.key.KeyText
+import io.merganser.spark.write.key.KeyStrings
 import io.merganser.table.options.Options
 import io.merganser.table.properties.PartitionKind
 import io.merganser.table.schema.FrameCheck
@@ -113,7 +113,7 @@ final class PartitionValues(table: OpenTable, declared: StructType) {
   }
 
   private def value(dataType: DataType, level: String): Any =
-    if (level == KeyText.DefaultPartition.toString) null
+    if (level == KeyStrings.DefaultPartition.toString) null
     else {
       val text = if (config.urlEncode) PartitionPruning.unescape(level) else level
       dataType match {

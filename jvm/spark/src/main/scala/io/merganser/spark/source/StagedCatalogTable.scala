@@ -64,7 +64,7 @@ final class StagedCatalogTable(
       }
       val (rows, readAt) = SnapshotPinning.pinned(session, frame, storage)
       // The table is replaced, columns included, unless this write itself determines which partitions it replaces.
-      val isDynamic = OverwriteMode.given(options).contains(true) || WriteConfig.operation(options,
+      val isDynamic = OverwriteMode.configured(options).contains(true) || WriteConfig.operation(options,
         Map.empty) == WriteOperation.InsertOverwrite
       val opened   = OpenTable.load(storage)
       val replaced = if (isDynamic) Overwrites.written(opened.config) else Replaced.All

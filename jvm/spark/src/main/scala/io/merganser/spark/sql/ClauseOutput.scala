@@ -41,7 +41,7 @@ private[sql] final class ClauseOutput(
       else if (assigned(field.name)) typed(values(field.name), field) else stored(field.name))
     // An update that provides all columns keeps a mask if it must not insert the row after another writer deleted it.
     val isWhole = provided.size == columns.data.length && !(target.takesPartialRows && !target.rule.isInstanceOf[
-      StoredRule.ByMerger])
+      StoredRule.UserMerger])
     val mask = if (isWhole) PreparedSchema.FullRow else maskOf(provided)
     columns.row(row, control(isNew = false, mask, code(Outcome.ByRule)), stored)
   }

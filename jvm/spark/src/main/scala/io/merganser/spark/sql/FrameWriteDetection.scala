@@ -27,7 +27,7 @@ object FrameWriteDetection extends Rule[LogicalPlan] {
   }
 
   private def marked(write: V2WriteCommand, options: Map[String, String]): Map[String, String] =
-    options + (MerganserTable.ByFrame -> addedNulls(write.query).mkString(","))
+    options + (MerganserTable.LackingColumns -> addedNulls(write.query).mkString(","))
 
   /** Columns that Spark added to a frame; a null that the frame itself computes has no metadata of a table column. */
   private def addedNulls(query: LogicalPlan): Seq[String] = query match {
@@ -43,7 +43,7 @@ object FrameWriteDetection extends Rule[LogicalPlan] {
 
   private def isOurs(write: V2WriteCommand, options: Map[String, String], isByName: Boolean): Boolean =
     write.resolved && isByName && write.origin.sqlText.isEmpty && !options
-      .contains(MerganserTable.ByFrame) && (write.table match {
+      .contains(MerganserTable.LackingColumns) && (write.table match {
       case relation: DataSourceV2Relation => relation.table.isInstanceOf[MerganserTable]
       case _                              => false
     })

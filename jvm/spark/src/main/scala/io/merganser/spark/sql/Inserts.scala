@@ -42,7 +42,7 @@ final case class PartitionOverwrites(session: SparkSession) extends Rule[Logical
         val config   = table.opened.config
         val isInsert = isStatement(write, write.isByName) && isOfInsert(write.deleteExpr)
         val isOpen   = isInsert && equatedColumns(write.deleteExpr) < math.max(1, config.partitionFields.size)
-        val options  = write.writeOptions - MerganserTable.ByFrame
+        val options  = write.writeOptions - MerganserTable.LackingColumns
         if (!isOpen && !isInsert) OverwriteMode.requireNot(dynamic = true, options, "a condition")
         val unnamed = if (isOpen) Overwrites.unnamed(session, config, options) else Replaced.All
         val replaced =
@@ -56,7 +56,7 @@ final case class PartitionOverwrites(session: SparkSession) extends Rule[Logical
 
   /** For statements, Spark chose a dynamic overwrite by its own setting only, so it is decided again. */
   private def ofDynamic(write: OverwritePartitionsDynamic, table: MerganserTable): Replaced = {
-    val (config, options) = (table.opened.config, write.writeOptions - MerganserTable.ByFrame)
+    val (config, options) = (table.opened.config, write.writeOptions - MerganserTable.LackingColumns)
     if (isStatement(write, write.isByName)) Overwrites.unnamed(session, config, options)
     else {
       OverwriteMode.requireNot(dynamic = false, options, "overwritePartitions")

@@ -2,7 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.OrderingComparator
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.merge.{LogWrites, MergeWay, StoredRows, GroupWriter}
+import io.merganser.spark.write.merge.{LogWrites, BatchMerge, StoredRows, GroupWriter}
 import io.merganser.spark.write.place._
 import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.spark.write.tag.{DuplicatePolicy, KeyedBatch, StoredKeys, Tagging}
@@ -55,13 +55,13 @@ private[write] final case class WriteTasks(
       CompiledRule.ofBulkInsert(settings.rule, settings.keyed(config), incoming.layout)
     else CompiledRule(settings.rule, settings.keyed(config), incoming.layout)
 
-  private[write] def way: MergeWay = settings.operation match {
+  private[write] def batchMerge: BatchMerge = settings.operation match {
     case insert if insertsMerge && (insert.isInsert || insert == WriteOperation.BulkInsert) =>
-      MergeWay(combinesNew = true, mergesStored = true)
-    case WriteOperation.BulkInsert => MergeWay(settings.combineBeforeInsert, mergesStored = false)
+      BatchMerge(combinesNew = true, mergesStored = true)
+    case WriteOperation.BulkInsert => BatchMerge(settings.combineBeforeInsert, mergesStored = false)
     case insert if insert.isInsert =>
-      MergeWay(settings.combineBeforeInsert, mergesStored = settings.storedKeys == StoredKeyPolicy.MergeInFileGroup)
-    case _ => MergeWay(settings.combineBeforeUpsert, mergesStored = true)
+      BatchMerge(settings.combineBeforeInsert, mergesStored = settings.storedKeys == StoredKeyPolicy.MergeInFileGroup)
+    case _ => BatchMerge(settings.combineBeforeUpsert, mergesStored = true)
   }
 
   // --- steps of all indexes ------------------------------------------------------------------------------------------
@@ -120,12 +120,12 @@ private[write] final case class WriteTasks(
 
   private[write] def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): GroupWriter = {
     val ordering = if (compiled.layout.orderingOrdinals.isEmpty) None else Some(new OrderingComparator(compiled.layout))
-    new GroupWriter(writer, incoming, compiled, way, ordering, groupOrdinal, toLogs, target)
+    new GroupWriter(writer, incoming, compiled, batchMerge, ordering, groupOrdinal, toLogs, target)
   }
 
   private def toLogs: LogWrites = {
     val (looksAtRows, lacking) = settings.rule match {
-      case user: StoredRule.ByMerger => (user.columns(schema).nonEmpty, Nil)
+      case user: StoredRule.UserMerger => (user.columns(schema).nonEmpty, Nil)
       case rule =>
         (rule.columns(schema).nonEmpty,
           CompiledRule.orderingColumns(rule, schema).filter(f => incoming.masks.exists(!_.columns.contains(f))))

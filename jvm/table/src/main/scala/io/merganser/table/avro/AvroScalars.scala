@@ -1,7 +1,7 @@
 // Hot path: one call per value.
 package io.merganser.table.avro
 
-import io.merganser.table.avro.TextType.isText
+import io.merganser.table.avro.StringTypes.isString
 import io.merganser.table.avro.AvroValues.ValueReader
 import org.apache.avro.{LogicalTypes, Schema}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -22,12 +22,12 @@ private[avro] object AvroScalars {
     case (Schema.Type.INT | Schema.Type.LONG, _)    => integer(from, to)
     case (Schema.Type.FLOAT, FloatType)             => Some(FloatReader)
     case (Schema.Type.FLOAT, DoubleType)            => Some(FloatAsDouble)
-    case (Schema.Type.FLOAT, _) if isText(to)       => Some(string(in => java.lang.Float.toString(in.readFloat())))
+    case (Schema.Type.FLOAT, _) if isString(to)     => Some(string(in => java.lang.Float.toString(in.readFloat())))
     case (Schema.Type.DOUBLE, DoubleType)           => Some(DoubleReader)
-    case (Schema.Type.DOUBLE, _) if isText(to)      => Some(string(in => java.lang.Double.toString(in.readDouble())))
-    case (Schema.Type.STRING, _) if isText(to)      => Some(StringReader)
+    case (Schema.Type.DOUBLE, _) if isString(to)    => Some(string(in => java.lang.Double.toString(in.readDouble())))
+    case (Schema.Type.STRING, _) if isString(to)    => Some(StringReader)
     case (Schema.Type.STRING, BinaryType)           => Some(BytesReader)
-    case (Schema.Type.ENUM, _) if isText(to)        => Some(new EnumReader(from.getEnumSymbols.asScala.toArray))
+    case (Schema.Type.ENUM, _) if isString(to)      => Some(new EnumReader(from.getEnumSymbols.asScala.toArray))
     case (Schema.Type.BYTES | Schema.Type.FIXED, _) => bytes(from, to)
     case _                                          => None
   }
@@ -36,9 +36,9 @@ private[avro] object AvroScalars {
   private def integer(from: Schema, to: DataType): Option[ValueReader] = {
     val isInt = from.getType == Schema.Type.INT
     (from.getLogicalType, to) match {
-      case (_: LogicalTypes.Date, DateType)        => Some(IntReader)
-      case (_: LogicalTypes.Date, _) if isText(to) => Some(string(in => LocalDate.ofEpochDay(in.readLong()).toString))
-      case (_: LogicalTypes.Date, _)               => None
+      case (_: LogicalTypes.Date, DateType)          => Some(IntReader)
+      case (_: LogicalTypes.Date, _) if isString(to) => Some(string(in => LocalDate.ofEpochDay(in.readLong()).toString))
+      case (_: LogicalTypes.Date, _)                 => None
       case (_: LogicalTypes.TimestampMicros, TimestampType)                       => Some(LongReader)
       case (_: LogicalTypes.LocalTimestampMicros, TimestampNTZType)               => Some(LongReader)
       case (_: LogicalTypes.TimestampMillis, TimestampType)                       => Some(MillisReader)
@@ -52,8 +52,8 @@ private[avro] object AvroScalars {
       case (_, DoubleType)                                                        => Some(IntegerAsDouble)
       case (_, d: DecimalType) if Widening.isAllowed(if (isInt) IntegerType else LongType, d) =>
         Some(of(in => decimal(JavaDecimal.valueOf(in.readLong()), d)))
-      case (_, _) if isText(to) => Some(string(in => java.lang.Long.toString(in.readLong())))
-      case _                    => None
+      case (_, _) if isString(to) => Some(string(in => java.lang.Long.toString(in.readLong())))
+      case _                      => None
     }
   }
 
@@ -63,12 +63,12 @@ private[avro] object AvroScalars {
       case (stored: LogicalTypes.Decimal, d: DecimalType)
           if Widening.isAllowed(DecimalType(stored.getPrecision, stored.getScale), d) =>
         Some(new DecimalReader(size, stored.getScale, d))
-      case (stored: LogicalTypes.Decimal, _) if isText(to) =>
+      case (stored: LogicalTypes.Decimal, _) if isString(to) =>
         val scale = stored.getScale
         Some(string(in => new JavaDecimal(new BigInteger(plain(in, size)), scale).toPlainString))
       case (_: LogicalTypes.Decimal, _) => None
       case (_, BinaryType)              => Some(of(in => plain(in, size)))
-      case (_, _) if isText(to) =>
+      case (_, _) if isString(to) =>
         Some(if (size < 0) StringReader else of(in => UTF8String.fromBytes(in.readFixed(size))))
       case _ => None
     }

@@ -25,7 +25,7 @@ object Rollback {
   private val Log = LoggerFactory.getLogger(getClass)
 
   /** Folder to which base files without a known instant are moved, in subfolders by partition path. */
-  private[table] val Aside = ".hoodie/.orphans"
+  private[table] val OrphansFolder = ".hoodie/.orphans"
 
   /**
    * Rolls back failed writes by the settings of a write: under EAGER every write that has not completed, which is
@@ -68,7 +68,7 @@ object Rollback {
   }
 
   /**
-   * Moves base files without an instant on the timeline into [[Aside]]; see `TableView.orphans`. The timeline is loaded
+   * Moves base files without an instant on the timeline into [[OrphansFolder]]; see `TableView.orphans`. The timeline is loaded
    * again for this, as the listing may be outdated. Files older than the timeline stay: their instants may have been
    * archived in a history that was lost. Nothing is deleted, because the timeline may be incomplete.
    *
@@ -82,7 +82,7 @@ object Rollback {
       files
         .filter(f => timeline.start.exists(_ <= f.instant) && !timeline.isCompleted(f.instant) && !pending(f.instant))
         .filter { f =>
-          val aside = s"$Aside/${f.path}"
+          val aside = s"$OrphansFolder/${f.path}"
           storage.makeFolder(aside.take(aside.lastIndexOf('/')))
           val isMoved = storage.fs.rename(storage.path(f.path), storage.path(aside))
           if (isMoved) Log.warn(s"moved '${f.path}' of $storage to '$aside': no instant on the timeline wrote it")

@@ -80,7 +80,7 @@ final class Transaction private[table] (
             .orElse(keys.addedByOthers(known, now))
             .foreach(reason => throw conflict(reason + readAgain))
           val joined =
-            CommitSchema.joined(config, this.timeline, now, metadata).fold(reason => throw conflict(reason), identity)
+            CommitSchema.merged(config, this.timeline, now, metadata).fold(reason => throw conflict(reason), identity)
           MetadataTable.drop(storage, options.permits.dropIndexes)
           BucketProperties.complete(storage, config)
           complete(now, joined, lock)

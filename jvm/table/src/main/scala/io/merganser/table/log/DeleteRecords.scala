@@ -1,6 +1,6 @@
 package io.merganser.table.log
 
-import io.merganser.table.avro.TextType.isText
+import io.merganser.table.avro.StringTypes.isString
 import io.merganser.table.avro.{AvroInput, AvroOutput}
 import org.apache.avro.Schema
 import org.apache.spark.sql.types._
@@ -121,12 +121,12 @@ private[log] object DeleteRecords {
       case (v: Long, ShortType) if v.toShort == v                                    => v.toShort
       case (v: Long, IntegerType | DateType) if v.toInt == v                         => v.toInt
       case (v: JavaDecimal, d: DecimalType)                                          => decimal(v, d)
-      case (v: Number, d: DecimalType)                         => decimal(new JavaDecimal(v.toString), d)
-      case (v: UTF8String, d: DecimalType)                     => decimal(new JavaDecimal(v.toString), d)
-      case (v: Array[Byte], BinaryType)                        => v
-      case (v: UTF8String, BinaryType)                         => v.getBytes
-      case (v: Array[Byte], _) if isText(orderingTypes(field)) => UTF8String.fromBytes(v)
-      case (v, _) if isText(orderingTypes(field))              => UTF8String.fromString(v.toString)
+      case (v: Number, d: DecimalType)                           => decimal(new JavaDecimal(v.toString), d)
+      case (v: UTF8String, d: DecimalType)                       => decimal(new JavaDecimal(v.toString), d)
+      case (v: Array[Byte], BinaryType)                          => v
+      case (v: UTF8String, BinaryType)                           => v.getBytes
+      case (v: Array[Byte], _) if isString(orderingTypes(field)) => UTF8String.fromBytes(v)
+      case (v, _) if isString(orderingTypes(field))              => UTF8String.fromString(v.toString)
       case (v, dataType) =>
         throw new IllegalArgumentException(
           s"its ordering value $v of ${v.getClass.getSimpleName} does not fit the ordering field's type " +
@@ -204,7 +204,7 @@ private[log] object DeleteRecords {
       out.writeBytes(value.asInstanceOf[Array[Byte]])
     case _: DecimalType =>
       decimal(value.asInstanceOf[Decimal].toJavaBigDecimal, out)
-    case _ if isText(dataType) =>
+    case _ if isString(dataType) =>
       out.writeInt(StringValue)
       out.writeString(value.asInstanceOf[UTF8String])
     case other => throw new IllegalStateException(s"an ordering field of type ${other.catalogString} was not refused")

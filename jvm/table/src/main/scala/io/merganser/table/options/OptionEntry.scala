@@ -10,12 +10,12 @@ sealed abstract class OptionKind(val describe: String) extends Serializable {
 }
 
 object OptionKind {
-  case object Text extends OptionKind("a string") {
+  case object AnyString extends OptionKind("a string") {
     def parse(value: String): Option[String] = Some(value.trim)
   }
 
   /** Comma-separated names, of columns for the most part. */
-  case object Fields extends OptionKind("names, comma separated") {
+  case object NameList extends OptionKind("names, comma separated") {
     def parse(value: String): Option[String] = Some(split(value).mkString(","))
     def split(value: String): Seq[String]    = value.split(",").map(_.trim).filter(_.nonEmpty).toSeq
   }
@@ -26,7 +26,7 @@ object OptionKind {
   }
 
   /** An integer not below `least`; the unit is in the option's doc. */
-  final case class Whole(least: Long) extends OptionKind(s"an integer, $least or more") {
+  final case class Integer(least: Long) extends OptionKind(s"an integer, $least or more") {
     def parse(value: String): Option[String] =
       scala.util.Try(value.trim.toLong).toOption.filter(_ >= least).map(_.toString)
   }

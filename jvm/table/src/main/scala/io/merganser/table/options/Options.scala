@@ -18,10 +18,10 @@ object Options {
 
   // --- of the table: names and shape
 
-  val TableName: OptionEntry = table("hoodie.table.name", Text, None,
+  val TableName: OptionEntry = table("hoodie.table.name", AnyString, None,
     "Name of the table. Without it, the catalog's name or the last part of the path.",
     "hoodie.datasource.write.table.name")
-  val Database: OptionEntry = table("hoodie.database.name", Text, None, "Database of the table.")
+  val Database: OptionEntry = table("hoodie.database.name", AnyString, None, "Database of the table.")
   val TableTypeOption: OptionEntry = table("hoodie.datasource.write.table.type",
     OneOf(Seq("COPY_ON_WRITE", "MERGE_ON_READ"), Map("cow" -> "COPY_ON_WRITE", "mor" -> "MERGE_ON_READ")),
     Some("COPY_ON_WRITE"),
@@ -30,13 +30,13 @@ object Options {
     "hoodie.table.type", "type", "hoodie.datasource.write.storage.type")
   val TableVersion: OptionEntry = table("hoodie.write.table.version", oneOf("6", "8", "9"), Some("9"),
     "Version of the table's layout. A table keeps the version it was created with.", "hoodie.table.version")
-  val RecordKey: OptionEntry = table("hoodie.datasource.write.recordkey.field", Fields, None,
+  val RecordKey: OptionEntry = table("hoodie.datasource.write.recordkey.field", NameList, None,
     "Columns that form the record key; required for a new table.", "hoodie.table.recordkey.fields", "primaryKey")
-  val PartitionFields: OptionEntry = table("hoodie.datasource.write.partitionpath.field", Fields, None,
+  val PartitionFields: OptionEntry = table("hoodie.datasource.write.partitionpath.field", NameList, None,
     "Columns that form the partition path; none for a table without partitions. With the CUSTOM key generator each " +
       "is `column:SIMPLE` or `column:TIMESTAMP`.",
     "hoodie.table.partition.fields")
-  val OrderingFields: OptionEntry = table("hoodie.table.ordering.fields", Fields, None,
+  val OrderingFields: OptionEntry = table("hoodie.table.ordering.fields", NameList, None,
     "Columns whose values decide which version of a row is the later event, compared in this order. A field inside a " +
       "struct is written `meta.ts`.",
     "orderingFields", "preCombineField", "hoodie.datasource.write.precombine.field", "hoodie.table.precombine.field")
@@ -50,21 +50,21 @@ object Options {
     "recordMergeMode")
   val StoredMergeMode: OptionEntry = table("hoodie.record.merge.mode", modes, None,
     "The merge mode as tables store it; at the creation of a table the same as hoodie.write.record.merge.mode.")
-  val StrategyIdOption: OptionEntry = table("hoodie.write.record.merge.strategy.id", Text, None,
+  val StrategyIdOption: OptionEntry = table("hoodie.write.record.merge.strategy.id", AnyString, None,
     "Id of the merge strategy (a UUID) of a table with merge mode CUSTOM.",
     "recordMergeStrategyId", "hoodie.record.merge.strategy.id", "hoodie.datasource.write.record.merger.strategy",
     "hoodie.compaction.record.merger.strategy")
-  val PayloadClass: OptionEntry = table("hoodie.datasource.write.payload.class", Text, None,
+  val PayloadClass: OptionEntry = table("hoodie.datasource.write.payload.class", AnyString, None,
     "Legacy class that merges rows, from before merge modes. Version 9 stores the known ones as a merge mode and its " +
       "properties.",
     "payloadClass", "hoodie.compaction.payload.class", "hoodie.table.legacy.payload.class")
-  val PayloadOrderingField: OptionEntry = table("hoodie.payload.ordering.field", Text, None,
+  val PayloadOrderingField: OptionEntry = table("hoodie.payload.ordering.field", AnyString, None,
     "Legacy name for the ordering field of DefaultHoodieRecordPayload; must equal the table's ordering field if it " +
       "has one.")
-  val DeleteField: OptionEntry = table("hoodie.payload.delete.field", Text, None,
+  val DeleteField: OptionEntry = table("hoodie.payload.delete.field", AnyString, None,
     "Column that marks deletes: a row is a delete when its value, as a string, equals hoodie.payload.delete.marker.")
   val DeleteMarker: OptionEntry =
-    table("hoodie.payload.delete.marker", Text, None,
+    table("hoodie.payload.delete.marker", AnyString, None,
       "Value of the delete column, as a string, that marks a delete; compared exactly.")
   val NullOrderingOption: OptionEntry = table("spark.merganser.write.nullOrdering", oneOf("lowest", "reject"),
     Some("lowest"),
@@ -73,10 +73,10 @@ object Options {
 
   // --- of the table: keys and paths
 
-  val KeyGeneratorType: OptionEntry = table("hoodie.datasource.write.keygenerator.type", Text, None,
+  val KeyGeneratorType: OptionEntry = table("hoodie.datasource.write.keygenerator.type", AnyString, None,
     "SIMPLE, COMPLEX, NON_PARTITION, TIMESTAMP or CUSTOM. Inferred from the number of key and partition columns.",
     "hoodie.table.keygenerator.type")
-  val KeyGeneratorClass: OptionEntry = table("hoodie.datasource.write.keygenerator.class", Text, None,
+  val KeyGeneratorClass: OptionEntry = table("hoodie.datasource.write.keygenerator.class", AnyString, None,
     "The key generator by Hudi's class name.", "hoodie.table.keygenerator.class")
   val HiveStyle: OptionEntry = table("hoodie.datasource.write.hive_style_partitioning", Bool, Some("false"),
     "Partition directories are `column=value`. CREATE TABLE sets it to true by default.")
@@ -100,19 +100,20 @@ object Options {
     oneOf("NANOSECONDS", "MICROSECONDS", "MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS"), Some("SECONDS"),
     "Unit of a SCALAR column.")
   val InputDateFormat: OptionEntry =
-    timeBased("input.dateformat", Text, None, "Formats of a DATE_STRING column; the first that matches is used.")
+    timeBased("input.dateformat", AnyString, None, "Formats of a DATE_STRING column; the first that matches is used.")
   val InputDateFormatDelimiter: OptionEntry =
-    timeBased("input.dateformat.list.delimiter.regex", Text, Some(","), "Regular expression between the input formats.")
+    timeBased("input.dateformat.list.delimiter.regex", AnyString, Some(","),
+      "Regular expression between the input formats.")
   val InputZone: OptionEntry =
-    timeBased("input.timezone", Text, None,
+    timeBased("input.timezone", AnyString, None,
       "Time zone of strings that name none; by default UTC, or the general zone below.")
   val OutputDateFormat: OptionEntry =
-    timeBased("output.dateformat", Text, None, "Format of the partition path, such as `yyyy/MM/dd`.")
+    timeBased("output.dateformat", AnyString, None, "Format of the partition path, such as `yyyy/MM/dd`.")
   val OutputZone: OptionEntry =
-    timeBased("output.timezone", Text, None,
+    timeBased("output.timezone", AnyString, None,
       "Time zone of the partition path; by default UTC, or the general zone below.")
   val GeneralZone: OptionEntry =
-    timeBased("timezone", Text, Some("UTC"), "Time zone of input and output where theirs is not set.")
+    timeBased("timezone", AnyString, Some("UTC"), "Time zone of input and output where theirs is not set.")
   val TimeBased: Seq[OptionEntry] =
     Seq(TimestampType, TimestampUnit, InputDateFormat, InputDateFormatDelimiter, InputZone,
       OutputDateFormat, OutputZone, GeneralZone)
@@ -125,9 +126,9 @@ object Options {
         "FLINK_STATE")), Some("SIMPLE"),
     "How stored rows are found: by key and partition path, with the GLOBAL_ ones by the key alone, in all " +
       "partitions. BLOOM finds the same rows as SIMPLE, and adds bloom filters to base files.")
-  val BucketCount: OptionEntry = table("hoodie.bucket.index.num.buckets", Whole(1), Some("256"),
+  val BucketCount: OptionEntry = table("hoodie.bucket.index.num.buckets", Integer(1), Some("256"),
     "BUCKET: file groups in each partition.")
-  val BucketHashFields: OptionEntry = table("hoodie.bucket.index.hash.field", Fields, None,
+  val BucketHashFields: OptionEntry = table("hoodie.bucket.index.hash.field", NameList, None,
     "BUCKET: key columns that determine the bucket; by default all of them.")
 
   private def movesPartition(index: String) = write(
@@ -150,7 +151,7 @@ object Options {
     "How a data frame's rows are written. `insert_overwrite` replaces all rows of the partitions that they belong " +
       "to, `insert_overwrite_table` all rows of the table; `delete_partition` removes all rows of partitions. " +
       "`delete` and `delete_partition` need save mode append.")
-  val PartitionsToDelete: OptionEntry = write("hoodie.datasource.write.partitions.to.delete", Text, None,
+  val PartitionsToDelete: OptionEntry = write("hoodie.datasource.write.partitions.to.delete", AnyString, None,
     "delete_partition: comma-separated partition paths, with `*` for any characters (`2024/*`). Without it, the " +
       "partitions of the frame's rows.")
   val OverwriteMode: OptionEntry = write("hoodie.datasource.overwrite.mode", oneOf("STATIC", "DYNAMIC"), None,
@@ -203,14 +204,14 @@ object Options {
   val SqlEvolution: OptionEntry = write("spark.merganser.sql.schemaEvolution", Bool, Some("false"),
     "MERGE adds columns of its source that the table lacks, and widens types, like WITH SCHEMA EVOLUTION on Spark " +
       "versions that parse it.")
-  val MergerClasses: OptionEntry = write("hoodie.write.record.merge.custom.implementation.classes", Fields, None,
+  val MergerClasses: OptionEntry = write("hoodie.write.record.merge.custom.implementation.classes", NameList, None,
     "Classes of user-written mergers; the first whose strategy id is the table's is used. Set it on reads too.",
     "hoodie.datasource.write.record.merger.impls")
   val EventTimeField: OptionEntry =
-    write("hoodie.payload.event.time.field", Text, None,
+    write("hoodie.payload.event.time.field", AnyString, None,
       "Column whose minimum and maximum are recorded in the commit's statistics, in milliseconds since 1970: a " +
         "timestamp, a date, a number (ten digits are seconds, others milliseconds) or a string of one of these.")
-  val CommitMetadataPrefix: OptionEntry = write("hoodie.datasource.write.commitmeta.key.prefix", Text, Some("_"),
+  val CommitMetadataPrefix: OptionEntry = write("hoodie.datasource.write.commitmeta.key.prefix", AnyString, Some("_"),
     "Options whose names begin with this prefix are stored in the commit as extra metadata.")
   val AutoUpgrade: OptionEntry = write("hoodie.write.auto.upgrade", Bool, Some("false"),
     "A table of version 6 or 8 is compacted and upgraded to version 9 before a frame or an INSERT is written; " +
@@ -226,29 +227,29 @@ object Options {
 
   // --- of one write: files
 
-  val SmallFileLimit: OptionEntry = write("hoodie.parquet.small.file.limit", Whole(0), Some("104857600"),
+  val SmallFileLimit: OptionEntry = write("hoodie.parquet.small.file.limit", Integer(0), Some("104857600"),
     "Bytes; inserts first fill file groups whose base file is smaller. 0: every insert creates new ones.")
   val MaxFileSize: OptionEntry =
-    write("hoodie.parquet.max.file.size", Whole(1), Some("125829120"), "Bytes up to which a base file is filled.")
+    write("hoodie.parquet.max.file.size", Integer(1), Some("125829120"), "Bytes up to which a base file is filled.")
   val RowGroupSize: OptionEntry =
-    write("hoodie.parquet.block.size", Whole(1), Some("125829120"), "Bytes of a row group of a base file.")
+    write("hoodie.parquet.block.size", Integer(1), Some("125829120"), "Bytes of a row group of a base file.")
   val PageSize: OptionEntry =
-    write("hoodie.parquet.page.size", Whole(1), Some("1048576"), "Bytes of a page of a base file.")
+    write("hoodie.parquet.page.size", Integer(1), Some("1048576"), "Bytes of a page of a base file.")
   val Dictionary: OptionEntry =
     write("hoodie.parquet.dictionary.enabled", Bool, Some("true"), "Base files use dictionary encoding.")
   val Codec: OptionEntry = write("hoodie.parquet.compression.codec",
     oneOf("snappy", "gzip", "zstd", "lz4", "lz4_raw", "brotli", "uncompressed"), None,
     "Compression of base files; without it Spark's own setting.")
-  val BloomEntries: OptionEntry = write("hoodie.index.bloom.num_entries", Whole(1), Some("60000"),
+  val BloomEntries: OptionEntry = write("hoodie.index.bloom.num_entries", Integer(1), Some("60000"),
     "BLOOM: keys that a base file's filter is sized for.")
   val BloomFalsePositives: OptionEntry = write("hoodie.index.bloom.fpp", Fraction, Some("0.000000001"),
     "BLOOM: share of false positives that the filter is sized for.")
-  val RecordSizeEstimate: OptionEntry = write("hoodie.copyonwrite.record.size.estimate", Whole(1), Some("1024"),
+  val RecordSizeEstimate: OptionEntry = write("hoodie.copyonwrite.record.size.estimate", Integer(1), Some("1024"),
     "Estimated bytes of a row in a base file, until commits provide measured sizes.")
   val LogFileMaxSize: OptionEntry =
-    write("hoodie.logfile.max.size", Whole(1), Some("1073741824"),
+    write("hoodie.logfile.max.size", Integer(1), Some("1073741824"),
       "Bytes after which a new log file is started.")
-  val LogBlockMaxSize: OptionEntry = write("hoodie.logfile.data.block.max.size", Whole(1), Some("134217728"),
+  val LogBlockMaxSize: OptionEntry = write("hoodie.logfile.data.block.max.size", Integer(1), Some("134217728"),
     "Bytes up to which a log's data block is filled.")
   val LogBlockFormat: OptionEntry = write("hoodie.logfile.data.block.format",
     OneOf(Seq("avro", "parquet"), notDone = Seq("hfile")), None,
@@ -261,7 +262,7 @@ object Options {
   val AsyncCompaction: OptionEntry = write("hoodie.datasource.compaction.async.enable", Bool, Some("true"),
     "`false` turns hoodie.compact.inline on where that is not set, as in Hudi's batch writes. `true` alone compacts " +
       "nothing: batch writes have no background compaction.")
-  val CompactionDeltaCommits: OptionEntry = write("hoodie.compact.inline.max.delta.commits", Whole(1), Some("5"),
+  val CompactionDeltaCommits: OptionEntry = write("hoodie.compact.inline.max.delta.commits", Integer(1), Some("5"),
     "Delta commits since the last compaction that make a compaction due.")
   val FailOnServiceFailure: OptionEntry = write("hoodie.fail.writes.on.inline.table.service.exception", Bool,
     Some("false"),
@@ -278,22 +279,22 @@ object Options {
       "LAZY for several writers (`hoodie.write.concurrency.mode`), else EAGER.",
     "hoodie.cleaner.policy.failed.writes")
   val HeartbeatInterval: OptionEntry =
-    write("hoodie.client.heartbeat.interval_in_ms", Whole(1), Some("60000"),
+    write("hoodie.client.heartbeat.interval_in_ms", Integer(1), Some("60000"),
       "Milliseconds between heartbeats of a write.")
-  val HeartbeatMisses: OptionEntry = write("hoodie.client.heartbeat.tolerable.misses", Whole(0), Some("2"),
+  val HeartbeatMisses: OptionEntry = write("hoodie.client.heartbeat.tolerable.misses", Integer(0), Some("2"),
     "Heartbeats that may be missed before a write counts as dead.")
-  val LockWait: OptionEntry = write("hoodie.write.lock.wait_time_ms", Whole(0), Some("60000"),
+  val LockWait: OptionEntry = write("hoodie.write.lock.wait_time_ms", Integer(0), Some("60000"),
     "Milliseconds to wait for the table's lock at the commit.")
-  val LockProvider: OptionEntry = write("hoodie.write.lock.provider", OptionKind.Text, None,
+  val LockProvider: OptionEntry = write("hoodie.write.lock.provider", OptionKind.AnyString, None,
     "Hudi's class that locks the table. `FileSystemBasedLockProvider`: the lock file of Hudi's writers, shared by " +
       "theirs and ours. `InProcessLockProvider`: the table's own lock, shared by our writers of all processes. " +
       "Others are refused where several writers are configured, and have no effect for a single one.")
-  val LockFolder: OptionEntry = write("hoodie.write.lock.filesystem.path", OptionKind.Text, None,
+  val LockFolder: OptionEntry = write("hoodie.write.lock.filesystem.path", OptionKind.AnyString, None,
     "With `FileSystemBasedLockProvider`, the folder of Hudi's lock file `lock`; without it the table's `.hoodie`.")
-  val LockExpiry: OptionEntry = write("hoodie.write.lock.filesystem.expire", Whole(0), Some("0"),
+  val LockExpiry: OptionEntry = write("hoodie.write.lock.filesystem.expire", Integer(0), Some("0"),
     "With `FileSystemBasedLockProvider`, minutes after which another engine's lock file counts as abandoned and is " +
       "removed; 0: never.")
-  val ExclusiveSchemes: OptionEntry = write("hoodie.fs.atomic_creation.support", Fields, None,
+  val ExclusiveSchemes: OptionEntry = write("hoodie.fs.atomic_creation.support", NameList, None,
     "URI schemes of further stores that create a file exclusively. Where several writers are configured, stores not " +
       "known to do so are refused.")
 
@@ -305,7 +306,7 @@ object Options {
     WriteOperation.Upsert -> "upsert", WriteOperation.Insert -> "insert", WriteOperation.BulkInsert -> "bulkinsert",
     WriteOperation.Delete -> "delete"
   ).map { case (operation, key) =>
-    operation -> write(s"hoodie.$key.shuffle.parallelism", Whole(0), None,
+    operation -> write(s"hoodie.$key.shuffle.parallelism", Integer(0), None,
       s"Tasks of the shuffles of ${operation.name}. 0 or unset: by the frame's size.")
   }.toMap
 
@@ -322,7 +323,7 @@ object Options {
         ".filter(\"_hoodie_commit_time > '…'\") gives the rows that were written after an instant"))), Some("snapshot"),
     "`snapshot` merges logs; `read_optimized` returns base files alone.", "hoodie.datasource.view.type")
 
-  val AsOfInstant: OptionEntry = read("as.of.instant", OptionKind.Text, None,
+  val AsOfInstant: OptionEntry = read("as.of.instant", OptionKind.AnyString, None,
     "Read the table as of this time, including commits of that instant: an instant (`yyyyMMddHHmmssSSS`, " +
       "`yyyyMMddHHmmss`), a date (`yyyy-MM-dd`: its start), a date with time (`yyyy-MM-dd HH:mm:ss[.SSS]`: without " +
       "milliseconds the end of the second), all in the table's timeline zone; with an offset (`Z`, `+01:00`) a point " +

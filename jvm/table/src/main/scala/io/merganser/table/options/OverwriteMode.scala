@@ -14,7 +14,7 @@ object OverwriteMode {
    * @throws MerganserException OPTION_CONFLICT where the session has STATIC and Spark's setting is dynamic
    */
   def isDynamic(options: Map[String, String], sessionConf: Map[String, String]): Boolean =
-    given(options).getOrElse {
+    configured(options).getOrElse {
       val byHudi  = ofSession(sessionConf)
       val bySpark = sessionConf.get(SparkKey).exists(_.equalsIgnoreCase("dynamic"))
       if (bySpark && byHudi.contains(false)) throw conflict("STATIC", SparkKey, "DYNAMIC")
@@ -22,12 +22,12 @@ object OverwriteMode {
     }
 
   /** The mode in the write's own options; None: not set. */
-  def given(options: Map[String, String]): Option[Boolean] =
+  def configured(options: Map[String, String]): Option[Boolean] =
     Settings.ofWrite(options, Map.empty).explicit(Options.OverwriteMode).map(_ == "DYNAMIC")
 
   /** Refuses an option that contradicts an overwrite which names what it replaces. */
   def requireNot(dynamic: Boolean, options: Map[String, String], by: String): Unit =
-    if (given(options).contains(dynamic)) throw conflict(if (dynamic) "DYNAMIC" else "STATIC", "the write", by)
+    if (configured(options).contains(dynamic)) throw conflict(if (dynamic) "DYNAMIC" else "STATIC", "the write", by)
 
   private def ofSession(conf: Map[String, String]): Option[Boolean] =
     Settings.ofWrite(Map.empty, conf).explicit(Options.OverwriteMode).map(_ == "DYNAMIC")

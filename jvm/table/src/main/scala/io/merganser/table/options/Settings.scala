@@ -13,9 +13,9 @@ import io.merganser.table.options.Names.lower
  * @param ignored         options without effect that a job may miss
  */
 final class Settings private (
-    given: Map[OptionEntry, Settings.Given],
+    configured: Map[OptionEntry, Settings.Configured],
     val mergeProperties: Map[String, String],
-    val stored: Map[String, Settings.Given],
+    val stored: Map[String, Settings.Configured],
     val commitMetadata: Map[String, String],
     session: Settings.OfSession,
     val ignored: Seq[IgnoredOption]
@@ -29,11 +29,11 @@ final class Settings private (
    * tables, so one that contradicts this table is ignored.
    */
   private[table] def withoutSessionSettings(
-      contradicts: (OptionEntry, Settings.Given) => Boolean,
+      contradicts: (OptionEntry, Settings.Configured) => Boolean,
       property: String => Boolean,
       stored: String => Boolean
   ): Settings = new Settings(
-    given.filterNot { case (entry, value) => session.entries(entry) && contradicts(entry, value) },
+    configured.filterNot { case (entry, value) => session.entries(entry) && contradicts(entry, value) },
     mergeProperties.filterNot { case (key, _) => session.mergeProperties(key) && property(key) },
     this.stored.filterNot { case (key, _) => session.stored(key) && stored(key) },
     commitMetadata,
@@ -42,10 +42,10 @@ final class Settings private (
   )
 
   /** The configured value in canonical form, or None; an empty value counts as none. */
-  def explicit(entry: OptionEntry): Option[String] = given.get(entry).map(_.value)
+  def explicit(entry: OptionEntry): Option[String] = configured.get(entry).map(_.value)
 
   /** The name under which it was configured, and the canonical value. */
-  def given(entry: OptionEntry): Option[Settings.Given] = given.get(entry)
+  def configured(entry: OptionEntry): Option[Settings.Configured] = configured.get(entry)
 
   /** The configured value, else the table's. */
   def explicitOrStored(entry: OptionEntry, stored: Map[String, String]): Option[String] =
@@ -55,7 +55,7 @@ final class Settings private (
   def text(entry: OptionEntry, stored: Map[String, String] = Map.empty): Option[String] =
     explicitOrStored(entry, stored).orElse(entry.default)
 
-  def fields(entry: OptionEntry): Seq[String] = explicit(entry).map(OptionKind.Fields.split).getOrElse(Nil)
+  def fields(entry: OptionEntry): Seq[String] = explicit(entry).map(OptionKind.NameList.split).getOrElse(Nil)
 
   def bool(entry: OptionEntry, stored: Map[String, String] = Map.empty): Boolean = required(entry, stored).toBoolean
 
@@ -65,7 +65,7 @@ final class Settings private (
     text(entry, stored).getOrElse(throw new IllegalStateException(s"option '${entry.key}' has no default"))
 
   /** The configured options of a scope, with names and canonical values. */
-  def of(scope: OptionScope): Map[OptionEntry, Settings.Given] = given.filter(_._1.scope == scope)
+  def of(scope: OptionScope): Map[OptionEntry, Settings.Configured] = configured.filter(_._1.scope == scope)
 
   private def storedIn(entry: OptionEntry, stored: Map[String, String]): Option[String] =
     entry.names.collectFirst { case name if stored.get(name).exists(_.nonEmpty) => entry.parse(stored(name), name) }
@@ -74,7 +74,7 @@ final class Settings private (
 object Settings {
 
   /** @param name the name that the user set, which may be an alias; @param value in canonical form */
-  final case class Given(name: String, value: String)
+  final case class Configured(name: String, value: String)
 
   /** What only the session sets: options, merge properties and options that only tables store. */
   private final case class OfSession(entries: Set[OptionEntry], mergeProperties: Set[String], stored: Set[String])
@@ -131,9 +131,9 @@ object Settings {
         key.drop(Options.MergePropertyPrefix.length) -> value
     }.toMap
 
-  private def storedOf(pairs: Seq[(String, String)]): Map[String, Given] =
+  private def storedOf(pairs: Seq[(String, String)]): Map[String, Configured] =
     pairs.collect {
-      case (key, value) if ForeignOptions.storedNames(lower(key)) => lower(key) -> Given(key, value)
+      case (key, value) if ForeignOptions.storedNames(lower(key)) => lower(key) -> Configured(key, value)
     }.toMap
 
   private def isMetadata(key: String, prefix: Option[String]): Boolean =
@@ -141,8 +141,8 @@ object Settings {
       lower(key))
 
   /** The options that one source sets; aliases of one entry must agree. */
-  private def entriesOf(pairs: Seq[(String, String)]): Map[OptionEntry, Given] =
-    pairs.foldLeft(Map.empty[OptionEntry, Given]) { case (seen, (key, value)) =>
+  private def entriesOf(pairs: Seq[(String, String)]): Map[OptionEntry, Configured] =
+    pairs.foldLeft(Map.empty[OptionEntry, Configured]) { case (seen, (key, value)) =>
       Options.byName.get(lower(key)).filter(_ => value.trim.nonEmpty).fold(seen) { entry =>
         val canonical = entry.parse(value, key)
         seen.get(entry) match {
@@ -150,7 +150,7 @@ object Settings {
             throw MerganserException("OPTION_CONFLICT", "key" -> key, "value" -> canonical, "otherKey" -> other.name,
               "otherValue" -> other.value)
           case Some(_) => seen
-          case None    => seen + (entry -> Given(key, canonical))
+          case None    => seen + (entry -> Configured(key, canonical))
         }
       }
     }

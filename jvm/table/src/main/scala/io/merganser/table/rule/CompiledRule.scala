@@ -39,7 +39,7 @@ object CompiledRule {
   def ofBulkInsert(stored: StoredRule, config: TableConfig, schema: StructType): CompiledRule = {
     val layout = layoutOf(stored, config, schema)
     val rule   = ruleOf(stored, config, layout)
-    if (layout.ordering.isEmpty || stored.isInstanceOf[StoredRule.ByMerger]) new CompiledRule(layout, rule)
+    if (layout.ordering.isEmpty || stored.isInstanceOf[StoredRule.UserMerger]) new CompiledRule(layout, rule)
     else new CompiledRule(layout, new BatchRule(rule, new FirstOfTies(rule, new OrderingComparator(layout))))
   }
 
@@ -55,7 +55,7 @@ object CompiledRule {
       case StoredRule.ByPayload(payload, fields, nullsAreMissing) =>
         fields.find(OrderingField.find(layout.schema, _).isEmpty).foreach(refuse(config, layout.schema, _))
         new PartialRule(payload.rule(layout, commitMetadataColumns), layout, nullsAreValues = nullsAreMissing)
-      case user: StoredRule.ByMerger =>
+      case user: StoredRule.UserMerger =>
         new CustomRule(user.source, layout, MetaColumns.names.toSet, new java.util.TreeMap(user.properties.asJava))
       case StoredRule.Unmerged => throw new IllegalStateException(s"no rule to merge rows of '${config.name}'")
     }

@@ -66,7 +66,7 @@ object StoredRule {
    * @param properties             passed to it as the table's properties
    * @param isProjectionCompatible true if it names the columns it reads
    */
-  final case class ByMerger(
+  final case class UserMerger(
       source: MergerSource,
       orderingFields: Seq[String],
       properties: Map[String, String],

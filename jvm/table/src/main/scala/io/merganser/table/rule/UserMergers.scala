@@ -32,7 +32,7 @@ private[table] object UserMergers {
     }.take(1).toSeq.headOption
     found match {
       case Some((name, isProjectionCompatible)) =>
-        StoredRule.ByMerger(MergerClass(name), table.orderingFields, properties(table), isProjectionCompatible)
+        StoredRule.UserMerger(MergerClass(name), table.orderingFields, properties(table), isProjectionCompatible)
       case None =>
         throw MerganserException("MERGER_UNAVAILABLE", "table" -> table.name, "strategyId" -> strategyId,
           "tried" -> (if (skipped.isEmpty) "no class was named" else skipped.mkString("; ")),
@@ -66,7 +66,7 @@ private[table] object UserMergers {
       throw MerganserException("PAYLOAD_UNAVAILABLE", "table" -> table.name, "class" -> className, "reason" -> why))
     val ordering =
       if (table.orderingFields.isEmpty) Nil else Seq(PayloadMerger.OrderingField -> table.orderingFields.mkString(","))
-    StoredRule.ByMerger(PayloadClass(className, table.name), table.orderingFields, properties(table) ++ ordering,
+    StoredRule.UserMerger(PayloadClass(className, table.name), table.orderingFields, properties(table) ++ ordering,
       isProjectionCompatible = false)
   }
 

@@ -2,7 +2,7 @@ package io.merganser.table.schema
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.avro.Widening
-import io.merganser.table.avro.TextType.isText
+import io.merganser.table.avro.StringTypes.isString
 import org.apache.spark.sql.types._
 
 /** Whether a schema has what a table needs: checked at creation and before every write, without reading rows. */
@@ -178,6 +178,6 @@ object FrameCheck {
     case (FloatType, DoubleType)          => true
     case (a: DecimalType, b: DecimalType) => a.scale <= b.scale && a.precision - a.scale <= b.precision - b.scale
     case (NullType, _)                    => true
-    case (a, b)                           => a == b || (isText(a) && isText(b)) || Widening.isPromotion(a, b)
+    case (a, b)                           => a == b || (isString(a) && isString(b)) || Widening.isPromotion(a, b)
   }
 }

@@ -43,8 +43,8 @@ object KeyGenerator {
    * @throws MerganserException KEY_GENERATOR_UNSUPPORTED, KEY_GENERATOR_MISMATCH, OPTION_CONFLICT
    */
   def of(settings: Settings, keys: Seq[String], partitions: Seq[String]): KeyGenerator = {
-    val byType  = settings.given(Options.KeyGeneratorType).map(g => g -> ofType(g))
-    val byClass = settings.given(Options.KeyGeneratorClass).map(g => g -> ofClass(g))
+    val byType  = settings.configured(Options.KeyGeneratorType).map(g => g -> ofType(g))
+    val byClass = settings.configured(Options.KeyGeneratorClass).map(g => g -> ofClass(g))
     for ((t, asType) <- byType; (c, asClass) <- byClass if asType != asClass)
       throw MerganserException("OPTION_CONFLICT", "key" -> t.name, "value" -> t.value, "otherKey" -> c.name,
         "otherValue" -> c.value)
@@ -62,7 +62,8 @@ object KeyGenerator {
   }
 
   /** The one that an option names, by type or by class. */
-  def named(option: Settings.Given): KeyGenerator = if (option.value.contains('.')) ofClass(option) else ofType(option)
+  def named(option: Settings.Configured): KeyGenerator =
+    if (option.value.contains('.')) ofClass(option) else ofType(option)
 
   /**
    * The one that a table stores.
@@ -81,13 +82,13 @@ object KeyGenerator {
 
   private def ofName(name: String): Option[KeyGenerator] = all.find(_.names.contains(name))
 
-  private def ofType(option: Settings.Given): KeyGenerator =
+  private def ofType(option: Settings.Configured): KeyGenerator =
     ofName(option.value.toUpperCase(java.util.Locale.ROOT)).getOrElse(throw unsupported(option))
 
-  private def ofClass(option: Settings.Given): KeyGenerator =
+  private def ofClass(option: Settings.Configured): KeyGenerator =
     all.find(_.classNames.contains(option.value)).getOrElse(throw unsupported(option))
 
-  private def unsupported(option: Settings.Given): MerganserException =
+  private def unsupported(option: Settings.Configured): MerganserException =
     MerganserException("KEY_GENERATOR_UNSUPPORTED", "key" -> option.name, "value" -> option.value)
 
   private def mismatch(generator: KeyGenerator, partitions: Seq[String]): Option[String] = generator match {

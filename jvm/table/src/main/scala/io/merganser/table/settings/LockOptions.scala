@@ -28,7 +28,7 @@ private[table] object LockOptions {
     TableLock.Settings(
       timeoutMs = settings.whole(Options.LockWait, stored),
       severalWriters = severalWriters,
-      exclusiveSchemes = settings.text(Options.ExclusiveSchemes, stored).toSeq.flatMap(OptionKind.Fields.split).toSet,
+      exclusiveSchemes = settings.text(Options.ExclusiveSchemes, stored).toSeq.flatMap(OptionKind.NameList.split).toSet,
       folder = if (isFile) settings.text(Options.LockFolder, stored).filter(_.nonEmpty) else None,
       foreignExpiryMs = if (isFile) settings.whole(Options.LockExpiry, stored) * MinuteMs else 0L
     )

@@ -97,8 +97,8 @@ object NewTable {
   }
 
   private def mergeSettings(settings: Settings, version: Int, schema: StructType, bySql: Boolean): RuleInference = {
-    val mode       = settings.given(Options.MergeModeOption)
-    val storedMode = settings.given(Options.StoredMergeMode)
+    val mode       = settings.configured(Options.MergeModeOption)
+    val storedMode = settings.configured(Options.StoredMergeMode)
     for (a <- mode; b <- storedMode if a.value != b.value)
       throw MerganserException("OPTION_CONFLICT", "key" -> a.name, "value" -> a.value, "otherKey" -> b.name,
         "otherValue" -> b.value)
@@ -114,7 +114,8 @@ object NewTable {
   /** Hudi creates such a table, but no write to it succeeds: version 9 stores no id that the writes could match. */
   private def requireStrategyFits(settings: Settings, ordering: Seq[String]): Unit =
     for (
-      id <- settings.given(Options.StrategyIdOption) if id.value == MergeMode.StrategyId.CommitTime && ordering.nonEmpty
+      id <- settings.configured(Options.StrategyIdOption)
+      if id.value == MergeMode.StrategyId.CommitTime && ordering.nonEmpty
     )
       throw MerganserException("OPTION_CONFLICT", "key" -> id.name, "value" -> id.value,
         "otherKey" -> Options.OrderingFields.key,

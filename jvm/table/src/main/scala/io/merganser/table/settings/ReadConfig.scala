@@ -19,7 +19,7 @@ final case class ReadConfig(
   /** Those configured for this read, or else those the table stores as a default for its writes. */
   def mergerClassesFor(table: TableConfig): Seq[String] =
     if (mergerClasses.nonEmpty) mergerClasses
-    else Options.MergerClasses.names.flatMap(table.properties.get).headOption.toSeq.flatMap(OptionKind.Fields.split)
+    else Options.MergerClasses.names.flatMap(table.properties.get).headOption.toSeq.flatMap(OptionKind.NameList.split)
 }
 
 object ReadConfig {

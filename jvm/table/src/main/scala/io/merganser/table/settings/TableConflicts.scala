@@ -52,7 +52,7 @@ object TableConflicts {
       "by" -> s"table '$table' stores")
 
   /** What the table stores, if the option differs from it. */
-  private def differing(entry: OptionEntry, option: Settings.Given, table: TableConfig): Option[String] = {
+  private def differing(entry: OptionEntry, option: Settings.Configured, table: TableConfig): Option[String] = {
     val value                  = option.value
     def unless(stored: String) = Some(stored).filterNot(_.equalsIgnoreCase(value))
     def raw(default: Option[String]) =
@@ -85,7 +85,7 @@ object TableConflicts {
   }
 
   private def partitions(value: String, table: TableConfig): Option[String] = {
-    val fields = OptionKind.Fields.split(value)
+    val fields = OptionKind.NameList.split(value)
     val typed  = table.partitionSpec.map(field => s"${field.name}:${field.kind.name}")
     val plain  = table.partitionFields
     val same = fields.size == plain.size && fields.zip(plain.zip(typed)).forall { case (g, (name, full)) =>
@@ -130,7 +130,7 @@ object TableConflicts {
       case None => if (table.version < 9) None else Some("none")
     }
 
-  private def generator(option: Settings.Given, table: TableConfig): Option[String] = {
+  private def generator(option: Settings.Configured, table: TableConfig): Option[String] = {
     val requested = KeyGenerator.named(option)
     val stored    = KeyGenerator.stored(table)
     val same =

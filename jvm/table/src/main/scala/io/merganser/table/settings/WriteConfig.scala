@@ -161,7 +161,8 @@ object WriteConfig {
       widensToString = settings.required(Options.FrameEvolution, stored) == "toString",
       deleteMark = deleteMark(settings, table),
       partitionTime = Options.TimeBased.flatMap(entry => settings.explicit(entry).map(entry.key -> _)).toMap,
-      rule = StoredRule.of(table, settings.text(Options.MergerClasses, stored).toSeq.flatMap(OptionKind.Fields.split)),
+      rule =
+        StoredRule.of(table, settings.text(Options.MergerClasses, stored).toSeq.flatMap(OptionKind.NameList.split)),
       eventTimeField = settings.text(Options.EventTimeField, stored),
       commitMetadata = settings.commitMetadata,
       permits = TableAccess.permits(settings, stored),
@@ -191,12 +192,12 @@ object WriteConfig {
     }
 
   private def partitionsToDelete(settings: Settings, operation: WriteOperation): Seq[String] = {
-    val named = settings.given(Options.PartitionsToDelete)
+    val named = settings.configured(Options.PartitionsToDelete)
     named.filter(_ => operation != WriteOperation.DeletePartition).foreach(option =>
       throw MerganserException("OPTION_CONFLICT", "key" -> option.name, "value" -> option.value,
         "otherKey" -> Options.Operation.key,
         "otherValue" -> operation))
-    named.toSeq.flatMap(option => OptionKind.Fields.split(option.value))
+    named.toSeq.flatMap(option => OptionKind.NameList.split(option.value))
   }
 
   private def storedKeys(settings: Settings, stored: Map[String, String], source: WriteSource): StoredKeyPolicy = {
@@ -227,7 +228,7 @@ object WriteConfig {
     }
 
   private def bucketOf(settings: Settings, table: TableConfig): IndexType.Bucket = {
-    val hashed = settings.text(Options.BucketHashFields, table.properties).toSeq.flatMap(OptionKind.Fields.split)
+    val hashed = settings.text(Options.BucketHashFields, table.properties).toSeq.flatMap(OptionKind.NameList.split)
     for (field <- hashed if !table.recordKeyFields.exists(_.equalsIgnoreCase(field)))
       throw MerganserException(
         "BUCKET_HASH_FIELD_UNKNOWN",

@@ -15,7 +15,7 @@ private[table] object CommitSchema {
    *
    * @return the metadata, or the reason why the write cannot be committed
    */
-  def joined(
+  def merged(
       config: TableConfig,
       began: Timeline,
       now: Timeline,

@@ -211,7 +211,7 @@ final class RollbackSuite extends TableSuite {
     val orphans = view(s).orphans("p")
     assert(Rollback.moveOrphans(s, TableConfig.load(s), orphans).map(_.instant) == Seq("200"))
     assert(names(s, "p") == Set(".hoodie_partition_metadata", base("a", "100"), base("a", "300")))
-    assert(s.exists(s"${Rollback.Aside}/p/${base("a", "200")}") && view(s).partitions == Seq("p"))
+    assert(s.exists(s"${Rollback.OrphansFolder}/p/${base("a", "200")}") && view(s).partitions == Seq("p"))
   }
 
   test("committed files of a table that lost its history folder stay where they are") {

@@ -24,8 +24,8 @@ class UserMergersSuite extends AnyFunSuite {
     "hoodie.record.merge.strategy.id" -> "00000000-0000-0000-0000-000000000000", "hoodie.table.version" -> version)
 
   private def chosen(classes: String*): String = StoredRule.of(table, classes.toSeq) match {
-    case StoredRule.ByMerger(source, _, _, _) => source.className
-    case other                                => fail(s"$other")
+    case StoredRule.UserMerger(source, _, _, _) => source.className
+    case other                                  => fail(s"$other")
   }
 
   private def refused(classes: String*): String = {
@@ -112,7 +112,7 @@ class UserMergersSuite extends AnyFunSuite {
   test("a payload class of the user's, on tables of every version") {
     for (version <- Seq("6", "8", "9"))
       StoredRule.of(byPayload(classOf[UsersClasses.Words].getName, version), Nil) match {
-        case StoredRule.ByMerger(source, fields, properties, _) =>
+        case StoredRule.UserMerger(source, fields, properties, _) =>
           assert(source.className == classOf[UsersClasses.Words].getName)
           assert(fields == Seq("ts"))
           assert(properties("hoodie.payload.ordering.field") == "ts")
@@ -141,14 +141,14 @@ class UserMergersSuite extends AnyFunSuite {
     val columns = StructType(Seq("id", "ts", "a", "b").map(StructField(_, LongType)) :+ StructField("c", StringType))
     val all     = StoredRule.of(table, Seq(appending))
     assert(all.columns(columns) == Seq("id", "ts", "a", "b", "c"))
-    assert(all.asInstanceOf[StoredRule.ByMerger].copy(isProjectionCompatible = true).columns(columns) == Seq("id",
+    assert(all.asInstanceOf[StoredRule.UserMerger].copy(isProjectionCompatible = true).columns(columns) == Seq("id",
       "ts"))
   }
 
   test("merge properties come to the merger by their short names too") {
     val rule = StoredRule.of(TableConfig(table.properties + ("hoodie.record.merge.property.states" -> "new,paid")),
       Seq(appending))
-    val seen = rule.asInstanceOf[StoredRule.ByMerger].properties
+    val seen = rule.asInstanceOf[StoredRule.UserMerger].properties
     assert(seen("states") == "new,paid")
     assert(seen("hoodie.table.recordkey.fields") == "id")
   }

@@ -68,7 +68,7 @@ object RunCompaction extends Procedure {
   private def done(result: CompactionResult): Seq[Row] = result.instant.map { instant =>
     Row(instant, result.filesWritten, InstantState.Completed.shown, result.rowsWritten, result.bytesWritten,
       result.logFilesCompacted, result.elapsedMs, null)
-  }.toSeq ++ result.left.map(l => planned(l.instant, InstantState.Inflight, l.reason))
+  }.toSeq ++ result.skipped.map(l => planned(l.instant, InstantState.Inflight, l.reason))
 
   private def planned(instant: String, state: InstantState, leftBecause: String = null): Row =
     Row(instant, null, state.shown, null, null, null, null, leftBecause)

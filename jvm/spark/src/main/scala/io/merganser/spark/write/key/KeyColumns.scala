@@ -126,7 +126,7 @@ object KeyColumns {
   private val nullProof = Set("part", "level", "encodedLevel")
 
   private def static(function: String, arguments: Column*): Column = SparkBridge.column(
-    StaticInvoke(KeyText.getClass, StringType, function, arguments.map(SparkBridge.expression).toSeq,
+    StaticInvoke(KeyStrings.getClass, StringType, function, arguments.map(SparkBridge.expression).toSeq,
       propagateNull = !nullProof(function))
   )
 

@@ -21,7 +21,7 @@ import java.io.Closeable
  * @param combinesNew  if false, every version of a key that is not stored becomes a row of its own
  * @param mergesStored if false, rows are added beside stored ones of the same key, as in a plain insert
  */
-final case class MergeWay(combinesNew: Boolean, mergesStored: Boolean) {
+final case class BatchMerge(combinesNew: Boolean, mergesStored: Boolean) {
 
   /**
    * In an existing file group, versions that are merged with stored rows are also merged with each other: no key is
@@ -74,7 +74,7 @@ final class GroupWriter(
     writer: SliceWriter,
     incoming: PreparedSchema,
     compiled: CompiledRule,
-    way: MergeWay,
+    batchMerge: BatchMerge,
     ordering: Option[OrderingComparator],
     groupOrdinal: Int,
     logs: LogWrites,
@@ -93,7 +93,7 @@ final class GroupWriter(
     val group    = target(groups.partitionPath, groups.group)
     val fold     = compiled.fold(FileNames.path(group.partitionPath, group.fileId))
     val cursor   = groups.openGroup()
-    val combines = way.combines(group)
+    val combines = batchMerge.combines(group)
     if (group.isLog) {
       val (written, merge) = appendLog(group.slice.get, cursor, fold, token)
       counted(groups.known.fold(written)(known => first(written)(known.instead(_))), merge, combines)
@@ -101,7 +101,7 @@ final class GroupWriter(
       val base = group.slice.flatMap(_.base).map(new BaseRows(_))
       try {
         val stored = base.map(_.sorted).getOrElse(Iterator.empty)
-        val merge  = way.merge(group, stored, cursor, layout, fold)
+        val merge  = batchMerge.merge(group, stored, cursor, layout, fold)
         val written =
           if (group.slice.isEmpty && !group.isBucket)
             writer.writeNewBases(group.partitionPath, group.fileId, merge, ordering.orNull, token)

@@ -15,7 +15,7 @@ import java.nio.ByteOrder
  * Rows are distinguished by class: a string in a packed row needs no object, and the one that a column batch's row
  * makes never leaves the method it is made in.
  */
-private[merge] object TextBytes {
+private[merge] object StringBytes {
   private[this] val isLittleEndian = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN
 
   /** Negative, zero or positive as the unsigned bytes of `a` are smaller than, equal to or larger than those of `b`. */

@@ -11,7 +11,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import java.nio.charset.StandardCharsets.UTF_8
 import scala.util.Random
 
-class TextBytesSuite extends AnyFunSuite {
+class StringBytesSuite extends AnyFunSuite {
   private val schema = new StructType().add("n", LongType).add("text", StringType)
 
   private def packed(text: String): InternalRow = UnsafeProjection.create(schema)(generic(text)).copy()
@@ -46,20 +46,20 @@ class TextBytesSuite extends AnyFunSuite {
 
   test("texts of rows of any class are compared by their unsigned bytes") {
     for ((a, b) <- pairs; formA <- forms; formB <- forms)
-      assert(Integer.signum(TextBytes.compare(formA(a), formB(b), 1)) == Integer.signum(unsigned(a, b)),
+      assert(Integer.signum(StringBytes.compare(formA(a), formB(b), 1)) == Integer.signum(unsigned(a, b)),
         s"'$a' and '$b'")
   }
 
   test("texts are equal when all of their bytes are") {
     for ((a, b) <- pairs; form <- forms) {
       val other = UTF8String.fromString(b)
-      assert(TextBytes.areEqual(form(a), 1, other.getBaseObject, other.getBaseOffset, other.numBytes) == (a == b),
+      assert(StringBytes.areEqual(form(a), 1, other.getBaseObject, other.getBaseOffset, other.numBytes) == (a == b),
         s"'$a' and '$b'")
     }
   }
 
   test("equal texts have one hash wherever they lie, and texts of every length mostly differ in it") {
-    def hash(text: UTF8String) = TextBytes.hash(text.getBaseObject, text.getBaseOffset, text.numBytes)
+    def hash(text: UTF8String) = StringBytes.hash(text.getBaseObject, text.getBaseOffset, text.numBytes)
     val texts                  = pairs.flatMap { case (a, b) => Seq(a, b) }.distinct
     for (text <- texts) assert(hash(UTF8String.fromString(text)) == hash(columnar(text).getUTF8String(1)))
     assert(texts.map(text => hash(UTF8String.fromString(text))).distinct.size == texts.size)

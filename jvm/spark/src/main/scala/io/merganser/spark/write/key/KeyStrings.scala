@@ -7,7 +7,7 @@ import org.apache.spark.sql.types.Decimal
 import org.apache.spark.unsafe.types.UTF8String
 
 /** Strings of keys and partition paths that Spark's own functions do not produce in exactly this form. */
-object KeyText {
+object KeyStrings {
 
   val NullPart: UTF8String         = UTF8String.fromString("__null__")
   val EmptyPart: UTF8String        = UTF8String.fromString("__empty__")

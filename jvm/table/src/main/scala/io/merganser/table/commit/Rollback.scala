@@ -68,9 +68,9 @@ object Rollback {
   }
 
   /**
-   * Moves base files without an instant on the timeline into [[OrphansFolder]]; see `TableView.orphans`. The timeline is loaded
-   * again for this, as the listing may be outdated. Files older than the timeline stay: their instants may have been
-   * archived in a history that was lost. Nothing is deleted, because the timeline may be incomplete.
+   * Moves base files without an instant on the timeline into [[OrphansFolder]]; see `TableView.orphans`. The timeline
+   * is loaded again for this, as the listing may be outdated. Files older than the timeline stay: their instants may
+   * have been archived in a history that was lost. Nothing is deleted, because the timeline may be incomplete.
    *
    * @return the files moved
    */

@@ -8,8 +8,8 @@ import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
 /**
- * CALL write_rows(source => …, table => … | path => …, operation => …): writes the rows of a table or view by an operation, as a
- * data frame's append does, and returns what the commit changed.
+ * CALL write_rows(source => …, table => … | path => …, operation => …): writes the rows of a table or view by an
+ * operation, as a data frame's append does, and returns what the commit changed.
  */
 object WriteRows extends Procedure {
   override val name = "write_rows"

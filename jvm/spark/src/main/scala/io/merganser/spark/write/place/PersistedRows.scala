@@ -8,8 +8,8 @@ import org.apache.spark.storage.StorageLevel
 import org.apache.spark.unsafe.Platform
 
 /**
- * Rows that are computed once, by the first job that reads them, for several jobs: computing them again may return other
- * rows, and costs as much again. They are persisted as blocks of packed rows, in memory or on disk.
+ * Rows that are computed once, by the first job that reads them, for several jobs: computing them again may return
+ * other rows, and costs as much again. They are persisted as blocks of packed rows, in memory or on disk.
  *
  * @param schema of the rows
  */

@@ -20,8 +20,8 @@ import org.apache.spark.util.ThreadUtils
 import scala.concurrent.duration.Duration
 
 /**
- * Rows shuffled by the hash of some columns, with Spark's own operators, outside of a query: a shuffle is a stage of the
- * job that needs its rows. In a query adaptive execution runs a job for each shuffle, and drops empty sides.
+ * Rows shuffled by the hash of some columns, with Spark's own operators, outside of a query: a shuffle is a stage of
+ * the job that needs its rows. In a query adaptive execution runs a job for each shuffle, and drops empty sides.
  *
  * The rows are unsafe rows in reused objects.
  */
@@ -49,7 +49,7 @@ final class RowShuffle private (context: SparkContext, exchange: ShuffleExchange
 object RowShuffle {
 
   /**
-   * @param rows of the columns; must be unsafe rows if `areUnsafe`
+   * @param rows of the columns
    * @param by   the hashed values
    */
   def apply(

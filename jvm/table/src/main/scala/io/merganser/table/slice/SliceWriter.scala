@@ -76,6 +76,10 @@ final case class SliceWriter(
     }
   }
 
+  /** Deletes a file that belongs to this write alone. In version 6, writes share log files. */
+  def remove(written: SliceWritten): Unit =
+    if (!written.stat.isLogFile || config.version >= 8) { storage.delete(written.stat.path); () }
+
   /**
    * Writes the base file of a new group, and of further new groups as files fill up. No key is split between groups.
    *

@@ -9,7 +9,7 @@ import io.merganser.table.file.{BaseFile, FileNames, WriteToken}
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.slice.{FileSlice, SliceReader, SliceWriter, SliceWritten}
 import io.merganser.table.timeline.MergeCounts
-import org.apache.spark.TaskContext
+import org.apache.spark.{TaskContext, TaskKilledException}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -86,7 +86,17 @@ final class GroupWriter(
     val context = TaskContext.get()
     val token   = WriteToken(context.partitionId(), context.stageId(), context.taskAttemptId())
     val groups  = new GroupedRows(rows, incoming, layout, groupOrdinal)
-    Iterator.continually(groups).takeWhile(_.hasGroup).flatMap(write(_, token))
+    Iterator.continually(groups).takeWhile(_.hasGroup).flatMap { group =>
+      val written = write(group, token)
+      if (context.isInterrupted()) removeOfKilled(written)
+      written
+    }
+  }
+
+  /** The write may have been rolled back before this task has written its files, so nobody else removes them. */
+  private def removeOfKilled(written: Seq[SliceWritten]): Unit = {
+    written.foreach(writer.remove)
+    throw new TaskKilledException("its write has failed")
   }
 
   private def write(groups: GroupedRows, token: WriteToken): Seq[SliceWritten] = {

@@ -65,10 +65,10 @@ def of_the_other_kind(items: list[pytest.Item]) -> list[pytest.Item]:
     """Of tests that are there for both types of tables, those of the type that their name does not choose."""
     both: dict[str, dict[str, pytest.Item]] = defaultdict(dict)
     for item in items:
-        given = dict(item.callspec.params) if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-        kind = given.pop("kind", None)
+        params = dict(item.callspec.params) if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+        kind = params.pop("kind", None)
         if kind in ("cow", "mor"):
-            both[f"{item.nodeid.split('[')[0]} {sorted(given.items(), key=repr)}"][kind] = item
+            both[f"{item.nodeid.split('[')[0]} {sorted(params.items(), key=repr)}"][kind] = item
     chosen = {name: ("cow", "mor")[zlib.crc32(name.encode()) % 2] for name in both}
     return [
         item for name, found in both.items() if len(found) == 2 for kind, item in found.items() if kind != chosen[name]

@@ -1,4 +1,4 @@
-"""The Python API through the jar: tables are made, written, read, compacted and told about; errors have their class."""
+"""The Python API through the jar: tables are made, written, read, compacted and described; errors have their class."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def path(tmp_path: Path) -> str:
 
 def create(spark: SparkSession, path: str, *, merge_on_read: bool = False, **more: object) -> Table:
     kind = TableType.MERGE_ON_READ if merge_on_read else TableType.COPY_ON_WRITE
-    given = {"record_key": "id", "partition_by": "day", "ordering_by": "ts", "table_type": kind, **more}
-    return Table.create(spark, path, SCHEMA, **given)  # type: ignore[arg-type]
+    options = {"record_key": "id", "partition_by": "day", "ordering_by": "ts", "table_type": kind, **more}
+    return Table.create(spark, path, SCHEMA, **options)  # type: ignore[arg-type]
 
 
 def content(frame: DataFrame) -> list[Row]:
@@ -316,7 +316,7 @@ def test_a_column_the_table_cannot_take_is_a_schema_conflict(spark: SparkSession
     table = create(spark, path)
     row = rows((1, "a", 1, 1.0))
     with pytest.raises(merganser.SchemaConflictError, match="fare"):
-        table.upsert(row.withColumn("fare", row["ts"] > 0))  # text would make it a column of text
+        table.upsert(row.withColumn("fare", row["ts"] > 0))  # a string would make it a string column
 
 
 def test_an_option_that_nobody_knows_is_refused_with_the_nearest_name(

@@ -116,7 +116,7 @@ def test_a_session_without_the_jar_names_the_setting_to_add() -> None:
 
 
 class Entry:
-    """Stands in for the jar: keeps what it is asked and gives the answer it was made with."""
+    """Stands in for the jar: records its calls and returns the answer it was made with."""
 
     def __init__(self, answer: Any) -> None:
         self.answer = answer
@@ -264,7 +264,7 @@ def test_a_write_is_one_call_and_sends_only_the_options_that_are_set(method: str
 
 
 class Remote:
-    """Stands in for a Spark Connect session: keeps its statements and answers each call with the rows it was given."""
+    """Stands in for a Spark Connect session: records its statements and returns the rows it was made with."""
 
     def __init__(self, answer: Any) -> None:
         self.answer = answer

@@ -1,4 +1,4 @@
-"""`merganser.session` and `configure` beside a session that runs, and beside what spark-submit was given."""
+"""`merganser.session` and `configure` beside a session that runs, and beside the configuration of spark-submit."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PROGRAM = """
     assert settings(plain) == before
     plain.stop()
 
-    # The JVM is up, as under spark-submit: jar, extension and catalog are added beside what was given to it.
+    # The JVM is up, as under spark-submit: jar, extension and catalog are added to what it is configured with.
     builder = merganser.configure(SparkSession.builder.appName("ours"))
     spark = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
@@ -65,8 +65,8 @@ PROGRAM = """
     assert table.upsert(frame, options={"hoodie.combine.before.upsert": "true"}).inserted == 2
     assert table.df().count() == Table.load(spark, "trips").df().count() == 2
     resolved = str(pathlib.Path("trips").resolve())
-    for given in (pathlib.Path(resolved), "./trips", f"file:{resolved}"):
-        assert Table.load(spark, given).path.removeprefix("file:") == resolved, given
+    for location in (pathlib.Path(resolved), "./trips", f"file:{resolved}"):
+        assert Table.load(spark, location).path.removeprefix("file:") == resolved, location
     spark.sql("CREATE TABLE trips (id int) USING merganser TBLPROPERTIES (primaryKey = 'id')")
     assert Table.load(spark, "trips").df().count() == 0
     assert Table.load(spark, "./trips").df().count() == 2
@@ -90,9 +90,9 @@ def test_a_session_is_refused_or_taken_as_it_is_and_what_spark_submit_was_given_
     (tmp_path / "conf" / "spark-defaults.conf").write_text(
         f"spark.sql.extensions given.by.Defaults\nspark.sql.warehouse.dir {tmp_path}/tables\n"
     )
-    given = tmp_path / "given.jar"
-    shutil.make_archive(str(given), "zip", tmp_path / "conf")
-    Path(f"{given}.zip").rename(given)
+    user_jar = tmp_path / "given.jar"
+    shutil.make_archive(str(user_jar), "zip", tmp_path / "conf")
+    Path(f"{user_jar}.zip").rename(user_jar)
     source = ROOT / "python" / "src"
     foreign = ("SPARK_HOME", "SPARK_REMOTE", "PYSPARK_SUBMIT_ARGS")
     environment = {
@@ -104,7 +104,7 @@ def test_a_session_is_refused_or_taken_as_it_is_and_what_spark_submit_was_given_
     }
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     done = subprocess.run(
-        [str(submit), "--master", "local[1]", "--driver-memory", "1g", "--jars", str(given), "app.py"],
+        [str(submit), "--master", "local[1]", "--driver-memory", "1g", "--jars", str(user_jar), "app.py"],
         cwd=tmp_path,
         env=environment,
         capture_output=True,

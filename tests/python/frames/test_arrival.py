@@ -32,11 +32,11 @@ def last(rows: list[tuple[int, int, str]]) -> dict[int, str]:
 
 
 def highest(rows: list[tuple[int, int, str]]) -> dict[int, str]:
-    held: dict[int, tuple[int, str]] = {}
+    stored: dict[int, tuple[int, str]] = {}
     for key, ts, value in rows:
-        if key not in held or ts >= held[key][0]:
-            held[key] = (ts, value)
-    return {key: value for key, (_, value) in held.items()}
+        if key not in stored or ts >= stored[key][0]:
+            stored[key] = (ts, value)
+    return {key: value for key, (_, value) in stored.items()}
 
 
 @contextmanager

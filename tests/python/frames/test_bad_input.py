@@ -409,7 +409,7 @@ def test_a_base_file_that_is_gone_is_named(spark: SparkSession, stored: Path, tm
 
 
 def buckets(spark: SparkSession, path: Path, keys: range, count: int) -> dict[str, str]:
-    """A BUCKET table that does not say so in its properties, as other writers make it."""
+    """A BUCKET table whose properties do not record it, as other writers make it."""
     options = {KEY: "id", ORDERING: "ts", INDEX: "BUCKET", "hoodie.bucket.index.num.buckets": str(count)}
     save(frame(spark, [(i, 1, "a", "x") for i in keys], COLUMNS), path, options)
     file = path / ".hoodie" / "hoodie.properties"

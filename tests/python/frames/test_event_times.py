@@ -46,25 +46,25 @@ def test_copy_on_write_keeps_the_range_of_the_rows_that_changed(
     spark: SparkSession, tmp_path: Path, version: str
 ) -> None:
     path, schema = tmp_path / "t", "id int, ts bigint, at bigint"
-    given = options(COW, **EVENT_TIME, **{FIELD: "at", VERSION: version})
-    save(frame(spark, [(1, 1, 1_700_000_000_500), (2, 1, 1_700_000_000), (3, 1, None)], schema), path, given)
+    configured = options(COW, **EVENT_TIME, **{FIELD: "at", VERSION: version})
+    save(frame(spark, [(1, 1, 1_700_000_000_500), (2, 1, 1_700_000_000), (3, 1, None)], schema), path, configured)
     assert event_times(spark, path) == (1_700_000_000_000, 1_700_000_000_500)
-    save(frame(spark, [(1, 2, 1_700_000_009_000), (2, 0, 1_600_000_000_000)], schema), path, given)
+    save(frame(spark, [(1, 2, 1_700_000_009_000), (2, 0, 1_600_000_000_000)], schema), path, configured)
     assert event_times(spark, path) == (1_700_000_009_000, 1_700_000_009_000)
 
 
 def test_a_log_and_its_compaction_keep_the_range_of_their_rows(spark: SparkSession, tmp_path: Path) -> None:
     path, schema = tmp_path / "t", "id int, ts bigint, at timestamp, _hoodie_is_deleted boolean"
-    given = options(MOR, **EVENT_TIME, **{FIELD: "at"})
+    configured = options(MOR, **EVENT_TIME, **{FIELD: "at"})
     day = dt.datetime(2024, 1, 15, tzinfo=dt.timezone.utc)
     first = 1_705_276_800_000
 
     def row(key: int, ts: int, seconds: float, deleted: bool = False) -> tuple[Any, ...]:
         return (key, ts, day + dt.timedelta(seconds=seconds), deleted)
 
-    save(frame(spark, [row(1, 1, 0), row(2, 1, 10), row(3, 1, 0)], schema), path, given)
+    save(frame(spark, [row(1, 1, 0), row(2, 1, 10), row(3, 1, 0)], schema), path, configured)
     assert event_times(spark, path) == (first, first + 10_000)
-    save(frame(spark, [row(1, 2, 30.25), row(2, 2, 20), row(3, 2, 99, True)], schema), path, given)
+    save(frame(spark, [row(1, 2, 30.25), row(2, 2, 20), row(3, 2, 99, True)], schema), path, configured)
     assert event_times(spark, path) == (first + 20_000, first + 30_250)
     Table.load(spark, str(path)).compact(options={FIELD: "at"})
     assert event_times(spark, path) == (first + 20_000, first + 30_250)

@@ -361,12 +361,12 @@ def sparse_row(key: int, ts: int) -> tuple[Any, ...]:
 
 
 def test_every_type_comes_back_from_base_files(spark: SparkSession, tmp_path: Path) -> None:
-    given = frame(spark, [full_row(1, 1), sparse_row(2, 1), full_row(3, 1)], EVERY_TYPE)
-    save(given, tmp_path / "t", OPTIONS)
-    assert rows_of(load(spark, tmp_path / "t")) == rows_of(given)
+    written = frame(spark, [full_row(1, 1), sparse_row(2, 1), full_row(3, 1)], EVERY_TYPE)
+    save(written, tmp_path / "t", OPTIONS)
+    assert rows_of(load(spark, tmp_path / "t")) == rows_of(written)
     changed = frame(spark, [sparse_row(1, 2), full_row(2, 2)], EVERY_TYPE)
     save(changed, tmp_path / "t", OPTIONS)
-    assert rows_of(load(spark, tmp_path / "t")) == rows_of(changed.union(given.filter("id = 3")))
+    assert rows_of(load(spark, tmp_path / "t")) == rows_of(changed.union(written.filter("id = 3")))
     stored = {f.name: f.dataType.simpleString() for f in load(spark, tmp_path / "t").schema}
     declared = {f.name: f.dataType.simpleString() for f in EVERY_TYPE}
     assert stored == {**declared, "tiny": "int", "small": "int"}

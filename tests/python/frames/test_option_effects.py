@@ -145,9 +145,9 @@ def test_of_every_documented_option_a_test_sees_that_it_is_changed() -> None:
 
 
 def rows(spark: SparkSession, count: int, ts: int = 1, first: int = 0) -> DataFrame:
-    texts = random.Random(ts)
+    rng = random.Random(ts)
     return frame(
-        spark, [(i, ts, f"{texts.getrandbits(400):0100x}", "same") for i in range(first, first + count)], COLUMNS
+        spark, [(i, ts, f"{rng.getrandbits(400):0100x}", "same") for i in range(first, first + count)], COLUMNS
     )
 
 
@@ -190,9 +190,9 @@ def test_the_base_files_of_a_write_follow_its_options(spark: SparkSession, tmp_p
         files = bases(path)
         assert len(files) >= 3, operation
         assert max(f.stat().st_size for f in files) < 120000, operation
-        held = load(spark, path).select("id", "_hoodie_file_name").collect()
-        assert sorted(row[0] for row in held) == list(range(2000)), operation
-        assert {row[1] for row in held} == {f.name for f in files}, operation
+        stored = load(spark, path).select("id", "_hoodie_file_name").collect()
+        assert sorted(row[0] for row in stored) == list(range(2000)), operation
+        assert {row[1] for row in stored} == {f.name for f in files}, operation
         save(rows(spark, 1, ts=2), path, {**OPTIONS, MAX_FILE: "60000"})
         assert load(spark, path).where("ts = 2").count() == 1
 

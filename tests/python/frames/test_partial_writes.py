@@ -173,7 +173,7 @@ def test_a_late_row_after_a_delete_is_inserted_unless_a_log_still_holds_the_dele
 
 @EVERY_KIND
 def test_a_delete_and_a_row_of_some_columns_in_one_batch(spark: SparkSession, tmp_path: Path, kind: str) -> None:
-    """Whether the delete wins is for the stored row to say."""
+    """Whether the delete wins depends on the stored row."""
     table = Written(spark, tmp_path / "t", kind)
     table.whole((1, 10, "a1", "b1"), (2, 20, "a2", "b2"))
     changes = [

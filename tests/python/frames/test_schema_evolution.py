@@ -65,7 +65,7 @@ def test_stored_rows_are_read_merged_and_compacted_with_the_columns_and_types_th
             "l:array<struct<x:bigint,y:string>>,m:map<string,bigint>,added:decimal(10,2)>"
         )
         assert rows_of(read) == wanted
-        # What is asked of the files is narrower than the columns, and must lose no row for it.
+        # What is requested of the files is narrower than the columns, and must lose no row for it.
         assert rows_of(read.where("n > 1.5 and n < 1e9").select("id")) == [(2,), (4,)]
         assert rows_of(read.where("added is null").select("id")) == [(2,), (3,), (4,)]
         assert rows_of(read.where("s.a = 2L").select("id")) == [(2,)]
@@ -126,16 +126,16 @@ def test_a_frame_of_text_does_not_turn_numbers_into_text_unless_asked_and_what_i
 ) -> None:
     save(frame(spark, [("a", 9.5, 1)], "id string, amount double, ts int"), tmp_path / "t", {**OPTIONS, TYPE: kind})
     table = Table.load(spark, str(tmp_path / "t"))
-    text = frame(spark, [("a", "10.5", 2)], "id string, amount string, ts int")
-    error = refused(lambda: table.upsert(text), "COLUMN_WOULD_BECOME_STRING", "'amount'", "double", "string", "Cast")
+    strings = frame(spark, [("a", "10.5", 2)], "id string, amount string, ts int")
+    error = refused(lambda: table.upsert(strings), "COLUMN_WOULD_BECOME_STRING", "'amount'", "double", "string", "Cast")
     assert f"{EVOLVES}=toString" in str(error)
     assert rows_of(table.df()) == [("a", 9.5, 1)]
-    cast = text.selectExpr("id", "cast(amount as double) amount", "ts")
+    cast = strings.selectExpr("id", "cast(amount as double) amount", "ts")
     assert table.upsert(cast).columns_widened == ()
     wider = table.upsert(frame(spark, [("b", 1.0, 1 << 40, 1)], "id string, amount double, ts long, amuont int"))
     assert (wider.columns_added, wider.columns_widened) == (("amuont",), ("ts: int -> bigint",))
-    asked = table.upsert(text, options=WriteOptions(hoodie={EVOLVES: "toString"}))
-    assert asked.columns_widened == ("amount: double -> string",)
+    widened = table.upsert(strings, options=WriteOptions(hoodie={EVOLVES: "toString"}))
+    assert widened.columns_widened == ("amount: double -> string",)
     assert rows_of(table.df()) == [("a", "10.5", 2, None), ("b", "1.0", 1 << 40, 1)]
 
 

@@ -1,7 +1,7 @@
 """What must come of changes, in plain Python: group by key, fold from the oldest version to the newest.
 
 Every merge rule that tables can store is written down here a second time, from its documentation, as a value of `Rule`.
-Nothing is shared with what the tests hold against it.
+Nothing is shared with what the tests compare with it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COMMON = "id string, v string, w string, _hoodie_is_deleted boolean"
 class Version:
     """One change: a row, a delete with an ordering value, or (`erases`) a delete without.
 
-    `missing` are columns that the change says nothing about.
+    `missing` are columns that the change does not provide.
     """
 
     key: str
@@ -38,7 +38,7 @@ Batch = Sequence[Version]
 
 @dataclass(frozen=True)
 class Rule:
-    """A merge rule, and how a table comes to have it.
+    """A merge rule, and how a table is configured with it.
 
     Attributes:
         settings: Options of every write.
@@ -46,11 +46,12 @@ class Rule:
         change: Random values of these columns.
         order: The ordering value of a row; None where the rule compares nothing.
         by_event: Whether a version with a lower ordering value loses against what is stored.
-        batch: What versions of one batch come to before they meet the rest: `fold` as anything else, `greatest` is the
-            whole row with the greatest ordering value, `columns` what the rule makes of them, deletes forgotten.
+        batch: How versions of one batch are combined before they are merged with the rest: `fold` as any others,
+            `greatest` is the whole row with the greatest ordering value, `columns` what the rule makes of them, deletes
+            forgotten.
         deletes_win: Whether a delete removes what is stored whatever its ordering value.
-        keeps: Whether a column of the leading row gives way to the other row's.
-        fills_late: Whether the row that stays takes such values from a late one, when they are not of one batch.
+        keeps: Whether a column of the winning row gives way to the other row's.
+        fills_late: Whether the winner takes such values from a late-arriving row, when they are not of one batch.
         merge: The row of two, or None for a delete, where it is a user's own.
         marks: Whether a row is a delete by its columns, `_hoodie_is_deleted` apart.
     """
@@ -73,17 +74,17 @@ class Rule:
         """Of the settings those that readers and compactions need too: the classes of users' mergers."""
         return {key: value for key, value in self.settings.items() if key.endswith("implementation.classes")}
 
-    def leads(self, newer: Row, older: Row, *, by_event: bool) -> bool:
+    def newer_wins(self, newer: Row, older: Row, *, by_event: bool) -> bool:
         return not by_event or self.order(newer) >= self.order(older)
 
-    def filled(self, leader: Row, other: Row) -> Row:
+    def filled(self, winner: Row, other: Row) -> Row:
         if self.keeps is None:
-            return leader
-        return {name: other[name] if self.keeps(value) else value for name, value in leader.items()}
+            return winner
+        return {name: other[name] if self.keeps(value) else value for name, value in winner.items()}
 
 
 def step(rule: Rule, state: State, version: Version, *, by_event: bool, in_batch: bool = False) -> State:
-    """The state after one more version; `in_batch` while only versions of one batch have met."""
+    """The state after one more version; `in_batch` while only versions of one batch have been merged."""
     if version.erases:
         return None
     if version.missing:
@@ -98,24 +99,24 @@ def step(rule: Rule, state: State, version: Version, *, by_event: bool, in_batch
             return version
         merged = rule.merge(state.row, version.row)
         return Version(version.key, version.row, deletes=True) if merged is None else Version(version.key, merged)
-    newer_leads = rule.leads(version.row, state.row, by_event=by_event)
+    newer_wins = rule.newer_wins(version.row, state.row, by_event=by_event)
     if rule.deletes_win and version.deletes and not in_batch:
-        newer_leads = True
-    leader, other = (version, state) if newer_leads else (state, version)
-    if state.deletes or version.deletes or not (newer_leads or in_batch or rule.fills_late):
-        return leader
-    return Version(version.key, rule.filled(leader.row, other.row))
+        newer_wins = True
+    winner, other = (version, state) if newer_wins else (state, version)
+    if state.deletes or version.deletes or not (newer_wins or in_batch or rule.fills_late):
+        return winner
+    return Version(version.key, rule.filled(winner.row, other.row))
 
 
 def combined(rule: Rule, versions: Batch) -> list[Version]:
-    """What the versions of one key in one batch come to, before anything older is looked at."""
+    """The versions of one key in one batch, combined before they are merged with anything older."""
     if rule.batch == "fold" or any(v.erases or v.missing for v in versions):
         return list(versions)
     state: State = None
     for version in versions:
         if state is None or rule.batch == "columns":
             state = step(rule, state, version, by_event=rule.by_event, in_batch=True)
-        elif rule.leads(version.row, state.row, by_event=True):
+        elif rule.newer_wins(version.row, state.row, by_event=True):
             state = version
     return [] if state is None else [state]
 
@@ -126,17 +127,17 @@ def fold(rule: Rule, batches: Sequence[Batch], *, tombstones: bool) -> dict[str,
     Args:
         tombstones: Deletes are remembered beyond their batch, as a log does and a base file does not.
     """
-    held: dict[str, State] = {}
+    stored: dict[str, State] = {}
     for batch in batches:
         by_key: dict[str, list[Version]] = {}
         for version in batch:
             by_key.setdefault(version.key, []).append(version)
         for key, versions in by_key.items():
             for version in combined(rule, versions):
-                held[key] = step(rule, held.get(key), version, by_event=rule.by_event)
+                stored[key] = step(rule, stored.get(key), version, by_event=rule.by_event)
         if not tombstones:
-            held = {key: None if state is None or state.deletes else state for key, state in held.items()}
-    return {key: state.row for key, state in held.items() if state is not None and not state.deletes}
+            stored = {key: None if state is None or state.deletes else state for key, state in stored.items()}
+    return {key: state.row for key, state in stored.items() if state is not None and not state.deletes}
 
 
 # --- histories -------------------------------------------------------------------------------------------------

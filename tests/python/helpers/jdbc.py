@@ -26,7 +26,7 @@ class JdbcError(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """Columns as ``name:type``, and rows of texts."""
+    """Columns as ``name:type``, and rows of strings."""
 
     columns: list[str]
     rows: list[tuple[str, ...]]
@@ -44,8 +44,8 @@ class Jdbc:
         java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else "java"
         command = [str(java), "-cp", f"{SPARK_HOME / 'jars'}/*", str(CLIENT), url]
         pipe = subprocess.PIPE
-        with log.open("w") as said:
-            self._client: Any = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=said, text=True)
+        with log.open("w") as errors:
+            self._client: Any = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=errors, text=True)
 
     def run(self, statement: str) -> Answer:
         """Run a statement.
@@ -53,7 +53,7 @@ class Jdbc:
         Raises:
             JdbcError: It failed.
         """
-        with suppress(BrokenPipeError):  # it has ended then, and says why below
+        with suppress(BrokenPipeError):  # it has ended then, and the reason is read below
             self._client.stdin.write(" ".join(statement.split("\n")) + "\n")
             self._client.stdin.flush()
         columns: list[str] = []

@@ -103,14 +103,14 @@ class Drawing:
     def column(self, side: str, name: str) -> Expr:
         return Expr(f"{side}.{name}", lambda scope: getattr(scope, side)[name])
 
-    def whole(self, sides: Sequence[tuple[str, Sequence[str]]], name: str = "n") -> Expr:
+    def integer(self, sides: Sequence[tuple[str, Sequence[str]]], name: str = "n") -> Expr:
         """A number, of columns like `name` of these sides."""
         like = {"n": ("n", "seq", "a"), "ts": ("ts",), "seq": ("seq", "n"), "a": ("a",)}[name]
         places = [(side, c) for side, columns in sides for c in columns if c in like]
         if not places or self.chance(0.12):
-            given = None if self.chance(0.15) else self.rng.randint(0, 9 if name == "ts" else 5)
-            text = f"CAST(NULL AS {COLUMNS[name]})" if given is None else str(given)
-            return Expr(text, lambda scope: given)
+            number = None if self.chance(0.15) else self.rng.randint(0, 9 if name == "ts" else 5)
+            text = f"CAST(NULL AS {COLUMNS[name]})" if number is None else str(number)
+            return Expr(text, lambda scope: number)
         first = self.column(*self.rng.choice(places))
         kind = self.rng.randrange(5)
         if kind == 0:
@@ -127,12 +127,12 @@ class Drawing:
             return Expr(f"({first.sql} + {second.sql})", lambda scope: add(first.value(scope), second.value(scope)))
         return first
 
-    def text(self, sides: Sequence[tuple[str, Sequence[str]]]) -> Expr:
+    def string(self, sides: Sequence[tuple[str, Sequence[str]]]) -> Expr:
         places = [(side, c) for side, columns in sides for c in columns if c in ("v", "b")]
         if not places or self.chance(0.15):
             self.labels += 1
-            given = f"w{self.labels}"
-            return Expr(f"'{given}'", lambda scope: given)
+            label = f"w{self.labels}"
+            return Expr(f"'{label}'", lambda scope: label)
         first = self.column(*self.rng.choice(places))
         if self.chance(0.4):
             second = self.column(*self.rng.choice(places))
@@ -166,23 +166,23 @@ class Drawing:
             of = self.rng.choice(PARTITIONS)
             return Expr(f"{side}.p = '{of}'", lambda scope: equals(getattr(scope, side)["p"], of))
         if kind == 7:
-            one, two = self.whole(sides, "ts"), self.whole(sides, "ts")
+            one, two = self.integer(sides, "ts"), self.integer(sides, "ts")
         else:
-            one, two = self.whole(sides), self.whole(sides)
+            one, two = self.integer(sides), self.integer(sides)
         sign = self.rng.choice(list(SIGNS))
         return Expr(f"{one.sql} {sign} {two.sql}", lambda scope: compared(sign, one.value(scope), two.value(scope)))
 
     def subquery(self) -> Expr:
         """A condition on `t` with a sub-query."""
         source = self.source()
-        given, name = source.rows, self.rng.choice([c for c in ("a", "n", "ts") if c in source.columns])
+        rows, name = source.rows, self.rng.choice([c for c in ("a", "n", "ts") if c in source.columns])
         where = self.condition([("t", tuple(COLUMNS)), ("s", source.columns)], 1)
         kind = self.rng.randrange(6)
         if kind < 2:
             no = kind == 1
             return Expr(
                 f"t.{name} {'NOT ' if no else ''}IN (SELECT {name} FROM {source.sql} s)",
-                lambda scope: member(scope.t[name], [s[name] for s in given], no),
+                lambda scope: member(scope.t[name], [s[name] for s in rows], no),
             )
         if kind < 4:
             no = kind == 3
@@ -193,7 +193,7 @@ class Drawing:
                     no
                     != any(
                         both(equals(s[name], scope.t[name]), where.value(Scope(scope.t, s, scope.table))) is True
-                        for s in given
+                        for s in rows
                     )
                 ),
             )
@@ -219,9 +219,9 @@ class Drawing:
         if straight and self.chance(0.95 if name in self.shape.fixed else 0.55 if straight[0] == "s" else 0.15):
             return self.column(straight[0] if self.chance(0.85) else straight[-1], name)
         if name in ("b", "p"):
-            given = self.rng.choice(KEYS_B if name == "b" else PARTITIONS)
-            return Expr(f"'{given}'", lambda scope: given)
-        return self.text(sides) if name == "v" else self.whole(sides, name)
+            value = self.rng.choice(KEYS_B if name == "b" else PARTITIONS)
+            return Expr(f"'{value}'", lambda scope: value)
+        return self.string(sides) if name == "v" else self.integer(sides, name)
 
     # --- statements ---
 

@@ -91,9 +91,9 @@ def merge(table: str, source: str, *clauses: str, on: str = "t.id = s.id") -> st
 
 
 @contextmanager
-def settings(sql: Sql, **given: str) -> Iterator[None]:
+def settings(sql: Sql, **options: str) -> Iterator[None]:
     """The session with these settings of `spark.sql.`, dots written as underscores twice: `ansi__enabled`."""
-    keys = {f"spark.sql.{name.replace('__', '.')}": value for name, value in given.items()}
+    keys = {f"spark.sql.{name.replace('__', '.')}": value for name, value in options.items()}
     before = {key: sql.spark.conf.get(key, None) for key in keys}
     try:
         for key, value in keys.items():
@@ -123,6 +123,6 @@ def fails_unchanged(sql: Sql, table: str, statement: str, *words: str) -> str:
     commits = sql.commits(table)
     message = sql.fails(statement)
     missing = [word for word in words if word.lower() not in message.lower()]
-    assert not missing, f"{statement}\n  says nothing of {missing}:\n  {message[:1500]}"
+    assert not missing, f"{statement}\n  does not mention {missing}:\n  {message[:1500]}"
     assert sql.commits(table) == commits
     return message

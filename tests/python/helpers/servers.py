@@ -20,7 +20,7 @@ START_S = 180
 
 
 class ServerError(RuntimeError):
-    """A server did not start; the message is the end of what it said."""
+    """A server did not start; the message is the end of its output."""
 
 
 @contextmanager

@@ -41,8 +41,8 @@ class Sql:
     ) -> str:
         """A new table of ours, empty."""
         name = self.name()
-        given = {"primaryKey": key, "type": kind, **({"orderingFields": ordering} if ordering else {}), **properties}
-        listed = ", ".join(f"'{key}' = '{value}'" for key, value in given.items())
+        options = {"primaryKey": key, "type": kind, **({"orderingFields": ordering} if ordering else {}), **properties}
+        listed = ", ".join(f"'{key}' = '{value}'" for key, value in options.items())
         partitioned = f"PARTITIONED BY ({by})" if by else ""
         self.run(f"CREATE TABLE {name} ({columns}) USING merganser {partitioned} TBLPROPERTIES ({listed})")
         return name
@@ -61,14 +61,14 @@ class Sql:
         return str(caught.value)
 
     @contextmanager
-    def settings(self, given: Mapping[str, str]) -> Iterator[None]:
+    def settings(self, options: Mapping[str, str]) -> Iterator[None]:
         """The session with these settings, taken back at the end."""
-        for key, value in given.items():
+        for key, value in options.items():
             self.spark.conf.set(key, value)
         try:
             yield
         finally:
-            for key in given:
+            for key in options:
                 self.spark.conf.unset(key)
 
     def folder(self, table: str) -> Path:

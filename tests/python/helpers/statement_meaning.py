@@ -31,7 +31,7 @@ class Refused(Exception):
 
 
 class Undecided(Exception):
-    """The documents do not say what the statement makes of the table."""
+    """The documents do not define what the statement makes of the table."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ Counts = dict[str, int]
 
 
 def after(shape: Shape, table: Table, statement: Statement) -> tuple[Table, Counts | None]:
-    """The table after the statement, and what the statement tells; None where that is open.
+    """The table after the statement, and the counts of the statement; None where those are open.
 
     Raises:
         Refused: It must fail.
@@ -168,12 +168,12 @@ def inserted(shape: Shape, table: Table, statement: Insert) -> Table:
     for row in rows:
         known = result.get(shape.identity(row))
         newer = known is None or shape.order(row) >= shape.order(known)
-        leader, other = (row, known) if newer or known is None else (known, row)
+        winner, other = (row, known) if newer or known is None else (known, row)
         if shape.fills and other is not None:
-            leader = {name: other[name] if value is None else value for name, value in leader.items()}
+            winner = {name: other[name] if value is None else value for name, value in winner.items()}
             if identities.count(shape.identity(row)) > 1:
                 raise Undecided("rows of one batch that fill each other and the stored row")
-        result[shape.identity(row)] = leader
+        result[shape.identity(row)] = winner
     return result
 
 
@@ -255,7 +255,7 @@ def merged(shape: Shape, table: Table, merge: Merge) -> dict[tuple[Any, ...], li
 
 
 def inserts_what_on_names(shape: Shape, merge: Merge) -> bool:
-    """Whether new rows get the keys by which ON looked for them: only then ON says which of them are one row."""
+    """Whether new rows get the keys by which ON looked for them: only then ON decides which of them are one row."""
     named = {column: value.sql for column, value, _ in merge.equal if column in (*shape.key, "p")}
     return all(
         (f"s.{column}" if clause.values is None else clause.values[column].sql if column in clause.values else None)
@@ -266,10 +266,10 @@ def inserts_what_on_names(shape: Shape, merge: Merge) -> bool:
 
 
 def version_columns(merge: Merge, source: Row) -> set[str]:
-    given: set[str] = set()
+    names: set[str] = set()
     for clause in merge.of("NOT MATCHED"):
-        given |= set(source if clause.values is None else clause.values)
-    return given
+        names |= set(source if clause.values is None else clause.values)
+    return names
 
 
 def latest(shape: Shape, merge: Merge, source: Sequence[Row], found: Sequence[int]) -> list[int]:
@@ -280,15 +280,15 @@ def latest(shape: Shape, merge: Merge, source: Sequence[Row], found: Sequence[in
         raise Undecided("source rows that fill each other")
     for clause in merge.clauses:
         for name in shape.ordering:
-            given = (clause.values or {}).get(name)
-            if given is not None and given.sql not in (f"s.{name}", f"t.{name}"):
+            assigned = (clause.values or {}).get(name)
+            if assigned is not None and assigned.sql not in (f"s.{name}", f"t.{name}"):
                 raise Undecided("source rows whose ordering value is computed")
     names = [name for name in shape.ordering if name in merge.source.columns]
     if names and len(names) < len(shape.ordering):
         raise Undecided("a source with some of the ordering columns")
     orders = [shape.order(source[at], names) for at in found]
     if isinstance(merge.source, Own) and orders.count(max(orders)) > 1:
-        raise Undecided("source rows that tie, and whose order nothing says")
+        raise Undecided("source rows that tie, and whose order is unspecified")
     return [max(found, key=lambda at: (shape.order(source[at], names), at))]
 
 

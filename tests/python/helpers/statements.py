@@ -86,7 +86,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Own:
-    """The table itself as a source: its rows, with other keys and ordering values, in an order that nothing says."""
+    """The table itself as a source: its rows, with other keys and ordering values, in an unspecified order."""
 
     step: int
     columns: tuple[str, ...] = (*COLUMNS, "op")
@@ -199,8 +199,8 @@ class Insert:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        given = {"hoodie.spark.sql.insert.into.operation": self.operation}
-        return given if self.policy == "none" else {**given, "hoodie.datasource.insert.dup.policy": self.policy}
+        options = {"hoodie.spark.sql.insert.into.operation": self.operation}
+        return options if self.policy == "none" else {**options, "hoodie.datasource.insert.dup.policy": self.policy}
 
     @property
     def sql(self) -> str:

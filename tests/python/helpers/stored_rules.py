@@ -1,4 +1,4 @@
-"""Every merge rule that a table can store, as the options that ask for it and as what it must do."""
+"""Every merge rule that a table can store, as the options that configure it and as what it must do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNAVAILABLE = "__debezium_unavailable_value"
 
 
 def lowest_null(*values: Any) -> tuple[Any, ...]:
-    """Null is the smallest value of every type; text compares by its bytes."""
+    """Null is the smallest value of every type; strings compare by their bytes."""
     return tuple((v is not None, v.encode() if isinstance(v, str) else v if v is not None else 0) for v in values)
 
 
@@ -164,9 +164,9 @@ def of_version(version: int) -> list[Rule]:
 
 
 def coalesced(older: Row, newer: Row) -> Row:
-    """What the merger `CoalesceFields` says it does."""
-    leader, other = (newer, older) if by_ts(newer) >= by_ts(older) else (older, newer)
-    return {name: other[name] if value is None else value for name, value in leader.items()}
+    """What the merger `CoalesceFields` documents."""
+    winner, other = (newer, older) if by_ts(newer) >= by_ts(older) else (older, newer)
+    return {name: other[name] if value is None else value for name, value in winner.items()}
 
 
 RULES: list[Rule] = [

@@ -67,8 +67,8 @@ PROGRAM = """
             "spark.sql.catalog.lake": LAKE,
             "spark.sql.catalog.lake.warehouse": f"{place}/lake",
         })
-        given = spark.conf.get("spark.sql.extensions").split(",")
-        assert given == [*extensions.split(","), *([] if OURS in extensions else [OURS])], given
+        configured = spark.conf.get("spark.sql.extensions").split(",")
+        assert configured == [*extensions.split(","), *([] if OURS in extensions else [OURS])], configured
         merged = "SELECT 1 id, 7L ts, 'merged' v UNION ALL SELECT 5, 1L, 'new'"
         keyed = "TBLPROPERTIES (primaryKey = 'id', orderingFields = 'ts')"
         for table, made in (

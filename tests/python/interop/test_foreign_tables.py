@@ -156,7 +156,7 @@ def test_a_table_of_which_hudi_renamed_a_column_is_refused_where_its_values_woul
         f"ALTER TABLE {name} RENAME COLUMN amount TO total",
     )
     assert condition(lambda: ours.read(path)) == UNREADABLE
-    # A writer that knows nothing of the history hides it from the newest commit.
+    # A writer that is not aware of the history hides it from the newest commit.
     hudi.sql(f"INSERT INTO {name} VALUES (2, 'b', 2, 1, 'x')", f"DROP TABLE {name}")
     assert condition(lambda: ours.read(path)) == UNREADABLE
     assert condition(ways_to_write(ours, path)["upsert"]) == UNREADABLE
@@ -242,7 +242,7 @@ def test_a_table_with_a_property_that_nobody_knows_is_read_and_written_by_leave_
 
 
 def files(path: Path) -> set[str]:
-    """Files of a table, those that tell nothing of it left out."""
+    """Files of a table, without checksums and lock files."""
     return {
         str(file.relative_to(path))
         for file in path.rglob("*")

@@ -100,7 +100,7 @@ def test_a_table_of_hudi_whose_rule_is_not_built_in_is_refused_by_name(
         "hoodie.table.ordering.fields": "ts",
     }
     hudi.write(table, columns, row, mode="overwrite", options=options)
-    hudi.write(table, columns, row, options=options)  # into a log, where rows meet
+    hudi.write(table, columns, row, options=options)  # into a log, where rows are merged
     properties = table / ".hoodie" / "hoodie.properties"
     properties.write_text(properties.read_text() + "hoodie.table.partial.update.mode=FILL_DEFAULTS\n")
     (table / ".hoodie" / ".hoodie.properties.crc").unlink()

@@ -1,4 +1,4 @@
-"""The tools with which other tests ask Hudi and hudi-rs, proved on the golden tables."""
+"""The tools with which other tests read and write by Hudi and hudi-rs, proved on the golden tables."""
 
 from __future__ import annotations
 

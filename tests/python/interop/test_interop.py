@@ -33,7 +33,7 @@ from test_golden_tools import BEYOND_HUDI_RS  # noqa: E402
 
 ITEM = "id int, name string, ts bigint"
 
-#: Stories that ask for what our engine does not write.
+#: Stories that need what our engine does not write.
 NOT_TOLD = {
     "cow_replaced": "insert_overwrite of single partitions",
     "mor_v6": "a new table of version 6",
@@ -50,7 +50,7 @@ SEVERAL_WRITERS = {
 
 
 class Story:
-    """A golden table's story, told to our engine."""
+    """A golden table's story, played by our engine."""
 
     def __init__(self, ours: MerganserEngine, path: Path) -> None:
         self.ours = ours
@@ -306,8 +306,8 @@ def test_a_write_of_ours_that_died_before_its_commit_is_cleaned_by_the_next_writ
     assert_all_read(ours, hudi, died, [[1, "a", 10, "x"], [2, "b", 10, "x"]])
 
     hudi.upsert(died, schema, [[2, "b+", 11, "x"]])
-    kept = {file for file in data_files(died) if file.parent.name == "y"}
-    assert not kept, "the file of the new partition is of the dead write"
+    remaining = {file for file in data_files(died) if file.parent.name == "y"}
+    assert not remaining, "the file of the new partition is of the dead write"
     hudi.upsert(died, schema, [[1, "a+", 12, "x"]])
     assert_all_read(ours, hudi, died, [[1, "a+", 12, "x"], [2, "b+", 11, "x"]])
 

@@ -29,7 +29,7 @@ OPTIONS = {
 
 @contextmanager
 def watched(lock: Path) -> Iterator[list[bytes]]:
-    """What the file held, whenever it was there."""
+    """Contents of the file, whenever it was there."""
     seen: list[bytes] = []
     ended = threading.Event()
 
@@ -47,8 +47,8 @@ def watched(lock: Path) -> Iterator[list[bytes]]:
         looking.join(10)
 
 
-def held(lock: Path, content: bytes, write: Callable[[], object]) -> list[bytes]:
-    """What the file held during a write, which is repeated while it was over too soon to be looked at."""
+def contents_during(lock: Path, content: bytes, write: Callable[[], object]) -> list[bytes]:
+    """Contents of the file during a write, which is repeated while it was over too soon to be looked at."""
     for _ in range(10):
         with watched(lock) as seen:
             write()
@@ -65,9 +65,9 @@ def test_hudi_takes_the_lock_file_that_we_take_and_waits_for_it(
     lock = (tmp_path / folder if folder else table / ".hoodie") / "lock"
     options = {**OPTIONS, **({"hoodie.write.lock.filesystem.path": str(tmp_path / folder)} if folder else {})}
     ours.upsert(table, SCHEMA, [[1, "a", 1, "x"]], **options)
-    found = held(lock, b"", lambda: hudi.upsert(table, SCHEMA, [[2, "b", 1, "y"]], **options))
+    found = contents_during(lock, b"", lambda: hudi.upsert(table, SCHEMA, [[2, "b", 1, "y"]], **options))
     assert set(found) == {b""}, "Hudi's lock file bears no name: an empty one is to be taken for Hudi's"
-    found = held(lock, b"merganser", lambda: ours.upsert(table, SCHEMA, [[3, "c", 1, "x"]], **options))
+    found = contents_during(lock, b"merganser", lambda: ours.upsert(table, SCHEMA, [[3, "c", 1, "x"]], **options))
     assert any(b"merganser" in each for each in found)
 
     lock.parent.mkdir(exist_ok=True)

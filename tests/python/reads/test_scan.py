@@ -43,7 +43,7 @@ def metric(rows: DataFrame, name: str) -> int:
 
 @pytest.fixture(scope="module")
 def changed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Ten rows with v = 1; in logs: an update, a late update, a delete, a late delete and an update back."""
+    """Ten rows with v = 1; in logs: an update, a delete, one of each that is late-arriving, and an update back."""
     path = tmp_path_factory.mktemp("scan") / "t"
     flagged = COLUMNS + ", _hoodie_is_deleted boolean"
     save(frame(spark, [(i, 10, 1, "x") for i in range(10)], COLUMNS), path, OPTIONS)
@@ -110,12 +110,12 @@ def test_no_filter_changes_which_version_of_a_row_is_read(spark: SparkSession, c
 
 
 def test_only_the_columns_asked_for_leave_the_scan(spark: SparkSession, changed: Path) -> None:
-    asked = load(spark, changed).select("v")
-    line = scan(asked)
+    projected = load(spark, changed).select("v")
+    line = scan(projected)
     assert "v#" in line
     assert "city#" not in line
     assert "ts#" not in line
-    assert sorted(row.v for row in asked.collect()) == [1] * 8 + [50]
+    assert sorted(row.v for row in projected.collect()) == [1] * 8 + [50]
     assert load(spark, changed).count() == 9
     assert rows_of(load(spark, changed).filter("city = 'w'").select("_hoodie_record_key", "id")) == [("4", 4)]
 
@@ -151,7 +151,7 @@ def test_filters_on_partition_columns_leave_partitions_out(
     )
     save(rows.withColumn("day", rows.day.cast("date")), tmp_path / "t", options)
     table = load(spark, tmp_path / "t")
-    # The default partition holds null and empty text: it does not tell which, so it is read.
+    # The default partition has nulls and empty strings, without a distinction, so it is read.
     expected = {
         "city = 'x'": (3 + 3, [0, 1, 2]),
         "city in ('x', 'y') and day >= '2024-01-03'": (2 + 1, [2, 5]),

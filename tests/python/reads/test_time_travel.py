@@ -49,10 +49,10 @@ def test_every_form_of_a_time_reads_the_rows_of_then_by_every_way_to_read(sql: S
     path = sql.folder(table)
     python = Table.load(sql.spark, table)
     millis = str(int(then.timestamp() * 1000 + 0.5))
-    for given in (first, text, text.replace(" ", "T"), text + "Z", text[:-4] + text[-4:] + "+00:00", millis):
-        read = sql.spark.read.format("merganser").option("as.of.instant", given)
-        assert [r.v for r in read.load(str(path)).collect()] == ["a"], given
-        assert [r.v for r in python.df(as_of=given).collect()] == ["a"], given
+    for as_of in (first, text, text.replace(" ", "T"), text + "Z", text[:-4] + text[-4:] + "+00:00", millis):
+        read = sql.spark.read.format("merganser").option("as.of.instant", as_of)
+        assert [r.v for r in read.load(str(path)).collect()] == ["a"], as_of
+        assert [r.v for r in python.df(as_of=as_of).collect()] == ["a"], as_of
     for value in (then, then.replace(tzinfo=None)):
         assert [r.v for r in python.df(as_of=value).collect()] == ["a"]
     assert [r.v for r in python.df(as_of=tomorrow).collect()] == ["b"]

@@ -60,7 +60,7 @@ SESSION = {
 
 
 class Stage:
-    """Plays the cases that were asked for in several sessions of one application, ahead of the tests that wait."""
+    """Plays the requested cases in several sessions of one application, ahead of the tests that wait."""
 
     def __init__(self, spark: SparkSession, cases: list[Case], folder: Path, report: Report) -> None:
         self.report = report
@@ -87,12 +87,12 @@ class Stage:
 
 @pytest.fixture(scope="module")
 def stage(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[Stage]:
-    asked = [item.callspec.params["case"] for item in request.session.items if "stage" in item.fixturenames]
+    requested = [item.callspec.params["case"] for item in request.session.items if "stage" in item.fixturenames]
     report = Report()
     request.config.pluginmanager.register(report)
     memory = Path("/dev/shm")
     folder = Path(tempfile.mkdtemp(prefix="conformance-", dir=memory if memory.is_dir() else None))
-    stage = Stage(spark, asked, folder, report)
+    stage = Stage(spark, requested, folder, report)
     yield stage
     stage.close()
     shutil.rmtree(folder, ignore_errors=True)

@@ -31,7 +31,7 @@ def verdict(expected: Mapping[str, Any], outcome: Outcome) -> Verdict:
 
 
 @pytest.mark.parametrize(
-    ("column", "recorded", "given", "is_same"),
+    ("column", "recorded", "actual", "is_same"),
     [
         ("d", 1, 1.0, True),
         ("d", "NaN", "NaN", True),
@@ -45,9 +45,9 @@ def verdict(expected: Mapping[str, Any], outcome: Outcome) -> Verdict:
         ("m", [["a", 1]], [["a", 2]], False),
     ],
 )
-def test_cells_are_compared_by_value(column: str, recorded: Any, given: Any, is_same: bool) -> None:
+def test_cells_are_compared_by_value(column: str, recorded: Any, actual: Any, is_same: bool) -> None:
     expected = {"columns": [column], "rows": [[recorded]]}
-    found = verdict(expected, Outcome(snapshot=rows([column], [given])))
+    found = verdict(expected, Outcome(snapshot=rows([column], [actual])))
     assert (found.differences == []) == is_same
 
 

@@ -13,7 +13,7 @@ from stored_rules import RULES
 
 FULL = os.environ.get("MERGANSER_FULL") == "1"
 
-#: Rules that look at whole rows: a statement reads less of the stored ones, so what a log's rows come to is not known.
+#: Rules that look at whole rows: a statement reads less of the stored ones, so the outcome of logged rows is not known.
 BY_WHOLE_ROWS = ("OverwriteNonDefaults", "PartialUpdate", "PostgresDebezium", "a user's merger")
 ON_LOGS = {
     "commit time",
@@ -37,7 +37,7 @@ CASES = [
 ]
 CLASSES = "hoodie.write.record.merge.custom.implementation.classes"
 
-#: Values of an ordering column below, at and above the stored one; of `_event_seq` the text order is another.
+#: Values of an ordering column below, at and above the stored one; of `_event_seq` the string order is another.
 ORDERED: dict[str, tuple[Any, Any, Any]] = {
     "ts": (1, 5, 9),
     "seq": ("A", "A", "A"),
@@ -54,16 +54,16 @@ def literal(value: Any) -> str:
 
 
 class Counted:
-    """A table with six rows, on which each statement's counts are held against what readers see."""
+    """A table with six rows, on which each statement's counts are compared with what readers see."""
 
     def __init__(self, sql: Sql, kind: str, rule: Rule) -> None:
         self.sql, self.rule = sql, rule
         self.columns = [tuple(column.split()) for column in rule.columns.split(", ")]
-        given = {key: value for key, value in rule.settings.items() if key not in (ORDERING, CLASSES)}
+        options = {key: value for key, value in rule.settings.items() if key not in (ORDERING, CLASSES)}
         # One bucket: a log takes every row, a new one too.
         buckets = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "1"}
         self.table = sql.create(
-            kind, f"id int, v string, {rule.columns}", ordering=rule.settings[ORDERING], **given, **buckets
+            kind, f"id int, v string, {rule.columns}", ordering=rule.settings[ORDERING], **options, **buckets
         )
         sql.run(f"INSERT INTO {self.table} VALUES {', '.join(self.row(key, 'old', SAME) for key in range(1, 7))}")
 

@@ -1,4 +1,4 @@
-"""Merge rules that users write: on every path, by frames, SQL and Python; and what is said when they are missing."""
+"""Merge rules that users write: on every path, by frames, SQL and Python; and the errors when they are missing."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_after_a_delete_nothing_of_the_old_row_comes_back(spark: SparkSession, t
 def test_a_reader_without_the_class_is_told_table_strategy_and_option(spark: SparkSession, tmp_path: Path) -> None:
     path, options = tmp_path / "prices", custom(MAX_PRICE, MOR)
     write(spark, path, options, (1, "a", 5.0, 1))
-    assert rows_of(load(spark, path).select("name")) == [("a",)], "where no versions meet, no class is needed"
+    assert rows_of(load(spark, path).select("name")) == [("a",)], "where no versions are merged, no class is needed"
     write(spark, path, options, (1, "b", 7.0, 2))
     refused(
         lambda: load(spark, path).collect(),
@@ -181,9 +181,9 @@ def test_an_exception_in_a_merger_fails_reads_and_compactions_of_the_log_and_lea
         save(frame(spark, [(1, name, "5", 1)], columns), path, options)
     classes = {CLASSES: DELETE_NEGATIVE[0]}
     bases = [file for file in listing(path) if file.endswith(".parquet")]
-    said = (DELETE_NEGATIVE[0], "record key '1'", "name=a", "name=b", bases[0].split("_")[0], "ClassCastException")
-    refused(lambda: load(spark, path, **classes).collect(), "MERGER_FAILED", *said)
-    refused(lambda: Table.load(spark, str(path)).compact(options=classes), "MERGER_FAILED", *said)
+    mentions = (DELETE_NEGATIVE[0], "record key '1'", "name=a", "name=b", bases[0].split("_")[0], "ClassCastException")
+    refused(lambda: load(spark, path, **classes).collect(), "MERGER_FAILED", *mentions)
+    refused(lambda: Table.load(spark, str(path)).compact(options=classes), "MERGER_FAILED", *mentions)
     assert [file for file in listing(path) if file.endswith(".parquet")] == bases
     read_optimized = load(spark, path, **{"hoodie.datasource.query.type": "read_optimized"})
     assert rows_of(read_optimized.select("name")) == [("a",)]
@@ -211,7 +211,7 @@ def test_sql_merges_by_the_class_that_the_session_names(session_class: SparkSess
 def test_an_ordering_field_that_a_frame_lacks_is_lacking_on_every_path(
     spark: SparkSession, tmp_path: Path, table_type: str
 ) -> None:
-    """To a merger a value that is not provided is none, whether it meets the row at once or out of a log."""
+    """To a merger a value that is not provided is none, whether it is merged with the row at once or from a log."""
     path, options = tmp_path / "t", custom(NEWER_PARTS, table_type, **{ORDERING: "ts"})
     keep = {**options, "spark.merganser.write.missingColumns": "keep"}
     write(spark, path, options, (1, "a", 1.0, 5), (2, "b", 1.0, 5))
@@ -227,7 +227,7 @@ def test_an_ordering_field_that_a_frame_lacks_is_lacking_on_every_path(
 def test_frames_that_lack_columns_meet_a_users_merger_where_logs_hold_some_columns_alone(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Logs of version 6 hold whole rows: the merger would be asked at the write, and again at the read."""
+    """Logs of version 6 hold whole rows: the merger would be called at the write, and again at the read."""
     keep = {"spark.merganser.write.missingColumns": "keep", "hoodie.write.table.version": "6"}
     path, options = tmp_path / "t", custom(KEEP_FIRST, MOR, **{"hoodie.write.table.version": "6"})
     write(spark, path, options, (1, "a", 1.0, 5))
@@ -247,7 +247,10 @@ def test_a_payload_class_that_is_unknown_is_refused_before_anything_is_written(
     }.items():
         options = {KEY: "id", ORDERING: "ts", "hoodie.datasource.write.payload.class": payload}
         refused(
-            lambda given=options: write(spark, path, given, (1, "a", 5.0, 1)), "PAYLOAD_UNAVAILABLE", payload, reason
+            lambda options=options: write(spark, path, options, (1, "a", 5.0, 1)),
+            "PAYLOAD_UNAVAILABLE",
+            payload,
+            reason,
         )
         assert listing(path) == []
 

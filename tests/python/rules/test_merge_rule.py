@@ -217,8 +217,8 @@ def test_a_delete_marker_is_kept_with_the_table_and_matched_exactly(
     assert properties(table.path)[f"{prefix}.field"] == "op"
     assert properties(table.path)[f"{prefix}.marker"] == marker
     upsert(table, *((i, 10, "a", others[1]) for i in range(1, 7)), columns=columns)
-    kept = [(i, 11, "b", other) for i, other in zip((3, 4, 5), others)]
-    upsert(table, (1, 11, "x", mark), (2, 9, "late", mark), *kept, columns=columns)
+    updates = [(i, 11, "b", other) for i, other in zip((3, 4, 5), others)]
+    upsert(table, (1, 11, "x", mark), (2, 9, "late", mark), *updates, columns=columns)
     assert values(table) == {2: "a", 3: "b", 4: "b", 5: "b", 6: "a"}
 
 
@@ -240,14 +240,14 @@ def test_a_late_row_after_a_soft_delete_is_new_where_no_tombstone_is_kept(new: N
     upsert(table, (1, 12, None, True), (2, 12, None, True), columns=flagged)
     upsert(table, (1, 11, "late"), (2, 12, "tie revives"))
     # A copy-on-write table keeps no tombstone; a log keeps it until it is compacted.
-    kept = {2: "tie revives", 3: "c"}
-    late = {1: "late", **kept}
-    assert values(table) == (late if table.type is TableType.COPY_ON_WRITE else kept)
+    without_late = {2: "tie revives", 3: "c"}
+    with_late = {1: "late", **without_late}
+    assert values(table) == (with_late if table.type is TableType.COPY_ON_WRITE else without_late)
     if table.type is TableType.MERGE_ON_READ:
         table.compact()
-        assert values(table) == kept
+        assert values(table) == without_late
         upsert(table, (1, 11, "late"))
-        assert values(table) == late
+        assert values(table) == with_late
 
 
 def test_a_row_after_a_delete_without_ordering_value_meets_nothing_from_before_it(new: NEW) -> None:
@@ -364,7 +364,7 @@ def test_an_upsert_without_combining_keeps_all_rows_of_a_new_key_where_a_file_gr
     apart = {"hoodie.combine.before.upsert": "false"}
     upsert(table, (1, 6, "b"), (2, 1, "d"), (2, 2, "e"), **apart)
     assert sorted(row.v for row in table.df().collect()) == ["b", "d", "e"]
-    # In a file group that is there rows meet the stored ones, and so each other.
+    # In an existing file group rows are merged with the stored ones, and so with each other.
     upsert(table, (1, 7, "c"), (1, 6, "late"), (3, 1, "f"), (3, 2, "g"), **apart)
     assert sorted(row.v for row in table.df().collect()) == ["c", "d", "e", "g"]
 

@@ -38,10 +38,10 @@ def test_rows_merge_by_a_field_inside_structs_when_combined_written_read_and_com
     upsert(row(4, "late", 5), row(5, "b", None), row(5, "c", -1))
     expected = [(1, "a"), (2, "b"), (3, "a"), (5, "c")]
     if table_type == COW:
-        expected.insert(3, (4, "late"))  # copy-on-write keeps no delete that a late row could lose to
+        expected.insert(3, (4, "late"))  # copy-on-write keeps no delete that a late-arriving row could lose to
     found = load(spark, path)
     assert rows_of(found.select("id", "v")) == expected
-    assert rows_of(found.select("meta.source").where("id = 2")) == [("s2",)], "the order is read beside what is asked"
+    assert rows_of(found.select("meta.source").where("id = 2")) == [("s2",)], "the order is read too"
     assert rows_of(found.where("meta.at.ts = -1").select("id")) == [(5,)]
     keep = {**options, "spark.merganser.write.missingColumns": "keep"}
     save(frame(spark, [(1, "kept")], "id int, v string"), path, keep)

@@ -25,7 +25,7 @@ PAYLOAD = "hoodie.datasource.write.payload.class"
 MODE = "hoodie.write.record.merge.mode"
 VERSION = "hoodie.write.table.version"
 
-#: Settings, the row in storage, the incoming one, and what the documentation says is left.
+#: Settings, the row in storage, the incoming one, and the result by the documentation.
 EXAMPLES: dict[str, tuple[dict[str, str], Row, Row, Row]] = {
     "OverwriteWithLatest takes the latest write": (
         {PAYLOAD: MODELS + "OverwriteWithLatestAvroPayload"},
@@ -84,10 +84,10 @@ def test_what_the_documentation_says_is_left_is_left(
     spark: SparkSession, tmp_path: Path, name: str, version: str, kind: str
 ) -> None:
     settings, stored, incoming, left = EXAMPLES[name]
-    given = {KEY: "id", ORDERING: "ts", TYPE: kind, VERSION: version, **settings}
+    options = {KEY: "id", ORDERING: "ts", TYPE: kind, VERSION: version, **settings}
     path = tmp_path / "table"
-    save(frame(spark, [stored], SCHEMA), path, given)
-    save(frame(spark, [incoming], SCHEMA), path, given)
+    save(frame(spark, [stored], SCHEMA), path, options)
+    save(frame(spark, [incoming], SCHEMA), path, options)
     assert rows_of(load(spark, path)) == [left]
     if kind == MOR:
         Table.load(spark, str(path)).compact()
@@ -101,7 +101,7 @@ def test_overwrite_with_latest_picks_the_greatest_ordering_value_of_one_batch(
     spark: SparkSession, tmp_path: Path, version: str, kind: str
 ) -> None:
     """The documentation's first sentence about it: precombining picks the greatest value."""
-    given = {
+    options = {
         KEY: "id",
         ORDERING: "ts",
         TYPE: kind,
@@ -109,6 +109,6 @@ def test_overwrite_with_latest_picks_the_greatest_ordering_value_of_one_batch(
         PAYLOAD: MODELS + "OverwriteWithLatestAvroPayload",
     }
     older, newer = ("1", 1, "name_1", "price_1"), ("1", 2, "name_2", "price_2")
-    save(frame(spark, [("1", 9, "name_9", "price_9")], SCHEMA), tmp_path / "table", given)
-    save(frame(spark, [newer, older], SCHEMA), tmp_path / "table", given)
+    save(frame(spark, [("1", 9, "name_9", "price_9")], SCHEMA), tmp_path / "table", options)
+    save(frame(spark, [newer, older], SCHEMA), tmp_path / "table", options)
     assert rows_of(load(spark, tmp_path / "table")) == [newer]

@@ -41,18 +41,18 @@ SHARED = [
 ]
 
 
-def of_hudi(told: str) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
+def of_hudi(help_text: str) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
     """Parameters with type and default, and columns with type, of Hudi's help."""
-    parameters, columns = told.split("outputType:")
+    parameters, columns = help_text.split("outputType:")
     fields = [line.split() for line in parameters.splitlines() if line.startswith("\t")]
-    given = {name: (TYPES[kind], default[0] if default[1:] else "") for name, kind, *default in fields[1:]}
-    return given, {name: TYPES[kind] for name, kind, *_ in map(str.split, columns.strip().splitlines()[1:])}
+    typed = {name: (TYPES[kind], default[0] if default[1:] else "") for name, kind, *default in fields[1:]}
+    return typed, {name: TYPES[kind] for name, kind, *_ in map(str.split, columns.strip().splitlines()[1:])}
 
 
-def of_ours(told: list[str]) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
-    columns = dict(line.split(" ", 2)[1:] for line in told if line.startswith("returns "))
+def of_ours(lines: list[str]) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
+    columns = dict(line.split(" ", 2)[1:] for line in lines if line.startswith("returns "))
     parameters = {}
-    for line in told:
+    for line in lines:
         if not line.startswith("returns "):
             name, kind = line.split(":")[0].split(" ", 1)
             default = re.search(r"default (\w+)", line)
@@ -68,10 +68,10 @@ def test_a_procedure_of_hudi_takes_its_arguments_and_returns_its_columns(
     ours, columns = of_ours([row[0] for row in sql.run(f"CALL help(cmd => '{procedure}')")])
     left_out = WITHOUT_PARAMETERS.get(procedure, set())
     assert theirs.keys() - ours.keys() == left_out
-    kept = [name for name in theirs if name not in left_out]
-    assert [name for name in ours if name in theirs] == kept
-    assert [ours[name][0] for name in kept] == [theirs[name][0] for name in kept]
-    if "limit" in kept:
+    shared = [name for name in theirs if name not in left_out]
+    assert [name for name in ours if name in theirs] == shared
+    assert [ours[name][0] for name in shared] == [theirs[name][0] for name in shared]
+    if "limit" in shared:
         assert ours["limit"] == theirs["limit"]
     wanted = {name: kind for name, kind in their_columns.items() if name not in WITHOUT_COLUMNS.get(procedure, set())}
     assert list(columns.items())[: len(wanted)] == list(wanted.items())

@@ -233,8 +233,10 @@ def test_help_lists_the_procedures_and_the_parameters_and_columns_of_one(sql: Sq
     assert listed == sorted(listed)
     documented = re.findall(r"^\| `(\w+)` \|", DOCS.split("## CALL")[1].split("\n## ")[0], re.MULTILINE)
     assert sorted(documented) == listed
-    told = "\n".join(row[0] for row in sql.run("CALL help(cmd => 'run_compaction')"))
-    assert all(word in told for word in ("op STRING", "(required)", "table", "path", "options", "returns state STRING"))
+    shown = "\n".join(row[0] for row in sql.run("CALL help(cmd => 'run_compaction')"))
+    assert all(
+        word in shown for word in ("op STRING", "(required)", "table", "path", "options", "returns state STRING")
+    )
     assert "limit INT: most rows to return (default 10)" in {row[0] for row in sql.run("CALL help('show_commits')")}
     unknown = sql.fails("CALL help(cmd => 'run_compactoin')")
     assert "PROCEDURE_UNKNOWN" in unknown
@@ -243,15 +245,15 @@ def test_help_lists_the_procedures_and_the_parameters_and_columns_of_one(sql: Sq
 
 @pytest.mark.parametrize("name", ["run_compactoin", "system.run_compactoin", "spark_catalog.system.run_compactoin"])
 def test_a_procedure_that_nobody_has_is_answered_with_those_there_are(sql: Sql, name: str) -> None:
-    said = sql.fails(f"CALL {name}(op => 'run')")
-    assert "PROCEDURE_UNKNOWN" in said
-    assert name in said
-    assert "run_compaction," in said
+    message = sql.fails(f"CALL {name}(op => 'run')")
+    assert "PROCEDURE_UNKNOWN" in message
+    assert name in message
+    assert "run_compaction," in message
 
 
 def test_a_procedure_of_another_catalog_is_left_to_it(sql: Sql) -> None:
-    said = sql.fails("CALL other.system.run_compaction(op => 'run')")
-    assert "PROCEDURE_UNKNOWN" not in said
+    message = sql.fails("CALL other.system.run_compaction(op => 'run')")
+    assert "PROCEDURE_UNKNOWN" not in message
 
 
 def test_a_call_may_have_comments_lines_a_catalog_and_computed_values(sql: Sql) -> None:

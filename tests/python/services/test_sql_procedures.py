@@ -1,4 +1,4 @@
-"""CALL of procedures that tell about tables, make them, write to them and clean up after failed writes."""
+"""CALL of procedures that describe tables, make them, write to them and clean up after failed writes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def call(sql: Sql, procedure: str, **arguments: Any) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def written(sql: Sql) -> str:
-    """A merge-on-read table in two partitions: two rows inserted, one of them updated, one late."""
+    """A merge-on-read table in two partitions: two rows inserted, one of them updated, one late-arriving."""
     table = sql.create("mor", "id int, ts bigint, v string, day string", by="day")
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a', 'x'), (2, 5, 'b', 'y')")
     sql.run("SET hoodie.spark.sql.insert.into.operation = upsert")
@@ -110,16 +110,16 @@ def test_the_newest_slices_are_shown_with_their_logs_and_those_of_an_instant(sql
 
 
 def test_a_table_is_described_and_its_properties_are_listed(sql: Sql, written: str) -> None:
-    (told,) = call(sql, "describe_table", table=written)
-    assert (told["type"], told["version"], told["merge_mode"]) == ("MERGE_ON_READ", 9, "EVENT_TIME_ORDERING")
-    assert (told["record_key_fields"], told["partition_fields"]) == (["id"], ["day"])
-    assert told["ordering_fields"] == ["ts"]
-    assert [field["name"] for field in json.loads(told["schema"])["fields"]] == ["id", "ts", "v", "day"]
+    (details,) = call(sql, "describe_table", table=written)
+    assert (details["type"], details["version"], details["merge_mode"]) == ("MERGE_ON_READ", 9, "EVENT_TIME_ORDERING")
+    assert (details["record_key_fields"], details["partition_fields"]) == (["id"], ["day"])
+    assert details["ordering_fields"] == ["ts"]
+    assert [field["name"] for field in json.loads(details["schema"])["fields"]] == ["id", "ts", "v", "day"]
     listed = {row["key"]: row["value"] for row in call(sql, "show_table_properties", table=written, limit=1000)}
     assert listed["hoodie.table.recordkey.fields"] == "id"
     assert listed["hoodie.table.version"] == "9"
     assert len(call(sql, "show_table_properties", table=written)) == 10
-    (one,) = call(sql, "show_table_properties", path=told["path"], filter="key = 'hoodie.table.type'")
+    (one,) = call(sql, "show_table_properties", path=details["path"], filter="key = 'hoodie.table.type'")
     assert one["value"] == "MERGE_ON_READ"
 
 

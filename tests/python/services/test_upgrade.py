@@ -1,4 +1,4 @@
-"""Tables of version 6 and 8 become version 9 when somebody asks for it, and only then."""
+"""Tables of version 6 and 8 become version 9 when it is requested, and only then."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ each_older_table = [(version, kind) for version in ("6", "8") for kind in (COW, 
 
 
 def made(spark: SparkSession, path: Path, version: str, kind: str, **more: str) -> dict[str, str]:
-    """A table with updates, a late row and deletes of both kinds in its files; its options."""
+    """A table with updates, a late-arriving row and deletes of both kinds in its files; its options."""
     options = {KEY: "id", ORDERING: "ts", TYPE: kind, **more}
     first = [(i, f"n{i}", 5) for i in range(6)]
     save(frame(spark, first, COLUMNS), path, {**options, VERSION: version})
@@ -112,13 +112,13 @@ def test_a_write_that_goes_on_is_left_alone_where_several_write_and_the_upgrade_
     heartbeat.parent.mkdir(exist_ok=True)
     for file in (*pending, heartbeat):
         file.touch()
-    asked = {**options, **UPGRADE}
-    several = {**asked, "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL"}
+    upgrading = {**options, **UPGRADE}
+    several = {**upgrading, "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL"}
     rows = frame(spark, [(0, "after", 7)], COLUMNS)
     refused(lambda: save(rows, path, several), "UPGRADE_REFUSED", instant, "pending")
     assert all(file.exists() for file in pending)
     assert properties(path)["hoodie.table.version"] == "8"
-    save(rows, path, asked)
+    save(rows, path, upgrading)
     assert properties(path)["hoodie.table.version"] == "9"
     assert rows_of(load(spark, path)) == [(0, "after", 7), *EXPECTED[1:]]
 

@@ -1,4 +1,4 @@
-"""The benchmark measures what it says, and fails when a table is wrong."""
+"""The benchmark measures what it reports, and fails when a table is wrong."""
 
 from __future__ import annotations
 

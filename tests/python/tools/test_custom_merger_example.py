@@ -23,7 +23,7 @@ pytestmark = pytest.mark.e2e
 EXAMPLE = ROOT / "examples" / "custom-merger"
 ROW = "o1 lamp Oak 7 3 {state} 9.5 card 5"
 
-# A reader that was not given the jar: it names the class, which is not there.
+# A reader without the jar: it names the class, which is not there.
 READER = """
 import sys
 import merganser
@@ -61,9 +61,9 @@ def run(*words: object) -> subprocess.CompletedProcess[str]:
 def test_the_order_is_the_same_on_every_path_and_a_reader_without_the_jar_is_told_so(jar: Path, tmp_path: Path) -> None:
     done = run(EXAMPLE / "orders.py", jar, tmp_path)
     assert done.returncode == 0, done.stderr
-    said = re.findall(r"^(?:.*[\r\])])?([a-z_ ]+): (o1 .*)$", done.stdout, re.MULTILINE)
+    printed = re.findall(r"^(?:.*[\r\])])?([a-z_ ]+): (o1 .*)$", done.stdout, re.MULTILINE)
     shipped, delivered = ROW.format(state="shipped"), ROW.format(state="delivered")
-    assert said == [
+    assert printed == [
         ("copy_on_write", shipped),
         ("merge_on_read", shipped),
         ("compacted", shipped),

@@ -1,4 +1,4 @@
-"""The demo's report can be made from made-up numbers, needs no network, and shows what it is given."""
+"""The demo's report can be made from made-up numbers, needs no network, and shows its input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo's feed is what it says it is, and its truth gives the right answer on histories worked out by hand."""
+"""The demo's feed is as documented, and its truth gives the right answer on histories worked out by hand."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def test_differences_names_every_wrong_cell_and_row_and_takes_two_nulls_as_equal
     expected = pd.DataFrame({"k": [1, 2, 3, 4], "v": ["a", None, "c", "d"], "w": [1.0, None, 3.0, 4.0]})
     actual = pd.DataFrame({"k": [1, 2, 3, 5, 5], "v": ["a", None, "X", "e", "e"], "w": [1.0, None, None, 5.0, 5.0]})
     found = truth.differences(expected, actual, key=["k"])
-    told = sorted((row.k, row.column) for row in found.itertuples())
-    assert told == [(3, "v"), (3, "w"), (4, ""), (5, ""), (5, "")]
+    reported = sorted((row.k, row.column) for row in found.itertuples())
+    assert reported == [(3, "v"), (3, "w"), (4, ""), (5, ""), (5, "")]
     assert truth.differences(expected, expected.copy(), key=["k"]).empty
 
 
@@ -158,8 +158,8 @@ def test_the_feed_has_every_fault_it_is_there_for(messages: pd.DataFrame) -> Non
     assert sum(outcome.deleted for outcome in outcomes) > 0
     assert sum(outcome.void for outcome in outcomes) > 0
     assert messages.duplicated("message_id").sum() > 0
-    first_said = messages.drop_duplicates(feed.KEY)
-    assert (first_said["status"] == "cancelled").any()
+    first_messages = messages.drop_duplicates(feed.KEY)
+    assert (first_messages["status"] == "cancelled").any()
 
 
 def test_two_messages_of_a_flight_at_one_time_are_copies(messages: pd.DataFrame) -> None:
@@ -174,8 +174,8 @@ def test_nothing_comes_in_with_a_later_batch_than_the_cancellation_of_its_flight
     others = messages[~gone].join(cancelled, on=feed.KEY, how="inner")
     assert len(others) > 0
     assert (others["batch"] <= others["cancelled_in"]).all()
-    said = messages[gone].groupby(feed.KEY)[feed.ORDERING].max().rename("cancelled_at")
-    assert (others.join(said, on=feed.KEY)[feed.ORDERING] < others.join(said, on=feed.KEY)["cancelled_at"]).all()
+    latest = messages[gone].groupby(feed.KEY)[feed.ORDERING].max().rename("cancelled_at")
+    assert (others.join(latest, on=feed.KEY)[feed.ORDERING] < others.join(latest, on=feed.KEY)["cancelled_at"]).all()
 
 
 def test_the_truth_of_the_feed_is_the_data_set_itself(messages: pd.DataFrame) -> None:

@@ -24,10 +24,10 @@ def test_the_python_quickstart_ends_with_the_latest_reading(
 ) -> None:
     runpy.run_path(str(EXAMPLES / "quickstart.py"), run_name="__main__")
 
-    said = capsys.readouterr().out
-    assert "log files folded in: 2" in said
-    assert "compaction changes no answer: True" in said
-    assert re.findall(r"^\| *([ab])\| *([\d.]+)\|", said, re.MULTILINE) == [("a", "21.0")]
+    printed = capsys.readouterr().out
+    assert "log files folded in: 2" in printed
+    assert "compaction changes no answer: True" in printed
+    assert re.findall(r"^\| *([ab])\| *([\d.]+)\|", printed, re.MULTILINE) == [("a", "21.0")]
 
 
 @pytest.mark.e2e

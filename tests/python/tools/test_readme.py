@@ -32,9 +32,9 @@ def test_the_python_of_the_readme_merges_a_late_and_a_new_row(
     assert isinstance(table, merganser.Table)
     rows = sorted(tuple(row) for row in table.df().collect())
     assert rows == [("a", 12.5, 3), ("b", 20.0, 5), ("c", 7.0, 1)]
-    said = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for count in re.findall(r"\b(\w+=\d)", README):
-        assert count in said, f"the README promises {count}"
+        assert count in printed, f"the README promises {count}"
 
 
 def test_the_sql_of_the_readme_runs_when_it_is_pasted_into_the_prompt(tmp_path: Path) -> None:

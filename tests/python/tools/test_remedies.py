@@ -1,4 +1,4 @@
-"""What messages say to do exists: options, statements, procedures and Python names; the important ones are run."""
+"""The remedies in messages exist: options, statements, procedures and Python names; the important ones are run."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ OPTION = re.compile(r"(?<![\w.])(?:hoodie|spark)(?:\.[A-Za-z_{}]+)+(?:\.\*)?|\ba
 
 
 def messages() -> dict[str, str]:
-    """Every text that says what to do, by where it stands."""
+    """Every text with a remedy, by where it stands."""
     found = {}
     for module in ("merge", "table", "spark"):
         conditions = ROOT / f"jvm/{module}/src/main/resources/io/merganser/{module}/conditions.json"
         if conditions.is_file():
             found.update({name: entry["message"] for name, entry in json.loads(conditions.read_text()).items()})
-    # The page has what the options' own remedies say, in the last column of its tables.
+    # The page has the options' own remedies, in the last column of its tables.
     for line in (ROOT / "docs/config.md").read_text().splitlines():
         if line.startswith("| `"):
             found[line.split("|")[1].strip()] = line.split("|")[-2]

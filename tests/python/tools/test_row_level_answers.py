@@ -22,9 +22,9 @@ def test_each_test_of_sparks_is_answered_by_tests_of_ours_or_by_a_reason() -> No
     reasons = answers.pop("why not")
     trees = [ast.parse(file.read_text()) for file in PYTESTS.values()]
     ours = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef))
-    given = {(suite, name): answer for suite, named in answers.items() for name, answer in named.items()}
-    assert len(given) > 300
-    assert all(given.values())
-    assert {answer for answer in given.values() if isinstance(answer, str)} == set(reasons)
-    named = {name for answer in given.values() if isinstance(answer, list) for name in answer}
+    answered = {(suite, name): answer for suite, named in answers.items() for name, answer in named.items()}
+    assert len(answered) > 300
+    assert all(answered.values())
+    assert {answer for answer in answered.values() if isinstance(answer, str)} == set(reasons)
+    named = {name for answer in answered.values() if isinstance(answer, list) for name in answer}
     assert {name: ours[name] for name in named if ours[name] != 1} == {}

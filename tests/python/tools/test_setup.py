@@ -1,4 +1,4 @@
-"""`./dev` says what it can do and what is missing, and the jar it builds is the one that the package picks."""
+"""`./dev` lists what it can do and what is missing, and the jar it builds is the one that the package picks."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from dev.programs import with_jar
 
 
 def dev(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if name not in ("JAVA_HOME", "CI")}
+    inherited = {name: value for name, value in os.environ.items() if name not in ("JAVA_HOME", "CI")}
     command = [sys.executable, str(ROOT / "dev"), *words]
-    return subprocess.run(command, env={**kept, **variables}, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, env={**inherited, **variables}, capture_output=True, text=True, timeout=60)
 
 
 def dev_with_java(folder: Path, version: str | None, *words: str, jdk: bool = True) -> subprocess.CompletedProcess[str]:

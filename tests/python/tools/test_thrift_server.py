@@ -103,7 +103,7 @@ def test_tables_are_shown_described_and_made_from_a_query(jdbc: Jdbc, table: str
         ("INSERT INTO {table} VALUES (NULL, 1, 'n', 'x')", "23502", ["NULL_RECORD_KEY", "(id)"]),
         ("SELECT nope FROM {table}", "42703", ["UNRESOLVED_COLUMN", "`nope`"]),
     ],
-    ids=lambda given: given.split(" ")[0] if isinstance(given, str) else None,
+    ids=lambda value: value.split(" ")[0] if isinstance(value, str) else None,
 )
 def test_an_error_has_its_state_and_names_what_is_wrong(
     jdbc: Jdbc, table: str, statement: str, sql_state: str, words: list[str]

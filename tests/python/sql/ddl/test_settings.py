@@ -1,4 +1,4 @@
-"""Settings of the merge, wherever they are given: at the write, by SQL's SET, as table properties."""
+"""Settings of the merge, wherever they are configured: at the write, by SQL's SET, as table properties."""
 
 from __future__ import annotations
 
@@ -86,13 +86,13 @@ def test_a_table_of_an_older_version_stays_so_and_another_version_is_refused(
 def test_the_payloads_own_ordering_field_is_the_tables_where_none_is_named(
     spark: SparkSession, tmp_path: Path, version: str
 ) -> None:
-    given = {KEY: "id", TYPE: MOR, VERSION: version, PAYLOAD: MODELS + "DefaultHoodieRecordPayload"}
+    options = {KEY: "id", TYPE: MOR, VERSION: version, PAYLOAD: MODELS + "DefaultHoodieRecordPayload"}
     rows = "id int, ts bigint, seen bigint, v string"
     for name, more, first, late in (
         ("default", {}, (1, 5, 1, "a"), (1, 4, 9, "late")),
         ("named", {"hoodie.payload.ordering.field": "seen"}, (1, 5, 5, "a"), (1, 9, 4, "late")),
     ):
         path = tmp_path / name
-        save(frame(spark, [first], rows), path, {**given, **more})
-        save(frame(spark, [late], rows), path, {**given, **more})
+        save(frame(spark, [first], rows), path, {**options, **more})
+        save(frame(spark, [late], rows), path, {**options, **more})
         assert rows_of(load(spark, path)) == [first]

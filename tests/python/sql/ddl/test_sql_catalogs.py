@@ -94,8 +94,8 @@ def test_a_catalog_of_folders_holds_namespaces_and_tables(sql: Sql, lake: str, t
     described = sql.run(f"DESCRIBE TABLE EXTENDED {t}")
     assert described[0] == ("id", "int", "the key")
     assert described[2][1] == "varchar(3)"
-    told = {r[0]: r[1] for r in described}
-    assert told["Comment"] == "all ducks"
+    details = {r[0]: r[1] for r in described}
+    assert details["Comment"] == "all ducks"
     assert dict(sql.run(f"SHOW TBLPROPERTIES {t}"))["team"] == "birds"
     assert [r[1] for r in sql.run(f"SHOW TABLES IN {lake}.birds")] == ["ducks"]
     assert sql.run(f"SHOW NAMESPACES IN {lake}") == [("birds",)]

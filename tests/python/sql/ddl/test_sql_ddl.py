@@ -1,4 +1,4 @@
-"""TRUNCATE, partitions, ALTER TABLE on properties and names, what DESCRIBE and SHOW tell, and time travel."""
+"""TRUNCATE, partitions, ALTER TABLE on properties and names, what DESCRIBE and SHOW report, and time travel."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ def test_settings_of_writes_become_the_tables_defaults_and_the_users_own_words_a
     operation = "hoodie.spark.sql.insert.into.operation"
     sql.run(f"ALTER TABLE {table} SET TBLPROPERTIES ('{operation}' = 'upsert', 'team' = 'birds')")
     assert properties(sql.folder(table))[operation] == "upsert"
-    told = dict(sql.run(f"SHOW TBLPROPERTIES {table}"))
-    assert told[operation] == "upsert"
-    assert told["team"] == "birds"
+    shown = dict(sql.run(f"SHOW TBLPROPERTIES {table}"))
+    assert shown[operation] == "upsert"
+    assert shown["team"] == "birds"
     assert sql.run(f"SHOW TBLPROPERTIES {table} ('team')") == [("team", "birds")]
     sql.run(f"INSERT INTO {table} VALUES (1, 2, 'b')")
     assert sql.rows(table) == [(1, 2, "b")]
@@ -178,7 +178,7 @@ def test_comments_are_set_and_taken_away(sql: Sql) -> None:
     assert not comment()
 
 
-# --- what is told ----------------------------------------------------------------------------------------------------
+# --- what is shown -------------------------------------------------------------------------------------------------
 
 
 def test_describe_show_columns_and_show_create_table_tell_what_was_said(sql: Sql) -> None:
@@ -189,16 +189,16 @@ def test_describe_show_columns_and_show_create_table_tell_what_was_said(sql: Sql
         "TBLPROPERTIES (primaryKey = 'id', type = 'mor', orderingFields = 'ts', team = 'birds')"
     )
     assert [r[0] for r in sql.run(f"SHOW COLUMNS IN {table}")] == ["id", "ts", "code", "p"]
-    told = {r[0]: r[1] for r in sql.run(f"DESCRIBE TABLE EXTENDED {table}")}
-    assert told["Comment"] == "all ducks"
-    assert told["Type"] == "MANAGED"
-    assert told["code"] == "varchar(3)"
+    details = {r[0]: r[1] for r in sql.run(f"DESCRIBE TABLE EXTENDED {table}")}
+    assert details["Comment"] == "all ducks"
+    assert details["Type"] == "MANAGED"
+    assert details["code"] == "varchar(3)"
     (statement,) = sql.run(f"SHOW CREATE TABLE {table}")[0]
     assert "LOCATION" not in statement
     other = sql.name()
     sql.run(statement.replace(table, other))
     described = [sql.run(f"DESCRIBE TABLE {t}") for t in (table, other)]
-    # Spark 4.2's statement names the collation that every text has.
+    # Spark 4.2's statement names the collation that every string has.
     assert str(described[1]).replace(" collate UTF8_BINARY", "") == str(described[0])
     assert dict(sql.run(f"SHOW TBLPROPERTIES {other}"))["team"] == "birds"
 
@@ -207,10 +207,10 @@ def test_describe_of_a_partition_tells_where_it_is_and_how_large(sql: Sql) -> No
     table = filled(sql, "mor")
     one = "PARTITION (region = 'eu', day = '2024-01-01')"
     assert [r[0] for r in sql.run(f"DESCRIBE TABLE {table} {one}")][:4] == ["id", "ts", "region", "day"]
-    told = {r[0]: r[1] for r in sql.run(f"DESCRIBE TABLE EXTENDED {table} {one}")}
-    assert told["Partition Values"] == "[region=eu, day=2024-01-01]"
-    assert told["Location"].endswith("/region=eu/day=2024-01-01")
-    assert told["File Groups"] == "1"
+    details = {r[0]: r[1] for r in sql.run(f"DESCRIBE TABLE EXTENDED {table} {one}")}
+    assert details["Partition Values"] == "[region=eu, day=2024-01-01]"
+    assert details["Location"].endswith("/region=eu/day=2024-01-01")
+    assert details["File Groups"] == "1"
     message = sql.fails(f"DESCRIBE TABLE {table} PARTITION (region = 'asia', day = '2024-01-01')")
     assert "PARTITIONS_NOT_FOUND" in message or "PARTITION_NOT_FOUND" in message or "NoSuchPartition" in message
 

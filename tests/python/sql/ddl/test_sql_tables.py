@@ -31,15 +31,15 @@ OPTIONS = {"hoodie.datasource.write.recordkey.field": "id", "hoodie.table.orderi
 @pytest.mark.parametrize(("kind", "name"), [("cow", "COPY_ON_WRITE"), ("mor", "MERGE_ON_READ")])
 def test_create_table_keeps_what_tblproperties_say_in_the_tables_own_properties(sql: Sql, kind: str, name: str) -> None:
     table = sql.create(kind, by="")
-    kept = properties(sql.folder(table))
-    assert kept["hoodie.table.type"] == name
-    assert kept["hoodie.table.version"] == "9"
-    assert kept["hoodie.table.name"] == table
-    assert kept["hoodie.database.name"] == "default"
-    assert kept["hoodie.table.recordkey.fields"] == "id"
-    assert kept["hoodie.table.ordering.fields"] == "ts"
-    assert kept["hoodie.record.merge.mode"] == "EVENT_TIME_ORDERING"
-    assert kept["hoodie.datasource.write.hive_style_partitioning"] == "true"
+    stored = properties(sql.folder(table))
+    assert stored["hoodie.table.type"] == name
+    assert stored["hoodie.table.version"] == "9"
+    assert stored["hoodie.table.name"] == table
+    assert stored["hoodie.database.name"] == "default"
+    assert stored["hoodie.table.recordkey.fields"] == "id"
+    assert stored["hoodie.table.ordering.fields"] == "ts"
+    assert stored["hoodie.record.merge.mode"] == "EVENT_TIME_ORDERING"
+    assert stored["hoodie.datasource.write.hive_style_partitioning"] == "true"
     assert sql.rows(table) == []
 
 
@@ -53,9 +53,9 @@ def test_create_table_takes_the_older_name_of_the_ordering_field_and_hudis_full_
         "'hoodie.table.ordering.fields' = 'ts', 'hoodie.index.type' = 'BUCKET', "
         "'hoodie.bucket.index.num.buckets' = '2')"
     )
-    kept = properties(sql.folder(full))
-    assert kept["hoodie.table.type"] == "MERGE_ON_READ"
-    assert kept["hoodie.bucket.index.num.buckets"] == "2"
+    stored = properties(sql.folder(full))
+    assert stored["hoodie.table.type"] == "MERGE_ON_READ"
+    assert stored["hoodie.bucket.index.num.buckets"] == "2"
     sql.run(f"INSERT INTO {full} VALUES (1, 1, 'a'), (2, 1, 'b'), (3, 1, 'c')")
     assert {f.name.split("-")[0] for f in sql.folder(full).glob("*.parquet")} == {"00000000", "00000001"}
 
@@ -478,9 +478,9 @@ def test_describe_and_show_tell_columns_partitions_and_properties(sql: Sql) -> N
     described = sql.run(f"DESCRIBE TABLE EXTENDED {table}")
     assert [r[:2] for r in described[:4]] == [("id", "int"), ("ts", "bigint"), ("code", "varchar(3)"), ("p", "string")]
     assert described[0][2] == "the key"
-    told = {r[0]: r[1] for r in described[4:]}
-    assert told["Provider"] == "merganser"
-    assert told["Type"] == "MANAGED"
+    details = {r[0]: r[1] for r in described[4:]}
+    assert details["Provider"] == "merganser"
+    assert details["Type"] == "MANAGED"
     assert (table, False) in [r[1:] for r in sql.run(f"SHOW TABLES LIKE '{table}'")]
     (statement,) = sql.run(f"SHOW CREATE TABLE {table}")[0]
     assert "USING merganser" in statement

@@ -286,7 +286,7 @@ def test_insert_into_of_a_frame_overwrites_as_the_session_says(sql: Sql) -> None
     assert sql.rows(table) == [(7, 1, "x")]
 
 
-# --- by name, and what is told --------------------------------------------------------------------------------------
+# --- by name, and what is reported -------------------------------------------------------------------------------
 
 
 def test_an_insert_of_some_columns_can_be_explained(sql: Sql) -> None:
@@ -316,15 +316,15 @@ def test_the_counts_of_an_insert_stand_on_the_sql_tab(sql: Sql, kind: str) -> No
     sql.run(f"INSERT INTO {table} VALUES (1, 4, 'late'), (3, 1, 'c'), (4, 1, 'd')")
     store = sql.spark._jsparkSession.sharedState().statusStore()
     executions = store.executionsList()
-    told: dict[str, str] = {}
+    reported: dict[str, str] = {}
     for execution in map(executions.apply, range(executions.size())):
         values = store.executionMetrics(execution.executionId())
         for metric in map(execution.metrics().apply, range(execution.metrics().size())):
             if metric.name().startswith("rows: ") and values.contains(metric.accumulatorId()):
-                told[metric.name()] = values.apply(metric.accumulatorId())
-    assert told["rows: inserted"] == "2"
+                reported[metric.name()] = values.apply(metric.accumulatorId())
+    assert reported["rows: inserted"] == "2"
     if kind == "cow":  # a log does not know yet who loses
-        assert told["rows: late"] == "1"
+        assert reported["rows: late"] == "1"
 
 
 @pytest.mark.parametrize("operation", ["insert", "bulk_insert"])

@@ -1,4 +1,4 @@
-"""MERGE as SQL says it: which rows ON matches, and which clause is taken for each."""
+"""MERGE as SQL defines it: which rows ON matches, and which clause is taken for each."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def source(*rows: str) -> str:
     return values("id, n, dep", *rows)
 
 
-def ids(*given: int) -> str:
-    return values("id", *(f"({key})" for key in given))
+def ids(*keys: int) -> str:
+    return values("id", *(f"({key})" for key in keys))
 
 
 # --- clauses ---------------------------------------------------------------------------------------------------
@@ -241,13 +241,13 @@ def test_merge_on_the_key_combines_the_source_rows_of_a_key_before_its_clauses_s
 
 
 def test_merge_does_the_same_whatever_join_spark_would_choose(sql: Sql) -> None:
-    for given in [
+    for options in [
         {"autoBroadcastJoinThreshold": str(2**40)},
         {"autoBroadcastJoinThreshold": "-1"},
         {"autoBroadcastJoinThreshold": "-1", "join__preferSortMergeJoin": "false"},
         {"adaptive__enabled": "false"},
     ]:
-        with settings(sql, **given):
+        with settings(sql, **options):
             table = plain(sql, "cow", COLUMNS, "(1, 100, 'hr')", "(2, 200, 'eng')", "(3, 0, 'none')")
             many = "(SELECT id % 999 + 2 AS ref, id AS v FROM range(1000)) s"
             clauses = ["WHEN MATCHED THEN UPDATE SET n = s.v", "WHEN NOT MATCHED BY SOURCE THEN DELETE"]

@@ -159,8 +159,8 @@ def test_fields_of_a_struct_that_a_clause_assigns_straight_from_the_source_are_a
     sql: Sql, kind: str, evolving: str
 ) -> None:
     table = plain(sql, kind, "id int, s struct<a: int, d: struct<e: int>>", "(1, NULL)", "(2, NULL)")
-    given = "named_struct('a', 2, 'd', named_struct('e', 2, 'f', 'up'))"
-    source = f"(SELECT 1 AS id, {given} AS s) s"
+    struct = "named_struct('a', 2, 'd', named_struct('e', 2, 'f', 'up'))"
+    source = f"(SELECT 1 AS id, {struct} AS s) s"
     sql.run(evolve(evolving, table, source, "WHEN MATCHED THEN UPDATE SET t.s.a = s.s.a"))
     assert types(sql, table)["s"] == "struct<a:int,d:struct<e:int>>"
     sql.run(evolve(evolving, table, source, "WHEN MATCHED THEN UPDATE SET t.s = s.s"))

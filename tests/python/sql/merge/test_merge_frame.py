@@ -107,8 +107,8 @@ def test_merge_into_of_a_frame_assigns_nested_fields_and_pads_chars(sql: Sql, ki
     row = "(1, 'a', named_struct('c1', 2, 'c2', named_struct('a', array(1), 'v', 'b')))"
     table = plain(sql, kind, columns, row, row.replace("(1,", "(2,", 1))
     source = rows_of(sql, "id", "(1)").alias("r")
-    given = {"s.c1": expr("-1"), "s.c2.a": expr("array(-1)"), "s.c2.v": expr("'new'"), "c": expr("'x'")}
-    merging = into(source, table, "t.id = r.id").whenMatched().update(given)
+    assignments = {"s.c1": expr("-1"), "s.c2.a": expr("array(-1)"), "s.c2.v": expr("'new'"), "c": expr("'x'")}
+    merging = into(source, table, "t.id = r.id").whenMatched().update(assignments)
     merging.whenNotMatchedBySource().update({"s.c1": expr("NULL"), "s.c2": expr("NULL")}).merge()
     assert sql.rows(table) == [(1, "x  ", (-1, ([-1], "new"))), (2, "a  ", (None, None))]
     whole = "named_struct('c2', named_struct('v', 'w', 'a', array(1)), 'c1', 1)"
@@ -130,7 +130,7 @@ def test_merge_into_of_a_frame_of_the_table_itself_sees_one_snapshot_and_refresh
     assert sql.rows(table, "id, n") == [(1, 100), (2, 100), (3, 200), (4, 400), (5, 500)]
 
 
-@pytest.mark.since("4.2", reason="Spark reads the tables of a frame anew since 4.2")
+@pytest.mark.since("4.2", reason="Spark reads the tables of a frame again since 4.2")
 @pytest.mark.xfail(strict=True, reason="a frame of a table still reads what was committed when the frame was made")
 @each_kind
 def test_merge_into_of_a_frame_of_another_table_sees_what_was_committed_before_the_merge(sql: Sql, kind: str) -> None:

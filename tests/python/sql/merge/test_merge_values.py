@@ -281,12 +281,12 @@ def test_merge_refuses_a_clause_that_can_never_be_reached_and_a_statement_withou
 def test_merge_refuses_conditions_that_are_not_deterministic_aggregates_and_sub_queries_by_clause(sql: Sql) -> None:
     table = plain(sql, "cow", "id int, n int", "(1, 1)")
     rows = values("id, n", "(1, 1)")
-    for given, reason in [
+    for template, reason in [
         ("{}.id < rand()", "deterministic"),
         ("max({}.id) < 10", "aggregate"),
         (f"{{}}.id IN (SELECT id FROM {table})", "sub-query"),
     ]:
-        of_source, of_table = given.format("s"), given.format("t")
+        of_source, of_table = template.format("s"), template.format("t")
         for clause, action in [
             (f"WHEN MATCHED AND {of_source}", "UPDATE SET *"),
             (f"WHEN MATCHED AND {of_source}", "DELETE"),

@@ -1,4 +1,4 @@
-"""Random MERGE, UPDATE, DELETE and INSERT: tables of both kinds come to what the documents say, and so to the same.
+"""Random MERGE, UPDATE, DELETE and INSERT: tables of both kinds have the rows that the docs define, and so the same.
 
 The oracle is `statement_meaning.py`, which shares nothing with what it checks; what the documents leave open is
 not drawn. MERGANSER_FULL=1 makes more histories, and longer ones; MERGANSER_SEED is added to the seeds.
@@ -42,11 +42,11 @@ def rows_of(table: Table) -> list[tuple[object, ...]]:
 
 
 class Twins:
-    """A table of each kind, to which the same statements are given."""
+    """A table of each kind, on which the same statements run."""
 
     def __init__(self, sql: Sql, shape: Shape) -> None:
         self.sql, self.shape = sql, shape
-        given = dict(shape.properties)
+        properties = dict(shape.properties)
         columns = ", ".join(f"{name} {type_name}" for name, type_name in COLUMNS.items())
         self.names = {
             kind: sql.create(
@@ -55,13 +55,13 @@ class Twins:
                 key=",".join(shape.key),
                 ordering=",".join(shape.ordering) or None,
                 by="p" if shape.partitioned else "",
-                **given,
+                **properties,
             )
             for kind in KINDS
         }
 
     def run(self, statement: Statement) -> dict[str, Counts | str]:
-        """What each kind tells: its counts, or the message of an error."""
+        """The result of each kind: its counts, or the message of an error."""
 
         def of(kind: str) -> Counts | str:
             try:
@@ -97,27 +97,27 @@ def agree(answer: Counts, expected: Counts, *, is_known: bool) -> bool:
 def check(twins: Twins, statements: list[Statement], where: str) -> None:
     table: Table = {}
     for at, statement in enumerate(statements):
-        told: Counts | None = None
+        counts: Counts | None = None
         refused = False
         try:
-            table, told = after(twins.shape, table, statement)
+            table, counts = after(twins.shape, table, statement)
         except Refused:
             refused = True
-        said = "\n  ".join([where, *(f"{s.sql}  {dict(s.settings) or ''}" for s in statements[: at + 1])])
+        context = "\n  ".join([where, *(f"{s.sql}  {dict(s.settings) or ''}" for s in statements[: at + 1])])
         for kind, answer in twins.run(statement).items():
             if refused:
-                assert isinstance(answer, str), f"{kind} does not refuse\n  {said}"
-                assert any(name in answer for name in REFUSALS), f"{kind} refuses with {answer[:1000]}\n  {said}"
+                assert isinstance(answer, str), f"{kind} does not refuse\n  {context}"
+                assert any(name in answer for name in REFUSALS), f"{kind} refuses with {answer[:1000]}\n  {context}"
                 continue
-            assert not isinstance(answer, str), f"{kind} fails with {answer[:1000]}\n  {said}"
-            if told is not None and not isinstance(statement, Insert):
+            assert not isinstance(answer, str), f"{kind} fails with {answer[:1000]}\n  {context}"
+            if counts is not None and not isinstance(statement, Insert):
                 # Not known of rows in logs: under a rule that fills columns, and where a MERGE inserts a key unseen.
                 is_known = kind == "cow" or not (twins.shape.fills or isinstance(statement, Merge))
-                assert agree(answer, told, is_known=is_known), f"{kind} counts {answer}, not {told}\n  {said}"
+                assert agree(answer, counts, is_known=is_known), f"{kind} counts {answer}, not {counts}\n  {context}"
         if refused or at % 2 or at == len(statements) - 1:
             expected = rows_of(table)
             for kind, rows in twins.rows().items():
-                assert rows == expected, f"{kind} has other rows\n  {said}"
+                assert rows == expected, f"{kind} has other rows\n  {context}"
 
 
 @pytest.mark.e2e

@@ -69,7 +69,7 @@ def test_a_source_row_that_on_leaves_out_takes_no_other_rows_place(sql: Sql, kin
 
 @pytest.mark.parametrize("by_source", ["", " WHEN NOT MATCHED BY SOURCE AND t.id < 0 THEN DELETE"])
 @pytest.mark.parametrize(
-    ("kind", "ordering", "values", "kept"),
+    ("kind", "ordering", "values", "winner"),
     [
         ("cow", "double", ["'NaN'", "1.5", "null"], 0),
         ("mor", "double", ["0.0", "-0.0", "null"], 1),
@@ -79,7 +79,7 @@ def test_a_source_row_that_on_leaves_out_takes_no_other_rows_place(sql: Sql, kin
     ],
 )
 def test_of_several_source_rows_the_one_counts_that_an_upsert_of_them_keeps(
-    sql: Sql, by_source: str, kind: str, ordering: str, values: list[str], kept: int
+    sql: Sql, by_source: str, kind: str, ordering: str, values: list[str], winner: int
 ) -> None:
     rows = ", ".join(
         f"SELECT 1 AS id, CAST({value} AS {ordering}) AS ts, 'v{i}' AS v" for i, value in enumerate(values)
@@ -92,7 +92,7 @@ def test_of_several_source_rows_the_one_counts_that_an_upsert_of_them_keeps(
     )
     with sql.settings({"hoodie.spark.sql.insert.into.operation": "upsert"}):
         sql.run(f"INSERT INTO {upserted} {source}")
-    assert [v for _, _, v in sql.rows(merged)] == [v for _, _, v in sql.rows(upserted)] == [f"v{kept}"]
+    assert [v for _, _, v in sql.rows(merged)] == [v for _, _, v in sql.rows(upserted)] == [f"v{winner}"]
 
 
 @each_kind
@@ -121,7 +121,7 @@ def test_a_row_that_on_leaves_out_is_inserted_into_its_own_partition_and_merged_
         "WHEN NOT MATCHED THEN INSERT (id, ts, v, p) VALUES (s.id, s.ts, s.v, s.p)"
     )
     assert "no join" in sql.run("EXPLAIN " + merge)[0][0]
-    told = sql.spark.sql(merge).first().asDict()
+    result = sql.spark.sql(merge).first().asDict()
     assert sql.rows(table) == [
         (1, 5, "a", "x"),
         (1, 6, "newer", "y"),
@@ -130,8 +130,8 @@ def test_a_row_that_on_leaves_out_is_inserted_into_its_own_partition_and_merged_
         (3, 5, "d", "x"),
         (4, 4, "nowhere", "x"),
     ]
-    counts = (told["inserted"], told["updated"], told["appended"], told["deleted"])
-    # Both rows of key 2 go into one log: what they come to, readers find out.
+    counts = (result["inserted"], result["updated"], result["appended"], result["deleted"])
+    # Both rows of key 2 go into one log: readers merge them.
     assert counts == ((2, 1, 2, 0) if (kind, index) == ("mor", "BUCKET") else (2, 2, 0, 0))
 
 
@@ -405,8 +405,8 @@ def test_a_condition_that_is_no_boolean_is_named_with_its_type(sql: Sql) -> None
     table = sql.create("cow")
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a')")
     merge = f"MERGE INTO {table} t USING (SELECT 1 id) s ON t.id = s.id WHEN MATCHED AND s.id THEN DELETE"
-    assert "WHEN MATCHED AND s.id THEN DELETE" in (said := sql.fails(merge))
-    assert "type INT, not BOOLEAN" in said
+    assert "WHEN MATCHED AND s.id THEN DELETE" in (message := sql.fails(merge))
+    assert "type INT, not BOOLEAN" in message
     assert "type INT, not BOOLEAN" in sql.fails(merge.replace("t.id = s.id", "t.id").replace("AND s.id ", ""))
     sql.run(merge.replace("AND s.id ", "AND NULL "))
     assert sql.rows(table) == [(1, 5, "a")]

@@ -1,4 +1,4 @@
-"""What MERGE, UPDATE and DELETE cost and tell: plans, counts, files that are not read, and the snapshot they see."""
+"""What MERGE, UPDATE and DELETE cost and report: plans, counts, files that are not read, and the snapshot they see."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_merge_by_another_condition_or_for_rows_that_the_source_lacks_is_a_join(
     assert "BatchScan" in lacking
 
 
-# --- what it tells -------------------------------------------------------------------------------------------------
+# --- what it reports ---------------------------------------------------------------------------------------------
 
 
 @each_kind
@@ -151,25 +151,25 @@ def test_a_merge_tells_what_became_of_rows_as_its_result_in_the_commit_and_as_me
     table = sql.create(kind, **index)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b'), (3, 5, 'c'), (4, 5, 'd'), (5, 5, 'e')")
     source = values("(1, 6L, 'up')", "(2, 5L, 'tie')", "(3, 1L, 'late')", "(4, 9L, 'del')", "(9, 1L, 'new')")
-    told = result(
+    counts = result(
         sql,
         f"MERGE INTO {table} t USING {source} ON t.id = s.id WHEN MATCHED AND s.v = 'del' THEN DELETE "
         "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
     )
     expected = {"inserted": 1, "updated": 2, "deleted": 1, "late": 1, "ties": 1}
-    assert {name: told[name] for name in expected} == expected
+    assert {name: counts[name] for name in expected} == expected
     if kind == "cow":
-        assert told["unchanged"] == 1
-    assert told["file_groups_read"] == 1
-    assert told["file_groups_written"] == 1
-    assert told["file_groups_pruned"] == 0
+        assert counts["unchanged"] == 1
+    assert counts["file_groups_read"] == 1
+    assert counts["file_groups_written"] == 1
+    assert counts["file_groups_pruned"] == 0
     shown = metrics_of_last_statement(sql.spark)
     assert {name: shown[name] for name in expected} == {name: str(count) for name, count in expected.items()}
     (commit,) = sql.run(f"CALL show_commits(table => '{table}', limit => 1)")
     columns = sql.spark.sql(f"CALL show_commits(table => '{table}', limit => 1)").columns
-    kept = dict(zip(columns, commit, strict=True))
+    stored = dict(zip(columns, commit, strict=True))
     if kind == "cow":
-        assert {name: kept[name] for name in expected} == expected
+        assert {name: stored[name] for name in expected} == expected
     assert sql.rows(table) == [(1, 6, "up"), (2, 5, "tie"), (3, 5, "c"), (5, 5, "e"), (9, 1, "new")]
 
 
@@ -178,8 +178,8 @@ def test_a_row_that_is_inserted_under_a_stored_key_is_not_told_as_inserted(sql: 
     table = sql.create(kind)
     sql.run(f"INSERT INTO {table} VALUES (1, 5, 'a'), (2, 5, 'b')")
     source = values("(1, 6L, 'up')", "(3, 6L, 'new')")
-    told = result(sql, f"MERGE INTO {table} t USING {source} ON t.v = s.v WHEN NOT MATCHED THEN INSERT *")
-    assert (told["inserted"], told["updated"], told["appended"]) == (1, 1, 0)
+    counts = result(sql, f"MERGE INTO {table} t USING {source} ON t.v = s.v WHEN NOT MATCHED THEN INSERT *")
+    assert (counts["inserted"], counts["updated"], counts["appended"]) == (1, 1, 0)
     assert sql.rows(table) == [(1, 6, "up"), (2, 5, "b"), (3, 6, "new")]
 
 
@@ -231,18 +231,18 @@ def test_of_many_files_a_merge_reads_those_where_the_sources_keys_lie(sql: Sql, 
     (count,) = sql.run(f"SELECT count(DISTINCT _hoodie_file_name) FROM {table}")[0]
     assert count == MANY
     # by key, then by a condition that is a join
-    told = result(sql, f"MERGE INTO {table} t USING {FEW} ON t.id = s.id WHEN MATCHED THEN UPDATE SET ts = s.ts")
-    assert (told["updated"], told["file_groups_read"], told["file_groups_pruned"]) == (3, 3, MANY - 3)
+    counts = result(sql, f"MERGE INTO {table} t USING {FEW} ON t.id = s.id WHEN MATCHED THEN UPDATE SET ts = s.ts")
+    assert (counts["updated"], counts["file_groups_read"], counts["file_groups_pruned"]) == (3, 3, MANY - 3)
     if kind == "mor":
         sql.run(f"CALL run_compaction(op => 'scheduleandexecute', path => '{table[11:-1]}')")
     joined = f"MERGE INTO {table} t USING {FEW} ON t.id = s.id + 0 AND t.v <> 'x' WHEN MATCHED THEN UPDATE SET v = 'j' "
-    told = result(sql, joined + "WHEN NOT MATCHED AND s.id < 0 THEN INSERT (id, ts, v) VALUES (s.id + 1, s.ts, s.v)")
-    assert (told["updated"], told["file_groups_read"], told["file_groups_pruned"]) == (3, 3, MANY - 3)
+    counts = result(sql, joined + "WHEN NOT MATCHED AND s.id < 0 THEN INSERT (id, ts, v) VALUES (s.id + 1, s.ts, s.v)")
+    assert (counts["updated"], counts["file_groups_read"], counts["file_groups_pruned"]) == (3, 3, MANY - 3)
     assert metrics_of_last_statement(sql.spark)["file groups read"] == "3"
     value = f"(SELECT 'v{MANY * 5 + 5}' v) s"
-    told = result(sql, f"MERGE INTO {table} t USING {value} ON t.v = s.v WHEN MATCHED AND t.ts < 0 THEN DELETE")
-    # those that the statement before has given other values may hold any
-    assert told["file_groups_read"] <= 4
+    counts = result(sql, f"MERGE INTO {table} t USING {value} ON t.v = s.v WHEN MATCHED AND t.ts < 0 THEN DELETE")
+    # those to which the statement before assigned other values may hold any
+    assert counts["file_groups_read"] <= 4
     assert sql.run(f"SELECT count(*), count_if(v = 'j') FROM {table}") == [(MANY * 10, 3)]
 
 
@@ -254,10 +254,10 @@ def test_of_files_loaded_in_the_order_of_numbers_a_merge_reads_those_where_the_s
         sql.run(f"INSERT INTO {table} SELECT {made} FROM range({first}, {first + 200})")
     source = f"(SELECT {made} FROM VALUES (5L), (150L), (1000L) AS rows(id)) s"
     for column in ("id", "at", "cost", "share"):
-        told = result(
+        counts = result(
             sql, f"MERGE INTO {table} t USING {source} ON t.{column} = s.{column} WHEN MATCHED AND t.id < 0 THEN DELETE"
         )
-        assert (column, told["file_groups_read"], told["file_groups_pruned"]) == (column, 2, 4)
+        assert (column, counts["file_groups_read"], counts["file_groups_pruned"]) == (column, 2, 4)
 
 
 def test_of_many_partitions_a_merge_reads_those_of_the_source(sql: Sql, tmp_path: Path) -> None:
@@ -267,13 +267,13 @@ def test_of_many_partitions_a_merge_reads_those_of_the_source(sql: Sql, tmp_path
     assert MANY <= files <= MANY + 1
     rows = values("(15L, 1000L, 1)", "(16L, 1000L, 1)", "(31L, 1000L, 3)", "(70L, 1000L, 7)", names="id, ts, p")
     keyed = f"MERGE INTO {table} t USING {rows} ON t.id = s.id AND t.p = s.p WHEN MATCHED THEN UPDATE SET ts = s.ts"
-    told = result(sql, keyed)
+    counts = result(sql, keyed)
     # The other partitions are not listed, so their file groups are not counted.
-    assert (told["updated"], told["file_groups_read"], told["file_groups_pruned"]) == (4, 3, 0)
+    assert (counts["updated"], counts["file_groups_read"], counts["file_groups_pruned"]) == (4, 3, 0)
     source = f"(SELECT DISTINCT p FROM {rows}) s"
     joined = f"MERGE INTO {table} t USING {source} ON t.p = s.p WHEN MATCHED THEN UPDATE SET v = 'p'"
-    told = result(sql, joined)
-    assert (told["updated"], told["file_groups_read"], told["file_groups_pruned"]) == (30, 3, files - 3)
+    counts = result(sql, joined)
+    assert (counts["updated"], counts["file_groups_read"], counts["file_groups_pruned"]) == (30, 3, files - 3)
 
 
 @each_kind
@@ -306,8 +306,8 @@ def test_a_statements_deletes_may_be_told_to_lose(sql: Sql, kind: str) -> None:
     )
     sql.run("SET spark.merganser.sql.deletes=ordered")
     try:
-        told = result(sql, merge)
-        assert (told["deleted"], told["late"]) == (1, 1)
+        counts = result(sql, merge)
+        assert (counts["deleted"], counts["late"]) == (1, 1)
         assert result(sql, f"DELETE FROM {table} WHERE id = 3")["deleted"] == 1
     finally:
         sql.run("RESET spark.merganser.sql.deletes")
@@ -358,7 +358,7 @@ def test_a_null_that_a_statement_assigns_is_a_value_and_that_of_a_frame_is_none(
 
 @pytest.fixture
 def gate(sql: Sql, tmp_path: Path) -> Iterator[tuple[Path, Path]]:
-    """A function `wait_here` that statements call: it says that they run, and waits until they may go on."""
+    """A function `wait_here` that statements call: it signals that they run, and waits until they may go on."""
     started, go = tmp_path / "started", tmp_path / "go"
     begun, may = str(started), str(go)
 

@@ -1,4 +1,4 @@
-"""DELETE as SQL says it: which rows its condition takes, and what it refuses."""
+"""DELETE as SQL defines it: which rows its condition takes, and what it refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""UPDATE as SQL says it: which rows its condition takes, what it assigns, and what it refuses."""
+"""UPDATE as SQL defines it: which rows its condition takes, what it assigns, and what it refuses."""
 
 from __future__ import annotations
 
@@ -109,19 +109,19 @@ def test_update_assigns_fields_of_structs_and_whole_structs_arrays_and_maps(sql:
     row = "(1, named_struct('c1', 2, 'c2', named_struct('a', array(1, 2), 'm', map('a', 'b'))), 'v')"
     table = plain(sql, kind, columns, row, row.replace("(1,", "(2,", 1))
     sql.run(f"UPDATE {table} SET s.c1 = -1, s.c2.m = map('k', 'v'), s.c2.a = array(-1) WHERE id = 1")
-    kept = (2, (2, ([1, 2], {"a": "b"})), "v")
-    assert sql.rows(table) == [(1, (-1, ([-1], {"k": "v"})), "v"), kept]
+    untouched = (2, (2, ([1, 2], {"a": "b"})), "v")
+    assert sql.rows(table) == [(1, (-1, ([-1], {"k": "v"})), "v"), untouched]
     sql.run(f"UPDATE {table} SET s.c1 = NULL, s.c2 = NULL WHERE id = 1")
-    assert sql.rows(table) == [(1, (None, None), "v"), kept]
+    assert sql.rows(table) == [(1, (None, None), "v"), untouched]
     sql.run(f"UPDATE {table} SET s = named_struct('c1', 1, 'c2', named_struct('a', array(1), 'm', NULL)) WHERE id = 1")
-    assert sql.rows(table) == [(1, (1, ([1], None)), "v"), kept]
+    assert sql.rows(table) == [(1, (1, ([1], None)), "v"), untouched]
     by_name = "named_struct('c2', named_struct('m', map('x', 'y'), 'a', array(s.c1)), 'c1', s.c1 + 1)"
     sql.run(f"UPDATE {table} SET s = {by_name} WHERE s.c2.a[0] = 1 AND id = 1")
-    assert sql.rows(table) == [(1, (2, ([1], {"x": "y"})), "v"), kept]
+    assert sql.rows(table) == [(1, (2, ([1], {"x": "y"})), "v"), untouched]
     sql.run(f"UPDATE {table} SET s = NULL WHERE id = 1")
-    assert sql.rows(table) == [(1, None, "v"), kept]
+    assert sql.rows(table) == [(1, None, "v"), untouched]
     sql.run(f"UPDATE {table} SET s.c1 = 7 WHERE id = 1")
-    assert sql.rows(table) == [(1, (7, None), "v"), kept]
+    assert sql.rows(table) == [(1, (7, None), "v"), untouched]
 
 
 @each_kind
@@ -203,9 +203,13 @@ def test_update_set_to_default_is_null_in_a_column_that_has_none(sql: Sql, kind:
 
 def test_a_column_with_a_default_value_is_refused_by_name(sql: Sql) -> None:
     properties = "TBLPROPERTIES (primaryKey = 'id')"
-    for given in ["n int DEFAULT 42", "at timestamp DEFAULT current_timestamp()", "s struct<a: int> DEFAULT struct(1)"]:
-        message = sql.fails(f"CREATE TABLE {sql.name()} (id int, {given}) USING merganser {properties}")
-        assert f"'{given.split()[0]}'" in message
+    for column in [
+        "n int DEFAULT 42",
+        "at timestamp DEFAULT current_timestamp()",
+        "s struct<a: int> DEFAULT struct(1)",
+    ]:
+        message = sql.fails(f"CREATE TABLE {sql.name()} (id int, {column}) USING merganser {properties}")
+        assert f"'{column.split()[0]}'" in message
         assert "default" in message.lower()
 
 

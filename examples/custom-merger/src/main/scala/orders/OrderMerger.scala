@@ -21,11 +21,16 @@ class OrderMerger extends RecordMerger {
     "payment_ts" -> Seq("paid", "method")
   )
 
-  override def merge(older: BufferedRecord, newer: BufferedRecord, context: RecordContext, props: JavaMap[String, String]): BufferedRecord =
+  override def merge(
+      older: BufferedRecord,
+      newer: BufferedRecord,
+      context: RecordContext,
+      props: JavaMap[String, String]
+  ): BufferedRecord =
     if (older.isDelete || newer.isDelete) newer
     else new Change(older, newer, context, props).result
 
-  /** The same rule: a column that a service did not send is as good as one whose clock it did not turn. */
+  /** The same rule: a column that a service did not send is treated like one whose clock has not advanced. */
   override def partialMerge(
       older: BufferedRecord,
       newer: BufferedRecord,
@@ -34,7 +39,12 @@ class OrderMerger extends RecordMerger {
       props: JavaMap[String, String]
   ): BufferedRecord = merge(older, newer, context, props)
 
-  private final class Change(older: BufferedRecord, newer: BufferedRecord, context: RecordContext, props: JavaMap[String, String]) {
+  private final class Change(
+      older: BufferedRecord,
+      newer: BufferedRecord,
+      context: RecordContext,
+      props: JavaMap[String, String]
+  ) {
     private val taken = new HashMap[String, AnyRef]
 
     private def value(record: BufferedRecord, column: String): AnyRef =
@@ -44,10 +54,10 @@ class OrderMerger extends RecordMerger {
       if (context.isProvided(newer, column)) taken.put(column, context.getValue(newer, column))
 
     private def isNews(clock: String): Boolean = (value(older, clock), value(newer, clock)) match {
-      case (_, null)                                         => false
-      case (null, _)                                         => true
+      case (_, null)                                      => false
+      case (null, _)                                      => true
       case (stored: java.lang.Long, sent: java.lang.Long) => sent >= stored
-      case _                                                 => throw new IllegalArgumentException(s"$clock is no bigint")
+      case _ => throw new IllegalArgumentException(s"$clock is not a BIGINT column")
     }
 
     /** Position in the order of states, which the table keeps as a merge property. */

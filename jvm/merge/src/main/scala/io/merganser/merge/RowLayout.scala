@@ -40,10 +40,6 @@ final case class RowLayout(schema: StructType, keyOrdinal: Int, ordering: Array[
     }
     record
   }
-
-  /** The ordering values as a string, for messages; `null` stands for a null value. */
-  def orderingText(row: InternalRow): String =
-    ordering.map(field => String.valueOf(field.valueIn(row))).mkString(", ")
 }
 
 object RowLayout {

@@ -14,11 +14,11 @@ import org.apache.spark.unsafe.types.UTF8String
 final case class BuiltInRule(oracle: Oracle.Rule, full: RowLayout => MergeRule) {
 
   /** The rule for rows of the test table, partial ones too. */
-  val rule: MergeRule = new PartialRule(full(Notation.layout), Notation.layout, nullsAreValues = oracle.keepsGivenNulls)
+  val rule: MergeRule = new PartialRule(full(Notation.layout), Notation.layout, nullsAreValues = oracle.nullsAreValues)
 
   /** Whether combining a batch equals folding its versions one by one, where no delete is forgotten between them. */
   def batchIsFold: Boolean =
-    rule.laws.associative && oracle.byEventTime == oracle.batchByEventTime && oracle.hole.isEmpty &&
+    rule.laws.associative && oracle.byEventTime == oracle.batchByEventTime && oracle.missing.isEmpty &&
       !oracle.lateDeletesWin
 
   override def toString: String = oracle.name
@@ -29,11 +29,11 @@ object BuiltInRules {
 
   val Unavailable = "__debezium_unavailable_value"
 
-  private def mode(name: String, byEventTime: Boolean, hole: Hole, missing: MissingValues) = BuiltInRule(
-    Rule(name, byEventTime, byEventTime, Some(hole), fillsBatch = true, keepsGivenNulls = hole == NullHole),
+  private def mode(name: String, byEventTime: Boolean, missing: MissingValue, values: MissingValues) = BuiltInRule(
+    Rule(name, byEventTime, byEventTime, Some(missing), fillsBatch = true, nullsAreValues = missing == MissingNull),
     layout =>
-      if (byEventTime) FillMissingRule.byEventTime(layout, missing, Nil)
-      else FillMissingRule.byCommitTime(layout, missing, Nil)
+      if (byEventTime) FillMissingRule.byEventTime(layout, values, Nil)
+      else FillMissingRule.byCommitTime(layout, values, Nil)
   )
 
   private def payload(rule: Rule, of: ClassicPayload) = BuiltInRule(rule, of.rule(_, Nil))
@@ -42,20 +42,21 @@ object BuiltInRules {
   val all: Seq[BuiltInRule] = Seq(
     BuiltInRule(CommitTime, _ => new CommitTimeRule),
     BuiltInRule(Oracle.EventTime, EventTimeRule(_)),
-    mode("IgnoreDefaults by commit time", byEventTime = false, NullHole, MissingValues.Nulls),
-    mode("IgnoreDefaults by event time", byEventTime = true, NullHole, MissingValues.Nulls),
-    mode("FillUnavailable by commit time", byEventTime = false, TextHole(Unavailable),
+    mode("IgnoreDefaults by commit time", byEventTime = false, MissingNull, MissingValues.Nulls),
+    mode("IgnoreDefaults by event time", byEventTime = true, MissingNull, MissingValues.Nulls),
+    mode("FillUnavailable by commit time", byEventTime = false, MissingMarker(Unavailable),
       MissingValues.Marked(Unavailable)),
-    mode("FillUnavailable by event time", byEventTime = true, TextHole(Unavailable), MissingValues.Marked(Unavailable)),
+    mode("FillUnavailable by event time", byEventTime = true, MissingMarker(Unavailable),
+      MissingValues.Marked(Unavailable)),
     payload(Rule("OverwriteWithLatest", byEventTime = false, batchByEventTime = true), OverwriteWithLatest),
     payload(Oracle.EventTime.copy(name = "EventTime payload"), EventTime),
-    payload(Rule("OverwriteNonDefaults", byEventTime = false, batchByEventTime = true, Some(NullHole)),
+    payload(Rule("OverwriteNonDefaults", byEventTime = false, batchByEventTime = true, Some(MissingNull)),
       OverwriteNonDefaults),
-    payload(Rule("PartialUpdate", byEventTime = true, batchByEventTime = true, Some(NullHole), fillsBatch = true,
+    payload(Rule("PartialUpdate", byEventTime = true, batchByEventTime = true, Some(MissingNull), fillsBatch = true,
         lateDeletesWin = true),
       PartialUpdate),
     payload(Rule("AwsDms", byEventTime = false, batchByEventTime = true), AwsDms),
-    payload(Rule("PostgresDebezium", byEventTime = true, batchByEventTime = true, Some(TextHole(Unavailable)),
+    payload(Rule("PostgresDebezium", byEventTime = true, batchByEventTime = true, Some(MissingMarker(Unavailable)),
         fillsFromLateArriving = false),
       PostgresDebezium),
     BuiltInRule(Oracle.EventTime.copy(name = "MySqlDebezium"), new OnPositions(_))
@@ -78,13 +79,13 @@ final class OnPositions(layout: RowLayout) extends MergeRule {
 
   override val laws: Laws = inner.laws
 
-  override def merge(older: Version, newer: Version): Version = asked(older, newer, inner.merge)
+  override def merge(older: Version, newer: Version): Version = delegated(older, newer, inner.merge)
 
-  override def combine(older: Version, newer: Version): Version = asked(older, newer, inner.combine)
+  override def combine(older: Version, newer: Version): Version = delegated(older, newer, inner.combine)
 
-  private def asked(older: Version, newer: Version, ask: (Version, Version) => Version): Version = {
+  private def delegated(older: Version, newer: Version, step: (Version, Version) => Version): Version = {
     val (o, n) = (positioned(older), positioned(newer))
-    val result = ask(o, n)
+    val result = step(o, n)
     val chosen = if (result.row eq n.row) newer
     else if (result.row eq o.row) older else throw new IllegalStateException("another row")
     if (result.endsHistory) chosen.withoutHistory else chosen

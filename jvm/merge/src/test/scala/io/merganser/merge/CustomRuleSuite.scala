@@ -84,13 +84,13 @@ class CustomRuleSuite extends MergeSuite {
     outcomes((older, _, _) => older, base = "k1@1=a", versions = "k1-")("Kept k1@1=a")
   }
 
-  test("after a delete without ordering value the merger is not asked, and nothing from before comes back") {
+  test("after a delete without ordering value the merger is not called, and nothing from before comes back") {
     val refusing: Merge = (older, newer, _) => if (older.isDelete) throw new IllegalStateException("asked") else newer
     outcomes(refusing, base = "k1@5=a,b", versions = "k1- k1@1=c")("Updated k1@1=c")
     assertOutcomes(base = "k1@5=a,b", versions = "k1- k1@1=c k1@2=d", "Updated k1@2=cd")
   }
 
-  test("after a delete with an ordering value the merger says whether the key comes back, without its old columns") {
+  test("after a delete with an ordering value the merger decides whether the key comes back, without its old columns") {
     outcomes(eventTime, base = "k1@5=a,b", versions = "k1@7- k1@6=c")("Deleted k1")
     outcomes(eventTime, base = "k1@5=a,b", versions = "k1@7- k1@8=c")("Updated k1@8=c")
     assertOutcomes(base = "k1@5=a,b", versions = "k1@7- k1@8=c k1@9=d", "Updated k1@9=cd")
@@ -105,7 +105,7 @@ class CustomRuleSuite extends MergeSuite {
     assert(!fold.merge(Notation.record("k1@4=a"), Notation.record("k1@5=b")).endsHistory)
   }
 
-  test("a delete that the merger makes has the given record's ordering value, or none") {
+  test("a delete that the merger creates has the ordering value of its argument, or none") {
     val ordered: Merge = (_, newer, context) => if (newer.isDelete) newer else context.createDelete(newer)
     val unordered: Merge =
       (_, newer, context) => if (newer.isDelete) newer else context.createCommitTimeOrderingDelete(newer)
@@ -157,7 +157,7 @@ class CustomRuleSuite extends MergeSuite {
 
   // --- partial versions
 
-  test("where one side is partial, partialMerge is asked, and its result has the columns of both") {
+  test("where one side is partial, partialMerge is called, and its result has the columns of both") {
     outcomes(newerWins, base = "k1@1=a,b", versions = "k1@2=c,_ k1@3=_,d", partial = Some(eventTimePartial))(
       "Updated k1@3=c,d")
     outcomes(newerWins, base = "k1@1=a,b", versions = "k1@2=null,_", partial = Some(eventTimePartial))(
@@ -204,13 +204,13 @@ class CustomRuleSuite extends MergeSuite {
     assert(ids.take(6) == Seq(0, 1, 0, 2, 0, 1))
   }
 
-  test("a merger without partialMerge fails at a partial version, saying so") {
+  test("a merger without partialMerge fails at a partial version, with an error that names the method") {
     val error = failure(newerWins)
     assert(error.condition == "MERGER_FAILED")
     assert(error.getCause.getMessage.contains("does not override partialMerge"))
   }
 
-  test("a partial version finds nothing to be laid over on a delete, which stays") {
+  test("a partial version after a delete has no row to overlay, and the delete stays") {
     outcomes(newerWins, base = "k1@1=a,b", versions = "k1@2- k1@3=c,_", partial = Some(eventTimePartial))("Deleted k1")
   }
 
@@ -247,10 +247,10 @@ class CustomRuleSuite extends MergeSuite {
 
 object CustomRuleSuite {
 
-  /** What `append` gives, from its description: group by key, fold in commit order. */
+  /** The expected result of `append`, from its description: group by key, fold in commit order. */
   private def appended(h: History): Seq[String] = {
     val byKey = h.versions.groupBy(_.key)
-    def step(held: Option[Change], change: Change): Option[Change] = (held, change) match {
+    def step(current: Option[Change], change: Change): Option[Change] = (current, change) match {
       case (_, change) if change.isDelete => None
       case (None, change)                 => Some(change)
       case (Some(older), newer) =>
@@ -262,7 +262,7 @@ object CustomRuleSuite {
       byKey.get(row.key) match {
         case None => s"Unchanged $row"
         case Some(versions) if isAgain && versions.exists(v => v.isDelete && !v.ordered) =>
-          s"Deleted ${row.key}" // one row anew
+          s"Deleted ${row.key}" // what follows is one row
         case Some(versions) =>
           versions.foldLeft(Option(row))(step).fold(s"Deleted ${row.key}")(change => s"Updated $change")
       }

@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 class DeleteCheckSuite extends AnyFunSuite {
 
-  /** Whether a row with this one value, besides its key, is a delete; asked of both kinds of row. */
+  /** Whether a row with this one value, besides its key, is a delete; checked on both kinds of row. */
   private def isDelete(column: String, dataType: DataType, value: Any, marker: Option[DeleteMarker] = None): Boolean = {
     val schema  = StructType(Seq(StructField("k", StringType), StructField(column, dataType)))
     val row     = new GenericInternalRow(Array[Any](UTF8String.fromString("k1"), value))
@@ -42,7 +42,7 @@ class DeleteCheckSuite extends AnyFunSuite {
     assert(!marked(StringType, null, "null"))
   }
 
-  test("a marker works on whole numbers and booleans too") {
+  test("a marker works on integers and booleans too") {
     assert(marked(IntegerType, 1, "1"))
     assert(!marked(IntegerType, 10, "1"))
     assert(!marked(IntegerType, null, "1"))
@@ -67,13 +67,13 @@ class DeleteCheckSuite extends AnyFunSuite {
       )
     )
     val check = DeleteCheck(schema, Some(DeleteMarker("op", "x")))
-    def asked(flag: Any, operation: String, op: String) =
+    def isDeleted(flag: Any, operation: String, op: String) =
       check.isDelete(new GenericInternalRow(Array[Any](flag, text(operation), text(op))))
-    assert(asked(true, "I", "y") && asked(false, "D", "y") && asked(null, "I", "x"))
-    assert(!asked(false, "I", "y"))
+    assert(isDeleted(true, "I", "y") && isDeleted(false, "D", "y") && isDeleted(null, "I", "x"))
+    assert(!isDeleted(false, "I", "y"))
   }
 
-  test("where no column can tell a delete, no row is asked") {
+  test("where no column can mark a delete, no row is checked") {
     assert(!DeleteCheck(Notation.schema, None).isNeeded)
     assert(!DeleteCheck(Notation.schema, Some(DeleteMarker("op", "D"))).isNeeded)
     assert(!DeleteCheck(Notation.schema, None).isDelete(null))

@@ -21,7 +21,7 @@ class EventTimeRuleSuite extends MergeSuite {
     assertMerged(base = "k1@8=s", versions = "k1@9=b k1@7=c", expected = "k1@9=b")
   }
 
-  test("a version is laid over its own key and no other") {
+  test("a version is merged with its own key and no other") {
     assertOutcomes(base = "k1@1=a k3@1=c", versions = "k2@1=b k3@2=d", "Unchanged k1@1=a", "Inserted k2@1=b",
       "Updated k3@2=d")
   }
@@ -102,7 +102,7 @@ class EventTimeRuleSuite extends MergeSuite {
     assert(fromLeft.endsHistory && fromRight.endsHistory)
   }
 
-  test("a version that ends history still does after a larger one was laid over it, and after a smaller one lost") {
+  test("a version that ends history still does after a larger one was merged into it, and after a smaller one lost") {
     val fresh = fold.merge(Notation.record("k1-"), Notation.record("k1@5=b"))
     assert(fold.merge(fresh, Notation.record("k1@6=c")).endsHistory)
     assert(fold.merge(fresh, Notation.record("k1@4=c")).endsHistory)

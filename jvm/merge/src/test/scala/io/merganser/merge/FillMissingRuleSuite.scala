@@ -1,6 +1,6 @@
 package io.merganser.merge
 
-/** Null is "not said": the other version's value stays. */
+/** Null is "not provided": the other version's value stays. */
 class IgnoreDefaultsSuite extends MergeSuite {
 
   override val rule: MergeRule =
@@ -26,7 +26,7 @@ class IgnoreDefaultsSuite extends MergeSuite {
     assertOutcomes(base = "k1@10=a", versions = "k1@9=c", "Kept k1@10=a")
   }
 
-  test("a null ordering value is never filled: it is the smallest, so it is the other that leads") {
+  test("a null ordering value is never filled: it is the smallest, so the other version wins") {
     assertMerged(base = "k1@null=a", versions = "k1@5=null,b", expected = "k1@5=a,b")
     assertMerged(base = "k1@null=a", versions = "k1@null=null,b", expected = "k1@null=a,b")
   }
@@ -58,13 +58,13 @@ class IgnoreDefaultsSuite extends MergeSuite {
 
   test("versions are folded from the stored row: a late one fills no null that the stored row has a value for") {
     assertMerged(base = "k1@5=a,b", versions = "k1@7=null,c k1@6=x,y", expected = "k1@7=a,c")
-    val (stored, leads, late) =
+    val (stored, winner, late) =
       (Notation.record("k1@5=a,b"), Notation.record("k1@7=null,c"), Notation.record("k1@6=x,y"))
-    assert(Notation.read(fold.merge(stored, fold.merge(leads, late))).toString == "k1@7=x,c",
+    assert(Notation.read(fold.merge(stored, fold.merge(winner, late))).toString == "k1@7=x,c",
       "which is why grouping matters")
   }
 
-  test("the versions of one batch are combined before they meet the stored row") {
+  test("the versions of one batch are combined before they are merged with the stored row") {
     assert(Notation.read(combined("k1@7=null,c", "k1@6=x,y")).toString == "k1@7=x,c")
     assert(Notation.read(combined("k1@6=x", "k1@7=null,c")).toString == "k1@7=x,c")
   }
@@ -77,36 +77,36 @@ class IgnoreDefaultsSuite extends MergeSuite {
     assert(Notation.read(combined("k1@9-", "k1@8=a")).isDelete)
   }
 
-  test("a partial version is laid over first, and its nulls take the older values like any other's") {
+  test("a partial version is overlaid first, and its nulls take the older values like any other's") {
     assert(merged("k1@10=a,b", "k1@11=null,_") == "k1@11=a,b")
     assert(merged("k1@10=a", "k1@9=_,d") == "k1@10=a,d")
     assert(merged("k1@10=a,b", "k1@12=_,d") == "k1@12=a,d")
   }
 
-  test("of two partial versions the one that leads is filled with what the other one provides") {
+  test("of two partial versions the winner is filled with what the other one provides") {
     assert(merged("k1@10=a,_", "k1@11=_,d") == "k1@11=a,d")
     assert(merged("k1@10=null,_", "k1@9=c,_") == "k1@10=c,_")
   }
 
-  test("nothing is made anew when there is nothing to fill") {
+  test("no row is created when there is nothing to fill") {
     val (a, b, late) = (Notation.record("k1@1=a,b"), Notation.record("k1@2=c,d"), Notation.record("k1@1=e,f"))
     assert(fold.merge(a, b) eq b)
     assert(fold.merge(b, late) eq b)
     assert(fold.merge(Notation.record("k1@1=a"), b) eq b)
   }
 
-  test("a filled row says when and where the newer version was written") {
-    val stamped = FillMissingRule.byEventTime(Notation.layout, MissingValues.Nulls, commitMetadataColumns = Seq("w"))
+  test("the commit metadata columns of a filled row are those of the newer version") {
+    val filling = FillMissingRule.byEventTime(Notation.layout, MissingValues.Nulls, commitMetadataColumns = Seq("w"))
     def of(two: String) =
-      Notation.read(Notation.changes(two).map(Notation.record).reduceLeft(stamped.merge(_, _))).toString
+      Notation.read(Notation.changes(two).map(Notation.record).reduceLeft(filling.merge(_, _))).toString
     assert(of("k1@10=null,first k1@9=a,second") == "k1@10=a,second")
     assert(of("k1@10=b,first k1@9=a,second") == "k1@10=b,first", "it was not filled")
     assert(of("k1@10=a,first k1@11=null,second") == "k1@11=a,second")
-    assert(of("k1@10=a,first k1@11=b") == "k1@11=b", "a stamp that is null is no hole")
+    assert(of("k1@10=a,first k1@11=b") == "k1@11=b", "null commit metadata is not filled")
   }
 }
 
-/** The newer version leads, whatever the ordering values. */
+/** The newer version wins, whatever the ordering values. */
 class IgnoreDefaultsByCommitTimeSuite extends MergeSuite {
 
   override val rule: MergeRule =

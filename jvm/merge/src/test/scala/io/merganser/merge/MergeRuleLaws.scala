@@ -19,23 +19,27 @@ object MergeRuleLaws {
   val Order    = "the order of versions with different ordering values does not matter"
 
   /** The laws that a rule claims, and how its versions are merged and, in a batch, combined. */
-  final case class Judged(laws: Laws, merge: (Version, Version) => Version, combine: (Version, Version) => Version)
+  final case class RuleUnderTest(
+      laws: Laws,
+      merge: (Version, Version) => Version,
+      combine: (Version, Version) => Version
+  )
 
   /** A rule as every path calls it. */
-  def judged(rule: MergeRule): Judged = {
+  def underTest(rule: MergeRule): RuleUnderTest = {
     val fold = MergePaths.fold(rule)
-    Judged(rule.laws, fold.merge, fold.combine)
+    RuleUnderTest(rule.laws, fold.merge, fold.combine)
   }
 
   /** The optional laws by name, with whether the rule claims them. */
-  def claimable(fold: Judged, versions: Gen[Version], ordered: Gen[Version]): Seq[(Boolean, Law)] = Seq(
+  def claimable(fold: RuleUnderTest, versions: Gen[Version], ordered: Gen[Version]): Seq[(Boolean, Law)] = Seq(
     fold.laws.associative -> law(Grouping)(forAllNoShrink(versions, versions, versions, versions) { (a, b, c, d) =>
       same(fold.merge(fold.merge(a, b), c), fold.merge(a, fold.merge(b, c))) &&
       same(fold.merge(fold.merge(fold.merge(a, b), c), d), fold.merge(fold.merge(a, b), fold.merge(c, d)))
     }),
     fold.laws.idempotent -> law(Twice)(forAllNoShrink(versions, versions) { (a, b) =>
-      Prop.all(Seq(fold.merge, fold.combine).map { meet =>
-        same(meet(b, b), b) && same(meet(meet(a, b), b), meet(a, b))
+      Prop.all(Seq(fold.merge, fold.combine).map { merge =>
+        same(merge(b, b), b) && same(merge(merge(a, b), b), merge(a, b))
       }: _*)
     }),
     fold.laws.orderFree -> law(Order)(forAllNoShrink(ordered, ordered, ordered) { (a, b, c) =>
@@ -45,22 +49,22 @@ object MergeRuleLaws {
     })
   )
 
-  /** The laws that every rule keeps, both across batches and within one. */
-  def kept(fold: Judged, versions: Gen[Version]): Seq[Law] =
-    Seq("" -> fold.merge, "in a batch, " -> fold.combine).flatMap { case (where, meet) =>
+  /** The laws that every rule must satisfy, both across batches and within one. */
+  def required(fold: RuleUnderTest, versions: Gen[Version]): Seq[Law] =
+    Seq("" -> fold.merge, "in a batch, " -> fold.combine).flatMap { case (where, merge) =>
       Seq(
         law(s"${where}the result is a record with a row, and the arguments are as they were")(forAllNoShrink(versions,
             versions) {
             (a, b) =>
               val before = (meaning(a), meaning(b))
-              val result = meet(a, b)
+              val result = merge(a, b)
               ((result != null && result.row != null) :| "no record") && (((meaning(a),
                 meaning(b)) == before) :| "an argument was changed")
           }),
         law(s"${where}a delete that results keeps its own ordering value, or its having none")(forAllNoShrink(versions,
             versions) {
             (a, b) =>
-              val result = Notation.read(meet(a, b))
+              val result = Notation.read(merge(a, b))
               (!result.isDelete || Seq(a, b).map(Notation.read(_)).contains(result)) :| s"$result"
           })
       )
@@ -131,7 +135,7 @@ class MergeRuleLawsSuite extends AnyFunSuite {
   for {
     builtIn <- BuiltInRules.all
     full = builtIn.full(Notation.layout)
-    (claims, law) <- claimable(judged(full), versions, orderedVersions)
+    (claims, law) <- claimable(underTest(full), versions, orderedVersions)
   } if (claims) test(s"$builtIn: ${law._1}") {
     val outcome = law._2()
     assert(outcome.passed, failure(outcome))
@@ -142,17 +146,17 @@ class MergeRuleLawsSuite extends AnyFunSuite {
     builtIn <- BuiltInRules.all
     projected =
       projection(builtIn.full, compares = builtIn.oracle.byEventTime || builtIn.oracle.batchByEventTime, versions)
-    (law, check) <- kept(judged(builtIn.full(Notation.layout)), versions) :+ projected
+    (law, check) <- required(underTest(builtIn.full(Notation.layout)), versions) :+ projected
   } test(s"$builtIn: $law") {
     val outcome = check()
     assert(outcome.passed, failure(outcome))
   }
 
   test("full versions under a partial rule keep the laws of the rule inside") {
-    for (
-      builtIn <- BuiltInRules.all; (claims, law) <- claimable(judged(builtIn.rule), versions, orderedVersions) if claims
-    )
-      assert(law._2().passed, s"$builtIn: ${law._1}")
+    for {
+      builtIn       <- BuiltInRules.all
+      (claims, law) <- claimable(underTest(builtIn.rule), versions, orderedVersions) if claims
+    } assert(law._2().passed, s"$builtIn: ${law._1}")
   }
 
   private val commitTime = MergePaths.fold(new CommitTimeRule)
@@ -170,7 +174,7 @@ class MergeRuleLawsSuite extends AnyFunSuite {
   )
 
   for ((name, words, left, right) <- ungroupable)
-    test(s"$name: the versions $words are $left from the left and $right from the right, so they are kept apart") {
+    test(s"$name: the versions $words are $left from the left and $right from the right, so not combined") {
       val rule     = BuiltInRules.named(name).rule
       val fold     = MergePaths.fold(rule)
       val versions = Notation.changes(words).map(Notation.record)
@@ -179,7 +183,7 @@ class MergeRuleLawsSuite extends AnyFunSuite {
       assert(!rule.laws.associative)
     }
 
-  test("the rules whose versions are kept apart are those with a counterexample") {
+  test("the rules whose versions are not combined are those with a counterexample") {
     assert(BuiltInRules.all.filterNot(_.rule.laws.associative).map(_.oracle.name).toSet == ungroupable.map(_._1).toSet)
   }
 
@@ -214,8 +218,8 @@ class MergeRuleLawsSuite extends AnyFunSuite {
 
   /** The laws that a rule claims wrongly, or breaks. */
   private def broken(merge: (Version, Version) => Version): Seq[String] = {
-    val claimsAll = Judged(Laws(associative = true, idempotent = true, orderFree = true), merge, merge)
-    (claimable(claimsAll, versions, orderedVersions).map(_._2) ++ kept(claimsAll, versions)).collect {
+    val claimsAll = RuleUnderTest(Laws(associative = true, idempotent = true, orderFree = true), merge, merge)
+    (claimable(claimsAll, versions, orderedVersions).map(_._2) ++ required(claimsAll, versions)).collect {
       case (law, result) if !result().passed => law
     }
   }
@@ -236,7 +240,7 @@ class MergeRuleLawsSuite extends AnyFunSuite {
     }.contains(law))
   }
 
-  test("the laws find a rule that writes into its arguments, and one that gives nothing") {
+  test("the laws find a rule that writes into its arguments, and one that returns null") {
     val law = "the result is a record with a row, and the arguments are as they were"
     assert(broken { (_, newer) => newer.endsHistory = true; newer }.contains(law))
     assert(broken((_, newer) => if (newer.isDelete) null else newer).contains(law))

@@ -13,30 +13,30 @@ object Oracle {
    * @param byEventTime      the larger ordering value wins, on a tie the newer version; else the newer version always
    *                         wins
    * @param batchByEventTime the same among the versions of one batch
-   * @param hole             a missing value, which is filled from the other version
+   * @param missing          what a missing value is; it is filled from the other version
    * @param fillsBatch       whether missing values are filled among the versions of one batch, too
    * @param fillsFromLateArriving        whether a late-arriving version fills the missing values of the winner
    * @param lateDeletesWin   whether a delete removes the older row whatever its ordering value
-   * @param keepsGivenNulls  whether the values that a partial version provides are never missing values
+   * @param nullsAreValues   whether the values that a partial version provides are never missing values
    * @param combinesBatch    whether the versions of a batch are combined before they are merged with the stored row
    */
   final case class Rule(
       name: String,
       byEventTime: Boolean,
       batchByEventTime: Boolean,
-      hole: Option[Hole] = None,
+      missing: Option[MissingValue] = None,
       fillsBatch: Boolean = false,
       fillsFromLateArriving: Boolean = true,
       lateDeletesWin: Boolean = false,
-      keepsGivenNulls: Boolean = false,
+      nullsAreValues: Boolean = false,
       combinesBatch: Boolean = true
   ) {
     override def toString: String = name
   }
 
-  sealed trait Hole
-  case object NullHole extends Hole
-  final case class TextHole(text: String) extends Hole
+  sealed trait MissingValue
+  case object MissingNull extends MissingValue
+  final case class MissingMarker(text: String) extends MissingValue
 
   val CommitTime: Rule = Rule("CommitTime", byEventTime = false, batchByEventTime = false)
   val EventTime: Rule  = Rule("EventTime", byEventTime = true, batchByEventTime = true)
@@ -69,28 +69,28 @@ object Oracle {
         case gone: Tombstone                      => if (loses(rule, change, gone.ts)) gone else newest(change)
         case row: Row if change.isDelete          => if (loses(rule, change, row.change.ts)) row else newest(change)
         case row: Row =>
-          meet(rule, row, if (change.isPartial) overlay(row.change, change) else change,
-            change.isPartial && rule.keepsGivenNulls)
+          mergeRow(rule, row, if (change.isPartial) overlay(row.change, change) else change,
+            change.isPartial && rule.nullsAreValues)
       }
 
   private def loses(rule: Rule, newer: Change, older: Option[Long]): Boolean =
     !(newer.isDelete && rule.lateDeletesWin) && isLate(rule.byEventTime, newer.ts, older)
 
-  private def meet(rule: Rule, row: Row, newer: Change, isWhole: Boolean): Row =
+  private def mergeRow(rule: Rule, row: Row, newer: Change, isWhole: Boolean): Row =
     if (isLate(rule.byEventTime, newer.ts, row.change.ts)) {
       val stays = if (rule.fillsFromLateArriving) filled(rule, rule.byEventTime, row.change, newer) else row.change
       Row(stays, row.isStored && stays == row.change)
     } else Row(if (isWhole) newer else filled(rule, rule.byEventTime, newer, row.change), isStored = false)
 
   /** The winner, its missing values filled from the other version; under event time it keeps its own ordering value. */
-  private def filled(rule: Rule, byEventTime: Boolean, leader: Change, other: Change): Change =
-    rule.hole.fold(leader) { hole =>
-      def isHole(value: Option[String]) = hole match {
-        case NullHole       => value.isEmpty
-        case TextHole(text) => value.contains(text)
+  private def filled(rule: Rule, byEventTime: Boolean, winner: Change, other: Change): Change =
+    rule.missing.fold(winner) { missing =>
+      def isMissing(value: Option[String]) = missing match {
+        case MissingNull         => value.isEmpty
+        case MissingMarker(text) => value.contains(text)
       }
-      val ts = if (!byEventTime && hole == NullHole) leader.ts.orElse(other.ts) else leader.ts
-      leader.copy(ts = ts, values = leader.values.zip(other.values).map { case (l, o) => if (isHole(l)) o else l })
+      val ts = if (!byEventTime && missing == MissingNull) winner.ts.orElse(other.ts) else winner.ts
+      winner.copy(ts = ts, values = winner.values.zip(other.values).map { case (w, o) => if (isMissing(w)) o else w })
     }
 
   /** Whether the change is a partial version that has no row to overlay and is not inserted as one. */
@@ -112,17 +112,17 @@ object Oracle {
     if (!rule.combinesBatch) changes
     else
       changes.groupBy(_.key).values.toSeq.flatMap { versions =>
-        val (full, rest)   = versions.span(!_.isPartial)
-        val last           = full.lastIndexWhere(c => c.isDelete && !c.ordered)
-        val (forgot, come) = full.splitAt(last + 1)
-        forgot.lastOption.toSeq ++ come.reduceLeftOption(combine(rule)(_, _)) ++ rest
+        val (full, rest)    = versions.span(!_.isPartial)
+        val last            = full.lastIndexWhere(c => c.isDelete && !c.ordered)
+        val (before, after) = full.splitAt(last + 1)
+        before.lastOption.toSeq ++ after.reduceLeftOption(combine(rule)(_, _)) ++ rest
       }
 
   private def combine(rule: Rule)(older: Change, newer: Change): Change = {
     val late            = isLate(rule.batchByEventTime, newer.ts, older.ts)
-    val (leader, other) = if (late) (older, newer) else (newer, older)
-    if (!rule.fillsBatch || older.isDelete || newer.isDelete) leader
-    else filled(rule, rule.batchByEventTime, leader, other)
+    val (winner, other) = if (late) (older, newer) else (newer, older)
+    if (!rule.fillsBatch || older.isDelete || newer.isDelete) winner
+    else filled(rule, rule.batchByEventTime, winner, other)
   }
 
   /** One line for each stored row and each key that is not stored: the outcome, and the row or the key. */

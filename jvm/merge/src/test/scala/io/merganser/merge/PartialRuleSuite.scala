@@ -4,7 +4,7 @@ class PartialRuleSuite extends MergeSuite {
 
   override val rule: MergeRule = MergeRule.eventTime(Notation.layout)
 
-  test("the columns a partial version provides are laid over the stored row, nulls too; the others stay") {
+  test("the columns a partial version provides overlay the stored row, nulls too; the others stay") {
     assertOutcomes(base = "k1@10=a,b", versions = "k1@11=c,_", "Updated k1@11=c,b")
     assertOutcomes(base = "k1@10=a,b", versions = "k1@11=null,_", "Updated k1@11=null,b")
   }
@@ -38,7 +38,7 @@ class PartialRuleSuite extends MergeSuite {
     assertOutcomes(base = "k1@10=a,b", versions = "k1@11+=c,_", "Updated k1@11=c,b")
   }
 
-  test("a partial version that inserts meets a delete as a row of its own") {
+  test("a partial version that inserts is merged with a delete as a row of its own") {
     assertMerged(base = "k1@10=a,b", versions = "k1@11- k1@12+=c,_", expected = "k1@12=c")
     assertMerged(base = "k1@10=a,b", versions = "k1@13- k1@12+=c,_", expected = "")
     assertMerged(base = "k1@10=a,b", versions = "k1- k1@2+=c,_ k1@3=_,d", expected = "k1@3=c,d")
@@ -58,7 +58,7 @@ class PartialRuleSuite extends MergeSuite {
     assertMerged(base = "k1@10=a,b", versions = "k1- k1@2=d,e k1@3=f,_", expected = "k1@3=f,e")
   }
 
-  test("a partial version after a delete that lost is laid over the row that stays") {
+  test("a partial version after a delete that lost overlays the row that stays") {
     assertMerged(base = "k1@20=a,b", versions = "k1@11- k1@21=c,_", expected = "k1@21=c,b")
     assertMerged(base = "k1@20=a,b", versions = "k1@11- k1@12=c,_", expected = "k1@20=a,b")
   }
@@ -67,7 +67,7 @@ class PartialRuleSuite extends MergeSuite {
     assertMerged(base = "k1@10=a,b", versions = "k1@20=c,_ k1@15=x,y", expected = "k1@20=c,b")
   }
 
-  test("partial versions are not associative, so they are kept apart until the stored row is known") {
+  test("partial versions are not associative, so they are buffered separately until the stored row is known") {
     val (stored, loses, wins) =
       (Notation.record("k1@10=a,b"), Notation.record("k1@8=c,_"), Notation.record("k1@11=_,d"))
     assert(Notation.read(fold.merge(fold.merge(stored, loses), wins)).toString == "k1@11=a,d")
@@ -75,7 +75,7 @@ class PartialRuleSuite extends MergeSuite {
       "columns of a version that loses")
   }
 
-  test("under commit time a partial version is laid over whatever is stored") {
+  test("under commit time a partial version overlays whatever is stored") {
     val commitTime = MergePaths.fold(MergeRule.commitTime(Notation.layout))
     def merged(words: String) =
       Notation.read(Notation.changes(words).map(Notation.record).reduceLeft(commitTime.merge(_, _))).toString

@@ -40,7 +40,7 @@ trait LocalSession extends BeforeAndAfterAll { this: Suite =>
     DirectTable.schema
   )
 
-  /** What makes the table, and may be said again at every write. */
+  /** Options that create the table; every write may repeat them. */
   protected def options(mergeOnRead: Boolean, bucketed: Boolean): Map[String, String] = Map(
     "hoodie.table.name" -> "t",
     "hoodie.datasource.write.table.type" -> (if (mergeOnRead) "MERGE_ON_READ" else "COPY_ON_WRITE"),

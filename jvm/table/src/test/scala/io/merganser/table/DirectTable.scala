@@ -106,7 +106,7 @@ final class DirectTable(
 
   /** Runs the scheduled compactions. */
   def runCompactions(): Unit = timeline.pendingCompactions.foreach { instant =>
-    CompactionSchedule.begin(storage, config, instant, options).run { transaction =>
+    ScheduledCompactions.begin(storage, config, instant, options).run { transaction =>
       val operations = transaction.timeline.compactionPlan(instant).operations
       val planned    = PlannedSlices.of(storage, config, transaction.timeline.compactionPlan(instant))
       val slices     = planned.map(view(transaction.timeline).committed)

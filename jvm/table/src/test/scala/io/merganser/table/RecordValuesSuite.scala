@@ -14,7 +14,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import scala.util.Random
 
-/** Values of every column type, as users' classes see them and give them back. */
+/** Values of every column type, as users' classes see them and return them. */
 class RecordValuesSuite extends AnyFunSuite {
   private val columns = StructType(AvroSchemas.stored(Rows.everyType))
   private val layout  = SliceWriter.rowSchema(columns)
@@ -35,7 +35,7 @@ class RecordValuesSuite extends AnyFunSuite {
     new GenericInternalRow(columns.indices.map(i => data.get(i, columns(i).dataType)).toArray[Any] ++ meta)
   }
 
-  test("a merger that gives back every value it reads changes none, of any type") {
+  test("a merger that returns every value it reads changes none, of any type") {
     val config = table("hoodie.record.merge.strategy.id" -> UsersClasses.Id)
     for (seed <- 1L to 100L) {
       val (older, newer) = (row(seed), row(-seed))
@@ -44,7 +44,7 @@ class RecordValuesSuite extends AnyFunSuite {
     }
   }
 
-  test("a payload that gives back its record changes no value, of any type") {
+  test("a payload that returns its record changes no value, of any type") {
     val config = table("hoodie.record.merge.strategy.id" -> "00000000-0000-0000-0000-000000000000",
       "hoodie.compaction.payload.class" -> classOf[UsersClasses.Unchanging].getName)
     for (seed <- 1L to 100L) {

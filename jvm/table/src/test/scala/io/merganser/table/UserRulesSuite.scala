@@ -73,13 +73,13 @@ class UserRulesSuite extends AnyFunSuite with BeforeAndAfterEach {
       "k1@1=a k2@1=c")
   }
 
-  test("a payload says what is stored first, what an update gives, and what a batch comes to") {
+  test("a payload decides what is stored first, and what an update and a batch result in") {
     assertEverywhere(words, "k1@1=a k2@1=never k3@1=c,1 k3@2=d,0", expected = "k1@1=(a) k3@1=(c),1")
     assertEverywhere(words, "k1@1=a | k1@2=b | k1@1=late", expected = "k1@2=(a)b")
     assertEverywhere(words, "k1@1=a | k1@2=b,1 k1@3=c,0 | k1@4=d", expected = "k1@4=(a)bd")
   }
 
-  test("a payload that gives nothing deletes, and what comes after is an insert") {
+  test("a payload that returns nothing deletes, and what comes after is an insert") {
     assertEverywhere(words, "k1@1=a | k1@2=gone", expected = "")
     assertEverywhere(words, "k1@1=a | k1@2=gone | k1@1=b | k1@2=c", expected = "k1@2=(b)c")
   }

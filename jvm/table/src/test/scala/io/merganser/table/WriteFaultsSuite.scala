@@ -11,14 +11,14 @@ import org.apache.commons.io.FileUtils
 
 /**
  * A file system that fails at operation n, for every n of a write: readers see the table before it or after it, and the
- * next write mends the table. All n, without an engine; the engine's suite takes some of them through Spark.
+ * next write repairs the table. All n, without an engine; the engine's suite takes some of them through Spark.
  */
 final class WriteFaultsSuite extends TableSuite {
 
   private val before  = Seq("k1@10=a", "k2@10=b", "k3@10=c", "k4@10=d")
   private val batch   = "k1@20=A k2- k5@20=e k6@20=f"
   private val after   = Seq("k1@20=A", "k3@10=c", "k4@10=d", "k5@20=e", "k6@20=f")
-  private val mending = "k3@30=C"
+  private val nextRow = "k3@30=C"
   private val faults  = Seq(Before -> "fails once", Dead -> "is dead from then on")
 
   private val kinds = for (mergeOnRead <- Seq(false, true); bucketed <- Seq(false, true)) yield (mergeOnRead, bucketed)
@@ -28,7 +28,7 @@ final class WriteFaultsSuite extends TableSuite {
 
   for ((mergeOnRead, bucketed) <- kinds; (fault, how) <- faults)
     test(s"${name(mergeOnRead, bucketed)}: a file system that $how at any operation of an upsert " +
-      "leaves the old table or the new one, and the next write mends it") {
+      "leaves the old table or the new one, and the next write repairs it") {
       val prepared = prepare(mergeOnRead, bucketed)(_ => ())
       check(prepared, bucketed, fault, _.upsert(Notation.changes(batch)), Seq(before, after))
     }
@@ -55,7 +55,7 @@ final class WriteFaultsSuite extends TableSuite {
         if (TableConfig.exists(storage)) assert(Set(Seq.empty[String], before)(rowsOf(storage)), failed)
         else assert(conditionOf(rowsOf(storage)) == "PATH_IS_NO_TABLE", failed)
         write()
-        assertMended(storage, before, failed)
+        assertRepaired(storage, before, failed)
         failed.isDefined
       }
     }
@@ -76,13 +76,13 @@ final class WriteFaultsSuite extends TableSuite {
       val failed = failing { work(table); isDone = true }
       val seen   = rowsOf(storage)
       assert(if (isDone) seen == states.last else states.contains(seen), failed)
-      table.upsert(Notation.changes(mending))
+      table.upsert(Notation.changes(nextRow))
       repeated(table)
-      assertMended(storage, (seen.filterNot(_.startsWith("k3")) :+ mending).sorted, failed)
+      assertRepaired(storage, (seen.filterNot(_.startsWith("k3")) :+ nextRow).sorted, failed)
       failed.isDefined
     }
 
-  /** Runs the body with a table's place for n = 1, 2, ... until it says that operation n was not reached. */
+  /** Runs the body with a table's place for n = 1, 2, ... until it reports that operation n was not reached. */
   private def everyOperation(fault: Fault)(body: (Storage, (=> Unit) => Option[String]) => Boolean): Unit = {
     var n = 1
     while (body(faulty(s"n$n"), work => FaultyFileSystem.failing(n, fault)(work)._2)) n += 1
@@ -102,7 +102,7 @@ final class WriteFaultsSuite extends TableSuite {
   private def rowsOf(storage: Storage): Seq[String] =
     new DirectTable(storage, bucketed = false).rows.map(_.toString).sorted
 
-  private def assertMended(storage: Storage, rows: Seq[String], failed: Option[String]): Unit = {
+  private def assertRepaired(storage: Storage, rows: Seq[String], failed: Option[String]): Unit = {
     assert(rowsOf(storage) == rows, failed)
     assert(Leftovers.of(storage).isEmpty, failed)
   }

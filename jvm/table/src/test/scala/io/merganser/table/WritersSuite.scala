@@ -9,7 +9,7 @@ import org.apache.hadoop.conf.Configuration
 
 import scala.util.{Failure, Success, Try}
 
-/** Several writers of one table at once: a write that lost says so, and no row is lost or doubled. */
+/** Several writers of one table at once: a write that lost reports it, and no row is lost or doubled. */
 final class WritersSuite extends TableSuite {
   import Writer.{beating, upserting}
 
@@ -70,7 +70,7 @@ final class WritersSuite extends TableSuite {
 
   test(
     "SIMPLE: two upserts at once that bring different keys to one partition both succeed, " +
-      "though their key ranges meet") {
+      "though their key ranges overlap") {
     val table = new DirectTable(create(mergeOnRead = false), bucketed = false, beating)
     val one   = table.begun(Notation.changes("k1@1=a k5@1=a"))
     val other = table.begun(Notation.changes("k3@2=b k7@2=b"))
@@ -101,7 +101,7 @@ object Writer {
 
   val beating: Transaction.Options = Transaction.Options(heartbeatMs = Some(60000L))
 
-  /** Writes `times` keys, one a commit and the last one's again, so that writers meet in file groups. */
+  /** Writes `times` keys, one a commit and the last one's again, so that writers share file groups. */
   def upserting(table: DirectTable, name: String, times: Int): Unit =
     for (i <- 1 to times) insist(table.upsert(Notation.changes(s"$name$i@$i=$name ${name}1@1=$name")))
 

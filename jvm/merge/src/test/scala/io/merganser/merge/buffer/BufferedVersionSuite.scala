@@ -9,15 +9,15 @@ class BufferedVersionSuite extends AnyFunSuite {
 
   private def packed(change: String): UnsafeRow = project(Notation.row(Notation.change(change))).copy()
 
-  test("a version that is held keeps its row when the reader overwrites its own") {
-    val reused = packed("k1@10=a")
-    val held   = new BufferedVersion().copyOf(new Version().set(reused, isDelete = false, isUnconditional = false))
-    val kept   = packed("k1@10=a")
+  test("a buffered version keeps its row when the reader overwrites its own") {
+    val reused   = packed("k1@10=a")
+    val buffered = new BufferedVersion().copyOf(new Version().set(reused, isDelete = false, isUnconditional = false))
+    val expected = packed("k1@10=a")
     java.util.Arrays.fill(reused.getBaseObject.asInstanceOf[Array[Byte]], 0.toByte)
-    assert(held.row == kept)
+    assert(buffered.row == expected)
   }
 
-  test("the next version that is held takes the place of the one before, whatever its length") {
+  test("the next buffered version replaces the one before, whatever its length") {
     val holder = new BufferedVersion
     for (text <- Seq("a", "a" * 1000, "", "b" * 300, "b" * 5000)) {
       val row = packed(s"k1@10=$text")
@@ -25,7 +25,7 @@ class BufferedVersionSuite extends AnyFunSuite {
     }
   }
 
-  test("all that is known of a version is known of the one that is held, and nothing of the one before") {
+  test("a buffered version has all attributes of its version, and none of the one before") {
     val holder  = new BufferedVersion
     val partial = new Version().set(packed("k1@10=a"), isDelete = false, isUnconditional = false)
     partial.provided = Array.fill(Notation.schema.length)(true)

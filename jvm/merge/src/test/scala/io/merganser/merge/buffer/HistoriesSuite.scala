@@ -13,7 +13,7 @@ class HistoriesSuite extends AnyFunSuite {
     val (mode, rule) = (builtIn.oracle, builtIn.rule)
     val count        = HistoriesSuite.countEach
     for ((path, merge) <- MergePaths.all)
-      test(s"$mode: $path, any history gives what the oracle says") {
+      test(s"$mode: $path, any history gives the result of the oracle") {
         Histories.forAll(partials = true, BuiltInRules.Unavailable, count) { (h, _) =>
           MergePaths.lines(merge(h.base, h.versions, rule)) -> Oracle.merge(mode, h.base, h.versions)
         }

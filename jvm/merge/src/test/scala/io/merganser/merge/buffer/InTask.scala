@@ -50,10 +50,10 @@ trait InTask extends BeforeAndAfterAll { this: Suite =>
 
   /** The current spill files. */
   def spillFiles: Seq[Path] = {
-    val walk = Files.walk(localDirectory)
-    try walk.iterator.asScala.filter(file =>
+    val files = Files.walk(localDirectory)
+    try files.iterator.asScala.filter(file =>
         Files.isRegularFile(file) && file.getFileName.toString.startsWith("temp_local_")).toList
-    finally walk.close()
+    finally files.close()
   }
 }
 

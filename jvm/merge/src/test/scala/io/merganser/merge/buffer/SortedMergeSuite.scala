@@ -32,7 +32,7 @@ class SortedMergeSuite extends AnyFunSuite {
     assert(keys == Seq("B", "a", "z", "\u00e9", "\uffee", "\ud83e\udd86"))
   }
 
-  test("a key that is stored twice meets its versions each time") {
+  test("a key that is stored twice is merged with its versions each time") {
     assert(
       lines("k1@1=a k1@9=b k1@2=c k2@1=d", "k1@5=x") == Seq("Updated k1@5=x", "Kept k1@9=b", "Updated k1@5=x",
         "Unchanged k2@1=d")
@@ -60,14 +60,14 @@ class SortedMergeSuite extends AnyFunSuite {
 
   test(
     "without combining, the versions of a new key are rows each by itself, " +
-      "in their order; a stored key meets all of them") {
+      "in their order; a stored key is merged with all of them") {
     assert(
       lines("k2@1=s", "k1@10=a k1@5=b k1@7- k2@3=c k2@2=d", combineNew = false) ==
         Seq("Inserted k1@10=a", "Inserted k1@5=b", "Absent k1", "Updated k2@3=c")
     )
   }
 
-  test("where versions do not meet stored rows, they come after them, combined or each by itself") {
+  test("where versions are not merged with stored rows, they come after them, combined or each by itself") {
     def beside(base: String, versions: String, combineNew: Boolean) = MergePaths.lines(
       way(if (combineNew) SortedMerge.insertBeside _ else SortedMerge.insertUncombined _, base, versions, rule)
     )
@@ -97,15 +97,15 @@ class SortedMergeSuite extends AnyFunSuite {
     )
   }
 
-  test("the stored row that was met is at hand beside the one that took its place") {
+  test("the stored row is available beside the one that replaced it") {
     for ((path, way) <- MergePaths.all) {
       val merging =
         way(Notation.changes("k1@1=a k2@1=b k3@1=c k4@9=d"), Notation.changes("k1@2=x k2- k4@1=y k5@1=z"), rule)
-      var met = Map.empty[String, String]
+      var seen = Map.empty[String, String]
       while (merging.next())
-        met += Notation.layout.key(merging.row).toString -> Option(merging.storedRow).fold("none")(
+        seen += Notation.layout.key(merging.row).toString -> Option(merging.storedRow).fold("none")(
           Notation.read(_).toString)
-      assert(met == Map("k1" -> "k1@1=a", "k2" -> "k2@1=b", "k3" -> "k3@1=c", "k4" -> "k4@9=d", "k5" -> "none"), path)
+      assert(seen == Map("k1" -> "k1@1=a", "k2" -> "k2@1=b", "k3" -> "k3@1=c", "k4" -> "k4@9=d", "k5" -> "none"), path)
     }
   }
 

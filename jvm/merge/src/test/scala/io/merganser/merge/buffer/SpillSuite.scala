@@ -23,13 +23,13 @@ class SpillSuite extends AnyFunSuite with InTask {
     Seq.fill(count)(histories.change(random, keys = count / 3))
   }
 
-  for ((mode, rule) <- rules; (claim, judged) <- Seq("" -> rule, ", apart" -> new MergePaths.Apart(rule)))
-    test(s"$mode$claim: beyond few bytes or none, stored rows sorted or not, any history gives what the oracle says") {
+  for ((mode, rule) <- rules; (claim, tested) <- Seq("" -> rule, ", apart" -> new MergePaths.Apart(rule)))
+    test(s"$mode$claim: beyond few bytes or none, stored rows sorted or not, any history matches the oracle") {
       inTask {
         Histories.forAll(partials = true) { (h, random) =>
           val baseSorted = random.nextBoolean()
           val base       = if (baseSorted) MergePaths.inKeyOrder(h.base) else h.base
-          val buffer     = MergePaths.buffer(h.versions, judged, bufferBytes = 500L * random.nextInt(4))
+          val buffer     = MergePaths.buffer(h.versions, tested, bufferBytes = 500L * random.nextInt(4))
           MergePaths.lines(buffer.merge(new StoredRows(base), baseSorted)) -> Oracle.merge(mode, h.base, h.versions)
         }
       }
@@ -51,7 +51,7 @@ class SpillSuite extends AnyFunSuite with InTask {
     assert(spillFiles.isEmpty)
   }
 
-  test("a merge that is given up halfway frees its memory and its files when the task ends") {
+  test("a merge that is abandoned halfway frees its memory and its files when the task ends") {
     inTask {
       val buffer  = MergePaths.buffer(manyChanges(200), eventTime, bufferBytes = 2000)
       val merging = buffer.merge(new StoredRows(Notation.changes("k5@1=a k3@1=b")), baseSorted = false)
@@ -97,7 +97,7 @@ class SpillSuite extends AnyFunSuite with InTask {
     assert(inTask(sorted()) == expected)
   }
 
-  test("a delete without data is kept where the columns of the table are declared not null") {
+  test("a delete without data is preserved where the columns of the table are declared not null") {
     val schema = StructType(Notation.schema.map(_.copy(nullable = false))).add("n", IntegerType, nullable = false)
     val layout = RowLayout(schema, "k", Seq("ts"), None)
     def row(key: String, values: Any*): InternalRow =

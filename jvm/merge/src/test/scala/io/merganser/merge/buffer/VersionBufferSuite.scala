@@ -20,14 +20,14 @@ class VersionBufferSuite extends AnyFunSuite {
     MergePaths.lines(buffer.merge(new StoredRows(Notation.changes(base)), baseSorted = false))
 
   test("versions are combined as they come, where the rule is associative") {
-    val held = buffer("k1@1=a k1@3=b k1@2=c k2-")
-    assert(held.keyCount == 2 && !held.isEmpty)
-    val version = held.get(UTF8String.fromString("k1"))
+    val buffered = buffer("k1@1=a k1@3=b k1@2=c k2-")
+    assert(buffered.keyCount == 2 && !buffered.isEmpty)
+    val version = buffered.get(UTF8String.fromString("k1"))
     assert(Notation.read(version).toString == "k1@3=b" && version.oldestFirst.size == 1)
-    assert(held.get(UTF8String.fromString("k3")) == null)
+    assert(buffered.get(UTF8String.fromString("k3")) == null)
   }
 
-  test("versions are kept apart, where the rule is not associative or one is partial") {
+  test("versions are buffered separately where the rule is not associative or one is partial") {
     for (
       (versions, rule) <- Seq("k1@1=a k1@3=b k1@2=c" -> new MergePaths.Apart(rule), "k1@1=a k1@3=b,_ k1@2=c" -> rule)
     ) {
@@ -41,11 +41,11 @@ class VersionBufferSuite extends AnyFunSuite {
     assert(version.oldestFirst.map(Notation.read(_).toString) == List("k1@3=b", "k1@4=c,_", "k1@5=d"))
   }
 
-  test("a key that is stored twice meets its versions each time, and is not new afterwards") {
+  test("a key that is stored twice is merged with its versions each time, and is not new afterwards") {
     assert(lines(buffer("k1@5=x"), "k1@1=a k2@1=d k1@9=b") == Seq("Updated k1@5=x", "Unchanged k2@1=d", "Kept k1@9=b"))
   }
 
-  test("a key that is stored twice, deleted and written anew is one row") {
+  test("a key that is stored twice, deleted and written again is one row") {
     for (rule <- Seq(rule, new MergePaths.Apart(rule)))
       assert(lines(buffer("k1- k1@5=x", rule), "k1@1=a k2@1=d k1@9=b") == Seq("Updated k1@5=x", "Unchanged k2@1=d",
         "Deleted k1"))
@@ -59,17 +59,17 @@ class VersionBufferSuite extends AnyFunSuite {
   }
 
   test("a buffer can be merged twice") {
-    val held = buffer("k1@5=x k2@1=b")
-    assert(lines(held, "k1@1=a").toSet == Set("Updated k1@5=x", "Inserted k2@1=b"))
-    assert(lines(held, "").toSet == Set("Inserted k1@5=x", "Inserted k2@1=b"))
+    val buffered = buffer("k1@5=x k2@1=b")
+    assert(lines(buffered, "k1@1=a").toSet == Set("Updated k1@5=x", "Inserted k2@1=b"))
+    assert(lines(buffered, "").toSet == Set("Inserted k1@5=x", "Inserted k2@1=b"))
   }
 
-  test("keys of one hash meet their own versions") {
+  test("keys of one hash are merged with their own versions") {
     val (a, b) = KeyTableSuite.collision
     assert(lines(buffer(s"$b@2=x"), s"$a@1=a $b@1=b") == Seq(s"Unchanged $a@1=a", s"Updated $b@2=x"))
   }
 
-  test("many keys, in any order, each meet their own versions") {
+  test("many keys, in any order, are each merged with their own versions") {
     val keys     = (0 until 20000).map(i => f"k$i%05d")
     val versions = keys.filter(_.hashCode % 3 == 0).map(key => Change(key, Some(2), Seq(Some("new"), None)))
     val base = new Random(Histories.seed).shuffle(keys.filter(_.hashCode % 2 == 0)).map(key =>
@@ -81,8 +81,8 @@ class VersionBufferSuite extends AnyFunSuite {
   }
 
   test("outside a task nothing spills, however small the buffer") {
-    val held = MergePaths.buffer(Notation.changes("k1@1=a k2@1=b k3@1=c"), rule, bufferBytes = 0)
-    assert(held.keyCount == 3)
+    val buffered = MergePaths.buffer(Notation.changes("k1@1=a k2@1=b k3@1=c"), rule, bufferBytes = 0)
+    assert(buffered.keyCount == 3)
   }
 
   test("a rule may build its row of the reader's bytes: the buffer copies it") {

@@ -17,20 +17,20 @@ class WritesSuite extends AnyFunSuite {
     val (oracle, rule) = (builtIn.oracle, builtIn.rule)
 
     def check(way: String)(write: (Writes, Random) => (Seq[String], Seq[String])): Unit =
-      test(s"$oracle: $way, $count random histories hold what the oracle says after every write") {
+      test(s"$oracle: $way, $count random histories match the oracle after every write") {
         Histories.forAllWrites(partials = true, BuiltInRules.Unavailable, count)(write)
       }
 
     def afterEach(writes: Writes, rule: MergeRule)(change: (Group, Seq[Change]) => Group)(
         expect: (Oracle.FileGroup, Seq[Change]) => Oracle.FileGroup
     ): (Seq[String], Seq[String]) = {
-      val came     = writes.batches.scanLeft(new Group(writes.base, Nil, rule))(change).tail
+      val actual   = writes.batches.scanLeft(new Group(writes.base, Nil, rule))(change).tail
       val expected = writes.batches.scanLeft(Oracle.FileGroup(writes.base))(expect).tail
-      came.zipWithIndex.flatMap { case (group, i) => numbered(i, group.rows) } ->
+      actual.zipWithIndex.flatMap { case (group, i) => numbered(i, group.rows) } ->
         expected.zipWithIndex.flatMap { case (group, i) => numbered(i, group.rows(oracle)) }
     }
 
-    for ((claim, claimed) <- Seq("" -> rule, ", versions kept apart" -> new KeptApart(rule))) {
+    for ((claim, claimed) <- Seq("" -> rule, ", not associative" -> new NotAssociative(rule))) {
       check(s"copy on write$claim") { (writes, _) =>
         afterEach(writes, claimed)(_.rewritten(_))(_.rewritten(oracle, _))
       }
@@ -118,7 +118,7 @@ object WritesSuite {
   private def numbered(batch: Int, rows: Seq[Change]): Seq[String] = rows.map(row => s"$batch: $row")
 
   /** The rule without its claim to be associative; batches are combined as they were. */
-  private final class KeptApart(inner: MergeRule) extends MergeRule {
+  private final class NotAssociative(inner: MergeRule) extends MergeRule {
     override def laws: Laws = Laws(associative = false, idempotent = false, orderFree = false, inner.laws.combinesBatch)
 
     override def merge(older: Version, newer: Version): Version = inner.merge(older, newer)
@@ -126,7 +126,7 @@ object WritesSuite {
     override def combine(older: Version, newer: Version): Version = inner.combine(older, newer)
   }
 
-  /** A file group in memory: a base file's rows and what its logs hold, as an engine keeps them. */
+  /** A file group in memory: a base file's rows and the versions in its logs, as an engine stores them. */
   private final class Group(base: Seq[Change], log: Seq[Version], rule: MergeRule) {
     private val fold = MergePaths.fold(rule)
 

@@ -11,7 +11,7 @@ import org.scalatest.Assertion
 abstract class PayloadSuite(payload: ClassicPayload) extends MergeSuite {
   override val rule: MergeRule = new PartialRule(payload.rule(Notation.layout, Nil), Notation.layout)
 
-  /** What a batch of a key comes to before it meets anything stored. */
+  /** Checks the result of combining a batch of a key, before it is merged with the stored row. */
   def assertBatch(versions: String, expected: String): Assertion = {
     val combined = Notation.changes(versions).map(Notation.record).reduceLeft(fold.combine(_, _))
     assert(Notation.read(combined).toString == expected)
@@ -33,7 +33,7 @@ class OverwriteWithLatestSuite extends PayloadSuite(OverwriteWithLatest) {
     assertBatch("k1@null=p k1@-5=q k1@null=r", expected = "k1@-5=q")
   }
 
-  test("without ordering fields a batch comes to its last version") {
+  test("without ordering fields a batch results in its last version") {
     val layout = RowLayout(Notation.schema, "k", Nil, None)
     val fold   = MergePaths.fold(OverwriteWithLatest.rule(layout, Nil))
     assert(Notation.read(fold.combine(Notation.record("k1@3=p"), Notation.record("k1@2=q"))).toString == "k1@2=q")
@@ -74,7 +74,7 @@ class OverwriteNonDefaultsSuite extends PayloadSuite(OverwriteNonDefaults) {
 
 class PartialUpdateSuite extends PayloadSuite(PartialUpdate) {
 
-  test("the larger ordering value leads, and its nulls take the other's values; it keeps its ordering value") {
+  test("the larger ordering value wins, and its nulls take the other's values; it keeps its ordering value") {
     assertMerged(base = "k1@5=a,b", versions = "k1@6=c", expected = "k1@6=c,b")
     assertMerged(base = "k1@5=a", versions = "k1@4=c,d", expected = "k1@5=a,d")
     assertMerged(base = "k1@5=a,b", versions = "k1@5=null,d", expected = "k1@5=a,d")
@@ -98,10 +98,10 @@ class PartialUpdateSuite extends PayloadSuite(PartialUpdate) {
   }
 
   test("grouping matters: a late version would fill a null that the stored row has a value for") {
-    val (stored, leads, late) =
+    val (stored, winner, late) =
       (Notation.record("k1@5=a,b"), Notation.record("k1@7=null,c"), Notation.record("k1@6=x,y"))
-    assert(Notation.read(fold.merge(fold.merge(stored, leads), late)).toString == "k1@7=a,c")
-    assert(Notation.read(fold.merge(stored, fold.merge(leads, late))).toString == "k1@7=x,c")
+    assert(Notation.read(fold.merge(fold.merge(stored, winner), late)).toString == "k1@7=a,c")
+    assert(Notation.read(fold.merge(stored, fold.merge(winner, late))).toString == "k1@7=x,c")
     assert(!rule.laws.associative)
   }
 
@@ -111,7 +111,7 @@ class PartialUpdateSuite extends PayloadSuite(PartialUpdate) {
     assert(fold.merge(Notation.record("k1-"), Notation.record("k1@4-")).endsHistory)
   }
 
-  test("without ordering fields the newer version leads") {
+  test("without ordering fields the newer version wins") {
     val rule = PartialUpdate.rule(RowLayout(Notation.schema, "k", Nil, None), Nil)
     assert(Notation.read(MergePaths.fold(rule).merge(Notation.record("k1@9=a,b"), Notation.record("k1@3=c")))
       .toString == "k1@3=c,b")
@@ -216,13 +216,13 @@ class MySqlDebeziumSuite extends org.scalatest.funsuite.AnyFunSuite {
 
   test("the larger position wins in a batch as against the stored row, deletes too; on a tie the newer version") {
     val (stored, late, next) = (version("000002.50"), version("000002.9"), version("000010.1"))
-    for (meet <- Seq[(Version, Version) => Version](rule.merge, rule.combine)) {
-      assert(meet(stored, late) eq stored)
-      assert(meet(stored, next) eq next)
+    for (merge <- Seq[(Version, Version) => Version](rule.merge, rule.combine)) {
+      assert(merge(stored, late) eq stored)
+      assert(merge(stored, next) eq next)
       val (lateDelete, delete) = (version("000002.49", isDelete = true), version("000002.50", isDelete = true))
-      assert(meet(stored, lateDelete) eq stored)
-      assert(meet(stored, delete) eq delete)
-      assert(meet(version("000002.51", isDelete = true), stored).isDelete)
+      assert(merge(stored, lateDelete) eq stored)
+      assert(merge(stored, delete) eq delete)
+      assert(merge(version("000002.51", isDelete = true), stored).isDelete)
     }
   }
 

@@ -15,7 +15,7 @@ final class KeyRangesSuite extends AnyFunSuite {
 
   private def overlaps(ranges: KeyRanges, min: String, max: String): Boolean = ranges.overlaps(Some(min), Some(max))
 
-  test("few keys are told apart exactly") {
+  test("few keys are distinguished exactly") {
     val found = ranges(Seq("b", "d", "d", "é"))
     assert(Seq("b" -> "b", "a" -> "c", "d" -> "e", "z" -> "ê").forall { case (min, max) => overlaps(found, min, max) })
     assert(Seq("a" -> "a", "bb" -> "cz", "da" -> "z", "ê" -> "ö").forall { case (min, max) =>
@@ -23,7 +23,7 @@ final class KeyRangesSuite extends AnyFunSuite {
     })
   }
 
-  test("a file that does not tell its smallest or largest key may hold any beyond the other") {
+  test("a file without a recorded smallest or largest key may contain any beyond the other") {
     val found = ranges(Seq("b", "d"))
     assert(found.overlaps(None, None) && found.overlaps(None, Some("c")) && found.overlaps(Some("c"), None))
     assert(!found.overlaps(None, Some("a")) && !found.overlaps(Some("e"), None))

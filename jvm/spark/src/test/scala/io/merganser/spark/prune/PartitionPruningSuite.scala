@@ -16,14 +16,14 @@ class PartitionPruningSuite extends AnyFunSuite {
   private val schema = StructType.fromDDL("id INT, ms BIGINT, at TIMESTAMP, day DATE, text STRING, region STRING")
 
   private def pruning(field: String, more: (String, String)*): PartitionPruning = {
-    val given =
+    val options =
       Map("hoodie.datasource.write.recordkey.field" -> "id", "hoodie.datasource.write.partitionpath.field" -> field)
     val timed = more.map { case (key, value) => s"hoodie.keygen.timebased.$key" -> value }
     val kind  = Map("hoodie.datasource.write.keygenerator.type" -> (if (field.contains(":")) "CUSTOM" else "TIMESTAMP"))
-    PartitionPruning(TableConfig(NewTable.properties(given ++ kind ++ timed, schema, "t")), schema)
+    PartitionPruning(TableConfig(NewTable.properties(options ++ kind ++ timed, schema, "t")), schema)
   }
 
-  private def kept(pruning: PartitionPruning, paths: Seq[String], filters: Filter*): Seq[String] =
+  private def scan(pruning: PartitionPruning, paths: Seq[String], filters: Filter*): Seq[String] =
     pruning.prune(paths.map(path => FileSlice(path, "f", "1", None, Nil)), filters).map(_.partitionPath)
 
   private val days    = Seq("2024/01/01", "2024/01/02", "2024/01/03")
@@ -32,24 +32,24 @@ class PartitionPruningSuite extends AnyFunSuite {
   private val startMs = Instant.parse("2024-01-02T00:00:00Z").toEpochMilli
 
   test("a path of a day leaves out the other days of a number in milliseconds") {
-    assert(kept(byDay, days, EqualTo("ms", noonMs)) == Seq("2024/01/02"))
-    assert(kept(byDay, days, In("ms", Array[Any](noonMs, null))) == Seq("2024/01/02"))
-    assert(kept(byDay, days, GreaterThan("ms", noonMs)) == Seq("2024/01/02", "2024/01/03"))
-    assert(kept(byDay, days, LessThan("ms", startMs)) == Seq("2024/01/01", "2024/01/02"),
+    assert(scan(byDay, days, EqualTo("ms", noonMs)) == Seq("2024/01/02"))
+    assert(scan(byDay, days, In("ms", Array[Any](noonMs, null))) == Seq("2024/01/02"))
+    assert(scan(byDay, days, GreaterThan("ms", noonMs)) == Seq("2024/01/02", "2024/01/03"))
+    assert(scan(byDay, days, LessThan("ms", startMs)) == Seq("2024/01/01", "2024/01/02"),
       "the bound itself is not compared")
-    assert(kept(byDay, days, LessThan("ms", startMs - 1)) == Seq("2024/01/01"))
-    assert(kept(byDay, days, GreaterThanOrEqual("ms", startMs), LessThanOrEqual("ms", noonMs)) == Seq("2024/01/02"))
-    assert(kept(byDay, days, EqualNullSafe("ms", noonMs)) == Seq("2024/01/02"))
+    assert(scan(byDay, days, LessThan("ms", startMs - 1)) == Seq("2024/01/01"))
+    assert(scan(byDay, days, GreaterThanOrEqual("ms", startMs), LessThanOrEqual("ms", noonMs)) == Seq("2024/01/02"))
+    assert(scan(byDay, days, EqualNullSafe("ms", noonMs)) == Seq("2024/01/02"))
   }
 
   test("nulls lie in the partition of 1970, and no other path is ruled out for what is not compared") {
     for (filter <- Seq[Filter](IsNull("ms"), EqualNullSafe("ms", null), Not(EqualTo("ms", noonMs)), EqualTo("id", 1)))
-      assert(kept(byDay, "1970/01/01" +: days, filter) == "1970/01/01" +: days, filter)
+      assert(scan(byDay, "1970/01/01" +: days, filter) == "1970/01/01" +: days, filter)
   }
 
   test("a path of another shape is read") {
     val strange = Seq("2024", "2024/01/xx", "2024/01/02/03", "__HIVE_DEFAULT_PARTITION__")
-    assert(kept(byDay, strange, EqualTo("ms", noonMs)) == strange)
+    assert(scan(byDay, strange, EqualTo("ms", noonMs)) == strange)
   }
 
   test("timestamps and dates are compared in the zone of the path") {
@@ -58,27 +58,27 @@ class PartitionPruningSuite extends AnyFunSuite {
     val hours               = Seq("2024-10-27 01", "2024-10-27 02", "2024-10-27 03")
     def at(instant: String) = EqualTo("at", Timestamp.from(Instant.parse(instant)))
     // The hour from two to three comes twice that night.
-    assert(kept(pruning("at", berlin: _*), hours, at("2024-10-27T00:30:00Z")) == Seq("2024-10-27 02"))
-    assert(kept(pruning("at", berlin: _*), hours, at("2024-10-27T01:30:00Z")) == Seq("2024-10-27 02"))
-    assert(kept(pruning("at", berlin: _*), hours, at("2024-10-27T02:00:00Z")) == Seq("2024-10-27 03"))
+    assert(scan(pruning("at", berlin: _*), hours, at("2024-10-27T00:30:00Z")) == Seq("2024-10-27 02"))
+    assert(scan(pruning("at", berlin: _*), hours, at("2024-10-27T01:30:00Z")) == Seq("2024-10-27 02"))
+    assert(scan(pruning("at", berlin: _*), hours, at("2024-10-27T02:00:00Z")) == Seq("2024-10-27 03"))
     val byMonth = pruning("day", "timestamp.type" -> "EPOCHMILLISECONDS", "output.dateformat" -> "yyyyMM")
-    assert(kept(byMonth, Seq("202401", "202402"), EqualTo("day", java.sql.Date.valueOf("2024-02-29"))) == Seq("202402"))
+    assert(scan(byMonth, Seq("202401", "202402"), EqualTo("day", java.sql.Date.valueOf("2024-02-29"))) == Seq("202402"))
   }
 
   test("a column of strings is pruned by equality alone, as each of its values is formatted") {
     val byText = pruning("text", "timestamp.type" -> "DATE_STRING", "input.dateformat" -> "dd.MM.yyyy",
       "output.dateformat" -> "yyyy/MM/dd")
-    assert(kept(byText, days, EqualTo("text", "02.01.2024")) == Seq("2024/01/02"))
-    assert(kept(byText, days, EqualTo("text", "no date")) == days)
-    assert(kept(byText, days, GreaterThan("text", "02.01.2024")) == days)
+    assert(scan(byText, days, EqualTo("text", "02.01.2024")) == Seq("2024/01/02"))
+    assert(scan(byText, days, EqualTo("text", "no date")) == days)
+    assert(scan(byText, days, GreaterThan("text", "02.01.2024")) == days)
   }
 
   test("levels of a time and of a plain column follow each other in a path") {
     val both = pruning("region:SIMPLE,ms:TIMESTAMP", "timestamp.type" -> "EPOCHMILLISECONDS",
       "output.dateformat" -> "yyyy/MM/dd")
     val paths = Seq("east/2024/01/02", "west/2024/01/02", "east/2024/01/03")
-    assert(kept(both, paths, EqualTo("region", "east")) == Seq("east/2024/01/02", "east/2024/01/03"))
-    assert(kept(both, paths, EqualTo("region", "east"), EqualTo("ms", noonMs)) == Seq("east/2024/01/02"))
+    assert(scan(both, paths, EqualTo("region", "east")) == Seq("east/2024/01/02", "east/2024/01/03"))
+    assert(scan(both, paths, EqualTo("region", "east"), EqualTo("ms", noonMs)) == Seq("east/2024/01/02"))
     assert(both.columns == Seq("region", "ms"))
   }
 
@@ -86,7 +86,7 @@ class PartitionPruningSuite extends AnyFunSuite {
     for (format <- Seq("MM/dd", "dd", "yy/MM/dd", "EEE")) {
       val paths = Seq("01", "01/02", "24/01/02", "Mon")
       val by    = pruning("ms", "timestamp.type" -> "EPOCHMILLISECONDS", "output.dateformat" -> format)
-      assert(kept(by, paths, GreaterThan("ms", noonMs)) == paths, format)
+      assert(scan(by, paths, GreaterThan("ms", noonMs)) == paths, format)
     }
   }
 

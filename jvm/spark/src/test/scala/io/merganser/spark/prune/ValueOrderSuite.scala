@@ -12,7 +12,7 @@ final class ValueOrderSuite extends AnyFunSuite {
   private def bytes(value: Any, dataType: DataType): UTF8String =
     ValueOrder.of(new GenericInternalRow(Array[Any](value)), 0, dataType)
 
-  private def holds[A](values: Seq[A], dataType: DataType)(compare: (A, A) => Int): Unit =
+  private def assertOrder[A](values: Seq[A], dataType: DataType)(compare: (A, A) => Int): Unit =
     for (a <- values; b <- values) {
       val found = Integer.signum(bytes(a, dataType).compareTo(bytes(b, dataType)))
       assert(found == Integer.signum(compare(a, b)), s"$a and $b as $dataType")
@@ -21,11 +21,11 @@ final class ValueOrderSuite extends AnyFunSuite {
   private val random = new Random(7)
   private val longs  = Seq(Long.MinValue, -1L, 0L, 1L, 255L, 256L, Long.MaxValue) ++ Seq.fill(40)(random.nextLong())
 
-  test("whole numbers and times are ordered as numbers") {
-    Seq(LongType, TimestampType, TimestampNTZType).foreach(holds(longs, _)(java.lang.Long.compare))
-    Seq(IntegerType, DateType).foreach(holds(longs.map(_.toInt), _)(Integer.compare))
-    holds(longs.map(_.toShort), ShortType)((a, b) => Integer.compare(a.toInt, b.toInt))
-    holds(longs.map(_.toByte), ByteType)((a, b) => Integer.compare(a.toInt, b.toInt))
+  test("integers and times are ordered as numbers") {
+    Seq(LongType, TimestampType, TimestampNTZType).foreach(assertOrder(longs, _)(java.lang.Long.compare))
+    Seq(IntegerType, DateType).foreach(assertOrder(longs.map(_.toInt), _)(Integer.compare))
+    assertOrder(longs.map(_.toShort), ShortType)((a, b) => Integer.compare(a.toInt, b.toInt))
+    assertOrder(longs.map(_.toByte), ByteType)((a, b) => Integer.compare(a.toInt, b.toInt))
   }
 
   test("numbers with a point are ordered as SQL has them: -0.0 is 0.0, and NaN the largest") {
@@ -34,8 +34,8 @@ final class ValueOrderSuite extends AnyFunSuite {
         Double.NaN) ++
         Seq.fill(40)(random.nextGaussian() * 1e9)
     def compare(a: Double, b: Double) = if (a == b) 0 else java.lang.Double.compare(a, b)
-    holds(doubles, DoubleType)(compare)
-    holds(doubles.map(_.toFloat), FloatType)((a, b) => compare(a.toDouble, b.toDouble))
+    assertOrder(doubles, DoubleType)(compare)
+    assertOrder(doubles.map(_.toFloat), FloatType)((a, b) => compare(a.toDouble, b.toDouble))
   }
 
   test("decimals are ordered as numbers, whatever their precision") {
@@ -44,7 +44,7 @@ final class ValueOrderSuite extends AnyFunSuite {
       val values =
         Seq(-largest, BigDecimal("-0.01"), BigDecimal("0.00"), BigDecimal("0.01"), BigDecimal("2.55"),
           BigDecimal("2.56"), largest)
-      holds(values.map(v => Decimal(v, precision, 2)), DecimalType(precision, 2))((a, b) => a.compare(b))
+      assertOrder(values.map(v => Decimal(v, precision, 2)), DecimalType(precision, 2))((a, b) => a.compare(b))
     }
   }
 }

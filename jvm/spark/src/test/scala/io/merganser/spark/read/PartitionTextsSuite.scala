@@ -44,12 +44,12 @@ final class PartitionTextsSuite extends TableSuite with LocalSession {
       val options = Map("hoodie.datasource.write.hive_style_partitioning" -> hiveStyle.toString,
         "hoodie.datasource.write.partitionpath.urlencode" -> urlEncode.toString)
       // Without encoding a '/' makes levels, of which none may be empty; without names a level may not be '.'.
-      val kept = texts.filter(t => (urlEncode || t != "/") && (hiveStyle || t != ".")) ++ Seq("", null)
-      upsert(kept, 1, options)
-      if (hiveStyle == urlEncode) upsert(kept, 2, options)
-      val expected = kept.zipWithIndex.map { case (text, i) => (i, text, if (hiveStyle == urlEncode) 2 else 1) }
+      val stored = texts.filter(t => (urlEncode || t != "/") && (hiveStyle || t != ".")) ++ Seq("", null)
+      upsert(stored, 1, options)
+      if (hiveStyle == urlEncode) upsert(stored, 2, options)
+      val expected = stored.zipWithIndex.map { case (text, i) => (i, text, if (hiveStyle == urlEncode) 2 else 1) }
       assert(read() == expected)
-      for (text <- Seq("%", "")) assert(read(s"part = '$text'").map(_._1) == Seq(kept.indexOf(text)))
+      for (text <- Seq("%", "")) assert(read(s"part = '$text'").map(_._1) == Seq(stored.indexOf(text)))
       assert(read("part IS NULL").map(_._2) == Seq(null))
       val opened = OpenTable.load(spark, table)
       val prunes = PartitionPruning(opened.config, opened.schema)

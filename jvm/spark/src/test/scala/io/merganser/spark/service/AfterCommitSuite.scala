@@ -38,7 +38,7 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
   private def append(table: Storage, changes: String, more: (String, String)*): WriteResult =
     FrameWrite.append(spark, OpenTable.load(table), inline ++ more, frame(Notation.changes(changes)))
 
-  test("a write whose inline compaction fails is committed, and its result says what failed") {
+  test("a write whose inline compaction fails is committed, and its result reports what failed") {
     val (table, running) = blocked("t")
     val results          = Seq("k1@2=b", "k1@3=c").map(append(table, _))
     for (result <- results) {
@@ -68,7 +68,7 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
   }
 
   test(
-    "where the write's options ask for it, the failure is an error that says the write is committed, " +
+    "where the write's options request it, the failure is an error that says the write is committed, " +
       "and as which instant") {
     val (table, running) = blocked("t")
     val error            = intercept[MerganserException](append(table, "k1@2=b", asError))
@@ -101,7 +101,7 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
   }
 
   test(
-    "where asynchronous compaction is turned off and inline compaction is not given, " +
+    "where asynchronous compaction is turned off and inline compaction is not configured, " +
       "writes compact; explicit options win") {
     val table  = Storage(folder.resolve("t").toUri.toString, spark.sparkContext.hadoopConfiguration)
     val all    = options(mergeOnRead = true, bucketed = true) + ("hoodie.compact.inline.max.delta.commits" -> "1")
@@ -116,7 +116,7 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
     assert(logs() == 0 && rows(table) == Seq("k1@4=d"))
   }
 
-  test("a write to a file group with very many logs that nothing compacts says so") {
+  test("a write to a file group with very many logs that nothing compacts reports it") {
     def slice(fileId: String, logs: Int) = FileSlice("p", fileId, "1", None,
       (1 to logs).map(i => LogFile("p", fileId, s"$i", 1, None, s".$fileId-$i", 1L)))
     val slices = Seq(slice("a", TableWrite.ManyLogs - 1), slice("b", TableWrite.ManyLogs), slice("c", 5000))

@@ -35,7 +35,7 @@ class CallParserSuite extends AnyFunSuite {
     ).foreach(text => assert(arguments(text) == expected, text))
   }
 
-  test("comments are passed over wherever white space may stand") {
+  test("comments are ignored wherever white space may stand") {
     val text =
       "-- CALL help()\n/* a /* nested */ one */ CALL /* its name */ run_compaction( -- op => 'no'\n" +
         " op => 'run' /*, op => 'no' */, table => '-- no comment /* nor here' )\n-- the end"
@@ -64,9 +64,9 @@ class CallParserSuite extends AnyFunSuite {
   test("a value may be computed and negative; null is as good as nothing") {
     assert(checked("CALL show_commits(table => 'a' '.b', limit => 1 + 2)").int("limit").contains(3))
     assert(checked("CALL show_commits(table => 't', limit => -1)").int("limit").contains(-1))
-    val given = checked("CALL rollback_failed_writes(path => '/x', table => NULL, options => 'a=1, b = x=y')")
-    assert(given.options("options") == Map("a" -> "1", "b" -> "x=y"))
-    assert(given.string("table").isEmpty)
+    val call = checked("CALL rollback_failed_writes(path => '/x', table => NULL, options => 'a=1, b = x=y')")
+    assert(call.options("options") == Map("a" -> "1", "b" -> "x=y"))
+    assert(call.string("table").isEmpty)
   }
 
   test("markers without a name keep their order") {

@@ -15,7 +15,7 @@ class ColumnWritersSuite extends AnyFunSuite with LocalSession with TempFolder {
   override protected def master: String = "local[2]"
 
   /** Every insert gets a file group of its own, so that only the columns are in common. */
-  private def given(mergeOnRead: Boolean): Map[String, String] = Map(
+  private def writeOptions(mergeOnRead: Boolean): Map[String, String] = Map(
     "hoodie.table.name" -> "t",
     "hoodie.datasource.write.table.type" -> (if (mergeOnRead) "MERGE_ON_READ" else "COPY_ON_WRITE"),
     "hoodie.datasource.write.recordkey.field" -> "k",
@@ -25,7 +25,7 @@ class ColumnWritersSuite extends AnyFunSuite with LocalSession with TempFolder {
   )
 
   private def save(place: String, rows: DataFrame, mergeOnRead: Boolean): Unit =
-    rows.write.format("merganser").options(given(mergeOnRead)).mode("append").save(place)
+    rows.write.format("merganser").options(writeOptions(mergeOnRead)).mode("append").save(place)
 
   private def rows(place: String, columns: String*): Set[Seq[Any]] =
     spark.read.format("merganser").load(place).selectExpr(columns: _*).collect().map(_.toSeq).toSet
@@ -55,7 +55,7 @@ class ColumnWritersSuite extends AnyFunSuite with LocalSession with TempFolder {
       save(place, spark.sql("SELECT 'a' k, 1 ts"), mergeOnRead)
       val opened = OpenTable.load(spark, place)
       save(place, spark.sql("SELECT 'a' k, 2 ts, 'kept' b"), mergeOnRead)
-      val error = intercept[MerganserException](FrameWrite.append(spark, opened, given(mergeOnRead),
+      val error = intercept[MerganserException](FrameWrite.append(spark, opened, writeOptions(mergeOnRead),
           spark.sql("SELECT 'a' k, 3 ts")))
       assert(error.condition == "COMMIT_CONFLICT" && error.getMessage.contains("columns"))
       assert(rows(place, "k", "ts", "b") == Set(Seq[Any]("a", 2, "kept")))

@@ -73,32 +73,32 @@ final class ConcurrentWritesSuite extends TableSuite with LocalSession {
   test(
     "inserts that refuse or drop stored keys do not store one that is added meanwhile; " +
       "plain inserts and other keys go on") {
-    val given =
+    val settings =
       created("a=1/p", "hoodie.datasource.write.operation" -> "insert", "hoodie.parquet.small.file.limit" -> "0")
     for ((policy, i) <- Seq("fail", "drop").zipWithIndex) {
-      val strict = given + ("hoodie.datasource.insert.dup.policy" -> policy)
+      val strict = settings + ("hoodie.datasource.insert.dup.policy" -> policy)
       assert(isRefused(write(plain, frame(s"k$i=2/p"), strict))(write(running.toString, frame(s"k$i=3/p"), strict)))
       assert(!isRefused(write(plain, frame(s"x$i=2/p"), strict))(write(running.toString, frame(s"y$i=3/p"), strict)))
     }
-    assert(!isRefused(write(plain, frame("z=2/p"), given))(write(running.toString, frame("z=3/p"), given)))
+    assert(!isRefused(write(plain, frame("z=2/p"), settings))(write(running.toString, frame("z=3/p"), settings)))
     assert(read == Seq("a=1/p", "k0=2/p", "k1=2/p", "x0=2/p", "x1=2/p", "y0=3/p", "y1=3/p", "z=2/p", "z=3/p"))
   }
 
   test(
     "an overwrite of a partition does not leave beside its rows what was added there meanwhile; " +
       "a partition besides is free") {
-    val given = created("a=1/p b=1/q", "hoodie.parquet.small.file.limit" -> "0")
+    val settings = created("a=1/p b=1/q", "hoodie.parquet.small.file.limit" -> "0")
     spark.conf.set("hoodie.write.concurrency.mode", "OPTIMISTIC_CONCURRENCY_CONTROL")
     spark.conf.set("hoodie.fs.atomic_creation.support", "faulty")
     try {
       def overwrite(): Unit = {
         spark.sql(s"INSERT OVERWRITE merganser.`$running` PARTITION (part = 'p') SELECT 'k', 9L"); ()
       }
-      assert(isRefused(write(plain, frame("k=2/p"), given))(overwrite()))
+      assert(isRefused(write(plain, frame("k=2/p"), settings))(overwrite()))
       assert(read == Seq("a=1/p", "b=1/q", "k=2/p"))
-      assert(!isRefused(write(plain, frame("l=2/q"), given))(overwrite()))
+      assert(!isRefused(write(plain, frame("l=2/q"), settings))(overwrite()))
       assert(read == Seq("b=1/q", "k=9/p", "l=2/q"))
-      assert(isRefused(write(plain, frame("m=3/new"), given))(write(running.toString, frame("n=4/p"), given,
+      assert(isRefused(write(plain, frame("m=3/new"), settings))(write(running.toString, frame("n=4/p"), settings,
             "overwrite")))
     } finally Seq("hoodie.write.concurrency.mode", "hoodie.fs.atomic_creation.support").foreach(spark.conf.unset)
   }
@@ -106,15 +106,15 @@ final class ConcurrentWritesSuite extends TableSuite with LocalSession {
   test(
     "a frame of the table's own rows does not take back what another writer has changed since it was read, " +
       "on any path") {
-    val given = created("a=1/p b=1/q")
+    val settings = created("a=1/p b=1/q")
     def raised: DataFrame = {
       val rows = spark.read.format("merganser").load(plain)
       rows.count()
       rows.where("k = 'a'").select(col("k"), (col("v") + 1).as("v"), col("part"))
     }
     val saves = Seq[DataFrame => Any](
-      rows => write(plain, rows, given),
-      rows => write(folder.resolve("t").toString, rows, given, "overwrite"),
+      rows => write(plain, rows, settings),
+      rows => write(folder.resolve("t").toString, rows, settings, "overwrite"),
       rows => PythonBridge.write(spark, plain, rows, "upsert", "{}"),
       rows => {
         rows.createOrReplaceTempView("raised")
@@ -125,12 +125,12 @@ final class ConcurrentWritesSuite extends TableSuite with LocalSession {
     )
     for ((save, i) <- saves.zipWithIndex) {
       val stale = raised
-      write(plain, frame(s"a=${10 * (i + 1)}/p"), given)
+      write(plain, frame(s"a=${10 * (i + 1)}/p"), settings)
       val refused = intercept[Exception](save(stale))
       assert(refused.getMessage.contains("[COMMIT_CONFLICT]") && refused.getMessage.contains("read again"), i)
       assert(read == Seq(s"a=${10 * (i + 1)}/p", "b=1/q"), i)
     }
-    write(plain, raised, given)
+    write(plain, raised, settings)
     assert(read == Seq(s"a=${10 * saves.size + 1}/p", "b=1/q"))
   }
 }

@@ -13,7 +13,7 @@ import org.apache.commons.io.FileUtils
 
 /**
  * A file system that fails at operation n of a write through Spark, inside tasks too: readers see the table before the
- * write or after it, and the next write mends the table.
+ * write or after it, and the next write repairs the table.
  *
  * Every n is run without Spark by the table module's suite. Here some of them are, spread over the whole write; all
  * with the environment variable MERGANSER_FULL=1.
@@ -27,21 +27,21 @@ final class SparkFaultsSuite extends TableSuite with LocalSession {
   private val before  = Seq("k1@10=a", "k2@10=b", "k3@10=c", "k4@10=d")
   private val batch   = "k1@20=A k2@20- k5@20=e k6@20=f"
   private val after   = Seq("k1@20=A", "k3@10=c", "k4@10=d", "k5@20=e", "k6@20=f")
-  private val mending = "k3@30=C"
+  private val nextRow = "k3@30=C"
   private val faults  = Seq(Before -> "fails once", Dead -> "is dead from then on")
 
   for (mergeOnRead <- Seq(false, true); bucketed <- Seq(false, true))
     test(
       s"${if (mergeOnRead) "merge on read" else "copy on write"}, ${if (bucketed) "BUCKET" else "SIMPLE"}: " +
         "a file system that fails at an operation of an upsert leaves the old table or the new one, " +
-        "and the next write mends it") {
+        "and the next write repairs it") {
       val options  = this.options(mergeOnRead, bucketed)
       val prepared = prepare(options)
       someOperations(prepared)(upsert(_, Notation.changes(batch), options)) { (storage, isDone, failed) =>
         val seen = direct(storage)
         assert(if (isDone) seen == after else seen == before || seen == after, failed)
-        upsert(storage, Notation.changes(mending), options)
-        assert(rows(storage) == mended(seen), failed)
+        upsert(storage, Notation.changes(nextRow), options)
+        assert(rows(storage) == withNextRow(seen), failed)
         assert(Leftovers.of(storage).isEmpty, failed)
       }
     }
@@ -57,16 +57,16 @@ final class SparkFaultsSuite extends TableSuite with LocalSession {
     }
     someOperations(prepared)(compact) { (storage, _, failed) =>
       assert(direct(storage) == after, failed)
-      upsert(storage, Notation.changes(mending), options)
+      upsert(storage, Notation.changes(nextRow), options)
       compact(storage)
-      assert(rows(storage) == mended(after), failed)
+      assert(rows(storage) == withNextRow(after), failed)
       assert(Leftovers.of(storage).isEmpty, failed)
     }
   }
 
   test(
     "a file system that fails at an operation of a first write leaves no table, one without rows or the whole one, " +
-      "and the write can be said again") {
+      "and the write can be repeated") {
     val options = this.options(mergeOnRead = false, bucketed = false)
     def write(storage: Storage): Unit =
       frame(Notation.changes(before.mkString(" "))).write.format("merganser").options(options).save(storage.toString)
@@ -77,13 +77,13 @@ final class SparkFaultsSuite extends TableSuite with LocalSession {
       if (seen.isEmpty) write(storage)
       assert(conditionOf(write(storage)) == "TABLE_EXISTS", failed)
       assert(!OpenTable.load(storage).isUnfinished)
-      upsert(storage, Notation.changes(mending), options)
-      assert(rows(storage) == mended(before), failed)
+      upsert(storage, Notation.changes(nextRow), options)
+      assert(rows(storage) == withNextRow(before), failed)
       assert(Leftovers.of(storage).isEmpty, failed)
     }
   }
 
-  private def mended(rows: Seq[String]): Seq[String] = (rows.filterNot(_.startsWith("k3")) :+ mending).sorted
+  private def withNextRow(rows: Seq[String]): Seq[String] = (rows.filterNot(_.startsWith("k3")) :+ nextRow).sorted
 
   /** Runs the work on copies of a table, failing at operations all along it, in both ways. */
   private def someOperations(prepared: NioPath)(work: Storage => Unit)(check: (

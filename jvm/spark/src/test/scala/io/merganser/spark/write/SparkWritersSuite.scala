@@ -16,7 +16,7 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
   private val several = Map("hoodie.clean.failed.writes.policy" -> "LAZY")
 
   test(
-    "EAGER: of sessions that upsert at once each succeeds or is told of the conflict, " +
+    "EAGER: of sessions that upsert at once each succeeds or fails with a conflict, " +
       "and the rows of those that succeed are there") {
     val options = this.options(mergeOnRead = false, bucketed = false)
     val table   = faulty("t")
@@ -57,7 +57,7 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
     assert(Leftovers.of(table).isEmpty)
   }
 
-  test("a session that compacts and one that upserts meet, and every row is there") {
+  test("a session compacts while another one upserts, and every row is there") {
     val options = this.options(mergeOnRead = true, bucketed = true) ++ several
     val table   = faulty("t")
     def compact(op: String): Unit = {
@@ -122,7 +122,7 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
     }
 
   test(
-    "a source that gives other rows each time is evaluated once by a bulk insert, an upsert, an insert and a MERGE") {
+    "a source that returns other rows each time is evaluated once by a bulk insert, an upsert, an insert and a MERGE") {
     val made   = spark.sparkContext.longAccumulator
     val differ = udf((_: String) => { made.add(1); java.util.UUID.randomUUID().toString }).asNondeterministic()
     val keys   = (0 to 9).flatMap(i => Notation.changes(s"k$i@1=a"))
@@ -163,6 +163,6 @@ final class SparkWritersSuite extends TableSuite with LocalSession {
     case Failure(e)                                                                            => throw e
   }
 
-  /** Says a write again for as long as it is refused for another one. */
+  /** Repeats a write for as long as it is refused for another one. */
   private def insist(write: => Any): Unit = while (!isWritten(write)) {}
 }

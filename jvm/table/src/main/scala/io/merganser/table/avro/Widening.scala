@@ -5,7 +5,10 @@ import org.apache.spark.sql.types._
 /** Type changes of columns that are allowed after files were written with the old type. */
 object Widening {
 
-  /** True if every value of the stored type is a value of the requested one, or has a unique string or binary form. */
+  /**
+   * True if values of the stored type are read as the requested one: without loss, except that FLOAT rounds integers
+   * and DOUBLE rounds LONGs beyond 2^53, as Hudi's widening does; or as their unique string or binary form.
+   */
   def isAllowed(stored: DataType, requested: DataType): Boolean = (stored, requested) match {
     case (ByteType | ShortType | IntegerType, LongType | FloatType | DoubleType | StringType) => true
     case (LongType, FloatType | DoubleType | StringType)                                      => true

@@ -71,21 +71,6 @@ object CompactionSchedule {
   private val Attempts = 3
 
   /**
-   * Starts a run of a scheduled compaction, taking over from a run that died.
-   *
-   * @throws io.merganser.merge.MerganserException COMPACTION_CONFLICT if [[claim]] returns a reason, and what it throws
-   */
-  def begin(
-      storage: Storage,
-      config: TableConfig,
-      instant: Instant,
-      options: Transaction.Options = Transaction.Options(),
-      expiredAfterMs: Long = ExpiredAfterMs
-  ): Transaction =
-    claim(storage, config, instant, options, expiredAfterMs).fold(
-      reason => throw conflict(storage, instant.requested, reason), identity)
-
-  /**
    * Starts a run of a scheduled compaction, taking over from a run that died, unless another one is running. Files of
    * other runs are not touched before this one commits.
    *

@@ -107,7 +107,7 @@ class AvroRowsSuite extends AnyFunSuite {
       Seq(Seq(Seq[Any]("y", null, 2L), null, Seq[Any](null, null, 3L)), Seq[Any]("x", null, 1L)))
   }
 
-  test("stored types widen to the ones asked for") {
+  test("stored types widen to the requested ones") {
     assert(one("\"int\"", 7, LongType) == 7L)
     assert(one("\"int\"", 7, ByteType) == 7.toByte)
     assert(one("\"int\"", 7, FloatType) == java.lang.Float.floatToIntBits(7f))

@@ -44,7 +44,7 @@ class AvroSchemasSuite extends AnyFunSuite {
     assert(AvroSchemas.stored(Rows.everyType)("byte_").dataType == IntegerType)
   }
 
-  test("comments of columns and of fields inside them are kept as docs") {
+  test("comments of columns and of fields inside them are stored as docs") {
     val columns = StructType.fromDDL("id INT COMMENT 'the key', s STRUCT<a: INT COMMENT 'inside'>, v STRING")
     assert(AvroSchemas.toAvro(columns, "t").getField("id").doc == "the key")
     assert(AvroSchemas.toSpark(AvroSchemas.parse(AvroSchemas.toAvro(columns, "t").toString)) == columns)

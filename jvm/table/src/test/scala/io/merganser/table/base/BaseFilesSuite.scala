@@ -84,7 +84,7 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     ).foreach(part => assert(schema.contains(part), schema))
   }
 
-  test("the footer has the smallest and largest key, and says sorted when the rows came in unsigned byte order") {
+  test("the footer has the smallest and largest key, and is marked sorted when the rows came in unsigned byte order") {
     val written = write("a.parquet", columns, keyed(Seq("", "a", "a", "b", "z", "é", "€", "😀")))
     val footer  = BaseFileFooter.read(conf, path("a.parquet"), size("a.parquet"))
     assert(written.isSorted && footer.isSorted && footer.rowCount == 8)
@@ -94,7 +94,7 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     assert(footer.keyValues("merganser.sorted.by.key") == "a.parquet")
   }
 
-  test("a file whose rows came out of order does not say sorted, and still knows its keys") {
+  test("a file whose rows came out of order is not marked sorted, and still has its key range") {
     val written = write("a.parquet", columns, keyed(Seq("b", "c", "a", "d", "0")))
     val footer  = BaseFileFooter.read(conf, path("a.parquet"))
     assert(!written.isSorted && !footer.isSorted && !footer.keyValues.contains("merganser.sorted.by.key"))
@@ -107,7 +107,7 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     assert(!BaseFileFooter.read(conf, path("b.parquet")).isSorted)
   }
 
-  test("a bloom filter is written on request and knows every key") {
+  test("a bloom filter is written on request and contains every key") {
     write("a.parquet", columns, keyed((1 to 100).map(_.toString)), BaseFileOptions(bloomFilter = Some((100L, 0.01))))
     val filter =
       BloomFilter.decode(BaseFileFooter.read(conf, path("a.parquet")).keyValues("org.apache.hudi.bloomfilter"))
@@ -115,7 +115,7 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
       (1 to 100).forall(i => filter.mayContain(i.toString)) && !(101 to 200).forall(i => filter.mayContain(i.toString)))
   }
 
-  test("columns are read in the order asked for; one that the file lacks is null, nested ones too") {
+  test("columns are read in the requested order; one that the file lacks is null, nested ones too") {
     val old = new StructType().add("s", new StructType().add("a", IntegerType)).add("x", IntegerType)
     val now = new StructType().add("gone", StringType).add("x", IntegerType)
       .add("s", new StructType().add("b", StringType).add("a", IntegerType)).add("l", ArrayType(IntegerType))
@@ -151,7 +151,7 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
     assert(readBatches("f.parquet", now) == expected)
   }
 
-  test("a struct that has none of the fields asked for is not null for that, in arrays and map values neither") {
+  test("a struct that has none of the requested fields is not null for that, in arrays and map values neither") {
     val inner = new StructType().add("deep", new StructType().add("a", IntegerType))
     val old   = new StructType().add("s", inner).add("l", ArrayType(inner)).add("m", MapType(StringType, inner))
     val next  = new StructType().add("b", LongType)
@@ -225,7 +225,7 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
 
   test(
     "dates before the Gregorian calendar come back as they were, " +
-      "and the file names the Spark version that tells readers so") {
+      "and the file names the Spark version that indicates it to readers") {
     val schema = new StructType().add("d", DateType).add("t", TimestampType)
     write("f.parquet", schema, Iterator(Rows.row(-400000, -40000000000000000L)))
     assert(read("f.parquet", schema) == Seq(Seq(-400000, -40000000000000000L)))
@@ -233,7 +233,7 @@ class BaseFilesSuite extends AnyFunSuite with TempFolder {
         "\\d+\\.\\d+\\.\\d+.*"))
   }
 
-  test("every codec of Parquet's own can be asked for") {
+  test("every codec of Parquet's own can be requested") {
     Seq("gzip", "ZSTD", "uncompressed", "snappy").foreach { codec =>
       write(s"$codec.parquet", columns, keyed(Seq("a", "b")), BaseFileOptions(codec = codec))
       assert(read(s"$codec.parquet", columns).size == 2)

@@ -65,7 +65,7 @@ final class CompactionRunsSuite extends TableSuite {
     val run                  = taken(s, config, instant)
     val stat                 = writeBase(s, run, "a")
     assert(left(s, config, instant).contains("this process"))
-    assert(conditionOf(CompactionSchedule.begin(s, config, instant)) == "COMPACTION_CONFLICT")
+    assert(conditionOf(ScheduledCompactions.begin(s, config, instant)) == "COMPACTION_CONFLICT")
     run.commit(compacted(stat), Set(FileGroupId("p", "a")))
     assert(left(s, config, instant).contains("completed"))
     assert(show(view(s).slices) == Seq(s"a@${instant.requested}:") && Leftovers.of(s).isEmpty)
@@ -212,7 +212,7 @@ object CompactionRunner {
   def main(args: Array[String]): Unit = {
     val s       = Storage(args(0), new Configuration())
     val instant = Instant(args(1), Action.Compaction, InstantState.Requested)
-    CompactionSchedule.begin(s, TableConfig.load(s), instant, Transaction.Options(heartbeatMs = Some(200)))
+    ScheduledCompactions.begin(s, TableConfig.load(s), instant, Transaction.Options(heartbeatMs = Some(200)))
     s.createNew("claimed", Array.emptyByteArray)
     while (!s.exists("die")) Thread.sleep(20)
     Runtime.getRuntime.halt(0)

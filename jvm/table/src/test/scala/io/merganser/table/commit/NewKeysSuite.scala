@@ -25,14 +25,14 @@ final class NewKeysSuite extends TableSuite {
     Transaction.begin(storage, TableConfig.load(storage), action,
       options = Transaction.Options(heartbeatMs = if (beats) Some(60000L) else None))
 
-  /** A base file of a new group, its rows in the order of the keys; `kept` are keys that an earlier commit wrote. */
+  /** A base file of a new group, its rows in the order of the keys; `stored` are keys that an earlier commit wrote. */
   private def wrote(
       t: Transaction,
       s: Storage,
       partition: String,
       fileId: String,
       keys: Seq[String],
-      kept: Set[String] = Set.empty,
+      stored: Set[String] = Set.empty,
       prev: String = "null"
   ): WriteStat = {
     val name = FileNames.base(fileId, "0-0-0", t.instant)
@@ -40,12 +40,12 @@ final class NewKeysSuite extends TableSuite {
     val writer = new BaseFileWriter(s.conf, s.path(s"$partition/$name"), MetaColumns.schema,
       BaseFileOptions(codec = "uncompressed"))
     keys.foreach { key =>
-      val values = Seq(if (kept(key)) "001" else t.instant, "0", key, partition, name).map(UTF8String.fromString)
+      val values = Seq(if (stored(key)) "001" else t.instant, "0", key, partition, name).map(UTF8String.fromString)
       writer.write(new GenericInternalRow(values.toArray[Any]))
     }
     val written = writer.close()
     WriteStat(fileId, s"$partition/$name", prevCommit = prev, numWrites = keys.size.toLong,
-      numInserts = (keys.size - kept.size).toLong,
+      numInserts = (keys.size - stored.size).toLong,
       fileSizeInBytes = written.sizeBytes, partitionPath = partition)
   }
 
@@ -124,9 +124,9 @@ final class NewKeysSuite extends TableSuite {
     assert(refused(adds("t", shuffled: _*), adds("t", "y", "b", "z"), WriteBasis(InPartition)))
   }
 
-  test("a key that both files hold from before is not new in either") {
+  test("a key that both files contain from before is not new in either") {
     def rewrites(fileId: String, keys: String*)(t: Transaction, s: Storage) =
-      metadata(OperationType.Upsert, Seq(wrote(t, s, "p", fileId, keys, kept = Set("k"), prev = "001")))
+      metadata(OperationType.Upsert, Seq(wrote(t, s, "p", fileId, keys, stored = Set("k"), prev = "001")))
     assert(!refused(rewrites("x", "a", "k"), rewrites("y", "b", "k"), WriteBasis(InPartition)))
   }
 

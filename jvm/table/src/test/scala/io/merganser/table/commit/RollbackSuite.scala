@@ -20,7 +20,7 @@ final class RollbackSuite extends TableSuite {
   private def leftovers(storage: Storage): Set[String] =
     names(storage, ".hoodie/.temp").filterNot(_.startsWith("unpublished-"))
 
-  /** What a session does: mend, announce, write, commit; on failure roll back what it can. */
+  /** What a session does: repair, announce, write, commit; on failure roll back what it can. */
   private def write(storage: Storage, fileId: String, action: Action = Action.Commit): Unit = {
     pending(storage)
     val transaction = Transaction.begin(storage, TableConfig.load(storage), action)
@@ -36,7 +36,7 @@ final class RollbackSuite extends TableSuite {
   for ((how, version) <- Seq(Before -> 9, After -> 9, Dead -> 9, Before -> 6))
     test(
       s"version $version: a write that fails at any operation ($how) is visible whole or not at all, " +
-        "and the next write mends the table") {
+        "and the next write repairs the table") {
       var n       = 1
       var reached = true
       while (reached) {
@@ -292,7 +292,7 @@ final class RollbackSuite extends TableSuite {
       begun.instant))
   }
 
-  test("a write waits for the table's lock as long as its option says") {
+  test("a write waits for the table's lock as long as configured") {
     val s = storage
     table(storage = s)
     Transaction.begin(s, TableConfig.load(s), Action.Commit)

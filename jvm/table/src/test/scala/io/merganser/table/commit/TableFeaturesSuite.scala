@@ -40,7 +40,7 @@ final class TableFeaturesSuite extends TableSuite {
       () => Transaction.begin(s, config, Action.DeltaCommit, options = Transaction.Options(permits = permits)),
       () => CompactionSchedule.schedule(s, config, permits = permits)(_ => None),
       () =>
-        CompactionSchedule.begin(s, config, Instant("1", Action.Compaction, InstantState.Requested),
+        ScheduledCompactions.begin(s, config, Instant("1", Action.Compaction, InstantState.Requested),
           Transaction.Options(permits = permits))
     ).map(write => refusal(write()))
     assert(refused.map(e => (e.condition, e.getMessage)).distinct.size == 1, refused.map(_.getMessage))

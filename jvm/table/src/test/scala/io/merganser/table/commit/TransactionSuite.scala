@@ -186,7 +186,7 @@ final class TransactionSuite extends TableSuite {
     val plan      = CompactionPlan(Seq(CompactionPlan.operation(FileGroupId("p", "a"), "x", None, Nil)))
     val scheduled = CompactionSchedule.schedule(s, config)(_ => Some(plan)).get
     assert(CompactionSchedule.schedule(s, config)(_ => Some(plan)).isEmpty)
-    val run = CompactionSchedule.begin(s, config, scheduled)
+    val run = ScheduledCompactions.begin(s, config, scheduled)
     update.commit(upserted(logStat), Set(FileGroupId("p", "a")))
     val done = run.commit(CommitMetadata(OperationType.Compact, Map("p" -> Seq(writeBase(s, run, "a"))), Map.empty),
       Set(FileGroupId("p", "a")))
@@ -213,7 +213,7 @@ final class TransactionSuite extends TableSuite {
     val scheduled =
       CompactionSchedule.schedule(s, config)(_ =>
         Some(CompactionPlan(Seq(CompactionPlan.operation(FileGroupId("p", "a"), "x", None, Nil))))).get
-    val failed = CompactionSchedule.begin(s, config, scheduled)
+    val failed = ScheduledCompactions.begin(s, config, scheduled)
     val left   = writeBase(s, failed, "a")
     assert(Rollback.failed(s, config, Transaction.Options()).isEmpty && s.exists(left.path))
     failed.rollback()
@@ -221,10 +221,10 @@ final class TransactionSuite extends TableSuite {
     assert(names(s, ".hoodie/.heartbeat").isEmpty)
     assert(names(s, timelineFolder).filter(_.startsWith(scheduled.requested)) == Set(
       s"${scheduled.requested}.compaction.requested"))
-    val last = CompactionSchedule.begin(s, config, scheduled)
+    val last = ScheduledCompactions.begin(s, config, scheduled)
     last.commit(CommitMetadata(OperationType.Compact, Map("p" -> Seq(writeBase(s, last, "a"))), Map.empty), Set.empty)
     assert(show(view(s).slices) == Seq(s"a@${scheduled.requested}:"))
-    assert(conditionOf(CompactionSchedule.begin(s, config, scheduled)) == "COMPACTION_CONFLICT")
+    assert(conditionOf(ScheduledCompactions.begin(s, config, scheduled)) == "COMPACTION_CONFLICT")
   }
 
   test("a compaction is planned before the table is locked, and once more if the table changed meanwhile") {

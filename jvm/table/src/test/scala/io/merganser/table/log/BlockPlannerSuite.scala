@@ -74,7 +74,7 @@ class BlockPlannerSuite extends LogFixture {
     assert(byKey(read()) == Map("a" -> Seq("a-", "a@3-")))
   }
 
-  test("partial rows lie in blocks of the columns they provide, and all versions of their key are kept beside them") {
+  test("partial rows lie in blocks of the columns they provide, and all versions of their key are stored beside them") {
     write(Notation.changes("a@2=x,_ a@3=y,z a@_=u,_ a@4=_,v b@2=x,_"), rule, Long.MaxValue)
     assert(byKey(read()) == Map("a" -> Seq("a@2=x,_", "a@3=y,z", "a@_=u,_", "a@4=_,v"), "b" -> Seq("b@2=x,_")))
   }

@@ -51,12 +51,12 @@ class BrokenLogsSuite extends LogFixture {
       Files.delete(folder.resolve(s"p/${log.name}"))
       bytes
     }
-    Seq(1, 7, 13, 20, 100, bytes(1).length - 1).foreach { kept =>
-      if (kept >= 6) {
-        val name = logName("001", kept)
-        append(name, bytes(0), bytes(1).take(kept), bytes(2))
+    Seq(1, 7, 13, 20, 100, bytes(1).length - 1).foreach { length =>
+      if (length >= 6) {
+        val name = logName("001", length)
+        append(name, bytes(0), bytes(1).take(length), bytes(2))
         val (found, scanned) = scan(older)
-        assert(found == named("001", 1) ++ named("003", 1) && scanned.corruptBlocks == 1, s"$kept bytes kept")
+        assert(found == named("001", 1) ++ named("003", 1) && scanned.corruptBlocks == 1, s"$length bytes kept")
         Files.delete(folder.resolve(s"p/$name"))
       }
     }
@@ -99,7 +99,7 @@ class BrokenLogsSuite extends LogFixture {
     assert(scan()._1.isEmpty)
   }
 
-  test("headers we do not know are passed over") {
+  test("unknown headers are ignored") {
     val content = hex("00 00 00 03 | 00 00 00 0A | 02 02 02 32 02 02 70 04 00 00")
     append(logName("001"), block(1, Seq(9 -> "x", 0 -> "001", 77 -> "y" * 100000, 5 -> "z"), content))
     assert(scan()._1 == Seq(Deleted("2", "p", null)))

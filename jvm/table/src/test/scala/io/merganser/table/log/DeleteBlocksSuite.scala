@@ -79,7 +79,7 @@ class DeleteBlocksSuite extends LogFixture {
   }
 
   test("wrappers other than the one we write are converted to the ordering field's type") {
-    // a delete of key k whose ordering value is the branch and value given
+    // a delete of key k whose ordering value is the given branch and value
     def content(ordering: String): Array[Byte] = {
       val record = hex("02 02 02 6B 00") ++ hex(ordering) ++ hex("00")
       hex("00 00 00 03 00 00 00") ++ Array(record.length.toByte) ++ record

@@ -127,7 +127,7 @@ class LogFilesSuite extends LogFixture {
     assert(scanned == LogScanned(3, 6, 0, 3, 3, logs.map(_.sizeBytes).sum))
   }
 
-  test("a partial block says which columns its records carry, in Avro and in Parquet") {
+  test("a partial block records which columns its records carry, in Avro and in Parquet") {
     val part = StructType(columns.take(5)).add("name", StringType)
     val row  = () => Iterator(Rows.stored("001", "k1", "p", "f1-0")("new"))
     Seq(("001", LogOptions()), ("002", LogOptions(parquetAboveRows = 0))).foreach { case (instant, options) =>
@@ -167,7 +167,7 @@ class LogFilesSuite extends LogFixture {
     assert(scan(scanner(maxInstant = "002"))._1 == named("001", 1) ++ named("002", 1))
   }
 
-  test("change files are passed over") {
+  test("change files are ignored") {
     val log = writer("001")
     log.dataBlock(rows("001", Seq(1)))
     log.close()
@@ -214,7 +214,7 @@ class LogFilesSuite extends LogFixture {
     assert(scan(scanner(version = 6))._1 == named("006", 6) ++ named("004", 4))
   }
 
-  test("a row is given out again and again: what is kept must be copied") {
+  test("one row object is returned again and again: rows to be stored must be copied") {
     val log = writer("001")
     log.dataBlock(rows("001", 1 to 3))
     log.close()

@@ -20,7 +20,7 @@ class IgnoredOptionsSuite extends AnyFunSuite {
     assert(reported(missed: _*).toSet == missed.map(_._1).toSet)
   }
 
-  test("what asks for that which is done anyway is not reported, nor what tunes a feature that is off") {
+  test("an option for what is done anyway is not reported, nor one that tunes a feature that is off") {
     val same = Seq("hoodie.datasource.hive_sync.enable" -> "false", "hoodie.clean.automatic" -> "false",
       "hoodie.metadata.enable" -> "false",
       "hoodie.archive.automatic" -> "false", "hoodie.metrics.on" -> "false",

@@ -28,19 +28,19 @@ class SettingsSuite extends AnyFunSuite {
       "hoodie.write.lock.providr" -> "hoodie.write.lock.provider",
       "hoodie.memory.merge.max.sise" -> "hoodie.memory.merge.max.size"
     )
-    for ((given, meant) <- near) {
-      val thrown = refusal(given -> "x")
+    for ((name, meant) <- near) {
+      val thrown = refusal(name -> "x")
       assert(
-        thrown.condition == "UNKNOWN_OPTION" && thrown.getMessage.contains(s"'$given'") && thrown.getMessage.contains(
+        thrown.condition == "UNKNOWN_OPTION" && thrown.getMessage.contains(s"'$name'") && thrown.getMessage.contains(
           s"'$meant'"),
-        given)
+        name)
     }
   }
 
   test("an unknown option that is near to nothing is an error without a suggestion") {
-    for (given <- Seq("colour", "hoodie.nothing.of.the.kind.at.all", "hoodie.clean.nothing.of.the.kind.at.all")) {
-      val thrown = refusal(given -> "x")
-      assert(thrown.condition == "UNKNOWN_OPTION" && !thrown.getMessage.contains("Did you mean"), given)
+    for (name <- Seq("colour", "hoodie.nothing.of.the.kind.at.all", "hoodie.clean.nothing.of.the.kind.at.all")) {
+      val thrown = refusal(name -> "x")
+      assert(thrown.condition == "UNKNOWN_OPTION" && !thrown.getMessage.contains("Did you mean"), name)
     }
   }
 
@@ -49,9 +49,9 @@ class SettingsSuite extends AnyFunSuite {
       "mergeSchema" -> "schemaEvolution",
       "overwriteSchema" -> "CREATE OR REPLACE TABLE", "replaceWhere" -> "overwrite(condition)",
       "snapshot-id" -> "as.of.instant")
-    for ((given, remedy) <- meant; parse <- Seq(Settings.ofWrite _, Settings.ofRead _)) {
-      val thrown = intercept[MerganserException](parse(Map(given -> "x"), Map.empty))
-      assert(thrown.condition == "OPTION_OF_OTHER_FORMAT" && thrown.getMessage.contains(remedy), given)
+    for ((name, remedy) <- meant; parse <- Seq(Settings.ofWrite _, Settings.ofRead _)) {
+      val thrown = intercept[MerganserException](parse(Map(name -> "x"), Map.empty))
+      assert(thrown.condition == "OPTION_OF_OTHER_FORMAT" && thrown.getMessage.contains(remedy), name)
     }
   }
 
@@ -85,13 +85,13 @@ class SettingsSuite extends AnyFunSuite {
   }
 
   test("a known option that would change rows or layout is refused by name, its harmless value accepted") {
-    val asked = Seq(("hoodie.populate.meta.fields", "false", "true"),
+    val cases = Seq(("hoodie.populate.meta.fields", "false", "true"),
       ("hoodie.datasource.write.drop.partition.columns", "true", "false"),
       ("hoodie.table.cdc.enabled", "true", "false"), ("hoodie.table.base.file.format", "ORC", "parquet"),
       ("hoodie.index.bucket.engine", "CONSISTENT_HASHING", "SIMPLE"), ("hoodie.clustering.inline", "true", "false"),
       ("hoodie.schema.on.read.enable", "true", "FALSE"), ("hoodie.allow.operation.metadata.field", "true", "false"),
       ("hoodie.write.concurrency.mode", "NON_BLOCKING_CONCURRENCY_CONTROL", "optimistic_concurrency_control"))
-    for ((key, changing, harmless) <- asked) {
+    for ((key, changing, harmless) <- cases) {
       val thrown = refusal(key -> changing)
       assert(thrown.condition == "UNSUPPORTED_OPTION" && thrown.getMessage.contains(key) && thrown.getMessage.contains(
           changing), key)
@@ -133,7 +133,7 @@ class SettingsSuite extends AnyFunSuite {
       .condition == "UNKNOWN_OPTION")
   }
 
-  test("options that Spark and its catalogs add are passed over") {
+  test("options that Spark and its catalogs add are ignored") {
     accepted("path" -> "/t", "provider" -> "merganser", "location" -> "/t", "owner" -> "me", "option.path" -> "/t",
       "__partition_columns" -> "[]")
   }
@@ -158,11 +158,11 @@ class SettingsSuite extends AnyFunSuite {
     assert(intercept[MerganserException](ReadConfig.parse(Map("hoodie.datasource.query.type" -> "incremental"),
         Map.empty)).condition == "UNSUPPORTED_OPTION")
     for (
-      given <-
+      option <-
         Seq("hoodie.datasource.query.type" -> "incremental", "hoodie.datasource.read.begin.instanttime" -> "2024")
     )
-      assert(intercept[MerganserException](ReadConfig.parse(Map(given), Map.empty)).getMessage.contains(
-          "_hoodie_commit_time > "), given)
+      assert(intercept[MerganserException](ReadConfig.parse(Map(option), Map.empty)).getMessage.contains(
+          "_hoodie_commit_time > "), option)
     assert(ReadConfig.parse(Map("hoodie.datasource.query.type" -> "read_optimized"), Map.empty).readOptimized)
   }
 

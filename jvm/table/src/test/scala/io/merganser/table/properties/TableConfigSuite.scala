@@ -15,7 +15,7 @@ final class TableConfigSuite extends TableSuite {
     assert(TableConfig(Map("hoodie.table.name" -> "mor9", "hoodie.database.name" -> "db")).checksum != 1880643271L)
   }
 
-  test("a created table reads back with every key, also those nobody knows and those that need escapes") {
+  test("a created table reads back with every key, also unknown ones and those that need escapes") {
     val odd =
       properties() ++ Map("some.unknown:key" -> "a=b:c # d\\e", "umlaut" -> "Gänse\nund mehr",
         "hoodie.table.create.schema" -> "{\"a\": 1}")
@@ -32,7 +32,7 @@ final class TableConfigSuite extends TableSuite {
   }
 
   test(
-    "a folder that holds files of others becomes no table; names that begin with a dot, " +
+    "a folder with foreign files becomes no table; names that begin with a dot, " +
       "a job's marker and empty folders do not count") {
     storage.makeFolder("day=1/empty")
     storage.touch(".DS_Store")
@@ -52,7 +52,7 @@ final class TableConfigSuite extends TableSuite {
     assert(Creation.create(storage, properties()).name == "t")
   }
 
-  test("a path without a table, a version nobody knows, a bootstrapped table and ORC files are refused by name") {
+  test("a path without a table, an unknown version, a bootstrapped table and ORC files are refused by name") {
     assert(conditionOf(TableConfig.load(storage)) == "PATH_IS_NO_TABLE")
     assert(conditionOf(Creation.create(storage, properties(7))) == "TABLE_VERSION_UNKNOWN")
     assert(conditionOf(Creation.create(storage, properties(10))) == "TABLE_VERSION_UNKNOWN")
@@ -63,7 +63,7 @@ final class TableConfigSuite extends TableSuite {
         properties() + ("hoodie.table.base.file.format" -> "ORC"))) == "BASE_FORMAT_UNSUPPORTED")
   }
 
-  test("a wrong checksum makes the file invalid; a valid backup stands in for it, and the next update mends it") {
+  test("a wrong checksum makes the file invalid; a valid backup stands in for it, and the next update repairs it") {
     table()
     val file = folder.resolve("t/.hoodie/hoodie.properties")
     Files.copy(file, folder.resolve("t/.hoodie/hoodie.properties.backup"))
@@ -86,7 +86,7 @@ final class TableConfigSuite extends TableSuite {
     assert(TableConfig.load(storage).recordKeyFields.isEmpty)
   }
 
-  test("a stale checksum file of the local file system does not hide the properties, and an update mends it") {
+  test("a stale checksum file of the local file system does not hide the properties, and an update repairs it") {
     table()
     PropertiesUpdate.run(storage, _ + ("k" -> "v"))
     val conf  = storage.fs
@@ -151,7 +151,7 @@ final class TableConfigSuite extends TableSuite {
     assert(MergeMode.of(TableConfig(ordered)) == MergeMode.EventTimeOrdering)
   }
 
-  test("the timeline's zone is UTC if the table says so, else that of this JVM") {
+  test("the timeline's zone is UTC if the table is configured so, else that of this JVM") {
     assert(TableConfig(properties()).timelineZone == java.time.ZoneOffset.UTC)
     assert(TableConfig(properties() - "hoodie.table.timeline.timezone").timelineZone == java.time.ZoneId.systemDefault)
   }

@@ -111,9 +111,9 @@ class StoredRuleSuite extends AnyFunSuite {
     assert(PayloadClasses.named("org.apache.hudi.payload.AWSDmsAvroPayload").contains(AwsDms))
   }
 
-  test("a payload class marks its deletes where it decides, beside what the table says") {
-    val given = Seq("hoodie.payload.delete.field" -> "name", "hoodie.payload.delete.marker" -> "gone")
-    assert(PayloadClasses.markers(madeFor("AWSDmsAvroPayload", 8, given: _*)) ==
+  test("a payload class marks its deletes where it decides, beside what the table configures") {
+    val options = Seq("hoodie.payload.delete.field" -> "name", "hoodie.payload.delete.marker" -> "gone")
+    assert(PayloadClasses.markers(madeFor("AWSDmsAvroPayload", 8, options: _*)) ==
       Seq(DeleteMarker("name", "gone"), DeleteMarker("Op", "D", ignoresCase = true)))
     assert(PayloadClasses.markers(madeFor("AWSDmsAvroPayload", 9)) == Seq(DeleteMarker("Op", "D")))
     assert(PayloadClasses.markers(made()).isEmpty)

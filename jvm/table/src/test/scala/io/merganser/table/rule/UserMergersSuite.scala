@@ -44,7 +44,7 @@ class UserMergersSuite extends AnyFunSuite {
     error.parameters("reason")
   }
 
-  /** Runs with classes that only the context class loader knows, each with one interface. */
+  /** Runs with classes that only the context class loader finds, each with one interface. */
   private def withClasses[T](interfaceOf: (String, String)*)(body: => T): T = {
     val loader = new ClassLoader(getClass.getClassLoader) {
       override def findClass(name: String): Class[_] = interfaceOf.find(_._1.replace('/', '.') == name) match {
@@ -69,14 +69,14 @@ class UserMergersSuite extends AnyFunSuite {
     assert(chosen(classOf[KeepFirst].getName, appending, classOf[UsersClasses.Rebuilding].getName) == appending)
   }
 
-  test("classes for Avro records or Flink's rows are passed over") {
+  test("classes for Avro records or Flink's rows are ignored") {
     assert(chosen(classOf[UsersClasses.ForAvro].getName, classOf[UsersClasses.ForFlink].getName,
       appending) == appending)
     assert(
       refused(classOf[UsersClasses.ForAvro].getName) == s"${classOf[UsersClasses.ForAvro].getName} merges AVRO records")
   }
 
-  test("a class that cannot be loaded is passed over where another one matches, and named where none does") {
+  test("a class that cannot be loaded is skipped where another one matches, and named where none does") {
     assert(chosen("no.such.Merger", classOf[UsersClasses.Failing].getName, appending) == appending)
     assert(refused("no.such.Merger") == "no.such.Merger is not on the class path (its jar goes into spark.jars)")
     assert(refused("no.such.Merger", classOf[KeepFirst].getName).contains(
@@ -91,7 +91,7 @@ class UserMergersSuite extends AnyFunSuite {
         "cannot be made: its constructor threw java.lang.IllegalStateException: no connection"))
   }
 
-  test("a merger made for Hudi's interface is told which one to implement, whether Hudi is there or not") {
+  test("a merger made for Hudi's interface is refused, naming the one to implement, whether Hudi is there or not") {
     val expected = "is made for Hudi's interface; implement io.merganser.merge.RecordMerger instead"
     val own      = "a/HudiMerger" -> s"$Interfaces/model/HoodieRecordMerger"
     withClasses(own)(assert(refused("a.HudiMerger") == s"a.HudiMerger $expected"))
@@ -129,7 +129,7 @@ class UserMergersSuite extends AnyFunSuite {
       "belongs to Hudi's SQL statements; MERGE, UPDATE and DELETE need no payload class here")
   }
 
-  test("a payload made for Hudi's interface is told which one to implement, whether Hudi is there or not") {
+  test("a payload made for Hudi's interface is refused, naming the one to implement, whether Hudi is there or not") {
     val expected = "is made for Hudi's interface; implement io.merganser.table.avro.RecordPayload instead"
     val own      = "a/HudiPayload" -> s"$Interfaces/model/HoodieRecordPayload"
     withClasses(own)(assert(refusedPayload("a.HudiPayload") == expected))

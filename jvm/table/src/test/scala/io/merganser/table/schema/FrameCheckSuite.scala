@@ -44,7 +44,7 @@ class FrameCheckSuite extends AnyFunSuite {
     Seq("INT", "BIGINT", "DOUBLE", "DATE").foreach(kind => check(whole.replace("name STRING", s"name $kind")))
   }
 
-  test("a field that a struct of the frame lacks is refused by its path, unless null is asked for") {
+  test("a field that a struct of the frame lacks is refused by its path, unless null is requested") {
     val thrown = refusal(whole.replace("a: INT, ", ""))
     assert(thrown.condition == "COLUMN_MISSING" && thrown.getMessage.contains("'inner.a'"))
     check(whole.replace("a: INT, ", ""), nullForMissing = true)
@@ -52,7 +52,7 @@ class FrameCheckSuite extends AnyFunSuite {
     assert(FrameCheck.missingInside(stored, StructType.fromDDL("id INT")).isEmpty)
   }
 
-  test("a column that the frame lacks is refused by name, unless null is asked for") {
+  test("a column that the frame lacks is refused by name, unless null is requested") {
     val thrown = refusal(whole.replace("name STRING, ", ""))
     assert(thrown.condition == "COLUMN_MISSING" && thrown.getMessage.contains("'name'"))
     check(whole.replace("name STRING, ", ""), nullForMissing = true)

@@ -19,7 +19,7 @@ class SchemaEvolutionSuite extends AnyFunSuite {
   }
 
   test(
-    "the table's columns come first in their order, new ones follow as they are given, " +
+    "the table's columns come first in their order, new ones follow in the input's order, " +
       "nullable and as they are stored") {
     assert(evolved("id INT NOT NULL, v STRING",
       "b TINYINT NOT NULL, v STRING, _hoodie_record_key STRING, id INT, a VARCHAR(3)") ==

@@ -40,7 +40,7 @@ class ConfigConformanceSuite extends AnyFunSuite {
     }
   }
 
-  test("the suites hold the cases they held when this was written") {
+  test("the suites contain the cases they contained when this was written") {
     assert(Seq("config-create.json", "config-change.json").map(cases(_).size) == Seq(69, 14))
   }
 
@@ -127,9 +127,9 @@ class ConfigConformanceSuite extends AnyFunSuite {
                                                else "COPY_ON_WRITE"),
       "hoodie.table.name" -> "t")
     val base = if (table.get("create").asText == "sql") Map.empty[String, String] else frame
-    val given =
+    val configured =
       (Option(table.get("options")).toSeq ++ ofStep).flatMap(_.fields().asScala.map(e => e.getKey -> e.getValue.asText))
-    given.foldLeft(base) { case (all, (key, value)) =>
+    configured.foldLeft(base) { case (all, (key, value)) =>
       if (value == "$unset") all - key else all + (key -> value)
     }.filter(_._2.nonEmpty)
   }

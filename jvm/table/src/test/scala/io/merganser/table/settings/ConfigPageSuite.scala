@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 class ConfigPageSuite extends AnyFunSuite {
 
-  test("docs/config.md is what the options say; run io.merganser.table.settings.ConfigPage to write it anew") {
+  test("docs/config.md matches the options; run io.merganser.table.settings.ConfigPage to regenerate it") {
     val page = Paths.get(sys.props.getOrElse("merganser.root", "."), ConfigPage.place)
     assert(Files.exists(page), page)
     assert(new String(Files.readAllBytes(page), UTF_8) == ConfigPage.render)

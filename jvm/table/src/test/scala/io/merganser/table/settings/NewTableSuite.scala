@@ -57,7 +57,7 @@ class NewTableSuite extends AnyFunSuite {
     )
     for (kind <- kinds; version <- Seq("6", "8", "9")) {
       val partitions = if (kind.keys.exists(_.endsWith("partitionpath.field"))) Seq("ts", "day") else Seq("day")
-      def again(given: Map[String, String]) = NewTable.properties(given, schema, "trips", partitions, bySql = true)
+      def again(input: Map[String, String]) = NewTable.properties(input, schema, "trips", partitions, bySql = true)
       val stored = again(kind ++ Map("primaryKey" -> "id", "hoodie.write.table.version" -> version))
       val shown  = ShownSettings.of(TableConfig(stored))
       withClue(s"version $version, $kind, shown $shown: ") {
@@ -72,7 +72,7 @@ class NewTableSuite extends AnyFunSuite {
     assert(beside.keySet == Set("primaryKey", "hoodie.record.merge.mode"))
   }
 
-  private def create(given: Map[String, String]) = NewTable.properties(given, schema, "trips", Seq("day"), bySql = true)
+  private def create(input: Map[String, String]) = NewTable.properties(input, schema, "trips", Seq("day"), bySql = true)
 
   test("a table of version 6 has layout 1, no merge mode and no initial version") {
     val six = made(key, "hoodie.write.table.version" -> "6")
@@ -94,7 +94,7 @@ class NewTableSuite extends AnyFunSuite {
     assert(sql("hoodie.table.keygenerator.type") == "SIMPLE")
   }
 
-  test("options of writes are kept by a table that SQL creates, and not by a data frame's") {
+  test("options of writes are stored by a table that SQL creates, and not by a data frame's") {
     val option = "hoodie.compact.inline.max.delta.commits" -> "3"
     assert(NewTable.properties(Map(key, option), schema, "t", bySql = true).get(option._1).contains("3"))
     assert(!made(key, option).contains(option._1))
@@ -195,7 +195,7 @@ class NewTableSuite extends AnyFunSuite {
     assert(refusal(key +: both: _*).condition == "OPTION_CONFLICT")
   }
 
-  test("a session's default for the rule does not contradict what the table's creator says") {
+  test("a session's default for the rule does not contradict what the table's creator configures") {
     def stored(conf: (String, String), options: (String, String)*) =
       NewTable.properties((key +: options).toMap, schema, "t", sessionConf = Map(conf))
     val ordered = stored("hoodie.payload.ordering.field" -> "o", "orderingFields" -> "ts")
@@ -217,7 +217,7 @@ class NewTableSuite extends AnyFunSuite {
     assert(thrown.condition == "BUCKET_HASH_FIELD_UNKNOWN" && thrown.getMessage.contains("'name'"))
   }
 
-  test("delete field and marker are kept with the table, and one needs the other") {
+  test("delete field and marker are stored with the table, and one needs the other") {
     val stored = made(key, "hoodie.payload.delete.field" -> "name", "hoodie.payload.delete.marker" -> "D")
     assert(stored("hoodie.record.merge.property.hoodie.payload.delete.field") == "name" && stored(
       "hoodie.record.merge.property.hoodie.payload.delete.marker") == "D")
@@ -238,17 +238,17 @@ class NewTableSuite extends AnyFunSuite {
   test(
     "CREATE TABLE refuses the commit-time strategy beside ordering fields unless a mode is named; " +
       "a data frame may give both") {
-    val given  = Map(key, "recordMergeStrategyId" -> "ce9acb64-bde0-424c-9b91-f6ebba25356d", "orderingFields" -> "ts")
-    val thrown = intercept[MerganserException](NewTable.properties(given, schema, "t", bySql = true))
+    val input  = Map(key, "recordMergeStrategyId" -> "ce9acb64-bde0-424c-9b91-f6ebba25356d", "orderingFields" -> "ts")
+    val thrown = intercept[MerganserException](NewTable.properties(input, schema, "t", bySql = true))
     assert(
       thrown.condition == "OPTION_CONFLICT" && thrown.getMessage.contains("'ce9acb64-bde0-424c-9b91-f6ebba25356d'"))
     assert(thrown.getMessage.contains("'ts'"))
-    val named = given + ("recordMergeMode" -> "COMMIT_TIME_ORDERING")
+    val named = input + ("recordMergeMode" -> "COMMIT_TIME_ORDERING")
     assert(NewTable.properties(named, schema, "t", bySql = true)("hoodie.record.merge.mode") == "COMMIT_TIME_ORDERING")
-    assert(made(given.toSeq: _*)("hoodie.record.merge.mode") == "COMMIT_TIME_ORDERING")
+    assert(made(input.toSeq: _*)("hoodie.record.merge.mode") == "COMMIT_TIME_ORDERING")
   }
 
-  test("a Debezium payload brings its ordering fields, and another one asked for is refused") {
+  test("a Debezium payload brings its ordering fields, and a request for another one is refused") {
     val payload =
       "hoodie.datasource.write.payload.class" -> "org.apache.hudi.common.model.debezium.PostgresDebeziumAvroPayload"
     val feed = StructType.fromDDL("id INT, ts BIGINT, _event_lsn BIGINT, _change_operation_type STRING")
@@ -260,7 +260,7 @@ class NewTableSuite extends AnyFunSuite {
       "'_event_lsn'"))
   }
 
-  test("a partial update mode cannot be asked for, only come from a payload class") {
+  test("a partial update mode cannot be requested, only come from a payload class") {
     assert(refusal(key, "hoodie.table.partial.update.mode" -> "IGNORE_DEFAULTS").condition == "CONFIG_CONFLICT")
   }
 

@@ -84,7 +84,7 @@ class WriteConfigSuite extends AnyFunSuite {
   }
 
   test(
-    "what the session's configuration says of tables is no conflict with a table that stores something else, " +
+    "what the session configures for tables is no conflict with a table that stores something else, " +
       "and changes nothing") {
     val conf = Map("hoodie.payload.ordering.field" -> "o",
       "spark.hoodie.write.record.merge.mode" -> "COMMIT_TIME_ORDERING",
@@ -101,7 +101,7 @@ class WriteConfigSuite extends AnyFunSuite {
     assert(both.condition == "CONFIG_CONFLICT")
   }
 
-  test("what the session says of tables counts for a table that does not say it") {
+  test("table settings of the session count for a table that does not store them") {
     val foreign = TableConfig(table().properties - "hoodie.index.type")
     val config =
       WriteConfig.parse(Map.empty,
@@ -145,7 +145,7 @@ class WriteConfigSuite extends AnyFunSuite {
   }
 
   test(
-    "a table whose keys are found in all partitions stays one, and rows move unless the option of its index says not") {
+    "a table whose keys are found in all partitions stays one, and rows move unless its index option disables it") {
     def global(index: String) = table("hoodie.index.type" -> index)
     def keys(config: WriteConfig) = config.index match {
       case simple: IndexType.Simple => simple.global.map(_.move)
@@ -163,7 +163,7 @@ class WriteConfigSuite extends AnyFunSuite {
     assert(keys(parse(foreign, "hoodie.index.type" -> "GLOBAL_SIMPLE")) == Some(true))
   }
 
-  test("a bucket table of another writer does not say its number of buckets") {
+  test("a bucket table of another writer does not store its number of buckets") {
     val foreign = TableConfig(table().properties - "hoodie.index.type")
     assert(parse(foreign).index == IndexType.ByFiles(IndexType.Bucket(None, Seq("id"))))
     assert(parse(foreign, "hoodie.index.type" -> "BUCKET").index == IndexType.Bucket(None, Seq("id")))
@@ -200,12 +200,12 @@ class WriteConfigSuite extends AnyFunSuite {
   }
 
   test("a write's option wins over Spark's configuration, that over the table's property, that over the default") {
-    val kept = TableConfig(table("hoodie.datasource.write.table.type" -> "mor")
+    val stored = TableConfig(table("hoodie.datasource.write.table.type" -> "mor")
       .properties + ("hoodie.compact.inline.max.delta.commits" -> "7") + ("hoodie.compact.inline" -> "true"))
     val conf = Map("hoodie.compact.inline.max.delta.commits" -> "8")
-    assert(parse(kept).compactionDeltaCommits == 7 && parse(kept).inlineCompaction)
-    assert(WriteConfig.parse(Map.empty, conf, kept).compactionDeltaCommits == 8)
-    assert(WriteConfig.parse(Map("hoodie.compact.inline.max.delta.commits" -> "9"), conf, kept)
+    assert(parse(stored).compactionDeltaCommits == 7 && parse(stored).inlineCompaction)
+    assert(WriteConfig.parse(Map.empty, conf, stored).compactionDeltaCommits == 8)
+    assert(WriteConfig.parse(Map("hoodie.compact.inline.max.delta.commits" -> "9"), conf, stored)
       .compactionDeltaCommits == 9)
     assert(parse(table()).compactionDeltaCommits == 5)
   }

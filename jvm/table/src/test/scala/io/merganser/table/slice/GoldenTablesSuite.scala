@@ -38,7 +38,7 @@ class GoldenTablesSuite extends AnyFunSuite {
       assert(golden.batches(golden.view.slices) == golden.expected(""))
     }
 
-    test(s"$name: a column asked for alone has the values that the reference reads") {
+    test(s"$name: a column requested alone has the values that the reference reads") {
       val golden = new Golden(name)
       golden.columns.indices.foreach { i =>
         assert(golden.columnOf(golden.view.slices, i) == golden.expected("").map(_(i)).sortBy(String.valueOf),
@@ -72,30 +72,30 @@ class GoldenTablesSuite extends AnyFunSuite {
       StructField(column.get(0).asText, if (textInReference(column.get(0).asText)) LongType else dataType)
     })
 
-    private val meta  = list("meta_columns").map(_.asText)
-    private val asked = StructType(columns ++ meta.map(MetaColumns.schema(_)))
+    private val meta       = list("meta_columns").map(_.asText)
+    private val projection = StructType(columns ++ meta.map(MetaColumns.schema(_)))
 
     private val rule = StoredRule.of(config, Nil)
 
-    private def reader(asked: StructType) =
-      new SliceReader(storage, config, rule, schema, asked, LogVisibility(timeline))
+    private def reader(projection: StructType) =
+      new SliceReader(storage, config, rule, schema, projection, LogVisibility(timeline))
 
     def rows(slices: Seq[FileSlice])(read: (SliceReader, FileSlice) => SliceRows): Seq[Seq[Any]] = sorted {
       slices.flatMap { slice =>
-        val rows = read(reader(asked), slice)
-        try rows.map(Rows.plain(_, asked)).toVector
+        val rows = read(reader(projection), slice)
+        try rows.map(Rows.plain(_, projection)).toVector
         finally rows.close()
       }
     }
 
-    def batches(slices: Seq[FileSlice]): Seq[Seq[Any]] = sorted(slices.flatMap(batches(_, asked)))
+    def batches(slices: Seq[FileSlice]): Seq[Seq[Any]] = sorted(slices.flatMap(batches(_, projection)))
 
     def columnOf(slices: Seq[FileSlice], i: Int): Seq[Any] =
       slices.flatMap(batches(_, StructType(Seq(columns(i))))).map(_.head).sortBy(String.valueOf)
 
-    private def batches(slice: FileSlice, asked: StructType): Seq[Seq[Any]] = {
-      val batches = reader(asked).batches(slice)
-      try batches.flatMap(_.rowIterator.asScala.map(Rows.plain(_, asked))).toVector
+    private def batches(slice: FileSlice, projection: StructType): Seq[Seq[Any]] = {
+      val batches = reader(projection).batches(slice)
+      try batches.flatMap(_.rowIterator.asScala.map(Rows.plain(_, projection))).toVector
       finally batches.close()
     }
 
@@ -103,7 +103,7 @@ class GoldenTablesSuite extends AnyFunSuite {
     def expected(suffix: String): Seq[Seq[Any]] = sorted {
       def of(name: String) = list(if (json.has(name + suffix)) name + suffix else name)
       of("rows").zip(of("meta_rows")).map { case (row, meta) =>
-        (row.elements.asScala ++ meta.elements.asScala).toSeq.zip(asked.map(_.dataType)).map { case (node, t) =>
+        (row.elements.asScala ++ meta.elements.asScala).toSeq.zip(projection.map(_.dataType)).map { case (node, t) =>
           value(node, t)
         }
       }

@@ -10,7 +10,7 @@ import io.merganser.table.timeline.{CommitMetadata, OperationType, Timeline, Wri
 
 final class TableViewSuite extends TableSuite {
 
-  test("names: base and log files are taken apart, change files and others passed over") {
+  test("names: base and log files are parsed, change files and others ignored") {
     assert(FileNames.parseBase("p", "f-0_1-0-1_100.parquet", 5).contains(BaseFile("p", "f-0", "100",
           "f-0_1-0-1_100.parquet", 5)))
     assert(FileNames.parseLog("p", ".f-0_100.log.12_1-0-1", 5).contains(LogFile("p", "f-0", "100", 12, Some("1-0-1"),
@@ -215,7 +215,7 @@ final class TableViewSuite extends TableSuite {
 
   test(
     "in version 6 base files are taken by what their commit names, and all logs, " +
-      "for their names do not tell who wrote them") {
+      "for their names do not show who wrote them") {
     val s = storage
     table(6, s)
     partition(s, base("a", "100"), base("x", "100"), log("a", "100"), log("a", "100", 2))

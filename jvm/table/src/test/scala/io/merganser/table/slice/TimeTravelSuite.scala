@@ -40,8 +40,8 @@ final class TimeTravelSuite extends TableSuite {
   }
 
   test(
-    "a clean that kept commits from one on: nothing before it, " +
-      "whatever a later clean keeps; a pending clean counts too") {
+    "a clean that retained commits from one on: nothing before it, " +
+      "whatever a later clean retains; a pending clean counts too") {
     val s = storage
     table(storage = s)
     commits(s, "100", "200", "300", "400")

@@ -91,7 +91,7 @@ final class TableLockSuite extends TableSuite {
   test("the live lock of this process is not taken over, whatever name another writer calls the table by") {
     val link   = Files.createSymbolicLink(folder.resolve("link"), Files.createDirectories(folder.resolve("t")))
     val byLink = Storage(link.toString, new Configuration())
-    // A name of which nobody can know that it is the same table.
+    // A name that cannot be recognized as that of the same table.
     val unknown = faulty("t")
     assert(byLink.identity == storage.identity && unknown.identity != storage.identity)
     TableLock.hold(storage) { lock =>

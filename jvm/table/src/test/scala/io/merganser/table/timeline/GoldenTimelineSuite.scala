@@ -16,7 +16,7 @@ import org.apache.hadoop.fs.FileUtil
 
 import scala.collection.JavaConverters._
 
-/** Tables that the reference implementation wrote: what it says of them is what we see. */
+/** Tables that the reference implementation wrote: we read what it reports of them. */
 final class GoldenTimelineSuite extends TableSuite {
 
   private val root   = Paths.get(System.getProperty("merganser.root"), "tests", "golden").toFile
@@ -47,7 +47,7 @@ final class GoldenTimelineSuite extends TableSuite {
   }
 
   tables.foreach { name =>
-    test(s"$name: properties, schema, partitions and files are as their writer says") {
+    test(s"$name: properties, schema, partitions and files are as their writer reports") {
       val s        = golden(name)
       val config   = TableConfig.load(s)
       val timeline = Timeline.load(s, config)

@@ -15,7 +15,7 @@ final class TimelineSuite extends TableSuite {
 
   import InstantState._
 
-  test("names of both layouts are taken apart; a commit's inflight file does not name its action") {
+  test("names of both layouts are parsed; a commit's inflight file does not name its action") {
     assert(InstantFile.parse("100.inflight").contains(Instant("100", Action.Commit, Inflight)))
     assert(InstantFile.parse("100.commit.requested").contains(Instant("100", Action.Commit, Requested)))
     assert(InstantFile.parse("100.deltacommit.inflight").contains(Instant("100", Action.DeltaCommit, Inflight)))
@@ -136,7 +136,7 @@ final class TimelineSuite extends TableSuite {
       assert(OperationType.of(operation).name == operation.name.toUpperCase(Locale.ROOT)))
   }
 
-  test("JSON metadata with fields nobody knows and nulls is read") {
+  test("JSON metadata with unknown fields and nulls is read") {
     val metadata = CommitMetadata.decode(
       """{"partitionToWriteStats":{
         |"p":[{"fileId":"f","path":null,"prevCommit":"null","numWrites":3,"unknown":{"a":1}}]},
@@ -165,7 +165,7 @@ final class TimelineSuite extends TableSuite {
     assert(read.copy(deleted = read.deleted.filter(_._2.nonEmpty)) == done)
   }
 
-  test("a new instant comes after everything given, after the last one given out, and has 17 digits") {
+  test("a new instant comes after every argument, after the last one returned, and has 17 digits") {
     val clock = Clock.fixed(java.time.Instant.parse("2026-01-01T00:00:00.005Z"), ZoneOffset.UTC)
     def next(table: String, taken: String*) = InstantTime.next(table, ZoneOffset.UTC, taken, clock)
     assert(next("a") == "20260101000000005")

@@ -45,11 +45,11 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
 
   private def texts(config: TableConfig, values: (String, Any)*): (String, String) = {
     val cells = schema.fieldNames.zip(row).map { case (name, cell) => values.toMap.getOrElse(name, cell) }
-    val given = Seq(Row(cells.toSeq: _*))
+    val input = Seq(Row(cells.toSeq: _*))
     // A local relation is evaluated by the optimizer, rows of an RDD by generated code.
     val both =
-      Seq(spark.createDataFrame(given.asJava, schema),
-        spark.createDataFrame(spark.sparkContext.parallelize(given, 1), schema)).map {
+      Seq(spark.createDataFrame(input.asJava, schema),
+        spark.createDataFrame(spark.sparkContext.parallelize(input, 1), schema)).map {
         rows =>
           val out = rows.select(KeyColumns.recordKey(config, schema), KeyColumns.partitionPath(config, schema)).head()
           (out.getString(0), out.getString(1))
@@ -189,7 +189,7 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
   }
 
   test(
-    "a time-based partition has the input's and the output's zone, and formats apart by the delimiter that is given") {
+    "a time-based partition has the input's and the output's zone, and formats split at the configured delimiter") {
     def zone(name: String, zone: String) = s"hoodie.keygen.timebased.$name" -> zone
     val format                           = zone("input.dateformat", "yyyy-MM-dd HH:mm")
     val text                             = "s" -> "2024-01-02 00:30"
@@ -208,7 +208,7 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
       "big" -> null) == "1970/01/01 00:00:00.001")
   }
 
-  test("a time-based path is encoded and hive-styled as the table says") {
+  test("a time-based path is encoded and hive-styled as the table is configured") {
     val both = Seq("hoodie.datasource.write.partitionpath.urlencode" -> "true",
       "hoodie.datasource.write.hive_style_partitioning" -> "true")
     assert(path(timed("EPOCHMILLISECONDS", "big", "yyyy/MM/dd", both: _*),

@@ -15,7 +15,7 @@ import scala.collection.JavaConverters._
 import scala.collection.mutable
 import scala.util.Random
 
-/** What a lookup finds is what a plain map of the same changes holds. */
+/** A lookup finds what a plain map of the same changes contains. */
 final class KeyLookupSuite extends TableSuite with LocalSession {
   import KeyLookupSuite._
 
@@ -94,8 +94,8 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
           for (byPath <- Seq(true, false)) {
             val (found, counts) = lookUp(path, keys, byPath)
             val expected = keys.zipWithIndex.flatMap { case ((part, key), i) =>
-              val held = model.toSeq.filter { case ((p, k), _) => k == key && (!byPath || p == part) }
-              held.flatMap { case ((p, _), values) => values.map(v => (i.toLong, Option(s"$v $p"))) } match {
+              val stored = model.toSeq.filter { case ((p, k), _) => k == key && (!byPath || p == part) }
+              stored.flatMap { case ((p, _), values) => values.map(v => (i.toLong, Option(s"$v $p"))) } match {
                 case Nil => Seq((i.toLong, None))
                 case all => all
               }
@@ -119,7 +119,7 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
       }
     }
 
-  test("a key that a log deletes is not stored, but has the slice that knows the delete") {
+  test("a key that a log deletes is not stored, but has the slice of its tombstone") {
     val path = folder.resolve("t").toString
     write(path, Seq(Stored("a", 1, "a1", "p0"), Stored("b", 1, "b1", "p0")), "insert", options(mergeOnRead = true, "k"))
     write(path, Seq(Stored("a", 1, "", "p0")), "delete", options(mergeOnRead = true, "k"))
@@ -129,7 +129,7 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
     assert(lookUp(path, Seq("p1" -> "a"), byPath = false)._1.flatten.map(f => (f.slice, f.stored)) == Seq((0, None)))
   }
 
-  test("a key that only logs hold is stored") {
+  test("a key that only logs contain is stored") {
     val path = folder.resolve("t").toString
     val bucketed =
       options(mergeOnRead = true, "k") ++ Map("hoodie.index.type" -> "BUCKET", "hoodie.bucket.index.num.buckets" -> "1")

@@ -36,9 +36,9 @@ final class RowShuffle private (context: SparkContext, exchange: ShuffleExchange
     if (dependency.rdd.partitions.isEmpty) context.emptyRDD
     else {
       val running = context.submitMapStage(dependency)
-      val written: MapOutputStatistics =
-        try ThreadUtils.awaitResult(running, Duration.Inf)
-        catch { case e: InterruptedException => running.cancel(); throw e }
+      try ThreadUtils.awaitReady(running, Duration.Inf)
+      catch { case e: InterruptedException => running.cancel(); throw e }
+      val written: MapOutputStatistics = running.value.get.get
       val full = written.bytesByPartitionId.indices.filter(written.bytesByPartitionId(_) > 0)
       val read = full.map(i => CoalescedPartitionSpec(i, i + 1): ShufflePartitionSpec).toArray
       exchange.getShuffleRDD(read).asInstanceOf[RDD[InternalRow]]

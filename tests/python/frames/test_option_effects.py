@@ -120,7 +120,7 @@ SEEN = {
     "hoodie.write.lock.filesystem.expire": "TableLockSuite.scala::an empty lock file is another engine's",
     "hoodie.fs.atomic_creation.support": "StoragesSuite.scala::a second writer is refused where the store",
     "hoodie.datasource.compaction.async.enable": "AfterCommitSuite.scala::where asynchronous compaction is turned off",
-    "hoodie.fail.writes.on.inline.table.service.exception": "AfterCommitSuite.scala::where the write's options ask",
+    "hoodie.fail.writes.on.inline.table.service.exception": "AfterCommitSuite.scala::where the write's options request",
     "spark.merganser.write.allowUnknownProperties": "TableFeaturesSuite.scala::a property that nobody knows refuses",
     "spark.merganser.write.dropIndexes": "test_foreign_tables.py::test_a_table_with_a_record_index_of_hudis_is_written",
     "hoodie.upsert.shuffle.parallelism": TASKS,

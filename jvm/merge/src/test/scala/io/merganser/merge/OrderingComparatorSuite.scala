@@ -116,11 +116,11 @@ class OrderingComparatorSuite extends AnyFunSuite {
     for (absent <- Seq[Any](null, unset, meta(null))) {
       assert(comparator.compare(row(absent, 9), row(meta(-5L), 1)) < 0)
       assert(comparator.compare(row(absent, 1), row(null, 1)) == 0)
-      assert(layout.ordering.toSeq.map(_.valueIn(row(absent, 1))) == Seq(null, 1))
+      assert(layout.ordering.toSeq.map(_.valueIn(row(absent, 1))) == Seq[Any](null, 1))
     }
     val made = new GenericInternalRow(3)
     layout.ordering.zip(Seq[Any](7L, 3)).foreach { case (field, value) => field.put(made, value) }
-    assert(layout.ordering.toSeq.map(_.valueIn(made)) == Seq(7L, 3))
+    assert(layout.ordering.toSeq.map(_.valueIn(made)) == Seq[Any](7L, 3))
     for (missing <- Seq("meta.at.ts.x", "meta.zz", "k.ts"))
       assert(OrderingField.find(schema, missing).isEmpty, missing)
     assert(OrderingField.find(new StructType().add("a.b", LongType), "a.b").exists(!_.isNested))

@@ -24,7 +24,7 @@ class RowLayoutSuite extends AnyFunSuite {
     val layout = RowLayout(schema, "k", Seq("v", "ts"), None)
     val row =
       new GenericInternalRow(Array[Any](UTF8String.fromString("k1"), null, UTF8String.fromString("b"), null, null))
-    assert(layout.ordering.toSeq.map(_.valueIn(row)) == Seq(UTF8String.fromString("b"), null))
+    assert(layout.ordering.toSeq.map(_.valueIn(row)) == Seq[Any](UTF8String.fromString("b"), null))
   }
 
   test("a column that the schema does not have is named") {

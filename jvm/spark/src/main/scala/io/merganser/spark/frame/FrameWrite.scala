@@ -38,14 +38,20 @@ object FrameWrite {
       frame: DataFrame
   ): Option[WriteResult] = {
     val storage = OpenTable.storage(session, path)
-    val found   = if (TableConfig.exists(storage)) Some(OpenTable.load(storage)).filterNot(_.isUnfinished) else None
+    val exists  = TableConfig.exists(storage)
     Overwrites.requireAppend(session, mode, options)
-    (mode, found) match {
-      case (SaveMode.Ignore, Some(_))        => None
-      case (SaveMode.ErrorIfExists, Some(_)) => throw MerganserException("TABLE_EXISTS", "path" -> path)
-      case (SaveMode.Overwrite, Some(table)) => Some(overwrite(session, table, options, frame))
-      case (_, Some(table))                  => Some(append(session, table, options, frame))
-      case (_, None)                         => Some(create(session, storage, options, frame))
+    mode match {
+      // It need not be a table that we can read.
+      case SaveMode.Ignore | SaveMode.ErrorIfExists =>
+        if (!exists || Creation.isUnfinished(storage)) Some(create(session, storage, options, frame))
+        else if (mode == SaveMode.Ignore) None
+        else throw MerganserException("TABLE_EXISTS", "path" -> path)
+      case SaveMode.Append | SaveMode.Overwrite =>
+        val found = if (exists) Some(OpenTable.load(storage)).filterNot(_.isUnfinished) else None
+        Some(found.fold(create(session, storage, options, frame)) { table =>
+          if (mode == SaveMode.Overwrite) overwrite(session, table, options, frame)
+          else append(session, table, options, frame)
+        })
     }
   }
 

@@ -150,8 +150,10 @@ object CompactionService {
       settings: WriteConfig,
       transaction: Transaction
   ): Work[CompactionResult] = {
-    val schema  = table.schema
-    val planned = PlannedSlices.of(table.storage, table.config, table.timeline.compactionPlan(instant))
+    val schema = table.schema
+    // As it is on the timeline by now: a run of it may have failed or begun since the table was opened.
+    val pending = table.timeline.pendingCompactions.find(_.requested == instant.requested).getOrElse(instant)
+    val planned = PlannedSlices.of(table.storage, table.config, table.timeline.compactionPlan(pending))
     val slices  = planned.map(table.view.committed)
     val run     = transaction.runNumber
     val seen    = LogVisibility(table.timeline)

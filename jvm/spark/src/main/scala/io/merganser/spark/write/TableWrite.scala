@@ -142,7 +142,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
             val fileIds  = written.map(_.stat.fileId).toSet
             val touched  = slices.listed.filter(s => fileIds(s.fileId)).map(_.group).toSet
             val scope    = if (looksUpAllPartitions) KeyScope.InTable else newKeys(index, isOverwrite)
-            val basis    = WriteBasis(scope, replacedPartitions(replaced, stats.keySet))
+            val basis    = WriteBasis(scope, replacedPartitions(replaced, stats.keySet), slices.groups)
             val warnings = CompiledRule.warning(config, schema).toSeq ++ manyLogs(slices.listed, written.map(_.stat))
             Work((transaction.instant, written, this.notes(schema).copy(warnings = warnings)),
               Some(CommitRequest(metadata, touched, basis)))

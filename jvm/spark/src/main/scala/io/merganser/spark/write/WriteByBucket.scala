@@ -16,6 +16,8 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.AccumulatorV2
 
+import java.io.ObjectOutputStream
+
 import scala.collection.mutable
 
 /** The write with the BUCKET index: a hash of the key is the file group. */
@@ -113,4 +115,6 @@ private final class PartitionPaths extends AccumulatorV2[UTF8String, Set[String]
     synchronized { paths ++= other.value.map(UTF8String.fromString) }
 
   override def value: Set[String] = synchronized(paths.iterator.map(_.toString).toSet)
+
+  private def writeObject(out: ObjectOutputStream): Unit = synchronized(out.defaultWriteObject())
 }

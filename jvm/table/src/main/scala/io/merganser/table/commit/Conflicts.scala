@@ -52,6 +52,22 @@ private[table] object Conflicts {
       }
     }.take(1).toList.headOption
 
+  /**
+   * A clean that removed files of a group before the write listed it: newer files of the group are not visible to the
+   * write, so its keys were not found.
+   */
+  def cleaned(listed: ListedGroups, began: Timeline, now: Timeline): Option[String] =
+    if (listed.partitions.isEmpty) None
+    else {
+      val gone = for {
+        (clean, cleaned)   <- now.cleansSince(began).iterator
+        (partition, names) <- cleaned.files.iterator if listed.partitions(partition)
+        group              <- names.iterator.flatMap(FileNames.fileId(_)).map(FileGroupId(partition, _))
+        if !listed.groups(group) && !began.replacedGroups(group)
+      } yield s"clean ${clean.requested} removed files of $group before the write read their keys"
+      gone.take(1).toList.headOption
+    }
+
   def completedSince(began: Timeline, now: Timeline, instant: String): Seq[Instant] = {
     val known = began.completed.map(_.requested).toSet
     now.completed.filterNot(i => known(i.requested) || i.requested == instant)

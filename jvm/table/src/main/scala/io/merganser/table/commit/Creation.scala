@@ -35,6 +35,11 @@ object Creation {
     config
   }
 
+  def isUnfinished(storage: Storage): Boolean = {
+    val config = TableConfig.load(storage)
+    isUnfinished(storage, config, Timeline.load(storage, config))
+  }
+
   /** Whether it is a table whose first write neither completed nor shows a sign of life: it counts as not created. */
   def isUnfinished(storage: Storage, config: TableConfig, timeline: Timeline): Boolean =
     timeline.completed.isEmpty && config.createSchema.isEmpty && timeline.pendingWrites.forall(i =>

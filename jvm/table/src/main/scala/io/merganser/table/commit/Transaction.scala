@@ -77,6 +77,7 @@ final class Transaction private[table] (
           filesOfOtherRuns.foreach(file => storage.delete(file))
           Conflicts.find(known, now, instant, action, metadata, touched)
             .orElse(Conflicts.addedTo(basis.replaces, known, now, instant))
+            .orElse(Conflicts.cleaned(basis.listed, timeline, now))
             .orElse(keys.addedByOthers(known, now))
             .foreach(reason => throw conflict(reason + readAgain))
           val joined =

@@ -1,5 +1,7 @@
 package io.merganser.table.commit
 
+import io.merganser.table.file.FileGroupId
+
 /** Where a write looked up its keys before it inserted them as new. */
 sealed trait KeyScope
 
@@ -21,8 +23,16 @@ object KeyScope {
  *
  * @param newKeys  where its new keys must not have been inserted
  * @param replaces partitions of which it replaces all rows: nothing may have been written there
+ * @param listed   partitions whose file groups it listed after it began, with these groups: a clean must not have
+ *                 removed another one's files before
  */
-final case class WriteBasis(newKeys: KeyScope = KeyScope.Nowhere, replaces: String => Boolean = WriteBasis.None)
+final case class WriteBasis(
+    newKeys: KeyScope = KeyScope.Nowhere,
+    replaces: String => Boolean = WriteBasis.None,
+    listed: ListedGroups = ListedGroups(Set.empty, Set.empty)
+)
+
+final case class ListedGroups(partitions: Set[String], groups: Set[FileGroupId])
 
 object WriteBasis {
   private val None: String => Boolean = _ => false

@@ -171,10 +171,16 @@ final class Timeline private (
    *
    * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
    */
-  private[table] def cleans: Seq[Cleaned] = instants.filter(_.action == Action.Clean).flatMap { instant =>
-    if (instant.isCompleted) Some(decode(fileName(instant, InstantState.Completed))(Cleaned.ofMetadata))
-    else files.get((instant, InstantState.Requested)).map(decode(_)(Cleaned.ofPlan))
-  }
+  private[table] def cleans: Seq[Cleaned] = instants.filter(_.action == Action.Clean).flatMap(cleaned)
+
+  /** [[cleans]] without those that an earlier timeline has completed, with their instants. */
+  private[table] def cleansSince(earlier: Timeline): Seq[(Instant, Cleaned)] =
+    instants.filter(i => i.action == Action.Clean && !earlier.instants.exists(e => e.isCompleted && e == i))
+      .flatMap(i => cleaned(i).map(i -> _))
+
+  private def cleaned(clean: Instant): Option[Cleaned] =
+    if (clean.isCompleted) Some(decode(fileName(clean, InstantState.Completed))(Cleaned.ofMetadata))
+    else files.get((clean, InstantState.Requested)).map(decode(_)(Cleaned.ofPlan))
 
   /** File groups in a pending compaction, with its instant. */
   lazy val groupsInCompaction: Map[FileGroupId, String] =

@@ -6,6 +6,7 @@ import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{
+  CleanFixture,
   Action,
   CommitMetadata,
   CompactionPlan,
@@ -50,6 +51,29 @@ final class TransactionSuite extends TableSuite {
     assert(s.readText("p/.hoodie_partition_metadata").contains(s"commitTime=${t.instant}\npartitionDepth=1"))
     assertThrows[IllegalStateException](t.commit(upserted(stat), Set.empty))
     assert(!t.rollback() && visible(s) == Seq("a"))
+  }
+
+  test("a clean that removes files of a group before the write lists it is a conflict, of a listed group it is not") {
+    val s = storage
+    table(storage = s)
+    write(s, "a")
+    def committed(name: String, listed: ListedGroups): Unit = {
+      val t    = begin(s)
+      val stat = writeBase(s, t, name)
+      val file = FileNames.base("a", "0-0-0", "20200101000000000")
+      val time = t.instant.toLong
+      s.createNew(s"$timelineFolder/${time + 1}_${time + 2}.clean",
+        CleanFixture.completed(None, Map("p" -> Seq(file))))
+      t.commit(upserted(stat), Set.empty, WriteBasis(listed = listed))
+      ()
+    }
+    committed("b", ListedGroups(Set("p"), Set(FileGroupId("p", "a"))))
+    committed("c", ListedGroups(Set("q"), Set.empty))
+    assert(conditionOf(committed("d", ListedGroups(Set("p"), Set(FileGroupId("p", "b"))))) == "COMMIT_CONFLICT")
+    // It was there when the write began.
+    val t = begin(s)
+    t.commit(upserted(writeBase(s, t, "e")), Set.empty, WriteBasis(listed = ListedGroups(Set("p"), Set.empty)))
+    assert(visible(s).sorted == Seq("a", "b", "c", "e"))
   }
 
   test("instants follow one another, whatever the clock says") {

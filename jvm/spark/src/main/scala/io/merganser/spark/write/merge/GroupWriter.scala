@@ -15,6 +15,8 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import java.io.Closeable
 
+import scala.collection.mutable
+
 /**
  * How the versions of a batch are merged with each other and with the stored rows.
  *
@@ -86,17 +88,22 @@ final class GroupWriter(
     val context = TaskContext.get()
     val token   = WriteToken(context.partitionId(), context.stageId(), context.taskAttemptId())
     val groups  = new GroupedRows(rows, incoming, layout, groupOrdinal)
+    val done    = mutable.ArrayBuffer.empty[SliceWritten]
     Iterator.continually(groups).takeWhile(_.hasGroup).flatMap { group =>
       val written = write(group, token)
-      if (context.isInterrupted()) removeOfKilled(written)
+      done ++= written
+      if (context.isInterrupted()) removeOfKilled(done)
       written
     }
   }
 
-  /** The write may have been rolled back before this task has written its files, so nobody else removes them. */
-  private def removeOfKilled(written: Seq[SliceWritten]): Unit = {
+  /**
+   * A commit never names the files of a killed task. If the write has failed, it may have been rolled back before these
+   * files were there, and then nobody else removes them.
+   */
+  private def removeOfKilled(written: Iterable[SliceWritten]): Unit = {
     written.foreach(writer.remove)
-    throw new TaskKilledException("its write has failed")
+    throw new TaskKilledException("the write has failed, or another attempt of the task has succeeded")
   }
 
   private def write(groups: GroupedRows, token: WriteToken): Seq[SliceWritten] = {

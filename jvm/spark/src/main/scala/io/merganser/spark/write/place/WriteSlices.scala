@@ -1,6 +1,7 @@
 package io.merganser.spark.write.place
 
 import io.merganser.spark.snapshot.OpenTable
+import io.merganser.table.commit.ListedGroups
 import io.merganser.table.slice.FileSlice
 
 import scala.collection.mutable
@@ -9,7 +10,7 @@ import scala.collection.mutable
  * The newest file slices, as of the start of a write, of the partitions that its rows name. A partition is listed when
  * it is first named. The position of a slice never changes: rows are tagged with it.
  *
- * @param onListed is called with partitions before their slices are used
+ * @param onListed is called with partitions when they have been listed, before their slices are used
  */
 class WriteSlices(table: OpenTable, onListed: Seq[String] => Unit = _ => ()) {
   private val partitions = mutable.HashSet.empty[String]
@@ -21,13 +22,18 @@ class WriteSlices(table: OpenTable, onListed: Seq[String] => Unit = _ => ()) {
   /** The slices of all partitions that were named so far. */
   def listed: IndexedSeq[FileSlice] = slices
 
+  /** What the write has listed, for its commit. */
+  def groups: ListedGroups = ListedGroups(partitions.toSet, slices.map(_.group).toSet)
+
   /** [[listed]], with the slices of these partitions. */
   def of(named: Set[String]): IndexedSeq[FileSlice] = {
     val added = named.diff(partitions).toSeq.sorted
     if (mayExist && added.nonEmpty) {
+      // Listed in parallel, before the call back looks at each partition.
+      val found = table.view.slicesOfAny(added)
       onListed(added)
       partitions ++= added
-      slices ++= table.view.slicesOfAny(added)
+      slices ++= found
     }
     slices
   }

@@ -39,8 +39,8 @@ final class RowShuffle private (context: SparkContext, exchange: ShuffleExchange
       try ThreadUtils.awaitReady(running, Duration.Inf)
       catch { case e: InterruptedException => running.cancel(); throw e }
       val written: MapOutputStatistics = running.value.get.get
-      val full = written.bytesByPartitionId.indices.filter(written.bytesByPartitionId(_) > 0)
-      val read = full.map(i => CoalescedPartitionSpec(i, i + 1): ShufflePartitionSpec).toArray
+      val full                         = written.bytesByPartitionId.indices.filter(written.bytesByPartitionId(_) > 0)
+      val read                         = full.map(i => CoalescedPartitionSpec(i, i + 1): ShufflePartitionSpec).toArray
       exchange.getShuffleRDD(read).asInstanceOf[RDD[InternalRow]]
     }
   }

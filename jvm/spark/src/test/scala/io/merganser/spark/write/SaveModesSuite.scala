@@ -1,0 +1,25 @@
+package io.merganser.spark.write
+
+import io.merganser.merge.Notation
+import io.merganser.spark.LocalSession
+import io.merganser.table.TableSuite
+import org.apache.spark.sql.SaveMode
+
+final class SaveModesSuite extends TableSuite with LocalSession {
+
+  override protected def master: String = "local[1]"
+
+  test("a table that cannot be read exists, for the modes that leave it as it is") {
+    val s       = faulty("t")
+    val options = this.options(mergeOnRead = false, bucketed = true)
+    upsert(s, Notation.changes("k1@1=a"), options)
+    // Buckets that are being split, of an engine with consistent hashing.
+    s.createNew(".hoodie/.bucket_index/metadata", Array.emptyByteArray)
+    s.createNew(".hoodie/timeline/29990101000000000.clustering.requested", Array.emptyByteArray)
+    def save(mode: SaveMode): Unit =
+      frame(Notation.changes("k2@1=b")).write.format("merganser").options(options).mode(mode).save(s.toString)
+    assert(conditionOf(save(SaveMode.Append)) == "TABLE_FEATURE_UNREADABLE")
+    assert(conditionOf(save(SaveMode.ErrorIfExists)) == "TABLE_EXISTS")
+    save(SaveMode.Ignore)
+  }
+}

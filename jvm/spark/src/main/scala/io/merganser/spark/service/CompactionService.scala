@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory
  *
  * @param bytesWritten size of the new base files, in bytes
  * @param elapsedMs    milliseconds
- * @param skipped       planned ones that were left alone, as another writer runs them
+ * @param skipped      planned ones that were left alone, as another writer runs them
  */
 final case class CompactionResult(
     instant: Option[String],
@@ -150,10 +150,8 @@ object CompactionService {
       settings: WriteConfig,
       transaction: Transaction
   ): Work[CompactionResult] = {
-    val schema = table.schema
-    // As it is on the timeline by now: a run of it may have failed or begun since the table was opened.
-    val pending = table.timeline.pendingCompactions.find(_.requested == instant.requested).getOrElse(instant)
-    val planned = PlannedSlices.of(table.storage, table.config, table.timeline.compactionPlan(pending))
+    val schema  = table.schema
+    val planned = PlannedSlices.of(table.storage, table.config, table.timeline.compactionPlan(instant))
     val slices  = planned.map(table.view.committed)
     val run     = transaction.runNumber
     val seen    = LogVisibility(table.timeline)

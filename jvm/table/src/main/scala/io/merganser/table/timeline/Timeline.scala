@@ -154,9 +154,15 @@ final class Timeline private (
       case e: MerganserException if e.getCause.isInstanceOf[FileNotFoundException] => None
     }
 
-  /** @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE */
-  def compactionPlan(instant: Instant): CompactionPlan =
-    decode(fileName(instant, InstantState.Requested))(CompactionPlan.decode)
+  /**
+   * The plan of a compaction, whatever state the instant has: on an earlier timeline it may have had another one.
+   *
+   * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
+   */
+  def compactionPlan(instant: Instant): CompactionPlan = {
+    val now = find(instant.requested, instant.action).getOrElse(instant)
+    decode(fileName(now, InstantState.Requested))(CompactionPlan.decode)
+  }
 
   /**
    * What a completed rollback deleted.
@@ -174,9 +180,10 @@ final class Timeline private (
   private[table] def cleans: Seq[Cleaned] = instants.filter(_.action == Action.Clean).flatMap(cleaned)
 
   /** [[cleans]] without those that an earlier timeline has completed, with their instants. */
-  private[table] def cleansSince(earlier: Timeline): Seq[(Instant, Cleaned)] =
-    instants.filter(i => i.action == Action.Clean && !earlier.instants.exists(e => e.isCompleted && e == i))
-      .flatMap(i => cleaned(i).map(i -> _))
+  private[table] def cleansSince(earlier: Timeline): Seq[(Instant, Cleaned)] = {
+    val known = earlier.instants.filter(i => i.action == Action.Clean && i.isCompleted).toSet
+    instants.filter(i => i.action == Action.Clean && !known(i)).flatMap(i => cleaned(i).map(i -> _))
+  }
 
   private def cleaned(clean: Instant): Option[Cleaned] =
     if (clean.isCompleted) Some(decode(fileName(clean, InstantState.Completed))(Cleaned.ofMetadata))

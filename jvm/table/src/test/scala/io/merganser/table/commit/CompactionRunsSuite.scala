@@ -60,6 +60,14 @@ final class CompactionRunsSuite extends TableSuite {
   private def taken(s: Storage, config: TableConfig, instant: Instant): Transaction =
     CompactionSchedule.claim(s, config, instant).fold(reason => fail(reason), identity)
 
+  test("a plan is found whatever state its instant had on an earlier timeline") {
+    val (s, config, instant) = scheduled()
+    val plan                 = Timeline.load(s, config).compactionPlan(instant)
+    assert(Timeline.load(s, config).compactionPlan(instant.copy(state = InstantState.Inflight)) == plan)
+    taken(s, config, instant)
+    assert(Timeline.load(s, config).compactionPlan(instant) == plan)
+  }
+
   test("a second runner of this process leaves a compaction that runs alone, and one that is completed") {
     val (s, config, instant) = scheduled()
     val run                  = taken(s, config, instant)

@@ -6,6 +6,7 @@ import io.merganser.spark.read.ScanCounts
 import io.merganser.spark.service.AfterCommit
 import io.merganser.spark.source.MerganserTable
 import io.merganser.spark.write.WriteResult
+import io.merganser.spark.write.place.PersistedRows
 import io.merganser.spark.write.tag.KeyedSource
 import io.merganser.table.schema.MetaColumns
 import org.apache.spark.rdd.RDD
@@ -18,7 +19,6 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, V2Co
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types.{LongType, StringType, StructField, StructType}
-import org.apache.spark.storage.StorageLevel
 
 /** Plans statements that change our tables. */
 final case class RowLevelCommandStrategy(session: SparkSession) extends SparkStrategy {
@@ -193,15 +193,16 @@ final case class RowLevelCommandByJoinExec(statement: RowLevelCommandByJoin, que
     val values = statement.pruning.values.map(BindReferences.bindReference(_, source))
     val bytes  = sparkContext.longAccumulator
     // Evaluated once: the rows that prune files must be the rows that are joined.
-    val rows = query.execute().mapPartitions { it =>
-      it.map { row =>
-        val copied = row.copy()
-        copied match {
-          case packed: UnsafeRow => bytes.add(packed.getSizeInBytes.toLong); case _ => bytes.add(64L * source.length)
-        }
-        copied
+    val measured = query.execute().mapPartitions(_.map { row =>
+      row match {
+        case packed: UnsafeRow => bytes.add(packed.getSizeInBytes.toLong)
+        case _                 => bytes.add(64L * source.length)
       }
-    }.persist(StorageLevel.MEMORY_AND_DISK)
+      row
+    })
+    val persisted =
+      new PersistedRows(measured, StructType(source.map(a => StructField(a.name, a.dataType, a.nullable))))
+    val rows = persisted.rows
     try {
       val columns = statement.pruning.columns.zip(values).zipWithIndex.map { case ((name, value), i) =>
         (name, i, value.dataType)
@@ -218,7 +219,7 @@ final case class RowLevelCommandByJoinExec(statement: RowLevelCommandByJoin, que
       val plan   = SparkBridge.ofRows(session, join).queryExecution
       val result = changed(plan.toRdd, join.output, statement.once)
       resultRow(result, counts.read, counts.pruned)
-    } finally { rows.unpersist(); () }
+    } finally persisted.close()
   }
 
   /** Base files store the range of their keys as strings, whose order need not be that of the key columns. */

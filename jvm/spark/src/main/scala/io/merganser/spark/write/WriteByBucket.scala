@@ -1,7 +1,6 @@
 package io.merganser.spark.write
 
 import io.merganser.spark.write.place._
-import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.spark.write.tag.{StoredKeys, Tagging}
 import io.merganser.table.file.FileNames
 import io.merganser.table.index.BucketIndex
@@ -36,7 +35,7 @@ private[write] final case class WriteByBucket(tasks: WriteTasks) {
     session.sparkContext.register(paths)
     val shuffle  = shuffled(placed(source, index.hashFields, buckets, tasks, paths), columns, tasks)
     val written  = shuffle.run()
-    val existing = session.sparkContext.broadcast(bySlot(slices.of(paths.value)))
+    val existing = session.sparkContext.broadcast(byBucket(slices.of(paths.value)))
     val instant  = transaction.instant
     val isLogged = config.isMergeOnRead
     writeGroups(written, columns, Seq(MetaColumns.PartitionPath, WriteTasks.Group)) { (path: UTF8String, bucket: Int) =>
@@ -51,11 +50,11 @@ private[write] final case class WriteByBucket(tasks: WriteTasks) {
 
   /** The rows and their columns; with the slices of their keys only where a policy needs them. */
   private def tagged(rows: DataFrame, slices: WriteSlices): (RDD[InternalRow], StructType) =
-    if (incoming.isTagged) (rows.queryExecution.toRdd, incoming.rows.add(PreparedSchema.SliceColumn))
+    if (incoming.isTagged) (rows.queryExecution.toRdd, incoming.tagged)
     else if (needsLiveKeys) {
       val batch = Tagging.byKey(session, rows, ShuffleTasks.forRows(session, rows, settings.shuffleTasks))
       (tasks.tagged(batch, slices, StoredKeys.Live(keyReader), session.sparkContext.longAccumulator),
-        incoming.rows.add(PreparedSchema.SliceColumn))
+        incoming.tagged)
     } else (rows.queryExecution.toRdd, incoming.rows)
 
   private def placed(
@@ -82,7 +81,7 @@ private[write] final case class WriteByBucket(tasks: WriteTasks) {
   }
 
   /** Slices by partition path and bucket. */
-  private def bySlot(slices: Seq[FileSlice]): Map[(UTF8String, Int), FileSlice] =
+  private def byBucket(slices: Seq[FileSlice]): Map[(UTF8String, Int), FileSlice] =
     slices.flatMap(s => FileNames.bucketOf(s.fileId).map(b => (UTF8String.fromString(s.partitionPath), b) -> s)).toMap
 }
 

@@ -18,7 +18,7 @@ import scala.collection.mutable
 private[write] final case class WriteBySlice(tasks: WriteTasks) {
   import tasks._
 
-  private val columns = incoming.rows.add(PreparedSchema.SliceColumn)
+  private val columns = incoming.tagged
 
   def write(rows: DataFrame, slices: WriteSlices): Seq[SliceWritten] = {
     val looksUp = !settings.operation.isInsert || settings.storedKeys != StoredKeyPolicy.InsertAgain

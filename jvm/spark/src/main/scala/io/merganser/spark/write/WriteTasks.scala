@@ -15,7 +15,7 @@ import io.merganser.table.slice.{LogVisibility, SliceReader, SliceWritten}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
+import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.merganser.RowShuffle
 import org.apache.spark.sql.types.{IntegerType, StructField, StructType}
 import org.apache.spark.unsafe.types.UTF8String
@@ -112,9 +112,8 @@ private[write] final case class WriteTasks(
       target: (UTF8String, Int) => FileGroupTarget
   ): Seq[SliceWritten] = {
     val columns = WriteTasks.attributes(before)
-    val order = (byGroup ++ Seq(MetaColumns.RecordKey, PreparedSchema.Arrival)).map(name =>
-      columns.filter(_.name == name).last)
-    val step = writeStep(before.length, target)
+    val order   = (byGroup ++ Seq(MetaColumns.RecordKey, PreparedSchema.Arrival)).map(RowShuffle.column(columns, _))
+    val step    = writeStep(before.length, target)
     RowShuffle.sorted(session, rows, columns, order).mapPartitions(step.run).collect().toSeq
   }
 
@@ -153,6 +152,5 @@ private[write] object WriteTasks {
 
   /** Columns of rows with the number of their file group, and the salt that maps it to its task. */
   private def attributes(before: StructType): Seq[Attribute] =
-    (before ++ Seq(Group, Salt).map(StructField(_, IntegerType, nullable = false)))
-      .map(f => AttributeReference(f.name, f.dataType, f.nullable)())
+    RowShuffle.columns(StructType(before ++ Seq(Group, Salt).map(StructField(_, IntegerType, nullable = false))))
 }

@@ -13,7 +13,7 @@ import org.apache.spark.unsafe.Platform
  *
  * @param schema of the rows
  */
-private[write] final class PersistedRows(source: RDD[InternalRow], schema: StructType) extends AutoCloseable {
+private[spark] final class PersistedRows(source: RDD[InternalRow], schema: StructType) extends AutoCloseable {
 
   private val blocks: RDD[Array[Byte]] = {
     val columns = schema

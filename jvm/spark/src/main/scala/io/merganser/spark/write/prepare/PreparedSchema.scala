@@ -44,6 +44,9 @@ final case class PreparedSchema(
       (if (knowsOutcome) Seq(StructField(PreparedSchema.Outcome, IntegerType, nullable = false)) else Nil)
   )
 
+  /** The columns of tagged rows. */
+  def tagged: StructType = rows.add(PreparedSchema.SliceColumn)
+
   val keyOrdinal: Int                 = data.length
   val partitionOrdinal: Int           = data.length + 1
   val arrivalOrdinal: Int             = layout.length

@@ -5,7 +5,7 @@ import io.merganser.table.schema.MetaColumns
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression, XXH64, XxHash64}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, XXH64, XxHash64}
 import org.apache.spark.sql.merganser.RowShuffle
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
@@ -62,7 +62,7 @@ private[write] final case class KeyOrder(byPath: Boolean) {
       key: String,
       path: String
   ): RDD[InternalRow] = {
-    val all = KeyOrder.attributes(columns)
+    val all = RowShuffle.columns(columns)
     RowShuffle(session, rows, all, identity(all, key, path), tasks).rows
   }
 
@@ -79,23 +79,18 @@ private[write] final case class KeyOrder(byPath: Boolean) {
       path: String,
       andThen: Option[String] = None
   ): RDD[InternalRow] = {
-    val all  = KeyOrder.attributes(columns)
-    val hash = new XxHash64(Seq(KeyOrder.named(all, key)))
+    val all  = RowShuffle.columns(columns)
+    val hash = new XxHash64(Seq(RowShuffle.column(all, key)))
     RowShuffle.sorted(session, rows, all,
-      (hash +: identity(all, key, path)) ++ andThen.map(KeyOrder.named(all, _)))
+      (hash +: identity(all, key, path)) ++ andThen.map(RowShuffle.column(all, _)))
   }
 
   private def identity(columns: Seq[Attribute], key: String, path: String): Seq[Expression] =
-    KeyOrder.named(columns, key) +: (if (byPath) Seq(KeyOrder.named(columns, path)) else Nil)
+    RowShuffle.column(columns, key) +: (if (byPath) Seq(RowShuffle.column(columns, path)) else Nil)
 }
 
 private[write] object KeyOrder {
 
   /** The `xxhash64` of a key. */
   def hash(key: UTF8String): Long = XXH64.hashUnsafeBytes(key.getBaseObject, key.getBaseOffset, key.numBytes, 42L)
-
-  private def attributes(columns: StructType): Seq[Attribute] =
-    columns.map(f => AttributeReference(f.name, f.dataType, f.nullable)())
-
-  private def named(columns: Seq[Attribute], name: String): Attribute = columns.filter(_.name == name).last
 }

@@ -4,17 +4,11 @@ import org.apache.spark.{MapOutputStatistics, SparkContext}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{
-  Ascending,
-  Attribute,
-  Expression,
-  SortOrder,
-  UnsafeProjection,
-  UnsafeRow
-}
+import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning
 import org.apache.spark.sql.execution.{CoalescedPartitionSpec, LeafExecNode, ShufflePartitionSpec, SortExec}
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.ThreadUtils
 
 import scala.concurrent.duration.Duration
@@ -25,10 +19,10 @@ import scala.concurrent.duration.Duration
  *
  * The rows are unsafe rows in reused objects.
  */
-final class RowShuffle private (context: SparkContext, exchange: ShuffleExchangeExec, lazily: RDD[InternalRow]) {
+final class RowShuffle private (context: SparkContext, exchange: ShuffleExchangeExec) {
 
   /** All partitions; the shuffle runs in the first job over these rows. */
-  def rows: RDD[InternalRow] = lazily
+  val rows: RDD[InternalRow] = exchange.execute()
 
   /** Runs the shuffle in a job of its own. Returns the partitions that have rows. */
   def run(): RDD[InternalRow] = {
@@ -48,6 +42,13 @@ final class RowShuffle private (context: SparkContext, exchange: ShuffleExchange
 
 object RowShuffle {
 
+  /** Columns for expressions over rows. */
+  def columns(schema: StructType): Seq[Attribute] =
+    schema.map(f => AttributeReference(f.name, f.dataType, f.nullable)())
+
+  /** The column of a name; the last one where several have it, as users' columns come first. */
+  def column(columns: Seq[Attribute], name: String): Attribute = columns.filter(_.name == name).last
+
   /**
    * @param rows of the columns
    * @param by   the hashed values
@@ -59,8 +60,7 @@ object RowShuffle {
       by: Seq[Expression],
       tasks: Int
   ): RowShuffle = active(session) {
-    val exchange = ShuffleExchangeExec(HashPartitioning(by, tasks), ExistingRows(columns, rows))
-    new RowShuffle(session.sparkContext, exchange, exchange.execute())
+    new RowShuffle(session.sparkContext, ShuffleExchangeExec(HashPartitioning(by, tasks), ExistingRows(columns, rows)))
   }
 
   /** The rows of each partition in ascending order; nulls are first. */

@@ -127,7 +127,7 @@ def costsOf(line: Line): Project = module("costs", line).settings(
 def tableModule(line: Line, merge: Project): Project =
   module("table", line).dependsOn(merge % "compile->compile;test->test")
 
-def sparkRoom(line: Line, merge: Project, table: Project): Project =
+def sparkModule(line: Line, merge: Project, table: Project): Project =
   module("spark", line)
     .dependsOn(table % "compile->compile;test->test")
     .settings(
@@ -148,22 +148,22 @@ def sparkRoom(line: Line, merge: Project, table: Project): Project =
 
 lazy val merge35   = mergeModule(Spark35)
 lazy val table35   = tableModule(Spark35, merge35)
-lazy val spark35   = sparkRoom(Spark35, merge35, table35)
+lazy val spark35   = sparkModule(Spark35, merge35, table35)
 lazy val mergers35 = mergersOf(Spark35, table35)
 lazy val costs35   = costsOf(Spark35)
 lazy val merge40   = mergeModule(Spark40)
 lazy val table40   = tableModule(Spark40, merge40)
-lazy val spark40   = sparkRoom(Spark40, merge40, table40)
+lazy val spark40   = sparkModule(Spark40, merge40, table40)
 lazy val mergers40 = mergersOf(Spark40, table40)
 lazy val costs40   = costsOf(Spark40)
 lazy val merge41   = mergeModule(Spark41)
 lazy val table41   = tableModule(Spark41, merge41)
-lazy val spark41   = sparkRoom(Spark41, merge41, table41)
+lazy val spark41   = sparkModule(Spark41, merge41, table41)
 lazy val mergers41 = mergersOf(Spark41, table41)
 lazy val costs41   = costsOf(Spark41)
 lazy val merge42   = mergeModule(Spark42)
 lazy val table42   = tableModule(Spark42, merge42)
-lazy val spark42   = sparkRoom(Spark42, merge42, table42)
+lazy val spark42   = sparkModule(Spark42, merge42, table42)
 lazy val mergers42 = mergersOf(Spark42, table42)
 lazy val costs42   = costsOf(Spark42)
 

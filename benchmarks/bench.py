@@ -300,23 +300,25 @@ def main(words: list[str]) -> int:
     try:
         samples = bench.run()
         assert bench.data is not None
-        said = described(spark, settings, bench.data)
+        description = described(spark, settings, bench.data)
     except WrongResult as wrong:
         print(f"WRONG RESULT: {wrong}", file=sys.stderr)
         return 1
     finally:
         spark.stop()
         shutil.rmtree(folder, ignore_errors=True)
-    print("\n" + ratios.markdown(said, ratios.summed_up(samples)), end="")
+    print("\n" + ratios.markdown(description, ratios.summed_up(samples)), end="")
     if given.write:
-        for file in ratios.write(RESULTS, f"spark-{spark_line(said)}-scale-{settings.scale:g}", said, samples):
+        for file in ratios.write(
+            RESULTS, f"spark-{spark_line(description)}-scale-{settings.scale:g}", description, samples
+        ):
             print(f"Wrote {file.relative_to(RESULTS.parents[1])}")
     return 0
 
 
-def spark_line(said: dict[str, object]) -> str:
+def spark_line(description: dict[str, object]) -> str:
     """The Spark line of a run, such as 3.5."""
-    return ".".join(str(said["Spark"]).split(",")[0].split(".")[:2])
+    return ".".join(str(description["Spark"]).split(",")[0].split(".")[:2])
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ class Jmh:
                 log.write(ran.stdout)
             if ran.returncode != 0 or not file.is_file():
                 print(ran.stdout[-4000:], file=sys.stderr)
-                sys.exit(f"JMH failed ({ran.returncode}) at {case.name}; all it said is in {self.log}")
+                sys.exit(f"JMH failed ({ran.returncode}) at {case.name}; its output is in {self.log}")
             found = {entry["benchmark"].rsplit(".", 1)[1]: entry for entry in json.loads(file.read_text())}
         measured.engine.append(found["engine"]["primaryMetric"]["score"])
         measured.by_hand.append(found["byHand"]["primaryMetric"]["score"])
@@ -215,14 +215,14 @@ def main(words: list[str]) -> int:
             jmh.run(each.case, each)
             ratio = each.ratios[-1]
             print(f"round {number}/{given.rounds}  {each.case.name:<28}{ratio:5.2f} of the loop by hand", flush=True)
-    said, fine = verdict(measured)
-    print(f"\n{table(measured)}\n\n{said}")
+    summary, fine = verdict(measured)
+    print(f"\n{table(measured)}\n\n{summary}")
     if given.write:
-        keep(measured, said, settings | {"rounds": str(given.rounds), "load before": f"{load:.1f}"}, given.log)
+        keep(measured, summary, settings | {"rounds": str(given.rounds), "load before": f"{load:.1f}"}, given.log)
     return 0 if fine else 1
 
 
-def keep(measured: list[Measured], said: str, settings: dict[str, str], log: Path) -> None:
+def keep(measured: list[Measured], summary: str, settings: dict[str, str], log: Path) -> None:
     """Write the run with its settings, all samples as JSON and the table as Markdown."""
     java = re.search(r"# VM version: (.+)", log.read_text())
     settings = {
@@ -238,7 +238,7 @@ def keep(measured: list[Measured], said: str, settings: dict[str, str], log: Pat
     (RESULTS / f"{name}.json").write_text(json.dumps({"settings": settings, "samples": samples}, indent=1) + "\n")
     lines = "\n".join(f"- {key}: {value}" for key, value in settings.items())
     text = f"# {name}\n\nThe merge loop alone, beside a loop by hand: `./dev bench merge --write`.\n\n"
-    (RESULTS / f"{name}.md").write_text(f"{text}{lines}\n\n{table(measured)}\n\n```\n{said}\n```\n")
+    (RESULTS / f"{name}.md").write_text(f"{text}{lines}\n\n{table(measured)}\n\n```\n{summary}\n```\n")
     print(f"Wrote {name}.md and {name}.json to {RESULTS.relative_to(RESULTS.parents[1])}")
 
 

@@ -92,9 +92,9 @@ def _counts(samples: Sequence[Mapping[str, int]]) -> dict[str, Count]:
 
 def markdown(settings: Mapping[str, object], lines: list[Line]) -> str:
     """The settings and two tables: ratios, and what each operation costs."""
-    said = "\n".join(f"- {name}: {value}" for name, value in settings.items())
+    listed = "\n".join(f"- {name}: {value}" for name, value in settings.items())
     text = "Ratios to plain Spark doing the same bytes without merging, in the same session.\n\n"
-    text += f"{said}\n\n{_ratios(lines)}\n"
+    text += f"{listed}\n\n{_ratios(lines)}\n"
     counted = [line for line in lines if line.our_costs]
     if counted:
         text += "\n## What each operation costs\n\n"

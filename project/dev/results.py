@@ -21,8 +21,11 @@ class Results:
         self.failed = 0
         self.closing: list[str] = []
 
-    def step(self, name: str, work: Callable[[], str | None]) -> bool:
-        """Run a step; what it returns is its closing line. A step that fails counts as one failure at least."""
+    def step(self, name: str, work: Callable[[], str | None], *, timed: bool = True) -> bool:
+        """Run a step; what it returns is its closing line. A step that fails counts as one failure at least.
+
+        `timed` is False for work that began earlier, beside other work.
+        """
         say(f"\n== {name}")
         start, failed_before = time.monotonic(), self.failed
         try:
@@ -33,7 +36,7 @@ class Results:
         if not fine and self.failed == failed_before:
             self.failed += 1
         seconds = time.monotonic() - start
-        outcome = f"{name}: {'passed' if fine else 'FAILED'} in {seconds:.0f} s"
+        outcome = f"{name}: {'passed' if fine else 'FAILED'}" + (f" in {seconds:.0f} s" if timed else "")
         self.closing.append(f"{outcome} ({details})" if details else outcome)
         return fine
 
@@ -65,7 +68,8 @@ class Results:
         passed = count["tests"] - failed - count["skipped"]
         self.passed += passed
         self.failed += failed
-        return f"pytest: {passed} passed, {failed} failed, {count['skipped']} skipped"
+        seconds = float(suite.get("time", "0"))
+        return f"pytest: {passed} passed, {failed} failed, {count['skipped']} skipped in {seconds:.0f} s"
 
 
 def slowest_scalatests(output: str) -> list[str]:

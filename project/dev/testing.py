@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
@@ -21,6 +22,39 @@ from dev.results import SLOWEST, Results, slowest_scalatests
 from dev.sbt import sbt
 
 HUDI_LINE = "3.5"  # the line of the Hudi bundle in the tests
+
+# Folders of tests/python that take minutes; the last part is all other tests.
+FOLDERS = ("rules", "sql", "interop", "others")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Pytests of one Spark line that run in one process: those of a folder of tests/python, the others, or any."""
+
+    environment: Environment
+    folder: str = ""
+    end_to_end: bool = False
+
+    @property
+    def name(self) -> str:
+        tests = "end-to-end tests" if self.end_to_end else "pytest"
+        return f"{tests} on Spark {self.environment.line}, {self.folder}"
+
+    @property
+    def log(self) -> str:
+        return "-".join(filter(None, ["pytest", self.environment.line, self.folder]))
+
+    @property
+    def report(self) -> Path:
+        return STATE / f"{self.log}.xml"
+
+    @property
+    def selection(self) -> list[str]:
+        """Arguments of pytest."""
+        marked = ["-m", "e2e"] if self.end_to_end else []
+        if self.folder != "others":
+            return [*marked, f"tests/python/{self.folder}"]
+        return [*marked, *(f"--ignore=tests/python/{folder}" for folder in FOLDERS if folder != "others")]
 
 
 def test(options: argparse.Namespace, rest: list[str]) -> int:
@@ -80,19 +114,17 @@ def test_all(results: Results, environment: Environment, newest: list[Environmen
     results.step("lint of Python", lambda: lint_python(environment))
     results.step(name, lambda: run_scalatest(results, environment, commands, newest))
     mark_staged([each for each in staging if is_fresh(each, started)])
-    # In parallel: a statement on a small table uses less than one core.
     hudi_jar(Environment(HUDI_LINE))
-    with ThreadPoolExecutor() as pool:
+    # Two at a time: a statement on a small table uses less than one core.
+    with ThreadPoolExecutor(max_workers=2) as pool:
         running = []
-        for each in (environment, *newest):
-            name = f"{'end-to-end tests' if each in newest else 'pytest'} on Spark {each.line}"
-            if staged(each.line):
-                arguments = ["-m", "e2e"] if each in newest else []
-                running.append((name, each, pool.submit(start_pytest, each, arguments, newest=each in newest)))
+        for part in (Part(each, folder, each in newest) for each in (environment, *newest) for folder in FOLDERS):
+            if staged(part.environment.line):
+                running.append((part, pool.submit(start_pytest, part)))
             else:
-                results.closing.append(f"{name}: not run, because the jar could not be built")
-        for name, each, tests in running:
-            results.step(name, functools.partial(count_pytest, results, each, tests.result))
+                results.closing.append(f"{part.name}: not run, because the jar could not be built")
+        for part, tests in running:
+            results.step(part.name, functools.partial(count_pytest, results, part, tests.result), timed=False)
 
 
 def run_scalatest(
@@ -111,40 +143,38 @@ def run_scalatest(
 
 def run_pytest(results: Results, environment: Environment, arguments: Sequence[str]) -> str:
     """Run pytest in the line's environment: the tests that the arguments select, or all of tests/ without any."""
-    return count_pytest(results, environment, lambda: start_pytest(environment, arguments))
+    part = Part(environment)
+    return count_pytest(results, part, lambda: start_pytest(part, arguments))
 
 
-def start_pytest(environment: Environment, arguments: Sequence[str], *, newest: bool = False) -> None:
+def start_pytest(part: Part, arguments: Sequence[str] | None = None) -> None:
     """Run pytest, which writes its report; raises Failed if it could not run its tests.
 
-    On the newest line, which runs at the same time as another one, its output is deferred until it ends.
+    The output is deferred until the end, unless there are arguments: other parts run at the same time.
     """
+    environment = part.environment
     hudi = environment if environment.line == HUDI_LINE else Environment(HUDI_LINE)
     variables = environment.variables(MERGANSER_HUDI_JAR=str(hudi_jar(hudi)), MERGANSER_HUDI_PYTHON=str(hudi.python))
-    if newest and "MERGANSER_FULL" not in os.environ:
+    if part.end_to_end and "MERGANSER_FULL" not in os.environ:
         variables["MERGANSER_KINDS"] = "one"
-    report = pytest_report(environment)
-    remove(report)
+    remove(part.report)
     color = "yes" if sys.stdout.isatty() else "no"
-    options = [f"--color={color}", f"--junitxml={report}", f"--durations={SLOWEST}"]
-    command = [environment.python, "-m", "pytest", *options, *arguments]
-    run(command, f"pytest-{environment.line}", environment=variables, allowed=(0, 1), deferred=newest)
+    options = [f"--color={color}", f"--junitxml={part.report}", f"--durations={SLOWEST}"]
+    command = [environment.python, "-m", "pytest", *options, *(part.selection if arguments is None else arguments)]
+    if arguments is None:
+        say(f"{part.name} ...")
+    run(command, part.log, environment=variables, allowed=(0, 1), deferred=arguments is None)
 
 
-def count_pytest(results: Results, environment: Environment, work: Callable[[], None]) -> str:
+def count_pytest(results: Results, part: Part, work: Callable[[], None]) -> str:
     """Add the counts of pytest's report once the work that writes it has ended."""
-    report = pytest_report(environment)
     try:
         work()
     except Failed:
-        if report.exists():
-            results.pytest(report)
+        if part.report.exists():
+            results.pytest(part.report)
         raise
-    return results.pytest(report)
-
-
-def pytest_report(environment: Environment) -> Path:
-    return STATE / f"pytest-{environment.line}.xml"
+    return results.pytest(part.report)
 
 
 def hudi_jar(environment: Environment) -> Path:

@@ -54,6 +54,10 @@ class CommitResult:
     """Columns whose type this write changed, each as ``amount: int -> bigint``."""
     service_failure: str | None = None
     """The error of the inline compaction after this write; the write itself is committed."""
+    retries: int = 0
+    """How often the write was run again after a conflict, see ``hoodie.write.num.retries.on.conflict.failures``."""
+    is_repetition: bool = False
+    """The write's ``txn`` was committed before: nothing was written, and this is the result of that commit."""
 
     def __repr__(self) -> str:
         """Show every count, and the other fields that are not empty."""
@@ -86,6 +90,8 @@ class CommitResult:
             columns_added=tuple(wire["columnsAdded"]),
             columns_widened=tuple(wire["columnsWidened"]),
             service_failure=wire["serviceFailure"],
+            retries=wire["retries"],
+            is_repetition=wire["isRepetition"],
         )
 
 

@@ -161,33 +161,66 @@ class Table:
             reader = reader.option("hoodie.datasource.query.type", "read_optimized")
         return reader.load(self.path)
 
-    def upsert(self, rows: DataFrame, *, options: WriteOptions | Options | None = None) -> CommitResult:
+    def upsert(
+        self,
+        rows: DataFrame,
+        *,
+        options: WriteOptions | Options | None = None,
+        txn: tuple[str, int] | None = None,
+    ) -> CommitResult:
         """Insert rows whose key is new; merge rows whose key is stored.
 
         Args:
             rows: Incoming rows, with the record key columns and, under event-time ordering, the ordering fields.
             options: Settings of this write alone, as :class:`WriteOptions` or by their ``hoodie.*`` names.
                 ``None`` uses the table's and the session's.
+            txn: Application and version of this write, for every kind of write. Versions grow with each new write of
+                the application. If this version or a later one is committed, nothing is written, and the result is
+                that of the earlier commit (``is_repetition``): so a write whose answer was lost can be repeated.
 
         Raises:
             OrderingFieldMissingError: An ordering field is not a column of ``rows``.
             CommitConflictError: Another writer committed to the same file groups first.
         """
-        return self._write("upsert", rows, options)
+        return self._write("upsert", rows, options, txn)
 
-    def insert(self, rows: DataFrame, *, options: WriteOptions | Options | None = None) -> CommitResult:
+    def insert(
+        self,
+        rows: DataFrame,
+        *,
+        options: WriteOptions | Options | None = None,
+        txn: tuple[str, int] | None = None,
+    ) -> CommitResult:
         """Add rows without merging: a key that is already stored is then stored twice."""
-        return self._write("insert", rows, options)
+        return self._write("insert", rows, options, txn)
 
-    def bulk_insert(self, rows: DataFrame, *, options: WriteOptions | Options | None = None) -> CommitResult:
+    def bulk_insert(
+        self,
+        rows: DataFrame,
+        *,
+        options: WriteOptions | Options | None = None,
+        txn: tuple[str, int] | None = None,
+    ) -> CommitResult:
         """Add many rows without merging, as the first load of a table does."""
-        return self._write("bulk_insert", rows, options)
+        return self._write("bulk_insert", rows, options, txn)
 
-    def delete(self, rows: DataFrame, *, options: WriteOptions | Options | None = None) -> CommitResult:
+    def delete(
+        self,
+        rows: DataFrame,
+        *,
+        options: WriteOptions | Options | None = None,
+        txn: tuple[str, int] | None = None,
+    ) -> CommitResult:
         """Delete the rows with the keys of ``rows``, whatever their ordering value."""
-        return self._write("delete", rows, options)
+        return self._write("delete", rows, options, txn)
 
-    def overwrite(self, rows: DataFrame, *, options: WriteOptions | Options | None = None) -> CommitResult:
+    def overwrite(
+        self,
+        rows: DataFrame,
+        *,
+        options: WriteOptions | Options | None = None,
+        txn: tuple[str, int] | None = None,
+    ) -> CommitResult:
         """Replace all rows of the table by ``rows``, in one commit. Its columns and settings stay.
 
         Args:
@@ -198,9 +231,15 @@ class Table:
             CommitConflictError: Another writer added or changed rows since the write began, or since ``rows`` were
                 read from the table.
         """
-        return self._write("insert_overwrite_table", rows, options)
+        return self._write("insert_overwrite_table", rows, options, txn)
 
-    def overwrite_partitions(self, rows: DataFrame, *, options: WriteOptions | Options | None = None) -> CommitResult:
+    def overwrite_partitions(
+        self,
+        rows: DataFrame,
+        *,
+        options: WriteOptions | Options | None = None,
+        txn: tuple[str, int] | None = None,
+    ) -> CommitResult:
         """Replace all rows of the partitions of ``rows`` by ``rows``, in one commit.
 
         Other partitions are unchanged. A table without partitions is replaced as a whole.
@@ -212,9 +251,15 @@ class Table:
         Raises:
             CommitConflictError: Another writer wrote to one of the partitions since the write began.
         """
-        return self._write("insert_overwrite", rows, options)
+        return self._write("insert_overwrite", rows, options, txn)
 
-    def delete_partitions(self, paths: Sequence[str], *, options: WriteOptions | Options | None = None) -> CommitResult:
+    def delete_partitions(
+        self,
+        paths: Sequence[str],
+        *,
+        options: WriteOptions | Options | None = None,
+        txn: tuple[str, int] | None = None,
+    ) -> CommitResult:
         """Remove all rows of partitions, in one commit.
 
         Args:
@@ -234,7 +279,7 @@ class Table:
             raise ValueError(f"delete_partitions takes partition paths without commas, at least one: not {list(paths)}")
         named = merged_options({"hoodie.datasource.write.partitions.to.delete": ",".join(paths)}, _wire(options))
         none = self._spark.createDataFrame([], self.schema)
-        return self._write("delete_partition", none, named)
+        return self._write("delete_partition", none, named, txn)
 
     def compact(self, *, schedule_only: bool = False, options: Options | None = None) -> CompactionResult | None:
         """Merge the logs of a merge-on-read table into its base files.
@@ -261,13 +306,28 @@ class Table:
     def __repr__(self) -> str:
         return f"Table(name={self.name!r}, path={self.path!r})"
 
-    def _write(self, operation: str, rows: DataFrame, options: WriteOptions | Options | None) -> CommitResult:
+    def _write(
+        self,
+        operation: str,
+        rows: DataFrame,
+        options: WriteOptions | Options | None,
+        txn: tuple[str, int] | None,
+    ) -> CommitResult:
         _require_frame(operation, rows)
-        return CommitResult.from_wire(self._transport.write(self.path, rows, operation, _wire(options)))
+        wire = merged_options(_transaction(txn), _wire(options))
+        return CommitResult.from_wire(self._transport.write(self.path, rows, operation, wire))
 
 
 def _wire(options: WriteOptions | Options | None) -> dict[str, str]:
     return options.to_options() if isinstance(options, WriteOptions) else merged_options({}, options)
+
+
+def _transaction(txn: tuple[str, int] | None) -> dict[str, Any]:
+    if txn is None:
+        return {}
+    if not (isinstance(txn, tuple) and len(txn) == 2 and isinstance(txn[0], str) and type(txn[1]) is int):
+        raise TypeError(f"txn is an application and a version, such as ('orders-job', 17), not {txn!r}")
+    return {"spark.merganser.write.txnAppId": txn[0], "spark.merganser.write.txnVersion": str(txn[1])}
 
 
 def _as_of(time: object) -> str:

@@ -165,6 +165,8 @@ COMMIT = {
     "columnsAdded": [],
     "columnsWidened": ["amount: int -> bigint"],
     "serviceFailure": None,
+    "retries": 0,
+    "isRepetition": False,
 }
 
 

@@ -33,6 +33,7 @@ ZONES = "KeyColumnsSuite.scala::a time-based partition has the input's and the o
 HEARTBEATS = "RollbackSuite.scala::under LAZY a write counts as dead after the heartbeats"
 MERGERS = "test_custom_mergers.py::"
 RULES = "test_merge_rule.py::"
+TRANSACTIONS = "test_transactions.py::test_a_write_that_is_repeated"
 OVERWRITES = "test_overwrites.py::"
 
 #: Where a changed value of each option is seen.
@@ -114,6 +115,9 @@ SEEN = {
     "hoodie.clean.failed.writes.policy": HEARTBEATS,
     "hoodie.client.heartbeat.interval_in_ms": HEARTBEATS,
     "hoodie.client.heartbeat.tolerable.misses": HEARTBEATS,
+    "hoodie.write.num.retries.on.conflict.failures": "AttemptsSuite.scala::a write that lost to another one is run",
+    "spark.merganser.write.txnAppId": TRANSACTIONS,
+    "spark.merganser.write.txnVersion": TRANSACTIONS,
     "hoodie.write.lock.wait_time_ms": "RollbackSuite.scala::a write waits for the table's lock as long as",
     "hoodie.write.lock.provider": "WriteConfigSuite.scala::a lock provider that is not here is refused",
     "hoodie.write.lock.filesystem.path": "TableLockSuite.scala::a folder for the lock file that other engines take",

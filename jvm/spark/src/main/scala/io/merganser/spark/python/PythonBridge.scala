@@ -137,6 +137,7 @@ object PythonBridge {
     node.put("bytesWritten", result.bytesWritten).put("elapsedMs", result.elapsedMs)
     WriteNotes.lists(result.notes).foreach { case (name, values) => names(node, name, values) }
     node.put("serviceFailure", result.notes.serviceFailure.orNull)
+    node.put("retries", result.notes.retries).put("isRepetition", result.notes.isRepetition)
   }
 
   private def names(node: ObjectNode, field: String, values: Seq[String]): Unit = {

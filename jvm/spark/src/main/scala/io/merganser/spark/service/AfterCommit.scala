@@ -32,8 +32,9 @@ object AfterCommit {
       settings: WriteConfig,
       result: WriteResult
   ): WriteResult = {
-    val failure = failureOf(CompactionService.inline(session, table, settings))
-    val done    = failure.fold(result)(f => result.copy(notes = result.notes.copy(serviceFailure = Some(sentence(f)))))
+    val failure =
+      if (result.notes.isRepetition) None else failureOf(CompactionService.inline(session, table, settings))
+    val done = failure.fold(result)(f => result.copy(notes = result.notes.copy(serviceFailure = Some(sentence(f)))))
     if (done.notes.sentences.nonEmpty) {
       val text = s"write ${result.instant} of ${table.storage} is committed. ${done.notes.sentences.mkString(" ")}"
       // Our own errors need no stack trace; that of others is logged.

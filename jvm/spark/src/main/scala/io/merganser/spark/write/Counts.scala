@@ -1,7 +1,7 @@
 package io.merganser.spark.write
 
 import com.fasterxml.jackson.databind.ObjectMapper
-import io.merganser.table.timeline.MergeCounts
+import io.merganser.table.timeline.{CommitMetadata, MergeCounts}
 
 /** Counts in the form that a commit's extra metadata and Python results have. */
 object Counts {
@@ -18,6 +18,23 @@ object Counts {
     "appended" -> c.appended,
     "appendedDeletes" -> c.appendedDeletes
   )
+
+  /** The counts that a commit's extra metadata has; zeros without any. */
+  private[write] def of(metadata: CommitMetadata): MergeCounts = {
+    val node                = mapper.readTree(metadata.extra.getOrElse(TableWrite.CountsKey, "{}"))
+    def count(name: String) = node.path(name).asLong
+    MergeCounts(
+      inserted = count("inserted"),
+      updated = count("updated"),
+      unchanged = count("unchanged"),
+      late = count("late"),
+      deleted = count("deleted"),
+      ties = count("ties"),
+      duplicates = count("duplicates"),
+      appended = count("appended"),
+      appendedDeletes = count("appendedDeletes")
+    )
+  }
 
   def toJson(counts: MergeCounts): String = {
     val node = mapper.createObjectNode()

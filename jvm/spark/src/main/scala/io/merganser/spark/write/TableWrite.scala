@@ -37,6 +37,26 @@ final case class WriteResult(
     notes: WriteNotes = WriteNotes()
 )
 
+object WriteResult {
+
+  /**
+   * The result of a write that was committed before.
+   *
+   * @param metadata of its commit; None if that is no longer on the timeline: the counts are zero then
+   * @param started  of the call, in nanoseconds
+   */
+  private[write] def of(
+      instant: String,
+      operation: WriteOperation,
+      metadata: Option[CommitMetadata],
+      started: Long
+  ): WriteResult = {
+    val stats = metadata.toSeq.flatMap(_.allStats)
+    WriteResult(instant, operation, metadata.fold(MergeCounts())(Counts.of), stats.size, stats.map(_.numWrites).sum,
+      stats.map(_.totalWriteBytes).sum, (System.nanoTime() - started) / 1000000L)
+  }
+}
+
 /** Rows of a statement, computed after the write has begun, from the slices that it writes to. */
 trait StatementRows {
 
@@ -108,6 +128,17 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       replaced: Replaced,
       readAt: Option[Timeline],
       looksUpAllPartitions: Boolean = false
+  )(rows: (OpenTable, WriteSlices) => PreparedRows): WriteResult = {
+    // Rows that were read from the table are those of then: writing them again would undo what others have changed.
+    val retries = if (readAt.isDefined) 0 else settings.conflictRetries
+    new Attempts(opened, settings).run(retries)(attempt(schema, replaced, readAt, looksUpAllPartitions)(rows))
+  }
+
+  private def attempt(
+      schema: StructType,
+      replaced: Replaced,
+      readAt: Option[Timeline],
+      looksUpAllPartitions: Boolean
   )(rows: (OpenTable, WriteSlices) => PreparedRows): WriteResult = {
     val started     = System.nanoTime()
     val index       = IndexResolver.resolve(settings.index, opened)

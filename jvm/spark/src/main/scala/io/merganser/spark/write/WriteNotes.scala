@@ -10,13 +10,17 @@ import io.merganser.table.options.{IgnoredOption, IgnoredOptions}
  * @param columnsAdded   columns that this write added to the table
  * @param columnsWidened columns whose type this write widened, each as `amount: int -> bigint`
  * @param serviceFailure a sentence about the table service that failed after the commit, if one did
+ * @param retries        times that the write was run again after a conflict
+ * @param isRepetition   the write's transaction was committed before: this is that commit's result
  */
 final case class WriteNotes(
     warnings: Seq[String] = Nil,
     ignoredOptions: Seq[IgnoredOption] = Nil,
     columnsAdded: Seq[String] = Nil,
     columnsWidened: Seq[String] = Nil,
-    serviceFailure: Option[String] = None
+    serviceFailure: Option[String] = None,
+    retries: Int = 0,
+    isRepetition: Boolean = false
 ) {
 
   /** All of it as sentences, for the log. */
@@ -25,7 +29,8 @@ final case class WriteNotes(
       if (values.isEmpty) Nil else Seq(s"$what: ${values.mkString(", ")}.")
     warnings ++ listed("Options without effect", IgnoredOptions.described(ignoredOptions)) ++ listed("Columns added",
       columnsAdded) ++
-      listed("Columns widened", columnsWidened) ++ serviceFailure
+      listed("Columns widened", columnsWidened) ++ serviceFailure ++
+      (if (retries == 0) Nil else Seq(s"Conflicts with other writes: $retries; it was run again after each."))
   }
 }
 

@@ -4,7 +4,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.file.{FileGroupId, MarkerKind, Markers, PartitionMetadata}
-import io.merganser.table.options.{FailedWrites, Permits}
+import io.merganser.table.options.{AppTransaction, FailedWrites, Permits}
 import io.merganser.table.properties.{BucketProperties, TableConfig}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.storage.{Interrupts, Parallel, Storage, TableLock}
@@ -74,6 +74,8 @@ final class Transaction private[table] (
         TableLock.hold(storage, options.lock) { lock =>
           val now = reloaded()
           requireRunning(now)
+          options.transaction.filter(AppTransactions.find(now, _).isDefined).foreach(t =>
+            throw conflict(s"$t was committed meanwhile"))
           filesOfOtherRuns.foreach(file => storage.delete(file))
           Conflicts.find(known, now, instant, action, metadata, touched)
             .orElse(Conflicts.addedTo(basis.replaces, known, now, instant))
@@ -84,7 +86,8 @@ final class Transaction private[table] (
             CommitSchema.merged(config, this.timeline, now, metadata).fold(reason => throw conflict(reason), identity)
           MetadataTable.drop(storage, options.permits.dropIndexes)
           BucketProperties.complete(storage, config)
-          complete(now, joined, lock)
+          val listed = joined.extra ++ AppTransactions.extend(now, options.transaction, instant)
+          complete(now, joined.copy(extra = listed), lock)
         }
       } catch {
         case e: MerganserException if e.condition == "COMMIT_CONFLICT" || e.condition == "COMPACTION_CONFLICT" =>
@@ -265,6 +268,7 @@ object Transaction {
    * @param failedWrites which pending writes [[run]] rolls back first
    * @param opened      timeline with which the table was opened, if it was: what was read of it is not read again
    * @param permits     operations that are refused without an explicit option
+   * @param transaction of the application that writes, if it numbers its writes
    * @param readAt      timeline as of the read of the table, if it was read before the write began: changes of others
    *                    since then are conflicts
    */
@@ -274,13 +278,15 @@ object Transaction {
       permits: Permits = Permits(),
       readAt: Option[Timeline] = None,
       failedWrites: FailedWrites = FailedWrites.Eager,
-      opened: Option[Timeline] = None
+      opened: Option[Timeline] = None,
+      transaction: Option[AppTransaction] = None
   )
 
   object Options {
 
     def of(settings: WriteConfig): Options =
-      Options(settings.lock, settings.heartbeatMs, settings.permits, failedWrites = settings.failedWrites)
+      Options(settings.lock, settings.heartbeatMs, settings.permits, failedWrites = settings.failedWrites,
+        transaction = settings.transaction)
   }
 
   /**

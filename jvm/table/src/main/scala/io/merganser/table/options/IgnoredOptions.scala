@@ -82,8 +82,6 @@ object IgnoredOptions {
     unless("true", "hoodie.compact.inline alone decides whether a write compacts", "hoodie.table.services.enabled"),
     whenOn("hoodie.table.service.manager.enabled", "hoodie.table.service.manager.")(
       "services run in the write, or by CALL run_compaction"),
-    unless("0", "a write that conflicts with another one is not retried; catch COMMIT_CONFLICT and run it again",
-      "hoodie.write.num.retries.on.conflict.failures"),
     unless("org.apache.hudi.client.transaction.SimpleConcurrentFileWritesConflictResolutionStrategy",
       "of two writes to one file group the later one fails", "hoodie.write.lock.conflict.resolution.strategy"),
     whenOn("hoodie.write.concurrency.early.conflict.detection.enable", "hoodie.write.concurrency.early.conflict.",

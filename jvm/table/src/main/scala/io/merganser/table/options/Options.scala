@@ -283,6 +283,15 @@ object Options {
       "Milliseconds between heartbeats of a write.")
   val HeartbeatMisses: OptionEntry = write("hoodie.client.heartbeat.tolerable.misses", Integer(0), Some("2"),
     "Heartbeats that may be missed before a write counts as dead.")
+  val ConflictRetries: OptionEntry = write("hoodie.write.num.retries.on.conflict.failures", Integer(0), Some("0"),
+    "Times that a write is run again when another one has changed the same rows first. Rows that were read from the " +
+      "table itself are not written again: that write fails at once.")
+  val TransactionApp: OptionEntry = write("spark.merganser.write.txnAppId", AnyString, None,
+    "Application that numbers its writes: a write whose spark.merganser.write.txnVersion is not greater than the " +
+      "last one committed for the application changes nothing, and returns the result of that commit.",
+    "txnAppId")
+  val TransactionVersion: OptionEntry = write("spark.merganser.write.txnVersion", Integer(0), None,
+    "Number of the write within spark.merganser.write.txnAppId; greater for each new write.", "txnVersion")
   val LockWait: OptionEntry = write("hoodie.write.lock.wait_time_ms", Integer(0), Some("60000"),
     "Milliseconds to wait for the table's lock at the commit.")
   val LockProvider: OptionEntry = write("hoodie.write.lock.provider", OptionKind.AnyString, None,
@@ -354,7 +363,7 @@ object Options {
     FailOnServiceFailure,
     ConcurrencyMode,
     FailedWrites,
-    HeartbeatInterval, HeartbeatMisses
+    HeartbeatInterval, HeartbeatMisses, ConflictRetries, TransactionApp, TransactionVersion
   ) ++ ofLocks ++ ShuffleTasks.values ++ Seq(
     QueryType, AsOfInstant
   )

@@ -23,8 +23,6 @@ object OtherFormats {
   private val commit =
     "Options whose name begins with '_' go into the commit's metadata; " +
       "hoodie.datasource.write.commitmeta.key.prefix sets the prefix"
-  private val retry =
-    "Leave it out: an upsert that is run again changes nothing where the ordering field says which row is the later one"
 
   val words: Seq[Word] = Seq(
     Word("versionAsOf", "Delta Lake", asOf), Word("timestampAsOf", "Delta Lake", asOfDay),
@@ -34,8 +32,7 @@ object OtherFormats {
     Word("replaceWhere", "Delta Lake", where),
     Word("readChangeFeed", "Delta Lake", changes), Word("readChangeData", "Delta Lake", changes),
     Word("startingVersion", "Delta Lake", changes), Word("startingTimestamp", "Delta Lake", changes),
-    Word("userMetadata", "Delta Lake", commit), Word("txnAppId", "Delta Lake", retry),
-    Word("txnVersion", "Delta Lake", retry),
+    Word("userMetadata", "Delta Lake", commit),
     Word("optimizeWrite", "Delta Lake", size), Word("dataChange", "Delta Lake", "Leave it out"),
     Word("snapshot-id", "Apache Iceberg", asOf), Word("as-of-timestamp", "Apache Iceberg", asOfDay),
     Word("start-snapshot-id", "Apache Iceberg", changes), Word("merge-schema", "Apache Iceberg", columns),

@@ -45,6 +45,11 @@ object MissingColumns {
   }
 }
 
+/** One of the writes that an application numbers, each with a greater version than the one before. */
+final case class AppTransaction(app: String, version: Long) {
+  override def toString: String = s"transaction '$app' version $version"
+}
+
 /** When other writers' pending writes are rolled back. */
 sealed trait FailedWrites
 

@@ -58,6 +58,8 @@ final case class StatementConfig(orderedDeletes: Boolean, failsOnDuplicates: Boo
  * @param failsOnServiceFailure an inline service that fails after the commit is an error
  * @param lock                  how the table is locked
  * @param heartbeatIntervalMs   milliseconds between heartbeats of a write that others could otherwise consider failed
+ * @param transaction           of the application that writes: one that is committed is not written again
+ * @param conflictRetries       times that a write is run again after a conflict with another one
  * @param shuffleTasks          tasks of its shuffles; None: by the frame's size
  * @param ignored               options without effect that a job may miss
  */
@@ -87,6 +89,8 @@ final case class WriteConfig(
     failedWrites: FailedWrites,
     heartbeatIntervalMs: Long,
     lock: TableLock.Settings,
+    transaction: Option[AppTransaction],
+    conflictRetries: Int,
     shuffleTasks: Option[Int],
     ignored: Seq[IgnoredOption]
 ) {
@@ -127,7 +131,7 @@ object WriteConfig {
    * @param creating    the table was just created with this write's options: they are not compared with it again
    * @throws MerganserException what [[Settings.ofWrite]] and [[TableConflicts.settled]] throw, MERGE_RULE_UNAVAILABLE,
    *                            KEY_GENERATOR_UNSUPPORTED, OPTION_CONFLICT, DELETE_MARKER_INCOMPLETE,
-   *                            BUCKET_HASH_FIELD_UNKNOWN, LOCK_PROVIDER_UNSUPPORTED
+   *                            BUCKET_HASH_FIELD_UNKNOWN, LOCK_PROVIDER_UNSUPPORTED, TRANSACTION_INCOMPLETE
    */
   def parse(
       options: Map[String, String],
@@ -174,6 +178,8 @@ object WriteConfig {
       failedWrites = failedWrites(settings, stored),
       heartbeatIntervalMs = settings.whole(Options.HeartbeatInterval, stored),
       lock = LockOptions.of(settings, stored),
+      transaction = transaction(settings),
+      conflictRetries = settings.whole(Options.ConflictRetries, stored).toInt,
       shuffleTasks = settings.text(Options.shuffleTasksOf(operation), stored).map(_.toInt).filter(_ > 0),
       ignored = settings.ignored
     )
@@ -265,6 +271,16 @@ object WriteConfig {
           "marker" -> marker.getOrElse("none"))
     }
   }
+
+  /** Never a default that the table stores: all later writes would count as repetitions. */
+  private def transaction(settings: Settings): Option[AppTransaction] =
+    (settings.explicit(Options.TransactionApp), settings.explicit(Options.TransactionVersion)) match {
+      case (Some(app), Some(version)) if app.nonEmpty => Some(AppTransaction(app, version.toLong))
+      case (None, None)                               => None
+      case (app, version) =>
+        throw MerganserException("TRANSACTION_INCOMPLETE", "app" -> app.getOrElse("none"),
+          "version" -> version.getOrElse("none"))
+    }
 
   /** As in Hudi's batch writes: unless set, inline compaction is on where asynchronous compaction is turned off. */
   private def inlineCompaction(settings: Settings, stored: Map[String, String]): Boolean =

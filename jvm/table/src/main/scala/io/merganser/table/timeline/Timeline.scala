@@ -59,6 +59,9 @@ final class Timeline private (
 
   private def byCompletion: Seq[Instant] = completed.sortBy(i => (i.completed.getOrElse(i.requested), i.requested))
 
+  /** The metadata of the completed writes, the last one to complete first; each is read when it is reached. */
+  private[table] def newestFirst: Iterator[CommitMetadata] = byCompletion.reverseIterator.map(metadata)
+
   /**
    * Whether the instant of a file or a log block is completed. Serializable, for use in tasks.
    *

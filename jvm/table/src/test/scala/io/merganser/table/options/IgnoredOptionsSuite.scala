@@ -13,7 +13,7 @@ class IgnoredOptionsSuite extends AnyFunSuite {
       "hoodie.cleaner.commits.retained" -> "2", "hoodie.archive.automatic" -> "true", "hoodie.keep.min.commits" -> "20",
       "hoodie.metrics.on" -> "true", "hoodie.write.commit.callback.on" -> "true",
       "hoodie.bulkinsert.sort.mode" -> "PARTITION_SORT",
-      "hoodie.compaction.strategy" -> "a.Strategy", "hoodie.write.num.retries.on.conflict.failures" -> "3",
+      "hoodie.compaction.strategy" -> "a.Strategy",
       "hoodie.metadata.enable" -> "true", "hoodie.metadata.record.index.enable" -> "true",
       "hoodie.write.merge.handle.class" -> "a.Handle")
     for (option <- missed) assert(reported(option) == Seq(option._1))
@@ -25,7 +25,7 @@ class IgnoredOptionsSuite extends AnyFunSuite {
       "hoodie.metadata.enable" -> "false",
       "hoodie.archive.automatic" -> "false", "hoodie.metrics.on" -> "false",
       "hoodie.bulkinsert.sort.mode" -> "global_sort",
-      "hoodie.write.num.retries.on.conflict.failures" -> "0", "hoodie.datasource.hive_sync.database" -> "d",
+      "hoodie.datasource.hive_sync.database" -> "d",
       "hoodie.metrics.reporter.type" -> "JMX",
       "hoodie.write.merge.handle.class" -> "org.apache.hudi.io.FileGroupReaderBasedMergeHandle",
       "hoodie.keep.min.commits" -> "", "hoodie.datasource.compaction.async.enable" -> "true")
@@ -38,7 +38,8 @@ class IgnoredOptionsSuite extends AnyFunSuite {
 
   test("what only tunes Hudi, and what we act on, is not reported") {
     assert(reported("hoodie.memory.merge.max.size" -> "1", "hoodie.embed.timeline.server" -> "true",
-        "hoodie.clean.failed.writes.policy" -> "LAZY", "hoodie.upsert.shuffle.parallelism" -> "2").isEmpty)
+        "hoodie.clean.failed.writes.policy" -> "LAZY", "hoodie.upsert.shuffle.parallelism" -> "2",
+        "hoodie.write.num.retries.on.conflict.failures" -> "3").isEmpty)
   }
 
   test("Spark's configuration counts, and a write's option wins over it") {

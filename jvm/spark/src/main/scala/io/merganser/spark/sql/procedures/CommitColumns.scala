@@ -25,10 +25,11 @@ private[procedures] object CommitColumns {
   val notes: Seq[(String, DataType)] =
     WriteNotes.lists(WriteNotes()).map { case (name, _) =>
       snake(name) -> ArrayType(StringType)
-    } :+ ("service_failure" -> StringType)
+    } ++ Seq("service_failure" -> StringType, "retries" -> IntegerType, "is_repetition" -> BooleanType)
 
   /** The values of [[notes]]. */
-  def notesOf(notes: WriteNotes): Seq[Any] = WriteNotes.lists(notes).map(_._2) :+ notes.serviceFailure.orNull
+  def notesOf(notes: WriteNotes): Seq[Any] =
+    WriteNotes.lists(notes).map(_._2) ++ Seq[Any](notes.serviceFailure.orNull, notes.retries, notes.isRepetition)
 
   /** The values of [[counts]]: null for commits without them, such as those of other engines. */
   def countsOf(metadata: Option[CommitMetadata]): Seq[Any] = {

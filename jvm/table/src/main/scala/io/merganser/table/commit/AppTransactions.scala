@@ -1,0 +1,51 @@
+package io.merganser.table.commit
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import com.fasterxml.jackson.databind.node.ObjectNode
+import io.merganser.table.options.AppTransaction
+import io.merganser.table.timeline.{CommitMetadata, Timeline}
+
+/**
+ * The newest transaction of each application, in the extra metadata of commits. A commit lists those of the commits
+ * before it, too, so that they outlive the archiving of these.
+ */
+object AppTransactions {
+
+  /** A version of an application's transactions, and the instant of the commit that has it. */
+  final case class Committed(version: Long, instant: String)
+
+  /** Key in the extra metadata: JSON with an object `{"version": 3, "instant": "…"}` for each application. */
+  private[table] val Key = "merganser.transactions"
+
+  /** Commits of other engines do not list transactions: this many are searched for one of ours that does. */
+  private val Searched = 100
+
+  private val mapper = new ObjectMapper
+
+  /**
+   * The newest committed version of the application, if that is the transaction's or a later one. Reads the metadata of
+   * one commit for an application that the newest commits list, and of all commits for a new one.
+   */
+  def find(timeline: Timeline, transaction: AppTransaction): Option[Committed] =
+    timeline.newestFirst.flatMap(listed).map(of(_, transaction.app)).collectFirst { case Some(found) => found }
+      .filter(_.version >= transaction.version)
+
+  /**
+   * The list for a new commit.
+   *
+   * @param now timeline under the lock of the commit
+   * @param own transaction of the commit
+   */
+  private[table] def extend(now: Timeline, own: Option[AppTransaction], instant: String): Map[String, String] = {
+    val earlier = now.newestFirst.take(Searched).flatMap(listed).take(1).toSeq.headOption
+    val all     = earlier.getOrElse(mapper.createObjectNode())
+    own.foreach(t => all.putObject(t.app).put("version", t.version).put("instant", instant))
+    if (all.isEmpty) Map.empty else Map(Key -> all.toString)
+  }
+
+  private def listed(metadata: CommitMetadata): Option[ObjectNode] =
+    metadata.extra.get(Key).map(mapper.readTree).collect { case list: ObjectNode => list }
+
+  private def of(list: ObjectNode, app: String): Option[Committed] =
+    Option(list.get(app)).map(t => Committed(t.path("version").asLong, t.path("instant").asText))
+}

@@ -132,6 +132,7 @@ SEEN = {
     "hoodie.bulkinsert.shuffle.parallelism": TASKS,
     "hoodie.delete.shuffle.parallelism": TASKS,
     "hoodie.datasource.query.type": RULES + "test_a_read_optimized_read_shows_base_files_alone",
+    "spark.merganser.merge.allowedClasses": "AllowedClassesSuite.scala::a class that the application does not allow",
     "as.of.instant": "test_sql_tables.py::test_time_travel_shows_the_rows_as_they_were",
 }
 

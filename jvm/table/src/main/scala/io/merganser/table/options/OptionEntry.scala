@@ -65,6 +65,9 @@ object OptionScope {
   case object OfTable extends OptionScope("Of the table")
   case object OfWrite extends OptionScope("Of one write")
   case object OfRead extends OptionScope("Of one read")
+
+  /** In effect only where the Spark application is started; no session, write or table changes it. */
+  case object OfApplication extends OptionScope("Of the Spark application")
 }
 
 /**

@@ -339,6 +339,13 @@ object Options {
       "in time, and so are 10 digits (seconds since 1970) and 13 (milliseconds). A time that is before the first " +
       "commit, or whose data was cleaned or archived, is an error that names the oldest instant.")
 
+  // --- of the application
+
+  val AllowedClasses: OptionEntry = OptionEntry("spark.merganser.merge.allowedClasses", NameList, None,
+    "Classes that may be loaded as record mergers and payload classes because a table, a write or a read names them; " +
+      "`com.example.*` is all classes below a package, an empty list none. Without it, any class on the class path.",
+    OfApplication)
+
   val all: Seq[OptionEntry] = Seq(
     TableName, Database, TableTypeOption, TableVersion, RecordKey, PartitionFields, OrderingFields,
     MergeModeOption, StoredMergeMode, StrategyIdOption, PayloadClass, PayloadOrderingField, DeleteField, DeleteMarker,
@@ -365,7 +372,7 @@ object Options {
     FailedWrites,
     HeartbeatInterval, HeartbeatMisses, ConflictRetries, TransactionApp, TransactionVersion
   ) ++ ofLocks ++ ShuffleTasks.values ++ Seq(
-    QueryType, AsOfInstant
+    QueryType, AsOfInstant, AllowedClasses
   )
 
   private[table] val byName: Map[String, OptionEntry] =

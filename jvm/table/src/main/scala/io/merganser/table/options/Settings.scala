@@ -110,6 +110,7 @@ object Settings {
     val (metadata, named) = written.partition { case (key, _) => isMetadata(key, prefix) }
     val both              = session ++ named
     both.foreach { case (key, value) => checkKnown(lower(key), key, value, refused) }
+    named.foreach { case (key, value) => checkScope(key, value) }
     val (ofSession, ofOptions) = (entriesOf(session), entriesOf(named))
     new Settings(
       ofSession ++ ofOptions,
@@ -171,6 +172,12 @@ object Settings {
             key) || ForeignOptions.isSparks(
             key)
         if (!known) throw unknown(original)
+    }
+
+  private def checkScope(key: String, value: String): Unit =
+    Options.byName.get(lower(key)).filter(_.scope == OptionScope.OfApplication).foreach { _ =>
+      throw MerganserException("UNSUPPORTED_OPTION", "key" -> key, "value" -> value,
+        "remedy" -> "Set it where the Spark application is started, in spark-defaults.conf or with --conf")
     }
 
   private def unknown(key: String): MerganserException = OtherFormats.word(lower(key)) match {

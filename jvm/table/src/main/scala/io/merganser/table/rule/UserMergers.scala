@@ -76,6 +76,9 @@ private[table] object UserMergers {
 
   /** What `make` returns for the class, or why the class cannot be used. */
   private def loaded(className: String, wanted: Class[_], make: Class[_] => Any): Either[String, Any] =
+    AllowedClasses.refusal(className).toLeft(()).flatMap(_ => loadedFreely(className, wanted, make))
+
+  private def loadedFreely(className: String, wanted: Class[_], make: Class[_] => Any): Either[String, Any] =
     try {
       // Static initialisers run only after the class is known to be of the expected type.
       val found = Class.forName(className, false, MergerClass.loader)

@@ -13,6 +13,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{FileSystemException, Files, NoSuchFileException, StandardCopyOption, StandardOpenOption}
 import java.util.UUID
 
+import io.merganser.merge.MerganserException
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{
   ChecksumFileSystem,
@@ -47,8 +48,16 @@ final class Storage private (val basePath: Path, configuration: Storage.Serializ
    */
   lazy val identity: String = Storage.identityOf(fs, basePath, conf)
 
-  /** Not `new Path(base, relative)`: that rejects a ':' in the first name. */
-  def path(relative: String): Path = if (relative.isEmpty) basePath else new Path(s"$basePath/$relative")
+  /**
+   * Not `new Path(base, relative)`: that rejects a ':' in the first name.
+   *
+   * @throws MerganserException PATH_OUTSIDE_TABLE: names come from files that others may have written or damaged
+   */
+  def path(relative: String): Path = {
+    if (relative.contains("..") && relative.split('/').contains(".."))
+      throw MerganserException("PATH_OUTSIDE_TABLE", "path" -> basePath, "file" -> relative)
+    if (relative.isEmpty) basePath else new Path(s"$basePath/$relative")
+  }
 
   def exists(relative: String): Boolean = fs.exists(path(relative))
 

@@ -27,9 +27,10 @@ object ConfigPage {
   }
 
   def render: String = {
-    val sections = Seq(OptionScope.OfTable, OptionScope.OfWrite, OptionScope.OfRead).map { scope =>
-      s"## ${scope.title}\n\n${intro(scope)}\n\n" + Options.all.filter(_.scope == scope).map(entry).mkString("\n")
-    }
+    val sections =
+      Seq(OptionScope.OfTable, OptionScope.OfWrite, OptionScope.OfRead, OptionScope.OfApplication).map { scope =>
+        s"## ${scope.title}\n\n${intro(scope)}\n\n" + Options.all.filter(_.scope == scope).map(entry).mkString("\n")
+      }
     (head +: sections :+ refused :+ ofOtherFormats :+ ignored :+ harmless).mkString("\n")
   }
 
@@ -49,6 +50,9 @@ object ConfigPage {
     case OptionScope.OfWrite =>
       "The write's option wins over Spark's configuration, that over the table's own properties, those over the " +
         "default."
+    case OptionScope.OfApplication =>
+      "Set where the Spark application is started, in `spark-defaults.conf` or with `--conf`. A later `SET`, a table or " +
+        "an option of a read or a write does not change it."
     case OptionScope.OfRead => "The read's option wins over Spark's configuration."
   }
 

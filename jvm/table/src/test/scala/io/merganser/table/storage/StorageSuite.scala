@@ -2,6 +2,7 @@ package io.merganser.table.storage
 
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream}
 
+import io.merganser.merge.MerganserException
 import io.merganser.table.TableSuite
 import io.merganser.table.file.{Marker, MarkerKind, Markers}
 import io.merganser.table.properties.TableConfig
@@ -32,6 +33,16 @@ final class StorageSuite extends TableSuite {
     val completed: CompletedInstants = travelled(Timeline.load(s, TableConfig.load(s)).completedInstants)
     assert(completed("100") && !completed("200"))
     assert(travelled(view(s).slices: Seq[FileSlice]) == view(s).slices)
+  }
+
+  test("a name that leads out of the table is an error that has the table and the name") {
+    val s = storage
+    for (name <- Seq("../x", "..", "p/../../x", "p/..")) {
+      val refused = intercept[MerganserException](s.read(name))
+      assert(refused.condition == "PATH_OUTSIDE_TABLE" && refused.getMessage.contains(s"'$name'"))
+      intercept[MerganserException](s.delete(name))
+    }
+    assert(!s.exists("p..q/..r/s..") && !s.exists("/etc/passwd"))
   }
 
   for (kind <- Seq("local", "foreign"))

@@ -55,7 +55,8 @@ final case class CommandWrite(
   ): (WriteResult, LookupCounts) = {
     var counts: LookupCounts = null
     val result = write(looksUpAllPartitions = !keyed.byPath) { (table: OpenTable, slices: WriteSlices) =>
-      val lookup = KeyLookup(session, table, settings.rule, slices, keyed.stored, keyed.byPath, settings.shuffleTasks)
+      val lookup = KeyLookup(session, table, settings.rule, slices, keyed.stored, keyed.byPath,
+        IndexResolver.usesFilters(settings.index), settings.shuffleTasks)
       val (rows, found) = lookup(keyed.rows(session, source, settings.keyed(opened.config)))
       val partition     = if (keyed.byPath || isGlobal) None else Some(ownPartition(keyed, slices.listed))
       counts = found

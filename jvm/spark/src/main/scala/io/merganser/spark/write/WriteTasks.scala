@@ -73,7 +73,8 @@ private[write] final case class WriteTasks(
       counting: StoredKeys,
       several: LongAccumulator
   ): RDD[InternalRow] =
-    DuplicatePolicy(settings, config, incoming)(Tagging.simple(session, batch, table, slices, counting, several))
+    DuplicatePolicy(settings, config, incoming)(Tagging.simple(session, batch, table, slices, counting, several,
+        IndexResolver.usesFilters(index)))
 
   /** True for an insert that drops or rejects stored keys: a key that a log has deleted does not count as stored. */
   private[write] def needsLiveKeys: Boolean =

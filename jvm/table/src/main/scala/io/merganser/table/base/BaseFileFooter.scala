@@ -32,6 +32,9 @@ final class BaseFileFooter(val fileName: String, val metadata: ParquetMetadata) 
 
   def maxKey: Option[String] = keyValues.get(BaseFileFooter.MaxKey)
 
+  /** The Bloom filter of the record keys, as stored. */
+  def bloomFilter: Option[String] = keyValues.get(BaseFileFooter.BloomFilterText)
+
   /**
    * True if the rows are sorted by the unsigned UTF-8 bytes of the record key. The entry is the file name, so that a
    * copied footer is ignored.

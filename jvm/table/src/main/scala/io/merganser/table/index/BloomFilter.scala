@@ -63,14 +63,29 @@ object BloomFilter {
 
   /** @throws IllegalArgumentException if the string is not a filter of type SIMPLE */
   def decode(text: String): BloomFilter = {
-    val in                            = ByteBuffer.wrap(Base64.getDecoder.decode(text))
-    val (version, hashes, hash, bits) = (in.getInt, in.getInt, in.get, in.getInt)
-    if (version != Version || hash != Murmur || in.remaining != (bits.toLong + 7) / 8)
-      throw new IllegalArgumentException(
-        s"a bloom filter of version $version, hash $hash, $bits bits in ${in.remaining} bytes")
-    val bytes = new Array[Byte](in.remaining)
+    val in     = ByteBuffer.wrap(Base64.getDecoder.decode(text))
+    val filter = read(in)
+    if (in.hasRemaining) throw new IllegalArgumentException(s"a bloom filter with ${in.remaining} more bytes")
+    filter
+  }
+
+  /** Reads one filter with its header. @throws IllegalArgumentException, java.nio.BufferUnderflowException */
+  private[index] def read(in: ByteBuffer): BloomFilter = {
+    val (hashes, bits) = header(in)
+    val size           = (bits.toLong + 7) / 8
+    if (in.remaining < size)
+      throw new IllegalArgumentException(s"a bloom filter of $bits bits in ${in.remaining} bytes")
+    val bytes = new Array[Byte](size.toInt)
     in.get(bytes)
     new BloomFilter(bits, hashes, bytes)
+  }
+
+  /** Number of hashes and of bits. */
+  private[index] def header(in: ByteBuffer): (Int, Int) = {
+    val (version, hashes, hash, bits) = (in.getInt, in.getInt, in.get, in.getInt)
+    if (version != Version || hash != Murmur || hashes <= 0 || bits <= 0)
+      throw new IllegalArgumentException(s"a bloom filter of version $version, $hashes hashes $hash, $bits bits")
+    (hashes, bits)
   }
 
   /** 32-bit MurmurHash 2, where the last byte of every chunk and the tail are signed. */

@@ -125,7 +125,7 @@ object Options {
       notDone = Seq("RECORD_INDEX", "RECORD_LEVEL_INDEX", "GLOBAL_RECORD_LEVEL_INDEX", "INMEMORY", "HBASE",
         "FLINK_STATE")), Some("SIMPLE"),
     "How stored rows are found: by key and partition path, with the GLOBAL_ ones by the key alone, in all " +
-      "partitions. BLOOM finds the same rows as SIMPLE, and adds bloom filters to base files.")
+      "partitions. BLOOM finds the same rows as SIMPLE; writes of few keys read fewer files, by their Bloom filters.")
   val BucketCount: OptionEntry = table("hoodie.bucket.index.num.buckets", Integer(1), Some("256"),
     "BUCKET: file groups in each partition.")
   val BucketHashFields: OptionEntry = table("hoodie.bucket.index.hash.field", NameList, None,

@@ -27,7 +27,14 @@ class BloomFilterSuite extends AnyFunSuite {
     assert(filter.encode == "/////wAAAAcBAAAAHYzc4wo=")
   }
 
-  test("a text that is no filter of this form is refused") {
+  test("a text that is no filter of this form is refused, and as a file's filter excludes no key") {
     intercept[IllegalArgumentException](BloomFilter.decode("AAAAAAAAAAAAAAAAAAAAAAAA"))
+    val whole = BloomFilter.sized(100, 0.01).encode
+    assert(StoredBloomFilter.decode(whole).exists(filter => !filter.mayContain("a".getBytes(UTF_8))))
+    for (
+      text <-
+        Seq("", "AAAA", "AAAAAAAAAAAAAAAAAAAAAAAA", whole.take(20), whole.take(whole.length - 8), "?", whole + whole)
+    )
+      assert(StoredBloomFilter.decode(text).isEmpty, text)
   }
 }

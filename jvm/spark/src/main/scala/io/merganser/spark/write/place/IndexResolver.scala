@@ -43,6 +43,12 @@ private[spark] object IndexResolver {
     case _                                                           => None
   }
 
+  /** Whether Bloom filters in base files rule out files before their keys are read. */
+  def usesFilters(index: IndexType): Boolean = index match {
+    case simple: IndexType.Simple => simple.bloomFilters
+    case _                        => false
+  }
+
   /** SIMPLE, BUCKET, ...; None for a table that has neither the property nor a file. */
   def nameOf(table: OpenTable): Option[String] =
     table.config.properties.get(Options.IndexTypeOption.key).orElse {

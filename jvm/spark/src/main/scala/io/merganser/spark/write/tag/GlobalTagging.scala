@@ -2,7 +2,7 @@ package io.merganser.spark.write.tag
 
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.key.KeyColumns
-import io.merganser.spark.write.place.WriteSlices
+import io.merganser.spark.write.place.{IndexResolver, WriteSlices}
 import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.table.options.{StoredKeyPolicy, WriteOperation}
 import io.merganser.table.rule.CompiledRule
@@ -94,7 +94,7 @@ private[write] final case class GlobalTagging(
 
   private def scan(columns: StructType, counting: StoredKeys): StoredKeyScan =
     StoredKeyScan(session, table, columns, counting, KeyOrder(byPath = false),
-      session.sparkContext.collectionAccumulator[Int])
+      session.sparkContext.collectionAccumulator[Int], IndexResolver.usesFilters(settings.index))
 
   private def reader(columns: StructType): SliceReader = new SliceReader(table.storage, config, settings.rule,
     table.schema,

@@ -36,6 +36,7 @@ final class LookupCounts private[write] (val all: Int, readSlices: CollectionAcc
  * @param slices of one snapshot
  * @param stored requested columns of the stored rows, meta columns too; may be empty
  * @param byPath true to look up key and partition path, false to look up the key in all partitions
+ * @param filters see [[StoredKeyScan]]
  * @param tasks  tasks of the shuffle; None to use the source's size
  */
 final case class KeyLookup(
@@ -45,6 +46,7 @@ final case class KeyLookup(
     slices: WriteSlices,
     stored: StructType,
     byPath: Boolean,
+    filters: Boolean,
     tasks: Option[Int] = None
 ) {
 
@@ -71,7 +73,8 @@ final case class KeyLookup(
 
   private def scan(readSlices: CollectionAccumulator[Int]): StoredKeyScan = {
     val reader = new SliceReader(table.storage, table.config, rule, table.schema, stored, LogVisibility(table.timeline))
-    StoredKeyScan(session, table, stored, StoredKeys.AndLive(reader), KeyOrder(byPath), readSlices)
+    StoredKeyScan(session, table, stored, StoredKeys.AndLive(reader), KeyOrder(byPath), readSlices,
+      filters)
   }
 }
 

@@ -51,6 +51,7 @@ object StoredKeys {
  * @param columns  of the stored rows
  * @param counting which keys count; its reader reads at least `columns`
  * @param read     indexes of the slices that were read; a retried task adds them again
+ * @param filters  true to rule out files by their Bloom filters first: the BLOOM index
  * @param only     slices without logs whose columns are read; of others, only the key. None for all
  */
 private[write] final case class StoredKeyScan(
@@ -60,6 +61,7 @@ private[write] final case class StoredKeyScan(
     counting: StoredKeys,
     order: KeyOrder,
     read: CollectionAccumulator[Int],
+    filters: Boolean,
     only: Option[Set[Int]] = None
 ) {
   import StoredKeyScan._
@@ -81,17 +83,23 @@ private[write] final case class StoredKeyScan(
   /** -1 if paths are not compared. */
   val pathOrdinal: Int = if (order.byPath) columns.length + 3 else -1
 
-  /** The stored rows in the merge join's order, in `tasks` partitions; None if no slice can hold a key of the batch. */
-  def sorted(slices: IndexedSeq[FileSlice], batch: BatchSummary, tasks: Int): Option[RDD[InternalRow]] = {
-    val candidates = slices.indices.filter(i => batch.names(slices(i).partitionPath)).map(i => (i, slices(i)))
+  /** The stored rows in the merge join's order and partitions; None if no slice can hold a key of the batch. */
+  def sorted(
+      slices: IndexedSeq[FileSlice],
+      summary: BatchSummary,
+      batch: KeyedBatch
+  ): Option[RDD[InternalRow]] = {
+    val named      = slices.indices.filter(i => summary.names(slices(i).partitionPath)).map(i => (i, slices(i)))
+    val inLogs     = logKeys(slices)
+    val candidates = if (filters) FileFilters(session, table).select(named, batch, summary, inLogs) else named
     if (candidates.isEmpty) None
     else {
-      val shared = session.sparkContext.broadcast(batch)
+      val shared = session.sparkContext.broadcast(summary)
       val reader =
-        new StoredKeyReader(table.storage, columns, counting, order.byPath, logKeys(slices), read, only, integerKey)
+        new StoredKeyReader(table.storage, columns, counting, order.byPath, inLogs, read, only, integerKey)
       val bins     = packed(candidates)
       val rows     = session.sparkContext.parallelize(bins, bins.size).mapPartitions(_.flatMap(reader.rows(_, shared)))
-      val shuffled = order.shuffled(session, rows, schema, tasks, Key, Path)
+      val shuffled = order.shuffled(session, rows, schema, batch.tasks, Key, Path)
       Some(order.sorted(session, shuffled, schema, Key, Path))
     }
   }

@@ -31,6 +31,7 @@ object Tagging {
    *
    * @param counting which stored keys count
    * @param several  counts the rows whose key is stored in several slices
+   * @param filters  see [[StoredKeyScan]]
    */
   private[write] def simple(
       session: SparkSession,
@@ -38,10 +39,11 @@ object Tagging {
       table: OpenTable,
       slices: WriteSlices,
       counting: StoredKeys,
-      several: LongAccumulator
+      several: LongAccumulator,
+      filters: Boolean
   ): RDD[InternalRow] = {
     val scan = StoredKeyScan(session, table, new StructType, counting, batch.order,
-      session.sparkContext.collectionAccumulator[Int])
+      session.sparkContext.collectionAccumulator[Int], filters)
     mergeJoin(batch, scan, slices) { (listed, join) =>
       val instants = listed.map(_.baseInstant).toArray
       (rows, keys) => join(rows, keys, new SliceMatches(instants, several))
@@ -68,7 +70,7 @@ object Tagging {
   ): RDD[InternalRow] = {
     val summary = if (slices.mayExist) batch.summary(scan.integerKey.isDefined) else None
     val listed  = summary.fold(slices.listed)(s => s.partitions.fold(slices.all)(slices.of))
-    val stored  = summary.flatMap(scan.sorted(listed, _, batch.tasks))
+    val stored  = summary.flatMap(scan.sorted(listed, _, batch))
 
     val (key, path, storedKey, storedPath) = (batch.keyOrdinal, batch.pathOrdinal, scan.keyOrdinal, scan.pathOrdinal)
     val join: Join                         = new KeyMergeJoin(_, _, key, path, storedKey, storedPath, _)

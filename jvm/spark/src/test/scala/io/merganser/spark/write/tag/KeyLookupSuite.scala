@@ -47,11 +47,13 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
       path: String,
       keys: Seq[(String, String)],
       byPath: Boolean,
-      stored: StructType = wanted
+      stored: StructType = wanted,
+      filters: Boolean = false
   ): (Seq[Seq[Found]], LookupCounts) = {
-    val table          = OpenTable.load(spark, path)
-    val slices         = new WriteSlices(table)
-    val lookup         = KeyLookup(spark, table, StoredRule.of(table.config, Nil), slices, stored, byPath, Some(3))
+    val table  = OpenTable.load(spark, path)
+    val slices = new WriteSlices(table)
+    val lookup = KeyLookup(spark, table, StoredRule.of(table.config, Nil), slices, stored, byPath, filters,
+      Some(3))
     val frame          = source(keys)
     val (rows, counts) = lookup(frame)
     val found =
@@ -65,6 +67,27 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
     (found, counts)
   }
 
+  for (mergeOnRead <- Seq(false, true))
+    test(
+      s"of a ${if (mergeOnRead) "merge-on-read" else "copy-on-write"} table with Bloom filters the files are read that " +
+        "have a key, though the ranges of all include it") {
+      val path = folder.resolve("t").toString
+      val options = this.options(mergeOnRead, "k") ++
+        Seq("hoodie.index.type" -> "BLOOM", "hoodie.parquet.small.file.limit" -> "0")
+      for (file <- 0 until 6)
+        write(path, (0 until 20).map(i => Stored(s"k${i * 6 + file + 100}", 1, s"v$file", s"p${file % 2}", false)),
+          "insert", options)
+      val keys = Seq("p0" -> "k100", "p0" -> "k106", "p1" -> "k103", "p1" -> "k104", "p9" -> "k101")
+      for ((byPath, read) <- Seq(true -> 2, false -> 4)) {
+        val (found, counts) = lookUp(path, keys, byPath, filters = true)
+        assert(found.flatten.sortBy(_.arrival) == lookUp(path, keys, byPath)._1.flatten.sortBy(_.arrival))
+        assert(counts.read == read && lookUp(path, keys, byPath)._2.read == 6)
+      }
+      write(path, Seq(Stored("k100", 1, "new", "p0", false)), "upsert", options)
+      val (found, counts) = lookUp(path, Seq("p0" -> "k100"), byPath = true, filters = true)
+      assert(found.flatten.map(_.stored) == Seq(Some("new p0")) && counts.read == 1)
+    }
+
   for ((mergeOnRead, isComposite) <- Seq(false -> true, true -> false))
     test(
       s"random changes of a ${if (mergeOnRead) "merge-on-read" else "copy-on-write"} table with " +
@@ -73,7 +96,7 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
       val seed    = System.nanoTime()
       val random  = new Random(seed)
       val path    = folder.resolve("t").toString
-      val options = this.options(mergeOnRead, if (isComposite) "k,j" else "k")
+      val options = this.options(mergeOnRead, if (isComposite) "k,j" else "k") + ("hoodie.index.type" -> "BLOOM")
       val model   = mutable.Map.empty[(String, String), Seq[String]].withDefaultValue(Nil)
       def some(v: String, mayDelete: Boolean) =
         Seq.fill(8)(Stored(s"k${random.nextInt(12)}", 1, v, s"p${random.nextInt(3)}",
@@ -91,8 +114,8 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
         }
         if (commit >= 3) {
           val keys = Seq.fill(12)(id(Stored(s"k${random.nextInt(14)}", 1, "", s"p${random.nextInt(4)}")))
-          for (byPath <- Seq(true, false)) {
-            val (found, counts) = lookUp(path, keys, byPath)
+          for (byPath <- Seq(true, false); filters <- Seq(true, false)) {
+            val (found, counts) = lookUp(path, keys, byPath, filters = filters)
             val expected = keys.zipWithIndex.flatMap { case ((part, key), i) =>
               val stored = model.toSeq.filter { case ((p, k), _) => k == key && (!byPath || p == part) }
               stored.flatMap { case ((p, _), values) => values.map(v => (i.toLong, Option(s"$v $p"))) } match {
@@ -101,7 +124,7 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
               }
             }
             assert(found.flatten.map(f => (f.arrival, f.stored)).sorted == expected.sorted,
-              s"seed $seed, commit $commit, by path $byPath")
+              s"seed $seed, commit $commit, by path $byPath, filters $filters")
             assert(counts.read + counts.pruned == counts.all)
             for (task <- found) {
               val ids = task.map(f => if (byPath) f.id else ("", f.id._2))

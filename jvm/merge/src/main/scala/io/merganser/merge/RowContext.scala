@@ -177,12 +177,14 @@ private[merganser] final class RowContext(layout: RowLayout, hidden: Set[String]
   override def constructEngineRecord(record: BufferedRecord, values: JavaMap[String, _]): BufferedRecord =
     built(record, values, _ => null, _ => false)
 
-  /** A record of all columns, in the engine's form. */
+  /** A record of the columns of a row in the engine's form; they are columns that users see. */
   def ofEngineRow(record: BufferedRecord, row: InternalRow, columns: StructType): BufferedRecord = {
-    val at   = columns.fieldNames.zipWithIndex.toMap
-    val from = visible.map { i => i -> at(layout.schema(i).name) }.toMap
-    built(record, Collections.emptyMap(), i => RowLayout.valueAt(row, from(i), types(i)), _ => true)
+    val at = columns.fieldNames.zipWithIndex.map { case (name, n) => position(name) -> n }.toMap
+    built(record, Collections.emptyMap(), i => RowLayout.valueAt(row, at(i), types(i)), at.contains)
   }
+
+  /** The values of the ordering fields in the engine's form; for records that are not unconditional deletes. */
+  def engineOrdering(record: BufferedRecord): Seq[Any] = layout.ordering.toSeq.map(_.valueIn(record.version.row))
 
   private def built(
       record: BufferedRecord,

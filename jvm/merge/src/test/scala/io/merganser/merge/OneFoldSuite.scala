@@ -26,6 +26,7 @@ class OneFoldSuite extends AnyFunSuite {
     rule("RowContext") -> "compares for users' mergers",
     rule("payload/MySqlDebezium") -> "is a rule, and its order",
     rule("payload/PostgresDebezium") -> "is a rule",
+    rule("payload/ReverseOrder") -> "is a rule, and its order",
     "jvm/table/src/main/scala/io/merganser/table/rule/PayloadMerger.scala" ->
       "is a users' merger: a late-arriving delete loses",
     "jvm/table/src/main/scala/io/merganser/table/rule/CompiledRule.scala" -> "compiles rules",

@@ -54,6 +54,31 @@ class EventTimePayloadSuite extends PayloadSuite(EventTime) {
   }
 }
 
+class ReverseOrderSuite extends PayloadSuite(ReverseOrder) {
+
+  test("the smaller ordering value wins in a batch as against the stored row; on a tie the newer version") {
+    assertMerged(base = "k1@10=a", versions = "k1@9=b", expected = "k1@9=b")
+    assertMerged(base = "k1@10=a", versions = "k1@11=b", expected = "k1@10=a")
+    assertMerged(base = "k1@10=a", versions = "k1@10=b", expected = "k1@10=b")
+    assertMerged(base = "k1@10=a", versions = "k1@11-", expected = "k1@10=a")
+    assertBatch("k1@3=p k1@2=q", expected = "k1@2=q")
+  }
+
+  test("a null ordering value loses in the reversed order too") {
+    assertMerged(base = "k1@null=a", versions = "k1@30=b", expected = "k1@30=b")
+    assertMerged(base = "k1@30=a", versions = "k1@null=b", expected = "k1@30=a")
+  }
+}
+
+class CommitOrderSuite extends PayloadSuite(CommitOrder) {
+
+  test("the newer version wins in a batch as against the stored row, whatever the ordering values") {
+    assertMerged(base = "k1@10=a,b", versions = "k1@4=c", expected = "k1@4=c")
+    assertBatch("k1@3=p k1@2=q", expected = "k1@2=q")
+    assert(CommitOrder.orderingFields(Seq("ts")).isEmpty)
+  }
+}
+
 class OverwriteNonDefaultsSuite extends PayloadSuite(OverwriteNonDefaults) {
 
   test("columns that the newer version has a value for are overwritten, whatever the ordering values") {

@@ -1,29 +1,23 @@
 package io.merganser.table.rule
 
 import io.merganser.merge._
-import io.merganser.table.avro.{AvroInput, AvroOutput, AvroRowReader, AvroRowWriter, AvroSchemas, RecordPayload}
+import io.merganser.table.avro.RecordPayload
 import org.apache.avro.Schema
-import org.apache.avro.generic.{GenericDatumReader, GenericDatumWriter, GenericRecord, IndexedRecord}
-import org.apache.avro.io.{DecoderFactory, EncoderFactory}
-import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.avro.generic.{GenericRecord, IndexedRecord}
 import org.apache.spark.sql.types.StructType
 
-import java.io.ByteArrayOutputStream
 import java.lang.reflect.{Constructor, InvocationTargetException}
 import java.util.{Optional, Properties, Map => JavaMap}
+import scala.annotation.nowarn
 
 /**
- * A user's [[RecordPayload]] class as a merger.
+ * A user's payload class as a merger.
  *
  * A delete without data removes older versions unless its ordering value is smaller. A row after a delete that has an
  * ordering value is an insert, unless its own ordering value is smaller. An empty result of a payload is an
  * unconditional delete: what follows is an insert.
  */
-private[table] final class PayloadMerger(payloadClass: Class[_ <: RecordPayload], table: String)
-    extends CombiningMerger {
-  private[this] val constructor: Constructor[_ <: RecordPayload] =
-    payloadClass.getConstructor(RecordPayload.Constructor: _*)
-
+private[table] final class PayloadMerger(payloads: Payloads, table: String) extends CombiningMerger {
   private[this] var records: PayloadRecords         = _
   private[this] var properties: Properties          = _
   private[this] var source: JavaMap[String, String] = _
@@ -36,15 +30,51 @@ private[table] final class PayloadMerger(payloadClass: Class[_ <: RecordPayload]
       context: RecordContext,
       props: JavaMap[String, String]
   ): BufferedRecord =
-    if (isLateAgainstDelete(older, newer, context)) older
-    else if (newer.isDelete) newer
-    else if (older.isDelete) insert(newer, context, props)
+    if (older.isDelete) afterDelete(older, newer, context, props)
+    else if (newer.isDelete) deleted(older, newer, context, props)
     else {
       prepare(context, props)
       val current = records.toAvro(older.getRecord)
-      val result  = payload(newer).combineAndGetUpdateValue(current, records.schema, properties)
-      if (result != null && result.isPresent && (result.get eq current)) older else toRecord(result, newer, context)
+      merged(payload(newer).combineAndGetUpdateValue(current, records.schema, properties), current, older, newer,
+        context)
     }
+
+  private def afterDelete(
+      older: BufferedRecord,
+      newer: BufferedRecord,
+      context: RecordContext,
+      props: JavaMap[String, String]
+  ): BufferedRecord =
+    if (!payloads.decideDeletes && isLateAgainstDelete(older, newer, context)) older
+    else if (newer.isDelete) newer
+    else insert(newer, context, props)
+
+  private def deleted(
+      older: BufferedRecord,
+      newer: BufferedRecord,
+      context: RecordContext,
+      props: JavaMap[String, String]
+  ): BufferedRecord =
+    if (newer.isCommitTimeOrderingDelete) newer
+    else {
+      prepare(context, props)
+      lazy val current = records.toAvro(older.getRecord)
+      payloads.delete(newer, current, records.schema, properties) match {
+        case Some(result) if result.isPresent => merged(result, current, older, newer, context)
+        case Some(_)                          => newer
+        case None                             => if (isLateAgainstDelete(older, newer, context)) older else newer
+      }
+    }
+
+  private def merged(
+      result: Optional[IndexedRecord],
+      current: IndexedRecord,
+      older: BufferedRecord,
+      newer: BufferedRecord,
+      context: RecordContext
+  ): BufferedRecord =
+    if (result != null && result.isPresent && (result.get eq current) && isUnchanged(current, older)) older
+    else toRecord(result, newer, context)
 
   /** A partial version is overlaid on the older row first: payloads handle full records only. */
   override def partialMerge(
@@ -105,19 +135,17 @@ private[table] final class PayloadMerger(payloadClass: Class[_ <: RecordPayload]
     else if (!result.isPresent) context.createCommitTimeOrderingDelete(record)
     else context.asInstanceOf[RowContext].ofEngineRow(record, records.toRow(result.get), records.columns)
 
-  private def payload(record: BufferedRecord): RecordPayload = {
-    val ordering: Any =
-      if (properties.containsKey(PayloadMerger.OrderingField)) record.getOrderingValue else Integer.valueOf(0)
-    try constructor.newInstance(records.toAvro(record.getRecord), ordering.asInstanceOf[AnyRef])
-    catch { case thrown: InvocationTargetException => throw thrown.getCause }
-  }
+  private def isUnchanged(current: IndexedRecord, older: BufferedRecord): Boolean =
+    !payloads.changesInPlace || current == records.toAvro(older.getRecord)
+
+  private def payload(record: BufferedRecord): RecordPayload =
+    payloads.payload(record, records.toAvro(record.getRecord), properties)
 
   private def prepare(context: RecordContext, props: JavaMap[String, String]): Unit = {
     if (records == null) records = new PayloadRecords(context.getSchema(0), table)
     if (source ne props) {
       source = props
-      properties = new Properties
-      props.forEach((key, value) => { properties.setProperty(key, value); () })
+      properties = payloads.properties(props)
     }
   }
 }
@@ -137,38 +165,55 @@ private[table] final case class PayloadClass(className: String, table: String) e
   override val combines: Boolean = true
 
   override def open(): RecordMerger =
-    new PayloadMerger(MergerClass.load(className, classOf[RecordPayload]), table)
+    new PayloadMerger(new OwnPayloads(MergerClass.load(className, classOf[RecordPayload])), table)
 }
 
-/** Converts rows to Avro records and back, through the encoding that logs use. */
-private final class PayloadRecords(val columns: StructType, table: String) {
+/** Makes the payloads of one class. */
+private[table] trait Payloads {
 
-  /** Every column is nullable, so that the schema is the same on every path. */
-  val schema: Schema = AvroSchemas.toAvro(StructType(columns.map(_.copy(nullable = true))), table)
+  /** Whether a payload may change the previous record and return it. */
+  def changesInPlace: Boolean = false
 
-  private[this] val writer  = new AvroRowWriter(columns, schema)
-  private[this] val decoder = new GenericDatumReader[GenericRecord](schema)
-  private[this] val output  = new AvroOutput()
-  private[this] val own     = new AvroRowReader(schema, columns, "a payload's record")
+  /** Whether payloads decide about deletes; otherwise a delete or a row with the smaller ordering value loses. */
+  def decideDeletes: Boolean = false
 
-  def toAvro(row: InternalRow): GenericRecord = {
-    output.clear()
-    writer.write(row, output)
-    decoder.read(null, DecoderFactory.get.binaryDecoder(output.toByteArray, null))
+  /**
+   * Merges a delete that has an ordering value with the previous record.
+   *
+   * @return as of a payload; None if ordering values are to decide
+   */
+  @nowarn("cat=unused-params")
+  def delete(
+      record: BufferedRecord,
+      currentValue: => IndexedRecord,
+      schema: Schema,
+      properties: Properties
+  ): Option[Optional[IndexedRecord]] = None
+
+  /** The properties that payloads get. */
+  def properties(props: JavaMap[String, String]): Properties
+
+  /**
+   * @param record the row; not a delete
+   * @param avro   its columns
+   */
+  def payload(record: BufferedRecord, avro: GenericRecord, properties: Properties): RecordPayload
+}
+
+private final class OwnPayloads(payloadClass: Class[_ <: RecordPayload]) extends Payloads {
+  private[this] val constructor: Constructor[_ <: RecordPayload] =
+    payloadClass.getConstructor(RecordPayload.Constructor: _*)
+
+  override def properties(props: JavaMap[String, String]): Properties = {
+    val result = new Properties
+    props.forEach((key, value) => { result.setProperty(key, value); () })
+    result
   }
 
-  /** @throws IllegalArgumentException if the record lacks a column */
-  def toRow(record: IndexedRecord): InternalRow = {
-    val reader =
-      if (record.getSchema == schema) own else new AvroRowReader(record.getSchema, columns, "a payload's record")
-    val missing = columns.fieldNames.zip(reader.provided).collect { case (name, false) => name }
-    if (missing.nonEmpty)
-      throw new IllegalArgumentException(s"the record lacks the column(s) ${missing.mkString(", ")}")
-    val bytes   = new ByteArrayOutputStream
-    val encoder = EncoderFactory.get.directBinaryEncoder(bytes, null)
-    new GenericDatumWriter[IndexedRecord](record.getSchema).write(record, encoder)
-    encoder.flush()
-    val array = bytes.toByteArray
-    reader.read(new AvroInput().reset(array, 0, array.length)).copy()
+  override def payload(record: BufferedRecord, avro: GenericRecord, properties: Properties): RecordPayload = {
+    val ordering: Any =
+      if (properties.containsKey(PayloadMerger.OrderingField)) record.getOrderingValue else Integer.valueOf(0)
+    try constructor.newInstance(avro, ordering.asInstanceOf[AnyRef])
+    catch { case thrown: InvocationTargetException => throw thrown.getCause }
   }
 }

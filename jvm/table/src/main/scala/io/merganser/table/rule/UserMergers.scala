@@ -1,6 +1,6 @@
 package io.merganser.table.rule
 
-import io.merganser.merge.{MerganserException, MergerClass, RecordMerger, RecordType}
+import io.merganser.merge.{MerganserException, MergerClass, MergerSource, RecordMerger, RecordType}
 import io.merganser.table.avro.RecordPayload
 import io.merganser.table.options.Options
 import io.merganser.table.properties.TableConfig
@@ -11,28 +11,28 @@ import scala.util.control.NonFatal
  * Chooses a table's user-written merger by the stored strategy id, among the classes configured for a write or read.
  */
 private[table] object UserMergers {
-  private val HudiInterfaces = "org.apache.hudi."
 
   /**
-   * The first class that has the table's strategy id and merges Spark's rows. Classes for other engines' rows and those
-   * that cannot be loaded are skipped, and reported only if none matches.
+   * The first class that has the table's strategy id and merges Spark's rows, or, of those made for Hudi, Avro records.
+   * Classes for other engines' rows and those that cannot be loaded are skipped, and reported only if none matches.
    *
    * @param strategyId as the table stores it, neither a merge mode's nor that of payload classes
    * @throws MerganserException MERGER_UNAVAILABLE naming table, id and why each class was skipped
    */
   def choose(table: TableConfig, strategyId: String, classes: Seq[String]): StoredRule = {
     var skipped = Vector.empty[String]
-    val found = classes.iterator.flatMap { name =>
-      consider(name, strategyId) match {
-        case Right(isProjectionCompatible) => Some(name -> isProjectionCompatible)
-        case Left(why) =>
-          skipped :+= s"$name $why"
-          None
+    var found   = Option.empty[Candidate]
+    val untried = classes.iterator
+    while (!found.exists(_.isOfRows) && untried.hasNext) {
+      val name = untried.next()
+      consider(table, name, strategyId) match {
+        case Right(candidate) => if (found.isEmpty || candidate.isOfRows) found = Some(candidate)
+        case Left(why)        => skipped :+= s"$name $why"
       }
-    }.take(1).toSeq.headOption
+    }
     found match {
-      case Some((name, isProjectionCompatible)) =>
-        StoredRule.UserMerger(MergerClass(name), table.orderingFields, properties(table), isProjectionCompatible)
+      case Some(chosen) =>
+        StoredRule.UserMerger(chosen.source, table.orderingFields, properties(table), chosen.isProjectionCompatible)
       case None =>
         throw MerganserException("MERGER_UNAVAILABLE", "table" -> table.name, "strategyId" -> strategyId,
           "tried" -> (if (skipped.isEmpty) "no class was named" else skipped.mkString("; ")),
@@ -40,15 +40,21 @@ private[table] object UserMergers {
     }
   }
 
-  /** Whether the class's merger is projection compatible, or why it is skipped. */
-  private def consider(className: String, strategyId: String): Either[String, Boolean] =
-    loaded(className, classOf[RecordMerger], mergerOf).flatMap { instance =>
-      val merger = instance.asInstanceOf[RecordMerger]
+  /** @param isOfRows false for a class of Hudi's that merges Avro records, which is taken if none merges rows */
+  private final case class Candidate(source: MergerSource, isProjectionCompatible: Boolean, isOfRows: Boolean)
+
+  /** The class's merger, or why it is skipped. */
+  private def consider(table: TableConfig, className: String, strategyId: String): Either[String, Candidate] =
+    loaded(className, classOf[RecordMerger], HudiJar.Merger, mergerOf).flatMap { instance =>
       try
-        if (merger.getRecordType != RecordType.SPARK) Left(s"merges ${merger.getRecordType} records")
-        else if (!strategyId.equalsIgnoreCase(merger.getMergingStrategy))
-          Left(s"has strategy id ${merger.getMergingStrategy}")
-        else Right(merger.isProjectionCompatible)
+        if (instance.getRecordType != RecordType.SPARK) Left(s"merges ${instance.getRecordType} records")
+        else if (!strategyId.equalsIgnoreCase(instance.getMergingStrategy))
+          Left(s"has strategy id ${instance.getMergingStrategy}")
+        else instance match {
+          case hudi: HudiMerger =>
+            Right(Candidate(HudiMergerClass(className, table.name), hudi.isProjectionCompatible, !hudi.isAvro))
+          case own => Right(Candidate(MergerClass(className), own.isProjectionCompatible, isOfRows = true))
+        }
       catch { case failure: Throwable if isUserFailure(failure) => Left(s"fails to describe itself: $failure") }
     }
 
@@ -58,49 +64,87 @@ private[table] object UserMergers {
    * @throws MerganserException PAYLOAD_UNAVAILABLE naming table, class and why it cannot be used
    */
   def payload(table: TableConfig, className: String): StoredRule = {
-    val reason =
-      if (className.split('.').last == "ExpressionPayload")
-        Some("belongs to Hudi's SQL statements; MERGE, UPDATE and DELETE need no payload class here")
-      else loaded(className, classOf[RecordPayload], payloadOf).left.toOption
-    reason.foreach(why =>
-      throw MerganserException("PAYLOAD_UNAVAILABLE", "table" -> table.name, "class" -> className, "reason" -> why))
-    val ordering =
-      if (table.orderingFields.isEmpty) Nil else Seq(PayloadMerger.OrderingField -> table.orderingFields.mkString(","))
-    StoredRule.UserMerger(PayloadClass(className, table.name), table.orderingFields, properties(table) ++ ordering,
-      isProjectionCompatible = false)
+    val found = PayloadClasses.refused(className)
+      .fold(loaded(className, classOf[RecordPayload], HudiJar.Payload, payloadOf(_, table)))(Left(_))
+    found match {
+      case Right(source) =>
+        StoredRule.UserMerger(source, table.orderingFields, properties(table) ++ ordering(table),
+          isProjectionCompatible = false)
+      case Left(why) =>
+        throw MerganserException("PAYLOAD_UNAVAILABLE", "table" -> table.name, "class" -> className, "reason" -> why)
+    }
   }
 
-  private def payloadOf(found: Class[_]): Any = found.getConstructor(RecordPayload.Constructor: _*)
+  private def ordering(table: TableConfig): Option[(String, String)] =
+    if (table.orderingFields.isEmpty) None else Some(PayloadMerger.OrderingField -> table.orderingFields.mkString(","))
 
-  private def mergerOf(found: Class[_]): Any = found.getDeclaredConstructor().newInstance()
+  private def payloadOf(found: Class[_], table: TableConfig): MergerSource =
+    if (classOf[RecordPayload].isAssignableFrom(found)) {
+      found.getConstructor(RecordPayload.Constructor: _*)
+      PayloadClass(found.getName, table.name)
+    } else {
+      HudiPayloads(found.getName)
+      HudiPayloadClass(found.getName, table.name)
+    }
 
-  /** What `make` returns for the class, or why the class cannot be used. */
-  private def loaded(className: String, wanted: Class[_], make: Class[_] => Any): Either[String, Any] =
-    AllowedClasses.refusal(className).toLeft(()).flatMap(_ => loadedFreely(className, wanted, make))
+  private def mergerOf(found: Class[_]): RecordMerger =
+    if (classOf[RecordMerger].isAssignableFrom(found))
+      found.getDeclaredConstructor().newInstance().asInstanceOf[RecordMerger]
+    else HudiMerger(found.getName, table = "")
 
-  private def loadedFreely(className: String, wanted: Class[_], make: Class[_] => Any): Either[String, Any] =
+  /**
+   * What `make` returns for the class, or why the class cannot be used.
+   *
+   * @param wanted the interface of ours
+   * @param hudis  name of Hudi's interface, which does as well if Hudi's jar is on the class path
+   */
+  private def loaded[T](className: String, wanted: Class[_], hudis: String, make: Class[_] => T): Either[String, T] =
+    AllowedClasses.refusal(className).toLeft(()).flatMap(_ => loadedFreely(className, wanted, hudis, make))
+
+  private def loadedFreely[T](
+      className: String,
+      wanted: Class[_],
+      hudis: String,
+      make: Class[_] => T
+  ): Either[String, T] =
     try {
       // Static initialisers run only after the class is known to be of the expected type.
       val found = Class.forName(className, false, MergerClass.loader)
       if (wanted.isAssignableFrom(found)) Right(make(Class.forName(className, true, found.getClassLoader)))
-      else if (ancestors(found).exists(_.getName.startsWith(HudiInterfaces))) Left(ofHudi(wanted))
+      else if (HudiJar.isOf(hudis, found)) madeForHudi(found, make)
+      else if (ancestors(found).exists(_.getName.startsWith(HudiJar.Packages))) Left(withoutHudi(wanted))
       else Left(s"does not implement ${wanted.getName}")
     } catch {
-      case missing: LinkageError if String.valueOf(missing.getMessage).replace('/', '.').contains(HudiInterfaces) =>
-        Left(ofHudi(wanted))
-      case _: ClassNotFoundException => Left("is not on the class path (its jar goes into spark.jars)")
-      case _: NoSuchMethodException  => Left(s"has no public constructor ${constructorOf(wanted)}")
+      case missing: LinkageError if isOfHudi(missing) => Left(withoutHudi(wanted))
+      case _: ClassNotFoundException                  => Left("is not on the class path (its jar goes into spark.jars)")
+      case _: NoSuchMethodException                   => Left(s"has no public constructor ${constructorOf(wanted)}")
       case _: IllegalAccessException => Left(s"is not public, or its constructor ${constructorOf(wanted)} is not")
       case thrown: java.lang.reflect.InvocationTargetException if isUserFailure(thrown.getCause) =>
         Left(s"cannot be made: its constructor threw ${thrown.getCause}")
       case failure: Throwable if isUserFailure(failure) => Left(s"cannot be loaded: $failure")
     }
 
+  private def madeForHudi[T](found: Class[_], make: Class[_] => T): Either[String, T] =
+    try Right(make(found))
+    catch {
+      case failure: Throwable if failure.isInstanceOf[NoSuchElementException] || isMissing(failure) =>
+        Left(s"does not fit the release of Apache Hudi on the class path: $failure")
+    }
+
+  private def isMissing(failure: Throwable): Boolean =
+    failure.isInstanceOf[LinkageError] || failure.isInstanceOf[ReflectiveOperationException]
+
+  private def isOfHudi(missing: LinkageError): Boolean =
+    String.valueOf(missing.getMessage).replace('/', '.').contains(HudiJar.Packages)
+
   private def constructorOf(wanted: Class[_]): String =
     if (wanted == classOf[RecordPayload]) RecordPayload.Constructor.map(_.getSimpleName).mkString("(", ", ", ")")
     else "without arguments"
 
-  private def ofHudi(wanted: Class[_]) = s"is made for Hudi's interface; implement ${wanted.getName} instead"
+  private def withoutHudi(wanted: Class[_]): String =
+    if (HudiJar.isPresent) s"was compiled against Apache Hudi, and does not fit its release on the class path"
+    else s"was compiled against Apache Hudi, whose jar is not on the class path: add ${HudiJar.artifact} to " +
+      s"spark.jars.packages, or implement ${wanted.getName} instead"
 
   private def ancestors(of: Class[_]): Seq[Class[_]] =
     of +: (Option[Class[_]](of.getSuperclass).toSeq ++ of.getInterfaces).flatMap(ancestors)

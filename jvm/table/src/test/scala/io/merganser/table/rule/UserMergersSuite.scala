@@ -91,12 +91,17 @@ class UserMergersSuite extends AnyFunSuite {
         "cannot be made: its constructor threw java.lang.IllegalStateException: no connection"))
   }
 
-  test("a merger made for Hudi's interface is refused, naming the one to implement, whether Hudi is there or not") {
-    val expected = "is made for Hudi's interface; implement io.merganser.merge.RecordMerger instead"
-    val own      = "a/HudiMerger" -> s"$Interfaces/model/HoodieRecordMerger"
-    withClasses(own)(assert(refused("a.HudiMerger") == s"a.HudiMerger $expected"))
+  private val withoutHudi = "was compiled against Apache Hudi, whose jar is not on the class path: add " +
+    s"${HudiJar.artifact} to spark.jars.packages, or implement "
+
+  test("a merger made for Hudi names Hudi's jar if it is missing, and what it lacks if the jar is of another release") {
+    val own = "a/HudiMerger" -> s"$Interfaces/model/HoodieRecordMerger"
+    withClasses(own)(
+      assert(refused("a.HudiMerger") == s"a.HudiMerger ${withoutHudi}io.merganser.merge.RecordMerger instead"))
     withClasses(own, s"$Interfaces/model/HoodieRecordMerger" -> "")(
-      assert(refused("a.HudiMerger") == s"a.HudiMerger $expected"))
+      assert(refused("a.HudiMerger").startsWith(
+          "a.HudiMerger does not fit the release of Apache Hudi on the class path: ")))
+    assert(HudiJar.artifact.startsWith("org.apache.hudi:hudi-spark"))
   }
 
   test("a class that is no merger and no payload runs no static initialiser, a merger's own runs before it is used") {
@@ -129,12 +134,14 @@ class UserMergersSuite extends AnyFunSuite {
       "belongs to Hudi's SQL statements; MERGE, UPDATE and DELETE need no payload class here")
   }
 
-  test("a payload made for Hudi's interface is refused, naming the one to implement, whether Hudi is there or not") {
-    val expected = "is made for Hudi's interface; implement io.merganser.table.avro.RecordPayload instead"
-    val own      = "a/HudiPayload" -> s"$Interfaces/model/HoodieRecordPayload"
-    withClasses(own)(assert(refusedPayload("a.HudiPayload") == expected))
+  test(
+    "a payload made for Hudi names Hudi's jar if it is missing, and what it lacks if the jar is of another release") {
+    val own = "a/HudiPayload" -> s"$Interfaces/model/HoodieRecordPayload"
+    withClasses(own)(
+      assert(refusedPayload("a.HudiPayload") == s"${withoutHudi}io.merganser.table.avro.RecordPayload instead"))
     withClasses(own, s"$Interfaces/model/HoodieRecordPayload" -> "")(
-      assert(refusedPayload("a.HudiPayload") == expected))
+      assert(refusedPayload("a.HudiPayload").startsWith(
+          "does not fit the release of Apache Hudi on the class path: ")))
   }
 
   test("a merger sees all columns, unless it names those it looks at") {

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from places import TESTS
 
-from interop.hudi_engine import HudiEngine, Rows
+from interop.hudi_engine import HudiEngine, HudiError, Rows
 from interop.merganser_engine import MerganserEngine
 from interop.values import sort_rows
 from merganser import MerganserError
@@ -102,14 +102,22 @@ def test_a_table_of_hudi_whose_rule_is_not_built_in_is_refused_by_name(
     hudi.write(table, columns, row, mode="overwrite", options=options)
     hudi.write(table, columns, row, options=options)  # into a log, where rows are merged
     properties = table / ".hoodie" / "hoodie.properties"
-    properties.write_text(properties.read_text() + "hoodie.table.partial.update.mode=FILL_DEFAULTS\n")
+    stored = properties.read_text()
     (table / ".hoodie" / ".hoodie.properties.crc").unlink()
+    for mode in ("KEEP_VALUES", "FILL_DEFAULTS"):  # these replace nothing in full rows; Hudi 1.2 no longer knows them
+        properties.write_text(f"{stored}hoodie.table.partial.update.mode={mode}\n")
+        row = [[1, mode, row[0][2] + 1]]
+        ours.upsert(table, columns, row)
+        assert ours.read(table).business == row
+        with pytest.raises(HudiError, match=f"PartialUpdateMode.{mode}"):
+            hudi.read(table)
+    properties.write_text(f"{stored}hoodie.table.partial.update.mode=IGNORE_MARKERS\n")
     for attempt in (
         lambda: ours.read(table),
         lambda: ours.upsert(table, columns, row),
         lambda: ours.compact(table),
     ):
-        with pytest.raises(MerganserError, match=r"MERGE_RULE_UNAVAILABLE.*EVENT_TIME_ORDERING.*FILL_DEFAULTS"):
+        with pytest.raises(MerganserError, match=r"MERGE_RULE_UNAVAILABLE.*EVENT_TIME_ORDERING.*IGNORE_MARKERS"):
             attempt()
 
 

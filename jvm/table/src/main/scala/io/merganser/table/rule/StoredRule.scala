@@ -141,8 +141,8 @@ object StoredRule {
 
   private def byMode(table: TableConfig): Option[StoredRule] = {
     val ordering = if (MergeMode.of(table) == MergeMode.CommitTimeOrdering) Nil else table.orderingFields
-    table.partialUpdateMode match {
-      case None | Some("NONE") =>
+    table.partialUpdateMode.filterNot(WithoutEffect) match {
+      case None =>
         Some(if (picksGreatestOfBatch(OverwriteWithLatest, table)) byPayload(OverwriteWithLatest, table)
           else ByMode(MergeMode.of(table), ordering))
       case Some("IGNORE_DEFAULTS") if picksGreatestOfBatch(OverwriteNonDefaults, table) =>
@@ -158,6 +158,12 @@ object StoredRule {
   private def picksGreatestOfBatch(payload: ClassicPayload, table: TableConfig): Boolean =
     MergeMode.of(table) == MergeMode.CommitTimeOrdering && table.orderingFields.nonEmpty &&
       table.legacyPayloadClass.orElse(table.payloadClass).flatMap(PayloadClasses.named).contains(payload)
+
+  /**
+   * Modes that replace no value of a full row. A column that a version does not provide keeps its value under every
+   * mode, and a writer that has no column of the table writes its default, which is null.
+   */
+  private val WithoutEffect = Set("NONE", "KEEP_VALUES", "FILL_DEFAULTS")
 
   private def missing(partialUpdateMode: String, table: TableConfig): Option[MissingValues] = partialUpdateMode match {
     case "IGNORE_DEFAULTS" => Some(MissingValues.Nulls)

@@ -94,14 +94,22 @@ class StoredRuleSuite extends AnyFunSuite {
       ByMode(MergeMode.CommitTimeOrdering, Nil, Some(MissingValues.Nulls)))
   }
 
-  test("a partial update mode has no effect below version 9, and one that is not built in is refused by name") {
+  test("a partial update mode has no effect below version 9, and one that is unknown is refused by name") {
     val older = TableConfig(madeFor("DefaultHoodieRecordPayload", 8)
-      .properties + ("hoodie.table.partial.update.mode" -> "FILL_DEFAULTS"))
+      .properties + ("hoodie.table.partial.update.mode" -> "IGNORE_DEFAULTS"))
     assert(rule(older) == ByMode(MergeMode.EventTimeOrdering, Seq("ts")))
-    for (mode <- Seq("FILL_DEFAULTS", "KEEP_VALUES")) {
-      val thrown = intercept[MerganserException](
-        rule(TableConfig(made().properties + ("hoodie.table.partial.update.mode" -> mode))))
-      assert(thrown.condition == "MERGE_RULE_UNAVAILABLE" && thrown.getMessage.contains(mode))
+    val thrown = intercept[MerganserException](
+      rule(TableConfig(made().properties + ("hoodie.table.partial.update.mode" -> "IGNORE_MARKERS"))))
+    assert(thrown.condition == "MERGE_RULE_UNAVAILABLE" && thrown.getMessage.contains("IGNORE_MARKERS"))
+  }
+
+  test("the modes KEEP_VALUES and FILL_DEFAULTS replace nothing in full rows") {
+    for (mode <- Seq("NONE", "KEEP_VALUES", "FILL_DEFAULTS", "keep_values")) {
+      val stored = made().properties + ("hoodie.table.partial.update.mode" -> mode)
+      assert(rule(TableConfig(stored)) == ByMode(MergeMode.EventTimeOrdering, Seq("ts")))
+      val latest = madeFor("OverwriteWithLatestAvroPayload", 9).properties
+      assert(rule(TableConfig(latest + ("hoodie.table.partial.update.mode" -> mode))) ==
+        ByPayload(OverwriteWithLatest, Seq("ts")))
     }
   }
 

@@ -128,8 +128,8 @@ class WriteConfigSuite extends AnyFunSuite {
     val thrown = intercept[MerganserException](parse(custom))
     assert(thrown.condition == "PAYLOAD_UNAVAILABLE")
     assert(thrown.getMessage.contains("com.example.Mine"))
-    val partial = TableConfig(table().properties + ("hoodie.table.partial.update.mode" -> "FILL_DEFAULTS"))
-    assert(intercept[MerganserException](parse(partial)).getMessage.contains("FILL_DEFAULTS"))
+    val partial = TableConfig(table().properties + ("hoodie.table.partial.update.mode" -> "IGNORE_MARKERS"))
+    assert(intercept[MerganserException](parse(partial)).getMessage.contains("IGNORE_MARKERS"))
   }
 
   test("a table with keys that we cannot make is refused") {

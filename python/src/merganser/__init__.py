@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 
+from merganser import options
 from merganser._conditions import condition_of
 from merganser.config import IndexType, MergeMode, MissingColumns, TableType, WriteOptions
 from merganser.errors import (
@@ -66,6 +67,7 @@ __all__ = [
     "WriteOptions",
     "condition_of",
     "configure",
+    "options",
     "session",
 ]
 

@@ -25,6 +25,8 @@ class MergeMode(Enum):
     """The one with the larger ordering value; of equal ones the newer."""
     COMMIT_TIME_ORDERING = "COMMIT_TIME_ORDERING"
     """The one written last."""
+    CUSTOM = "CUSTOM"
+    """The one that a class of your own chooses, by its strategy id or as the table's payload class."""
 
 
 class IndexType(Enum):
@@ -36,6 +38,10 @@ class IndexType(Enum):
     """By a hash of the key; the number of buckets is fixed when the table is created."""
     GLOBAL_SIMPLE = "GLOBAL_SIMPLE"
     """As SIMPLE, in all partitions: a key is one row in the whole table, and may move."""
+    BLOOM = "BLOOM"
+    """As SIMPLE; base files also have bloom filters of their keys."""
+    GLOBAL_BLOOM = "GLOBAL_BLOOM"
+    """As GLOBAL_SIMPLE; base files also have bloom filters of their keys."""
 
 
 class MissingColumns(Enum):

@@ -40,11 +40,12 @@ def test_code_that_the_pages_name_is_there() -> None:
     """Classes by their full name, and files with the module they are in."""
     pages = "\n".join(page.read_text() for page in PAGES)
     names = set(re.findall(r"`io\.merganser\.([\w.]+)`", pages))
-    sources = {file.relative_to(MODULES).as_posix(): file for file in MODULES.glob("*/src/main/scala*/**/*.scala")}
+    files = [*MODULES.glob("*/src/main/scala*/**/*.scala"), *MODULES.glob("*/src/main/java/**/*.java")]
+    sources = {file.relative_to(MODULES).as_posix(): file for file in files}
     assert names
     for name in names:
-        place = "io/merganser/" + name.replace(".", "/") + ".scala"
-        assert any(path.endswith(place) for path in sources), f"there is no {name}"
+        place = "io/merganser/" + name.replace(".", "/")
+        assert any(path.endswith((place + ".scala", place + ".java")) for path in sources), f"there is no {name}"
     for module, end in re.findall(r"`jvm/(\w+)/…/([\w/]+\.scala)`", pages):
         assert any(p.startswith(module + "/") and p.endswith("/" + end) for p in sources), (
             f"there is no {end} in {module}"

@@ -13,17 +13,18 @@ import io.merganser.table.options.{
   OtherFormats
 }
 
-/** The page docs/config.md, generated from the options. */
+/** The page docs/config.md, generated from the options; run, it writes their constants ([[OptionConstants]]) too. */
 object ConfigPage {
 
   val place: String = "docs/config.md"
 
-  /** Writes the page; the argument is the project's folder. */
+  /** Writes the page and the constants; the argument is the project's folder. */
   def main(arguments: Array[String]): Unit = {
-    val page: Path = Paths.get(arguments.headOption.getOrElse("."), place)
+    val root: Path = Paths.get(arguments.headOption.getOrElse("."))
+    val page       = root.resolve(place)
     Files.createDirectories(page.getParent)
     Files.write(page, render.getBytes(UTF_8))
-    ()
+    OptionConstants.write(root)
   }
 
   def render: String = {
@@ -42,6 +43,10 @@ object ConfigPage {
        |Options keep the names they have in Hudi; ours begin with `spark.merganser.`. Names count in any case. Give
        |them with `.option(…)` on a read or a write, in `TBLPROPERTIES`, or in Spark's configuration, there also as
        |`spark.hoodie.…`. An unknown name is an error that suggests the option that was probably meant.
+       |
+       |The names are constants, and so are the values of options that have a list of them: `io.merganser.Options` for
+       |Java and Scala (`Options.RECORD_KEY`, `Options.Operation.UPSERT`), `merganser.options` for Python
+       |(`options.RECORD_KEY`, `options.Operation.UPSERT`).
        |""".stripMargin
 
   private def intro(scope: OptionScope): String = scope match {

@@ -1,0 +1,316 @@
+package io.merganser;
+
+/**
+ * The names of options, for jobs in Java and Scala, and the values of those that have a list of values. The page
+ * docs/config.md describes them. Generated from the options; a test compares.
+ */
+public final class Options {
+  // --- of the table
+
+  public static final String TABLE_NAME = "hoodie.table.name";
+  public static final String DATABASE = "hoodie.database.name";
+  public static final String TABLE_TYPE = "hoodie.datasource.write.table.type";
+  public static final String TABLE_VERSION = "hoodie.write.table.version";
+  public static final String RECORD_KEY = "hoodie.datasource.write.recordkey.field";
+  public static final String PARTITION_FIELDS = "hoodie.datasource.write.partitionpath.field";
+  public static final String ORDERING_FIELDS = "hoodie.table.ordering.fields";
+  public static final String MERGE_MODE = "hoodie.write.record.merge.mode";
+  public static final String STORED_MERGE_MODE = "hoodie.record.merge.mode";
+  public static final String STRATEGY_ID = "hoodie.write.record.merge.strategy.id";
+  public static final String PAYLOAD_CLASS = "hoodie.datasource.write.payload.class";
+  public static final String PAYLOAD_ORDERING_FIELD = "hoodie.payload.ordering.field";
+  public static final String DELETE_FIELD = "hoodie.payload.delete.field";
+  public static final String DELETE_MARKER = "hoodie.payload.delete.marker";
+  public static final String NULL_ORDERING = "spark.merganser.write.nullOrdering";
+  public static final String KEY_GENERATOR_TYPE = "hoodie.datasource.write.keygenerator.type";
+  public static final String KEY_GENERATOR_CLASS = "hoodie.datasource.write.keygenerator.class";
+  public static final String HIVE_STYLE = "hoodie.datasource.write.hive_style_partitioning";
+  public static final String URL_ENCODE = "hoodie.datasource.write.partitionpath.urlencode";
+  public static final String LOGICAL_TIMESTAMP =
+      "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled";
+  public static final String COMPLEX_KEY_WITHOUT_NAME = "hoodie.write.complex.keygen.new.encoding";
+  public static final String TIMELINE_ZONE = "hoodie.table.timeline.timezone";
+  public static final String TIMESTAMP_TYPE = "hoodie.keygen.timebased.timestamp.type";
+  public static final String TIMESTAMP_UNIT = "hoodie.keygen.timebased.timestamp.scalar.time.unit";
+  public static final String INPUT_DATE_FORMAT = "hoodie.keygen.timebased.input.dateformat";
+  public static final String INPUT_DATE_FORMAT_DELIMITER =
+      "hoodie.keygen.timebased.input.dateformat.list.delimiter.regex";
+  public static final String INPUT_ZONE = "hoodie.keygen.timebased.input.timezone";
+  public static final String OUTPUT_DATE_FORMAT = "hoodie.keygen.timebased.output.dateformat";
+  public static final String OUTPUT_ZONE = "hoodie.keygen.timebased.output.timezone";
+  public static final String GENERAL_ZONE = "hoodie.keygen.timebased.timezone";
+  public static final String INDEX_TYPE = "hoodie.index.type";
+  public static final String BUCKET_COUNT = "hoodie.bucket.index.num.buckets";
+  public static final String BUCKET_HASH_FIELDS = "hoodie.bucket.index.hash.field";
+
+  // --- of one write
+
+  public static final String SIMPLE_MOVES_PARTITION = "hoodie.simple.index.update.partition.path";
+  public static final String BLOOM_MOVES_PARTITION = "hoodie.bloom.index.update.partition.path";
+  public static final String OPERATION = "hoodie.datasource.write.operation";
+  public static final String OVERWRITE_MODE = "hoodie.datasource.overwrite.mode";
+  public static final String PARTITIONS_TO_DELETE = "hoodie.datasource.write.partitions.to.delete";
+  public static final String SQL_INSERT_OPERATION = "hoodie.spark.sql.insert.into.operation";
+  public static final String SQL_INSERT_MODE = "hoodie.sql.insert.mode";
+  public static final String SQL_BULK_INSERT = "hoodie.sql.bulk.insert.enable";
+  public static final String COMBINE_BEFORE_INSERT = "hoodie.combine.before.insert";
+  public static final String COMBINE_BEFORE_UPSERT = "hoodie.combine.before.upsert";
+  public static final String INSERT_DROP_DUPLICATES = "hoodie.datasource.write.insert.drop.duplicates";
+  public static final String INSERT_DUPLICATE_POLICY = "hoodie.datasource.insert.dup.policy";
+  public static final String ALLOW_DUPLICATE_INSERTS = "hoodie.merge.allow.duplicate.on.inserts";
+  public static final String MISSING_COLUMNS = "spark.merganser.write.missingColumns";
+  public static final String FRAME_EVOLUTION = "spark.merganser.write.schemaEvolution";
+  public static final String SQL_EVOLUTION = "spark.merganser.sql.schemaEvolution";
+  public static final String SQL_DELETES = "spark.merganser.sql.deletes";
+  public static final String SQL_PARTIAL_UPDATES = "hoodie.spark.sql.merge.into.partial.updates";
+  public static final String SQL_DUPLICATES = "spark.merganser.sql.duplicates";
+  public static final String MERGER_CLASSES = "hoodie.write.record.merge.custom.implementation.classes";
+  public static final String EVENT_TIME_FIELD = "hoodie.payload.event.time.field";
+  public static final String COMMIT_METADATA_PREFIX = "hoodie.datasource.write.commitmeta.key.prefix";
+  public static final String AUTO_UPGRADE = "hoodie.write.auto.upgrade";
+  public static final String DROP_INDEXES = "spark.merganser.write.dropIndexes";
+  public static final String ALLOW_UNKNOWN_PROPERTIES = "spark.merganser.write.allowUnknownProperties";
+  public static final String ALLOW_EMPTY_COMMIT = "hoodie.allow.empty.commit";
+  public static final String SMALL_FILE_LIMIT = "hoodie.parquet.small.file.limit";
+  public static final String MAX_FILE_SIZE = "hoodie.parquet.max.file.size";
+  public static final String ROW_GROUP_SIZE = "hoodie.parquet.block.size";
+  public static final String PAGE_SIZE = "hoodie.parquet.page.size";
+  public static final String DICTIONARY = "hoodie.parquet.dictionary.enabled";
+  public static final String CODEC = "hoodie.parquet.compression.codec";
+  public static final String BLOOM_ENTRIES = "hoodie.index.bloom.num_entries";
+  public static final String BLOOM_FALSE_POSITIVES = "hoodie.index.bloom.fpp";
+  public static final String RECORD_SIZE_ESTIMATE = "hoodie.copyonwrite.record.size.estimate";
+  public static final String LOG_FILE_MAX_SIZE = "hoodie.logfile.max.size";
+  public static final String LOG_BLOCK_MAX_SIZE = "hoodie.logfile.data.block.max.size";
+  public static final String LOG_BLOCK_FORMAT = "hoodie.logfile.data.block.format";
+  public static final String INLINE_COMPACTION = "hoodie.compact.inline";
+  public static final String ASYNC_COMPACTION = "hoodie.datasource.compaction.async.enable";
+  public static final String COMPACTION_DELTA_COMMITS = "hoodie.compact.inline.max.delta.commits";
+  public static final String FAIL_ON_SERVICE_FAILURE = "hoodie.fail.writes.on.inline.table.service.exception";
+  public static final String CONCURRENCY_MODE = "hoodie.write.concurrency.mode";
+  public static final String FAILED_WRITES = "hoodie.clean.failed.writes.policy";
+  public static final String HEARTBEAT_INTERVAL = "hoodie.client.heartbeat.interval_in_ms";
+  public static final String HEARTBEAT_MISSES = "hoodie.client.heartbeat.tolerable.misses";
+  public static final String LOCK_WAIT = "hoodie.write.lock.wait_time_ms";
+  public static final String LOCK_PROVIDER = "hoodie.write.lock.provider";
+  public static final String LOCK_FOLDER = "hoodie.write.lock.filesystem.path";
+  public static final String LOCK_EXPIRY = "hoodie.write.lock.filesystem.expire";
+  public static final String EXCLUSIVE_SCHEMES = "hoodie.fs.atomic_creation.support";
+  public static final String UPSERT_SHUFFLE_PARALLELISM = "hoodie.upsert.shuffle.parallelism";
+  public static final String INSERT_SHUFFLE_PARALLELISM = "hoodie.insert.shuffle.parallelism";
+  public static final String BULKINSERT_SHUFFLE_PARALLELISM = "hoodie.bulkinsert.shuffle.parallelism";
+  public static final String DELETE_SHUFFLE_PARALLELISM = "hoodie.delete.shuffle.parallelism";
+
+  // --- of one read
+
+  public static final String QUERY_TYPE = "hoodie.datasource.query.type";
+  public static final String AS_OF_INSTANT = "as.of.instant";
+
+  /** Values of {@link #TABLE_TYPE}. */
+  public static final class TableType {
+    public static final String COPY_ON_WRITE = "COPY_ON_WRITE";
+    public static final String MERGE_ON_READ = "MERGE_ON_READ";
+
+    private TableType() {}
+  }
+
+  /** Values of {@link #TABLE_VERSION}. */
+  public static final class TableVersion {
+    public static final String V6 = "6";
+    public static final String V8 = "8";
+    public static final String V9 = "9";
+
+    private TableVersion() {}
+  }
+
+  /** Values of {@link #MERGE_MODE}. */
+  public static final class MergeMode {
+    public static final String EVENT_TIME_ORDERING = "EVENT_TIME_ORDERING";
+    public static final String COMMIT_TIME_ORDERING = "COMMIT_TIME_ORDERING";
+    public static final String CUSTOM = "CUSTOM";
+
+    private MergeMode() {}
+  }
+
+  /** Values of {@link #NULL_ORDERING}. */
+  public static final class NullOrdering {
+    public static final String LOWEST = "lowest";
+    public static final String REJECT = "reject";
+
+    private NullOrdering() {}
+  }
+
+  /** Values of {@link #TIMELINE_ZONE}. */
+  public static final class TimelineZone {
+    public static final String UTC = "UTC";
+    public static final String LOCAL = "LOCAL";
+
+    private TimelineZone() {}
+  }
+
+  /** Values of {@link #TIMESTAMP_TYPE}. */
+  public static final class TimestampType {
+    public static final String UNIX_TIMESTAMP = "UNIX_TIMESTAMP";
+    public static final String DATE_STRING = "DATE_STRING";
+    public static final String MIXED = "MIXED";
+    public static final String EPOCHMILLISECONDS = "EPOCHMILLISECONDS";
+    public static final String EPOCHMICROSECONDS = "EPOCHMICROSECONDS";
+    public static final String SCALAR = "SCALAR";
+
+    private TimestampType() {}
+  }
+
+  /** Values of {@link #TIMESTAMP_UNIT}. */
+  public static final class TimestampUnit {
+    public static final String NANOSECONDS = "NANOSECONDS";
+    public static final String MICROSECONDS = "MICROSECONDS";
+    public static final String MILLISECONDS = "MILLISECONDS";
+    public static final String SECONDS = "SECONDS";
+    public static final String MINUTES = "MINUTES";
+    public static final String HOURS = "HOURS";
+    public static final String DAYS = "DAYS";
+
+    private TimestampUnit() {}
+  }
+
+  /** Values of {@link #INDEX_TYPE}. */
+  public static final class IndexType {
+    public static final String SIMPLE = "SIMPLE";
+    public static final String BUCKET = "BUCKET";
+    public static final String BLOOM = "BLOOM";
+    public static final String GLOBAL_SIMPLE = "GLOBAL_SIMPLE";
+    public static final String GLOBAL_BLOOM = "GLOBAL_BLOOM";
+
+    private IndexType() {}
+  }
+
+  /** Values of {@link #OPERATION}. */
+  public static final class Operation {
+    public static final String UPSERT = "upsert";
+    public static final String INSERT = "insert";
+    public static final String BULK_INSERT = "bulk_insert";
+    public static final String DELETE = "delete";
+    public static final String INSERT_OVERWRITE = "insert_overwrite";
+    public static final String INSERT_OVERWRITE_TABLE = "insert_overwrite_table";
+    public static final String DELETE_PARTITION = "delete_partition";
+
+    private Operation() {}
+  }
+
+  /** Values of {@link #OVERWRITE_MODE}. */
+  public static final class OverwriteMode {
+    public static final String STATIC = "STATIC";
+    public static final String DYNAMIC = "DYNAMIC";
+
+    private OverwriteMode() {}
+  }
+
+  /** Values of {@link #SQL_INSERT_OPERATION}. */
+  public static final class SqlInsertOperation {
+    public static final String INSERT = "insert";
+    public static final String UPSERT = "upsert";
+    public static final String BULK_INSERT = "bulk_insert";
+
+    private SqlInsertOperation() {}
+  }
+
+  /** Values of {@link #SQL_INSERT_MODE}. */
+  public static final class SqlInsertMode {
+    public static final String UPSERT = "upsert";
+    public static final String STRICT = "strict";
+    public static final String NON_STRICT = "non-strict";
+
+    private SqlInsertMode() {}
+  }
+
+  /** Values of {@link #INSERT_DUPLICATE_POLICY}. */
+  public static final class InsertDuplicatePolicy {
+    public static final String NONE = "none";
+    public static final String DROP = "drop";
+    public static final String FAIL = "fail";
+
+    private InsertDuplicatePolicy() {}
+  }
+
+  /** Values of {@link #MISSING_COLUMNS}. */
+  public static final class MissingColumns {
+    public static final String ADDED = "added";
+    public static final String REJECT = "reject";
+    public static final String NULL = "null";
+    public static final String KEEP = "keep";
+
+    private MissingColumns() {}
+  }
+
+  /** Values of {@link #FRAME_EVOLUTION}. */
+  public static final class FrameEvolution {
+    public static final String TRUE = "true";
+    public static final String FALSE = "false";
+    public static final String TO_STRING = "toString";
+
+    private FrameEvolution() {}
+  }
+
+  /** Values of {@link #SQL_DELETES}. */
+  public static final class SqlDeletes {
+    public static final String ALWAYS = "always";
+    public static final String ORDERED = "ordered";
+
+    private SqlDeletes() {}
+  }
+
+  /** Values of {@link #SQL_DUPLICATES}. */
+  public static final class SqlDuplicates {
+    public static final String COMBINE = "combine";
+    public static final String FAIL = "fail";
+
+    private SqlDuplicates() {}
+  }
+
+  /** Values of {@link #CODEC}. */
+  public static final class Codec {
+    public static final String SNAPPY = "snappy";
+    public static final String GZIP = "gzip";
+    public static final String ZSTD = "zstd";
+    public static final String LZ4 = "lz4";
+    public static final String LZ4_RAW = "lz4_raw";
+    public static final String BROTLI = "brotli";
+    public static final String UNCOMPRESSED = "uncompressed";
+
+    private Codec() {}
+  }
+
+  /** Values of {@link #LOG_BLOCK_FORMAT}. */
+  public static final class LogBlockFormat {
+    public static final String AVRO = "avro";
+    public static final String PARQUET = "parquet";
+
+    private LogBlockFormat() {}
+  }
+
+  /** Values of {@link #CONCURRENCY_MODE}. */
+  public static final class ConcurrencyMode {
+    public static final String SINGLE_WRITER = "SINGLE_WRITER";
+    public static final String OPTIMISTIC_CONCURRENCY_CONTROL = "OPTIMISTIC_CONCURRENCY_CONTROL";
+
+    private ConcurrencyMode() {}
+  }
+
+  /** Values of {@link #FAILED_WRITES}. */
+  public static final class FailedWrites {
+    public static final String EAGER = "EAGER";
+    public static final String LAZY = "LAZY";
+
+    private FailedWrites() {}
+  }
+
+  /** Values of {@link #QUERY_TYPE}. */
+  public static final class QueryType {
+    public static final String SNAPSHOT = "snapshot";
+    public static final String READ_OPTIMIZED = "read_optimized";
+
+    private QueryType() {}
+  }
+
+  private Options() {}
+}

@@ -1,0 +1,289 @@
+"""The names of options, and the values of those that have a list of values.
+
+``docs/config.md`` describes them. Generated from the options; a test compares.
+"""
+
+from __future__ import annotations
+
+# --- of the table
+
+TABLE_NAME = "hoodie.table.name"
+DATABASE = "hoodie.database.name"
+TABLE_TYPE = "hoodie.datasource.write.table.type"
+TABLE_VERSION = "hoodie.write.table.version"
+RECORD_KEY = "hoodie.datasource.write.recordkey.field"
+PARTITION_FIELDS = "hoodie.datasource.write.partitionpath.field"
+ORDERING_FIELDS = "hoodie.table.ordering.fields"
+MERGE_MODE = "hoodie.write.record.merge.mode"
+STORED_MERGE_MODE = "hoodie.record.merge.mode"
+STRATEGY_ID = "hoodie.write.record.merge.strategy.id"
+PAYLOAD_CLASS = "hoodie.datasource.write.payload.class"
+PAYLOAD_ORDERING_FIELD = "hoodie.payload.ordering.field"
+DELETE_FIELD = "hoodie.payload.delete.field"
+DELETE_MARKER = "hoodie.payload.delete.marker"
+NULL_ORDERING = "spark.merganser.write.nullOrdering"
+KEY_GENERATOR_TYPE = "hoodie.datasource.write.keygenerator.type"
+KEY_GENERATOR_CLASS = "hoodie.datasource.write.keygenerator.class"
+HIVE_STYLE = "hoodie.datasource.write.hive_style_partitioning"
+URL_ENCODE = "hoodie.datasource.write.partitionpath.urlencode"
+LOGICAL_TIMESTAMP = "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled"
+COMPLEX_KEY_WITHOUT_NAME = "hoodie.write.complex.keygen.new.encoding"
+TIMELINE_ZONE = "hoodie.table.timeline.timezone"
+TIMESTAMP_TYPE = "hoodie.keygen.timebased.timestamp.type"
+TIMESTAMP_UNIT = "hoodie.keygen.timebased.timestamp.scalar.time.unit"
+INPUT_DATE_FORMAT = "hoodie.keygen.timebased.input.dateformat"
+INPUT_DATE_FORMAT_DELIMITER = "hoodie.keygen.timebased.input.dateformat.list.delimiter.regex"
+INPUT_ZONE = "hoodie.keygen.timebased.input.timezone"
+OUTPUT_DATE_FORMAT = "hoodie.keygen.timebased.output.dateformat"
+OUTPUT_ZONE = "hoodie.keygen.timebased.output.timezone"
+GENERAL_ZONE = "hoodie.keygen.timebased.timezone"
+INDEX_TYPE = "hoodie.index.type"
+BUCKET_COUNT = "hoodie.bucket.index.num.buckets"
+BUCKET_HASH_FIELDS = "hoodie.bucket.index.hash.field"
+
+# --- of one write
+
+SIMPLE_MOVES_PARTITION = "hoodie.simple.index.update.partition.path"
+BLOOM_MOVES_PARTITION = "hoodie.bloom.index.update.partition.path"
+OPERATION = "hoodie.datasource.write.operation"
+OVERWRITE_MODE = "hoodie.datasource.overwrite.mode"
+PARTITIONS_TO_DELETE = "hoodie.datasource.write.partitions.to.delete"
+SQL_INSERT_OPERATION = "hoodie.spark.sql.insert.into.operation"
+SQL_INSERT_MODE = "hoodie.sql.insert.mode"
+SQL_BULK_INSERT = "hoodie.sql.bulk.insert.enable"
+COMBINE_BEFORE_INSERT = "hoodie.combine.before.insert"
+COMBINE_BEFORE_UPSERT = "hoodie.combine.before.upsert"
+INSERT_DROP_DUPLICATES = "hoodie.datasource.write.insert.drop.duplicates"
+INSERT_DUPLICATE_POLICY = "hoodie.datasource.insert.dup.policy"
+ALLOW_DUPLICATE_INSERTS = "hoodie.merge.allow.duplicate.on.inserts"
+MISSING_COLUMNS = "spark.merganser.write.missingColumns"
+FRAME_EVOLUTION = "spark.merganser.write.schemaEvolution"
+SQL_EVOLUTION = "spark.merganser.sql.schemaEvolution"
+SQL_DELETES = "spark.merganser.sql.deletes"
+SQL_PARTIAL_UPDATES = "hoodie.spark.sql.merge.into.partial.updates"
+SQL_DUPLICATES = "spark.merganser.sql.duplicates"
+MERGER_CLASSES = "hoodie.write.record.merge.custom.implementation.classes"
+EVENT_TIME_FIELD = "hoodie.payload.event.time.field"
+COMMIT_METADATA_PREFIX = "hoodie.datasource.write.commitmeta.key.prefix"
+AUTO_UPGRADE = "hoodie.write.auto.upgrade"
+DROP_INDEXES = "spark.merganser.write.dropIndexes"
+ALLOW_UNKNOWN_PROPERTIES = "spark.merganser.write.allowUnknownProperties"
+ALLOW_EMPTY_COMMIT = "hoodie.allow.empty.commit"
+SMALL_FILE_LIMIT = "hoodie.parquet.small.file.limit"
+MAX_FILE_SIZE = "hoodie.parquet.max.file.size"
+ROW_GROUP_SIZE = "hoodie.parquet.block.size"
+PAGE_SIZE = "hoodie.parquet.page.size"
+DICTIONARY = "hoodie.parquet.dictionary.enabled"
+CODEC = "hoodie.parquet.compression.codec"
+BLOOM_ENTRIES = "hoodie.index.bloom.num_entries"
+BLOOM_FALSE_POSITIVES = "hoodie.index.bloom.fpp"
+RECORD_SIZE_ESTIMATE = "hoodie.copyonwrite.record.size.estimate"
+LOG_FILE_MAX_SIZE = "hoodie.logfile.max.size"
+LOG_BLOCK_MAX_SIZE = "hoodie.logfile.data.block.max.size"
+LOG_BLOCK_FORMAT = "hoodie.logfile.data.block.format"
+INLINE_COMPACTION = "hoodie.compact.inline"
+ASYNC_COMPACTION = "hoodie.datasource.compaction.async.enable"
+COMPACTION_DELTA_COMMITS = "hoodie.compact.inline.max.delta.commits"
+FAIL_ON_SERVICE_FAILURE = "hoodie.fail.writes.on.inline.table.service.exception"
+CONCURRENCY_MODE = "hoodie.write.concurrency.mode"
+FAILED_WRITES = "hoodie.clean.failed.writes.policy"
+HEARTBEAT_INTERVAL = "hoodie.client.heartbeat.interval_in_ms"
+HEARTBEAT_MISSES = "hoodie.client.heartbeat.tolerable.misses"
+LOCK_WAIT = "hoodie.write.lock.wait_time_ms"
+LOCK_PROVIDER = "hoodie.write.lock.provider"
+LOCK_FOLDER = "hoodie.write.lock.filesystem.path"
+LOCK_EXPIRY = "hoodie.write.lock.filesystem.expire"
+EXCLUSIVE_SCHEMES = "hoodie.fs.atomic_creation.support"
+UPSERT_SHUFFLE_PARALLELISM = "hoodie.upsert.shuffle.parallelism"
+INSERT_SHUFFLE_PARALLELISM = "hoodie.insert.shuffle.parallelism"
+BULKINSERT_SHUFFLE_PARALLELISM = "hoodie.bulkinsert.shuffle.parallelism"
+DELETE_SHUFFLE_PARALLELISM = "hoodie.delete.shuffle.parallelism"
+
+# --- of one read
+
+QUERY_TYPE = "hoodie.datasource.query.type"
+AS_OF_INSTANT = "as.of.instant"
+
+
+class TableType:
+    """Values of ``TABLE_TYPE``."""
+
+    COPY_ON_WRITE = "COPY_ON_WRITE"
+    MERGE_ON_READ = "MERGE_ON_READ"
+
+
+class TableVersion:
+    """Values of ``TABLE_VERSION``."""
+
+    V6 = "6"
+    V8 = "8"
+    V9 = "9"
+
+
+class MergeMode:
+    """Values of ``MERGE_MODE``."""
+
+    EVENT_TIME_ORDERING = "EVENT_TIME_ORDERING"
+    COMMIT_TIME_ORDERING = "COMMIT_TIME_ORDERING"
+    CUSTOM = "CUSTOM"
+
+
+class NullOrdering:
+    """Values of ``NULL_ORDERING``."""
+
+    LOWEST = "lowest"
+    REJECT = "reject"
+
+
+class TimelineZone:
+    """Values of ``TIMELINE_ZONE``."""
+
+    UTC = "UTC"
+    LOCAL = "LOCAL"
+
+
+class TimestampType:
+    """Values of ``TIMESTAMP_TYPE``."""
+
+    UNIX_TIMESTAMP = "UNIX_TIMESTAMP"
+    DATE_STRING = "DATE_STRING"
+    MIXED = "MIXED"
+    EPOCHMILLISECONDS = "EPOCHMILLISECONDS"
+    EPOCHMICROSECONDS = "EPOCHMICROSECONDS"
+    SCALAR = "SCALAR"
+
+
+class TimestampUnit:
+    """Values of ``TIMESTAMP_UNIT``."""
+
+    NANOSECONDS = "NANOSECONDS"
+    MICROSECONDS = "MICROSECONDS"
+    MILLISECONDS = "MILLISECONDS"
+    SECONDS = "SECONDS"
+    MINUTES = "MINUTES"
+    HOURS = "HOURS"
+    DAYS = "DAYS"
+
+
+class IndexType:
+    """Values of ``INDEX_TYPE``."""
+
+    SIMPLE = "SIMPLE"
+    BUCKET = "BUCKET"
+    BLOOM = "BLOOM"
+    GLOBAL_SIMPLE = "GLOBAL_SIMPLE"
+    GLOBAL_BLOOM = "GLOBAL_BLOOM"
+
+
+class Operation:
+    """Values of ``OPERATION``."""
+
+    UPSERT = "upsert"
+    INSERT = "insert"
+    BULK_INSERT = "bulk_insert"
+    DELETE = "delete"
+    INSERT_OVERWRITE = "insert_overwrite"
+    INSERT_OVERWRITE_TABLE = "insert_overwrite_table"
+    DELETE_PARTITION = "delete_partition"
+
+
+class OverwriteMode:
+    """Values of ``OVERWRITE_MODE``."""
+
+    STATIC = "STATIC"
+    DYNAMIC = "DYNAMIC"
+
+
+class SqlInsertOperation:
+    """Values of ``SQL_INSERT_OPERATION``."""
+
+    INSERT = "insert"
+    UPSERT = "upsert"
+    BULK_INSERT = "bulk_insert"
+
+
+class SqlInsertMode:
+    """Values of ``SQL_INSERT_MODE``."""
+
+    UPSERT = "upsert"
+    STRICT = "strict"
+    NON_STRICT = "non-strict"
+
+
+class InsertDuplicatePolicy:
+    """Values of ``INSERT_DUPLICATE_POLICY``."""
+
+    NONE = "none"
+    DROP = "drop"
+    FAIL = "fail"
+
+
+class MissingColumns:
+    """Values of ``MISSING_COLUMNS``."""
+
+    ADDED = "added"
+    REJECT = "reject"
+    NULL = "null"
+    KEEP = "keep"
+
+
+class FrameEvolution:
+    """Values of ``FRAME_EVOLUTION``."""
+
+    TRUE = "true"
+    FALSE = "false"
+    TO_STRING = "toString"
+
+
+class SqlDeletes:
+    """Values of ``SQL_DELETES``."""
+
+    ALWAYS = "always"
+    ORDERED = "ordered"
+
+
+class SqlDuplicates:
+    """Values of ``SQL_DUPLICATES``."""
+
+    COMBINE = "combine"
+    FAIL = "fail"
+
+
+class Codec:
+    """Values of ``CODEC``."""
+
+    SNAPPY = "snappy"
+    GZIP = "gzip"
+    ZSTD = "zstd"
+    LZ4 = "lz4"
+    LZ4_RAW = "lz4_raw"
+    BROTLI = "brotli"
+    UNCOMPRESSED = "uncompressed"
+
+
+class LogBlockFormat:
+    """Values of ``LOG_BLOCK_FORMAT``."""
+
+    AVRO = "avro"
+    PARQUET = "parquet"
+
+
+class ConcurrencyMode:
+    """Values of ``CONCURRENCY_MODE``."""
+
+    SINGLE_WRITER = "SINGLE_WRITER"
+    OPTIMISTIC_CONCURRENCY_CONTROL = "OPTIMISTIC_CONCURRENCY_CONTROL"
+
+
+class FailedWrites:
+    """Values of ``FAILED_WRITES``."""
+
+    EAGER = "EAGER"
+    LAZY = "LAZY"
+
+
+class QueryType:
+    """Values of ``QUERY_TYPE``."""
+
+    SNAPSHOT = "snapshot"
+    READ_OPTIMIZED = "read_optimized"

@@ -52,17 +52,17 @@ class Story:
         kind: str,
         schema: Schema,
         *,
-        key: str,
+        key: str = "",
         partition: str = "",
         ordering: str = "",
         **options: str,
     ) -> None:
-        """Settings of the table, used by its first write and passed on all of them."""
+        """Settings of the table, used by its first write and passed on all of them. Without a key Hudi generates it."""
         self.schema = schema
         self.options = {
             "hoodie.table.name": self.name,
             "hoodie.datasource.write.table.type": kind,
-            "hoodie.datasource.write.recordkey.field": key,
+            **({"hoodie.datasource.write.recordkey.field": key} if key else {}),
             "hoodie.datasource.write.partitionpath.field": partition,
             "hoodie.parquet.small.file.limit": "0",
             **({"hoodie.table.ordering.fields": ordering} if ordering else {}),

@@ -297,6 +297,153 @@ def cow_custom_partition(t: Story) -> None:
     t.upsert([1, "one+", "north", 19724])
 
 
+GENERATOR = "hoodie.datasource.write.keygenerator.class"
+EVENT = "id int, nr int, name string, region string, at {}"
+
+
+def generator(name: str, **timed: str) -> dict[str, str]:
+    """Options of a key generator by its class, and of its times with the prefix of older releases."""
+    old = {f"hoodie.deltastreamer.keygen.timebased.{key}": value for key, value in timed.items()}
+    return {GENERATOR: f"org.apache.hudi.keygen.{name}", **old}
+
+
+def events(t: Story, first: object, second: object) -> None:
+    """Three rows, of which one is changed; ``at`` has one of two values."""
+    t.upsert([1, 10, "one", "north", first], [2, 20, "two", "south", second])
+    t.upsert([1, 10, "one+", "north", first], [3, 30, "three", "north", first])
+
+
+@golden()
+def cow_simple_avro(t: Story) -> None:
+    escaped = {
+        "hoodie.datasource.write.hive_style_partitioning": "true",
+        "hoodie.datasource.write.partitionpath.urlencode": "true",
+    }
+    t.table(COW, EVENT.format("string"), key="id", partition="at", **generator("SimpleAvroKeyGenerator"), **escaped)
+    events(t, "a=b/c", "%41")
+
+
+@golden("avro")
+def mor_complex_avro(t: Story) -> None:
+    style = {"hoodie.datasource.write.hive_style_partitioning": "true"}
+    by = generator("ComplexAvroKeyGenerator")
+    t.table(MOR, EVENT.format("date"), key="nr,id", partition="region,at", **by, **style)
+    events(t, "2024-01-02", "2024-01-03")
+
+
+@golden("avro")
+def mor_nonpartitioned_avro(t: Story) -> None:
+    t.table(MOR, EVENT.format("bigint"), key="id", **generator("NonpartitionedAvroKeyGenerator"))
+    events(t, 1, 2)
+
+
+@golden()
+def cow_global_delete(t: Story) -> None:
+    """A key generator without partitions whose single key has its column's name too."""
+    t.table(COW, EVENT.format("bigint"), key="id", **generator("GlobalDeleteKeyGenerator"))
+    events(t, 1, 2)
+
+
+@golden("avro")
+def mor_global_delete_avro(t: Story) -> None:
+    t.table(MOR, EVENT.format("bigint"), key="nr,id", **generator("GlobalAvroDeleteKeyGenerator"))
+    events(t, 1, 2)
+
+
+def timed(t: Story, kind: str, column: str, values: tuple[object, object], **options: str) -> None:
+    """A time-based partition, with the property names of older releases."""
+    name = "TimestampBasedAvroKeyGenerator" if kind == MOR else "TimestampBasedKeyGenerator"
+    t.table(kind, EVENT.format(column), key="id", partition="at", **generator(name, **options))
+    events(t, *values)
+
+
+@golden()
+def cow_timestamp_seconds(t: Story) -> None:
+    options = {"timestamp.type": "UNIX_TIMESTAMP", "output.dateformat": "yyyy-MM-dd HH", "output.timezone": "GMT+8:00"}
+    timed(t, COW, "bigint", (1700000000, 1700006400), **options)
+
+
+@golden("avro")
+def mor_timestamp_micros(t: Story) -> None:
+    options = {"timestamp.type": "EPOCHMICROSECONDS", "output.dateformat": "yyyyMMdd"}
+    timed(t, MOR, "bigint", (1700000000000000, 1700006400000000), **options)
+
+
+@golden()
+def cow_timestamp_scalar(t: Story) -> None:
+    unit = {"timestamp.scalar.time.unit": "HOURS"}
+    timed(t, COW, "int", (473000, 473024), **{"timestamp.type": "SCALAR", "output.dateformat": "yyyy/MM/dd", **unit})
+
+
+@golden("avro")
+def mor_timestamp_string(t: Story) -> None:
+    options = {
+        "timestamp.type": "DATE_STRING",
+        "input.dateformat": "yyyy-MM-dd'T'HH:mm:ssZ,yyyy-MM-dd",
+        "input.timezone": "UTC",
+        "output.dateformat": "yyyy/MM",
+    }
+    timed(t, MOR, "string", ("2024-01-31T23:30:00-0100", "2024-03-04"), **options)
+
+
+@golden()
+def cow_timestamp_mixed(t: Story) -> None:
+    options = {"timestamp.type": "MIXED", "input.dateformat": "yyyy-MM-dd", "output.dateformat": "yyyyMMdd"}
+    timed(t, COW, "string", ("2024-01-31", "2024-03-04"), **options)
+
+
+@golden("avro")
+def mor_custom_avro(t: Story) -> None:
+    """Two keys; partitions of both kinds, of which no table stores the settings."""
+    settings = generator("CustomAvroKeyGenerator", **{"timestamp.type": "UNIX_TIMESTAMP", "output.dateformat": "yyyy"})
+    by = "region:simple,at:timestamp,nr:SIMPLE"
+    t.table(MOR, EVENT.format("bigint"), key="nr,id", partition=by, **settings)
+    events(t, 1700000000, 1600000000)
+
+
+@golden()
+def cow_custom_plain(t: Story) -> None:
+    t.table(COW, EVENT.format("bigint"), key="id", **generator("CustomKeyGenerator"))
+    events(t, 1, 2)
+
+
+@golden()
+def cow_logical_timestamp_key(t: Story) -> None:
+    """Timestamps in keys as strings, by an option that no table stores."""
+    logical = {"hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled": "true"}
+    t.table(COW, "id int, name string, day date, price decimal(6,2), at timestamp", key="price,at,day", **logical)
+    t.upsert([1, "one", "2024-01-02", "12.30", "2024-01-02T03:04:05.678901"])
+    t.upsert([1, "one+", "2024-01-02", "12.30", "2024-01-02T03:04:05.678901"])
+
+
+@golden()
+def cow_timestamp_key(t: Story) -> None:
+    """A key that bulk_insert made: timestamps as strings, though no option says so."""
+    t.table(COW, "id int, name string, at timestamp", key="at")
+    t.write("bulk_insert", [1, "one", "2024-01-02T03:04:05.678901"], [2, "two", "2024-01-03T00:00:00"])
+
+
+def keyless(t: Story, kind: str) -> None:
+    """No key columns: Hudi gives each inserted row a key of its own. SQL changes rows by other columns."""
+    t.table(kind, "id int, name string, ts bigint, part string", partition="part")
+    t.write("insert", [1, "one", 10, "a"], [2, "two", 10, "a"], [2, "two", 10, "a"], [3, "three", 10, "b"])
+    t.write("bulk_insert", [4, "four", 10, "b"])
+    everything = "WHEN MATCHED THEN UPDATE SET name = s.name WHEN NOT MATCHED THEN INSERT *"
+    rows = [[2, "two+", 11, "a"], [5, "five", 11, "b"]]
+    t.merge("id int, name string, ts bigint, part string", rows, f"ON t.id = s.id {everything}")
+    t.merge("id int", [[3]], "ON t.id = s.id WHEN MATCHED THEN DELETE")
+
+
+@golden()
+def cow_keyless(t: Story) -> None:
+    keyless(t, COW)
+
+
+@golden("avro", "delete")
+def mor_keyless(t: Story) -> None:
+    keyless(t, MOR)
+
+
 def older(version: str) -> dict[str, str]:
     return {"hoodie.write.table.version": version, "hoodie.write.auto.upgrade": "false"}
 

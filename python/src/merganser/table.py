@@ -37,7 +37,7 @@ class Table:
         path: str | os.PathLike[str],
         schema: StructType | str,
         *,
-        record_key: Columns,
+        record_key: Columns | None = None,
         partition_by: Columns | None = None,
         ordering_by: Columns | None = None,
         table_type: TableType | None = None,
@@ -52,7 +52,7 @@ class Table:
             spark: The session.
             path: Folder of the table, which must be absent or empty. A relative one is below the current folder.
             schema: Columns of the table, also as a string: ``id string, ts long``.
-            record_key: Column or columns that identify a row.
+            record_key: Column or columns that identify a row. Without them, each inserted row gets a key of its own.
             partition_by: Column or columns that choose the folder of a row.
             ordering_by: Column or columns whose larger value wins, compared in this order.
             table_type: Copy-on-write or merge-on-read.
@@ -117,7 +117,7 @@ class Table:
 
     @property
     def record_key(self) -> tuple[str, ...]:
-        """Columns that identify a row."""
+        """Columns that identify a row; empty where each inserted row gets a key of its own."""
         return self._info.record_key
 
     @property

@@ -222,7 +222,7 @@ def test_create_table_refuses_what_no_write_could_honour(sql: Sql) -> None:
         return sql.fails(f"CREATE TABLE {table} ({columns}) USING merganser {by} TBLPROPERTIES ({settings})")
 
     table = sql.name()
-    assert "RECORD_KEY_REQUIRED" in refused("id int", "type = 'cow'")
+    assert "RECORD_KEY_REQUIRED" in refused("id int", "primaryKey = ''")
     assert "RECORD_KEY_COLUMN_MISSING" in refused("id int", "primaryKey = 'key'")
     assert "ORDERING_FIELD_MISSING" in refused("id int", "primaryKey = 'id', orderingFields = 'ts'")
     assert "ORDERING_TYPE_UNORDERED" in refused("id int, a array<int>", "primaryKey = 'id', orderingFields = 'a'")
@@ -578,7 +578,7 @@ def test_save_as_table_of_bad_rows_leaves_no_table(sql: Sql) -> None:
     table = sql.name()
     frame = sql.spark.createDataFrame([(None, 5, "x")], FRAME)
     with pytest.raises(MerganserError, match="RECORD_KEY_REQUIRED"):
-        frame.write.format("merganser").saveAsTable(table)
+        frame.write.format("merganser").option("hoodie.datasource.write.operation", "upsert").saveAsTable(table)
     with pytest.raises(MerganserError, match="NULL_RECORD_KEY"):
         frame.write.format("merganser").options(**OPTIONS).saveAsTable(table)
     assert sql.run(f"SHOW TABLES LIKE '{table}'") == []

@@ -5,6 +5,7 @@ import io.merganser.spark.read.SnapshotPinning
 import io.merganser.spark.service.{AfterCommit, UpgradeService}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{Replaced, TableWrite, WriteResult}
+import io.merganser.spark.write.key.StoredKeyForm
 import io.merganser.spark.write.place.IndexResolver
 import io.merganser.spark.write.prepare.ColumnMask
 import io.merganser.table.avro.AvroSchemas
@@ -13,7 +14,7 @@ import io.merganser.table.options._
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.{FrameCheck, MetaColumns, SchemaEvolution}
-import io.merganser.table.settings.{NewTable, WriteConfig}
+import io.merganser.table.settings.{KeylessTable, NewTable, WriteConfig}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.Timeline
 import org.apache.spark.sql.{DataFrame, SaveMode, SparkSession}
@@ -69,7 +70,8 @@ object FrameWrite {
       readAt: Option[Timeline] = None
   ): WriteResult = {
     val table    = upgradedOnRequest(session, opened, options)
-    val settings = WriteConfig.parse(options, sessionConf(session), table.config, source)
+    val named    = KeylessFrames.options(options, sessionConf(session), table.config, frame, source)
+    val settings = StoredKeyForm.settled(WriteConfig.parse(named, sessionConf(session), table.config, source), table)
     val seen     = readAt.orElse(SnapshotPinning.readAt(frame, table.storage))
     if (settings.operation == WriteOperation.DeletePartition) {
       val none = SparkBridge.internalCreateDataFrame(session, session.sparkContext.emptyRDD[InternalRow], table.schema)
@@ -170,7 +172,8 @@ object FrameWrite {
     check(frame, data, table.config, settings, missing)
     val isDelete = settings.operation == WriteOperation.Delete
     val masks    = if (isDelete) Nil else provided(frame, data, settings)
-    val result   = new TableWrite(session, table, settings).run(frame, data, lit(isDelete), replaced, masks, readAt)
+    val rows     = KeylessFrames.identified(table.config, settings.operation, frame)
+    val result   = new TableWrite(session, table, settings).run(rows, data, lit(isDelete), replaced, masks, readAt)
     AfterCommit.run(session, table, settings, result)
   }
 
@@ -208,9 +211,10 @@ object FrameWrite {
     AvroSchemas.checkColumns(data)
     val isDelete = settings.operation == WriteOperation.Delete
     val ordering = if (isDelete || !needsOrdering(settings)) Nil else CompiledRule.orderingFields(settings.rule, data)
+    // Deletes by the meta columns name their partition there.
+    val partitions = if (isDelete && KeylessTable.is(config)) Nil else config.partitionFields
     FrameCheck.requireColumns(frame.schema, config.name, s"${settings.operation} into", config.recordKeyFields,
-      config.partitionFields,
-      ordering)
+      partitions, ordering)
     val compared =
       if (isDelete) StructType(frame.schema.filter(f => data.fieldNames.contains(f.name)))
       else withoutFlag(frame.schema, data)

@@ -1,10 +1,9 @@
 package io.merganser.spark.prune
 
-import java.util.Locale
-
 import io.merganser.merge.MerganserException
 import io.merganser.spark.write.key.PartitionTime
 import io.merganser.table.properties.{PartitionField, PartitionKind, TableConfig}
+import io.merganser.table.schema.FrameCheck
 import io.merganser.table.slice.FileSlice
 import org.apache.spark.sql.catalyst.CatalystTypeConverters
 import org.apache.spark.sql.catalyst.expressions.{Cast, Literal}
@@ -16,7 +15,7 @@ import org.apache.spark.unsafe.types.UTF8String
  * Prunes slices whose partition path shows that no row can pass a filter.
  *
  * A path determines the value of a column of type string, integer, boolean or date, and the range of times of a
- * time-based column. Columns inside structs are ignored.
+ * time-based column, which may be a field inside a struct.
  *
  * @param schema the table's data columns
  */
@@ -25,8 +24,8 @@ final case class PartitionPruning(config: TableConfig, schema: StructType) {
 
   private val levels: Seq[Level] = config.partitionSpec.map { case PartitionField(name, kind) =>
     val isTime =
-      kind == PartitionKind.Timestamp || config.keyGeneratorType.toUpperCase(Locale.ROOT).startsWith("TIMESTAMP")
-    schema.fields.find(_.name == name) match {
+      kind == PartitionKind.Timestamp || config.keyGeneratorType == "TIMESTAMP"
+    FrameCheck.find(schema, name) match {
       case field if isTime                             => timeLevel(name, field)
       case Some(field) if kind == PartitionKind.Simple => Level(name, 1, exactly(field, _))
       case _                                           => Level(name, 1, _ => None)

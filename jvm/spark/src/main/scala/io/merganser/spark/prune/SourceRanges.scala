@@ -2,7 +2,7 @@ package io.merganser.spark.prune
 
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.base.BaseFileFooter
-import io.merganser.table.schema.MetaColumns
+import io.merganser.table.schema.{FrameCheck, MetaColumns}
 import io.merganser.table.slice.FileSlice
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
@@ -26,7 +26,8 @@ final class SourceRanges(val byColumn: Map[String, KeyRanges]) extends Serializa
     val here = slices.map(_.partitionPath).distinct.filter(path =>
       paths.values(path).forall(_.forall { case (column, value) =>
         byColumn.get(column).forall { ranges =>
-          ValueOrder.ofExternal(value, types(column).dataType).forall(v => ranges.overlaps(v, v))
+          val dataType = FrameCheck.find(types, column).map(_.dataType)
+          dataType.flatMap(ValueOrder.ofExternal(value, _)).forall(v => ranges.overlaps(v, v))
         }
       })).toSet
     val kept             = slices.filter(s => here(s.partitionPath))

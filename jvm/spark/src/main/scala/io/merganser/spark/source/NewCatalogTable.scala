@@ -137,10 +137,8 @@ final class NewCatalogTable(
   }
 
   private def column(transform: Transform): String = transform match {
-    case identity
-        if identity.name == "identity" && identity.references.length == 1 && identity.references.head.fieldNames
-          .length == 1 =>
-      identity.references.head.fieldNames.head
+    case identity if identity.name == "identity" && identity.references.length == 1 =>
+      identity.references.head.fieldNames.mkString(".")
     case other => throw MerganserException("PARTITION_TRANSFORM_UNSUPPORTED", "table" -> name, "transform" -> other)
   }
 

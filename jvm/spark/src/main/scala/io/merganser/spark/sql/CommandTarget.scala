@@ -4,6 +4,7 @@ import io.merganser.merge.{DeleteCheck, OrderingField}
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.read.{ScanCounts, SnapshotPinning}
 import io.merganser.spark.source.MerganserTable
+import io.merganser.spark.write.key.StoredKeyForm
 import io.merganser.table.options.{Names, WriteSource}
 import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.{MetaColumns, SchemaEvolution}
@@ -30,8 +31,8 @@ private[sql] final case class CommandTarget(
   private val table  = resolved.table.asInstanceOf[MerganserTable]
   private val opened = table.opened
 
-  val settings: WriteConfig =
-    WriteConfig.parse(Map.empty, FrameWrite.sessionConf(session), opened.config, WriteSource.SqlChange)
+  val settings: WriteConfig = StoredKeyForm.settled(
+    WriteConfig.parse(Map.empty, FrameWrite.sessionConf(session), opened.config, WriteSource.SqlChange), opened)
 
   val orderedDeletes: Boolean = settings.statement.orderedDeletes
 

@@ -1,5 +1,6 @@
 package io.merganser.spark.sql
 
+import io.merganser.merge.OrderingField
 import io.merganser.spark.prune.KeyRanges.areIntegers
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
@@ -12,7 +13,8 @@ import org.apache.spark.sql.types._
  * The values are the source's, as the columns would store them. ON may be false where they are equal: a CHAR(2) stores
  * 'a' as 'a ', which is not equal to it, and a DECIMAL(3, 2) stores 1.234 as 1.23.
  *
- * @param keys    for each key column, its name and the source's value for it, in the column's type
+ * @param keys    for each key column, its name (`a.b` for a field of a struct) and the source's value for it, in the
+ *                column's type
  * @param paths   the same for the partition columns; empty where ON does not equate all of them
  * @param isAll   true where the condition has no other part, and is exact
  * @param isExact true where ON holds for all rows with these values
@@ -32,7 +34,7 @@ private[sql] object KeyCondition extends PredicateHelper {
       name -> values.head
     }
     def all(names: Seq[String])              = if (names.forall(found.contains)) Some(names.map(found)) else None
-    def known(columns: Seq[String]): Boolean = columns.forall(target.schema.fieldNames.contains)
+    def known(columns: Seq[String]): Boolean = columns.forall(OrderingField.find(target.schema, _).isDefined)
     if (!known(target.keyColumns)) None
     else all(target.keyColumns).filter(_.exists(_.value.references.nonEmpty)).map { keys =>
       val paths   = if (known(target.partitionColumns)) all(target.partitionColumns).getOrElse(Nil) else Nil
@@ -70,6 +72,13 @@ private[sql] object KeyCondition extends PredicateHelper {
     def pair(a: Expression, b: Expression): Option[Pair] =
       if (b.references.exists(columns.contains) || !b.deterministic) None
       else peeled(a) match {
+        case Nested(name, column) if columns.contains(column) && isUsable(peeled(a).dataType) =>
+          val to = peeled(a).dataType
+          // Strings of CHAR fields are padded, as those of CHAR columns.
+          if (a.dataType != b.dataType || CharVarcharUtils.getRawType(column.metadata).isDefined) None
+          else if (to != b.dataType)
+            Some(Pair(name, narrowed(peeled(b), to, target), isExact = areIntegers(b.dataType)))
+          else Some(Pair(name, b, isExact = true))
         case column: AttributeReference if columns.contains(column) && isUsable(column.dataType) =>
           // Spelled as in the table: the statement may use another case.
           target.relation.output.find(_.exprId == column.exprId).flatMap { stored =>
@@ -87,6 +96,39 @@ private[sql] object KeyCondition extends PredicateHelper {
       case EqualNullSafe(a, b) if nullSafe => pair(a, b).orElse(pair(b, a))
       case _                               => None
     }
+  }
+
+  /** A field inside a struct column: its name with those of the structs around it, as the table spells them. */
+  private object Nested {
+    def unapply(e: Expression): Option[(String, AttributeReference)] = e match {
+      case GetStructField(column: AttributeReference, at, _) =>
+        Some((s"${column.name}.${fieldName(column.dataType, at)}", column))
+      case GetStructField(inner: GetStructField, at, _) => unapply(inner).map { case (name, column) =>
+          (s"$name.${fieldName(inner.dataType, at)}", column)
+        }
+      case _ => None
+    }
+
+    private def fieldName(struct: DataType, at: Int): String = struct.asInstanceOf[StructType](at).name
+  }
+
+  /**
+   * The value that an insert assigns to a column, or to a field inside a struct column.
+   *
+   * @param assigned the value of each data column
+   * @param schema   the data columns
+   */
+  def assignedTo(assigned: Map[String, Expression], schema: StructType, name: String): Option[Expression] =
+    OrderingField.find(schema, name).flatMap(field =>
+      assigned.get(field.column.name).map(value => field.path.foldLeft(value)(fieldOf)))
+
+  /** A field of a struct's value; where the struct is null, so is the field. */
+  private def fieldOf(struct: Expression, at: Int): Expression = struct match {
+    case alias: Alias                                       => fieldOf(alias.child, at)
+    case made: CreateNamedStruct                            => made.valExprs(at)
+    case If(IsNull(_), Literal(null, _), made)              => fieldOf(made, at)
+    case cast: Cast if cast.dataType == cast.child.dataType => fieldOf(cast.child, at)
+    case other                                              => GetStructField(other, at)
   }
 
   /** Whether equal values have the same string, by which keys are looked up. Not so floating point: 0.0 equals -0.0. */

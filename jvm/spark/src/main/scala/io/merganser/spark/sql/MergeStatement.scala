@@ -92,7 +92,7 @@ private[sql] final class MergeStatement(session: SparkSession, relation: DataSou
   /** Whether inserted rows have the key and partition in ON. */
   def insertsUnderKey(keyed: KeyCondition): Boolean = clauses.zip(values).forall {
     case (Clause(NotMatched, _, _), assigned) => (keyed.keys ++ keyed.paths).forall { case (name, value) =>
-        assigned.get(name).exists(KeyCondition.areSameValue(_, value))
+        KeyCondition.assignedTo(assigned, target.schema, name).exists(KeyCondition.areSameValue(_, value))
       }
     case _ => true
   }

@@ -3,13 +3,13 @@ package io.merganser.spark.write
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.place.{IndexResolver, WriteSlices}
-import io.merganser.spark.write.prepare.{ColumnMask, PreparedRows, PreparedSchema}
+import io.merganser.spark.write.prepare.{ColumnMask, GeneratedKeys, PreparedRows, PreparedSchema}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{CommitRequest, KeyScope, Rollback, Transaction, Work, WriteBasis}
 import io.merganser.table.options.{IndexType, MissingColumns, NullOrdering, StoredKeyPolicy, WriteOperation}
 import io.merganser.table.rule.CompiledRule
 import io.merganser.table.schema.{FrameCheck, SchemaEvolution}
-import io.merganser.table.settings.WriteConfig
+import io.merganser.table.settings.{KeylessTable, WriteConfig}
 import io.merganser.table.slice.{FileSlice, SliceWritten}
 import io.merganser.table.timeline.{Action, CommitMetadata, MergeCounts, OperationType, Timeline, WriteStat}
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
@@ -92,8 +92,12 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       masks: Seq[ColumnMask] = Nil,
       readAt: Option[Timeline] = None
   ): WriteResult = {
-    val rows = incoming(frame, schema, unconditionalDelete, masks)
-    commit(schema, replaced, readAt)((_, _) => rows)
+    def rows(instant: String) = incoming(frame, schema, unconditionalDelete, masks, instant)
+    if (KeylessTable.is(config)) commit(schema, replaced, readAt)((_, _, instant) => rows(instant))
+    else {
+      val prepared = rows(instant = "")
+      commit(schema, replaced, readAt)((_, _, _) => prepared)
+    }
   }
 
   /**
@@ -105,19 +109,22 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
   def change(schema: StructType, masks: Seq[ColumnMask], readAt: Option[Timeline], looksUpAllPartitions: Boolean)(
       rows: StatementRows
   ): WriteResult =
-    commit(schema, Replaced.Nothing, readAt, looksUpAllPartitions) { (table, slices) =>
-      incoming(rows.frame(table, slices), schema, col(PreparedSchema.UnconditionalDelete), masks)
+    commit(schema, Replaced.Nothing, readAt, looksUpAllPartitions) { (table, slices, instant) =>
+      incoming(rows.frame(table, slices), schema, col(PreparedSchema.UnconditionalDelete), masks, instant)
     }
 
+  /** @param instant the write's own, of which keys are generated where the table has no key columns */
   private def incoming(
       frame: DataFrame,
       schema: StructType,
       unconditionalDelete: Column,
-      masks: Seq[ColumnMask]
+      masks: Seq[ColumnMask],
+      instant: String
   ): PreparedRows = {
     settings.eventTimeField.foreach(FrameCheck.requireEventTime(schema, config.name, _))
     val isDelete = settings.operation == WriteOperation.Delete
-    PreparedRows(frame, settings.keyed(config), settings.rule, schema, unconditionalDelete,
+    val keyed    = if (KeylessTable.is(config)) GeneratedKeys.added(session, frame, instant) else frame
+    PreparedRows(keyed, settings.keyed(config), settings.rule, schema, unconditionalDelete,
       allowMissing = isDelete || settings.missingColumns != MissingColumns.Reject,
       settings.nullOrdering == NullOrdering.Reject, masks,
       IndexResolver.globalKeys(settings.index, config))
@@ -128,7 +135,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       replaced: Replaced,
       readAt: Option[Timeline],
       looksUpAllPartitions: Boolean = false
-  )(rows: (OpenTable, WriteSlices) => PreparedRows): WriteResult = {
+  )(rows: (OpenTable, WriteSlices, String) => PreparedRows): WriteResult = {
     // Rows that were read from the table are those of then: writing them again would undo what others have changed.
     val retries = if (readAt.isDefined) 0 else settings.conflictRetries
     new Attempts(opened, settings).run(retries)(attempt(schema, replaced, readAt, looksUpAllPartitions)(rows))
@@ -139,7 +146,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       replaced: Replaced,
       readAt: Option[Timeline],
       looksUpAllPartitions: Boolean
-  )(rows: (OpenTable, WriteSlices) => PreparedRows): WriteResult = {
+  )(rows: (OpenTable, WriteSlices, String) => PreparedRows): WriteResult = {
     val started     = System.nanoTime()
     val index       = IndexResolver.resolve(settings.index, opened)
     val isOverwrite = replaced != Replaced.Nothing
@@ -156,7 +163,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
             partitions.foreach(p => Rollback.moveOrphans(storage, config, table.view.orphans(p)))
           // An overwrite replaces the partitions of its rows, so there is nothing to merge them with.
           val slices   = if (isOverwrite) WriteSlices.none(table) else new WriteSlices(table, moveOrphans)
-          val incoming = rows(table, slices)
+          val incoming = rows(table, slices, transaction.instant)
           prepared = Some(incoming)
           val written = WriteTasks(session, table, settings, index, schema, incoming.schema, transaction).write(
             incoming.rows, slices)

@@ -31,7 +31,8 @@ object Options {
   val TableVersion: OptionEntry = table("hoodie.write.table.version", oneOf("6", "8", "9"), Some("9"),
     "Version of the table's layout. A table keeps the version it was created with.", "hoodie.table.version")
   val RecordKey: OptionEntry = table("hoodie.datasource.write.recordkey.field", NameList, None,
-    "Columns that form the record key; required for a new table.", "hoodie.table.recordkey.fields", "primaryKey")
+    "Columns that form the record key. Without it, each row that is inserted into a new table gets a key of its own.",
+    "hoodie.table.recordkey.fields", "primaryKey")
   val PartitionFields: OptionEntry = table("hoodie.datasource.write.partitionpath.field", NameList, None,
     "Columns that form the partition path; none for a table without partitions. With the CUSTOM key generator each " +
       "is `column:SIMPLE` or `column:TIMESTAMP`.",
@@ -88,6 +89,9 @@ object Options {
     "Timestamps in keys and paths are `2024-01-02 03:04:05.678` instead of microseconds since 1970.")
   val ComplexKeyWithoutName: OptionEntry = table("hoodie.write.complex.keygen.new.encoding", Bool, Some("false"),
     "Tables of version 6 and 8 with the COMPLEX key generator and one key column: the key is `1` instead of `id:1`.")
+
+  /** How keys are formatted as strings; Hudi's tables do not store it. */
+  private[table] val KeyForms: Seq[OptionEntry] = Seq(LogicalTimestamp, ComplexKeyWithoutName)
   val TimelineZone: OptionEntry = table("hoodie.table.timeline.timezone", oneOf("UTC", "LOCAL"), Some("UTC"),
     "Time zone in which instants are formatted; LOCAL is the JVM's.")
   private def timeBased(name: String, kind: OptionKind, default: Option[String], doc: String) =

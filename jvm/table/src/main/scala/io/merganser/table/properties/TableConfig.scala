@@ -61,8 +61,8 @@ final case class TableConfig(properties: Map[String, String]) {
 
   /** SIMPLE, COMPLEX, TIMESTAMP, CUSTOM, NON_PARTITION, ...; inferred from the fields where the table stores none. */
   def keyGeneratorType: String =
-    text("hoodie.table.keygenerator.type").map(_.toUpperCase(java.util.Locale.ROOT))
-      .orElse(text("hoodie.table.keygenerator.class").map(TableConfig.generatorType))
+    text("hoodie.table.keygenerator.type").map(_.toUpperCase(java.util.Locale.ROOT).stripSuffix("_AVRO"))
+      .orElse(keyGeneratorClass.map(TableConfig.generatorType)).filterNot(_.startsWith("SPARK_SQL"))
       .getOrElse {
         val partitions = list("hoodie.table.partition.fields")
         if (partitions.isEmpty) "NON_PARTITION"
@@ -70,6 +70,9 @@ final case class TableConfig(properties: Map[String, String]) {
         else if (partitions.size == 1 && recordKeyFields.size <= 1) "SIMPLE"
         else "COMPLEX"
       }
+
+  /** Tables before version 8 store the class, and later ones that of a user. */
+  def keyGeneratorClass: Option[String] = text("hoodie.table.keygenerator.class")
 
   def orderingFields: Seq[String] = list("hoodie.table.ordering.fields") match {
     case Nil    => list("hoodie.table.precombine.field")
@@ -193,6 +196,7 @@ object TableConfig {
     case "CustomKeyGenerator" | "CustomAvroKeyGenerator"                 => "CUSTOM"
     case "NonpartitionedKeyGenerator" | "NonpartitionedAvroKeyGenerator" => "NON_PARTITION"
     case "GlobalDeleteKeyGenerator" | "GlobalAvroDeleteKeyGenerator"     => "GLOBAL_DELETE"
+    case "SqlKeyGenerator" | "MergeIntoKeyGenerator"                     => "SPARK_SQL"
     case _                                                               => "USER_PROVIDED"
   }
 }

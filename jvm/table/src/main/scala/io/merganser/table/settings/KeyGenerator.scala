@@ -1,50 +1,63 @@
 package io.merganser.table.settings
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.options.{Options, Settings}
+import io.merganser.table.options.{OptionEntry, Options, Settings}
 import io.merganser.table.properties.{PartitionKind, TableConfig}
 
 /**
  * How key and partition columns become record key and partition path; chosen at creation.
  *
- * @param name  the type in the table's properties
- * @param start how the simple name of its class begins
+ * @param name       the type in the table's properties
+ * @param simpleName of its class
+ * @param avroName   simple name of the class for Avro records, whose keys are the same
  */
-sealed abstract class KeyGenerator(val name: String, start: String) extends Serializable {
+sealed abstract class KeyGenerator(val name: String, simpleName: String, avroName: String) extends Serializable {
 
   /** What tables before version 8 store besides the type. */
-  def className: String = s"${KeyGenerator.Package}${start}KeyGenerator"
+  def className: String = KeyGenerator.Package + simpleName
 
   private def names: Seq[String] = Seq(name, s"${name}_AVRO")
 
-  private def classNames: Seq[String] = Seq(className, s"${KeyGenerator.Package}${start}AvroKeyGenerator")
+  private def classNames: Seq[String] = Seq(className, KeyGenerator.Package + avroName)
 
   override def toString: String = name
 }
 
 object KeyGenerator {
-  case object Simple extends KeyGenerator("SIMPLE", "Simple")
-  case object Complex extends KeyGenerator("COMPLEX", "Complex")
-  case object Timestamp extends KeyGenerator("TIMESTAMP", "TimestampBased")
+  case object Simple extends KeyGenerator("SIMPLE", "SimpleKeyGenerator", "SimpleAvroKeyGenerator")
+  case object Complex extends KeyGenerator("COMPLEX", "ComplexKeyGenerator", "ComplexAvroKeyGenerator")
+  case object Timestamp
+      extends KeyGenerator("TIMESTAMP", "TimestampBasedKeyGenerator", "TimestampBasedAvroKeyGenerator")
 
   /** Each partition column has a kind of its own. */
-  case object Custom extends KeyGenerator("CUSTOM", "Custom")
-  case object NonPartition extends KeyGenerator("NON_PARTITION", "Nonpartitioned")
+  case object Custom extends KeyGenerator("CUSTOM", "CustomKeyGenerator", "CustomAvroKeyGenerator")
+  case object NonPartition
+      extends KeyGenerator("NON_PARTITION", "NonpartitionedKeyGenerator", "NonpartitionedAvroKeyGenerator")
 
-  val all: Seq[KeyGenerator] = Seq(Simple, Complex, Timestamp, Custom, NonPartition)
+  /** Without partitions; a single key has its column's name too. */
+  case object GlobalDelete
+      extends KeyGenerator("GLOBAL_DELETE", "GlobalDeleteKeyGenerator", "GlobalAvroDeleteKeyGenerator")
+
+  val all: Seq[KeyGenerator] = Seq(Simple, Complex, Timestamp, Custom, NonPartition, GlobalDelete)
 
   private val Package = "org.apache.hudi.keygen."
+
+  /** Names of generators that Hudi puts around the inferred one: in SQL statements, and around generated keys. */
+  private val OfStatements = Seq("SPARK_SQL", "SPARK_SQL_MERGE_INTO", "SqlKeyGenerator", "MergeIntoKeyGenerator")
+  private val OfGenerated = Seq("AUTO_RECORD", "AUTO_RECORD_AVRO", "AutoRecordGenWrapperKeyGenerator",
+    "AutoRecordGenWrapperAvroKeyGenerator")
 
   /**
    * The key generator of a new table.
    *
-   * @param keys       record key columns
+   * @param keys       record key columns; none where keys are generated for each row
    * @param partitions partition columns, with their `:TYPE` if they have one
    * @throws MerganserException KEY_GENERATOR_UNSUPPORTED, KEY_GENERATOR_MISMATCH, OPTION_CONFLICT
    */
   def of(settings: Settings, keys: Seq[String], partitions: Seq[String]): KeyGenerator = {
-    val byType  = settings.configured(Options.KeyGeneratorType).map(g => g -> ofType(g))
-    val byClass = settings.configured(Options.KeyGeneratorClass).map(g => g -> ofClass(g))
+    def named(entry: OptionEntry) = for (g <- settings.configured(entry); n <- this.named(g, keys)) yield g -> n
+    val byType                    = named(Options.KeyGeneratorType)
+    val byClass                   = named(Options.KeyGeneratorClass)
     for ((t, asType) <- byType; (c, asClass) <- byClass if asType != asClass)
       throw MerganserException("OPTION_CONFLICT", "key" -> t.name, "value" -> t.value, "otherKey" -> c.name,
         "otherValue" -> c.value)
@@ -55,15 +68,29 @@ object KeyGenerator {
       case Some(generator)                    => generator
       case None                               => infer(keys, partitions)
     }
-    mismatch(chosen, partitions).foreach { reason =>
+    mismatch(chosen, keys, partitions).foreach { reason =>
       throw MerganserException("KEY_GENERATOR_MISMATCH", "generator" -> chosen, "reason" -> reason)
     }
     chosen
   }
 
-  /** The one that an option names, by type or by class. */
-  def named(option: Settings.Configured): KeyGenerator =
-    if (option.value.contains('.')) ofClass(option) else ofType(option)
+  /**
+   * The one that an option names, by type or by class; None where it is to be inferred.
+   *
+   * @param keys record key columns
+   * @throws MerganserException KEY_GENERATOR_UNSUPPORTED; KEY_GENERATOR_MISMATCH for one that generates keys, in a table
+   *                            with key columns
+   */
+  def named(option: Settings.Configured, keys: Seq[String]): Option[KeyGenerator] = {
+    val simple = option.value.trim.split('.').last
+    if (OfStatements.contains(simple)) None
+    else if (OfGenerated.contains(simple)) {
+      if (keys.nonEmpty)
+        throw MerganserException("KEY_GENERATOR_MISMATCH", "generator" -> option.value,
+          "reason" -> s"it generates a key for each row, and the table has key columns (${keys.mkString(", ")})")
+      None
+    } else Some(if (option.value.contains('.')) ofClass(option) else ofType(option))
+  }
 
   /**
    * The one that a table stores.
@@ -72,12 +99,12 @@ object KeyGenerator {
    */
   def stored(table: TableConfig): KeyGenerator = ofName(table.keyGeneratorType).getOrElse(
     throw MerganserException("KEY_GENERATOR_UNSUPPORTED", "key" -> s"hoodie.table.keygenerator.type of '${table.name}'",
-      "value" -> table.keyGeneratorType))
+      "value" -> table.keyGeneratorClass.getOrElse(table.keyGeneratorType)))
 
   private def infer(keys: Seq[String], partitions: Seq[String]): KeyGenerator =
     if (partitions.isEmpty) NonPartition
     else if (partitions.exists(_.contains(':'))) Custom
-    else if (keys.size == 1 && partitions.size == 1) Simple
+    else if (keys.size <= 1 && partitions.size == 1) Simple
     else Complex
 
   private def ofName(name: String): Option[KeyGenerator] = all.find(_.names.contains(name))
@@ -91,8 +118,15 @@ object KeyGenerator {
   private def unsupported(option: Settings.Configured): MerganserException =
     MerganserException("KEY_GENERATOR_UNSUPPORTED", "key" -> option.name, "value" -> option.value)
 
-  private def mismatch(generator: KeyGenerator, partitions: Seq[String]): Option[String] = generator match {
-    case NonPartition if partitions.nonEmpty => Some(s"the table is partitioned by ${partitions.mkString(", ")}")
+  private def mismatch(
+      generator: KeyGenerator,
+      keys: Seq[String],
+      partitions: Seq[String]
+  ): Option[String] = generator match {
+    case Simple | Timestamp if keys.size > 1 =>
+      Some(s"it takes one record key column, not ${keys.mkString(", ")}; use COMPLEX or CUSTOM")
+    case NonPartition | GlobalDelete if partitions.nonEmpty =>
+      Some(s"the table is partitioned by ${partitions.mkString(", ")}")
     case Simple if partitions.size > 1 =>
       Some(s"it takes one partition column, not ${partitions.mkString(", ")}; use COMPLEX")
     case Timestamp if partitions.size != 1 =>

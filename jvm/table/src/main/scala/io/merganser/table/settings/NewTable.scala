@@ -21,8 +21,8 @@ object NewTable {
    *                     table's defaults
    * @param createSchema the schema as Avro JSON without meta columns, stored until the first commit
    * @throws MerganserException what [[Settings.ofWrite]], [[RuleInference.infer]], [[KeyGenerator.of]] and
-   *                            [[FrameCheck.requireColumns]] throw, RECORD_KEY_REQUIRED, BUCKET_HASH_FIELD_UNKNOWN,
-   *                            TIMESTAMP_FORMAT_MISSING
+   *                            [[FrameCheck.requireColumns]] throw, RECORD_KEY_REQUIRED, KEYS_ARE_GENERATED,
+   *                            BUCKET_HASH_FIELD_UNKNOWN, TIMESTAMP_FORMAT_MISSING
    */
   def properties(
       options: Map[String, String],
@@ -39,15 +39,14 @@ object NewTable {
     val version    = settings.whole(Options.TableVersion).toInt
     val keys       = spelled(schema, settings.fields(Options.RecordKey))
     val partitions = partitionSpec(settings, partitionBy).map(spelledSpec(schema, _))
-    if (keys.isEmpty) throw MerganserException("RECORD_KEY_REQUIRED", "table" -> name)
+    if (keys.isEmpty) KeylessTable.requireCreatable(options, settings, name)
     val generator = KeyGenerator.of(settings, keys, partitions)
     val merge     = mergeSettings(settings, version, schema, bySql)
     FrameCheck.requireColumns(schema, name, "create", keys, partitions.map(columnOf), merge.orderingFields)
     settings.explicit(Options.EventTimeField).foreach(FrameCheck.requireEventTime(schema, name, _))
     val derived = identity(settings, name, version, database) ++
-      Map("hoodie.table.recordkey.fields" -> keys.mkString(",")) ++
-      nonEmpty("hoodie.table.partition.fields", partitions) ++ nonEmpty("hoodie.table.ordering.fields",
-        merge.orderingFields) ++
+      nonEmpty("hoodie.table.recordkey.fields", keys) ++ nonEmpty("hoodie.table.partition.fields", partitions) ++
+      nonEmpty("hoodie.table.ordering.fields", merge.orderingFields) ++
       merge.properties ++ paths(settings, generator, version, bySql) ++ timeBased(settings, name, schema, generator,
         partitions) ++
       index(settings, name, keys) ++ createSchema.map("hoodie.table.create.schema" -> _) ++

@@ -131,11 +131,10 @@ object TableConflicts {
     }
 
   private def generator(option: Settings.Configured, table: TableConfig): Option[String] = {
-    val requested = KeyGenerator.named(option)
-    val stored    = KeyGenerator.stored(table)
-    val same =
+    val stored = KeyGenerator.stored(table)
+    def same(requested: KeyGenerator) =
       requested == stored || (stored == KeyGenerator.NonPartition && requested == KeyGenerator.Simple)
-    if (same) None else Some(stored.name)
+    if (KeyGenerator.named(option, table.recordKeyFields).forall(same)) None else Some(stored.name)
   }
 
   private def index(value: String, table: TableConfig): Option[String] =

@@ -48,7 +48,7 @@ final case class StatementConfig(orderedDeletes: Boolean, failsOnDuplicates: Boo
  * @param evolvesSchema         a frame may add columns and widen types
  * @param widensToString        a frame, or a MERGE with schema evolution, may turn a column into a string column
  * @param deleteMark            of the table, or, below version 9 where tables cannot store it, of this write
- * @param partitionTime         time-based settings of the partition path, by name, for a table that stores none
+ * @param keyForm               settings of the strings of key and partition path, by name, for a table that stores none
  * @param rule                  the table's merge rule
  * @param eventTimeField        column whose range is recorded in the commit's statistics
  * @param commitMetadata        extra metadata of the commit
@@ -76,7 +76,7 @@ final case class WriteConfig(
     evolvesSchema: Boolean,
     widensToString: Boolean,
     deleteMark: Option[DeleteMark],
-    partitionTime: Map[String, String],
+    keyForm: Map[String, String],
     rule: StoredRule,
     eventTimeField: Option[String],
     commitMetadata: Map[String, String],
@@ -103,7 +103,7 @@ final case class WriteConfig(
     val marks =
       deleteMark.toSeq.flatMap(mark => Seq(Options.DeleteField -> mark.field, Options.DeleteMarker -> mark.marker))
     table.copy(properties =
-      partitionTime ++ marks.map { case (entry, value) =>
+      keyForm ++ marks.map { case (entry, value) =>
         s"${Options.MergePropertyPrefix}${entry.key}" -> value
       } ++ table.properties)
   }
@@ -119,6 +119,10 @@ object WriteConfig {
   def operation(options: Map[String, String], sessionConf: Map[String, String]): WriteOperation =
     WriteOperation.of(Settings.ofWrite(options, sessionConf).required(Options.Operation))
 
+  /** Whether options, session or table name the operation of a data frame's write. */
+  def namesOperation(options: Map[String, String], sessionConf: Map[String, String], table: TableConfig): Boolean =
+    Settings.ofWrite(options, sessionConf).explicitOrStored(Options.Operation, table.properties).isDefined
+
   /** Whether the session requests MERGE with schema evolution where the statement does not. */
   def requestsEvolution(sessionConf: Map[String, String]): Boolean =
     Settings.ofWrite(Map.empty, sessionConf).bool(Options.SqlEvolution)
@@ -131,7 +135,8 @@ object WriteConfig {
    * @param creating    the table was just created with this write's options: they are not compared with it again
    * @throws MerganserException what [[Settings.ofWrite]] and [[TableConflicts.settled]] throw, MERGE_RULE_UNAVAILABLE,
    *                            KEY_GENERATOR_UNSUPPORTED, OPTION_CONFLICT, DELETE_MARKER_INCOMPLETE,
-   *                            BUCKET_HASH_FIELD_UNKNOWN, LOCK_PROVIDER_UNSUPPORTED, TRANSACTION_INCOMPLETE
+   *                            BUCKET_HASH_FIELD_UNKNOWN, LOCK_PROVIDER_UNSUPPORTED, TRANSACTION_INCOMPLETE,
+   *                            KEYS_ARE_GENERATED
    */
   def parse(
       options: Map[String, String],
@@ -143,14 +148,16 @@ object WriteConfig {
     val configured = Settings.ofWrite(options, sessionConf)
     val settings   = if (creating) configured else TableConflicts.settled(configured, table)
     KeyGenerator.stored(table)
-    val stored    = table.properties
-    val operation = operationOf(settings, stored, source)
+    val stored = table.properties
+    if (KeylessTable.is(table)) KeylessTable.requireNoUse(settings, table.name)
+    val operation = operationOf(settings, table, source)
     WriteConfig(
       operation = operation,
       combineBeforeInsert =
         settings.bool(Options.CombineBeforeInsert, stored) || settings.bool(Options.InsertDropDuplicates, stored),
       combineBeforeUpsert = settings.bool(Options.CombineBeforeUpsert, stored),
-      storedKeys = storedKeys(settings, stored, source),
+      storedKeys =
+        if (KeylessTable.is(table)) StoredKeyPolicy.InsertAgain else storedKeys(settings, stored, source),
       index = indexOf(settings, table),
       files = filesOf(settings, stored),
       nullOrdering = if (settings.required(Options.NullOrderingOption, stored) == "reject") NullOrdering.Reject
@@ -164,7 +171,7 @@ object WriteConfig {
       evolvesSchema = settings.required(Options.FrameEvolution, stored) != "false",
       widensToString = settings.required(Options.FrameEvolution, stored) == "toString",
       deleteMark = deleteMark(settings, table),
-      partitionTime = Options.TimeBased.flatMap(entry => settings.explicit(entry).map(entry.key -> _)).toMap,
+      keyForm = (Options.TimeBased ++ Options.KeyForms).flatMap(e => settings.explicit(e).map(e.key -> _)).toMap,
       rule =
         StoredRule.of(table, settings.text(Options.MergerClasses, stored).toSeq.flatMap(OptionKind.NameList.split)),
       eventTimeField = settings.text(Options.EventTimeField, stored),
@@ -185,8 +192,11 @@ object WriteConfig {
     )
   }
 
-  private def operationOf(settings: Settings, stored: Map[String, String], source: WriteSource): WriteOperation =
+  private def operationOf(settings: Settings, table: TableConfig, source: WriteSource): WriteOperation = {
+    val stored = table.properties
     source match {
+      case WriteSource.DataFrameWrite if KeylessTable.is(table) =>
+        KeylessTable.operation(settings.explicitOrStored(Options.Operation, stored), isSql = false)
       case WriteSource.DataFrameWrite => WriteOperation.of(settings.required(Options.Operation, stored))
       case WriteSource.SqlChange      => WriteOperation.Upsert
       case WriteSource.SqlInsert =>
@@ -194,8 +204,10 @@ object WriteConfig {
         val older =
           if (settings.bool(Options.SqlBulkInsert, stored)) Some("bulk_insert")
           else settings.text(Options.SqlInsertMode, stored).map(mode => if (mode == "upsert") "upsert" else "insert")
-        WriteOperation.of(named.orElse(older).getOrElse(settings.required(Options.SqlInsertOperation)))
+        val chosen = named.orElse(older).getOrElse(settings.required(Options.SqlInsertOperation))
+        if (KeylessTable.is(table)) KeylessTable.operation(Some(chosen), isSql = true) else WriteOperation.of(chosen)
     }
+  }
 
   private def partitionsToDelete(settings: Settings, operation: WriteOperation): Seq[String] = {
     val named = settings.configured(Options.PartitionsToDelete)

@@ -113,7 +113,8 @@ class NewTableSuite extends AnyFunSuite {
   test("a key generator is taken by type and by class, also by the Avro variants") {
     val classes =
       Map("SimpleKeyGenerator" -> "NON_PARTITION", "ComplexAvroKeyGenerator" -> "COMPLEX",
-        "NonpartitionedKeyGenerator" -> "NON_PARTITION")
+        "NonpartitionedKeyGenerator" -> "NON_PARTITION", "GlobalDeleteKeyGenerator" -> "GLOBAL_DELETE",
+        "GlobalAvroDeleteKeyGenerator" -> "GLOBAL_DELETE")
     for ((name, expected) <- classes)
       assert(generator("hoodie.datasource.write.keygenerator.class" -> s"org.apache.hudi.keygen.$name") == expected,
         name)
@@ -121,15 +122,17 @@ class NewTableSuite extends AnyFunSuite {
   }
 
   test("a key generator that we do not have, or that contradicts the partitioning, is refused by name") {
-    for (name <- Seq("org.apache.hudi.keygen.GlobalDeleteKeyGenerator", "com.example.Mine")) {
-      val thrown = refusal(key, "hoodie.datasource.write.keygenerator.class" -> name)
-      assert(thrown.condition == "KEY_GENERATOR_UNSUPPORTED" && thrown.getMessage.contains(name))
-    }
+    val thrown = refusal(key, "hoodie.datasource.write.keygenerator.class" -> "com.example.Mine")
+    assert(thrown.condition == "KEY_GENERATOR_UNSUPPORTED" && thrown.getMessage.contains("com.example.Mine"))
     def mismatch(kind: String, partitions: String) =
       refusal(key, "hoodie.datasource.write.keygenerator.type" -> kind,
         "hoodie.datasource.write.partitionpath.field" -> partitions).condition
     assert(mismatch("SIMPLE", "day,name") == "KEY_GENERATOR_MISMATCH")
     assert(mismatch("NON_PARTITION", "day") == "KEY_GENERATOR_MISMATCH")
+    assert(mismatch("GLOBAL_DELETE", "day") == "KEY_GENERATOR_MISMATCH")
+    for (kind <- Seq("SIMPLE", "TIMESTAMP"))
+      assert(refusal("primaryKey" -> "id,name", "hoodie.datasource.write.keygenerator.type" -> kind,
+        "hoodie.datasource.write.partitionpath.field" -> "day").condition == "KEY_GENERATOR_MISMATCH")
     assert(mismatch("CUSTOM", "day") == "KEY_GENERATOR_MISMATCH")
     assert(mismatch("CUSTOM", "day:WEEKLY") == "KEY_GENERATOR_MISMATCH")
   }
@@ -158,7 +161,25 @@ class NewTableSuite extends AnyFunSuite {
       assert(thrown.condition == condition && thrown.getMessage.contains("'nope'") && thrown.getMessage.contains(
           "id, name, ts"), option)
     }
-    assert(refusal().condition == "RECORD_KEY_REQUIRED")
+  }
+
+  test("a table without key columns stores none, unless the key was rather forgotten") {
+    val stored = made("hoodie.datasource.write.partitionpath.field" -> "day")
+    assert(
+      !stored.contains("hoodie.table.recordkey.fields") && !stored.contains("hoodie.datasource.write.recordkey.field"))
+    assert(stored("hoodie.table.keygenerator.type") == "SIMPLE")
+    assert(stored("hoodie.record.merge.mode") == "COMMIT_TIME_ORDERING")
+    assert(made()("hoodie.table.keygenerator.type") == "NON_PARTITION")
+    for (
+      forgotten <- Seq("primaryKey" -> "", "hoodie.datasource.write.operation" -> "upsert",
+        "hoodie.datasource.write.operation" -> "delete")
+    )
+      assert(refusal(forgotten).condition == "RECORD_KEY_REQUIRED", forgotten)
+    for (
+      comparing <- Seq("hoodie.index.type" -> "BUCKET", "hoodie.combine.before.insert" -> "true",
+        "hoodie.datasource.write.insert.drop.duplicates" -> "true")
+    )
+      assert(refusal(comparing).condition == "KEYS_ARE_GENERATED", comparing)
   }
 
   test("a type without an order cannot be an ordering field, a type without text no key") {

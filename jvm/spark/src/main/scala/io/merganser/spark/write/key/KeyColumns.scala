@@ -47,7 +47,12 @@ object KeyColumns {
 
   def recordKey(config: TableConfig, schema: StructType, form: KeyForm): Column = {
     val fields = config.recordKeyFields
-    val single = fields.size == 1 && !(KeyGenerator.stored(config) == KeyGenerator.Complex && form.namedSingleKey)
+    val named = KeyGenerator.stored(config) match {
+      case KeyGenerator.Complex      => form.namedSingleKey
+      case KeyGenerator.GlobalDelete => true
+      case _                         => false
+    }
+    val single = fields.size == 1 && !named
     val values = fields.map(field => asString(schema, field, form))
     val absent = values.map(t => t.isNull || t === lit("")).reduce(_ && _)
     val key =

@@ -50,7 +50,8 @@ object PreparedRows {
   val StatementArrival = "__merganser_given_arrival"
 
   /**
-   * @param frame           what the user writes; meta columns in it are ignored
+   * @param frame           what the user writes; meta columns in it are ignored, those of a statement are not, nor
+   *                        [[GeneratedKeys.Column]]
    * @param schema          the table's data columns
    * @param unconditionalDelete true for rows that delete their key whatever its ordering value
    * @param allowMissing    true if absent columns become null, as in a delete by key
@@ -73,7 +74,9 @@ object PreparedRows {
     val control =
       StructType(frame.schema.filter(f => f.name == DeleteCheck.FlagColumn && !schema.fieldNames.contains(f.name)))
     val isIdentified = names.contains(StatementKey)
-    val identity     = if (isIdentified) Seq(StatementKey, StatementPath, StatementArrival).map(quoted) else Nil
+    val isGenerated  = names.contains(GeneratedKeys.Column)
+    val identity = ((if (isIdentified) Seq(StatementKey, StatementPath, StatementArrival) else Nil) ++
+      (if (isGenerated) Seq(GeneratedKeys.Column) else Nil)).map(quoted)
     val mask =
       if (masks.isEmpty) Nil
       else
@@ -85,7 +88,7 @@ object PreparedRows {
       (schema.map(f => value(frame, f, allowMissing).as(f.name)) ++ control.map(f => quoted(f.name)) ++ identity) ++
         Seq(unconditionalDelete.as(PreparedSchema.UnconditionalDelete)) ++ mask ++ carried.map(quoted): _*
     )
-    val computed = KeyColumns.recordKey(config, schema)
+    val computed = if (isGenerated) quoted(GeneratedKeys.Column) else KeyColumns.recordKey(config, schema)
     val path     = KeyColumns.partitionPath(config, schema)
     val key      = if (isIdentified) coalesce(quoted(StatementKey), computed) else computed
     val keyRequired =
@@ -97,13 +100,14 @@ object PreparedRows {
         val isOwn = masks.indices.filterNot(masks(_).columns.contains(field)).foldLeft(
           !quoted(PreparedSchema.UnconditionalDelete))((own, i) =>
           own && quoted(PreparedSchema.Mask) =!= i)
-        Requirement("NULL_ORDERING_VALUE", config.name, f, valueOf(schema, f).isNull && isOwn, computed)
+        Requirement("NULL_ORDERING_VALUE", config.name, f, valueOf(schema, f).isNull && isOwn, key)
       }
     val stays =
       if (!isIdentified) Nil
-      else unchanged(StatementKey, computed, config.recordKeyFields, config) +:
-        (if (moves) Nil else Seq(unchanged(StatementPath, path, config.partitionFields, config)))
-    val requirements = keyRequired +: (stays ++ ordered)
+      else
+        (if (isGenerated) Nil else Seq(unchanged(StatementKey, computed, config.recordKeyFields, config))) ++
+          (if (moves) Nil else Seq(unchanged(StatementPath, path, config.partitionFields, config)))
+    val requirements = (if (isGenerated) Nil else Seq(keyRequired)) ++ stays ++ ordered
     val position     = monotonically_increasing_id()
     val rowPath =
       if (!isIdentified) path

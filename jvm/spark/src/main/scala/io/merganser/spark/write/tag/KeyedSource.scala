@@ -1,6 +1,6 @@
 package io.merganser.spark.write.tag
 
-import io.merganser.spark.write.key.KeyColumns
+import io.merganser.spark.write.key.{KeyColumns, NestedColumns}
 import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.MetaColumns
@@ -18,7 +18,7 @@ import org.apache.spark.unsafe.types.UTF8String
  * key and partition columns, arrival, record key, the partition path if `byPath`, then what the lookup adds.
  *
  * @param source columns of the source
- * @param keys   names of the key columns, and the types of the source's values for them
+ * @param keys   names of the key columns (`a.b` for a field of a struct), and the types of the source's values for them
  * @param paths  the same for the partition columns; empty where keys are looked up in all partitions
  * @param table  the table's data columns
  * @param stored requested columns of the stored rows
@@ -69,8 +69,9 @@ final case class KeyedSource(
       name -> col(KeyedSource.column(this.source.length + i))
     }
     // A partition column may be a key column too.
+    val distinct = pairs.groupBy(_._1).values.map(_.head).toSeq
     val identity = frame.select(own ++ Seq(monotonically_increasing_id().as(PreparedSchema.Arrival)) ++
-        pairs.groupBy(_._1).values.map(_.head).map { case (name, value) => value.as(name) }: _*)
+        NestedColumns.of(distinct): _*)
     val key  = coalesce(KeyColumns.recordKey(config, table), lit(KeyedSource.NoKey)).as(MetaColumns.RecordKey)
     val path = if (byPath) Seq(KeyColumns.partitionPath(config, table).as(MetaColumns.PartitionPath)) else Nil
     identity.select(own ++ Seq(col(PreparedSchema.Arrival), key) ++ path: _*)

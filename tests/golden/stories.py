@@ -423,6 +423,20 @@ def cow_timestamp_key(t: Story) -> None:
     t.write("bulk_insert", [1, "one", "2024-01-02T03:04:05.678901"], [2, "two", "2024-01-03T00:00:00"])
 
 
+@golden("avro", "delete")
+def mor_nested_keys(t: Story) -> None:
+    """Record key, partition and ordering fields inside structs."""
+    schema = "name string, k struct<id:int,at:struct<region:string,ts:bigint>>"
+
+    def row(key: int, name: str | None, region: str, ts: int) -> list[object]:
+        return [name, {"id": key, "at": {"region": region, "ts": ts}}]
+
+    t.table(MOR, schema, key="k.id", partition="k.at.region", ordering="k.at.ts")
+    t.upsert(row(1, "one", "a", 10), row(2, "two", "a", 10), row(3, "three", "b", 10))
+    t.upsert(row(1, "one+", "a", 11), row(2, "late", "a", 9))
+    t.delete(schema, row(3, None, "b", 11))
+
+
 def keyless(t: Story, kind: str) -> None:
     """No key columns: Hudi gives each inserted row a key of its own. SQL changes rows by other columns."""
     t.table(kind, "id int, name string, ts bigint, part string", partition="part")

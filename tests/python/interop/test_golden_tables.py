@@ -65,6 +65,10 @@ CHANGES = {
     "cow_key_texts": Change(update={"name": "changed"}, insert={"b": 99}),
     "cow_timestamp_partition": Change(update={"name": "changed", "ts": 1700000000002}),
     "mor_decimal_ordering": Change(update={"name": "changed", "rank": "99.00"}),
+    "mor_nested_keys": Change(
+        update={"name": "changed", "k": {"id": 1, "at": {"region": "a", "ts": 1000}}},
+        insert={"k": {"id": 1000, "at": {"region": "a", "ts": 10}}},
+    ),
     "mor_nested_timestamps": Change(update={"times": [NEWER], "ts": NEWER}, insert={"id": 1000}),
     "mor_nested_types": Change(
         update={"text": "changed", "lines": [{"sku": "new", "amount": "1.000"}], "ts": NEWER}, insert={"id": 1000}

@@ -17,7 +17,9 @@ PARTITION = "hoodie.datasource.write.partitionpath.field"
 CLASS, TYPE = "hoodie.datasource.write.keygenerator.class", "hoodie.datasource.write.keygenerator.type"
 HIVE, ENCODED = (f"hoodie.datasource.write.{n}" for n in ("hive_style_partitioning", "partitionpath.urlencode"))
 LOGICAL = "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled"
-SCHEMA = "id int, nr int, name string, region string, hour bigint, text string, day date, price decimal(6,2), at timestamp"
+SCHEMA = (
+    "id int, nr int, name string, region string, hour bigint, text string, day date, price decimal(6,2), at timestamp"
+)
 AT = "2024-01-02T03:04:05.678901"
 
 
@@ -43,7 +45,11 @@ GENERATORS: dict[str, tuple[dict[str, str], str, str]] = {
         "region=north/text=2024-01-31",
     ),
     "NonpartitionedKeyGenerator": ({KEY: "id,name"}, "id:1,name:one", ""),
-    "NonpartitionedAvroKeyGenerator": ({KEY: "day,at,id", LOGICAL: "true"}, "day:2024-01-02,at:2024-01-02 03:04:01.678,id:1", ""),
+    "NonpartitionedAvroKeyGenerator": (
+        {KEY: "day,at,id", LOGICAL: "true"},
+        "day:2024-01-02,at:2024-01-02 03:04:01.678,id:1",
+        "",
+    ),
     "GlobalDeleteKeyGenerator": ({KEY: "id"}, "id:1", ""),
     "GlobalAvroDeleteKeyGenerator": ({KEY: "nr,id"}, "nr:10,id:1", ""),
     "TimestampBasedKeyGenerator": (
@@ -56,13 +62,19 @@ GENERATORS: dict[str, tuple[dict[str, str], str, str]] = {
             KEY: "id",
             PARTITION: "text",
             HIVE: "true",
-            **timed(**{"timestamp.type": "DATE_STRING", "input.dateformat": "yyyy-MM-dd", "output.dateformat": "yyyyMM"}),
+            **timed(
+                **{"timestamp.type": "DATE_STRING", "input.dateformat": "yyyy-MM-dd", "output.dateformat": "yyyyMM"}
+            ),
         },
         "1",
         "text=202401",
     ),
     "CustomKeyGenerator": (
-        {KEY: "nr,id", PARTITION: "region:SIMPLE,hour:TIMESTAMP", **timed(**HOURS, **{"output.dateformat": "yyyyMMdd"})},
+        {
+            KEY: "nr,id",
+            PARTITION: "region:SIMPLE,hour:TIMESTAMP",
+            **timed(**HOURS, **{"output.dateformat": "yyyyMMdd"}),
+        },
         "nr:10,id:1",
         "north/20231217",
     ),
@@ -121,7 +133,7 @@ def test_a_key_generator_by_type_or_by_a_name_of_hudis_statements_is_the_one_tha
         ({TYPE: "GLOBAL_DELETE", KEY: "id", PARTITION: "part"}, "KEY_GENERATOR_MISMATCH", "partitioned by part"),
     ]
     for options, condition, mention in refusals:
-        refused(lambda o=options: save(rows, tmp_path / "none", o), condition, mention)  # type: ignore[misc]
+        refused(lambda o=options: save(rows, tmp_path / "none", o), condition, mention)
 
 
 def test_a_table_of_hudi_by_a_users_own_key_generator_is_refused_by_the_name_of_its_class(

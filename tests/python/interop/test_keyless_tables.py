@@ -187,7 +187,7 @@ def test_a_key_that_was_rather_forgotten_is_an_error_before_anything_is_written(
     path, rows = tmp_path / "t", frame(spark, [(1, "a")], "id int, v string")
     forgotten = [{OPERATION: "upsert"}, {KEY: ""}, {"primaryKey": " "}]
     for options in forgotten:
-        refused(lambda o=options: save(rows, path, o), "RECORD_KEY_REQUIRED", KEY, OPERATION)  # type: ignore[misc]
+        refused(lambda o=options: save(rows, path, o), "RECORD_KEY_REQUIRED", KEY, OPERATION)
     refused(lambda: save(rows, path, {"hoodie.index.type": "BUCKET"}), "KEYS_ARE_GENERATED", "BUCKET")
     assert not path.exists()
     save(rows, path, {})
@@ -196,6 +196,6 @@ def test_a_key_that_was_rather_forgotten_is_an_error_before_anything_is_written(
         "hoodie.datasource.write.insert.drop.duplicates": "true",
         "hoodie.datasource.insert.dup.policy": "fail",
     }.items():
-        refused(lambda k=key, v=value: save(rows, path, {k: v}), "KEYS_ARE_GENERATED", key, value)  # type: ignore[misc]
+        refused(lambda k=key, v=value: save(rows, path, {k: v}), "KEYS_ARE_GENERATED", key, value)
     refused(lambda: save(rows, path, {KEY: "id"}), "CONFIG_CONFLICT", KEY, "none")
     assert rows_of(load(spark, path)) == [(1, "a")]

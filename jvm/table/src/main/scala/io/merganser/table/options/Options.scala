@@ -31,7 +31,8 @@ object Options {
   val TableVersion: OptionEntry = table("hoodie.write.table.version", oneOf("6", "8", "9"), Some("9"),
     "Version of the table's layout. A table keeps the version it was created with.", "hoodie.table.version")
   val RecordKey: OptionEntry = table("hoodie.datasource.write.recordkey.field", NameList, None,
-    "Columns that form the record key. Without it, each row that is inserted into a new table gets a key of its own.",
+    "Columns that form the record key; a field inside a struct is written `meta.id`. Without it, each row that is " +
+      "inserted into a new table gets a key of its own.",
     "hoodie.table.recordkey.fields", "primaryKey")
   val PartitionFields: OptionEntry = table("hoodie.datasource.write.partitionpath.field", NameList, None,
     "Columns that form the partition path; none for a table without partitions. With the CUSTOM key generator each " +
@@ -75,7 +76,8 @@ object Options {
   // --- of the table: keys and paths
 
   val KeyGeneratorType: OptionEntry = table("hoodie.datasource.write.keygenerator.type", AnyString, None,
-    "SIMPLE, COMPLEX, NON_PARTITION, TIMESTAMP or CUSTOM. Inferred from the number of key and partition columns.",
+    "SIMPLE, COMPLEX, NON_PARTITION, TIMESTAMP, CUSTOM or GLOBAL_DELETE. Inferred from the number of key and partition " +
+      "columns.",
     "hoodie.table.keygenerator.type")
   val KeyGeneratorClass: OptionEntry = table("hoodie.datasource.write.keygenerator.class", AnyString, None,
     "The key generator by Hudi's class name.", "hoodie.table.keygenerator.class")
@@ -86,7 +88,8 @@ object Options {
   val LogicalTimestamp: OptionEntry = table("hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled",
     Bool,
     Some("false"),
-    "Timestamps in keys and paths are `2024-01-02 03:04:05.678` instead of microseconds since 1970.")
+    "Timestamps in keys and paths are `2024-01-02 03:04:05.678` instead of microseconds since 1970. A table of Hudi's, " +
+      "which does not store it, keeps the form of its keys.")
   val ComplexKeyWithoutName: OptionEntry = table("hoodie.write.complex.keygen.new.encoding", Bool, Some("false"),
     "Tables of version 6 and 8 with the COMPLEX key generator and one key column: the key is `1` instead of `id:1`.")
 

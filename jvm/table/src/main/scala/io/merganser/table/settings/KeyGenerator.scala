@@ -16,9 +16,11 @@ sealed abstract class KeyGenerator(val name: String, simpleName: String, avroNam
   /** What tables before version 8 store besides the type. */
   def className: String = KeyGenerator.Package + simpleName
 
+  private def avroClassName: String = KeyGenerator.Package + avroName
+
   private def names: Seq[String] = Seq(name, s"${name}_AVRO")
 
-  private def classNames: Seq[String] = Seq(className, KeyGenerator.Package + avroName)
+  private def classNames: Seq[String] = Seq(className, avroClassName)
 
   override def toString: String = name
 }
@@ -75,11 +77,21 @@ object KeyGenerator {
   }
 
   /**
+   * Type and class as a new table stores them: those for Avro records where an option names that class, since Hudi
+   * compares it with the options of later writes.
+   */
+  private[settings] def named(generator: KeyGenerator, settings: Settings): (String, String) =
+    settings.explicit(Options.KeyGeneratorClass) match {
+      case Some(name) if name == generator.avroClassName => (s"${generator.name}_AVRO", name)
+      case _                                             => (generator.name, generator.className)
+    }
+
+  /**
    * The one that an option names, by type or by class; None where it is to be inferred.
    *
    * @param keys record key columns
-   * @throws MerganserException KEY_GENERATOR_UNSUPPORTED; KEY_GENERATOR_MISMATCH for one that generates keys, in a table
-   *                            with key columns
+   * @throws MerganserException KEY_GENERATOR_UNSUPPORTED; KEY_GENERATOR_MISMATCH for one that generates keys, in a
+   *                            table with key columns
    */
   def named(option: Settings.Configured, keys: Seq[String]): Option[KeyGenerator] = {
     val simple = option.value.trim.split('.').last

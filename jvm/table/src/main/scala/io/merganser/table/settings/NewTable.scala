@@ -141,13 +141,14 @@ object NewTable {
   }
 
   private def paths(settings: Settings, generator: KeyGenerator, version: Int, bySql: Boolean): Map[String, String] = {
-    val hiveStyle = settings.explicit(Options.HiveStyle).getOrElse(bySql.toString)
+    val hiveStyle         = settings.explicit(Options.HiveStyle).getOrElse(bySql.toString)
+    val (kind, className) = KeyGenerator.named(generator, settings)
     Map(
-      "hoodie.table.keygenerator.type" -> generator.name,
+      "hoodie.table.keygenerator.type" -> kind,
       Options.HiveStyle.key -> hiveStyle,
       Options.UrlEncode.key -> settings.required(Options.UrlEncode),
       "hoodie.datasource.write.drop.partition.columns" -> "false"
-    ) ++ (if (version < 8) Map("hoodie.table.keygenerator.class" -> generator.className) else Nil) ++
+    ) ++ (if (version < 8) Map("hoodie.table.keygenerator.class" -> className) else Nil) ++
       (if (version < 9) Map(Options.ComplexKeyWithoutName.key -> settings.required(Options.ComplexKeyWithoutName))
        else Nil) ++
       Map(Options.LogicalTimestamp.key -> settings.required(Options.LogicalTimestamp)) ++

@@ -112,9 +112,9 @@ class NewTableSuite extends AnyFunSuite {
 
   test("a key generator is taken by type and by class, also by the Avro variants") {
     val classes =
-      Map("SimpleKeyGenerator" -> "NON_PARTITION", "ComplexAvroKeyGenerator" -> "COMPLEX",
+      Map("SimpleKeyGenerator" -> "NON_PARTITION", "ComplexAvroKeyGenerator" -> "COMPLEX_AVRO",
         "NonpartitionedKeyGenerator" -> "NON_PARTITION", "GlobalDeleteKeyGenerator" -> "GLOBAL_DELETE",
-        "GlobalAvroDeleteKeyGenerator" -> "GLOBAL_DELETE")
+        "GlobalAvroDeleteKeyGenerator" -> "GLOBAL_DELETE_AVRO")
     for ((name, expected) <- classes)
       assert(generator("hoodie.datasource.write.keygenerator.class" -> s"org.apache.hudi.keygen.$name") == expected,
         name)

@@ -3,7 +3,7 @@ package io.merganser.spark.write.key
 import java.time.{DateTimeException, Instant, LocalDate, LocalDateTime, LocalTime, ZoneId}
 import java.time.format.{DateTimeFormatter, DateTimeFormatterBuilder, DateTimeParseException, ResolverStyle}
 import java.time.temporal.{ChronoField, ChronoUnit, TemporalAccessor, TemporalQueries}
-import java.util.Locale
+import java.util.{Locale, TimeZone}
 import java.util.concurrent.TimeUnit
 
 import io.merganser.merge.MerganserException
@@ -110,19 +110,33 @@ object PartitionTime {
     def required(entry: OptionEntry): String = property(entry).getOrElse(
       throw MerganserException("TIMESTAMP_FORMAT_MISSING", "table" -> config.name, "field" -> field,
         "key" -> entry.key))
-    val general = required(Options.GeneralZone)
-    val kind    = required(Options.TimestampType).toUpperCase(Locale.ROOT)
+    def zone(entry: OptionEntry): Option[String] = property(entry).map(zoneId(entry, _))
+    val general                                  = zone(Options.GeneralZone).getOrElse("UTC")
+    val kind                                     = required(Options.TimestampType).toUpperCase(Locale.ROOT)
     new PartitionTime(
       field,
       kind,
       required(Options.TimestampUnit).toUpperCase(Locale.ROOT),
       property(Options.InputDateFormat).toSeq.flatMap(_.split(required(Options.InputDateFormatDelimiter)).toSeq)
         .map(_.trim).filter(_.nonEmpty),
-      property(Options.InputZone).getOrElse(general),
+      zone(Options.InputZone).getOrElse(general),
       required(Options.OutputDateFormat),
-      property(Options.OutputZone).getOrElse(general)
+      zone(Options.OutputZone).getOrElse(general)
     )
   }
+
+  /** As java.time spells a zone; java.util's `GMT+8:00` is a name too, as in Hudi. */
+  private def zoneId(entry: OptionEntry, name: String): String =
+    try ZoneId.of(name).getId
+    catch {
+      case e: DateTimeException =>
+        val zone = TimeZone.getTimeZone(name)
+        // What it does not know is GMT to it.
+        if (zone.getID == "GMT")
+          throw MerganserException("OPTION_VALUE_INVALID", "key" -> entry.key, "value" -> name,
+            "expected" -> "a time zone such as UTC, Europe/Berlin or GMT+8:00").causedBy(e)
+        zone.toZoneId.getId
+    }
 
   private def localTime(parsed: TemporalAccessor): LocalDateTime = {
     val date = parsed.query(TemporalQueries.localDate)

@@ -96,6 +96,13 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
     assert(texts(table("id,s")) == (("id:3,s:x", "")))
   }
 
+  test("the generator for global deletes names a single key column on every version, and has no partitions") {
+    val names = Seq("GlobalDeleteKeyGenerator", "GlobalAvroDeleteKeyGenerator")
+    for (name <- names; version <- Seq("6", "8", "9"))
+      assert(texts(table("id", "", "hoodie.write.table.version" -> version,
+            "hoodie.datasource.write.keygenerator.class" -> s"org.apache.hudi.keygen.$name")) == (("id:3", "")), name)
+  }
+
   test("a key that is null or empty is null, and a composite one when all its parts are") {
     assert(key(table("s"), "s" -> null) == null)
     assert(key(table("s"), "s" -> "") == null)
@@ -201,6 +208,15 @@ class KeyColumnsSuite extends AnyFunSuite with BeforeAndAfterAll {
     val several =
       Seq(zone("input.dateformat", "yyyy,MM;yyyy-MM-dd HH:mm"), zone("input.dateformat.list.delimiter.regex", ";"))
     assert(path(timed("DATE_STRING", "s", "yyyy", several: _*), "s" -> "2023,01") == "2023")
+  }
+
+  test("a time zone may have any name that java.util knows, and another one is refused by name") {
+    def in(zone: String) = path(timed("EPOCHMILLISECONDS", "big", "HH", "hoodie.keygen.timebased.timezone" -> zone),
+      "big" -> 0L)
+    assert(Seq("UTC", "GMT", "GMT+8:00", "+08:00", "Asia/Tokyo", "PST").map(in) == Seq("00", "00", "08", "08", "09",
+      "16"))
+    val thrown = intercept[MerganserException](in("Mars"))
+    assert(thrown.condition == "OPTION_VALUE_INVALID" && thrown.getMessage.contains("'Mars'"))
   }
 
   test("a null time is one millisecond after 1970 began") {

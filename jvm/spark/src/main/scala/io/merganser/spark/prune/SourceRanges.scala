@@ -32,8 +32,10 @@ final class SourceRanges(val byColumn: Map[String, KeyRanges]) extends Serializa
       })).toSet
     val kept             = slices.filter(s => here(s.partitionPath))
     val (baseOnly, rest) = kept.partition(s => s.logs.isEmpty && s.base.isDefined)
+    // A file may have another column under a name that a column has now.
+    val isNamed = table.timeline.history.isEmpty
     val ofFile = byColumn.filter { case (column, _) =>
-      types.fieldNames.contains(column) || column == MetaColumns.RecordKey
+      (isNamed && types.fieldNames.contains(column)) || column == MetaColumns.RecordKey
     }
     if (ofFile.isEmpty || baseOnly.isEmpty) kept
     else {

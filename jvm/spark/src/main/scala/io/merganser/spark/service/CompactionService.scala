@@ -150,13 +150,15 @@ object CompactionService {
       settings: WriteConfig,
       transaction: Transaction
   ): Work[CompactionResult] = {
-    val schema  = table.schema
+    // In a table with versions of its columns, a file has those of its instant.
+    val seen    = if (table.timeline.history.isEmpty) table else table.asOfInstant(instant.requested)
+    val schema  = seen.schema
     val planned = PlannedSlices.of(table.storage, table.config, table.timeline.compactionPlan(instant))
     val slices  = planned.map(table.view.committed)
     val run     = transaction.runNumber
-    val seen    = LogVisibility(table.timeline)
+    val visible = LogVisibility(table.timeline).copy(history = seen.timeline.history)
     val reader =
-      new SliceReader(table.storage, table.config, settings.rule, schema, SliceWriter.rowSchema(schema), seen)
+      new SliceReader(table.storage, table.config, settings.rule, schema, SliceWriter.rowSchema(schema), visible)
     val writer = WriterOptions.writer(session, table, schema, transaction, settings)
     val written = session.sparkContext.parallelize(slices, math.max(1, slices.size)).mapPartitions { it =>
       val context = TaskContext.get()

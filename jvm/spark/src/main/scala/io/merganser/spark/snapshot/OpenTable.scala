@@ -3,6 +3,7 @@ package io.merganser.spark.snapshot
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{Creation, TableFeatures}
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice.{TableView, TimeTravel}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{AsOf, Timeline}
@@ -15,7 +16,8 @@ final class OpenTable(val storage: Storage, val config: TableConfig, val timelin
 
   /** The data columns, without meta columns; empty while the table has neither a declared schema nor a commit. */
   lazy val schema: StructType =
-    timeline.tableSchemaJson.map(json => AvroSchemas.toSpark(AvroSchemas.parse(json))).getOrElse(new StructType)
+    timeline.tableSchemaJson.map(json => MetaColumns.without(AvroSchemas.toSpark(AvroSchemas.parse(json))))
+      .getOrElse(new StructType)
 
   lazy val view: TableView = new TableView(storage, config, timeline)
 
@@ -26,6 +28,9 @@ final class OpenTable(val storage: Storage, val config: TableConfig, val timelin
    */
   def asOf(time: String): OpenTable =
     new OpenTable(storage, config, new TimeTravel(storage, config, timeline).to(AsOf.instant(config, time)))
+
+  /** The same table as of the requested time of one of its instants. */
+  private[spark] def asOfInstant(instant: String): OpenTable = new OpenTable(storage, config, timeline.asOf(instant))
 
   /** The same table, with settings and timeline read again; commits that were read are not. */
   def refreshed(): OpenTable = OpenTable.load(storage, Some(timeline))

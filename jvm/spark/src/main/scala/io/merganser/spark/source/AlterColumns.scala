@@ -4,10 +4,10 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.TableWrite
-import io.merganser.table.avro.{AvroSchemas, Widening}
+import io.merganser.table.avro.{AvroSchemas, Retyping, Widening}
 import io.merganser.table.commit.{CommitRequest, Transaction, Work}
 import io.merganser.table.options.WriteSource
-import io.merganser.table.schema.SchemaEvolution
+import io.merganser.table.schema.{InternalSchema, InternalSchemaJson, SchemaEvolution}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.timeline.{Action, CommitMetadata, OperationType}
 import org.apache.spark.sql.SparkSession
@@ -18,8 +18,8 @@ import org.apache.spark.sql.merganser.{CatalogBridge, SparkBridge}
 import org.apache.spark.sql.types._
 
 /**
- * ALTER TABLE on columns. The change is a separate commit without rows: files stay as they are and are read by column
- * name, with nulls for columns they lack and narrower types widened.
+ * ALTER TABLE on columns. The change is a separate commit without rows: files stay as they are. They are read by column
+ * name, with nulls for columns they lack and narrower types widened; by ids in a table with [[ColumnVersions]].
  */
 object AlterColumns {
 
@@ -48,15 +48,22 @@ object AlterColumns {
    *                            COMMIT_CONFLICT; nothing is changed then
    */
   def run(session: SparkSession, path: String, changes: Seq[TableChange]): StructType = {
-    val table   = OpenTable.load(session, path)
-    val changed = AvroSchemas.stored(applied(table.config.name, table.schema, changes))
+    val table       = OpenTable.load(session, path)
+    val hasVersions = ColumnVersions.areKept(table, FrameWrite.sessionConf(session), changes)
+    val changed     = AvroSchemas.stored(applied(table.config.name, table.schema, changes, hasVersions))
     AvroSchemas.checkColumns(changed)
     SchemaEvolution.requireStable(table.config, table.schema, changed)
-    if (changed != table.schema) commit(session, table, changed)
+    val version = if (hasVersions) ColumnVersions.after(table, changes) else None
+    if (changed != table.schema || version.isDefined) commit(session, table, changed, version)
     changed
   }
 
-  private def commit(session: SparkSession, table: OpenTable, columns: StructType): Unit = {
+  private def commit(
+      session: SparkSession,
+      table: OpenTable,
+      columns: StructType,
+      version: Option[InternalSchema]
+  ): Unit = {
     val (storage, config) = (table.storage, table.config)
     val settings          = WriteConfig.parse(Map.empty, FrameWrite.sessionConf(session), config, WriteSource.SqlChange)
     val options           = Transaction.Options.of(settings)
@@ -66,14 +73,25 @@ object AlterColumns {
         throw MerganserException("COMMIT_CONFLICT", "instant" -> transaction.instant, "path" -> storage,
           "reason" -> "another writer changed the table's columns at the same time")
       val schema = AvroSchemas.toAvro(columns, config.name).toString
-      val extra =
-        Map("schema" -> schema, TableWrite.WriterKey -> TableWrite.Writer) ++ transaction.timeline.listAdded(columns)
+      val versions = version.map { v =>
+        CommitMetadata.LatestSchemaKey -> InternalSchemaJson.of(ColumnVersions.numbered(v, transaction.instant))
+      }
+      val extra = Map("schema" -> schema, TableWrite.WriterKey -> TableWrite.Writer) ++
+        transaction.timeline.listAdded(columns) ++ versions
       Work((), Some(CommitRequest(CommitMetadata(OperationType.AlterSchema, Map.empty, extra), touched = Set.empty)))
     }
   }
 
-  /** @return the columns after the changes, applied in order */
-  private[source] def applied(table: String, columns: StructType, changes: Seq[TableChange]): StructType =
+  /**
+   * @param isRetyped whether the type changes of [[Retyping]] are allowed too
+   * @return the columns after the changes, applied in order
+   */
+  private[source] def applied(
+      table: String,
+      columns: StructType,
+      changes: Seq[TableChange],
+      isRetyped: Boolean = true
+  ): StructType =
     changes.foldLeft(columns) {
       case (now, add: AddColumn) =>
         at(table, now, add.fieldNames.dropRight(1).toSeq, add.fieldNames)(inserted(table, _, column(table, add),
@@ -84,8 +102,22 @@ object AlterColumns {
           val moved = one(table, fields, change.fieldNames)
           inserted(table, StructType(fields.filterNot(_ eq moved)), moved, change.fieldNames, Option(change.position))
         }
-      case (now, change: ColumnChange) => updated(table, now, change.fieldNames)(changed(table, change, _))
-      case (now, _)                    => now
+      case (now, rename: RenameColumn) =>
+        at(table, now, rename.fieldNames.dropRight(1).toSeq, rename.fieldNames) { fields =>
+          val renamed = one(table, fields, rename.fieldNames)
+          requireNew(table, StructType(fields.filterNot(_ eq renamed)), rename.newName, rename.fieldNames)
+          StructType(fields.map(f => if (f eq renamed) f.copy(name = rename.newName) else f))
+        }
+      case (now, drop: DeleteColumn) =>
+        at(table, now, drop.fieldNames.dropRight(1).toSeq, drop.fieldNames) { fields =>
+          val dropped = one(table, fields, drop.fieldNames)
+          if (fields.length == 1)
+            throw refused(table, drop.fieldNames, "nothing would be left around it", "Drop what contains it")
+          StructType(fields.filterNot(_ eq dropped))
+        }
+      case (now, change: ColumnChange) =>
+        updated(table, now, change.fieldNames)(changed(table, change, _, isRetyped))
+      case (now, _) => now
     }
 
   private def column(table: String, add: AddColumn): StructField = {
@@ -98,10 +130,15 @@ object AlterColumns {
     Option(add.comment).fold(field)(field.withComment)
   }
 
-  private def changed(table: String, change: ColumnChange, field: StructField): StructField = change match {
+  private def changed(
+      table: String,
+      change: ColumnChange,
+      field: StructField,
+      isRetyped: Boolean
+  ): StructField = change match {
     case c: UpdateColumnType =>
       val (was, is) = (storedType(field.dataType), storedType(c.newDataType))
-      if (was != is && !Widening.isPromotion(was, is))
+      if (was != is && !Widening.isPromotion(was, is) && !(isRetyped && isRetyping(was, is)))
         throw refused(table, c.fieldNames,
           s"stored values of ${field.dataType.catalogString} do not widen to ${c.newDataType.catalogString}",
           "Add another column, and UPDATE it from this one")
@@ -113,12 +150,6 @@ object AlterColumns {
     case c: UpdateColumnComment =>
       val others = new MetadataBuilder().withMetadata(field.metadata).remove("comment").build()
       Option(c.newComment).filter(_.nonEmpty).foldLeft(field.copy(metadata = others))(_ withComment _)
-    case c: RenameColumn => throw refused(table, c.fieldNames,
-        s"stored files have its values under this name, not under '${c.newName}'",
-        "Add a column of the new name and UPDATE it from this one, or make a new table with CREATE TABLE … AS SELECT")
-    case c: DeleteColumn => throw refused(table, c.fieldNames,
-        "stored files keep its values, which a column of that name would bring back",
-        "Leave it out of queries, set it to null, or make a new table with CREATE TABLE … AS SELECT")
     case c: UpdateColumnDefaultValue =>
       throw refused(table, c.fieldNames, "the table's format stores no default values",
         "Give the value when rows are written")
@@ -137,8 +168,7 @@ object AlterColumns {
       names: Array[String],
       position: Option[ColumnPosition]
   ): StructType = {
-    if (fields.exists(_.name.equalsIgnoreCase(field.name)))
-      throw refused(table, names, "a column of this name exists", "Choose another name")
+    requireNew(table, fields, field.name, names)
     position match {
       case Some(_: First) => StructType(field +: fields)
       case Some(p: After) =>
@@ -149,6 +179,14 @@ object AlterColumns {
       case _ => StructType(fields :+ field)
     }
   }
+
+  private def requireNew(table: String, fields: StructType, name: String, names: Array[String]): Unit =
+    if (fields.exists(_.name.equalsIgnoreCase(name)))
+      throw refused(table, names, s"a column '$name' exists", "Choose another name")
+
+  /** As Hudi does where a table has versions of its columns. */
+  private def isRetyping(was: DataType, is: DataType): Boolean =
+    Retyping.isAllowed(was, is) || (was == BinaryType && is == StringType)
 
   /** Changes one field by its path. */
   private def updated(
@@ -200,7 +238,7 @@ object AlterColumns {
     within(columns, path).asInstanceOf[StructType]
   }
 
-  private def refused(table: String, names: Array[String], reason: String, remedy: String): MerganserException =
+  private[source] def refused(table: String, names: Array[String], reason: String, remedy: String): MerganserException =
     MerganserException("COLUMN_CHANGE_UNSUPPORTED", "table" -> table, "column" -> names.mkString("."),
       "reason" -> reason,
       "remedy" -> remedy)

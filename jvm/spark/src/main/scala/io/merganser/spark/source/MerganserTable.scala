@@ -49,7 +49,12 @@ final class MerganserTable(
     isPinned: Boolean = false
 ) extends SnapshotTable with SupportsRead with SupportsWrite with SupportsMetadataColumns with TablePartitions {
 
-  override lazy val opened: OpenTable = open()
+  private lazy val newest: OpenTable = open()
+
+  /** With versions of its columns, a table has the columns that it had at the time of the read. */
+  override lazy val opened: OpenTable =
+    options.collectFirst { case (key, time) if key.equalsIgnoreCase(Options.AsOfInstant.key) => time }
+      .filter(_ => newest.timeline.history.isDefined).fold(newest)(newest.asOf)
 
   override def name(): String = label
 
@@ -93,7 +98,7 @@ final class MerganserTable(
     if (entry.isDefined) IgnoredReadOptions.warn(name(), config)
     // A statement changes rows as they are now, even where queries of the session are read optimized.
     val read = if (scanCounts.isDefined || isPinned) config.copy(readOptimized = false) else config
-    new SliceScanBuilder(session, read.asOf.fold(opened)(opened.asOf), read, scanCounts, ranges)
+    new SliceScanBuilder(session, read.asOf.fold(opened)(newest.asOf), read, scanCounts, ranges)
   }
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =

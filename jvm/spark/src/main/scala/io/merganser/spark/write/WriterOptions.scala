@@ -47,7 +47,8 @@ private[spark] object WriterOptions {
         maxFileBytes = files.logFileMaxBytes
       ),
       if (table.config.version < 8) table.timeline.groupsInCompaction else Map.empty,
-      settings.eventTimeField.map(EventTimeColumn.of(schema, _, table.config.name))
+      settings.eventTimeField.map(EventTimeColumn.of(schema, _, table.config.name)),
+      table.timeline.history
     )
   }
 

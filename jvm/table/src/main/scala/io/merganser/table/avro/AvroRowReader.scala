@@ -14,12 +14,13 @@ import scala.collection.JavaConverters._
  * @param from   the writer's record schema
  * @param to     the columns to read
  * @param source name of the file, for errors
+ * @param isRetyped whether the type changes of [[Retyping]] are allowed too
  * @throws io.merganser.merge.MerganserException COLUMN_TYPE_CHANGED if a field's type does not widen to its column's
  */
-final class AvroRowReader(from: Schema, to: StructType, source: String) {
+final class AvroRowReader(from: Schema, to: StructType, source: String, isRetyped: Boolean = false) {
   private[this] val row = new SpecificInternalRow(to)
   private[this] val record =
-    AvroValues.record(from, to, AvroValues.Place(source, column = "", isReusable = true), stopsEarly = true)
+    AvroValues.record(from, to, AvroValues.Place(source, column = "", isReusable = true, isRetyped), stopsEarly = true)
 
   /** Which of the columns are fields of the record. Must not be modified. */
   val provided: Array[Boolean] = {

@@ -17,8 +17,9 @@ private[avro] object AvroValues {
    * The position of a value, for errors.
    *
    * @param isReusable true outside of arrays and maps, where one row object can be reused for every record
+   * @param isRetyped  whether the table has versions of its columns, which allow the type changes of [[Retyping]]
    */
-  final case class Place(source: String, column: String, isReusable: Boolean) {
+  final case class Place(source: String, column: String, isReusable: Boolean, isRetyped: Boolean) {
     def /(name: String): Place      = copy(column = if (column.isEmpty) name else s"$column.$name")
     def within(name: String): Place = (this / name).copy(isReusable = false)
   }
@@ -46,7 +47,9 @@ private[avro] object AvroValues {
           new ArrayReader(reader(from.getElementType, a.elementType, place.within("element")))
         case (Schema.Type.MAP, m: MapType) if m.keyType == StringType =>
           new MapReader(reader(from.getValueType, m.valueType, place.within("value")))
-        case _ => AvroScalars.reader(from, to).getOrElse(throw changed(from, to, place))
+        case _ =>
+          val retyped = if (place.isRetyped) Retyping.reader(from, to) else None
+          retyped.orElse(AvroScalars.reader(from, to)).getOrElse(throw changed(from, to, place))
       }
   }
 

@@ -1,5 +1,6 @@
 package io.merganser.table.base
 
+import io.merganser.table.schema.FileColumns
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.hadoop.mapred.FileSplit
@@ -36,6 +37,7 @@ import scala.collection.JavaConverters._
  * @param start     start of the byte range; row groups are read if their midpoint is in it
  * @param length    length of the range, in bytes
  * @param known     the file's footer, if it was read before
+ * @param columns   how the columns are stored in the file, if the table has versions of them
  */
 final class BaseFileReader(
     conf: Configuration,
@@ -45,7 +47,8 @@ final class BaseFileReader(
     filters: Seq[Filter] = Nil,
     start: Long = 0L,
     length: Long = Long.MaxValue,
-    known: Option[BaseFileFooter] = None
+    known: Option[BaseFileFooter] = None,
+    columns: Option[FileColumns] = None
 ) extends Closeable {
   import BaseFileReader._
 
@@ -91,7 +94,8 @@ final class BaseFileReader(
 
   private def readPlan(): ReadPlan = {
     if (open != null) throw new IllegalStateException(s"'$path' is being read already")
-    new ReadPlan(StoredColumns(path.getName, footer.schema, schema), !usesByteStreamSplit)
+    val named = columns.fold(schema)(_.stored(schema))
+    new ReadPlan(StoredColumns(path.getName, footer.schema, named, columns.isDefined), !usesByteStreamSplit)
   }
 
   private lazy val rebase: (RebaseSpec, RebaseSpec) = {
@@ -134,7 +138,8 @@ final class BaseFileReader(
   }
 
   private def predicate(stored: StoredColumns): Option[FilterPredicate] = {
-    val usable = filters.filter(_.references.forall(column => !stored.isConverted(column)))
+    val named  = columns.fold(filters)(c => filters.flatMap(c.stored(_)))
+    val usable = named.filter(_.references.forall(column => !stored.isConverted(column)))
     if (usable.isEmpty) None
     else {
       val translate = new ParquetFilters(footer.schema, true, true, true, true, 10, true, rebase._1)

@@ -1,7 +1,7 @@
 package io.merganser.table.base
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.avro.Widening
+import io.merganser.table.avro.{Retyping, Widening}
 import org.apache.parquet.schema.MessageType
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
@@ -14,8 +14,9 @@ import org.apache.spark.sql.types._
  * @param requested  the requested columns, nullable at every level, char and varchar as string
  * @param readSchema the same columns with the types that Spark's reader is to return. From a struct with none of the
  *                   requested fields one other field is read; otherwise the struct would read as null
+ * @param isRetyped  whether the type changes of [[Retyping]] are allowed too
  */
-private[base] final class StoredColumns(val requested: StructType, val readSchema: StructType) {
+private[base] final class StoredColumns(val requested: StructType, val readSchema: StructType, isRetyped: Boolean) {
 
   private val converted =
     requested.fields.zip(readSchema.fields).collect { case (r, s) if r.dataType != s.dataType => r.name }.toSet
@@ -26,7 +27,7 @@ private[base] final class StoredColumns(val requested: StructType, val readSchem
   /** Makes the conversion of a stored row to a requested one; None if their types are equal. */
   val conversion: Option[() => InternalRow => InternalRow] =
     if (requested == readSchema) None
-    else if (haveSameFields(readSchema, requested)) Some(() => UnsafeProjection.create(casts.toSeq))
+    else if (!isRetyped && haveSameFields(readSchema, requested)) Some(() => UnsafeProjection.create(casts.toSeq))
     else Some { () =>
       // Functions over arrays and maps read values without a null check, and on some Spark versions column batches then
       // do not return null.
@@ -41,8 +42,9 @@ private[base] final class StoredColumns(val requested: StructType, val readSchem
   }
 
   private def converted(value: Expression, from: DataType, to: DataType): Expression = (from, to) match {
-    case (a, b) if a == b               => value
-    case (a, b) if haveSameFields(a, b) => Cast(value, to, Some("UTC"), EvalMode.LEGACY)
+    case (a, b) if a == b                     => value
+    case (FloatType, DoubleType) if isRetyped => cast(cast(value, StringType), to)
+    case (a, b) if castsAll(a, b)             => cast(value, to)
     case (a: StructType, b: StructType) =>
       val fields = b.flatMap { field =>
         val at = a.fieldIndex(field.name)
@@ -59,6 +61,14 @@ private[base] final class StoredColumns(val requested: StructType, val readSchem
     case _ => throw new IllegalStateException(s"${from.catalogString} was not refused for ${to.catalogString}")
   }
 
+  private def cast(value: Expression, to: DataType): Expression = Cast(value, to, Some("UTC"), EvalMode.LEGACY)
+
+  /** True if one cast converts the value with all its fields. */
+  private def castsAll(from: DataType, to: DataType): Boolean = (from, to) match {
+    case (_: StructType | _: ArrayType | _: MapType, _) if isRetyped => false
+    case _                                                           => haveSameFields(from, to)
+  }
+
   /** True if the types have the same fields, whatever the types of these. */
   private def haveSameFields(from: DataType, to: DataType): Boolean = (from, to) match {
     case (a: StructType, b: StructType) =>
@@ -72,17 +82,17 @@ private[base] final class StoredColumns(val requested: StructType, val readSchem
 private[base] object StoredColumns {
 
   /** @throws MerganserException COLUMN_TYPE_CHANGED if a stored type does not widen to the requested one */
-  def apply(file: String, fileSchema: MessageType, schema: StructType): StoredColumns = {
+  def apply(file: String, fileSchema: MessageType, schema: StructType, isRetyped: Boolean): StoredColumns = {
     val requested = nullable(schema).asInstanceOf[StructType]
     val present   = StructType(requested.fields.filter(field => fileSchema.containsField(field.name)))
     val converter = new ParquetToSparkSchemaConverter(SparkParquetConf.shared)
     val stored    = converter.convert(withColumns(fileSchema, present))
     val read = requested.fields.map { field =>
       stored.find(_.name == field.name).fold(field) { s =>
-        field.copy(dataType = readType(s.dataType, field.dataType, field.name, file))
+        field.copy(dataType = new ReadTypes(file, isRetyped)(s.dataType, field.dataType, field.name))
       }
     }
-    new StoredColumns(requested, StructType(read))
+    new StoredColumns(requested, StructType(read), isRetyped)
   }
 
   /** The file's schema without other columns, whose types may be unreadable. */
@@ -90,23 +100,26 @@ private[base] object StoredColumns {
     new MessageType(fileSchema.getName,
       present.fieldNames.map(name => fileSchema.getFields.get(fileSchema.getFieldIndex(name))): _*)
 
-  private def readType(stored: DataType, requested: DataType, column: String, file: String): DataType =
-    (stored, requested) match {
+  /** The types that Spark's reader returns. */
+  private final class ReadTypes(file: String, isRetyped: Boolean) {
+
+    def apply(stored: DataType, requested: DataType, column: String): DataType = (stored, requested) match {
       case (s: StructType, r: StructType) =>
         val fields = r.fields.map { field =>
           s.find(_.name == field.name).fold(field) { child =>
-            field.copy(dataType = readType(child.dataType, field.dataType, s"$column.${field.name}", file))
+            field.copy(dataType = apply(child.dataType, field.dataType, s"$column.${field.name}"))
           }
         }
         StructType(if (s.isEmpty || r.fieldNames.exists(s.fieldNames.contains)) fields else fields :+ singleField(s))
       case (s: ArrayType, r: ArrayType) =>
-        ArrayType(readType(s.elementType, r.elementType, s"$column.element", file), r.containsNull)
+        ArrayType(apply(s.elementType, r.elementType, s"$column.element"), r.containsNull)
       case (s: MapType, r: MapType) =>
-        val key = readType(s.keyType, r.keyType, s"$column.key", file)
-        MapType(key, readType(s.valueType, r.valueType, s"$column.value", file), r.valueContainsNull)
+        val key = apply(s.keyType, r.keyType, s"$column.key")
+        MapType(key, apply(s.valueType, r.valueType, s"$column.value"), r.valueContainsNull)
       case (s, r) if s == r                                                         => r
       case (ByteType | ShortType | IntegerType, ByteType | ShortType | IntegerType) => requested
       case (s, r) if Widening.isAllowed(s, r)                                       => s
+      case (s, r) if isRetyped && Retyping.isAllowed(s, r)                          => s
       case _ =>
         throw MerganserException(
           "COLUMN_TYPE_CHANGED",
@@ -116,6 +129,7 @@ private[base] object StoredColumns {
           "requested" -> requested.catalogString
         )
     }
+  }
 
   /** A single field of a struct, down to a single field of nested structs. */
   private def singleField(struct: StructType): StructField = {

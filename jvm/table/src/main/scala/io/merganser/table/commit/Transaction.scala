@@ -86,8 +86,10 @@ final class Transaction private[table] (
             CommitSchema.merged(config, this.timeline, now, metadata).fold(reason => throw conflict(reason), identity)
           MetadataTable.drop(storage, options.permits.dropIndexes)
           BucketProperties.complete(storage, config)
+          if (joined.latestSchema.isDefined && now.history != this.timeline.history)
+            throw conflict("another writer changed the versions of the table's columns since the change began")
           val listed = joined.extra ++ AppTransactions.extend(now, options.transaction, instant)
-          complete(now, joined.copy(extra = listed), lock)
+          complete(now, HistoryCommit.prepare(storage, config, now, instant, joined.copy(extra = listed)), lock)
         }
       } catch {
         case e: MerganserException if e.condition == "COMMIT_CONFLICT" || e.condition == "COMPACTION_CONFLICT" =>

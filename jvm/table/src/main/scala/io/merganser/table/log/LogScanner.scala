@@ -6,6 +6,7 @@ import io.merganser.table.base.BaseFileReader
 import io.merganser.table.file.LogFile
 import io.merganser.table.storage.Storage
 import io.merganser.table.log.LogFormat.{BlockType, Header}
+import io.merganser.table.schema.FileColumns
 import org.apache.avro.{AvroRuntimeException, LogicalTypes, Schema}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
@@ -23,6 +24,7 @@ import scala.collection.mutable
  * @param orderingFields the table's ordering fields with their types, in property order; empty if there are none
  * @param isCompleted    whether the write of that instant was completed
  * @param maxInstant     the newest instant of the view
+ * @param columnsOf      how columns are stored in the blocks of an instant, if the table has versions of them
  * @param isWhole        whether one completed commit wrote the file, so that no block may be corrupt: [[LogFileReader]]
  */
 final class LogScanner(
@@ -31,7 +33,8 @@ final class LogScanner(
     orderingFields: StructType,
     isCompleted: String => Boolean,
     maxInstant: String,
-    isWhole: LogFile => Boolean
+    isWhole: LogFile => Boolean,
+    columnsOf: String => Option[FileColumns] = _ => None
 ) {
   private[this] val orderingTypes = orderingFields.fields.map(_.dataType)
   private[this] val schemas       = mutable.Map.empty[String, Schema]
@@ -110,7 +113,7 @@ final class LogScanner(
     if (block.header.contains(Header.Schema)) Some(schemaOf(block)) else None
 
   private final class Feed(schema: StructType, sink: LogSink) {
-    private[this] val readers = mutable.Map.empty[Schema, AvroRowReader]
+    private[this] val readers = mutable.Map.empty[(Schema, Option[FileColumns]), AvroRowReader]
     var records               = 0L
     var deletes               = 0L
 
@@ -126,8 +129,10 @@ final class LogScanner(
     }
 
     private def avro(file: LogFileReader, block: LogBlock): Unit = {
-      val stored   = schemaOf(block)
-      val reader   = readers.getOrElseUpdate(stored, new AvroRowReader(stored, schema, block.log.name))
+      val stored  = schemaOf(block)
+      val columns = columnsOf(block.instant)
+      val reader = readers.getOrElseUpdate((stored, columns),
+        new AvroRowReader(stored, columns.fold(schema)(_.stored(schema)), block.log.name, columns.isDefined))
       val provided = if (block.isPartial) reader.provided else null
       val inserts  = block.isPartial && PartialRecords.areInserting(stored)
       val content  = new AvroBlock(file, block)
@@ -146,16 +151,18 @@ final class LogScanner(
     }
 
     private def parquet(block: LogBlock): Unit = {
+      val columns = columnsOf(block.instant)
       val provided = if (block.isPartial) {
         val stored = schemaOf(block).getFields.asScala.map(_.name).toSet
-        schema.fieldNames.map(stored.contains)
+        columns.fold(schema)(_.stored(schema)).fieldNames.map(stored.contains)
       } else null
       val inserts = block.isPartial && PartialRecords.areInserting(schemaOf(block))
       val reader = new BaseFileReader(
         LogContentFileSystem.conf(storage, block),
         LogContentFileSystem.path(block),
         block.contentLength,
-        schema
+        schema,
+        columns = columns
       )
       try {
         try reader.footer

@@ -37,7 +37,6 @@ object ForeignOptions {
     off("hoodie.table.cdc.enabled"),
     off("hoodie.partition.metafile.use.base.format"),
     off("hoodie.table.multiple.base.file.formats.enable"),
-    off("hoodie.schema.on.read.enable"),
     off("hoodie.datasource.write.reconcile.schema",
       "Set hoodie.write.set.null.for.missing.columns=true, which writes null to missing columns"),
     off("hoodie.datasource.write.schema.allow.auto.evolution.column.drop"),

@@ -93,7 +93,8 @@ final class SliceReader(
     CompiledRule.orderingTypes(rule, schema),
     visibility.completed(_),
     visibility.maxInstant,
-    log => config.version >= 8 && (log.committedBytes.isDefined || config.isCreatedInLayout2)
+    log => config.version >= 8 && (log.committedBytes.isDefined || config.isCreatedInLayout2),
+    visibility.columns
   )
 
   /**
@@ -174,8 +175,9 @@ final class SliceReader(
       length: Long = Long.MaxValue
   ): BaseFileReader =
     SliceReader.missingNamed(config, base.path) {
-      val path   = storage.path(base.path)
-      val reader = new BaseFileReader(storage.conf, path, base.sizeBytes, columns, filters, start, length)
+      val path = storage.path(base.path)
+      val reader = new BaseFileReader(storage.conf, path, base.sizeBytes, columns, filters, start, length,
+        columns = visibility.columns(base.instant))
       reader.footer // read here, where a missing file is reported by name
       reader
     }

@@ -7,7 +7,7 @@ import io.merganser.table.file.{FileGroupId, FileNames, Marker, MarkerKind, Mark
 import io.merganser.table.log.{BlockPlanner, LogOptions, LogWriter, MetaRow}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.PayloadClasses
-import io.merganser.table.schema.MetaColumns
+import io.merganser.table.schema.{MetaColumns, SchemaHistory}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{MergeCounts, WriteStat}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -27,6 +27,7 @@ final case class SliceWritten(stat: WriteStat, counts: MergeCounts)
  * @param schema  the table's data columns
  * @param instant requested time of the commit that writes
  * @param eventTime the column whose range is in the statistics of each file
+ * @param history the versions of the columns, if the table has any, for stored rows that are written again
  * @param compactions instants of pending compactions by file group; below version 8 new log files are named after them
  */
 final case class SliceWriter(
@@ -38,7 +39,8 @@ final case class SliceWriter(
     baseOptions: BaseFileOptions,
     logOptions: LogOptions,
     compactions: Map[FileGroupId, String] = Map.empty,
-    eventTime: Option[EventTimeColumn] = None
+    eventTime: Option[EventTimeColumn] = None,
+    history: Option[SchemaHistory] = None
 ) {
   private val width      = schema.length
   private val fileSchema = StructType(MetaColumns.schema ++ schema)

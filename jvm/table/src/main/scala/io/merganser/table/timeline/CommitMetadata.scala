@@ -91,6 +91,9 @@ final case class CommitMetadata(
 
   def schemaJson: Option[String] = extra.get("schema").filter(_.nonEmpty)
 
+  /** JSON of the newest version of the columns, in a table that has versions of them. */
+  def latestSchema: Option[String] = extra.get(CommitMetadata.LatestSchemaKey).filter(_.nonEmpty)
+
   def allStats: Seq[WriteStat] = stats.values.flatten.toSeq
 
   /** File groups written or replaced. */
@@ -104,6 +107,8 @@ final case class CommitMetadata(
 }
 
 object CommitMetadata {
+
+  val LatestSchemaKey = "latest_schema"
 
   import AvroRecords._
 

@@ -3,7 +3,7 @@ package io.merganser.table.timeline
 import io.merganser.merge.MerganserException
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.schema.{FrameCheck, SchemaEvolution}
+import io.merganser.table.schema.{FrameCheck, MetaColumns, SchemaEvolution}
 import org.apache.spark.sql.types.StructType
 
 /** The schema of a commit if other writers changed the table's columns since it began. */
@@ -27,7 +27,9 @@ private[table] object CommitSchema {
         val (own, theirs, before) = (columns(Some(ours)), columns(now.tableSchemaJson), columns(began.tableSchemaJson))
         try {
           // Columns that were only widened or added include all previous ones.
-          if (!includes(config.name, theirs, before))
+          if (metadata.latestSchema.isDefined)
+            Left("another writer changed the table's columns since the change of its columns began")
+          else if (!includes(config.name, theirs, before))
             Left("another writer replaced the table's columns since the write began")
           else {
             // A column becomes a string only if this write widened it to string itself.
@@ -52,5 +54,5 @@ private[table] object CommitSchema {
     SchemaEvolution.evolved(name, columns, others, widensToString = true) == columns
 
   private def columns(json: Option[String]): StructType =
-    json.map(value => AvroSchemas.toSpark(AvroSchemas.parse(value))).getOrElse(new StructType)
+    json.map(value => MetaColumns.without(AvroSchemas.toSpark(AvroSchemas.parse(value)))).getOrElse(new StructType)
 }

@@ -7,6 +7,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.file.FileGroupId
 import io.merganser.table.properties.TableConfig
+import io.merganser.table.schema.{MetaColumns, SchemaHistory}
 import io.merganser.table.storage.Storage
 import org.apache.spark.sql.types.StructType
 
@@ -120,6 +121,7 @@ final class Timeline private (
 
   /** Takes over what was read of completed files that have not changed. */
   private def reuse(earlier: Timeline): Unit = {
+    if (earlier.isHistoryKnown) knownHistory = Some(earlier.completed.toSet -> earlier.history)
     earlier.read.asScala.foreach { case (instant, metadata) =>
       if (versionOf(instant).isDefined && versionOf(instant) == earlier.versionOf(instant)) read.put(instant, metadata)
     }
@@ -259,11 +261,34 @@ final class Timeline private (
     }
 
   private def fields(json: Option[String]): Set[String] =
-    json.toSeq.flatMap(value => AvroSchemas.parse(value).getFields.asScala.map(_.name)).toSet
+    json.toSeq.flatMap(AvroSchemas.parse(_).getFields.asScala.map(_.name)).filterNot(MetaColumns.isMeta).toSet
 
   /** Requested time of the commit of the schema, if it refers to a history of the columns (schema on read). */
-  private[table] def latestSchema: Option[String] =
-    schemaCommit.filter(_._2.extra.get("latest_schema").exists(_.nonEmpty)).map(_._1.requested)
+  private[table] def latestSchema: Option[String] = schemaCommit.filter(_._2.latestSchema.isDefined).map(_._1.requested)
+
+  /** The history of an earlier timeline, with the writes that it had. */
+  private[this] var knownHistory: Option[(Set[Instant], Option[SchemaHistory])] = None
+
+  @volatile private var isHistoryKnown = false
+
+  /**
+   * The versions of the table's columns (schema on read), if it has any. Lists their folder, unless an earlier timeline
+   * did and no commit has changed them since.
+   *
+   * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
+   */
+  lazy val history: Option[SchemaHistory] = {
+    val found = complete match {
+      case Some(all) => all.history.map(whole => limit.fold(whole)(whole.asOf))
+      case None =>
+        val known = knownHistory.filter { case (seen, _) =>
+          completed.forall(i => seen(i) || metadata(i).latestSchema.isEmpty)
+        }
+        known.fold(HistoryFiles.load(storage, isCompleted(_)))(_._2)
+    }
+    isHistoryKnown = true
+    found
+  }
 
   private[table] def find(requested: String, action: Action): Option[Instant] =
     instants.find(i => i.requested == requested && i.action.whenCompleted == action.whenCompleted)

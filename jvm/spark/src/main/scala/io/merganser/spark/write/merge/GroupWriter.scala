@@ -164,7 +164,8 @@ final class GroupWriter(
   /** A base file's rows in key order. */
   private final class BaseRows(base: BaseFile) extends Closeable {
     private[this] val reader =
-      new BaseFileReader(writer.storage.conf, writer.storage.path(base.path), base.sizeBytes, incoming.layout, Nil)
+      new BaseFileReader(writer.storage.conf, writer.storage.path(base.path), base.sizeBytes, incoming.layout,
+        columns = writer.history.map(_.columns(base.instant)))
 
     val sorted: Iterator[InternalRow] =
       if (reader.footer.isSorted) reader.rows() else SortedRows.byKey(reader.rows(), layout)

@@ -5,7 +5,7 @@ import io.merganser.spark.prune.{ColumnStatistics, KeyRanges}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.prepare.PreparedSchema
 import io.merganser.table.base.{BaseFileFooter, BaseFileReader}
-import io.merganser.table.schema.MetaColumns
+import io.merganser.table.schema.{MetaColumns, SchemaHistory}
 import io.merganser.table.slice.{FileSlice, LogInserts, SliceReader}
 import io.merganser.table.storage.Storage
 import org.apache.spark.TaskContext
@@ -96,7 +96,8 @@ private[write] final case class StoredKeyScan(
     else {
       val shared = session.sparkContext.broadcast(summary)
       val reader =
-        new StoredKeyReader(table.storage, columns, counting, order.byPath, inLogs, read, only, integerKey)
+        new StoredKeyReader(table.storage, columns, counting, order.byPath, inLogs, read, only, integerKey,
+          table.timeline.history)
       val bins     = packed(candidates)
       val rows     = session.sparkContext.parallelize(bins, bins.size).mapPartitions(_.flatMap(reader.rows(_, shared)))
       val shuffled = order.shuffled(session, rows, schema, batch.tasks, Key, Path)
@@ -156,7 +157,8 @@ private final class StoredKeyReader(
     logKeys: Set[Int],
     read: CollectionAccumulator[Int],
     only: Option[Set[Int]],
-    integerKey: Option[StructField]
+    integerKey: Option[StructField],
+    history: Option[SchemaHistory]
 ) extends Serializable {
 
   private val keyColumn = MetaColumns.schema(MetaColumns.RecordKey)
@@ -199,8 +201,9 @@ private final class StoredKeyReader(
   ): Iterator[InternalRow] = {
     val base   = slice.base.get
     val schema = if (withColumns) baseColumns else StructType(Seq(keyColumn))
-    val reader = new BaseFileReader(storage.conf, storage.path(base.path), base.sizeBytes, schema, known = Some(footer))
-    val key    = schema.fieldNames.indexOf(keyColumn.name)
+    val reader = new BaseFileReader(storage.conf, storage.path(base.path), base.sizeBytes, schema, known = Some(footer),
+      columns = history.map(_.columns(base.instant)))
+    val key = schema.fieldNames.indexOf(keyColumn.name)
     closing(reader)(reader.rows().flatMap(row => out.live(if (withColumns) row else null, row.getUTF8String(key))))
   }
 

@@ -1,0 +1,164 @@
+"""Tables with versions of their columns (Hudi's schema on read): renamed, dropped, re-added, moved and retyped ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interop.hudi_engine import HudiEngine
+from interop.merganser_engine import MerganserEngine
+
+COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
+SETTING = "hoodie.schema.on.read.enable"
+#: Hudi cannot read renamed fields of structs with its vectorized reader.
+ON = (
+    f"SET {SETTING}=true",
+    "SET hoodie.datasource.write.schema.allow.auto.evolution.column.drop=true",
+    "SET spark.sql.parquet.enableVectorizedReader=false",
+    "SET hoodie.write.auto.upgrade=false",
+)
+
+SCHEMA = "id int, amount int, note string, who struct<name:string,age:int>, tags array<struct<k:string,v:int>>, ts bigint"
+CHANGED = (
+    "RENAME COLUMN amount TO total",
+    "ALTER COLUMN total TYPE bigint",
+    "DROP COLUMN note",
+    "ADD COLUMNS (note string COMMENT 'another one' AFTER id)",
+    "RENAME COLUMN who.age TO years",
+    "RENAME COLUMN tags.element.v TO weight",
+    "RENAME COLUMN who TO person",
+    "ADD COLUMNS (person.zip string AFTER name)",
+    "ALTER COLUMN ts AFTER id",
+)
+NOW = ["id", "ts", "note", "total", "person", "tags"]
+
+
+def options(name: str, kind: str, version: int, **more: str) -> dict[str, str]:
+    return {
+        "hoodie.table.name": name,
+        "hoodie.datasource.write.table.type": kind,
+        "hoodie.datasource.write.recordkey.field": "id",
+        "hoodie.datasource.write.partitionpath.field": "",
+        "hoodie.table.ordering.fields": "ts",
+        "hoodie.write.table.version": str(version),
+        "hoodie.write.auto.upgrade": "false",
+        **more,
+    }
+
+
+def before(i: int, ts: int = 1) -> list[Any]:
+    return [i, i * 10, f"old {i}", {"name": f"n{i}", "age": i}, [{"k": "k", "v": i}], ts]
+
+
+def after(i: int, ts: int, total: int, note: str | None = None) -> list[Any]:
+    return [i, ts, note, total, {"name": f"n{i}", "zip": None, "years": i}, [{"k": "k", "weight": i}]]
+
+
+class Both:
+    """One table, and both engines that read and write it."""
+
+    def __init__(self, ours: MerganserEngine, hudi: HudiEngine, path: Path, name: str) -> None:
+        self.ours, self.hudi, self.path, self.name = ours, hudi, path, name
+
+    def by_hudi(self, *statements: str, setting: bool = True) -> list[list[Any]]:
+        """Run Hudi's SQL on the table, as ``{t}``; the rows of the last statement."""
+        self.hudi.sql(f"DROP TABLE IF EXISTS {self.name}", f"CREATE TABLE {self.name} USING hudi LOCATION '{self.path}'")
+        try:
+            return self.hudi.sql(*(ON if setting else ON[2:]), *(s.format(t=self.name) for s in statements))
+        finally:
+            self.hudi.sql(f"DROP TABLE {self.name}")
+
+    def sql(self, *statements: str) -> list[Any]:
+        """Run our SQL on the table, as ``{t}``."""
+        for statement in statements:
+            rows = self.ours.spark.sql(statement.format(t=f"merganser.`{self.path}`")).collect()
+        return rows
+
+    def all_read(self, columns: list[str], *rows: list[Any]) -> None:
+        read = self.ours.read(self.path)
+        assert [name for name, _ in read.business_columns] == columns
+        assert read.business == list(rows)
+        assert self.by_hudi(f"SELECT {', '.join(columns)} FROM {{t}} ORDER BY id") == list(rows)
+
+    def history(self) -> list[dict[str, Any]]:
+        """The versions of the columns, newest first."""
+        files = sorted((self.path / ".hoodie" / ".schema").glob("*.schemacommit"))
+        return list(json.loads(files[-1].read_text())["schemas"]) if files else []
+
+    def ids(self) -> dict[str, int]:
+        return {field["name"]: field["id"] for field in self.history()[0]["fields"]}
+
+
+@pytest.fixture
+def with_setting(ours: MerganserEngine) -> Iterator[None]:
+    ours.spark.conf.set(SETTING, "true")
+    try:
+        yield
+    finally:
+        ours.spark.conf.unset(SETTING)
+
+
+VARIANTS = [(COW, 6, "avro"), (COW, 9, "avro"), (MOR, 6, "avro"), (MOR, 8, "avro"), (MOR, 9, "parquet")]
+
+
+@pytest.mark.parametrize(("kind", "version", "blocks"), VARIANTS)
+def test_a_table_whose_columns_hudi_changed_is_read_and_written_by_their_ids_and_by_hudi_from_then_on(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, version: int, blocks: str
+) -> None:
+    name = f"changed_{kind[0]}{version}"
+    both = Both(ours, hudi, tmp_path / name, name)
+    logged = options(name, kind, version, **{"hoodie.logfile.data.block.format": blocks})
+    hudi.upsert(both.path, SCHEMA, [before(i) for i in (1, 2, 3, 4)], **logged)
+    hudi.upsert(both.path, SCHEMA, [[2, 22, *before(2)[2:5], 2]], **logged)
+    first = ours.read(both.path).business
+    instant = max(row[0] for row in ours.read(both.path).select(["_hoodie_commit_time"]))
+    both.by_hudi(*(f"ALTER TABLE {{t}} {change}" for change in CHANGED))
+    rows = [after(1, 1, 10), after(2, 2, 22), after(3, 1, 30), after(4, 1, 40)]
+    both.all_read(NOW, *rows)
+    # Filters and single columns of renamed, retyped and re-added columns.
+    assert both.sql("SELECT id FROM {t} WHERE total = 22L AND note IS NULL") == [(2,)]
+    assert both.sql("SELECT count(1) FROM {t} WHERE note = 'old 1'") == [(0,)]
+    assert both.sql("SELECT person.years FROM {t} WHERE person.years > 3") == [(4,)]
+    # As of a time before the changes, the table has the columns of then.
+    past = ours.spark.read.format("merganser").option("as.of.instant", instant).load(str(both.path))
+    assert past.columns == ["id", "amount", "note", "who", "tags", "ts"]
+    assert past.where("amount >= 30").count() == 2
+    assert both.sql(f"SELECT note FROM {{t}} VERSION AS OF '{instant}' WHERE amount = 10") == [("old 1",)]
+    assert len(first) == 4
+    # Our writes: an upsert, statements, a new column.
+    ids = both.ids()
+    wider = "id int, ts bigint, note string, total bigint, extra double"
+    ours.upsert(both.path, wider, [[1, 5, "new 1", 11, 1.5]], **{"spark.merganser.write.missingColumns": "keep"})
+    both.sql(
+        "MERGE INTO {t} t USING (SELECT 3 id, 'new 3' note, 9L ts) s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET note = s.note, ts = s.ts",
+        "DELETE FROM {t} WHERE total = 40",
+    )
+    assert both.ids() == {**ids, "extra": max(ids.values()) + both.history()[0]["max_column_id"] - max(ids.values())}
+    with_extra = [*NOW, "extra"]
+    rows = [[*after(1, 5, 11, "new 1"), 1.5], [*after(2, 2, 22), None], [*after(3, 9, 30, "new 3"), None]]
+    both.all_read(with_extra, *rows)
+    # Hudi writes and changes columns further, and so do we.
+    both.by_hudi(
+        "UPDATE {t} SET total = 23, ts = 7 WHERE id = 2",
+        "ALTER TABLE {t} RENAME COLUMN extra TO rate",
+        "UPDATE {t} SET rate = 2.5, ts = 8 WHERE id = 2",
+    )
+    rows = [rows[0], [*after(2, 8, 23), 2.5], rows[2]]
+    with_rate = [*NOW, "rate"]
+    both.all_read(with_rate, *rows)
+    if kind == MOR:
+        both.sql(f"CALL run_compaction(op => 'scheduleandexecute', path => '{both.path}')")
+        both.all_read(with_rate, *rows)
+        assert ours.read(both.path, "read_optimized").business == rows
+    both.sql("ALTER TABLE {t} RENAME COLUMN note TO remark", "UPDATE {t} SET remark = 'r', ts = 10 WHERE id = 1")
+    renamed = ["id", "ts", "remark", *with_rate[3:]]
+    rows = [[*after(1, 10, 11, "r"), 1.5], *rows[1:]]
+    both.all_read(renamed, *rows)
+    if kind == MOR:
+        hudi.compact(both.path, **{SETTING: "true"})
+        both.all_read(renamed, *rows)

@@ -25,13 +25,20 @@ from interop.hudi_session import (  # noqa: E402
     compact_table,
     merge_into_table,
     read_table,
+    run_statements,
     start_session,
     table_properties,
     write_table,
 )
 
 META = ["_hoodie_commit_time", "_hoodie_record_key", "_hoodie_partition_path"]
-LEFTOVERS = [".temp", ".heartbeat", ".locks", ".aux", ".schema", ".hoodie.properties.crc"]
+LEFTOVERS = [".temp", ".heartbeat", ".locks", ".aux", ".hoodie.properties.crc"]
+#: Settings with which Hudi stores versions of columns, and reads nested ones by them.
+SCHEMA_ON_READ = {
+    "hoodie.schema.on.read.enable": "true",
+    "hoodie.datasource.write.schema.allow.auto.evolution.column.drop": "true",
+    "spark.sql.parquet.enableVectorizedReader": "false",
+}
 BLOCK_KINDS = ["command", "delete", "corrupt", "avro", "hfile", "parquet", "cdc"]
 
 
@@ -89,6 +96,17 @@ class Story:
         """SQL MERGE INTO the table as ``t``, from ``rows`` as ``s``."""
         merge_into_table(self.spark, self.path, schema, rows, clauses)
 
+    def alter(self, *changes: str) -> None:
+        """ALTER TABLE, one commit for each change; from then on Hudi stores and reads versions of the columns."""
+        for key, value in SCHEMA_ON_READ.items():
+            self.spark.conf.set(key, value)
+        self.run(*(f"ALTER TABLE {self.name} {change}" for change in changes))
+
+    def run(self, *statements: str) -> None:
+        """SQL statements on the table by its name."""
+        table = f"CREATE TABLE {self.name} USING hudi LOCATION '{self.path}'"
+        run_statements(self.spark, [table, *statements, f"DROP TABLE {self.name}"])
+
     def finish(self, holds: set[str]) -> None:
         """Read the table with Hudi, write ``expected.json``, drop what is no part of a table.
 
@@ -98,6 +116,8 @@ class Story:
         kinds = log_block_kinds(Path(self.path))
         assert kinds == holds, f"{self.name} has {kinds} blocks, its story promises {holds}"
         expected = self.expected()
+        for key in SCHEMA_ON_READ:
+            self.spark.conf.unset(key)
         clean(Path(self.path))
         (self.folder / "expected.json").write_text(layout(expected), encoding="utf-8")
 
@@ -178,6 +198,8 @@ def clean(table: Path) -> None:
         crc.unlink()
     for name in LEFTOVERS:
         shutil.rmtree(table / ".hoodie" / name, ignore_errors=True)
+    if not any((versions := table / ".hoodie" / ".schema").glob("*.schemacommit")):
+        shutil.rmtree(versions, ignore_errors=True)
 
 
 def main(jar: str, names: Sequence[str]) -> None:

@@ -458,6 +458,38 @@ def mor_keyless(t: Story) -> None:
     keyless(t, MOR)
 
 
+COLUMNS = "id int, amount int, note string, who struct<name:string,age:int>, ts bigint"
+#: What becomes of these columns, in order: renamed, retyped, dropped, added again, renamed inside a struct and around it.
+CHANGES = [
+    "RENAME COLUMN amount TO total",
+    "ALTER COLUMN total TYPE string",
+    "DROP COLUMN note",
+    "ADD COLUMNS (note string COMMENT 'another one' AFTER id)",
+    "RENAME COLUMN who.age TO years",
+    "RENAME COLUMN who TO person",
+]
+
+
+@golden()
+def cow_column_versions(t: Story) -> None:
+    t.table(COW, COLUMNS, key="id", ordering="ts")
+    t.upsert(*([i, i * 10, f"old {i}", {"name": f"n{i}", "age": i}, 10] for i in (1, 2, 3)))
+    t.alter(*CHANGES)
+    # new rows are in a file of their own, the others stay in one from before the changes
+    t.run(f"INSERT INTO {t.name} VALUES (4, 'new 4', 'forty', named_struct('name', 'n4', 'years', 4), 11)")
+
+
+@golden("avro", "delete")
+def mor_column_versions(t: Story) -> None:
+    t.table(MOR, COLUMNS, key="id", ordering="ts")
+    t.upsert(*([i, i * 10, f"old {i}", {"name": f"n{i}", "age": i}, 10] for i in (1, 2, 3, 4)))
+    # log blocks from before and after the changes
+    t.upsert([2, 22, "old 2+", {"name": "n2", "age": 2}, 11])
+    t.delete("id int, ts bigint", [4, 11])
+    t.alter(*CHANGES)
+    t.run(f"UPDATE {t.name} SET total = 'thirty', note = 'new 3', ts = 12 WHERE id = 3")
+
+
 def older(version: str) -> dict[str, str]:
     return {"hoodie.write.table.version": version, "hoodie.write.auto.upgrade": "false"}
 

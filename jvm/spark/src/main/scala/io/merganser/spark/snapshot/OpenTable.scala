@@ -29,6 +29,12 @@ final class OpenTable(val storage: Storage, val config: TableConfig, val timelin
   def asOf(time: String): OpenTable =
     new OpenTable(storage, config, new TimeTravel(storage, config, timeline).to(AsOf.instant(config, time)))
 
+  /**
+   * Whether logs may have rows with some of the columns only. Hudi reads such rows wrongly where a table has versions
+   * of its columns, with null for the other columns.
+   */
+  def logsPartialRows: Boolean = config.version >= 8 && timeline.history.isEmpty
+
   /** The same table as of the requested time of one of its instants. */
   private[spark] def asOfInstant(instant: String): OpenTable = new OpenTable(storage, config, timeline.asOf(instant))
 

@@ -94,7 +94,7 @@ private[sql] final case class CommandTarget(
     after.find(a => session.sessionState.conf.resolver(a.name, name))
 
   /** Logs hold full rows only before table version 8, and later where the user disabled partial rows. */
-  val takesPartialRows: Boolean = !isLogged || (opened.config.version >= 8 && settings.statement.logsPartialRows)
+  val takesPartialRows: Boolean = !isLogged || (opened.logsPartialRows && settings.statement.logsPartialRows)
 
   def column(name: String): Option[AttributeReference] =
     data.find(a => session.sessionState.conf.resolver(a.name, name))

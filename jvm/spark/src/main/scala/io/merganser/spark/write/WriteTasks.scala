@@ -130,7 +130,7 @@ private[write] final case class WriteTasks(
         (rule.columns(schema).nonEmpty,
           CompiledRule.orderingColumns(rule, schema).filter(f => incoming.masks.exists(!_.columns.contains(f))))
     }
-    val merges = config.version < 8
+    val merges = !table.logsPartialRows
     val needed =
       if (!config.isMergeOnRead || incoming.masks.isEmpty) None
       else if (merges) Some(incoming.layout)

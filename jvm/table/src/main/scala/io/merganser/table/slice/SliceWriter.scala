@@ -27,7 +27,8 @@ final case class SliceWritten(stat: WriteStat, counts: MergeCounts)
  * @param schema  the table's data columns
  * @param instant requested time of the commit that writes
  * @param eventTime the column whose range is in the statistics of each file
- * @param history the versions of the columns, if the table has any, for stored rows that are written again
+ * @param history the versions of the columns, if the table has any: stored rows that are written again are read by
+ *                them, and logs have full rows
  * @param compactions instants of pending compactions by file group; below version 8 new log files are named after them
  */
 final case class SliceWriter(
@@ -225,8 +226,9 @@ final case class SliceWriter(
     val meta                   = new MetaRow(instant, token, UTF8String.fromString(slice.fileId))
     val times                  = new EventTimes(eventTime)
     val blocks =
-      new BlockPlanner(merge, layout, storedDeletes, writesDeletedRows, supportsPartials = config.version >= 8, schema,
-        slice.partitionPath, meta, times)
+      new BlockPlanner(merge, layout, storedDeletes, writesDeletedRows,
+        supportsPartials = config.version >= 8 && history.isEmpty,
+        schema, slice.partitionPath, meta, times)
     if (blocks.isEmpty) Nil
     else {
       val kind                         = if (namesLogsBySlice) MarkerKind.Append else MarkerKind.Create

@@ -58,8 +58,9 @@ class GoldenTablesSuite extends AnyFunSuite {
     private val config   = TableConfig.load(storage)
     private val timeline = Timeline.load(storage, config)
 
-    val schema: StructType = AvroSchemas.toSpark(AvroSchemas.parse(timeline.tableSchemaJson.get))
-    val view               = new TableView(storage, config, timeline)
+    val schema: StructType =
+      MetaColumns.without(AvroSchemas.toSpark(AvroSchemas.parse(timeline.tableSchemaJson.get)))
+    val view = new TableView(storage, config, timeline)
 
     /**
      * Under the TIMESTAMP key generator the reference gives the partition column the type of its folder's name, string;

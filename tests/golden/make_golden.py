@@ -105,7 +105,8 @@ class Story:
     def run(self, *statements: str) -> None:
         """SQL statements on the table by its name."""
         table = f"CREATE TABLE {self.name} USING hudi LOCATION '{self.path}'"
-        run_statements(self.spark, [table, *statements, f"DROP TABLE {self.name}"])
+        alone = "SET hoodie.parquet.small.file.limit=0"
+        run_statements(self.spark, [table, alone, *statements, f"DROP TABLE {self.name}"])
 
     def finish(self, holds: set[str]) -> None:
         """Read the table with Hudi, write ``expected.json``, drop what is no part of a table.
@@ -198,8 +199,12 @@ def clean(table: Path) -> None:
         crc.unlink()
     for name in LEFTOVERS:
         shutil.rmtree(table / ".hoodie" / name, ignore_errors=True)
-    if not any((versions := table / ".hoodie" / ".schema").glob("*.schemacommit")):
-        shutil.rmtree(versions, ignore_errors=True)
+    # each file of versions has all that are in earlier ones
+    versions = table / ".hoodie" / ".schema"
+    for file in sorted(versions.glob("*"), key=lambda file: file.name.split("_")[0].split(".")[0])[:-3]:
+        file.unlink()
+    if versions.is_dir() and not any(versions.iterdir()):
+        versions.rmdir()
 
 
 def main(jar: str, names: Sequence[str]) -> None:

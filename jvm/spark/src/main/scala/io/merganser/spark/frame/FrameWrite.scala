@@ -145,7 +145,7 @@ object FrameWrite {
     val parsed = WriteConfig.parse(options, sessionConf(session), TableConfig(config), creating = true)
     if (parsed.operation == WriteOperation.Delete || parsed.operation == WriteOperation.DeletePartition)
       throw MerganserException("DELETE_FROM_NO_TABLE", "path" -> storage.basePath)
-    check(frame, schema, TableConfig(config), parsed, missing = Set.empty)
+    check(frame, schema, TableConfig(config), parsed, missing = Set.empty, logsPartialRows = true)
     Creation.begin(storage, config, parsed.lock)
     // A table without a commit counts as not created.
     try run(session, OpenTable.load(storage), parsed.copy(allowEmptyCommit = true), frame, schema,
@@ -169,7 +169,7 @@ object FrameWrite {
       readAt: Option[Timeline] = None
   ): WriteResult = {
     val missing = addedAndMissing(table, settings, frame, data)
-    check(frame, data, table.config, settings, missing)
+    check(frame, data, table.config, settings, missing, table.logsPartialRows)
     val isDelete = settings.operation == WriteOperation.Delete
     val masks    = if (isDelete) Nil else provided(frame, data, settings)
     val rows     = KeylessFrames.identified(table.config, settings.operation, frame)
@@ -200,13 +200,15 @@ object FrameWrite {
    * Checks that the frame has what the operation needs, before anything is written.
    *
    * @param missing columns that it may omit; it must have the table's others
+   * @param logsPartialRows whether the logs of an existing table may have rows with some of the columns
    */
   private def check(
       frame: DataFrame,
       data: StructType,
       config: TableConfig,
       settings: WriteConfig,
-      missing: Set[String]
+      missing: Set[String],
+      logsPartialRows: Boolean
   ): Unit = {
     AvroSchemas.checkColumns(data)
     val isDelete = settings.operation == WriteOperation.Delete
@@ -233,12 +235,15 @@ object FrameWrite {
       throw MerganserException("KEEP_NEEDS_UPSERT", "operation" -> settings.operation, "table" -> config.name,
         "columns" -> data.fieldNames.filter(FrameCheck.find(frame.schema, _).isEmpty).mkString(", "),
         "key" -> Options.MissingColumnsOption.key)
-    // Logs of that version hold full rows: the rule would be applied both when they are written and when they are read.
-    val mergesTwice = config.isMergeOnRead && config.version < 8 && settings.rule.isInstanceOf[StoredRule.UserMerger]
+    // Logs with full rows: the rule would be applied both when they are written and when they are read.
+    val mergesTwice = config.isMergeOnRead && (config.version < 8 || !logsPartialRows) &&
+      settings.rule.isInstanceOf[StoredRule.UserMerger]
     if (!isDelete && mergesTwice && provided(frame, data, settings).nonEmpty)
       throw MerganserException("KEEP_NEEDS_VERSION", "operation" -> settings.operation, "table" -> config.name,
         "columns" -> data.fieldNames.filter(FrameCheck.find(frame.schema, _).isEmpty).mkString(", "),
-        "version" -> config.version, "key" -> Options.MissingColumnsOption.key)
+        "logs" -> (if (config.version < 8) s"table version ${config.version}"
+                   else "a table with versions of its columns"),
+        "key" -> Options.MissingColumnsOption.key)
   }
 
   /** Whether the frame must have the ordering fields: without them, new keys get null ordering values. */

@@ -2,9 +2,11 @@ package io.merganser.table.commit
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.TableSuite
+import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.file.{BaseFile, LogFile}
 import io.merganser.table.options.{ForeignOptions, Options, Permits}
 import io.merganser.table.properties.{TableConfig, TableProperties, Treatment}
+import io.merganser.table.schema.{InternalSchema, InternalSchemaJson}
 import io.merganser.table.slice.{FileSlice, LogInserts}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{Action, CommitMetadata, Instant, InstantState, OperationType, Timeline, WriteStat}
@@ -110,37 +112,70 @@ final class TableFeaturesSuite extends TableSuite {
     assert(none.isEmpty)
   }
 
-  private def schema(names: (Int, String)*): String =
-    names.map { case (id, name) => s"""{"id":$id,"name":"$name","optional":true,"type":"string"}""" }
-      .mkString("""{"type":"record","fields":[""", ",", "]}")
-
-  private def history(s: Storage, schemas: String*): Unit =
-    s.createNew(".hoodie/.schema/2_3.schemacommit", schemas.mkString("{\"schemas\":[", ",", "]}").getBytes(UTF_8))
+  private def history(s: Storage, instant: String, columns: String*): Unit = {
+    val versions = columns.zipWithIndex.map { case (ddl, i) =>
+      InternalSchema.initial(StructType.fromDDL(ddl)).copy(version =
+        i.toLong)
+    }
+    s.createNew(s".hoodie/.schema/${instant}_999.schemacommit",
+      InternalSchemaJson.ofAll(versions.reverse).getBytes(UTF_8))
+  }
 
   test(
-    "a history of columns in which one was renamed, or a dropped one's name came back, " +
-      "refuses reading, whatever newer commits say") {
-    for (version <- Seq(6, 8, 9)) {
-      val added = foreign()(version)
-      history(added, schema(1 -> "a", 2 -> "b"), schema(1 -> "a"))
-      open(added)
-      assert(writeRefusal(added).condition == "SCHEMA_ON_READ_TABLE")
-      val renamed = foreign()(version)
-      history(renamed, schema(1 -> "b"), schema(1 -> "a"))
-      val again = foreign()(version)
-      history(again, schema(3 -> "a"), schema(2 -> "b"), schema(1 -> "a"))
-      val nested                = foreign()(version)
-      def struct(field: String) = s"""{"type":"record","fields":[{"id":1,"name":"s","type":${schema(2 -> field)}}]}"""
-      history(nested, struct("x"), struct("y"))
-      for (s <- Seq(renamed, again, nested)) {
-        assert(refusal(open(s)).condition == "TABLE_FEATURE_UNREADABLE")
-        assert(writeRefusal(s).condition == "SCHEMA_ON_READ_TABLE")
-      }
-    }
+    "versions of columns are those of the newest completed commit that stored them; " +
+      "without them, a commit that refers to some refuses reading") {
+    val s        = foreign()()
+    def versions = Timeline.load(s, open(s)).history.map(_.versions.size)
+    def commit(i: String) =
+      instantFile(s, s"${i}_$i.commit", CommitMetadata(OperationType.Upsert, Map.empty, Map.empty))
+    assert(versions.isEmpty)
+    history(s, "100", "a INT", "b INT")
+    commit("100")
+    assert(versions.contains(2))
+    history(s, "200", "a INT", "b INT", "c INT")
+    assert(versions.contains(2), "its commit is not completed")
+    commit("200")
+    assert(versions.contains(3))
+    history(s, "300")
+    commit("300")
+    assert(refusal(open(s)).condition == "TIMELINE_FILE_UNREADABLE")
     val lost = foreign()()
     instantFile(lost, "100_110.commit",
-      CommitMetadata(OperationType.Upsert, Map.empty, Map("schema" -> "{}", "latest_schema" -> schema(1 -> "a"))))
+      CommitMetadata(OperationType.Upsert, Map.empty, Map("schema" -> "{}", "latest_schema" -> "{}")))
     assert(refusal(open(lost)).condition == "TABLE_FEATURE_UNREADABLE")
+  }
+
+  test("a write continues the versions of columns with a new id for a new column, and clears what failed writes left") {
+    for (version <- Seq(6, 9)) {
+      val s                    = foreign()(version)
+      def columns(ddl: String) = Map("schema" -> AvroSchemas.toAvro(StructType.fromDDL(ddl), "t").toString)
+      def write(extra: Map[String, String], operation: OperationType = OperationType.Upsert): CommitMetadata = {
+        val config = open(s)
+        val begun  = Transaction.begin(s, config, Action.DeltaCommit)
+        val done   = begun.commit(CommitMetadata(operation, Map.empty, extra), Set.empty)
+        Timeline.load(s, config).metadata(done.requested).get
+      }
+      write(columns("id INT, a STRING"))
+      assert(names(s, ".hoodie/.schema").isEmpty)
+      val renamed =
+        InternalSchema.initial(StructType.fromDDL("id INT, a STRING")).renamed(Seq("a"), "b").copy(version = 5)
+      val json = Map("latest_schema" -> InternalSchemaJson.of(renamed))
+      write(columns("id INT, b STRING") ++ json, OperationType.AlterSchema)
+      assert(names(s, ".hoodie/.schema").count(
+        _.matches("\\d+(_\\d+)?\\.schemacommit(\\.requested|\\.inflight)?")) == 3)
+      s.createNew(".hoodie/.schema/99999999999999998.schemacommit.requested", Array.emptyByteArray)
+      val same = write(columns("id INT, b STRING"))
+      assert(InternalSchemaJson.parse(same.latestSchema.get) == renamed)
+      assert(names(s, ".hoodie/.schema").forall(!_.startsWith("99999999999999998")))
+      val added  = InternalSchemaJson.parse(write(columns("id INT, b STRING, c INT")).latestSchema.get)
+      val latest = Timeline.load(s, open(s)).history.get
+      assert(latest.newest == added && added.columns.last.id == renamed.maxColumnId + 1 && latest.versions.size == 3)
+      assert(latest.versions.last.columns.map(_.name).takeRight(2) == Seq("id", "a"))
+      // A compaction has the version of its own instant.
+      val service = write(columns("id INT"), OperationType.Compact)
+      assert(service.latestSchema.map(InternalSchemaJson.parse).contains(added))
+      assert(Timeline.load(s, open(s)).history.contains(latest))
+    }
   }
 
   test("buckets with metadata of their own refuse writing, and reading while they are split") {

@@ -89,7 +89,7 @@ class SettingsSuite extends AnyFunSuite {
       ("hoodie.datasource.write.drop.partition.columns", "true", "false"),
       ("hoodie.table.cdc.enabled", "true", "false"), ("hoodie.table.base.file.format", "ORC", "parquet"),
       ("hoodie.index.bucket.engine", "CONSISTENT_HASHING", "SIMPLE"), ("hoodie.clustering.inline", "true", "false"),
-      ("hoodie.schema.on.read.enable", "true", "FALSE"), ("hoodie.allow.operation.metadata.field", "true", "false"),
+      ("hoodie.allow.operation.metadata.field", "true", "false"),
       ("hoodie.write.concurrency.mode", "NON_BLOCKING_CONCURRENCY_CONTROL", "optimistic_concurrency_control"))
     for ((key, changing, harmless) <- cases) {
       val thrown = refusal(key -> changing)

@@ -8,6 +8,7 @@ import io.merganser.table.TableSuite
 import io.merganser.table.commit.{Rollback, Transaction}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.MergeMode
+import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice.TableView
 import io.merganser.table.storage.Storage
 import org.apache.avro.Schema

@@ -249,8 +249,8 @@ def test_alter_table_changes_columns_in_commits_that_write_no_rows(sql: Sql, kin
 
 
 ALTERATIONS = {
-    "RENAME COLUMN v TO w": ["'v'", "'w'", "CREATE TABLE"],
-    "DROP COLUMN v": ["'v'", "CREATE TABLE"],
+    "RENAME COLUMN v TO w": ["'v'", "'w'", "hoodie.schema.on.read.enable=true", "CREATE TABLE"],
+    "DROP COLUMN v": ["'v'", "hoodie.schema.on.read.enable=true", "CREATE TABLE"],
     "ADD COLUMN x int NOT NULL": ["'x'", "NOT NULL"],
     "ALTER COLUMN ts TYPE double": ["'ts'", "double", "ordering"],
     "ALTER COLUMN id TYPE double": ["'id'", "double", "record key"],
@@ -266,6 +266,86 @@ def test_changes_that_would_lose_or_change_what_is_stored_are_refused_by_name(sq
     assert [text for text in ALTERATIONS[change] if text not in message] == []
     assert len(sql.commits(table)) == 1
     assert sql.run(f"SELECT * FROM {table}") == [(1, 1, "a")]
+
+
+SETTING = "hoodie.schema.on.read.enable"
+#: Changes of a table whose setting is on, and what the refusal says.
+VERSIONED = {
+    "RENAME COLUMN id TO key": ["'id'", "record key", "renamed"],
+    "DROP COLUMN p": ["'p'", "partition", "dropped"],
+    "DROP COLUMN ts": ["'ts'", "ordering"],
+    "RENAME COLUMN v TO TS": ["'v'", "'TS' exists"],
+    "DROP COLUMN s.a": ["'s.a'", "nothing would be left"],
+    "DROP COLUMN nothing": ["'nothing'"],
+    "RENAME COLUMN m.key TO k": ["'m.key'"],
+    "ALTER COLUMN v TYPE int": ["'v'", "string", "int"],
+    "ADD COLUMN local timestamp_ntz": ["'local'", f"{SETTING}=false"],
+}
+
+
+def test_with_versions_of_columns_changes_that_would_break_the_table_are_refused_by_name(sql: Sql) -> None:
+    columns = "id int, ts bigint, v string, s struct<a:int>, m map<string,int>, p int"
+    table = sql.create("cow", columns, by="p", **{SETTING: "true"})
+    sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a', named_struct('a', 1), map('k', 1), 7)")
+    for change, texts in VERSIONED.items():
+        message = sql.fails(f"ALTER TABLE {table} {change}")
+        assert [text for text in texts if text not in message] == [], change
+    assert len(sql.commits(table)) == 1
+    sql.run(f"ALTER TABLE {table} DROP COLUMN v")
+    assert sql.run(f"SELECT id, s.a, p FROM {table}") == [(1, 1, 7)]
+
+
+@each_kind
+def test_columns_of_catalog_tables_are_renamed_dropped_retyped_and_added_again_where_versions_are_stored(
+    sql: Sql, kind: str
+) -> None:
+    table = sql.create(kind, "id int, ts bigint, v varchar(9) COMMENT 'a v', n int, s struct<a:int,b:string>")
+    sql.run(f"INSERT INTO {table} VALUES (1, 1, 'one', 10, named_struct('a', 1, 'b', 'x')), (2, 1, 'two', 20, null)")
+    with sql.settings({SETTING: "true"}):
+        sql.run(f"ALTER TABLE {table} RENAME COLUMN v TO w")
+        sql.run(f"ALTER TABLE {table} RENAME COLUMN s.a TO c")
+        sql.run(f"ALTER TABLE {table} DROP COLUMN s.b")
+        sql.run(f"ALTER TABLE {table} DROP COLUMN n")
+    # A table with versions keeps them without the setting.
+    sql.run(f"ALTER TABLE {table} ADD COLUMNS (n int AFTER id, v string)")
+    sql.run(f"ALTER TABLE {table} ALTER COLUMN w FIRST")
+    assert [row[:3] for row in sql.run(f"DESCRIBE {table}")[:6]] == [
+        ("w", "varchar(9)", "a v"), ("id", "int", None), ("n", "int", None), ("ts", "bigint", None),
+        ("s", "struct<c:int>", None), ("v", "string", None),
+    ]  # fmt: skip
+    assert sql.rows(table) == [("one", 1, None, 1, (1,), None), ("two", 2, None, 1, None, None)]
+    sql.run(f"UPDATE {table} SET v = 'new', n = 5, ts = 2 WHERE w = 'two'")
+    rows = [("one", 1, None, 1, (1,), None), ("two", 2, 5, 2, None, "new")]
+    assert sql.rows(table) == rows
+    # Swapped names are not mixed up by filters or statistics.
+    sql.run(f"ALTER TABLE {table} RENAME COLUMN w TO x")
+    sql.run(f"ALTER TABLE {table} RENAME COLUMN v TO w")
+    sql.run(f"ALTER TABLE {table} RENAME COLUMN x TO v")
+    assert sql.run(f"SELECT id FROM {table} WHERE v = 'one'") == [(1,)]
+    assert sql.run(f"SELECT id FROM {table} WHERE w = 'new' AND n = 5") == [(2,)]
+    sql.run(
+        f"MERGE INTO {table} t USING (SELECT 'one' v) s ON t.v = s.v WHEN MATCHED THEN UPDATE SET w = 'met', ts = 3"
+    )
+    assert sql.run(f"SELECT v, w FROM {table} ORDER BY id") == [("one", "met"), ("two", "new")]
+    if kind == "mor":
+        sql.run(f"CALL run_compaction(op => 'schedule', table => '{table}')")
+        sql.run(f"ALTER TABLE {table} RENAME COLUMN w TO z")
+        # The compaction was planned before the change, and its files have the columns of then.
+        sql.run(f"CALL run_compaction(op => 'run', table => '{table}')")
+        assert sql.run(f"SELECT v, z FROM {table} ORDER BY id") == [("one", "met"), ("two", "new")]
+
+
+def test_a_table_in_a_catalog_of_folders_keeps_versions_of_its_columns_by_its_own_property(
+    spark: SparkSession, sql: Sql, tmp_path: Path
+) -> None:
+    save(frame(spark, [(1, 10, "a")], "id int, ts int, v string"), tmp_path / "t", OPTIONS)
+    table = f"merganser.`{tmp_path}/t`"
+    sql.run(f"ALTER TABLE {table} SET TBLPROPERTIES ('{SETTING}' = 'true')")
+    sql.run(f"ALTER TABLE {table} RENAME COLUMN v TO w")
+    sql.run(f"ALTER TABLE {table} ADD COLUMN v string")
+    assert sql.run(f"SELECT id, w, v FROM {table}") == [(1, "a", None)]
+    save(frame(spark, [(2, 20, "b", "c")], "id int, ts int, w string, v string"), tmp_path / "t", OPTIONS)
+    assert sql.rows(table, "id, w, v") == [(1, "a", None), (2, "b", "c")]
 
 
 def test_key_and_partition_columns_may_be_widened_where_their_text_stays(sql: Sql) -> None:

@@ -176,8 +176,8 @@ RETYPED = {
 
 
 @pytest.mark.parametrize(("kind", "blocks"), [(COW, "avro"), (MOR, "avro"), (MOR, "parquet")])
-def test_types_that_are_changed_here_have_the_values_that_hudi_reads_from_files_and_log_blocks(
-    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, with_setting: None, kind: str, blocks: str
+def test_columns_that_hudi_retyped_have_the_values_that_it_reads_from_files_and_log_blocks(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str, blocks: str
 ) -> None:
     name = f"retyped_{kind[0]}_{blocks}"
     both = Both(ours, hudi, tmp_path / name, name)
@@ -185,10 +185,12 @@ def test_types_that_are_changed_here_have_the_values_that_hudi_reads_from_files_
     logged = options(name, kind, 9, **{"hoodie.logfile.data.block.format": blocks})
     ours.upsert(both.path, TYPES, [[i, *values, 1] for i in (1, 2)], **logged)
     ours.upsert(both.path, TYPES, [[2, *values, 2]], **{"hoodie.logfile.data.block.format": blocks})
-    both.sql(*(f"ALTER TABLE {{t}} ALTER COLUMN {column} TYPE {kind}" for column, kind in RETYPED.items()))
+    both.by_hudi(*(f"ALTER TABLE {{t}} ALTER COLUMN {column} TYPE {to}" for column, to in RETYPED.items()))
     now = ["1", "10.00", 2.1, "4.200", "1.50", "12.35", "2024-01-02", "2024-02-03", "ab"]
     both.all_read(["id", *RETYPED, "ts"], [1, *now, 1], [2, *now, 2])
     assert both.sql("SELECT count(1) FROM {t} WHERE sd = date'2024-01-02' AND i = '1' AND s > 12") == [(2,)]
+    both.sql("UPDATE {t} SET i = 'one', ts = 3 WHERE id = 2")
+    both.all_read(["id", *RETYPED, "ts"], [1, *now, 1], [2, "one", *now[1:], 3])
 
 
 @pytest.mark.parametrize("kind", [COW, MOR])

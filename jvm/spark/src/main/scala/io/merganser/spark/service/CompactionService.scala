@@ -151,7 +151,9 @@ object CompactionService {
       transaction: Transaction
   ): Work[CompactionResult] = {
     // In a table with versions of its columns, a file has those of its instant.
-    val seen    = if (table.timeline.history.isEmpty) table else table.asOfInstant(instant.requested)
+    val seen =
+      if (table.timeline.history.isEmpty) table
+      else Some(table.asOfInstant(instant.requested)).filter(_.schema.nonEmpty).getOrElse(table)
     val schema  = seen.schema
     val planned = PlannedSlices.of(table.storage, table.config, table.timeline.compactionPlan(instant))
     val slices  = planned.map(table.view.committed)

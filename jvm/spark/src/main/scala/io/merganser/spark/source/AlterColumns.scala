@@ -34,8 +34,13 @@ object AlterColumns {
     val seen     = DeclaredColumns.over(OpenTable.load(session, path).schema, declared)
     run(session, path, changes)
     // An entry without columns takes them from the table's folder.
-    if (declared.nonEmpty)
-      CatalogBridge.alterColumns(session, entry.identifier, applied(entry.identifier.unquotedString, seen, changes))
+    if (declared.nonEmpty) {
+      val columns = applied(entry.identifier.unquotedString, seen, changes)
+      // Spark refuses columns without one that the entry has.
+      if (changes.exists(c => c.isInstanceOf[RenameColumn] || c.isInstanceOf[DeleteColumn]))
+        CatalogBridge.replaceColumns(session, entry.identifier, columns)
+      else CatalogBridge.alterColumns(session, entry.identifier, columns)
+    }
     SparkBridge.refreshCached(session, entry.identifier)
   }
 

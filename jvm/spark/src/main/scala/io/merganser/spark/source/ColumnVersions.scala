@@ -91,7 +91,7 @@ private[source] object ColumnVersions {
   private def requireReadable(config: TableConfig, columns: StructType): Unit = {
     def inside(path: Seq[String], dataType: DataType): Option[Seq[String]] = dataType match {
       case TimestampNTZType => Some(path)
-      case s: StructType    => s.toStream.flatMap(f => inside(path :+ f.name, f.dataType).toSeq).headOption
+      case s: StructType    => s.flatMap(f => inside(path :+ f.name, f.dataType).toSeq).headOption
       case a: ArrayType     => inside(path :+ "element", a.elementType)
       case m: MapType       => inside(path :+ "value", m.valueType)
       case _                => None

@@ -121,7 +121,8 @@ final class Timeline private (
 
   /** Takes over what was read of completed files that have not changed. */
   private def reuse(earlier: Timeline): Unit = {
-    if (earlier.isHistoryKnown) knownHistory = Some(earlier.completed.toSet -> earlier.history)
+    knownHistory =
+      if (earlier.isHistoryKnown) Some(earlier.completed.toSet -> earlier.history) else earlier.knownHistory
     earlier.read.asScala.foreach { case (instant, metadata) =>
       if (versionOf(instant).isDefined && versionOf(instant) == earlier.versionOf(instant)) read.put(instant, metadata)
     }
@@ -267,7 +268,7 @@ final class Timeline private (
   private[table] def latestSchema: Option[String] = schemaCommit.filter(_._2.latestSchema.isDefined).map(_._1.requested)
 
   /** The history of an earlier timeline, with the writes that it had. */
-  private[this] var knownHistory: Option[(Set[Instant], Option[SchemaHistory])] = None
+  private var knownHistory: Option[(Set[Instant], Option[SchemaHistory])] = None
 
   @volatile private var isHistoryKnown = false
 

@@ -1,7 +1,7 @@
 package io.merganser.spark.snapshot
 
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.commit.{Creation, TableFeatures}
+import io.merganser.table.commit.{BucketMetadata, Creation, TableFeatures}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice.{TableView, TimeTravel}
@@ -18,6 +18,9 @@ final class OpenTable(val storage: Storage, val config: TableConfig, val timelin
   lazy val schema: StructType =
     timeline.tableSchemaJson.map(json => MetaColumns.without(AvroSchemas.toSpark(AvroSchemas.parse(json))))
       .getOrElse(new StructType)
+
+  /** Whether keys are placed by consistent hashing; one listing. */
+  lazy val hasRings: Boolean = BucketMetadata.hasRings(storage)
 
   lazy val view: TableView = new TableView(storage, config, timeline)
 
@@ -57,7 +60,7 @@ object OpenTable {
   def load(storage: Storage, known: Option[Timeline] = None): OpenTable = {
     val config   = TableConfig.load(storage)
     val timeline = Timeline.load(storage, config, known)
-    TableFeatures.requireReadable(storage, config, timeline)
+    TableFeatures.requireReadable(storage, timeline)
     new OpenTable(storage, config, timeline)
   }
 

@@ -2,7 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.place.{IndexResolver, WriteSlices}
+import io.merganser.spark.write.place.{BucketPlaces, IndexResolver, WriteSlices}
 import io.merganser.spark.write.prepare.{ColumnMask, GeneratedKeys, PreparedRows, PreparedSchema}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{CommitRequest, KeyScope, Rollback, Transaction, Work, WriteBasis}
@@ -174,6 +174,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
             extra = extraMetadata(table, schema, written),
             replacedFileIds = replacedBy(replaced, stats.keySet, table)
           )
+          BucketPlaces.renew(index, table, transaction.instant, metadata.replacedFileIds.keys)
           if (written.isEmpty && metadata.replacedFileIds.isEmpty && !settings.allowEmptyCommit)
             Work(("", written, WriteNotes(ignoredOptions = settings.ignored)), None)
           else {

@@ -2,11 +2,10 @@ package io.merganser.spark.write
 
 import io.merganser.spark.write.place._
 import io.merganser.spark.write.tag.{StoredKeys, Tagging}
-import io.merganser.table.file.FileNames
-import io.merganser.table.index.BucketIndex
 import io.merganser.table.options.IndexType
 import io.merganser.table.schema.MetaColumns
-import io.merganser.table.slice.{FileSlice, SliceWritten}
+import io.merganser.table.slice.SliceWritten
+import io.merganser.table.timeline.Action
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.InternalRow
@@ -24,26 +23,28 @@ private[write] final case class WriteByBucket(tasks: WriteTasks) {
   import tasks._
 
   def write(rows: DataFrame, slices: WriteSlices, index: IndexType.Bucket): Seq[SliceWritten] = {
-    val buckets =
-      index.buckets.getOrElse(throw new IllegalStateException("an index whose number of buckets was not resolved"))
+    val instant           = transaction.instant
+    val places            = BucketPlaces(index, table, instant, transaction.action == Action.ReplaceCommit)
     val (source, columns) = tagged(rows, slices)
     val isPartitioned     = config.partitionFields.nonEmpty
     val most              = session.sessionState.conf.numShufflePartitions
     // How many partitions the rows have is known after the shuffle, which leaves out tasks without rows.
-    val tasks = math.max(1, if (isPartitioned) most else math.min(buckets, most))
+    val tasks = math.max(1, if (isPartitioned) most else math.min(places.in("").count, most))
     val paths = new PartitionPaths
     session.sparkContext.register(paths)
-    val shuffle  = shuffled(placed(source, index.hashFields, buckets, tasks, paths), columns, tasks)
-    val written  = shuffle.run()
-    val existing = session.sparkContext.broadcast(byBucket(slices.of(paths.value)))
-    val instant  = transaction.instant
+    val shuffle = shuffled(placed(source, places, tasks, paths), columns, tasks)
+    val written = shuffle.run()
+    val used    = paths.value
+    places.store(used)
+    val listed   = slices.of(used.keySet).filter(slice => used.contains(slice.partitionPath))
+    val existing = session.sparkContext.broadcast(places.byBucket(listed, table))
     val isLogged = config.isMergeOnRead
     writeGroups(written, columns, Seq(MetaColumns.PartitionPath, WriteTasks.Group)) { (path: UTF8String, bucket: Int) =>
       existing.value.get((path, bucket)) match {
         case Some(slice) => FileGroupTarget(slice.partitionPath, slice.fileId, Some(slice), isLogged)
         case None =>
-          FileGroupTarget(path.toString, FileNames.bucketFileId(bucket, instant, path.toString), None, isLog = false,
-            isBucket = true)
+          val fileId = places.in(path.toString).newFileId(bucket, instant, path.toString)
+          FileGroupTarget(path.toString, fileId, None, isLog = false, isBucket = true)
       }
     }
   }
@@ -59,8 +60,7 @@ private[write] final case class WriteByBucket(tasks: WriteTasks) {
 
   private def placed(
       rows: RDD[InternalRow],
-      hashFields: Seq[String],
-      buckets: Int,
+      places: BucketPlaces,
       tasks: Int,
       paths: PartitionPaths
   ): RDD[InternalRow] = {
@@ -69,26 +69,31 @@ private[write] final case class WriteByBucket(tasks: WriteTasks) {
     rows.mapPartitions { it =>
       val extra  = new GenericInternalRow(2)
       val joined = new JoinedRow
+
+      var last: UTF8String          = null
+      var buckets: PartitionBuckets = null
       it.map { row =>
-        val path   = row.getUTF8String(partition)
-        val bucket = BucketIndex.bucket(row.getUTF8String(key), hashFields, buckets)
-        paths.add(path)
+        val path = row.getUTF8String(partition)
+        if (path != last) {
+          last = path.copy()
+          buckets = places.in(path.toString)
+          paths.add((last, buckets.code))
+        }
+        val bucket = buckets.of(row.getUTF8String(key))
         extra.update(0, bucket)
         extra.update(1, salts(((path.hashCode & Int.MaxValue) + bucket.toLong).%(tasks).toInt))
         joined(row, extra)
       }
     }
   }
-
-  /** Slices by partition path and bucket. */
-  private def byBucket(slices: Seq[FileSlice]): Map[(UTF8String, Int), FileSlice] =
-    slices.flatMap(s => FileNames.bucketOf(s.fileId).map(b => (UTF8String.fromString(s.partitionPath), b) -> s)).toMap
 }
 
-/** The partition paths of rows. Synchronized, as Spark reads the values of running tasks. */
-private final class PartitionPaths extends AccumulatorV2[UTF8String, Set[String]] {
-  private[this] val paths            = mutable.HashSet.empty[UTF8String]
-  private[this] var last: UTF8String = _
+/**
+ * The partition paths of rows, with the codes of the buckets that the rows were placed in. Synchronized, as Spark reads
+ * the values of running tasks.
+ */
+private final class PartitionPaths extends AccumulatorV2[(UTF8String, Int), Map[String, Set[Int]]] {
+  private[this] val paths = mutable.HashSet.empty[(UTF8String, Int)]
 
   override def isZero: Boolean = synchronized(paths.isEmpty)
 
@@ -98,22 +103,16 @@ private final class PartitionPaths extends AccumulatorV2[UTF8String, Set[String]
     other
   }
 
-  override def reset(): Unit = synchronized {
-    paths.clear()
-    last = null
+  override def reset(): Unit = synchronized(paths.clear())
+
+  override def add(path: (UTF8String, Int)): Unit = synchronized { paths += path; () }
+
+  override def merge(other: AccumulatorV2[(UTF8String, Int), Map[String, Set[Int]]]): Unit = synchronized {
+    other.value.foreach { case (path, codes) => codes.foreach(code => paths += ((UTF8String.fromString(path), code))) }
   }
 
-  override def add(path: UTF8String): Unit =
-    if (path != last) {
-      last = path.copy()
-      synchronized(paths += last)
-      ()
-    }
-
-  override def merge(other: AccumulatorV2[UTF8String, Set[String]]): Unit =
-    synchronized { paths ++= other.value.map(UTF8String.fromString) }
-
-  override def value: Set[String] = synchronized(paths.iterator.map(_.toString).toSet)
+  override def value: Map[String, Set[Int]] =
+    synchronized(paths.toSeq).groupBy(_._1.toString).map { case (path, found) => path -> found.map(_._2).toSet }
 
   private def writeObject(out: ObjectOutputStream): Unit = synchronized(out.defaultWriteObject())
 }

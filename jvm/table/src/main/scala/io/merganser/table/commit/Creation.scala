@@ -26,6 +26,7 @@ object Creation {
     if (TableConfig.exists(storage)) throw MerganserException("TABLE_EXISTS", "path" -> storage)
     TableFolder.requireEmpty(storage)
     storage.makeFolder(config.historyFolder)
+    BucketMetadata.create(storage, config)
     try storage.createNew(PropertiesFile.Name, PropertiesFile.write(config.properties))
     catch {
       case _: org.apache.hadoop.fs.FileAlreadyExistsException =>
@@ -62,6 +63,7 @@ object Creation {
         val timeline = Timeline.load(storage, config)
         if (!isUnfinished(storage, config, timeline)) throw MerganserException("TABLE_EXISTS", "path" -> storage)
         timeline.pendingWrites.foreach(Rollback.remove(storage, config, timeline, _))
+        BucketMetadata.create(storage, TableConfig(properties))
         TableConfig.updateUnderLock(storage, _ => properties)
       }
 

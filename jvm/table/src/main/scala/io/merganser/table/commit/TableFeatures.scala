@@ -1,7 +1,7 @@
 package io.merganser.table.commit
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.options.{Options, Permits}
+import io.merganser.table.options.{BucketLayout, Options, Permits}
 import io.merganser.table.properties.{TableConfig, TableProperties, Treatment}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{Action, HistoryFiles, Instant, Timeline}
@@ -22,7 +22,7 @@ object TableFeatures {
     ".locks" -> Treatment.Handled,
     ".aux" -> Treatment.Harmless, // of bootstrapped tables, which are refused by a property, and of running writes
     ".index_defs" -> Treatment.Harmless, // of indexes that are in the metadata table
-    ".bucket_index" -> Treatment.RefusesWriting, // buckets that are not a hash of the key alone
+    ".bucket_index" -> Treatment.Handled, // buckets that are not a hash of the key alone, see BucketMetadata
     ".schema" -> Treatment.Handled // versions of the columns
   )
 
@@ -39,14 +39,14 @@ object TableFeatures {
     case Action.Restore | Action.Indexing => Treatment.RefusesWriting
   }
 
-  private val Buckets = ".hoodie/.bucket_index"
+  private val Buckets = BucketMetadata.Folder
 
   /**
    * Refuses a table whose rows would be read wrongly. Call when a table is opened, after checking its properties.
    *
    * @throws MerganserException TABLE_FEATURE_UNREADABLE, TIMELINE_FILE_UNREADABLE
    */
-  def requireReadable(storage: Storage, config: TableConfig, timeline: Timeline): Unit = {
+  def requireReadable(storage: Storage, timeline: Timeline): Unit = {
     def refuse(feature: String, reason: String, remedy: String) =
       throw MerganserException("TABLE_FEATURE_UNREADABLE", "path" -> storage, "feature" -> feature, "reason" -> reason,
         "remedy" -> remedy)
@@ -55,12 +55,6 @@ object TableFeatures {
         refuse(s"commit $instant refers to a history of its columns (schema on read)",
           s"there is none in ${HistoryFiles.Folder}",
           s"Restore ${HistoryFiles.Folder}, or use the engine that made the table")
-      }
-    // From version 8 on, a row that is written meanwhile is stored in the old bucket and in the new one.
-    if (config.version >= 8)
-      timeline.pending.find(_.action == Action.Clustering).filter(_ => hasBuckets(storage)).foreach { i =>
-        refuse(s"its buckets are being split or merged by ${i.requested} (consistent hashing)",
-          "rows would be returned twice", "Read it when that clustering has completed")
       }
   }
 
@@ -84,10 +78,18 @@ object TableFeatures {
     // One listing instead of one for each of the folders, which few tables have.
     val folders             = storage.list(".hoodie").map(_.getPath.getName).toSet
     def has(folder: String) = folders(folder.split('/').last)
-    if (has(Buckets) && hasBuckets(storage))
-      refuse(s"its buckets are stored in $Buckets (consistent hashing, or numbers of buckets by partition)",
-        "buckets are located by the key's hash alone here, so that a key would be stored twice",
-        TableProperties.OtherEngine)
+    if (has(Buckets)) {
+      BucketMetadata.stored(storage, timeline).filterNot(found => isStored(found.layout, config)).foreach { _ =>
+        refuse(s"its buckets are stored in $Buckets (consistent hashing, or numbers of buckets by partition)",
+          s"its properties store an index without them, so that a key would be stored twice",
+          TableProperties.OtherEngine)
+      }
+      if (BucketMetadata.hasRings(storage)) timeline.pendingClusterings.headOption.foreach { instant =>
+        refuse(s"its buckets are being split or merged by $instant (consistent hashing)",
+          "a row would have to be written to the old bucket and to the new one",
+          "Write when that clustering has completed, or use the engine that planned it")
+      }
+    }
     def pending(action: Action): Option[Instant] = timeline.pending.find(_.action == action)
     pending(Action.Restore).foreach { i =>
       refuse(s"restore ${i.requested} is pending", "it removes commits while they would be written onto",
@@ -103,5 +105,14 @@ object TableFeatures {
     }
   }
 
-  private def hasBuckets(storage: Storage): Boolean = storage.list(Buckets).nonEmpty
+  /** Whether the properties, if they store an index, store this layout of buckets; rules may have changed since. */
+  private def isStored(layout: BucketLayout, config: TableConfig): Boolean = {
+    def has(key: String, value: String => Boolean) = config.properties.get(key).exists(value)
+    !config.properties.contains(Options.IndexTypeOption.key) || (layout match {
+      case BucketLayout.Rings          => has(Options.BucketEngine.key, _ == "CONSISTENT_HASHING")
+      case BucketLayout.ByPartition(_) => has(Options.BucketExpressions.key, _ => true)
+      case BucketLayout.Fixed          => true
+    })
+  }
+
 }

@@ -1,5 +1,7 @@
 package io.merganser.table.options
 
+import io.merganser.table.index.BucketRule
+
 /** How the file group of a key is found. */
 sealed trait IndexType
 
@@ -20,6 +22,23 @@ object IndexType {
   /**
    * @param buckets    file groups in each partition; None: not configured, inferred from the existing files, or 256
    * @param hashFields key columns that determine the bucket
+   * @param layout     None: not configured, inferred from the table's metadata
    */
-  final case class Bucket(buckets: Option[Int], hashFields: Seq[String]) extends IndexType
+  final case class Bucket(buckets: Option[Int], hashFields: Seq[String], layout: Option[BucketLayout] = None)
+      extends IndexType
+}
+
+/** How the keys of a partition are distributed to its buckets. */
+sealed trait BucketLayout
+
+object BucketLayout {
+
+  /** The same number of buckets in each partition, by the remainder of the key's hash. */
+  case object Fixed extends BucketLayout
+
+  /** Numbers of buckets by partition, by the remainder of the key's hash. */
+  final case class ByPartition(rule: BucketRule) extends BucketLayout
+
+  /** Consistent hashing: ranges of hashes that are stored for each partition, so that buckets can be split or merged. */
+  case object Rings extends BucketLayout
 }

@@ -137,6 +137,14 @@ object Options {
     "BUCKET: file groups in each partition.")
   val BucketHashFields: OptionEntry = table("hoodie.bucket.index.hash.field", NameList, None,
     "BUCKET: key columns that determine the bucket; by default all of them.")
+  val BucketEngine: OptionEntry = table("hoodie.index.bucket.engine", oneOf("SIMPLE", "CONSISTENT_HASHING"),
+    Some("SIMPLE"),
+    "BUCKET: how keys are distributed to buckets: by the remainder of their hash, or by ranges of hashes that are " +
+      "stored with the table, of which other engines can split and merge some (only in MERGE_ON_READ tables). By " +
+      "default as the table's metadata has it.")
+  val BucketExpressions: OptionEntry = table("hoodie.bucket.index.partition.expressions", AnyString, None,
+    "BUCKET: numbers of buckets by partition, as `pattern,count;pattern,count`: the first regular expression that " +
+      "matches the whole partition path counts; for others `hoodie.bucket.index.num.buckets`.")
 
   private def movesPartition(index: String) = write(
     s"hoodie.${index.toLowerCase(java.util.Locale.ROOT)}.index.update.partition.path", Bool,
@@ -364,7 +372,8 @@ object Options {
     ComplexKeyWithoutName,
     TimelineZone
   ) ++ TimeBased ++ Seq(
-    IndexTypeOption, BucketCount, BucketHashFields, SimpleMovesPartition, BloomMovesPartition,
+    IndexTypeOption, BucketCount, BucketHashFields, BucketEngine, BucketExpressions, SimpleMovesPartition,
+    BloomMovesPartition,
     Operation, OverwriteMode, PartitionsToDelete, SqlInsertOperation, SqlInsertMode, SqlBulkInsert, CombineBeforeInsert,
     CombineBeforeUpsert,
     InsertDropDuplicates,

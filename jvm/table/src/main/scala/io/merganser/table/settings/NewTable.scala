@@ -1,6 +1,7 @@
 package io.merganser.table.settings
 
 import io.merganser.merge.MerganserException
+import io.merganser.table.index.BucketRule
 import io.merganser.table.options.{OptionEntry, OptionScope, Options, Settings}
 import io.merganser.table.rule.{MergeMode, RuleInference}
 import io.merganser.table.schema.FrameCheck
@@ -180,6 +181,7 @@ object NewTable {
   private def index(settings: Settings, table: String, keys: Seq[String]): Map[String, String] = {
     val kind   = settings.required(Options.IndexTypeOption)
     val hashed = settings.fields(Options.BucketHashFields)
+    requireBuckets(settings)
     for (field <- hashed if !keys.exists(_.equalsIgnoreCase(field)))
       throw MerganserException("BUCKET_HASH_FIELD_UNKNOWN", "table" -> table, "field" -> field,
         "keys" -> keys.mkString(", "))
@@ -191,8 +193,22 @@ object NewTable {
           Options.BucketHashFields.key -> (if (hashed.isEmpty) keys else hashed).mkString(","),
           // Hudi's procedures compare the hash fields with it, and fail where a table has only one of them.
           Options.RecordKey.key -> keys.mkString(",")
-        )
+        ) ++ explicitSettings(settings, Options.BucketEngine, Options.BucketExpressions)
     )
+  }
+
+  /** Ranges of hashes are for logs, as other engines have it, and are the same in all partitions at first. */
+  private def requireBuckets(settings: Settings): Unit = {
+    def conflict(entry: OptionEntry, value: String, other: OptionEntry, otherValue: String) =
+      throw MerganserException("OPTION_CONFLICT", "key" -> entry.key, "value" -> value, "otherKey" -> other.key,
+        "otherValue" -> otherValue)
+    settings.explicit(Options.BucketExpressions).foreach(BucketRule.parse(_, Options.BucketExpressions.key))
+    settings.explicit(Options.BucketEngine).filter(_ == "CONSISTENT_HASHING").foreach { engine =>
+      val table = settings.required(Options.TableTypeOption)
+      if (table != "MERGE_ON_READ") conflict(Options.BucketEngine, engine, Options.TableTypeOption, table)
+      settings.explicit(Options.BucketExpressions).foreach(conflict(Options.BucketEngine, engine,
+          Options.BucketExpressions, _))
+    }
   }
 
   private def partitionSpec(settings: Settings, partitionBy: Seq[String]): Seq[String] = {

@@ -57,7 +57,7 @@ object ShownSettings {
   private def index(config: TableConfig): Map[String, String] = {
     val kind = config.properties.get(Options.IndexTypeOption.key).filterNot(Options.IndexTypeOption.default.contains)
     kind.fold(Map.empty[String, String]) { name =>
-      val buckets = Seq(Options.BucketCount, Options.BucketHashFields)
+      val buckets = Seq(Options.BucketCount, Options.BucketHashFields, Options.BucketEngine, Options.BucketExpressions)
       Map(Options.IndexTypeOption.key -> name) ++
         (if (name == "BUCKET") buckets.flatMap(e => config.properties.get(e.key).map(e.key -> _)) else Nil)
     }

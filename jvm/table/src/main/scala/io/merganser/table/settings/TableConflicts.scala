@@ -79,8 +79,11 @@ object TableConflicts {
       case Options.HiveStyle | Options.UrlEncode                => raw(entry.default)
       case Options.TimelineZone                                 => raw(Some("LOCAL"))
       case Options.IndexTypeOption                              => index(value, table)
-      case timeBased if Options.TimeBased.contains(timeBased)   => timed(timeBased, value, table)
-      case _                                                    => raw(None)
+      // Other writers do not store them: there the table's metadata decides.
+      case Options.BucketEngine if storesIndex(table)         => raw(entry.default)
+      case Options.BucketExpressions if storesIndex(table)    => raw(Some("none"))
+      case timeBased if Options.TimeBased.contains(timeBased) => timed(timeBased, value, table)
+      case _                                                  => raw(None)
     }
   }
 
@@ -139,6 +142,8 @@ object TableConflicts {
 
   private def index(value: String, table: TableConfig): Option[String] =
     table.properties.get(Options.IndexTypeOption.key).filter(stored => findsKeys(stored) != findsKeys(value))
+
+  private def storesIndex(table: TableConfig): Boolean = table.properties.contains(Options.IndexTypeOption.key)
 
   /** Equal for indexes that find the same keys, and so may alternate. */
   private def findsKeys(index: String): String =

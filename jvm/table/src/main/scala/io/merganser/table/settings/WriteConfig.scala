@@ -1,6 +1,7 @@
 package io.merganser.table.settings
 
 import io.merganser.merge.MerganserException
+import io.merganser.table.index.BucketRule
 import io.merganser.table.options._
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.StoredRule
@@ -255,7 +256,16 @@ object WriteConfig {
         "keys" -> table.recordKeyFields.mkString(", ")
       )
     val count = settings.explicitOrStored(Options.BucketCount, table.properties).map(_.toInt)
-    IndexType.Bucket(count, if (hashed.isEmpty) table.recordKeyFields else hashed)
+    IndexType.Bucket(count, if (hashed.isEmpty) table.recordKeyFields else hashed, layoutOf(settings, table))
+  }
+
+  private def layoutOf(settings: Settings, table: TableConfig): Option[BucketLayout] = {
+    val engine      = settings.explicitOrStored(Options.BucketEngine, table.properties)
+    val expressions = settings.explicitOrStored(Options.BucketExpressions, table.properties)
+    if (engine.contains("CONSISTENT_HASHING")) Some(BucketLayout.Rings)
+    else
+      expressions.map(e => BucketLayout.ByPartition(BucketRule.parse(e, Options.BucketExpressions.key)))
+        .orElse(engine.map(_ => BucketLayout.Fixed))
   }
 
   private def filesOf(settings: Settings, stored: Map[String, String]): FileConfig = FileConfig(

@@ -11,13 +11,15 @@ object LogInserts {
 
   /**
    * @param slices slices of the timeline's snapshot
+   * @param areBuckets whether all slices are buckets, where file ids do not show it
    * @return positions of slices whose logs may have such a key: those without a base file, those of buckets, and those
    *         into whose log a commit inserted rows, or an archived commit may have
    */
-  def in(slices: IndexedSeq[FileSlice], timeline: Timeline): Set[Int] = {
+  def in(slices: IndexedSeq[FileSlice], timeline: Timeline, areBuckets: => Boolean): Set[Int] = {
     val withLogs = slices.indices.filter(slices(_).logs.nonEmpty)
     val (placed, others) =
-      withLogs.partition(i => slices(i).base.isEmpty || FileNames.bucketOf(slices(i).fileId).isDefined)
+      withLogs.partition(i =>
+        slices(i).base.isEmpty || FileNames.bucketOf(slices(i).fileId).isDefined || areBuckets)
     placed.toSet ++ (if (others.isEmpty) Nil else inserted(slices, others, timeline))
   }
 

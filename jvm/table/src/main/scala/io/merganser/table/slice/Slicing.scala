@@ -4,7 +4,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.table.file.{BaseFile, FileGroupId, FileNames, LogFile}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Parallel, Storage}
-import io.merganser.table.timeline.{ArchivedTimeline, CommittedFile, Timeline}
+import io.merganser.table.timeline.{Action, ArchivedTimeline, CommittedFile, Timeline}
 import org.apache.hadoop.fs.FileStatus
 
 import scala.annotation.tailrec
@@ -85,10 +85,18 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
   private def isNamed(base: BaseFile): Boolean = timeline.committedFiles(base.instant).forall(_.contains(base.name))
 
   /**
+   * While buckets are split or merged, rows are also written to logs of the new buckets, which are named after that
+   * clustering; commits of other instants name those files.
+   */
+  private lazy val replaces: Set[String] =
+    timeline.completed.filter(_.action == Action.ReplaceCommit).map(_.requested).toSet
+
+  /**
    * In version 6 several writes share a log file, which is named after its slice. An upgraded table may still have such
    * files beside the base file of the same instant.
    */
-  private def isNamed(log: LogFile): Boolean = config.version < 8 || timeline.committedFiles(log.instant).forall {
+  private def isNamed(log: LogFile): Boolean = config.version < 8 || replaces(log.instant) || timeline.committedFiles(
+    log.instant).forall {
     files =>
       files.contains(log.name) || (!config.isCreatedInLayout2 && files.keysIterator.exists(
         FileNames.fileId(_).contains(log.fileId)))

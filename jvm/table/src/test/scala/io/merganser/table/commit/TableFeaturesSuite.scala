@@ -4,12 +4,22 @@ import io.merganser.merge.MerganserException
 import io.merganser.table.TableSuite
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.file.{BaseFile, LogFile}
+import io.merganser.table.index.HashRing
 import io.merganser.table.options.{ForeignOptions, Options, Permits}
 import io.merganser.table.properties.{TableConfig, TableProperties, Treatment}
 import io.merganser.table.schema.{InternalSchema, InternalSchemaJson}
 import io.merganser.table.slice.{FileSlice, LogInserts}
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.{Action, CommitMetadata, Instant, InstantState, OperationType, Timeline, WriteStat}
+import io.merganser.table.timeline.{
+  Action,
+  CommitMetadata,
+  Instant,
+  InstantState,
+  OperationType,
+  PlannedClustering,
+  Timeline,
+  WriteStat
+}
 import org.apache.spark.sql.types.StructType
 
 import java.nio.charset.StandardCharsets.UTF_8
@@ -29,7 +39,7 @@ final class TableFeaturesSuite extends TableSuite {
 
   private def open(s: Storage): TableConfig = {
     val config = TableConfig.load(s)
-    TableFeatures.requireReadable(s, config, Timeline.load(s, config))
+    TableFeatures.requireReadable(s, Timeline.load(s, config))
     config
   }
 
@@ -103,7 +113,7 @@ final class TableFeaturesSuite extends TableSuite {
       "hoodie.record.merge.property.x" -> "y")()
     Transaction.begin(known, open(known), Action.DeltaCommit).rollback()
     // What a write refuses as an option it refuses where the table keeps it.
-    val refusal = writeRefusal(foreign("hoodie.bucket.index.partition.expressions" -> "x,4")())
+    val refusal = writeRefusal(foreign("hoodie.index.class" -> "x.Index")())
     assert(refusal.condition == "TABLE_FEATURE_READ_ONLY")
   }
 
@@ -178,13 +188,21 @@ final class TableFeaturesSuite extends TableSuite {
     }
   }
 
-  test("buckets with metadata of their own refuse writing, and reading while they are split") {
-    val s = foreign()()
-    s.createNew(".hoodie/.bucket_index/consistent_hashing_metadata/p/00000000000000.hashing_meta", Array[Byte](1))
+  test("buckets with metadata refuse writing while they are split, and where the table stores another index") {
+    def rings(s: Storage): Storage = {
+      val ring = HashRing.first("p", 2)
+      s.createNew(s".hoodie/.bucket_index/consistent_hashing_metadata/p/${ring.fileName}", ring.toJson.getBytes(UTF_8))
+      s
+    }
+    val s = rings(foreign()())
+    Transaction.begin(s, open(s), Action.DeltaCommit).rollback()
+    val clustering = PlannedClustering.of(s, Seq(FileSlice("p", "a-0", "1", None, Nil)))
     open(s)
-    assert(writeRefusal(s).getMessage.contains("consistent hashing"))
-    s.createNew(".hoodie/timeline/100.clustering.requested", Array.emptyByteArray)
-    assert(refusal(open(s)).getMessage.contains("100"))
+    assert(writeRefusal(s).getMessage.contains(clustering))
+    for (stored <- Seq("SIMPLE", "BUCKET"))
+      assert(writeRefusal(rings(foreign("hoodie.index.type" -> stored)())).getMessage.contains("consistent hashing"))
+    val ours = rings(foreign("hoodie.index.type" -> "BUCKET", "hoodie.index.bucket.engine" -> "CONSISTENT_HASHING")())
+    Transaction.begin(ours, open(ours), Action.DeltaCommit).rollback()
   }
 
   test("a pending restore, a pending indexing and an action that nobody knows refuse writing") {
@@ -233,7 +251,7 @@ final class TableFeaturesSuite extends TableSuite {
       slice("alone", "200", base = false, logs = true), slice("plain", "100", base = true, logs = false),
       slice("archived", "050", base = true, logs = true))
     s.createNew(".hoodie/timeline/history/manifest_1", Array.emptyByteArray) // something is archived
-    assert(LogInserts.in(slices, Timeline.load(s, TableConfig.load(s))) == Set(1, 2, 4))
+    assert(LogInserts.in(slices, Timeline.load(s, TableConfig.load(s)), areBuckets = false) == Set(1, 2, 4))
     assert(LogInserts.withoutBase(slices) == Set(2))
   }
 }

@@ -3,11 +3,12 @@ package io.merganser.spark.write.place
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.base.BaseFileFooter
+import io.merganser.table.commit.BucketMetadata
 import io.merganser.table.file.FileNames
-import io.merganser.table.index.BucketIndex
-import io.merganser.table.options.{IndexType, Options}
+import io.merganser.table.options.{BucketLayout, IndexType, OptionEntry, Options}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.FileSlice
+import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * The index of a table, by its properties. Tables of other writers may lack them: there the file ids decide, which for
@@ -17,6 +18,8 @@ private[spark] object IndexResolver {
 
   /** Limit of the buckets in a partition; a random file id begins with a number below it once in 40,000 times. */
   private val MostBuckets = 100000
+
+  private val DefaultCount = Options.BucketCount.default.map(_.toInt)
 
   /** Base files whose keys are read to check a number of buckets. */
   private val CheckedFiles = 16
@@ -31,9 +34,10 @@ private[spark] object IndexResolver {
   def resolve(configured: IndexType, table: OpenTable): IndexType = {
     val isStored = table.config.properties.contains(Options.IndexTypeOption.key)
     configured match {
-      case bucket: IndexType.Bucket if isStored && bucket.buckets.isDefined => bucket
-      case simple: IndexType.Simple if isStored                             => simple
-      case _                                                                => byFiles(configured, table, isStored)
+      case bucket: IndexType.Bucket if isStored && bucket.buckets.isDefined =>
+        withRule(bucket.copy(layout = Some(bucket.layout.getOrElse(BucketLayout.Fixed))), table)
+      case simple: IndexType.Simple if isStored => simple
+      case _                                    => byFiles(configured, table, isStored)
     }
   }
 
@@ -53,21 +57,47 @@ private[spark] object IndexResolver {
   def nameOf(table: OpenTable): Option[String] =
     table.config.properties.get(Options.IndexTypeOption.key).orElse {
       val slices = table.view.slices
-      if (slices.isEmpty) None else Some(if (areBuckets(slices)) "BUCKET" else "SIMPLE")
+      if (slices.isEmpty) None else Some(if (areBuckets(slices) || table.hasRings) "BUCKET" else "SIMPLE")
     }
+
+  /** The newest rule by which partitions have different numbers of buckets: other engines may change it. */
+  private def withRule(bucket: IndexType.Bucket, table: OpenTable): IndexType.Bucket = bucket.layout match {
+    case Some(BucketLayout.ByPartition(_)) =>
+      BucketMetadata.stored(table.storage, table.timeline).map(_.layout).fold(bucket)(l =>
+        bucket.copy(layout = Some(l)))
+    case _ => bucket
+  }
 
   private def byFiles(configured: IndexType, table: OpenTable, isStored: Boolean): IndexType = {
     val slices = table.view.slices
-    val found  = if (slices.isEmpty) None else Some(areBuckets(slices))
+    def conflict(key: OptionEntry, requested: String, actual: String, what: String) =
+      throw MerganserException("CONFIG_CONFLICT", "key" -> key.key, "value" -> requested, "stored" -> actual,
+        "by" -> s"the files of table '${table.config.name}' are of $what")
     def refuse(requested: String, actual: String) =
-      throw MerganserException("CONFIG_CONFLICT", "key" -> Options.IndexTypeOption.key, "value" -> requested,
-        "stored" -> actual,
-        "by" -> s"the files of table '${table.config.name}' are of index")
+      conflict(Options.IndexTypeOption, requested, actual, "index")
+    def engine(requested: String, actual: String) =
+      conflict(Options.BucketEngine, requested, actual, "bucket engine")
+    val stored = BucketMetadata.stored(table.storage, table.timeline)
+    val found  = if (slices.isEmpty) stored.map(_ => true) else Some(stored.isDefined || areBuckets(slices))
+    def laidOut(bucket: IndexType.Bucket): IndexType.Bucket = (stored, bucket.layout) match {
+      case (Some(BucketMetadata.Stored(BucketLayout.Rings, count)), layout) =>
+        if (layout.exists(_ != BucketLayout.Rings)) engine("SIMPLE", "CONSISTENT_HASHING")
+        bucket.copy(bucket.buckets.orElse(count).orElse(DefaultCount), layout = Some(BucketLayout.Rings))
+      case (Some(BucketMetadata.Stored(rule, count)), layout) =>
+        if (layout.contains(BucketLayout.Rings)) engine("CONSISTENT_HASHING", "SIMPLE")
+        if (layout.exists(l => l != rule && l != BucketLayout.Fixed))
+          conflict(Options.BucketExpressions, "other expressions", "the newest ones", "a rule stored in .hoodie, with")
+        counted(bucket.copy(bucket.buckets.orElse(count).orElse(DefaultCount), layout = Some(rule)), table, slices)
+      case (None, Some(BucketLayout.Rings)) =>
+        if (slices.nonEmpty) engine("CONSISTENT_HASHING", "SIMPLE")
+        bucket.copy(bucket.buckets.orElse(DefaultCount))
+      case (None, layout) => counted(bucket.copy(layout = layout.orElse(Some(BucketLayout.Fixed))), table, slices)
+    }
     (configured, found) match {
       case (_: IndexType.Bucket, Some(false)) if !isStored => refuse("BUCKET", "SIMPLE")
       case (_: IndexType.Simple, Some(true))               => refuse("SIMPLE", "BUCKET")
-      case (bucket: IndexType.Bucket, _)                   => counted(bucket, table, slices)
-      case (IndexType.ByFiles(bucket), Some(true))         => counted(bucket, table, slices)
+      case (bucket: IndexType.Bucket, _)                   => laidOut(bucket)
+      case (IndexType.ByFiles(bucket), Some(true))         => laidOut(bucket)
       case (simple: IndexType.Simple, _)                   => simple
       case _                                               => IndexType.Simple(bloomFilters = false)
     }
@@ -80,17 +110,21 @@ private[spark] object IndexResolver {
     }
 
   private def counted(bucket: IndexType.Bucket, table: OpenTable, slices: Seq[FileSlice]): IndexType.Bucket =
-    if (slices.isEmpty) bucket.copy(buckets = bucket.buckets.orElse(Options.BucketCount.default.map(_.toInt)))
+    if (slices.isEmpty) bucket.copy(buckets = bucket.buckets.orElse(DefaultCount))
     else {
       val found = slices.groupBy(_.partitionPath).values.map(_.flatMap(s => FileNames.bucketOf(s.fileId)).toSet)
       val least = found.map(_.max).max + 1
       bucket.buckets match {
+        case Some(count) if bucket.layout.exists(_ != BucketLayout.Fixed) =>
+          strayKey(table, slices, bucket).foreach(where => throw otherCount(table, count, where))
+          bucket
         case Some(count) =>
           if (count < least) throw otherCount(table, count, s"bucket ${least - 1}")
-          strayKey(table, slices, bucket.hashFields, count).foreach(where => throw otherCount(table, count, where))
+          strayKey(table, slices, bucket).foreach(where => throw otherCount(table, count, where))
           bucket
         // Some partition has every bucket up to the last one found.
-        case None if found.exists(_.size == least) && strayKey(table, slices, bucket.hashFields, least).isEmpty =>
+        case None
+            if found.exists(_.size == least) && strayKey(table, slices, bucket.copy(buckets = Some(least))).isEmpty =>
           bucket.copy(buckets = Some(least))
         case None =>
           throw MerganserException("BUCKET_COUNT_UNKNOWN", "table" -> table.config.name,
@@ -98,14 +132,17 @@ private[spark] object IndexResolver {
       }
     }
 
-  /** A stored key, and its bucket, that would be in another bucket if there were `count` of them. */
-  private def strayKey(table: OpenTable, slices: Seq[FileSlice], hashFields: Seq[String], count: Int): Option[String] =
+  /** A stored key, and its bucket, that would be in another bucket with these settings. */
+  private def strayKey(table: OpenTable, slices: Seq[FileSlice], bucket: IndexType.Bucket): Option[String] = {
+    val places = BucketPlaces.fixed(bucket)
     slices.flatMap(s => s.base.map(b => FileNames.bucketOf(s.fileId) -> b)).take(CheckedFiles).flatMap {
       case (number, base) =>
-        val footer = BaseFileFooter.read(table.storage.conf, table.storage.path(base.path), base.sizeBytes)
-        (footer.minKey ++ footer.maxKey).find(key => !number.contains(BucketIndex.bucket(key, hashFields, count)))
+        val buckets = places(base.partitionPath)
+        val footer  = BaseFileFooter.read(table.storage.conf, table.storage.path(base.path), base.sizeBytes)
+        (footer.minKey ++ footer.maxKey).find(key => !number.contains(buckets.of(UTF8String.fromString(key))))
           .map(key => s"key $key in bucket ${number.mkString}")
     }.headOption
+  }
 
   private def otherCount(table: OpenTable, count: Int, where: String) =
     MerganserException("CONFIG_CONFLICT", "key" -> Options.BucketCount.key, "value" -> count, "stored" -> where,

@@ -73,6 +73,10 @@ SEEN = {
     "hoodie.index.type": "test_frame_tables.py::test_both_table_types_take_changes_under_both_indexes",
     "hoodie.bucket.index.num.buckets": "test_frame_tables.py::test_both_table_types_take_changes_under_both_indexes",
     "hoodie.bucket.index.hash.field": SETTINGS,
+    "hoodie.index.bucket.engine": "test_consistent_buckets.py::"
+    "test_a_table_that_we_create_with_consistent_buckets_is_continued_by_hudi",
+    "hoodie.bucket.index.partition.expressions": "test_consistent_buckets.py::"
+    "test_partitions_have_the_numbers_of_buckets_of_the_rule",
     "hoodie.simple.index.update.partition.path": "test_global_index.py::test_the_partition_column_is_not_assigned",
     "hoodie.bloom.index.update.partition.path": "WriteConfigSuite.scala::a table whose keys are found in all",
     "hoodie.datasource.write.operation": OVERWRITES + "test_hudis_operations_replace_and_remove_rows",

@@ -25,13 +25,6 @@ FEATURES: dict[str, tuple[str, dict[str, str], int, str | None, str]] = {
     "virtual_cow": (COW, {"hoodie.populate.meta.fields": "false"}, 9, None, READ_ONLY),
     "virtual_cow_6": (COW, {"hoodie.populate.meta.fields": "false"}, 6, None, READ_ONLY),
     "virtual_mor": (MOR, {"hoodie.populate.meta.fields": "false"}, 8, UNREADABLE, UNREADABLE),
-    "consistent": (
-        MOR,
-        {"hoodie.index.type": "BUCKET", "hoodie.index.bucket.engine": "CONSISTENT_HASHING"},
-        9,
-        None,
-        READ_ONLY,
-    ),
     "slashed": (
         COW,
         {"hoodie.datasource.write.slash.separated.date.partitioning": "true"},

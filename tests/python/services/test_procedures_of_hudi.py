@@ -28,6 +28,7 @@ WITHOUT_COLUMNS = {
 TYPES = {"string": "STRING", "long": "BIGINT", "integer": "INT", "boolean": "BOOLEAN", "double": "DOUBLE"}
 SHARED = [
     "run_compaction",
+    "show_archived_commits",
     "show_commit_files",
     "show_commit_partitions",
     "show_commits",

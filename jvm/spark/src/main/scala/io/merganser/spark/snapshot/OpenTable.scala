@@ -2,6 +2,7 @@ package io.merganser.spark.snapshot
 
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{BucketMetadata, Creation, TableFeatures}
+import io.merganser.table.options.Options
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice.{TableView, TimeTravel}
@@ -19,8 +20,11 @@ final class OpenTable(val storage: Storage, val config: TableConfig, val timelin
     timeline.tableSchemaJson.map(json => MetaColumns.without(AvroSchemas.toSpark(AvroSchemas.parse(json))))
       .getOrElse(new StructType)
 
-  /** Whether keys are placed by consistent hashing; one listing. */
-  lazy val hasRings: Boolean = BucketMetadata.hasRings(storage)
+  /** Whether keys are placed by consistent hashing; one listing where the table does not store its index. */
+  lazy val hasRings: Boolean = config.properties.get(Options.IndexTypeOption.key) match {
+    case Some(_) => config.properties.get(Options.BucketEngine.key).contains("CONSISTENT_HASHING")
+    case None    => BucketMetadata.hasRings(storage)
+  }
 
   lazy val view: TableView = new TableView(storage, config, timeline)
 

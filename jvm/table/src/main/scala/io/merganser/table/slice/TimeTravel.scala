@@ -4,7 +4,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.table.file.{FileGroupId, FileNames}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.{Action, Timeline}
+import io.merganser.table.timeline.{Action, ArchivedTimeline, Cleaned, Timeline}
 
 /**
  * Checks from which instant on a table can be read as of the past: rows of cleaned files or archived instants would be
@@ -19,21 +19,38 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
    *
    * @throws io.merganser.merge.MerganserException AS_OF_TOO_EARLY if files or instants of that time may be gone
    */
-  def to(instant: String): Timeline = {
-    if (!isSaved(instant)) {
+  def to(instant: String): Timeline =
+    if (isSaved(instant)) timeline.asOf(instant)
+    else {
       if (start.isEmpty) throw tooEarly(instant, "none", "the table has no commit")
-      (start ++ cleanedUpTo).reduceOption((a, b) => if (a < b) b else a).filter(instant < _).foreach { oldest =>
-        throw tooEarly(instant, oldest, if (cleanedUpTo.contains(oldest)) Cleaned else Archived)
+      if (start.exists(instant < _) && !cleanedUpTo.exists(instant < _)) ofArchive(instant)
+      else {
+        (start ++ cleanedUpTo).reduceOption((a, b) => if (a < b) b else a).filter(instant < _).foreach { oldest =>
+          throw tooEarly(instant, oldest, if (cleanedUpTo.contains(oldest)) FilesCleaned else Archived)
+        }
+        timeline.asOf(instant)
       }
     }
-    timeline.asOf(instant)
+
+  /** The timeline as of an archived instant, whose files may still be there. */
+  private def ofArchive(instant: String): Timeline = {
+    val archive = new ArchivedTimeline(storage, config)
+    val writes  = archive.writes
+    val whole   = timeline.withArchived(writes)
+    val travel  = new TimeTravel(storage, config, whole)
+    if (!writes.exists(_._1.requested <= instant))
+      throw tooEarly(instant, writes.headOption.map(_._1.requested).orElse(start).getOrElse("none"), Archived)
+    travel.cleanedUpTo(archive.cleans ++ timeline.cleans).filter(instant < _).foreach { oldest =>
+      throw tooEarly(instant, oldest, FilesCleaned)
+    }
+    whole.asOf(instant)
   }
 
   private def tooEarly(instant: String, oldest: String, reason: String): MerganserException =
     MerganserException("AS_OF_TOO_EARLY", "table" -> config.name, "instant" -> instant, "reason" -> reason,
       "oldest" -> oldest)
 
-  private def Cleaned  = "files with its rows at that time were cleaned"
+  private def FilesCleaned = "files with its rows at that time were cleaned"
   private def Archived = "it has no earlier commit, or only archived ones"
 
   /** A savepoint retains the files of its instant; below version 8 it does not retain log files. */
@@ -49,8 +66,10 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
     timeline.completed.find(i => !savepoints(i.requested)).orElse(timeline.completed.headOption).map(_.requested)
 
   /** The maximum over all cleans: a later clean that retains more does not restore files. */
-  private lazy val cleanedUpTo: Option[String] = {
-    val (byInstant, byVersion) = timeline.cleans.partition(_.earliest.isDefined)
+  private lazy val cleanedUpTo: Option[String] = cleanedUpTo(timeline.cleans)
+
+  private def cleanedUpTo(cleans: Seq[Cleaned]): Option[String] = {
+    val (byInstant, byVersion) = cleans.partition(_.earliest.isDefined)
     val files = byVersion.flatMap(_.files).groupBy(_._1).map { case (partition, lists) =>
       partition -> lists.flatMap(_._2)
     }

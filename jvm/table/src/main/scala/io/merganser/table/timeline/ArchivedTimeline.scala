@@ -4,8 +4,11 @@ import java.io.FileNotFoundException
 import java.nio.charset.StandardCharsets.UTF_8
 
 import com.fasterxml.jackson.databind.ObjectMapper
+import io.merganser.merge.MerganserException
+import io.merganser.table.log.RecordLog
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
+import org.apache.avro.generic.GenericRecord
 import org.apache.parquet.example.data.Group
 import org.apache.parquet.hadoop.ParquetReader
 import org.apache.parquet.hadoop.api.ReadSupport
@@ -15,19 +18,67 @@ import org.apache.parquet.schema.{MessageType, PrimitiveType, Type, Types}
 import scala.collection.JavaConverters._
 import scala.collection.mutable
 import scala.util.Try
+import scala.util.control.NonFatal
 
 /**
- * The instants that another engine moved from the timeline to its history: a manifest that lists Parquet files, each
- * named after its first and last instant. Only completion times are read. Exists in layout 2 only.
+ * The instants that another engine moved from the timeline to its history: in layout 2 a manifest that lists Parquet
+ * files, each named after its first and last instant; in layout 1 log files of Avro records, which have no completion
+ * times.
  */
-private[table] final class ArchivedTimeline(storage: Storage, config: TableConfig) {
+final class ArchivedTimeline(storage: Storage, config: TableConfig) {
+  import ArchivedTimeline._
 
   private val timesByFile = mutable.Map.empty[String, Map[String, String]]
 
-  /** None if the instant is not in the history, or there is no history. */
-  def completionTime(requested: String): Option[String] = synchronized {
+  /** None if the instant is not in the history, or there is no history, or in layout 1. */
+  private[table] def completionTime(requested: String): Option[String] = synchronized {
     files.iterator.filter(covers(_, requested)).map(times(_).get(requested)).collectFirst { case Some(time) => time }
   }
+
+  /**
+   * The completed writes of the history with their metadata, sorted by requested time; read once.
+   *
+   * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
+   */
+  def writes: Seq[(Instant, CommitMetadata)] =
+    completed.collect {
+      case Archived(instant, Some(record)) if instant.action.isWrite => instant -> CommitMetadata.decodeAvro(record)
+    }
+
+  /** What the cleans of the history deleted. */
+  private[table] def cleans: Seq[Cleaned] =
+    completed.collect { case Archived(instant, Some(record)) if instant.action == Action.Clean => Cleaned.of(record) }
+
+  /** Completed instants; the newest entry of one counts, as an archiving that failed is repeated. */
+  private lazy val completed: Seq[Archived] = {
+    val all = if (config.layoutVersion < 2) ofLogs else files.flatMap(ofFile)
+    all.groupBy(a => (a.instant.requested, a.instant.action)).values.map(_.last).toSeq.sortBy(_.instant.requested)
+  }
+
+  // --- layout 1 ------------------------------------------------------------------------------------------------------
+
+  private def ofLogs: Seq[Archived] =
+    storage.list(config.historyFolder).filter(f => f.isFile && f.getPath.getName.startsWith(".commits_.archive."))
+      .sortBy(f => Try(f.getPath.getName.split('.').last.takeWhile(_.isDigit).toLong).getOrElse(0L))
+      .flatMap(RecordLog.records(storage, config.historyFolder, _)).flatMap(ofEntry)
+
+  private def ofEntry(entry: GenericRecord): Option[Archived] = {
+    import AvroRecords._
+    for {
+      requested <- entry.string("commitTime")
+      action    <- entry.string("actionType").flatMap(Action.parse)
+      if entry.string("actionState").contains("COMPLETED")
+    } yield {
+      val field = action.whenCompleted match {
+        case Action.ReplaceCommit => "hoodieReplaceCommitMetadata"
+        case Action.Clean         => "hoodieCleanMetadata"
+        case _                    => "hoodieCommitMetadata"
+      }
+      Archived(Instant(requested, action.whenCompleted, InstantState.Completed), entry.record(field))
+    }
+  }
+
+  // --- layout 2 ------------------------------------------------------------------------------------------------------
 
   private lazy val files: Seq[String] =
     if (config.layoutVersion < 2) Nil
@@ -50,27 +101,55 @@ private[table] final class ArchivedTimeline(storage: Storage, config: TableConfi
     case _                      => true
   }
 
-  private def times(file: String): Map[String, String] = timesByFile.getOrElseUpdate(file, {
-      val conf = new org.apache.hadoop.conf.Configuration(storage.conf)
-      conf.set(ReadSupport.PARQUET_READ_SCHEMA, ArchivedTimeline.Times.toString)
-      val reader = ParquetReader.builder(new GroupReadSupport, storage.path(s"${config.historyFolder}/$file")).withConf(
-        conf).build()
-      try Iterator.continually(reader.read()).takeWhile(_ != null).flatMap(ArchivedTimeline.pair).toMap
-      finally reader.close()
-    })
+  private def times(file: String): Map[String, String] =
+    timesByFile.getOrElseUpdate(file, read(file, Times)(row => for {
+        requested <- string(row, Requested)
+        completed <- string(row, Completed)
+      } yield requested -> completed).toMap)
+
+  private def ofFile(file: String): Seq[Archived] = read(file, Instants) { row =>
+    for {
+      requested <- string(row, Requested)
+      action    <- string(row, ActionName).flatMap(Action.parse).map(_.whenCompleted)
+    } yield {
+      val bytes = if (isNull(row, Metadata)) Array.emptyByteArray else row.getBinary(Metadata, 0).getBytes
+      val record =
+        try if (AvroRecords.isContainer(bytes)) Some(AvroRecords.decode(bytes)) else None
+        catch { case NonFatal(e) => throw unreadable(file, e) }
+      Archived(Instant(requested, action, InstantState.Completed, string(row, Completed)), record)
+    }
+  }
+
+  private def read[T](file: String, columns: MessageType)(take: Group => Option[T]): Seq[T] = {
+    val conf = new org.apache.hadoop.conf.Configuration(storage.conf)
+    conf.set(ReadSupport.PARQUET_READ_SCHEMA, columns.toString)
+    val reader = ParquetReader.builder(new GroupReadSupport, storage.path(s"${config.historyFolder}/$file")).withConf(
+      conf).build()
+    try Iterator.continually(reader.read()).takeWhile(_ != null).flatMap(take(_)).toList
+    finally reader.close()
+  }
+
+  private def unreadable(file: String, cause: Throwable) = MerganserException("TIMELINE_FILE_UNREADABLE",
+    "file" -> storage.path(s"${config.historyFolder}/$file"), "reason" -> String.valueOf(cause.getMessage)).causedBy(cause)
 }
 
 private object ArchivedTimeline {
 
-  private val Requested = "instantTime"
-  private val Completed = "completionTime"
+  final case class Archived(instant: Instant, metadata: Option[GenericRecord])
 
-  private val Times: MessageType = {
-    def stringField(name: String): Type = Types.optional(PrimitiveType.PrimitiveTypeName.BINARY).named(name)
-    new MessageType("times", stringField(Requested), stringField(Completed))
-  }
+  val Requested  = "instantTime"
+  val Completed  = "completionTime"
+  val ActionName = "action"
+  val Metadata   = "metadata"
 
-  private def pair(group: Group): Option[(String, String)] =
-    if (group.getFieldRepetitionCount(Requested) == 0 || group.getFieldRepetitionCount(Completed) == 0) None
-    else Some(group.getString(Requested, 0) -> group.getString(Completed, 0))
+  val Times: MessageType    = columns("times", Requested, Completed)
+  val Instants: MessageType = columns("instants", Requested, Completed, ActionName, Metadata)
+
+  private def columns(name: String, of: String*): MessageType =
+    new MessageType(name, of.map(c => Types.optional(PrimitiveType.PrimitiveTypeName.BINARY).named(c): Type): _*)
+
+  def isNull(row: Group, column: String): Boolean = row.getFieldRepetitionCount(column) == 0
+
+  def string(row: Group, column: String): Option[String] =
+    if (isNull(row, column)) None else Some(row.getString(column, 0))
 }

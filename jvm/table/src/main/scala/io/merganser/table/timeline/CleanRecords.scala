@@ -1,5 +1,7 @@
 package io.merganser.table.timeline
 
+import org.apache.avro.generic.GenericRecord
+
 /**
  * The files that a clean will delete (from its plan) or deleted (from its metadata).
  *
@@ -16,9 +18,9 @@ private[timeline] object Cleaned {
   private val Nothing = Cleaned(None, Map.empty)
 
   /** Reads the metadata of a completed clean. */
-  def ofMetadata(bytes: Array[Byte]): Cleaned = if (bytes.isEmpty) Nothing
-  else {
-    val metadata = AvroRecords.decode(bytes)
+  def ofMetadata(bytes: Array[Byte]): Cleaned = if (bytes.isEmpty) Nothing else of(AvroRecords.decode(bytes))
+
+  def of(metadata: GenericRecord): Cleaned = {
     val files = metadata.recordMap("partitionMetadata").map { case (partition, cleaned) =>
       val lists = Seq("deletePathPatterns", "successDeleteFiles", "failedDeleteFiles").flatMap(cleaned.strings(_))
       partition -> lists.map(nameOf).distinct

@@ -132,7 +132,7 @@ object CommitMetadata {
   def decode(bytes: Array[Byte]): CommitMetadata =
     if (isContainer(bytes)) decodeAvro(AvroRecords.decode(bytes)) else CommitMetadataJson.decode(bytes)
 
-  private def decodeAvro(record: GenericRecord): CommitMetadata = CommitMetadata(
+  private[timeline] def decodeAvro(record: GenericRecord): CommitMetadata = CommitMetadata(
     operationType = record.string("operationType").map(OperationType.parse).getOrElse(OperationType.Unknown),
     stats = record.recordsMap("partitionToWriteStats").map { case (partition, stats) =>
       partition -> stats.map(stat(partition, _))

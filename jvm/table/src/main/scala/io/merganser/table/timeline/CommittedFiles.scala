@@ -6,8 +6,9 @@ import java.util.{LinkedHashMap => OrderedMap}
  * A file named by a completed write.
  *
  * @param sizeBytes size after the write; for a log file of version 6, the bytes that the write appended
+ * @param hasInserts whether rows were inserted, as far as the writer counted them
  */
-final case class CommittedFile(partitionPath: String, sizeBytes: Long)
+final case class CommittedFile(partitionPath: String, sizeBytes: Long, hasInserts: Boolean)
 
 /**
  * A cache, shared by the readers of this process, of the files that completed writes name; completed files of the
@@ -37,6 +38,7 @@ private[timeline] object CommittedFiles {
 
   /** Files by name without folders. */
   def of(metadata: CommitMetadata): Files = metadata.stats.flatMap { case (partition, stats) =>
-    stats.filter(_.path.nonEmpty).map(stat => stat.fileName -> CommittedFile(partition, stat.fileSizeInBytes))
+    stats.filter(_.path.nonEmpty).map(stat =>
+      stat.fileName -> CommittedFile(partition, stat.fileSizeInBytes, stat.numInserts > 0))
   }
 }

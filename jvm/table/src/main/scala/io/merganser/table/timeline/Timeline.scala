@@ -100,9 +100,25 @@ final class Timeline private (
   /** The timeline as of an instant, inclusive, by requested time. */
   def asOf(instant: String): Timeline = {
     val included = instants.filter(_.requested <= instant)
-    new Timeline(storage, config, included, files, Some(limit.fold(instant)(l => if (l < instant) l else instant)),
-      Some(complete.getOrElse(this)), () => hasArchive, versions, unknownActions)
+    val past =
+      new Timeline(storage, config, included, files, Some(limit.fold(instant)(l => if (l < instant) l else instant)),
+        Some(complete.getOrElse(this)), () => hasArchive, versions, unknownActions)
+    // Archived instants have no file.
+    read.asScala.foreach { case (i, metadata) => if (!files.contains((i, InstantState.Completed))) past.keep(i, metadata) }
+    past
   }
+
+  /** The timeline with instants of its archive, whose metadata is not read again. */
+  private[table] def withArchived(archived: Seq[(Instant, CommitMetadata)]): Timeline = {
+    val older = archived.filterNot { case (instant, _) => find(instant.requested, instant.action).isDefined }
+    val whole = new Timeline(storage, config, (older.map(_._1) ++ instants).sortBy(i => (i.requested, i.action.name)),
+      files, limit, complete, findsArchive, versions, unknownActions)
+    whole.reuse(this)
+    older.foreach { case (instant, metadata) => whole.keep(instant, metadata) }
+    whole
+  }
+
+  private def keep(instant: Instant, metadata: CommitMetadata): Unit = { read.put(instant, metadata); () }
 
   /**
    * The metadata of a completed write; read once.
@@ -142,6 +158,11 @@ final class Timeline private (
    */
   private[table] def committedFiles(requested: String): Option[Map[String, CommittedFile]] =
     completedByInstant.get(requested).flatMap { instant =>
+      if (hasFile(instant, InstantState.Completed)) committedFiles(instant)
+      else Option(read.get(instant)).map(CommittedFiles.of).filter(_.nonEmpty) // archived
+    }
+
+  private def committedFiles(instant: Instant): Option[Map[String, CommittedFile]] = {
       val name     = fileName(instant, InstantState.Completed)
       val cacheKey = s"$storage/${config.timelineFolder}/$name ${versions.getOrElse(name, "")}"
       CommittedFiles.get(cacheKey).orElse {

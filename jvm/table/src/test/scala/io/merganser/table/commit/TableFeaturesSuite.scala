@@ -243,15 +243,18 @@ final class TableFeaturesSuite extends TableSuite {
     instantFile(s, "100_110.deltacommit")
     instantFile(s, "200_210.deltacommit",
       CommitMetadata(OperationType.Upsert, Map("p" -> Seq(stat("updated", 0), stat("inserted", 3))), Map.empty))
-    def slice(fileId: String, baseInstant: String, base: Boolean, logs: Boolean) = FileSlice("p", fileId, baseInstant,
-      if (base) Some(BaseFile("p", fileId, baseInstant, "x", 1)) else None,
-      if (logs) Seq(LogFile("p", fileId, "200", 1, None, "y", 1)) else Nil)
+    def slice(fileId: String, baseInstant: String, base: Boolean, logs: Boolean, logInstant: String = "200") =
+      FileSlice("p", fileId, baseInstant,
+        if (base) Some(BaseFile("p", fileId, baseInstant, "x", 1)) else None,
+        if (logs) Seq(LogFile("p", fileId, logInstant, 1, None, log(fileId, logInstant), 1)) else Nil)
     val slices = IndexedSeq(slice("updated", "100", base = true, logs = true),
       slice("inserted", "100", base = true, logs = true),
       slice("alone", "200", base = false, logs = true), slice("plain", "100", base = true, logs = false),
-      slice("archived", "050", base = true, logs = true))
+      slice("archived", "050", base = true, logs = true, logInstant = "060"))
     s.createNew(".hoodie/timeline/history/manifest_1", Array.emptyByteArray) // something is archived
-    assert(LogInserts.in(slices, Timeline.load(s, TableConfig.load(s)), areBuckets = false) == Set(1, 2, 4))
-    assert(LogInserts.withoutBase(slices) == Set(2))
+    val config                     = TableConfig.load(s)
+    def found(areBuckets: Boolean) = LogInserts.in(slices, config, Timeline.load(s, config), areBuckets)
+    assert(found(areBuckets = false) == Set(1, 2, 4))
+    assert(found(areBuckets = true) == Set(0, 1, 2, 4))
   }
 }

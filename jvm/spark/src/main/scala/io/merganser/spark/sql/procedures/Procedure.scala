@@ -66,6 +66,7 @@ object Procedure {
     Help,
     RollbackFailedWrites,
     RunCompaction,
+    ShowArchivedCommits,
     ShowCommitFiles,
     ShowCommitPartitions,
     ShowCommits,

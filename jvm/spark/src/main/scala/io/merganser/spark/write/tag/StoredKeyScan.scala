@@ -108,8 +108,7 @@ private[write] final case class StoredKeyScan(
   /** Slices whose logs may hold keys that no base file does. */
   private def logKeys(slices: IndexedSeq[FileSlice]): Set[Int] =
     if (!table.config.isMergeOnRead) Set.empty
-    else if (Tagging.insertsIntoBases(table)) LogInserts.withoutBase(slices)
-    else LogInserts.in(slices, table.timeline, table.hasRings)
+    else LogInserts.in(slices, table.config, table.timeline, table.hasRings)
 
   /** Groups of slices, each read by one task, so that small and pruned slices do not cost a task each. */
   private def packed(slices: Seq[(Int, FileSlice)]): Seq[Seq[(Int, FileSlice)]] = {

@@ -2,7 +2,6 @@ package io.merganser.spark.write.tag
 
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.place.WriteSlices
-import io.merganser.table.options.Options
 import io.merganser.table.slice.FileSlice
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
@@ -77,8 +76,4 @@ object Tagging {
     val task                               = make(listed, join)
     stored.fold(batch.sorted.mapPartitions(task(_, Iterator.empty)))(keys => batch.sorted.zipPartitions(keys)(task))
   }
-
-  /** True if logs of a slice with a base file have no keys that the base file lacks, as our SIMPLE writes them. */
-  private[write] def insertsIntoBases(table: OpenTable): Boolean =
-    table.config.properties.get(Options.IndexTypeOption.key).exists(_ != "BUCKET")
 }

@@ -1,0 +1,117 @@
+"""Tables that Hudi and we write in turn, each with another index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interop.hudi_engine import HudiEngine, Rows
+from interop.merganser_engine import MerganserEngine
+from interop.values import sort_rows
+from merganser import MerganserError
+
+COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
+SCHEMA = "id int, day string, amount int, ts bigint"
+INDEX = "hoodie.index.type"
+BUCKETS = {INDEX: "BUCKET", "hoodie.bucket.index.num.buckets": "3"}
+SIMPLE = {INDEX: "SIMPLE"}
+MEMORY = {INDEX: "INMEMORY"}
+RECORDS = {
+    INDEX: "RECORD_INDEX",
+    "hoodie.metadata.enable": "true",
+    "hoodie.metadata.record.index.enable": "true",
+    "hoodie.metadata.global.record.level.index.enable": "true",
+}
+DROP = {"spark.merganser.write.dropIndexes": "true"}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The writers of a table, in turn: Hudi or we, with the options of an index."""
+
+    kind: str
+    version: int
+    first: tuple[str, dict[str, str]]
+    second: tuple[str, dict[str, str]]
+    #: Ours, which follow both; what they are refused for, if they are.
+    ours: dict[str, str]
+    refused: str = ""
+
+
+PAIRS = {
+    "hudi bucket, ours": Pair(MOR, 9, ("hudi", BUCKETS), ("ours", {}), {}),
+    "hudi bucket cow, ours": Pair(COW, 6, ("hudi", BUCKETS), ("ours", {}), {}),
+    "ours, hudi bloom": Pair(COW, 9, ("ours", SIMPLE), ("hudi", {INDEX: "BLOOM"}), {}),
+    "ours, hudi global simple": Pair(MOR, 8, ("ours", SIMPLE), ("hudi", {INDEX: "GLOBAL_SIMPLE"}), {}),
+    "ours, hudi in memory": Pair(MOR, 9, ("ours", SIMPLE), ("hudi", MEMORY), {}),
+    "ours, hudi in memory, v6": Pair(MOR, 6, ("ours", SIMPLE), ("hudi", MEMORY), {}),
+    "ours global, hudi in memory": Pair(MOR, 9, ("ours", {INDEX: "GLOBAL_SIMPLE"}), ("hudi", MEMORY), {}),
+    "ours, hudi bucket": Pair(MOR, 9, ("ours", SIMPLE), ("hudi", BUCKETS), {}),
+    "hudi simple, hudi bucket": Pair(MOR, 9, ("hudi", SIMPLE), ("hudi", BUCKETS), {}),
+    "hudi bucket, hudi simple": Pair(MOR, 9, ("hudi", BUCKETS), ("hudi", SIMPLE), {}),
+    "hudi record index, ours": Pair(MOR, 9, ("hudi", RECORDS), ("ours", DROP), DROP),
+    "ours bucket, hudi simple": Pair(MOR, 9, ("ours", BUCKETS), ("hudi", SIMPLE), {}),
+}
+
+
+def options(name: str, pair: Pair) -> dict[str, str]:
+    return {
+        "hoodie.table.name": name,
+        "hoodie.datasource.write.table.type": pair.kind,
+        "hoodie.datasource.write.recordkey.field": "id",
+        "hoodie.datasource.write.partitionpath.field": "day",
+        "hoodie.table.ordering.fields": "ts",
+        "hoodie.write.table.version": str(pair.version),
+    }
+
+
+def keys(read: Rows) -> list[list[Any]]:
+    return read.select(["day", "id"])
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_table_that_engines_write_with_different_indexes_keeps_one_row_of_each_key(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, name: str
+) -> None:
+    pair, path = PAIRS[name], tmp_path / "t"
+    engines: dict[str, Any] = {"hudi": hudi, "ours": ours}
+    settings = options("t", pair)
+
+    def write(by: tuple[str, dict[str, str]], rows: list[list[Any]]) -> None:
+        engine, index = by
+        engines[engine].upsert(path, SCHEMA, rows, **settings, **index)
+
+    def rows(ids: Any, ts: int) -> list[list[Any]]:
+        return [[i, f"d{i % 2}", ts, ts] for i in ids]
+
+    write(pair.first, rows(range(6), 1))
+    # Updates, and keys of its own: in file groups, or logs, where the first engine does not put them.
+    write(pair.second, rows(range(3, 9), 2))
+    write(pair.second, rows(range(9, 12), 3))
+    before = keys(hudi.read(path))
+    assert keys(ours.read(path)) == before
+    if pair.refused:
+        with pytest.raises(MerganserError, match=pair.refused):
+            write(("ours", pair.ours), rows(range(14), 4))
+        return
+    write(("ours", pair.ours), rows(range(14), 4))
+    # Where Hudi itself has stored a key twice, both rows are updated; no key gets another row.
+    expected = sort_rows(before + [[f"d{i % 2}", i] for i in (12, 13)])
+    assert keys(ours.read(path)) == keys(hudi.read(path)) == expected
+    assert {row[3] for row in ours.read(path).business} == {row[3] for row in hudi.read(path).business} == {4}
+    table = f"merganser.`{path}`"
+    ours.spark.sql(
+        f"MERGE INTO {table} t USING (SELECT id, concat('d', id % 2) day, 5 amount, 5L ts "
+        "FROM VALUES (1), (4), (7), (10), (13), (14) AS v(id)) s ON t.id = s.id AND t.day = s.day "
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
+    ours.spark.sql(f"DELETE FROM {table} WHERE id IN (0, 5, 11)")
+    left = sort_rows([key for key in expected if key[1] not in (0, 5, 11)] + [["d0", 14]])
+    assert keys(ours.read(path)) == keys(hudi.read(path)) == left
+    if pair.kind == MOR:
+        ours.compact(path)
+        assert keys(ours.read(path)) == keys(hudi.read(path)) == left
+        assert sorted(ours.read(path).business) == sorted(hudi.read(path).business)

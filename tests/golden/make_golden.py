@@ -22,6 +22,7 @@ sys.path[:0] = [str(GOLDEN), str(GOLDEN.parent)]
 
 from interop.frames import Schema  # noqa: E402
 from interop.hudi_session import (  # noqa: E402
+    QUIET,
     compact_table,
     merge_into_table,
     read_table,
@@ -91,6 +92,12 @@ class Story:
     def compact(self, op: str = "scheduleAndExecute") -> None:
         settings = {k: v for k, v in self.options.items() if k.startswith("hoodie.write.")}
         compact_table(self.spark, self.path, op, settings)
+
+    def cluster(self, op: str, **options: str) -> None:
+        """Hudi's run_clustering procedure: ``schedule`` or ``execute``."""
+        settings = {**QUIET, **self.options, **options}
+        text = ",".join(f"{key}={value}" for key, value in settings.items() if value)
+        self.spark.sql(f"CALL run_clustering(op => '{op}', path => '{self.path}', options => '{text}')").collect()
 
     def merge(self, schema: Schema, rows: Sequence[Sequence[Any]], clauses: str) -> None:
         """SQL MERGE INTO the table as ``t``, from ``rows`` as ``s``."""

@@ -248,6 +248,87 @@ def mor_decimal_ordering(t: Story) -> None:
     )
 
 
+RINGS = {
+    "hoodie.index.type": "BUCKET",
+    "hoodie.index.bucket.engine": "CONSISTENT_HASHING",
+    "hoodie.bucket.index.num.buckets": "2",
+    "hoodie.bucket.index.min.num.buckets": "2",
+    "hoodie.bucket.index.max.num.buckets": "4",
+}
+CLUSTERING = "org.apache.hudi.client.clustering"
+RESIZING = {
+    "hoodie.clustering.plan.strategy.class": f"{CLUSTERING}.plan.strategy.SparkConsistentBucketClusteringPlanStrategy",
+    "hoodie.clustering.execution.strategy.class": f"{CLUSTERING}.run.strategy"
+    ".SparkConsistentBucketClusteringExecutionStrategy",
+    "hoodie.clustering.updates.strategy": f"{CLUSTERING}.update.strategy.SparkConsistentBucketDuplicateUpdateStrategy",
+    "hoodie.bucket.index.split.threshold": "0.00001",
+    "hoodie.bucket.index.merge.threshold": "0.000001",
+    "hoodie.parquet.max.file.size": "200000000",
+}
+
+
+@golden("avro")
+def mor_consistent_buckets(t: Story) -> None:
+    """A bucket is split; a row that is written meanwhile goes to the old bucket and to the new one."""
+    t.table(MOR, ITEM, key="id", ordering="ts", **RINGS)
+    t.write("bulk_insert", *([i, f"item {i}", i + 0.5, 10] for i in range(1, 9)))
+    t.upsert([1, "one+", 1.0, 11], [9, "nine", 9.5, 11])
+    t.cluster("schedule", **RESIZING)
+    t.upsert([2, "two+", 2.0, 12], [3, "late", 0.0, 9], **RESIZING)
+    t.cluster("execute", **RESIZING)
+    t.upsert([4, "four+", 4.0, 13], [10, "ten", 10.5, 13])
+
+
+@golden("avro", "delete")
+def mor_log_only(t: Story) -> None:
+    """Inserts into logs of groups without a base file, which one of two partitions gets later."""
+    t.table(
+        MOR, MARKED, key="id", partition="part", ordering="ts",
+        **{"hoodie.index.type": "INMEMORY"},
+    )  # fmt: skip
+    t.upsert([1, "one", 1.5, 10, "a", False], [2, "two", 2.5, 10, "a", False])
+    t.upsert([1, "one+", 1.0, 11, "a", False], [2, None, None, 11, "a", True])
+    t.compact()
+    t.upsert([3, "three", 3.5, 12, "a", False], [4, "four", 4.5, 12, "b", False], [5, "five", 5.5, 12, "b", False])
+    t.upsert([5, None, None, 13, "b", True])
+
+
+ARCHIVING = {
+    "hoodie.archive.automatic": "true",
+    "hoodie.keep.min.commits": "2",
+    "hoodie.keep.max.commits": "3",
+    "hoodie.clean.automatic": "true",
+    "hoodie.clean.commits.retained": "1",
+}
+
+
+def archived(t: Story, kind: str, **options: str) -> None:
+    t.table(kind, "id int, name string, ts bigint", key="id", ordering="ts", **ARCHIVING, **options)
+    for step in range(5):
+        t.upsert([step, f"new {step}", step], [1, f"step {step}", step])
+    t.upsert([0, "late", -1], [2, "two+", 20])
+
+
+@golden()
+def cow_archived(t: Story) -> None:
+    archived(t, COW)
+
+
+@golden()
+def cow_archived_v6(t: Story) -> None:
+    archived(t, COW, **older("6"))
+
+
+@golden("avro")
+def mor_archived(t: Story) -> None:
+    archived(t, MOR)
+
+
+@golden("avro")
+def mor_archived_v6(t: Story) -> None:
+    archived(t, MOR, **older("6"))
+
+
 @golden()
 def cow_key_texts(t: Story) -> None:
     """A record key with a field of every type that Hudi turns into text."""

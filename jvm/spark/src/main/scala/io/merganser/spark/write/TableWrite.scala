@@ -180,7 +180,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
           else {
             val fileIds  = written.map(_.stat.fileId).toSet
             val touched  = slices.listed.filter(s => fileIds(s.fileId)).map(_.group).toSet
-            val scope    = if (looksUpAllPartitions) KeyScope.InTable else newKeys(index, isOverwrite)
+            val scope    = if (looksUpAllPartitions) inTable(index) else newKeys(index, isOverwrite)
             val basis    = WriteBasis(scope, replacedPartitions(replaced, stats.keySet), slices.groups)
             val warnings = CompiledRule.warning(config, schema).toSeq ++ manyLogs(slices.listed, written.map(_.stat))
             Work((transaction.instant, written, this.notes(schema).copy(warnings = warnings)),
@@ -245,6 +245,12 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
     if (!looksUp || isOverwrite || index.isInstanceOf[IndexType.Bucket]) KeyScope.Nowhere
     else if (IndexResolver.globalKeys(index, config).isDefined) KeyScope.InTable
     else KeyScope.InPartition
+  }
+
+  private def inTable(index: IndexType): KeyScope = index match {
+    case _: IndexType.Bucket if config.partitionFields.isEmpty => KeyScope.Nowhere
+    case _: IndexType.Bucket if config.isMergeOnRead           => KeyScope.InBuckets
+    case _                                                     => KeyScope.InTable
   }
 
   private def extraMetadata(table: OpenTable, schema: StructType, written: Seq[SliceWritten]): Map[String, String] =

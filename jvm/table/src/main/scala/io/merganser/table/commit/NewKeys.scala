@@ -24,17 +24,19 @@ private[table] final class NewKeys(storage: Storage, instant: String, scope: Key
   import NewKeys._
 
   private val added      = if (scope == KeyScope.Nowhere) Nil else bases(ours)
+  private val isTable    = scope == KeyScope.InTable || scope == KeyScope.InBuckets
+  private val addsToLogs = scope == KeyScope.InBuckets && ours.allStats.exists(_.isLogFile)
   private val partitions = added.map(_.partitionPath).toSet
   private val compared   = mutable.HashSet.empty[String]
 
   private lazy val ownFiles: Seq[KeyFile] = Parallel.map(added)(KeyFile.read(storage, _, instant))
 
   /** False if the write added no key, or did not look its keys up. */
-  def mayConflict: Boolean = added.nonEmpty
+  def mayConflict: Boolean = added.nonEmpty || addsToLogs
 
   /** @return why the write cannot be committed, if it cannot */
   def addedByOthers(began: Timeline, now: Timeline): Option[String] =
-    if (added.isEmpty) None
+    if (!mayConflict) None
     else {
       val others = Conflicts.completedSince(began, now, instant).filterNot(other => compared(other.requested))
       val found  = addedBy(others.map(other => other -> now.metadata(other)).filter(_._2.maySetSchema))
@@ -43,14 +45,14 @@ private[table] final class NewKeys(storage: Storage, instant: String, scope: Key
     }
 
   private def addedBy(others: Seq[(Instant, CommitMetadata)]): Option[String] = {
-    def concerns(stat: WriteStat) = scope == KeyScope.InTable || partitions(stat.partitionPath)
+    def concerns(stat: WriteStat) = isTable || partitions(stat.partitionPath)
     val unreadable = others.iterator.flatMap { case (other, done) =>
-      done.allStats.find(s => addsToLog(s) && concerns(s)).map(other -> _)
+      done.allStats.find(s => isUnreadable(s) && concerns(s)).map(other -> _)
     }
     if (unreadable.hasNext) {
       val (other, log) = unreadable.next()
       Some(
-        s"${other.action} ${other.requested} added rows to log file '${log.path}', whose keys may be those that this " +
+        s"${other.action} ${other.requested} added rows to file '${log.path}', whose keys may be those that this " +
           "write adds")
     } else {
       val files = others.flatMap { case (other, done) => bases(done).filter(concerns).map(other -> _) }
@@ -68,9 +70,13 @@ private[table] final class NewKeys(storage: Storage, instant: String, scope: Key
     }
   }
 
+  /** A file of another write whose keys are not compared with ours, as either are in a log. */
+  private def isUnreadable(stat: WriteStat): Boolean = addsToLog(stat) ||
+    (scope == KeyScope.InBuckets && (stat.isLogFile || (addsToLogs && isBase(stat))))
+
   /** @return the partition and the instant of another writer's file with one of our keys */
   private def firstCommon(theirs: Seq[KeyFile]): Option[(String, String)] = {
-    def byPlace(files: Seq[KeyFile]) = if (scope == KeyScope.InTable) Map("" -> files) else files.groupBy(_.partition)
+    def byPlace(files: Seq[KeyFile]) = if (isTable) Map("" -> files) else files.groupBy(_.partition)
     val others                       = byPlace(theirs)
     val work = for {
       (place, own) <- byPlace(ownFiles).toSeq
@@ -100,7 +106,10 @@ private[table] object NewKeys {
 
   /** Base files with keys that are new in their file group. */
   private def bases(metadata: CommitMetadata): Seq[WriteStat] =
-    metadata.allStats.filter(s => !s.isLogFile && s.path.nonEmpty && (s.numInserts > 0 || isFirstOfGroup(s)))
+    metadata.allStats.filter(isBase)
+
+  private def isBase(stat: WriteStat): Boolean =
+    !stat.isLogFile && stat.path.nonEmpty && (stat.numInserts > 0 || isFirstOfGroup(stat))
 
   private def isFirstOfGroup(stat: WriteStat): Boolean =
     stat.prevCommit.isEmpty || stat.prevCommit == WriteStat.NoPrevCommit

@@ -15,6 +15,9 @@ object KeyScope {
 
   /** In all partitions, as a global index does. */
   case object InTable extends KeyScope
+
+  /** In all partitions of a table whose buckets get new keys in logs, which are not compared with other keys. */
+  case object InBuckets extends KeyScope
 }
 
 /**

@@ -356,7 +356,7 @@ object Options {
       "`yyyyMMddHHmmss`), a date (`yyyy-MM-dd`: its start), a date with time (`yyyy-MM-dd HH:mm:ss[.SSS]`: without " +
       "milliseconds the end of the second), all in the table's timeline zone; with an offset (`Z`, `+01:00`) a point " +
       "in time, and so are 10 digits (seconds since 1970) and 13 (milliseconds). A time that is before the first " +
-      "commit, or whose data was cleaned or archived, is an error that names the oldest instant.")
+      "commit, or whose data was cleaned, is an error that names the oldest instant.")
 
   // --- of the application
 

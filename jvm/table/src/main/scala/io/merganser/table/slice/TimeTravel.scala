@@ -51,7 +51,7 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
       "oldest" -> oldest)
 
   private def FilesCleaned = "files with its rows at that time were cleaned"
-  private def Archived = "it has no earlier commit, or only archived ones"
+  private def Archived     = "it has no earlier commit, or only archived ones"
 
   /** A savepoint retains the files of its instant; below version 8 it does not retain log files. */
   private def isSaved(instant: String): Boolean =

@@ -64,17 +64,18 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
 
   private def ofEntry(entry: GenericRecord): Option[Archived] = {
     import AvroRecords._
+    val action = entry.string("actionType").flatMap(Action.parse).map(_.whenCompleted)
+    val times  = entry.string("commitTime").filter(_ => entry.string("actionState").contains("COMPLETED"))
     for {
-      requested <- entry.string("commitTime")
-      action    <- entry.string("actionType").flatMap(Action.parse)
-      if entry.string("actionState").contains("COMPLETED")
+      requested <- times
+      done      <- action
     } yield {
-      val field = action.whenCompleted match {
+      val field = done match {
         case Action.ReplaceCommit => "hoodieReplaceCommitMetadata"
         case Action.Clean         => "hoodieCleanMetadata"
         case _                    => "hoodieCommitMetadata"
       }
-      Archived(Instant(requested, action.whenCompleted, InstantState.Completed), entry.record(field))
+      Archived(Instant(requested, done, InstantState.Completed), entry.record(field))
     }
   }
 
@@ -102,10 +103,12 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
   }
 
   private def times(file: String): Map[String, String] =
-    timesByFile.getOrElseUpdate(file, read(file, Times)(row => for {
-        requested <- string(row, Requested)
-        completed <- string(row, Completed)
-      } yield requested -> completed).toMap)
+    timesByFile.getOrElseUpdate(file,
+      read(file, Times)(row =>
+        for {
+          requested <- string(row, Requested)
+          completed <- string(row, Completed)
+        } yield requested -> completed).toMap)
 
   private def ofFile(file: String): Seq[Archived] = read(file, Instants) { row =>
     for {
@@ -130,7 +133,8 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
   }
 
   private def unreadable(file: String, cause: Throwable) = MerganserException("TIMELINE_FILE_UNREADABLE",
-    "file" -> storage.path(s"${config.historyFolder}/$file"), "reason" -> String.valueOf(cause.getMessage)).causedBy(cause)
+    "file" -> storage.path(s"${config.historyFolder}/$file"), "reason" -> String.valueOf(cause.getMessage)).causedBy(
+    cause)
 }
 
 private object ArchivedTimeline {

@@ -104,7 +104,9 @@ final class Timeline private (
       new Timeline(storage, config, included, files, Some(limit.fold(instant)(l => if (l < instant) l else instant)),
         Some(complete.getOrElse(this)), () => hasArchive, versions, unknownActions)
     // Archived instants have no file.
-    read.asScala.foreach { case (i, metadata) => if (!files.contains((i, InstantState.Completed))) past.keep(i, metadata) }
+    read.asScala.foreach { case (i, metadata) =>
+      if (!files.contains((i, InstantState.Completed))) past.keep(i, metadata)
+    }
     past
   }
 
@@ -163,14 +165,14 @@ final class Timeline private (
     }
 
   private def committedFiles(instant: Instant): Option[Map[String, CommittedFile]] = {
-      val name     = fileName(instant, InstantState.Completed)
-      val cacheKey = s"$storage/${config.timelineFolder}/$name ${versions.getOrElse(name, "")}"
-      CommittedFiles.get(cacheKey).orElse {
-        val found = Option(read.get(instant)).orElse(storedMetadata(name)).map(CommittedFiles.of)
-        found.foreach(CommittedFiles.put(cacheKey, _))
-        found
-      }.filter(_.nonEmpty)
-    }
+    val name     = fileName(instant, InstantState.Completed)
+    val cacheKey = s"$storage/${config.timelineFolder}/$name ${versions.getOrElse(name, "")}"
+    CommittedFiles.get(cacheKey).orElse {
+      val found = Option(read.get(instant)).orElse(storedMetadata(name)).map(CommittedFiles.of)
+      found.foreach(CommittedFiles.put(cacheKey, _))
+      found
+    }.filter(_.nonEmpty)
+  }
 
   private lazy val completedByInstant: Map[String, Instant] = completed.map(i => i.requested -> i).toMap
 

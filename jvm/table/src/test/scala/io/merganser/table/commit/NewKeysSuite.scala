@@ -93,6 +93,21 @@ final class NewKeysSuite extends TableSuite {
     assert(!refused(adds("p", "b", "d"), adds("q", "c", "e"), WriteBasis(InTable)))
   }
 
+  test("where buckets get new keys in logs, any write that may add one conflicts with a write that looked in all") {
+    def appends(partition: String)(t: Transaction, s: Storage): CommitMetadata = {
+      groups += 1
+      val name = FileNames.log(s"g$groups", t.instant, 1, "0-0-0")
+      s.createNew(s"$partition/$name", Array[Byte](1))
+      metadata(OperationType.Upsert, Seq(WriteStat(s"g$groups", s"$partition/$name", partitionPath = partition)))
+    }
+    assert(refused(appends("p"), appends("q"), WriteBasis(InBuckets)))
+    assert(refused(adds("p", "a"), appends("q"), WriteBasis(InBuckets)))
+    assert(refused(appends("p"), adds("q", "b"), WriteBasis(InBuckets)))
+    assert(refused(adds("p", "k"), adds("q", "k"), WriteBasis(InBuckets)))
+    assert(!refused(adds("p", "c"), adds("q", "d"), WriteBasis(InBuckets)))
+    assert(!refused(appends("p"), appends("q"), WriteBasis(Nowhere)))
+  }
+
   test(
     "an insert that drops or refuses stored keys conflicts with a write that adds one of its keys; " +
       "plain inserts do not conflict") {

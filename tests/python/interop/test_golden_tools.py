@@ -26,7 +26,12 @@ BEYOND_HUDI_RS = {
     "mor_nested_timestamps": "knows no timestamp_ntz",
     "cow_key_texts": "knows no timestamp_ntz",
     "cow_custom_partition": "takes 'region:SIMPLE' for the name of a column",
+    "mor_custom_avro": "takes 'region:simple' for the name of a column",
+    "mor_nested_keys": "knows no partition field inside a struct",
     "cow_timestamp_partition": "returns the partition column as stored, a number; Hudi turns it into a string",
+    "cow_timestamp_seconds": "the same",
+    "cow_timestamp_scalar": "the same",
+    "mor_timestamp_micros": "the same",
 }
 
 

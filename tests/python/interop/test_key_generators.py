@@ -1,4 +1,7 @@
-"""Each key generator of Hudi: tables that we create, on which Hudi goes on. Golden tables are the other direction."""
+"""Key generators by the names that Hudi has for them, and forms of keys that no table stores.
+
+The tables of each generator are golden stories: Hudi's are written by us, and ours by Hudi.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Any
 
 import pytest
 from frames import frame, load, properties, refused, save
-from option_names import KEY, ORDERING
+from option_names import KEY
 from pyspark.sql import SparkSession
 
 from interop.hudi_engine import HudiEngine
@@ -15,7 +18,6 @@ from interop.merganser_engine import MerganserEngine
 
 PARTITION = "hoodie.datasource.write.partitionpath.field"
 CLASS, TYPE = "hoodie.datasource.write.keygenerator.class", "hoodie.datasource.write.keygenerator.type"
-HIVE, ENCODED = (f"hoodie.datasource.write.{n}" for n in ("hive_style_partitioning", "partitionpath.urlencode"))
 LOGICAL = "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled"
 SCHEMA = (
     "id int, nr int, name string, region string, hour bigint, text string, day date, price decimal(6,2), at timestamp"
@@ -25,81 +27,6 @@ AT = "2024-01-02T03:04:05.678901"
 
 def row(key: int, name: str, region: str = "north", hour: int = 473000) -> list[Any]:
     return [key, key * 10, name, region, hour, "2024-01-31", "2024-01-02", f"{key}.30", AT.replace("05", f"0{key}")]
-
-
-def timed(prefix: str = "hoodie.keygen", **options: str) -> dict[str, str]:
-    return {f"{prefix}.timebased.{name}": value for name, value in options.items()}
-
-
-HOURS = {"timestamp.type": "SCALAR", "timestamp.scalar.time.unit": "HOURS"}
-OLD = "hoodie.deltastreamer.keygen"
-
-#: The options of a table, with the key and the path of its first row.
-GENERATORS: dict[str, tuple[dict[str, str], str, str]] = {
-    "SimpleKeyGenerator": ({KEY: "id", PARTITION: "region", HIVE: "true"}, "1", "region=north"),
-    "SimpleAvroKeyGenerator": ({KEY: "price", PARTITION: "day"}, "1.30", "2024-01-02"),
-    "ComplexKeyGenerator": ({KEY: "id", PARTITION: "region"}, "id:1", "north"),
-    "ComplexAvroKeyGenerator": (
-        {KEY: "nr,id", PARTITION: "region,text", HIVE: "true"},
-        "nr:10,id:1",
-        "region=north/text=2024-01-31",
-    ),
-    "NonpartitionedKeyGenerator": ({KEY: "id,name"}, "id:1,name:one", ""),
-    "NonpartitionedAvroKeyGenerator": (
-        {KEY: "day,at,id", LOGICAL: "true"},
-        "day:2024-01-02,at:2024-01-02 03:04:01.678,id:1",
-        "",
-    ),
-    "GlobalDeleteKeyGenerator": ({KEY: "id"}, "id:1", ""),
-    "GlobalAvroDeleteKeyGenerator": ({KEY: "nr,id"}, "nr:10,id:1", ""),
-    "TimestampBasedKeyGenerator": (
-        {KEY: "id", PARTITION: "hour", **timed(OLD, **HOURS, **{"output.dateformat": "yyyy/MM/dd"})},
-        "1",
-        "2023/12/17",
-    ),
-    "TimestampBasedAvroKeyGenerator": (
-        {
-            KEY: "id",
-            PARTITION: "text",
-            HIVE: "true",
-            **timed(
-                **{"timestamp.type": "DATE_STRING", "input.dateformat": "yyyy-MM-dd", "output.dateformat": "yyyyMM"}
-            ),
-        },
-        "1",
-        "text=202401",
-    ),
-    "CustomKeyGenerator": (
-        {
-            KEY: "nr,id",
-            PARTITION: "region:SIMPLE,hour:TIMESTAMP",
-            **timed(**HOURS, **{"output.dateformat": "yyyyMMdd"}),
-        },
-        "nr:10,id:1",
-        "north/20231217",
-    ),
-    "CustomAvroKeyGenerator": ({KEY: "id", PARTITION: "text:simple", ENCODED: "true"}, "1", "2024-01-31"),
-}
-
-
-@pytest.mark.parametrize("name", GENERATORS)
-def test_a_table_of_ours_by_each_key_generator_is_upserted_by_hudi_and_by_us_without_a_key_stored_twice(
-    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, name: str
-) -> None:
-    own, key, path = GENERATORS[name]
-    table, kind = tmp_path / "t", "MERGE_ON_READ" if "Avro" in name else "COPY_ON_WRITE"
-    options = {"hoodie.table.name": "t", "hoodie.datasource.write.table.type": kind, ORDERING: "hour", **own}
-    options[CLASS] = f"org.apache.hudi.keygen.{name}"
-    ours.upsert(table, SCHEMA, [row(1, "one"), row(2, "two", "south")], **options)
-    assert ours.read(table).select(["_hoodie_record_key", "_hoodie_partition_path"])[0] == [key, path]
-    hudi.upsert(table, SCHEMA, [row(2, "hudi", "south"), row(3, "three")], **options)
-    ours.upsert(table, SCHEMA, [row(3, "ours"), row(4, "four")])
-    names = ["one", "hudi", "ours", "four"] if "name" not in own[KEY] else None
-    columns = ["id", "name", "region"]
-    expected = [[1, "one", "north"], [2, "hudi", "south"], [3, "ours", "north"], [4, "four", "north"]]
-    if names is None:  # the name is in the key, so that each version is a row
-        expected[1:3] = [[2, "hudi", "south"], [2, "two", "south"], [3, "ours", "north"], [3, "three", "north"]]
-    assert ours.read(table).select(columns) == hudi.read(table).select(columns) == expected
 
 
 def test_a_key_generator_by_type_or_by_a_name_of_hudis_statements_is_the_one_that_the_columns_imply(

@@ -276,7 +276,7 @@ VERSIONED = {
     "DROP COLUMN ts": ["'ts'", "ordering"],
     "DROP COLUMN s.a": ["'s.a'", "nothing would be left"],
     "RENAME COLUMN v TO `w-x`": ["'w-x'"],
-    "RENAME COLUMN m.key TO k": ["'m.key'"],
+    "RENAME COLUMN m.key TO k": ["key"],
     "ADD COLUMN local timestamp_ntz": ["'local'", f"{SETTING}=false"],
 }
 

@@ -45,7 +45,7 @@ def test_instants_that_hudi_archived_are_read_as_of_while_their_files_are_there_
         row.commit_time
         for row in ours.spark.sql(f"CALL show_archived_commits(path => '{path}', limit => 100)").collect()
     )
-    assert len(archived) >= 2
+    assert archived
     assert active.isdisjoint(archived)
     # Each step but the first has a row of its own that no later one changed.
     assert set(written) <= active | set(archived)

@@ -77,9 +77,14 @@ final class GoldenTimelineSuite extends TableSuite {
 
       val sizes = view.partitions.flatMap(view.allSlices).flatMap(slice =>
         slice.base.map(f => f.path -> f.sizeBytes) ++ slice.logs.map(f => f.path -> f.sizeBytes)).toMap
-      val stats = timeline.completed.map(timeline.metadata(_: Instant)).flatMap(_.allStats)
-      val gone  = timeline.replacedGroups.map(_.fileId)
-      assert(stats.filterNot(stat => gone(stat.fileId)).map(stat => stat.path -> stat.fileSizeInBytes).toMap == sizes)
+      val archive = new ArchivedTimeline(s, config)
+      assert(archive.writes.nonEmpty == name.contains("archived"))
+      val whole   = timeline.withArchived(archive.writes)
+      val stats   = whole.completed.map(whole.metadata(_: Instant)).flatMap(_.allStats)
+      val gone    = timeline.replacedGroups.map(_.fileId)
+      val cleaned = (archive.cleans ++ timeline.cleans).flatMap(_.files.values.flatten).toSet
+      assert(stats.filterNot(stat => gone(stat.fileId) || cleaned(stat.fileName)).map(stat =>
+        stat.path -> stat.fileSizeInBytes).toMap == sizes)
       timeline.completed.foreach { instant =>
         val metadata = timeline.metadata(instant)
         assert(CommitMetadata.decode(CommitMetadata.encodeAvro(metadata,

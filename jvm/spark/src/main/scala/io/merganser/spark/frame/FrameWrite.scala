@@ -13,7 +13,7 @@ import io.merganser.table.commit.Creation
 import io.merganser.table.options._
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.{CompiledRule, StoredRule}
-import io.merganser.table.schema.{FrameCheck, MetaColumns, SchemaEvolution}
+import io.merganser.table.schema.{DroppedColumns, FrameCheck, MetaColumns, SchemaEvolution}
 import io.merganser.table.settings.{KeylessTable, NewTable, WriteConfig}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.Timeline
@@ -109,7 +109,7 @@ object FrameWrite {
             "conflict" -> e.getMessage).causedBy(e)
       }
     val gone = Overwrites(session, table.config, settings, options, replaced)
-    val data = if (withColumns) storedSchema(frame) else columns(table, settings, frame)
+    val data = if (withColumns) storedSchema(table.config, frame) else columns(table, settings, frame)
     run(session, table, settings, frame, data, gone, readAt.orElse(SnapshotPinning.readAt(frame, table.storage)))
   }
 
@@ -121,7 +121,7 @@ object FrameWrite {
 
   /** The table's columns after this write: the frame may add some and widen some. */
   private def columns(table: OpenTable, settings: WriteConfig, frame: DataFrame): StructType =
-    if (table.schema.isEmpty) storedSchema(frame)
+    if (table.schema.isEmpty) storedSchema(table.config, frame)
     else if (settings.operation == WriteOperation.Delete) table.schema
     else if (!settings.evolvesSchema) FrameCheck.withNullsOf(frame.schema, table.schema)
     else {
@@ -140,8 +140,9 @@ object FrameWrite {
       options: Map[String, String],
       frame: DataFrame
   ): WriteResult = {
-    val schema = storedSchema(frame)
-    val config = NewTable.properties(options, schema, storage.basePath.getName, sessionConf = sessionConf(session))
+    val stored = AvroSchemas.stored(MetaColumns.ofUser(frame.schema))
+    val config = NewTable.properties(options, stored, storage.basePath.getName, sessionConf = sessionConf(session))
+    val schema = newSchema(TableConfig(config), stored)
     val parsed = WriteConfig.parse(options, sessionConf(session), TableConfig(config), creating = true)
     if (parsed.operation == WriteOperation.Delete || parsed.operation == WriteOperation.DeletePartition)
       throw MerganserException("DELETE_FROM_NO_TABLE", "path" -> storage.basePath)
@@ -262,7 +263,12 @@ object FrameWrite {
   }
 
   /** The columns of a frame as a new table stores them. */
-  private def storedSchema(frame: DataFrame): StructType = AvroSchemas.stored(MetaColumns.ofUser(frame.schema))
+  private def storedSchema(config: TableConfig, frame: DataFrame): StructType =
+    newSchema(config, AvroSchemas.stored(MetaColumns.ofUser(frame.schema)))
+
+  /** The columns of a table whose commits will have these. */
+  private def newSchema(config: TableConfig, columns: StructType): StructType =
+    DroppedColumns.added(config, DroppedColumns.removed(config, columns))
 
   private[spark] def sessionConf(session: SparkSession): Map[String, String] = session.conf.getAll
 }

@@ -27,6 +27,7 @@ final case class PartitionPruning(config: TableConfig, schema: StructType) {
       kind == PartitionKind.Timestamp || config.keyGeneratorType == "TIMESTAMP"
     FrameCheck.find(schema, name) match {
       case field if isTime                             => timeLevel(name, field)
+      case Some(field) if config.hasSlashedDates       => Level(name, AllLevels, slashed(field, _))
       case Some(field) if kind == PartitionKind.Simple => Level(name, 1, exactly(field, _))
       case _                                           => Level(name, 1, _ => None)
     }
@@ -50,8 +51,9 @@ final case class PartitionPruning(config: TableConfig, schema: StructType) {
   })
 
   private def shown(path: String): Option[Map[String, PathValue]] = {
-    val parts = path.split("/", -1).toSeq
-    if (levels.isEmpty || parts.length != levels.map(_.count).sum) None
+    val parts   = path.split("/", -1).toSeq
+    val isWhole = levels.map(_.count) == Seq(AllLevels)
+    if (levels.isEmpty || (!isWhole && parts.length != levels.map(_.count).sum)) None
     else {
       val ends = levels.scanLeft(0)(_ + _.count)
       Some(levels.zip(ends).flatMap { case (level, start) =>
@@ -72,6 +74,13 @@ final case class PartitionPruning(config: TableConfig, schema: StructType) {
     }
   }
 
+  /** A string may have slashes of its own where the path has one; a date does not. */
+  private def slashed(field: StructField, path: String): Option[PathValue] =
+    exactly(field, path.replace('/', '-')).map {
+      case Exactly(_: String) => Slashed(path)
+      case value              => value
+    }
+
   /** Without a format in the table's properties a path determines nothing: each write has its own format. */
   private def timeLevel(name: String, field: Option[StructField]): Level =
     try {
@@ -89,6 +98,9 @@ object PartitionPruning {
   /** @param count number of levels of the path that one column has */
   private final case class Level(name: String, count: Int, read: String => Option[PathValue])
 
+  /** In place of a number of levels: one column has the whole path. */
+  private final val AllLevels = Int.MaxValue
+
   /** What a path determines of a column. */
   private[spark] sealed trait PathValue
 
@@ -101,6 +113,11 @@ object PartitionPruning {
 
   /** A string that has this path as a time, or a null. */
   private[spark] final case class Formatted(time: PartitionTime, path: String) extends PathValue
+
+  /** A string whose dashes are slashes in this path. The path of a day has only the rows of that date. */
+  private[spark] final case class Slashed(path: String) extends PathValue
+
+  private val Day = """\d{4}/\d{2}/\d{2}""".r
 
   /** True only if the filter is false or null for every row with these values; other columns may have any value. */
   private[spark] def isNeverTrue(filter: Filter, known: Map[String, PathValue]): Boolean = filter match {
@@ -125,7 +142,8 @@ object PartitionPruning {
     case (Formatted(time, path), text: String) =>
       try time.ofText(UTF8String.fromString(text)).toString != path
       catch { case _: MerganserException => false }
-    case _ => compare(shown, v).exists(_ != 0)
+    case (Slashed(path), text: String) => text.replace('-', '/') != path
+    case _                             => compare(shown, v).exists(_ != 0)
   }
 
   /** How every value that has this path compares to `v`; None if they compare differently, or are not comparable. */
@@ -136,6 +154,7 @@ object PartitionPruning {
         case millis if millis >= end  => -1
       }
     case (Exactly(value), _) => compare(value, v)
+    case (Slashed(path), _)  => if (Day.pattern.matcher(path).matches) compare(path.replace('/', '-'), v) else None
     case _                   => None
   }
 

@@ -5,6 +5,7 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.options.Names
 import io.merganser.table.rule.StoredRule
+import io.merganser.table.schema.MetaColumns
 import io.merganser.table.slice.{FileSlice, LogVisibility, SliceBatches, SliceReader}
 import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData
 import org.apache.spark.sql.SparkSession
@@ -118,10 +119,13 @@ final class SliceScan(
       (0L until size by largest).map(start => SlicePart(slice, start, math.min(largest, size - start)))
     }
 
+  /** How keys are computed, where they are not stored and needed. */
+  private def rowKey = if (isMerged || requested.fieldNames.contains(MetaColumns.RecordKey)) table.rowKey else None
+
   override def createReaderFactory(): PartitionReaderFactory =
     SliceReaderFactory(
       new SliceReader(table.storage, table.config, rule, table.schema, requested, LogVisibility(table.timeline),
-        filters, keyFilters),
+        filters, keyFilters, rowKey = rowKey),
       isMerged
     )
 
@@ -146,7 +150,10 @@ final class SliceScan(
         val chunks = footer.metadata.getBlocks.asScala.flatMap(_.getColumns.asScala)
         def sum(of: ColumnChunkMetaData => Boolean) = chunks.filter(of).map(_.getTotalSize).sum.toDouble
         val all                                     = sum(_ => true)
-        if (all > 0) Some(sum(chunk => names(chunk.getPath.toArray.head)) / all) else None
+        // A column that the file lacks counts like an average one: its values may come from the partition path.
+        val stored  = chunks.map(_.getPath.toArray.head).toSet
+        val lacking = names.count(!stored(_)).toDouble / (names ++ stored).size
+        if (all > 0) Some(math.min(1.0, sum(chunk => names(chunk.getPath.toArray.head)) / all + lacking)) else None
       } catch { case NonFatal(_) => None }
     }.getOrElse(1.0)
   }

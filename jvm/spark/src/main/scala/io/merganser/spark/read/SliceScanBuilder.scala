@@ -31,13 +31,17 @@ final class SliceScanBuilder(
   private var requested: StructType  = table.schema
   private var filters: Array[Filter] = Array.empty
 
-  /** A struct with an ordering field is read as a whole, whatever fields of it are requested: rows are merged by it. */
+  /**
+   * A struct with an ordering field is read as a whole, whatever fields of it are requested: rows are merged by it. So
+   * is one with a key field, where keys are not stored.
+   */
   override def pruneColumns(requiredSchema: StructType): Unit = requested = StructType(requiredSchema.map { field =>
-    if (orderingStructs.contains(field.name)) table.schema(field.name) else field
+    if (wholeStructs.contains(field.name)) table.schema(field.name) else field
   })
 
-  private lazy val orderingStructs: Set[String] =
-    table.config.orderingFields.flatMap(OrderingField.find(table.schema, _)).filter(_.isNested).map(_.column.name).toSet
+  private lazy val wholeStructs: Set[String] =
+    (table.config.orderingFields ++ (if (table.config.storesKeys) Nil else table.config.recordKeyFields)).flatMap(
+      OrderingField.find(table.schema, _)).filter(_.isNested).map(_.column.name).toSet
 
   override def pushFilters(pushed: Array[Filter]): Array[Filter] = {
     filters = pushed

@@ -160,7 +160,8 @@ object CompactionService {
     val run     = transaction.runNumber
     val visible = LogVisibility(table.timeline).copy(history = seen.timeline.history)
     val reader =
-      new SliceReader(table.storage, table.config, settings.rule, schema, SliceWriter.rowSchema(schema), visible)
+      new SliceReader(table.storage, table.config, settings.rule, schema, SliceWriter.rowSchema(schema), visible,
+        rowKey = table.rowKey)
     val writer = WriterOptions.writer(session, table, schema, transaction, settings)
     val written = session.sparkContext.parallelize(slices, math.max(1, slices.size)).mapPartitions { it =>
       val context = TaskContext.get()
@@ -178,7 +179,7 @@ object CompactionService {
       OperationType.Compact,
       written.map(_.stat).groupBy(_.partitionPath),
       Map(
-        "schema" -> AvroSchemas.toAvro(schema, table.config.name).toString,
+        "schema" -> AvroSchemas.toAvro(table.forCommit(schema), table.config.name).toString,
         TableWrite.WriterKey -> TableWrite.Writer,
         TableWrite.CountsKey -> Counts.toJson(written.map(_.counts).foldLeft(MergeCounts())(_ + _))
       )

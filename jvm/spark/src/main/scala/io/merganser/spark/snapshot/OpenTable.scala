@@ -1,11 +1,12 @@
 package io.merganser.spark.snapshot
 
+import io.merganser.spark.write.key.KeyColumns
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{BucketMetadata, Creation, TableFeatures}
 import io.merganser.table.options.Options
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.schema.MetaColumns
-import io.merganser.table.slice.{TableView, TimeTravel}
+import io.merganser.table.schema.{DroppedColumns, MetaColumns}
+import io.merganser.table.slice.{RowKey, TableView, TimeTravel}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{AsOf, Timeline}
 import org.apache.hadoop.fs.Path
@@ -16,7 +17,9 @@ import org.apache.spark.sql.types.StructType
 final class OpenTable(val storage: Storage, val config: TableConfig, val timeline: Timeline) {
 
   /** The data columns, without meta columns; empty while the table has neither a declared schema nor a commit. */
-  lazy val schema: StructType =
+  lazy val schema: StructType = DroppedColumns.added(config, committed)
+
+  private lazy val committed: StructType =
     timeline.tableSchemaJson.map(json => MetaColumns.without(AvroSchemas.toSpark(AvroSchemas.parse(json))))
       .getOrElse(new StructType)
 
@@ -25,6 +28,13 @@ final class OpenTable(val storage: Storage, val config: TableConfig, val timelin
     case Some(_) => config.properties.get(Options.BucketEngine.key).contains("CONSISTENT_HASHING")
     case None    => BucketMetadata.hasRings(storage)
   }
+
+  /** What a commit stores of the table's columns. */
+  def forCommit(columns: StructType): StructType = DroppedColumns.removed(config, columns, committed)
+
+  /** How keys are computed from rows; None if they are stored, and where the table has no columns yet. */
+  lazy val rowKey: Option[RowKey] =
+    if (config.storesKeys || schema.isEmpty) None else Some(KeyColumns.ofRow(SparkSession.active, config, schema))
 
   lazy val view: TableView = new TableView(storage, config, timeline)
 

@@ -77,12 +77,13 @@ object AlterColumns {
       if (transaction.timeline.tableSchemaJson != table.timeline.tableSchemaJson)
         throw MerganserException("COMMIT_CONFLICT", "instant" -> transaction.instant, "path" -> storage,
           "reason" -> "another writer changed the table's columns at the same time")
-      val schema = AvroSchemas.toAvro(columns, config.name).toString
+      val stored = table.forCommit(columns)
+      val schema = AvroSchemas.toAvro(stored, config.name).toString
       val versions = version.map { v =>
         CommitMetadata.LatestSchemaKey -> InternalSchemaJson.of(ColumnVersions.numbered(v, transaction.instant))
       }
       val extra = Map("schema" -> schema, TableWrite.WriterKey -> TableWrite.Writer) ++
-        transaction.timeline.listAdded(columns) ++ versions
+        transaction.timeline.listAdded(stored) ++ versions
       Work((), Some(CommitRequest(CommitMetadata(OperationType.AlterSchema, Map.empty, extra), touched = Set.empty)))
     }
   }

@@ -115,7 +115,8 @@ final class PartitionValues(table: OpenTable, declared: StructType) {
   private def value(dataType: DataType, level: String): Any =
     if (level == KeyStrings.DefaultPartition.toString) null
     else {
-      val text = if (config.urlEncode) PartitionPruning.unescape(level) else level
+      val plain = if (config.urlEncode) PartitionPruning.unescape(level) else level
+      val text  = if (config.hasSlashedDates) plain.replace('/', '-') else plain
       dataType match {
         case StringType                       => UTF8String.fromString(text)
         case TimestampType if isLogicalTime   => java.sql.Timestamp.valueOf(text).getTime * 1000L

@@ -255,10 +255,10 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
 
   private def extraMetadata(table: OpenTable, schema: StructType, written: Seq[SliceWritten]): Map[String, String] =
     Map(
-      "schema" -> AvroSchemas.toAvro(schema, config.name).toString,
+      "schema" -> AvroSchemas.toAvro(table.forCommit(schema), config.name).toString,
       TableWrite.WriterKey -> TableWrite.Writer,
       TableWrite.CountsKey -> Counts.toJson(total(written))
-    ) ++ table.timeline.listAdded(schema) ++ settings.commitMetadata
+    ) ++ table.timeline.listAdded(table.forCommit(schema)) ++ settings.commitMetadata
 
   private def notes(schema: StructType): WriteNotes = {
     val changes = SchemaEvolution.changes(opened.schema, schema)

@@ -83,7 +83,8 @@ private[write] final case class WriteTasks(
 
   private[write] def keyReader: SliceReader = {
     val key = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey)))
-    new SliceReader(table.storage, config, settings.rule, table.schema, key, LogVisibility(table.timeline))
+    new SliceReader(table.storage, config, settings.rule, table.schema, key, LogVisibility(table.timeline),
+      rowKey = table.rowKey)
   }
 
   /** Persists rows until the write ends; see [[PersistedRows]]. */
@@ -120,7 +121,7 @@ private[write] final case class WriteTasks(
 
   private[write] def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): GroupWriter = {
     val ordering = if (compiled.layout.orderingOrdinals.isEmpty) None else Some(new OrderingComparator(compiled.layout))
-    new GroupWriter(writer, incoming, compiled, batchMerge, ordering, groupOrdinal, toLogs, target)
+    new GroupWriter(writer, incoming, compiled, batchMerge, ordering, groupOrdinal, toLogs, target, table.rowKey)
   }
 
   private def toLogs: LogWrites = {
@@ -140,7 +141,8 @@ private[write] final case class WriteTasks(
     val reader = needed.map { requested =>
       val columns = CompiledRule.layoutSchema(requested, schema, config, settings.rule)
       val reader =
-        new SliceReader(table.storage, config, settings.rule, table.schema, columns, LogVisibility(table.timeline))
+        new SliceReader(table.storage, config, settings.rule, table.schema, columns, LogVisibility(table.timeline),
+          rowKey = table.rowKey)
       StoredRows(reader, CompiledRule(settings.rule, settings.keyed(config), reader.schema))
     }
     LogWrites(looksAtRows, reader, merges && reader.isDefined, completesOrdering = lacking.nonEmpty)

@@ -47,6 +47,28 @@ class PartitionPruningSuite extends AnyFunSuite {
       assert(scan(byDay, "1970/01/01" +: days, filter) == "1970/01/01" +: days, filter)
   }
 
+  test("a date with slashes in its path is pruned like one with dashes; other strings only by equality") {
+    val options = Map("hoodie.datasource.write.recordkey.field" -> "id",
+      "hoodie.datasource.write.slash.separated.date.partitioning" -> "true")
+    for (column <- Seq("text", "day")) {
+      val slashed = PartitionPruning(TableConfig(NewTable.properties(
+            options + ("hoodie.datasource.write.partitionpath.field" -> column), schema, "t")), schema)
+      def value(text: String): Any = if (column == "day") java.sql.Date.valueOf(text) else text
+      assert(scan(slashed, days, EqualTo(column, value("2024-01-02"))) == Seq("2024/01/02"))
+      assert(scan(slashed, days, GreaterThan(column, value("2024-01-02"))) == Seq("2024/01/03"))
+      assert(scan(slashed, days, LessThanOrEqual(column, value("2024-01-02"))) == Seq("2024/01/01", "2024/01/02"))
+      assert(scan(slashed, days, In(column, Array(value("2024-01-01"), value("2024-01-03")))) ==
+        Seq("2024/01/01", "2024/01/03"))
+      if (column == "text") {
+        assert(scan(slashed, days, EqualTo(column, "2024/01-02")) == Seq("2024/01/02"))
+        val others = Seq("north/west", "__HIVE_DEFAULT_PARTITION__")
+        assert(scan(slashed, others, EqualTo(column, "north-west")) == others)
+        assert(scan(slashed, others, EqualTo(column, "south")) == others.drop(1))
+        assert(scan(slashed, others, GreaterThan(column, "z")) == others)
+      }
+    }
+  }
+
   test("a path of another shape is read") {
     val strange = Seq("2024", "2024/01/xx", "2024/01/02/03", "__HIVE_DEFAULT_PARTITION__")
     assert(scan(byDay, strange, EqualTo("ms", noonMs)) == strange)

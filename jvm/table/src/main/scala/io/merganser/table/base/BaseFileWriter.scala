@@ -11,6 +11,7 @@ import org.apache.parquet.hadoop.util.HadoopOutputFile
 import org.apache.parquet.io.{OutputFile, PositionOutputStream}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
 
 import java.io.IOException
 import java.util.Locale
@@ -53,17 +54,19 @@ final case class BaseFileWritten(
  * Writes one base file. Its footer has the smallest and largest record key and, if the rows are sorted by key, an entry
  * with the file's own name.
  *
- * @param schema the columns of the rows, meta columns first
+ * @param schema     the columns of the rows, meta columns first
+ * @param storesKeys false if the key column is null and [[track]] is called for every row
  * @throws org.apache.hadoop.fs.FileAlreadyExistsException if the file exists
  */
 final class BaseFileWriter(
     conf: Configuration,
     path: Path,
     schema: StructType,
-    options: BaseFileOptions = BaseFileOptions()
+    options: BaseFileOptions = BaseFileOptions(),
+    storesKeys: Boolean = true
 ) {
   private[this] val file   = new CountedFile(HadoopOutputFile.fromPath(path, conf))
-  private[this] val writer = new RowParquetWriter(conf, file, Some(path.getName), schema, options)
+  private[this] val writer = new RowParquetWriter(conf, file, Some(path.getName), schema, options, storesKeys)
   private[this] var rows   = 0L
 
   /** @param row not retained, so it may be reused */
@@ -71,6 +74,9 @@ final class BaseFileWriter(
     writer.write(row)
     rows += 1
   }
+
+  /** Records the key of the last row. @param key not retained */
+  def track(key: UTF8String): Unit = writer.keys.add(key.getBytes)
 
   /** Bytes so far: written ones, and buffered ones before compression. */
   def estimatedBytes: Long = writer.estimatedBytes
@@ -100,10 +106,11 @@ private[table] final class RowParquetWriter(
     file: OutputFile,
     fileName: Option[String],
     schema: StructType,
-    options: BaseFileOptions
+    options: BaseFileOptions,
+    storesKeys: Boolean = true
 ) {
   val keys: KeyTracker = new KeyTracker(
-    schema.fieldNames.indexOf(MetaColumns.RecordKey),
+    if (storesKeys) schema.fieldNames.indexOf(MetaColumns.RecordKey) else KeyTracker.Apart,
     fileName,
     options.bloomFilter.map { case (expectedKeys, rate) => BloomFilter.sized(expectedKeys, rate) }
   )

@@ -9,7 +9,8 @@ import java.nio.charset.StandardCharsets.UTF_8
 /**
  * Tracks the record keys written to a file: smallest, largest, whether they are sorted, and a bloom filter.
  *
- * @param ordinal  index of the record key among the columns; negative if there is none
+ * @param ordinal  index of the record key among the columns; [[KeyTracker.Apart]] if keys are not among them but are
+ *                 passed to `add`, another negative number if there are none
  * @param fileName the file's own name, the footer entry for sorted rows; None: no entry
  */
 private[base] final class KeyTracker(val ordinal: Int, fileName: Option[String], bloom: Option[BloomFilter]) {
@@ -18,7 +19,7 @@ private[base] final class KeyTracker(val ordinal: Int, fileName: Option[String],
   private[this] var max: Array[Byte] = _
   private[this] var inOrder          = true
 
-  def isTracking: Boolean = ordinal >= 0
+  def isTracking: Boolean = ordinal >= 0 || ordinal == KeyTracker.Apart
 
   /** True if every key so far was at least as large as the previous one, as unsigned UTF-8 bytes. */
   def isSorted: Boolean = isTracking && inOrder
@@ -49,4 +50,10 @@ private[base] final class KeyTracker(val ordinal: Int, fileName: Option[String],
     bloom.foreach(filter => entries.put(BaseFileFooter.BloomFilterText, filter.encode))
     entries
   }
+}
+
+private[base] object KeyTracker {
+
+  /** In place of an ordinal. */
+  final val Apart = -2
 }

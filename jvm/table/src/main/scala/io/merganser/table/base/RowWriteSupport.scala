@@ -31,7 +31,7 @@ private[base] final class RowWriteSupport(schema: StructType, keys: KeyTracker) 
   override def prepareForWrite(consumer: RecordConsumer): Unit = {
     this.consumer = consumer
     columns = schema.fields.map(field => column(field.dataType))
-    if (keys.isTracking) {
+    if (keys.ordinal >= 0) {
       columns(keys.ordinal) = new ColumnWriter {
         override def write(row: SpecializedGetters, i: Int): Unit = {
           val bytes = row.getUTF8String(i).getBytes

@@ -3,6 +3,7 @@ package io.merganser.table.commit
 import java.io.FileNotFoundException
 import java.util.concurrent.atomic.AtomicBoolean
 
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Parallel, Storage}
 import io.merganser.table.timeline.{Action, CommitMetadata, Instant, Timeline, WriteStat}
 
@@ -19,7 +20,13 @@ import scala.collection.mutable
  * @param scope where the write looked up its keys
  * @param ours  the write's metadata
  */
-private[table] final class NewKeys(storage: Storage, instant: String, scope: KeyScope, ours: CommitMetadata) {
+private[table] final class NewKeys(
+    storage: Storage,
+    config: TableConfig,
+    instant: String,
+    scope: KeyScope,
+    ours: CommitMetadata
+) {
 
   import NewKeys._
 
@@ -90,7 +97,8 @@ private[table] final class NewKeys(storage: Storage, instant: String, scope: Key
     Parallel.map(work, Threads) { case (own, candidates) =>
       if (isFound.get) None
       else {
-        val found = new KeyComparison(own, candidates).common()
+        // Where keys are not stored, key ranges that overlap count as a common key.
+        val found = if (config.storesKeys) new KeyComparison(own, candidates).common() else candidates.headOption
         if (found.isDefined) isFound.set(true)
         found
       }

@@ -63,7 +63,7 @@ final class Transaction private[table] (
     if (run.isEmpty) Rollback.removeUnnamed(storage, config, instant, metadata)
     val filesOfOtherRuns = run.toSeq.flatMap(_.unnamed(metadata))
     val known            = options.readAt.getOrElse(this.timeline)
-    val keys             = new NewKeys(storage, instant, basis.newKeys, metadata)
+    val keys             = new NewKeys(storage, config, instant, basis.newKeys, metadata)
     val completed =
       try {
         run.flatMap(_.missing(metadata)).foreach(file =>

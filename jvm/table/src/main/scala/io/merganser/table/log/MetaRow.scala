@@ -5,22 +5,28 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
 import org.apache.spark.unsafe.types.UTF8String
 
-/** The five meta columns of the current row. The returned rows are reused. */
-private[table] final class MetaRow(instant: String, token: WriteToken, fileName: UTF8String) {
+/**
+ * The five meta columns of the current row. The returned rows are reused.
+ *
+ * @param stores false: they are null
+ */
+private[table] final class MetaRow(instant: String, token: WriteToken, fileName: UTF8String, stores: Boolean = true) {
   private[this] val instantString  = UTF8String.fromString(instant)
   private[this] val sequencePrefix = s"${instant}_${token.partitionId}_"
   private[this] val meta           = new GenericInternalRow(5)
   private[this] val both           = new JoinedRow
 
   /** Meta columns of a row changed by this instant. */
-  def stamped(row: InternalRow, width: Int): InternalRow = {
+  def stamped(row: InternalRow, width: Int): InternalRow = if (!stores) meta
+  else {
     meta.update(0, instantString)
     meta.update(1, UTF8String.fromString(sequencePrefix + token.nextRow()))
     rest(row, width)
   }
 
   /** Meta columns of a row that is not changed: commit time and sequence number stay. */
-  def kept(row: InternalRow, width: Int): InternalRow = {
+  def kept(row: InternalRow, width: Int): InternalRow = if (!stores) meta
+  else {
     meta.update(0, row.getUTF8String(width + 2))
     meta.update(1, row.getUTF8String(width + 3))
     rest(row, width)

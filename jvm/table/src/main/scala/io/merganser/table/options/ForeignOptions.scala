@@ -28,12 +28,7 @@ object ForeignOptions {
 
   /** Options of writes that would change rows or layout. */
   val refused: Seq[Refused] = Seq(
-    on("hoodie.populate.meta.fields", "The five meta columns are always written; remove the option"),
     off("hoodie.allow.operation.metadata.field"),
-    off("hoodie.datasource.write.drop.partition.columns",
-      "Partition columns are always stored in the files; remove the option"),
-    off("hoodie.datasource.write.slash.separated.date.partitioning",
-      "Use the TIMESTAMP key generator with output format yyyy/MM/dd"),
     off("hoodie.table.cdc.enabled"),
     off("hoodie.partition.metafile.use.base.format"),
     off("hoodie.table.multiple.base.file.formats.enable"),

@@ -85,6 +85,13 @@ object Options {
     "Partition directories are `column=value`. CREATE TABLE sets it to true by default.")
   val UrlEncode: OptionEntry = table("hoodie.datasource.write.partitionpath.urlencode", Bool, Some("false"),
     "Characters that paths cannot contain are written as %XX in partition paths.")
+  val DropPartitionColumns: OptionEntry = table("hoodie.datasource.write.drop.partition.columns", Bool, Some("false"),
+    "Base files do not store the partition columns: they are strings, read from partition paths, and the last columns.")
+  val SlashedDates: OptionEntry = table("hoodie.datasource.write.slash.separated.date.partitioning", Bool,
+    Some("false"),
+    "The path of a single partition column has slashes for the dashes of its value: `2024/01/02`.")
+  val StoredKeys: OptionEntry = table("hoodie.populate.meta.fields", Bool, Some("true"),
+    "False: the meta columns are null in all files, and record keys are computed from the key columns of the rows.")
   val LogicalTimestamp: OptionEntry = table("hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled",
     Bool,
     Some("false"),
@@ -369,7 +376,8 @@ object Options {
   val all: Seq[OptionEntry] = Seq(
     TableName, Database, TableTypeOption, TableVersion, RecordKey, PartitionFields, OrderingFields,
     MergeModeOption, StoredMergeMode, StrategyIdOption, PayloadClass, PayloadOrderingField, DeleteField, DeleteMarker,
-    NullOrderingOption, KeyGeneratorType, KeyGeneratorClass, HiveStyle, UrlEncode, LogicalTimestamp,
+    NullOrderingOption, KeyGeneratorType, KeyGeneratorClass, HiveStyle, UrlEncode, DropPartitionColumns,
+    SlashedDates, StoredKeys, LogicalTimestamp,
     ComplexKeyWithoutName,
     TimelineZone
   ) ++ TimeBased ++ Seq(

@@ -101,6 +101,17 @@ final case class TableConfig(properties: Map[String, String]) {
 
   def urlEncode: Boolean = flag("hoodie.datasource.write.partitionpath.urlencode")
 
+  /** True: base files do not have the partition columns; their values are in the paths. */
+  def dropsPartitionColumns: Boolean = flag("hoodie.datasource.write.drop.partition.columns")
+
+  /**
+   * True: the path of the single partition column has slashes for the dashes of its value. Hudi's data frame writer
+   * stores only the class that parses such paths.
+   */
+  def hasSlashedDates: Boolean = !hiveStyle && partitionSpec.map(_.kind) == Seq(PartitionKind.Simple) &&
+    (flag(TableProperties.SlashedDates) ||
+      text(TableProperties.Extractor).exists(_.split('.').last == TableProperties.SlashedDays))
+
   /** False: the meta columns of keys and paths are null in all rows. */
   def storesKeys: Boolean = !text(TableProperties.VirtualKeys).exists(_.equalsIgnoreCase("false"))
 

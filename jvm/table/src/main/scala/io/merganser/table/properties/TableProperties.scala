@@ -62,9 +62,12 @@ object TableProperties {
   private[table] val VirtualKeys = "hoodie.populate.meta.fields"
   private[table] val BaseFormats = Seq("hoodie.table.base.file.format", "hoodie.table.ro.file.format")
   private[table] val Bootstrap   = "hoodie.bootstrap.base.path"
+  private val DroppedColumns     = "hoodie.datasource.write.drop.partition.columns"
   private[table] val Extractor   = "hoodie.table.partition_extractor_class"
 
-  private val SlashedDates = "hoodie.datasource.write.slash.separated.date.partitioning"
+  private[properties] val SlashedDates = "hoodie.datasource.write.slash.separated.date.partitioning"
+  private[properties] val SlashedDays  = "SlashEncodedDayPartitionValueExtractor"
+
   private val OtherPaths =
     "partition paths of this form are not generated here, so a key would be stored a second time"
 
@@ -79,6 +82,8 @@ object TableProperties {
       "hoodie.table.keygenerator.class", "hoodie.datasource.write.hive_style_partitioning",
       "hoodie.datasource.write.partitionpath.urlencode"
     ) ++
+      // What its files store.
+      handled(VirtualKeys, SlashedDates, DroppedColumns) ++
       // How its rows are merged.
       handled("hoodie.record.merge.mode", "hoodie.record.merge.strategy.id", "hoodie.compaction.record.merger.strategy",
         "hoodie.compaction.payload.class", "hoodie.table.legacy.payload.class", "hoodie.table.partial.update.mode",
@@ -96,15 +101,11 @@ object TableProperties {
         unreadable("hoodie.table.rt.file.format", "HOODIE_LOG", "log files of other formats are not read"),
         unreadable("hoodie.table.multiple.base.file.formats.enable", "false",
           "rows of base files that are not Parquet would be missing"),
-        unreadable("hoodie.datasource.write.drop.partition.columns", "false",
-          "its files lack the partition columns, which are not derived from the paths here"),
         unreadable(Bootstrap, "", "some of its rows are in the table that it was bootstrapped from")
       ) ++
       // These only matter to bootstrapped tables: how they find their source.
       harmless("hoodie.bootstrap.index.enable", "hoodie.bootstrap.index.class", "hoodie.bootstrap.index.type") ++
       Seq(
-        readOnly(VirtualKeys, "true", "its rows are stored without their keys, by which writes find stored rows"),
-        readOnly(SlashedDates, "false", OtherPaths),
         readOnly("hoodie.table.cdc.enabled", "false",
           "its readers of changes need change-data files (.cdc) of every write, which are not written here",
           "Write with the engine that created the table, or set the property to false there: changes are then no " +
@@ -148,10 +149,7 @@ object TableProperties {
         case TableProperty(format, _, _, _, _) if BaseFormats.contains(format) =>
           throw MerganserException("BASE_FORMAT_UNSUPPORTED", "path" -> table, "format" -> value)
         case _ =>
-          // Logs are merged by the stored keys.
-          val isUnreadable =
-            property.treatment == Treatment.RefusesReading || (property.key == VirtualKeys && config.isMergeOnRead)
-          if (isUnreadable)
+          if (property.treatment == Treatment.RefusesReading)
             throw MerganserException("TABLE_FEATURE_UNREADABLE", "path" -> table, "feature" -> named(key, value),
               "reason" -> property.reason, "remedy" -> property.remedy)
       }
@@ -170,10 +168,15 @@ object TableProperties {
       of(key) match {
         case Some(property) if property.treatment == Treatment.RefusesWriting && !property.accepts(value) =>
           refuse(property.reason, property.remedy)
-        case Some(property) if property.key == Extractor && isSlashed(config, value) =>
+        case Some(property) if property.key == Extractor && hasOtherPaths(config, value) =>
           refuse(OtherPaths,
             s"$OtherEngine. If values of the partition column have slashes of their own, take the property out of " +
               PropertiesFile.Name)
+        case Some(property) if property.key == DroppedColumns && config.dropsPartitionColumns && hasTimes(config) =>
+          refuse("its partition paths do not have the values of the partition columns, but times in another format",
+            OtherEngine)
+        case Some(property) if property.key == VirtualKeys && !config.storesKeys && config.recordKeyFields.isEmpty =>
+          refuse("its rows have no keys, neither stored ones nor key columns", OtherEngine)
         case Some(_) => ()
         case None =>
           ForeignOptions.refusedByName.get(lower(key)).filterNot(_.accepted.exists(_.equalsIgnoreCase(value.trim)))
@@ -186,10 +189,12 @@ object TableProperties {
     }
   }
 
-  /** Hudi's data frame writer stores the class that parses such paths, not [[SlashedDates]]. */
-  private def isSlashed(config: TableConfig, extractor: String): Boolean =
-    extractor.trim.split('.').last.startsWith("SlashEncoded") &&
+  /** Whether the class parses paths that no rule here generates, such as those of hours. */
+  private def hasOtherPaths(config: TableConfig, extractor: String): Boolean =
+    extractor.trim.split('.').last.startsWith("SlashEncoded") && !config.hasSlashedDates &&
       config.partitionSpec.exists(_.kind == PartitionKind.Simple)
+
+  private def hasTimes(config: TableConfig): Boolean = config.partitionSpec.exists(_.kind != PartitionKind.Simple)
 
   private def isOption(key: String): Boolean = {
     val name = lower(key)

@@ -47,8 +47,9 @@ object NewTable {
     settings.explicit(Options.EventTimeField).foreach(FrameCheck.requireEventTime(schema, name, _))
     val derived = identity(settings, name, version, database) ++
       nonEmpty("hoodie.table.recordkey.fields", keys) ++ nonEmpty("hoodie.table.partition.fields", partitions) ++
-      nonEmpty("hoodie.table.ordering.fields", merge.orderingFields) ++
-      merge.properties ++ paths(settings, generator, version, bySql) ++ timeBased(settings, name, schema, generator,
+      nonEmpty("hoodie.table.ordering.fields", merge.orderingFields) ++ merge.properties ++
+      paths(settings, generator, version) ++ PathSettings.of(settings, generator, partitions, bySql) ++
+      timeBased(settings, name, schema, generator,
         partitions) ++
       index(settings, name, keys) ++ createSchema.map("hoodie.table.create.schema" -> _) ++
       (if (bySql) settings.of(OptionScope.OfWrite).map { case (entry, option) => entry.key -> option.value }
@@ -88,7 +89,6 @@ object NewTable {
       "hoodie.table.version" -> version.toString,
       "hoodie.timeline.layout.version" -> (if (modern) "2" else "1"),
       "hoodie.table.base.file.format" -> "PARQUET",
-      "hoodie.populate.meta.fields" -> "true",
       "hoodie.table.timeline.timezone" -> settings.required(Options.TimelineZone)
     ) ++ settings.explicit(Options.Database).orElse(database).map("hoodie.database.name" -> _) ++
       (if (modern) Map("hoodie.table.initial.version" -> version.toString, "hoodie.timeline.path" -> "timeline",
@@ -141,15 +141,10 @@ object NewTable {
     }
   }
 
-  private def paths(settings: Settings, generator: KeyGenerator, version: Int, bySql: Boolean): Map[String, String] = {
-    val hiveStyle         = settings.explicit(Options.HiveStyle).getOrElse(bySql.toString)
+  private def paths(settings: Settings, generator: KeyGenerator, version: Int): Map[String, String] = {
     val (kind, className) = KeyGenerator.named(generator, settings)
-    Map(
-      "hoodie.table.keygenerator.type" -> kind,
-      Options.HiveStyle.key -> hiveStyle,
-      Options.UrlEncode.key -> settings.required(Options.UrlEncode),
-      "hoodie.datasource.write.drop.partition.columns" -> "false"
-    ) ++ (if (version < 8) Map("hoodie.table.keygenerator.class" -> className) else Nil) ++
+    Map("hoodie.table.keygenerator.type" -> kind) ++
+      (if (version < 8) Map("hoodie.table.keygenerator.class" -> className) else Nil) ++
       (if (version < 9) Map(Options.ComplexKeyWithoutName.key -> settings.required(Options.ComplexKeyWithoutName))
        else Nil) ++
       Map(Options.LogicalTimestamp.key -> settings.required(Options.LogicalTimestamp)) ++

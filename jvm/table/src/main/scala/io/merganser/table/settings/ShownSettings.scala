@@ -45,10 +45,13 @@ object ShownSettings {
     spec.map(Options.PartitionFields.key -> _).toMap ++
       (if (config.keyGeneratorType == inferred && spec.isEmpty) Nil
        else Seq(Options.KeyGeneratorType.key -> config.keyGeneratorType)) ++
-      (if (config.partitionFields.isEmpty || config.hiveStyle) Nil else Seq(Options.HiveStyle.key -> "false")) ++
+      (if (config.partitionFields.isEmpty || config.hiveStyle || config.hasSlashedDates) Nil
+       else Seq(Options.HiveStyle.key -> "false")) ++
       (if (config.urlEncode) Seq(Options.UrlEncode.key -> "true") else Nil) ++
       (if (isTimed) Options.TimeBased.flatMap(e => e.names.flatMap(config.properties.get).headOption.map(e.key -> _))
        else Nil) ++
+      (if (config.hasSlashedDates) Seq(Options.SlashedDates.key -> "true") else Nil) ++
+      differing(config, Options.DropPartitionColumns) ++ differing(config, Options.StoredKeys) ++
       differing(config, Options.LogicalTimestamp) ++ differing(config, Options.TimelineZone) ++
       differing(config, Options.NullOrderingOption) ++
       (if (config.version < 9) differing(config, Options.ComplexKeyWithoutName) else Nil)

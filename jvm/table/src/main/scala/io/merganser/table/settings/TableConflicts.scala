@@ -77,6 +77,8 @@ object TableConflicts {
         if (value == "reject") None else table.properties.get(entry.key).flatMap(unless)
       case Options.KeyGeneratorType | Options.KeyGeneratorClass => generator(option, table)
       case Options.HiveStyle | Options.UrlEncode                => raw(entry.default)
+      case Options.DropPartitionColumns | Options.StoredKeys    => raw(entry.default)
+      case Options.SlashedDates                                 => unless(table.hasSlashedDates.toString)
       case Options.TimelineZone                                 => raw(Some("LOCAL"))
       case Options.IndexTypeOption                              => index(value, table)
       // Other writers do not store them: there the table's metadata decides.

@@ -2,8 +2,7 @@ package io.merganser.table.slice
 
 import io.merganser.merge.{RowLayout, Version}
 import io.merganser.merge.buffer.{MergeIterator, VersionBuffer}
-import io.merganser.table.base.BaseFileReader
-import io.merganser.table.file.{BaseFile, FileNames}
+import io.merganser.table.file.FileNames
 import io.merganser.table.log.{LogScanner, LogSink}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.{CompiledRule, StoredRule}
@@ -49,6 +48,7 @@ final class OpenMerge(val merge: MergeIterator, val layout: RowLayout, open: Seq
  * @param keyFilters  the filters that refer to record key columns only: they are true for all versions of a key or for
  *                    none, so they may also prune the input of a merge
  * @param bufferBytes memory for log records, in bytes, before they are sorted and spilled
+ * @param rowKey      how record keys are computed, in a table that stores none
  */
 final class SliceReader(
     storage: Storage,
@@ -59,13 +59,17 @@ final class SliceReader(
     visibility: LogVisibility,
     filters: Seq[Filter] = Nil,
     keyFilters: Seq[Filter] = Nil,
-    bufferBytes: Long = SliceReader.DefaultBufferBytes
+    bufferBytes: Long = SliceReader.DefaultBufferBytes,
+    rowKey: Option[RowKey] = None
 ) extends Serializable {
 
   /** The columns of the rows, the requested ones first. */
   val schema: StructType = CompiledRule.layoutSchema(requested, tableSchema, config, rule)
 
   private lazy val compiled = CompiledRule(rule, config, schema)
+
+  private val ofRows  = new DerivedColumns(config, requested, rowKey)
+  private val ofMerge = new DerivedColumns(config, schema, rowKey)
 
   /**
    * The slice's live rows, one per record key, in no guaranteed order.
@@ -77,7 +81,7 @@ final class SliceReader(
 
   /** The base file's rows, not merged with the logs. */
   def baseRows(slice: FileSlice): SliceRows = {
-    val reader = slice.base.map(openBase(_, requested, filters))
+    val reader = openBase(slice, ofRows, filters)
     val found  = reader.map(_.rows()).getOrElse(Iterator.empty)
     new SliceRows {
       override def hasNext: Boolean    = found.hasNext
@@ -109,7 +113,7 @@ final class SliceReader(
 
   /** Only the rows of row groups whose midpoint is in a range of the file, in bytes. */
   def baseBatches(slice: FileSlice, start: Long, length: Long): SliceBatches = {
-    val reader = slice.base.map(openBase(_, requested, filters, start, length))
+    val reader = openBase(slice, ofRows, filters, start, length)
     SliceBatches(reader.map(_.batches()).getOrElse(Iterator.empty), reader.toSeq)
   }
 
@@ -117,7 +121,7 @@ final class SliceReader(
     val buffer = versions(slice)
     buffer.mergeBatches() match {
       case Some(merge) =>
-        val reader  = slice.base.map(openBase(_, schema, keyFilters))
+        val reader  = openBase(slice, ofMerge, keyFilters)
         val batches = reader.map(_.batches()).getOrElse(Iterator.empty)
         SliceBatches(new MergedBatches(batches, merge, requested), reader.toSeq)
       case None =>
@@ -133,13 +137,14 @@ final class SliceReader(
     val buffer =
       new VersionBuffer(compiled.layout, compiled.fold(FileNames.path(slice.partitionPath, slice.fileId)), bufferBytes)
     missingNamed(slice) {
-      scanner.scan(slice.logs, schema, new VersionSink(compiled.layout, buffer))
+      val sink = new VersionSink(compiled.layout, buffer)
+      scanner.scan(slice.logs, ofMerge.stored, ofMerge.sink(slice.partitionPath, sink))
     }
     buffer
   }
 
   private def merge(slice: FileSlice, buffer: VersionBuffer): OpenMerge = {
-    val reader = slice.base.map(openBase(_, schema, keyFilters))
+    val reader = openBase(slice, ofMerge, keyFilters)
     val rows   = reader.map(_.rows()).getOrElse(Iterator.empty)
     val sorted = reader.forall(_.footer.isSorted)
     new OpenMerge(buffer.merge(rows, sorted), compiled.layout, reader.toSeq)
@@ -168,19 +173,19 @@ final class SliceReader(
   }
 
   private def openBase(
-      base: BaseFile,
-      columns: StructType,
+      slice: FileSlice,
+      columns: DerivedColumns,
       filters: Seq[Filter],
       start: Long = 0L,
       length: Long = Long.MaxValue
-  ): BaseFileReader =
+  ): Option[TableFileReader] = slice.base.map { base =>
     SliceReader.missingNamed(config, base.path) {
-      val path = storage.path(base.path)
-      val reader = new BaseFileReader(storage.conf, path, base.sizeBytes, columns, filters, start, length,
-        columns = visibility.columns(base.instant))
+      val reader = new TableFileReader(storage, slice.partitionPath, base, columns, filters, start, length,
+        versions = visibility.columns(base.instant))
       reader.footer // read here, where a missing file is reported by name
       reader
     }
+  }
 
   private def missingNamed[T](slice: FileSlice)(read: => T): T =
     SliceReader.missingNamed(config,

@@ -7,10 +7,10 @@ import io.merganser.table.file.{FileGroupId, FileNames, Marker, MarkerKind, Mark
 import io.merganser.table.log.{BlockPlanner, LogOptions, LogWriter, MetaRow}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.PayloadClasses
-import io.merganser.table.schema.{MetaColumns, SchemaHistory}
+import io.merganser.table.schema.{DroppedColumns, MetaColumns, SchemaHistory}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{MergeCounts, WriteStat}
-import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.{InternalRow, ProjectingInternalRow}
 import org.apache.spark.sql.catalyst.expressions.JoinedRow
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
@@ -45,6 +45,17 @@ final case class SliceWriter(
 ) {
   private val width      = schema.length
   private val fileSchema = StructType(MetaColumns.schema ++ schema)
+
+  /** The columns of base files. */
+  private val baseSchema = DroppedColumns.removed(config, fileSchema)
+
+  /** Leaves out of rows what base files do not have; the returned row is reused. */
+  private def storedColumns: InternalRow => InternalRow =
+    if (baseSchema.length == fileSchema.length) row => row
+    else {
+      val projected = ProjectingInternalRow(baseSchema, baseSchema.fieldNames.map(fileSchema.fieldIndex).toIndexedSeq)
+      row => { projected.project(row); projected }
+    }
 
   /** Recognizes a delete by the columns that the file stores. */
   private val storedDeletes = DeleteCheck(schema, PayloadClasses.markers(config))
@@ -119,11 +130,12 @@ final case class SliceWriter(
 
   /** A base file that is being written, with counts of the outcomes of the merge. */
   private final class OpenBase(partitionPath: String, fileId: String, previous: Option[FileSlice], token: WriteToken) {
-    private[this] val name                   = FileNames.base(fileId, token.toString, instant)
-    private[this] val meta                   = new MetaRow(instant, token, UTF8String.fromString(name))
-    private[this] val joined                 = new JoinedRow
-    private[this] val times                  = new EventTimes(eventTime)
-    private[this] var writer: BaseFileWriter = _
+    private[this] val name   = FileNames.base(fileId, token.toString, instant)
+    private[this] val meta   = new MetaRow(instant, token, UTF8String.fromString(name), config.storesKeys)
+    private[this] val joined = new JoinedRow
+    private[this] val stored = storedColumns
+    private[this] val times  = new EventTimes(eventTime)
+    private[this] var writer: BaseFileWriter                              = _
     private[this] var (inserted, updated, unchanged, late, deleted, ties) = (0L, 0L, 0L, 0L, 0L, 0L)
     private[this] var rows                                                = 0L
     private[this] var check                                               = SliceWriter.FirstCheck
@@ -133,7 +145,8 @@ final case class SliceWriter(
       val kind = if (previous.exists(_.base.isDefined)) MarkerKind.Merge else MarkerKind.Create
       markers.create(Marker(partitionPath, name, kind))
       writer =
-        new BaseFileWriter(storage.conf, storage.path(FileNames.path(partitionPath, name)), fileSchema, baseOptions)
+        new BaseFileWriter(storage.conf, storage.path(FileNames.path(partitionPath, name)), baseSchema, baseOptions,
+          config.storesKeys)
     }
 
     def add(merge: MergeIterator, updatesCommitMetadata: Boolean, ordering: OrderingComparator): Unit = {
@@ -152,7 +165,8 @@ final case class SliceWriter(
         if (writer == null) open()
         val isNew = updatesCommitMetadata && merge.outcome >= Outcome.Updated
         if (merge.outcome >= Outcome.Updated) times.add(row, null)
-        writer.write(joined(if (isNew) meta.stamped(row, width) else meta.kept(row, width), row))
+        writer.write(stored(joined(if (isNew) meta.stamped(row, width) else meta.kept(row, width), row)))
+        if (!config.storesKeys) writer.track(row.getUTF8String(width))
         rows += 1
         if (rows == check) checkSize(row)
       }
@@ -223,7 +237,7 @@ final case class SliceWriter(
       writesDeletedRows: Boolean = false
   ): Seq[SliceWritten] = {
     val (nameInstant, version) = logName(slice)
-    val meta                   = new MetaRow(instant, token, UTF8String.fromString(slice.fileId))
+    val meta                   = new MetaRow(instant, token, UTF8String.fromString(slice.fileId), config.storesKeys)
     val times                  = new EventTimes(eventTime)
     val blocks =
       new BlockPlanner(merge, layout, storedDeletes, writesDeletedRows,

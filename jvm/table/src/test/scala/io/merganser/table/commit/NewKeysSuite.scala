@@ -139,6 +139,13 @@ final class NewKeysSuite extends TableSuite {
     assert(refused(adds("t", shuffled: _*), adds("t", "y", "b", "z"), WriteBasis(InPartition)))
   }
 
+  test("where keys are not stored, files whose key ranges overlap count as files with a common key") {
+    Creation.create(storage, properties(mergeOnRead = false) + ("hoodie.populate.meta.fields" -> "false"))
+    assert(refused(adds("p", "a", "m"), adds("p", "c", "z"), WriteBasis(InPartition)))
+    assert(!refused(adds("q", "a", "b"), adds("q", "c", "d"), WriteBasis(InPartition)))
+    assert(!refused(adds("r", "a", "m"), adds("s", "c", "z"), WriteBasis(InPartition)))
+  }
+
   test("a key that both files contain from before is not new in either") {
     def rewrites(fileId: String, keys: String*)(t: Transaction, s: Storage) =
       metadata(OperationType.Upsert, Seq(wrote(t, s, "p", fileId, keys, stored = Set("k"), prev = "001")))

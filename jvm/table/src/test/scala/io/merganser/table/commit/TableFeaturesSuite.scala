@@ -80,20 +80,37 @@ final class TableFeaturesSuite extends TableSuite {
     }
   }
 
-  test("a table without stored keys is read where nothing is merged: copy-on-write, not merge-on-read") {
+  test("a table without stored keys is read and written if its keys can be computed, and read if they cannot") {
     val virtual = "hoodie.populate.meta.fields" -> "false"
-    assert(writeRefusal(foreign(virtual)(mergeOnRead = false)).condition == "TABLE_FEATURE_READ_ONLY")
-    assert(refusal(open(foreign(virtual)())).condition == "TABLE_FEATURE_UNREADABLE")
+    Transaction.begin(foreign(virtual)(), open(foreign(virtual)()), Action.DeltaCommit).rollback()
+    val keyless = foreign(virtual, "hoodie.table.recordkey.fields" -> "")(mergeOnRead = false)
+    open(keyless)
+    val refused = writeRefusal(keyless)
+    assert(refused.condition == "TABLE_FEATURE_READ_ONLY" && refused.getMessage.contains("populate.meta.fields"))
   }
 
-  test(
-    "paths of dates in three levels refuse writing where only the class that takes them apart is stored, " +
-      "unless times make the paths") {
-    val slashed =
-      "hoodie.table.partition_extractor_class" -> "org.apache.hudi.hive.SlashEncodedDayPartitionValueExtractor"
-    val refused = writeRefusal(foreign(slashed)(mergeOnRead = false))
-    assert(refused.condition == "TABLE_FEATURE_READ_ONLY" && refused.getMessage.contains("partition_extractor_class"))
-    val timed = foreign(slashed, "hoodie.table.keygenerator.type" -> "TIMESTAMP")()
+  test("a table without partition columns in its files is read, and written unless its paths are times") {
+    val dropped = "hoodie.datasource.write.drop.partition.columns" -> "true"
+    Transaction.begin(foreign(dropped)(), open(foreign(dropped)()), Action.DeltaCommit).rollback()
+    val times =
+      foreign(dropped, "hoodie.table.partition.fields" -> "day", "hoodie.table.keygenerator.type" -> "TIMESTAMP")()
+    open(times)
+    val refused = writeRefusal(times)
+    assert(refused.condition == "TABLE_FEATURE_READ_ONLY" && refused.getMessage.contains("drop.partition.columns"))
+  }
+
+  test("paths of three levels for days are written; those that a class for hours parses refuse writing") {
+    val paths                   = "hoodie.table.partition_extractor_class"
+    def extractor(unit: String) = paths -> s"org.apache.hudi.hive.SlashEncoded${unit}PartitionValueExtractor"
+    val partitioned             = "hoodie.table.partition.fields" -> "day"
+    val days                    = foreign(extractor("Day"), partitioned)()
+    assert(TableConfig.load(days).hasSlashedDates)
+    Transaction.begin(days, open(days), Action.DeltaCommit).rollback()
+    val hours   = foreign(extractor("Hour"), partitioned)()
+    val refused = writeRefusal(hours)
+    assert(!TableConfig.load(hours).hasSlashedDates)
+    assert(refused.condition == "TABLE_FEATURE_READ_ONLY" && refused.getMessage.contains(paths))
+    val timed = foreign(extractor("Hour"), partitioned, "hoodie.table.keygenerator.type" -> "TIMESTAMP")()
     Transaction.begin(timed, open(timed), Action.DeltaCommit).rollback()
   }
 

@@ -36,6 +36,33 @@ class NewTableSuite extends AnyFunSuite {
       "hoodie.index.type" -> "SIMPLE"))
   }
 
+  test("settings of files and paths that exclude each other are refused by name") {
+    val (dropped, slashed) =
+      ("hoodie.datasource.write.drop.partition.columns", "hoodie.datasource.write.slash.separated.date.partitioning")
+    val (keys, partition) = ("hoodie.populate.meta.fields", "hoodie.datasource.write.partitionpath.field")
+    val hive              = "hoodie.datasource.write.hive_style_partitioning"
+    val generator         = "hoodie.datasource.write.keygenerator.type"
+    val times = Seq(generator -> "TIMESTAMP", partition -> "at", "hoodie.keygen.timebased.timestamp.type" -> "SCALAR",
+      "hoodie.keygen.timebased.output.dateformat" -> "yyyy")
+    for (
+      (options, other) <- Seq(
+        Seq(dropped -> "true", partition -> "inner.a") -> "inner.a",
+        (times :+ (dropped -> "true")) -> "TIMESTAMP",
+        Seq(slashed -> "true", partition -> "day", hive -> "true") -> hive,
+        Seq(slashed -> "true", partition -> "day,name") -> "day,name",
+        Seq(slashed -> "true") -> "none",
+        (times :+ (slashed -> "true")) -> "at",
+        (times :+ (keys -> "false")) -> "TIMESTAMP",
+        Seq(keys -> "false", "hoodie.index.type" -> "GLOBAL_BLOOM") -> "GLOBAL_BLOOM",
+        Seq(keys -> "false", dropped -> "true", partition -> "day") -> dropped
+      )
+    ) {
+      val refused = refusal(key +: options: _*)
+      assert(refused.condition == "OPTION_CONFLICT" && refused.getMessage.contains(s"'$other'"), options)
+    }
+    assert(!made(key, slashed -> "true", partition -> "day").contains(hive), "Hudi refuses both, whatever their values")
+  }
+
   test("the settings that a table shows make another one that stores the same") {
     val payload = "hoodie.datasource.write.payload.class"
     val models  = "org.apache.hudi.common.model."
@@ -50,6 +77,9 @@ class NewTableSuite extends AnyFunSuite {
       Map("spark.merganser.write.nullOrdering" -> "reject",
         "hoodie.datasource.write.hive_style_partitioning" -> "false",
         "hoodie.datasource.write.partitionpath.urlencode" -> "true"),
+      Map("hoodie.populate.meta.fields" -> "false"),
+      Map("hoodie.datasource.write.drop.partition.columns" -> "true"),
+      Map("hoodie.datasource.write.slash.separated.date.partitioning" -> "true"),
       Map("hoodie.datasource.write.keygenerator.type" -> "CUSTOM",
         "hoodie.datasource.write.partitionpath.field" -> "ts:TIMESTAMP,day:SIMPLE",
         "hoodie.keygen.timebased.timestamp.type" -> "EPOCHMILLISECONDS",

@@ -5,10 +5,11 @@ import io.merganser.table.Rows
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.StoredRule
-import io.merganser.table.schema.MetaColumns
+import io.merganser.table.schema.{DroppedColumns, MetaColumns}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.Timeline
 import org.apache.hadoop.conf.Configuration
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Cast}
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 import org.apache.spark.sql.types._
 import org.scalatest.funsuite.AnyFunSuite
@@ -59,7 +60,8 @@ class GoldenTablesSuite extends AnyFunSuite {
     private val timeline = Timeline.load(storage, config)
 
     val schema: StructType =
-      MetaColumns.without(AvroSchemas.toSpark(AvroSchemas.parse(timeline.tableSchemaJson.get)))
+      DroppedColumns.added(config,
+        MetaColumns.without(AvroSchemas.toSpark(AvroSchemas.parse(timeline.tableSchemaJson.get))))
     val view = new TableView(storage, config, timeline)
 
     /**
@@ -79,7 +81,14 @@ class GoldenTablesSuite extends AnyFunSuite {
     private val rule = StoredRule.of(config, Nil)
 
     private def reader(projection: StructType) =
-      new SliceReader(storage, config, rule, schema, projection, LogVisibility(timeline))
+      new SliceReader(storage, config, rule, schema, projection, LogVisibility(timeline), rowKey = rowKey)
+
+    /** The tables that store no keys have one key column. */
+    private def rowKey: Option[RowKey] = if (config.storesKeys) None
+    else {
+      val field = schema(config.recordKeyFields.head)
+      Some(RowKey(Cast(AttributeReference(field.name, field.dataType)(), StringType), StructType(Seq(field))))
+    }
 
     def rows(slices: Seq[FileSlice])(read: (SliceReader, FileSlice) => SliceRows): Seq[Seq[Any]] = sorted {
       slices.flatMap { slice =>
@@ -110,7 +119,8 @@ class GoldenTablesSuite extends AnyFunSuite {
       }
     }
 
-    private def sorted(rows: Seq[Seq[Any]]): Seq[Seq[Any]] = rows.sortBy(_.takeRight(meta.size).toString)
+    private def sorted(rows: Seq[Seq[Any]]): Seq[Seq[Any]] =
+      rows.sortBy(row => (row.takeRight(meta.size).toString, row.toString))
 
     private def list(name: String): Seq[JsonNode] = json.get(name).elements.asScala.toVector
   }

@@ -5,12 +5,13 @@ import io.merganser.table.options.Options
 import io.merganser.table.properties.{PartitionField, PartitionKind, TableConfig}
 import io.merganser.table.schema.FrameCheck
 import io.merganser.table.settings.KeyGenerator
+import io.merganser.table.slice.RowKey
 import org.apache.spark.sql.{Column, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Alias, BindReferences, Expression, Literal}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, BindReferences, Expression, Literal}
 import org.apache.spark.sql.catalyst.expressions.objects.{Invoke, StaticInvoke}
 import org.apache.spark.sql.catalyst.plans.logical.Project
-import org.apache.spark.sql.functions.{coalesce, col, concat, lit, when}
+import org.apache.spark.sql.functions.{coalesce, col, concat, lit, translate, when}
 import org.apache.spark.sql.merganser.SparkBridge
 import org.apache.spark.sql.types._
 
@@ -70,7 +71,8 @@ object KeyColumns {
   def partitionPath(config: TableConfig, schema: StructType, form: KeyForm): Column = {
     val levels = config.partitionSpec.map { case PartitionField(field, kind) =>
       val value = if (kind == PartitionKind.Timestamp) time(config, schema, field) else asString(schema, field, form)
-      val level = static(if (config.urlEncode) "encodedLevel" else "level", value)
+      val plain = static(if (config.urlEncode) "encodedLevel" else "level", value)
+      val level = if (config.hasSlashedDates) translate(plain, "-", "/") else plain
       if (config.hiveStyle) concat(lit(s"$field="), level) else level
     }
     if (levels.isEmpty) lit("") else static("checkedPath", levels.reduce((a, b) => concat(a, lit("/"), b)))
@@ -88,11 +90,26 @@ object KeyColumns {
       data: StructType,
       rows: StructType
   ): Expression = {
-    val path  = partitionPath(config, data).cast(StringType).as("path")
+    val (path, columns) = resolved(session, partitionPath(config, data), rows)
+    BindReferences.bindReference(path, columns)
+  }
+
+  /**
+   * The record key of a stored row.
+   *
+   * @param data the table's data columns
+   */
+  private[spark] def ofRow(session: SparkSession, config: TableConfig, data: StructType): RowKey = {
+    val (key, _) = resolved(session, recordKey(config, data), data)
+    RowKey(key, StructType(data.filter(field => key.references.exists(_.name == field.name))))
+  }
+
+  /** The string column as an expression over the attributes of a row. */
+  private def resolved(session: SparkSession, column: Column, rows: StructType): (Expression, Seq[Attribute]) = {
     val frame = SparkBridge.internalCreateDataFrame(session, session.sparkContext.emptyRDD[InternalRow], rows)
-    frame.select(path).queryExecution.analyzed match {
-      case Project(Seq(Alias(expression, _)), child) => BindReferences.bindReference(expression, child.output)
-      case other => throw new IllegalStateException(s"unexpected plan of a partition path: $other")
+    frame.select(column.cast(StringType).as("value")).queryExecution.analyzed match {
+      case Project(Seq(Alias(expression, _)), child) => (expression, child.output)
+      case other => throw new IllegalStateException(s"unexpected plan of a key or path: $other")
     }
   }
 

@@ -4,10 +4,9 @@ import io.merganser.merge.{KeyFold, OrderingComparator, RowLayout, Version}
 import io.merganser.merge.buffer.{SortedMerge, SortedRows, VersionCursor}
 import io.merganser.spark.write.place.FileGroupTarget
 import io.merganser.spark.write.prepare.PreparedSchema
-import io.merganser.table.base.BaseFileReader
 import io.merganser.table.file.{BaseFile, FileNames, WriteToken}
 import io.merganser.table.rule.CompiledRule
-import io.merganser.table.slice.{FileSlice, SliceReader, SliceWriter, SliceWritten}
+import io.merganser.table.slice._
 import io.merganser.table.timeline.MergeCounts
 import org.apache.spark.{TaskContext, TaskKilledException}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -71,6 +70,7 @@ final case class LogWrites(
  *
  * @param groupOrdinal ordinal of the column with the number of a row's file group
  * @param target       the file group of a (partition path, group number)
+ * @param rowKey       how keys of stored rows are computed, in a table that stores none
  */
 final class GroupWriter(
     writer: SliceWriter,
@@ -80,9 +80,11 @@ final class GroupWriter(
     ordering: Option[OrderingComparator],
     groupOrdinal: Int,
     logs: LogWrites,
-    target: (UTF8String, Int) => FileGroupTarget
+    target: (UTF8String, Int) => FileGroupTarget,
+    rowKey: Option[RowKey]
 ) extends Serializable {
-  private val layout = compiled.layout
+  private val layout  = compiled.layout
+  private val columns = new DerivedColumns(writer.config, incoming.layout, rowKey)
 
   def run(rows: Iterator[InternalRow]): Iterator[SliceWritten] = {
     val context = TaskContext.get()
@@ -115,7 +117,7 @@ final class GroupWriter(
       val (written, merge) = appendLog(group.slice.get, cursor, fold, token)
       counted(groups.known.fold(written)(known => first(written)(known.instead(_))), merge, combines)
     } else {
-      val base = group.slice.flatMap(_.base).map(new BaseRows(_))
+      val base = group.slice.flatMap(_.base).map(new BaseRows(group.partitionPath, _))
       try {
         val stored = base.map(_.sorted).getOrElse(Iterator.empty)
         val merge  = batchMerge.merge(group, stored, cursor, layout, fold)
@@ -162,10 +164,9 @@ final class GroupWriter(
     written.headOption.fold(written)(one => one.copy(counts = counts(one.counts)) +: written.tail)
 
   /** A base file's rows in key order. */
-  private final class BaseRows(base: BaseFile) extends Closeable {
-    private[this] val reader =
-      new BaseFileReader(writer.storage.conf, writer.storage.path(base.path), base.sizeBytes, incoming.layout,
-        columns = writer.history.map(_.columns(base.instant)))
+  private final class BaseRows(partitionPath: String, base: BaseFile) extends Closeable {
+    private[this] val reader = new TableFileReader(writer.storage, partitionPath, base, columns,
+      versions = writer.history.map(_.columns(base.instant)))
 
     val sorted: Iterator[InternalRow] =
       if (reader.footer.isSorted) reader.rows() else SortedRows.byKey(reader.rows(), layout)

@@ -99,7 +99,7 @@ private[write] final case class GlobalTagging(
   private def reader(columns: StructType): SliceReader = new SliceReader(table.storage, config, settings.rule,
     table.schema,
     if (columns.isEmpty) StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey))) else columns,
-    LogVisibility(table.timeline))
+    LogVisibility(table.timeline), rowKey = table.rowKey)
 
   private def partitionPath: Expression =
     KeyColumns.pathOf(session, settings.keyed(config), incoming.data, compiled.layout.schema)

@@ -72,7 +72,8 @@ final case class KeyLookup(
   }
 
   private def scan(readSlices: CollectionAccumulator[Int]): StoredKeyScan = {
-    val reader = new SliceReader(table.storage, table.config, rule, table.schema, stored, LogVisibility(table.timeline))
+    val reader = new SliceReader(table.storage, table.config, rule, table.schema, stored, LogVisibility(table.timeline),
+      rowKey = table.rowKey)
     StoredKeyScan(session, table, stored, StoredKeys.AndLive(reader), KeyOrder(byPath), readSlices,
       filters)
   }

@@ -4,9 +4,10 @@ import io.merganser.merge.RowLayout
 import io.merganser.spark.prune.{ColumnStatistics, KeyRanges}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.prepare.PreparedSchema
-import io.merganser.table.base.{BaseFileFooter, BaseFileReader}
+import io.merganser.table.base.BaseFileFooter
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.{MetaColumns, SchemaHistory}
-import io.merganser.table.slice.{FileSlice, LogInserts, SliceReader}
+import io.merganser.table.slice.{DerivedColumns, FileSlice, LogInserts, RowKey, SliceReader, TableFileReader}
 import io.merganser.table.storage.Storage
 import org.apache.spark.TaskContext
 import org.apache.spark.broadcast.Broadcast
@@ -96,8 +97,8 @@ private[write] final case class StoredKeyScan(
     else {
       val shared = session.sparkContext.broadcast(summary)
       val reader =
-        new StoredKeyReader(table.storage, columns, counting, order.byPath, inLogs, read, only, integerKey,
-          table.timeline.history)
+        new StoredKeyReader(table.storage, table.config, table.rowKey, columns, counting, order.byPath, inLogs, read,
+          only, integerKey, table.timeline.history)
       val bins     = packed(candidates)
       val rows     = session.sparkContext.parallelize(bins, bins.size).mapPartitions(_.flatMap(reader.rows(_, shared)))
       val shuffled = order.shuffled(session, rows, schema, batch.tasks, Key, Path)
@@ -150,6 +151,8 @@ private[write] object StoredKeyScan {
 /** The part of [[StoredKeyScan]] that runs in tasks. */
 private final class StoredKeyReader(
     storage: Storage,
+    config: TableConfig,
+    rowKey: Option[RowKey],
     columns: StructType,
     counting: StoredKeys,
     byPath: Boolean,
@@ -198,10 +201,9 @@ private final class StoredKeyReader(
       out: StoredRow,
       withColumns: Boolean
   ): Iterator[InternalRow] = {
-    val base   = slice.base.get
     val schema = if (withColumns) baseColumns else StructType(Seq(keyColumn))
-    val reader = new BaseFileReader(storage.conf, storage.path(base.path), base.sizeBytes, schema, known = Some(footer),
-      columns = history.map(_.columns(base.instant)))
+    val reader = new TableFileReader(storage, slice.partitionPath, base, new DerivedColumns(config, schema, rowKey),
+      known = Some(footer), versions = history.map(_.columns(base.instant)))
     val key = schema.fieldNames.indexOf(keyColumn.name)
     closing(reader)(reader.rows().flatMap(row => out.live(if (withColumns) row else null, row.getUTF8String(key))))
   }

@@ -77,6 +77,18 @@ class Story:
             **options,
         }
 
+    def declare(self, kind: str, columns: str, *, key: str, partition: str, ordering: str, **options: str) -> None:
+        """Settings of the table, which CREATE TABLE stores: data frames do not store all of them."""
+        self.table(kind, columns, key=key, partition=partition, ordering=ordering, **options)
+        stored = {"primaryKey": key, "preCombineField": ordering, "type": "cow" if kind[0] == "C" else "mor", **options}
+        properties = ", ".join(f"'{name}' = '{value}'" for name, value in stored.items())
+        self.spark.sql(
+            f"CREATE TABLE {self.name} ({columns}) USING hudi PARTITIONED BY ({partition}) "
+            f"TBLPROPERTIES ({properties}) LOCATION '{self.path}'"
+        )
+        self.spark.sql(f"DROP TABLE {self.name}")
+        self.mode = "append"
+
     def write(self, operation: str, *rows: Sequence[Any], schema: Schema = "", **options: str) -> None:
         """One commit."""
         settings = {**self.options, **options}
@@ -155,15 +167,15 @@ class Story:
 
 
 def split(read: dict[str, Any]) -> dict[str, Any]:
-    """Business columns and, row by row beside them, the meta columns that tests compare."""
+    """Business columns and, row by row beside them, the meta columns that tests compare, if Hudi reads any."""
     names = [name for name, _ in read["columns"]]
     business = [i for i, name in enumerate(names) if not name.startswith("_hoodie_") or name == "_hoodie_is_deleted"]
-    meta = [names.index(name) for name in META] if read["columns"] else []
-    rows = sorted(read["rows"], key=lambda row: json.dumps([row[meta[2]], row[meta[1]], row]))
+    meta = [names.index(name) for name in META if name in names]
+    rows = sorted(read["rows"], key=lambda row: json.dumps([[row[i] for i in reversed(meta)][:2], row]))
     return {
         "columns": [read["columns"][i] for i in business],
         "rows": [[row[i] for i in business] for row in rows],
-        "meta_columns": META,
+        "meta_columns": [names[i] for i in meta],
         "meta_rows": [[row[i] for i in meta] for row in rows],
     }
 

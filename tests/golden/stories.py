@@ -591,3 +591,58 @@ def mor_v8(t: Story) -> None:
 @golden("avro", "delete")
 def mor_v6(t: Story) -> None:
     older_version(t, "6")
+
+
+@golden()
+def cow_dropped_columns(t: Story) -> None:
+    t.table(
+        COW, "id int, name string, ts bigint, region string, day date", key="id", partition="region,day", ordering="ts",
+        **{
+            "hoodie.datasource.write.drop.partition.columns": "true",
+            "hoodie.datasource.write.hive_style_partitioning": "true",
+            "hoodie.datasource.write.partitionpath.urlencode": "true",
+        },
+    )  # fmt: skip
+    t.upsert([1, "plain", 10, "north", "2024-01-02"], [2, "escaped", 10, "a/b=c %", "2024-01-02"])
+    t.upsert([1, "plain+", 11, "north", "2024-01-02"], [3, "null region", 10, None, "2024-01-03"])
+
+
+@golden("avro")
+def mor_dropped_columns(t: Story) -> None:
+    t.declare(
+        MOR, "id int, name string, ts bigint, day date", key="id", partition="day", ordering="ts",
+        **{"hoodie.datasource.write.drop.partition.columns": "true"},
+    )  # fmt: skip
+    t.upsert([1, "one", 10, "2024-01-02"], [2, "two", 10, "2024-01-03"])
+    t.upsert([1, "one+", 11, "2024-01-02"])
+
+
+@golden()
+def cow_slashed_dates(t: Story) -> None:
+    t.declare(
+        COW, "id int, name string, ts bigint, day string", key="id", partition="day", ordering="ts",
+        **{"hoodie.datasource.write.slash.separated.date.partitioning": "true"},
+    )  # fmt: skip
+    t.upsert([1, "one", 10, "2024-01-02"], [2, "two", 10, "2024-01-03"])
+    t.upsert([1, "one+", 11, "2024-01-02"], [3, "three", 10, "2024-02-01"])
+
+
+@golden()
+def cow_virtual_keys(t: Story) -> None:
+    t.table(
+        COW, "id int, name string, ts bigint, part string", key="id", partition="part", ordering="ts",
+        **{"hoodie.populate.meta.fields": "false"},
+    )  # fmt: skip
+    t.upsert([3, "three", 10, "a"], [1, "one", 10, "a"], [2, "two", 10, "b"])
+    t.upsert([1, "one+", 11, "a"], [2, "late", 9, "b"])
+
+
+@golden("avro", "delete")
+def mor_virtual_keys(t: Story) -> None:
+    t.table(
+        MOR, "id int, name string, ts bigint, part string", key="id", partition="part", ordering="ts",
+        **{"hoodie.populate.meta.fields": "false"},
+    )  # fmt: skip
+    t.upsert([3, "three", 10, "a"], [1, "one", 10, "a"], [2, "two", 10, "b"], [4, "four", 10, "b"])
+    t.upsert([1, "one+", 11, "a"], [2, "late", 9, "b"])
+    t.delete("id int, ts bigint, part string", [3, 12, "a"])

@@ -174,12 +174,6 @@ REFUSED_OPTIONS: dict[str, tuple[dict[str, str], str, list[str]]] = {
         "UNSUPPORTED_OPTION",
         ["hoodie.table.cdc.enabled", "'true'"],
     ),
-    "no meta fields": ({"hoodie.populate.meta.fields": "false"}, "UNSUPPORTED_OPTION", ["always written"]),
-    "dropped partition columns": (
-        {"hoodie.datasource.write.drop.partition.columns": "true"},
-        "UNSUPPORTED_OPTION",
-        ["always stored"],
-    ),
     "inline clustering": ({"hoodie.clustering.inline": "true"}, "UNSUPPORTED_OPTION", ["hoodie.clustering.inline"]),
     "hfile log blocks": (
         {"hoodie.logfile.data.block.format": "hfile"},

@@ -55,6 +55,11 @@ SEEN = {
     "spark.merganser.write.nullOrdering": RULES + "test_null_ordering_values_can_be_rejected_by_the_table",
     "hoodie.datasource.write.keygenerator.type": "test_frame_tables.py::test_key_generators_go_by_type",
     "hoodie.datasource.write.keygenerator.class": "test_frame_tables.py::test_key_generators_go_by_type",
+    "hoodie.datasource.write.drop.partition.columns": "test_dropped_columns.py::test_a_table_that_we_create_without",
+    "hoodie.datasource.write.slash.separated.date.partitioning": (
+        "test_slashed_dates.py::test_a_table_that_we_create_with_slashed_dates_is_read_with_dates"
+    ),
+    "hoodie.populate.meta.fields": "test_virtual_keys.py::test_a_table_that_we_create_without_stored_keys",
     "hoodie.datasource.write.hive_style_partitioning": "KeyColumnsSuite.scala::a partition path has one level a column",
     "hoodie.datasource.write.partitionpath.urlencode": "KeyColumnsSuite.scala::url encoding escapes what",
     "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled": (

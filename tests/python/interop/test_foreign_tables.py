@@ -22,18 +22,7 @@ READ_ONLY, UNREADABLE = "TABLE_FEATURE_READ_ONLY", "TABLE_FEATURE_UNREADABLE"
 
 #: Table type, options and version of a table; what reading and writing it are refused for.
 FEATURES: dict[str, tuple[str, dict[str, str], int, str | None, str]] = {
-    "virtual_cow": (COW, {"hoodie.populate.meta.fields": "false"}, 9, None, READ_ONLY),
-    "virtual_cow_6": (COW, {"hoodie.populate.meta.fields": "false"}, 6, None, READ_ONLY),
-    "virtual_mor": (MOR, {"hoodie.populate.meta.fields": "false"}, 8, UNREADABLE, UNREADABLE),
-    "slashed": (
-        COW,
-        {"hoodie.datasource.write.slash.separated.date.partitioning": "true"},
-        9,
-        None,
-        READ_ONLY,
-    ),
     "cdc": (COW, {"hoodie.table.cdc.enabled": "true"}, 8, None, READ_ONLY),
-    "dropped": (COW, {"hoodie.datasource.write.drop.partition.columns": "true"}, 6, UNREADABLE, UNREADABLE),
     "several_formats": (
         COW,
         {"hoodie.table.multiple.base.file.formats.enable": "true"},
@@ -113,9 +102,7 @@ def test_a_table_of_hudis_with_a_feature_that_is_not_here_is_refused_by_every_wa
     else:
         read = ours.read(path)
         assert read.business == ROWS
-        assert [key for (key,) in read.select(["_hoodie_record_key"])] == (
-            [None] * 2 if "virtual" in name else ["1", "2"]
-        )
+        assert [key for (key,) in read.select(["_hoodie_record_key"])] == ["1", "2"]
         one_day = ours.spark.read.format("merganser").load(str(path)).where("day = '2024-01-02'")
         assert [list(row) for row in one_day.collect()] == [ROWS[0]]
     for way, write in ways_to_write(ours, path).items():

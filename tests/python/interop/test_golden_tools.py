@@ -28,6 +28,8 @@ BEYOND_HUDI_RS = {
     "cow_custom_partition": "takes 'region:SIMPLE' for the name of a column",
     "mor_custom_avro": "takes 'region:simple' for the name of a column",
     "mor_nested_keys": "knows no partition field inside a struct",
+    "cow_dropped_columns": "refuses drop.partition.columns",
+    "mor_dropped_columns": "refuses drop.partition.columns",
     "cow_timestamp_partition": "returns the partition column as stored, a number; Hudi turns it into a string",
     "cow_timestamp_seconds": "the same",
     "cow_timestamp_scalar": "the same",

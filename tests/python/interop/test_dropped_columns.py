@@ -114,11 +114,11 @@ def test_a_table_that_sql_creates_without_partition_columns_in_its_files_keeps_t
 ) -> None:
     path, spark = tmp_path / "typed", ours.spark
     spark.sql(
-        "CREATE TABLE dropped_typed (id int, amount int, ts bigint, day date) USING merganser PARTITIONED BY (day) "
-        "TBLPROPERTIES (primaryKey='id', preCombineField='ts', "
-        f"'hoodie.datasource.write.drop.partition.columns'='true') LOCATION '{path}'"
+        "CREATE TABLE dropped_typed USING merganser PARTITIONED BY (day) TBLPROPERTIES (primaryKey='id', "
+        f"preCombineField='ts', 'hoodie.datasource.write.drop.partition.columns'='true') LOCATION '{path}' "
+        "AS SELECT 1 id, 11 amount, 2L ts, date'2024-01-02' day"
     )
-    spark.sql("INSERT INTO dropped_typed VALUES (1, 11, 2, date'2024-01-02'), (2, 20, 1, date'2024-01-03')")
+    spark.sql("INSERT INTO dropped_typed VALUES (2, 20, 1, date'2024-01-03')")
     spark.sql("UPDATE dropped_typed SET amount = 12 WHERE day = date'2024-01-02'")
     assert spark.table("dropped_typed").schema["day"].dataType.simpleString() == "date"
     assert same(ours, hudi, path) == [[1, 12, 2, "2024-01-02"], [2, 20, 1, "2024-01-03"]]

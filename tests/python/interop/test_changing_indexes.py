@@ -101,7 +101,8 @@ def test_a_table_that_engines_write_with_different_indexes_keeps_one_row_of_each
         with pytest.raises(HudiError, match=pair.hudi_refuses):
             write(pair.second, rows(range(3, 9), 2))
     else:
-        write(pair.second, rows(range(3, 9), 2))
+        # An index in memory does not know what another one has stored: Hudi would store those keys twice.
+        write(pair.second, rows(range(6 if pair.second[1] == MEMORY else 3, 9), 2))
         write(pair.second, rows(range(9, 12), 3))
     before = keys(hudi.read(path))
     assert keys(ours.read(path)) == before

@@ -5,12 +5,21 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.types.{BinaryType, DataType, StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
+import scala.annotation.nowarn
+
 /** Which values of a row are missing, and are filled from another version. */
 sealed trait MissingValues extends Serializable {
   def isMissing(row: InternalRow, ordinal: Int, dataType: DataType): Boolean
 
   /** Whether a column of that type can have a missing value at all. */
   def occurIn(dataType: DataType): Boolean
+
+  /** True if they are nulls: a null that a partial version provides is a value nevertheless. */
+  def areNulls: Boolean = false
+
+  /** The missing values in rows of these columns. */
+  @nowarn("cat=unused-params")
+  def in(schema: StructType): MissingValues = this
 }
 
 object MissingValues {
@@ -20,6 +29,23 @@ object MissingValues {
     override def isMissing(row: InternalRow, ordinal: Int, dataType: DataType): Boolean = row.isNullAt(ordinal)
 
     override def occurIn(dataType: DataType): Boolean = true
+
+    override def areNulls: Boolean = true
+
+    override def in(schema: StructType): MissingValues = {
+      val defaults = ColumnDefault.recognised(schema)
+      if (defaults.forall(_ == null)) this else new NullsAndDefaults(defaults)
+    }
+  }
+
+  /** Null is missing, and so is a column's default in the table's schema. */
+  private final class NullsAndDefaults(defaults: Array[Any]) extends MissingValues {
+    override def isMissing(row: InternalRow, ordinal: Int, dataType: DataType): Boolean =
+      row.isNullAt(ordinal) || (defaults(ordinal) != null && defaults(ordinal) == row.get(ordinal, dataType))
+
+    override def occurIn(dataType: DataType): Boolean = true
+
+    override def areNulls: Boolean = true
   }
 
   /** A string, or its bytes, that a source writes in place of a value it did not send; null is a value. */
@@ -72,7 +98,7 @@ final class FillMissingRule private (
   override def merge(older: Version, newer: Version): Version = {
     val winner = chooser.merge(older, newer)
     if (older.isDelete) { if (winner.isDelete) winner else winner.withoutHistory }
-    else if (newer.isDelete || (newer.isOverlaid && (winner eq newer) && missing == MissingValues.Nulls)) winner
+    else if (newer.isDelete || (newer.isOverlaid && (winner eq newer) && missing.areNulls)) winner
     else filled(winner, older, newer)
   }
 
@@ -169,7 +195,8 @@ object FillMissingRule {
     val fillable =
       layout.schema.indices.filter(i => missing.occurIn(layout.schema(i).dataType)).diff(
         layout.keyOrdinal +: (never ++ metadata))
-    new FillMissingRule(chooser, isByTime, missing, fillable.toArray, metadata.toArray, fillsFromLateArriving,
+    new FillMissingRule(chooser, isByTime, missing.in(layout.schema), fillable.toArray, metadata.toArray,
+      fillsFromLateArriving,
       layout.schema)
   }
 }

@@ -1,6 +1,6 @@
 package io.merganser.table.avro
 
-import io.merganser.merge.MerganserException
+import io.merganser.merge.{ColumnDefault, MerganserException}
 import org.apache.avro.{JsonProperties, LogicalTypes, Schema}
 import org.apache.spark.sql.types._
 
@@ -21,7 +21,8 @@ object AvroSchemas {
   }
 
   /**
-   * The columns of a record schema. Avro has no byte, short, char or varchar: they are returned as int and string.
+   * The columns of a record schema, with their defaults other than null ([[ColumnDefault]]). Avro has no byte, short,
+   * char or varchar: they are returned as int and string.
    *
    * @throws MerganserException UNSUPPORTED_TYPE for types that no column can have, such as a union of several types
    */
@@ -61,7 +62,7 @@ object AvroSchemas {
       val plain   = dataType(field.dataType, field.name, s"$namespace.$name", column)
       val comment = field.getComment().orNull
       if (field.nullable) new Schema.Field(field.name, nullable(plain), comment, JsonProperties.NULL_VALUE)
-      else new Schema.Field(field.name, plain, comment, null: Object)
+      else new Schema.Field(field.name, plain, comment, ColumnDefault.of(field).map(_.asInstanceOf[Object]).orNull)
     }
     Schema.createRecord(name, null, namespace, false, fields.toSeq.asJava)
   }
@@ -98,10 +99,11 @@ object AvroSchemas {
 
   private def columns(avro: Schema, path: String, enclosing: Set[String]): StructType = StructType(
     avro.getFields.asScala.toArray.map { field =>
-      val column = if (path.isEmpty) field.name else s"$path.${field.name}"
-      val plain = StructField(field.name, columnType(field.schema, column, enclosing + avro.getFullName),
+      val place = if (path.isEmpty) field.name else s"$path.${field.name}"
+      val plain = StructField(field.name, columnType(field.schema, place, enclosing + avro.getFullName),
         isNullable(field.schema))
-      Option(field.doc).filter(_.nonEmpty).fold(plain)(plain.withComment)
+      val column = if (plain.nullable || !field.hasDefaultValue) plain else ColumnDefault.put(plain, field.defaultVal)
+      Option(field.doc).filter(_.nonEmpty).fold(column)(column.withComment)
     }
   )
 

@@ -1,6 +1,6 @@
 package io.merganser.table.schema
 
-import io.merganser.merge.MerganserException
+import io.merganser.merge.{ColumnDefault, MerganserException}
 import io.merganser.table.avro.Widening
 import io.merganser.table.avro.StringTypes.isString
 import org.apache.spark.sql.types._
@@ -146,8 +146,10 @@ object FrameCheck {
   def withNullsOf(frame: StructType, stored: StructType): StructType = StructType(stored.map { field =>
     find(frame, field.name) match {
       case Some(other) =>
-        field.copy(dataType = nullableAs(other.dataType, field.dataType), nullable = field.nullable || other.nullable)
-      case None => field.copy(nullable = true)
+        val nullable = field.nullable || other.nullable
+        val column   = field.copy(dataType = nullableAs(other.dataType, field.dataType), nullable = nullable)
+        if (nullable) ColumnDefault.remove(column) else column
+      case None => ColumnDefault.remove(field.copy(nullable = true))
     }
   })
 

@@ -91,4 +91,14 @@ class AvroSchemasSuite extends AnyFunSuite {
   test("bytes for a precision are the least that hold it") {
     assert(Seq(1, 2, 3, 9, 10, 18, 19, 38).map(AvroSchemas.bytesForPrecision) == Seq(1, 1, 2, 4, 5, 8, 9, 16))
   }
+
+  test("defaults other than null stay in the schema of a table whose columns are not nullable") {
+    val fields = Seq(""""int", "default": 5""", """"long", "default": 100000""", """"string", "default": "x"""",
+      """"boolean", "default": true""", """"double", "default": 1.5""", """"float", "default": 2.5""")
+    val json = fields.zipWithIndex.map { case (field, i) => s"""{"name": "c$i", "type": $field}""" }
+    val avro = AvroSchemas.parse(
+      s"""{"type": "record", "name": "t_record", "namespace": "hoodie.t", "fields": [${json.mkString(", ")}]}""")
+    assert(AvroSchemas.toAvro(AvroSchemas.toSpark(avro), "t").toString == avro.toString)
+    assert(AvroSchemas.toAvro(AvroSchemas.toSpark(avro), "t").getField("c0").defaultVal == 5)
+  }
 }

@@ -40,9 +40,7 @@ class Play:
             **self.plan["read"],
             **(QUIET if engine == HUDI else {}),
         }
-        schema = self.plan["schema"]
-        if operation == "delete":
-            schema = ", ".join(schema.split(", ")[: len(rows[0])])
+        schema = ", ".join(self.plan["schema"].split(", ")[: len(rows[0])])
         frame_of(self.spark, schema, rows).write.format(engine).options(**options).mode("append").save(str(path))
 
     def read(self, engine: str, path: Path) -> list[list[Any]]:

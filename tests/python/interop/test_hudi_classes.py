@@ -94,6 +94,14 @@ PLANS = {
     "a merger of Avro records and one of rows": plan(
         by_merger(STRATEGIES[0]), "shop.MaxPriceAvro,shop.MaxPriceSpark", ours_alone=True
     ),
+    "a merger of partial rows": {
+        **plan(
+            {**by_merger(STRATEGIES[0]), "spark.merganser.write.missingColumns": "keep"},
+            "shop.MaxPriceOfParts",
+            ours_alone=True,
+        ),
+        "batches": [*SALES[:2], ["upsert", [[1, "part"]]]],
+    },
     "a merger of Spark's rows for 1.0": plan(by_merger(STRATEGIES[1]), "shop.MaxPriceOldSpark", ours_alone=True),
     "a merger of Avro records for 1.0": plan(by_merger(STRATEGIES[1]), "shop.MaxPriceOldAvro", ours_alone=True),
 }
@@ -160,10 +168,15 @@ def test_a_merger_of_avro_records_or_of_hudi_1_0_gives_the_same_rows_as_one_of_r
     for name in ("a merger of Avro records", "a merger of Avro records and one of rows"):
         for place, readers in rows(played, name).items():
             assert readers["merganser"] == expected, f"{name}: {place}"
-    greatest = [[1, "b", 7.0, 2], [2, "again", 9.0, 4], [3, "a", 3.0, 5], [4, "ignored", 100.0, 2], [5, "new", 1.0, 1]]
+    greatest = [[1, "b", 7.0, 2], [2, "again", 9.0, 4], [3, "a", 3.0, 5], [5, "new", 1.0, 1]]
     for name in ("a merger of Spark's rows for 1.0", "a merger of Avro records for 1.0"):
         for place, readers in rows(played, name).items():
             assert readers["merganser"] == greatest, f"{name}: {place}"
+
+
+def test_a_merger_of_hudi_merges_rows_that_lack_columns(played: Any) -> None:
+    for place, readers in rows(played, "a merger of partial rows").items():
+        assert readers["merganser"] == [[1, "part", 7.0, 2], [3, "late", 3.0, 5], [4, "ignored", 100.0, 2]], place
 
 
 def test_what_a_payload_writes_into_the_stored_record_is_kept(played: Any) -> None:

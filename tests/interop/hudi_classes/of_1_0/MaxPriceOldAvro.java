@@ -10,7 +10,7 @@ import org.apache.hudi.common.model.HoodieRecordMerger;
 import org.apache.hudi.common.util.Option;
 import org.apache.hudi.common.util.collection.Pair;
 
-/** The row with the greater price; a negative one deletes. In the interface of Hudi 1.0. */
+/** The row with the greater price; one of 100 or more is not kept. In the interface of Hudi 1.0. */
 public class MaxPriceOldAvro implements HoodieRecordMerger {
   @Override
   public Option<Pair<HoodieRecord, Schema>> merge(
@@ -18,15 +18,23 @@ public class MaxPriceOldAvro implements HoodieRecordMerger {
     if (older instanceof HoodieEmptyRecord || newer instanceof HoodieEmptyRecord) {
       return Option.of(Pair.of(newer, newSchema));
     }
-    if (price(newer, newSchema) < 0) {
+    if ("gone".equals(name(newer, newSchema))) {
       return Option.empty();
     }
     boolean keeps = price(older, oldSchema) > price(newer, newSchema);
     return Option.of(keeps ? Pair.of(older, oldSchema) : Pair.of(newer, newSchema));
   }
 
+  public boolean shouldFlush(HoodieRecord record, Schema schema, TypedProperties props) {
+    return price(record, schema) < 100;
+  }
+
   private double price(HoodieRecord record, Schema schema) {
     return (Double) ((GenericRecord) record.getData()).get("price");
+  }
+
+  private String name(HoodieRecord record, Schema schema) {
+    return String.valueOf(((GenericRecord) record.getData()).get("name"));
   }
 
   @Override

@@ -26,6 +26,9 @@ KEY_GENERATOR_TYPE = "hoodie.datasource.write.keygenerator.type"
 KEY_GENERATOR_CLASS = "hoodie.datasource.write.keygenerator.class"
 HIVE_STYLE = "hoodie.datasource.write.hive_style_partitioning"
 URL_ENCODE = "hoodie.datasource.write.partitionpath.urlencode"
+DROP_PARTITION_COLUMNS = "hoodie.datasource.write.drop.partition.columns"
+SLASHED_DATES = "hoodie.datasource.write.slash.separated.date.partitioning"
+STORED_KEYS = "hoodie.populate.meta.fields"
 LOGICAL_TIMESTAMP = "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled"
 COMPLEX_KEY_WITHOUT_NAME = "hoodie.write.complex.keygen.new.encoding"
 TIMELINE_ZONE = "hoodie.table.timeline.timezone"
@@ -40,6 +43,8 @@ GENERAL_ZONE = "hoodie.keygen.timebased.timezone"
 INDEX_TYPE = "hoodie.index.type"
 BUCKET_COUNT = "hoodie.bucket.index.num.buckets"
 BUCKET_HASH_FIELDS = "hoodie.bucket.index.hash.field"
+BUCKET_ENGINE = "hoodie.index.bucket.engine"
+BUCKET_EXPRESSIONS = "hoodie.bucket.index.partition.expressions"
 
 # --- of one write
 
@@ -59,6 +64,7 @@ ALLOW_DUPLICATE_INSERTS = "hoodie.merge.allow.duplicate.on.inserts"
 MISSING_COLUMNS = "spark.merganser.write.missingColumns"
 FRAME_EVOLUTION = "spark.merganser.write.schemaEvolution"
 SQL_EVOLUTION = "spark.merganser.sql.schemaEvolution"
+SCHEMA_ON_READ = "hoodie.schema.on.read.enable"
 SQL_DELETES = "spark.merganser.sql.deletes"
 SQL_PARTIAL_UPDATES = "hoodie.spark.sql.merge.into.partial.updates"
 SQL_DUPLICATES = "spark.merganser.sql.duplicates"
@@ -89,6 +95,9 @@ CONCURRENCY_MODE = "hoodie.write.concurrency.mode"
 FAILED_WRITES = "hoodie.clean.failed.writes.policy"
 HEARTBEAT_INTERVAL = "hoodie.client.heartbeat.interval_in_ms"
 HEARTBEAT_MISSES = "hoodie.client.heartbeat.tolerable.misses"
+CONFLICT_RETRIES = "hoodie.write.num.retries.on.conflict.failures"
+TRANSACTION_APP = "spark.merganser.write.txnAppId"
+TRANSACTION_VERSION = "spark.merganser.write.txnVersion"
 LOCK_WAIT = "hoodie.write.lock.wait_time_ms"
 LOCK_PROVIDER = "hoodie.write.lock.provider"
 LOCK_FOLDER = "hoodie.write.lock.filesystem.path"
@@ -173,6 +182,13 @@ class IndexType:
     BLOOM = "BLOOM"
     GLOBAL_SIMPLE = "GLOBAL_SIMPLE"
     GLOBAL_BLOOM = "GLOBAL_BLOOM"
+
+
+class BucketEngine:
+    """Values of ``BUCKET_ENGINE``."""
+
+    SIMPLE = "SIMPLE"
+    CONSISTENT_HASHING = "CONSISTENT_HASHING"
 
 
 class Operation:

@@ -26,6 +26,9 @@ public final class Options {
   public static final String KEY_GENERATOR_CLASS = "hoodie.datasource.write.keygenerator.class";
   public static final String HIVE_STYLE = "hoodie.datasource.write.hive_style_partitioning";
   public static final String URL_ENCODE = "hoodie.datasource.write.partitionpath.urlencode";
+  public static final String DROP_PARTITION_COLUMNS = "hoodie.datasource.write.drop.partition.columns";
+  public static final String SLASHED_DATES = "hoodie.datasource.write.slash.separated.date.partitioning";
+  public static final String STORED_KEYS = "hoodie.populate.meta.fields";
   public static final String LOGICAL_TIMESTAMP =
       "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled";
   public static final String COMPLEX_KEY_WITHOUT_NAME = "hoodie.write.complex.keygen.new.encoding";
@@ -42,6 +45,8 @@ public final class Options {
   public static final String INDEX_TYPE = "hoodie.index.type";
   public static final String BUCKET_COUNT = "hoodie.bucket.index.num.buckets";
   public static final String BUCKET_HASH_FIELDS = "hoodie.bucket.index.hash.field";
+  public static final String BUCKET_ENGINE = "hoodie.index.bucket.engine";
+  public static final String BUCKET_EXPRESSIONS = "hoodie.bucket.index.partition.expressions";
 
   // --- of one write
 
@@ -61,6 +66,7 @@ public final class Options {
   public static final String MISSING_COLUMNS = "spark.merganser.write.missingColumns";
   public static final String FRAME_EVOLUTION = "spark.merganser.write.schemaEvolution";
   public static final String SQL_EVOLUTION = "spark.merganser.sql.schemaEvolution";
+  public static final String SCHEMA_ON_READ = "hoodie.schema.on.read.enable";
   public static final String SQL_DELETES = "spark.merganser.sql.deletes";
   public static final String SQL_PARTIAL_UPDATES = "hoodie.spark.sql.merge.into.partial.updates";
   public static final String SQL_DUPLICATES = "spark.merganser.sql.duplicates";
@@ -91,6 +97,9 @@ public final class Options {
   public static final String FAILED_WRITES = "hoodie.clean.failed.writes.policy";
   public static final String HEARTBEAT_INTERVAL = "hoodie.client.heartbeat.interval_in_ms";
   public static final String HEARTBEAT_MISSES = "hoodie.client.heartbeat.tolerable.misses";
+  public static final String CONFLICT_RETRIES = "hoodie.write.num.retries.on.conflict.failures";
+  public static final String TRANSACTION_APP = "spark.merganser.write.txnAppId";
+  public static final String TRANSACTION_VERSION = "spark.merganser.write.txnVersion";
   public static final String LOCK_WAIT = "hoodie.write.lock.wait_time_ms";
   public static final String LOCK_PROVIDER = "hoodie.write.lock.provider";
   public static final String LOCK_FOLDER = "hoodie.write.lock.filesystem.path";
@@ -182,6 +191,14 @@ public final class Options {
     public static final String GLOBAL_BLOOM = "GLOBAL_BLOOM";
 
     private IndexType() {}
+  }
+
+  /** Values of {@link #BUCKET_ENGINE}. */
+  public static final class BucketEngine {
+    public static final String SIMPLE = "SIMPLE";
+    public static final String CONSISTENT_HASHING = "CONSISTENT_HASHING";
+
+    private BucketEngine() {}
   }
 
   /** Values of {@link #OPERATION}. */

@@ -202,6 +202,7 @@ private final class StoredKeyReader(
       withColumns: Boolean
   ): Iterator[InternalRow] = {
     val schema = if (withColumns) baseColumns else StructType(Seq(keyColumn))
+    val base   = slice.base.get
     val reader = new TableFileReader(storage, slice.partitionPath, base, new DerivedColumns(config, schema, rowKey),
       known = Some(footer), versions = history.map(_.columns(base.instant)))
     val key = schema.fieldNames.indexOf(keyColumn.name)

@@ -76,8 +76,8 @@ object Options {
   // --- of the table: keys and paths
 
   val KeyGeneratorType: OptionEntry = table("hoodie.datasource.write.keygenerator.type", AnyString, None,
-    "SIMPLE, COMPLEX, NON_PARTITION, TIMESTAMP, CUSTOM or GLOBAL_DELETE. Inferred from the number of key and partition " +
-      "columns.",
+    "SIMPLE, COMPLEX, NON_PARTITION, TIMESTAMP, CUSTOM or GLOBAL_DELETE. Inferred from the number of key and " +
+      "partition columns.",
     "hoodie.table.keygenerator.type")
   val KeyGeneratorClass: OptionEntry = table("hoodie.datasource.write.keygenerator.class", AnyString, None,
     "The key generator by Hudi's class name.", "hoodie.table.keygenerator.class")
@@ -95,8 +95,8 @@ object Options {
   val LogicalTimestamp: OptionEntry = table("hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled",
     Bool,
     Some("false"),
-    "Timestamps in keys and paths are `2024-01-02 03:04:05.678` instead of microseconds since 1970. A table of Hudi's, " +
-      "which does not store it, keeps the form of its keys.")
+    "Timestamps in keys and paths are `2024-01-02 03:04:05.678` instead of microseconds since 1970. A table of " +
+      "Hudi's, which does not store it, keeps the form of its keys.")
   val ComplexKeyWithoutName: OptionEntry = table("hoodie.write.complex.keygen.new.encoding", Bool, Some("false"),
     "Tables of version 6 and 8 with the COMPLEX key generator and one key column: the key is `1` instead of `id:1`.")
 

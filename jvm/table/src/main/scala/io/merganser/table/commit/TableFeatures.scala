@@ -46,23 +46,14 @@ object TableFeatures {
    *
    * @throws MerganserException TABLE_FEATURE_UNREADABLE, TIMELINE_FILE_UNREADABLE
    */
-  def requireReadable(storage: Storage, timeline: Timeline): Unit = {
-    def refuse(feature: String, reason: String, remedy: String) =
-      throw MerganserException("TABLE_FEATURE_UNREADABLE", "path" -> storage, "feature" -> feature, "reason" -> reason,
-        "remedy" -> remedy)
-    if (timeline.history.isEmpty)
-      timeline.latestSchema.foreach { instant =>
-        refuse(s"commit $instant refers to a history of its columns (schema on read)",
-          s"there is none in ${HistoryFiles.Folder}",
-          s"Restore ${HistoryFiles.Folder}, or use the engine that made the table")
-      }
-  }
+  def requireReadable(storage: Storage, timeline: Timeline): Unit =
+    if (timeline.history.isEmpty) requireNoVersions(storage, timeline)
 
   /**
    * Refuses a table that a write would corrupt. Call before a write changes anything, under the table lock.
    *
    * @throws MerganserException what [[TableProperties.requireWritable]] throws, TABLE_FEATURE_READ_ONLY,
-   *                            METADATA_INDEX_PRESENT
+   *                            TABLE_FEATURE_UNREADABLE, METADATA_INDEX_PRESENT
    */
   private[table] def requireWritable(
       storage: Storage,
@@ -75,6 +66,7 @@ object TableFeatures {
     def refuse(feature: String, reason: String, remedy: String) =
       throw MerganserException("TABLE_FEATURE_READ_ONLY", "path" -> storage, "feature" -> feature, "reason" -> reason,
         "remedy" -> remedy)
+    if (timeline.latestSchema.isDefined && timeline.history.isEmpty) requireNoVersions(storage, timeline)
     // One listing instead of one for each of the folders, which few tables have.
     val folders             = storage.list(".hoodie").map(_.getPath.getName).toSet
     def has(folder: String) = folders(folder.split('/').last)
@@ -115,4 +107,11 @@ object TableFeatures {
     })
   }
 
+  /** Refuses a table whose newest commit refers to versions of its columns that are not there. */
+  private def requireNoVersions(storage: Storage, timeline: Timeline): Unit = timeline.latestSchema.foreach { instant =>
+    throw MerganserException("TABLE_FEATURE_UNREADABLE", "path" -> storage,
+      "feature" -> s"commit $instant refers to a history of its columns (schema on read)",
+      "reason" -> s"there is none in ${HistoryFiles.Folder}",
+      "remedy" -> s"Restore ${HistoryFiles.Folder}, or use the engine that made the table")
+  }
 }

@@ -13,8 +13,8 @@ import java.util.concurrent.ConcurrentHashMap
  * The rings of a table with consistent hashing, as a write uses them. Sent to tasks, which read the ring of a partition
  * when they first need it.
  *
- * A partition without a ring gets its first one. A ring whose file groups a commit has replaced, or this write replaces,
- * is renewed: new file groups take the place of those, which readers no longer see.
+ * A partition without a ring gets its first one. A ring whose file groups a commit or this write replaces is renewed:
+ * new file groups take the place of those, which readers no longer see.
  *
  * @param buckets   number of buckets of a partition that has no ring
  * @param completed instants of the timeline that the write sees

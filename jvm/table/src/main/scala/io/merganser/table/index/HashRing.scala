@@ -13,7 +13,7 @@ import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
 
 /**
- * A bucket of consistent hashing: the keys whose hash is at most `value`, and greater than the value of the node before.
+ * A bucket of consistent hashing: the keys whose hash is at most `value` and greater than the value of the node before.
  *
  * @param fileIdPrefix id of its file group, without the suffix `-0`
  */

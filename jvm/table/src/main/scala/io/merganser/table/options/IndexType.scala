@@ -39,6 +39,6 @@ object BucketLayout {
   /** Numbers of buckets by partition, by the remainder of the key's hash. */
   final case class ByPartition(rule: BucketRule) extends BucketLayout
 
-  /** Consistent hashing: ranges of hashes that are stored for each partition, so that buckets can be split or merged. */
+  /** Consistent hashing: ranges of hashes, stored for each partition, so that buckets can be split or merged. */
   case object Rings extends BucketLayout
 }

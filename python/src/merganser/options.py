@@ -113,6 +113,10 @@ DELETE_SHUFFLE_PARALLELISM = "hoodie.delete.shuffle.parallelism"
 QUERY_TYPE = "hoodie.datasource.query.type"
 AS_OF_INSTANT = "as.of.instant"
 
+# --- of the spark application
+
+ALLOWED_CLASSES = "spark.merganser.merge.allowedClasses"
+
 
 class TableType:
     """Values of ``TABLE_TYPE``."""

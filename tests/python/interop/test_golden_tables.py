@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from places import TESTS
+from test_golden_tools import reading
 
 from interop.hudi_engine import HudiEngine, HudiError, Rows
 from interop.merganser_engine import MerganserEngine
@@ -162,5 +163,4 @@ def test_our_upsert_and_delete_on_a_table_of_hudi_are_right_for_both_readers(
 
     wanted = [row for row in [updated, *stored[1:], inserted] if row != deleted]
     assert ours.read(table).business == sort_rows(wanted)
-    by_ids = {"hoodie.schema.on.read.enable": "true"} if name.endswith("column_versions") else {}
-    assert sort_rows(as_stored(name, names, hudi.read(table, **by_ids).select(names))) == sort_rows(wanted)
+    assert sort_rows(as_stored(name, names, hudi.read(table, **reading(name)).select(names))) == sort_rows(wanted)

@@ -115,6 +115,10 @@ public final class Options {
   public static final String QUERY_TYPE = "hoodie.datasource.query.type";
   public static final String AS_OF_INSTANT = "as.of.instant";
 
+  // --- of the spark application
+
+  public static final String ALLOWED_CLASSES = "spark.merganser.merge.allowedClasses";
+
   /** Values of {@link #TABLE_TYPE}. */
   public static final class TableType {
     public static final String COPY_ON_WRITE = "COPY_ON_WRITE";

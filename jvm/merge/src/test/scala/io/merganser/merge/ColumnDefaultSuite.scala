@@ -24,8 +24,8 @@ class ColumnDefaultSuite extends AnyFunSuite {
     }
 
   test("a small integer or a boolean that is its column's default is missing, as Hudi has it; other defaults are not") {
-    assert(merged(MissingValues.Nulls) == Seq(1, 100000L, false, "x"))
-    assert(merged(MissingValues.Marked("x")) == Seq(5, 100000L, true, "a"))
+    assert(merged(MissingValues.Nulls) == Seq[Any](1, 100000L, false, "x"))
+    assert(merged(MissingValues.Marked("x")) == Seq[Any](5, 100000L, true, "a"))
   }
 
   test("a default is a value of its column's type, and can be removed") {

@@ -5,8 +5,7 @@ import io.merganser.spark.read.SnapshotPinning
 import io.merganser.spark.service.{AfterCommit, UpgradeService}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{Replaced, TableWrite, WriteResult}
-import io.merganser.spark.write.key.StoredKeyForm
-import io.merganser.spark.write.place.IndexResolver
+import io.merganser.spark.write.place.{IndexResolver, StoredKeyForm}
 import io.merganser.spark.write.prepare.ColumnMask
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.Creation

@@ -4,7 +4,7 @@ import io.merganser.merge.{DeleteCheck, OrderingField}
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.read.{ScanCounts, SnapshotPinning}
 import io.merganser.spark.source.MerganserTable
-import io.merganser.spark.write.key.StoredKeyForm
+import io.merganser.spark.write.place.StoredKeyForm
 import io.merganser.table.options.{Names, WriteSource}
 import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.{MetaColumns, SchemaEvolution}

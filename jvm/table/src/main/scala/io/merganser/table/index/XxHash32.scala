@@ -16,6 +16,9 @@ private[index] object XxHash32 {
   private final val P4 = 0x27d4eb2f
   private final val P5 = 0x165667b1
 
+  /** A constant of its own: the compiler refuses an addition of constants that overflows. */
+  private final val P1PlusP2 = 0x24234428
+
   private[this] val isLittleEndian = ByteOrder.nativeOrder == ByteOrder.LITTLE_ENDIAN
 
   def hash(value: UTF8String): Int = {
@@ -25,7 +28,7 @@ private[index] object XxHash32 {
     var at     = value.getBaseOffset
     var h      = P5
     if (length >= 16) {
-      var (a, b, c, d) = (P1 + P2, P2, 0, -P1)
+      var (a, b, c, d) = (P1PlusP2, P2, 0, -P1)
       while (at <= end - 16) {
         a = round(a, int(base, at))
         b = round(b, int(base, at + 4))

@@ -86,8 +86,7 @@ class SettingsSuite extends AnyFunSuite {
 
   test("a known option that would change rows or layout is refused by name, its harmless value accepted") {
     val cases = Seq(("hoodie.table.cdc.enabled", "true", "false"), ("hoodie.table.base.file.format", "ORC", "parquet"),
-      ("hoodie.index.bucket.engine", "CONSISTENT_HASHING", "SIMPLE"), ("hoodie.clustering.inline", "true", "false"),
-      ("hoodie.allow.operation.metadata.field", "true", "false"),
+      ("hoodie.clustering.inline", "true", "false"), ("hoodie.allow.operation.metadata.field", "true", "false"),
       ("hoodie.write.concurrency.mode", "NON_BLOCKING_CONCURRENCY_CONTROL", "optimistic_concurrency_control"))
     for ((key, changing, harmless) <- cases) {
       val thrown = refusal(key -> changing)

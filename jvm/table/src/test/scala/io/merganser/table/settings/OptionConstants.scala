@@ -50,7 +50,8 @@ object OptionConstants {
 
   private def ofScope(scope: OptionScope): Seq[(String, OptionEntry)] = named.filter(_._2.scope == scope)
 
-  private val scopes = Seq(OptionScope.OfTable, OptionScope.OfWrite, OptionScope.OfRead)
+  private val scopes =
+    Seq(OptionScope.OfTable, OptionScope.OfWrite, OptionScope.OfRead, OptionScope.OfApplication)
 
   private def declaration(name: String, key: String): String = {
     val start = s"  public static final String $name ="

@@ -68,11 +68,13 @@ class GoldenTablesSuite extends AnyFunSuite {
      * Under the TIMESTAMP key generator the reference gives the partition column the type of its folder's name, string;
      * the files hold numbers.
      */
-    private val textInReference = if (name == "cow_timestamp_partition") Set("ts") else Set.empty[String]
+    private val textInReference =
+      if (config.keyGeneratorType.startsWith("TIMESTAMP")) config.partitionFields.toSet else Set.empty[String]
 
     val columns: StructType = StructType(list("columns").map { column =>
       val dataType = CatalystSqlParser.parseDataType(column.get(1).asText)
-      StructField(column.get(0).asText, if (textInReference(column.get(0).asText)) LongType else dataType)
+      val name     = column.get(0).asText
+      StructField(name, if (textInReference(name)) schema(name).dataType else dataType)
     })
 
     private val meta       = list("meta_columns").map(_.asText)

@@ -44,7 +44,7 @@ object ShowArchivedCommits extends TableProcedure {
       val stats                            = metadata.allStats
       def sum(of: WriteStat => Long): Long = stats.map(of).sum
       val (added, newer)                   = stats.partition(Commits.isNewGroup)
-      Row.fromSeq(Seq(instant.requested, instant.completed.orNull, sum(_.totalWriteBytes), added.size.toLong,
+      Row.fromSeq(Seq[Any](instant.requested, instant.completed.orNull, sum(_.totalWriteBytes), added.size.toLong,
         newer.size.toLong, metadata.stats.size.toLong, sum(_.numWrites), sum(_.numUpdateWrites),
         sum(_.totalWriteErrors), instant.action.name, metadata.operationType.name) ++
         CommitColumns.countsOf(Some(metadata)))

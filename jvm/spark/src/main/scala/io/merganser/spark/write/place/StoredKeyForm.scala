@@ -1,4 +1,4 @@
-package io.merganser.spark.write.key
+package io.merganser.spark.write.place
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.TimestampType
 
 /**
  * The form of a table's stored keys, where its properties leave it open: Hudi's writers choose it by an option that no
- * table stores, and with another form a key would be stored a second time. One footer of a base file tells it.
+ * table stores, and with another form a key would be stored a second time. One footer of a base file shows it.
  */
 object StoredKeyForm {
 
@@ -47,7 +47,7 @@ object StoredKeyForm {
        else Nil)
   }
 
-  /** The value of the option with which the key was made; None if the key does not tell. */
+  /** The value of the option with which the key was made; None if the key does not show it. */
   private def isSet(entry: OptionEntry, key: String, table: OpenTable): Option[Boolean] = {
     val fields = table.config.recordKeyFields
     if (entry == Options.ComplexKeyWithoutName) Some(!key.startsWith(s"${fields.head}:"))

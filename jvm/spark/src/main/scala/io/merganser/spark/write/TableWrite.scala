@@ -284,7 +284,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
 object TableWrite {
 
   /** Key of the writer's name in a commit's extra metadata. */
-  val WriterKey = "merganser.writer"
+  val WriterKey = CommitMetadata.WriterKey
   val Writer    = "merganser"
   val CountsKey = "merganser.counts"
 

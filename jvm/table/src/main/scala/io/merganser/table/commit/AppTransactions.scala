@@ -17,7 +17,7 @@ object AppTransactions {
   /** Key in the extra metadata: JSON with an object `{"version": 3, "instant": "…"}` for each application. */
   private[table] val Key = "merganser.transactions"
 
-  /** Commits of other engines do not list transactions: this many are searched for one of ours that does. */
+  /** Commits of other engines do not list transactions: this many are searched for one of ours. */
   private val Searched = 100
 
   private val mapper = new ObjectMapper
@@ -37,8 +37,9 @@ object AppTransactions {
    * @param own transaction of the commit
    */
   private[table] def extend(now: Timeline, own: Option[AppTransaction], instant: String): Map[String, String] = {
-    val earlier = now.newestFirst.take(Searched).flatMap(listed).take(1).toSeq.headOption
-    val all     = earlier.getOrElse(mapper.createObjectNode())
+    val ours = now.newestFirst.take(Searched).find(m =>
+      m.extra.contains(Key) || m.extra.contains(CommitMetadata.WriterKey))
+    val all = ours.flatMap(listed).getOrElse(mapper.createObjectNode())
     own.foreach(t => all.putObject(t.app).put("version", t.version).put("instant", instant))
     if (all.isEmpty) Map.empty else Map(Key -> all.toString)
   }

@@ -228,9 +228,9 @@ object Options {
     "MERGE adds columns of its source that the table lacks, and widens types, like WITH SCHEMA EVOLUTION on Spark " +
       "versions that parse it.")
   val SchemaOnRead: OptionEntry = write("hoodie.schema.on.read.enable", Bool, Some("false"),
-    "ALTER TABLE stores versions of the columns with ids, with which columns can be renamed, dropped and retyped; set " +
-      "it in the session, or as a property of the table. A table that has versions keeps them on every write, and is " +
-      "read by them, whatever the value.")
+    "ALTER TABLE stores versions of the columns with ids, with which columns can be renamed, dropped and retyped; " +
+      "set it in the session, or as a property of the table. A table that has versions keeps them on every write, " +
+      "and is read by them, whatever the value.")
   val MergerClasses: OptionEntry = write("hoodie.write.record.merge.custom.implementation.classes", NameList, None,
     "Classes of user-written mergers; the first whose strategy id is the table's is used. Set it on reads too.",
     "hoodie.datasource.write.record.merger.impls")

@@ -73,7 +73,8 @@ private[rule] final class HudiRows(table: String, val isAvro: Boolean) {
           new GenericInternalRow(Array.tabulate[Any](columns.length)(n =>
               RowLayout.valueAt(row, positions(n), columns(n).dataType)))
       case other => throw new IllegalArgumentException(
-          s"its result has data of ${other.getClass.getName}, not ${if (isAvro) "an Avro record" else "a row of Spark"}")
+          s"its result has data of ${other.getClass.getName}, not " +
+            (if (isAvro) "an Avro record" else "a row of Spark"))
     }
   }
 }

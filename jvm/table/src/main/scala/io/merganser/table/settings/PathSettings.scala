@@ -42,7 +42,7 @@ private[settings] object PathSettings {
         if (partitions.isEmpty) "none" else partitions.mkString(","))
   }
 
-  /** A path in a time format does not have the column's value, and a field of a struct is no column that is left out. */
+  /** A path in a time format lacks the column's value, and a field of a struct is no column that can be left out. */
   private def requireTextInPaths(settings: Settings, generator: KeyGenerator, partitions: Seq[String]): Unit =
     if (isTrue(settings, Options.DropPartitionColumns)) {
       if (hasTimes(generator, partitions))

@@ -110,6 +110,9 @@ object CommitMetadata {
 
   val LatestSchemaKey = "latest_schema"
 
+  /** Key of the writer's name in the extra metadata of our commits. */
+  val WriterKey = "merganser.writer"
+
   import AvroRecords._
 
   /** The form of version 8 and later. Replacecommits have a record type of their own. */

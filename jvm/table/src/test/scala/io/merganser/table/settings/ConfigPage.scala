@@ -56,8 +56,8 @@ object ConfigPage {
       "The write's option wins over Spark's configuration, that over the table's own properties, those over the " +
         "default."
     case OptionScope.OfApplication =>
-      "Set where the Spark application is started, in `spark-defaults.conf` or with `--conf`. A later `SET`, a table or " +
-        "an option of a read or a write does not change it."
+      "Set where the Spark application is started, in `spark-defaults.conf` or with `--conf`. A later `SET`, a table " +
+        "or an option of a read or a write does not change it."
     case OptionScope.OfRead => "The read's option wins over Spark's configuration."
   }
 

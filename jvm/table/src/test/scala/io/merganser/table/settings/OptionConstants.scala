@@ -76,8 +76,8 @@ object OptionConstants {
     s"""package io.merganser;
        |
        |/**
-       | * The names of options, for jobs in Java and Scala, and the values of those that have a list of values. The page
-       | * docs/config.md describes them. Generated from the options; a test compares.
+       | * The names of options, for jobs in Java and Scala, and the values of those that have a list of values.
+       | * The page docs/config.md describes them. Generated from the options; a test compares.
        | */
        |public final class Options {
        |${(keys ++ classes).mkString("\n")}

@@ -13,7 +13,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import scala.collection.mutable
 
 /**
- * The BLOOM index: rules out files by the key ranges and Bloom filters in their footers, before a key of theirs is read.
+ * The BLOOM index: rules out files by the key ranges and Bloom filters in their footers, before their keys are read.
  *
  * The footers are read once, in parallel. Keys of the batch go to the tasks of the files whose range contains them, and
  * are tested there; neither keys nor filters reach the driver.

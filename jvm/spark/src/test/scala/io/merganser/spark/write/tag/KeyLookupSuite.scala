@@ -69,8 +69,8 @@ final class KeyLookupSuite extends TableSuite with LocalSession {
 
   for (mergeOnRead <- Seq(false, true))
     test(
-      s"of a ${if (mergeOnRead) "merge-on-read" else "copy-on-write"} table with Bloom filters the files are read that " +
-        "have a key, though the ranges of all include it") {
+      s"of a ${if (mergeOnRead) "merge-on-read" else "copy-on-write"} table with Bloom filters the files are read " +
+        "that have a key, though the ranges of all include it") {
       val path = folder.resolve("t").toString
       val options = this.options(mergeOnRead, "k") ++
         Seq("hoodie.index.type" -> "BLOOM", "hoodie.parquet.small.file.limit" -> "0")

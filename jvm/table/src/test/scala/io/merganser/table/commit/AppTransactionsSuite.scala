@@ -1,0 +1,47 @@
+package io.merganser.table.commit
+
+import io.merganser.table.TableSuite
+import io.merganser.table.options.AppTransaction
+import io.merganser.table.timeline.{CommitMetadata, OperationType, Timeline}
+
+/** The newest transactions of applications, found in commits and listed by the next one. */
+final class AppTransactionsSuite extends TableSuite {
+
+  private val ours = CommitMetadata.WriterKey -> "merganser"
+
+  private def commit(instant: Int, extra: (String, String)*): Unit =
+    instantFile(storage, s"${instant}_${instant + 5}.commit",
+      CommitMetadata(OperationType.Upsert, Map.empty, extra.toMap))
+
+  private def timeline: Timeline = Timeline.load(storage, config)
+
+  private lazy val config = table()
+
+  private def list(app: String, version: Int, instant: Int) =
+    AppTransactions.Key -> s"""{"$app":{"version":$version,"instant":"$instant"}}"""
+
+  test("a version and those before it are found with the instant of the newest, also below commits that list none") {
+    config
+    commit(100, ours, list("a", 3, 100))
+    commit(200, ours, list("b", 1, 200))
+    commit(300)
+    def found(app: String, version: Long) = AppTransactions.find(timeline, AppTransaction(app, version))
+    assert(found("a", 3).contains(AppTransactions.Committed(3, "100")) && found("a", 1) == found("a", 3))
+    assert(found("a", 4).isEmpty && found("c", 0).isEmpty && found("b", 1).map(_.instant).contains("200"))
+  }
+
+  test("the next commit lists what the newest commit of ours does, with its own; no commit below that one is read") {
+    config
+    storage.createNew(s"${config.timelineFolder}/100_105.commit", "no commit".getBytes)
+    def next(own: Option[AppTransaction]) = AppTransactions.extend(timeline, own, "900").get(AppTransactions.Key)
+    commit(200, ours)
+    commit(300)
+    assert(next(None).isEmpty)
+    assert(next(Some(AppTransaction("a", 1))).contains("""{"a":{"version":1,"instant":"900"}}"""))
+    commit(400, ours, list("a", 1, 400))
+    commit(500)
+    assert(next(None).contains("""{"a":{"version":1,"instant":"400"}}"""))
+    assert(next(Some(AppTransaction("b", 2))).contains(
+        """{"a":{"version":1,"instant":"400"},"b":{"version":2,"instant":"900"}}"""))
+  }
+}

@@ -2,6 +2,7 @@ package io.merganser.table.commit
 
 import io.merganser.table.TableSuite
 import io.merganser.table.options.AppTransaction
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.timeline.{CommitMetadata, OperationType, Timeline}
 
 /** The newest transactions of applications, found in commits and listed by the next one. */
@@ -13,15 +14,13 @@ final class AppTransactionsSuite extends TableSuite {
     instantFile(storage, s"${instant}_${instant + 5}.commit",
       CommitMetadata(OperationType.Upsert, Map.empty, extra.toMap))
 
-  private def timeline: Timeline = Timeline.load(storage, config)
-
-  private lazy val config = table()
+  private def timeline: Timeline = Timeline.load(storage, TableConfig.load(storage))
 
   private def list(app: String, version: Int, instant: Int) =
     AppTransactions.Key -> s"""{"$app":{"version":$version,"instant":"$instant"}}"""
 
   test("a version and those before it are found with the instant of the newest, also below commits that list none") {
-    config
+    table()
     commit(100, ours, list("a", 3, 100))
     commit(200, ours, list("b", 1, 200))
     commit(300)
@@ -31,7 +30,7 @@ final class AppTransactionsSuite extends TableSuite {
   }
 
   test("the next commit lists what the newest commit of ours does, with its own; no commit below that one is read") {
-    config
+    val config = table()
     storage.createNew(s"${config.timelineFolder}/100_105.commit", "no commit".getBytes)
     def next(own: Option[AppTransaction]) = AppTransactions.extend(timeline, own, "900").get(AppTransactions.Key)
     commit(200, ours)

@@ -269,7 +269,7 @@ def test_changes_that_would_lose_or_change_what_is_stored_are_refused_by_name(sq
 
 
 SETTING = "hoodie.schema.on.read.enable"
-#: Changes of a table whose setting is on, and what the refusal says.
+#: Changes of a table whose setting is on, and a part of the error that refuses each.
 VERSIONED = {
     "RENAME COLUMN id TO key": ["'id'", "record key", "renamed"],
     "DROP COLUMN p": ["'p'", "partition", "dropped"],

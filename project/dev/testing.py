@@ -61,9 +61,10 @@ def test(options: argparse.Namespace, rest: list[str]) -> int:
     """set up, then lint and test everything [--spark LINE] [--full] [--seed N] [--scala 'GLOB'] [PYTEST ARGUMENTS]
 
     By default: lint, ScalaTest and pytest on the default line, compilation of the other lines, and the end-to-end
-    tests on the newest line, there with one type of table each. --spark runs all of it on one line only, --full the
-    long versions of random tests and large tables, and on the newest line both types of tables. Random tests draw the
-    same cases in each run; --seed N draws others, such as those of the day with --seed $(date +%Y%m%d).
+    tests on the newest line, there with one type of table each and a third of the variants of tests that have many.
+    --spark runs all of it on one line only, --full the long versions of random tests and large tables, and on the
+    newest line all types and variants. Random tests draw the same cases in each run; --seed N draws others, such as
+    those of the day with --seed $(date +%Y%m%d).
     --scala '*Timeline*' runs only the ScalaTest suites of that name; arguments of pytest (a file, -k, -x) run only
     the pytests that they select.
     """
@@ -156,7 +157,7 @@ def start_pytest(part: Part, arguments: Sequence[str] | None = None) -> None:
     hudi = environment if environment.line == HUDI_LINE else Environment(HUDI_LINE)
     variables = environment.variables(MERGANSER_HUDI_JAR=str(hudi_jar(hudi)), MERGANSER_HUDI_PYTHON=str(hudi.python))
     if part.end_to_end and "MERGANSER_FULL" not in os.environ:
-        variables["MERGANSER_KINDS"] = "one"
+        variables["MERGANSER_VARIANTS"] = "some"
     remove(part.report)
     color = "yes" if sys.stdout.isatty() else "no"
     options = [f"--color={color}", f"--junitxml={part.report}", f"--durations={SLOWEST}"]

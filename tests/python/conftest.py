@@ -30,6 +30,8 @@ os.environ["JDK_JAVA_OPTIONS"] = " ".join([*os.environ.get("JDK_JAVA_OPTIONS", "
 #: Tests that use one of these start a Spark session, here or in a process of their own.
 SLOW_FIXTURES = {"spark", "hudi"}
 
+#: Variants that a test keeps at least where it runs for some of them.
+SOME_VARIANTS = 3
 
 #: The running Spark line, such as (4, 2).
 LINE = tuple(map(int, pyspark.__version__.split(".")[:2]))
@@ -42,7 +44,8 @@ def pytest_report_header() -> str:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests without a session go first; otherwise the order stays. Those of later Spark lines are not this one's.
 
-    With MERGANSER_KINDS=one a test that runs on both types of tables runs on one of them, half of the tests on each.
+    With MERGANSER_VARIANTS=some a test that runs on both types of tables runs on one of them, half of the tests on
+    each, and a test with many variants runs some of them: what differs between these is the same on every Spark line.
     """
     later = []
     for item in items:
@@ -52,13 +55,31 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         )
         if any(line > LINE for line in marks):
             later.append(item)
-    if os.environ.get("MERGANSER_KINDS") == "one":
-        later += of_the_other_kind(items)
-    if later:
-        config.hook.pytest_deselected(items=later)
-        left_out = set(later)
-        items[:] = [item for item in items if item not in left_out]
+    deselect(config, items, later)
+    if os.environ.get("MERGANSER_VARIANTS") == "some":
+        deselect(config, items, of_the_other_kind(items))
+        deselect(config, items, beyond_some_variants(items))
     items.sort(key=lambda item: bool(SLOW_FIXTURES & set(getattr(item, "fixturenames", ()))))
+
+
+def deselect(config: pytest.Config, items: list[pytest.Item], unwanted: list[pytest.Item]) -> None:
+    if unwanted:
+        config.hook.pytest_deselected(items=unwanted)
+        left_out = set(unwanted)
+        items[:] = [item for item in items if item not in left_out]
+
+
+def beyond_some_variants(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Of each test with many variants all but a third or a half of them, spread over their list."""
+    variants: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        variants[item.nodeid.split("[")[0]].append(item)
+    beyond = []
+    for name, found in variants.items():
+        step = max(1, min(3, len(found) // SOME_VARIANTS))
+        first = zlib.crc32(name.encode()) % step
+        beyond += [item for i, item in enumerate(found) if i % step != first]
+    return beyond
 
 
 def of_the_other_kind(items: list[pytest.Item]) -> list[pytest.Item]:

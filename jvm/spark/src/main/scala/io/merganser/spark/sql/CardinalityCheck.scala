@@ -5,6 +5,7 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{HintInfo, JoinHint, NO_BROADCAST_AND_REPLICATION}
+import org.apache.spark.sql.merganser.Partitions
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.unsafe.types.UTF8String
 import org.roaringbitmap.longlong.Roaring64Bitmap
@@ -67,7 +68,7 @@ private[sql] final class CardinalityCheck(
    *
    * @param storedRow number of the stored row, or null
    */
-  def checked(rows: RDD[InternalRow], storedRow: Expression): RDD[InternalRow] = rows.mapPartitions { it =>
+  def checked(rows: RDD[InternalRow], storedRow: Expression): RDD[InternalRow] = Partitions.map(rows) { it =>
     val seen = new Roaring64Bitmap
     it.map { row =>
       val number = storedRow.eval(row)

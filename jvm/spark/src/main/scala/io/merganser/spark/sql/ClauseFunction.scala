@@ -8,6 +8,7 @@ import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.merganser.Partitions
 
 import scala.collection.mutable
 import scala.util.Try
@@ -89,7 +90,7 @@ private[sql] final class CompiledClauses(
 /** Applies clauses to the rows of a query. */
 private[sql] object ClauseRows {
 
-  def of(query: RDD[InternalRow], clauses: ClauseFunction): RDD[InternalRow] = query.mapPartitions { rows =>
+  def of(query: RDD[InternalRow], clauses: ClauseFunction): RDD[InternalRow] = Partitions.map(query) { rows =>
     val compiled = clauses.open()
     rows.flatMap { row =>
       val clause = compiled.clauseOf(row)

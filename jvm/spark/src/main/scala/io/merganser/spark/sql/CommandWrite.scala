@@ -12,7 +12,7 @@ import io.merganser.table.slice.FileSlice
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.merganser.SparkBridge
+import org.apache.spark.sql.merganser.{Partitions, SparkBridge}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -60,7 +60,7 @@ final case class CommandWrite(
       val (rows, found) = lookup(keyed.rows(session, source, settings.keyed(opened.config)))
       val partition     = if (keyed.byPath || isGlobal) None else Some(ownPartition(keyed, slices.listed))
       counts = found
-      SparkBridge.internalCreateDataFrame(session, rows.mapPartitions(clause(_, partition)), columns)
+      SparkBridge.internalCreateDataFrame(session, Partitions.map(rows)(clause(_, partition)), columns)
     }
     (result, counts)
   }

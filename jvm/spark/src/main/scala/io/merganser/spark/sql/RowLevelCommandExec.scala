@@ -17,7 +17,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, V2CommandExec}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
-import org.apache.spark.sql.merganser.SparkBridge
+import org.apache.spark.sql.merganser.{Partitions, SparkBridge}
 import org.apache.spark.sql.types.{LongType, StringType, StructField, StructType}
 
 /** Plans statements that change our tables. */
@@ -91,7 +91,7 @@ sealed trait RowLevelCommandExec extends V2CommandExec {
 
   /** @param values over the rows, bound */
   protected def projected(rows: RDD[InternalRow], values: Seq[Expression]): RDD[InternalRow] =
-    rows.mapPartitions { it =>
+    Partitions.map(rows) { it =>
       val project = UnsafeProjection.create(values)
       it.map(project)
     }
@@ -193,7 +193,7 @@ final case class RowLevelCommandByJoinExec(statement: RowLevelCommandByJoin, que
     val values = statement.pruning.values.map(BindReferences.bindReference(_, source))
     val bytes  = sparkContext.longAccumulator
     // Evaluated once: the rows that prune files must be the rows that are joined.
-    val measured = query.execute().mapPartitions(_.map { row =>
+    val measured = Partitions.map(query.execute())(_.map { row =>
       row match {
         case packed: UnsafeRow => bytes.add(packed.getSizeInBytes.toLong)
         case _                 => bytes.add(64L * source.length)

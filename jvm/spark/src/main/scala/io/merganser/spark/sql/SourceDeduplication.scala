@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.catalyst.plans.physical.{ClusteredDistribution, Distribution}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.merganser.Partitions
 import org.apache.spark.sql.types.{StringType, StructField, StructType}
 
 import scala.collection.mutable
@@ -130,6 +131,6 @@ private[sql] final case class LatestRowsExec(
     val latest =
       SourceDeduplication(BindReferences.bindReferences(keys, rows), rows.indexWhere(_.exprId == number.exprId),
         BindReferences.bindReferences(order, rows))
-    child.execute().mapPartitions(latest.of(_))
+    Partitions.map(child.execute())(latest.of(_))
   }
 }

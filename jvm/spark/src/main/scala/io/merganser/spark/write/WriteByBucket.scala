@@ -10,6 +10,7 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
+import org.apache.spark.sql.merganser.Partitions
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.AccumulatorV2
@@ -66,7 +67,7 @@ private[write] final case class WriteByBucket(tasks: WriteTasks) {
   ): RDD[InternalRow] = {
     val salts            = DirectPartitions.salts(tasks)
     val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
-    rows.mapPartitions { it =>
+    Partitions.map(rows) { it =>
       val extra  = new GenericInternalRow(2)
       val joined = new JoinedRow
 

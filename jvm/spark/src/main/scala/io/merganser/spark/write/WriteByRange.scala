@@ -9,7 +9,7 @@ import org.apache.spark.TaskContext
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
 import org.apache.spark.sql.functions.col
-import org.apache.spark.sql.merganser.SparkBridge
+import org.apache.spark.sql.merganser.{Partitions, SparkBridge}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** Bulk insert: rows are ordered by partition and key, and each task writes files of its own. */
@@ -38,9 +38,9 @@ private[write] final case class WriteByRange(tasks: WriteTasks) {
         FileGroupTarget(partition, FileNames.fileIdOf(instant, partition, TaskContext.getPartitionId()), None,
           isLog = false)
       })
-    sorted.queryExecution.toRdd.mapPartitions { it =>
+    Partitions.collect(sorted.queryExecution.toRdd) { it =>
       val joined = new JoinedRow
       step.run(it.map(row => joined(row, group)))
-    }.collect().toSeq
+    }
   }
 }

@@ -10,6 +10,7 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
+import org.apache.spark.sql.merganser.Partitions
 import org.apache.spark.unsafe.types.UTF8String
 
 import scala.collection.mutable
@@ -29,7 +30,7 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
       case _ if !looksUp             =>
         // Not shuffled by key, unless an option has a number of tasks for that.
         val source = settings.shuffleTasks.fold(rows.queryExecution.toRdd)(_ => byKey(rows, byPath = true).rows)
-        counted(source.mapPartitions(Tagging.untagged))
+        counted(Partitions.map(source)(Tagging.untagged))
       // A slice found earlier is ignored: the key may be stored in other slices too, or the row may move.
       case Some(keys) =>
         val policy = DuplicatePolicy(settings, config, incoming)
@@ -53,7 +54,7 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
       val width            = incoming.rows.length
       val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
       val salts            = DirectPartitions.salts(placement.targets.length)
-      val placed = tagged.rows.mapPartitions[InternalRow] { it =>
+      val placed = Partitions.map[InternalRow, InternalRow](tagged.rows) { it =>
         val place  = shared.value
         val extra  = new GenericInternalRow(2)
         val joined = new JoinedRow
@@ -105,7 +106,7 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
   private def workload(tagged: RDD[InternalRow]): Workload = {
     val (width, partition) = (incoming.rows.length, incoming.partitionOrdinal)
     val arrival            = incoming.arrivalOrdinal
-    val parts = tagged.mapPartitions { it =>
+    val parts = Partitions.collect(tagged) { it =>
       var moved   = 0L
       val bySlice = mutable.HashMap.empty[Int, Long]
       val fresh   = mutable.HashMap.empty[UTF8String, Long]
@@ -123,11 +124,11 @@ private[write] final case class WriteBySlice(tasks: WriteTasks) {
         }
       }
       Iterator((bySlice.toMap, fresh.iterator.map { case (p, n) => p.toString -> n }.toMap, moved))
-    }.collect()
+    }
     def sum[K](maps: Seq[Map[K, Long]]): Map[K, Long] = maps.flatten.groupBy(_._1).map { case (k, counts) =>
       k -> counts.map(_._2).sum
     }
-    Workload(sum(parts.map(_._1).toSeq), sum(parts.map(_._2).toSeq), parts.map(_._3).sum)
+    Workload(sum(parts.map(_._1)), sum(parts.map(_._2)), parts.map(_._3).sum)
   }
 }
 

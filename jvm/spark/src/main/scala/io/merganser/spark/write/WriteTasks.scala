@@ -16,7 +16,7 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Attribute
-import org.apache.spark.sql.merganser.RowShuffle
+import org.apache.spark.sql.merganser.{Partitions, RowShuffle}
 import org.apache.spark.sql.types.{IntegerType, StructField, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.LongAccumulator
@@ -116,7 +116,7 @@ private[write] final case class WriteTasks(
     val columns = WriteTasks.attributes(before)
     val order   = (byGroup ++ Seq(MetaColumns.RecordKey, PreparedSchema.Arrival)).map(RowShuffle.column(columns, _))
     val step    = writeStep(before.length, target)
-    RowShuffle.sorted(session, rows, columns, order).mapPartitions(step.run).collect().toSeq
+    Partitions.collect(RowShuffle.sorted(session, rows, columns, order))(step.run)
   }
 
   private[write] def writeStep(groupOrdinal: Int, target: (UTF8String, Int) => FileGroupTarget): GroupWriter = {

@@ -3,6 +3,7 @@ package io.merganser.spark.write.place
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.merganser.Partitions
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.storage.StorageLevel
 import org.apache.spark.unsafe.Platform
@@ -17,13 +18,13 @@ private[spark] final class PersistedRows(source: RDD[InternalRow], schema: Struc
 
   private val blocks: RDD[Array[Byte]] = {
     val columns = schema
-    source.mapPartitions(new PackedBlocks(_, columns)).persist(StorageLevel.MEMORY_AND_DISK)
+    Partitions.map(source)(new PackedBlocks(_, columns): Iterator[Array[Byte]]).persist(StorageLevel.MEMORY_AND_DISK)
   }
 
   /** Unsafe rows, in one reused object for each partition. */
   val rows: RDD[InternalRow] = {
     val width = schema.length
-    blocks.mapPartitions(_.flatMap(PackedBlocks.rows(_, width)))
+    Partitions.map(blocks)(_.flatMap(PackedBlocks.rows(_, width)))
   }
 
   override def close(): Unit = { blocks.unpersist(); () }

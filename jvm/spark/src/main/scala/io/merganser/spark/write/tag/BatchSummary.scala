@@ -3,8 +3,8 @@ package io.merganser.spark.write.tag
 import io.merganser.spark.prune.{KeyRanges, ValueOrder}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.merganser.Partitions
 import org.apache.spark.unsafe.types.UTF8String
-import org.apache.spark.util.sketch.BloomFilter
 
 import scala.collection.mutable
 
@@ -19,27 +19,26 @@ import scala.collection.mutable
 private[write] final case class BatchSummary(
     rows: Long,
     partitions: Option[Set[String]],
-    bloom: Array[Byte],
+    keys: KeyHashes,
     ranges: KeyRanges,
     numbers: Option[KeyRanges]
 ) {
 
   def names(partition: String): Boolean = partitions.forall(_.contains(partition))
 
-  /** A filter of the keys; None if most keys would pass it. */
-  def filter: Option[BloomFilter] = if (rows <= 4 * BatchSummary.Items) Some(BatchSummary.read(bloom)) else None
+  /** Whether the batch may have a key; None if that is true of most keys. */
+  def mayHaveKey: Option[UTF8String => Boolean] = if (rows <= 4 * KeyHashes.FilterKeys) Some(keys.test) else None
 
-  private def ++(other: BatchSummary): BatchSummary = {
-    val both = BatchSummary.read(bloom)
-    both.mergeInPlace(BatchSummary.read(other.bloom))
-    BatchSummary(rows + other.rows, for (a <- partitions; b <- other.partitions) yield a ++ b, BatchSummary.bytes(both),
+  private def ++(other: BatchSummary): BatchSummary =
+    BatchSummary(rows + other.rows, for (a <- partitions; b <- other.partitions) yield a ++ b, keys ++ other.keys,
       ranges ++ other.ranges,
       for (a <- numbers; b <- other.numbers) yield a ++ b)
-  }
 }
 
 private[write] object BatchSummary {
-  private val Items = 1000000L
+
+  /** Partitions up to which the driver alone adds up what their tasks return. */
+  private val FewPartitions = 16
 
   /**
    * @param pathOrdinal ordinal of the partition path, or -1
@@ -47,10 +46,10 @@ private[write] object BatchSummary {
    * @return None if there is no row
    */
   def of(rows: RDD[InternalRow], keyOrdinal: Int, pathOrdinal: Int, areNumbers: Boolean): Option[BatchSummary] = {
-    val parts = rows.mapPartitions { it =>
+    val summarize: Iterator[InternalRow] => Iterator[BatchSummary] = { it =>
       if (!it.hasNext) Iterator.empty
       else {
-        val bloom      = BloomFilter.create(Items, 0.03)
+        val keys       = new KeyHashes.Builder
         val ranges     = new KeyRanges.Builder
         val partitions = mutable.HashSet.empty[UTF8String]
         val numbers    = new KeyRanges.Builder
@@ -60,7 +59,7 @@ private[write] object BatchSummary {
         while (it.hasNext) {
           val row = it.next()
           val key = row.getUTF8String(keyOrdinal)
-          bloom.putBinary(key.getBytes)
+          keys.add(key)
           ranges.add(key)
           if (allNumbers && !KeyedSource.isNoKey(key)) {
             if (key.toLong(number)) numbers.add(ValueOrder.ofInteger(number.value)) else allNumbers = false
@@ -70,19 +69,13 @@ private[write] object BatchSummary {
           count += 1
         }
         val named = if (pathOrdinal >= 0) Some(partitions.iterator.map(_.toString).toSet) else None
-        Iterator(BatchSummary(count, named, bytes(bloom), ranges.result(),
+        Iterator(BatchSummary(count, named, keys.result(), ranges.result(),
             if (allNumbers) Some(numbers.result()) else None))
       }
     }
-    parts.treeAggregate(Option.empty[BatchSummary])((a, b) => Some(a.fold(b)(_ ++ b)),
-      (a, b) => a.fold(b)(x => b.map(x ++ _).orElse(a)))
-  }
-
-  private def read(bloom: Array[Byte]): BloomFilter = BloomFilter.readFrom(new java.io.ByteArrayInputStream(bloom))
-
-  private def bytes(bloom: BloomFilter): Array[Byte] = {
-    val out = new java.io.ByteArrayOutputStream
-    bloom.writeTo(out)
-    out.toByteArray
+    if (rows.getNumPartitions <= FewPartitions) Partitions.collect(rows)(summarize).reduceOption(_ ++ _)
+    else
+      Partitions.map(rows)(summarize).treeAggregate(Option.empty[BatchSummary])((a, b) => Some(a.fold(b)(_ ++ b)),
+        (a, b) => a.fold(b)(x => b.map(x ++ _).orElse(a)))
   }
 }

@@ -7,6 +7,7 @@ import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.WriteConfig
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.merganser.Partitions
 
 /** What an insert does with stored keys: nothing, drop them, or fail; other writes drop deletes of keys not stored. */
 private[write] final case class DuplicatePolicy(settings: WriteConfig, config: TableConfig, incoming: PreparedSchema) {
@@ -15,15 +16,15 @@ private[write] final case class DuplicatePolicy(settings: WriteConfig, config: T
     val (slice, unordered, key) = (incoming.rows.length, incoming.unconditionalDeleteOrdinal, incoming.keyOrdinal)
     val table                   = config.name
     if (settings.operation == WriteOperation.Insert) settings.storedKeys match {
-      case StoredKeyPolicy.Drop => tagged.mapPartitions(_.filter(_.getInt(slice) < 0))
+      case StoredKeyPolicy.Drop => Partitions.map(tagged)(_.filter(_.getInt(slice) < 0))
       case StoredKeyPolicy.Fail =>
-        tagged.mapPartitions(_.map { row =>
+        Partitions.map(tagged)(_.map { row =>
           if (row.getInt(slice) >= 0)
             throw MerganserException("DUPLICATE_KEY", "table" -> table, "key" -> row.getUTF8String(key))
           row
         })
       case _ => tagged
     }
-    else tagged.mapPartitions(_.filter(row => row.getInt(slice) >= 0 || !row.getBoolean(unordered)))
+    else Partitions.map(tagged)(_.filter(row => row.getInt(slice) >= 0 || !row.getBoolean(unordered)))
   }
 }

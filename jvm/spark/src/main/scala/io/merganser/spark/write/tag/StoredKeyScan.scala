@@ -15,10 +15,10 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.merganser.Partitions
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.CollectionAccumulator
-import org.apache.spark.util.sketch.BloomFilter
 
 import java.io.Closeable
 
@@ -99,8 +99,9 @@ private[write] final case class StoredKeyScan(
       val reader =
         new StoredKeyReader(table.storage, table.config, table.rowKey, columns, counting, order.byPath, inLogs, read,
           only, integerKey, table.timeline.history)
-      val bins     = packed(candidates)
-      val rows     = session.sparkContext.parallelize(bins, bins.size).mapPartitions(_.flatMap(reader.rows(_, shared)))
+      val bins = packed(candidates)
+      val rows =
+        Partitions.map(session.sparkContext.parallelize(bins, bins.size))(_.flatMap(reader.rows(_, shared)))
       val shuffled = order.shuffled(session, rows, schema, batch.tasks, Key, Path)
       Some(order.sorted(session, shuffled, schema, Key, Path))
     }
@@ -172,14 +173,14 @@ private final class StoredKeyReader(
 
   /** The rows of a slice share one row object. */
   def rows(slices: Seq[(Int, FileSlice)], batch: Broadcast[BatchSummary]): Iterator[InternalRow] = {
-    val bloom = batch.value.filter.orNull
+    val mayMatch = batch.value.mayHaveKey.getOrElse((_: UTF8String) => true)
     slices.iterator.flatMap { case (index, slice) =>
       val footer = slice.base.map(b => BaseFileFooter.read(storage.conf, storage.path(b.path), b.sizeBytes))
       // The footer does not cover keys that only logs have.
       if (!logKeys(index) && footer.exists(!mayHold(_, batch.value))) Iterator.empty
       else {
         read.add(index)
-        val out = new StoredRow(index, slice, bloom)
+        val out = new StoredRow(index, slice, mayMatch)
         counting match {
           case StoredKeys.Live(reader) if slice.logs.nonEmpty    => merged(slice, reader, out, withDeleted = false)
           case StoredKeys.AndLive(reader) if slice.logs.nonEmpty => merged(slice, reader, out, withDeleted = true)
@@ -243,7 +244,7 @@ private final class StoredKeyReader(
     }
   }
 
-  private final class StoredRow(index: Int, slice: FileSlice, bloom: BloomFilter) {
+  private final class StoredRow(index: Int, slice: FileSlice, mayMatch: UTF8String => Boolean) {
     private[this] val width = types.length
     private[this] val out   = new GenericInternalRow(width + (if (byPath) 4 else 3))
     out.update(StoredKeyScan.SliceOrdinal, index)
@@ -254,8 +255,6 @@ private final class StoredKeyReader(
       if (mayMatch(key)) filled(row, key, isLive = true) else None
 
     def deleted(key: UTF8String): Option[InternalRow] = if (mayMatch(key)) filled(null, key, isLive = false) else None
-
-    private def mayMatch(key: UTF8String): Boolean = bloom == null || bloom.mightContainBinary(key.getBytes)
 
     private def filled(row: InternalRow, key: UTF8String, isLive: Boolean): Option[InternalRow] = {
       out.update(StoredKeyScan.LiveOrdinal, isLive)

@@ -4,6 +4,7 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.place.WriteSlices
 import io.merganser.table.slice.FileSlice
 import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.merganser.Partitions
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
@@ -74,6 +75,6 @@ object Tagging {
     val (key, path, storedKey, storedPath) = (batch.keyOrdinal, batch.pathOrdinal, scan.keyOrdinal, scan.pathOrdinal)
     val join: Join                         = new KeyMergeJoin(_, _, key, path, storedKey, storedPath, _)
     val task                               = make(listed, join)
-    stored.fold(batch.sorted.mapPartitions(task(_, Iterator.empty)))(keys => batch.sorted.zipPartitions(keys)(task))
+    stored.fold(Partitions.map(batch.sorted)(task(_, Iterator.empty)))(Partitions.zip(batch.sorted, _)(task))
   }
 }

@@ -87,7 +87,7 @@ private final case class ExistingRows(output: Seq[Attribute], rows: RDD[Internal
 
   override protected def doExecute(): RDD[InternalRow] = {
     val columns = output
-    rows.mapPartitions { it =>
+    Partitions.map(rows) { it =>
       lazy val pack = UnsafeProjection.create(columns, columns)
       it.map {
         case unsafe: UnsafeRow => unsafe

@@ -82,7 +82,14 @@ def keys(read: Rows) -> list[list[Any]]:
 
 
 #: Pairs whose like is among the others: they run with MERGANSER_FULL=1.
-MORE = {"hudi bucket cow, ours", "ours, hudi bucket", "hudi simple, hudi bloom", "hudi simple, hudi in memory, v6"}
+MORE = {
+    "hudi bucket cow, ours",
+    "ours, hudi bloom",
+    "ours, hudi bucket",
+    "hudi simple, hudi bloom",
+    "hudi simple, hudi in memory",
+    "hudi simple, hudi in memory, v6",
+}
 FULL = bool(os.environ.get("MERGANSER_FULL"))
 
 

@@ -31,7 +31,9 @@ TABLE = {
     "hoodie.datasource.write.partitionpath.field": "",
     "hoodie.table.ordering.fields": "ts",
 }
-OURS_ALONE = [["merganser", "COPY_ON_WRITE"], ["merganser", "MERGE_ON_READ"]]
+#: The first writer and the type of each table that a class is tried on; all of them with MERGANSER_FULL=1.
+FULL = bool(os.environ.get("MERGANSER_FULL"))
+OURS_ALONE = [*([["merganser", "COPY_ON_WRITE"]] if FULL else []), ["merganser", "MERGE_ON_READ"]]
 FEW = {"tables": [["hudi", "COPY_ON_WRITE"], ["merganser", "MERGE_ON_READ"]]}
 
 #: By the interface of 1.1 and of 1.0.
@@ -70,18 +72,25 @@ def by_merger(strategy: str) -> dict[str, str]:
     return {**TABLE, "hoodie.write.record.merge.mode": "CUSTOM", "hoodie.write.record.merge.strategy.id": strategy}
 
 
-def plan(options: Mapping[str, str], merger: str = "", *, marked: bool = False, ours_alone: bool = False) -> Any:
+def plan(
+    options: Mapping[str, str],
+    merger: str = "",
+    *,
+    marked: bool = False,
+    ours_alone: bool = False,
+    every_table: bool = False,
+) -> Any:
     return {
         "schema": MARKED if marked else COLUMNS,
         "options": options,
         "read": {CLASSES: merger} if merger else {},
         "batches": DELETES if marked else SALES,
-        **({"tables": OURS_ALONE, "hudi reads": False} if ours_alone else {}),
+        **({"tables": OURS_ALONE, "hudi reads": False} if ours_alone else {} if every_table or FULL else FEW),
     }
 
 
 PLANS = {
-    "a payload": plan(by_payload("shop.SumPayload")),
+    "a payload": plan(by_payload("shop.SumPayload"), every_table=True),
     "a subclass of OverwriteWithLatestAvroPayload": plan(by_payload("shop.LatestKeepsPrice"), marked=True),
     "a subclass of DefaultHoodieRecordPayload": plan(by_payload("shop.ByEventTime"), marked=True),
     "a merger of Spark's rows": plan(by_merger(STRATEGIES[0]), "shop.MaxPriceSpark"),

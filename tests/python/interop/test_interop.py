@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 import threading
@@ -50,6 +51,21 @@ NOT_TOLD = {
     "mor_v6": "a new table of version 6",
     "mor_v8": "a new table of version 8",
 }
+
+
+#: Stories whose like is among the others, told with MERGANSER_FULL=1: in the first four Hudi archives commits, which
+#: changes nothing of ours; the key generators of the others are tried without Avro, or on other tables.
+MORE = {
+    "cow_archived",
+    "cow_archived_v6",
+    "mor_archived",
+    "mor_archived_v6",
+    "mor_complex_avro",
+    "mor_global_delete_avro",
+    "mor_nonpartitioned_avro",
+}
+FULL = bool(os.environ.get("MERGANSER_FULL"))
+assert STORIES.keys() >= MORE
 
 
 #: Hudi's settings for a table that several processes write.
@@ -107,7 +123,7 @@ def settings(name: str, kind: str, key: str, partition: str = "", ordering: str 
     }
 
 
-@pytest.mark.parametrize("name", [name for name in STORIES if name not in NOT_TOLD])
+@pytest.mark.parametrize("name", [name for name in STORIES if name not in NOT_TOLD and (FULL or name not in MORE)])
 def test_a_golden_story_told_to_our_engine_ends_in_the_rows_that_hudi_recorded_for_every_reader(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, name: str
 ) -> None:
@@ -144,7 +160,7 @@ ORDERINGS = {
 }
 
 
-@pytest.mark.parametrize("kind", ORDERINGS)
+@pytest.mark.parametrize("kind", [kind for kind in ORDERINGS if FULL or kind not in ("bigint", "double", "timestamp")])
 def test_updates_and_deletes_with_ordering_values_of_a_type_win_and_lose_alike_in_every_reader(
     ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str
 ) -> None:

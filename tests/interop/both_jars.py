@@ -15,6 +15,7 @@ from typing import Any
 from interop.frames import frame_of, rows_of
 from interop.hudi_session import QUIET, table_properties
 from interop.hudi_worker import failure
+from interop.python_daemon import SETTINGS as PYTHON_WORKERS
 from interop.values import sort_rows
 
 OURS, HUDI = "merganser", "hudi"
@@ -77,6 +78,7 @@ def main() -> None:
     import merganser
 
     settings = {
+        **PYTHON_WORKERS,
         "spark.jars": jars,
         "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
         "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",

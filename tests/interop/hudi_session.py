@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from interop.frames import Schema, frame_of, rows_of
+from interop.python_daemon import SETTINGS as PYTHON_WORKERS
 
 #: Keep a small write small and alone: they change neither rows nor the layout of base and log files.
 QUIET = {
@@ -48,6 +49,7 @@ def start_session(jar: str | os.PathLike[str]) -> Any:
     from pyspark.sql import SparkSession
 
     settings = {
+        **PYTHON_WORKERS,
         "spark.jars": str(Path(jar).resolve()),
         "spark.driver.memory": "1200m",
         "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",

@@ -16,6 +16,7 @@ from sql_steps import Sql
 
 from interop.hudi_engine import HudiEngine
 from interop.merganser_engine import MerganserEngine
+from interop.python_daemon import SETTINGS as PYTHON_WORKERS
 
 # PySpark hands timestamps over in the local time of its process.
 os.environ["TZ"] = "UTC"
@@ -106,6 +107,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     mergers = TESTS / "conformance" / "jars" / f"merganser-conformance-spark-{line}.jar"
     costs = ROOT / "benchmarks" / "jars" / f"merganser-costs-spark-{line}.jar"
     settings = {
+        **PYTHON_WORKERS,
         "spark.jars": f"{mergers},{costs}",
         "spark.driver.memory": "2g",
         "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Dderby.system.home={warehouse}",

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -36,6 +36,16 @@ HUDI = Jar(
     "1.2.0",
     "cc79fba00822f3a6c3a860df99375c2e3d4a034d037dbf4213a4966a706a7676",
 )
+
+#: Releases whose classes users have, by version: for the tests of --full.
+OLDER = {
+    version: replace(HUDI, version=version, sha256=sha256)
+    for version, sha256 in (
+        ("0.15.0", "aab6ecdb5c65fcd20406b980b31ccec294fae95693de947d5778f0b3fb4e302a"),
+        ("1.0.2", "2c2ab65a11e91265e4b7346f954448c46df52d66fb72f52dad83767b621deae8"),
+        ("1.1.1", "5470908f0d26897fb6e0768790e6c75e3d05d2fa013f7d81c8f90c74056d1604"),
+    )
+}
 
 
 class HudiJarError(RuntimeError):

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 from merganser import MerganserError
 
 SOURCES = TESTS / "interop" / "hudi_classes"
+OF_1_0 = SOURCES / "of_1_0"
 HUDI = os.environ.get("MERGANSER_HUDI_JAR", "")
 SPARK_JARS = Path(pyspark.__file__).parent / "jars"
 MODELS = "org.apache.hudi.common.model."
@@ -126,22 +127,33 @@ def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A jar of the classes, compiled against Hudi's: those for 1.0 against its interface, which is not in the jar."""
     assert HUDI, "MERGANSER_HUDI_JAR is not set"
     folder = tmp_path_factory.mktemp("classes")
+    compile_java(folder / "found", HUDI, SOURCES.glob("*.java"))
+    compile_java(folder / "found", HUDI, [*OF_1_0.glob("*.java"), *(OF_1_0 / "stubs").rglob("*.java")])
+    shutil.rmtree(folder / "found" / "org")
+    return packed(folder / "found")
+
+
+def compile_java(folder: Path, hudi: str, files: Iterable[Path]) -> None:
     compiler = shutil.which("javac", path=f"{os.environ.get('JAVA_HOME', '')}/bin:{os.environ['PATH']}")
     assert compiler, "no javac"
-    for sources, stubs in ((SOURCES, ()), (SOURCES / "of_1_0", (SOURCES / "of_1_0" / "stubs").rglob("*.java"))):
-        files = [str(file) for file in [*sources.glob("*.java"), *stubs]]
-        path = f"{HUDI}:{SPARK_JARS}/*"
-        run([compiler, "-nowarn", "-d", str(folder / "found"), "-cp", path, *files])
-    shutil.rmtree(folder / "found" / "org")
-    return Path(shutil.make_archive(str(folder / "shop"), "zip", folder / "found")).rename(folder / "shop.jar")
+    run([compiler, "-nowarn", "-d", str(folder), "-cp", f"{hudi}:{SPARK_JARS}/*", *map(str, files)])
+
+
+def packed(folder: Path) -> Path:
+    """The jar of a folder's classes, beside it."""
+    return Path(shutil.make_archive(str(folder.parent / "shop"), "zip", folder)).rename(folder.parent / "shop.jar")
 
 
 @pytest.fixture(scope="module")
 def played(classes: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The histories of all classes, in one session."""
-    folder = tmp_path_factory.mktemp("both-jars")
-    (folder / "plan.json").write_text(json.dumps(PLANS))
-    program = [sys.executable, "-m", "interop.both_jars", str(folder / "plan.json"), str(folder), f"{HUDI},{classes}"]
+    return play(PLANS, tmp_path_factory.mktemp("both-jars"), HUDI, classes)
+
+
+def play(plans: Mapping[str, Any], folder: Path, hudi: str, classes: Path) -> Any:
+    """What both engines make of the histories in a session with a jar of Hudi and one of the classes."""
+    (folder / "plan.json").write_text(json.dumps(plans))
+    program = [sys.executable, "-m", "interop.both_jars", str(folder / "plan.json"), str(folder), f"{hudi},{classes}"]
     return json.loads(run(program, cwd=folder).strip().splitlines()[-1])
 
 

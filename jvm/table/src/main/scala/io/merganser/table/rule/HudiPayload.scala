@@ -22,6 +22,7 @@ private[table] final case class HudiPayloadClass(className: String, table: Strin
 }
 
 private[rule] object HudiPayloads {
+  private val ByEventTime = "org.apache.hudi.common.model.DefaultHoodieRecordPayload"
 
   /** @throws ReflectiveOperationException if the class has neither of the constructors that Hudi calls */
   def apply(className: String): HudiPayloads = {
@@ -67,6 +68,13 @@ private[rule] final class HudiPayloads(payloadClass: Class[_], interface: Class[
 
   override def decideDeletes: Boolean = true
 
+  /**
+   * Before 1.1 this class of Hudi's deletes without a look at the ordering values if the payload has no record. With
+   * one it compares them: a late delete would win in a log and lose before it is written there.
+   */
+  private[this] val ordersNoDelete =
+    HudiJar.isOf(HudiPayloads.ByEventTime, payloadClass) && HudiJar.find(HudiOrdering.Values).isEmpty
+
   /** A payload without a record. A class that cannot have one leaves the delete to the ordering values. */
   override def delete(
       record: BufferedRecord,
@@ -78,7 +86,8 @@ private[rule] final class HudiPayloads(payloadClass: Class[_], interface: Class[
       val instance =
         if (byOrdering == null) HudiJar.make(byOption, HudiOption.empty)
         else HudiJar.make(byOrdering, null, HudiOrdering.ofDelete(record))
-      Some(new HudiPayload(instance, schema).combineAndGetUpdateValue(currentValue, schema, properties))
+      val decided = new HudiPayload(instance, schema).combineAndGetUpdateValue(currentValue, schema, properties)
+      if (ordersNoDelete && !decided.isPresent) None else Some(decided)
     } catch { case _: NullPointerException => None }
 
   private def constructor(types: Class[_]*): Constructor[_] =
@@ -139,7 +148,7 @@ private final class HudiOrdering {
 }
 
 private[rule] object HudiOrdering {
-  private val Values = "org.apache.hudi.common.util.OrderingValues"
+  val Values = "org.apache.hudi.common.util.OrderingValues"
 
   private lazy val several = HudiJar.load(Values).getMethod("create", classOf[Array[Comparable[_]]])
 

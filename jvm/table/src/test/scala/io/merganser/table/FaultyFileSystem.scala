@@ -1,25 +1,37 @@
 package io.merganser.table
 
-import java.io.{BufferedOutputStream, IOException, OutputStream}
+import java.io.{BufferedOutputStream, ByteArrayOutputStream, FilterOutputStream, IOException, InterruptedIOException, OutputStream}
 import java.net.URI
-import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedQueue, CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FSDataInputStream, FSDataOutputStream, FileStatus, Path, RawLocalFileSystem}
+import org.apache.hadoop.fs.{FSDataInputStream, FSDataOutputStream, FileAlreadyExistsException, FileStatus, Path, RawLocalFileSystem}
 import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.util.Progressable
 
 import scala.collection.JavaConverters._
 
+/** As [[FaultyFileSystem]], under a scheme of object stores: a file appears, complete, when it is closed. */
+final class FaultyStore extends FaultyFileSystem {
+
+  override def getUri: URI = URI.create("gs:///")
+
+  override def getScheme: String = "gs"
+
+  override protected def appearsOnClose: Boolean = true
+}
+
 /** The local disk under the scheme `faulty`, with injected faults. One operation is one call from outside. */
-final class FaultyFileSystem extends RawLocalFileSystem {
+class FaultyFileSystem extends RawLocalFileSystem {
 
   import FaultyFileSystem._
 
   override def getUri: URI = URI.create("faulty:///")
 
   override def getScheme: String = "faulty"
+
+  protected def appearsOnClose: Boolean = false
 
   override def open(file: Path, bufferSize: Int): FSDataInputStream =
     operation(s"open $file")(super.open(file, bufferSize))
@@ -32,8 +44,10 @@ final class FaultyFileSystem extends RawLocalFileSystem {
       blockSize: Long,
       progress: Progressable
   ): FSDataOutputStream =
-    operation(s"create $file")(closing(file,
-        super.create(file, overwrite, bufferSize, replication, blockSize, progress)))
+    operation(s"create $file") {
+      if (isStored) storing(file, overwrite)(super.create(_, true, bufferSize, replication, blockSize, progress))
+      else closing(file, super.create(file, overwrite, bufferSize, replication, blockSize, progress))
+    }
 
   override def create(
       file: Path,
@@ -44,13 +58,16 @@ final class FaultyFileSystem extends RawLocalFileSystem {
       blockSize: Long,
       progress: Progressable
   ): FSDataOutputStream =
-    operation(s"create $file")(closing(file,
-        super.create(file, permission, overwrite, bufferSize, replication, blockSize, progress)))
+    operation(s"create $file") {
+      if (isStored)
+        storing(file, overwrite)(super.create(_, permission, true, bufferSize, replication, blockSize, progress))
+      else closing(file, super.create(file, permission, overwrite, bufferSize, replication, blockSize, progress))
+    }
 
   override def rename(from: Path, to: Path): Boolean = operation(s"rename $from to $to")(super.rename(from, to))
 
   override def delete(file: Path, recursive: Boolean): Boolean =
-    operation(s"delete $file")(super.delete(file, recursive))
+    operation(s"delete $file", deleteSome(file))(super.delete(file, recursive))
 
   override def listStatus(file: Path): Array[FileStatus] = operation(s"list $file")(super.listStatus(file))
 
@@ -66,6 +83,35 @@ final class FaultyFileSystem extends RawLocalFileSystem {
   /** Without Hadoop's native library this starts a process. */
   override def setPermission(file: Path, permission: FsPermission): Unit = ()
 
+  private def isStored: Boolean = appearsOnClose && nested.get <= 1
+
+  /** Stored when it is closed, unless closing fails. */
+  private def storing(file: Path, overwrite: Boolean)(create: Path => FSDataOutputStream): FSDataOutputStream = {
+    if (!overwrite && super.exists(file)) throw new FileAlreadyExistsException(file.toString)
+    val bytes = new ByteArrayOutputStream()
+    new FSDataOutputStream(
+      new FilterOutputStream(bytes) {
+        private var isOpen                                           = true
+        override def write(b: Array[Byte], off: Int, len: Int): Unit = bytes.write(b, off, len)
+        override def close(): Unit = if (isOpen) {
+          isOpen = false
+          operation(s"close $file") {
+            val out = create(file)
+            try out.write(bytes.toByteArray)
+            finally out.close()
+          }
+        }
+      },
+      null
+    )
+  }
+
+  /** The first entries of a folder; nothing of a file. */
+  private def deleteSome(file: Path): () => Unit = () => {
+    val found = if (super.exists(file) && super.getFileStatus(file).isDirectory) super.listStatus(file) else Array.empty
+    found.take((found.length + 1) / 2).foreach(entry => super.delete(entry.getPath, true))
+  }
+
   /** Each full buffer is an operation, and so is closing: a file whose close fails is truncated. */
   private def closing(file: Path, out: FSDataOutputStream): FSDataOutputStream =
     if (nested.get > 1) out
@@ -73,10 +119,24 @@ final class FaultyFileSystem extends RawLocalFileSystem {
       new FSDataOutputStream(
         new BufferedOutputStream(new OutputStream {
           private var isOpen               = true
-          override def write(b: Int): Unit = operation(s"write $file")(out.write(b))
+          override def write(b: Int): Unit = write(Array(b.toByte), 0, 1)
           override def write(b: Array[Byte], off: Int, len: Int): Unit =
-            operation(s"write $file")(out.write(b, off, len))
-          override def close(): Unit = if (isOpen) { isOpen = false; operation(s"close $file")(out.close()) }
+            operation(s"write $file", half(b, off, len / 2))(out.write(b, off, len))
+          override def close(): Unit =
+            if (isOpen) { isOpen = false; operation(s"close $file", half(Array.empty, 0, 0))(out.close()) }
+
+          /** What has arrived of the file stays, and the half of the block that is being written. */
+          private def half(b: Array[Byte], off: Int, len: Int): () => Unit = () => {
+            isOpen = false
+            out.write(b, off, len)
+            out.close()
+            val path = pathToFile(file)
+            if (len == 0) {
+              val cut = new java.io.RandomAccessFile(path, "rw")
+              try cut.setLength(path.length / 2)
+              finally cut.close()
+            }
+          }
         }),
         null
       )
@@ -84,16 +144,27 @@ final class FaultyFileSystem extends RawLocalFileSystem {
 
 object FaultyFileSystem {
 
-  sealed trait Fault
-  case object Before extends Fault // the operation has no effect
-  case object After extends Fault // it takes effect, and fails all the same
-  case object Dead extends Fault // from this operation on nothing takes effect
+  /** Each happens once, but for those of a file system that is dead. */
+  sealed abstract class Fault(val name: String)
+  case object Before    extends Fault("fails without an effect")
+  case object After     extends Fault("fails although it took effect")
+  case object Dead      extends Fault("is the first that has no effect, as nothing has from then on")
+  case object DeadAfter extends Fault("is the last that takes effect")
+
+  /** The connection is lost: half of a block is written, half of a file arrives, half of a folder is deleted. */
+  case object Lost extends Fault("is done by half")
+
+  /** It does not return until the caller gives up; `takesEffect`: and then it takes effect all the same. */
+  final case class Hung(takesEffect: Boolean)
+      extends Fault(s"hangs, and ${if (takesEffect) "takes effect" else "fails"} once the caller has given up")
 
   private val count                    = new AtomicInteger
   @volatile private var failAt         = 0
   @volatile private var fault: Fault   = Before
   @volatile private var failed         = Option.empty[String]
   @volatile private var hook           = (_: String) => ()
+  @volatile private var reached        = new CountDownLatch(1)
+  @volatile private var released       = new CountDownLatch(1)
   private val waiting                  = new ConcurrentHashMap[String, Boolean]
   private val nested: ThreadLocal[Int] = ThreadLocal.withInitial[Int](() => 0)
 
@@ -101,6 +172,7 @@ object FaultyFileSystem {
   def configuration: Configuration = {
     val conf = new Configuration()
     conf.set("fs.faulty.impl", classOf[FaultyFileSystem].getName)
+    conf.set("fs.gs.impl", classOf[FaultyStore].getName)
     conf
   }
 
@@ -113,10 +185,45 @@ object FaultyFileSystem {
     try {
       val result =
         try Right(body)
-        catch { case scala.util.control.NonFatal(e) => Left(e) }
+        catch {
+          case scala.util.control.NonFatal(e) => Left(e)
+          case e: InterruptedException        => Left(e)
+        }
       (result, failed)
     } finally failAt = 0
   }
+
+  /**
+   * Runs the body while the nth operation hangs.
+   *
+   * @param giveUp called once it hangs, in another thread, with the thread of the body
+   * @return as of [[failing]]
+   */
+  def hanging[T](n: Int, how: Hung)(giveUp: Thread => Unit)(body: => T): (Either[Throwable, T], Option[String]) = {
+    reached = new CountDownLatch(1)
+    released = new CountDownLatch(1)
+    val (caller, hasHung, letGo) = (Thread.currentThread, reached, released)
+    val watcher = new Thread("gives up") {
+      override def run(): Unit =
+        try {
+          hasHung.await()
+          giveUp(caller)
+          Thread.sleep(HangsOnMs)
+          letGo.countDown()
+        } catch { case _: InterruptedException => letGo.countDown() }
+    }
+    watcher.setDaemon(true)
+    watcher.start()
+    try failing(n, how)(body)
+    finally {
+      watcher.interrupt()
+      while (watcher.isAlive) { Thread.interrupted(); try watcher.join() catch { case _: InterruptedException => () } }
+      Thread.interrupted()
+    }
+  }
+
+  /** How long an operation goes on hanging that nobody interrupts after its caller has given up, in milliseconds. */
+  private val HangsOnMs = 50L
 
   /**
    * Runs the body while, for each pattern, the first operation that matches it fails.
@@ -155,7 +262,17 @@ object FaultyFileSystem {
     count.get
   }
 
-  private def operation[T](what: String)(body: => T): T = {
+  /** The operations of the body, in their order. */
+  def recorded(body: => Any): Seq[String] = {
+    val found = new ConcurrentLinkedQueue[String]
+    watching { what => found.add(what); () }(operations(body))
+    found.asScala.toSeq
+  }
+
+  /** Whether an operation changes what is stored. */
+  def isChange(what: String): Boolean = !Seq("open", "list", "exists", "status").contains(what.takeWhile(_ != ' '))
+
+  private def operation[T](what: String, half: () => Unit = () => ())(body: => T): T = {
     if (nested.get == 0) hook(what)
     nested.set(nested.get + 1)
     try {
@@ -172,6 +289,21 @@ object FaultyFileSystem {
           case Before => if (number == failAt) fail() else body
           case Dead   => if (number >= failAt) fail() else body
           case After  => val result = body; if (number == failAt) fail() else result
+          case DeadAfter =>
+            if (number > failAt) fail()
+            val result = body
+            if (number == failAt) fail() else result
+          case Lost => if (number == failAt) { half(); fail() } else body
+          case Hung(takesEffect) =>
+            if (number == failAt) {
+              reached.countDown()
+              val interrupted =
+                try { released.await(30, TimeUnit.SECONDS); false }
+                catch { case _: InterruptedException => true }
+              if (takesEffect) { body; () }
+              if (interrupted) throw new InterruptedIOException(s"injected: $what")
+              fail()
+            } else body
         }
       }
     } finally nested.set(nested.get - 1)

@@ -6,12 +6,15 @@ import io.merganser.merge.Notation
 import io.merganser.table.commit.Creation
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
-import io.merganser.table.FaultyFileSystem.{Before, Dead, Fault}
+import io.merganser.table.FaultyFileSystem.{After, Before, Dead, Fault, Hung, Lost}
 import org.apache.commons.io.FileUtils
 
 /**
  * A file system that fails at operation n, for every n of a write: readers see the table before it or after it, and the
- * next write repairs the table. All n, without an engine; the engine's suite takes some of them through Spark.
+ * next write repairs the table. Without an engine; the suites of the engine's module do this through Spark.
+ *
+ * All n for an operation that fails and for a death; for the other kinds of faults one n of some, and all with the
+ * environment variable MERGANSER_FULL=1.
  */
 final class WriteFaultsSuite extends TableSuite {
 
@@ -19,7 +22,12 @@ final class WriteFaultsSuite extends TableSuite {
   private val batch   = "k1@20=A k2- k5@20=e k6@20=f"
   private val after   = Seq("k1@20=A", "k3@10=c", "k4@10=d", "k5@20=e", "k6@20=f")
   private val nextRow = "k3@30=C"
-  private val faults  = Seq(Before -> "fails once", Dead -> "is dead from then on")
+  private val isFull  = sys.env.get("MERGANSER_FULL").contains("1")
+
+  private val faults = Seq(Before -> "fails once", Dead -> "is dead from then on",
+    After -> "takes effect and fails once", Lost -> "loses half of what is written once",
+    Hung(takesEffect = false) -> "hangs once until it is interrupted",
+    Hung(takesEffect = true) -> "hangs once and takes effect when it is interrupted")
 
   private val kinds = for (mergeOnRead <- Seq(false, true); bucketed <- Seq(false, true)) yield (mergeOnRead, bucketed)
 
@@ -31,6 +39,14 @@ final class WriteFaultsSuite extends TableSuite {
       "leaves the old table or the new one, and the next write repairs it") {
       val prepared = prepare(mergeOnRead, bucketed)(_ => ())
       check(prepared, bucketed, fault, _.upsert(Notation.changes(batch)), Seq(before, after))
+    }
+
+  for ((fault, how) <- faults)
+    test(s"an object store that $how at any operation of an upsert and a compaction leaves the old table or the new " +
+      "one, and the next write repairs it") {
+      val prepared = prepare(mergeOnRead = true, bucketed = true)(_ => ())
+      def work(table: DirectTable): Unit = { table.upsert(Notation.changes(batch)); table.compact() }
+      check(prepared, bucketed = true, fault, work, Seq(before, after), _.compact(), store)
     }
 
   for ((fault, how) <- faults)
@@ -54,6 +70,7 @@ final class WriteFaultsSuite extends TableSuite {
         val failed = failing(write())
         if (TableConfig.exists(storage)) assert(Set(Seq.empty[String], before)(rowsOf(storage)), failed)
         else assert(conditionOf(rowsOf(storage)) == "PATH_IS_NO_TABLE", failed)
+        Leftovers.age(storage)
         write()
         assertRepaired(storage, before, failed)
         failed.isDefined
@@ -67,15 +84,17 @@ final class WriteFaultsSuite extends TableSuite {
       fault: Fault,
       work: DirectTable => Any,
       states: Seq[Seq[String]],
-      repeated: DirectTable => Any = _ => ()
+      repeated: DirectTable => Any = _ => (),
+      place: String => Storage = faulty
   ): Unit =
-    everyOperation(fault) { (storage, failing) =>
+    everyOperation(fault, place) { (storage, failing) =>
       FileUtils.copyDirectory(prepared.toFile, new java.io.File(storage.basePath.toUri.getPath))
       val table  = new DirectTable(storage, bucketed)
       var isDone = false
       val failed = failing { work(table); isDone = true }
       val seen   = rowsOf(storage)
       assert(if (isDone) seen == states.last else states.contains(seen), failed)
+      Leftovers.age(storage)
       table.upsert(Notation.changes(nextRow))
       repeated(table)
       assertRepaired(storage, (seen.filterNot(_.startsWith("k3")) :+ nextRow).sorted, failed)
@@ -83,12 +102,24 @@ final class WriteFaultsSuite extends TableSuite {
     }
 
   /** Runs the body with a table's place for n = 1, 2, ... until it reports that operation n was not reached. */
-  private def everyOperation(fault: Fault)(body: (Storage, (=> Unit) => Option[String]) => Boolean): Unit = {
-    var n = 1
-    while (body(faulty(s"n$n"), work => FaultyFileSystem.failing(n, fault)(work)._2)) n += 1
-    info(s"${n - 1} operations")
+  private def everyOperation(
+      fault: Fault,
+      place: String => Storage = faulty
+  )(body: (Storage, (=> Unit) => Option[String]) => Boolean): Unit = {
+    val step = if (isFull || fault == Before || fault == Dead) 1 else 7
+    def failing(n: Int)(work: => Unit): Option[String] = fault match {
+      case hung: Hung => FaultyFileSystem.hanging(n, hung)(_.interrupt())(work)._2
+      case _          => FaultyFileSystem.failing(n, fault)(work)._2
+    }
+    var n     = 1
+    var tried = 0
+    while (body(place(s"n$n"), work => failing(n)(work))) { n += step; tried += 1 }
+    info(s"$tried points")
     assert(n > 30)
   }
+
+  private def store(name: String): Storage =
+    Storage(s"gs://${folder.resolve(name)}", FaultyFileSystem.configuration)
 
   private def prepare(mergeOnRead: Boolean, bucketed: Boolean)(more: DirectTable => Any): NioPath = {
     val storage = faulty("prepared")

@@ -104,6 +104,16 @@ object HashRings {
   ): HashRings =
     new HashRings(storage, buckets, timeline.completedInstants, timeline.replacedGroups, instant, replaces)
 
+  /** Removes the rings that a write stored which did not complete; no reader has used them. */
+  private[commit] def remove(storage: Storage, instant: String): Unit = {
+    def within(folder: String): Unit = storage.list(folder).foreach { found =>
+      val file = s"$folder/${found.getPath.getName}"
+      if (found.isDirectory) within(file)
+      else if (found.getPath.getName == instant + HashRing.Suffix) { storage.delete(file); () }
+    }
+    within(BucketMetadata.Rings)
+  }
+
   private def folder(partition: String): String =
     if (partition.isEmpty) BucketMetadata.Rings else s"${BucketMetadata.Rings}/$partition"
 }

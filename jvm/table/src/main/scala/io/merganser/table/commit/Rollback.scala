@@ -51,7 +51,8 @@ object Rollback {
       f.isFile && f.getPath.getName.startsWith("unpublished-") &&
         System.currentTimeMillis() - f.getModificationTime > UnpublishedAgeMs)
     val seen     = options.opened.getOrElse(Timeline.load(storage, config))
-    val isNeeded = toRollBack(seen).nonEmpty || remains(seen).nonEmpty
+    val isNeeded =
+      toRollBack(seen).nonEmpty || remains(seen).nonEmpty || TableUpgrade.remains(storage, config, seen).nonEmpty
     if (isNeeded || unpublished.nonEmpty)
       TableFeatures.requireWritable(storage, config, seen, options.permits)
     unpublished.foreach(f => storage.delete(s"${Markers.Folder}/${f.getPath.getName}"))
@@ -63,6 +64,9 @@ object Rollback {
         val instants = toRollBack(timeline)
         instants.foreach(remove(storage, config, timeline, _))
         remains(timeline).foreach(removeRemains(storage, config, timeline, _))
+        // An upgrade holds the lock as well.
+        if (TableConfig.load(storage).layoutVersion == config.layoutVersion)
+          TableUpgrade.remains(storage, config, timeline).foreach(storage.delete)
         instants
       }
   }
@@ -96,6 +100,7 @@ object Rollback {
   private[table] def remove(storage: Storage, config: TableConfig, timeline: Timeline, instant: Instant): Unit = {
     if (instant.isCompleted) throw new IllegalStateException(s"$instant of $storage has completed")
     removeFiles(storage, config, instant.requested, mayHaveFiles = timeline.hasFile(instant, InstantState.Inflight))
+    HashRings.remove(storage, instant.requested)
     storage.delete(s"${config.timelineFolder}/${InstantFile.inflight(instant.requested, instant.action)}")
     storage.delete(s"${config.timelineFolder}/${InstantFile.requested(instant.requested, instant.action)}")
     new Markers(storage, instant.requested).deleteAll()
@@ -105,8 +110,10 @@ object Rollback {
 
   /** Cleans up an instant that is not pending: markers of a committed write, a rollback, or a task that outlived it. */
   private[table] def removeRemains(storage: Storage, config: TableConfig, timeline: Timeline, instant: String): Unit = {
-    if (!timeline.isCompleted(instant)) removeFiles(storage, config, instant, mayHaveFiles = false)
-    else timeline.metadata(instant).foreach(removeUnnamed(storage, config, instant, _))
+    if (!timeline.isCompleted(instant)) {
+      removeFiles(storage, config, instant, mayHaveFiles = false)
+      HashRings.remove(storage, instant)
+    } else timeline.metadata(instant).foreach(removeUnnamed(storage, config, instant, _))
     storage.delete(Heartbeat.file(instant))
     new Markers(storage, instant).deleteAll()
   }

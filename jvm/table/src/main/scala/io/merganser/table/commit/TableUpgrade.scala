@@ -13,8 +13,8 @@ import org.apache.spark.sql.types.StructType
  * Upgrades a table of version 6 or 8 to version 9. Base files are not changed.
  *
  * The timeline of a table of version 6 is first rewritten in the layout of later versions; readers ignore it until the
- * properties, which change atomically, refer to it. An upgrade that died before that is started from scratch; one that
- * died after it leaves files that are not read.
+ * properties, which change atomically, refer to it. An upgrade that died before that is started from scratch. The files
+ * that no reader uses, of the new layout before that step and of the old one after it, are removed by the next write.
  */
 object TableUpgrade {
 
@@ -48,6 +48,23 @@ object TableUpgrade {
         result
       }
     }
+
+  /**
+   * Files of the timeline in the layout that the table does not have, or no longer has: copies that an upgrade left
+   * which died. Files of instants that are not on the timeline are not among them: another engine, whose upgrades move
+   * the files, may have left those.
+   */
+  private[commit] def remains(storage: Storage, config: TableConfig, timeline: Timeline): Seq[String] =
+    if (config.isCreatedInLayout2) Nil
+    else {
+      val folder    = if (config.layoutVersion >= 2) OldFolder else NewFolder
+      lazy val here = timeline.instants.map(_.requested).toSet
+      storage.list(folder).filter(_.isFile).map(_.getPath.getName)
+        .filter(name => name.matches("\\d{14,17}[._].*") && here(name.takeWhile(_.isDigit))).map(name => s"$folder/$name")
+    }
+
+  private val OldFolder = ".hoodie"
+  private val NewFolder = ".hoodie/timeline"
 
   private def requireNothingPending(storage: Storage, config: TableConfig, timeline: Timeline): Unit = {
     def refuse(reason: String) =

@@ -188,7 +188,10 @@ private[table] final class LockFile private (place: LockPlace, settings: TableLo
         // The file's content decides: the failure may have come before or after its creation, or because it existed.
         Try(place.read()).toOption.flatten match {
           case Some(text) if Holder.parse(text).exists(_.token == token) => true
-          case Some(text) if text.trim.nonEmpty                          => false
+          case Some(text) if Cut.of(text).exists(_.token.contains(token)) =>
+            Try(place.storage.delete(place.file))
+            throw e
+          case Some(text) if text.trim.nonEmpty => false
           case _ =>
             doubtful.put(place.identity, (began - ClockSkewMs, System.currentTimeMillis() + ClockSkewMs))
             throw e
@@ -265,7 +268,7 @@ private[table] object LockFile {
 
   /**
    * A lock of this process is dead if no holder has its token; one of this host is judged by the clock; any other by
-   * whether the file changes.
+   * whether the file changes. So is one whose writer stopped in the middle of its content.
    */
   private def isDead(place: LockPlace, settings: TableLock.Settings, content: String, unchangedMs: Long): Boolean =
     Holder.parse(content) match {
@@ -273,6 +276,9 @@ private[table] object LockFile {
       case Some(holder) =>
         (holder.host == Host && System.currentTimeMillis() - holder.renewedMs > holder.leaseMs) ||
         unchangedMs > holder.leaseMs
+      case None if Cut.of(content).isDefined =>
+        val cut = Cut.of(content).get
+        if (cut.process.contains(Process)) !cut.token.exists(live.contains) else unchangedMs > settings.leaseMs
       case None =>
         lazy val modified = place.storage.status(place.file).map(_.getModificationTime)
         val isOwn = content.trim.isEmpty && unchangedMs > OwnEmptyMs && Option(doubtful.get(place.identity)).exists {
@@ -303,6 +309,7 @@ private[table] object LockFile {
 
   private def describe(content: String): String = Holder.parse(content) match {
     case Some(holder)                 => s"process ${holder.pid} on ${holder.host} since ${holder.acquired}"
+    case None if Cut.of(content).isDefined => "a writer that stopped while it created or renewed the file"
     case None if content.trim.isEmpty => "another engine, or a writer that died while creating the file (it is empty)"
     case None                         => s"another engine (${content.trim.take(200)})"
   }
@@ -325,6 +332,21 @@ private[table] object LockFile {
       renewedMs: Long,
       leaseMs: Long
   )
+
+  /** The beginning of a Merganser lock's content, of a writer that stopped before its end; see [[content]]. */
+  private final case class Cut(process: Option[String], token: Option[String])
+
+  private object Cut {
+    private val Beginning = """{"owner":"merganser""""
+    private val Named     = """"(process|token)":"([^"]+)"""".r
+
+    def of(content: String): Option[Cut] =
+      if (!content.startsWith(Beginning) || Holder.parse(content).isDefined) None
+      else {
+        val found = Named.findAllMatchIn(content).map(m => m.group(1) -> m.group(2)).toMap
+        Some(Cut(found.get("process"), found.get("token")))
+      }
+  }
 
   private object Holder {
     def parse(content: String): Option[Holder] =

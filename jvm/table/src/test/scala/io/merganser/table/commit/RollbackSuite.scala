@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import io.merganser.table.{FaultyFileSystem, TableSuite}
 import io.merganser.table.file.{FileGroupId, FileNames, Marker, MarkerKind, Markers}
+import io.merganser.table.index.HashRing
 import io.merganser.table.options.FailedWrites
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.WriteConfig
@@ -82,6 +83,35 @@ final class RollbackSuite extends TableSuite {
         n += 1
       }
       assert(n > 10)
+    }
+
+  test("the buckets of consistent hashing that a write stored which did not complete are removed, others stay") {
+    val s = storage
+    table(storage = s)
+    val rings = ".hoodie/.bucket_index/consistent_hashing_metadata/p"
+    val t     = Transaction.begin(s, TableConfig.load(s), Action.ReplaceCommit)
+    val other = HashRing.First + HashRing.Suffix
+    val ring  = HashRing.first("p", 2).toJson.getBytes(UTF_8)
+    Seq(other, t.instant + HashRing.Suffix).foreach(name => s.createNew(s"$rings/$name", ring))
+    assert(pending(s) == Seq(t.instant))
+    assert(names(s, rings) == Set(other))
+  }
+
+  for ((version, folder) <- Seq(9 -> ".hoodie", 6 -> ".hoodie/timeline"))
+    test(s"version $version: copies of its instants in $folder, which an upgrade left that died, are removed by the " +
+      "next write, and files of other instants are not") {
+      val s = storage
+      table(version, s)
+      write(s, "a")
+      val instant = Timeline.load(s, TableConfig.load(s)).completed.head.requested
+      def file(of: String) = s"$folder/$of${if (version == 9) "" else s"_$of"}.commit"
+      val (copies, others) =
+        (Seq(file(instant), s"$folder/$instant.inflight", s"$folder/$instant.commit.requested"),
+          Seq(file("20200101000000000"), s"$folder/hoodie.properties.x"))
+      (copies.filterNot(s.exists) ++ others).foreach(s.createNew(_, Array[Byte](1)))
+      write(s, "b")
+      assert(copies.filter(s.exists).isEmpty && others.forall(s.exists))
+      assert(view(s).slices.map(_.fileId) == Seq("a", "b"))
     }
 
   test("the markers of a completed write are swept, its files stay") {

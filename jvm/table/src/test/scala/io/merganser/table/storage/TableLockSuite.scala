@@ -67,6 +67,29 @@ final class TableLockSuite extends TableSuite {
     assert(!storage.exists(TableLock.File))
   }
 
+  test("a lock whose writer stopped in the middle of its content is taken over once it has not changed for a lease") {
+    val whole = "{\"owner\":\"merganser\",\"process\":\"other\",\"token\":\"t\",\"host\":\"elsewhere\",\"pid\":\"1\"}"
+    Files.createDirectories(lockFile.getParent)
+    for (length <- Seq(21, 35, 60, whole.length - 1)) {
+      Files.write(lockFile, whole.take(length).getBytes(UTF_8))
+      val started = System.nanoTime()
+      val lease   = TableLock.Settings(timeoutMs = 10000, leaseMs = 300)
+      assert(TableLock.hold(storage, lease)(_ => "held") == "held")
+      assert(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - started) >= 300)
+      assert(!Files.exists(lockFile))
+    }
+  }
+
+  test("a lock file of which only the half was written does not block the same process") {
+    val storage = faulty("t")
+    storage.makeFolder(".hoodie")
+    for (n <- 1 to 6) {
+      FaultyFileSystem.failing(n, FaultyFileSystem.Lost)(TableLock.hold(storage, brief)(_ => "done"))
+      assert(TableLock.hold(storage, brief)(_ => "again") == "again", n)
+      assert(!storage.exists(TableLock.File), n)
+    }
+  }
+
   test("who lost the lock must not go on") {
     val settings = TableLock.Settings(timeoutMs = 1000, leaseMs = 200)
     assert(conditionOf(TableLock.hold(storage, settings) { lock =>

@@ -1,12 +1,26 @@
 package io.merganser.table
 
-import java.io.{BufferedOutputStream, ByteArrayOutputStream, FilterOutputStream, IOException, InterruptedIOException, OutputStream}
+import java.io.{
+  BufferedOutputStream,
+  ByteArrayOutputStream,
+  FilterOutputStream,
+  IOException,
+  InterruptedIOException,
+  OutputStream
+}
 import java.net.URI
 import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedQueue, CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FSDataInputStream, FSDataOutputStream, FileAlreadyExistsException, FileStatus, Path, RawLocalFileSystem}
+import org.apache.hadoop.fs.{
+  FSDataInputStream,
+  FSDataOutputStream,
+  FileAlreadyExistsException,
+  FileStatus,
+  Path,
+  RawLocalFileSystem
+}
 import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.util.Progressable
 
@@ -146,9 +160,9 @@ object FaultyFileSystem {
 
   /** Each happens once, but for those of a file system that is dead. */
   sealed abstract class Fault(val name: String)
-  case object Before    extends Fault("fails without an effect")
-  case object After     extends Fault("fails although it took effect")
-  case object Dead      extends Fault("is the first that has no effect, as nothing has from then on")
+  case object Before extends Fault("fails without an effect")
+  case object After extends Fault("fails although it took effect")
+  case object Dead extends Fault("is the first that has no effect, as nothing has from then on")
   case object DeadAfter extends Fault("is the last that takes effect")
 
   /** The connection is lost: half of a block is written, half of a file arrives, half of a folder is deleted. */
@@ -217,7 +231,11 @@ object FaultyFileSystem {
     try failing(n, how)(body)
     finally {
       watcher.interrupt()
-      while (watcher.isAlive) { Thread.interrupted(); try watcher.join() catch { case _: InterruptedException => () } }
+      while (watcher.isAlive) {
+        Thread.interrupted();
+        try watcher.join()
+        catch { case _: InterruptedException => () }
+      }
       Thread.interrupted()
     }
   }
@@ -293,7 +311,8 @@ object FaultyFileSystem {
             if (number > failAt) fail()
             val result = body
             if (number == failAt) fail() else result
-          case Lost => if (number == failAt) { half(); fail() } else body
+          case Lost => if (number == failAt) { half(); fail() }
+            else body
           case Hung(takesEffect) =>
             if (number == failAt) {
               reached.countDown()

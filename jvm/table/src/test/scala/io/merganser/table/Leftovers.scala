@@ -33,7 +33,7 @@ object Leftovers {
       names(storage, ".hoodie/.heartbeat") ++
       names(storage, ".hoodie").filter(name => name == "lock" || name.endsWith(".backup")) ++
       (if (config.layoutVersion >= 2) names(storage, ".hoodie").filter(_.matches("\\d{17}.*")) else Nil) ++
-      (if (config.layoutVersion < 2) names(storage, ".hoodie/timeline") else Nil) ++
+      (if (config.layoutVersion < 2) names(storage, ".hoodie/timeline").filterNot(_ == "history") else Nil) ++
       names(storage, ".hoodie/.schema").filterNot(name => completed(name.takeWhile(_.isDigit))) ++
       rings.filterNot(name => name.startsWith(HashRing.First) || completed(name.takeWhile(_.isDigit))) ++
       files.filterNot(file => committed(file) || file.contains(".hoodie"))

@@ -44,7 +44,7 @@ final class WriteFaultsSuite extends TableSuite {
   for ((fault, how) <- faults)
     test(s"an object store that $how at any operation of an upsert and a compaction leaves the old table or the new " +
       "one, and the next write repairs it") {
-      val prepared = prepare(mergeOnRead = true, bucketed = true)(_ => ())
+      val prepared                       = prepare(mergeOnRead = true, bucketed = true)(_ => ())
       def work(table: DirectTable): Unit = { table.upsert(Notation.changes(batch)); table.compact() }
       check(prepared, bucketed = true, fault, work, Seq(before, after), _.compact(), store)
     }

@@ -6,7 +6,7 @@ import io.merganser.table.log.BlockInstants
 import io.merganser.table.options.FailedWrites
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Storage, TableLock}
-import io.merganser.table.timeline.{CommitMetadata, Instant, InstantFile, InstantState, Timeline}
+import io.merganser.table.timeline.{CommitMetadata, HistoryFiles, Instant, InstantFile, InstantState, Timeline}
 import org.apache.hadoop.fs.FileStatus
 import org.slf4j.LoggerFactory
 
@@ -50,7 +50,7 @@ object Rollback {
     val unpublished = temporary.filter(f =>
       f.isFile && f.getPath.getName.startsWith("unpublished-") &&
         System.currentTimeMillis() - f.getModificationTime > UnpublishedAgeMs)
-    val seen     = options.opened.getOrElse(Timeline.load(storage, config))
+    val seen = options.opened.getOrElse(Timeline.load(storage, config))
     val isNeeded =
       toRollBack(seen).nonEmpty || remains(seen).nonEmpty || TableUpgrade.remains(storage, config, seen).nonEmpty
     if (isNeeded || unpublished.nonEmpty)
@@ -100,7 +100,7 @@ object Rollback {
   private[table] def remove(storage: Storage, config: TableConfig, timeline: Timeline, instant: Instant): Unit = {
     if (instant.isCompleted) throw new IllegalStateException(s"$instant of $storage has completed")
     removeFiles(storage, config, instant.requested, mayHaveFiles = timeline.hasFile(instant, InstantState.Inflight))
-    HashRings.remove(storage, instant.requested)
+    removeMetadata(storage, instant.requested)
     storage.delete(s"${config.timelineFolder}/${InstantFile.inflight(instant.requested, instant.action)}")
     storage.delete(s"${config.timelineFolder}/${InstantFile.requested(instant.requested, instant.action)}")
     new Markers(storage, instant.requested).deleteAll()
@@ -112,10 +112,16 @@ object Rollback {
   private[table] def removeRemains(storage: Storage, config: TableConfig, timeline: Timeline, instant: String): Unit = {
     if (!timeline.isCompleted(instant)) {
       removeFiles(storage, config, instant, mayHaveFiles = false)
-      HashRings.remove(storage, instant)
+      removeMetadata(storage, instant)
     } else timeline.metadata(instant).foreach(removeUnnamed(storage, config, instant, _))
     storage.delete(Heartbeat.file(instant))
     new Markers(storage, instant).deleteAll()
+  }
+
+  /** Removes what a write stored of the table's columns and buckets before its commit. */
+  private def removeMetadata(storage: Storage, instant: String): Unit = {
+    HashRings.remove(storage, instant)
+    HistoryFiles.remove(storage, instant)
   }
 
   /**

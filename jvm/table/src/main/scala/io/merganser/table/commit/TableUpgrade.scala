@@ -60,7 +60,8 @@ object TableUpgrade {
       val folder    = if (config.layoutVersion >= 2) OldFolder else NewFolder
       lazy val here = timeline.instants.map(_.requested).toSet
       storage.list(folder).filter(_.isFile).map(_.getPath.getName)
-        .filter(name => name.matches("\\d{14,17}[._].*") && here(name.takeWhile(_.isDigit))).map(name => s"$folder/$name")
+        .filter(name => name.matches("\\d{14,17}[._].*") && here(name.takeWhile(_.isDigit))).map(name =>
+          s"$folder/$name")
     }
 
   private val OldFolder = ".hoodie"

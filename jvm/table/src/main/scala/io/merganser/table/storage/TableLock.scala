@@ -308,7 +308,7 @@ private[table] object LockFile {
   }
 
   private def describe(content: String): String = Holder.parse(content) match {
-    case Some(holder)                 => s"process ${holder.pid} on ${holder.host} since ${holder.acquired}"
+    case Some(holder)                      => s"process ${holder.pid} on ${holder.host} since ${holder.acquired}"
     case None if Cut.of(content).isDefined => "a writer that stopped while it created or renewed the file"
     case None if content.trim.isEmpty => "another engine, or a writer that died while creating the file (it is empty)"
     case None                         => s"another engine (${content.trim.take(200)})"

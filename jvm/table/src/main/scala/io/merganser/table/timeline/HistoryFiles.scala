@@ -26,6 +26,11 @@ private[table] object HistoryFiles {
     names.filter(name => isCompleted(instant(name))).sorted.lastOption.map(name => read(storage, s"$Folder/$name"))
   }
 
+  /** Removes the files of a commit that did not complete. */
+  def remove(storage: Storage, requested: String): Unit =
+    storage.list(Folder).map(_.getPath.getName).filter(instant(_) == requested)
+      .foreach(name => storage.delete(s"$Folder/$name"))
+
   /** The requested time in a file's name, in each state and layout. */
   def instant(name: String): String = name.takeWhile(c => c != '_' && c != '.')
 

@@ -97,13 +97,24 @@ final class RollbackSuite extends TableSuite {
     assert(names(s, rings) == Set(other))
   }
 
+  test("the versions of columns that a write stored which did not complete are removed, others stay") {
+    val s = storage
+    table(storage = s)
+    val t     = Transaction.begin(s, TableConfig.load(s), Action.Commit)
+    val other = "20200101000000000_20200101000000001.schemacommit"
+    val own = Seq(".schemacommit.requested", ".schemacommit.inflight", s"_${t.instant}.schemacommit").map(t.instant + _)
+    (other +: own).foreach(name => s.createNew(s".hoodie/.schema/$name", Array.emptyByteArray))
+    assert(pending(s) == Seq(t.instant))
+    assert(names(s, ".hoodie/.schema") == Set(other))
+  }
+
   for ((version, folder) <- Seq(9 -> ".hoodie", 6 -> ".hoodie/timeline"))
     test(s"version $version: copies of its instants in $folder, which an upgrade left that died, are removed by the " +
       "next write, and files of other instants are not") {
       val s = storage
       table(version, s)
       write(s, "a")
-      val instant = Timeline.load(s, TableConfig.load(s)).completed.head.requested
+      val instant          = Timeline.load(s, TableConfig.load(s)).completed.head.requested
       def file(of: String) = s"$folder/$of${if (version == 9) "" else s"_$of"}.commit"
       val (copies, others) =
         (Seq(file(instant), s"$folder/$instant.inflight", s"$folder/$instant.commit.requested"),

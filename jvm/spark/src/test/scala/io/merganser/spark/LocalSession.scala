@@ -16,16 +16,19 @@ trait LocalSession extends BeforeAndAfterAll { this: Suite =>
   /** As Spark writes it: `local[threads]`, or `local[threads,failures of a task]`. */
   protected def master: String
 
+  /** Further settings of the session. */
+  protected def settings: Map[String, String] = Map.empty
+
   override def beforeAll(): Unit = {
     super.beforeAll()
-    spark = SparkSession.builder().master(master).appName(suiteName)
+    val builder = SparkSession.builder().master(master).appName(suiteName)
       .config("spark.ui.enabled", "false")
       .config("spark.driver.host", "localhost")
       .config("spark.sql.shuffle.partitions", "2")
       .config("spark.sql.session.timeZone", "UTC")
       .config("spark.sql.extensions", classOf[MerganserExtensions].getName)
       .config("spark.hadoop.fs.faulty.impl", classOf[FaultyFileSystem].getName)
-      .getOrCreate()
+    spark = settings.foldLeft(builder) { case (now, (key, value)) => now.config(key, value) }.getOrCreate()
   }
 
   override def afterAll(): Unit =

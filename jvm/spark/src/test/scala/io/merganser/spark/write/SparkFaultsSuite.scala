@@ -3,32 +3,28 @@ package io.merganser.spark.write
 import java.nio.file.{Files, Path => NioPath}
 
 import io.merganser.merge.Notation
-import io.merganser.spark.LocalSession
-import io.merganser.table.{DirectTable, FaultyFileSystem, Leftovers, TableSuite}
+import io.merganser.table.{DirectTable, Leftovers, TableSuite}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
-import io.merganser.table.FaultyFileSystem.{Before, Dead}
-import org.apache.commons.io.FileUtils
 
 /**
  * A file system that fails at operation n of a write through Spark, inside tasks too: readers see the table before the
  * write or after it, and the next write repairs the table.
  *
- * Every n is run without Spark by the table module's suite. Here some of them are, spread over the whole write; all
- * with the environment variable MERGANSER_FULL=1.
+ * Every n is run without Spark by the table module's suite. Here some of them are, all with the environment variable
+ * MERGANSER_FULL=1; see [[FaultPoints]]. Other kinds of writes are in [[WriteFaultsByActionSuite]].
  */
-final class SparkFaultsSuite extends TableSuite with LocalSession {
+final class SparkFaultsSuite extends TableSuite with FaultPoints {
 
   override protected def master: String = "local[1]"
 
-  private val runs = if (sys.env.get("MERGANSER_FULL").contains("1")) Int.MaxValue else 6
+  override protected def pointsOfAction: Int = 12
 
   private val before  = Seq("k1@10=a", "k2@10=b", "k3@10=c", "k4@10=d")
   private val batch   = "k1@20=A k2@20- k5@20=e k6@20=f"
   private val after   = Seq("k1@20=A", "k3@10=c", "k4@10=d", "k5@20=e", "k6@20=f")
   private val nextRow = "k3@30=C"
-  private val faults  = Seq(Before -> "fails once", Dead -> "is dead from then on")
 
   for (mergeOnRead <- Seq(false, true); bucketed <- Seq(false, true))
     test(
@@ -37,9 +33,10 @@ final class SparkFaultsSuite extends TableSuite with LocalSession {
         "and the next write repairs it") {
       val options  = this.options(mergeOnRead, bucketed)
       val prepared = prepare(options)
-      someOperations(prepared)(upsert(_, Notation.changes(batch), options)) { (storage, isDone, failed) =>
+      points(prepared)(upsert(_, Notation.changes(batch), options)) { (storage, isDone, failed) =>
         val seen = direct(storage)
         assert(if (isDone) seen == after else seen == before || seen == after, failed)
+        Leftovers.age(storage)
         upsert(storage, Notation.changes(nextRow), options)
         assert(rows(storage) == withNextRow(seen), failed)
         assert(Leftovers.of(storage).isEmpty, failed)
@@ -55,8 +52,9 @@ final class SparkFaultsSuite extends TableSuite with LocalSession {
       spark.sql(s"CALL run_compaction(op => 'scheduleandexecute', path => '$storage')").collect()
       ()
     }
-    someOperations(prepared)(compact) { (storage, _, failed) =>
+    points(prepared)(compact) { (storage, _, failed) =>
       assert(direct(storage) == after, failed)
+      Leftovers.age(storage)
       upsert(storage, Notation.changes(nextRow), options)
       compact(storage)
       assert(rows(storage) == withNextRow(after), failed)
@@ -71,9 +69,10 @@ final class SparkFaultsSuite extends TableSuite with LocalSession {
     def write(storage: Storage): Unit =
       frame(Notation.changes(before.mkString(" "))).write.format("merganser").options(options).save(storage.toString)
     val nothing = Files.createDirectory(folder.resolve("nothing"))
-    someOperations(nothing)(write) { (storage, isDone, failed) =>
+    points(nothing)(write) { (storage, isDone, failed) =>
       val seen = if (TableConfig.exists(storage)) direct(storage) else Nil
       assert(if (isDone) seen == before else seen.isEmpty || seen == before, failed)
+      Leftovers.age(storage)
       if (seen.isEmpty) write(storage)
       assert(conditionOf(write(storage)) == "TABLE_EXISTS", failed)
       assert(!OpenTable.load(storage).isUnfinished)
@@ -84,29 +83,6 @@ final class SparkFaultsSuite extends TableSuite with LocalSession {
   }
 
   private def withNextRow(rows: Seq[String]): Seq[String] = (rows.filterNot(_.startsWith("k3")) :+ nextRow).sorted
-
-  /** Runs the work on copies of a table, failing at operations all along it, in both ways. */
-  private def someOperations(prepared: NioPath)(work: Storage => Unit)(check: (
-      Storage,
-      Boolean,
-      Option[String]
-  ) => Unit): Unit = {
-    def copy(name: String): Storage = {
-      FileUtils.copyDirectory(prepared.toFile, folder.resolve(name).toFile)
-      faulty(name)
-    }
-    work(copy("warm"))
-    val counted = copy("counted")
-    val count   = FaultyFileSystem.operations(work(counted))
-    val step    = math.max(1, count / runs)
-    for (((fault, how), i) <- faults.zipWithIndex; n <- 1 + i * step / 2 to count by step) {
-      val storage        = copy(s"$i-$n")
-      val (done, failed) = FaultyFileSystem.failing(n, fault)(work(storage))
-      check(storage, done.isRight, failed.map(operation => s"$how at $operation"))
-    }
-    info(s"$count operations, one in $step failed")
-    assert(count > 30)
-  }
 
   private def prepare(options: Map[String, String], more: String*): NioPath = {
     val storage = faulty("prepared")

@@ -21,7 +21,11 @@ object UpgradeService {
       val settings =
         WriteConfig.parse(options.filter { case (name, _) => names(name) }, session.conf.getAll, table.config)
       Rollback.failed(table.storage, table.config, Transaction.Options.of(settings))
-      if (table.config.isMergeOnRead) CompactionService.scheduleAndRun(session, path, settings)
+      if (table.config.isMergeOnRead) {
+        CompactionService.scheduleAndRun(session, path, settings)
+        // One that was planned before does not compact the logs that were written since.
+        if (table.timeline.pendingCompactions.nonEmpty) CompactionService.scheduleAndRun(session, path, settings)
+      }
       TableUpgrade.run(table.storage, OpenTable.load(table.storage).schema, settings.lock, settings.permits)
       ()
     }

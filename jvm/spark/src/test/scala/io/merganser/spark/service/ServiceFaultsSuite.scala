@@ -5,6 +5,7 @@ import java.nio.file.{Path => NioPath}
 import io.merganser.spark.write.FaultPoints
 import io.merganser.table.{FaultyFileSystem, Leftovers, TableSuite}
 import io.merganser.table.FaultyFileSystem.Dead
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
 
 /** A file system that fails at an operation of a compaction, a change of a table, an upgrade or a rollback. */
@@ -110,7 +111,23 @@ final class ServiceFaultsSuite extends TableSuite with FaultPoints {
       val options  = this.options(mergeOnRead, version)
       val upgrades = later(options) + ("hoodie.write.auto.upgrade" -> "true")
       val prepared = prepare(options)(write(_, logged(bucketed = false), later(options)))
-      everyPoint(prepared, later(options))(write(_, "k1@25=B k5@20=e", upgrades))
+      // A planned compaction remains until it is run.
+      def finish(storage: Storage): Unit = if (mergeOnRead) compaction(storage, "scheduleandexecute")
+      everyPoint(prepared, later(options), finish)(write(_, "k1@25=B k5@20=e", upgrades))
+    }
+  }
+
+  test("an upgrade compacts the logs that were written after a compaction was planned, too") {
+    for (version <- Seq("6", "8")) {
+      val storage = faulty(version)
+      val options = this.options(mergeOnRead = true, version)
+      write(storage, before, options)
+      write(storage, logged(bucketed = false), later(options))
+      compaction(storage, "schedule")
+      write(storage, "k1@30=x", later(options))
+      val rows = seen(storage)
+      sql(s"CALL upgrade_table(path => '$storage')")
+      assert(TableConfig.load(storage).version == 9 && seen(storage) == rows)
     }
   }
 

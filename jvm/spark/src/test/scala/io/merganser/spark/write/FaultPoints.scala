@@ -30,7 +30,7 @@ trait FaultPoints extends LocalSession { this: TableSuite =>
     Map("spark.sql.catalog.spark_catalog" -> classOf[MerganserCatalog].getName)
 
   /** Points of an action that are tried unless all are. */
-  protected def pointsOfAction: Int = 3
+  protected def pointsOfAction: Int = 2
 
   private lazy val drawn = sys.env.get("MERGANSER_POINTS").fold(pointsOfAction)(_.toInt)
 

@@ -1,0 +1,380 @@
+"""A writer's process is killed: readers see the rows of before or after, and the next writer, ours or Hudi's, goes on.
+
+To start a Java process for each kill takes too long. So a writer is stopped every millisecond; if the names in its
+table's folder have changed, the folder is copied, and the writer continues: the copy is what a kill at that moment
+leaves behind. In the end the writer is really killed, in the middle of an action. With MERGANSER_FULL=1 all copies are
+checked, and a writer is killed in each action.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from frames import commit_metadata, load, rows_of
+from killed_writer import ACTIONS, VERSION, save
+from option_names import COW, TYPE
+from places import TESTS
+from pyspark.sql import SparkSession
+
+from interop.hudi_engine import HudiEngine
+
+FULL = os.environ.get("MERGANSER_FULL") == "1"
+
+#: Copies of each action that are checked, and of those the ones that Hudi reads and writes.
+COPIES = 1000 if FULL else 2
+OF_HUDI = 12 if FULL else 4
+
+#: Where a writer is really killed: when a file of this name appears.
+KILLS = {
+    "upsert, copy on write": r".*\.parquet",
+    "compaction": r".*\.compaction\.inflight",
+    "first write": r".*\.inflight",
+    "upsert, merge on read": r".*\.log\..*",
+    "overwrite of partitions": r".*\.replacecommit\.inflight",
+    "overwrite of the table": r".*\.marker\..*",
+    "upsert with compaction": r".*\.compaction\.requested",
+    "delete": r".*\.commit\.requested",
+    "ALTER TABLE of columns": r"unpublished-.*",
+    "ALTER TABLE of properties": r"hoodie\.properties\.backup|unpublished-.*",
+    "upgrade from version 6": r"\d{17}_\d{17}\.deltacommit",
+    "upgrade from version 8": r"hoodie\.properties\.backup|unpublished-.*",
+}
+KILLED = list(KILLS) if FULL else list(KILLS)[:1]
+
+START_S = 180
+
+#: How long a writer runs between two stops.
+SLICE_S = 0.001
+
+LEASE_S = 30
+
+
+class Writer:
+    """The process of `helpers/killed_writer.py`."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self._log = (folder / "log.txt").open("wb")
+        self._process = subprocess.Popen(
+            [sys.executable, str(TESTS / "python" / "helpers" / "killed_writer.py"), str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+            cwd=folder,
+            start_new_session=True,
+        )
+        self._log_file = folder / "log.txt"
+        self._lines: queue.Queue[str] = queue.Queue()
+        self._reading = threading.Thread(target=self._read, daemon=True)
+        self._reading.start()
+        self._java = int(self._answer())
+
+    def ask(self, request: str, name: str, path: Path) -> None:
+        assert self._process.stdin
+        self._process.stdin.write(f"{request}\t{name}\t{path}\n")
+        self._process.stdin.flush()
+
+    def is_done(self) -> bool:
+        """Whether the last request is; an error if the process has ended."""
+        try:
+            line = self._lines.get_nowait()
+        except queue.Empty:
+            return False
+        assert line, f"the writer ended: {self._log_file.read_text()[-3000:]}"
+        return True
+
+    def do(self, request: str, name: str, path: Path) -> None:
+        self.ask(request, name, path)
+        assert self._answer() == f"{request} done"
+
+    def stopped(self, work: Callable[[], object]) -> None:
+        """Do something while no thread of the Java process runs."""
+        os.kill(self._java, signal.SIGSTOP)
+        try:
+            while not self._is_stopped():
+                time.sleep(0.0002)
+            work()
+        finally:
+            os.kill(self._java, signal.SIGCONT)
+
+    def kill(self) -> None:
+        """End it as the operating system does: at once, whatever it is doing."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait(30)
+        self._reading.join(30)
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream:
+                stream.close()
+        self._log.close()
+
+    def _is_stopped(self) -> bool:
+        stat = Path(f"/proc/{self._java}/stat")
+        if not stat.exists():  # another system than Linux
+            time.sleep(0.05)
+            return True
+        return stat.read_text().rpartition(")")[2].split()[0] == "T"
+
+    def _answer(self) -> str:
+        line = self._lines.get(timeout=START_S)
+        assert line, f"the writer ended: {self._log_file.read_text()[-3000:]}"
+        return line
+
+    def _read(self) -> None:
+        assert self._process.stdout
+        for line in self._process.stdout:
+            self._lines.put(line.rstrip("\n"))
+        self._lines.put("")
+
+
+class State(NamedTuple):
+    """What a reader sees: None where there is no table, or one without a commit."""
+
+    columns: list[str] | None
+    rows: list[tuple[Any, ...]]
+
+
+class Left(NamedTuple):
+    """A table as a writer left it, and what a reader may see in it."""
+
+    action: str
+    path: Path
+    files: frozenset[str]
+    old: State
+    new: State
+
+
+def names_in(path: Path) -> frozenset[str]:
+    """Paths of all files and folders; those that vanish meanwhile may be missing."""
+    found: list[str] = []
+    pending = [str(path)]
+    while pending:
+        try:
+            with os.scandir(pending.pop()) as entries:
+                for entry in entries:
+                    if entry.name.endswith(".crc"):
+                        continue
+                    found.append(entry.path)
+                    if entry.is_dir():
+                        pending.append(entry.path)
+        except FileNotFoundError:
+            continue
+    return frozenset(found)
+
+
+def read(spark: SparkSession, path: Path) -> State:
+    if not any((path / ".hoodie" / f"hoodie.properties{suffix}").exists() for suffix in ("", ".backup")):
+        return State(None, [])
+    frame = load(spark.newSession(), path)
+    columns = [name for name in frame.columns if not name.startswith("_hoodie_")]
+    return State(columns, rows_of(frame.select(*columns))) if columns else State(None, [])
+
+
+def copies_of(writer: Writer, spark: SparkSession, name: str, folder: Path) -> list[Left]:
+    """Run an action; copies of its table, one for each change of the names in its folder."""
+    path = folder / "running"
+    path.mkdir(parents=True)
+    writer.do("prepare", name, path)
+    old = read(spark, path)
+    copies: list[Path] = []
+    files: list[frozenset[str]] = []
+    last = names_in(path)
+
+    def copy() -> None:
+        nonlocal last
+        if names_in(path) == last:
+            return
+        last = names_in(path)
+        copies.append(folder / str(len(copies)))
+        files.append(frozenset(str(Path(file).relative_to(path)) for file in last))
+        shutil.copytree(path, copies[-1])
+
+    writer.ask("run", name, path)
+    while not writer.is_done():
+        writer.stopped(copy)
+        time.sleep(SLICE_S)
+    last = frozenset()
+    copy()
+    new = read(spark, path)
+    return [Left(name, where, found, old, new) for where, found in zip(copies, files, strict=True)]
+
+
+def killed_in(writer: Writer, spark: SparkSession, name: str, folder: Path) -> Left:
+    """The table whose writer is killed when a file appears that the action writes."""
+    path, whole = folder / "killed", folder / "whole"
+    for each in (path, whole):
+        each.mkdir(parents=True)
+        writer.do("prepare", name, each)
+    old = read(spark, path)
+    writer.do("run", name, whole)
+    before = names_in(path)
+    writer.ask("run", name, path)
+    while not any(re.fullmatch(KILLS[name], Path(file).name) for file in names_in(path) - before):
+        if writer.is_done():
+            break
+    writer.kill()
+    files = frozenset(str(Path(file).relative_to(path)) for file in names_in(path))
+    return Left(name, path, files, old, read(spark, whole))
+
+
+def stored(path: Path) -> dict[str, str]:
+    """The table's properties, from their backup while they are being replaced."""
+    files = [path / ".hoodie" / f"hoodie.properties{suffix}" for suffix in ("", ".backup")]
+    text = next(file for file in files if file.exists()).read_text()
+    return dict(line.split("=", 1) for line in text.splitlines() if "=" in line and not line.startswith("#"))
+
+
+def unfinished(left: Left) -> frozenset[str]:
+    """Files of a table that its writer had not finished with."""
+    return frozenset(f for f in left.files if re.search(r"\.temp/.+|lock$|backup$|\.heartbeat/.+", f))
+
+
+def chosen(copies: list[Left]) -> list[Left]:
+    """Some of the copies from all of the action, those with files that a writer had not finished with first."""
+    dirty = [left for left in copies if unfinished(left)] or copies
+    step = max(1, len(dirty) // COPIES)
+    return dirty[step // 2 :: step][:COPIES]
+
+
+def grown_old(path: Path) -> None:
+    """Time passes: temporary files, heartbeats and locks of a dead process become old."""
+    past = time.time() - 7200
+    for folder in (path / ".hoodie" / ".temp", path / ".hoodie" / ".heartbeat"):
+        for file in folder.glob("*") if folder.is_dir() else ():
+            if file.is_file():
+                os.utime(file, (past, past))
+    lock = path / ".hoodie" / "lock"
+    if lock.exists():
+        time.sleep(max(0.0, lock.stat().st_mtime + LEASE_S + 1 - time.time()))
+
+
+def leftovers(spark: SparkSession, path: Path) -> list[str]:
+    """Files of a table of ours that belong to no commit."""
+    meta = path / ".hoodie"
+    modern = stored(path).get("hoodie.timeline.layout.version") == "2"
+    timeline = meta / "timeline" if modern else meta
+    instants = [file.name for file in timeline.iterdir() if re.match(r"\d{17}", file.name)]
+    completed = [name for name in instants if not name.endswith((".requested", ".inflight"))]
+    requested = {name[:17] for name in completed}
+    found = [name for name in instants if name[:17] not in requested]
+    committed = {
+        stat["path"]
+        for name in completed
+        for stats in (commit_metadata(spark, timeline / name).get("partitionToWriteStats") or {}).values()
+        for stat in stats
+    }
+    data = [str(f.relative_to(path)) for f in path.rglob("*") if f.is_file() and re.search(r"\d{17}", f.name)]
+    found += [file for file in data if not file.startswith(".hoodie") and file not in committed and ".crc" not in file]
+    if modern:
+        found += [file.name for file in meta.iterdir() if re.match(r"\d{17}", file.name)]
+    elif (meta / "timeline").exists():
+        found += [file.name for file in (meta / "timeline").iterdir() if file.is_file()]
+    for folder in (meta / ".temp", meta / ".heartbeat", meta / ".schema"):
+        names = [file.name for file in folder.iterdir()] if folder.is_dir() else []
+        found += [name for name in names if name[:17] not in requested or folder.name != ".schema"]
+    return found + [name for name in ("lock", "hoodie.properties.backup") if (meta / name).exists()]
+
+
+NEXT = [(3, "next", 30, "p2"), (9, "next", 30, "p2")]
+
+
+def with_next(state: State) -> list[tuple[Any, ...]]:
+    width = len(state.columns or [0] * 4)
+    ids = {row[0] for row in NEXT}
+    filled = [row + (None,) * (width - 4) for row in NEXT]
+    return sorted([row for row in state.rows if row[0] not in ids] + filled, key=repr)
+
+
+def write_next(spark: SparkSession, left: Left, path: Path) -> None:
+    options = {key: value for key, value in ACTIONS[left.action].options.items() if key != VERSION}
+    options["spark.merganser.write.missingColumns"] = "null"
+    save(spark, str(path), ", ".join(map(str, NEXT)), options)
+
+
+def assert_repaired_by_us(spark: SparkSession, left: Left) -> None:
+    context = (left.action, left.path, sorted(unfinished(left)))
+    seen = read(spark, left.path)
+    assert seen in (left.old, left.new), context
+    grown_old(left.path)
+    write_next(spark, left, left.path)
+    assert read(spark, left.path).rows == with_next(seen), context
+    if ACTIONS[left.action].options[TYPE] != COW:
+        call = "upgrade_table(" if left.action.startswith("upgrade") else "run_compaction(op => 'scheduleandexecute', "
+        grown_old(left.path)
+        spark.sql(f"CALL {call}path => '{left.path}')").collect()
+        assert read(spark, left.path).rows == with_next(seen), context
+    assert not leftovers(spark, left.path), context
+
+
+def assert_continued_by_hudi(spark: SparkSession, hudi: HudiEngine, left: Left) -> None:
+    context = (left.action, left.path, sorted(unfinished(left)))
+    seen = read(spark, left.path)
+    columns = seen.columns or []
+    assert sorted(map(tuple, hudi.read(left.path).select(columns)), key=repr) == seen.rows, context
+    rows = [list(row) + [None] * (len(columns) - 4) for row in NEXT]
+    types = {"id": "int", "ts": "bigint"}
+    schema = ", ".join(f"{name} {types.get(name, 'string')}" for name in columns)
+    options = {key: value for key, value in ACTIONS[left.action].options.items() if key != VERSION}
+    written = {"hoodie.write.auto.upgrade": "false"}
+    written["hoodie.write.table.version"] = stored(left.path)["hoodie.table.version"]
+    hudi.upsert(left.path, schema, rows, **{**options, **written})
+    expected = with_next(seen)
+    assert sorted(map(tuple, hudi.read(left.path).select(columns)), key=repr) == expected, context
+    assert read(spark, left.path).rows == expected, context
+
+
+@pytest.fixture(scope="module")
+def left_behind(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Left]]:
+    """Tables as stopped and killed writers left them."""
+    folder = tmp_path_factory.mktemp("killed")
+    found: list[Left] = []
+    writer = Writer(folder / "writer")
+    try:
+        for number, name in enumerate(ACTIONS):
+            copies = copies_of(writer, spark, name, folder / f"action-{number}")
+            found += chosen(copies)
+        for number, name in enumerate(KILLED):
+            if number > 0:
+                writer = Writer(folder / f"writer-{number}")
+            found.append(killed_in(writer, spark, name, folder / f"kill-{number}"))
+    finally:
+        writer.kill()
+    yield found
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_hudi_reads_and_continues_a_table_whose_writer_was_killed(
+    spark: SparkSession, hudi: HudiEngine, left_behind: list[Left], tmp_path: Path
+) -> None:
+    tables = [left for left in left_behind if left.old.columns is not None and unfinished(left)]
+    step = max(1, len(tables) // OF_HUDI)
+    some = tables[::step][:OF_HUDI]
+    assert some
+    for number, left in enumerate(some):
+        path = tmp_path / str(number)
+        shutil.copytree(left.path, path)
+        assert_continued_by_hudi(spark, hudi, left._replace(path=path))
+    print(f"{len(some)} tables of killed writers continued by Hudi")
+
+
+def test_a_reader_of_a_table_whose_writer_was_killed_sees_old_or_new_rows_and_the_next_writer_repairs_it(
+    spark: SparkSession, left_behind: list[Left]
+) -> None:
+    # The locks of the dead expire meanwhile.
+    for left in sorted(left_behind, key=lambda left: (left.path / ".hoodie" / "lock").exists()):
+        assert_repaired_by_us(spark, left)
+    assert {left.action for left in left_behind} == set(ACTIONS)
+    print(f"{len(left_behind)} tables, {len(KILLED)} of them of writers that were really killed")

@@ -148,8 +148,8 @@ final class ServiceFaultsSuite extends TableSuite with FaultPoints {
       Seq(("6", false, false), ("6", true, true), ("9", false, true), ("9", true, false), ("9", true, true))
   )
     test(s"a write that rolls back one that died, version $version, ${kind(mergeOnRead)}, " +
-      s"${if (bucketed) "BUCKET" else "SIMPLE"}: whichever operation fails, a reader sees the old rows or the new ones, " +
-      "and the next write repairs the table") {
+      s"${if (bucketed) "BUCKET" else "SIMPLE"}: whichever operation fails, a reader sees the old rows or the new " +
+      "ones, and the next write repairs the table") {
       val options  = this.options(mergeOnRead, bucketed) + ("hoodie.write.table.version" -> version)
       val prepared = prepare(options)(died(_, later(options), "k1@15=died k2@15=died k9@15=died"))
       everyPoint(prepared, later(options))(write(_, batch, later(options)))

@@ -184,7 +184,7 @@ trait FaultPoints extends LocalSession { this: TableSuite =>
 
 object FaultPoints {
 
-  private[write] type Rows = Seq[Map[String, Any]]
+  type Rows = Seq[Map[String, Any]]
 
   final case class Seen(columns: Seq[String], rows: Rows)
 }

@@ -107,7 +107,8 @@ final class WriteFaultsByActionSuite extends TableSuite with FaultPoints {
     spark.sql(s"""MERGE INTO merganser.`$storage` t USING (SELECT 'k1' k, 60L ts, 'm' v, 'p1' part UNION ALL
                  |SELECT 'k8', 60L, 'm', 'p0') s ON t.k = s.k AND t.part = s.part
                  |WHEN MATCHED THEN UPDATE SET v = s.v, ts = s.ts
-                 |WHEN NOT MATCHED THEN INSERT (k, ts, v, part) VALUES (s.k, s.ts, s.v, s.part)""".stripMargin).collect()
+                 |WHEN NOT MATCHED THEN INSERT (k, ts, v, part)
+                 |VALUES (s.k, s.ts, s.v, s.part)""".stripMargin).collect()
     ()
   }
 

@@ -130,8 +130,9 @@ object CompactionService {
       settings: WriteConfig,
       started: Long
   ): Either[String, CompactionResult] = {
+    // The transaction is that of the write before an inline compaction, and is committed with it.
     val options = Transaction.Options.of(settings)
-      .copy(heartbeatMs = Some(settings.heartbeatIntervalMs), opened = Some(table.timeline))
+      .copy(heartbeatMs = Some(settings.heartbeatIntervalMs), opened = Some(table.timeline), transaction = None)
     val expiredAfterMs = settings.failedWrites match {
       case FailedWrites.Lazy(afterMs) => afterMs
       case FailedWrites.Eager         => CompactionSchedule.ExpiredAfterMs

@@ -100,6 +100,15 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
     assert(new DirectTable(table, bucketed = true).timeline.completed.count(_.action == Action.DeltaCommit) == 9)
   }
 
+  test("a write with a transaction compacts inline as any other") {
+    val table = Storage(folder.resolve("t").toUri.toString, spark.sparkContext.hadoopConfiguration)
+    upsert(table, Notation.changes("k1@1=a"), options(mergeOnRead = true, bucketed = true))
+    val result = append(table, "k1@2=b", asError, "txnAppId" -> "job", "txnVersion" -> "1")
+    assert(!result.notes.isRepetition && OpenTable.load(table).view.slices.forall(_.logs.isEmpty))
+    assert(append(table, "k1@2=b", asError, "txnAppId" -> "job", "txnVersion" -> "1").notes.isRepetition)
+    assert(rows(table) == Seq("k1@2=b"))
+  }
+
   test(
     "where asynchronous compaction is turned off and inline compaction is not configured, " +
       "writes compact; explicit options win") {

@@ -177,8 +177,11 @@ final class Timeline private (
   private lazy val completedByInstant: Map[String, Instant] = completed.map(i => i.requested -> i).toMap
 
   /** None if the file was archived since the timeline was listed. */
-  private def storedMetadata(name: String): Option[CommitMetadata] =
-    try Some(decode(name)(CommitMetadata.decode))
+  private def storedMetadata(name: String): Option[CommitMetadata] = ifPresent(name)(CommitMetadata.decode)
+
+  /** None if the file was removed since the timeline was listed, by a rollback of its instant or by archiving. */
+  private def ifPresent[T](name: String)(content: Array[Byte] => T): Option[T] =
+    try Some(decode(name)(content))
     catch {
       case e: MerganserException if e.getCause.isInstanceOf[FileNotFoundException] => None
     }
@@ -232,7 +235,7 @@ final class Timeline private (
 
   private lazy val pendingReplaces: Seq[(Instant, RequestedReplace)] =
     pending.filter(_.action.whenCompleted == Action.ReplaceCommit).map { instant =>
-      val request = files.get((instant, InstantState.Requested)).map(decode(_)(RequestedReplace.decode))
+      val request = files.get((instant, InstantState.Requested)).flatMap(ifPresent(_)(RequestedReplace.decode))
       instant -> request.getOrElse(RequestedReplace(None, Set.empty))
     }
 

@@ -183,4 +183,15 @@ final class TimelineSuite extends TableSuite {
     val timeline = Timeline.load(s, TableConfig.load(s))
     assert(conditionOf(timeline.metadata(timeline.completed.head)) == "TIMELINE_FILE_UNREADABLE")
   }
+
+  test("a pending replacecommit that is rolled back after the timeline was listed reserves no file group") {
+    val s = storage
+    table(storage = s)
+    s.createNew(".hoodie/timeline/100.replacecommit.requested", RequestedReplace.empty)
+    s.createNew(".hoodie/timeline/100.replacecommit.inflight", Array.emptyByteArray)
+    val timeline = Timeline.load(s, TableConfig.load(s))
+    s.delete(".hoodie/timeline/100.replacecommit.inflight")
+    s.delete(".hoodie/timeline/100.replacecommit.requested")
+    assert(timeline.pendingWrites.size == 1 && timeline.groupsInClustering.isEmpty && timeline.pendingClusterings.isEmpty)
+  }
 }

@@ -137,6 +137,8 @@ class Writer(Worker):
             "merge": 3,
             "overwrite": 1,
         }
+        if table.is_non_blocking:
+            kinds = {kind: weight for kind, weight in kinds.items() if kind.split()[0] in ("upsert", "insert")}
         kind = self.rng.choices(list(kinds), list(kinds.values()))[0]
         rows = self.rows(kind, op, table)
         if not rows:

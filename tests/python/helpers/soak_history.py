@@ -95,6 +95,8 @@ def outcomes(table: SoakTable, done: Sequence[Commit], told: Sequence[Note], ver
             verdict.wrong.append(f"{table.name}: {note['kind']} {op} failed: {note['message']}")
         if not op:
             continue
+        if table.is_non_blocking and outcome == "refused":
+            verdict.wrong.append(f"{table.name}: a non-blocking write is refused: {note['message']}")
         if outcome == "begun" and op not in ended:
             verdict.wrong.append(f"{table.name}: {note['kind']} {op} has no outcome")
         if outcome == "done" and op not in count:

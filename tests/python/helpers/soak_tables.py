@@ -42,6 +42,7 @@ class SoakTable:
     name: str
     kind: str
     options: dict[str, str]
+    is_non_blocking: bool = False
 
     @property
     def is_global(self) -> bool:
@@ -50,14 +51,18 @@ class SoakTable:
     @property
     def settings(self) -> dict[str, str]:
         """Of every write; the index is among them, as a job would configure it."""
-        return {**SEVERAL_WRITERS, **self.options}
+        mode = {"hoodie.write.concurrency.mode": "NON_BLOCKING_CONCURRENCY_CONTROL"} if self.is_non_blocking else {}
+        return {**SEVERAL_WRITERS, **self.options, **mode}
 
 
 TABLES = [
     SoakTable(f"{name}_{kind[:3].lower()}", kind, options)
     for name, options in INDEXES.items()
     for kind in ("COPY_ON_WRITE", "MERGE_ON_READ")
-] + [SoakTable("consistent_mer", "MERGE_ON_READ", CONSISTENT)]
+] + [
+    SoakTable("consistent_mer", "MERGE_ON_READ", CONSISTENT),
+    SoakTable("non_blocking_mer", "MERGE_ON_READ", INDEXES["bucket"], is_non_blocking=True),
+]
 
 
 def first_rows() -> list[Row]:

@@ -30,9 +30,7 @@ START_S = 180
 def test_eight_writers_in_two_processes_lose_and_double_no_row_and_report_what_happened(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    for table in TABLES:
-        create(spark, tmp_path, table)
-    soak(tmp_path)
+    soak(spark, tmp_path)
     told = notes(tmp_path)
     verdicts = [judged(spark, tmp_path, table, [n for n in told if n["table"] == table.name]) for table in TABLES]
     counted: Counter[str] = sum((verdict.counted for verdict in verdicts), Counter())
@@ -62,8 +60,8 @@ def rows(table: Table) -> list[Row]:
     return sorted(tuple(row) for row in table.df().select("id", "part", "ts", "v", "op").collect())
 
 
-def soak(root: Path) -> None:
-    """Run the processes until they have ended by themselves."""
+def soak(spark: SparkSession, root: Path) -> None:
+    """Run the processes until they have ended by themselves; the tables are created while they start."""
     helpers = TESTS / "python" / "helpers"
     variables = {name: value for name, value in os.environ.items() if name != "SPARK_REMOTE"}
     drivers = []
@@ -74,6 +72,8 @@ def soak(root: Path) -> None:
                 subprocess.Popen(command, cwd=root, env=variables, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
             )
     try:
+        for table in TABLES:
+            create(spark, root, table)
         end = time.monotonic() + START_S
         while not all((root / f"ready-{number}").exists() for number in range(PROCESSES)):
             assert all(driver.poll() is None for driver in drivers), logs(root)

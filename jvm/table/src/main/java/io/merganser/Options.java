@@ -313,6 +313,7 @@ public final class Options {
   public static final class ConcurrencyMode {
     public static final String SINGLE_WRITER = "SINGLE_WRITER";
     public static final String OPTIMISTIC_CONCURRENCY_CONTROL = "OPTIMISTIC_CONCURRENCY_CONTROL";
+    public static final String NON_BLOCKING_CONCURRENCY_CONTROL = "NON_BLOCKING_CONCURRENCY_CONTROL";
 
     private ConcurrencyMode() {}
   }

@@ -93,6 +93,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       readAt: Option[Timeline] = None
   ): WriteResult = {
     def rows(instant: String) = incoming(frame, schema, unconditionalDelete, masks, instant)
+    requireNonBlocking(replaced, readsTable = readAt.isDefined, isPartial = masks.nonEmpty)
     if (KeylessTable.is(config)) commit(schema, replaced, readAt)((_, _, instant) => rows(instant))
     else {
       val prepared = rows(instant = "")
@@ -108,10 +109,17 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
    */
   def change(schema: StructType, masks: Seq[ColumnMask], readAt: Option[Timeline], looksUpAllPartitions: Boolean)(
       rows: StatementRows
-  ): WriteResult =
+  ): WriteResult = {
+    requireNonBlocking(Replaced.Nothing, readsTable = true, isPartial = masks.nonEmpty)
     commit(schema, Replaced.Nothing, readAt, looksUpAllPartitions) { (table, slices, instant) =>
       incoming(rows.frame(table, slices), schema, col(PreparedSchema.UnconditionalDelete), masks, instant)
     }
+  }
+
+  private def requireNonBlocking(replaced: Replaced, readsTable: Boolean, isPartial: Boolean): Unit =
+    if (settings.nonBlocking)
+      NonBlocking.require(settings, config, IndexResolver.resolve(settings.index, opened), replaced, readsTable,
+        isPartial)
 
   /** @param instant the write's own, of which keys are generated where the table has no key columns */
   private def incoming(
@@ -178,10 +186,11 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
           if (written.isEmpty && metadata.replacedFileIds.isEmpty && !settings.allowEmptyCommit)
             Work(("", written, WriteNotes(ignoredOptions = settings.ignored)), None)
           else {
-            val fileIds  = written.map(_.stat.fileId).toSet
-            val touched  = slices.listed.filter(s => fileIds(s.fileId)).map(_.group).toSet
-            val scope    = if (looksUpAllPartitions) inTable(index) else newKeys(index, isOverwrite)
-            val basis    = WriteBasis(scope, replacedPartitions(replaced, stats.keySet), slices.groups)
+            val fileIds = written.map(_.stat.fileId).toSet
+            val touched = slices.listed.filter(s => fileIds(s.fileId)).map(_.group).toSet
+            val scope   = if (looksUpAllPartitions) inTable(index) else newKeys(index, isOverwrite)
+            val basis = WriteBasis(scope, replacedPartitions(replaced, stats.keySet), slices.groups,
+              settings.nonBlocking)
             val warnings = CompiledRule.warning(config, schema).toSeq ++ manyLogs(slices.listed, written.map(_.stat))
             Work((transaction.instant, written, this.notes(schema).copy(warnings = warnings)),
               Some(CommitRequest(metadata, touched, basis)))

@@ -40,9 +40,11 @@ private[write] final case class WriteByBucket(tasks: WriteTasks) {
     val listed   = slices.of(used.keySet).filter(slice => used.contains(slice.partitionPath))
     val existing = session.sparkContext.broadcast(places.byBucket(listed, table))
     val isLogged = config.isMergeOnRead
+    val shared   = if (settings.nonBlocking) Some(new SharedBuckets(table.timeline.replacedGroups)) else None
     writeGroups(written, columns, Seq(MetaColumns.PartitionPath, WriteTasks.Group)) { (path: UTF8String, bucket: Int) =>
       existing.value.get((path, bucket)) match {
-        case Some(slice) => FileGroupTarget(slice.partitionPath, slice.fileId, Some(slice), isLogged)
+        case Some(slice)              => FileGroupTarget(slice.partitionPath, slice.fileId, Some(slice), isLogged)
+        case None if shared.isDefined => shared.get.first(path.toString, bucket, instant)
         case None =>
           val fileId = places.in(path.toString).newFileId(bucket, instant, path.toString)
           FileGroupTarget(path.toString, fileId, None, isLog = false, isBucket = true)

@@ -6,14 +6,18 @@ import io.merganser.table.timeline.{Action, CommitMetadata, Instant, OperationTy
 /** Conflicts of a write with commits of other writers since it began. */
 private[table] object Conflicts {
 
-  /** @return why the write cannot be committed, if it cannot */
+  /**
+   * @param nonBlocking the write only appends to logs, also where others have appended
+   * @return why the write cannot be committed, if it cannot
+   */
   def find(
       began: Timeline,
       now: Timeline,
       instant: String,
       action: Action,
       metadata: CommitMetadata,
-      touched: Set[FileGroupId]
+      touched: Set[FileGroupId],
+      nonBlocking: Boolean = false
   ): Option[String] = {
     val ours  = touched ++ metadata.touched
     val bases = replacesBases(metadata)
@@ -25,6 +29,7 @@ private[table] object Conflicts {
       val (mine, theirs) =
         if (action == Action.Compaction) (ours, replacesBases(done))
         else if (done.operationType == OperationType.Compact) (bases, done.touched)
+        else if (nonBlocking) (ours, replacesBases(done) ++ otherGroupsOfBuckets(ours, done.touched))
         else (ours, done.touched)
       val places = mine.map(bucketOrGroup)
       theirs.find(group => places(bucketOrGroup(group))).map { group =>
@@ -76,6 +81,10 @@ private[table] object Conflicts {
   /** A bucket counts as one group, though two writers that both create it use different file ids. */
   private def bucketOrGroup(group: FileGroupId): FileGroupId =
     FileNames.bucketOf(group.fileId).fold(group)(bucket => group.copy(fileId = bucket.toString))
+
+  /** File groups of buckets for which the write has another file group: keys of both would be stored twice. */
+  private def otherGroupsOfBuckets(ours: Set[FileGroupId], theirs: Set[FileGroupId]): Set[FileGroupId] =
+    theirs.filterNot(ours)
 
   private def replacesBases(metadata: CommitMetadata): Set[FileGroupId] =
     metadata.stats.toSeq.flatMap { case (partition, stats) =>

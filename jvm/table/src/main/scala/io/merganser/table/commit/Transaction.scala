@@ -77,7 +77,7 @@ final class Transaction private[table] (
           options.transaction.filter(AppTransactions.find(now, _).isDefined).foreach(t =>
             throw conflict(s"$t was committed meanwhile"))
           filesOfOtherRuns.foreach(file => storage.delete(file))
-          Conflicts.find(known, now, instant, action, metadata, touched)
+          Conflicts.find(known, now, instant, action, metadata, touched, basis.nonBlocking)
             .orElse(Conflicts.addedTo(basis.replaces, known, now, instant))
             .orElse(Conflicts.cleaned(basis.listed, timeline, now))
             .orElse(keys.addedByOthers(known, now))

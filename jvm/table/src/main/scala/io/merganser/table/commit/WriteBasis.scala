@@ -28,11 +28,14 @@ object KeyScope {
  * @param replaces partitions of which it replaces all rows: nothing may have been written there
  * @param listed   partitions whose file groups it listed after it began, with these groups: a clean must not have
  *                 removed another one's files before
+ * @param nonBlocking it only appends versions whose merge does not depend on stored rows: others may append to the same
+ *                 file groups
  */
 final case class WriteBasis(
     newKeys: KeyScope = KeyScope.Nowhere,
     replaces: String => Boolean = WriteBasis.None,
-    listed: ListedGroups = ListedGroups(Set.empty, Set.empty)
+    listed: ListedGroups = ListedGroups(Set.empty, Set.empty),
+    nonBlocking: Boolean = false
 )
 
 final case class ListedGroups(partitions: Set[String], groups: Set[FileGroupId])

@@ -77,6 +77,15 @@ object FileNames {
   def bucketFileId(bucket: Int, instant: String, partitionPath: String): String =
     "%08d".formatLocal(java.util.Locale.ROOT, bucket) + fileIdOf(instant, partitionPath, bucket).drop(8)
 
+  /**
+   * Id of a bucket's new file group that several writers may create at once: the same for all of them, and for Hudi's
+   * non-blocking writers.
+   *
+   * @param number of the bucket's earlier file groups of this form that were replaced
+   */
+  def sharedBucketFileId(bucket: Int, number: Int): String =
+    "%08d-0000-0000-0000-000000000000-%d".formatLocal(java.util.Locale.ROOT, bucket, number)
+
   /** None if the id is not that of a bucket. */
   def bucketOf(fileId: String): Option[Int] =
     Some(fileId.take(8)).filter(id => id.length == 8 && id.forall(c => c >= '0' && c <= '9')).map(_.toInt)

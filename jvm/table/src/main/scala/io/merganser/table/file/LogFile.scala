@@ -9,6 +9,7 @@ package io.merganser.table.file
  * @param sizeBytes  as listed
  * @param committedBytes as recorded in the commit of its instant; absent where the timeline no longer has that commit,
  *                   and in version 6, where several commits may write to one file
+ * @param completed  completion time of its instant; absent where the timeline no longer has it, and in version 6
  */
 final case class LogFile(
     partitionPath: String,
@@ -18,7 +19,8 @@ final case class LogFile(
     writeToken: Option[String],
     name: String,
     sizeBytes: Long,
-    committedBytes: Option[Long] = None
+    committedBytes: Option[Long] = None,
+    completed: Option[String] = None
 ) {
 
   /** Relative to the table's base path. */
@@ -27,7 +29,13 @@ final case class LogFile(
 
 object LogFile {
 
-  /** Reading order inside a slice: instant, version as a number, write token with an absent one first. */
+  /**
+   * Reading order inside a slice: by completion, so that it stays the same when a compaction divides the logs; then
+   * instant, version as a number, write token with an absent one first.
+   */
   implicit val readingOrder: Ordering[LogFile] =
-    Ordering.by(f => (f.instant, f.version, f.writeToken.getOrElse(""), f.name))
+    Ordering.by(f => (f.completed.getOrElse(f.instant), f.instant, f.version, f.writeToken.getOrElse(""), f.name))
+
+  /** By the start of their writes, in which other engines assign log files to slices. */
+  val byInstant: Ordering[LogFile] = Ordering.by(f => (f.instant, f.version, f.writeToken.getOrElse(""), f.name))
 }

@@ -296,11 +296,12 @@ object Options {
     "A committed write raises WRITE_COMMITTED_SERVICE_FAILED when its inline compaction fails. `false` (Hudi's " +
       "default is `true`): the failure is logged and reported in the write's result.")
   val ConcurrencyMode: OptionEntry = write("hoodie.write.concurrency.mode",
-    OneOf(Seq("SINGLE_WRITER", "OPTIMISTIC_CONCURRENCY_CONTROL"), notDone = Seq("NON_BLOCKING_CONCURRENCY_CONTROL")),
+    oneOf("SINGLE_WRITER", "OPTIMISTIC_CONCURRENCY_CONTROL", "NON_BLOCKING_CONCURRENCY_CONTROL"),
     Some("SINGLE_WRITER"),
     "OPTIMISTIC_CONCURRENCY_CONTROL where several writers, or statements, change the table concurrently; all of them " +
       "must set it. The later one to change a file group fails, and no write rolls back another that is still " +
-      "running.")
+      "running. NON_BLOCKING_CONCURRENCY_CONTROL where they also append to the same file groups: upserts of whole " +
+      "rows into merge-on-read tables with fixed buckets and event-time ordering.")
   val FailedWrites: OptionEntry = write("hoodie.clean.failed.writes.policy", oneOf("EAGER", "LAZY"), None,
     "EAGER: a write first rolls back every pending one. LAZY: only those whose heartbeat has expired. By default " +
       "LAZY for several writers (`hoodie.write.concurrency.mode`), else EAGER.",

@@ -57,6 +57,7 @@ final case class StatementConfig(orderedDeletes: Boolean, failsOnDuplicates: Boo
  * @param partitionsToDelete    paths that delete_partition removes, `*` for any characters; empty: those of the rows
  * @param inlineCompaction      compact after this write, when `compactionDeltaCommits` have accumulated
  * @param failsOnServiceFailure an inline service that fails after the commit is an error
+ * @param nonBlocking           other writers may append to the same file groups
  * @param lock                  how the table is locked
  * @param heartbeatIntervalMs   milliseconds between heartbeats of a write that others could otherwise consider failed
  * @param transaction           of the application that writes: one that is committed is not written again
@@ -89,6 +90,7 @@ final case class WriteConfig(
     failsOnServiceFailure: Boolean,
     failedWrites: FailedWrites,
     heartbeatIntervalMs: Long,
+    nonBlocking: Boolean,
     lock: TableLock.Settings,
     transaction: Option[AppTransaction],
     conflictRetries: Int,
@@ -185,6 +187,7 @@ object WriteConfig {
       failsOnServiceFailure = settings.bool(Options.FailOnServiceFailure, stored),
       failedWrites = failedWrites(settings, stored),
       heartbeatIntervalMs = settings.whole(Options.HeartbeatInterval, stored),
+      nonBlocking = settings.required(Options.ConcurrencyMode, stored) == "NON_BLOCKING_CONCURRENCY_CONTROL",
       lock = LockOptions.of(settings, stored),
       transaction = transaction(settings),
       conflictRetries = settings.whole(Options.ConflictRetries, stored).toInt,

@@ -53,7 +53,8 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
   /** See [[TableView.committed]]. */
   def committed(slice: FileSlice): FileSlice = {
     prefetch(instants(slice))
-    withSizes(slice.copy(base = slice.base.filter(isNamed), logs = slice.logs.filter(isNamed)))
+    val logs = slice.logs.filter(isNamed).map(withCompletion).sorted
+    withSizes(slice.copy(base = slice.base.filter(isNamed), logs = logs))
   }
 
   /** Reads only the commits of chosen slices. A group with a file that its commit does not name is sliced again. */
@@ -101,6 +102,9 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
       files.contains(log.name) || (!config.isCreatedInLayout2 && files.keysIterator.exists(
         FileNames.fileId(_).contains(log.fileId)))
   }
+
+  private def withCompletion(log: LogFile): LogFile =
+    if (config.version < 8) log else log.copy(completed = timeline.completionTime(log.instant))
 
   private def withSizes(slice: FileSlice): FileSlice =
     if (config.version < 8 || slice.logs.isEmpty) slice
@@ -172,7 +176,7 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
     val bases = files.flatMap(f => FileNames.parseBase(partition, f.getPath.getName, f.getLen))
       .filter(f => isCompleted(f.instant)).groupBy(_.fileId)
     val logs = files.flatMap(f => FileNames.parseLog(partition, f.getPath.getName, f.getLen))
-      .filter(f => isVisible(f)).groupBy(_.fileId)
+      .filter(f => isVisible(f)).map(withCompletion).groupBy(_.fileId)
     (bases.keySet ++ logs.keySet).toSeq.sorted
       .filterNot(fileId => timeline.replacedGroups(FileGroupId(partition, fileId)))
       .map(fileId =>
@@ -200,7 +204,7 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
     val compacted   = timeline.groupsInCompaction.get(FileGroupId(group.partitionPath, group.fileId))
     val starts      = mutable.TreeSet(byInstant.keySet.toSeq ++ compacted: _*)
     val logsByStart = mutable.Map.empty[String, mutable.ArrayBuffer[LogFile]]
-    group.logs.foreach { log =>
+    group.logs.sorted(LogFile.byInstant).foreach { log =>
       val start = startOf(log, starts)
       starts += start
       logsByStart.getOrElseUpdate(start, mutable.ArrayBuffer.empty) += log
@@ -208,7 +212,8 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
     starts.toSeq
       .filter(start => byInstant.contains(start) || logsByStart.contains(start))
       .map(start =>
-        FileSlice(group.partitionPath, group.fileId, start, byInstant.get(start), logsByStart.get(start).toSeq.flatten))
+        FileSlice(group.partitionPath, group.fileId, start, byInstant.get(start),
+          logsByStart.get(start).toSeq.flatten.sorted))
   }
 
   /** The latest start up to the log's completion, if there is one, else its own instant; in version 6 always that. */

@@ -86,8 +86,7 @@ class SettingsSuite extends AnyFunSuite {
 
   test("a known option that would change rows or layout is refused by name, its harmless value accepted") {
     val cases = Seq(("hoodie.table.cdc.enabled", "true", "false"), ("hoodie.table.base.file.format", "ORC", "parquet"),
-      ("hoodie.clustering.inline", "true", "false"), ("hoodie.allow.operation.metadata.field", "true", "false"),
-      ("hoodie.write.concurrency.mode", "NON_BLOCKING_CONCURRENCY_CONTROL", "optimistic_concurrency_control"))
+      ("hoodie.clustering.inline", "true", "false"), ("hoodie.allow.operation.metadata.field", "true", "false"))
     for ((key, changing, harmless) <- cases) {
       val thrown = refusal(key -> changing)
       assert(thrown.condition == "UNSUPPORTED_OPTION" && thrown.getMessage.contains(key) && thrown.getMessage.contains(

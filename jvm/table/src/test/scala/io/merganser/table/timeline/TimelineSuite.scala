@@ -192,6 +192,7 @@ final class TimelineSuite extends TableSuite {
     val timeline = Timeline.load(s, TableConfig.load(s))
     s.delete(".hoodie/timeline/100.replacecommit.inflight")
     s.delete(".hoodie/timeline/100.replacecommit.requested")
-    assert(timeline.pendingWrites.size == 1 && timeline.groupsInClustering.isEmpty && timeline.pendingClusterings.isEmpty)
+    assert(
+      timeline.pendingWrites.size == 1 && timeline.groupsInClustering.isEmpty && timeline.pendingClusterings.isEmpty)
   }
 }

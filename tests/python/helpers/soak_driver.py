@@ -139,7 +139,9 @@ class Writer(Worker):
         }
         if table.is_non_blocking:
             kinds = {kind: weight for kind, weight in kinds.items() if kind.split()[0] in ("upsert", "insert")}
-        kind = self.rng.choices(list(kinds), list(kinds.values()))[0]
+        # The first operations of the writers are of different kinds, so that a short run has all of them.
+        first = list(kinds)[(int(self.name[0]) * WRITERS + int(self.name[1:])) % len(kinds)]
+        kind = first if self._count == 1 else self.rng.choices(list(kinds), list(kinds.values()))[0]
         rows = self.rows(kind, op, table)
         if not rows:
             return

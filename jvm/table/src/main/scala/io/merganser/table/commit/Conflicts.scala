@@ -29,7 +29,8 @@ private[table] object Conflicts {
       val (mine, theirs) =
         if (action == Action.Compaction) (ours, replacesBases(done))
         else if (done.operationType == OperationType.Compact) (bases, done.touched)
-        else if (nonBlocking) (ours, replacesBases(done) ++ otherGroupsOfBuckets(ours, done.touched))
+        // Another file group of the same bucket is a conflict: keys would be stored in both.
+        else if (nonBlocking) (ours, replacesBases(done) ++ (done.touched -- ours))
         else (ours, done.touched)
       val places = mine.map(bucketOrGroup)
       theirs.find(group => places(bucketOrGroup(group))).map { group =>
@@ -81,10 +82,6 @@ private[table] object Conflicts {
   /** A bucket counts as one group, though two writers that both create it use different file ids. */
   private def bucketOrGroup(group: FileGroupId): FileGroupId =
     FileNames.bucketOf(group.fileId).fold(group)(bucket => group.copy(fileId = bucket.toString))
-
-  /** File groups of buckets for which the write has another file group: keys of both would be stored twice. */
-  private def otherGroupsOfBuckets(ours: Set[FileGroupId], theirs: Set[FileGroupId]): Set[FileGroupId] =
-    theirs.filterNot(ours)
 
   private def replacesBases(metadata: CommitMetadata): Set[FileGroupId] =
     metadata.stats.toSeq.flatMap { case (partition, stats) =>

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -58,39 +59,60 @@ def fetch(cache_dir: str | os.PathLike[str], wanted: Jar = HUDI) -> Path:
     Raises:
         HudiJarError: No pyspark in this Python, no Java, the download failed, or the checksum differs.
     """
-    jar = Path(cache_dir).resolve() / wanted.name
-    if jar.is_file() and _sha256(jar) == wanted.sha256:
-        return jar
-    jar.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=jar.parent) as folder:
-        downloaded = Path(folder) / wanted.name
-        _download(downloaded, wanted)
-        found = _sha256(downloaded)
-        if found != wanted.sha256:
-            raise HudiJarError(
-                f"Refused {jar.name}: its SHA-256 is {found}, expected {wanted.sha256}. "
-                "Check the repository or mirror that Ivy downloads from."
-            )
-        downloaded.replace(jar)
-    return jar
+    return fetch_all(cache_dir, [wanted])[0]
 
 
-def _download(jar: Path, wanted: Jar) -> None:
+def fetch_all(cache_dir: str | os.PathLike[str], wanted: Sequence[Jar]) -> list[Path]:
+    """Paths of several jars, of which those that are missing are downloaded together.
+
+    Raises:
+        HudiJarError: As :func:`fetch`.
+    """
+    cache = Path(cache_dir).resolve()
+    jars = [cache / each.name for each in wanted]
+    missing = [each for each, jar in zip(wanted, jars) if not jar.is_file() or _sha256(jar) != each.sha256]
+    if missing:
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache) as folder:
+            _download(Path(folder), cache, missing)
+            for each in missing:
+                downloaded = Path(folder) / each.name
+                found = _sha256(downloaded)
+                if found != each.sha256:
+                    raise HudiJarError(
+                        f"Refused {each.name}: its SHA-256 is {found}, expected {each.sha256}. "
+                        "Check the repository or mirror that Ivy downloads from."
+                    )
+                downloaded.replace(cache / each.name)
+    return jars
+
+
+def _download(folder: Path, cache: Path, wanted: Sequence[Jar]) -> None:
+    names = ", ".join(each.name for each in wanted)
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")
     if java is None:
-        raise HudiJarError(f"Cannot fetch {jar.name}: no 'java' on the PATH. Install Java 17.")
+        raise HudiJarError(f"Cannot fetch {names}: no 'java' on the PATH. Install Java 17.")
+    module = folder / "ivy.xml"
+    dependencies = "\n".join(
+        f'<dependency org="{each.group}" name="{each.artifact}" rev="{each.version}" conf="default->master"/>'
+        for each in wanted
+    )
+    module.write_text(
+        '<ivy-module version="2.0"><info organisation="tests" module="tests"/>'
+        f'<configurations><conf name="default"/></configurations>\n<dependencies>{dependencies}</dependencies>'
+        "</ivy-module>"
+    )
     command = [
-        java, "-jar", str(_ivy()), "-cache", str(jar.parent / "ivy"),
-        "-confs", "default", "-types", "jar", "-notransitive",
-        "-dependency", wanted.group, wanted.artifact, wanted.version,
-        "-retrieve", str(jar.parent / "[artifact]-[revision].[ext]"),
+        java, "-jar", str(_ivy()), "-ivy", str(module), "-cache", str(cache / "ivy"),
+        "-confs", "default", "-types", "jar",
+        "-retrieve", str(folder / "[artifact]-[revision].[ext]"),
     ]  # fmt: skip
     run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if run.returncode != 0 or not jar.is_file():
+    if run.returncode != 0 or not all((folder / each.name).is_file() for each in wanted):
+        coordinates = ", ".join(f"{each.group}:{each.artifact}:{each.version}" for each in wanted)
         raise HudiJarError(
-            f"Cannot fetch {wanted.group}:{wanted.artifact}:{wanted.version}: Ivy ended with {run.returncode}. "
-            f"Its last lines:\n{run.stdout[-2000:]}"
+            f"Cannot fetch {coordinates}: Ivy ended with {run.returncode}. Its last lines:\n{run.stdout[-2000:]}"
         )
 
 

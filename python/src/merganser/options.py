@@ -102,7 +102,25 @@ LOCK_WAIT = "hoodie.write.lock.wait_time_ms"
 LOCK_PROVIDER = "hoodie.write.lock.provider"
 LOCK_FOLDER = "hoodie.write.lock.filesystem.path"
 LOCK_EXPIRY = "hoodie.write.lock.filesystem.expire"
+LOCK_VALIDITY = "hoodie.write.lock.storage.validity.timeout.secs"
+LOCK_RENEWAL = "hoodie.write.lock.storage.renew.interval.secs"
 EXCLUSIVE_SCHEMES = "hoodie.fs.atomic_creation.support"
+HIVE_SYNC = "hoodie.datasource.hive_sync.enable"
+META_SYNC = "hoodie.datasource.meta.sync.enable"
+HIVE_SYNC_URIS = "hoodie.datasource.hive_sync.metastore.uris"
+HIVE_SYNC_DATABASE = "hoodie.datasource.hive_sync.database"
+HIVE_SYNC_TABLE = "hoodie.datasource.hive_sync.table"
+HIVE_SYNC_PARTITION_FIELDS = "hoodie.datasource.hive_sync.partition_fields"
+HIVE_SYNC_EXTRACTOR = "hoodie.datasource.hive_sync.partition_extractor_class"
+HIVE_SYNC_STRATEGY = "hoodie.datasource.hive_sync.table.strategy"
+HIVE_SYNC_SKIP_RO_SUFFIX = "hoodie.datasource.hive_sync.skip_ro_suffix"
+HIVE_SYNC_TIMESTAMPS = "hoodie.datasource.hive_sync.support_timestamp"
+HIVE_SYNC_AS_DATA_SOURCE = "hoodie.datasource.hive_sync.sync_as_datasource"
+HIVE_SYNC_OMIT_META_COLUMNS = "hoodie.datasource.hive_sync.omit_metadata_fields"
+HIVE_SYNC_CREATE_DATABASE = "hoodie.datasource.hive_sync.auto_create_database"
+HIVE_SYNC_IGNORE_FAILURES = "hoodie.datasource.hive_sync.ignore_exceptions"
+HIVE_SYNC_TABLE_PROPERTIES = "hoodie.datasource.hive_sync.table_properties"
+HIVE_SYNC_SERDE_PROPERTIES = "hoodie.datasource.hive_sync.serde_properties"
 UPSERT_SHUFFLE_PARALLELISM = "hoodie.upsert.shuffle.parallelism"
 INSERT_SHUFFLE_PARALLELISM = "hoodie.insert.shuffle.parallelism"
 BULKINSERT_SHUFFLE_PARALLELISM = "hoodie.bulkinsert.shuffle.parallelism"
@@ -301,6 +319,14 @@ class FailedWrites:
 
     EAGER = "EAGER"
     LAZY = "LAZY"
+
+
+class HiveSyncStrategy:
+    """Values of ``HIVE_SYNC_STRATEGY``."""
+
+    ALL = "ALL"
+    RO = "RO"
+    RT = "RT"
 
 
 class QueryType:

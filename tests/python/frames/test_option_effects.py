@@ -35,6 +35,7 @@ MERGERS = "test_custom_mergers.py::"
 RULES = "test_merge_rule.py::"
 TRANSACTIONS = "test_transactions.py::test_a_write_that_is_repeated"
 OVERWRITES = "test_overwrites.py::"
+HIVE = "test_hive_metastore.py::"
 
 #: Where a changed value of each option is seen.
 SEEN = {
@@ -132,7 +133,25 @@ SEEN = {
     "hoodie.write.lock.provider": "WriteConfigSuite.scala::a lock provider that is not here is refused",
     "hoodie.write.lock.filesystem.path": "TableLockSuite.scala::a folder for the lock file that other engines take",
     "hoodie.write.lock.filesystem.expire": "TableLockSuite.scala::an empty lock file is another engine's",
+    "hoodie.write.lock.storage.validity.timeout.secs": "WriteConfigSuite.scala::the storage-based lock provider of",
+    "hoodie.write.lock.storage.renew.interval.secs": "WriteConfigSuite.scala::the storage-based lock provider of",
     "hoodie.fs.atomic_creation.support": "StoragesSuite.scala::a second writer is refused where the store",
+    "hoodie.datasource.hive_sync.enable": HIVE + "test_a_commit_that_was_not_registered",
+    "hoodie.datasource.meta.sync.enable": HIVE + "test_a_commit_that_was_not_registered",
+    "hoodie.datasource.hive_sync.metastore.uris": HIVE + "test_a_hive_client_sees_the_table",
+    "hoodie.datasource.hive_sync.database": HIVE + "test_a_hive_client_sees_the_table",
+    "hoodie.datasource.hive_sync.table": HIVE + "test_a_commit_that_was_not_registered",
+    "hoodie.datasource.hive_sync.partition_fields": HIVE + "test_the_options_of_a_registration_change",
+    "hoodie.datasource.hive_sync.partition_extractor_class": HIVE + "test_the_options_of_a_registration_change",
+    "hoodie.datasource.hive_sync.table.strategy": HIVE + "test_a_merge_on_read_table_is_registered",
+    "hoodie.datasource.hive_sync.skip_ro_suffix": HIVE + "test_a_merge_on_read_table_is_registered",
+    "hoodie.datasource.hive_sync.support_timestamp": HIVE + "test_the_options_of_a_registration_change",
+    "hoodie.datasource.hive_sync.sync_as_datasource": HIVE + "test_the_options_of_a_registration_change",
+    "hoodie.datasource.hive_sync.omit_metadata_fields": HIVE + "test_the_options_of_a_registration_change",
+    "hoodie.datasource.hive_sync.auto_create_database": HIVE + "test_a_registration_that_fails",
+    "hoodie.datasource.hive_sync.ignore_exceptions": HIVE + "test_a_registration_that_fails",
+    "hoodie.datasource.hive_sync.table_properties": HIVE + "test_the_options_of_a_registration_change",
+    "hoodie.datasource.hive_sync.serde_properties": HIVE + "test_the_options_of_a_registration_change",
     "hoodie.datasource.compaction.async.enable": "AfterCommitSuite.scala::where asynchronous compaction is turned off",
     "hoodie.fail.writes.on.inline.table.service.exception": "AfterCommitSuite.scala::where the write's options request",
     "spark.merganser.write.allowUnknownProperties": "TableFeaturesSuite.scala::a property that nobody knows refuses",

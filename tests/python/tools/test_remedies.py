@@ -47,6 +47,7 @@ OF_OTHERS = {
     "spark.sql.catalog.spark_catalog",
     "spark.sql.sources.partitionOverwriteMode",
     "fs.s3a.attempts.maximum",
+    "fs.s3a.create.conditional.enabled",
 }
 STATEMENT = re.compile(
     r"(?:CALL [a-z_]+|ALTER TABLE … DROP PARTITION"

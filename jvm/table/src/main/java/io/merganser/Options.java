@@ -104,7 +104,25 @@ public final class Options {
   public static final String LOCK_PROVIDER = "hoodie.write.lock.provider";
   public static final String LOCK_FOLDER = "hoodie.write.lock.filesystem.path";
   public static final String LOCK_EXPIRY = "hoodie.write.lock.filesystem.expire";
+  public static final String LOCK_VALIDITY = "hoodie.write.lock.storage.validity.timeout.secs";
+  public static final String LOCK_RENEWAL = "hoodie.write.lock.storage.renew.interval.secs";
   public static final String EXCLUSIVE_SCHEMES = "hoodie.fs.atomic_creation.support";
+  public static final String HIVE_SYNC = "hoodie.datasource.hive_sync.enable";
+  public static final String META_SYNC = "hoodie.datasource.meta.sync.enable";
+  public static final String HIVE_SYNC_URIS = "hoodie.datasource.hive_sync.metastore.uris";
+  public static final String HIVE_SYNC_DATABASE = "hoodie.datasource.hive_sync.database";
+  public static final String HIVE_SYNC_TABLE = "hoodie.datasource.hive_sync.table";
+  public static final String HIVE_SYNC_PARTITION_FIELDS = "hoodie.datasource.hive_sync.partition_fields";
+  public static final String HIVE_SYNC_EXTRACTOR = "hoodie.datasource.hive_sync.partition_extractor_class";
+  public static final String HIVE_SYNC_STRATEGY = "hoodie.datasource.hive_sync.table.strategy";
+  public static final String HIVE_SYNC_SKIP_RO_SUFFIX = "hoodie.datasource.hive_sync.skip_ro_suffix";
+  public static final String HIVE_SYNC_TIMESTAMPS = "hoodie.datasource.hive_sync.support_timestamp";
+  public static final String HIVE_SYNC_AS_DATA_SOURCE = "hoodie.datasource.hive_sync.sync_as_datasource";
+  public static final String HIVE_SYNC_OMIT_META_COLUMNS = "hoodie.datasource.hive_sync.omit_metadata_fields";
+  public static final String HIVE_SYNC_CREATE_DATABASE = "hoodie.datasource.hive_sync.auto_create_database";
+  public static final String HIVE_SYNC_IGNORE_FAILURES = "hoodie.datasource.hive_sync.ignore_exceptions";
+  public static final String HIVE_SYNC_TABLE_PROPERTIES = "hoodie.datasource.hive_sync.table_properties";
+  public static final String HIVE_SYNC_SERDE_PROPERTIES = "hoodie.datasource.hive_sync.serde_properties";
   public static final String UPSERT_SHUFFLE_PARALLELISM = "hoodie.upsert.shuffle.parallelism";
   public static final String INSERT_SHUFFLE_PARALLELISM = "hoodie.insert.shuffle.parallelism";
   public static final String BULKINSERT_SHUFFLE_PARALLELISM = "hoodie.bulkinsert.shuffle.parallelism";
@@ -324,6 +342,15 @@ public final class Options {
     public static final String LAZY = "LAZY";
 
     private FailedWrites() {}
+  }
+
+  /** Values of {@link #HIVE_SYNC_STRATEGY}. */
+  public static final class HiveSyncStrategy {
+    public static final String ALL = "ALL";
+    public static final String RO = "RO";
+    public static final String RT = "RT";
+
+    private HiveSyncStrategy() {}
   }
 
   /** Values of {@link #QUERY_TYPE}. */

@@ -4,9 +4,17 @@ import java.io.IOException
 import java.net.URI
 import java.nio.file.Files
 
-import io.merganser.table.storage.{Storage, TableLock, WaitingThread}
+import io.merganser.table.storage.{Storage, StorageLock, TableLock, WaitingThread}
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FSDataOutputStream, FSDataOutputStreamBuilder, Path, RawLocalFileSystem}
+import org.apache.hadoop.fs.{
+  EtagSource,
+  FSDataOutputStream,
+  FSDataOutputStreamBuilder,
+  FileAlreadyExistsException,
+  FileStatus,
+  Path,
+  RawLocalFileSystem
+}
 import org.apache.hadoop.fs.permission.FsPermission
 
 /** What differs from store to store: names of one table, and files that only one writer can create. */
@@ -77,9 +85,99 @@ final class StoragesSuite extends TableSuite {
     assert(conditionOf(TableLock.hold(s3, several)(_ => ())) == "LOCK_TIMEOUT")
     assert(s3.readText(TableLock.File) == "someone")
   }
+
+  test("a file that appears between the look and the put is another's, unless it has the content that was put") {
+    val s3   = store("s3a", conditional = true)
+    val file = Files.createDirectories(folder.resolve("t/.hoodie")).resolve("new")
+    Seq("another's" -> true, "ours" -> false, "" -> true).foreach { case (found, isOther) =>
+      Files.deleteIfExists(file)
+      FakeStore.beforeClose = () => { Files.write(file, found.getBytes("UTF-8")); () }
+      val put    = if (found.isEmpty) Array.emptyByteArray else "ours".getBytes("UTF-8")
+      val result = scala.util.Try(s3.createNew(".hoodie/new", put))
+      assert(result.isFailure == isOther, found)
+      if (isOther) assert(result.failed.get.isInstanceOf[FileAlreadyExistsException])
+      assert(s3.readText(".hoodie/new") == found)
+    }
+  }
+
+  test("a version of a file is replaced once, and a lost answer is no failure") {
+    val s3 = store("s3a", conditional = true)
+    s3.makeFolder(".hoodie")
+    assert(s3.replacesConditionally && s3.readVersion("file").isEmpty)
+    s3.createExclusively("file", Array[Byte](1))
+    val first = s3.readVersion("file").get
+    assert(s3.replaceVersion("file", Array[Byte](2), first.tag))
+    assert(!s3.replaceVersion("file", Array[Byte](3), first.tag) && s3.read("file").toSeq == Seq[Byte](2))
+    val second = s3.readVersion("file").get
+    FakeStore.beforeClose = () => { Files.write(folder.resolve("t/file"), Array[Byte](4)); () }
+    assert(s3.replaceVersion("file", Array[Byte](4), second.tag), "the first of two requests has replaced it")
+    s3.delete("file")
+    assert(!s3.replaceVersion("file", Array[Byte](5), second.tag) && !s3.exists("file"))
+  }
+
+  private val byLease = several.copy(storageLease = Some(StorageLock.Lease(validMs = 10000, renewMs = 100)))
+  private val File    = ".hoodie/.locks/table_lock.json"
+
+  private def lockFile(content: String): Unit = {
+    Files.createDirectories(folder.resolve("t/.hoodie/.locks"))
+    Files.write(folder.resolve(s"t/$File"), content.getBytes("UTF-8"))
+    ()
+  }
+
+  private def content(storage: Storage) = new com.fasterxml.jackson.databind.ObjectMapper().readTree(storage.read(File))
+
+  test("the lock of Hudi's storage-based provider is created, renewed and released by replacing versions of its file") {
+    val s3   = store("s3a", conditional = true)
+    var seen = Seq.empty[Long]
+    TableLock.hold(s3, byLease) { lock =>
+      val held = content(s3)
+      assert(held.size == 3 && !held.get("expired").asBoolean && held.get("owner").asText.length == 36)
+      val end = System.currentTimeMillis() + 10000
+      while (seen.distinct.size < 3 && System.currentTimeMillis() < end) {
+        seen :+= content(s3).get("validUntil").asLong
+        Thread.sleep(20)
+      }
+      assert(seen.distinct.size >= 3, "it is renewed")
+      assert(seen.forall(until => until > System.currentTimeMillis() && until < System.currentTimeMillis() + 11000))
+      lock.requireHeld()
+    }
+    assert(content(s3).get("expired").asBoolean, "a released lock stays, expired")
+    assert(TableLock.hold(s3, byLease)(_ => "again") == "again")
+  }
+
+  test("a lock of another owner is waited for until it is released or has expired, and a holder that lost it stops") {
+    val s3  = store("s3a", conditional = true)
+    val now = System.currentTimeMillis()
+    lockFile(s"""{"expired":false,"validUntil":${now + 60000},"owner":"hudi"}""")
+    val refused = intercept[io.merganser.merge.MerganserException](TableLock.hold(s3, byLease)(_ => ()))
+    assert(refused.condition == "LOCK_TIMEOUT" && refused.getMessage.contains("owner hudi"))
+    assert(content(s3).get("owner").asText == "hudi")
+    lockFile(s"""{"expired":true,"validUntil":${now + 60000},"owner":"hudi"}""")
+    assert(TableLock.hold(s3, byLease)(_ => "released") == "released")
+    lockFile(s"""{"expired":false,"validUntil":${System.currentTimeMillis() + 500},"owner":"hudi"}""")
+    assert(TableLock.hold(s3, byLease.copy(timeoutMs = 20000))(_ => System.currentTimeMillis()) > now + 1000)
+    assert(conditionOf(TableLock.hold(s3, byLease) { lock =>
+      lockFile(s"""{"expired":false,"validUntil":${System.currentTimeMillis() + 60000},"owner":"hudi"}""")
+      lock.requireHeld()
+    }) == "COMMIT_CONFLICT")
+    assert(content(s3).get("owner").asText == "hudi" && !content(s3).get("expired").asBoolean)
+  }
+
+  test(
+    "the storage-based provider is refused where the store replaces no version, and takes over a dead holder's file") {
+    assert(conditionOf(TableLock.hold(storage, byLease)(_ => ())) == "CONDITIONAL_REPLACE_MISSING")
+    val s3 = store("s3a", conditional = true)
+    s3.makeFolder(".hoodie")
+    Files.write(folder.resolve("t/.hoodie/lock"),
+      """{"owner":"merganser","process":"p","token":"t","host":"elsewhere","leaseMs":50,"renewedMs":1}""".getBytes)
+    assert(TableLock.hold(s3, byLease.copy(timeoutMs = 20000))(_ => "in") == "in")
+  }
 }
 
-/** The local disk under an object store's scheme; with `fake.conditional` it creates a file only if there is none. */
+/**
+ * The local disk under an object store's scheme; with `fake.conditional` it creates a file only if there is none, and
+ * replaces a version of it.
+ */
 final class FakeStore extends RawLocalFileSystem {
   private var uri: URI = _
 
@@ -94,12 +192,36 @@ final class FakeStore extends RawLocalFileSystem {
   override def setPermission(file: Path, permission: FsPermission): Unit = ()
 
   override def hasPathCapability(path: Path, capability: String): Boolean =
-    capability == FakeStore.Conditional && getConf.getBoolean("fake.conditional", false)
+    FakeStore.Conditions(capability) && getConf.getBoolean("fake.conditional", false)
+
+  override def getFileStatus(path: Path): FileStatus = {
+    val found = super.getFileStatus(path)
+    if (found.isDirectory) found else new FakeStore.Status(found, tag(path))
+  }
+
+  private def tag(path: Path): String =
+    java.util.Arrays.hashCode(Files.readAllBytes(pathToFile(path).toPath)).toHexString
 
   override def createFile(path: Path): FSDataOutputStreamBuilder[_, _] = new FakeStore.Builder(this, path).create()
 
+  private[table] def replaceOnCondition(path: Path, expected: String): FSDataOutputStream =
+    new FSDataOutputStream(
+      new java.io.ByteArrayOutputStream {
+        override def close(): Unit = {
+          FakeStore.beforeClose()
+          FakeStore.beforeClose = () => ()
+          val found = if (exists(path)) Some(tag(path)) else None
+          if (!found.contains(expected)) throw new IOException("412 precondition failed")
+          Files.write(pathToFile(path).toPath, toByteArray)
+          ()
+        }
+      },
+      null
+    )
+
   private[table] def createOnCondition(path: Path): FSDataOutputStream = {
     FakeStore.conditionalCreates += 1
+    mkdirs(path.getParent)
     new FSDataOutputStream(
       new java.io.ByteArrayOutputStream {
         override def close(): Unit = {
@@ -119,6 +241,14 @@ final class FakeStore extends RawLocalFileSystem {
 
 object FakeStore {
   val Conditional = "fs.option.create.conditional.overwrite"
+  val OfVersion   = s"$Conditional.etag"
+  val Conditions  = Set(Conditional, OfVersion)
+
+  final class Status(found: FileStatus, tag: String)
+      extends FileStatus(found.getLen, false, 1, found.getBlockSize, found.getModificationTime, found.getPath)
+      with EtagSource {
+    override def getEtag: String = tag
+  }
 
   @volatile var conditionalCreates: Int = 0
   @volatile var beforeClose: () => Unit = () => ()
@@ -127,8 +257,10 @@ object FakeStore {
       extends FSDataOutputStreamBuilder[FSDataOutputStream, Builder](store, path) {
     override def getThisBuilder: Builder = this
     override def build(): FSDataOutputStream = {
-      if (!getOptions.getBoolean(Conditional, false)) throw new IllegalArgumentException("no condition")
-      store.createOnCondition(path)
+      val tag = getOptions.get(OfVersion)
+      if (tag != null) store.replaceOnCondition(path, tag)
+      else if (getOptions.getBoolean(Conditional, false)) store.createOnCondition(path)
+      else throw new IllegalArgumentException("no condition")
     }
   }
 }

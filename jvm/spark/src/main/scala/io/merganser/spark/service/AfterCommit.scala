@@ -2,8 +2,10 @@ package io.merganser.spark.service
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.sync.HiveSync
 import io.merganser.spark.write.{WriteNotes, WriteResult}
 import io.merganser.table.commit.Transaction
+import io.merganser.table.options.{IgnoredOption, Options}
 import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
@@ -15,13 +17,16 @@ object AfterCommit {
 
   private val Log = LoggerFactory.getLogger(classOf[WriteNotes])
 
-  private val Failed = "WRITE_COMMITTED_SERVICE_FAILED"
+  private val Failed     = "WRITE_COMMITTED_SERVICE_FAILED"
+  private val SyncFailed = "WRITE_COMMITTED_SYNC_FAILED"
 
   /**
-   * Runs the inline services that are due, and logs what the user should know about the write.
+   * Runs the inline services that are due, registers the table in a Hive metastore, and logs what the user should know
+   * about the write.
    *
-   * @return the result with the failures of the services
-   * @throws MerganserException WRITE_COMMITTED_SERVICE_FAILED where the write's options request an error
+   * @return the result with the failures of these steps
+   * @throws MerganserException WRITE_COMMITTED_SERVICE_FAILED, WRITE_COMMITTED_SYNC_FAILED where the write's options
+   *                            request an error
    */
   def run(session: SparkSession, table: OpenTable, settings: WriteConfig, result: WriteResult): WriteResult =
     if (result.instant.isEmpty) result else ofCommitted(session, table, settings, result)
@@ -34,18 +39,39 @@ object AfterCommit {
   ): WriteResult = {
     val failure =
       if (result.notes.isRepetition) None else failureOf(CompactionService.inline(session, table, settings))
-    val done = failure.fold(result)(f => result.copy(notes = result.notes.copy(serviceFailure = Some(sentence(f)))))
+    val unregistered = failureOf(register(session, table, settings))
+    val failures     = failure.map(sentence).toSeq ++ unregistered.map(unregisteredSentence)
+    val done = result.copy(notes = result.notes.copy(
+      serviceFailure = Some(failures.mkString(" ")).filter(_.nonEmpty),
+      ignoredOptions = result.notes.ignoredOptions ++ unusedSync(table, settings)))
     if (done.notes.sentences.nonEmpty) {
       val text = s"write ${result.instant} of ${table.storage} is committed. ${done.notes.sentences.mkString(" ")}"
       // Our own errors need no stack trace; that of others is logged.
-      failure.filterNot(_.isInstanceOf[MerganserException]).fold(Log.warn(text))(Log.warn(text, _))
+      failure.orElse(unregistered.map(e => Option(e.getCause).getOrElse(e)))
+        .filterNot(_.isInstanceOf[MerganserException]).fold(Log.warn(text))(Log.warn(text, _))
     }
     failure.filter(_ => settings.failsOnServiceFailure).foreach { f =>
       throw MerganserException(Failed, "path" -> table.storage, "instant" -> result.instant,
         "service" -> "compaction", "failure" -> describe(f)).causedBy(f)
     }
+    unregistered.filterNot(_ => settings.hiveSync.exists(_.ignoresFailures)).foreach { f =>
+      throw MerganserException(SyncFailed, "path" -> table.storage, "instant" -> result.instant,
+        "failure" -> describe(f)).causedBy(f)
+    }
     done
   }
+
+  /** After a compaction, so that its commit is registered too; a repeated write may follow a failed registration. */
+  private def register(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
+    for (sync <- settings.hiveSync; uris <- HiveSync.metastoreOf(table, sync))
+      HiveSync.run(table.refreshed(), sync, uris, session.version)
+
+  private def unusedSync(table: OpenTable, settings: WriteConfig): Seq[IgnoredOption] =
+    settings.hiveSync.filter(HiveSync.metastoreOf(table, _).isEmpty).toSeq.map { _ =>
+      IgnoredOption(Options.HiveSync.key,
+        s"no metastore is configured; set ${Options.HiveSyncUris.key}, or run CREATE " +
+          "TABLE … USING merganser LOCATION once")
+    }
 
   /**
    * Runs an optional step after a commit, such as a refresh of cached data; a failure is logged.
@@ -56,7 +82,7 @@ object AfterCommit {
     failureOf(work).foreach(f => Log.warn(s"write $instant is committed, but cannot $what", f))
 
   /** Whether an error leaves its write committed. */
-  def isOfCommitted(error: MerganserException): Boolean = error.condition == Failed
+  def isOfCommitted(error: MerganserException): Boolean = error.condition == Failed || error.condition == SyncFailed
 
   /** Fatal errors are not caught; the interrupt flag is set again. */
   private def failureOf(work: => Unit): Option[Throwable] =
@@ -71,6 +97,10 @@ object AfterCommit {
   private def sentence(failure: Throwable): String =
     s"The inline compaction after this write failed: ${describe(failure)} The write is committed; " +
       "a later write or CALL run_compaction compacts."
+
+  private def unregisteredSentence(failure: Throwable): String =
+    s"The table could not be registered in the Hive metastore: ${describe(failure)} The write is committed; the next " +
+      "one registers it."
 
   private def describe(failure: Throwable): String = failure match {
     case e: MerganserException => e.getMessage

@@ -49,12 +49,13 @@ object IgnoredOptions {
   }
 
   val ofWrites: Seq[Effect] = Seq(
-    whenOn("hoodie.datasource.hive_sync.enable|hoodie.datasource.meta.sync.enable", "hoodie.datasource.hive_sync.",
-      "hoodie.datasource.meta.sync.", "hoodie.datasource.meta_sync.", "hoodie.meta.sync.", "hoodie.meta_sync.",
-      "hoodie.gcp.",
-      "hoodie.bigquery.sync.", "hoodie.datahub.", "hoodie.glue.")(
-      "the table is not registered in a catalog; run CREATE TABLE … USING merganser LOCATION once, or Hudi's own " +
-        "sync tool after the write"),
+    Effect(
+      Seq("hoodie.datasource.hive_sync.", "hoodie.datasource.meta.sync.", "hoodie.datasource.meta_sync.",
+        "hoodie.meta.sync.", "hoodie.meta_sync.", "hoodie.gcp.", "hoodie.bigquery.sync.", "hoodie.datahub.",
+        "hoodie.glue."),
+      "the table is registered in a Hive metastore by Thrift, and in no other catalog",
+      switch = Some(Switch(Options.hiveSyncSwitches.map(_.key), onByDefault = false))
+    ),
     unlessOff("hoodie.clean.automatic", "hoodie.clean.", "hoodie.cleaner.", "hoodie.prewrite.cleaner.policy",
       "hoodie.write.empty.clean.interval.hours")(
       "files that later commits replace are not deleted; clean the table with Hudi from time to time"),
@@ -116,13 +117,14 @@ object IgnoredOptions {
 
   /** Those of the options whose effect a job may miss; of several values of one name the last counts. */
   private[table] def among(given: Seq[(String, String)], effects: Seq[Effect]): Seq[IgnoredOption] = {
-    val last = given.map { case (key, value) => lower(key) -> ((key, value.trim)) }.toMap
+    val all = given.map { case (key, value) => lower(key) -> ((key, value.trim)) }.toMap
+    val last = all
       .filterNot { case (name, (_, value)) =>
         value.isEmpty || Options.byName.contains(name) || ForeignOptions.isRefusable(name)
       }
     val seen = last.toSeq.sortBy(_._1)
     seen.flatMap { case (name, (key, value)) =>
-      effects.find(_.has(name)).filter(isMissed(_, value, last)).map(effect => IgnoredOption(key, effect.instead))
+      effects.find(_.has(name)).filter(isMissed(_, value, all)).map(effect => IgnoredOption(key, effect.instead))
     }
   }
 

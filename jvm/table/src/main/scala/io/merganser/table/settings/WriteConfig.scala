@@ -63,6 +63,7 @@ final case class StatementConfig(orderedDeletes: Boolean, failsOnDuplicates: Boo
  * @param transaction           of the application that writes: one that is committed is not written again
  * @param conflictRetries       times that a write is run again after a conflict with another one
  * @param shuffleTasks          tasks of its shuffles; None: by the frame's size
+ * @param hiveSync              how the table is registered in a Hive metastore after the commit, if it is
  * @param ignored               options without effect that a job may miss
  */
 final case class WriteConfig(
@@ -95,6 +96,7 @@ final case class WriteConfig(
     transaction: Option[AppTransaction],
     conflictRetries: Int,
     shuffleTasks: Option[Int],
+    hiveSync: Option[HiveSyncSettings],
     ignored: Seq[IgnoredOption]
 ) {
 
@@ -192,6 +194,7 @@ object WriteConfig {
       transaction = transaction(settings),
       conflictRetries = settings.whole(Options.ConflictRetries, stored).toInt,
       shuffleTasks = settings.text(Options.shuffleTasksOf(operation), stored).map(_.toInt).filter(_ > 0),
+      hiveSync = HiveSyncOptions.of(settings, stored, table),
       ignored = settings.ignored
     )
   }

@@ -17,6 +17,8 @@ import io.merganser.merge.MerganserException
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{
   ChecksumFileSystem,
+  EtagSource,
+  FSDataOutputStream,
   FileAlreadyExistsException,
   FileStatus,
   FileSystem,
@@ -169,6 +171,44 @@ final class Storage private (val basePath: Path, configuration: Storage.Serializ
     else if (createsConditionally) writeConditionally(path(relative), bytes)
     else write(path(relative), bytes, overwrite = false)
 
+  /** Whether a file can be replaced on the condition that it has a known version, as on S3A from Hadoop 3.4.2 on. */
+  @transient lazy val replacesConditionally: Boolean =
+    createsConditionally && fs.hasPathCapability(basePath, Storage.ConditionalReplace)
+
+  /** A file with its version, where the store [[replacesConditionally]]; None if there is no such file. */
+  def readVersion(relative: String): Option[FileVersion] =
+    try {
+      val before  = versionTag(relative)
+      val content = Storage.readFully(fs, path(relative))
+      if (versionTag(relative) == before) Some(FileVersion(content, before)) else readVersion(relative)
+    } catch { case _: FileNotFoundException => None }
+
+  private def versionTag(relative: String): String = fs.getFileStatus(path(relative)) match {
+    case tagged: EtagSource if tagged.getEtag != null => tagged.getEtag
+    case _ => throw new IOException(s"the store has no version of ${path(relative)}")
+  }
+
+  /**
+   * Replaces a file that has this version; the check and the replacement are one step of the store.
+   *
+   * @return false if it has another version, or is gone
+   * @throws IOException if it is unknown whether the file was replaced
+   */
+  def replaceVersion(relative: String, bytes: Array[Byte], tag: String): Boolean =
+    try {
+      closing(fs.createFile(path(relative)).recursive().overwrite(true).must(Storage.ConditionalReplace, tag).build(),
+        bytes)
+      true
+    } catch {
+      case e: IOException =>
+        // Of a refusal as of a lost answer: the content decides.
+        readVersion(relative) match {
+          case Some(found) if java.util.Arrays.equals(found.content, bytes) => true
+          case Some(found) if found.tag == tag                              => throw e
+          case _                                                            => false
+        }
+    }
+
   /** Creates an empty file, or truncates the existing one. */
   def touch(relative: String): Unit =
     if (isLocal) {
@@ -228,23 +268,51 @@ final class Storage private (val basePath: Path, configuration: Storage.Serializ
     file
   }
 
-  private def write(file: Path, bytes: Array[Byte], overwrite: Boolean): Unit = {
-    val out = fs.create(file, overwrite)
+  private def write(file: Path, bytes: Array[Byte], overwrite: Boolean): Unit =
+    closing(fs.create(file, overwrite), bytes)
+
+  private def closing(out: FSDataOutputStream, bytes: Array[Byte]): Unit =
     try out.write(bytes)
     finally out.close()
-  }
 
-  /** The store checks for the file when it stores it: a conflict is a failure of the close. */
+  /**
+   * The store checks for the file when it stores it: a conflict is a failure of the close. So is a request that the
+   * client repeats after a lost answer, which finds the file that it has created itself; that one has our mark.
+   */
   private def writeConditionally(file: Path, bytes: Array[Byte]): Unit = {
-    if (fs.exists(file)) throw new FileAlreadyExistsException(file.toString)
-    val out = fs.createFile(file).recursive().overwrite(false).must(Storage.ConditionalCreate, true).build()
-    try out.write(bytes)
-    finally out.close()
+    if (fs.exists(file)) throw alreadyThere(file)
+    val mark = UUID.randomUUID().toString
+    try
+      closing(
+        fs.createFile(file).recursive().overwrite(false).must(Storage.ConditionalCreate, true)
+          .opt(Storage.MarkOption, mark).build(),
+        bytes)
+    catch {
+      case e: IOException =>
+        if (!fs.exists(file)) throw e
+        if (!hasMark(file, mark) && !hasContent(file, bytes)) throw alreadyThere(file).initCause(e)
+    }
   }
 
-  private def alreadyThere(relative: String): FileAlreadyExistsException =
-    new FileAlreadyExistsException(path(relative).toString)
+  private def hasMark(file: Path, mark: String): Boolean =
+    try Option(fs.getXAttr(file, Storage.MarkAttribute)).exists(new String(_, UTF_8) == mark)
+    catch { case NonFatal(_) => false }
+
+  /** Whether the file has this content, and it is no content that others write too. */
+  private def hasContent(file: Path, bytes: Array[Byte]): Boolean =
+    bytes.nonEmpty && java.util.Arrays.equals(Storage.readFully(fs, file), bytes)
+
+  private def alreadyThere(relative: String): FileAlreadyExistsException = alreadyThere(path(relative))
+
+  private def alreadyThere(file: Path): FileAlreadyExistsException = new FileAlreadyExistsException(file.toString)
 }
+
+/**
+ * The content of a file at one time.
+ *
+ * @param tag the store's name of this version
+ */
+final case class FileVersion(content: Array[Byte], tag: String)
 
 object Storage {
 
@@ -263,6 +331,14 @@ object Storage {
 
   /** The name of a create on the condition that the file does not exist, in createFile and hasPathCapability. */
   private val ConditionalCreate = "fs.option.create.conditional.overwrite"
+
+  /** A header of S3's objects that tells who has created one; other stores ignore the option. */
+  private val Mark          = "merganser-created-by"
+  private val MarkOption    = s"fs.s3a.create.header.$Mark"
+  private val MarkAttribute = s"header.$Mark"
+
+  /** The name of a replacement on the condition that the file has an entity tag. */
+  private val ConditionalReplace = "fs.option.create.conditional.overwrite.etag"
 
   private val S3Schemes = Set("s3", "s3a", "s3n")
 

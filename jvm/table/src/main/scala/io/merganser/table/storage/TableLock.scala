@@ -18,9 +18,9 @@ import scala.util.control.NonFatal
 
 /**
  * The table's lock while it is held: the file `.hoodie/lock`, which is also Hudi's where its lock is a file, and a
- * second file if a lock provider's options name one.
+ * second file if a lock provider has another one.
  */
-final class TableLock private (files: Seq[LockFile]) {
+final class TableLock private (files: Seq[HeldLock]) {
 
   /**
    * To be called right before the step that the lock guards.
@@ -29,6 +29,16 @@ final class TableLock private (files: Seq[LockFile]) {
    *                                               another writer took the lock, or another engine removed it
    */
   def requireHeld(): Unit = files.foreach(_.requireHeld())
+}
+
+/** One of the files of a lock, while it is held. */
+private[table] trait HeldLock {
+
+  /** @throws io.merganser.merge.MerganserException COMMIT_CONFLICT if it is another writer's by now */
+  def requireHeld(): Unit
+
+  /** Logs a failure: the lock then expires. */
+  def release(): Unit
 }
 
 object TableLock {
@@ -43,6 +53,7 @@ object TableLock {
    *                         `hoodie.write.lock.filesystem.path`
    * @param foreignExpiryMs  milliseconds without change after which the lock of another engine counts as abandoned;
    *                         0: never
+   * @param storageLease     of the lock file of Hudi's storage-based provider, if its writers use it
    */
   final case class Settings(
       timeoutMs: Long = 60000,
@@ -50,7 +61,8 @@ object TableLock {
       severalWriters: Boolean = false,
       exclusiveSchemes: Set[String] = Set.empty,
       folder: Option[String] = None,
-      foreignExpiryMs: Long = 0
+      foreignExpiryMs: Long = 0,
+      storageLease: Option[StorageLock.Lease] = None
   )
 
   private[table] val File = ".hoodie/lock"
@@ -61,7 +73,8 @@ object TableLock {
   /**
    * Runs the body while holding the lock. Not reentrant.
    *
-   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, with the file and its holder; EXCLUSIVE_CREATE_MISSING
+   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, with the file and its holder;
+   *                                               EXCLUSIVE_CREATE_MISSING, CONDITIONAL_REPLACE_MISSING
    */
   def hold[T](storage: Storage, settings: Settings = Settings())(body: TableLock => T): T = {
     val own = new LockPlace(storage, File, s"${Storage.Unpublished}lock-")
@@ -69,7 +82,8 @@ object TableLock {
       settings.folder.map(f => new LockPlace(Storage(new Path(f).toString, storage.conf), "lock", "lock-aside-"))
     val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(settings.timeoutMs)
     // All our writers take them in this order; other engines take only the second.
-    val places = own +: second.filter(_.identity != own.identity).toSeq
+    val byLease = settings.storageLease.map(lease => new StorageLockPlace(storage, lease))
+    val places  = own +: (second.filter(_.identity != own.identity).toSeq ++ byLease)
     if (settings.severalWriters) places.foreach(requireExclusive(_, settings))
     holdAll(places, Nil, settings, deadline)(body)
   }
@@ -78,10 +92,11 @@ object TableLock {
     if (!place.storage.createsExclusively(settings.exclusiveSchemes))
       throw MerganserException("EXCLUSIVE_CREATE_MISSING", "path" -> place.storage,
         "scheme" -> place.storage.fs.getUri.getScheme)
+    else place.requireSupported()
 
   private def holdAll[T](
       places: Seq[LockPlace],
-      taken: Seq[LockFile],
+      taken: Seq[HeldLock],
       settings: Settings,
       deadline: Long
   )(body: TableLock => T): T =
@@ -94,7 +109,7 @@ object TableLock {
       if (!thread.tryLock(math.max(0L, deadline - System.nanoTime()), TimeUnit.NANOSECONDS))
         throw place.timeout(settings, "another thread of this process")
       try {
-        val file = LockFile.acquire(place, settings, deadline)
+        val file = place.acquire(settings, deadline)
         try holdAll(places.tail, taken :+ file, settings, deadline)(body)
         finally file.release()
       } finally thread.unlock()
@@ -107,7 +122,7 @@ object TableLock {
  * @param file  its name, relative to the storage
  * @param aside prefix of the names to which lock files are moved before they are removed
  */
-private[table] final class LockPlace(val storage: Storage, val file: String, val aside: String) {
+private[table] class LockPlace(val storage: Storage, val file: String, val aside: String) {
 
   val identity: String = s"${storage.identity}/$file"
 
@@ -116,6 +131,11 @@ private[table] final class LockPlace(val storage: Storage, val file: String, val
   def read(name: String): Option[String] =
     try Some(new String(storage.readUnverified(name), UTF_8))
     catch { case _: FileNotFoundException => None }
+
+  /** @throws io.merganser.merge.MerganserException if the store cannot lock in this way */
+  def requireSupported(): Unit = ()
+
+  def acquire(settings: TableLock.Settings, deadline: Long): HeldLock = LockFile.acquire(this, settings, deadline)
 
   def timeout(settings: TableLock.Settings, holder: String): MerganserException =
     MerganserException("LOCK_TIMEOUT", "path" -> storage, "timeoutMs" -> settings.timeoutMs,
@@ -129,7 +149,7 @@ private[table] final class LockPlace(val storage: Storage, val file: String, val
  * lease belongs to a dead process and is taken over; one of this process is respected as long as its holder exists. A
  * lock that another engine wrote is broken only after the configured expiry: other engines may leave the file empty.
  */
-private[table] final class LockFile private (place: LockPlace, settings: TableLock.Settings) {
+private[table] final class LockFile private (place: LockPlace, settings: TableLock.Settings) extends HeldLock {
 
   import LockFile._
 
@@ -174,6 +194,14 @@ private[table] final class LockFile private (place: LockPlace, settings: TableLo
       case NonFatal(e) => Log.warn(s"cannot remove the lock of ${place.storage}; the next writer takes it over", e)
     } finally live.remove(token)
   }
+
+  /** Takes over the file of a dead holder, where the store can replace a version of it; false if another was first. */
+  private def replaceDead(dead: String): Boolean =
+    place.storage.readVersion(place.file).filter(found => new String(found.content, UTF_8) == dead).exists { found =>
+      val isReplaced = place.storage.replaceVersion(place.file, content, found.tag)
+      if (isReplaced) Log.warn(s"took over the lock of ${place.storage} from ${describe(dead)}")
+      isReplaced
+    }
 
   /** False if the lock is held. */
   private def create(): Boolean = {
@@ -255,8 +283,9 @@ private[table] object LockFile {
         val unchangedMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - seenSince)
         now.foreach { text =>
           if (Holder.parse(text).isEmpty) isForeign = true
-          if (isDead(place, settings, text, unchangedMs)) takeOver(place, text)
-          else {
+          if (isDead(place, settings, text, unchangedMs)) {
+            if (!place.storage.replacesConditionally) takeOver(place, text) else isHeld = lock.replaceDead(text)
+          } else {
             if (System.nanoTime() > deadline) throw place.timeout(settings, describe(text))
             Thread.sleep(pauseMs + ThreadLocalRandom.current.nextLong(10))
             pauseMs = math.min(pauseMs * 2, 500L)

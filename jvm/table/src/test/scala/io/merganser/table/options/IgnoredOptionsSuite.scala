@@ -9,7 +9,7 @@ class IgnoredOptionsSuite extends AnyFunSuite {
     Settings.ofWrite(options.toMap, Map.empty).ignored.map(_.key)
 
   test("what a job may miss of Hudi is reported by name") {
-    val missed = Seq("hoodie.datasource.hive_sync.enable" -> "true", "hoodie.clean.automatic" -> "true",
+    val missed = Seq("hoodie.clean.automatic" -> "true",
       "hoodie.cleaner.commits.retained" -> "2", "hoodie.archive.automatic" -> "true", "hoodie.keep.min.commits" -> "20",
       "hoodie.metrics.on" -> "true", "hoodie.write.commit.callback.on" -> "true",
       "hoodie.bulkinsert.sort.mode" -> "PARTITION_SORT",
@@ -32,8 +32,10 @@ class IgnoredOptionsSuite extends AnyFunSuite {
     for (option <- same) assert(reported(option).isEmpty, option)
     assert(reported("hoodie.clean.automatic" -> "false", "hoodie.cleaner.commits.retained" -> "2").isEmpty)
     assert(reported("hoodie.metadata.enable" -> "false", "hoodie.metadata.index.column.stats.enable" -> "true").isEmpty)
-    assert(reported("hoodie.datasource.hive_sync.enable" -> "true", "hoodie.datasource.hive_sync.database" -> "d")
-      .size == 2)
+    val registered = Seq("hoodie.datasource.hive_sync.enable" -> "true", "hoodie.datasource.hive_sync.database" -> "d")
+    val ofAnother  = Seq("hoodie.datasource.hive_sync.jdbcurl" -> "jdbc", "hoodie.glue.database" -> "d")
+    assert(reported(registered: _*).isEmpty, "these have an effect here")
+    assert(reported(registered ++ ofAnother: _*) == ofAnother.map(_._1) && reported(ofAnother: _*).isEmpty)
   }
 
   test("what only tunes Hudi, and what we act on, is not reported") {

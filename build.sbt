@@ -63,8 +63,7 @@ def module(name: String, line: Line): Project = {
     Compile / unmanagedResourceDirectories := Seq(
       (ThisBuild / baseDirectory).value / "jvm" / name / "src/main/resources"),
     Test / unmanagedResourceDirectories := Seq((ThisBuild / baseDirectory).value / "jvm" / name / "src/test/resources"),
-    libraryDependencies ++= (if (installedJars(line).isDefined) Nil
-                             else ("org.apache.spark" %% "spark-sql" % line.spark % Provided) +: Dependencies.hive(line)),
+    libraryDependencies ++= (if (installedJars(line).isDefined) Nil else Dependencies.provided(line)),
     Compile / unmanagedJars ++= installedJars(line).toSeq.flatMap(d =>
       (d ** ("*.jar" -- "scala-library-*" -- "scala-reflect*" -- "scala-compiler*")).classpath),
     libraryDependencies ++= Dependencies.test,

@@ -20,12 +20,12 @@ object Dependencies {
     "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0" % Test
   )
 
-  /** What Spark ships of Hive's metastore client: for lines that are compiled without Spark's jars folder. */
-  def hive(line: Line): Seq[ModuleID] = {
-    val version = if (line.major == "3") "2.3.9" else "2.3.10"
-    val client  = Seq("hive-metastore", "hive-common").map("org.apache.hive" % _ % version)
-    (client ++ Seq("org.apache.thrift" % "libfb303" % "0.9.3", "org.apache.thrift" % "libthrift" % "0.12.0"))
-      .map(_.intransitive() % Provided)
+  /** Spark, and what it ships of Hive's metastore client: for lines that are compiled without Spark's jars folder. */
+  def provided(line: Line): Seq[ModuleID] = {
+    val hive   = if (line.major == "3") "2.3.9" else "2.3.10"
+    val client = Seq("hive-metastore", "hive-common").map("org.apache.hive" % _ % hive)
+    val thrift = Seq("org.apache.thrift" % "libfb303" % "0.9.3", "org.apache.thrift" % "libthrift" % "0.12.0")
+    ("org.apache.spark" %% "spark-sql" % line.spark % Provided) +: (client ++ thrift).map(_.intransitive() % Provided)
   }
 
   val jmh: Seq[ModuleID] = Seq(

@@ -9,9 +9,11 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hudi_lock import hudi_lock
 from pyspark.sql import SparkSession
 from s3_server import S3Server, s3_server
 from session_process import SessionError, SessionProcess
@@ -173,6 +175,25 @@ def test_the_lock_of_a_writer_of_hudis_is_waited_for_until_it_expires_and_ours_h
         store.upsert(path, rows_at(3), **COW, **STORAGE_LOCK, **{"hoodie.write.lock.wait_time_ms": "500"})
     assert store.lock("locked")["owner"] == "of Hudi"
     store.put_lock("locked", expired=True, validUntil=until, owner="of Hudi")
+    store.upsert(path, rows_at(4), **COW, **STORAGE_LOCK)
+    assert store.read(path) == rows_at(4)
+
+
+def test_hudis_own_storage_based_lock_and_ours_exclude_each_other(store: Store, tmp_path: Path) -> None:
+    path = f"s3a://{LAKE}/shared"
+    store.upsert(path, rows_at(1), **COW, **STORAGE_LOCK)
+    with hudi_lock(store.server, path, tmp_path) as hudi:
+        assert hudi("try") == "held", "ours is released"
+        with pytest.raises(SessionError, match=f"LOCK_TIMEOUT(.|\n)*{store.lock('shared')['owner']}"):
+            store.upsert(path, rows_at(2), **COW, **STORAGE_LOCK, **{"hoodie.write.lock.wait_time_ms": "2500"})
+        assert hudi("unlock") == "released", "it was renewed, and was not taken over"
+        store.upsert(path, rows_at(3), **COW, **STORAGE_LOCK)
+        ours = store.lock("shared")
+        store.put_lock("shared", **{**ours, "expired": False, "validUntil": int(time.time() * 1000) + 60_000})
+        assert hudi("try") == "refused", "a lock of ours is a lock to Hudi"
+        store.put_lock("shared", **ours)
+        assert hudi("try") == "held"
+        assert hudi("unlock") == "released"
     store.upsert(path, rows_at(4), **COW, **STORAGE_LOCK)
     assert store.read(path) == rows_at(4)
 

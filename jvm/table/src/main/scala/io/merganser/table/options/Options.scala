@@ -362,13 +362,13 @@ object Options {
   val HiveSyncExtractor: OptionEntry = write("hoodie.datasource.hive_sync.partition_extractor_class", AnyString, None,
     "Hudi's class that finds the values of the partition columns in a partition's path: " +
       "`MultiPartKeysValueExtractor` (one level a column), `SinglePartPartitionValueExtractor` and " +
-      "`HiveStylePartitionValueExtractor` (the whole path is one value), `SlashEncodedDayPartitionValueExtractor` and " +
-      "`SlashEncodedHourPartitionValueExtractor` (levels of a time are one value), `NonPartitionedExtractor`. By " +
+      "`HiveStylePartitionValueExtractor` (the whole path is one value), `SlashEncodedDayPartitionValueExtractor` " +
+      "and `SlashEncodedHourPartitionValueExtractor` (levels of a time are one value), `NonPartitionedExtractor`. By " +
       "default by the number of partition columns.")
   val HiveSyncStrategy: OptionEntry = write("hoodie.datasource.hive_sync.table.strategy", oneOf("ALL", "RO", "RT"),
     Some("ALL"),
-    "What a merge-on-read table is registered as: ALL three tables, or under the plain name the read-optimized (RO) or " +
-      "the merged (RT) one alone.")
+    "What a merge-on-read table is registered as: ALL three tables, or under the plain name the read-optimized (RO) " +
+      "or the merged (RT) one alone.")
   val HiveSyncSkipRoSuffix: OptionEntry = write("hoodie.datasource.hive_sync.skip_ro_suffix", Bool, Some("false"),
     "The plain name of a merge-on-read table is the read-optimized table.")
   val HiveSyncTimestamps: OptionEntry = write("hoodie.datasource.hive_sync.support_timestamp", Bool, Some("false"),

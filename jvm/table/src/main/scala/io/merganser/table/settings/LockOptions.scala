@@ -4,7 +4,10 @@ import io.merganser.merge.MerganserException
 import io.merganser.table.options.{OptionKind, Options, Settings}
 import io.merganser.table.storage.{StorageLock, TableLock}
 
-/** How a write locks its table. Of Hudi's lock providers, the file-based, the storage-based and the in-process one work. */
+/**
+ * How a write locks its table. Of Hudi's lock providers, the file-based, the storage-based and the in-process one are
+ * supported.
+ */
 private[table] object LockOptions {
 
   private val FileSystemProvider = "FileSystemBasedLockProvider"

@@ -1,11 +1,10 @@
 package io.merganser.spark.snapshot
 
 import io.merganser.spark.write.key.KeyColumns
-import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{BucketMetadata, Creation, TableFeatures}
 import io.merganser.table.options.Options
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.schema.{DroppedColumns, MetaColumns}
+import io.merganser.table.schema.DroppedColumns
 import io.merganser.table.slice.{RowKey, TableView, TimeTravel}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{AsOf, Timeline}
@@ -19,9 +18,7 @@ final class OpenTable(val storage: Storage, val config: TableConfig, val timelin
   /** The data columns, without meta columns; empty while the table has neither a declared schema nor a commit. */
   lazy val schema: StructType = DroppedColumns.added(config, committed)
 
-  private lazy val committed: StructType =
-    timeline.tableSchemaJson.map(json => MetaColumns.without(AvroSchemas.toSpark(AvroSchemas.parse(json))))
-      .getOrElse(new StructType)
+  private lazy val committed: StructType = timeline.tableColumns.getOrElse(new StructType)
 
   /** Whether keys are placed by consistent hashing; one listing where the table does not store its index. */
   lazy val hasRings: Boolean = config.properties.get(Options.IndexTypeOption.key) match {

@@ -23,6 +23,11 @@ final class AvroInput {
     this
   }
 
+  def isAtEnd: Boolean = position == limit
+
+  /** In bytes. */
+  def remaining: Int = limit - position
+
   def readBoolean(): Boolean = bytes(take(1)) != 0
 
   def readInt(): Int = readLong().toInt

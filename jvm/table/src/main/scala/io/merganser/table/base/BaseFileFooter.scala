@@ -1,6 +1,6 @@
 package io.merganser.table.base
 
-import java.io.EOFException
+import java.io.{EOFException, IOException}
 
 import io.merganser.merge.MerganserException
 import org.apache.hadoop.conf.Configuration
@@ -62,17 +62,41 @@ object BaseFileFooter {
 
   private def read(conf: Configuration, file: HadoopInputFile, path: Path): BaseFileFooter = {
     val reader =
-      try ParquetFileReader.open(file, HadoopReadOptions.builder(conf, path).build())
-      catch {
-        case e: RuntimeException => throw unreadable(path, file.getLength, e)
-        case e: EOFException     => throw unreadable(path, file.getLength, e)
-      }
-    try new BaseFileFooter(path.getName, reader.getFooter)
+      named(path, file.getLength)(ParquetFileReader.open(file, HadoopReadOptions.builder(conf, path).build()))
+    try named(path, file.getLength)(checked(new BaseFileFooter(path.getName, reader.getFooter), file.getLength))
     finally reader.close()
   }
 
-  private def unreadable(path: Path, sizeBytes: Long, cause: Exception): MerganserException =
+  /** The footer, if its column chunks and their pages are in the file. */
+  private def checked(footer: BaseFileFooter, sizeBytes: Long): BaseFileFooter = {
+    footer.metadata.getBlocks.asScala.foreach { rows =>
+      if (rows.getRowCount < 0) throw new IllegalArgumentException(s"a row group has ${rows.getRowCount} rows")
+      rows.getColumns.asScala.foreach { chunk =>
+        val (start, length) = (chunk.getStartingPos, chunk.getTotalSize)
+        if (start < 0 || length < 0 || start > sizeBytes || length > sizeBytes - start)
+          throw new IllegalArgumentException(
+            s"its column ${chunk.getPath.toDotString} has $length bytes at $start")
+      }
+    }
+    footer
+  }
+
+  /**
+   * Errors of damaged content with the file's name. Failures of the storage have classes of their own, and stay as they
+   * are.
+   *
+   * @throws io.merganser.merge.MerganserException BASE_FILE_UNREADABLE
+   */
+  private[base] def named[T](path: Path, sizeBytes: Long)(read: => T): T =
+    try read
+    catch {
+      case e @ (_: MerganserException | _: InterruptedException)                                 => throw e
+      case e: IOException if e.getClass != classOf[IOException] && !e.isInstanceOf[EOFException] => throw e
+      case e: Exception => throw unreadable(path, sizeBytes, e)
+    }
+
+  private def unreadable(path: Path, sizeBytes: Long, cause: Throwable): MerganserException =
     MerganserException("BASE_FILE_UNREADABLE", "file" -> path, "bytes" -> sizeBytes,
-      "reason" -> String.valueOf(cause.getMessage))
+      "reason" -> Option(cause.getMessage).getOrElse(cause.toString))
       .causedBy(cause)
 }

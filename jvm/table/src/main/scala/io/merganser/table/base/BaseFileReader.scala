@@ -62,12 +62,15 @@ final class BaseFileReader(
    */
   def rows(): Iterator[InternalRow] = {
     val plan   = readPlan()
-    val stored = if (plan.isVectorized) rowsOf(vectorized(plan)) else rowsOf(byRow(plan))
+    val stored = storedRows(plan)
     plan.conversion.fold(stored) { conversion =>
       val convert = conversion()
       stored.map(convert)
     }
   }
+
+  private def storedRows(plan: ReadPlan): Iterator[InternalRow] =
+    if (plan.isVectorized) rowsOf(vectorized(plan)) else rowsOf(byRow(plan))
 
   /**
    * @return the rows in batches, each valid until the next one is requested
@@ -77,7 +80,7 @@ final class BaseFileReader(
     val plan = readPlan()
     if (plan.isVectorized && plan.conversion.isEmpty) batchesOf(vectorized(plan))
     else {
-      val stored = if (plan.isVectorized) rowsOf(vectorized(plan)) else rowsOf(byRow(plan))
+      val stored = storedRows(plan)
       RowsToBatches(plan.conversion.fold(stored)(conversion => stored.map(conversion())), plan.schema, BatchRows)
     }
   }
@@ -94,9 +97,11 @@ final class BaseFileReader(
 
   private def readPlan(): ReadPlan = {
     if (open != null) throw new IllegalStateException(s"'$path' is being read already")
-    val named = columns.fold(schema)(_.stored(schema))
-    new ReadPlan(StoredColumns(path.getName, footer.schema, named, columns.isDefined), !usesByteStreamSplit)
+    new ReadPlan(storedColumns(columns.fold(schema)(_.stored(schema))), !usesByteStreamSplit)
   }
+
+  private def storedColumns(requested: StructType): StoredColumns =
+    named(StoredColumns(path.getName, footer.schema, requested, columns.isDefined))
 
   private lazy val rebase: (RebaseSpec, RebaseSpec) = {
     val lookup = (key: String) => footer.keyValues.getOrElse(key, null)
@@ -134,8 +139,10 @@ final class BaseFileReader(
     readConf.set(ParquetReadSupport.SPARK_ROW_REQUESTED_SCHEMA, plan.stored.readSchema.json)
     predicate(plan.stored).foreach(ParquetInputFormat.setFilterPredicate(readConf, _))
     val split = new FileSplit(path, start, Math.min(length, sizeBytes - start), Array.empty[String])
-    reader.initialize(split, new TaskAttemptContextImpl(readConf, new TaskAttemptID()))
+    named(reader.initialize(split, new TaskAttemptContextImpl(readConf, new TaskAttemptID())))
   }
+
+  private def named[T](read: => T): T = BaseFileFooter.named(path, sizeBytes)(read)
 
   private def predicate(stored: StoredColumns): Option[FilterPredicate] = {
     val named  = columns.fold(filters)(c => filters.flatMap(c.stored(_)))
@@ -151,13 +158,6 @@ final class BaseFileReader(
   private def usesByteStreamSplit: Boolean = footer.metadata.getBlocks.asScala.exists(
     _.getColumns.asScala.exists(_.getEncodings.contains(Encoding.BYTE_STREAM_SPLIT))
   )
-}
-
-private object BaseFileReader {
-  private val BatchRows = 4096
-
-  /** Reads dates as written, without rebasing to another calendar. */
-  private val Corrected = "CORRECTED"
 
   private def batchesOf(reader: VectorizedParquetRecordReader): Iterator[ColumnarBatch] = new Iterator[ColumnarBatch] {
     private[this] var isReady = false
@@ -165,7 +165,7 @@ private object BaseFileReader {
 
     override def hasNext: Boolean = {
       if (!isReady && !isDone) {
-        isReady = reader.nextBatch()
+        isReady = named(reader.nextBatch())
         isDone = !isReady
       }
       isReady
@@ -185,7 +185,7 @@ private object BaseFileReader {
 
     override def hasNext: Boolean = {
       while (position >= rowCount) {
-        if (!reader.nextBatch()) return false
+        if (!named(reader.nextBatch())) return false
         batch = reader.resultBatch()
         rowCount = batch.numRows
         position = 0
@@ -207,7 +207,7 @@ private object BaseFileReader {
 
     override def hasNext: Boolean = {
       if (!isReady && !isDone) {
-        isReady = reader.nextKeyValue()
+        isReady = named(reader.nextKeyValue())
         isDone = !isReady
       }
       isReady
@@ -219,4 +219,11 @@ private object BaseFileReader {
       reader.getCurrentValue
     }
   }
+}
+
+private object BaseFileReader {
+  private val BatchRows = 4096
+
+  /** Reads dates as written, without rebasing to another calendar. */
+  private val Corrected = "CORRECTED"
 }

@@ -9,6 +9,7 @@ private[base] object SparkParquetConf {
 
   private val settings: Seq[(String, String)] = Seq(
     ParquetInputFormat.READ_SUPPORT_CLASS -> classOf[ParquetReadSupport].getName,
+    ParquetInputFormat.PAGE_VERIFY_CHECKSUM_ENABLED -> "true",
     "spark.sql.parquet.binaryAsString" -> "false",
     "spark.sql.parquet.int96AsTimestamp" -> "true",
     "spark.sql.parquet.inferTimestampNTZ.enabled" -> "true",

@@ -10,6 +10,7 @@ package io.merganser.table.file
  * @param committedBytes as recorded in the commit of its instant; absent where the timeline no longer has that commit,
  *                   and in version 6, where several commits may write to one file
  * @param completed  completion time of its instant; absent where the timeline no longer has it, and in version 6
+ * @param checksums  of its blocks, as recorded in a commit of ours
  */
 final case class LogFile(
     partitionPath: String,
@@ -20,7 +21,8 @@ final case class LogFile(
     name: String,
     sizeBytes: Long,
     committedBytes: Option[Long] = None,
-    completed: Option[String] = None
+    completed: Option[String] = None,
+    checksums: Option[String] = None
 ) {
 
   /** Relative to the table's base path. */

@@ -4,6 +4,7 @@ package io.merganser.table.log
 import io.merganser.table.avro.AvroInput
 
 import java.nio.ByteBuffer
+import java.util.zip.CRC32
 
 /**
  * Iterates over the records of an Avro data block, with a buffer that grows at most to the size of the largest record.
@@ -14,10 +15,18 @@ private[log] final class AvroBlock(file: LogFileReader, block: LogBlock) {
   private[this] var from        = 0
   private[this] var until       = 0
   private[this] var unread      = block.contentLength
+  private[this] val checksum    = if (block.contentChecksum.isDefined) new CRC32 else null
   private[this] val version     = int()
   private[this] var recordsLeft = int()
   if (version < 1 || version > LogFormat.ContentVersion)
     throw block.unreadable(s"its content is of version $version", "Compact the slice with the engine that wrote it.")
+  if (recordsLeft < 0 || recordsLeft > block.contentLength / 4)
+    throw block.unreadable(s"its $recordsLeft records do not fit its content", "Restore the file from a copy.")
+
+  if (unread == 0) verify() // before a row of a damaged block is merged; larger ones are verified at their end
+
+  private[this] def verify(): Unit =
+    if (checksum != null && !block.contentChecksum.contains(checksum.getValue)) throw block.differs
 
   /**
    * The next record's bytes, valid until the next call; null after the last.
@@ -25,8 +34,12 @@ private[log] final class AvroBlock(file: LogFileReader, block: LogBlock) {
    * @throws io.merganser.merge.MerganserException LOG_BLOCK_UNREADABLE if the content ends too early
    */
   def next(): AvroInput =
-    if (recordsLeft <= 0) null
-    else {
+    if (recordsLeft <= 0) {
+      if (unread > 0 || from < until)
+        throw block.unreadable("its content does not end with its last record", "Restore the file from a copy.")
+      verify()
+      null
+    } else {
       recordsLeft -= 1
       val length = int()
       if (length < 0) throw short(length)
@@ -51,6 +64,7 @@ private[log] final class AvroBlock(file: LogFileReader, block: LogBlock) {
       buffer = target
       val more = Math.min(unread, (buffer.length - buffered).toLong).toInt
       file.read(block.contentOffset + block.contentLength - unread, buffer, buffered, more)
+      if (checksum != null) checksum.update(buffer, buffered, more)
       unread -= more
       from = 0
       until = buffered + more

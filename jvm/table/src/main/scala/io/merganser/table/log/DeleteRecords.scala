@@ -37,6 +37,9 @@ private[log] object DeleteRecords {
   /** Branch in the union of an array's elements, which has no branch for arrays. */
   private val LocalDate = 12
 
+  /** More than the ordering fields of any table. */
+  private val MostFields = 10000L
+
   /** Scale of every decimal in a delete block, whatever its column's. */
   private val Scale = 15
 
@@ -78,6 +81,8 @@ private[log] object DeleteRecords {
             in.readLong()
             count = -count
           }
+          if (count < 0 || count > DeleteRecords.MostFields)
+            throw new IllegalArgumentException(s"it has $count ordering values")
           var i = 0L
           while (i < count) {
             val branch = in.readInt()

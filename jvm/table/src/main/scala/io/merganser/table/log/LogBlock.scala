@@ -11,6 +11,7 @@ import io.merganser.table.log.LogFormat.{BlockType, Header}
  * @param offset        start of the block in the file, in bytes
  * @param contentOffset start of its content in the file, in bytes
  * @param header        header entries by ordinal; only those in [[LogFormat.Header.Read]]
+ * @param contentChecksum CRC32 of the content, if the commit has it
  */
 private[log] final case class LogBlock(
     log: LogFile,
@@ -18,7 +19,8 @@ private[log] final case class LogBlock(
     blockType: Int,
     header: Map[Int, String],
     contentOffset: Long,
-    contentLength: Long
+    contentLength: Long,
+    contentChecksum: Option[Long] = None
 ) {
 
   /** The instant that wrote the block. */
@@ -35,6 +37,10 @@ private[log] final case class LogBlock(
   /** The instants whose blocks this one replaces. */
   def compactedInstants: Seq[String] =
     header.get(Header.CompactedBlockTimes).toSeq.flatMap(_.split(',')).map(_.trim).filter(_.nonEmpty)
+
+  /** The content is not the one whose checksum the commit has. */
+  def differs: MerganserException =
+    unreadable(s"its content differs from the checksum in commit ${log.instant}", "Restore the file from a copy.")
 
   def unreadable(reason: String, remedy: String): MerganserException = MerganserException(
     "LOG_BLOCK_UNREADABLE",

@@ -39,14 +39,17 @@ private[log] final class LogFileReader(
    *                            or committed blocks are missing or corrupt
    */
   def blocks(): (Seq[LogBlock], Int) = {
-    val found    = ArrayBuffer.empty[LogBlock]
-    var corrupt  = 0
-    var position = 0L
+    val found     = ArrayBuffer.empty[LogBlock]
+    val checksums = if (isWhole) log.checksums.map(BlockChecksum.parse) else None
+    var corrupt   = 0
+    var position  = 0L
     if (log.sizeBytes >= Magic.length && !isMagic(0L)) throw unreadable(0L, "the file does not begin with a block")
-    while (log.sizeBytes - position >= Magic.length) {
+    // A whole block that follows those of the commit is not of it.
+    while (log.sizeBytes - position >= Magic.length && !(isWhole && log.committedBytes.contains(position))) {
       val end = endOfBlock(position)
       if (end >= 0) {
-        found += parse(position, end)
+        val block = parse(position, end)
+        found += checksums.fold(block)(known => checked(block, known.lift(found.size)))
         position = end
       } else {
         if (isWhole && log.committedBytes.forall(position < _)) throw corruptBlock(position)
@@ -56,6 +59,15 @@ private[log] final class LogFileReader(
     }
     if (isWhole && log.committedBytes.exists(position < _)) throw corruptBlock(position)
     (found.toSeq, corrupt)
+  }
+
+  private def checked(block: LogBlock, checksum: Option[BlockChecksum]): LogBlock = {
+    val known  = checksum.getOrElse(throw unreadable(block.offset, s"commit ${log.instant} has no such block"))
+    val length = Math.toIntExact(block.contentOffset - block.offset)
+    val start  = at(block.offset, length) // may replace the window
+    if (BlockChecksum.of(window, start, length) != known.head)
+      throw unreadable(block.offset, s"its header differs from the checksum in commit ${log.instant}", block.blockType)
+    block.copy(contentChecksum = Some(known.content))
   }
 
   /** Memory that the reader retains, in bytes. */
@@ -96,11 +108,13 @@ private[log] final class LogFileReader(
     }
 
   private def parse(start: Long, end: Long): LogBlock = {
+    at(start, PrefixBytes + SmallestLength) // the window then has the whole header, which is checked below
     val version = int(start + PrefixBytes)
     if (version != Version) throw unreadable(start, s"it is of log format version $version")
     val blockType = int(start + PrefixBytes + 4)
     var position  = start + PrefixBytes + 8
     val entries   = int(position)
+    if (entries < 0) throw unreadable(start, s"its header has $entries entries")
     position += 4
     val header = Map.newBuilder[Int, String]
     var i      = 0
@@ -116,8 +130,10 @@ private[log] final class LogFileReader(
       i += 1
     }
     val contentLength = long(position)
-    if (contentLength < 0 || position + 8 + contentLength + 4 + 8 > end)
+    if (contentLength < 0 || contentLength > end - position - 8 - 4 - 8)
       throw unreadable(start, s"a content of $contentLength bytes does not fit")
+    if (int(position + 8 + contentLength) == 0 && position + 8 + contentLength + 4 + 8 != end)
+      throw unreadable(start, s"its length leaves ${end - position - 8 - 4 - 8} bytes for a content of $contentLength")
     LogBlock(log, start, blockType, header.result(), position + 8, contentLength)
   }
 

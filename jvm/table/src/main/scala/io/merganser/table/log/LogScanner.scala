@@ -7,14 +7,14 @@ import io.merganser.table.file.LogFile
 import io.merganser.table.storage.Storage
 import io.merganser.table.log.LogFormat.{BlockType, Header}
 import io.merganser.table.schema.FileColumns
-import org.apache.avro.{AvroRuntimeException, LogicalTypes, Schema}
+import org.apache.avro.{LogicalTypes, Schema}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
-import java.io.EOFException
 import java.nio.ByteBuffer
 import scala.collection.JavaConverters._
 import scala.collection.mutable
+import scala.util.control.NonFatal
 
 /**
  * Reads the log files of slices: selects and orders the visible blocks and reads their records.
@@ -103,7 +103,7 @@ final class LogScanner(
       json,
       try AvroSchemas.parse(json)
       catch {
-        case e: AvroRuntimeException => throw block.unreadable("its schema is no Avro schema", Restore).causedBy(e)
+        case NonFatal(e) => throw block.unreadable("its schema is no Avro schema", Restore).causedBy(e)
       }
     )
   }
@@ -132,7 +132,8 @@ final class LogScanner(
       val stored  = schemaOf(block)
       val columns = columnsOf(block.instant)
       val reader = readers.getOrElseUpdate((stored, columns),
-        new AvroRowReader(stored, columns.fold(schema)(_.stored(schema)), block.log.name, columns.isDefined))
+        named(block)(new AvroRowReader(stored, columns.fold(schema)(_.stored(schema)), block.log.name,
+            columns.isDefined)))
       val provided = if (block.isPartial) reader.provided else null
       val inserts  = block.isPartial && PartialRecords.areInserting(stored)
       val content  = new AvroBlock(file, block)
@@ -141,10 +142,15 @@ final class LogScanner(
         val row =
           try reader.read(in)
           catch {
-            case e @ (_: EOFException | _: IndexOutOfBoundsException) =>
-              throw block.unreadable(s"a record is not of its schema ($e)", Restore)
+            case e: MerganserException => throw e
+            case NonFatal(e) =>
+              throw block.unreadable(s"a record is not of its schema ($e)", Restore).causedBy(e)
           }
-        sink.row(row, provided, inserts)
+        try sink.row(row, provided, inserts)
+        catch {
+          case e: NullPointerException =>
+            throw block.unreadable("a record has no key or ordering value", Restore).causedBy(e)
+        }
         records += 1
         in = content.next()
       }
@@ -165,16 +171,14 @@ final class LogScanner(
         columns = columns
       )
       try {
-        try reader.footer
-        catch {
-          case e: MerganserException if e.condition == "BASE_FILE_UNREADABLE" =>
-            throw block.unreadable(s"its content is no Parquet file (${e.parameters("reason")})", Restore).causedBy(e)
-        }
         val rows = reader.rows()
         while (rows.hasNext) {
           sink.row(rows.next(), provided, inserts)
           records += 1
         }
+      } catch {
+        case e: MerganserException if e.condition == "BASE_FILE_UNREADABLE" =>
+          throw block.unreadable(s"its content is no Parquet file (${e.parameters("reason")})", Restore).causedBy(e)
       } finally reader.close()
     }
 
@@ -183,6 +187,7 @@ final class LogScanner(
         throw block.unreadable("its content is beyond 2 GB", CompactElsewhere)
       val content = new Array[Byte](block.contentLength.toInt)
       file.read(block.contentOffset, content, 0, content.length)
+      if (block.contentChecksum.exists(_ != BlockChecksum.of(content, 0, content.length))) throw block.differs
       val head = ByteBuffer.wrap(content)
       val version =
         if (content.length >= 8) head.getInt else throw block.unreadable("its content is cut short", Restore)
@@ -190,15 +195,18 @@ final class LogScanner(
         throw block.unreadable(s"deletes of version $version are in a form that only old releases wrote",
           CompactElsewhere)
       val length = head.getInt
-      if (length < 0 || length > content.length - 8) throw block.unreadable("its content is cut short", Restore)
+      if (length != content.length - 8)
+        throw block.unreadable(s"its content has ${content.length - 8} bytes instead of $length", Restore)
       val decoder = new DeleteRecords.Decoder(orderingTypes, isMillis(block),
         isZeroAbsent = !DeleteRecords.areOrdered(deleteSchema(block)))
       val in = new AvroInput().reset(content, 8, 8 + length)
       try deleteRecords(in, decoder)
       catch {
-        case e: EOFException             => throw block.unreadable(s"a record is cut short ($e)", Restore)
-        case e: IllegalArgumentException => throw block.unreadable(e.getMessage, CompactElsewhere)
+        case e: MerganserException       => throw e
+        case e: IllegalArgumentException => throw block.unreadable(String.valueOf(e.getMessage), CompactElsewhere)
+        case NonFatal(e)                 => throw block.unreadable(s"a record is cut short ($e)", Restore).causedBy(e)
       }
+      if (!in.isAtEnd) throw block.unreadable("its content does not end with its last record", Restore)
     }
 
     private def deleteRecords(in: AvroInput, decoder: DeleteRecords.Decoder): Unit = {
@@ -208,6 +216,7 @@ final class LogScanner(
           in.readLong()
           count = -count
         }
+        if (count < 0) throw new IllegalArgumentException(s"it has $count records")
         var i = 0L
         while (i < count) {
           val key       = string(in)
@@ -220,7 +229,19 @@ final class LogScanner(
       }
     }
 
-    private def string(in: AvroInput): UTF8String = if (in.readInt() == 0) null else in.readString()
+    private def string(in: AvroInput): UTF8String = in.readInt() match {
+      case 0     => null
+      case 1     => in.readString()
+      case other => throw new IllegalArgumentException(s"branch $other of a key or partition path is not known")
+    }
+
+    /** Errors of a schema that no reader of the columns can be made for, with the block's place. */
+    private def named[T](block: LogBlock)(make: => T): T =
+      try make
+      catch {
+        case e: MerganserException => throw e
+        case NonFatal(e)           => throw block.unreadable(s"its schema cannot be read ($e)", Restore).causedBy(e)
+      }
   }
 
   /** Which ordering fields are stored in milliseconds, in deletes too. */

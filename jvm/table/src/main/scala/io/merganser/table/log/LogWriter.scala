@@ -12,6 +12,7 @@ import org.apache.spark.sql.types.StructType
 
 import java.io.{ByteArrayOutputStream, DataOutputStream, IOException, OutputStream}
 import java.nio.charset.StandardCharsets.UTF_8
+import java.util.zip.{CRC32, CheckedOutputStream}
 import scala.collection.mutable.ArrayBuffer
 import scala.util.control.NonFatal
 
@@ -37,8 +38,16 @@ final case class LogOptions(
  * @param sizeBytes 0 if no block was written; then there is no file
  * @param records   rows in data blocks
  * @param deletes   entries of delete blocks
+ * @param checksums of its blocks, see [[BlockChecksum]]
  */
-final case class LogWritten(name: String, sizeBytes: Long, blocks: Int, records: Long, deletes: Long)
+final case class LogWritten(
+    name: String,
+    sizeBytes: Long,
+    blocks: Int,
+    records: Long,
+    deletes: Long,
+    checksums: String = ""
+)
 
 /**
  * Writes the log of one delta commit, block by block, to one file, or as files fill up to several with consecutive
@@ -70,6 +79,7 @@ final class LogWriter(
   private[this] var blocks                  = 0
   private[this] var records                 = 0L
   private[this] var deletes                 = 0L
+  private[this] val checksums               = new StringBuilder
 
   /** Name of the last file, without folders. */
   def name: String = FileNames.log(fileId, nameInstant, version + closed.size, writeToken)
@@ -127,7 +137,7 @@ final class LogWriter(
   /** Closes the last file. */
   def close(): LogWritten = {
     if (out != null) out.close()
-    LogWritten(name, size, blocks, records, deletes)
+    LogWritten(name, size, blocks, records, deletes, checksums.toString)
   }
 
   /** Closes and removes all files. Never throws, because it is called after a failure. */
@@ -153,6 +163,7 @@ final class LogWriter(
     blocks = 0
     records = 0
     deletes = 0
+    checksums.clear()
   }
 
   private def dataBlock(
@@ -248,8 +259,8 @@ final class LogWriter(
       header: Seq[(Int, String)],
       contentLength: Long
   )(content: OutputStream => Unit): Unit = {
-    val head = new ByteArrayOutputStream()
-    val map  = new DataOutputStream(head)
+    val entries = new ByteArrayOutputStream()
+    val map     = new DataOutputStream(entries)
     map.writeInt(header.size)
     header.foreach { case (key, value) =>
       val bytes = value.getBytes(UTF_8)
@@ -257,19 +268,24 @@ final class LogWriter(
       map.writeInt(bytes.length)
       map.write(bytes)
     }
-    val length = 4L + 4L + head.size + 8L + contentLength + 4L + 8L
+    val length = 4L + 4L + entries.size + 8L + contentLength + 4L + 8L
+    val head   = new ByteArrayOutputStream()
+    val start  = new DataOutputStream(head)
+    start.write(LogFormat.Magic)
+    start.writeLong(length)
+    start.writeInt(LogFormat.Version)
+    start.writeInt(blockType)
+    entries.writeTo(start)
+    start.writeLong(contentLength)
     if (size >= options.maxFileBytes) closeFull()
     if (out == null) {
       announce(name)
       out = storage.fs.create(path(name), false)
     }
-    out.write(LogFormat.Magic)
-    out.writeLong(length)
-    out.writeInt(LogFormat.Version)
-    out.writeInt(blockType)
     head.writeTo(out)
-    out.writeLong(contentLength)
-    content(out)
+    val checked = new CheckedOutputStream(out, new CRC32)
+    content(checked)
+    checksums ++= BlockChecksum(head.toByteArray, checked.getChecksum)
     out.writeInt(0)
     out.writeLong(length + LogFormat.Magic.length)
     size += LogFormat.PrefixBytes + length

@@ -1,13 +1,14 @@
 package io.merganser.table.log
 
-import io.merganser.table.avro.AvroSchemas
+import io.merganser.merge.MerganserException
+import io.merganser.table.avro.{AvroCheck, AvroInput, AvroSchemas}
 import io.merganser.table.file.FileNames
 import io.merganser.table.storage.Storage
 import org.apache.avro.generic.{GenericDatumReader, GenericRecord}
 import org.apache.avro.io.DecoderFactory
 import org.apache.hadoop.fs.FileStatus
 
-import java.nio.ByteBuffer
+import scala.util.control.NonFatal
 
 /** A log file whose Avro blocks hold other records than a table's rows, as the archive of layout 1 does. */
 private[table] object RecordLog {
@@ -28,18 +29,24 @@ private[table] object RecordLog {
 
   private def content(file: LogFileReader, block: LogBlock): Seq[GenericRecord] = {
     def broken(reason: String) = block.unreadable(reason, "Restore the file from a copy.")
-    val schema = AvroSchemas.parse(block.header.getOrElse(LogFormat.Header.Schema, throw broken("it has no schema")))
-    val bytes  = new Array[Byte](Math.toIntExact(block.contentLength))
-    file.read(block.contentOffset, bytes, 0, bytes.length)
-    val buffer = ByteBuffer.wrap(bytes)
-    buffer.getInt // version of the content
-    val reader = new GenericDatumReader[GenericRecord](schema)
-    Seq.fill(buffer.getInt) {
-      val length = buffer.getInt
-      val record =
-        reader.read(null, DecoderFactory.get.binaryDecoder(bytes, buffer.position(), length, null))
-      buffer.position(buffer.position() + length)
-      record
+    val json                   = block.header.getOrElse(LogFormat.Header.Schema, throw broken("it has no schema"))
+    try {
+      val schema  = AvroSchemas.parse(json)
+      val records = Seq.newBuilder[GenericRecord]
+      val reader  = new GenericDatumReader[GenericRecord](schema)
+      val content = new AvroBlock(file, block)
+      var in      = content.next()
+      while (in != null) {
+        // Avro's decoder allocates before it looks for the bytes.
+        val bytes = in.readFixed(in.remaining)
+        AvroCheck.skip(schema, new AvroInput().reset(bytes, 0, bytes.length))
+        records += reader.read(null, DecoderFactory.get.binaryDecoder(bytes, null))
+        in = content.next()
+      }
+      records.result()
+    } catch {
+      case e: MerganserException => throw e
+      case NonFatal(e)           => throw broken(s"a record is not of its schema ($e)").causedBy(e)
     }
   }
 }

@@ -29,11 +29,13 @@ final case class TableConfig(properties: Map[String, String]) {
     .getOrElse(throw new IllegalStateException(s"table '$name' has no version"))
 
   /** 1: instants are in `.hoodie` and have no completion time; 2: in a folder of their own, with one. */
-  def layoutVersion: Int = text("hoodie.timeline.layout.version").map(_.toInt).getOrElse(if (version >= 8) 2 else 1)
+  def layoutVersion: Int = known("hoodie.timeline.layout.version", Some(_).filter(Set("1", "2"))).map(_.toInt)
+    .getOrElse(if (version >= 8) 2 else 1)
 
   /** Whether the table never had another layout, according to its properties. */
   def isCreatedInLayout2: Boolean =
-    layoutVersion >= 2 && text("hoodie.table.initial.version").exists(v => v.forall(_.isDigit) && v.toInt >= 8)
+    layoutVersion >= 2 && text("hoodie.table.initial.version").exists(v =>
+      v.length < 4 && v.forall(_.isDigit) && v.toInt >= 8)
 
   /** Folder of the instants, relative to the base path. */
   def timelineFolder: String =
@@ -164,7 +166,23 @@ object TableConfig {
    * @throws io.merganser.merge.MerganserException PATH_IS_NO_TABLE, TABLE_PROPERTIES_INVALID, TABLE_VERSION_UNKNOWN,
    *                                               and what [[TableProperties.requireReadable]] throws
    */
-  def load(storage: Storage): TableConfig = supported(storage, TableConfig(PropertiesFile.read(storage)))
+  def load(storage: Storage): TableConfig = {
+    val config = supported(storage, TableConfig(PropertiesFile.read(storage)))
+    requireTimeline(storage, config)
+    config
+  }
+
+  /** With another layout or path of the timeline, as a changed byte may give, the table would be read as empty. */
+  private def requireTimeline(storage: Storage, config: TableConfig): Unit = {
+    def invalid(reason: String) = throw MerganserException("TABLE_PROPERTIES_INVALID",
+      "file" -> storage.path(PropertiesFile.Name), "reason" -> reason)
+    if ((config.version >= 8) != (config.layoutVersion >= 2))
+      invalid(s"hoodie.timeline.layout.version is ${config.layoutVersion} in a table of version ${config.version}")
+    config.text("hoodie.timeline.path").filter(_ => config.layoutVersion >= 2).filter(_ != "timeline").foreach { path =>
+      if (!storage.exists(config.timelineFolder))
+        invalid(s"hoodie.timeline.path is '$path', and there is no folder ${config.timelineFolder}")
+    }
+  }
 
   /** Completes an update that was cut short; to be called under the table lock. */
   private[table] def repair(storage: Storage): TableConfig = {

@@ -20,7 +20,7 @@ object PlannedSlices {
     plan.operations.map { operation =>
       def sized(name: String): Long = sizes(operation.partitionPath).getOrElse(name,
         throw MerganserException("SLICE_FILE_MISSING", "table" -> config.name,
-          "file" -> FileNames.path(operation.partitionPath, name)))
+          "file" -> FileNames.path(operation.partitionPath, name), "by" -> "the plan of a compaction"))
       slice(operation, sized)
     }
   }

@@ -201,7 +201,8 @@ object SliceReader {
     try read
     catch {
       case e: java.io.FileNotFoundException =>
-        throw io.merganser.merge.MerganserException("SLICE_FILE_MISSING", "table" -> config.name, "file" -> what)
+        throw io.merganser.merge.MerganserException("SLICE_FILE_MISSING", "table" -> config.name, "file" -> what,
+          "by" -> "the query's plan")
           .causedBy(e)
     }
 }

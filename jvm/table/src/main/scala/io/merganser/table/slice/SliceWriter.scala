@@ -271,6 +271,7 @@ final case class SliceWriter(
               logOffset = Some(0L),
               baseFile = Some(slice.base.map(_.name).getOrElse("")),
               logFiles = Seq(written.name),
+              checksums = if (namesLogsBySlice) "" else written.checksums,
               minEventTime = times.least,
               maxEventTime = times.greatest
             ),

@@ -65,8 +65,18 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
       groups(partition, files).map(group => (group, choose(group)))
     }
     prefetch(chosen.flatMap(_._2).flatMap(instants))
-    chosen.flatMap { case (group, slice) => committedSlices(group, slice, choose) }.map(withSizes)
+    val slices = chosen.flatMap { case (group, slice) => committedSlices(group, slice, choose) }.map(withSizes)
+    slices.foreach(_.base.foreach(requireSize))
+    slices
   }
+
+  /** A file that was swapped with another, or cut short, may be a file of the format still. */
+  private def requireSize(base: BaseFile): Unit =
+    timeline.committedFiles(base.instant).flatMap(_.get(base.name)).map(_.sizeBytes).filter(size =>
+      size > 0 && size != base.sizeBytes).foreach { committed =>
+      throw MerganserException("BASE_FILE_UNREADABLE", "file" -> storage.path(base.path), "bytes" -> base.sizeBytes,
+        "reason" -> s"commit ${base.instant} wrote $committed bytes")
+    }
 
   @tailrec
   private def committedSlices(
@@ -109,9 +119,18 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
   private def withSizes(slice: FileSlice): FileSlice =
     if (config.version < 8 || slice.logs.isEmpty) slice
     else slice.copy(logs = slice.logs.toVector.map { log =>
-      val committed = timeline.committedFiles(log.instant).flatMap(_.get(log.name)).map(_.sizeBytes).filter(_ > 0)
-      if (committed.isEmpty) log else log.copy(committedBytes = committed)
+      val committed = commitOf(log).filter(_.sizeBytes > 0)
+      committed.fold(log)(file =>
+        log.copy(committedBytes = Some(file.sizeBytes), checksums = Some(file.checksums).filter(_.nonEmpty)))
     })
+
+  private def commitOf(log: LogFile): Option[CommittedFile] =
+    timeline.committedFiles(log.instant).flatMap(_.get(log.name)).orElse {
+      // Of a bucket that was split meanwhile: a later write names it.
+      if (!replaces(log.instant)) None
+      else timeline.completed.iterator.filter(_.requested > log.instant)
+        .flatMap(i => timeline.committedFiles(i.requested).flatMap(_.get(log.name)).iterator).take(1).toList.headOption
+    }
 
   private def instants(slice: FileSlice): Seq[String] =
     slice.base.toSeq.map(_.instant) ++ (if (config.version < 8) Nil else slice.logs.map(_.instant))
@@ -139,7 +158,7 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
       (name, file) <- files
       if here.get(file.partitionPath).exists(names => !names(name)) && isNeeded(name, file, byGroup, withLogs)
     } throw MerganserException("SLICE_FILE_MISSING", "table" -> config.name,
-      "file" -> FileNames.path(file.partitionPath, name))
+      "file" -> FileNames.path(file.partitionPath, name), "by" -> s"commit $instant")
   }
 
   private def isNeeded(

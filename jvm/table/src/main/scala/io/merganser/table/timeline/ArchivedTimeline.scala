@@ -3,14 +3,14 @@ package io.merganser.table.timeline
 import java.io.FileNotFoundException
 import java.nio.charset.StandardCharsets.UTF_8
 
-import com.fasterxml.jackson.databind.ObjectMapper
+import com.fasterxml.jackson.databind.{DeserializationFeature, ObjectMapper}
 import io.merganser.merge.MerganserException
 import io.merganser.table.log.RecordLog
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
 import org.apache.avro.generic.GenericRecord
 import org.apache.parquet.example.data.Group
-import org.apache.parquet.hadoop.ParquetReader
+import org.apache.parquet.hadoop.{ParquetInputFormat, ParquetReader}
 import org.apache.parquet.hadoop.api.ReadSupport
 import org.apache.parquet.hadoop.example.GroupReadSupport
 import org.apache.parquet.schema.{MessageType, PrimitiveType, Type, Types}
@@ -27,6 +27,9 @@ import scala.util.control.NonFatal
  */
 final class ArchivedTimeline(storage: Storage, config: TableConfig) {
   import ArchivedTimeline._
+
+  /** Of the files, in bytes, by the manifest. */
+  private val sizes = mutable.Map.empty[String, Long]
 
   private val timesByFile = mutable.Map.empty[String, Map[String, String]]
 
@@ -83,14 +86,26 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
 
   private lazy val files: Seq[String] =
     if (config.layoutVersion < 2) Nil
-    else newestManifest.toSeq.flatMap { number =>
-      val manifest = new ObjectMapper().readTree(storage.read(s"${config.historyFolder}/manifest_$number"))
-      manifest.path("files").elements.asScala.map(_.path("fileName").asText).toList
-    }
+    else newestManifest.toSeq.flatMap(number => manifest(s"manifest_$number"))
+
+  private def manifest(name: String): Seq[String] = named(name) {
+    val files = Json.readTree(storage.read(s"${config.historyFolder}/$name")).path("files")
+    if (!files.isArray) throw new IllegalArgumentException("it has no files")
+    files.elements.asScala.map { entry =>
+      val (file, bytes) = (entry.path("fileName").asText, entry.path("fileLen"))
+      if (file.isEmpty) throw new IllegalArgumentException("one of its files has no name")
+      if (bytes.isNumber) sizes.put(file, bytes.asLong)
+      file
+    }.toList
+  }
 
   private def newestManifest: Option[String] =
-    try Some(new String(storage.read(s"${config.historyFolder}/_version_"), UTF_8).trim)
-    catch {
+    try {
+      val number = new String(storage.read(s"${config.historyFolder}/_version_"), UTF_8).trim
+      if (number.isEmpty || !number.forall(c => c >= '0' && c <= '9'))
+        throw unreadable("_version_", new IllegalArgumentException("it is not the number of a manifest"))
+      Some(number)
+    } catch {
       case _: FileNotFoundException =>
         val numbers = storage.list(config.historyFolder).map(_.getPath.getName).filter(_.startsWith("manifest_"))
           .flatMap(name => Try(name.drop("manifest_".length).toLong).toOption)
@@ -123,8 +138,13 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
     }
   }
 
-  private def read[T](file: String, columns: MessageType)(take: Group => Option[T]): Seq[T] = {
+  private def read[T](file: String, columns: MessageType)(take: Group => Option[T]): Seq[T] = named(file) {
+    val (found, listed) = (storage.status(s"${config.historyFolder}/$file").map(_.getLen), sizes.get(file))
+    if (found.isEmpty) throw new IllegalArgumentException("it is gone")
+    if (listed.exists(_ != found.get))
+      throw new IllegalArgumentException(s"it has ${found.get} bytes, ${listed.get} in the manifest")
     val conf = new org.apache.hadoop.conf.Configuration(storage.conf)
+    conf.setBoolean(ParquetInputFormat.PAGE_VERIFY_CHECKSUM_ENABLED, true)
     conf.set(ReadSupport.PARQUET_READ_SCHEMA, columns.toString)
     val reader = ParquetReader.builder(new GroupReadSupport, storage.path(s"${config.historyFolder}/$file")).withConf(
       conf).build()
@@ -132,12 +152,20 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
     finally reader.close()
   }
 
+  private def named[T](file: String)(read: => T): T =
+    try read
+    catch {
+      case e: MerganserException => throw e
+      case NonFatal(e)           => throw unreadable(file, e)
+    }
+
   private def unreadable(file: String, cause: Throwable) = MerganserException("TIMELINE_FILE_UNREADABLE",
     "file" -> storage.path(s"${config.historyFolder}/$file"), "reason" -> String.valueOf(cause.getMessage)).causedBy(
     cause)
 }
 
 private object ArchivedTimeline {
+  val Json: ObjectMapper = new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
 
   final case class Archived(instant: Instant, metadata: Option[GenericRecord])
 

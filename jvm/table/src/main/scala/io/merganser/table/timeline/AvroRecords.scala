@@ -1,10 +1,8 @@
 package io.merganser.table.timeline
 
-import java.io.{ByteArrayInputStream, ByteArrayOutputStream}
-
+import io.merganser.table.avro.AvroContainer
 import org.apache.avro.{JsonProperties, Schema}
-import org.apache.avro.file.{DataFileStream, DataFileWriter}
-import org.apache.avro.generic.{GenericData, GenericDatumReader, GenericDatumWriter, GenericRecord}
+import org.apache.avro.generic.{GenericData, GenericRecord}
 
 import scala.collection.JavaConverters._
 
@@ -43,24 +41,17 @@ private[timeline] object AvroRecords {
     record
   }
 
-  def isContainer(bytes: Array[Byte]): Boolean =
-    bytes.length > 3 && bytes(0) == 'O' && bytes(1) == 'b' && bytes(2) == 'j'
+  def isContainer(bytes: Array[Byte]): Boolean = AvroContainer.is(bytes)
 
-  def encode(record: GenericRecord): Array[Byte] = {
-    val out    = new ByteArrayOutputStream()
-    val writer = new DataFileWriter[GenericRecord](new GenericDatumWriter[GenericRecord](record.getSchema))
-    try { writer.create(record.getSchema, out); writer.append(record) }
-    finally writer.close()
-    out.toByteArray
-  }
+  def encode(record: GenericRecord): Array[Byte] = AvroContainer.encode(record)
 
   /** The container's record, with the schema that it was written with. */
-  def decode(bytes: Array[Byte]): GenericRecord = {
-    val reader =
-      new DataFileStream[GenericRecord](new ByteArrayInputStream(bytes), new GenericDatumReader[GenericRecord]())
-    try reader.next()
-    finally reader.close()
-  }
+  def decode(bytes: Array[Byte]): GenericRecord = AvroContainer.decode(bytes)
+
+  /** Fails for a record type without these fields, whose names have a changed letter. */
+  def requireFields(record: GenericRecord, names: String*): Unit =
+    names.find(name => record.getSchema.getField(name) == null).foreach(name =>
+      throw new IllegalArgumentException(s"its ${record.getSchema.getName} has no $name"))
 
   private def toAvro(value: Any): Any = value match {
     case None              => null

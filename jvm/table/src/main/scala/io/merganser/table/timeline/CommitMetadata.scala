@@ -26,6 +26,7 @@ import org.apache.avro.generic.GenericRecord
  * @param totalLogFilesCompacted compaction: log files read
  * @param minEventTime           smallest event time written, if it was tracked
  * @param maxEventTime           largest event time written, if it was tracked
+ * @param checksums              for a log file of ours, those of its blocks
  */
 final case class WriteStat(
     fileId: String,
@@ -55,7 +56,8 @@ final case class WriteStat(
     totalLogReadTimeMs: Long = 0,
     totalLogSizeCompacted: Long = 0,
     minEventTime: Option[Long] = None,
-    maxEventTime: Option[Long] = None
+    maxEventTime: Option[Long] = None,
+    checksums: String = ""
 ) extends Serializable {
 
   def group: FileGroupId = FileGroupId(partitionPath, fileId)
@@ -120,7 +122,7 @@ object CommitMetadata {
     val common = Seq(
       "partitionToWriteStats" -> metadata.stats.map { case (partition, stats) => partition -> stats.map(statRecord) },
       "compacted" -> false,
-      "extraMetadata" -> metadata.extra,
+      "extraMetadata" -> LogChecksums.add(metadata),
       "version" -> 1,
       "operationType" -> metadata.operationType.name
     )
@@ -135,14 +137,17 @@ object CommitMetadata {
   def decode(bytes: Array[Byte]): CommitMetadata =
     if (isContainer(bytes)) decodeAvro(AvroRecords.decode(bytes)) else CommitMetadataJson.decode(bytes)
 
-  private[timeline] def decodeAvro(record: GenericRecord): CommitMetadata = CommitMetadata(
-    operationType = record.string("operationType").map(OperationType.parse).getOrElse(OperationType.Unknown),
-    stats = record.recordsMap("partitionToWriteStats").map { case (partition, stats) =>
-      partition -> stats.map(stat(partition, _))
-    },
-    extra = record.stringMap("extraMetadata"),
-    replacedFileIds = record.stringsMap("partitionToReplaceFileIds")
-  )
+  private[timeline] def decodeAvro(record: GenericRecord): CommitMetadata = {
+    requireFields(record, "partitionToWriteStats", "extraMetadata")
+    LogChecksums.take(CommitMetadata(
+        operationType = record.string("operationType").map(OperationType.parse).getOrElse(OperationType.Unknown),
+        stats = record.recordsMap("partitionToWriteStats").map { case (partition, stats) =>
+          partition -> stats.map(stat(partition, _))
+        },
+        extra = record.stringMap("extraMetadata"),
+        replacedFileIds = record.stringsMap("partitionToReplaceFileIds")
+      ))
+  }
 
   private def statRecord(stat: WriteStat): GenericRecord = build(
     TimelineSchemas.WriteStat,
@@ -176,7 +181,12 @@ object CommitMetadata {
     "totalLogSizeCompacted" -> stat.totalLogSizeCompacted
   )
 
-  private def stat(partition: String, record: GenericRecord): WriteStat = WriteStat(
+  private def stat(partition: String, record: GenericRecord): WriteStat = {
+    requireFields(record, "fileId", "path", "partitionPath", "fileSizeInBytes")
+    known(partition, record)
+  }
+
+  private def known(partition: String, record: GenericRecord): WriteStat = WriteStat(
     fileId = record.string("fileId").getOrElse(""),
     path = record.string("path").getOrElse(""),
     prevCommit = record.string("prevCommit").getOrElse(WriteStat.NoPrevCommit),

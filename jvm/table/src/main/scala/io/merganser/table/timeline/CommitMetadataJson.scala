@@ -2,7 +2,7 @@ package io.merganser.table.timeline
 
 import java.nio.charset.StandardCharsets.UTF_8
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.ObjectNode
 
 import scala.collection.JavaConverters._
@@ -10,7 +10,7 @@ import scala.collection.JavaConverters._
 /** Commit metadata of version 6: the same fields, as JSON. Unknown fields are ignored. */
 private[table] object CommitMetadataJson {
 
-  private val Json = new ObjectMapper()
+  private val Json = new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
 
   def encode(metadata: CommitMetadata, isReplace: Boolean): Array[Byte] = {
     val root  = Json.createObjectNode()
@@ -21,7 +21,7 @@ private[table] object CommitMetadataJson {
     }
     root.put("compacted", false)
     val extra = root.putObject("extraMetadata")
-    metadata.extra.foreach { case (key, value) => extra.put(key, value) }
+    LogChecksums.add(metadata).foreach { case (key, value) => extra.put(key, value) }
     root.put("operationType", metadata.operationType.name)
     if (isReplace) {
       val replaced = root.putObject("partitionToReplaceFileIds")
@@ -34,17 +34,20 @@ private[table] object CommitMetadataJson {
   }
 
   def decode(bytes: Array[Byte]): CommitMetadata = {
-    val root = Json.readTree(bytes)
-    CommitMetadata(
-      operationType = string(root, "operationType").map(OperationType.parse).getOrElse(OperationType.Unknown),
-      stats = fields(root.path("partitionToWriteStats")).map { case (partition, files) =>
-        partition -> files.elements.asScala.map(stat(partition, _)).toList
-      },
-      extra = fields(root.path("extraMetadata")).collect { case (key, value) if !value.isNull => key -> value.asText },
-      replacedFileIds = fields(root.path("partitionToReplaceFileIds")).map { case (partition, ids) =>
-        partition -> ids.elements.asScala.map(_.asText).toList
-      }
-    )
+    val root = if (bytes.isEmpty) throw new IllegalArgumentException("it is empty") else Json.readTree(bytes)
+    if (!root.path("partitionToWriteStats").isObject)
+      throw new IllegalArgumentException("it has no partitionToWriteStats")
+    LogChecksums.take(CommitMetadata(
+        operationType = string(root, "operationType").map(OperationType.parse).getOrElse(OperationType.Unknown),
+        stats = fields(root.path("partitionToWriteStats")).map { case (partition, files) =>
+          partition -> files.elements.asScala.map(stat(partition, _)).toList
+        },
+        extra =
+          fields(root.path("extraMetadata")).collect { case (key, value) if !value.isNull => key -> value.asText },
+        replacedFileIds = fields(root.path("partitionToReplaceFileIds")).map { case (partition, ids) =>
+          partition -> ids.elements.asScala.map(_.asText).toList
+        }
+      ))
   }
 
   private def put(node: ObjectNode, stat: WriteStat): Unit = {

@@ -5,8 +5,8 @@ import java.util.concurrent.ConcurrentHashMap
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.file.FileGroupId
-import io.merganser.table.properties.TableConfig
+import io.merganser.table.file.{FileGroupId, FileNames}
+import io.merganser.table.properties.{PropertiesFile, TableConfig}
 import io.merganser.table.schema.{MetaColumns, SchemaHistory}
 import io.merganser.table.storage.Storage
 import org.apache.spark.sql.types.StructType
@@ -131,7 +131,7 @@ final class Timeline private (
     val known = read.get(instant)
     if (known != null) known
     else {
-      val metadata = decode(fileName(instant, InstantState.Completed))(CommitMetadata.decode)
+      val metadata = commit(instant)
       read.put(instant, metadata)
       metadata
     }
@@ -168,7 +168,7 @@ final class Timeline private (
     val name     = fileName(instant, InstantState.Completed)
     val cacheKey = s"$storage/${config.timelineFolder}/$name ${versions.getOrElse(name, "")}"
     CommittedFiles.get(cacheKey).orElse {
-      val found = Option(read.get(instant)).orElse(storedMetadata(name)).map(CommittedFiles.of)
+      val found = Option(read.get(instant)).orElse(storedMetadata(instant)).map(CommittedFiles.of)
       found.foreach(CommittedFiles.put(cacheKey, _))
       found
     }.filter(_.nonEmpty)
@@ -177,14 +177,34 @@ final class Timeline private (
   private lazy val completedByInstant: Map[String, Instant] = completed.map(i => i.requested -> i).toMap
 
   /** None if the file was archived since the timeline was listed. */
-  private def storedMetadata(name: String): Option[CommitMetadata] = ifPresent(name)(CommitMetadata.decode)
+  private def storedMetadata(instant: Instant): Option[CommitMetadata] = ifPresent(commit(instant))
 
   /** None if the file was removed since the timeline was listed, by a rollback of its instant or by archiving. */
-  private def ifPresent[T](name: String)(content: Array[Byte] => T): Option[T] =
-    try Some(decode(name)(content))
+  private def ifPresent[T](read: => T): Option[T] =
+    try Some(read)
     catch {
       case e: MerganserException if e.getCause.isInstanceOf[FileNotFoundException] => None
     }
+
+  /** Reads the file of a completed write. */
+  private def commit(instant: Instant): CommitMetadata = decode(fileName(instant, InstantState.Completed)) { bytes =>
+    val metadata = CommitMetadata.decode(bytes)
+    requireOwn(instant, metadata)
+    metadata
+  }
+
+  /**
+   * The file of another commit under this one's name has other instants in the names of all files. Logs have that of
+   * their slice in a table that was created in an earlier layout.
+   */
+  private def requireOwn(instant: Instant, metadata: CommitMetadata): Unit = {
+    val instants =
+      metadata.allStats.filter(stat => stat.path.nonEmpty && (config.isCreatedInLayout2 || !stat.isLogFile))
+        .flatMap(stat => FileNames.instant(stat.fileName))
+    if (instants.nonEmpty && !instants.contains(instant.requested))
+      throw new IllegalArgumentException(
+        s"it names files of ${instants.distinct.take(3).mkString(", ")}, none of its own")
+  }
 
   /**
    * The plan of a compaction, whatever state the instant has: on an earlier timeline it may have had another one.
@@ -235,7 +255,7 @@ final class Timeline private (
 
   private lazy val pendingReplaces: Seq[(Instant, RequestedReplace)] =
     pending.filter(_.action.whenCompleted == Action.ReplaceCommit).map { instant =>
-      val request = files.get((instant, InstantState.Requested)).flatMap(ifPresent(_)(RequestedReplace.decode))
+      val request = files.get((instant, InstantState.Requested)).flatMap(name => ifPresent(decode(name)(RequestedReplace.decode)))
       instant -> request.getOrElse(RequestedReplace(None, Set.empty))
     }
 
@@ -258,6 +278,31 @@ final class Timeline private (
    * which the table was created. None for a table without either; its data files then have the schema.
    */
   def tableSchemaJson: Option[String] = schemaCommit.flatMap(_._2.schemaJson).orElse(config.createSchema)
+
+  /**
+   * The table's columns without meta columns, by [[tableSchemaJson]].
+   *
+   * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE or TABLE_PROPERTIES_INVALID if the schema of
+   *                                               that file cannot be parsed; UNSUPPORTED_TYPE
+   */
+  def tableColumns: Option[StructType] = tableSchemaJson.map { json =>
+    val schema =
+      try {
+        val parsed = AvroSchemas.parse(json)
+        parsed.getFields // fails if it is no record
+        parsed
+      } catch { case NonFatal(e) => throw unreadableSchema(e).causedBy(e) }
+    MetaColumns.without(AvroSchemas.toSpark(schema))
+  }
+
+  private def unreadableSchema(cause: Throwable): MerganserException = {
+    val reason = s"its schema is no Avro schema of a record (${cause.getMessage})"
+    schemaCommit.fold(MerganserException("TABLE_PROPERTIES_INVALID", "file" -> storage.path(PropertiesFile.Name),
+        "reason" -> reason)) { case (instant, _) =>
+      unreadable(s"${config.timelineFolder}/${files.getOrElse((instant, InstantState.Completed), instant.toString)}",
+        reason)
+    }
+  }
 
   /**
    * Columns that were added after the table was created: earlier writers do not have them. They are determined by the
@@ -335,15 +380,18 @@ final class Timeline private (
     files.getOrElse((instant, state),
       throw new IllegalStateException(s"no ${state.name} file of $instant on the timeline of $storage"))
 
+  private def unreadable(file: String, reason: String): MerganserException =
+    MerganserException("TIMELINE_FILE_UNREADABLE", "file" -> storage.path(file), "reason" -> reason)
+
   private def decode[T](name: String)(decode: Array[Byte] => T): T = {
     val file = s"${config.timelineFolder}/$name"
-    def unreadable(reason: String) =
-      MerganserException("TIMELINE_FILE_UNREADABLE", "file" -> storage.path(file), "reason" -> reason)
     val bytes =
       try storage.read(file)
-      catch { case e: FileNotFoundException => throw unreadable("it was removed while the table was read").causedBy(e) }
+      catch {
+        case e: FileNotFoundException => throw unreadable(file, "it was removed while the table was read").causedBy(e)
+      }
     try decode(bytes)
-    catch { case NonFatal(e) => throw unreadable(String.valueOf(e.getMessage)).causedBy(e) }
+    catch { case NonFatal(e) => throw unreadable(file, String.valueOf(e.getMessage)).causedBy(e) }
   }
 }
 

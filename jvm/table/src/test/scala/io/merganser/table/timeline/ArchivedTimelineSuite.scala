@@ -27,7 +27,8 @@ final class ArchivedTimelineSuite extends TableSuite {
 
   private def manifest(s: Storage, number: Int, files: String*): Unit =
     s.createNew(s"$history/manifest_$number",
-      files.map(f => s"""{"fileName":"$f","fileLen":1}""").mkString("""{"files":[""", ",", "]}").getBytes)
+      files.map(f => s"""{"fileName":"$f","fileLen":${s.status(s"$history/$f").get.getLen}}""").mkString(
+        """{"files":[""", ",", "]}").getBytes)
 
   test("completion times come from the files of the current manifest") {
     val s      = storage

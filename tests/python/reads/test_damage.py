@@ -1,4 +1,4 @@
-"""Files that were cut short, and files that no commit names: an error with a name, and no rows."""
+"""Damaged files, and files that no commit names: an error with a name, and no rows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from sql_steps import Sql
 
 from merganser import Table
@@ -21,6 +23,10 @@ def only(folder: Path, pattern: str) -> Path:
 def damage(file: Path, content: bytes) -> None:
     (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
     file.write_bytes(content)
+
+
+def flipped(content: bytes, at: int) -> bytes:
+    return content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :]
 
 
 def test_a_log_or_a_base_file_that_was_cut_short_is_an_error_with_file_place_and_commit_for_reads_and_compactions(
@@ -70,3 +76,44 @@ def test_files_that_a_task_left_after_the_commit_are_no_rows_and_a_commit_does_n
     assert sql.rows(table, "id, v") == [(1, "h"), (2, "z")]
     sql.run(f"CALL run_compaction(op => 'scheduleAndExecute', table => '{table}')")
     assert sql.rows(table, "id, v") == [(1, "h"), (2, "z")]
+
+
+IGNORING = {"spark.sql.files.ignoreCorruptFiles": "true"}
+
+
+def test_a_changed_byte_is_an_error_with_the_file_or_the_right_rows_also_where_spark_ignores_corrupt_files(
+    sql: Sql,
+) -> None:
+    table = sql.create("mor", "id int, ts bigint, v string, w double")
+    sql.run(f"INSERT INTO {table} SELECT id, 1, concat('v', id), id / 3 FROM range(2000)")
+    sql.run(f"UPDATE {table} SET v = 'changed' WHERE id % 100 = 0")
+    right = sql.rows(table)
+    folder = sql.folder(table)
+    base, log = only(folder, "*.parquet"), only(folder, "*.log.*")
+    commit = max((folder / ".hoodie" / "timeline").glob("*_*.deltacommit"))
+    errors = {}
+    with sql.settings(IGNORING):
+        for file, condition in (
+            (base, "BASE_FILE_UNREADABLE"),
+            (log, "LOG_BLOCK_UNREADABLE"),
+            (commit, "TIMELINE_FILE_UNREADABLE"),
+        ):
+            whole = file.read_bytes()
+            errors[condition] = 0
+            for at in range(5, len(whole) - 1, len(whole) // 8):
+                damage(file, flipped(whole, at))
+                message = ""
+                try:
+                    found = sql.rows(table)
+                except (Py4JJavaError, PySparkException) as error:
+                    message = str(error)
+                if message:
+                    assert all(part in message for part in (condition, file.name)), (at, message[:500])
+                    errors[condition] += 1
+                else:
+                    assert found == right, (file.name, at)
+            damage(file, whole)
+        # Unused bytes of a page's header or of a footer may change without an effect.
+        assert errors["LOG_BLOCK_UNREADABLE"] >= 8, errors
+        assert errors["TIMELINE_FILE_UNREADABLE"] >= 8, errors
+        assert errors["BASE_FILE_UNREADABLE"] >= 5, errors

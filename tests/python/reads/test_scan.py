@@ -280,7 +280,7 @@ def test_a_join_with_few_days_reads_their_time_based_partitions_alone(spark: Spa
 
     filtered = spark.table("by_day").filter(f"ms >= {6 * day_ms}")
     assert sorted(row.id for row in filtered.collect()) == [6, 7, 14, 15]
-    assert metric(filtered, "fileGroupsPruned") == 6
+    assert metric(filtered, "partitionFoldersPruned") == 6
 
     joined = spark.sql("SELECT /*+ BROADCAST(days) */ id FROM by_day JOIN days ON by_day.ms = days.ms WHERE name = 'x'")
     assert sorted(row.id for row in joined.collect()) == [3, 11]

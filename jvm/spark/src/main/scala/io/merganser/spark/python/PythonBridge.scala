@@ -88,11 +88,13 @@ object PythonBridge {
   def history(session: SparkSession, path: String): String = {
     val timeline = OpenTable.load(session, path).timeline
     val array    = mapper.createArrayNode()
+    val writes   = timeline.completed.toSet
+    val metadata = timeline.metadataOf(timeline.instants.iterator.filter(writes), most = Int.MaxValue)
     timeline.instants.foreach { instant =>
       val node = array.addObject()
       node.put("instant", instant.requested).put("completed", instant.completed.orNull)
       node.put("action", instant.action.name).put("state", instant.state.shown)
-      if (timeline.completed.contains(instant)) describeCommit(node, timeline.metadata(instant))
+      if (writes(instant)) describeCommit(node, metadata.next()._2)
       else node.putNull("operation")
       elapsedMs(instant).foreach(node.put("elapsedMs", _))
     }

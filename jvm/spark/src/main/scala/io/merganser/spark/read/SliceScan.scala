@@ -37,7 +37,8 @@ final case class SlicePartition(parts: Array[SlicePart]) extends InputPartition
  *
  * @param slices         the slices to read, after partition pruning
  * @param readOptimized  true to read base files alone
- * @param prunedGroups   file groups that need not be read
+ * @param prunedGroups   file groups of the listed partitions that need not be read
+ * @param skippedFolders folders of partitions that the filters rule out
  */
 final class SliceScan(
     session: SparkSession,
@@ -48,7 +49,8 @@ final class SliceScan(
     filters: Seq[Filter],
     keyFilters: Seq[Filter],
     readOptimized: Boolean,
-    prunedGroups: Int
+    prunedGroups: Int,
+    skippedFolders: Int
 ) extends Scan with Batch with SupportsReportStatistics with SupportsRuntimeFiltering {
 
   private val isMerged = !readOptimized && slices.exists(_.logs.nonEmpty)
@@ -67,11 +69,13 @@ final class SliceScan(
       s"merged in task: $isMerged, filters: ${filters.mkString(", ")}]"
   }
 
-  override def supportedCustomMetrics(): Array[CustomMetric] = Array(new FileGroupsRead, new FileGroupsPruned)
+  override def supportedCustomMetrics(): Array[CustomMetric] =
+    Array(new FileGroupsRead, new FileGroupsPruned, new PartitionFoldersPruned)
 
   override def reportDriverMetrics(): Array[CustomTaskMetric] = {
     val pruned = prunedGroups + slices.size - kept.size
-    Array(MetricValue(FileGroupsRead.Name, kept.size.toLong), MetricValue(FileGroupsPruned.Name, pruned.toLong))
+    Array(MetricValue(FileGroupsRead.Name, kept.size.toLong), MetricValue(FileGroupsPruned.Name, pruned.toLong),
+      MetricValue(PartitionFoldersPruned.Name, skippedFolders.toLong))
   }
 
   /** Partition columns: a join on them reads only the partitions that can have the values of its other side. */
@@ -207,10 +211,18 @@ final class FileGroupsRead extends CustomSumMetric {
 
 object FileGroupsRead { val Name = "fileGroupsRead" }
 
-/** Metric of a scan: file groups that partition values, key ranges or column statistics ruled out. */
+/** Metric of a scan: file groups that runtime filters, key ranges or column statistics ruled out. */
 final class FileGroupsPruned extends CustomSumMetric {
   override def name(): String        = FileGroupsPruned.Name
   override def description(): String = "file groups pruned"
 }
 
 object FileGroupsPruned { val Name = "fileGroupsPruned" }
+
+/** Metric of a scan: folders of partitions that filters ruled out; their file groups are not known. */
+final class PartitionFoldersPruned extends CustomSumMetric {
+  override def name(): String        = PartitionFoldersPruned.Name
+  override def description(): String = "partition folders pruned"
+}
+
+object PartitionFoldersPruned { val Name = "partitionFoldersPruned" }

@@ -5,7 +5,7 @@ import io.merganser.spark.prune.{PartitionPruning, SourceRanges}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.rule.StoredRule
 import io.merganser.table.settings.ReadConfig
-import io.merganser.table.slice.FileSlice
+import io.merganser.table.slice.{FileSlice, FoundPartitions}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.read.{Scan, ScanBuilder, SupportsPushDownFilters, SupportsPushDownRequiredColumns}
 import org.apache.spark.sql.sources.Filter
@@ -54,12 +54,24 @@ final class SliceScanBuilder(
     val readOptimized = read.readOptimized
     val keyFields     = table.config.recordKeyFields.toSet
     val onKeys        = filters.filter(f => f.references.nonEmpty && f.references.forall(keyFields.contains))
-    val all           = if (readOptimized) table.view.readOptimizedSlices else table.view.slices
-    val ofPartitions  = PartitionPruning(table.config, table.schema).prune(all, filters.toSeq)
-    val slices        = ranges.fold(ofPartitions)(_.prune(session, table, ofPartitions))
+    val partitions    = this.partitions
+    val all =
+      if (readOptimized) table.view.readOptimizedSlicesOf(partitions.paths) else table.view.slicesOf(partitions.paths)
+    val slices = ranges.fold(all)(_.prune(session, table, all))
     scanCounts.foreach(_.scanned(slices.size, all.size))
     new SliceScan(session, table, rule(slices), slices, requested, filters.toSeq, onKeys.toSeq, readOptimized,
-      all.size - slices.size)
+      all.size - slices.size, partitions.skipped)
+  }
+
+  /** The partitions that may have rows that pass the filters; other folders are listed only to find these. */
+  private def partitions: FoundPartitions = {
+    val pruning = PartitionPruning(table.config, table.schema)
+    val found = pruning.named(filters.toSeq) match {
+      case Some(folders) => FoundPartitions(table.view.partitionsAmong(folders), skipped = 0)
+      case None          => table.view.partitionsIn(pruning.mayContain(_, filters.toSeq))
+    }
+    val kept = found.paths.filter(pruning.mayHold(_, filters.toSeq))
+    FoundPartitions(kept, found.skipped + found.paths.size - kept.size)
   }
 
   /** A user's merger class is needed only if rows are merged. */

@@ -85,7 +85,7 @@ final class OperationCostSuite extends TableSuite with LocalSession {
       spark.read.format("merganser").load(storage.toString).where("part = 'p0'").collect()
       ()
     }
-    assert(cost == Cost(1, 0, 0, "list" -> 6, "open" -> 4, "status" -> 1))
+    assert(cost == Cost(1, 0, 0, "list" -> 4, "open" -> 4, "status" -> 1))
   }
 
   /** Costs of an operation on a table of two partitions with rows; the batch names one of them. */

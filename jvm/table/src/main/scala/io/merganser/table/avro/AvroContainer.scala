@@ -7,6 +7,7 @@ import org.apache.avro.io.DecoderFactory
 
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream}
 import java.nio.charset.StandardCharsets.{US_ASCII, UTF_8}
+import java.util.concurrent.ConcurrentHashMap
 import java.util.zip.CRC32
 
 /**
@@ -19,6 +20,9 @@ private[table] object AvroContainer {
   private val Unset      = "00000000"
   private val Magic      = "Obj\u0001".getBytes(US_ASCII).toSeq
   private val SyncLength = 16
+
+  private val MostSchemas = 100
+  private val schemas     = new ConcurrentHashMap[String, Schema]()
 
   def is(bytes: Array[Byte]): Boolean = bytes.length > 3 && bytes.take(3).toSeq == Magic.take(3)
 
@@ -48,10 +52,22 @@ private[table] object AvroContainer {
       val found  = checksum(bytes, head.checksumAt)
       if (stored != found) throw new IllegalArgumentException(s"its checksum is $stored, its bytes give $found")
     }
-    val schema = AvroSchemas.parse(new String(head.meta.getOrElse("avro.schema",
+    val schema = parsed(new String(head.meta.getOrElse("avro.schema",
           throw new IllegalArgumentException("it has no schema")), UTF_8))
     val codec = head.meta.get("avro.codec").fold("null")(new String(_, UTF_8))
     if (codec == "null") plain(bytes, head, schema) else coded(bytes)
+  }
+
+  /** All commits of a writer have one schema; to parse it takes longer than to decode a small commit. */
+  private def parsed(json: String): Schema = {
+    val known = schemas.get(json)
+    if (known != null) known
+    else {
+      val schema = AvroSchemas.parse(json)
+      if (schemas.size >= MostSchemas) schemas.clear()
+      schemas.put(json, schema)
+      schema
+    }
   }
 
   private def plain(bytes: Array[Byte], head: Header, schema: Schema): GenericRecord = {

@@ -25,21 +25,38 @@ object AppTransactions {
   /**
    * The newest committed version of the application, if that is the transaction's or a later one. Reads the metadata of
    * one commit for an application that the newest commits list, and of all commits for a new one.
+   *
+   * @param searched an earlier timeline, which does not have it: only the commits since then are searched
    */
-  def find(timeline: Timeline, transaction: AppTransaction): Option[Committed] =
-    timeline.newestFirst.flatMap(listed).map(of(_, transaction.app)).collectFirst { case Some(found) => found }
-      .filter(_.version >= transaction.version)
+  def find(timeline: Timeline, transaction: AppTransaction, searched: Option[Timeline] = None): Option[Committed] =
+    timeline.newestFirst(searched).flatMap(listed).map(of(_, transaction.app)).collectFirst {
+      case Some(found) => found
+    }.filter(_.version >= transaction.version)
+
+  /** The newest commit of ours, which is to be read before the table is locked, of a timeline of that time. */
+  private[table] final class Before(val timeline: Timeline) {
+    val ours: Option[CommitMetadata] = newestOfOurs(timeline, None)
+  }
+
+  private def newestOfOurs(timeline: Timeline, since: Option[Timeline]): Option[CommitMetadata] =
+    timeline.newestFirst(since).take(Searched).find(m =>
+      m.extra.contains(Key) || m.extra.contains(CommitMetadata.WriterKey))
 
   /**
    * The list for a new commit.
    *
    * @param now timeline under the lock of the commit
    * @param own transaction of the commit
+   * @param before what was read before the lock: only commits since then are read
    */
-  private[table] def extend(now: Timeline, own: Option[AppTransaction], instant: String): Map[String, String] = {
-    val ours = now.newestFirst.take(Searched).find(m =>
-      m.extra.contains(Key) || m.extra.contains(CommitMetadata.WriterKey))
-    val all = ours.flatMap(listed).getOrElse(mapper.createObjectNode())
+  private[table] def extend(
+      now: Timeline,
+      own: Option[AppTransaction],
+      instant: String,
+      before: Option[Before] = None
+  ): Map[String, String] = {
+    val ours = newestOfOurs(now, before.map(_.timeline)).orElse(before.flatMap(_.ours))
+    val all  = ours.flatMap(listed).getOrElse(mapper.createObjectNode())
     own.foreach(t => all.putObject(t.app).put("version", t.version).put("instant", instant))
     if (all.isEmpty) Map.empty else Map(Key -> all.toString)
   }

@@ -64,6 +64,7 @@ final class Transaction private[table] (
     val filesOfOtherRuns = run.toSeq.flatMap(_.unnamed(metadata))
     val known            = options.readAt.getOrElse(this.timeline)
     val keys             = new NewKeys(storage, config, instant, basis.newKeys, metadata)
+    val transactions     = new AppTransactions.Before(this.timeline)
     val completed =
       try {
         run.flatMap(_.missing(metadata)).foreach(file =>
@@ -74,7 +75,7 @@ final class Transaction private[table] (
         TableLock.hold(storage, options.lock) { lock =>
           val now = reloaded()
           requireRunning(now)
-          options.transaction.filter(AppTransactions.find(now, _).isDefined).foreach(t =>
+          options.transaction.filter(AppTransactions.find(now, _, options.opened).isDefined).foreach(t =>
             throw conflict(s"$t was committed meanwhile"))
           filesOfOtherRuns.foreach(file => storage.delete(file))
           Conflicts.find(known, now, instant, action, metadata, touched, basis.nonBlocking)
@@ -88,7 +89,7 @@ final class Transaction private[table] (
           BucketProperties.complete(storage, config)
           if (joined.latestSchema.isDefined && now.history != this.timeline.history)
             throw conflict("another writer changed the versions of the table's columns since the change began")
-          val listed = joined.extra ++ AppTransactions.extend(now, options.transaction, instant)
+          val listed = joined.extra ++ AppTransactions.extend(now, options.transaction, instant, Some(transactions))
           complete(now, HistoryCommit.prepare(storage, config, now, instant, joined.copy(extra = listed)), lock)
         }
       } catch {

@@ -5,7 +5,6 @@ import io.merganser.table.file.{BaseFile, FileGroupId, FileNames, LogFile}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Parallel, Storage}
 import io.merganser.table.timeline.{Action, ArchivedTimeline, CommittedFile, Timeline}
-import org.apache.hadoop.fs.FileStatus
 
 import scala.annotation.tailrec
 import scala.collection.mutable
@@ -30,20 +29,20 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
    * @param listed the partitions with their files
    * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING
    */
-  def newest(listed: Seq[(String, Seq[FileStatus])]): Seq[FileSlice] = {
+  def newest(listed: Seq[(String, Seq[ListedFile])]): Seq[FileSlice] = {
     val slices = committedSlices(listed)(newestOf)
     requireNoneMissing(listed, slices, withLogs = true)
     slices
   }
 
-  def readOptimized(listed: Seq[(String, Seq[FileStatus])]): Seq[FileSlice] = {
+  def readOptimized(listed: Seq[(String, Seq[ListedFile])]): Seq[FileSlice] = {
     val slices = committedSlices(listed)(group =>
       group.bases.lastOption.map(base => FileSlice(group.partitionPath, group.fileId, base.instant, Some(base), Nil)))
     requireNoneMissing(listed, slices, withLogs = false)
     slices
   }
 
-  def all(partition: String, files: Seq[FileStatus]): Seq[FileSlice] = {
+  def all(partition: String, files: Seq[ListedFile]): Seq[FileSlice] = {
     val found = groups(partition, files)
     prefetch(found.flatMap(g => g.bases.map(_.instant) ++ g.logs.map(_.instant)))
     found.map(g => g.copy(bases = g.bases.filter(isNamed), logs = g.logs.filter(isNamed))).flatMap(slices).map(
@@ -59,7 +58,7 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
 
   /** Reads only the commits of chosen slices. A group with a file that its commit does not name is sliced again. */
   private def committedSlices(
-      listed: Seq[(String, Seq[FileStatus])]
+      listed: Seq[(String, Seq[ListedFile])]
   )(choose: GroupFiles => Option[FileSlice]): Seq[FileSlice] = {
     val chosen = listed.flatMap { case (partition, files) =>
       groups(partition, files).map(group => (group, choose(group)))
@@ -146,11 +145,11 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
    * missing or older versions would reappear.
    */
   private def requireNoneMissing(
-      listed: Seq[(String, Seq[FileStatus])],
+      listed: Seq[(String, Seq[ListedFile])],
       slices: Seq[FileSlice],
       withLogs: Boolean
   ): Unit = {
-    val here    = listed.map { case (partition, files) => partition -> files.map(_.getPath.getName).toSet }.toMap
+    val here    = listed.map { case (partition, files) => partition -> files.map(_.name).toSet }.toMap
     val byGroup = slices.map(s => s.group -> s).toMap
     for {
       instant      <- slices.flatMap(instants).distinct
@@ -191,10 +190,10 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
   }
 
   /** The groups that readers see. */
-  private def groups(partition: String, files: Seq[FileStatus]): Seq[GroupFiles] = {
-    val bases = files.flatMap(f => FileNames.parseBase(partition, f.getPath.getName, f.getLen))
+  private def groups(partition: String, files: Seq[ListedFile]): Seq[GroupFiles] = {
+    val bases = files.flatMap(f => FileNames.parseBase(partition, f.name, f.sizeBytes))
       .filter(f => isCompleted(f.instant)).groupBy(_.fileId)
-    val logs = files.flatMap(f => FileNames.parseLog(partition, f.getPath.getName, f.getLen))
+    val logs = files.flatMap(f => FileNames.parseLog(partition, f.name, f.sizeBytes))
       .filter(f => isVisible(f)).map(withCompletion).groupBy(_.fileId)
     (bases.keySet ++ logs.keySet).toSeq.sorted
       .filterNot(fileId => timeline.replacedGroups(FileGroupId(partition, fileId)))

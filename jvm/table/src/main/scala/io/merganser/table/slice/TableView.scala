@@ -6,7 +6,6 @@ import io.merganser.table.file.{BaseFile, FileNames, PartitionMetadata}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Parallel, Storage}
 import io.merganser.table.timeline.Timeline
-import org.apache.hadoop.fs.FileStatus
 
 /**
  * A table's file slices as of a timeline. Each partition's folder is listed once; the timeline is not reloaded.
@@ -15,18 +14,62 @@ import org.apache.hadoop.fs.FileStatus
  */
 final class TableView(storage: Storage, config: TableConfig, timeline: Timeline) {
 
-  private val listings = new ConcurrentHashMap[String, Seq[FileStatus]]()
+  private val listings = new ConcurrentHashMap[String, Seq[ListedFile]]()
 
   private lazy val slicing = new Slicing(storage, config, timeline)
 
   /** Paths of the partitions, found by listing folders; "" for a table without partitions. */
-  lazy val partitions: Seq[String] = partitionsBelow(Seq("")).sorted
+  def partitions: Seq[String] = everyPartition.paths
+
+  @volatile private var isListed = false
+
+  private lazy val everyPartition: FoundPartitions = {
+    val found = partitionsBelow(Seq(""), _ => true)
+    isListed = true
+    found
+  }
+
+  /**
+   * The partitions in folders for which a predicate holds.
+   *
+   * @param mayContain false if no partition in the folder, or below it, is needed: it is not listed then
+   */
+  def partitionsIn(mayContain: String => Boolean): FoundPartitions =
+    if (isListed) {
+      val kept = partitions.filter(mayContain)
+      FoundPartitions(kept, partitions.size - kept.size)
+    } else partitionsBelow(Seq(""), mayContain)
+
+  /** Those of some folders that are partitions. */
+  def partitionsAmong(folders: Seq[String]): Seq[String] =
+    listed(folders).filter { case (_, files) => isPartition(files) }.map(_._1).sorted
 
   /** The newest slice of every file group. */
   def slices: Seq[FileSlice] = slicesOf(partitions)
 
   /** The newest slice of every file group of a partition; none if there is no such partition. */
   def slices(partition: String): Seq[FileSlice] = slicesOf(Seq(partition))
+
+  /**
+   * The slices of all partitions. If few are needed, a partition is listed when its slices are reached.
+   *
+   * @param most how many slices are needed at most
+   */
+  def slicesOneByOne(most: Int): Iterator[FileSlice] =
+    if (most > TableView.Few) slices.iterator else partitionsOneByOne("").flatMap(p => slicesOf(Seq(p)))
+
+  /** Depth first, in the order of the names. */
+  private def partitionsOneByOne(folder: String): Iterator[String] = {
+    val files = listing(folder)
+    val isOne = isPartition(files)
+    if (!isOne) listings.remove(folder)
+    val below = if (folder.isEmpty && isOne) Nil else foldersIn(folder, files).sortBy(name => s"$name/")
+    (if (isOne) Iterator(folder) else Iterator.empty) ++ below.iterator.flatMap(partitionsOneByOne)
+  }
+
+  private def foldersIn(folder: String, files: Seq[ListedFile]): Seq[String] =
+    files.filter(f => f.isDirectory && PartitionMetadata.mayContainPartitions(f.name)).map(f =>
+      FileNames.path(folder, f.name))
 
   /** The newest slices of some partitions, listed in parallel. */
   def slicesOf(partitions: Seq[String]): Seq[FileSlice] = slicing.newest(listed(partitions))
@@ -36,14 +79,16 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
     slicing.newest(listed(folders).filter { case (_, files) => isPartition(files) })
 
   /** The newest base file of every group that has one, without logs: what a read-optimized query reads. */
-  def readOptimizedSlices: Seq[FileSlice] = slicing.readOptimized(listed(partitions))
+  def readOptimizedSlices: Seq[FileSlice] = readOptimizedSlicesOf(partitions)
 
-  def readOptimizedSlices(partition: String): Seq[FileSlice] = slicing.readOptimized(listed(Seq(partition)))
+  def readOptimizedSlices(partition: String): Seq[FileSlice] = readOptimizedSlicesOf(Seq(partition))
+
+  def readOptimizedSlicesOf(partitions: Seq[String]): Seq[FileSlice] = slicing.readOptimized(listed(partitions))
 
   /** A slice of a plan, with file sizes from the commits and without files that no commit names. */
   def committed(slice: FileSlice): FileSlice = slicing.committed(slice)
 
-  private def listed(partitions: Seq[String]): Seq[(String, Seq[FileStatus])] =
+  private def listed(partitions: Seq[String]): Seq[(String, Seq[ListedFile])] =
     Parallel.map(partitions)(p => p -> listing(p))
 
   /** Every slice of every group of a partition, oldest first, for cleaning and explaining. */
@@ -61,35 +106,53 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
       .filter(f => groups(f.fileId) && !timeline.isCompleted(f.instant) && !pending(f.instant))
   }
 
-  private def base(partition: String, file: FileStatus): Option[BaseFile] =
-    FileNames.parseBase(partition, file.getPath.getName, file.getLen)
+  private def base(partition: String, file: ListedFile): Option[BaseFile] =
+    FileNames.parseBase(partition, file.name, file.sizeBytes)
 
-  private def listing(partition: String): Seq[FileStatus] = {
+  private def listing(partition: String): Seq[ListedFile] = {
     val cached = listings.get(partition)
     if (cached != null) cached
     else {
-      val listed = storage.list(partition)
+      val listed = storage.list(partition).map(f => ListedFile(f.getPath.getName, f.getLen, f.isDirectory))
       listings.put(partition, listed)
       listed
     }
   }
 
-  private def isPartition(files: Seq[FileStatus]): Boolean =
-    files.exists(f => f.isFile && PartitionMetadata.isMetadata(f.getPath.getName))
+  private def isPartition(files: Seq[ListedFile]): Boolean =
+    files.exists(f => !f.isDirectory && PartitionMetadata.isMetadata(f.name))
 
   /**
    * Breadth first; the folders of one level are listed in parallel. A partition `a` may contain the partition `a/b`.
    * Folders below a table without partitions are not part of the table.
    */
-  private def partitionsBelow(folders: Seq[String]): Seq[String] = if (folders.isEmpty) Nil
-  else {
-    val listed                = Parallel.map(folders)(folder => folder -> listing(folder))
-    val (partitions, between) = listed.partition { case (_, files) => isPartition(files) }
-    between.foreach { case (folder, _) => listings.remove(folder) }
-    val below = listed.filterNot(_._1.isEmpty && partitions.nonEmpty).flatMap { case (folder, files) =>
-      files.filter(f => f.isDirectory && PartitionMetadata.mayContainPartitions(f.getPath.getName)).map(f =>
-        FileNames.path(folder, f.getPath.getName))
+  private def partitionsBelow(folders: Seq[String], mayContain: String => Boolean): FoundPartitions = {
+    val found   = Seq.newBuilder[String]
+    var skipped = 0
+    var level   = folders
+    while (level.nonEmpty) {
+      val listed                = Parallel.map(level)(folder => folder -> listing(folder))
+      val (partitions, between) = listed.partition { case (_, files) => isPartition(files) }
+      between.foreach { case (folder, _) => listings.remove(folder) }
+      found ++= partitions.map(_._1)
+      val below = listed.filterNot(_._1.isEmpty && partitions.nonEmpty).flatMap { case (folder, files) =>
+        foldersIn(folder, files)
+      }
+      level = below.filter(mayContain)
+      skipped += below.size - level.size
     }
-    partitions.map(_._1) ++ partitionsBelow(below)
+    FoundPartitions(found.result().sorted, skipped)
   }
 }
+
+private object TableView {
+
+  /** Up to so many slices, partitions are listed one after the other. */
+  val Few = 1000
+}
+
+/** @param skipped number of folders that were not listed */
+final case class FoundPartitions(paths: Seq[String], skipped: Int)
+
+/** What is needed of a file's status: a table may have hundreds of thousands of files. */
+private[slice] final case class ListedFile(name: String, sizeBytes: Long, isDirectory: Boolean)

@@ -4,10 +4,11 @@ import java.util.concurrent.{Callable, ExecutionException, Executors}
 
 import scala.collection.JavaConverters._
 
-/** Storage operations in parallel: listings are slow, and there may be thousands. */
+/** Storage operations in parallel: each is slow in an object store, and there may be thousands. */
 private[table] object Parallel {
 
-  private val Threads = 16
+  /** They wait more than they compute. Stores allow about a hundred connections of one process. */
+  private val Threads = 64
   private val Few     = 4
 
   /** In the order of the input; the first failure is thrown as it is. */

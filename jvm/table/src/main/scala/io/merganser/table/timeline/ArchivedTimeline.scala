@@ -44,13 +44,54 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
    * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
    */
   def writes: Seq[(Instant, CommitMetadata)] =
-    completed.collect {
-      case Archived(instant, Some(record)) if instant.action.isWrite => instant -> CommitMetadata.decodeAvro(record)
+    completed.filter(_.instant.action.isWrite).flatMap(a => a.record().map(a.instant -> CommitMetadata.decodeAvro(_)))
+
+  /**
+   * [[writes]], the newest first. A file of the history is read when its instants are reached, and the metadata of an
+   * instant when that is taken.
+   *
+   * @param first and `last`: the oldest and the newest instant that is needed
+   */
+  def newestFirst(first: Option[String], last: Option[String]): Iterator[(Instant, CommitMetadata)] = {
+    def isNeeded(instant: String) = first.forall(_ <= instant) && last.forall(instant <= _)
+    val entries = if (config.layoutVersion < 2) completed.reverseIterator
+    else new NewestEntries(files.zipWithIndex.filter { case (file, _) =>
+      val (oldest, newest) = range(file)
+      first.forall(_ <= newest) && last.forall(oldest <= _)
+    })
+    entries.filter(a => a.instant.action.isWrite && isNeeded(a.instant.requested)).flatMap(a =>
+      a.record().map(a.instant -> CommitMetadata.decodeAvro(_)))
+  }
+
+  /** The entries of some files with their numbers in the manifest; of equal instants that of the last file. */
+  private final class NewestEntries(chosen: Seq[(String, Int)]) extends Iterator[Archived] {
+    private var files  = chosen.sortBy { case (file, _) => range(file)._2 }.reverse
+    private val loaded = new java.util.TreeMap[String, (Int, Archived)]
+
+    /** Every file that may have an instant as new as the newest of those that were read. */
+    private def load(): Unit =
+      while (files.nonEmpty && (loaded.isEmpty || newest.instant.requested <= range(files.head._1)._2)) {
+        val (file, number) = files.head
+        files = files.tail
+        ofFile(file).foreach { a =>
+          val key = s"${a.instant.requested} ${a.instant.action.name}"
+          if (Option(loaded.get(key)).forall(_._1 <= number)) loaded.put(key, (number, a))
+        }
+      }
+
+    private def newest: Archived = loaded.lastEntry.getValue._2
+
+    override def hasNext: Boolean = { load(); !loaded.isEmpty }
+
+    override def next(): Archived = {
+      load()
+      loaded.pollLastEntry().getValue._2
     }
+  }
 
   /** What the cleans of the history deleted. */
   private[table] def cleans: Seq[Cleaned] =
-    completed.collect { case Archived(instant, Some(record)) if instant.action == Action.Clean => Cleaned.of(record) }
+    completed.filter(_.instant.action == Action.Clean).flatMap(_.record().map(Cleaned.of))
 
   /** Completed instants; the newest entry of one counts, as an archiving that failed is repeated. */
   private lazy val completed: Seq[Archived] = {
@@ -78,7 +119,7 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
         case Action.Clean         => "hoodieCleanMetadata"
         case _                    => "hoodieCommitMetadata"
       }
-      Archived(Instant(requested, done, InstantState.Completed), entry.record(field))
+      Archived(Instant(requested, done, InstantState.Completed), () => entry.record(field))
     }
   }
 
@@ -112,9 +153,15 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
         numbers.sorted.lastOption.map(_.toString)
     }
 
-  private def covers(file: String, instant: String): Boolean = file.split('_') match {
-    case Array(first, last, _*) => first <= instant && instant <= last
-    case _                      => true
+  private def covers(file: String, instant: String): Boolean = {
+    val (first, last) = range(file)
+    first <= instant && instant <= last
+  }
+
+  /** The first and the last instant of a file, by its name. */
+  private def range(file: String): (String, String) = file.split('_') match {
+    case Array(first, last, _*) => (first, last)
+    case _                      => ("", "\uffff")
   }
 
   private def times(file: String): Map[String, String] =
@@ -131,10 +178,10 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
       action    <- string(row, ActionName).flatMap(Action.parse).map(_.whenCompleted)
     } yield {
       val bytes = if (isNull(row, Metadata)) Array.emptyByteArray else row.getBinary(Metadata, 0).getBytes
-      val record =
+      def record() =
         try if (AvroRecords.isContainer(bytes)) Some(AvroRecords.decode(bytes)) else None
         catch { case NonFatal(e) => throw unreadable(file, e) }
-      Archived(Instant(requested, action, InstantState.Completed, string(row, Completed)), record)
+      Archived(Instant(requested, action, InstantState.Completed, string(row, Completed)), () => record())
     }
   }
 
@@ -167,7 +214,8 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
 private object ArchivedTimeline {
   val Json: ObjectMapper = new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
 
-  final case class Archived(instant: Instant, metadata: Option[GenericRecord])
+  /** @param record decodes the metadata, if there is any */
+  final case class Archived(instant: Instant, record: () => Option[GenericRecord])
 
   val Requested  = "instantTime"
   val Completed  = "completionTime"

@@ -8,7 +8,7 @@ import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.file.{FileGroupId, FileNames}
 import io.merganser.table.properties.{PropertiesFile, TableConfig}
 import io.merganser.table.schema.{MetaColumns, SchemaHistory}
-import io.merganser.table.storage.Storage
+import io.merganser.table.storage.{Parallel, Storage}
 import org.apache.spark.sql.types.StructType
 
 import scala.collection.JavaConverters._
@@ -60,8 +60,27 @@ final class Timeline private (
 
   private def byCompletion: Seq[Instant] = completed.sortBy(i => (i.completed.getOrElse(i.requested), i.requested))
 
-  /** The metadata of the completed writes, the last one to complete first; each is read when it is reached. */
-  private[table] def newestFirst: Iterator[CommitMetadata] = byCompletion.reverseIterator.map(metadata)
+  /**
+   * The metadata of the completed writes, the last one to complete first. The first few are read when they are reached,
+   * the others many at a time: a search may have to reach the oldest.
+   *
+   * @param since writes that this earlier timeline has completed are left out
+   */
+  private[table] def newestFirst(since: Option[Timeline] = None): Iterator[CommitMetadata] = {
+    val known       = since.fold(Set.empty[String])(_.completed.map(_.requested).toSet)
+    val (few, rest) = byCompletion.reverse.filterNot(i => known(i.requested)).splitAt(Timeline.OneByOne)
+    few.iterator.map(metadata) ++ metadataOf(rest.iterator, Timeline.AtOnce).map(_._2)
+  }
+
+  /**
+   * Some completed writes with their metadata, which is read when it is reached, and not kept.
+   *
+   * @param most how many are needed at most: so many are read in parallel
+   */
+  def metadataOf(writes: Iterator[Instant], most: Int): Iterator[(Instant, CommitMetadata)] =
+    writes.grouped(math.max(1, math.min(most, Timeline.AtOnce))).flatMap(some =>
+      Parallel.map(some)(i =>
+        i -> Option(read.get(i)).getOrElse(decode(fileName(i, InstantState.Completed))(CommitMetadata.decode))))
 
   /**
    * Whether the instant of a file or a log block is completed. Serializable, for use in tasks.
@@ -313,9 +332,9 @@ final class Timeline private (
     val now = fields(tableSchemaJson)
     def since(metadata: CommitMetadata) =
       now.filterNot(fields(metadata.schemaJson)) ++ metadata.extra.get(Timeline.AddedKey).toSeq.flatMap(_.split(','))
-    def oldest = byCompletion.iterator.map(metadata).find(m => m.maySetSchema && m.schemaJson.isDefined)
-    def listed = byCompletion.reverseIterator.map(metadata).find(m =>
-      m.extra.contains(Timeline.AddedKey) && m.schemaJson.isDefined)
+    def oldest = metadataOf(byCompletion.iterator, most = 1).map(_._2).find(m =>
+      m.maySetSchema && m.schemaJson.isDefined)
+    def listed = newestFirst().find(m => m.extra.contains(Timeline.AddedKey) && m.schemaJson.isDefined)
     val added =
       if (config.createSchema.isDefined) now -- fields(config.createSchema)
       else listed.orElse(oldest).fold(Set.empty[String])(since(_).toSet)
@@ -399,6 +418,12 @@ object Timeline {
 
   /** Key in the extra metadata of our commits: columns that were added after the table was created. */
   val AddedKey = "merganser.columns.added"
+
+  /** Newest commits that are read one after the other. */
+  private val OneByOne = 4
+
+  /** Commits that are read at a time where many are needed. */
+  private val AtOnce = 64
 
   /**
    * One listing of the timeline's folder. A table without the folder has an empty timeline.

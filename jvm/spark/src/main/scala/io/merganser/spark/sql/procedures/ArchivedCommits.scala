@@ -2,14 +2,14 @@ package io.merganser.spark.sql.procedures
 
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.timeline.{ArchivedTimeline, WriteStat}
-import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.Row
 import org.apache.spark.sql.types._
 
 /**
  * CALL show_archived_commits(table => … | path => …): completed writes that another engine moved from the timeline to
  * its archive, newest first, with what they wrote and our counts of each.
  */
-object ShowArchivedCommits extends TableProcedure {
+object ShowArchivedCommits extends LazyTableProcedure {
   override val name = "show_archived_commits"
 
   override val parameters: Seq[Parameter] = Seq(
@@ -35,12 +35,9 @@ object ShowArchivedCommits extends TableProcedure {
       "operation" -> StringType
     ) ++ CommitColumns.counts: _*)
 
-  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
-    val chosen = new ArchivedTimeline(table.storage, table.config).writes.filter { case (instant, _) =>
-      arguments.string("start_ts").forall(_ <= instant.requested) && arguments.string("end_ts").forall(
-        instant.requested <= _)
-    }
-    chosen.reverse.map { case (instant, metadata) =>
+  override protected def rows(table: OpenTable, arguments: Arguments): Iterator[Row] = {
+    val archive = new ArchivedTimeline(table.storage, table.config)
+    archive.newestFirst(arguments.string("start_ts"), arguments.string("end_ts")).map { case (instant, metadata) =>
       val stats                            = metadata.allStats
       def sum(of: WriteStat => Long): Long = stats.map(of).sum
       val (added, newer)                   = stats.partition(Commits.isNewGroup)

@@ -22,9 +22,10 @@ final case class CallCommand(procedure: String, names: Seq[String], values: Seq[
 
   override def run(session: SparkSession): Seq[Row] = {
     val arguments = Arguments.check(definition, names.zip(values))
-    val rows      = definition.run(session, arguments)
-    val chosen =
-      arguments.filter.fold(rows)(session.createDataFrame(rows.asJava, definition.result).where(_).collect().toSeq)
-    arguments.limit(definition).fold(chosen)(chosen.take)
+    val limit     = arguments.limit(definition)
+    val rows      = definition.rows(session, arguments)
+    val chosen = arguments.filter.fold(rows)(condition =>
+      session.createDataFrame(rows.toList.asJava, definition.result).where(condition).collect().iterator)
+    limit.fold(chosen)(chosen.take).toList
   }
 }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.types._
  * CALL show_commits(table => … | path => …): completed writes, newest first, with what they wrote and our counts of
  * each.
  */
-object ShowCommits extends TableProcedure {
+object ShowCommits extends LazyTableProcedure {
   override val name = "show_commits"
 
   override val parameters: Seq[Parameter] = Seq(Parameter.table, Parameter.limit(10), Parameter.path, Parameter.filter)
@@ -28,8 +28,8 @@ object ShowCommits extends TableProcedure {
       "operation" -> StringType
     ) ++ CommitColumns.counts: _*)
 
-  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] =
-    Commits.newestFirst(table).map { case (instant, metadata) =>
+  override protected def rows(table: OpenTable, arguments: Arguments): Iterator[Row] =
+    Commits.newestFirst(table, most(arguments)).map { case (instant, metadata) =>
       Row.fromSeq(sums(instant, metadata) ++ CommitColumns.countsOf(Some(metadata)))
     }
 
@@ -45,7 +45,7 @@ object ShowCommits extends TableProcedure {
 }
 
 /** CALL show_commits_metadata(table => … | path => …): the files of completed writes, newest write first. */
-object ShowCommitsMetadata extends TableProcedure {
+object ShowCommitsMetadata extends LazyTableProcedure {
   override val name = "show_commits_metadata"
 
   override val parameters: Seq[Parameter] = Seq(Parameter.table, Parameter.limit(10), Parameter.path, Parameter.filter)
@@ -70,9 +70,9 @@ object ShowCommitsMetadata extends TableProcedure {
     "total_bytes_written" -> LongType
   )
 
-  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] =
+  override protected def rows(table: OpenTable, arguments: Arguments): Iterator[Row] =
     for {
-      (instant, metadata) <- Commits.newestFirst(table)
+      (instant, metadata) <- Commits.newestFirst(table, most(arguments))
       (partition, stat)   <- Commits.files(metadata)
     } yield Row(
       instant.requested, instant.completed.orNull, instant.action.name, partition, stat.fileId, stat.prevCommit,
@@ -150,9 +150,9 @@ private[procedures] object Commits {
     Parameter.filter
   )
 
-  /** Completed writes with their metadata. */
-  def newestFirst(table: OpenTable): Seq[(Instant, CommitMetadata)] =
-    table.timeline.completed.reverse.map(i => i -> table.timeline.metadata(i))
+  /** Completed writes with their metadata, which is read when it is reached; see `Timeline.metadataOf`. */
+  def newestFirst(table: OpenTable, most: Int): Iterator[(Instant, CommitMetadata)] =
+    table.timeline.metadataOf(table.timeline.completed.reverseIterator, most)
 
   /** @throws io.merganser.merge.MerganserException CALL_ARGUMENT_INVALID if `instant_time` is not a completed write */
   def ofArguments(table: OpenTable, arguments: Arguments): (Instant, CommitMetadata) = {

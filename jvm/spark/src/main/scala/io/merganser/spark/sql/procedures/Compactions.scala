@@ -4,7 +4,7 @@ import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.service.{CompactionResult, CompactionService}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.timeline.{InstantState, OperationType}
+import io.merganser.table.timeline.{Action, InstantState, OperationType}
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
@@ -75,7 +75,7 @@ object RunCompaction extends Procedure {
 }
 
 /** CALL show_compaction(table => … | path => …): compactions planned and done, newest first. */
-object ShowCompaction extends TableProcedure {
+object ShowCompaction extends LazyTableProcedure {
   override val name = "show_compaction"
 
   override val parameters: Seq[Parameter] = Seq(Parameter.table, Parameter.path, Parameter.limit(20), Parameter.filter)
@@ -83,14 +83,14 @@ object ShowCompaction extends TableProcedure {
   override val result: StructType =
     Procedure.columns("timestamp" -> StringType, "operation_size" -> IntegerType, "state" -> StringType)
 
-  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
+  override protected def rows(table: OpenTable, arguments: Arguments): Iterator[Row] = {
     val timeline = table.timeline
-    val planned  = timeline.pendingCompactions.map(i => (i, timeline.compactionPlan(i).operations.size))
-    val done = timeline.completed.map(i => i -> timeline.metadata(i)).collect {
-      case (instant, metadata) if metadata.operationType == OperationType.Compact => (instant, metadata.allStats.size)
-    }
-    (planned ++ done).sortBy(_._1.requested).reverse.map { case (instant, size) =>
-      Row(instant.requested, size, instant.state.shown)
-    }
+    // A completed compaction is a commit; a table without compactions has many others.
+    val commits = timeline.completed.filter(_.action == Action.Commit)
+    val done    = timeline.metadataOf(commits.reverseIterator, most(arguments))
+    (timeline.pendingCompactions ++ commits).sortBy(_.requested).reverseIterator.flatMap { instant =>
+      if (!instant.isCompleted) Some((instant, timeline.compactionPlan(instant).operations.size))
+      else Some(done.next()._2).filter(_.operationType == OperationType.Compact).map(m => (instant, m.allStats.size))
+    }.map { case (instant, size) => Row(instant.requested, size, instant.state.shown) }
   }
 }

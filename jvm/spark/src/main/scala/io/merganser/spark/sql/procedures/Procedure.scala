@@ -45,17 +45,34 @@ trait Procedure {
   /** Columns of its result. */
   def result: StructType
 
-  /** Runs the procedure; the caller applies `filter` and `limit` to its rows. */
-  def run(session: SparkSession, arguments: Arguments): Seq[Row]
+  /** Runs the procedure; the caller applies `filter` and `limit` to its rows, and takes no more than it needs. */
+  def rows(session: SparkSession, arguments: Arguments): Iterator[Row] = run(session, arguments).iterator
+
+  protected def run(session: SparkSession, arguments: Arguments): Seq[Row]
 }
 
 /** A procedure of one table, which `table` or `path` names. */
 trait TableProcedure extends Procedure {
 
-  override def run(session: SparkSession, arguments: Arguments): Seq[Row] =
+  override protected def run(session: SparkSession, arguments: Arguments): Seq[Row] =
     run(session, OpenTable.load(session, arguments.tablePath(session)), arguments)
 
   protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row]
+}
+
+/** A procedure of one table that reads what its rows show when they are taken. */
+trait LazyTableProcedure extends Procedure {
+
+  override def rows(session: SparkSession, arguments: Arguments): Iterator[Row] =
+    rows(OpenTable.load(session, arguments.tablePath(session)), arguments)
+
+  override protected def run(session: SparkSession, arguments: Arguments): Seq[Row] = rows(session, arguments).toList
+
+  protected def rows(table: OpenTable, arguments: Arguments): Iterator[Row]
+
+  /** How many instants or partitions the rows are made of at most, as far as that is known; each has a row or more. */
+  protected def most(arguments: Arguments): Int =
+    if (arguments.filter.isDefined) Int.MaxValue else arguments.limit(this).getOrElse(Int.MaxValue)
 }
 
 object Procedure {

@@ -108,7 +108,7 @@ object ShowTableProperties extends TableProcedure {
 }
 
 /** CALL show_fsview_latest(table => … | path => …): the newest slice of every file group. */
-object ShowFileSlices extends TableProcedure {
+object ShowFileSlices extends LazyTableProcedure {
   override val name = "show_fsview_latest"
 
   override val parameters: Seq[Parameter] = Seq(
@@ -131,10 +131,11 @@ object ShowFileSlices extends TableProcedure {
     "delta_files" -> ArrayType(Procedure.columns("name" -> StringType, "size" -> LongType))
   )
 
-  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
+  override protected def rows(table: OpenTable, arguments: Arguments): Iterator[Row] = {
     val view = arguments.string("max_instant").map(AsOf.instant(table.config, _)).fold(table)(instant =>
       new OpenTable(table.storage, table.config, table.timeline.asOf(instant))).view
-    val slices = arguments.string("partition_path").fold(view.slices)(view.slices(_))
+    val slices = arguments.string("partition_path").fold(view.slicesOneByOne(most(arguments)))(partition =>
+      view.slices(partition).iterator)
     slices.map { slice =>
       Row(
         slice.partitionPath,

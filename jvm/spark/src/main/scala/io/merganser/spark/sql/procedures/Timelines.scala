@@ -9,7 +9,7 @@ import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
 /** CALL show_timeline(table => … | path => …): every action, pending ones too, newest first. */
-object ShowTimeline extends TableProcedure {
+object ShowTimeline extends LazyTableProcedure {
   override val name = "show_timeline"
 
   override val parameters: Seq[Parameter] = Seq(
@@ -29,14 +29,15 @@ object ShowTimeline extends TableProcedure {
       "operation" -> StringType
     ) ++ CommitColumns.counts ++ CommitColumns.sums: _*)
 
-  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
+  override protected def rows(table: OpenTable, arguments: Arguments): Iterator[Row] = {
     val timeline = table.timeline
     val writes   = timeline.completed.toSet
     val chosen = timeline.instants.filter { i =>
       arguments.string("startTime").forall(_ <= i.requested) && arguments.string("endTime").forall(i.requested <= _)
     }
-    chosen.reverse.map { instant =>
-      val metadata = if (writes(instant)) Some(timeline.metadata(instant)) else None
+    val metadataOf = timeline.metadataOf(chosen.reverseIterator.filter(writes), most(arguments))
+    chosen.reverseIterator.map { instant =>
+      val metadata = if (writes(instant)) Some(metadataOf.next()._2) else None
       val columns =
         Seq(instant.requested, instant.action.name, instant.state.shown, instant.completed.orNull,
           metadata.map(_.operationType.name).orNull)
@@ -50,7 +51,7 @@ object ShowTimeline extends TableProcedure {
  * CALL show_rollbacks(table => … | path => …): rollbacks that other engines wrote on the timeline, newest first. Ours
  * leave none.
  */
-object ShowRollbacks extends TableProcedure {
+object ShowRollbacks extends LazyTableProcedure {
   override val name = "show_rollbacks"
 
   override val parameters: Seq[Parameter] = Seq(Parameter.table, Parameter.limit(10), Parameter.path, Parameter.filter)
@@ -63,10 +64,10 @@ object ShowRollbacks extends TableProcedure {
     "total_partitions" -> IntegerType
   )
 
-  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] =
+  override protected def rows(table: OpenTable, arguments: Arguments): Iterator[Row] =
     for {
-      instant  <- table.timeline.instants.reverse if instant.action == Action.Rollback && instant.isCompleted
-      rollback <- Seq(table.timeline.rollback(instant))
+      instant  <- table.timeline.instants.reverseIterator if instant.action == Action.Rollback && instant.isCompleted
+      rollback <- Iterator(table.timeline.rollback(instant))
       rolled   <- rollback.instants
     } yield Row(rollback.startTime, rolled.instant, rollback.deleted.values.map(_.size).sum, rollback.elapsedMs,
       (rollback.deleted.keySet ++ rollback.failed.keySet).size)

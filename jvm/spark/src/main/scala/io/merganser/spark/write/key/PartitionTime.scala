@@ -59,17 +59,22 @@ final class PartitionTime(
   def ofText(value: UTF8String): UTF8String = ofMillis(parse(value.toString))
 
   /**
-   * The range of times with this path, in milliseconds since 1970, without its end. None if the format maps separate
-   * ranges to one path, or the path does not have this format.
+   * The range of times with this path, in milliseconds since 1970, without its end; of a path with fewer levels than
+   * the format has, the range of all paths below it. None if the format maps separate ranges to one path, or the path
+   * does not have this format.
    */
-  private[spark] def rangeOf(path: String): Option[(Long, Long)] = PartitionTime.unitOf(outputFormat).flatMap { unit =>
+  private[spark] def rangeOf(path: String): Option[(Long, Long)] = {
+    val format = outputFormat.split('/').take(path.count(_ == '/') + 1).mkString("/")
+    PartitionTime.unitOf(format).flatMap(rangeOf(path, format, _))
+  }
+
+  private def rangeOf(path: String, format: String, unit: ChronoUnit): Option[(Long, Long)] =
     try {
-      val start = PartitionTime.localTime(PartitionTime.parser(outputFormat).parse(path)).atZone(ZoneId.of(outputZone))
+      val start = PartitionTime.localTime(PartitionTime.parser(format).parse(path)).atZone(ZoneId.of(outputZone))
       // An hour that occurs twice in a zone has one path.
       val end = start.withLaterOffsetAtOverlap.plus(1, unit)
       Some((start.withEarlierOffsetAtOverlap.toInstant.toEpochMilli, end.toInstant.toEpochMilli))
     } catch { case _: DateTimeException => None }
-  }
 
   /** Milliseconds since 1970 that the path of a Catalyst value has; None unless it is a time, date or integer. */
   private[spark] def millisOf(value: Any, dataType: DataType): Option[Long] = (dataType, value) match {

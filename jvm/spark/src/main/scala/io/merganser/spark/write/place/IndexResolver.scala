@@ -56,9 +56,16 @@ private[spark] object IndexResolver {
   /** SIMPLE, BUCKET, ...; None for a table that has neither the property nor a file. */
   def nameOf(table: OpenTable): Option[String] =
     table.config.properties.get(Options.IndexTypeOption.key).orElse {
-      val slices = table.view.slices
-      if (slices.isEmpty) None else Some(if (areBuckets(slices) || table.hasRings) "BUCKET" else "SIMPLE")
+      val first = ofFirstPartition(table)
+      if (first.isEmpty) None
+      else Some(if (areBuckets(first, table.view.slices) || table.hasRings) "BUCKET" else "SIMPLE")
     }
+
+  /** The slices of one partition that has any: where they are no buckets, no other partition need be listed. */
+  private def ofFirstPartition(table: OpenTable): Seq[FileSlice] =
+    table.view.slicesOneByOne(most = 1).take(1).toList.flatMap(slice => table.view.slices(slice.partitionPath))
+
+  private def areBuckets(first: Seq[FileSlice], all: => Seq[FileSlice]): Boolean = areBuckets(first) && areBuckets(all)
 
   /** The newest rule by which partitions have different numbers of buckets: other engines may change it. */
   private def withRule(bucket: IndexType.Bucket, table: OpenTable): IndexType.Bucket = bucket.layout match {
@@ -69,7 +76,7 @@ private[spark] object IndexResolver {
   }
 
   private def byFiles(configured: IndexType, table: OpenTable, isStored: Boolean): IndexType = {
-    val slices = table.view.slices
+    lazy val slices = table.view.slices
     def conflict(key: OptionEntry, requested: String, actual: String, what: String) =
       throw MerganserException("CONFIG_CONFLICT", "key" -> key.key, "value" -> requested, "stored" -> actual,
         "by" -> s"the files of table '${table.config.name}' are of $what")
@@ -78,7 +85,8 @@ private[spark] object IndexResolver {
     def engine(requested: String, actual: String) =
       conflict(Options.BucketEngine, requested, actual, "bucket engine")
     val stored = BucketMetadata.stored(table.storage, table.timeline)
-    val found  = if (slices.isEmpty) stored.map(_ => true) else Some(stored.isDefined || areBuckets(slices))
+    val first  = ofFirstPartition(table)
+    val found  = if (first.isEmpty) stored.map(_ => true) else Some(stored.isDefined || areBuckets(first, slices))
     def laidOut(bucket: IndexType.Bucket): IndexType.Bucket = (stored, bucket.layout) match {
       case (Some(BucketMetadata.Stored(BucketLayout.Rings, count)), layout) =>
         if (layout.exists(_ != BucketLayout.Rings)) engine("SIMPLE", "CONSISTENT_HASHING")

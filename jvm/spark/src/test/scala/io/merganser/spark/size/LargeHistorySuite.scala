@@ -1,0 +1,57 @@
+package io.merganser.spark.size
+
+import io.merganser.table.{LargeTableFileSystem, TableSuite}
+import io.merganser.table.timeline.CommitMetadata
+
+/** What it costs to show some of many commits and file slices. */
+final class LargeHistorySuite extends TableSuite with LargeTables {
+  import LargeTableFileSystem.{counted, Counted}
+
+  override protected def master: String = "local[2]"
+
+  private def call(path: String, procedure: String, more: String = "limit => 10"): Counted[Int] =
+    counted(callMs)(spark.sql(s"CALL $procedure(path => '$path', $more)").collect().length)
+
+  private def commits(calls: Counted[_]): Int = calls.count("open", "\\.hoodie/timeline/[^/]*")
+
+  test("procedures read the commits and list the partitions that they show") {
+    val (path, _) = large("t", even(100 * scale, 100), 1000 * scale)
+    for (procedure <- Seq("show_commits", "show_commits_metadata", "show_timeline")) {
+      val shown = call(path, procedure)
+      info(f"$procedure: ${shown.shown}, ${shown.seconds}%.2f s at $callMs ms a call")
+      assert(shown.result == 10)
+      // One more has the schema of the table.
+      assert(commits(shown) <= 11, procedure)
+    }
+    val slices = call(path, "show_fsview_latest")
+    assert(slices.result == 10)
+    assert(slices.calls.count(c => c.kind == "list" && c.path.startsWith("p")) == 1)
+    assert(commits(slices) <= 101)
+    val all = call(path, "show_commits", "limit => 100000")
+    assert(all.result == 1000 * scale && commits(all) <= 1000 * scale + 1 && all.mostAtOnce >= 32)
+    val one = call(path, "show_commits", "filter => 'total_bytes_written < 0'")
+    assert(one.result == 0 && one.mostAtOnce >= 32)
+  }
+
+  test("compactions of a merge-on-read table are shown without its delta commits") {
+    val (path, _) = large("t", even(10, 100), 1000 * scale, mergeOnRead = true)
+    val shown     = call(path, "show_compaction")
+    assert(shown.result == 0 && commits(shown) <= 1)
+  }
+
+  test("of archived commits the files that have the newest are read") {
+    val (path, table) = large("t", even(10, 10), 10, archived = 1000 * scale)
+    val older         = table.archivedTimes
+    Archives.write(table.root, older, i => Some(CommitMetadata.encodeAvro(table.metadata(i), isReplace = false)),
+      perFile = 100)
+    val shown = call(path, "show_archived_commits")
+    assert(shown.result == 10)
+    assert(shown.calls.filter(c => c.kind == "open" && c.path.endsWith(".parquet")).map(_.path).distinct.size == 1)
+    val old = call(path, "show_archived_commits", s"limit => 3, end_ts => '${older(150)._1}'")
+    assert(old.calls.filter(c => c.kind == "open" && c.path.endsWith(".parquet")).map(_.path).distinct.size == 1)
+    val rows = spark.sql(
+      s"CALL show_archived_commits(path => '$path', limit => 3, end_ts => '${older(150)._1}')").collect()
+    assert(rows.map(_.getString(0)).toSeq == Seq(150, 149, 148).map(older(_)._1))
+    assert(rows.head.getLong(2) == table.metadata(150).allStats.map(_.totalWriteBytes).sum)
+  }
+}

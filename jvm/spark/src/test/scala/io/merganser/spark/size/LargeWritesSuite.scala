@@ -29,9 +29,9 @@ final class LargeWritesSuite extends TableSuite with LargeTables {
       (first, second)
     }
     def byKind(calls: Counted[_]) = rest(calls).groupBy(kind => kind).map { case (kind, all) => kind -> all.size }
-    val (_, ofSmall)     = written("small", 10, 200)
-    val (first, ofLarge) = written("large", 100 * scale, 1000 * scale)
-    val locked           = ofLarge.locked
+    val (_, ofSmall)              = written("small", 10, 200)
+    val (first, ofLarge)          = written("large", 100 * scale, 1000 * scale)
+    val locked                    = ofLarge.locked
     info(s"under the lock: ${locked.map(c => s"${c.kind} ${c.path}").mkString(", ")}")
     assert(locked.forall(_.path.startsWith(".hoodie")), locked)
     assert(byKind(ofLarge) == byKind(ofSmall))

@@ -274,7 +274,8 @@ final class Timeline private (
 
   private lazy val pendingReplaces: Seq[(Instant, RequestedReplace)] =
     pending.filter(_.action.whenCompleted == Action.ReplaceCommit).map { instant =>
-      val request = files.get((instant, InstantState.Requested)).flatMap(name => ifPresent(decode(name)(RequestedReplace.decode)))
+      val request =
+        files.get((instant, InstantState.Requested)).flatMap(name => ifPresent(decode(name)(RequestedReplace.decode)))
       instant -> request.getOrElse(RequestedReplace(None, Set.empty))
     }
 

@@ -8,10 +8,10 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.sketch.BloomFilter
 
 /**
- * Hashes of a batch's keys, by which tasks skip stored rows: all hashes while they are few, else a Bloom filter of them.
+ * Hashes of a batch's keys, by which tasks skip stored rows: all of them while they are few, else a Bloom filter.
  *
  * @param few   sorted; null if there is a filter
- * @param bloom the filter's bytes, or null: nearly a megabyte, whatever the number of keys
+ * @param bloom bytes of the filter, nearly a megabyte whatever the number of keys; or null
  */
 private[write] final class KeyHashes private (few: Array[Long], bloom: Array[Byte]) extends Serializable {
   import KeyHashes._

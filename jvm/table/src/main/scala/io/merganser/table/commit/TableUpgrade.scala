@@ -7,6 +7,7 @@ import io.merganser.table.settings.UpgradedTable
 import io.merganser.table.slice.TableView
 import io.merganser.table.storage.{Storage, TableLock}
 import io.merganser.table.timeline.{Action, CommitMetadata, InstantFile, InstantState, InstantTime, Timeline}
+import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.types.StructType
 
 /**
@@ -21,8 +22,9 @@ object TableUpgrade {
   /**
    * @param columns the table's data columns
    * @return the table's properties, unchanged if the version was 9 already
-   * @throws MerganserException UPGRADE_REFUSED if an action is pending or logs are not compacted, and what
-   *                            [[UpgradedTable.properties]] and [[TableFeatures.requireWritable]] throw
+   * @throws MerganserException UPGRADE_REFUSED if an action is pending, logs are not compacted or the folder of the
+   *                            later layout has instants of its own, and what [[UpgradedTable.properties]] and
+   *                            [[TableFeatures.requireWritable]] throw
    */
   def run(
       storage: Storage,
@@ -38,8 +40,9 @@ object TableUpgrade {
         TableFeatures.requireWritable(storage, config, timeline, permits)
         requireNothingPending(storage, config, timeline)
         val upgraded = TableConfig(UpgradedTable.properties(config, columns))
+        val moves    = config.layoutVersion < upgraded.layoutVersion
+        if (moves) requireNothingMoved(storage, config, timeline, upgraded)
         MetadataTable.drop(storage, permits.dropIndexes)
-        val moves = config.layoutVersion < upgraded.layoutVersion
         if (moves) rewriteTimeline(storage, timeline, upgraded)
         tableLock.requireHeld()
         val result = TableConfig.updateUnderLock(storage,
@@ -68,12 +71,38 @@ object TableUpgrade {
   private val NewFolder = ".hoodie/timeline"
 
   private def requireNothingPending(storage: Storage, config: TableConfig, timeline: Timeline): Unit = {
-    def refuse(reason: String) =
-      throw MerganserException("UPGRADE_REFUSED", "table" -> config.name, "version" -> config.version,
-        "reason" -> reason)
-    timeline.pending.headOption.foreach(i => refuse(s"the ${i.action} of ${i.requested} is pending"))
+    timeline.pending.headOption.foreach(i => throw refused(config, s"the ${i.action} of ${i.requested} is pending"))
     new TableView(storage, config, timeline).slices.find(_.logs.nonEmpty).foreach { slice =>
-      refuse(s"file group '${slice.fileId}' has log files that are not compacted")
+      throw refused(config, s"file group '${slice.fileId}' has log files that are not compacted")
+    }
+  }
+
+  private def refused(config: TableConfig, reason: String): MerganserException =
+    MerganserException("UPGRADE_REFUSED", "table" -> config.name, "version" -> config.version, "reason" -> reason)
+
+  /**
+   * The folder of the later layout is written anew. Other engines' upgrades move instants and the archive there: of one
+   * that died, it may have the only copies.
+   */
+  private def requireNothingMoved(
+      storage: Storage,
+      config: TableConfig,
+      timeline: Timeline,
+      upgraded: TableConfig
+  ): Unit = {
+    def isCopy(name: String) =
+      name.startsWith(".") || InstantFile.parse(name).exists(i => timeline.find(i.requested, i.action).isDefined)
+    def path(file: FileStatus) = s"${file.getPath.getParent.getName}/${file.getPath.getName}"
+    val (history, files) =
+      storage.list(upgraded.timelineFolder).partition(f => f.isDirectory && upgraded.historyFolder.endsWith(path(f)))
+    val archived = history.flatMap(_ => storage.list(upgraded.historyFolder)).filterNot(
+      _.getPath.getName.startsWith("."))
+    (files.filterNot(f => f.isFile && isCopy(f.getPath.getName)) ++ archived).map(path).sorted.headOption.foreach {
+      file =>
+        throw refused(config,
+          s"folder ${storage.path(upgraded.timelineFolder)} has '$file', of which this version's " +
+            "timeline has no copy. An upgrade by another engine may have moved it there and died: let that engine " +
+            "complete its upgrade. If there was none, move the folder away")
     }
   }
 

@@ -3,7 +3,7 @@ package io.merganser.table.commit
 import io.merganser.merge.MerganserException
 import io.merganser.table.TableSuite
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.file.{BaseFile, LogFile}
+import io.merganser.table.file.{BaseFile, LogFile, PartitionMetadata}
 import io.merganser.table.index.HashRing
 import io.merganser.table.options.{ForeignOptions, Options, Permits}
 import io.merganser.table.properties.{TableConfig, TableProperties, Treatment}
@@ -249,6 +249,35 @@ final class TableFeaturesSuite extends TableSuite {
     assert(conditionOf(Rollback.failed(s, config, Transaction.Options.of(settings))) == "TABLE_FEATURE_READ_ONLY")
     assert(conditionOf(TableUpgrade.run(s, new StructType)) == "TABLE_FEATURE_READ_ONLY")
     assert(s.exists(".hoodie/100.deltacommit.requested"))
+  }
+
+  test("an upgrade is refused, and deletes nothing, where the later timeline's folder has what the timeline has not") {
+    def old(name: String) = {
+      val s = faulty(name)
+      table(6, s)
+      PartitionMetadata.write(s, "p", "1")
+      instantFile(s, "100.commit")
+      instantFile(s, "200.commit")
+      s
+    }
+    val columns = new StructType().add("id", "int")
+    for (
+      moved <- Seq("300_310.commit", "100_110.deltacommit", "300_310.reshuffle", "notes.txt", "history/_version_",
+        "history/100_200_0.parquet")
+    ) {
+      val s    = old(moved.replace('/', '-'))
+      val file = s".hoodie/timeline/$moved"
+      s.createNew(".hoodie/timeline/100_105.commit", Array[Byte](1))
+      s.createNew(file, Array[Byte](1))
+      val error = intercept[MerganserException](TableUpgrade.run(s, columns))
+      assert(error.condition == "UPGRADE_REFUSED", moved)
+      assert(Seq(moved, ".hoodie/timeline", "complete its upgrade").forall(error.getMessage.contains), error)
+      assert(s.exists(file) && s.exists(".hoodie/timeline/100_105.commit") && TableConfig.load(s).version == 6)
+      s.delete(file)
+      assert(TableUpgrade.run(s, columns).version == 9)
+      assert(Timeline.load(s, TableConfig.load(s)).completed.map(_.requested) == Seq("100", "200"))
+      assert(!s.exists(".hoodie/timeline/100_105.commit"))
+    }
   }
 
   test(

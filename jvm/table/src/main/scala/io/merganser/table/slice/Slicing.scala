@@ -26,19 +26,21 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
   /**
    * The newest slice of each group of some partitions.
    *
-   * @param listed the partitions with their files
+   * @param listed  the partitions with their files
+   * @param isWhole whether they are all partitions of the table
    * @throws io.merganser.merge.MerganserException SLICE_FILE_MISSING
    */
-  def newest(listed: Seq[(String, Seq[ListedFile])]): Seq[FileSlice] = {
+  def newest(listed: Seq[(String, Seq[ListedFile])], isWhole: Boolean): Seq[FileSlice] = {
     val slices = committedSlices(listed)(newestOf)
-    requireNoneMissing(listed, slices, withLogs = true)
+    requireNoneMissing(listed, isWhole, slices, withLogs = true)
+    requireBases(slices)
     slices
   }
 
-  def readOptimized(listed: Seq[(String, Seq[ListedFile])]): Seq[FileSlice] = {
+  def readOptimized(listed: Seq[(String, Seq[ListedFile])], isWhole: Boolean): Seq[FileSlice] = {
     val slices = committedSlices(listed)(group =>
       group.bases.lastOption.map(base => FileSlice(group.partitionPath, group.fileId, base.instant, Some(base), Nil)))
-    requireNoneMissing(listed, slices, withLogs = false)
+    requireNoneMissing(listed, isWhole, slices, withLogs = false)
     slices
   }
 
@@ -131,8 +133,9 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
         .flatMap(i => timeline.committedFiles(i.requested).flatMap(_.get(log.name)).iterator).take(1).toList.headOption
     }
 
+  /** In version 6 the instant of a log file is that of its base file. */
   private def instants(slice: FileSlice): Seq[String] =
-    slice.base.toSeq.map(_.instant) ++ (if (config.version < 8) Nil else slice.logs.map(_.instant))
+    if (config.version < 8) Seq(slice.baseInstant) else slice.base.toSeq.map(_.instant) ++ slice.logs.map(_.instant)
 
   /** Reads commits in parallel. */
   private def prefetch(instants: Seq[String]): Unit = {
@@ -142,23 +145,54 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
 
   /**
    * Every file that the commits of the slices name and that no newer slice replaces must exist: otherwise rows would be
-   * missing or older versions would reappear.
+   * missing or older versions would reappear. So must those of other commits that were read, as the newest one was for
+   * the schema, and of the commits that have no file left in the whole table.
    */
   private def requireNoneMissing(
       listed: Seq[(String, Seq[ListedFile])],
+      isWhole: Boolean,
       slices: Seq[FileSlice],
       withLogs: Boolean
   ): Unit = {
     val here    = listed.map { case (partition, files) => partition -> files.map(_.name).toSet }.toMap
     val byGroup = slices.map(s => s.group -> s).toMap
+    val others  = timeline.unarchived(reads = if (isWhole && hasInstantsInNames) without(listed) else _ => false)
+    val commits = (slices.flatMap(instants) ++ others.map(_.requested)).distinct
+    prefetch(commits)
     for {
-      instant      <- slices.flatMap(instants).distinct
+      instant      <- commits
       files        <- timeline.committedFiles(instant).toSeq
       (name, file) <- files
       if here.get(file.partitionPath).exists(names => !names(name)) && isNeeded(name, file, byGroup, withLogs)
-    } throw MerganserException("SLICE_FILE_MISSING", "table" -> config.name,
-      "file" -> FileNames.path(file.partitionPath, name), "by" -> s"commit $instant")
+    } throw missing(file.partitionPath, name, instant)
   }
+
+  /** False if files of several commits may have the name of one, as logs have in version 6. */
+  private def hasInstantsInNames: Boolean = config.isCreatedInLayout2 || !config.isMergeOnRead
+
+  /** The instants that are not in the name of a file. */
+  private def without(listed: Seq[(String, Seq[ListedFile])]): String => Boolean = {
+    val found = mutable.HashSet.empty[String]
+    listed.foreach { case (_, files) => files.foreach(f => found ++= FileNames.instant(f.name)) }
+    instant => !found(instant)
+  }
+
+  private def missing(partition: String, name: String, instant: String): MerganserException =
+    MerganserException("SLICE_FILE_MISSING", "table" -> config.name, "file" -> FileNames.path(partition, name),
+      "by" -> s"commit $instant")
+
+  /** The commit of a log names the base file that it belongs to, also if that file's own commit was archived. */
+  private def requireBases(slices: Seq[FileSlice]): Unit = if (config.version >= 8) for {
+    slice <- slices
+    log   <- slice.logs
+    name  <- commitOf(log).flatMap(_.baseFile)
+    base  <- FileNames.parseBase(slice.partitionPath, name, 0L)
+  } if (isMissing(base, slice)) throw missing(slice.partitionPath, name, log.instant)
+
+  /** A writer of another engine may have taken the file of a failed write for a base file. */
+  private def isMissing(base: BaseFile, slice: FileSlice): Boolean =
+    base.fileId == slice.fileId && slice.base.forall(_.instant < base.instant) && isCompleted(base.instant) &&
+      isNamed(base)
 
   private def isNeeded(
       name: String,
@@ -172,7 +206,8 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
       isLive(base.fileId) &&
       newest(base.fileId).forall(s => base.instant > s.baseInstant || (base.instant == s.baseInstant && s.base.isEmpty))
     } || (withLogs && config.isCreatedInLayout2 && FileNames.parseLog(file.partitionPath, name, 0L).exists { log =>
-      isLive(log.fileId) &&
+      // A log of a bucket that was to be split is named after the clustering, which may have been rolled back.
+      isLive(log.fileId) && isCompleted(log.instant) &&
       newest(log.fileId).forall(s => s.base.isEmpty || timeline.completionTime(log.instant).exists(s.baseInstant <= _))
     })
   }

@@ -23,9 +23,13 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
 
   @volatile private var isListed = false
 
+  /** All partitions, if a search for some has found that none is left out. */
+  @volatile private var known: Option[Seq[String]] = None
+
   private lazy val everyPartition: FoundPartitions = {
     val found = partitionsBelow(Seq(""), _ => true)
     isListed = true
+    known = Some(found.paths)
     found
   }
 
@@ -38,7 +42,11 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
     if (isListed) {
       val kept = partitions.filter(mayContain)
       FoundPartitions(kept, partitions.size - kept.size)
-    } else partitionsBelow(Seq(""), mayContain)
+    } else {
+      val found = partitionsBelow(Seq(""), mayContain)
+      if (found.skipped == 0) known = Some(found.paths)
+      found
+    }
 
   /** Those of some folders that are partitions. */
   def partitionsAmong(folders: Seq[String]): Seq[String] =
@@ -72,18 +80,21 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
       FileNames.path(folder, f.name))
 
   /** The newest slices of some partitions, listed in parallel. */
-  def slicesOf(partitions: Seq[String]): Seq[FileSlice] = slicing.newest(listed(partitions))
+  def slicesOf(partitions: Seq[String]): Seq[FileSlice] = slicing.newest(listed(partitions), isWhole(partitions))
 
   /** The newest slices of those of some folders that are partitions. */
   def slicesOfAny(folders: Seq[String]): Seq[FileSlice] =
-    slicing.newest(listed(folders).filter { case (_, files) => isPartition(files) })
+    slicing.newest(listed(folders).filter { case (_, files) => isPartition(files) }, isWhole = false)
 
   /** The newest base file of every group that has one, without logs: what a read-optimized query reads. */
   def readOptimizedSlices: Seq[FileSlice] = readOptimizedSlicesOf(partitions)
 
   def readOptimizedSlices(partition: String): Seq[FileSlice] = readOptimizedSlicesOf(Seq(partition))
 
-  def readOptimizedSlicesOf(partitions: Seq[String]): Seq[FileSlice] = slicing.readOptimized(listed(partitions))
+  def readOptimizedSlicesOf(partitions: Seq[String]): Seq[FileSlice] =
+    slicing.readOptimized(listed(partitions), isWhole(partitions))
+
+  private def isWhole(partitions: Seq[String]): Boolean = known.contains(partitions)
 
   /** A slice of a plan, with file sizes from the commits and without files that no commit names. */
   def committed(slice: FileSlice): FileSlice = slicing.committed(slice)

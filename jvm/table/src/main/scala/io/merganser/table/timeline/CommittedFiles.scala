@@ -8,8 +8,15 @@ import java.util.{LinkedHashMap => OrderedMap}
  * @param sizeBytes size after the write; for a log file of version 6, the bytes that the write appended
  * @param hasInserts whether rows were inserted, as far as the writer counted them
  * @param checksums of a log file's blocks; empty if the writer recorded none
+ * @param baseFile  for a log file, the name of the base file that its rows are read with, if it has one
  */
-final case class CommittedFile(partitionPath: String, sizeBytes: Long, hasInserts: Boolean, checksums: String)
+final case class CommittedFile(
+    partitionPath: String,
+    sizeBytes: Long,
+    hasInserts: Boolean,
+    checksums: String,
+    baseFile: Option[String] = None
+)
 
 /**
  * A cache, shared by the readers of this process, of the files that completed writes name; completed files of the
@@ -40,6 +47,8 @@ private[timeline] object CommittedFiles {
   /** Files by name without folders. */
   def of(metadata: CommitMetadata): Files = metadata.stats.flatMap { case (partition, stats) =>
     stats.filter(_.path.nonEmpty).map(stat =>
-      stat.fileName -> CommittedFile(partition, stat.fileSizeInBytes, stat.numInserts > 0, stat.checksums))
+      stat.fileName -> CommittedFile(partition, stat.fileSizeInBytes, stat.numInserts > 0, stat.checksums,
+        stat.baseFile.filter(name => name.nonEmpty && stat.isLogFile).map(name =>
+          name.drop(name.lastIndexOf('/') + 1))))
   }
 }

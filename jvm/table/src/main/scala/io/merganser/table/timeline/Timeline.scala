@@ -183,6 +183,19 @@ final class Timeline private (
       else Option(read.get(instant)).map(CommittedFiles.of).filter(_.nonEmpty) // archived
     }
 
+  /**
+   * The completed writes that have a file on this timeline and the metadata of which was read, or is to be read: all
+   * files that they name must exist, or have been replaced by others.
+   *
+   * @param reads whether to read those of a requested time that has not been read
+   */
+  private[table] def unarchived(reads: String => Boolean): Seq[Instant] = {
+    val from = start
+    completed.filter(i =>
+      hasFile(i, InstantState.Completed) && from.forall(_ <= i.requested) && (read.containsKey(
+        i) || reads(i.requested)))
+  }
+
   private def committedFiles(instant: Instant): Option[Map[String, CommittedFile]] = {
     val name     = fileName(instant, InstantState.Completed)
     val cacheKey = s"$storage/${config.timelineFolder}/$name ${versions.getOrElse(name, "")}"

@@ -250,4 +250,108 @@ final class TableViewSuite extends TableSuite {
     val first      = calls
     assert(first - calls == 2)
   }
+
+  private def logStat(name: String, baseFile: String): WriteStat = stat(name).copy(logVersion = Some(1),
+    baseFile =
+      Some(baseFile))
+
+  private def missed(read: => Any): String = {
+    val error = intercept[MerganserException](read)
+    assert(error.condition == "SLICE_FILE_MISSING")
+    s"${error.parameters("file")} by ${error.parameters("by")}"
+  }
+
+  /** Reads one partition by its name, so that the files of the table are not known to be all listed. */
+  private def one(s: Storage): Seq[FileSlice] = view(s).slices("p")
+
+  test("a base file that only the commit of a log names is missed, also where its own commit was archived") {
+    for (isArchived <- Seq(false, true)) {
+      val s = faulty(s"gone$isArchived")
+      madeInLayout2(s)
+      partition(s, log("a", "200"), log("a", "300"))
+      if (isArchived) s.createNew(".hoodie/timeline/history/_version_", "1".getBytes)
+      else instantFile(s, "100_110.deltacommit", upserted(stat(base("a", "100"))))
+      instantFile(s, "200_210.deltacommit", upserted(logStat(log("a", "200"), base("a", "100"))))
+      instantFile(s, "300_310.deltacommit", upserted(logStat(log("a", "300"), s"p/${base("a", "100")}")))
+      assert(missed(one(s)).startsWith(s"p/${base("a", "100")} by commit "))
+      assert(missed(view(s).slices).startsWith(s"p/${base("a", "100")} by commit "))
+      s.createNew(s"p/${base("a", "100")}", Array[Byte](1))
+      assert(show(one(s)) == Seq("a@100:200,300") && show(view(s).slices) == show(one(s)))
+    }
+  }
+
+  test("a log's older base file is not taken for a newer one that is gone; one that replaced it is") {
+    val s = storage
+    madeInLayout2(s)
+    partition(s, base("a", "100"), log("a", "300"), base("b", "100"), base("b", "350"), log("b", "300"))
+    instantFile(s, "100_110.deltacommit", upserted(stat(base("a", "100")), stat(base("b", "100"))))
+    instantFile(s, "200_210.commit", upserted(stat(base("a", "200"))))
+    instantFile(s, "300_360.deltacommit",
+      upserted(logStat(log("a", "300"), base("a", "200")),
+        logStat(log("b", "300"), base("b", "100"))))
+    instantFile(s, "350_355.commit", upserted(stat(base("b", "350"))))
+    assert(missed(one(s)) == s"p/${base("a", "200")} by commit 300")
+    s.createNew(s"p/${base("a", "200")}", Array[Byte](1))
+    assert(show(one(s)) == Seq("a@200:300", "b@350:300"))
+  }
+
+  test("a log's base file that no completed commit names is not missed, nor is one of a replaced group") {
+    val s = storage
+    madeInLayout2(s)
+    partition(s, log("a", "200"), base("a", "090"), log("b", "200"), log("c", "200"), base("d", "090"))
+    instantFile(s, "090_095.deltacommit", upserted(stat(base("a", "090")), stat(base("d", "090"))))
+    instantFile(s, "100_110.deltacommit", upserted(stat(base("c", "100"))))
+    instantFile(s, "200_210.deltacommit",
+      upserted(logStat(log("a", "200"), base("a", "100")),
+        logStat(log("b", "200"), base("b", "150")), logStat(log("c", "200"), base("c", "100"))))
+    instantFile(s, "300_310.replacecommit",
+      CommitMetadata(OperationType.Cluster, Map("p" -> Nil), Map.empty,
+        Map("p" -> Seq("c"))))
+    assert(show(view(s).slices) == Seq("a@090:200", "b@-:200", "d@090:"))
+  }
+
+  test("if the whole table is listed, a commit of which no file is left must have been replaced") {
+    for ((gone, isMissed) <- Seq(base("a", "200") -> true, log("b", "300") -> true, base("c", "400") -> false)) {
+      val s = faulty(gone)
+      madeInLayout2(s)
+      val files = Seq(base("a", "100"), base("a", "200"), base("b", "100"), log("b", "300"), base("c", "100"),
+        base("c", "400"), base("c", "500"), log("b", "500"))
+      partition(s, files.filterNot(_ == gone): _*)
+      instantFile(s, "100_110.deltacommit",
+        upserted(stat(base("a", "100")), stat(base("b", "100")),
+          stat(base("c", "100"))))
+      instantFile(s, "200_210.commit", upserted(stat(base("a", "200"))))
+      instantFile(s, "300_310.deltacommit", upserted(logStat(log("b", "300"), base("b", "100"))))
+      instantFile(s, "400_410.commit", upserted(stat(base("c", "400"))))
+      instantFile(s, "500_510.deltacommit",
+        upserted(stat(base("c", "500")), logStat(log("b", "500"), base("b", "100"))))
+      if (isMissed) assert(missed(view(s).slices) == s"p/$gone by commit ${FileNames.instant(gone).get}")
+      else assert(show(view(s).slices) == Seq("a@200:", "b@100:300,500", "c@500:"))
+    }
+  }
+
+  test("the files of the newest commit, which is read for the schema, are missed in a read of one partition as well") {
+    val s = storage
+    madeInLayout2(s)
+    partition(s, base("a", "100"))
+    instantFile(s, "100_110.deltacommit", upserted(stat(base("a", "100"))))
+    instantFile(s, "200_210.deltacommit", upserted(logStat(log("a", "200"), base("a", "100"))))
+    val config   = TableConfig.load(s)
+    val timeline = Timeline.load(s, config)
+    assert(timeline.tableSchemaJson.nonEmpty)
+    assert(missed(new TableView(s, config, timeline).slices("p")) == s"p/${log("a", "200")} by commit 200")
+    assert(missed(view(s).slices) == s"p/${log("a", "200")} by commit 200")
+    assert(show(new TableView(s, config, timeline.asOf("150")).slices) == Seq("a@100:"))
+  }
+
+  test("in version 6 the base file of a log that is named after it is missed") {
+    val s = storage
+    table(6, s)
+    partition(s, log("a", "100"), log("b", "100"))
+    instantFile(s, "100.deltacommit", upserted(stat(base("a", "100")), stat(log("b", "100"))))
+    instantFile(s, "200.deltacommit", upserted(stat(log("a", "100"))))
+    assert(missed(one(s)) == s"p/${base("a", "100")} by commit 100")
+    s.createNew(s"p/${base("a", "100")}", Array[Byte](1))
+    assert(show(one(s)) == Seq("a@100:100", "b@-:100"))
+  }
 }

@@ -78,6 +78,33 @@ def test_files_that_a_task_left_after_the_commit_are_no_rows_and_a_commit_does_n
     assert sql.rows(table, "id, v") == [(1, "h"), (2, "z")]
 
 
+@pytest.mark.parametrize("kind", ["mor", "cow"])
+def test_a_deleted_base_or_log_file_is_an_error_with_its_name_and_commit_and_no_other_rows(sql: Sql, kind: str) -> None:
+    table = sql.create(kind)
+    sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a'), (2, 1, 'b')")
+    for value in "cde":
+        sql.run(f"UPDATE {table} SET v = '{value}' WHERE id = 1")
+    instants = [commit.instant for commit in Table.load(sql.spark, table).history()]
+    right = sql.rows(table, "id, v")
+    assert right == [(1, "e"), (2, "b")]
+    folder = sql.folder(table)
+    files = [f for f in folder.iterdir() if f.is_file() and ("parquet" in f.name or ".log." in f.name)]
+    files = [f for f in files if not f.name.endswith(".crc")]
+    assert len(files) == 4
+    for file in files:
+        (instant,) = (i for i in instants if i in file.name)
+        away = folder.parent / "away"
+        file.rename(away)
+        if kind == "mor" or instant == max(instants):
+            message = sql.fails(f"SELECT * FROM {table}")
+            wanted = ("SLICE_FILE_MISSING", file.name, "named by commit", "put the file back")
+            assert all(part in message for part in wanted), message[:500]
+        else:
+            assert sql.rows(table, "id, v") == right
+        away.rename(file)
+    assert sql.rows(table, "id, v") == right
+
+
 IGNORING = {"spark.sql.files.ignoreCorruptFiles": "true"}
 
 

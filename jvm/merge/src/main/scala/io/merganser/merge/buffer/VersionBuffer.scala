@@ -1,20 +1,24 @@
 package io.merganser.merge.buffer
 
 import io.merganser.merge.{KeyFold, RowLayout, Version}
-import org.apache.spark.TaskContext
+import org.apache.spark.memory.merganser.BufferMemory
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.unsafe.types.UTF8String
+
+import java.io.Closeable
 
 /**
  * Buffers the versions of logs, oldest first as they are added, until the stored rows are read.
  *
- * In memory it is an open-addressed table on the key's bytes. Beyond `bufferBytes` it changes to sorted runs that
- * Spark's memory manager spills to local disk, and the stored rows are then merged in key order.
+ * In memory it is an open-addressed table on the key's bytes. Beyond `bufferBytes`, or where the task's memory is used
+ * up before, it changes to sorted runs that Spark's memory manager spills to local disk, and the stored rows are then
+ * merged in key order.
  *
  * @param bufferBytes memory for versions before they are sorted and spilled, in bytes. Outside a Spark task there is
  *                    no memory manager to spill with, and everything stays in memory.
  */
-final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) {
+final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) extends Closeable {
+  private[this] val memory              = BufferMemory.ofTask().orNull
   private[this] val table               = new KeyTable
   private[this] var usedBytes           = 0L
   private[this] var sorted: SortedSpill = _
@@ -34,8 +38,12 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) {
         table.put(layout.key(copied.row), copied)
         usedBytes += sizeOf(copied)
       } else addTo(entry, table.record(entry), version)
-      if (usedBytes > bufferBytes && TaskContext.get() != null) switchToSorted()
+      // Twice, since there are two copies of the versions while they are sorted.
+      if (memory != null && (usedBytes > bufferBytes || !memory.holds(usedBytes * 2))) switchToSorted()
     }
+
+  /** Releases the memory; call when the merge is at its end. */
+  override def close(): Unit = if (memory != null) memory.release()
 
   private def addTo(entry: Int, buffered: Version, version: Version): Unit = {
     val result = fold.addToLogs(buffered, version)
@@ -49,6 +57,8 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) {
   private def sizeOf(record: Version): Long = VersionBuffer.OverheadBytes + RowSize.of(record.row)
 
   private def switchToSorted(): Unit = {
+    // The sorter reserves what it takes over.
+    close()
     sorted = new SortedSpill(layout)
     table.foreach(sorted.addWithEarlier)
     table.clear()
@@ -62,12 +72,17 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) {
    * @param baseSorted whether they come in ascending order of their key's unsigned bytes
    */
   def merge(base: Iterator[InternalRow], baseSorted: Boolean): MergeIterator =
-    if (sorted == null) new KeyedMerge(base, table, layout, fold)
+    if (sorted == null) new KeyedMerge(base, complete(), layout, fold)
     else
       SortedMerge.ofLogs(if (baseSorted) base else SortedSpill.sortByKey(base, layout), sorted.cursor(), layout, fold)
 
   /** The same for stored rows in column batches; None once the versions are in sorted runs, which need sorted rows. */
-  def mergeBatches(): Option[BatchMerge] = if (sorted == null) Some(new BatchMerge(table, layout, fold)) else None
+  def mergeBatches(): Option[BatchMerge] = if (sorted == null) Some(new BatchMerge(complete(), layout, fold)) else None
+
+  private def complete(): KeyTable = {
+    if (memory != null) memory.keep(usedBytes)
+    table
+  }
 
   /** Merges the versions where nothing is stored. */
   def merge(): MergeIterator = merge(Iterator.empty, baseSorted = true)

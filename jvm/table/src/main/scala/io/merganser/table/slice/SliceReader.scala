@@ -123,7 +123,7 @@ final class SliceReader(
       case Some(merge) =>
         val reader  = openBase(slice, ofMerge, keyFilters)
         val batches = reader.map(_.batches()).getOrElse(Iterator.empty)
-        SliceBatches(new MergedBatches(batches, merge, requested), reader.toSeq)
+        SliceBatches(new MergedBatches(batches, merge, requested), reader.toSeq :+ buffer)
       case None =>
         val open = merge(slice, buffer)
         SliceBatches(RowsToBatches(liveRows(open), requested, SliceReader.BatchRows), Seq(open))
@@ -147,7 +147,7 @@ final class SliceReader(
     val reader = openBase(slice, ofMerge, keyFilters)
     val rows   = reader.map(_.rows()).getOrElse(Iterator.empty)
     val sorted = reader.forall(_.footer.isSorted)
-    new OpenMerge(buffer.merge(rows, sorted), compiled.layout, reader.toSeq)
+    new OpenMerge(buffer.merge(rows, sorted), compiled.layout, reader.toSeq :+ buffer)
   }
 
   private def liveRows(open: OpenMerge): SliceRows = new SliceRows {

@@ -1,0 +1,33 @@
+package io.merganser.spark.size
+
+import java.lang.management.ManagementFactory
+import java.nio.file.Files
+
+import io.merganser.table.TableSuite
+
+import scala.collection.JavaConverters._
+
+/** File slices that are larger than the memory of the process that reads and compacts them. */
+final class BigSlicesSuite extends TableSuite {
+
+  private val isFull = sys.env.get("MERGANSER_FULL").contains("1")
+
+  /** Runs in a process with so much memory. */
+  private def run(heap: String, arguments: String*): Unit = {
+    val opens   = ManagementFactory.getRuntimeMXBean.getInputArguments.asScala.filter(_.startsWith("--add-opens"))
+    val program = java.nio.file.Paths.get(System.getProperty("java.home"), "bin", "java").toString
+    val output  = folder.resolve("output")
+    val command = Seq(program, s"-Xmx$heap", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError") ++ opens ++
+      Seq("-cp", System.getProperty("java.class.path"), "io.merganser.spark.size.BigSlices", folder.toString) ++
+      arguments
+    val started = new ProcessBuilder(command: _*).redirectErrorStream(true).redirectOutput(output.toFile).start()
+    val code    = started.waitFor()
+    val lines   = Files.readAllLines(output).asScala
+    lines.filter(_.matches(".*: [0-9.]+ s|logs of .*")).foreach(info(_))
+    assert(code == 0, lines.takeRight(40).mkString("\n"))
+  }
+
+  test("slices larger than the memory of their tasks, and keys of many versions, are read and compacted") {
+    if (isFull) run("1g", "10000", "2", "5000000") else run("512m", "300", "2", "300000")
+  }
+}

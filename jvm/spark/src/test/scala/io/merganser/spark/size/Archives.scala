@@ -38,7 +38,8 @@ object Archives {
       name
     }.toList
     Files.write(folder.resolve("manifest_1"),
-      files.map(f => s"""{"fileName":"$f","fileLen":1}""").mkString("""{"files":[""", ",", "]}").getBytes)
+      files.map(f => s"""{"fileName":"$f","fileLen":${Files.size(folder.resolve(f))}}""").mkString("""{"files":[""",
+        ",", "]}").getBytes)
     Files.write(folder.resolve("_version_"), "1".getBytes)
     ()
   }

@@ -35,7 +35,7 @@ object LogInserts {
 
   /** A log file has one commit, whose files are known from the listing of its slice. */
   private def hasInserts(log: LogFile, timeline: Timeline): Boolean =
-    timeline.committedFiles(log.instant).flatMap(_.get(log.name)).forall(_.hasInserts)
+    timeline.committedFiles(log.instant).flatMap(_.get(log.path)).forall(_.hasInserts)
 
   /** Below version 8 several commits append to a log file. */
   private def byCommits(slices: IndexedSeq[FileSlice], based: Seq[Int], timeline: Timeline): Seq[Int] = {
@@ -45,9 +45,9 @@ object LogInserts {
       else {
         val first = known.map(slices(_).baseInstant).min
         timeline.completed.filter(i => i.action == Action.DeltaCommit && i.requested >= first).flatMap { i =>
-          timeline.committedFiles(i.requested).toSeq.flatMap(_.iterator).collect {
-            case (name, file) if file.hasInserts && FileNames.isLog(name) =>
-              FileGroupId(file.partitionPath, FileNames.fileId(name).getOrElse(name))
+          timeline.committedFiles(i.requested).toSeq.flatMap(_.values).collect {
+            case file if file.hasInserts && FileNames.isLog(file.name) =>
+              FileGroupId(file.partitionPath, FileNames.fileId(file.name).getOrElse(file.name))
           }
         }.toSet
       }

@@ -73,7 +73,7 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
 
   /** A file that was swapped with another, or cut short, may be a file of the format still. */
   private def requireSize(base: BaseFile): Unit =
-    timeline.committedFiles(base.instant).flatMap(_.get(base.name)).map(_.sizeBytes).filter(size =>
+    timeline.committedFiles(base.instant).flatMap(_.get(base.path)).map(_.sizeBytes).filter(size =>
       size > 0 && size != base.sizeBytes).foreach { committed =>
       throw MerganserException("BASE_FILE_UNREADABLE", "file" -> storage.path(base.path), "bytes" -> base.sizeBytes,
         "reason" -> s"commit ${base.instant} wrote $committed bytes")
@@ -94,7 +94,7 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
     }
   }
 
-  private def isNamed(base: BaseFile): Boolean = timeline.committedFiles(base.instant).forall(_.contains(base.name))
+  private def isNamed(base: BaseFile): Boolean = timeline.committedFiles(base.instant).forall(_.contains(base.path))
 
   /**
    * While buckets are split or merged, rows are also written to logs of the new buckets, which are named after that
@@ -110,8 +110,8 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
   private def isNamed(log: LogFile): Boolean = config.version < 8 || replaces(log.instant) || timeline.committedFiles(
     log.instant).forall {
     files =>
-      files.contains(log.name) || (!config.isCreatedInLayout2 && files.keysIterator.exists(
-        FileNames.fileId(_).contains(log.fileId)))
+      files.contains(log.path) || (!config.isCreatedInLayout2 && files.valuesIterator.exists(file =>
+        FileNames.fileId(file.name).contains(log.fileId)))
   }
 
   private def withCompletion(log: LogFile): LogFile =
@@ -126,11 +126,11 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
     })
 
   private def commitOf(log: LogFile): Option[CommittedFile] =
-    timeline.committedFiles(log.instant).flatMap(_.get(log.name)).orElse {
+    timeline.committedFiles(log.instant).flatMap(_.get(log.path)).orElse {
       // Of a bucket that was split meanwhile: a later write names it.
       if (!replaces(log.instant)) None
       else timeline.completed.iterator.filter(_.requested > log.instant)
-        .flatMap(i => timeline.committedFiles(i.requested).flatMap(_.get(log.name)).iterator).take(1).toList.headOption
+        .flatMap(i => timeline.committedFiles(i.requested).flatMap(_.get(log.path)).iterator).take(1).toList.headOption
     }
 
   /** In version 6 the instant of a log file is that of its base file. */
@@ -160,11 +160,11 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
     val commits = (slices.flatMap(instants) ++ others.map(_.requested)).distinct
     prefetch(commits)
     for {
-      instant      <- commits
-      files        <- timeline.committedFiles(instant).toSeq
-      (name, file) <- files
-      if here.get(file.partitionPath).exists(names => !names(name)) && isNeeded(name, file, byGroup, withLogs)
-    } throw missing(file.partitionPath, name, instant)
+      instant <- commits
+      files   <- timeline.committedFiles(instant).toSeq
+      file    <- files.values
+      if here.get(file.partitionPath).exists(names => !names(file.name)) && isNeeded(file, byGroup, withLogs)
+    } throw missing(file.partitionPath, file.name, instant)
   }
 
   /** False if files of several commits may have the name of one, as logs have in version 6. */
@@ -195,17 +195,16 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
       isNamed(base)
 
   private def isNeeded(
-      name: String,
       file: CommittedFile,
       slices: Map[FileGroupId, FileSlice],
       withLogs: Boolean
   ): Boolean = {
     def newest(fileId: String) = slices.get(FileGroupId(file.partitionPath, fileId))
     def isLive(fileId: String) = !timeline.replacedGroups(FileGroupId(file.partitionPath, fileId))
-    FileNames.parseBase(file.partitionPath, name, 0L).exists { base =>
+    FileNames.parseBase(file.partitionPath, file.name, 0L).exists { base =>
       isLive(base.fileId) &&
       newest(base.fileId).forall(s => base.instant > s.baseInstant || (base.instant == s.baseInstant && s.base.isEmpty))
-    } || (withLogs && config.isCreatedInLayout2 && FileNames.parseLog(file.partitionPath, name, 0L).exists { log =>
+    } || (withLogs && config.isCreatedInLayout2 && FileNames.parseLog(file.partitionPath, file.name, 0L).exists { log =>
       // A log of a bucket that was to be split is named after the clustering, which may have been rolled back.
       isLive(log.fileId) && isCompleted(log.instant) &&
       newest(log.fileId).forall(s => s.base.isEmpty || timeline.completionTime(log.instant).exists(s.baseInstant <= _))

@@ -1,5 +1,7 @@
 package io.merganser.table.timeline
 
+import io.merganser.table.file.FileNames
+
 import java.util.{LinkedHashMap => OrderedMap}
 
 /**
@@ -12,6 +14,7 @@ import java.util.{LinkedHashMap => OrderedMap}
  */
 final case class CommittedFile(
     partitionPath: String,
+    name: String,
     sizeBytes: Long,
     hasInserts: Boolean,
     checksums: String,
@@ -44,10 +47,11 @@ private[timeline] object CommittedFiles {
     }
   }
 
-  /** Files by name without folders. */
+  /** Files by path, relative to the table's: buckets of different partitions may have files of the same name. */
   def of(metadata: CommitMetadata): Files = metadata.stats.flatMap { case (partition, stats) =>
     stats.filter(_.path.nonEmpty).map(stat =>
-      stat.fileName -> CommittedFile(partition, stat.fileSizeInBytes, stat.numInserts > 0, stat.checksums,
+      FileNames.path(partition, stat.fileName) -> CommittedFile(partition, stat.fileName, stat.fileSizeInBytes,
+        stat.numInserts > 0, stat.checksums,
         stat.baseFile.filter(name => name.nonEmpty && stat.isLogFile).map(name =>
           name.drop(name.lastIndexOf('/') + 1))))
   }

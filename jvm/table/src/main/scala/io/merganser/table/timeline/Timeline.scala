@@ -172,7 +172,7 @@ final class Timeline private (
   def metadata(requested: String): Option[CommitMetadata] = completed.find(_.requested == requested).map(metadata)
 
   /**
-   * The files that a completed write names, by name without folders; cached per process.
+   * The files that a completed write names, by path; cached per process.
    *
    * @return None if they are unknown: the write is no longer on the timeline, or names no file
    * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE

@@ -34,9 +34,8 @@ object BigSlices {
       .config("spark.sql.extensions", classOf[MerganserExtensions].getName).getOrCreate()
     def path(name: String) = Paths.get(folder).resolve(name).toString
     try {
-      val Array(megabytes, slices, versions) = arguments.tail
-      largeLogs(spark, path("large"), megabytes.toInt, slices)
-      hotKeys(spark, path("hot"), versions.toLong)
+      largeLogs(spark, path("large"), megabytes = arguments(1).toInt, slices = arguments(2))
+      hotKeys(spark, path("hot"), versions = arguments(3).toLong)
     } finally spark.stop()
   }
 

@@ -16,6 +16,9 @@ trait LargeTables extends LocalSession { this: TableSuite =>
   /** What each call of the file system takes, in milliseconds. */
   protected val callMs: Long = if (isFull) 20 else 2
 
+  /** Calls that run at the same time at least: short ones end before a busy machine has begun many more. */
+  protected val atOnce: Int = if (isFull) 32 else 8
+
   /** A hundred thousand file groups and ten thousand commits, or a tenth of them. */
   protected val scale: Int = if (isFull) 10 else 1
 

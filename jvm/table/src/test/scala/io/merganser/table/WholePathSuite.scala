@@ -15,7 +15,7 @@ import scala.util.Random
 /** Random histories through files: written, appended, compacted and read without an engine, against the oracle. */
 final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {
 
-  private val perKind = 24
+  private val perKind = if (sys.env.get("MERGANSER_FULL").contains("1")) 24 else 12
 
   private var folder: java.nio.file.Path = _
 

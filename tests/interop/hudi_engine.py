@@ -88,11 +88,12 @@ class HudiEngine:
             )
         if not Path(chosen).is_file():
             raise HudiMissingError(f"There is no Hudi bundle at '{chosen}' (MERGANSER_HUDI_JAR).")
+        interpreter = python or os.environ.get("MERGANSER_HUDI_PYTHON") or sys.executable
         self._home = tempfile.TemporaryDirectory(prefix="hudi-engine-")
         self._log = (Path(self._home.name) / "log.txt").open("w+b")
         self._process = subprocess.Popen(
             [
-                python or os.environ.get("MERGANSER_HUDI_PYTHON") or sys.executable,
+                interpreter,
                 "-m",
                 "interop.hudi_worker",
                 str(chosen),
@@ -103,7 +104,8 @@ class HudiEngine:
             text=True,
             encoding="utf-8",
             cwd=self._home.name,
-            env=_clean_environment(),
+            # Python workers too: the PATH may begin with that of another Spark line.
+            env={**_clean_environment(), "PYSPARK_PYTHON": interpreter},
         )
         try:
             self._answer("start")

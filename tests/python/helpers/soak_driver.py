@@ -156,17 +156,17 @@ class Writer(Worker):
             options["hoodie.compact.inline"] = "true"
             options["hoodie.compact.inline.max.delta.commits"] = "2"
             options["hoodie.fail.writes.on.inline.table.service.exception"] = "true"
-        said: dict[str, Any] = {"op": op, "table": table.name, "kind": kind, "rows": rows, "begun": time.time()}
-        self.note(**said, outcome="begun")
+        entry: dict[str, Any] = {"op": op, "table": table.name, "kind": kind, "rows": rows, "begun": time.time()}
+        self.note(**entry, outcome="begun")
         try:
-            said.update(self.write(kind, rows, table, options), outcome="done")
+            entry.update(self.write(kind, rows, table, options), outcome="done")
             if kind == "insert":
                 self._inserted.setdefault(table.name, []).append(rows)
         except MerganserError as error:
-            said.update(outcome="refused", condition=error.condition, message=str(error)[:2000])
+            entry.update(outcome="refused", condition=error.condition, message=str(error)[:2000])
         except Exception as error:
-            said.update(outcome="failed", condition=type(error).__name__, message=str(error)[:6000])
-        self.note(**said, ended=time.time())
+            entry.update(outcome="failed", condition=type(error).__name__, message=str(error)[:6000])
+        self.note(**entry, ended=time.time())
 
     def rows(self, kind: str, op: str, table: SoakTable) -> list[Row]:
         now = 10 + int(self.clock.elapsed) + self.rng.randint(-3, 3)
@@ -234,16 +234,16 @@ class Compactor(Worker):
         if table.kind != "MERGE_ON_READ":
             time.sleep(0.3)
             return
-        said: dict[str, Any] = {"op": "", "kind": "compaction", "table": table.name, "begun": time.time()}
+        entry: dict[str, Any] = {"op": "", "kind": "compaction", "table": table.name, "begun": time.time()}
         try:
             only = self.rng.random() < 0.3
             done = self.table(table).compact(schedule_only=only, options=table.settings)
-            said.update(outcome="done", files=done.files if done else 0, instant=done.instant if done else "")
+            entry.update(outcome="done", files=done.files if done else 0, instant=done.instant if done else "")
         except MerganserError as error:
-            said.update(outcome="refused", condition=error.condition, message=str(error)[:2000])
+            entry.update(outcome="refused", condition=error.condition, message=str(error)[:2000])
         except Exception as error:
-            said.update(outcome="failed", condition=type(error).__name__, message=str(error)[:6000])
-        self.note(**said, ended=time.time())
+            entry.update(outcome="failed", condition=type(error).__name__, message=str(error)[:6000])
+        self.note(**entry, ended=time.time())
         time.sleep(self.rng.random())
 
 

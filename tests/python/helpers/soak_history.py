@@ -61,12 +61,12 @@ def commits(folder: Path) -> list[Commit]:
     return sorted(found, key=lambda commit: commit.completed)
 
 
-def judge(table: SoakTable, folder: Path, told: Sequence[Note], final: Iterable[Row]) -> Verdict:
+def judge(table: SoakTable, folder: Path, entries: Sequence[Note], final: Iterable[Row]) -> Verdict:
     """Compare a table, what its writers reported and what was read of it with the fold of its commits."""
     verdict = Verdict()
     done = commits(folder)
-    outcomes(table, done, told, verdict)
-    states = [dict(state) for state in fold(table, done, told, verdict)]
+    outcomes(table, done, entries, verdict)
+    states = [dict(state) for state in fold(table, done, entries, verdict)]
     rows = sorted(final)
     twice = [key for key, count in Counter((r[0] if table.is_global else r[:2]) for r in rows).items() if count > 1]
     if twice:
@@ -77,17 +77,17 @@ def judge(table: SoakTable, folder: Path, told: Sequence[Note], final: Iterable[
         extra = [row for row in rows if row not in expected]
         verdict.wrong.append(f"{table.name}: lost {lost}, too many or old {extra}")
     verdict.counted["rows"] += len(rows)
-    reads(table, done, states, told, verdict)
+    reads(table, done, states, entries, verdict)
     return verdict
 
 
-def outcomes(table: SoakTable, done: Sequence[Commit], told: Sequence[Note], verdict: Verdict) -> None:
+def outcomes(table: SoakTable, done: Sequence[Commit], entries: Sequence[Note], verdict: Verdict) -> None:
     """Every reported success is one commit, and no reported failure is."""
     count = Counter(commit.op for commit in done if commit.op)
     verdict.wrong += [f"{table.name}: {op} is committed {n} times" for op, n in count.items() if n > 1]
     requested = {commit.op: commit.requested for commit in done}
-    ended = {note["op"] for note in told if note["op"] and note["outcome"] != "begun"}
-    for note in told:
+    ended = {note["op"] for note in entries if note["op"] and note["outcome"] != "begun"}
+    for note in entries:
         op, outcome = note["op"], note["outcome"]
         verdict.counted[f"{note['kind']}: {note.get('condition', outcome)}"] += outcome != "begun"
         verdict.counted["retries"] += note.get("counts", {}).get("retries", 0)
@@ -106,14 +106,14 @@ def outcomes(table: SoakTable, done: Sequence[Commit], told: Sequence[Note], ver
         says_committed = note.get("condition") == "WRITE_COMMITTED_SERVICE_FAILED"
         if outcome in ("refused", "failed") and (op in count) != says_committed:
             verdict.wrong.append(f"{table.name}: {note['kind']} {op}: {note['message']}, committed: {op in count}")
-    unknown = set(count) - {note["op"] for note in told}
+    unknown = set(count) - {note["op"] for note in entries}
     if unknown:
         verdict.wrong.append(f"{table.name}: commits of nobody: {unknown}")
 
 
-def fold(table: SoakTable, done: Sequence[Commit], told: Sequence[Note], verdict: Verdict) -> list[State]:
+def fold(table: SoakTable, done: Sequence[Commit], entries: Sequence[Note], verdict: Verdict) -> list[State]:
     """The state after each commit. A delete acts on the rows that were stored when it was requested."""
-    by_op = {note["op"]: note for note in told if note["op"] and note["outcome"] != "begun"}
+    by_op = {note["op"]: note for note in entries if note["op"] and note["outcome"] != "begun"}
     states: list[State] = []
     state: State = {}
     for commit in done:
@@ -174,19 +174,19 @@ def compare_counts(table: SoakTable, note: Note, changed: Counter[str], verdict:
 
 
 def reads(
-    table: SoakTable, done: Sequence[Commit], states: Sequence[State], told: Sequence[Note], verdict: Verdict
+    table: SoakTable, done: Sequence[Commit], states: Sequence[State], entries: Sequence[Note], verdict: Verdict
 ) -> None:
     """Every read is the state after some commit, not older than the read before it and what was reported before it."""
     digests = [digest(list(state.values())) for state in states]
     position = {commit.op: i for i, commit in enumerate(done)}
     reported = [
         (note["ended"], position[note["op"]])
-        for note in told
+        for note in entries
         if note["op"] and note["outcome"] == "done" and note["op"] in position
     ]
     latest = -1
     last_begun = 0.0
-    for note in told:
+    for note in entries:
         if note["kind"] != "read":
             continue
         verdict.counted["reads compared"] += 1

@@ -53,8 +53,8 @@ NOT_TOLD = {
 }
 
 
-#: Stories whose like is among the others, told with MERGANSER_FULL=1: in the first four Hudi archives commits, which
-#: changes nothing of ours; the key generators of the others are tried without Avro, or on other tables.
+#: Stories whose like is among the others, which run with MERGANSER_FULL=1: in the first four Hudi archives commits,
+#: which changes nothing of ours; the key generators of the others are tried without Avro, or on other tables.
 MORE = {
     "cow_archived",
     "cow_archived_v6",

@@ -33,8 +33,8 @@ def test_eight_writers_in_two_processes_lose_and_double_no_row_and_report_what_h
     spark: SparkSession, tmp_path: Path
 ) -> None:
     soak(spark, tmp_path)
-    told = notes(tmp_path)
-    verdicts = [judged(spark, tmp_path, table, [n for n in told if n["table"] == table.name]) for table in TABLES]
+    entries = notes(tmp_path)
+    verdicts = [judged(spark, tmp_path, table, [n for n in entries if n["table"] == table.name]) for table in TABLES]
     counted: Counter[str] = sum((verdict.counted for verdict in verdicts), Counter())
     print(f"\nsoak of {SECONDS:.0f} s on {len(TABLES)} tables, seed {SEED}:")
     print("\n".join(f"  {what}: {count}" for what, count in sorted(counted.items())))
@@ -47,9 +47,9 @@ def test_eight_writers_in_two_processes_lose_and_double_no_row_and_report_what_h
     assert counted["counts"] + counted["merge: done"] > len(TABLES), "too few writes have succeeded"
 
 
-def judged(spark: SparkSession, root: Path, table: SoakTable, told: list[dict[str, object]]) -> Verdict:
+def judged(spark: SparkSession, root: Path, table: SoakTable, entries: list[dict[str, object]]) -> Verdict:
     opened = Table.load(spark, root / table.name)
-    found = judge(table, root / table.name, told, rows(opened))
+    found = judge(table, root / table.name, entries, rows(opened))
     pending = [e for e in opened.history() if e.state != "COMPLETED" and e.action != "compaction"]
     if pending:
         found.wrong.append(f"{table.name}: left pending: {pending}")
@@ -105,7 +105,7 @@ class Story:
         self.root = folder
         self.timeline = folder / ".hoodie" / "timeline"
         self.timeline.mkdir(parents=True)
-        self.told: list[dict[str, Any]] = []
+        self.entries: list[dict[str, Any]] = []
         self.commit(10, 11, "first")
         self.commit(20, 25, "<00-1>")
         self.commit(22, 28, "<01-1>")
@@ -119,14 +119,14 @@ class Story:
     def write(self, op: str, instant: str, ts: int, **other: Any) -> None:
         counts = {"inserted": 0, "updated": 0, "late": 0, "deleted": 0, "appended": 4, "retries": 0}
         note = {"op": op, "kind": "upsert", "rows": group_rows(op, 0, ts), "outcome": "done", "instant": instant}
-        self.told.append({**note, "counts": counts, "begun": 1.0, "ended": 2.0, **other})
+        self.entries.append({**note, "counts": counts, "begun": 1.0, "ended": 2.0, **other})
 
     def read(self, rows: list[Row], begun: float) -> None:
         note = {"op": "", "kind": "read", "outcome": "done", "begun": begun, "ended": begun}
-        self.told.append({**note, "digest": digest(rows)})
+        self.entries.append({**note, "digest": digest(rows)})
 
     def wrong(self) -> str:
-        return "\n".join(judge(TABLES[1], self.root, self.told, self.final).wrong)
+        return "\n".join(judge(TABLES[1], self.root, self.entries, self.final).wrong)
 
 
 def test_the_judge_finds_a_lost_and_a_doubled_row_half_a_commit_and_an_outcome_that_is_not_the_real_one(
@@ -154,7 +154,7 @@ def test_the_judge_finds_a_lost_and_a_doubled_row_half_a_commit_and_an_outcome_t
     stale.read(first_rows(), 3.0)
     assert "older than commit" in stale.wrong()
     unreported = story()
-    unreported.told[1] |= {"outcome": "refused", "condition": "COMMIT_CONFLICT", "message": "a conflict"}
+    unreported.entries[1] |= {"outcome": "refused", "condition": "COMMIT_CONFLICT", "message": "a conflict"}
     assert "committed: True" in unreported.wrong()
     missing = story()
     missing.write("02-1", "30", ts=1)
@@ -163,5 +163,5 @@ def test_the_judge_finds_a_lost_and_a_doubled_row_half_a_commit_and_an_outcome_t
     twice.commit(31, 32, "<00-1>")
     assert "is committed 2 times" in twice.wrong()
     miscounted = story()
-    miscounted.told[0]["counts"]["appended"] = 3
+    miscounted.entries[0]["counts"]["appended"] = 3
     assert "reports" in miscounted.wrong()

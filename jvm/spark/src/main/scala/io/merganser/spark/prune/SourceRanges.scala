@@ -7,6 +7,7 @@ import io.merganser.table.slice.FileSlice
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.merganser.Partitions
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /**
@@ -60,7 +61,7 @@ object SourceRanges {
    * @param columns names of the target's columns, with the ordinal and type of the source's values for them
    */
   def of(rows: RDD[InternalRow], columns: Seq[(String, Int, DataType)]): SourceRanges = {
-    val parts = rows.mapPartitions { it =>
+    val found = Partitions.reduce(rows) { it =>
       val builders = columns.map(_ => new KeyRanges.Builder)
       it.foreach { row =>
         columns.zip(builders).foreach { case ((_, at, dataType), builder) =>
@@ -69,11 +70,8 @@ object SourceRanges {
         }
       }
       Iterator(builders.map(_.result()))
-    }
-    val none = columns.map(_ => (new KeyRanges.Builder).result())
-    val ranges =
-      parts.treeAggregate(none)((a, b) => a.zip(b).map { case (x, y) => x ++ y },
-        (a, b) => a.zip(b).map { case (x, y) => x ++ y })
+    }((a, b) => a.zip(b).map { case (x, y) => x ++ y })
+    val ranges = found.getOrElse(columns.map(_ => (new KeyRanges.Builder).result()))
     // A column may be compared for equality several times: all must hold, so the ranges of one suffice.
     new SourceRanges(
       columns.map(_._1).zip(ranges).groupBy(_._1).map { case (name, several) => name -> several.head._2 })

@@ -12,6 +12,7 @@ import io.merganser.table.slice.{FileSlice, LogVisibility, PlannedSlices, SliceR
 import io.merganser.table.timeline._
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.merganser.Partitions
 import org.slf4j.LoggerFactory
 
 /**
@@ -164,7 +165,7 @@ object CompactionService {
       new SliceReader(table.storage, table.config, settings.rule, schema, SliceWriter.rowSchema(schema), visible,
         rowKey = table.rowKey)
     val writer = WriterOptions.writer(session, table, schema, transaction, settings)
-    val written = session.sparkContext.parallelize(slices, math.max(1, slices.size)).mapPartitions { it =>
+    val written = Partitions.collect(session.sparkContext.parallelize(slices, math.max(1, slices.size))) { it =>
       val context = TaskContext.get()
       val token   = WriteToken(context.partitionId(), run, context.taskAttemptId())
       it.flatMap { slice =>
@@ -175,7 +176,7 @@ object CompactionService {
           base.map(w => w.copy(stat = w.stat.copy(totalLogFilesCompacted = slice.logs.size.toLong)))
         } finally open.close()
       }
-    }.collect().toSeq
+    }
     val metadata = CommitMetadata(
       OperationType.Compact,
       written.map(_.stat).groupBy(_.partitionPath),

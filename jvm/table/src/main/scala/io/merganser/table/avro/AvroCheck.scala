@@ -52,8 +52,8 @@ private[table] object AvroCheck {
     index.toInt
   }
 
-  /** The items of an array or a map, each of at least one byte in the records of a timeline. */
-  private def items(in: AvroInput)(item: => Unit): Unit = {
+  /** The items of an array or a map, each of at least one byte in the files of a timeline. */
+  def items(in: AvroInput)(item: => Unit): Unit = {
     var count = in.readLong()
     while (count != 0) {
       if (count < 0) {

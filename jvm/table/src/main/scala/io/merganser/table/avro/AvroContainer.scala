@@ -105,20 +105,11 @@ private[table] object AvroContainer {
     val in         = new AvroInput().reset(bytes, 4, bytes.length)
     val meta       = Map.newBuilder[String, Array[Byte]]
     var checksumAt = -1
-    var count      = in.readLong()
-    while (count != 0) {
-      if (count < 0) {
-        in.readLong()
-        count = -count
-      }
-      if (count < 0 || count > in.remaining) throw new IllegalArgumentException(s"its header has $count entries")
-      (0L until count).foreach { _ =>
-        val key   = in.readString().toString
-        val value = in.readBytes()
-        if (key == Checksum && value.length == Unset.length) checksumAt = bytes.length - in.remaining - value.length
-        meta += key -> value
-      }
-      count = in.readLong()
+    AvroCheck.items(in) {
+      val key   = in.readString().toString
+      val value = in.readBytes()
+      if (key == Checksum && value.length == Unset.length) checksumAt = bytes.length - in.remaining - value.length
+      meta += key -> value
     }
     in.skip(SyncLength)
     Header(meta.result(), bytes.length - in.remaining, checksumAt)

@@ -81,8 +81,8 @@ object TableUpgrade {
     MerganserException("UPGRADE_REFUSED", "table" -> config.name, "version" -> config.version, "reason" -> reason)
 
   /**
-   * The folder of the later layout is written anew. Other engines' upgrades move instants and the archive there: of one
-   * that died, it may have the only copies.
+   * The folder of the later layout is removed and written again. Other engines' upgrades move instants and the archive
+   * there: of one that died, it may have the only copies.
    */
   private def requireNothingMoved(
       storage: Storage,

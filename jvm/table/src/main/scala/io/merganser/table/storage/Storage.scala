@@ -332,7 +332,7 @@ object Storage {
   /** The name of a create on the condition that the file does not exist, in createFile and hasPathCapability. */
   private val ConditionalCreate = "fs.option.create.conditional.overwrite"
 
-  /** A header of S3's objects that tells who has created one; other stores ignore the option. */
+  /** A header of S3's objects with the mark of the write that created one; other stores ignore the option. */
   private val Mark          = "merganser-created-by"
   private val MarkOption    = s"fs.s3a.create.header.$Mark"
   private val MarkAttribute = s"header.$Mark"

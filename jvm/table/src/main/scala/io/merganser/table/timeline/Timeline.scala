@@ -79,8 +79,7 @@ final class Timeline private (
    */
   def metadataOf(writes: Iterator[Instant], most: Int): Iterator[(Instant, CommitMetadata)] =
     writes.grouped(math.max(1, math.min(most, Timeline.AtOnce))).flatMap(some =>
-      Parallel.map(some)(i =>
-        i -> Option(read.get(i)).getOrElse(decode(fileName(i, InstantState.Completed))(CommitMetadata.decode))))
+      Parallel.map(some)(i => i -> Option(read.get(i)).getOrElse(commit(i))))
 
   /**
    * Whether the instant of a file or a log block is completed. Serializable, for use in tasks.

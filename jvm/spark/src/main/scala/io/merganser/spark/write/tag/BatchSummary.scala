@@ -37,9 +37,6 @@ private[write] final case class BatchSummary(
 
 private[write] object BatchSummary {
 
-  /** Partitions up to which the driver alone adds up what their tasks return. */
-  private val FewPartitions = 16
-
   /**
    * @param pathOrdinal ordinal of the partition path, or -1
    * @param areNumbers  true if the key is an integer column
@@ -73,9 +70,6 @@ private[write] object BatchSummary {
             if (allNumbers) Some(numbers.result()) else None))
       }
     }
-    if (rows.getNumPartitions <= FewPartitions) Partitions.collect(rows)(summarize).reduceOption(_ ++ _)
-    else
-      Partitions.map(rows)(summarize).treeAggregate(Option.empty[BatchSummary])((a, b) => Some(a.fold(b)(_ ++ b)),
-        (a, b) => a.fold(b)(x => b.map(x ++ _).orElse(a)))
+    Partitions.reduce(rows)(summarize)(_ ++ _)
   }
 }

@@ -11,6 +11,7 @@ import scala.reflect.ClassTag
  * write.
  */
 object Partitions {
+  private val FewPartitions = 16
 
   def map[T, U: ClassTag](rows: RDD[T])(function: Iterator[T] => Iterator[U]): RDD[U] =
     rows.mapPartitionsInternal(function)
@@ -28,4 +29,11 @@ object Partitions {
       (partition: Int, found: Array[U]) => results(partition) = found)
     results.toSeq.flatten
   }
+
+  /** As [[collect]], for results that are combined: by the driver alone if they are few, else by tasks first. */
+  def reduce[T, U: ClassTag](rows: RDD[T])(function: Iterator[T] => Iterator[U])(combine: (U, U) => U): Option[U] =
+    if (rows.getNumPartitions <= FewPartitions) collect(rows)(function).reduceOption(combine)
+    else
+      map(rows)(function).treeAggregate(Option.empty[U])((a, b) => Some(a.fold(b)(combine(_, b))),
+        (a, b) => a.fold(b)(x => b.map(combine(x, _)).orElse(a)))
 }

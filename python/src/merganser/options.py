@@ -89,7 +89,16 @@ LOG_BLOCK_MAX_SIZE = "hoodie.logfile.data.block.max.size"
 LOG_BLOCK_FORMAT = "hoodie.logfile.data.block.format"
 INLINE_COMPACTION = "hoodie.compact.inline"
 ASYNC_COMPACTION = "hoodie.datasource.compaction.async.enable"
+SCHEDULE_INLINE = "hoodie.compact.schedule.inline"
+COMPACTION_TRIGGER = "hoodie.compact.inline.trigger.strategy"
 COMPACTION_DELTA_COMMITS = "hoodie.compact.inline.max.delta.commits"
+COMPACTION_DELTA_SECONDS = "hoodie.compact.inline.max.delta.seconds"
+COMPACTION_STRATEGIES = "hoodie.compaction.strategy"
+COMPACTION_TARGET_IO = "hoodie.compaction.target.io"
+COMPACTION_LOG_BYTES = "hoodie.compaction.logfile.size.threshold"
+COMPACTION_LOG_FILES = "hoodie.compaction.logfile.num.threshold"
+COMPACTION_PARTITIONS = "hoodie.compaction.daybased.target.partitions"
+COMPACTION_PARTITION_REGEX = "hoodie.compaction.partition.path.regex"
 FAIL_ON_SERVICE_FAILURE = "hoodie.fail.writes.on.inline.table.service.exception"
 CONCURRENCY_MODE = "hoodie.write.concurrency.mode"
 FAILED_WRITES = "hoodie.clean.failed.writes.policy"
@@ -304,6 +313,16 @@ class LogBlockFormat:
 
     AVRO = "avro"
     PARQUET = "parquet"
+
+
+class CompactionTrigger:
+    """Values of ``COMPACTION_TRIGGER``."""
+
+    NUM_COMMITS = "NUM_COMMITS"
+    NUM_COMMITS_AFTER_LAST_REQUEST = "NUM_COMMITS_AFTER_LAST_REQUEST"
+    TIME_ELAPSED = "TIME_ELAPSED"
+    NUM_AND_TIME = "NUM_AND_TIME"
+    NUM_OR_TIME = "NUM_OR_TIME"
 
 
 class ConcurrencyMode:

@@ -31,6 +31,7 @@ SETTINGS = "test_frame_tables.py::test_a_new_table_keeps_its_settings_in_hoodie_
 TIMES = "KeyColumnsSuite.scala::a time-based partition is formatted from numbers by their unit"
 ZONES = "KeyColumnsSuite.scala::a time-based partition has the input's and the output's zone"
 HEARTBEATS = "RollbackSuite.scala::under LAZY a write counts as dead after the heartbeats"
+STRATEGIES = "CompactionSelectionSuite.scala::"
 MERGERS = "test_custom_mergers.py::"
 RULES = "test_merge_rule.py::"
 TRANSACTIONS = "test_transactions.py::test_a_write_that_is_repeated"
@@ -122,6 +123,15 @@ SEEN = {
     "hoodie.logfile.data.block.format": LOGS,
     "hoodie.compact.inline": "test_scan.py::test_a_write_compacts_when_enough_delta_commits_have_gathered",
     "hoodie.compact.inline.max.delta.commits": "test_scan.py::test_a_write_compacts_when_enough_delta_commits",
+    "hoodie.compact.schedule.inline": "AfterCommitSuite.scala::a compaction that is due is scheduled after a write",
+    "hoodie.compact.inline.trigger.strategy": "CompactionDueSuite.scala::before the first compaction, commits count",
+    "hoodie.compact.inline.max.delta.seconds": "CompactionDueSuite.scala::before the first compaction, commits count",
+    "hoodie.compaction.strategy": STRATEGIES + "slices are chosen by their number of log files",
+    "hoodie.compaction.target.io": STRATEGIES + "the largest logs are first by default",
+    "hoodie.compaction.logfile.size.threshold": STRATEGIES + "the largest logs are first by default",
+    "hoodie.compaction.logfile.num.threshold": STRATEGIES + "slices are chosen by their number of log files",
+    "hoodie.compaction.daybased.target.partitions": STRATEGIES + "the latest partitions are chosen",
+    "hoodie.compaction.partition.path.regex": STRATEGIES + "partitions are chosen by a regular expression",
     "hoodie.write.concurrency.mode": "test_upgrade.py::test_a_write_that_goes_on_is_left_alone_where_several_write",
     "hoodie.clean.failed.writes.policy": HEARTBEATS,
     "hoodie.client.heartbeat.interval_in_ms": HEARTBEATS,

@@ -91,7 +91,16 @@ public final class Options {
   public static final String LOG_BLOCK_FORMAT = "hoodie.logfile.data.block.format";
   public static final String INLINE_COMPACTION = "hoodie.compact.inline";
   public static final String ASYNC_COMPACTION = "hoodie.datasource.compaction.async.enable";
+  public static final String SCHEDULE_INLINE = "hoodie.compact.schedule.inline";
+  public static final String COMPACTION_TRIGGER = "hoodie.compact.inline.trigger.strategy";
   public static final String COMPACTION_DELTA_COMMITS = "hoodie.compact.inline.max.delta.commits";
+  public static final String COMPACTION_DELTA_SECONDS = "hoodie.compact.inline.max.delta.seconds";
+  public static final String COMPACTION_STRATEGIES = "hoodie.compaction.strategy";
+  public static final String COMPACTION_TARGET_IO = "hoodie.compaction.target.io";
+  public static final String COMPACTION_LOG_BYTES = "hoodie.compaction.logfile.size.threshold";
+  public static final String COMPACTION_LOG_FILES = "hoodie.compaction.logfile.num.threshold";
+  public static final String COMPACTION_PARTITIONS = "hoodie.compaction.daybased.target.partitions";
+  public static final String COMPACTION_PARTITION_REGEX = "hoodie.compaction.partition.path.regex";
   public static final String FAIL_ON_SERVICE_FAILURE = "hoodie.fail.writes.on.inline.table.service.exception";
   public static final String CONCURRENCY_MODE = "hoodie.write.concurrency.mode";
   public static final String FAILED_WRITES = "hoodie.clean.failed.writes.policy";
@@ -325,6 +334,17 @@ public final class Options {
     public static final String PARQUET = "parquet";
 
     private LogBlockFormat() {}
+  }
+
+  /** Values of {@link #COMPACTION_TRIGGER}. */
+  public static final class CompactionTrigger {
+    public static final String NUM_COMMITS = "NUM_COMMITS";
+    public static final String NUM_COMMITS_AFTER_LAST_REQUEST = "NUM_COMMITS_AFTER_LAST_REQUEST";
+    public static final String TIME_ELAPSED = "TIME_ELAPSED";
+    public static final String NUM_AND_TIME = "NUM_AND_TIME";
+    public static final String NUM_OR_TIME = "NUM_OR_TIME";
+
+    private CompactionTrigger() {}
   }
 
   /** Values of {@link #CONCURRENCY_MODE}. */

@@ -1,5 +1,7 @@
 package io.merganser.spark.service
 
+import java.time.LocalDateTime
+
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{Counts, TableWrite, WriterOptions}
@@ -7,6 +9,7 @@ import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{CommitRequest, CompactionSchedule, Transaction, Work}
 import io.merganser.table.file.WriteToken
 import io.merganser.table.options.FailedWrites
+import io.merganser.table.service.{CompactionDue, CompactionSelection}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.{FileSlice, LogVisibility, PlannedSlices, SliceReader, SliceWriter, TableView}
 import io.merganser.table.timeline._
@@ -40,7 +43,7 @@ object CompactionService {
 
   private val Log = LoggerFactory.getLogger(classOf[CompactionResult])
 
-  /** Plans a compaction of every slice that has logs; None if there is none. */
+  /** Plans a compaction of the slices that the configured strategy chooses; None if there are none. */
   def schedule(session: SparkSession, path: String, settings: WriteConfig): Option[String] =
     schedule(OpenTable.load(session, path), settings).map(_.requested)
 
@@ -49,8 +52,11 @@ object CompactionService {
       throw MerganserException("COMPACTION_OF_COPY_ON_WRITE", "table" -> table.config.name)
     CompactionSchedule.schedule(table.storage, table.config, settings.lock, settings.permits, Some(table.timeline)) {
       now =>
-        val slices = new TableView(table.storage, table.config, now).slices.filter(_.logs.nonEmpty)
-        if (slices.isEmpty) None else Some(CompactionPlan(slices.map(operation)))
+        val view       = new TableView(table.storage, table.config, now)
+        val choice     = settings.compaction.choice
+        val partitions = CompactionSelection.partitions(choice, view.partitions, localTime(table).toLocalDate)
+        val operations = view.slicesOf(partitions).filter(_.logs.nonEmpty).map(operation)
+        Some(CompactionPlan(CompactionSelection.operations(choice, operations))).filter(_.operations.nonEmpty)
     }
   }
 
@@ -105,23 +111,19 @@ object CompactionService {
     run(session, table, settings, (table.timeline.pendingCompactions ++ planned).distinct)
   }
 
-  /** After a write: compacts if the configured number of delta commits followed the last compaction. */
-  def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
-    if (table.config.isMergeOnRead && settings.inlineCompaction) {
+  /** After a write: compacts, or schedules a compaction, if one is due and configured. */
+  def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit = {
+    val config = settings.compaction
+    if (config.isInline || config.isScheduled) {
       val now = table.refreshed()
-      if (deltaCommitsSince(now.timeline) >= settings.compactionDeltaCommits) {
-        scheduleAndRun(session, now, settings); ()
+      if (CompactionDue.isDue(config, now.timeline, localTime(table))) {
+        if (config.isInline) scheduleAndRun(session, now, settings) else schedule(now, settings)
+        ()
       }
     }
-
-  private def deltaCommitsSince(now: Timeline): Int = {
-    // Newest first, so that commits before the last compaction are not read.
-    val compacted =
-      now.completed.reverseIterator.find(i =>
-        i.action == Action.Commit && now.metadata(i).operationType == OperationType.Compact)
-    val last = compacted.fold("")(_.requested)
-    now.completed.count(i => i.action == Action.DeltaCommit && i.requested > last)
   }
+
+  private def localTime(table: OpenTable): LocalDateTime = LocalDateTime.now(table.config.timelineZone)
 
   /** @return the result, or why the compaction was left alone */
   private def execute(

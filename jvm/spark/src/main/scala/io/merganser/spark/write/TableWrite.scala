@@ -275,7 +275,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
   }
 
   private def manyLogs(slices: Seq[FileSlice], written: Seq[WriteStat]): Seq[String] =
-    if (settings.inlineCompaction) Nil else TableWrite.manyLogs(slices, written).toSeq
+    if (settings.compaction.isInline) Nil else TableWrite.manyLogs(slices, written).toSeq
 
   private def total(written: Seq[SliceWritten]): MergeCounts = written.map(_.counts).foldLeft(MergeCounts())(_ + _)
 

@@ -60,6 +60,27 @@ final class AfterCommitSuite extends TableSuite with LocalSession {
     assert(OpenTable.load(table).view.slices.forall(_.logs.isEmpty))
   }
 
+  test("a compaction that is due is scheduled after a write and left to others, of the slices that are configured") {
+    val table = Storage(folder.resolve("t").toUri.toString, spark.sparkContext.hadoopConfiguration)
+    val onlyP1 = Map("hoodie.compaction.strategy" -> "PartitionRegexBasedCompactionStrategy",
+      "hoodie.compaction.partition.path.regex" -> "p1")
+    val schedule = onlyP1 ++ Map("hoodie.compact.schedule.inline" -> "true",
+      "hoodie.compact.inline.max.delta.commits" -> "2")
+    upsert(table, Notation.changes("k1@1=a k2@1=a"), options(mergeOnRead = true, bucketed = true) ++ schedule)
+    assert(OpenTable.load(table).timeline.pendingCompactions.isEmpty)
+    upsert(table, Notation.changes("k1@2=b k2@2=b"), schedule)
+    val planned = OpenTable.load(table).timeline
+    assert(planned.pendingCompactions.map(planned.compactionPlan(_).operations.map(_.partitionPath)) == Seq(Seq("p1")))
+    upsert(table, Notation.changes("k1@3=c"), schedule)
+    spark.sql(s"CALL run_compaction(op => 'run', path => '$table')").collect()
+    assert(rows(table) == Seq("k1@3=c", "k2@2=b"))
+    val compacted = OpenTable.load(table).view.slices.filter(_.baseInstant == planned.pendingCompactions.head.requested)
+    assert(compacted.map(_.partitionPath) == Seq("p1"))
+    val both = schedule + ("hoodie.compact.inline" -> "true")
+    assert(intercept[MerganserException](upsert(table, Notation.changes("k1@4=d"), both)).condition ==
+      "OPTION_CONFLICT")
+  }
+
   test("options without effect, added and widened columns are in the log's line of a write, each once") {
     val ignored = Seq("a", "b").map(IgnoredOption(_, "nothing happens"))
     val notes = WriteNotes(ignoredOptions = ignored, columnsAdded = Seq("c"), columnsWidened = Seq("d: int -> bigint"))

@@ -72,14 +72,6 @@ object IgnoredOptions {
     unless("GLOBAL_SORT", "bulk_insert sorts all rows by partition and key", "hoodie.bulkinsert.sort.mode"),
     unless("", "bulk_insert sorts all rows by partition and key",
       "hoodie.bulkinsert.user.defined.partitioner.sort.columns"),
-    unless(
-      "org.apache.hudi.table.action.compact.strategy.LogFileSizeBasedCompactionStrategy|" +
-        "org.apache.hudi.table.action.compact.strategy.UnBoundedCompactionStrategy",
-      "a compaction takes every file slice that has logs", "hoodie.compaction.strategy"),
-    unless("", "a compaction takes every file slice that has logs", "hoodie.compaction.target.io",
-      "hoodie.compaction.daybased.target.partitions", "hoodie.compaction.partition.path.regex"),
-    unless("0", "a compaction takes every file slice that has logs", "hoodie.compaction.logfile.num.threshold",
-      "hoodie.compaction.logfile.size.threshold"),
     unless("true", "hoodie.compact.inline alone decides whether a write compacts", "hoodie.table.services.enabled"),
     whenOn("hoodie.table.service.manager.enabled", "hoodie.table.service.manager.")(
       "services run in the write, or by CALL run_compaction"),

@@ -1,5 +1,7 @@
 package io.merganser.table.options
 
+import java.util.Locale
+
 import io.merganser.merge.MerganserException
 
 /** The values an option may have; `parse` returns the canonical form. */
@@ -22,7 +24,7 @@ object OptionKind {
 
   case object Bool extends OptionKind("true or false") {
     def parse(value: String): Option[String] =
-      Some(value.trim.toLowerCase(java.util.Locale.ROOT)).filter(v => v == "true" || v == "false")
+      Some(value.trim.toLowerCase(Locale.ROOT)).filter(v => v == "true" || v == "false")
   }
 
   /** An integer not below `least`; the unit is in the option's doc. */
@@ -54,6 +56,18 @@ object OptionKind {
   }
 
   def oneOf(values: String*): OneOf = OneOf(values.toSeq)
+
+  /** Several of Hudi's classes, comma separated, each by its full name or its last part, in any case. */
+  final case class Classes(names: Seq[String])
+      extends OptionKind(names.mkString("one or more of ", ", ", ", comma separated, with or without Hudi's package")) {
+    def parse(value: String): Option[String] = {
+      val found = NameList.split(value).map { given =>
+        val name = if (given.toLowerCase(Locale.ROOT).startsWith("org.apache.hudi.")) given.split('.').last else given
+        names.find(_.equalsIgnoreCase(name))
+      }
+      if (found.isEmpty || found.contains(None)) None else Some(found.flatten.mkString(","))
+    }
+  }
 }
 
 /** What an option belongs to. */

@@ -4,17 +4,10 @@ import io.merganser.table.options.OptionKind._
 import io.merganser.table.options.OptionScope._
 
 /** Every option that Merganser supports. [[ForeignOptions]] has Hudi's other options. */
-object Options {
+object Options extends CompactionOptions {
 
   /** Prefix of a merge rule's settings, in a table's properties and in options that set them for one write. */
   val MergePropertyPrefix = "hoodie.record.merge.property."
-
-  private def table(key: String, kind: OptionKind, default: Option[String], doc: String, aliases: String*) =
-    OptionEntry(key, kind, default, doc, OfTable, aliases.toSeq)
-  private def write(key: String, kind: OptionKind, default: Option[String], doc: String, aliases: String*) =
-    OptionEntry(key, kind, default, doc, OfWrite, aliases.toSeq)
-  private def read(key: String, kind: OptionKind, default: Option[String], doc: String, aliases: String*) =
-    OptionEntry(key, kind, default, doc, OfRead, aliases.toSeq)
 
   // --- of the table: names and shape
 
@@ -282,15 +275,8 @@ object Options {
     OneOf(Seq("avro", "parquet"), notDone = Seq("hfile")), None,
     "Format of a log's data blocks; without it Avro for few rows and Parquet for many.")
 
-  // --- of one write: compaction and other writers
+  // --- of one write: services and other writers
 
-  val InlineCompaction: OptionEntry = write("hoodie.compact.inline", Bool, Some("false"),
-    "After a write to a merge-on-read table, compact when enough delta commits have accumulated.")
-  val AsyncCompaction: OptionEntry = write("hoodie.datasource.compaction.async.enable", Bool, Some("true"),
-    "`false` turns hoodie.compact.inline on where that is not set, as in Hudi's batch writes. `true` alone compacts " +
-      "nothing: batch writes have no background compaction.")
-  val CompactionDeltaCommits: OptionEntry = write("hoodie.compact.inline.max.delta.commits", Integer(1), Some("5"),
-    "Delta commits since the last compaction that make a compaction due.")
   val FailOnServiceFailure: OptionEntry = write("hoodie.fail.writes.on.inline.table.service.exception", Bool,
     Some("false"),
     "A committed write raises WRITE_COMMITTED_SERVICE_FAILED when its inline compaction fails. `false` (Hudi's " +
@@ -453,8 +439,8 @@ object Options {
     PageSize, Dictionary,
     Codec, BloomEntries,
     BloomFalsePositives,
-    RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat, InlineCompaction, AsyncCompaction,
-    CompactionDeltaCommits,
+    RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat
+  ) ++ ofCompaction ++ Seq(
     FailOnServiceFailure,
     ConcurrencyMode,
     FailedWrites,

@@ -55,7 +55,7 @@ final case class StatementConfig(orderedDeletes: Boolean, failsOnDuplicates: Boo
  * @param commitMetadata        extra metadata of the commit
  * @param permits               what it may do to the table although it is refused by default
  * @param partitionsToDelete    paths that delete_partition removes, `*` for any characters; empty: those of the rows
- * @param inlineCompaction      compact after this write, when `compactionDeltaCommits` have accumulated
+ * @param compaction            when this write compacts the table, and what
  * @param failsOnServiceFailure an inline service that fails after the commit is an error
  * @param nonBlocking           other writers may append to the same file groups
  * @param lock                  how the table is locked
@@ -86,8 +86,7 @@ final case class WriteConfig(
     permits: Permits,
     partitionsToDelete: Seq[String],
     allowEmptyCommit: Boolean,
-    inlineCompaction: Boolean,
-    compactionDeltaCommits: Int,
+    compaction: CompactionConfig,
     failsOnServiceFailure: Boolean,
     failedWrites: FailedWrites,
     heartbeatIntervalMs: Long,
@@ -184,8 +183,7 @@ object WriteConfig {
       permits = TableAccess.permits(settings, stored),
       partitionsToDelete = partitionsToDelete(settings, operation),
       allowEmptyCommit = settings.bool(Options.AllowEmptyCommit, stored),
-      inlineCompaction = inlineCompaction(settings, stored) && table.isMergeOnRead,
-      compactionDeltaCommits = settings.whole(Options.CompactionDeltaCommits, stored).toInt,
+      compaction = CompactionConfig.of(settings, stored, table.isMergeOnRead),
       failsOnServiceFailure = settings.bool(Options.FailOnServiceFailure, stored),
       failedWrites = failedWrites(settings, stored),
       heartbeatIntervalMs = settings.whole(Options.HeartbeatInterval, stored),
@@ -309,11 +307,6 @@ object WriteConfig {
         throw MerganserException("TRANSACTION_INCOMPLETE", "app" -> app.getOrElse("none"),
           "version" -> version.getOrElse("none"))
     }
-
-  /** As in Hudi's batch writes: unless set, inline compaction is on where asynchronous compaction is turned off. */
-  private def inlineCompaction(settings: Settings, stored: Map[String, String]): Boolean =
-    settings.explicitOrStored(Options.InlineCompaction, stored).map(_ == "true")
-      .getOrElse(!settings.bool(Options.AsyncCompaction, stored))
 
   private def policyOfMode(settings: Settings, stored: Map[String, String]): String =
     if (settings.required(Options.ConcurrencyMode, stored) == "SINGLE_WRITER") "EAGER" else "LAZY"

@@ -19,6 +19,12 @@ final case class CompactionOperation(
     metrics: Map[String, Double] = Map.empty
 ) {
   def group: FileGroupId = FileGroupId(partitionPath, fileId)
+
+  /** Of its log files. */
+  def logBytes: Double = metrics.getOrElse(CompactionPlan.LogSize, 0.0)
+
+  /** That the compaction reads and writes. */
+  def ioMegabytes: Double = metrics.getOrElse(CompactionPlan.IoMegabytes, 0.0)
 }
 
 /** The plan of a scheduled compaction. */
@@ -31,7 +37,8 @@ object CompactionPlan {
 
   import AvroRecords._
 
-  private val LogSize = "TOTAL_LOG_FILES_SIZE"
+  private[timeline] val LogSize     = "TOTAL_LOG_FILES_SIZE"
+  private[timeline] val IoMegabytes = "TOTAL_IO_MB"
 
   /**
    * The compaction of a slice, with the metrics that other engines read.
@@ -52,7 +59,7 @@ object CompactionPlan {
       "TOTAL_LOG_FILES" -> logFiles.size.toDouble,
       "TOTAL_IO_READ_MB" -> (logs + base) / megabyte,
       "TOTAL_IO_WRITE_MB" -> (if (base > 0) base else logs) / megabyte,
-      "TOTAL_IO_MB" -> (logs + base + (if (base > 0) base else logs)) / megabyte
+      IoMegabytes -> (logs + base + (if (base > 0) base else logs)) / megabyte
     )
     CompactionOperation(group.partitionPath, group.fileId, baseInstant, baseFile.map(_.name), logFiles.map(_.name),
       metrics)

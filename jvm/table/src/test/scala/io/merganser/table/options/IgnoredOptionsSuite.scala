@@ -13,7 +13,7 @@ class IgnoredOptionsSuite extends AnyFunSuite {
       "hoodie.cleaner.commits.retained" -> "2", "hoodie.archive.automatic" -> "true", "hoodie.keep.min.commits" -> "20",
       "hoodie.metrics.on" -> "true", "hoodie.write.commit.callback.on" -> "true",
       "hoodie.bulkinsert.sort.mode" -> "PARTITION_SORT",
-      "hoodie.compaction.strategy" -> "a.Strategy",
+      "hoodie.compaction.plan.generator" -> "a.Generator",
       "hoodie.metadata.enable" -> "true", "hoodie.metadata.record.index.enable" -> "true",
       "hoodie.write.merge.handle.class" -> "a.Handle")
     for (option <- missed) assert(reported(option) == Seq(option._1))

@@ -28,7 +28,7 @@ class WriteConfigSuite extends AnyFunSuite {
     assert(config.operation == WriteOperation.Upsert && config.combineBeforeUpsert && !config.combineBeforeInsert)
     assert(config.index == IndexType.Simple(bloomFilters = false) && config.storedKeys == StoredKeyPolicy.InsertAgain)
     assert(config.failedWrites == FailedWrites.Eager && config.nullOrdering == NullOrdering.Lowest)
-    assert(!config.inlineCompaction)
+    assert(!config.compaction.isInline)
   }
 
   test(
@@ -217,16 +217,16 @@ class WriteConfigSuite extends AnyFunSuite {
     val stored = TableConfig(table("hoodie.datasource.write.table.type" -> "mor")
       .properties + ("hoodie.compact.inline.max.delta.commits" -> "7") + ("hoodie.compact.inline" -> "true"))
     val conf = Map("hoodie.compact.inline.max.delta.commits" -> "8")
-    assert(parse(stored).compactionDeltaCommits == 7 && parse(stored).inlineCompaction)
-    assert(WriteConfig.parse(Map.empty, conf, stored).compactionDeltaCommits == 8)
+    assert(parse(stored).compaction.deltaCommits == 7 && parse(stored).compaction.isInline)
+    assert(WriteConfig.parse(Map.empty, conf, stored).compaction.deltaCommits == 8)
     assert(WriteConfig.parse(Map("hoodie.compact.inline.max.delta.commits" -> "9"), conf, stored)
-      .compactionDeltaCommits == 9)
-    assert(parse(table()).compactionDeltaCommits == 5)
+      .compaction.deltaCommits == 9)
+    assert(parse(table()).compaction.deltaCommits == 5)
   }
 
   test("a copy-on-write table is not compacted") {
-    assert(!parse(table(), "hoodie.compact.inline" -> "true").inlineCompaction)
-    assert(!parse(table(), "hoodie.datasource.compaction.async.enable" -> "false").inlineCompaction)
+    assert(!parse(table(), "hoodie.compact.inline" -> "true").compaction.isInline)
+    assert(!parse(table(), "hoodie.datasource.compaction.async.enable" -> "false").compaction.isInline)
   }
 
   test("a write may be stricter about null ordering values than the table, not laxer") {

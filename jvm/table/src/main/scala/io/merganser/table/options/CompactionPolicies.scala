@@ -1,0 +1,73 @@
+package io.merganser.table.options
+
+/**
+ * When a write compacts its table, or schedules a compaction of it.
+ *
+ * @param name value of `hoodie.compact.inline.trigger.strategy`
+ */
+sealed abstract class CompactionTrigger(val name: String) extends Serializable {
+  override def toString: String = name
+}
+
+object CompactionTrigger {
+
+  /** Delta commits since the last compaction that was completed. */
+  case object NumCommits extends CompactionTrigger("NUM_COMMITS")
+
+  /** Delta commits since the last compaction that was scheduled, completed or not. */
+  case object NumCommitsAfterLastRequest extends CompactionTrigger("NUM_COMMITS_AFTER_LAST_REQUEST")
+
+  /** Time since the last compaction that was completed; without one, since the first delta commit. */
+  case object TimeElapsed extends CompactionTrigger("TIME_ELAPSED")
+
+  /** [[NumCommits]] and [[TimeElapsed]]. */
+  case object NumAndTime extends CompactionTrigger("NUM_AND_TIME")
+
+  /** [[NumCommits]] or [[TimeElapsed]]. */
+  case object NumOrTime extends CompactionTrigger("NUM_OR_TIME")
+
+  val all: Seq[CompactionTrigger] = Seq(NumCommits, NumCommitsAfterLastRequest, TimeElapsed, NumAndTime, NumOrTime)
+
+  private[table] def of(name: String): CompactionTrigger =
+    all.find(_.name == name).getOrElse(throw new IllegalArgumentException(name))
+}
+
+/**
+ * Which file slices with logs a scheduled compaction takes.
+ *
+ * @param name value of `hoodie.compaction.strategy`, the last part of Hudi's class name
+ */
+sealed abstract class CompactionStrategy(val name: String) extends Serializable {
+  override def toString: String = name
+}
+
+object CompactionStrategy {
+  case object UnBounded extends CompactionStrategy("UnBoundedCompactionStrategy")
+
+  /** In the order of partitions and file groups, until they read and write as much as is allowed. */
+  case object BoundedIo extends CompactionStrategy("BoundedIOCompactionStrategy")
+
+  /** The largest logs first, until they read and write as much as is allowed. */
+  case object LogFileSize extends CompactionStrategy("LogFileSizeBasedCompactionStrategy")
+
+  /** The slices with most log files first, until they read and write as much as is allowed. */
+  case object LogFileNum extends CompactionStrategy("LogFileNumBasedCompactionStrategy")
+
+  /** Those of the latest partitions. */
+  case object DayBased extends CompactionStrategy("DayBasedCompactionStrategy")
+
+  /** Those of the partitions of the last days, and of days to come. */
+  case object LastDays extends CompactionStrategy("BoundedPartitionAwareCompactionStrategy")
+
+  /** Those of the partitions of days before the last ones. */
+  case object BeforeLastDays extends CompactionStrategy("UnBoundedPartitionAwareCompactionStrategy")
+
+  /** Those of the partitions whose path a regular expression finds. */
+  case object PartitionRegex extends CompactionStrategy("PartitionRegexBasedCompactionStrategy")
+
+  val all: Seq[CompactionStrategy] =
+    Seq(LogFileSize, LogFileNum, BoundedIo, UnBounded, DayBased, LastDays, BeforeLastDays, PartitionRegex)
+
+  private[table] def of(name: String): CompactionStrategy =
+    all.find(_.name == name).getOrElse(throw new IllegalArgumentException(name))
+}

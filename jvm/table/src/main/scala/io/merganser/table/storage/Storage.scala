@@ -1,14 +1,6 @@
 package io.merganser.table.storage
 
-import java.io.{
-  ByteArrayInputStream,
-  ByteArrayOutputStream,
-  DataInputStream,
-  DataOutputStream,
-  FileNotFoundException,
-  IOException,
-  ObjectOutputStream
-}
+import java.io.{FileNotFoundException, IOException}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{FileSystemException, Files, NoSuchFileException, StandardCopyOption, StandardOpenOption}
 import java.util.UUID
@@ -35,10 +27,10 @@ import scala.util.control.NonFatal
  *
  * Serializable: the configuration is serialized, and the file system is opened again after deserialization.
  */
-final class Storage private (val basePath: Path, configuration: Storage.SerializableConf) extends Serializable {
+final class Storage private (val basePath: Path, configuration: SerializableConf) extends Serializable {
 
   def this(basePath: Path, conf: Configuration) =
-    this(basePath.getFileSystem(conf).makeQualified(basePath), new Storage.SerializableConf(conf))
+    this(basePath.getFileSystem(conf).makeQualified(basePath), new SerializableConf(conf))
 
   def conf: Configuration = configuration.value
 
@@ -383,33 +375,5 @@ object Storage {
       while (count >= 0) { out.write(buffer, 0, count); count = in.read(buffer) }
       out.toByteArray
     } finally in.close()
-  }
-
-  /**
-   * A Hadoop configuration for Java serialization. Hadoop's own encoding takes a millisecond to write and to read, and
-   * every closure with a table contains it: it is written once, and read when the configuration is first needed.
-   */
-  private final class SerializableConf(@transient private[this] var known: Configuration) extends Serializable {
-
-    private[this] var written: Array[Byte] = _
-
-    def value: Configuration = synchronized {
-      if (known == null) {
-        known = new Configuration(false)
-        known.readFields(new DataInputStream(new ByteArrayInputStream(written)))
-      }
-      known
-    }
-
-    private def writeObject(out: ObjectOutputStream): Unit = {
-      synchronized {
-        if (written == null) {
-          val bytes = new ByteArrayOutputStream()
-          known.write(new DataOutputStream(bytes))
-          written = bytes.toByteArray
-        }
-      }
-      out.defaultWriteObject()
-    }
   }
 }

@@ -8,7 +8,10 @@ import io.merganser.table.file.{Marker, MarkerKind, Markers}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.FileSlice
 import io.merganser.table.timeline.{CompletedInstants, Timeline}
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileAlreadyExistsException
+
+import scala.collection.JavaConverters._
 
 final class StorageSuite extends TableSuite {
 
@@ -33,6 +36,20 @@ final class StorageSuite extends TableSuite {
     val completed: CompletedInstants = travelled(Timeline.load(s, TableConfig.load(s)).completedInstants)
     assert(completed("100") && !completed("200"))
     assert(travelled(view(s).slices: Seq[FileSlice]) == view(s).slices)
+  }
+
+  test("tasks of one configuration share what is read of it, and those of another have their own") {
+    def conf(setting: String): Configuration = {
+      val conf = new Configuration(storage.conf)
+      conf.set("some.setting", setting)
+      conf
+    }
+    def entries(conf: Configuration) = conf.asScala.map(entry => entry.getKey -> entry.getValue).toMap
+    val long                         = "ä" * 70000 // more bytes than writeUTF takes
+    val confs = Seq("one", "one", "other", long).map(setting => travelled(Storage("/t", conf(setting))).conf)
+    assert(confs.map(_.get("some.setting")) == Seq("one", "one", "other", long))
+    assert(confs.head.eq(confs(1)) && !confs.head.eq(confs(2)))
+    assert(entries(confs.head) == entries(conf("one")))
   }
 
   test("a name that leads out of the table is an error that has the table and the name") {

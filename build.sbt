@@ -32,9 +32,12 @@ val openModules = Seq(
   "sun.util.calendar"
 ).map(p => s"--add-opens=java.base/$p=ALL-UNNAMED") :+ "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED"
 
-/** Tests run most code a few times: the second compiler and the parallel collector cost more than they return. */
-val shortRuns =
-  Seq("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:NewRatio=1", "-Djdk.lang.Process.launchMechanism=VFORK")
+/**
+ * Tests run most code a few times: the second compiler and the parallel collector cost more than they return. With one
+ * compiler the JVM has room for 48 MB of compiled code, of which it would drop and compile again the most.
+ */
+val shortRuns = Seq("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m", "-XX:+UseSerialGC", "-XX:NewRatio=1",
+  "-Djdk.lang.Process.launchMechanism=VFORK")
 
 def warnings(line: Line): Seq[String] = {
   val both = Seq("-feature", "-unchecked", "-encoding", "utf8", "-Xlint")

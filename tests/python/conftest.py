@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pyspark
 import pytest
+from java_names import remember_java_names
 from places import ROOT, TESTS
 from pyspark.sql import SparkSession
 from sql_steps import Sql
@@ -24,9 +25,15 @@ time.tzset()
 
 #: For every JVM that the tests start. They run thousands of small statements, mostly code that runs a few times: the
 #: second compiler and the parallel collector cost more than half of the processor time and return nothing. Hadoop
-#: starts a `chmod` for each file, which takes milliseconds unless the process is made by vfork.
-JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:NewRatio=1 -Djdk.lang.Process.launchMechanism=VFORK"
+#: starts a `chmod` for each file, which takes milliseconds unless the process is made by vfork. With one compiler the
+#: JVM has room for 48 MB of compiled code, of which it would drop and compile again the most.
+JVM = (
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC -XX:NewRatio=1 "
+    "-Djdk.lang.Process.launchMechanism=VFORK"
+)
 os.environ["JDK_JAVA_OPTIONS"] = " ".join([*os.environ.get("JDK_JAVA_OPTIONS", "").split(), JVM])
+
+remember_java_names()
 
 #: Tests that use one of these start a Spark session, here or in a process of their own.
 SLOW_FIXTURES = {"spark", "hudi"}

@@ -1,6 +1,7 @@
 package io.merganser.table
 
 import java.io.{ByteArrayInputStream, EOFException, FileNotFoundException, InputStream}
+import java.lang.management.ManagementFactory
 import java.net.URI
 import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedQueue}
 import java.util.concurrent.atomic.AtomicInteger
@@ -25,10 +26,10 @@ final class LargeTableFileSystem extends RawLocalFileSystem {
 
   override def listStatus(folder: Path): Array[FileStatus] = call("list", folder) {
     val (found, isThere) = relative(folder).flatMap { case (table, path) => table.list(path) } match {
-      case Some(entries) => (entries.filterNot { case (name, _) =>
-            removed.containsKey(new Path(folder, name).toUri
-                .getPath)
-          }.map { case (name, entry) => status(new Path(folder, name), entry) }, true)
+      case Some(entries) =>
+        val base = makeQualified(folder)
+        val all  = entries.map { case (name, entry) => status(new Path(base, name), entry) }
+        (if (removed.isEmpty) all else all.filterNot(s => removed.containsKey(s.getPath.toUri.getPath)), true)
       case None => (Nil, false)
     }
     val stored =
@@ -41,7 +42,7 @@ final class LargeTableFileSystem extends RawLocalFileSystem {
   }
 
   override def getFileStatus(file: Path): FileStatus = call("status", file) {
-    made(file).map(status(file, _)).getOrElse(super.getFileStatus(file))
+    made(file).map(status(makeQualified(file), _)).getOrElse(super.getFileStatus(file))
   }
 
   override def exists(file: Path): Boolean = call("exists", file) {
@@ -99,13 +100,10 @@ final class LargeTableFileSystem extends RawLocalFileSystem {
     if (removed.containsKey(file.toUri.getPath)) None
     else relative(file).flatMap { case (table, path) => table.find(path) }
 
-  private def status(file: Path, entry: LargeTable.Entry): FileStatus = {
-    val path = makeQualified(file)
-    entry match {
-      case LargeTable.Folder       => new FileStatus(0, true, 1, 0, 1, path)
-      case LargeTable.Stored(size) => new FileStatus(size, false, 1, 1 << 27, 1, path)
-      case LargeTable.Made(size)   => new FileStatus(size.toLong, false, 1, 1 << 27, 1, path)
-    }
+  private def status(path: Path, entry: LargeTable.Entry): FileStatus = entry match {
+    case LargeTable.Folder       => new FileStatus(0, true, 1, 0, 1, path)
+    case LargeTable.Stored(size) => new FileStatus(size, false, 1, 1 << 27, 1, path)
+    case LargeTable.Made(size)   => new FileStatus(size.toLong, false, 1, 1 << 27, 1, path)
   }
 }
 
@@ -146,8 +144,15 @@ object LargeTableFileSystem {
    * What the calls of a piece of work were.
    *
    * @param mostAtOnce the largest number of calls under way at one time
+   * @param cpuSeconds processor time of the process, which other processes of the machine do not prolong
    */
-  final case class Counted[T](result: T, calls: Seq[Call], mostAtOnce: Int, seconds: Double) {
+  final case class Counted[T](
+      result: T,
+      calls: Seq[Call],
+      mostAtOnce: Int,
+      seconds: Double,
+      cpuSeconds: Double
+  ) {
 
     def count(kind: String, path: String = ".*"): Int = calls.count(c => c.kind == kind && c.path.matches(path))
 
@@ -163,12 +168,16 @@ object LargeTableFileSystem {
     calls.clear()
     most = 0
     delayMs = callMs
-    val started = System.nanoTime()
+    val (started, cpu) = (System.nanoTime(), machine.getProcessCpuTime)
     try {
       val result = body
-      Counted(result, calls.asScala.toList, most, (System.nanoTime() - started) / 1e9)
+      Counted(result, calls.asScala.toList, most, (System.nanoTime() - started) / 1e9,
+        (machine.getProcessCpuTime - cpu) / 1e9)
     } finally delayMs = 0
   }
+
+  private def machine =
+    ManagementFactory.getOperatingSystemMXBean.asInstanceOf[com.sun.management.OperatingSystemMXBean]
 
   private def relative(path: Path): Option[(LargeTable, String)] = {
     val full = path.toUri.getPath

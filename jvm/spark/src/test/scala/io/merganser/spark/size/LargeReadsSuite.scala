@@ -24,7 +24,8 @@ final class LargeReadsSuite extends TableSuite with LargeTables {
   private def commits(calls: Counted[_]): Int = calls.count("open", "\\.hoodie/timeline/.*")
 
   private def show(what: String, calls: Counted[_]): Unit =
-    info(f"$what: ${calls.shown}; at most ${calls.mostAtOnce} at once; ${calls.seconds}%.1f s at $callMs ms a call")
+    info(f"$what: ${calls.shown}; at most ${calls.mostAtOnce} at once; ${calls.seconds}%.1f s at $callMs ms a call, " +
+      f"${calls.cpuSeconds}%.1f s of processors")
 
   test("a read that names its partition lists that one, and reads the commits of its files alone") {
     val (path, _) = large("t", even(100 * scale, 100), 1000 * scale)

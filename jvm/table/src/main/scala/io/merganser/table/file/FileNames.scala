@@ -8,8 +8,23 @@ import scala.util.Try
 /** Creates and parses the names of data files. */
 object FileNames {
 
-  private val Base = """^([^_.]+)_([^_.]+)_([^_.]+)\.parquet$""".r
-  private val Log  = """^\.([^._]+)_([^.]*)\.(?:log|archive)\.(\d+)(?:_(\d+-\d+-\d+)(\.cdc)?)?$""".r
+  private val Log = """^\.([^._]+)_([^.]*)\.(?:log|archive)\.(\d+)(?:_(\d+-\d+-\d+)(\.cdc)?)?$""".r
+
+  /** Parts of a base file's name: file id, write token and instant, without '_' and '.'. Tables have many of them. */
+  private object Base {
+
+    private val Extension = ".parquet"
+
+    def unapply(name: String): Option[(String, String, String)] = {
+      val first  = name.indexOf('_')
+      val second = name.indexOf('_', first + 1)
+      val end    = name.length - Extension.length
+      val isBase = 0 < first && first + 1 < second && second + 1 < end && name.endsWith(Extension) &&
+        name.indexOf('.') == end && name.indexOf('_', second + 1) < 0
+      if (isBase) Some((name.substring(0, first), name.substring(first + 1, second), name.substring(second + 1, end)))
+      else None
+    }
+  }
 
   /**
    * @param writeToken task partition, stage and attempt, `1-0-1`: distinguishes the attempts of one task

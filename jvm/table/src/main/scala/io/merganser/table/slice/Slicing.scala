@@ -4,7 +4,9 @@ import io.merganser.merge.MerganserException
 import io.merganser.table.file.{BaseFile, FileGroupId, FileNames, LogFile}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Parallel, Storage}
-import io.merganser.table.timeline.{Action, ArchivedTimeline, CommittedFile, Timeline}
+import io.merganser.table.timeline.{ArchivedTimeline, CommittedFile, Timeline}
+
+import java.util.concurrent.ConcurrentHashMap
 
 import scala.annotation.tailrec
 import scala.collection.mutable
@@ -15,13 +17,21 @@ import scala.collection.mutable
  * Files that are not committed are dropped before slicing: if the base file of a failed write started a slice, later
  * log files would be assigned to it and disappear with it. A file with the instant of a completed write that does not
  * name it is not committed either: a retried task may have left it, or one that outlived the write.
+ *
+ * Holds the names of the files of all commits that it has read: use one for a question, not for the time of a table.
+ *
+ * @param archive used only if the slice of a log file depends on the completion time of an archived instant
  */
-private[slice] final class Slicing(storage: Storage, config: TableConfig, timeline: Timeline) {
+private[slice] final class Slicing(
+    storage: Storage,
+    config: TableConfig,
+    timeline: Timeline,
+    archive: => ArchivedTimeline
+) {
 
   private val isCompleted = timeline.completedInstants
 
-  /** Loaded only if the slice of a log file depends on the completion time of an archived instant. */
-  private lazy val archive = new ArchivedTimeline(storage, config)
+  private val committed = new ConcurrentHashMap[String, Option[Map[String, CommittedFile]]]()
 
   /**
    * The newest slice of each group of some partitions.
@@ -52,7 +62,7 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
   }
 
   /** See [[TableView.committed]]. */
-  def committed(slice: FileSlice): FileSlice = {
+  def asCommitted(slice: FileSlice): FileSlice = {
     prefetch(instants(slice))
     val logs = slice.logs.filter(isNamed).map(withCompletion).sorted
     withSizes(slice.copy(base = slice.base.filter(isNamed), logs = logs))
@@ -73,7 +83,7 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
 
   /** A file that was swapped with another, or cut short, may be a file of the format still. */
   private def requireSize(base: BaseFile): Unit =
-    timeline.committedFiles(base.instant).flatMap(_.get(base.path)).map(_.sizeBytes).filter(size =>
+    filesOf(base.instant).flatMap(_.get(base.path)).map(_.sizeBytes).filter(size =>
       size > 0 && size != base.sizeBytes).foreach { committed =>
       throw MerganserException("BASE_FILE_UNREADABLE", "file" -> storage.path(base.path), "bytes" -> base.sizeBytes,
         "reason" -> s"commit ${base.instant} wrote $committed bytes")
@@ -94,20 +104,20 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
     }
   }
 
-  private def isNamed(base: BaseFile): Boolean = timeline.committedFiles(base.instant).forall(_.contains(base.path))
+  private def isNamed(base: BaseFile): Boolean = filesOf(base.instant).forall(_.contains(base.path))
 
-  /**
-   * While buckets are split or merged, rows are also written to logs of the new buckets, which are named after that
-   * clustering; commits of other instants name those files.
-   */
-  private lazy val replaces: Set[String] =
-    timeline.completed.filter(_.action == Action.ReplaceCommit).map(_.requested).toSet
+  /** The files that a commit names; None if they are unknown. */
+  private def filesOf(instant: String): Option[Map[String, CommittedFile]] =
+    committed.computeIfAbsent(instant, timeline.committedFiles(_))
 
   /**
    * In version 6 several writes share a log file, which is named after its slice. An upgraded table may still have such
    * files beside the base file of the same instant.
+   *
+   * While buckets are split or merged, rows are also written to logs of the new buckets, which are named after that
+   * clustering; commits of other instants name those files.
    */
-  private def isNamed(log: LogFile): Boolean = config.version < 8 || replaces(log.instant) || timeline.committedFiles(
+  private def isNamed(log: LogFile): Boolean = config.version < 8 || timeline.isReplace(log.instant) || filesOf(
     log.instant).forall {
     files =>
       files.contains(log.path) || (!config.isCreatedInLayout2 && files.valuesIterator.exists(file =>
@@ -126,11 +136,11 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
     })
 
   private def commitOf(log: LogFile): Option[CommittedFile] =
-    timeline.committedFiles(log.instant).flatMap(_.get(log.path)).orElse {
+    filesOf(log.instant).flatMap(_.get(log.path)).orElse {
       // Of a bucket that was split meanwhile: a later write names it.
-      if (!replaces(log.instant)) None
+      if (!timeline.isReplace(log.instant)) None
       else timeline.completed.iterator.filter(_.requested > log.instant)
-        .flatMap(i => timeline.committedFiles(i.requested).flatMap(_.get(log.path)).iterator).take(1).toList.headOption
+        .flatMap(i => filesOf(i.requested).flatMap(_.get(log.path)).iterator).take(1).toList.headOption
     }
 
   /** In version 6 the instant of a log file is that of its base file. */
@@ -139,7 +149,7 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
 
   /** Reads commits in parallel. */
   private def prefetch(instants: Seq[String]): Unit = {
-    Parallel.map(instants.distinct)(timeline.committedFiles)
+    Parallel.map(instants.distinct.filterNot(committed.containsKey))(filesOf)
     ()
   }
 
@@ -161,7 +171,7 @@ private[slice] final class Slicing(storage: Storage, config: TableConfig, timeli
     prefetch(commits)
     for {
       instant <- commits
-      files   <- timeline.committedFiles(instant).toSeq
+      files   <- filesOf(instant).toSeq
       file    <- files.values
       if here.get(file.partitionPath).exists(names => !names(file.name)) && isNeeded(file, byGroup, withLogs)
     } throw missing(file.partitionPath, file.name, instant)

@@ -5,7 +5,7 @@ import java.util.concurrent.ConcurrentHashMap
 import io.merganser.table.file.{BaseFile, FileNames, PartitionMetadata}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Parallel, Storage}
-import io.merganser.table.timeline.Timeline
+import io.merganser.table.timeline.{ArchivedTimeline, Timeline}
 
 /**
  * A table's file slices as of a timeline. Each partition's folder is listed once; the timeline is not reloaded.
@@ -16,7 +16,9 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
 
   private val listings = new ConcurrentHashMap[String, Seq[ListedFile]]()
 
-  private lazy val slicing = new Slicing(storage, config, timeline)
+  private lazy val archive = new ArchivedTimeline(storage, config)
+
+  private def slicing = new Slicing(storage, config, timeline, archive)
 
   /** Paths of the partitions, found by listing folders; "" for a table without partitions. */
   def partitions: Seq[String] = everyPartition.paths
@@ -97,7 +99,7 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
   private def isWhole(partitions: Seq[String]): Boolean = known.contains(partitions)
 
   /** A slice of a plan, with file sizes from the commits and without files that no commit names. */
-  def committed(slice: FileSlice): FileSlice = slicing.committed(slice)
+  def committed(slice: FileSlice): FileSlice = slicing.asCommitted(slice)
 
   private def listed(partitions: Seq[String]): Seq[(String, Seq[ListedFile])] =
     Parallel.map(partitions)(p => p -> listing(p))

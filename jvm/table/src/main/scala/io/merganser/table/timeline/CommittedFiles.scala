@@ -5,21 +5,26 @@ import io.merganser.table.file.FileNames
 import java.util.{LinkedHashMap => OrderedMap}
 
 /**
- * A file named by a completed write.
+ * A file named by a completed write. A table may have a million of them: the path is the one long string of each.
  *
+ * @param path      relative to the table's: buckets of different partitions may have files of the same name
  * @param sizeBytes size after the write; for a log file of version 6, the bytes that the write appended
  * @param hasInserts whether rows were inserted, as far as the writer counted them
  * @param checksums of a log file's blocks; empty if the writer recorded none
  * @param baseFile  for a log file, the name of the base file that its rows are read with, if it has one
  */
 final case class CommittedFile(
+    path: String,
     partitionPath: String,
-    name: String,
     sizeBytes: Long,
     hasInserts: Boolean,
     checksums: String,
     baseFile: Option[String] = None
-)
+) {
+
+  /** Without folders. */
+  def name: String = path.substring(path.lastIndexOf('/') + 1)
+}
 
 /**
  * A cache, shared by the readers of this process, of the files that completed writes name; completed files of the
@@ -47,12 +52,12 @@ private[timeline] object CommittedFiles {
     }
   }
 
-  /** Files by path, relative to the table's: buckets of different partitions may have files of the same name. */
+  /** Files by path. */
   def of(metadata: CommitMetadata): Files = metadata.stats.flatMap { case (partition, stats) =>
-    stats.filter(_.path.nonEmpty).map(stat =>
-      FileNames.path(partition, stat.fileName) -> CommittedFile(partition, stat.fileName, stat.fileSizeInBytes,
-        stat.numInserts > 0, stat.checksums,
-        stat.baseFile.filter(name => name.nonEmpty && stat.isLogFile).map(name =>
-          name.drop(name.lastIndexOf('/') + 1))))
+    stats.filter(_.path.nonEmpty).map { stat =>
+      val path = FileNames.path(partition, stat.fileName)
+      path -> CommittedFile(path, partition, stat.fileSizeInBytes, stat.numInserts > 0, stat.checksums,
+        stat.baseFile.filter(name => name.nonEmpty && stat.isLogFile).map(name => name.drop(name.lastIndexOf('/') + 1)))
+    }
   }
 }

@@ -229,12 +229,12 @@ final class Timeline private (
    * their slice in a table that was created in an earlier layout.
    */
   private def requireOwn(instant: Instant, metadata: CommitMetadata): Unit = {
-    val instants =
-      metadata.allStats.filter(stat => stat.path.nonEmpty && (config.isCreatedInLayout2 || !stat.isLogFile))
-        .flatMap(stat => FileNames.instant(stat.fileName))
+    def instants = metadata.stats.valuesIterator.flatten.filter(stat =>
+      stat.path.nonEmpty && (config.isCreatedInLayout2 || !stat.isLogFile)).flatMap(stat =>
+      FileNames.instant(stat.fileName))
     if (instants.nonEmpty && !instants.contains(instant.requested))
       throw new IllegalArgumentException(
-        s"it names files of ${instants.distinct.take(3).mkString(", ")}, none of its own")
+        s"it names files of ${instants.toSeq.distinct.take(3).mkString(", ")}, none of its own")
   }
 
   /**
@@ -294,6 +294,10 @@ final class Timeline private (
   /** File groups that completed replacecommits removed. */
   lazy val replacedGroups: Set[FileGroupId] =
     completed.filter(_.action == Action.ReplaceCommit).flatMap(metadata(_).replaced).toSet
+
+  private lazy val replaces: Set[String] = completed.filter(_.action == Action.ReplaceCommit).map(_.requested).toSet
+
+  private[table] def isReplace(requested: String): Boolean = replaces(requested)
 
   /** The first replacecommit that removed a file group. */
   private[table] def replacedAt(group: FileGroupId): Option[String] =
@@ -445,8 +449,9 @@ object Timeline {
    */
   def load(storage: Storage, config: TableConfig, known: Option[Timeline] = None): Timeline = {
     val listed = storage.list(config.timelineFolder).filter(_.isFile)
-    val found = listed.flatMap { status =>
-      InstantFile.parse(status.getPath.getName).map { instant =>
+    val parsed = listed.map(status => InstantFile.parse(status.getPath.getName) -> status)
+    val found = parsed.flatMap { case (named, status) =>
+      named.map { instant =>
         // For a completed file of layout 1 in a table of layout 2, the modification time is the best estimate.
         val completed =
           if (instant.isCompleted && instant.completed.isEmpty && config.layoutVersion >= 2)
@@ -467,7 +472,7 @@ object Timeline {
     val loaded = new Timeline(storage, config, latest.map(_._1).sortBy(i => (i.requested, i.action.name)),
       latest.flatMap(_._2).toMap, None, None,
       () => mayHaveArchived(storage, config), versions.toMap,
-      listed.map(_.getPath.getName).filter(InstantFile.isUnknown).sorted)
+      parsed.collect { case (None, status) => status.getPath.getName }.filter(InstantFile.isUnknown).sorted)
     known.foreach(loaded.reuse)
     loaded
   }

@@ -155,6 +155,7 @@ SEEN = {
     "hoodie.datasource.hive_sync.partition_extractor_class": HIVE + "test_the_options_of_a_registration_change",
     "hoodie.datasource.hive_sync.table.strategy": HIVE + "test_a_merge_on_read_table_is_registered",
     "hoodie.datasource.hive_sync.skip_ro_suffix": HIVE + "test_a_merge_on_read_table_is_registered",
+    "hoodie.meta.sync.sync_snapshot_with_table_name": HIVE + "test_a_merge_on_read_table_is_registered",
     "hoodie.datasource.hive_sync.support_timestamp": HIVE + "test_the_options_of_a_registration_change",
     "hoodie.datasource.hive_sync.sync_as_datasource": HIVE + "test_the_options_of_a_registration_change",
     "hoodie.datasource.hive_sync.omit_metadata_fields": HIVE + "test_the_options_of_a_registration_change",

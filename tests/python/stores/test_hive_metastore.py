@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from metastore import HiveClient, metastore
-from pyspark.sql import DataFrame, SparkSession
+from hive_lake import COW, MOR, SYNC, Lake
 
 from merganser import MerganserError, Table, WriteOptions
 
-SYNC = "hoodie.datasource.hive_sync."
 EXTRACTOR = "org.apache.hudi.hive."
-COW = {"hoodie.datasource.write.table.type": "COPY_ON_WRITE"}
-MOR = {"hoodie.datasource.write.table.type": "MERGE_ON_READ"}
 META = {
     "_hoodie_commit_time": "string",
     "_hoodie_commit_seqno": "string",
@@ -27,42 +21,6 @@ META = {
 }
 PARQUET = "org.apache.hudi.hadoop.HoodieParquetInputFormat"
 REALTIME = "org.apache.hudi.hadoop.realtime.HoodieParquetRealtimeInputFormat"
-
-
-@dataclass
-class Lake:
-    """A metastore, Hive's client of it, and a session that writes."""
-
-    spark: SparkSession
-    uris: str
-    client: HiveClient
-
-    def rows(self, values: str) -> DataFrame:
-        return self.spark.sql(f"SELECT * FROM VALUES {values} AS t (id, value, ts, part)")
-
-    def write(
-        self, path: Path, rows: DataFrame, mode: str = "append", operation: str = "upsert", **options: str
-    ) -> None:
-        settings = {
-            "hoodie.table.name": "Orders",
-            "hoodie.datasource.write.recordkey.field": "id",
-            "hoodie.datasource.write.partitionpath.field": "part",
-            "hoodie.table.ordering.fields": "ts",
-            "hoodie.datasource.write.operation": operation,
-            f"{SYNC}enable": "true",
-            f"{SYNC}metastore.uris": self.uris,
-            **options,
-        }
-        kept = {key: value for key, value in settings.items() if value}
-        rows.write.format("merganser").options(**kept).mode(mode).save(str(path))
-
-
-@pytest.fixture(scope="module")
-def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
-    with metastore(tmp_path_factory.mktemp("metastore")) as uris:
-        client = HiveClient(spark, uris)
-        yield Lake(spark, uris, client)
-        client.close()
 
 
 def names(spark_properties: dict[str, str]) -> list[str]:
@@ -92,7 +50,7 @@ def test_a_hive_client_sees_the_table_its_columns_and_its_partitions_after_each_
         f"file:{path}",
         "false",
     )
-    assert table.properties["last_commit_time_sync"] == Table.load(lake.spark, str(path)).history()[0].instant
+    assert lake.is_current(path, "sales", "orders")
     assert lake.client.partitions("sales", "orders") == {("x",): f"file:{path}/x", ("y",): f"file:{path}/y"}
 
     wider = lake.rows("(3, 'c', 1L, 'z'), (1, 'd', 2L, 'x')").selectExpr("*", "double(id) AS price")
@@ -105,8 +63,7 @@ def test_a_hive_client_sees_the_table_its_columns_and_its_partitions_after_each_
         path, wider, operation="delete_partition", **COW, **db, **{"hoodie.datasource.write.partitions.to.delete": "y"}
     )
     assert set(lake.client.partitions("sales", "orders")) == {("x",), ("z",)}
-    newest = lake.client.table("sales", "orders").properties["last_commit_time_sync"]
-    assert newest == max(commit.instant for commit in Table.load(lake.spark, str(path)).history())
+    assert lake.is_current(path, "sales", "orders")
 
 
 def test_a_commit_that_was_not_registered_is_with_the_next_one(lake: Lake, tmp_path: Path) -> None:
@@ -125,10 +82,11 @@ def test_a_commit_that_was_not_registered_is_with_the_next_one(lake: Lake, tmp_p
     [
         ({}, {"m": REALTIME, "m_ro": PARQUET, "m_rt": REALTIME}),
         ({f"{SYNC}skip_ro_suffix": "true"}, {"m": PARQUET, "m_rt": REALTIME}),
+        ({"hoodie.meta.sync.sync_snapshot_with_table_name": "false"}, {"m_ro": PARQUET, "m_rt": REALTIME}),
         ({f"{SYNC}table.strategy": "RO"}, {"m": PARQUET}),
         ({f"{SYNC}table.strategy": "RT"}, {"m": REALTIME}),
     ],
-    ids=["all", "skip_ro_suffix", "RO", "RT"],
+    ids=["all", "skip_ro_suffix", "suffixes", "RO", "RT"],
 )
 def test_a_merge_on_read_table_is_registered_with_and_without_its_logs(
     lake: Lake, tmp_path: Path, options: dict[str, str], inputs: dict[str, str]

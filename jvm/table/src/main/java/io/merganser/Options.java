@@ -125,6 +125,7 @@ public final class Options {
   public static final String HIVE_SYNC_EXTRACTOR = "hoodie.datasource.hive_sync.partition_extractor_class";
   public static final String HIVE_SYNC_STRATEGY = "hoodie.datasource.hive_sync.table.strategy";
   public static final String HIVE_SYNC_SKIP_RO_SUFFIX = "hoodie.datasource.hive_sync.skip_ro_suffix";
+  public static final String HIVE_SYNC_PLAIN_NAME = "hoodie.meta.sync.sync_snapshot_with_table_name";
   public static final String HIVE_SYNC_TIMESTAMPS = "hoodie.datasource.hive_sync.support_timestamp";
   public static final String HIVE_SYNC_AS_DATA_SOURCE = "hoodie.datasource.hive_sync.sync_as_datasource";
   public static final String HIVE_SYNC_OMIT_META_COLUMNS = "hoodie.datasource.hive_sync.omit_metadata_fields";

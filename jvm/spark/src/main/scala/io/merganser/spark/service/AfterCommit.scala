@@ -54,12 +54,33 @@ object AfterCommit {
       throw MerganserException(Failed, "path" -> table.storage, "instant" -> result.instant,
         "service" -> "compaction", "failure" -> describe(f)).causedBy(f)
     }
-    unregistered.filterNot(_ => settings.hiveSync.exists(_.ignoresFailures)).foreach { f =>
-      throw MerganserException(SyncFailed, "path" -> table.storage, "instant" -> result.instant,
-        "failure" -> describe(f)).causedBy(f)
-    }
+    requireRegistered(table, settings, result.instant, unregistered)
     done
   }
+
+  /**
+   * Registers the table in a Hive metastore after the commit of a service or of an ALTER TABLE.
+   *
+   * @throws MerganserException WRITE_COMMITTED_SYNC_FAILED, unless the options request that it is only logged
+   */
+  def register(session: SparkSession, table: OpenTable, settings: WriteConfig, instant: String): Unit = {
+    val unregistered = failureOf(register(session, table, settings))
+    unregistered.foreach { f =>
+      Log.warn(s"instant $instant of ${table.storage} is committed. ${unregisteredSentence(f)}")
+    }
+    requireRegistered(table, settings, instant, unregistered)
+  }
+
+  private def requireRegistered(
+      table: OpenTable,
+      settings: WriteConfig,
+      instant: String,
+      failure: Option[Throwable]
+  ): Unit =
+    failure.filterNot(_ => settings.hiveSync.exists(_.ignoresFailures)).foreach { f =>
+      throw MerganserException(SyncFailed, "path" -> table.storage, "instant" -> instant,
+        "failure" -> describe(f)).causedBy(f)
+    }
 
   /** After a compaction, so that its commit is registered too; a repeated write may follow a failed registration. */
   private def register(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =

@@ -64,7 +64,7 @@ object CompactionService {
     CompactionPlan.operation(slice.group, slice.baseInstant, slice.base, slice.logs)
 
   /**
-   * Runs planned compactions, oldest first. Those that another writer runs are left alone.
+   * Runs planned compactions, oldest first, and registers the table. Those that another writer runs are left alone.
    *
    * @param chosen selects the instants to run from all planned ones
    */
@@ -77,7 +77,7 @@ object CompactionService {
     val table   = OpenTable.load(session, path)
     val planned = table.timeline.pendingCompactions
     val wanted  = chosen(planned.map(_.requested)).toSet
-    run(session, table, settings, planned.filter(i => wanted(i.requested)))
+    registered(session, table, settings, run(session, table, settings, planned.filter(i => wanted(i.requested))))
   }
 
   private def run(
@@ -102,10 +102,22 @@ object CompactionService {
         a.logFilesCompacted + b.logFilesCompacted, b.elapsedMs)).copy(skipped = skipped)
   }
 
-  def scheduleAndRun(session: SparkSession, path: String, settings: WriteConfig): CompactionResult =
-    scheduleAndRun(session, OpenTable.load(session, path), settings)
+  /** Runs compactions that others planned, too, and registers the table. */
+  def scheduleAndRun(session: SparkSession, path: String, settings: WriteConfig): CompactionResult = {
+    val table = OpenTable.load(session, path)
+    registered(session, table, settings, scheduleAndRun(session, table, settings))
+  }
 
-  /** Runs compactions that others planned, too. */
+  private def registered(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      result: CompactionResult
+  ): CompactionResult = {
+    result.instant.foreach(AfterCommit.register(session, table, settings, _))
+    result
+  }
+
   private def scheduleAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): CompactionResult = {
     val planned = schedule(table, settings)
     run(session, table, settings, (table.timeline.pendingCompactions ++ planned).distinct)

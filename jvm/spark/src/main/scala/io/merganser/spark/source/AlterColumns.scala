@@ -2,11 +2,13 @@ package io.merganser.spark.source
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.frame.FrameWrite
+import io.merganser.spark.service.AfterCommit
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.TableWrite
 import io.merganser.table.avro.{AvroSchemas, Retyping, Widening}
 import io.merganser.table.commit.{CommitRequest, Transaction, Work}
 import io.merganser.table.options.WriteSource
+import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.{InternalSchema, InternalSchemaJson, SchemaEvolution}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.timeline.{Action, CommitMetadata, OperationType}
@@ -63,6 +65,20 @@ object AlterColumns {
     changed
   }
 
+  /**
+   * Registers the changed columns in a Hive metastore, if the session or the table configures that.
+   *
+   * @throws MerganserException WRITE_COMMITTED_SYNC_FAILED
+   */
+  def register(session: SparkSession, path: String): Unit = {
+    val table = OpenTable.load(session, path)
+    table.timeline.newestCompleted.foreach(newest =>
+      AfterCommit.register(session, table, settingsOf(session, table.config), newest.requested))
+  }
+
+  private def settingsOf(session: SparkSession, config: TableConfig): WriteConfig =
+    WriteConfig.parse(Map.empty, FrameWrite.sessionConf(session), config, WriteSource.SqlChange)
+
   private def commit(
       session: SparkSession,
       table: OpenTable,
@@ -70,8 +86,7 @@ object AlterColumns {
       version: Option[InternalSchema]
   ): Unit = {
     val (storage, config) = (table.storage, table.config)
-    val settings          = WriteConfig.parse(Map.empty, FrameWrite.sessionConf(session), config, WriteSource.SqlChange)
-    val options           = Transaction.Options.of(settings)
+    val options           = Transaction.Options.of(settingsOf(session, config))
     val action            = if (config.isMergeOnRead) Action.DeltaCommit else Action.Commit
     Transaction.run(storage, config, action, options) { transaction =>
       if (transaction.timeline.tableSchemaJson != table.timeline.tableSchemaJson)

@@ -44,6 +44,7 @@ object TableAlteration {
           comment = comment.get(TableCatalog.PROP_COMMENT),
           owner = owner.getOrElse(TableCatalog.PROP_OWNER, entry.owner)))
     }
+    register(session, entry.location.toString, changes)
   }
 
   /** Changes a table of a catalog of folders, or one that is named by its path. */
@@ -61,7 +62,12 @@ object TableAlteration {
     if (changes.exists(!_.isInstanceOf[ColumnChange]))
       FolderEntries.update(session, path)(entry =>
         entry.copy(properties = edited(entry.properties, changes, _ => true)))
+    register(session, path, changes)
   }
+
+  /** Last, since its failure leaves the table changed. */
+  private def register(session: SparkSession, path: String, changes: Seq[TableChange]): Unit =
+    if (changes.exists(_.isInstanceOf[ColumnChange])) AlterColumns.register(session, path)
 
   /**
    * Renames a table, in its own properties and by `move` in its catalog. If one of them fails, the other is undone.

@@ -2,6 +2,7 @@ package io.merganser.spark.sync
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
+import io.merganser.table.options.Names
 import io.merganser.table.schema.MetaColumns
 import io.merganser.table.settings.HiveSyncSettings
 import org.apache.hadoop.fs.Path
@@ -53,7 +54,8 @@ object HiveSync {
       case "RO"                        => Seq(optimized(name))
       case "RT"                        => Seq(realtime(name))
       case _ if settings.skipsRoSuffix => Seq(optimized(name), realtime(s"${name}_rt"))
-      case _                           => Seq(optimized(s"${name}_ro"), realtime(s"${name}_rt"), realtime(name))
+      case _ =>
+        Seq(optimized(s"${name}_ro"), realtime(s"${name}_rt")) ++ (if (settings.plainName) Seq(realtime(name)) else Nil)
     }
   }
 
@@ -87,9 +89,9 @@ private final class HiveSync(
   }
 
   private val (partitionColumns, dataColumns) = {
-    val byName = columns.fields.map(f => HiveTypes.lower(f.name) -> f).toMap
+    val byName = columns.fields.map(f => Names.lower(f.name) -> f).toMap
     val keys   = settings.partitionFields.map(name => byName.getOrElse(name, StructField(name, StringType)))
-    (keys, columns.fields.toSeq.filterNot(f => settings.partitionFields.contains(HiveTypes.lower(f.name))))
+    (keys, columns.fields.toSeq.filterNot(f => settings.partitionFields.contains(Names.lower(f.name))))
   }
 
   def run(): Unit = {
@@ -145,7 +147,7 @@ private final class HiveSync(
   private def hiveColumns(fields: Seq[StructField]): ArrayList[FieldSchema] = {
     val list = new ArrayList[FieldSchema]
     fields.foreach(f =>
-      list.add(new FieldSchema(HiveTypes.lower(f.name), HiveTypes.of(f.dataType, settings.timestamps), "")))
+      list.add(new FieldSchema(Names.lower(f.name), HiveTypes.of(f.dataType, settings.timestamps), "")))
     list
   }
 

@@ -1,8 +1,9 @@
 package io.merganser.spark.sync
 
+import io.merganser.table.options.Names
 import org.apache.spark.sql.types._
 
-/** Names of types in Hive. */
+/** Names of types in Hive, where all names are in lower case. */
 private[sync] object HiveTypes {
 
   /** @param timestamps whether a timestamp is TIMESTAMP; else it is the number that the files have, BIGINT */
@@ -13,10 +14,7 @@ private[sync] object HiveTypes {
     case ArrayType(element, _)            => s"array<${of(element, timestamps)}>"
     case MapType(key, value, _)           => s"map<${of(key, timestamps)},${of(value, timestamps)}>"
     case StructType(fields) =>
-      fields.map(field => s"${lower(field.name)}:${of(field.dataType, timestamps)}").mkString("struct<", ",", ">")
+      fields.map(f => s"${Names.lower(f.name)}:${of(f.dataType, timestamps)}").mkString("struct<", ",", ">")
     case other => other.catalogString
   }
-
-  /** Names in Hive are in lower case. */
-  def lower(name: String): String = name.toLowerCase(java.util.Locale.ROOT)
 }

@@ -357,6 +357,9 @@ object Options extends CompactionOptions {
       "or the merged (RT) one alone.")
   val HiveSyncSkipRoSuffix: OptionEntry = write("hoodie.datasource.hive_sync.skip_ro_suffix", Bool, Some("false"),
     "The plain name of a merge-on-read table is the read-optimized table.")
+  val HiveSyncPlainName: OptionEntry = write("hoodie.meta.sync.sync_snapshot_with_table_name", Bool, Some("true"),
+    "A merge-on-read table is registered under the name without a suffix too; else as `<name>_ro` and `<name>_rt` " +
+      "alone.")
   val HiveSyncTimestamps: OptionEntry = write("hoodie.datasource.hive_sync.support_timestamp", Bool, Some("false"),
     "Timestamps are registered as TIMESTAMP; else as BIGINT, which is what the files have.")
   val HiveSyncAsDataSource: OptionEntry = write("hoodie.datasource.hive_sync.sync_as_datasource", Bool, Some("true"),
@@ -377,8 +380,8 @@ object Options extends CompactionOptions {
 
   /** All options of how a table is registered in a Hive metastore. */
   val ofHiveSync: Seq[OptionEntry] = hiveSyncSwitches ++ Seq(HiveSyncUris, HiveSyncDatabase, HiveSyncTable,
-    HiveSyncPartitionFields, HiveSyncExtractor, HiveSyncStrategy, HiveSyncSkipRoSuffix, HiveSyncTimestamps,
-    HiveSyncAsDataSource, HiveSyncOmitMetaColumns, HiveSyncCreateDatabase, HiveSyncIgnoreFailures,
+    HiveSyncPartitionFields, HiveSyncExtractor, HiveSyncStrategy, HiveSyncSkipRoSuffix, HiveSyncPlainName,
+    HiveSyncTimestamps, HiveSyncAsDataSource, HiveSyncOmitMetaColumns, HiveSyncCreateDatabase, HiveSyncIgnoreFailures,
     HiveSyncTableProperties, HiveSyncSerdeProperties)
 
   /** By operation. */

@@ -1,7 +1,7 @@
 package io.merganser.table.settings
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.options.{OptionKind, Options, Settings}
+import io.merganser.table.options.{Names, OptionEntry, OptionKind, Options, Settings}
 import io.merganser.table.properties.TableConfig
 
 /**
@@ -12,6 +12,7 @@ import io.merganser.table.properties.TableConfig
  * @param extractor        the values of the partition columns in a partition's path
  * @param strategy         which tables a merge-on-read table is registered as: ALL, RO or RT
  * @param skipsRoSuffix    the read-optimized table has the name without a suffix
+ * @param plainName        a merge-on-read table is registered without a suffix too, unless `skipsRoSuffix`
  * @param timestamps       timestamps are TIMESTAMP in Hive, not BIGINT
  * @param asDataSource     Spark reads the table as a data source
  * @param metaColumns      Hudi's columns are columns of the table
@@ -25,6 +26,7 @@ final case class HiveSyncSettings(
     extractor: PartitionExtractor,
     strategy: String,
     skipsRoSuffix: Boolean,
+    plainName: Boolean,
     timestamps: Boolean,
     asDataSource: Boolean,
     metaColumns: Boolean,
@@ -44,28 +46,26 @@ private[table] object HiveSyncOptions {
     if (!Options.hiveSyncSwitches.exists(settings.bool(_, stored))) None
     else {
       val fields = settings.text(Options.HiveSyncPartitionFields, stored)
-        .fold(table.partitionFields)(OptionKind.NameList.split).map(lower)
+        .fold(table.partitionFields)(OptionKind.NameList.split).map(Names.lower)
       Some(HiveSyncSettings(
           metastoreUris = settings.text(Options.HiveSyncUris, stored).filter(_.nonEmpty),
-          database = lower(settings.text(Options.HiveSyncDatabase, stored).filter(_.nonEmpty)
+          database = Names.lower(settings.text(Options.HiveSyncDatabase, stored).filter(_.nonEmpty)
               .orElse(table.database).getOrElse("default")),
-          table = lower(settings.text(Options.HiveSyncTable, stored).filter(_.nonEmpty).getOrElse(table.name)),
+          table = Names.lower(settings.text(Options.HiveSyncTable, stored).filter(_.nonEmpty).getOrElse(table.name)),
           partitionFields = fields,
           extractor = extractor(settings, stored, table, fields),
           strategy = settings.required(Options.HiveSyncStrategy, stored),
           skipsRoSuffix = settings.bool(Options.HiveSyncSkipRoSuffix, stored),
+          plainName = settings.bool(Options.HiveSyncPlainName, stored),
           timestamps = settings.bool(Options.HiveSyncTimestamps, stored),
           asDataSource = settings.bool(Options.HiveSyncAsDataSource, stored),
           metaColumns = !settings.bool(Options.HiveSyncOmitMetaColumns, stored),
           createsDatabase = settings.bool(Options.HiveSyncCreateDatabase, stored),
           ignoresFailures = settings.bool(Options.HiveSyncIgnoreFailures, stored),
-          tableProperties = properties(settings.text(Options.HiveSyncTableProperties, stored)),
-          serdeProperties = properties(settings.text(Options.HiveSyncSerdeProperties, stored))
+          tableProperties = properties(settings, stored, Options.HiveSyncTableProperties),
+          serdeProperties = properties(settings, stored, Options.HiveSyncSerdeProperties)
         ))
     }
-
-  /** Names in Hive are in lower case. */
-  private def lower(name: String): String = name.toLowerCase(java.util.Locale.ROOT)
 
   private def extractor(
       settings: Settings,
@@ -85,9 +85,15 @@ private[table] object HiveSyncOptions {
     }
 
   /** Hudi's form: one `key=value` a line. */
-  private def properties(text: Option[String]): Map[String, String] =
-    text.toSeq.flatMap(_.split('\n')).map(_.trim).filter(_.contains('=')).map { line =>
+  private def properties(
+      settings: Settings,
+      stored: Map[String, String],
+      entry: OptionEntry
+  ): Map[String, String] =
+    settings.text(entry, stored).toSeq.flatMap(_.split('\n')).map(_.trim).filter(_.nonEmpty).map { line =>
       val at = line.indexOf('=')
+      if (at <= 0) throw MerganserException("OPTION_VALUE_INVALID", "key" -> entry.key, "value" -> line,
+        "expected" -> "lines of the form key=value")
       line.take(at).trim -> line.drop(at + 1).trim
     }.toMap
 }

@@ -56,9 +56,14 @@ object IgnoredOptions {
       "the table is registered in a Hive metastore by Thrift, and in no other catalog",
       switch = Some(Switch(Options.hiveSyncSwitches.map(_.key), onByDefault = false))
     ),
-    unlessOff("hoodie.clean.automatic", "hoodie.clean.", "hoodie.cleaner.", "hoodie.prewrite.cleaner.policy",
-      "hoodie.write.empty.clean.interval.hours")(
-      "files that later commits replace are not deleted; clean the table with Hudi from time to time"),
+    unless("false", "a clean runs in the write, after its commit", "hoodie.clean.async.enabled", "hoodie.clean.async"),
+    unless("NONE", "a clean runs after the commit, and failed writes are rolled back before the write",
+      "hoodie.prewrite.cleaner.policy"),
+    unless("", "a clean takes all partitions in which there are files to delete", "hoodie.clean.partition.filter.regex",
+      "hoodie.cleaner.partition.filter.regex", "hoodie.clean.partition.filter.selected",
+      "hoodie.cleaner.partition.filter.selected"),
+    unless("9223372036854775807", "a clean takes all commits that its policy does not retain",
+      "hoodie.clean.max.commits.to.clean"),
     unlessOff("hoodie.archive.automatic", "hoodie.archive.", "hoodie.keep.max.commits", "hoodie.keep.min.commits",
       "hoodie.commits.archival.batch", "hoodie.timeline.compaction.", "hoodie.timeline.manifest.")(
       "completed instants stay on the timeline; archive it with Hudi from time to time"),

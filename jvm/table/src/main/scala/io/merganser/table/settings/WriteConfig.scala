@@ -56,6 +56,7 @@ final case class StatementConfig(orderedDeletes: Boolean, failsOnDuplicates: Boo
  * @param permits               what it may do to the table although it is refused by default
  * @param partitionsToDelete    paths that delete_partition removes, `*` for any characters; empty: those of the rows
  * @param compaction            when this write compacts the table, and what
+ * @param cleaning              which old files are deleted, and whether after this write
  * @param failsOnServiceFailure an inline service that fails after the commit is an error
  * @param nonBlocking           other writers may append to the same file groups
  * @param lock                  how the table is locked
@@ -87,6 +88,7 @@ final case class WriteConfig(
     partitionsToDelete: Seq[String],
     allowEmptyCommit: Boolean,
     compaction: CompactionConfig,
+    cleaning: CleaningConfig,
     failsOnServiceFailure: Boolean,
     failedWrites: FailedWrites,
     heartbeatIntervalMs: Long,
@@ -184,6 +186,7 @@ object WriteConfig {
       partitionsToDelete = partitionsToDelete(settings, operation),
       allowEmptyCommit = settings.bool(Options.AllowEmptyCommit, stored),
       compaction = CompactionConfig.of(settings, stored, table.isMergeOnRead),
+      cleaning = CleaningOptions.of(settings, stored),
       failsOnServiceFailure = settings.bool(Options.FailOnServiceFailure, stored),
       failedWrites = failedWrites(settings, stored),
       heartbeatIntervalMs = settings.whole(Options.HeartbeatInterval, stored),

@@ -2,7 +2,7 @@ package io.merganser.table.slice
 
 import java.util.concurrent.ConcurrentHashMap
 
-import io.merganser.table.file.{BaseFile, FileNames, PartitionMetadata}
+import io.merganser.table.file.{BaseFile, FileGroupId, FileNames, PartitionMetadata}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Parallel, Storage}
 import io.merganser.table.timeline.{ArchivedTimeline, Timeline}
@@ -104,6 +104,18 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
   private def listed(partitions: Seq[String]): Seq[(String, Seq[ListedFile])] =
     Parallel.map(partitions)(p => p -> listing(p))
 
+  /** The base and log files in a partition's folder, also those that no reader sees. */
+  def dataFiles(partition: String): Seq[DataFile] = for {
+    file    <- listing(partition) if !file.isDirectory
+    fileId  <- FileNames.fileId(file.name).toSeq
+    instant <- FileNames.instant(file.name).toSeq
+  } yield DataFile(FileGroupId(partition, fileId), instant, file.name, file.sizeBytes)
+
+  /** Whether a partition's folder has nothing else than these files and what makes it a partition. */
+  def hasOnly(partition: String, names: Set[String]): Boolean = listing(partition).forall { file =>
+    !file.isDirectory && (names(file.name) || PartitionMetadata.isMetadata(file.name))
+  }
+
   /** Every slice of every group of a partition, oldest first, for cleaning and explaining. */
   def allSlices(partition: String): Seq[FileSlice] = slicing.all(partition, listing(partition))
 
@@ -163,6 +175,13 @@ private object TableView {
   /** Up to so many slices, partitions are listed one after the other. */
   val Few = 1000
 }
+
+/**
+ * A base or log file.
+ *
+ * @param instant in its name
+ */
+final case class DataFile(group: FileGroupId, instant: String, name: String, sizeBytes: Long)
 
 /** @param skipped number of folders that were not listed */
 final case class FoundPartitions(paths: Seq[String], skipped: Int)

@@ -29,9 +29,9 @@ private[timeline] object Cleaned {
   }
 
   /** Reads the plan of a pending clean, which may delete its files at any time. */
-  def ofPlan(bytes: Array[Byte]): Cleaned = if (bytes.isEmpty) Nothing
-  else {
-    val plan   = AvroRecords.decode(bytes)
+  def ofPlan(bytes: Array[Byte]): Cleaned = if (bytes.isEmpty) Nothing else ofPlan(AvroRecords.decode(bytes))
+
+  def ofPlan(plan: GenericRecord): Cleaned = {
     val legacy = plan.stringsMap("filesToBeDeletedPerPartition")
     val paths = plan.recordsMap("filePathsToBeDeletedPerPartition").map { case (partition, files) =>
       partition -> files.flatMap(_.string("filePath"))

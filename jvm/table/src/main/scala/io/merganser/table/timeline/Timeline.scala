@@ -260,7 +260,8 @@ final class Timeline private (
    *
    * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
    */
-  private[table] def cleans: Seq[Cleaned] = instants.filter(_.action == Action.Clean).flatMap(cleaned)
+  private[table] def cleans: Seq[Cleaned] =
+    Parallel.map(instants.filter(_.action == Action.Clean))(cleaned).flatten
 
   /** [[cleans]] without those that an earlier timeline has completed, with their instants. */
   private[table] def cleansSince(earlier: Timeline): Seq[(Instant, Cleaned)] = {
@@ -271,6 +272,55 @@ final class Timeline private (
   private def cleaned(clean: Instant): Option[Cleaned] =
     if (clean.isCompleted) Some(decode(fileName(clean, InstantState.Completed))(Cleaned.ofMetadata))
     else files.get((clean, InstantState.Requested)).map(decode(_)(Cleaned.ofPlan))
+
+  /** Cleans that have not completed, the oldest first. */
+  private[table] def pendingCleans: Seq[Instant] = pending.filter(_.action == Action.Clean)
+
+  /**
+   * The plan of a clean; None if its process ended before it wrote one.
+   *
+   * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
+   */
+  private[table] def cleanPlan(clean: Instant): Option[CleanPlan] =
+    files.get((clean, InstantState.Requested)).flatMap(decode(_)(ifNotEmpty(CleanPlan.decode)))
+
+  /**
+   * The metadata of a completed clean; None if the file is empty.
+   *
+   * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
+   */
+  private[table] def cleanMetadata(clean: Instant): Option[CleanMetadata] =
+    decode(fileName(clean, InstantState.Completed))(ifNotEmpty(CleanMetadata.decode))
+
+  /** Instants of savepoints, completed or not. */
+  private[table] def savepoints: Seq[Instant] = instants.filter(_.action == Action.Savepoint)
+
+  /**
+   * Names of the files that completed savepoints retain, by partition path.
+   *
+   * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
+   */
+  private[table] lazy val savedFiles: Map[String, Set[String]] =
+    Parallel.map(savepoints.filter(_.isCompleted))(i =>
+      decode(fileName(i, InstantState.Completed))(
+        ifNotEmpty(SavepointFiles.decode))).flatten.flatten.groupBy(_._1).map { case (partition, names) =>
+      partition -> names.flatMap(_._2).toSet
+    }
+
+  private def ifNotEmpty[T](decode: Array[Byte] => T)(bytes: Array[Byte]): Option[T] =
+    if (bytes.isEmpty) None else Some(decode(bytes))
+
+  /**
+   * When a completed instant completed, as an instant: in layout 1 the modification time of its file is the best
+   * estimate.
+   */
+  private[table] def completionOf(instant: Instant): Option[String] =
+    instant.completed.orElse(versionOf(instant).map { case (_, version) =>
+      InstantTime.format(version.drop(version.indexOf(' ') + 1).toLong, config.timelineZone)
+    })
+
+  /** Whether older instants may have been archived. */
+  private[table] def mayHaveArchive: Boolean = hasArchive
 
   /** File groups in a pending compaction, with its instant. */
   lazy val groupsInCompaction: Map[FileGroupId, String] =

@@ -1,6 +1,7 @@
 package io.merganser.table.timeline
 
 import org.apache.avro.Schema
+import org.apache.avro.generic.GenericRecord
 
 /** Avro schemas of the timeline's files; the field order is the format's. */
 private[timeline] object TimelineSchemas {
@@ -171,4 +172,51 @@ private[timeline] object TimelineSchemas {
     version(1),
     withDefault("instantsRollback", array(InstantInfo), empty)
   )
+
+  private val ActionInstant: Schema =
+    record("HoodieActionInstant", required("timestamp", Str), required("action", Str), required("state", Str))
+
+  private val CleanFileInfo: Schema =
+    record("HoodieCleanFileInfo", optional("filePath", Str), optional("isBootstrapBaseFile", Bool))
+
+  val CleanerPlan: Schema = record(
+    "HoodieCleanerPlan",
+    optional("earliestInstantToRetain", ActionInstant),
+    withDefault("lastCompletedCommitTimestamp", Str, ""),
+    required("policy", Str),
+    optional("filesToBeDeletedPerPartition", map(array(Str))),
+    version(1),
+    optional("filePathsToBeDeletedPerPartition", map(array(CleanFileInfo))),
+    optional("partitionsToBeDeleted", array(Str)),
+    optional("extraMetadata", map(Str))
+  )
+
+  val CleanPartitionMetadata: Schema = record(
+    "HoodieCleanPartitionMetadata",
+    required("partitionPath", Str),
+    required("policy", Str),
+    required("deletePathPatterns", array(Str)),
+    required("successDeleteFiles", array(Str)),
+    required("failedDeleteFiles", array(Str)),
+    optional("isPartitionDeleted", Bool)
+  )
+
+  val CleanMetadata: Schema = record(
+    "HoodieCleanMetadata",
+    required("startCleanTime", Str),
+    required("timeTakenInMillis", Lng),
+    required("totalFilesDeleted", Int),
+    required("earliestCommitToRetain", Str),
+    withDefault("lastCompletedCommitTimestamp", Str, ""),
+    required("partitionMetadata", map(CleanPartitionMetadata)),
+    version(1),
+    optional("bootstrapPartitionMetadata", map(CleanPartitionMetadata)),
+    optional("extraMetadata", map(Str))
+  )
+
+  def cleanFileInfo(path: String): GenericRecord =
+    build(CleanFileInfo, "filePath" -> path, "isBootstrapBaseFile" -> false)
+
+  def completedInstant(instant: Instant): GenericRecord = build(ActionInstant, "timestamp" -> instant.requested,
+    "action" -> instant.action.name, "state" -> instant.state.shown)
 }

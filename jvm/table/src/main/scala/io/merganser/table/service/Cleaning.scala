@@ -1,0 +1,230 @@
+package io.merganser.table.service
+
+import java.time.Clock
+
+import io.merganser.table.commit.{MetadataTable, TableFeatures, Transaction}
+import io.merganser.table.file.{FileNames, PartitionMetadata}
+import io.merganser.table.options.Permits
+import io.merganser.table.properties.TableConfig
+import io.merganser.table.settings.CleaningConfig
+import io.merganser.table.slice.TableView
+import io.merganser.table.storage.{Interrupts, Parallel, Storage, TableLock}
+import io.merganser.table.timeline._
+
+/**
+ * What one clean did.
+ *
+ * @param bytesDeleted      as listed before
+ * @param partitionsRemoved paths of the partitions whose folders were removed
+ */
+final case class CleanReport(
+    instant: String,
+    elapsedMs: Long,
+    filesDeleted: Int,
+    bytesDeleted: Long,
+    earliest: Option[String],
+    partitionsRemoved: Seq[String]
+)
+
+/** What a clean would do now: files of pending ones, too. */
+final case class CleanPreview(files: Seq[CleanFile], partitions: Seq[String], earliest: Option[String])
+
+/**
+ * Deletes files that no read inside the retention needs.
+ *
+ * A clean is planned without the table lock and put on the timeline under it, if nothing has happened meanwhile that
+ * may need the files; then they are deleted, and the clean completes under the lock. One that stops in between, of any
+ * engine, is run again by the next one: files that are gone are no error.
+ *
+ * @param opened timeline with which the table was opened: what was read of it is not read again
+ */
+final class Cleaning(
+    storage: Storage,
+    config: TableConfig,
+    cleaning: CleaningConfig,
+    lock: TableLock.Settings = TableLock.Settings(),
+    permits: Permits = Permits(),
+    opened: Option[Timeline] = None,
+    clock: Clock = Clock.systemUTC
+) {
+  import Cleaning._
+
+  /**
+   * After a commit.
+   *
+   * @return what was done, also the pending cleans of others
+   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, and what [[TableFeatures.requireWritable]] throws
+   */
+  def automatic(): Seq[CleanReport] = {
+    val now = Timeline.load(storage, config, opened)
+    finish(now) ++ begin(Some(now), onRequest = false)
+  }
+
+  /**
+   * Whatever the number of commits since the last clean.
+   *
+   * @param schedules false: only pending cleans are run
+   */
+  def onRequest(schedules: Boolean = true): Seq[CleanReport] =
+    finish(Timeline.load(storage, config, opened)) ++ (if (schedules) begin(None, onRequest = true) else None)
+
+  /** Changes nothing. */
+  def preview(): CleanPreview = {
+    val now     = Timeline.load(storage, config, opened)
+    val pending = now.pendingCleans.flatMap(now.cleanPlan)
+    val planned = new CleanPlanner(storage, config, now, cleaning, clock).plan(onRequest = true)
+    val files   = pending.flatMap(filesOf(_, now)) ++ planned.toSeq.flatMap(_.files)
+    CleanPreview(files.groupBy(_.path).values.map(_.head).toSeq.sortBy(_.path),
+      (pending ++ planned.map(_.plan)).flatMap(_.partitions).distinct.sorted,
+      planned.flatMap(_.plan.earliest).map(_.requested))
+  }
+
+  // --- planning ------------------------------------------------------------------------------------------------------
+
+  private def begin(loaded: Option[Timeline], onRequest: Boolean): Option[CleanReport] = {
+    val started = System.nanoTime()
+    (1 to Attempts).iterator.map(i => schedule(if (i == 1) loaded else None, onRequest, mayRepeat = i < Attempts))
+      .collectFirst { case Some(scheduled) => scheduled }.flatten
+      .map { case (instant, planned) => run(instant, planned.plan, planned.files, started) }
+  }
+
+  /** None if the table changed while it was listed and must be listed again. */
+  private def schedule(
+      loaded: Option[Timeline],
+      onRequest: Boolean,
+      mayRepeat: Boolean
+  ): Option[Option[(String, PlannedClean)]] = {
+    def plan(timeline: Timeline) = new CleanPlanner(storage, config, timeline, cleaning, clock).plan(onRequest)
+    val seen                     = loaded.getOrElse(Timeline.load(storage, config, opened))
+    plan(seen) match {
+      case None => Some(None)
+      case Some(planned) =>
+        TableLock.hold(storage, lock) { tableLock =>
+          val now = prepared(Some(seen))
+          def publish(chosen: PlannedClean) = {
+            val instant =
+              Transaction.announce(storage, config, now, Action.Clean, CleanPlan.encode(chosen.plan, wholePath),
+                tableLock)
+            markInflight(instant)
+            Some(instant -> chosen)
+          }
+          if (isUnaffected(seen, now)) Some(publish(planned))
+          else if (mayRepeat) None
+          else Some(plan(now).flatMap(publish))
+        }
+    }
+  }
+
+  /** The timeline under the lock, of a table that may be changed and has no list of files that would be outdated. */
+  private def prepared(known: Option[Timeline]): Timeline = {
+    val now = Timeline.load(storage, config, known)
+    TableFeatures.requireWritable(storage, TableConfig.load(storage), now, permits)
+    MetadataTable.drop(storage, permits.dropIndexes)
+    now
+  }
+
+  private def wholePath(partition: String, name: String): String =
+    storage.path(FileNames.path(partition, name)).toString
+
+  private def markInflight(instant: String): Unit =
+    storage.createNew(s"${config.timelineFolder}/${InstantFile.inflight(instant, Action.Clean)}",
+      Array.emptyByteArray)
+
+  /**
+   * Whether a plan of an earlier timeline is still right: later writes and their plans read newer slices. A savepoint,
+   * another clean, or the removal of a completed write would change it.
+   */
+  private def isUnaffected(seen: Timeline, now: Timeline): Boolean = {
+    val others = Set[Action](Action.Savepoint, Action.Clean, Action.Restore)
+    seen.completed.toSet.subsetOf(now.completed.toSet) &&
+    seen.instants.filter(i => others(i.action)) == now.instants.filter(i => others(i.action))
+  }
+
+  // --- running -------------------------------------------------------------------------------------------------------
+
+  /** Runs the cleans that are pending. */
+  private def finish(timeline: Timeline): Seq[CleanReport] =
+    timeline.pendingCleans.map(_.requested).flatMap { instant =>
+      val started = System.nanoTime()
+      val (now, found) = TableLock.hold(storage, lock) { _ =>
+        val now   = prepared(Some(timeline))
+        val found = now.find(instant, Action.Clean).filterNot(_.isCompleted)
+        found.foreach { clean =>
+          if (now.cleanPlan(clean).isEmpty) discard(now, clean)
+          else if (!now.hasFile(clean, InstantState.Inflight)) markInflight(instant)
+        }
+        (now, found)
+      }
+      found.flatMap(now.cleanPlan).map(plan => run(instant, plan, filesOf(plan, now), started))
+    }
+
+  /** A clean whose process ended before it wrote a plan has deleted nothing. */
+  private def discard(now: Timeline, clean: Instant): Unit =
+    Seq(InstantState.Inflight, InstantState.Requested).filter(now.hasFile(clean, _)).foreach(state =>
+      storage.delete(s"${config.timelineFolder}/${now.nameOf(clean, state)}"))
+
+  /** The files of a plan of any engine that are there, without those that savepoints and the newest slices have. */
+  private def filesOf(plan: CleanPlan, now: Timeline): Seq[CleanFile] = {
+    val view      = new TableView(storage, config, now)
+    val retention = CleaningRetention.of(now, config, cleaning.policy, clock)
+    Parallel.map(plan.files.toSeq) { case (partition, names) =>
+      val live = view.allSlices(partition).groupBy(_.fileId).values.flatMap(retention.live).flatMap(s =>
+        s.base.map(_.name) ++ s.logs.map(_.name)).toSet ++ now.savedFiles.getOrElse(partition, Set.empty)
+      val sizes = view.dataFiles(partition).map(f => f.name -> f.sizeBytes).toMap
+      names.distinct.filterNot(live).flatMap(name => sizes.get(name).map(CleanFile(partition, name, _)))
+    }.flatten
+  }
+
+  private def run(instant: String, plan: CleanPlan, files: Seq[CleanFile], started: Long): CleanReport = {
+    // A failure leaves the clean pending, for the next one.
+    Parallel.map(files)(file => storage.delete(file.path))
+    def elapsed = (System.nanoTime() - started) / 1000000L
+    val removed = TableLock.hold(storage, lock) { tableLock =>
+      val now = Timeline.load(storage, config, opened)
+      // Another process may have run it as well.
+      now.find(instant, Action.Clean).filterNot(_.isCompleted).toSeq.flatMap { _ =>
+        val removed = plan.partitions.filter(remove(_, now))
+        complete(now, instant, metadata(instant, plan, removed, elapsed), tableLock)
+        removed
+      }
+    }
+    CleanReport(instant, elapsed, files.size, files.map(_.sizeBytes).sum, plan.earliest.map(_.requested), removed)
+  }
+
+  /** Files of the plan that are gone count as deleted, whichever run has deleted them. */
+  private def metadata(instant: String, plan: CleanPlan, removed: Seq[String], elapsedMs: Long): CleanMetadata = {
+    val partitions = (plan.files.keySet ++ plan.partitions).map(path =>
+      path -> CleanedPartition(plan.policy, plan.files.getOrElse(path, Nil), Nil, removed.contains(path))).toMap
+    CleanMetadata(instant, elapsedMs, plan.files.values.map(_.size).sum, plan.earliest.map(_.requested),
+      plan.lastCompleted, partitions, plan.extra)
+  }
+
+  private def complete(now: Timeline, instant: String, metadata: CleanMetadata, tableLock: TableLock): Unit =
+    Interrupts.deferred {
+      val completion =
+        if (config.layoutVersion >= 2) Some(InstantTime.next(storage.identity, config.timelineZone, now.times))
+        else None
+      tableLock.requireHeld()
+      storage.createNew(s"${config.timelineFolder}/${InstantFile.completed(instant, completion, Action.Clean)}",
+        CleanMetadata.encode(metadata))
+    }
+
+  /**
+   * Removes a partition's folder, under the lock, if it holds no file. Not while a write is running, which may be about
+   * to create one there.
+   */
+  private def remove(partition: String, now: Timeline): Boolean =
+    partition.nonEmpty && !now.pending.exists(_.action.whenCompleted.isWrite) && {
+      val found = storage.list(partition)
+      found.forall(f => f.isFile && PartitionMetadata.isMetadata(f.getPath.getName)) && {
+        found.foreach(f => storage.delete(FileNames.path(partition, f.getPath.getName)))
+        storage.deleteFolder(partition)
+      }
+    }
+}
+
+private object Cleaning {
+
+  /** Number of attempts to plan; only the last one may list partitions under the lock. */
+  val Attempts = 3
+}

@@ -34,11 +34,21 @@ from merganser.errors import (
     TableExistsError,
     TableNotFoundError,
 )
-from merganser.results import CommitResult, CompactionResult, FileSlice, HistoryEntry, LogFile
+from merganser.results import (
+    CleanedFile,
+    CleanResult,
+    CommitResult,
+    CompactionResult,
+    FileSlice,
+    HistoryEntry,
+    LogFile,
+)
 from merganser.session import configure, session
 from merganser.table import Table
 
 __all__ = [
+    "CleanResult",
+    "CleanedFile",
     "ColumnMissingError",
     "CommitConflictError",
     "CommitResult",

@@ -55,6 +55,9 @@ class Bridge:
     def compact(self, path: str, op: str, options: Mapping[str, str]) -> Any:
         return self._call("compact", self._session, path, op, json.dumps(dict(options)))
 
+    def clean(self, path: str, dry_run: bool, options: Mapping[str, str]) -> Any:
+        return self._call("clean", self._session, path, dry_run, json.dumps(dict(options)))
+
     def history(self, path: str) -> Any:
         return self._call("history", self._session, path)
 

@@ -52,6 +52,9 @@ class Statements:
         response = {**done[0], "instant": done[0]["timestamp"], "filesWritten": done[0]["operationSize"], "left": left}
         return {key: 0 if value is None else value for key, value in response.items()}  # null if only planned
 
+    def clean(self, path: str, dry_run: bool, options: Mapping[str, str]) -> Any:
+        return self._rows("run_clean", options, path=path, dry_run=dry_run)
+
     def history(self, path: str) -> Any:
         newest_first = self._rows("show_timeline", path=path, limit=_ALL)
         return [{**row, "instant": row["instantTime"], "completed": row["completedTime"]} for row in newest_first[::-1]]

@@ -100,6 +100,14 @@ COMPACTION_LOG_FILES = "hoodie.compaction.logfile.num.threshold"
 COMPACTION_PARTITIONS = "hoodie.compaction.daybased.target.partitions"
 COMPACTION_PARTITION_REGEX = "hoodie.compaction.partition.path.regex"
 FAIL_ON_SERVICE_FAILURE = "hoodie.fail.writes.on.inline.table.service.exception"
+CLEAN_AUTOMATIC = "hoodie.clean.automatic"
+CLEAN_POLICY = "hoodie.clean.policy"
+CLEAN_COMMITS = "hoodie.clean.commits.retained"
+CLEAN_HOURS = "hoodie.clean.hours.retained"
+CLEAN_VERSIONS = "hoodie.clean.fileversions.retained"
+CLEAN_TRIGGER = "hoodie.clean.trigger.strategy"
+CLEAN_TRIGGER_COMMITS = "hoodie.clean.trigger.max.commits"
+CLEAN_INCREMENTAL = "hoodie.clean.incremental.enabled"
 CONCURRENCY_MODE = "hoodie.write.concurrency.mode"
 FAILED_WRITES = "hoodie.clean.failed.writes.policy"
 HEARTBEAT_INTERVAL = "hoodie.client.heartbeat.interval_in_ms"
@@ -324,6 +332,20 @@ class CompactionTrigger:
     TIME_ELAPSED = "TIME_ELAPSED"
     NUM_AND_TIME = "NUM_AND_TIME"
     NUM_OR_TIME = "NUM_OR_TIME"
+
+
+class CleanPolicy:
+    """Values of ``CLEAN_POLICY``."""
+
+    KEEP_LATEST_COMMITS = "KEEP_LATEST_COMMITS"
+    KEEP_LATEST_BY_HOURS = "KEEP_LATEST_BY_HOURS"
+    KEEP_LATEST_FILE_VERSIONS = "KEEP_LATEST_FILE_VERSIONS"
+
+
+class CleanTrigger:
+    """Values of ``CLEAN_TRIGGER``."""
+
+    NUM_COMMITS = "NUM_COMMITS"
 
 
 class ConcurrencyMode:

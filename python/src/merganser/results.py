@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
@@ -53,7 +53,7 @@ class CommitResult:
     columns_widened: tuple[str, ...] = ()
     """Columns whose type this write changed, each as ``amount: int -> bigint``."""
     service_failure: str | None = None
-    """The error of the inline compaction after this write; the write itself is committed."""
+    """The errors of the compaction and the clean after this write; the write itself is committed."""
     retries: int = 0
     """How often the write was run again after a conflict, see ``hoodie.write.num.retries.on.conflict.failures``."""
     is_repetition: bool = False
@@ -126,6 +126,45 @@ class CompactionResult:
 
 
 @dataclass(frozen=True)
+class CleanedFile:
+    """A file that a clean deletes."""
+
+    path: str
+    """Below the table's folder."""
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class CleanResult:
+    """What cleans deleted, or what a dry run would delete: pending cleans that were run first, and the new one."""
+
+    instants: tuple[str, ...]
+    """Of the cleans, oldest first; empty for a dry run, and if there was nothing to clean."""
+    files_deleted: int
+    bytes_deleted: int
+    partitions_deleted: tuple[str, ...]
+    """Paths of the partitions whose folders were removed, as nothing was left in them."""
+    earliest_retained: str | None
+    """The oldest commit whose rows can be read as of; ``None`` where file versions are counted or nothing is due."""
+    elapsed_ms: int
+    files: tuple[CleanedFile, ...] = ()
+    """For a dry run, the files."""
+
+    @classmethod
+    def from_wire(cls, wire: Sequence[Mapping[str, Any]]) -> CleanResult:
+        """Build one from what the jar answers."""
+        return cls(
+            instants=tuple(clean["startCleanTime"] for clean in wire if clean["startCleanTime"] is not None),
+            files_deleted=sum(clean["totalFilesDeleted"] for clean in wire),
+            bytes_deleted=sum(clean["totalBytesDeleted"] for clean in wire),
+            partitions_deleted=tuple(path for clean in wire for path in clean["partitionsDeleted"]),
+            earliest_retained=wire[-1]["earliestCommitToRetain"] if wire else None,
+            elapsed_ms=sum(clean["timeTakenInMillis"] or 0 for clean in wire),
+            files=tuple(CleanedFile(file["path"], file["size"]) for clean in wire for file in clean["files"] or ()),
+        )
+
+
+@dataclass(frozen=True)
 class HistoryEntry:
     """One action on the table's timeline. Counts are ``None`` where the timeline does not have them.
 
@@ -153,6 +192,8 @@ class HistoryEntry:
     rows_written: int | None
     bytes_written: int | None
     elapsed_ms: int | None
+    files_deleted: int | None = None
+    """Of a clean."""
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> HistoryEntry:
@@ -176,6 +217,7 @@ class HistoryEntry:
             rows_written=wire.get("rowsWritten"),
             bytes_written=wire.get("bytesWritten"),
             elapsed_ms=wire.get("elapsedMs"),
+            files_deleted=wire.get("filesDeleted"),
         )
 
 

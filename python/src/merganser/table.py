@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 
 from merganser._transport import Transport, transport_for
 from merganser.config import IndexType, MergeMode, Options, TableType, WriteOptions, merged_options
-from merganser.results import CommitResult, CompactionResult, FileSlice, HistoryEntry, TableInfo
+from merganser.results import CleanResult, CommitResult, CompactionResult, FileSlice, HistoryEntry, TableInfo
 
 Columns = Union[str, Sequence[str]]
 _FORMAT = "merganser"
@@ -294,6 +294,19 @@ class Table:
         """
         op = "schedule" if schedule_only else "scheduleandexecute"
         return CompactionResult.from_wire(self._transport.compact(self.path, op, merged_options({}, options)))
+
+    def clean(self, *, dry_run: bool = False, options: Options | None = None) -> CleanResult:
+        """Delete files of older file slices that no read inside the retention needs.
+
+        Writes do this after their commit, unless ``hoodie.clean.automatic`` is false.
+
+        Args:
+            dry_run: Change nothing, and return the files that would be deleted.
+            options: Settings of this clean alone, by their ``hoodie.*`` names: ``hoodie.clean.policy``,
+                ``hoodie.clean.commits.retained``, ``hoodie.clean.hours.retained``,
+                ``hoodie.clean.fileversions.retained``. ``None`` uses the table's and the session's.
+        """
+        return CleanResult.from_wire(self._transport.clean(self.path, dry_run, merged_options({}, options)))
 
     def history(self) -> list[HistoryEntry]:
         """Return the actions on the table, oldest first."""

@@ -37,6 +37,7 @@ RULES = "test_merge_rule.py::"
 TRANSACTIONS = "test_transactions.py::test_a_write_that_is_repeated"
 OVERWRITES = "test_overwrites.py::"
 HIVE = "test_hive_metastore.py::"
+CLEANING = "test_cleaning.py::"
 
 #: Where a changed value of each option is seen.
 SEEN = {
@@ -165,6 +166,14 @@ SEEN = {
     "hoodie.datasource.hive_sync.serde_properties": HIVE + "test_the_options_of_a_registration_change",
     "hoodie.datasource.compaction.async.enable": "AfterCommitSuite.scala::where asynchronous compaction is turned off",
     "hoodie.fail.writes.on.inline.table.service.exception": "AfterCommitSuite.scala::where the write's options request",
+    "hoodie.clean.automatic": CLEANING + "test_a_clean_by_python_and_by_sql_says_what_it_deletes",
+    "hoodie.clean.policy": CLEANING + "test_the_policy_and_its_numbers_are_taken",
+    "hoodie.clean.commits.retained": CLEANING + "test_a_clean_by_python_and_by_sql_says_what_it_deletes",
+    "hoodie.clean.hours.retained": CLEANING + "test_the_policy_and_its_numbers_are_taken",
+    "hoodie.clean.fileversions.retained": CLEANING + "test_the_policy_and_its_numbers_are_taken",
+    "hoodie.clean.trigger.strategy": CLEANING + "test_the_policy_and_its_numbers_are_taken",
+    "hoodie.clean.trigger.max.commits": CLEANING + "test_the_policy_and_its_numbers_are_taken",
+    "hoodie.clean.incremental.enabled": "CleaningScopeSuite.scala::a clean lists the partitions in which files were",
     "spark.merganser.write.allowUnknownProperties": "TableFeaturesSuite.scala::a property that nobody knows refuses",
     "spark.merganser.write.dropIndexes": "test_foreign_tables.py::test_a_table_with_a_record_index_of_hudis_is_written",
     "hoodie.upsert.shuffle.parallelism": TASKS,

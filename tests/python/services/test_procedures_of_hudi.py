@@ -27,8 +27,12 @@ WITHOUT_COLUMNS = {
 }
 TYPES = {"string": "STRING", "long": "BIGINT", "integer": "INT", "boolean": "BOOLEAN", "double": "DOUBLE"}
 SHARED = [
+    "run_clean",
     "run_compaction",
     "show_archived_commits",
+    "show_clean_plans",
+    "show_cleans",
+    "show_cleans_metadata",
     "show_commit_files",
     "show_commit_partitions",
     "show_commits",

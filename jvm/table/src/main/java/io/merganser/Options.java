@@ -102,6 +102,14 @@ public final class Options {
   public static final String COMPACTION_PARTITIONS = "hoodie.compaction.daybased.target.partitions";
   public static final String COMPACTION_PARTITION_REGEX = "hoodie.compaction.partition.path.regex";
   public static final String FAIL_ON_SERVICE_FAILURE = "hoodie.fail.writes.on.inline.table.service.exception";
+  public static final String CLEAN_AUTOMATIC = "hoodie.clean.automatic";
+  public static final String CLEAN_POLICY = "hoodie.clean.policy";
+  public static final String CLEAN_COMMITS = "hoodie.clean.commits.retained";
+  public static final String CLEAN_HOURS = "hoodie.clean.hours.retained";
+  public static final String CLEAN_VERSIONS = "hoodie.clean.fileversions.retained";
+  public static final String CLEAN_TRIGGER = "hoodie.clean.trigger.strategy";
+  public static final String CLEAN_TRIGGER_COMMITS = "hoodie.clean.trigger.max.commits";
+  public static final String CLEAN_INCREMENTAL = "hoodie.clean.incremental.enabled";
   public static final String CONCURRENCY_MODE = "hoodie.write.concurrency.mode";
   public static final String FAILED_WRITES = "hoodie.clean.failed.writes.policy";
   public static final String HEARTBEAT_INTERVAL = "hoodie.client.heartbeat.interval_in_ms";
@@ -346,6 +354,22 @@ public final class Options {
     public static final String NUM_OR_TIME = "NUM_OR_TIME";
 
     private CompactionTrigger() {}
+  }
+
+  /** Values of {@link #CLEAN_POLICY}. */
+  public static final class CleanPolicy {
+    public static final String KEEP_LATEST_COMMITS = "KEEP_LATEST_COMMITS";
+    public static final String KEEP_LATEST_BY_HOURS = "KEEP_LATEST_BY_HOURS";
+    public static final String KEEP_LATEST_FILE_VERSIONS = "KEEP_LATEST_FILE_VERSIONS";
+
+    private CleanPolicy() {}
+  }
+
+  /** Values of {@link #CLEAN_TRIGGER}. */
+  public static final class CleanTrigger {
+    public static final String NUM_COMMITS = "NUM_COMMITS";
+
+    private CleanTrigger() {}
   }
 
   /** Values of {@link #CONCURRENCY_MODE}. */

@@ -4,6 +4,9 @@ import java.nio.file.Files
 
 import io.merganser.merge.{BuiltInRules, Histories, Oracle}
 import io.merganser.table.commit.Creation
+import io.merganser.table.properties.TableConfig
+import io.merganser.table.service.Cleaning
+import io.merganser.table.settings.{CleaningConfig, CleaningPolicy}
 import io.merganser.table.storage.Storage
 import io.merganser.merge.Oracle.FileGroup
 import org.apache.hadoop.conf.Configuration
@@ -62,7 +65,8 @@ final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {
     s"$name, ${if (mergeOnRead) "merge on read" else "copy on write"}, " +
       s"${if (bucketed) "bucketed" else "by stored key"}: $which " +
       "random histories read as the oracle has them after every write and compaction") {
-    val rule = BuiltInRules.named(name).oracle
+    val rule    = BuiltInRules.named(name).oracle
+    var cleaned = 0
     for (i <- 0 until (if (nested) perKind / 3 else perKind)) {
       val random = new Random(Histories.seed + i)
       val field  = if (nested) Map("hoodie.table.ordering.fields" -> "ts.of.at") else Map.empty
@@ -70,6 +74,12 @@ final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {
         DirectTable.properties(mergeOnRead) - "hoodie.table.ordering.fields" ++ stored ++ field, bucketed, nested)
       var groups  = Map.empty[String, FileGroup]
       val history = Seq.newBuilder[String]
+      // Two thirds of the histories are cleaned after each step, and retain next to nothing.
+      val policy = Seq(None, Some(CleaningPolicy.Commits(1)), Some(CleaningPolicy.Versions(1))).apply(i % 3)
+      def clean(): Unit = policy.foreach { p =>
+        val how = CleaningConfig(automatic = true, p, triggerCommits = 1, isIncremental = true)
+        cleaned += new Cleaning(table.storage, TableConfig.load(table.storage), how).automatic().map(_.filesDeleted).sum
+      }
       for (_ <- 0 until 2 + random.nextInt(4)) {
         val changes = new Histories(partials = true, BuiltInRules.Unavailable)
         val batch   = Seq.fill(1 + random.nextInt(6))(changes.change(random, keys = 6))
@@ -79,15 +89,18 @@ final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {
           groups += part.fileId -> (if (part.isLog) group.appended(rule, part.changes)
                                     else group.rewritten(rule, part.changes))
         }
+        clean()
         compare(rule, table, groups, history.result(), i)
         if (mergeOnRead && random.nextInt(3) == 0) {
           history += "compaction"
           table.compact()
           groups = groups.map { case (id, group) => id -> group.compacted(rule) }
+          clean()
           compare(rule, table, groups, history.result(), i)
         }
       }
     }
+    assert(cleaned > 0 || nested, "no file was cleaned")
   }
 
   private def compare(

@@ -3,7 +3,7 @@ package io.merganser.spark.python
 import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
 import io.merganser.spark.frame.FrameWrite
-import io.merganser.spark.service.{CompactionResult, CompactionService}
+import io.merganser.spark.service.{CleaningService, CompactionResult, CompactionService}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.source.TableNames
 import io.merganser.spark.sql.DeferredStatements
@@ -12,7 +12,7 @@ import io.merganser.spark.write.{Counts, TableWrite, WriteNotes, WriteResult}
 import io.merganser.spark.write.place.IndexResolver
 import io.merganser.table.rule.MergeMode
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.timeline.{CommitMetadata, Instant, InstantTime}
+import io.merganser.table.timeline.{Action, CommitMetadata, Instant, InstantTime}
 import org.apache.spark.sql.{Dataset, Row, SparkSession}
 import org.apache.spark.sql.types.{DataType, StructType}
 
@@ -84,6 +84,29 @@ object PythonBridge {
       .toString
   }
 
+  /** @param dryRun lists what would be deleted, and changes nothing */
+  def clean(session: SparkSession, path: String, dryRun: Boolean, optionsJson: String): String = {
+    val settings =
+      WriteConfig.parse(optionsOf(optionsJson), FrameWrite.sessionConf(session), OpenTable.load(session, path).config)
+    val array = mapper.createArrayNode()
+    if (dryRun) {
+      val preview = CleaningService.preview(session, path, settings)
+      val node    = array.addObject().putNull("startCleanTime").putNull("timeTakenInMillis")
+      node.put("totalFilesDeleted", preview.files.size).put("totalBytesDeleted", preview.files.map(_.sizeBytes).sum)
+      node.put("earliestCommitToRetain", preview.earliest.orNull)
+      names(node, "partitionsDeleted", preview.partitions)
+      val files = node.putArray("files")
+      preview.files.foreach(f => files.addObject().put("path", f.path).put("size", f.sizeBytes))
+    } else CleaningService.run(session, path, settings).foreach { done =>
+      val node = array.addObject().put("startCleanTime", done.instant).put("timeTakenInMillis", done.elapsedMs)
+      node.put("totalFilesDeleted", done.filesDeleted).put("totalBytesDeleted", done.bytesDeleted)
+      node.put("earliestCommitToRetain", done.earliest.orNull)
+      names(node, "partitionsDeleted", done.partitionsRemoved)
+      node.putNull("files")
+    }
+    array.toString
+  }
+
   /** Every instant on the timeline, oldest first, with the counts of our commits. */
   def history(session: SparkSession, path: String): String = {
     val timeline = OpenTable.load(session, path).timeline
@@ -95,7 +118,11 @@ object PythonBridge {
       node.put("instant", instant.requested).put("completed", instant.completed.orNull)
       node.put("action", instant.action.name).put("state", instant.state.shown)
       if (writes(instant)) describeCommit(node, metadata.next()._2)
-      else node.putNull("operation")
+      else {
+        node.putNull("operation")
+        if (instant.action == Action.Clean && instant.isCompleted)
+          timeline.cleanMetadata(instant).foreach(done => node.put("filesDeleted", done.filesDeleted))
+      }
       elapsedMs(instant).foreach(node.put("elapsedMs", _))
     }
     array.toString

@@ -21,7 +21,7 @@ object AfterCommit {
   private val SyncFailed = "WRITE_COMMITTED_SYNC_FAILED"
 
   /**
-   * Runs the inline services that are due, registers the table in a Hive metastore, and logs what the user should know
+   * Runs the compaction and the clean that are due, registers the table in a Hive metastore, and logs what the user should know
    * about the write.
    *
    * @return the result with the failures of these steps
@@ -37,22 +37,21 @@ object AfterCommit {
       settings: WriteConfig,
       result: WriteResult
   ): WriteResult = {
-    val failure =
-      if (result.notes.isRepetition) None else failureOf(CompactionService.inline(session, table, settings))
+    val failed       = if (result.notes.isRepetition) Nil else services(session, table, settings)
     val unregistered = failureOf(register(session, table, settings))
-    val failures     = failure.map(sentence).toSeq ++ unregistered.map(unregisteredSentence)
+    val failures     = failed.map(_.sentence) ++ unregistered.map(unregisteredSentence)
     val done = result.copy(notes = result.notes.copy(
       serviceFailure = Some(failures.mkString(" ")).filter(_.nonEmpty),
       ignoredOptions = result.notes.ignoredOptions ++ unusedSync(table, settings)))
     if (done.notes.sentences.nonEmpty) {
       val text = s"write ${result.instant} of ${table.storage} is committed. ${done.notes.sentences.mkString(" ")}"
       // Our own errors need no stack trace; that of others is logged.
-      failure.orElse(unregistered.map(e => Option(e.getCause).getOrElse(e)))
+      failed.headOption.map(_.cause).orElse(unregistered.map(e => Option(e.getCause).getOrElse(e)))
         .filterNot(_.isInstanceOf[MerganserException]).fold(Log.warn(text))(Log.warn(text, _))
     }
-    failure.filter(_ => settings.failsOnServiceFailure).foreach { f =>
+    failed.headOption.filter(_ => settings.failsOnServiceFailure).foreach { f =>
       throw MerganserException(Failed, "path" -> table.storage, "instant" -> result.instant,
-        "service" -> "compaction", "failure" -> describe(f)).causedBy(f)
+        "service" -> f.service, "failure" -> describe(f.cause)).causedBy(f.cause)
     }
     requireRegistered(table, settings, result.instant, unregistered)
     done
@@ -81,6 +80,19 @@ object AfterCommit {
       throw MerganserException(SyncFailed, "path" -> table.storage, "instant" -> instant,
         "failure" -> describe(f)).causedBy(f)
     }
+
+  /** @param service its name in messages */
+  private final case class FailedService(service: String, procedure: String, does: String, cause: Throwable) {
+    def sentence: String =
+      s"The inline $service after this write failed: ${describe(cause)} The write is committed; " +
+        s"a later write or CALL $procedure $does."
+  }
+
+  /** Those that are due, the clean after the compaction: each runs, whether or not the other one fails. */
+  private def services(session: SparkSession, table: OpenTable, settings: WriteConfig): Seq[FailedService] =
+    failureOf(CompactionService.inline(session, table, settings)).map(
+      FailedService("compaction", "run_compaction", "compacts", _)).toSeq ++
+      failureOf(CleaningService.inline(table, settings)).map(FailedService("clean", "run_clean", "cleans", _))
 
   /** After a compaction, so that its commit is registered too; a repeated write may follow a failed registration. */
   private def register(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
@@ -114,10 +126,6 @@ object AfterCommit {
         Some(e)
       case e @ (NonFatal(_) | _: StackOverflowError | _: LinkageError) => Some(Transaction.userError(e))
     }
-
-  private def sentence(failure: Throwable): String =
-    s"The inline compaction after this write failed: ${describe(failure)} The write is committed; " +
-      "a later write or CALL run_compaction compacts."
 
   private def unregisteredSentence(failure: Throwable): String =
     s"The table could not be registered in the Hive metastore: ${describe(failure)} The write is committed; the next " +

@@ -10,6 +10,8 @@ import io.merganser.table.slice.TableView
 import io.merganser.table.storage.{Parallel, Storage}
 import io.merganser.table.timeline._
 
+import scala.util.Try
+
 /** A file that a clean deletes. */
 final case class CleanFile(partitionPath: String, name: String, sizeBytes: Long) {
 
@@ -70,7 +72,8 @@ private[table] final class CleanPlanner(
         val byPath = files.groupBy(_.partitionPath).map { case (path, some) => path -> some.map(_.name) }
         val plan = CleanPlan(retention.earliest, timeline.completed.lastOption.fold("")(_.requested), policy.name,
           byPath, found.flatMap(_._2), extra)
-        Some(PlannedClean(plan, files)).filter(p => p.deletes || newest.forall(_._2.lastCompleted < plan.lastCompleted))
+        Some(PlannedClean(plan, files)).filter(p =>
+          p.deletes || (cleaning.isIncremental && newest.forall(_._2.lastCompleted < plan.lastCompleted)))
       }
     }
 
@@ -105,8 +108,8 @@ private[table] final class CleanPlanner(
   private def changed: Option[Scope] = policy match {
     case CleaningPolicy.Versions(count) =>
       newest.filter { case (clean, metadata) =>
-        clean.completed.isDefined && metadata.extra.get(VersionsKey).exists(_.toInt <= count) &&
-        sameSavepoints(metadata)
+        val counted = metadata.extra.get(VersionsKey).flatMap(n => Try(n.toInt).toOption)
+        clean.completed.isDefined && counted.exists(_ <= count) && sameSavepoints(metadata)
       }.map { case (clean, _) =>
         val since = timeline.completed.filter(_.completed.exists(_ > clean.requested))
         scope(since, since.size)
@@ -115,16 +118,17 @@ private[table] final class CleanPlanner(
       val known = newest.filter(n => sameSavepoints(n._2)).flatMap(_._2.earliest).flatMap(completed)
         .filterNot(e => timeline.start.exists(_ > e.requested))
       if (known.isDefined || (newest.isEmpty && !timeline.mayHaveArchive)) {
-        val since = timeline.completed.filter(i => retention.isPast(i) && !isBefore(known, i))
-        Some(scope(since.filterNot(isBefore(Option(looked.get(storage.identity)).flatMap(completed), _)), since.size))
+        val seen    = known.map(since)
+        val again   = Option(looked.get(storage.identity)).flatMap(completed).map(since)
+        val commits = timeline.completed.filter(i => retention.isPast(i) && !seen.exists(_.isPast(i)))
+        Some(scope(commits.filterNot(i => again.exists(_.isPast(i))), commits.size))
       } else None
   }
 
   private def completed(requested: String): Option[Instant] = timeline.completed.find(_.requested == requested)
 
-  /** Whether an earlier clean that retained from a write on has seen what another one superseded. */
-  private def isBefore(earliest: Option[Instant], write: Instant): Boolean =
-    earliest.exists(e => new CleaningRetention(timeline, policy, Some(e)).isPast(write))
+  /** What an earlier clean looked at that retained from a write on. */
+  private def since(earliest: Instant) = new CleaningRetention(timeline, policy, Some(earliest))
 
   /** Files that a savepoint retained are due when it is removed. */
   private def sameSavepoints(metadata: CleanMetadata): Boolean = {

@@ -6,7 +6,7 @@ import io.merganser.table.commit.{MetadataTable, TableFeatures, Transaction}
 import io.merganser.table.file.{FileNames, PartitionMetadata}
 import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
-import io.merganser.table.settings.CleaningConfig
+import io.merganser.table.settings.{CleaningConfig, CleaningPolicy}
 import io.merganser.table.slice.TableView
 import io.merganser.table.storage.{Interrupts, Parallel, Storage, TableLock}
 import io.merganser.table.timeline._
@@ -55,25 +55,37 @@ final class Cleaning(
    * @return what was done, also the pending cleans of others
    * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, and what [[TableFeatures.requireWritable]] throws
    */
-  def automatic(): Seq[CleanReport] = {
-    val now = Timeline.load(storage, config, opened)
-    finish(now) ++ begin(Some(now), onRequest = false)
-  }
+  def automatic(): Seq[CleanReport] =
+    if (opened.exists(isFarFromDue)) Nil
+    else {
+      val now = Timeline.load(storage, config, opened)
+      finish(now) ++ begin(Some(now), onRequest = false)
+    }
 
   /**
-   * Whatever the number of commits since the last clean.
+   * Runs the pending cleans, and a new one.
    *
-   * @param schedules false: only pending cleans are run
+   * @param schedules    false: only the pending ones
+   * @param ifTriggered  only if enough commits have completed since the last clean
    */
-  def onRequest(schedules: Boolean = true): Seq[CleanReport] =
-    finish(Timeline.load(storage, config, opened)) ++ (if (schedules) begin(None, onRequest = true) else None)
+  def onRequest(schedules: Boolean = true, ifTriggered: Boolean = false): Seq[CleanReport] =
+    finish(Timeline.load(storage, config, opened)) ++
+      (if (schedules) begin(None, onRequest = !ifTriggered) else None)
+
+  /** Whether nothing can be due one commit after a timeline: it is not listed again then. */
+  private def isFarFromDue(before: Timeline): Boolean = before.pendingCleans.isEmpty && (cleaning.policy match {
+    case CleaningPolicy.Commits(count) => before.completed.size < count
+    case CleaningPolicy.Hours(count) =>
+      before.completed.headOption.forall(_.requested >= CleaningRetention.hoursAgo(count, config, clock))
+    case CleaningPolicy.Versions(_) => before.completed.isEmpty
+  })
 
   /** Changes nothing. */
   def preview(): CleanPreview = {
     val now     = Timeline.load(storage, config, opened)
     val pending = now.pendingCleans.flatMap(now.cleanPlan)
     val planned = new CleanPlanner(storage, config, now, cleaning, clock).plan(onRequest = true)
-    val files   = pending.flatMap(filesOf(_, now)) ++ planned.toSeq.flatMap(_.files)
+    val files   = pending.flatMap(filesOf(_, now)._1) ++ planned.toSeq.flatMap(_.files)
     CleanPreview(files.groupBy(_.path).values.map(_.head).toSeq.sortBy(_.path),
       (pending ++ planned.map(_.plan)).flatMap(_.partitions).distinct.sorted,
       planned.flatMap(_.plan.earliest).map(_.requested))
@@ -85,7 +97,7 @@ final class Cleaning(
     val started = System.nanoTime()
     (1 to Attempts).iterator.map(i => schedule(if (i == 1) loaded else None, onRequest, mayRepeat = i < Attempts))
       .collectFirst { case Some(scheduled) => scheduled }.flatten
-      .map { case (instant, planned) => run(instant, planned.plan, planned.files, started) }
+      .map { case (instant, planned) => run(instant, planned.plan, planned.files, Map.empty, started) }
   }
 
   /** None if the table changed while it was listed and must be listed again. */
@@ -155,7 +167,10 @@ final class Cleaning(
         }
         (now, found)
       }
-      found.flatMap(now.cleanPlan).map(plan => run(instant, plan, filesOf(plan, now), started))
+      found.flatMap(now.cleanPlan).map { plan =>
+        val (files, retained) = filesOf(plan, now)
+        run(instant, plan, files, retained, started)
+      }
     }
 
   /** A clean whose process ended before it wrote a plan has deleted nothing. */
@@ -163,19 +178,30 @@ final class Cleaning(
     Seq(InstantState.Inflight, InstantState.Requested).filter(now.hasFile(clean, _)).foreach(state =>
       storage.delete(s"${config.timelineFolder}/${now.nameOf(clean, state)}"))
 
-  /** The files of a plan of any engine that are there, without those that savepoints and the newest slices have. */
-  private def filesOf(plan: CleanPlan, now: Timeline): Seq[CleanFile] = {
+  /**
+   * The files of a plan of any engine that are there, and by partition the names of those that are retained all the
+   * same: savepoints or the newest slices have them now.
+   */
+  private def filesOf(plan: CleanPlan, now: Timeline): (Seq[CleanFile], Map[String, Set[String]]) = {
     val view      = new TableView(storage, config, now)
     val retention = CleaningRetention.of(now, config, cleaning.policy, clock)
-    Parallel.map(plan.files.toSeq) { case (partition, names) =>
+    val found = Parallel.map(plan.files.toSeq) { case (partition, names) =>
       val live = view.allSlices(partition).groupBy(_.fileId).values.flatMap(retention.live).flatMap(s =>
         s.base.map(_.name) ++ s.logs.map(_.name)).toSet ++ now.savedFiles.getOrElse(partition, Set.empty)
       val sizes = view.dataFiles(partition).map(f => f.name -> f.sizeBytes).toMap
-      names.distinct.filterNot(live).flatMap(name => sizes.get(name).map(CleanFile(partition, name, _)))
-    }.flatten
+      val files = names.distinct.filterNot(live).flatMap(name => sizes.get(name).map(CleanFile(partition, name, _)))
+      (files, partition -> names.toSet.intersect(live))
+    }
+    (found.flatMap(_._1), found.map(_._2).toMap)
   }
 
-  private def run(instant: String, plan: CleanPlan, files: Seq[CleanFile], started: Long): CleanReport = {
+  private def run(
+      instant: String,
+      plan: CleanPlan,
+      files: Seq[CleanFile],
+      retained: Map[String, Set[String]],
+      started: Long
+  ): CleanReport = {
     // A failure leaves the clean pending, for the next one.
     Parallel.map(files)(file => storage.delete(file.path))
     def elapsed = (System.nanoTime() - started) / 1000000L
@@ -184,7 +210,7 @@ final class Cleaning(
       // Another process may have run it as well.
       now.find(instant, Action.Clean).filterNot(_.isCompleted).toSeq.flatMap { _ =>
         val removed = plan.partitions.filter(remove(_, now))
-        complete(now, instant, metadata(instant, plan, removed, elapsed), tableLock)
+        complete(now, instant, metadata(instant, plan, retained, removed, elapsed), tableLock)
         removed
       }
     }
@@ -192,10 +218,18 @@ final class Cleaning(
   }
 
   /** Files of the plan that are gone count as deleted, whichever run has deleted them. */
-  private def metadata(instant: String, plan: CleanPlan, removed: Seq[String], elapsedMs: Long): CleanMetadata = {
-    val partitions = (plan.files.keySet ++ plan.partitions).map(path =>
-      path -> CleanedPartition(plan.policy, plan.files.getOrElse(path, Nil), Nil, removed.contains(path))).toMap
-    CleanMetadata(instant, elapsedMs, plan.files.values.map(_.size).sum, plan.earliest.map(_.requested),
+  private def metadata(
+      instant: String,
+      plan: CleanPlan,
+      retained: Map[String, Set[String]],
+      removed: Seq[String],
+      elapsedMs: Long
+  ): CleanMetadata = {
+    val partitions = (plan.files.keySet ++ plan.partitions).map { path =>
+      val (failed, deleted) = plan.files.getOrElse(path, Nil).partition(retained.getOrElse(path, Set.empty))
+      path -> CleanedPartition(plan.policy, deleted, failed, removed.contains(path))
+    }.toMap
+    CleanMetadata(instant, elapsedMs, partitions.values.map(_.deleted.size).sum, plan.earliest.map(_.requested),
       plan.lastCompleted, partitions, plan.extra)
   }
 

@@ -12,8 +12,8 @@ import io.merganser.table.timeline.{Action, Instant, InstantTime, Timeline}
  * Which file slices of a table are retained, by its timeline alone.
  *
  * A slice is superseded when the next base file of its group has completed: reads that began before need it. By commits
- * and hours, what was superseded before the write `earliest` completed is not retained. Requested times alone would not
- * do: a compaction that ran long completes as an old instant, while reads of the newest commit still use what it
+ * and hours, what was superseded before the first retained write completed is not retained. Requested times alone would
+ * not do: a compaction that ran long completes as an old instant, while reads of the newest commit still use what it
  * supersedes.
  *
  * @param earliest the oldest write that is retained, with all later ones; None if nothing is due, or by file versions
@@ -26,7 +26,10 @@ private[service] final class CleaningRetention(
 
   private val byInstant: Map[String, Instant] = timeline.completed.map(i => i.requested -> i).toMap
 
-  private val earliestCompletion: Option[String] = earliest.flatMap(timeline.completionOf)
+  /** When the first one of the retained writes completed. */
+  private val earliestCompletion: Option[String] = earliest.flatMap(e =>
+    timeline.completed.filter(_.requested >= e.requested).flatMap(timeline.completionOf)
+      .reduceOption((a, b) => if (a < b) a else b))
 
   /** Whether what a write superseded is not retained: it is older than `earliest` by its start and its completion. */
   def isPast(write: Instant): Boolean =
@@ -118,6 +121,10 @@ private[service] object CleaningRetention {
   def of(timeline: Timeline, config: TableConfig, policy: CleaningPolicy, clock: Clock): CleaningRetention =
     new CleaningRetention(timeline, policy, earliest(timeline, config, policy, clock))
 
+  /** As an instant of the table's timeline. */
+  def hoursAgo(hours: Int, config: TableConfig, clock: Clock): String =
+    InstantTime.format(clock.millis - hours * HourMs, config.timelineZone)
+
   /**
    * The oldest write that is retained; never later than the last one before a pending write or plan, which reads what
    * was the newest when it began.
@@ -133,7 +140,7 @@ private[service] object CleaningRetention {
       case CleaningPolicy.Commits(count) =>
         if (completed.size > count) Some(completed(completed.size - count)) else None
       case CleaningPolicy.Hours(count) =>
-        val from = InstantTime.format(clock.millis - count * HourMs, config.timelineZone)
+        val from = hoursAgo(count, config, clock)
         // If all are older, the reads of these hours read the newest.
         if (completed.headOption.forall(_.requested >= from)) None
         else completed.find(_.requested >= from).orElse(completed.lastOption)

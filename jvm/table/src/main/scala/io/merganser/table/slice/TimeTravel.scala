@@ -2,6 +2,7 @@ package io.merganser.table.slice
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.file.{FileGroupId, FileNames}
+import io.merganser.table.options.Options
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{Action, ArchivedTimeline, Cleaned, Timeline}
@@ -50,8 +51,9 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
     MerganserException("AS_OF_TOO_EARLY", "table" -> config.name, "instant" -> instant, "reason" -> reason,
       "oldest" -> oldest)
 
-  private def FilesCleaned = "files with its rows at that time were cleaned"
-  private def Archived     = "it has no earlier commit, or only archived ones"
+  private def FilesCleaned =
+    s"files with its rows at that time were cleaned (${Options.CleanCommits.key} and its like set what is retained)"
+  private def Archived = "it has no earlier commit, or only archived ones"
 
   /** A savepoint retains the files of its instant; below version 8 it does not retain log files. */
   private def isSaved(instant: String): Boolean =
@@ -69,7 +71,7 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
   private lazy val cleanedUpTo: Option[String] = cleanedUpTo(timeline.cleans)
 
   private def cleanedUpTo(cleans: Seq[Cleaned]): Option[String] = {
-    val (byInstant, byVersion) = cleans.partition(_.earliest.isDefined)
+    val (byInstant, byVersion) = cleans.filter(_.files.exists(_._2.nonEmpty)).partition(_.earliest.isDefined)
     val files = byVersion.flatMap(_.files).groupBy(_._1).map { case (partition, lists) =>
       partition -> lists.flatMap(_._2)
     }

@@ -89,6 +89,14 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
     }
   }
 
+  /** The cleans of the history with their metadata, the oldest first. */
+  def cleanMetadata: Seq[(Instant, CleanMetadata)] = completed.filter(_.instant.action == Action.Clean)
+    .flatMap(a => a.record().map(a.instant -> CleanMetadata.of(_)))
+
+  /** The cleans of the history with their plans, where it has these; the oldest first. */
+  def cleanPlans: Seq[(Instant, CleanPlan)] =
+    completed.filter(_.instant.action == Action.Clean).flatMap(a => a.plan().map(a.instant -> CleanPlan.of(_)))
+
   /** What the cleans of the history deleted. */
   private[table] def cleans: Seq[Cleaned] =
     completed.filter(_.instant.action == Action.Clean).flatMap(_.record().map(Cleaned.of))
@@ -119,7 +127,8 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
         case Action.Clean         => "hoodieCleanMetadata"
         case _                    => "hoodieCommitMetadata"
       }
-      Archived(Instant(requested, done, InstantState.Completed), () => entry.record(field))
+      Archived(Instant(requested, done, InstantState.Completed), () => entry.record(field),
+        () => entry.record("hoodieCleanerPlan"))
     }
   }
 
@@ -177,11 +186,14 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
       requested <- string(row, Requested)
       action    <- string(row, ActionName).flatMap(Action.parse).map(_.whenCompleted)
     } yield {
-      val bytes = if (isNull(row, Metadata)) Array.emptyByteArray else row.getBinary(Metadata, 0).getBytes
-      def record() =
-        try if (AvroRecords.isContainer(bytes)) Some(AvroRecords.decode(bytes)) else None
-        catch { case NonFatal(e) => throw unreadable(file, e) }
-      Archived(Instant(requested, action, InstantState.Completed, string(row, Completed)), () => record())
+      def record(column: String): () => Option[GenericRecord] = {
+        val bytes = if (isNull(row, column)) Array.emptyByteArray else row.getBinary(column, 0).getBytes
+        () =>
+          try if (AvroRecords.isContainer(bytes)) Some(AvroRecords.decode(bytes)) else None
+          catch { case NonFatal(e) => throw unreadable(file, e) }
+      }
+      Archived(Instant(requested, action, InstantState.Completed, string(row, Completed)), record(Metadata),
+        record(Plan))
     }
   }
 
@@ -214,16 +226,24 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
 private object ArchivedTimeline {
   val Json: ObjectMapper = new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
 
-  /** @param record decodes the metadata, if there is any */
-  final case class Archived(instant: Instant, record: () => Option[GenericRecord])
+  /**
+   * @param record decodes the metadata, if there is any
+   * @param plan   decodes the plan, if there is any
+   */
+  final case class Archived(
+      instant: Instant,
+      record: () => Option[GenericRecord],
+      plan: () => Option[GenericRecord]
+  )
 
   val Requested  = "instantTime"
   val Completed  = "completionTime"
   val ActionName = "action"
   val Metadata   = "metadata"
+  val Plan       = "plan"
 
   val Times: MessageType    = columns("times", Requested, Completed)
-  val Instants: MessageType = columns("instants", Requested, Completed, ActionName, Metadata)
+  val Instants: MessageType = columns("instants", Requested, Completed, ActionName, Metadata, Plan)
 
   private def columns(name: String, of: String*): MessageType =
     new MessageType(name, of.map(c => Types.optional(PrimitiveType.PrimitiveTypeName.BINARY).named(c): Type): _*)

@@ -26,7 +26,7 @@ object CleanPlan {
   import AvroRecords._
 
   /** Of plans with whole paths and of metadata with names. */
-  private[timeline] val Version = 2
+  val Version = 2
 
   /** Key in the extra metadata: savepoints when the plan was made, comma separated. */
   val SavepointsKey = "savepointed_timestamps"
@@ -48,8 +48,9 @@ object CleanPlan {
     )
   )
 
-  def decode(bytes: Array[Byte]): CleanPlan = {
-    val plan = AvroRecords.decode(bytes)
+  def decode(bytes: Array[Byte]): CleanPlan = of(AvroRecords.decode(bytes))
+
+  private[table] def of(plan: GenericRecord): CleanPlan = {
     requireFields(plan, "policy", "filePathsToBeDeletedPerPartition")
     CleanPlan(
       earliest = plan.record("earliestInstantToRetain").flatMap { retained =>

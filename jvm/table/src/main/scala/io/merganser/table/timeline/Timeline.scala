@@ -281,7 +281,7 @@ final class Timeline private (
    *
    * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
    */
-  private[table] def cleanPlan(clean: Instant): Option[CleanPlan] =
+  def cleanPlan(clean: Instant): Option[CleanPlan] =
     files.get((clean, InstantState.Requested)).flatMap(decode(_)(ifNotEmpty(CleanPlan.decode)))
 
   /**
@@ -289,7 +289,7 @@ final class Timeline private (
    *
    * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
    */
-  private[table] def cleanMetadata(clean: Instant): Option[CleanMetadata] =
+  def cleanMetadata(clean: Instant): Option[CleanMetadata] =
     decode(fileName(clean, InstantState.Completed))(ifNotEmpty(CleanMetadata.decode))
 
   /** Instants of savepoints, completed or not. */

@@ -9,8 +9,9 @@ class IgnoredOptionsSuite extends AnyFunSuite {
     Settings.ofWrite(options.toMap, Map.empty).ignored.map(_.key)
 
   test("what a job may miss of Hudi is reported by name") {
-    val missed = Seq("hoodie.clean.automatic" -> "true",
-      "hoodie.cleaner.commits.retained" -> "2", "hoodie.archive.automatic" -> "true", "hoodie.keep.min.commits" -> "20",
+    val missed = Seq("hoodie.clean.async.enabled" -> "true",
+      "hoodie.clean.partition.filter.regex" -> "2", "hoodie.archive.automatic" -> "true",
+      "hoodie.keep.min.commits" -> "20",
       "hoodie.metrics.on" -> "true", "hoodie.write.commit.callback.on" -> "true",
       "hoodie.bulkinsert.sort.mode" -> "PARTITION_SORT",
       "hoodie.compaction.plan.generator" -> "a.Generator",
@@ -21,7 +22,7 @@ class IgnoredOptionsSuite extends AnyFunSuite {
   }
 
   test("an option for what is done anyway is not reported, nor one that tunes a feature that is off") {
-    val same = Seq("hoodie.datasource.hive_sync.enable" -> "false", "hoodie.clean.automatic" -> "false",
+    val same = Seq("hoodie.datasource.hive_sync.enable" -> "false", "hoodie.clean.async" -> "false",
       "hoodie.metadata.enable" -> "false",
       "hoodie.archive.automatic" -> "false", "hoodie.metrics.on" -> "false",
       "hoodie.bulkinsert.sort.mode" -> "global_sort",
@@ -30,7 +31,7 @@ class IgnoredOptionsSuite extends AnyFunSuite {
       "hoodie.write.merge.handle.class" -> "org.apache.hudi.io.FileGroupReaderBasedMergeHandle",
       "hoodie.keep.min.commits" -> "", "hoodie.datasource.compaction.async.enable" -> "true")
     for (option <- same) assert(reported(option).isEmpty, option)
-    assert(reported("hoodie.clean.automatic" -> "false", "hoodie.cleaner.commits.retained" -> "2").isEmpty)
+    assert(reported("hoodie.archive.automatic" -> "false", "hoodie.keep.max.commits" -> "2").isEmpty)
     assert(reported("hoodie.metadata.enable" -> "false", "hoodie.metadata.index.column.stats.enable" -> "true").isEmpty)
     val registered = Seq("hoodie.datasource.hive_sync.enable" -> "true", "hoodie.datasource.hive_sync.database" -> "d")
     val ofAnother  = Seq("hoodie.datasource.hive_sync.jdbcurl" -> "jdbc", "hoodie.glue.database" -> "d")
@@ -40,23 +41,25 @@ class IgnoredOptionsSuite extends AnyFunSuite {
 
   test("what only tunes Hudi, and what we act on, is not reported") {
     assert(reported("hoodie.memory.merge.max.size" -> "1", "hoodie.embed.timeline.server" -> "true",
-        "hoodie.clean.failed.writes.policy" -> "LAZY", "hoodie.upsert.shuffle.parallelism" -> "2",
+        "hoodie.clean.failed.writes.policy" -> "LAZY", "hoodie.clean.automatic" -> "true",
+        "hoodie.cleaner.commits.retained" -> "2", "hoodie.clean.parallelism" -> "7",
+        "hoodie.upsert.shuffle.parallelism" -> "2",
         "hoodie.write.num.retries.on.conflict.failures" -> "3").isEmpty)
   }
 
   test("Spark's configuration counts, and a write's option wins over it") {
     val session =
-      Map("spark.hoodie.metrics.on" -> "true", "hoodie.clean.automatic" -> "true", "hoodie.metadata.enable" -> "true")
+      Map("spark.hoodie.metrics.on" -> "true", "hoodie.archive.automatic" -> "true", "hoodie.metadata.enable" -> "true")
     assert(Settings.ofWrite(Map("hoodie.metadata.enable" -> "false"), session).ignored.map(_.key) ==
-      Seq("hoodie.clean.automatic", "hoodie.metrics.on"))
+      Seq("hoodie.archive.automatic", "hoodie.metrics.on"))
   }
 
   test("those of one effect are described together, without their values") {
-    val ignored = Settings.ofWrite(Map("hoodie.clean.automatic" -> "true", "hoodie.cleaner.hours.retained" -> "77",
+    val ignored = Settings.ofWrite(Map("hoodie.archive.automatic" -> "true", "hoodie.keep.max.commits" -> "77",
         "hoodie.metrics.on" -> "true"), Map.empty).ignored
     val described = IgnoredOptions.described(ignored)
     assert(
-      described.size == 2 && described.head.startsWith("hoodie.clean.automatic, hoodie.cleaner.hours.retained (") &&
+      described.size == 2 && described.head.startsWith("hoodie.archive.automatic, hoodie.keep.max.commits (") &&
         !described.mkString.contains("77"))
   }
 
@@ -65,7 +68,7 @@ class IgnoredOptionsSuite extends AnyFunSuite {
       ReadConfig.parse(options, session).ignored.map(_.key)
     val session = Map("hoodie.metadata.enable" -> "true", "hoodie.metrics.on" -> "true")
     assert(ofRead(Map.empty, session).isEmpty)
-    assert(ofRead(Map("hoodie.clean.automatic" -> "true"), session).isEmpty)
+    assert(ofRead(Map("hoodie.archive.automatic" -> "true"), session).isEmpty)
     assert(ofRead(Map("hoodie.metadata.enable" -> "true"), session) == Seq("hoodie.metadata.enable"))
   }
 }

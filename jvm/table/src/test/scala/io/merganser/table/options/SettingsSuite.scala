@@ -75,7 +75,7 @@ class SettingsSuite extends AnyFunSuite {
   test("options that cannot change rows or layout are accepted with any value") {
     val settings = accepted("hoodie.file.listing.parallelism" -> "2", "hoodie.metadata.enable" -> "true",
       "hoodie.datasource.hive_sync.jdbcurl" -> "x",
-      "hoodie.metrics.on" -> "true", "hoodie.clean.automatic" -> "false", "hoodie.cleaner.commits.retained" -> "3",
+      "hoodie.metrics.on" -> "true", "hoodie.clean.async" -> "false", "hoodie.cleaner.parallelism" -> "3",
       "hoodie.write.markers.type" -> "DIRECT",
       "hoodie.embed.timeline.server" -> "false", "hoodie.keep.min.commits" -> "20",
       "hoodie.memory.merge.max.size" -> "1",

@@ -52,6 +52,15 @@ final class TimeTravelSuite extends TableSuite {
     assertOldest(s, "400", before = "300")
   }
 
+  test("a clean that deleted nothing, which only stores how far was looked, hides no time") {
+    val s = storage
+    table(storage = s)
+    commits(s, "100", "200", "300")
+    s.createNew(".hoodie/timeline/410_411.clean", CleanFixture.completed(Some("300"), Map.empty))
+    s.createNew(".hoodie/timeline/420_421.clean", CleanFixture.completed(Some("300"), Map("p" -> Nil)))
+    assert(travel(s, "150").completed.map(_.requested) == Seq("100"))
+  }
+
   test("a saved instant stays readable, the ones beside it do not; without archiving it does not start the timeline") {
     val s = storage
     table(storage = s)

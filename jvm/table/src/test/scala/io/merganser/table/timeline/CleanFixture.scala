@@ -16,16 +16,29 @@ object CleanFixture {
   private val Plan = record("HoodieCleanerPlan", optional("earliestInstantToRetain", Retained),
     optional("filePathsToBeDeletedPerPartition", map(array(FileInfo))))
 
+  private val Gone = Map("p" -> Seq("gone_0-0-0_1.parquet"))
+
   /** @param deleted partition path to the names of the files deleted */
-  def completed(earliest: Option[String], deleted: Map[String, Seq[String]] = Map.empty): Array[Byte] =
+  def completed(earliest: Option[String], deleted: Map[String, Seq[String]] = Gone): Array[Byte] =
     encode(build(Metadata, "earliestCommitToRetain" -> earliest.getOrElse(""),
         "partitionMetadata" -> deleted.map { case (partition, files) =>
           partition -> build(Partition, "partitionPath" -> partition, "successDeleteFiles" -> files)
         }))
 
-  def planned(earliest: Option[String], deleted: Map[String, Seq[String]] = Map.empty): Array[Byte] =
+  def planned(earliest: Option[String], deleted: Map[String, Seq[String]] = Gone): Array[Byte] =
     encode(build(Plan, "earliestInstantToRetain" -> earliest.map(i => build(Retained, "timestamp" -> i)),
         "filePathsToBeDeletedPerPartition" -> deleted.map { case (partition, files) =>
           partition -> files.map(name => build(FileInfo, "filePath" -> s"file:/t/$partition/$name"))
+        }))
+
+  private val SavedPartition = record("HoodieSavepointPartitionMetadata", required("partitionPath", Str),
+    required("savepointDataFile", array(Str)))
+  private val Saved = record("HoodieSavepointMetadata", required("partitionMetadata", map(SavedPartition)))
+
+  /** @param files that it retains, by partition path */
+  def savepoint(files: Map[String, Seq[String]]): Array[Byte] =
+    encode(build(Saved,
+        "partitionMetadata" -> files.map { case (partition, names) =>
+          partition -> build(SavedPartition, "partitionPath" -> partition, "savepointDataFile" -> names)
         }))
 }

@@ -11,9 +11,14 @@ object PlannedClustering {
   def of(storage: Storage, slices: Seq[FileSlice]): String = {
     val config  = TableConfig.load(storage)
     val instant = InstantTime.next(storage.toString, config.timelineZone, Timeline.load(storage, config).times)
+    at(storage, instant, slices)
+    instant
+  }
+
+  def at(storage: Storage, instant: String, slices: Seq[FileSlice]): Unit = {
+    val config = TableConfig.load(storage)
     storage.createNew(s"${config.timelineFolder}/${InstantFile.requested(instant, Action.Clustering)}",
       requested(slices))
-    instant
   }
 
   private def requested(slices: Seq[FileSlice]): Array[Byte] = {

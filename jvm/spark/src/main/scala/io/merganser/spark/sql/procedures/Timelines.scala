@@ -4,7 +4,7 @@ import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.commit.{Rollback, Transaction}
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.timeline.Action
+import io.merganser.table.timeline.{Action, Instant, Timeline}
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
@@ -27,7 +27,12 @@ object ShowTimeline extends LazyTableProcedure {
       "state" -> StringType,
       "completed_time" -> StringType,
       "operation" -> StringType
-    ) ++ CommitColumns.counts ++ CommitColumns.sums: _*)
+    ) ++ CommitColumns.counts ++ CommitColumns.sums :+ ("files_deleted" -> LongType): _*)
+
+  /** Of a completed clean. */
+  private def filesDeleted(timeline: Timeline, instant: Instant): Any =
+    Some(instant).filter(i => i.action == Action.Clean && i.isCompleted).flatMap(timeline.cleanMetadata).map(done =>
+      Long.box(done.filesDeleted.toLong)).orNull
 
   override protected def rows(table: OpenTable, arguments: Arguments): Iterator[Row] = {
     val timeline = table.timeline
@@ -42,7 +47,7 @@ object ShowTimeline extends LazyTableProcedure {
         Seq(instant.requested, instant.action.name, instant.state.shown, instant.completed.orNull,
           metadata.map(_.operationType.name).orNull)
       Row.fromSeq(columns ++ CommitColumns.countsOf(metadata) ++ CommitColumns.sumsOf(metadata, instant.requested,
-        instant.completed))
+        instant.completed) :+ filesDeleted(timeline, instant))
     }
   }
 }

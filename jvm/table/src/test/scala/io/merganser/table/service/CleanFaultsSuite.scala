@@ -1,0 +1,60 @@
+package io.merganser.table.service
+
+import io.merganser.table.{FaultyFileSystem, TableSuite}
+import io.merganser.table.FaultyFileSystem._
+import io.merganser.table.storage.Storage
+import io.merganser.table.timeline.Action
+import org.apache.commons.io.FileUtils
+
+/** A file system that fails at each operation of a clean: nothing that is retained goes, and the next one completes. */
+final class CleanFaultsSuite extends TableSuite with CleaningFixture {
+
+  private val how = commits(1)
+
+  private def prepared(version: Int): Unit = {
+    val s = faulty("prepared")
+    table(version, s)
+    val t = (1 to 4).map(i => s"2026010100000$i" + "000")
+    t.take(3).foreach(write(s, _, Seq("a", "b")))
+    if (version >= 8) {
+      write(s, t.head.dropRight(1) + "5", Seq("c"), partition = "q")
+      write(s, t(1).dropRight(1) + "5", action = "replacecommit", partition = "q", replaced = Seq("c"))
+    }
+    write(s, t(3), Seq("a", "b"))
+    // Modification times tell when writes of version 6 completed.
+    if (version < 8) s.list(".hoodie").filter(f => f.isFile && f.getPath.getName.startsWith("2026")).foreach { f =>
+      val instant = io.merganser.table.timeline.InstantTime.parse(f.getPath.getName.takeWhile(_.isDigit)).get
+      s.fs.setTimes(f.getPath, instant.toInstant(java.time.ZoneOffset.UTC).toEpochMilli + 500, -1)
+    }
+  }
+
+  private def copied(name: String): Storage = {
+    FileUtils.copyDirectory(folder.resolve("prepared").toFile, folder.resolve(name).toFile, true)
+    faulty(name)
+  }
+
+  for (version <- Seq(6, 9))
+    test(
+      s"version $version: whichever operation of a clean fails, takes effect and fails, is done by half, or is the " +
+        "last one of its process, the newest slices stay, and the next clean deletes the rest") {
+      prepared(version)
+      val whole            = copied("whole")
+      val operations       = FaultyFileSystem.recorded(clean(whole, how))
+      val (expected, live) = (data(whole), show(view(whole).slices))
+      assert(expected.size == 4 && operations.size > 10)
+      val changes = operations.zipWithIndex.filter(o => isChange(o._1)).map(_._2 + 1)
+      val points = operations.indices.map(i => i + 1 -> (Before: Fault)) ++ changes.flatMap(n =>
+        Seq(n -> After, n -> Dead, n -> DeadAfter, n -> Lost))
+      for (((n, fault), i) <- points.zipWithIndex) {
+        val s       = copied(s"point-$i")
+        val (_, at) = FaultyFileSystem.failing(n, fault)(clean(s, how))
+        val clue    = s"$fault at $at"
+        assert(expected.subsetOf(data(s)) && show(view(s).slices) == live, clue)
+        clean(s, how)
+        assert(data(s) == expected && timeline(s).pending.isEmpty && !s.exists("q"), clue)
+        assert(timeline(s).instants.count(_.action == Action.Clean) == 1, clue)
+        FileUtils.deleteDirectory(folder.resolve(s"point-$i").toFile)
+      }
+      info(s"${operations.size} operations, ${points.size} points")
+    }
+}

@@ -1,0 +1,82 @@
+package io.merganser.table.service
+
+import java.time.{Clock, Instant => Time, ZoneOffset}
+
+import io.merganser.table.TableSuite
+import io.merganser.table.file.{FileGroupId, FileNames, PartitionMetadata}
+import io.merganser.table.properties.TableConfig
+import io.merganser.table.settings.{CleaningConfig, CleaningPolicy}
+import io.merganser.table.storage.Storage
+import io.merganser.table.timeline._
+
+/** Tables of named files whose commits name them, and cleans of such tables. */
+trait CleaningFixture { this: TableSuite =>
+
+  protected def commits(count: Int): CleaningConfig = cleaning(CleaningPolicy.Commits(count))
+
+  protected def versions(count: Int): CleaningConfig = cleaning(CleaningPolicy.Versions(count))
+
+  protected def cleaning(policy: CleaningPolicy): CleaningConfig =
+    CleaningConfig(automatic = true, policy, triggerCommits = 1, isIncremental = true)
+
+  protected def timeline(s: Storage): Timeline = Timeline.load(s, TableConfig.load(s))
+
+  protected def at(time: String): Clock = Clock.fixed(Time.parse(time), ZoneOffset.UTC)
+
+  protected def clean(s: Storage, how: CleaningConfig, clock: Clock = Clock.systemUTC): Seq[CleanReport] =
+    new Cleaning(s, TableConfig.load(s), how, clock = clock).automatic()
+
+  protected def preview(s: Storage, how: CleaningConfig, clock: Clock = Clock.systemUTC): Set[String] =
+    new Cleaning(s, TableConfig.load(s), how, clock = clock).preview().files.map(_.name).toSet
+
+  /** Data files of a partition. */
+  protected def data(s: Storage, partition: String = "p"): Set[String] =
+    names(s, partition).filter(FileNames.fileId(_).isDefined)
+
+  /** A completed write of base files, each of a group, and of logs of others. */
+  protected def write(
+      s: Storage,
+      instant: String,
+      bases: Seq[String] = Nil,
+      logs: Seq[String] = Nil,
+      partition: String = "p",
+      action: String = "commit",
+      completed: Option[String] = None,
+      replaced: Seq[String] = Nil,
+      operation: OperationType = OperationType.Upsert
+  ): Unit = {
+    PartitionMetadata.write(s, partition, instant)
+    def existing(fileId: String) = data(s, partition).filter(n => !FileNames.isLog(n)).flatMap(FileNames.parseBase(
+        partition, _, 0)).filter(_.fileId == fileId).map(_.instant)
+    val config = TableConfig.load(s)
+    val baseStats = bases.map { id =>
+      val before = (existing(id) + "null").min
+      s.createNew(s"$partition/${base(id, instant)}", Array[Byte](1))
+      WriteStat(id, s"$partition/${base(id, instant)}", if (existing(id).size > 1) before else "null",
+        fileSizeInBytes = 1, partitionPath = partition)
+    }
+    val logStats = logs.map { id =>
+      val named = if (config.version < 8) existing(id).max else instant
+      val name  = log(id, named, version = names(s, partition).size + 1)
+      s.createNew(s"$partition/$name", Array[Byte](1))
+      WriteStat(id, s"$partition/$name", named, fileSizeInBytes = 1, partitionPath = partition)
+    }
+    val metadata = CommitMetadata(operation, Map(partition -> (baseStats ++ logStats)).filter(_._2.nonEmpty), Map.empty,
+      if (replaced.isEmpty) Map.empty else Map(partition -> replaced))
+    val isReplace = action == "replacecommit"
+    val content =
+      if (config.version >= 8) CommitMetadata.encodeAvro(metadata, isReplace)
+      else CommitMetadataJson.encode(metadata, isReplace)
+    val name =
+      if (config.version < 8) s"$instant.$action" else s"${instant}_${completed.getOrElse(instant + "5")}.$action"
+    s.createNew(s"${config.timelineFolder}/$name", content)
+  }
+
+  protected def savepoint(s: Storage, instant: String, files: Map[String, Seq[String]]): Unit =
+    s.createNew(s".hoodie/timeline/${instant}_${instant}9.savepoint", CleanFixture.savepoint(files))
+
+  protected def plan(s: Storage, instant: String, action: String, fileId: String, baseInstant: String): Unit =
+    s.createNew(s".hoodie/timeline/$instant.$action.requested",
+      CompactionPlan.encode(CompactionPlan(Seq(CompactionPlan.operation(FileGroupId("p", fileId), baseInstant, None,
+              Nil)))))
+}

@@ -1,7 +1,7 @@
 """The program of a session with both jars, Hudi's and ours: the same histories by either engine, the same classes.
 
-``python -m interop.both_jars PLAN FOLDER JARS`` plays the histories of a JSON file, see ``Play``; the last line that it
-prints is the rows that every engine read, as JSON.
+``python -m interop.both_jars PLAN FOLDER JARS`` plays the histories of a JSON file, see ``Play``, and writes the rows
+that every engine read to ``rows.json`` in the folder.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def main() -> None:
         except Exception as error:
             results[name] = failure(error)
     spark.stop()
-    print(json.dumps(results))
+    Path(folder, "rows.json").write_text(json.dumps(results))
 
 
 if __name__ == "__main__":

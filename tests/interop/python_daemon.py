@@ -13,6 +13,8 @@ from pathlib import Path
 SETTINGS = {
     "spark.python.daemon.module": "interop.python_daemon",
     "spark.executorEnv.PYTHONPATH": str(Path(__file__).resolve().parents[1]),
+    # The default of 15 seconds is too short for Python on a machine with many processes.
+    "spark.python.authenticate.socketTimeout": "300s",
 }
 
 if __name__ == "__main__":

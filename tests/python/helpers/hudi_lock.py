@@ -1,4 +1,4 @@
-"""Hudi's own storage-based lock provider, in a process of its own."""
+"""Hudi's own storage-based lock provider: alone in a process, and in a session with the whole of Hudi."""
 
 from __future__ import annotations
 
@@ -12,7 +12,35 @@ from s3_server import S3Server, s3a_jars
 from servers import SPARK_HOME
 
 SOURCE = Path(__file__).parent / "S3StorageLockClient.java"
+SPARK_JARS = f"{SPARK_HOME / 'jars'}/*"
 PROGRAM = "org.apache.hudi.aws.transaction.lock.S3StorageLockClient"
+
+
+def hudi_on_s3(folder: Path) -> list[str]:
+    """The class path of a Hudi that reaches S3 by ``s3a``; its lock's client of S3 is compiled into the folder."""
+    jars = [os.environ["MERGANSER_HUDI_JAR"], *map(str, s3a_jars())]
+    classes = folder / "classes"
+    command = [_tool("javac"), "-nowarn", "-d", str(classes), "-cp", os.pathsep.join([*jars, SPARK_JARS]), str(SOURCE)]
+    subprocess.run(command, check=True, capture_output=True)
+    return [str(classes), *jars]
+
+
+def hudi_settings(server: S3Server, folder: Path) -> dict[str, str]:
+    """Of a session with Hudi and the server."""
+    return {
+        **server.settings,
+        "spark.driver.extraClassPath": os.pathsep.join(hudi_on_s3(folder)),
+        "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Ds3.url={server.url}",
+        "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+        "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+        "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.shuffle.partitions": "1",
+    }
+
+
+def _tool(name: str) -> str:
+    return str(Path(os.environ["JAVA_HOME"], "bin", name)) if "JAVA_HOME" in os.environ else name
 
 
 @contextmanager
@@ -22,12 +50,8 @@ def hudi_lock(server: S3Server, table: str, folder: Path) -> Iterator[Callable[[
     Yields:
         A function that lets it ``try`` (``held`` or ``refused``) or ``unlock`` (``released``).
     """
-    home = Path(os.environ["JAVA_HOME"], "bin") if "JAVA_HOME" in os.environ else None
-    javac, java = (str(home / name) if home else name for name in ("javac", "java"))
-    jars = [os.environ["MERGANSER_HUDI_JAR"], *map(str, s3a_jars()), f"{SPARK_HOME / 'jars'}/*"]
-    compiling = [javac, "-nowarn", "-d", str(folder / "classes"), "-cp", os.pathsep.join(jars), str(SOURCE)]
-    subprocess.run(compiling, check=True, capture_output=True)
-    command = [java, "-Xmx256m", "-cp", os.pathsep.join([str(folder / "classes"), *jars]), PROGRAM, server.url, table]
+    paths = os.pathsep.join([*hudi_on_s3(folder), SPARK_JARS])
+    command = [_tool("java"), "-Xmx256m", "-cp", paths, PROGRAM, server.url, table]
     log = folder / "lock.log"
     with log.open("w") as errors:
         process = subprocess.Popen(

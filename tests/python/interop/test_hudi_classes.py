@@ -154,13 +154,14 @@ def play(plans: Mapping[str, Any], folder: Path, hudi: str, classes: Path) -> An
     """What both engines make of the histories in a session with a jar of Hudi and one of the classes."""
     (folder / "plan.json").write_text(json.dumps(plans))
     program = [sys.executable, "-m", "interop.both_jars", str(folder / "plan.json"), str(folder), f"{hudi},{classes}"]
-    return json.loads(run(program, cwd=folder).strip().splitlines()[-1])
+    run(program, cwd=folder, limit_s=60 * len(plans) + 300)
+    return json.loads((folder / "rows.json").read_text())
 
 
-def run(command: list[str], cwd: Path | None = None) -> str:
+def run(command: list[str], cwd: Path | None = None, limit_s: int = 300) -> str:
     paths = os.pathsep.join([str(TESTS), str(ROOT / "python" / "src")])
     environment = {**os.environ, "PYTHONPATH": paths, "TZ": "UTC", "SPARK_LOCAL_IP": "127.0.0.1"}
-    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=400)
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=limit_s)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-6000:]
     return done.stdout
 

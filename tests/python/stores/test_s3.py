@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hudi_lock import hudi_lock
+from hudi_lock import hudi_lock, hudi_settings
 from pyspark.sql import SparkSession
 from s3_server import S3Server, s3_server
 from session_process import SessionError, SessionProcess
 
+from interop.hudi_session import read_table, write_table
 from interop.merganser_engine import MerganserEngine
 
 SCHEMA = "id int, value string, ts bigint, part string"
@@ -60,6 +61,14 @@ def read(spark: SparkSession, path: str) -> list[list[Any]]:
 
 def compact(spark: SparkSession, path: str) -> None:
     spark.sql(f"CALL run_compaction(op => 'scheduleAndExecute', path => '{path}')").collect()
+
+
+def hudi_write(spark: SparkSession, path: str, rows: list[list[Any]], options: dict[str, str]) -> None:
+    write_table(spark, path, SCHEMA, rows, options=options)
+
+
+def hudi_read(spark: SparkSession, path: str) -> list[list[Any]]:
+    return sorted(row[5:] for row in read_table(spark, path)["rows"])
 
 
 def version(spark: SparkSession) -> str:
@@ -196,6 +205,40 @@ def test_hudis_own_storage_based_lock_and_ours_exclude_each_other(store: Store, 
         assert hudi("unlock") == "released"
     store.upsert(path, rows_at(4), **COW, **STORAGE_LOCK)
     assert store.read(path) == rows_at(4)
+
+
+@pytest.fixture(scope="module")
+def hudi(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SessionProcess]:
+    folder = tmp_path_factory.mktemp("hudi")
+    with SessionProcess(folder, "local[2]", hudi_settings(store.server, folder), plain=True) as session:
+        yield session
+
+
+@pytest.mark.parametrize("kind", ["cow", "mor"] if os.environ.get("MERGANSER_FULL") else ["mor"])
+def test_writers_of_hudi_and_ours_in_turn_and_at_once_lose_and_double_no_row(
+    store: Store, hudi: SessionProcess, kind: str
+) -> None:
+    path, retries = f"s3a://{LAKE}/engines_{kind}", {"hoodie.write.num.retries.on.conflict.failures": "20"}
+    options = {**OPTIONS, **(COW if kind == "cow" else MOR), **STORAGE_LOCK, **retries}
+    own = {name: [[first + i, "new", 1, "p0"] for i in range(3)] for name, first in (("ours", 100), ("theirs", 200))}
+
+    def write_at(name: str, *times: int) -> None:
+        for ts in times:
+            rows = [own[name][ts % 3], [0, f"{name} at {ts}", ts, "p0"]]
+            if name == "ours":
+                store.upsert(path, rows, **options)
+            else:
+                hudi.call(hudi_write, path=path, rows=rows, options=options)
+
+    write_at("ours", 3)
+    write_at("theirs", 6)
+    with ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(write_at, "ours", 7, 11), pool.submit(write_at, "theirs", 10, 8)]:
+            done.result()
+    expected = sorted([[0, "ours at 11", 11, "p0"], *own["ours"], *own["theirs"]])
+    assert store.read(path) == expected
+    assert hudi.call(hudi_read, path=path) == expected
+    assert store.lock(path.rpartition("/")[2])["expired"]
 
 
 def test_where_s3a_creates_nothing_on_condition_several_writers_are_refused_by_name_and_one_writes(

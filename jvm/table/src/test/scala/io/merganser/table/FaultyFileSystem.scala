@@ -9,11 +9,13 @@ import java.io.{
   OutputStream
 }
 import java.net.URI
+import java.nio.file.{Files, StandardCopyOption}
 import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedQueue, CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{
+  DelegateToFileSystem,
   FSDataInputStream,
   FSDataOutputStream,
   FileAlreadyExistsException,
@@ -34,6 +36,34 @@ final class FaultyStore extends FaultyFileSystem {
   override def getScheme: String = "gs"
 
   override protected def appearsOnClose: Boolean = true
+}
+
+/**
+ * As [[FaultyFileSystem]], under HDFS's scheme: a created file is empty until it is closed, and a rename is one step
+ * that does not replace its target.
+ */
+final class FaultyHdfs extends FaultyFileSystem {
+
+  override def getUri: URI = URI.create("hdfs:///")
+
+  override def getScheme: String = "hdfs"
+
+  override protected def move(from: Path, to: Path): Boolean =
+    try {
+      Files.createLink(pathToFile(to).toPath, pathToFile(from).toPath)
+      Files.delete(pathToFile(from).toPath)
+      true
+    } catch { case _: java.nio.file.FileAlreadyExistsException => false }
+}
+
+/** HDFS's renames with replacement. */
+final class FaultyHdfsContext(uri: URI, conf: Configuration)
+    extends DelegateToFileSystem(uri, new FaultyHdfs, conf, "hdfs", false) {
+
+  override def getUriDefaultPort: Int = -1
+
+  override def renameInternal(from: Path, to: Path, replaces: Boolean): Unit =
+    fsImpl match { case hdfs: FaultyFileSystem => hdfs.replace(from, to) }
 }
 
 /** The local disk under the scheme `faulty`, with injected faults. One operation is one call from outside. */
@@ -78,7 +108,14 @@ class FaultyFileSystem extends RawLocalFileSystem {
       else closing(file, super.create(file, permission, overwrite, bufferSize, replication, blockSize, progress))
     }
 
-  override def rename(from: Path, to: Path): Boolean = operation(s"rename $from to $to")(super.rename(from, to))
+  override def rename(from: Path, to: Path): Boolean = operation(s"rename $from to $to")(move(from, to))
+
+  protected def move(from: Path, to: Path): Boolean = super.rename(from, to)
+
+  private[table] def replace(from: Path, to: Path): Unit = operation(s"rename $from to $to") {
+    Files.move(pathToFile(from).toPath, pathToFile(to).toPath, StandardCopyOption.ATOMIC_MOVE)
+    ()
+  }
 
   override def delete(file: Path, recursive: Boolean): Boolean =
     operation(s"delete $file", deleteSome(file))(super.delete(file, recursive))
@@ -187,6 +224,8 @@ object FaultyFileSystem {
     val conf = new Configuration()
     conf.set("fs.faulty.impl", classOf[FaultyFileSystem].getName)
     conf.set("fs.gs.impl", classOf[FaultyStore].getName)
+    conf.set("fs.hdfs.impl", classOf[FaultyHdfs].getName)
+    conf.set("fs.AbstractFileSystem.hdfs.impl", classOf[FaultyHdfsContext].getName)
     conf
   }
 

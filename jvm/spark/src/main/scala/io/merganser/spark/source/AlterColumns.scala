@@ -8,7 +8,6 @@ import io.merganser.spark.write.TableWrite
 import io.merganser.table.avro.{AvroSchemas, Retyping, Widening}
 import io.merganser.table.commit.{CommitRequest, Transaction, Work}
 import io.merganser.table.options.WriteSource
-import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.{InternalSchema, InternalSchemaJson, SchemaEvolution}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.timeline.{Action, CommitMetadata, OperationType}
@@ -29,12 +28,13 @@ object AlterColumns {
    * Changes the columns of a table and of its entry in the session catalog.
    *
    * @param changes those of anything but columns are ignored
+   * @return as of [[run]]
    */
-  def ofCatalog(session: SparkSession, entry: CatalogTable, changes: Seq[TableChange]): Unit = {
+  def ofCatalog(session: SparkSession, entry: CatalogTable, changes: Seq[TableChange]): () => Unit = {
     val path     = entry.location.toString
     val declared = CatalogBridge.columns(entry)
     val seen     = DeclaredColumns.over(OpenTable.load(session, path).schema, declared)
-    run(session, path, changes)
+    val register = run(session, path, changes)
     // An entry without columns takes them from the table's folder.
     if (declared.nonEmpty) {
       val columns = applied(entry.identifier.unquotedString, seen, changes)
@@ -44,49 +44,41 @@ object AlterColumns {
       else CatalogBridge.alterColumns(session, entry.identifier, columns)
     }
     SparkBridge.refreshCached(session, entry.identifier)
+    register
   }
 
   /**
    * Changes the columns of the table at a path, in one commit.
    *
    * @param changes those of anything but columns are ignored
-   * @return the table's columns after the change
+   * @return registers the table in a Hive metastore, if that is configured: to be called last, since its failure, which
+   *         is WRITE_COMMITTED_SYNC_FAILED, leaves the change committed
    * @throws MerganserException COLUMN_CHANGE_UNSUPPORTED, SCHEMA_CONFLICT, UNSUPPORTED_TYPE, UNSUPPORTED_COLUMN_NAME,
    *                            COMMIT_CONFLICT; nothing is changed then
    */
-  def run(session: SparkSession, path: String, changes: Seq[TableChange]): StructType = {
+  def run(session: SparkSession, path: String, changes: Seq[TableChange]): () => Unit = {
     val table       = OpenTable.load(session, path)
     val hasVersions = ColumnVersions.areKept(table, FrameWrite.sessionConf(session), changes)
     val changed     = AvroSchemas.stored(applied(table.config.name, table.schema, changes, hasVersions))
     AvroSchemas.checkColumns(changed)
     SchemaEvolution.requireStable(table.config, table.schema, changed)
     val version = if (hasVersions) ColumnVersions.after(table, changes) else None
-    if (changed != table.schema || version.isDefined) commit(session, table, changed, version)
-    changed
+    if (changed == table.schema && version.isEmpty) () => ()
+    else {
+      val settings = WriteConfig.parse(Map.empty, FrameWrite.sessionConf(session), table.config, WriteSource.SqlChange)
+      val instant  = commit(table, settings, changed, version)
+      () => AfterCommit.register(session, table, settings, instant)
+    }
   }
-
-  /**
-   * Registers the changed columns in a Hive metastore, if the session or the table configures that.
-   *
-   * @throws MerganserException WRITE_COMMITTED_SYNC_FAILED
-   */
-  def register(session: SparkSession, path: String): Unit = {
-    val table = OpenTable.load(session, path)
-    table.timeline.newestCompleted.foreach(newest =>
-      AfterCommit.register(session, table, settingsOf(session, table.config), newest.requested))
-  }
-
-  private def settingsOf(session: SparkSession, config: TableConfig): WriteConfig =
-    WriteConfig.parse(Map.empty, FrameWrite.sessionConf(session), config, WriteSource.SqlChange)
 
   private def commit(
-      session: SparkSession,
       table: OpenTable,
+      settings: WriteConfig,
       columns: StructType,
       version: Option[InternalSchema]
-  ): Unit = {
+  ): String = {
     val (storage, config) = (table.storage, table.config)
-    val options           = Transaction.Options.of(settingsOf(session, config))
+    val options           = Transaction.Options.of(settings)
     val action            = if (config.isMergeOnRead) Action.DeltaCommit else Action.Commit
     Transaction.run(storage, config, action, options) { transaction =>
       if (transaction.timeline.tableSchemaJson != table.timeline.tableSchemaJson)
@@ -99,7 +91,8 @@ object AlterColumns {
       }
       val extra = Map("schema" -> schema, TableWrite.WriterKey -> TableWrite.Writer) ++
         transaction.timeline.listAdded(stored) ++ versions
-      Work((), Some(CommitRequest(CommitMetadata(OperationType.AlterSchema, Map.empty, extra), touched = Set.empty)))
+      Work(transaction.instant,
+        Some(CommitRequest(CommitMetadata(OperationType.AlterSchema, Map.empty, extra), touched = Set.empty)))
     }
   }
 

@@ -33,7 +33,8 @@ object TableAlteration {
   def ofSession(session: SparkSession, entry: CatalogTable, changes: Seq[TableChange]): Unit = {
     val label = entry.identifier.unquotedString
     settle(session, entry.location.toString, label, changes)
-    if (changes.exists(_.isInstanceOf[ColumnChange])) AlterColumns.ofCatalog(session, entry, changes)
+    val register =
+      if (changes.exists(_.isInstanceOf[ColumnChange])) AlterColumns.ofCatalog(session, entry, changes) else () => ()
     val comment =
       edited(entry.comment.map(TableCatalog.PROP_COMMENT -> _).toMap, changes, _ == TableCatalog.PROP_COMMENT)
     val owner = edited(Map(TableCatalog.PROP_OWNER -> entry.owner), changes, _ == TableCatalog.PROP_OWNER)
@@ -44,15 +45,16 @@ object TableAlteration {
           comment = comment.get(TableCatalog.PROP_COMMENT),
           owner = owner.getOrElse(TableCatalog.PROP_OWNER, entry.owner)))
     }
-    register(session, entry.location.toString, changes)
+    register()
   }
 
   /** Changes a table of a catalog of folders, or one that is named by its path. */
   def ofFolder(session: SparkSession, path: String, label: String, changes: Seq[TableChange]): Unit = {
     settle(session, path, label, changes)
+    var register = () => ()
     if (changes.exists(_.isInstanceOf[ColumnChange])) {
       val stored = OpenTable.load(session, path).schema
-      AlterColumns.run(session, path, changes)
+      register = AlterColumns.run(session, path, changes)
       FolderEntries.update(session, path) { entry =>
         entry.copy(
           columns =
@@ -62,12 +64,8 @@ object TableAlteration {
     if (changes.exists(!_.isInstanceOf[ColumnChange]))
       FolderEntries.update(session, path)(entry =>
         entry.copy(properties = edited(entry.properties, changes, _ => true)))
-    register(session, path, changes)
+    register()
   }
-
-  /** Last, since its failure leaves the table changed. */
-  private def register(session: SparkSession, path: String, changes: Seq[TableChange]): Unit =
-    if (changes.exists(_.isInstanceOf[ColumnChange])) AlterColumns.register(session, path)
 
   /**
    * Renames a table, in its own properties and by `move` in its catalog. If one of them fails, the other is undone.

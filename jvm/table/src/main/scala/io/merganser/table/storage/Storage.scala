@@ -12,9 +12,11 @@ import org.apache.hadoop.fs.{
   EtagSource,
   FSDataOutputStream,
   FileAlreadyExistsException,
+  FileContext,
   FileStatus,
   FileSystem,
   LocalFileSystem,
+  Options,
   Path,
   RawLocalFileSystem
 }
@@ -114,23 +116,30 @@ final class Storage private (val basePath: Path, configuration: SerializableConf
       if (exists(relative)) throw alreadyThere(relative)
       if (createsConditionally) writeConditionally(path(relative), bytes)
       else if (Storage.AppearsOnClose.contains(fs.getUri.getScheme)) write(path(relative), bytes, overwrite = false)
-      else {
-        val unpublished = path(s"${Storage.Unpublished}${UUID.randomUUID()}")
-        try {
-          write(unpublished, bytes, overwrite = false)
-          fs.mkdirs(path(relative).getParent)
-          if (!fs.rename(unpublished, path(relative))) {
-            if (exists(relative)) throw alreadyThere(relative)
-            throw new IOException(s"cannot rename $unpublished to ${path(relative)}")
-          }
-        } catch {
-          case NonFatal(e) =>
-            try fs.delete(unpublished, false)
-            catch { case NonFatal(second) => e.addSuppressed(second) }
-            throw e
-        }
-      }
+      else renameToNew(relative, bytes)
     }
+
+  private def renameToNew(relative: String, bytes: Array[Byte]): Unit = unpublished(bytes) { written =>
+    fs.mkdirs(path(relative).getParent)
+    if (!fs.rename(written, path(relative))) {
+      if (exists(relative)) throw alreadyThere(relative)
+      throw new IOException(s"cannot rename $written to ${path(relative)}")
+    }
+  }
+
+  /** Writes a file under a name that nobody reads, for `publish` to rename; removes it if that fails. */
+  private def unpublished(bytes: Array[Byte])(publish: Path => Unit): Unit = {
+    val file = path(s"${Storage.Unpublished}${UUID.randomUUID()}")
+    try {
+      write(file, bytes, overwrite = false)
+      publish(file)
+    } catch {
+      case NonFatal(e) =>
+        try fs.delete(file, false)
+        catch { case NonFatal(second) => e.addSuppressed(second) }
+        throw e
+    }
+  }
 
   /**
    * Whether exactly one of several processes that create a file concurrently succeeds, and the others fail.
@@ -149,8 +158,8 @@ final class Storage private (val basePath: Path, configuration: SerializableConf
     catch { case NonFatal(_) => false }
 
   /**
-   * Creates a new file by the strongest means of the store; see [[createsExclusively]]. On the local file system it
-   * becomes visible with its content, elsewhere others may see it earlier.
+   * Creates a new file by the strongest means of the store; see [[createsExclusively]]. On the local file system, in
+   * HDFS and in S3 it becomes visible with its content, elsewhere others may see it earlier.
    *
    * @throws org.apache.hadoop.fs.FileAlreadyExistsException if the file exists; after other failures it is unknown
    *                                                         whether it exists, and who created it
@@ -161,7 +170,16 @@ final class Storage private (val basePath: Path, configuration: SerializableConf
         Files.write(file, bytes, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE); ()
       }
     else if (createsConditionally) writeConditionally(path(relative), bytes)
-    else write(path(relative), bytes, overwrite = false)
+    else if (!renamesAtomically) write(path(relative), bytes, overwrite = false)
+    else if (exists(relative)) throw alreadyThere(relative)
+    else renameToNew(relative, bytes)
+
+  /** Whether a rename is one step that fails where the target exists, or that replaces it, as requested: HDFS. */
+  @transient private lazy val renamesAtomically: Boolean =
+    fs.getUri.getScheme == Storage.Hdfs || Storage.mounted(fs, basePath, conf).exists(_.renamesAtomically)
+
+  /** Renames with replacement, which [[fs]] lacks. */
+  @transient private lazy val replacing: FileContext = FileContext.getFileContext(fs.getUri, conf)
 
   /** Whether a file can be replaced on the condition that it has a known version, as on S3A from Hadoop 3.4.2 on. */
   @transient lazy val replacesConditionally: Boolean =
@@ -210,7 +228,10 @@ final class Storage private (val basePath: Path, configuration: SerializableConf
       ()
     } else write(path(relative), Array.emptyByteArray, overwrite = true)
 
-  /** Writes a file, whether or not it exists. */
+  /**
+   * Writes a file, whether or not it exists. On the local file system and in HDFS it has the old content or the new
+   * one at any time.
+   */
   def replace(relative: String, bytes: Array[Byte]): Unit =
     if (isLocal) {
       val file        = localFile(relative)
@@ -218,7 +239,9 @@ final class Storage private (val basePath: Path, configuration: SerializableConf
       Files.deleteIfExists(checksumFile(file))
       Files.move(unpublished, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING)
       ()
-    } else write(path(relative), bytes, overwrite = true)
+    } else if (renamesAtomically)
+      unpublished(bytes)(replacing.rename(_, path(relative), Options.Rename.OVERWRITE))
+    else write(path(relative), bytes, overwrite = true)
 
   override def toString: String = basePath.toString
 
@@ -318,8 +341,10 @@ object Storage {
   /** Stores where a file becomes visible, complete, when it is closed, and where a rename is a copy. */
   private val AppearsOnClose = Set("s3", "s3a", "s3n", "gs", "oss", "obs", "cosn")
 
+  private val Hdfs = "hdfs"
+
   /** Stores whose create without overwriting is atomic. S3A's is a check and a put, unless it creates conditionally. */
-  private val CreatesExclusively = Set("hdfs", "webhdfs", "swebhdfs", "dfs", "hopsfs", "abfs", "abfss", "gs")
+  private val CreatesExclusively = Set(Hdfs, "webhdfs", "swebhdfs", "dfs", "hopsfs", "abfs", "abfss", "gs")
 
   /** The name of a create on the condition that the file does not exist, in createFile and hasPathCapability. */
   private val ConditionalCreate = "fs.option.create.conditional.overwrite"
@@ -343,7 +368,7 @@ object Storage {
       mounted(fs, path, conf).map(_.identity).getOrElse {
         // For a name node: its address with the port, or the name of the service.
         val service =
-          if (scheme == "hdfs") scala.util.Try(Option(fs.getCanonicalServiceName)).toOption.flatten else None
+          if (scheme == Hdfs) scala.util.Try(Option(fs.getCanonicalServiceName)).toOption.flatten else None
         s"$scheme://${service.orElse(Option(uri.getAuthority)).getOrElse("")}${uri.getPath}"
       }
   }

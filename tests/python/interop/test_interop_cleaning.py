@@ -1,4 +1,4 @@
-"""Cleans of both engines on one table: each reads, writes and cleans on after the other, in the middle of a clean too."""
+"""Cleans of both engines on one table: each reads, writes and cleans on after the other, in the middle of one too."""
 
 from __future__ import annotations
 

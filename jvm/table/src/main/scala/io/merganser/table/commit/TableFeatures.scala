@@ -33,8 +33,7 @@ object TableFeatures {
   private def treatment(action: Action): Treatment = action match {
     case Action.Commit | Action.DeltaCommit | Action.ReplaceCommit    => Treatment.Handled
     case Action.Compaction | Action.LogCompaction | Action.Clustering => Treatment.Handled
-    case Action.Savepoint | Action.Rollback                           => Treatment.Handled
-    case Action.Clean                                                 => Treatment.Harmless
+    case Action.Savepoint | Action.Rollback | Action.Clean            => Treatment.Handled
     // While they are pending: a restore removes commits, indexing fills the metadata table, which a write removes.
     case Action.Restore | Action.Indexing => Treatment.RefusesWriting
   }

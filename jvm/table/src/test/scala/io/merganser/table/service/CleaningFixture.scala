@@ -21,7 +21,16 @@ trait CleaningFixture { this: TableSuite =>
 
   protected def timeline(s: Storage): Timeline = Timeline.load(s, TableConfig.load(s))
 
-  protected def at(time: String): Clock = Clock.fixed(Time.parse(time), ZoneOffset.UTC)
+  /** Tests name instants by their milliseconds: 100 is 20200101000000100. */
+  protected def t(instant: String): String = if (instant.length == 3) Day + instant else instant
+
+  override protected def base(fileId: String, instant: String): String = FileNames.base(fileId, "0-0-0", t(instant))
+
+  private val Day = "20200101000000"
+
+  protected def short(text: Seq[String]): Seq[String] = text.map(_.replace(Day, ""))
+
+  protected def clockAt(time: String): Clock = Clock.fixed(Time.parse(time), ZoneOffset.UTC)
 
   protected def clean(s: Storage, how: CleaningConfig, clock: Clock = Clock.systemUTC): Seq[CleanReport] =
     new Cleaning(s, TableConfig.load(s), how, clock = clock).automatic()
@@ -36,7 +45,7 @@ trait CleaningFixture { this: TableSuite =>
   /** A completed write of base files, each of a group, and of logs of others. */
   protected def write(
       s: Storage,
-      instant: String,
+      time: String,
       bases: Seq[String] = Nil,
       logs: Seq[String] = Nil,
       partition: String = "p",
@@ -45,6 +54,7 @@ trait CleaningFixture { this: TableSuite =>
       replaced: Seq[String] = Nil,
       operation: OperationType = OperationType.Upsert
   ): Unit = {
+    val instant = t(time)
     PartitionMetadata.write(s, partition, instant)
     def existing(fileId: String) = data(s, partition).filter(n => !FileNames.isLog(n)).flatMap(FileNames.parseBase(
         partition, _, 0)).filter(_.fileId == fileId).map(_.instant)
@@ -68,15 +78,17 @@ trait CleaningFixture { this: TableSuite =>
       if (config.version >= 8) CommitMetadata.encodeAvro(metadata, isReplace)
       else CommitMetadataJson.encode(metadata, isReplace)
     val name =
-      if (config.version < 8) s"$instant.$action" else s"${instant}_${completed.getOrElse(instant + "5")}.$action"
+      if (config.version < 8) s"$instant.$action" else s"${instant}_${completed.fold(following(instant))(t)}.$action"
     s.createNew(s"${config.timelineFolder}/$name", content)
   }
 
+  private def following(instant: String) = InstantTime.format(InstantTime.parse(instant).get.plusNanos(5000000L))
+
   protected def savepoint(s: Storage, instant: String, files: Map[String, Seq[String]]): Unit =
-    s.createNew(s".hoodie/timeline/${instant}_${instant}9.savepoint", CleanFixture.savepoint(files))
+    s.createNew(s".hoodie/timeline/${t(instant)}_${t("990")}.savepoint", CleanFixture.savepoint(files))
 
   protected def plan(s: Storage, instant: String, action: String, fileId: String, baseInstant: String): Unit =
-    s.createNew(s".hoodie/timeline/$instant.$action.requested",
-      CompactionPlan.encode(CompactionPlan(Seq(CompactionPlan.operation(FileGroupId("p", fileId), baseInstant, None,
+    s.createNew(s".hoodie/timeline/${t(instant)}.$action.requested",
+      CompactionPlan.encode(CompactionPlan(Seq(CompactionPlan.operation(FileGroupId("p", fileId), t(baseInstant), None,
               Nil)))))
 }

@@ -18,7 +18,7 @@ final class CleaningScopeSuite extends TableSuite with CleaningFixture {
   private def partitioned(name: String): Storage = {
     val s = faulty(name)
     table(storage = s)
-    for (p <- Seq("p", "q", "r")) write(s, s"1${p.head.toInt}", Seq(p), partition = p)
+    for (p <- Seq("p", "q", "r")) write(s, s"${p.head.toInt}", Seq(p), partition = p)
     s
   }
 
@@ -51,7 +51,7 @@ final class CleaningScopeSuite extends TableSuite with CleaningFixture {
     table(storage = s)
     (100 until 121).foreach(i => write(s, i.toString, Seq(s"g$i")))
     val done = clean(s, commits(2))
-    assert(done.map(_.filesDeleted) == Seq(0) && done.flatMap(_.earliest) == Seq("119") && clean(s, commits(2)).isEmpty)
+    assert(done.map(_.filesDeleted) == Seq(0) && done.flatMap(_.earliest) == Seq(t("119")) && clean(s, commits(2)).isEmpty)
     write(s, "130", Seq("g130"))
     val calls = io.merganser.table.FaultyFileSystem.recorded(assert(clean(s, commits(2)).isEmpty))
     // The last clean, and the commit that is not retained any more.
@@ -82,7 +82,7 @@ final class CleaningScopeSuite extends TableSuite with CleaningFixture {
     table(storage = s)
     Seq("100", "200", "300").foreach(i => write(s, i, Seq("a")))
     val planned = Map("p" -> Seq("100", "200", "300").map(base("a", _)))
-    s.createNew(".hoodie/timeline/400.clean.requested", CleanFixture.planned(Some("300"), planned))
+    s.createNew(s".hoodie/timeline/${t("400")}.clean.requested", CleanFixture.planned(Some(t("300")), planned))
     savepoint(s, "100", Map("p" -> Seq(base("a", "100"))))
     clean(s, commits(10))
     assert(data(s) == Set(base("a", "100"), base("a", "300")))
@@ -94,8 +94,8 @@ final class CleaningScopeSuite extends TableSuite with CleaningFixture {
     val s = storage
     table(storage = s)
     write(s, "100", Seq("a"))
-    instantFile(s, "200.clean.requested")
-    instantFile(s, "200.clean.inflight")
+    instantFile(s, t("200") + ".clean.requested")
+    instantFile(s, t("200") + ".clean.inflight")
     assert(clean(s, commits(10)).isEmpty && timeline(s).pending.isEmpty && data(s).size == 1)
   }
 
@@ -122,7 +122,7 @@ final class CleaningScopeSuite extends TableSuite with CleaningFixture {
       done.await()
       other.join()
       assert(data(s)(base("a", "100")) == (what == "savepoint"), what)
-      assert(reports.flatMap(_.earliest) == (if (what == "savepoint") Nil else Seq("300")) || what == "savepoint")
+      assert(reports.flatMap(_.earliest) == (if (what == "savepoint") Nil else Seq(t("300"))) || what == "savepoint")
     }
   }
 
@@ -132,7 +132,7 @@ final class CleaningScopeSuite extends TableSuite with CleaningFixture {
     Seq("100", "200", "300").foreach(i => write(s, i, Seq("a")))
     val before  = names(s, ".hoodie/timeline") ++ data(s)
     val preview = new Cleaning(s, TableConfig.load(s), commits(1)).preview()
-    assert(preview == CleanPreview(Seq(CleanFile("p", base("a", "100"), 1)), Nil, Some("300")))
+    assert(preview == CleanPreview(Seq(CleanFile("p", base("a", "100"), 1)), Nil, Some(t("300"))))
     assert(names(s, ".hoodie/timeline") ++ data(s) == before)
   }
 }

@@ -13,7 +13,7 @@ object CleanFixture {
 
   private val Retained = record("HoodieActionInstant", required("timestamp", Str))
   private val FileInfo = record("HoodieCleanFileInfo", optional("filePath", Str))
-  private val Plan = record("HoodieCleanerPlan", optional("earliestInstantToRetain", Retained),
+  private val Plan = record("HoodieCleanerPlan", optional("earliestInstantToRetain", Retained), required("policy", Str),
     optional("filePathsToBeDeletedPerPartition", map(array(FileInfo))))
 
   private val Gone = Map("p" -> Seq("gone_0-0-0_1.parquet"))
@@ -27,6 +27,7 @@ object CleanFixture {
 
   def planned(earliest: Option[String], deleted: Map[String, Seq[String]] = Gone): Array[Byte] =
     encode(build(Plan, "earliestInstantToRetain" -> earliest.map(i => build(Retained, "timestamp" -> i)),
+        "policy" -> "KEEP_LATEST_COMMITS",
         "filePathsToBeDeletedPerPartition" -> deleted.map { case (partition, files) =>
           partition -> files.map(name => build(FileInfo, "filePath" -> s"file:/t/$partition/$name"))
         }))

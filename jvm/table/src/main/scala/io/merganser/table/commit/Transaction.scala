@@ -74,14 +74,16 @@ final class Transaction private[table] (
           keys.addedByOthers(known, reloaded()).foreach(reason => throw conflict(reason))
         TableLock.hold(storage, options.lock) { lock =>
           val now = reloaded()
+          // Commits that others archived meanwhile may be conflicts too.
+          val seen = now.withArchivedSince(known)
           requireRunning(now)
           options.transaction.filter(AppTransactions.find(now, _, options.opened).isDefined).foreach(t =>
             throw conflict(s"$t was committed meanwhile"))
           filesOfOtherRuns.foreach(file => storage.delete(file))
-          Conflicts.find(known, now, instant, action, metadata, touched, basis.nonBlocking)
-            .orElse(Conflicts.addedTo(basis.replaces, known, now, instant))
+          Conflicts.find(known, seen, instant, action, metadata, touched, basis.nonBlocking)
+            .orElse(Conflicts.addedTo(basis.replaces, known, seen, instant))
             .orElse(Conflicts.cleaned(basis.listed, timeline, now))
-            .orElse(keys.addedByOthers(known, now))
+            .orElse(keys.addedByOthers(known, seen))
             .foreach(reason => throw conflict(reason + readAgain))
           val joined =
             CommitSchema.merged(config, this.timeline, now, metadata).fold(reason => throw conflict(reason), identity)

@@ -1,6 +1,7 @@
 package io.merganser.table.log
 
-import java.nio.charset.StandardCharsets.US_ASCII
+import java.io.{ByteArrayOutputStream, DataOutputStream}
+import java.nio.charset.StandardCharsets.{US_ASCII, UTF_8}
 
 /**
  * The binary format of a log file: a sequence of blocks; all integers are big-endian.
@@ -59,4 +60,33 @@ private[log] object LogFormat {
 
   /** COMMAND_BLOCK_TYPE of a rollback. */
   val Rollback = "0"
+
+  /** The bytes of a block before and after its content. */
+  final case class Frame(head: Array[Byte], tail: Array[Byte])
+
+  /** @param contentLength bytes between head and tail */
+  def frame(blockType: Int, header: Seq[(Int, String)], contentLength: Long): Frame = {
+    val entries = new ByteArrayOutputStream()
+    val map     = new DataOutputStream(entries)
+    map.writeInt(header.size)
+    header.foreach { case (key, value) =>
+      val bytes = value.getBytes(UTF_8)
+      map.writeInt(key)
+      map.writeInt(bytes.length)
+      map.write(bytes)
+    }
+    val length       = 4L + 4L + entries.size + 8L + contentLength + 4L + 8L
+    val (head, tail) = (new ByteArrayOutputStream(), new ByteArrayOutputStream())
+    val start        = new DataOutputStream(head)
+    start.write(Magic)
+    start.writeLong(length)
+    start.writeInt(Version)
+    start.writeInt(blockType)
+    entries.writeTo(start)
+    start.writeLong(contentLength)
+    val end = new DataOutputStream(tail)
+    end.writeInt(0)
+    end.writeLong(length + Magic.length)
+    Frame(head.toByteArray, tail.toByteArray)
+  }
 }

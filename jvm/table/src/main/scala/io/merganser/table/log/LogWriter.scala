@@ -10,8 +10,7 @@ import org.apache.hadoop.fs.{FSDataOutputStream, Path}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
 
-import java.io.{ByteArrayOutputStream, DataOutputStream, IOException, OutputStream}
-import java.nio.charset.StandardCharsets.UTF_8
+import java.io.{IOException, OutputStream}
 import java.util.zip.{CRC32, CheckedOutputStream}
 import scala.collection.mutable.ArrayBuffer
 import scala.util.control.NonFatal
@@ -259,36 +258,18 @@ final class LogWriter(
       header: Seq[(Int, String)],
       contentLength: Long
   )(content: OutputStream => Unit): Unit = {
-    val entries = new ByteArrayOutputStream()
-    val map     = new DataOutputStream(entries)
-    map.writeInt(header.size)
-    header.foreach { case (key, value) =>
-      val bytes = value.getBytes(UTF_8)
-      map.writeInt(key)
-      map.writeInt(bytes.length)
-      map.write(bytes)
-    }
-    val length = 4L + 4L + entries.size + 8L + contentLength + 4L + 8L
-    val head   = new ByteArrayOutputStream()
-    val start  = new DataOutputStream(head)
-    start.write(LogFormat.Magic)
-    start.writeLong(length)
-    start.writeInt(LogFormat.Version)
-    start.writeInt(blockType)
-    entries.writeTo(start)
-    start.writeLong(contentLength)
+    val frame = LogFormat.frame(blockType, header, contentLength)
     if (size >= options.maxFileBytes) closeFull()
     if (out == null) {
       announce(name)
       out = storage.fs.create(path(name), false)
     }
-    head.writeTo(out)
+    out.write(frame.head)
     val checked = new CheckedOutputStream(out, new CRC32)
     content(checked)
-    checksums ++= BlockChecksum(head.toByteArray, checked.getChecksum)
-    out.writeInt(0)
-    out.writeLong(length + LogFormat.Magic.length)
-    size += LogFormat.PrefixBytes + length
+    checksums ++= BlockChecksum(frame.head, checked.getChecksum)
+    out.write(frame.tail)
+    size += frame.head.length + contentLength + frame.tail.length
     blocks += 1
   }
 }

@@ -4,9 +4,12 @@ import io.merganser.merge.MerganserException
 import io.merganser.table.avro.{AvroCheck, AvroInput, AvroSchemas}
 import io.merganser.table.file.FileNames
 import io.merganser.table.storage.Storage
-import org.apache.avro.generic.{GenericDatumReader, GenericRecord}
-import org.apache.avro.io.DecoderFactory
+import org.apache.avro.Schema
+import org.apache.avro.generic.{GenericDatumReader, GenericDatumWriter, GenericRecord}
+import org.apache.avro.io.{DecoderFactory, EncoderFactory}
 import org.apache.hadoop.fs.FileStatus
+
+import java.io.{ByteArrayOutputStream, DataOutputStream}
 
 import scala.util.control.NonFatal
 
@@ -26,6 +29,26 @@ private[table] object RecordLog {
       try reader.blocks()._1.filter(_.blockType == LogFormat.BlockType.Avro).flatMap(content(reader, _))
       finally reader.close()
     }
+
+  /** One Avro block with these records, which all have the schema. */
+  def block(schema: Schema, records: Seq[GenericRecord]): Array[Byte] = {
+    val content = new ByteArrayOutputStream()
+    val out     = new DataOutputStream(content)
+    val writer  = new GenericDatumWriter[GenericRecord](schema)
+    out.writeInt(LogFormat.ContentVersion)
+    out.writeInt(records.size)
+    records.foreach { record =>
+      val bytes   = new ByteArrayOutputStream()
+      val encoder = EncoderFactory.get.binaryEncoder(bytes, null)
+      writer.write(record, encoder)
+      encoder.flush()
+      out.writeInt(bytes.size)
+      bytes.writeTo(out)
+    }
+    val frame =
+      LogFormat.frame(LogFormat.BlockType.Avro, Seq(LogFormat.Header.Schema -> schema.toString), content.size.toLong)
+    frame.head ++ content.toByteArray ++ frame.tail
+  }
 
   private def content(file: LogFileReader, block: LogBlock): Seq[GenericRecord] = {
     def broken(reason: String) = block.unreadable(reason, "Restore the file from a copy.")

@@ -59,3 +59,12 @@ object FailedWrites {
   /** Only writes whose last heartbeat is older than this. */
   final case class Lazy(expiredAfterMs: Long) extends FailedWrites
 }
+
+/**
+ * How files of the history are merged.
+ *
+ * @param batch      files of a layer that are merged into one of the next
+ * @param maxBytes   of the files that are merged at once: larger files stay
+ * @param retained   versions of the history that are kept for readers of them
+ */
+final case class HistorySettings(batch: Int = 10, maxBytes: Long = 1048576000L, retained: Int = 3)

@@ -7,7 +7,7 @@ import org.apache.avro.generic.{GenericData, GenericRecord}
 import scala.collection.JavaConverters._
 
 /** The timeline's Avro files: containers of one record; fields are accessed by name, absent ones are null. */
-private[timeline] object AvroRecords {
+private[table] object AvroRecords {
 
   val Str: Schema  = Schema.create(Schema.Type.STRING)
   val Lng: Schema  = Schema.create(Schema.Type.LONG)

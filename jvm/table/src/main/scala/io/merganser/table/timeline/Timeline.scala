@@ -132,11 +132,28 @@ final class Timeline private (
   private[table] def withArchived(archived: Seq[(Instant, CommitMetadata)]): Timeline = {
     val older = archived.filterNot { case (instant, _) => find(instant.requested, instant.action).isDefined }
     val whole = new Timeline(storage, config, (older.map(_._1) ++ instants).sortBy(i => (i.requested, i.action.name)),
-      files, limit, complete, findsArchive, versions, unknownActions)
+      files, limit, complete, () => hasArchive, versions, unknownActions)
     whole.reuse(this)
     older.foreach { case (instant, metadata) => whole.keep(instant, metadata) }
     whole
   }
+
+  /**
+   * The timeline with the writes that were archived since an earlier one, if any were; they have completed since then,
+   * or the earlier timeline has them.
+   */
+  private[table] def withArchivedSince(earlier: Timeline): Timeline = {
+    val here = instants.map(i => (i.requested, i.action.whenCompleted)).toSet
+    val gone = earlier.instants.filter(i =>
+      i.action.whenCompleted.isWrite && !here((i.requested, i.action.whenCompleted)))
+    val first = gone.map(_.requested).reduceOption((a, b) => if (a < b) a else b)
+    // A table that had nothing then has only writes since then.
+    val from = if (earlier.instants.isEmpty && completed.nonEmpty) Some("") else first
+    from.filter(_ => hasArchive).fold(this)(f => withArchived(archive.newestFirst(Some(f), None).toList))
+  }
+
+  /** The instant of the commit whose schema is the table's. */
+  private[table] def schemaInstant: Option[Instant] = schemaCommit.map(_._1)
 
   private def keep(instant: Instant, metadata: CommitMetadata): Unit = { read.put(instant, metadata); () }
 
@@ -207,18 +224,18 @@ final class Timeline private (
 
   private lazy val completedByInstant: Map[String, Instant] = completed.map(i => i.requested -> i).toMap
 
-  /** None if the file was archived since the timeline was listed. */
+  /** None if the file was removed since the timeline was listed. */
   private def storedMetadata(instant: Instant): Option[CommitMetadata] = ifPresent(commit(instant))
 
-  /** None if the file was removed since the timeline was listed, by a rollback of its instant or by archiving. */
+  /** None if the file was removed since the timeline was listed, by a rollback of its instant. */
   private def ifPresent[T](read: => T): Option[T] =
     try Some(read)
     catch {
       case e: MerganserException if e.getCause.isInstanceOf[FileNotFoundException] => None
     }
 
-  /** Reads the file of a completed write. */
-  private def commit(instant: Instant): CommitMetadata = decode(fileName(instant, InstantState.Completed)) { bytes =>
+  /** Reads the file of a completed write; from the history if it was archived since the timeline was listed. */
+  private def commit(instant: Instant): CommitMetadata = decodeCompleted(instant) { bytes =>
     val metadata = CommitMetadata.decode(bytes)
     requireOwn(instant, metadata)
     metadata
@@ -244,7 +261,7 @@ final class Timeline private (
    */
   def compactionPlan(instant: Instant): CompactionPlan = {
     val now = find(instant.requested, instant.action).getOrElse(instant)
-    decode(fileName(now, InstantState.Requested))(CompactionPlan.decode)
+    decode(fileName(now, InstantState.Requested), archive.plan(now))(CompactionPlan.decode)
   }
 
   /**
@@ -253,7 +270,7 @@ final class Timeline private (
    * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
    */
   def rollback(instant: Instant): RollbackMetadata =
-    decode(fileName(instant, InstantState.Completed))(RollbackMetadata.decode)
+    decodeCompleted(instant)(RollbackMetadata.decode)
 
   /**
    * What completed cleans deleted and what pending ones will delete.
@@ -270,7 +287,7 @@ final class Timeline private (
   }
 
   private def cleaned(clean: Instant): Option[Cleaned] =
-    if (clean.isCompleted) Some(decode(fileName(clean, InstantState.Completed))(Cleaned.ofMetadata))
+    if (clean.isCompleted) Some(decodeCompleted(clean)(Cleaned.ofMetadata))
     else files.get((clean, InstantState.Requested)).map(decode(_)(Cleaned.ofPlan))
 
   /** Cleans that have not completed, the oldest first. */
@@ -282,7 +299,7 @@ final class Timeline private (
    * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
    */
   def cleanPlan(clean: Instant): Option[CleanPlan] =
-    files.get((clean, InstantState.Requested)).flatMap(decode(_)(ifNotEmpty(CleanPlan.decode)))
+    files.get((clean, InstantState.Requested)).flatMap(decode(_, archive.plan(clean))(ifNotEmpty(CleanPlan.decode)))
 
   /**
    * The metadata of a completed clean; None if the file is empty.
@@ -290,7 +307,7 @@ final class Timeline private (
    * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
    */
   def cleanMetadata(clean: Instant): Option[CleanMetadata] =
-    decode(fileName(clean, InstantState.Completed))(ifNotEmpty(CleanMetadata.decode))
+    decodeCompleted(clean)(ifNotEmpty(CleanMetadata.decode))
 
   /** Instants of savepoints, completed or not. */
   private[table] def savepoints: Seq[Instant] = instants.filter(_.action == Action.Savepoint)
@@ -458,6 +475,18 @@ final class Timeline private (
 
   private[table] def nameOf(instant: Instant, state: InstantState): String = fileName(instant, state)
 
+  /** The file of an instant in each of its states that has one. */
+  private[table] def stateFiles(instant: Instant): Seq[StateFile] =
+    contents(instant).sortBy(_._1.rank).map { case (state, content) =>
+      val name = fileName(instant, state)
+      val time = versions.get(name).flatMap(_.split(' ').lastOption).map(_.toLong)
+      StateFile(InstantFile.parse(name).fold(instant.action)(_.action), state, content,
+        time.map(InstantTime.format(_, config.timelineZone)))
+    }
+
+  /** What a clean deleted. */
+  private[table] def cleanOf(clean: Instant): Option[Cleaned] = cleaned(clean)
+
   /** Contents of the files of an instant, one for each state that has a file. */
   private[table] def contents(instant: Instant): Seq[(InstantState, Array[Byte])] =
     files.toSeq.collect { case ((`instant`, state), name) => state -> storage.read(s"${config.timelineFolder}/$name") }
@@ -469,12 +498,20 @@ final class Timeline private (
   private def unreadable(file: String, reason: String): MerganserException =
     MerganserException("TIMELINE_FILE_UNREADABLE", "file" -> storage.path(file), "reason" -> reason)
 
-  private def decode[T](name: String)(decode: Array[Byte] => T): T = {
+  private def decodeCompleted[T](instant: Instant)(decode: Array[Byte] => T): T =
+    this.decode(fileName(instant, InstantState.Completed), archive.content(instant))(decode)
+
+  /** What was archived since the timeline was listed. */
+  private def archive = new ArchivedTimeline(storage, config)
+
+  /** @param archived the content of a file that is gone, if the history has it */
+  private def decode[T](name: String, archived: => Option[Array[Byte]] = None)(decode: Array[Byte] => T): T = {
     val file = s"${config.timelineFolder}/$name"
     val bytes =
       try storage.read(file)
       catch {
-        case e: FileNotFoundException => throw unreadable(file, "it was removed while the table was read").causedBy(e)
+        case e: FileNotFoundException =>
+          archived.getOrElse(throw unreadable(file, "it was removed while the table was read").causedBy(e))
       }
     try decode(bytes)
     catch { case NonFatal(e) => throw unreadable(file, String.valueOf(e.getMessage)).causedBy(e) }
@@ -498,7 +535,7 @@ object Timeline {
    * @param known an earlier timeline of the table: commits that were read from it are not read again
    */
   def load(storage: Storage, config: TableConfig, known: Option[Timeline] = None): Timeline = {
-    val listed = storage.list(config.timelineFolder).filter(_.isFile)
+    val listed = TimelineListing.of(storage, config.timelineFolder)
     val parsed = listed.map(status => InstantFile.parse(status.getPath.getName) -> status)
     val found = parsed.flatMap { case (named, status) =>
       named.map { instant =>
@@ -529,7 +566,8 @@ object Timeline {
 
   /** A table created in layout 2 archives only to its history folder; others may have archived elsewhere before. */
   private def mayHaveArchived(storage: Storage, config: TableConfig): Boolean =
-    !config.isCreatedInLayout2 || storage.list(config.historyFolder).exists(_.isFile)
+    !config.isCreatedInLayout2 || storage.list(config.historyFolder).exists(f =>
+      f.isFile && HistoryManifests.isOne(f.getPath.getName))
 }
 
 /** The completed instants of a timeline, sent to tasks. */

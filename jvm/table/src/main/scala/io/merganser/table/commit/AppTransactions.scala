@@ -39,8 +39,13 @@ object AppTransactions {
   }
 
   private def newestOfOurs(timeline: Timeline, since: Option[Timeline]): Option[CommitMetadata] =
-    timeline.newestFirst(since).take(Searched).find(m =>
-      m.extra.contains(Key) || m.extra.contains(CommitMetadata.WriterKey))
+    timeline.newestFirst(since).take(Searched).find(isOurs)
+
+  /** Whether a commit has the list, which may be empty. */
+  private[table] def isOurs(metadata: CommitMetadata): Boolean =
+    isListed(metadata) || metadata.extra.contains(CommitMetadata.WriterKey)
+
+  private[table] def isListed(metadata: CommitMetadata): Boolean = metadata.extra.contains(Key)
 
   /**
    * The list for a new commit.

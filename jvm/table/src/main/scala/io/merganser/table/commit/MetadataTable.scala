@@ -10,7 +10,7 @@ import io.merganser.table.storage.Storage
  */
 private[table] object MetadataTable {
 
-  private val Folder = ".hoodie/metadata"
+  val Folder = ".hoodie/metadata"
 
   /** Partitions that engines rebuild; the others are indexes that a user created. */
   private val Rebuildable = Set("files", "column_stats", "partition_stats", "bloom_filters")
@@ -21,6 +21,9 @@ private[table] object MetadataTable {
     if (indexes.nonEmpty && !dropIndexes)
       throw MerganserException("METADATA_INDEX_PRESENT", "path" -> storage, "indexes" -> indexes.mkString(", "))
   }
+
+  /** Whether another engine maintains one. */
+  def isMaintained(config: TableConfig): Boolean = config.metadataPartitions.nonEmpty
 
   /** Call under the table lock. Properties change first: from then on readers ignore the folder. */
   def drop(storage: Storage, dropIndexes: Boolean): Unit = {

@@ -64,9 +64,12 @@ object IgnoredOptions {
       "hoodie.cleaner.partition.filter.selected"),
     unless("9223372036854775807", "a clean takes all commits that its policy does not retain",
       "hoodie.clean.max.commits.to.clean"),
-    unlessOff("hoodie.archive.automatic", "hoodie.archive.", "hoodie.keep.max.commits", "hoodie.keep.min.commits",
-      "hoodie.commits.archival.batch", "hoodie.timeline.compaction.", "hoodie.timeline.manifest.")(
-      "completed instants stay on the timeline; archive it with Hudi from time to time"),
+    unless("false", "instants are archived in the write, after its commit", "hoodie.archive.async"),
+    whenOn("hoodie.archive.merge.enable", "hoodie.archive.merge.")(
+      "hoodie.timeline.compaction.batch.size merges files of the history; archive files of version 6 are not merged"),
+    unless("", "files of archived instants are deleted by up to 64 threads", "hoodie.archive.delete.parallelism"),
+    unless("true", "with hoodie.clean.automatic, archiving always ends at the oldest instant that a clean retains",
+      "hoodie.archive.block.on.latest.clean.ectr"),
     unlessOff("hoodie.metadata.enable", "hoodie.metadata.", "hoodie.record.index.", "hoodie.expression.index.")(
       "no metadata table is written, and an existing one is removed; files are listed, and skipped by their footers"),
     whenOn("hoodie.metrics.on", "hoodie.metrics.", "hoodie.metricscompaction.")(

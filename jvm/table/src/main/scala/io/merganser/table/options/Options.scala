@@ -4,7 +4,7 @@ import io.merganser.table.options.OptionKind._
 import io.merganser.table.options.OptionScope._
 
 /** Every option that Merganser supports. [[ForeignOptions]] has Hudi's other options. */
-object Options extends CompactionOptions {
+object Options extends ServiceOptions {
 
   /** Prefix of a merge rule's settings, in a table's properties and in options that set them for one write. */
   val MergePropertyPrefix = "hoodie.record.merge.property."
@@ -279,34 +279,8 @@ object Options extends CompactionOptions {
 
   val FailOnServiceFailure: OptionEntry = write("hoodie.fail.writes.on.inline.table.service.exception", Bool,
     Some("false"),
-    "A committed write raises WRITE_COMMITTED_SERVICE_FAILED when the compaction or the clean after it fails. " +
-      "`false` (Hudi's default is `true`): the failure is logged and reported in the write's result.")
-  val CleanAutomatic: OptionEntry = write("hoodie.clean.automatic", Bool, Some("true"),
-    "After a commit, files of older file slices are deleted that the policy below does not retain.")
-  val CleanPolicy: OptionEntry = write("hoodie.clean.policy",
-    oneOf("KEEP_LATEST_COMMITS", "KEEP_LATEST_BY_HOURS", "KEEP_LATEST_FILE_VERSIONS"), Some("KEEP_LATEST_COMMITS"),
-    "What a clean retains besides the newest file slices: what reads need that began when one of the newest commits " +
-      "was the newest, or in the last hours; or a number of slices of each file group. The settings below have the " +
-      "numbers.",
-    "hoodie.cleaner.policy")
-  val CleanCommits: OptionEntry = write("hoodie.clean.commits.retained", Integer(1), Some("10"),
-    "KEEP_LATEST_COMMITS: commits. Raise it if queries take longer than so many commits, or to read the table as of " +
-      "earlier times.",
-    "hoodie.cleaner.commits.retained")
-  val CleanHours: OptionEntry =
-    write("hoodie.clean.hours.retained", Integer(0), Some("24"), "KEEP_LATEST_BY_HOURS: hours.",
-      "hoodie.cleaner.hours.retained")
-  val CleanVersions: OptionEntry = write("hoodie.clean.fileversions.retained", Integer(1), Some("3"),
-    "KEEP_LATEST_FILE_VERSIONS: file slices of each file group, with the newest one. Files of file groups that were " +
-      "replaced are not retained.",
-    "hoodie.cleaner.fileversions.retained")
-  val CleanTrigger: OptionEntry = write("hoodie.clean.trigger.strategy", oneOf("NUM_COMMITS"), Some("NUM_COMMITS"),
-    "What makes a clean after a commit due: the number of commits since the last one.")
-  val CleanTriggerCommits: OptionEntry = write("hoodie.clean.trigger.max.commits", Integer(1), Some("1"),
-    "Commits since the last clean that make a clean after a commit due.", "hoodie.clean.max.commits")
-  val CleanIncremental: OptionEntry = write("hoodie.clean.incremental.enabled", Bool, Some("true"),
-    "A clean lists the partitions that changed since the last one. `false`: all partitions.",
-    "hoodie.cleaner.incremental.mode")
+    "A committed write raises WRITE_COMMITTED_SERVICE_FAILED when a service after it fails. `false` (Hudi's " +
+      "default is `true`): the failure is logged and reported in the write's result.")
   val ConcurrencyMode: OptionEntry = write("hoodie.write.concurrency.mode",
     oneOf("SINGLE_WRITER", "OPTIMISTIC_CONCURRENCY_CONTROL", "NON_BLOCKING_CONCURRENCY_CONTROL"),
     Some("SINGLE_WRITER"),
@@ -469,10 +443,8 @@ object Options extends CompactionOptions {
     Codec, BloomEntries,
     BloomFalsePositives,
     RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat
-  ) ++ ofCompaction ++ Seq(
+  ) ++ ofServices ++ Seq(
     FailOnServiceFailure,
-    CleanAutomatic, CleanPolicy, CleanCommits, CleanHours, CleanVersions, CleanTrigger, CleanTriggerCommits,
-    CleanIncremental,
     ConcurrencyMode,
     FailedWrites,
     HeartbeatInterval, HeartbeatMisses, ConflictRetries, TransactionApp, TransactionVersion

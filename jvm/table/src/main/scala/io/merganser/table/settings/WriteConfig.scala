@@ -57,6 +57,7 @@ final case class StatementConfig(orderedDeletes: Boolean, failsOnDuplicates: Boo
  * @param partitionsToDelete    paths that delete_partition removes, `*` for any characters; empty: those of the rows
  * @param compaction            when this write compacts the table, and what
  * @param cleaning              which old files are deleted, and whether after this write
+ * @param archive               whether and how instants are archived after this write
  * @param failsOnServiceFailure an inline service that fails after the commit is an error
  * @param nonBlocking           other writers may append to the same file groups
  * @param lock                  how the table is locked
@@ -89,6 +90,7 @@ final case class WriteConfig(
     allowEmptyCommit: Boolean,
     compaction: CompactionConfig,
     cleaning: CleaningConfig,
+    archive: ArchiveConfig,
     failsOnServiceFailure: Boolean,
     failedWrites: FailedWrites,
     heartbeatIntervalMs: Long,
@@ -187,6 +189,7 @@ object WriteConfig {
       allowEmptyCommit = settings.bool(Options.AllowEmptyCommit, stored),
       compaction = CompactionConfig.of(settings, stored, table.isMergeOnRead),
       cleaning = CleaningOptions.of(settings, stored),
+      archive = ArchiveOptions.of(settings, stored),
       failsOnServiceFailure = settings.bool(Options.FailOnServiceFailure, stored),
       failedWrites = failedWrites(settings, stored),
       heartbeatIntervalMs = settings.whole(Options.HeartbeatInterval, stored),

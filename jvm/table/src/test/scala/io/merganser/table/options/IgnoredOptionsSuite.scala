@@ -10,8 +10,8 @@ class IgnoredOptionsSuite extends AnyFunSuite {
 
   test("what a job may miss of Hudi is reported by name") {
     val missed = Seq("hoodie.clean.async.enabled" -> "true",
-      "hoodie.clean.partition.filter.regex" -> "2", "hoodie.archive.automatic" -> "true",
-      "hoodie.keep.min.commits" -> "20",
+      "hoodie.clean.partition.filter.regex" -> "2", "hoodie.archive.async" -> "true",
+      "hoodie.archive.merge.enable" -> "true",
       "hoodie.metrics.on" -> "true", "hoodie.write.commit.callback.on" -> "true",
       "hoodie.bulkinsert.sort.mode" -> "PARTITION_SORT",
       "hoodie.compaction.plan.generator" -> "a.Generator",
@@ -24,7 +24,7 @@ class IgnoredOptionsSuite extends AnyFunSuite {
   test("an option for what is done anyway is not reported, nor one that tunes a feature that is off") {
     val same = Seq("hoodie.datasource.hive_sync.enable" -> "false", "hoodie.clean.async" -> "false",
       "hoodie.metadata.enable" -> "false",
-      "hoodie.archive.automatic" -> "false", "hoodie.metrics.on" -> "false",
+      "hoodie.archive.async" -> "false", "hoodie.archive.merge.files.batch.size" -> "5", "hoodie.metrics.on" -> "false",
       "hoodie.bulkinsert.sort.mode" -> "global_sort",
       "hoodie.datasource.hive_sync.database" -> "d",
       "hoodie.metrics.reporter.type" -> "JMX",

@@ -77,7 +77,7 @@ class SettingsSuite extends AnyFunSuite {
       "hoodie.datasource.hive_sync.jdbcurl" -> "x",
       "hoodie.metrics.on" -> "true", "hoodie.clean.async" -> "false", "hoodie.cleaner.parallelism" -> "3",
       "hoodie.write.markers.type" -> "DIRECT",
-      "hoodie.embed.timeline.server" -> "false", "hoodie.keep.min.commits" -> "20",
+      "hoodie.embed.timeline.server" -> "false",
       "hoodie.memory.merge.max.size" -> "1",
       "hoodie.bloom.index.parallelism" -> "4",
       "hoodie.meta.sync.client.tool.class" -> "x", "hoodie.write.commit.callback.on" -> "true")

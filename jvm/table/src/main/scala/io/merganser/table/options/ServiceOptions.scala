@@ -1,0 +1,104 @@
+package io.merganser.table.options
+
+import io.merganser.table.options.OptionKind._
+
+/** Options of the table services that follow a commit. */
+private[options] trait ServiceOptions extends OptionDefinitions {
+
+  // --- compaction
+
+  val InlineCompaction: OptionEntry = write("hoodie.compact.inline", Bool, Some("false"),
+    "After a write to a merge-on-read table, compact when enough delta commits have accumulated.")
+  val AsyncCompaction: OptionEntry = write("hoodie.datasource.compaction.async.enable", Bool, Some("true"),
+    "`false` turns hoodie.compact.inline on where that is not set, as in Hudi's batch writes. `true` alone compacts " +
+      "nothing: batch writes have no background compaction.")
+  val ScheduleInline: OptionEntry = write("hoodie.compact.schedule.inline", Bool, Some("false"),
+    "After a write to a merge-on-read table, schedule a compaction when one is due, and leave it to be run by CALL " +
+      "run_compaction or another engine. Not together with hoodie.compact.inline.")
+  val CompactionTriggerOption: OptionEntry = write("hoodie.compact.inline.trigger.strategy",
+    OneOf(CompactionTrigger.all.map(_.name)), Some(CompactionTrigger.NumCommits.name),
+    "What makes a compaction due: `NUM_COMMITS`, enough delta commits since the last one; " +
+      "`NUM_COMMITS_AFTER_LAST_REQUEST`, since the last one that was scheduled, run or not; `TIME_ELAPSED`, enough " +
+      "seconds since the last one, or since the first delta commit; `NUM_AND_TIME`, `NUM_OR_TIME`.")
+  val CompactionDeltaCommits: OptionEntry = write("hoodie.compact.inline.max.delta.commits", Integer(1), Some("5"),
+    "Delta commits since the last compaction that make a compaction due.")
+  val CompactionDeltaSeconds: OptionEntry =
+    write("hoodie.compact.inline.max.delta.seconds", Integer(1), Some("3600"),
+      "Seconds since the last compaction that make a compaction due, with the triggers for time.")
+  val CompactionStrategies: OptionEntry = write("hoodie.compaction.strategy",
+    Classes(CompactionStrategy.all.map(_.name)), Some(CompactionStrategy.LogFileSize.name),
+    "Which file slices with logs a scheduled compaction takes. `LogFileSizeBased…`: the largest logs first; " +
+      "`LogFileNumBased…`: those with most log files first; `BoundedIO…`: in the order of partitions; all three up " +
+      "to hoodie.compaction.target.io. `UnBounded…`: all. `DayBased…`: those of the latest partitions, by the order " +
+      "of their paths. `BoundedPartitionAware…`: those of partitions of the last days and later ones, and " +
+      "`UnBoundedPartitionAware…`: of earlier days. `PartitionRegexBased…`: those of partitions whose path matches. " +
+      "Of several, each chooses among what those before it have left.")
+  val CompactionTargetIo: OptionEntry = write("hoodie.compaction.target.io", Integer(0), Some("512000"),
+    "Megabytes that one compaction reads and writes; the slice that reaches the limit is still compacted.")
+  val CompactionLogBytes: OptionEntry = write("hoodie.compaction.logfile.size.threshold", Integer(0), Some("0"),
+    "LogFileSizeBasedCompactionStrategy: bytes of logs from which on a slice is compacted.")
+  val CompactionLogFiles: OptionEntry = write("hoodie.compaction.logfile.num.threshold", Integer(0), Some("0"),
+    "LogFileNumBasedCompactionStrategy: log files from which on a slice is compacted.")
+  val CompactionPartitions: OptionEntry = write("hoodie.compaction.daybased.target.partitions", Integer(1), Some("10"),
+    "DayBasedCompactionStrategy: number of partitions. BoundedPartitionAwareCompactionStrategy and " +
+      "UnBoundedPartitionAwareCompactionStrategy: number of days before today.")
+  val CompactionPartitionRegex: OptionEntry = write("hoodie.compaction.partition.path.regex", AnyString, None,
+    "PartitionRegexBasedCompactionStrategy: regular expression that is found in the paths of the partitions.")
+
+  // --- cleaning
+
+  val CleanAutomatic: OptionEntry = write("hoodie.clean.automatic", Bool, Some("true"),
+    "After a commit, files of older file slices are deleted that the policy below does not retain.")
+  val CleanPolicy: OptionEntry = write("hoodie.clean.policy",
+    oneOf("KEEP_LATEST_COMMITS", "KEEP_LATEST_BY_HOURS", "KEEP_LATEST_FILE_VERSIONS"), Some("KEEP_LATEST_COMMITS"),
+    "What a clean retains besides the newest file slices: what reads need that began when one of the newest commits " +
+      "was the newest, or in the last hours; or a number of slices of each file group. The settings below have the " +
+      "numbers.",
+    "hoodie.cleaner.policy")
+  val CleanCommits: OptionEntry = write("hoodie.clean.commits.retained", Integer(1), Some("10"),
+    "KEEP_LATEST_COMMITS: commits. Raise it if queries take longer than so many commits, or to read the table as of " +
+      "earlier times.",
+    "hoodie.cleaner.commits.retained")
+  val CleanHours: OptionEntry =
+    write("hoodie.clean.hours.retained", Integer(0), Some("24"), "KEEP_LATEST_BY_HOURS: hours.",
+      "hoodie.cleaner.hours.retained")
+  val CleanVersions: OptionEntry = write("hoodie.clean.fileversions.retained", Integer(1), Some("3"),
+    "KEEP_LATEST_FILE_VERSIONS: file slices of each file group, with the newest one. Files of file groups that were " +
+      "replaced are not retained.",
+    "hoodie.cleaner.fileversions.retained")
+  val CleanTrigger: OptionEntry = write("hoodie.clean.trigger.strategy", oneOf("NUM_COMMITS"), Some("NUM_COMMITS"),
+    "What makes a clean after a commit due: the number of commits since the last one.")
+  val CleanTriggerCommits: OptionEntry = write("hoodie.clean.trigger.max.commits", Integer(1), Some("1"),
+    "Commits since the last clean that make a clean after a commit due.", "hoodie.clean.max.commits")
+  val CleanIncremental: OptionEntry = write("hoodie.clean.incremental.enabled", Bool, Some("true"),
+    "A clean lists the partitions that changed since the last one. `false`: all partitions.",
+    "hoodie.cleaner.incremental.mode")
+
+  // --- archiving
+
+  val Archive: OptionEntry = write("hoodie.archive.automatic", Bool, Some("true"),
+    "After a write, move old instants from the timeline to its history when the timeline has more than " +
+      "hoodie.keep.max.commits completed writes.")
+  val KeepMinCommits: OptionEntry = write("hoodie.keep.min.commits", Integer(1), Some("20"),
+    "Completed writes that archiving leaves on the timeline; less than hoodie.keep.max.commits. More stay where they " +
+      "are still needed.")
+  val KeepMaxCommits: OptionEntry = write("hoodie.keep.max.commits", Integer(2), Some("30"),
+    "Completed writes on the timeline above which instants are archived.")
+  val ArchiveBatch: OptionEntry = write("hoodie.commits.archival.batch", Integer(1), Some("10"),
+    "Version 6: most records of a block of the archive.")
+  val ArchiveBeyondSavepoint: OptionEntry = write("hoodie.archive.beyond.savepoint", Bool, Some("false"),
+    "`true`: archiving skips instants with a savepoint and continues after them. `false`: it ends at the first one.")
+  val HistoryMergeBatch: OptionEntry = write("hoodie.timeline.compaction.batch.size", Integer(2), Some("10"),
+    "Files of one layer of the history that are merged into one of the next. Not in version 6.")
+  val HistoryFileMaxSize: OptionEntry = write("hoodie.timeline.compaction.target.file.max.bytes", Integer(1),
+    Some("1048576000"), "Bytes of files of the history that are merged at once at most.")
+  val HistoryVersions: OptionEntry = write("hoodie.timeline.manifest.retained.versions", Integer(1), Some("3"),
+    "Versions of the history whose files are kept, for readers that have begun with one.")
+
+  /** All options of table services. */
+  val ofServices: Seq[OptionEntry] = Seq(InlineCompaction, AsyncCompaction, ScheduleInline, CompactionTriggerOption,
+    CompactionDeltaCommits, CompactionDeltaSeconds, CompactionStrategies, CompactionTargetIo, CompactionLogBytes,
+    CompactionLogFiles, CompactionPartitions, CompactionPartitionRegex, CleanAutomatic, CleanPolicy, CleanCommits,
+    CleanHours, CleanVersions, CleanTrigger, CleanTriggerCommits, CleanIncremental, Archive, KeepMinCommits,
+    KeepMaxCommits, ArchiveBatch, ArchiveBeyondSavepoint, HistoryMergeBatch, HistoryFileMaxSize, HistoryVersions)
+}

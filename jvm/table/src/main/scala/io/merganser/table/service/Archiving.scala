@@ -1,0 +1,204 @@
+package io.merganser.table.service
+
+import io.merganser.table.commit.{AppTransactions, MetadataTable, Rollback, TableFeatures}
+import io.merganser.table.file.{FileNames, Markers}
+import io.merganser.table.options.Permits
+import io.merganser.table.properties.TableConfig
+import io.merganser.table.settings.ArchiveConfig
+import io.merganser.table.storage.{Parallel, Storage, TableLock}
+import io.merganser.table.timeline._
+import org.slf4j.LoggerFactory
+
+/**
+ * What one archiving did.
+ *
+ * @param instants  instants archived, of writes and services
+ * @param first     the oldest of them
+ * @param last      the newest of them
+ * @param remaining completed writes on the timeline
+ */
+final case class Archived(instants: Int, first: Option[String], last: Option[String], remaining: Int)
+
+/**
+ * Moves old instants from the timeline to its history: to Parquet files from version 8 on, to log files in version 6.
+ *
+ * First the history gets the instants, then their files are removed: those of the pending states, then the completed
+ * ones, the oldest first. An archiving that stopped anywhere is continued by the next one. A process that loaded the
+ * timeline before finds the instants in the history.
+ */
+final class Archiving(
+    storage: Storage,
+    config: TableConfig,
+    settings: ArchiveConfig,
+    lock: TableLock.Settings = TableLock.Settings(),
+    permits: Permits = Permits()
+) {
+  import Archiving._
+
+  private val hasLayout2 = config.layoutVersion >= 2
+
+  /**
+   * Whether instants may be due, by a timeline that was loaded before.
+   *
+   * @param more writes that have completed since
+   */
+  def mayBeDue(timeline: Timeline, more: Int): Boolean =
+    timeline.completed.size + more > settings.maxCommits &&
+      ArchivingPlan.writes(timeline, settings.copy(maxCommits = 0), config.isMergeOnRead).nonEmpty
+
+  /**
+   * Archives what is due.
+   *
+   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, TIMELINE_FILE_UNREADABLE, and what
+   *                                               [[TableFeatures.requireWritable]] throws
+   */
+  def run(): Archived = {
+    val runs = Iterator.continually(runOnce()).takeWhile(_.instants > 0).toList
+    runs.reduceOption((a, b) => Archived(a.instants + b.instants, a.first, b.last, b.remaining)).getOrElse(
+      Archived(0, None, None, Timeline.load(storage, config).completed.size))
+  }
+
+  /** Archives a limited number of instants, during which other writers wait. */
+  def runOnce(): Archived = TableLock.hold(storage, lock) { held =>
+    val timeline = Timeline.load(storage, config)
+    TableFeatures.requireWritable(storage, TableConfig.load(storage), timeline, permits)
+    val due    = ArchivingPlan.writes(timeline, settings, config.isMergeOnRead).take(MostWrites)
+    val writes = if (due.isEmpty) Nil else bounded(timeline, due)
+    val all = (writes ++ ArchivingPlan.services(timeline, writes, hasLayout2)).sortBy(i => (i.requested, i.action.name))
+    if (all.nonEmpty) {
+      removeRemains(timeline, writes)
+      held.requireHeld()
+      addToHistory(timeline, all)
+      held.requireHeld()
+      removeFiles(timeline, all)
+      if (hasLayout2) history.compact()
+      Log.info(s"archived ${all.size} instants of $storage up to ${all.last.requested}")
+    }
+    Archived(all.size, all.headOption.map(_.requested), all.lastOption.map(_.requested),
+      timeline.completed.size - writes.size)
+  }
+
+  private def history = new HistoryWriter(storage, config.historyFolder, settings.history)
+
+  // --- what has to stay ----------------------------------------------------------------------------------------------
+
+  /** The writes before the first one that is still needed, by the content of the timeline. */
+  private def bounded(timeline: Timeline, due: Seq[Instant]): Seq[Instant] = {
+    def before(bound: Option[String], writes: Seq[Instant]) = writes.filter(i => bound.forall(i.requested < _))
+    val named =
+      Seq(retainedByClean(timeline), rolledBack(timeline), metadataTable, timeline.schemaInstant.map(_.requested))
+    val within = named.foldLeft(due)((writes, bound) => before(bound, writes))
+    val unreplaced = before(replacing(timeline, within), within)
+    before(listing(timeline, Parallel.map(unreplaced)(i => i -> timeline.metadata(i))), unreplaced)
+  }
+
+  private def lastClean(timeline: Timeline): Option[Instant] =
+    timeline.instants.filter(i => i.action == Action.Clean && i.isCompleted).lastOption
+
+  private def retainedByClean(timeline: Timeline): Option[String] =
+    if (settings.cleans) lastClean(timeline).flatMap(timeline.cleanOf).flatMap(_.earliest) else None
+
+  /** Instants that pending rollbacks are about to remove. */
+  private def rolledBack(timeline: Timeline): Option[String] =
+    timeline.pending.filter(_.action == Action.Rollback).flatMap { rollback =>
+      timeline.stateFiles(rollback).filter(f => f.state == InstantState.Requested && f.content.nonEmpty).map(f =>
+        RollbackPlan.decode(f.content).instant)
+    }.filter(_.nonEmpty).reduceOption(min)
+
+  /**
+   * Another engine's metadata table has files of instants that it finds on the timeline, and of compacted ones.
+   *
+   * @return the oldest instant, where it has not been compacted
+   */
+  private def metadataTable: Option[String] = if (!MetadataTable.isMaintained(config)) None
+  else {
+    val folder = s"${MetadataTable.Folder}/${config.timelineFolder}"
+    storage.list(folder).flatMap(f => InstantFile.parse(f.getPath.getName)).filter(i =>
+      i.isCompleted && i.action == Action.Commit).map(_.requested.take(InstantLength)).sorted.lastOption.orElse(
+      Some(""))
+  }
+
+  /** The first replacecommit whose replaced file groups still have files: without it, readers would see them again. */
+  private def replacing(timeline: Timeline, writes: Seq[Instant]): Option[String] = {
+    val replacing = writes.filter(_.action == Action.ReplaceCommit)
+    // A clean by number of file versions deletes all replaced groups.
+    lazy val cleaned =
+      lastClean(timeline).map(c => timeline.cleanOf(c).flatMap(_.earliest).getOrElse(c.requested)).getOrElse("")
+    replacing.find { instant =>
+      val metadata = timeline.metadata(instant)
+      metadata.replaced.nonEmpty && (cleaned <= instant.requested || hasFiles(metadata))
+    }.map(_.requested)
+  }
+
+  private def hasFiles(metadata: CommitMetadata): Boolean =
+    metadata.replaced.groupBy(_.partitionPath).exists { case (partition, groups) =>
+      val fileIds = groups.map(_.fileId)
+      storage.list(partition).exists(f => f.isFile && FileNames.fileId(f.getPath.getName).exists(fileIds))
+    }
+
+  /** The newest write that lists the transactions of applications, unless a later one of ours stays. */
+  private def listing(timeline: Timeline, writes: Seq[(Instant, CommitMetadata)]): Option[String] =
+    writes.filter { case (_, metadata) => AppTransactions.isListed(metadata) }.lastOption.map(_._1.requested).filterNot {
+      _ =>
+        timeline.completed.reverseIterator.takeWhile(_.requested > writes.last._1.requested).exists(i =>
+          AppTransactions.isOurs(timeline.metadata(i)))
+    }
+
+  // --- steps ---------------------------------------------------------------------------------------------------------
+
+  /** Files that the commits do not name: once they are archived, all files with their instants count. */
+  private def removeRemains(timeline: Timeline, writes: Seq[Instant]): Unit = {
+    val archived = writes.map(_.requested).toSet
+    storage.list(Markers.Folder).map(_.getPath.getName).filter(archived).foreach(
+      Rollback.removeRemains(storage, config, timeline, _))
+  }
+
+  private def addToHistory(timeline: Timeline, all: Seq[Instant]): Unit =
+    if (hasLayout2) {
+      val known = history.known(all.head.requested, all.last.requested)
+      val added = all.filterNot(i => known((i.requested, i.action.whenCompleted)))
+      if (added.nonEmpty) history.add(added.head.requested, added.last.requested,
+        added.grouped(AtOnce).flatMap(some => Parallel.map(some)(entry(timeline, _))))
+    } else {
+      val log   = new HistoryLog(storage, config)
+      val known = log.known
+      val added = all.filterNot(i => known((i.requested, i.action.whenCompleted)))
+      if (added.nonEmpty) log.add(Parallel.map(added)(i => i -> timeline.stateFiles(i)), settings.batch)
+    }
+
+  private def entry(timeline: Timeline, instant: Instant): HistoryEntry = {
+    val files = timeline.stateFiles(instant).map(f => f.state -> f.content).toMap
+    val done  = files(InstantState.Completed)
+    // Of a table that was upgraded, a commit may be JSON.
+    val metadata =
+      if (instant.action.isWrite)
+        if (AvroRecords.isContainer(done)) done
+        else CommitMetadata.encodeAvro(CommitMetadata.decode(done), instant.action == Action.ReplaceCommit)
+      else done
+    val plan = files.get(InstantState.Requested).filter(_.nonEmpty)
+    HistoryEntry(instant.requested, instant.completed, instant.action, Some(metadata).filter(_.nonEmpty), plan)
+  }
+
+  private def removeFiles(timeline: Timeline, all: Seq[Instant]): Unit = {
+    def files(states: InstantState*) = all.flatMap(i =>
+      states.filter(timeline.hasFile(i, _)).map(s => s"${config.timelineFolder}/${timeline.nameOf(i, s)}"))
+    Parallel.map(files(InstantState.Requested, InstantState.Inflight))(f => storage.delete(f))
+    files(InstantState.Completed).foreach(f => storage.delete(f))
+  }
+
+  private def min(a: String, b: String): String = if (a < b) a else b
+}
+
+object Archiving {
+
+  private val Log = LoggerFactory.getLogger(classOf[Archiving])
+
+  /** Writes that are archived while the table is locked once. */
+  private val MostWrites = 200
+
+  /** Instants whose files are read at a time. */
+  private val AtOnce = 32
+
+  /** Digits of an instant; those of a metadata table's services have more. */
+  private val InstantLength = 17
+}

@@ -35,6 +35,7 @@ from merganser.errors import (
     TableNotFoundError,
 )
 from merganser.results import (
+    ArchiveResult,
     CleanedFile,
     CleanResult,
     CommitResult,
@@ -47,6 +48,7 @@ from merganser.session import configure, session
 from merganser.table import Table
 
 __all__ = [
+    "ArchiveResult",
     "CleanResult",
     "CleanedFile",
     "ColumnMissingError",

@@ -55,6 +55,16 @@ class Statements:
     def clean(self, path: str, dry_run: bool, options: Mapping[str, str]) -> Any:
         return self._rows("run_clean", options, path=path, dry_run=dry_run)
 
+    def archive(self, path: str, options: Mapping[str, str]) -> Any:
+        row = self._one("archive_commits", options, path=path, retain_commits=0)
+        return {
+            "instants": row["instantsArchived"],
+            "first": row["firstInstant"],
+            "last": row["lastInstant"],
+            "remaining": row["commitsRemaining"],
+            "elapsedMs": row["elapsedMs"],
+        }
+
     def history(self, path: str) -> Any:
         newest_first = self._rows("show_timeline", path=path, limit=_ALL)
         return [{**row, "instant": row["instantTime"], "completed": row["completedTime"]} for row in newest_first[::-1]]

@@ -165,6 +165,32 @@ class CleanResult:
 
 
 @dataclass(frozen=True)
+class ArchiveResult:
+    """What one archiving moved from the timeline to its history."""
+
+    instants: int
+    """Instants moved, of writes and services."""
+    first: str | None
+    """The oldest of them."""
+    last: str | None
+    """The newest of them."""
+    remaining: int
+    """Completed writes on the timeline."""
+    elapsed_ms: int
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> ArchiveResult:
+        """Build one from what the jar answers."""
+        return cls(
+            instants=wire["instants"],
+            first=wire["first"],
+            last=wire["last"],
+            remaining=wire["remaining"],
+            elapsed_ms=wire["elapsedMs"],
+        )
+
+
+@dataclass(frozen=True)
 class HistoryEntry:
     """One action on the table's timeline. Counts are ``None`` where the timeline does not have them.
 

@@ -13,7 +13,15 @@ from pyspark.sql.types import StructType
 
 from merganser._transport import Transport, transport_for
 from merganser.config import IndexType, MergeMode, Options, TableType, WriteOptions, merged_options
-from merganser.results import CleanResult, CommitResult, CompactionResult, FileSlice, HistoryEntry, TableInfo
+from merganser.results import (
+    ArchiveResult,
+    CleanResult,
+    CommitResult,
+    CompactionResult,
+    FileSlice,
+    HistoryEntry,
+    TableInfo,
+)
 
 Columns = Union[str, Sequence[str]]
 _FORMAT = "merganser"
@@ -308,8 +316,25 @@ class Table:
         """
         return CleanResult.from_wire(self._transport.clean(self.path, dry_run, merged_options({}, options)))
 
+    def archive(
+        self, *, min_commits: int | None = None, max_commits: int | None = None, options: Options | None = None
+    ) -> ArchiveResult:
+        """Move old instants from the timeline to its history, as writes do by themselves.
+
+        Args:
+            min_commits: Completed writes that stay on the timeline.
+            max_commits: Completed writes on the timeline above which others are moved.
+            options: Further settings by their ``hoodie.*`` names.
+
+        Raises:
+            ConfigurationConflictError: ``options`` contradicts an argument.
+            MerganserError: ``OPTION_CONFLICT``: ``max_commits`` is not greater than ``min_commits``.
+        """
+        limits = {"hoodie.keep.min.commits": min_commits, "hoodie.keep.max.commits": max_commits}
+        return ArchiveResult.from_wire(self._transport.archive(self.path, merged_options(limits, options)))
+
     def history(self) -> list[HistoryEntry]:
-        """Return the actions on the table, oldest first."""
+        """Return the actions on the table's timeline, oldest first; those archived are in its history."""
         return [HistoryEntry.from_wire(entry) for entry in self._transport.history(self.path)]
 
     def file_slices(self) -> list[FileSlice]:

@@ -27,6 +27,7 @@ WITHOUT_COLUMNS = {
 }
 TYPES = {"string": "STRING", "long": "BIGINT", "integer": "INT", "boolean": "BOOLEAN", "double": "DOUBLE"}
 SHARED = [
+    "archive_commits",
     "run_clean",
     "run_compaction",
     "show_archived_commits",

@@ -3,7 +3,7 @@ package io.merganser.spark.python
 import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
 import io.merganser.spark.frame.FrameWrite
-import io.merganser.spark.service.{CleaningService, CompactionResult, CompactionService}
+import io.merganser.spark.service.{ArchiveService, CleaningService, CompactionResult, CompactionService}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.source.TableNames
 import io.merganser.spark.sql.DeferredStatements
@@ -105,6 +105,21 @@ object PythonBridge {
       node.putNull("files")
     }
     array.toString
+  }
+
+  /** Moves old instants from the timeline to its history. */
+  def archive(session: SparkSession, path: String, optionsJson: String): String = {
+    val started = System.nanoTime()
+    val settings =
+      WriteConfig.parse(optionsOf(optionsJson), FrameWrite.sessionConf(session), OpenTable.load(session, path).config)
+    val done = ArchiveService.run(session, path, settings)
+    mapper.createObjectNode()
+      .put("instants", done.instants)
+      .put("first", done.first.orNull)
+      .put("last", done.last.orNull)
+      .put("remaining", done.remaining)
+      .put("elapsedMs", (System.nanoTime() - started) / 1000000L)
+      .toString
   }
 
   /** Every instant on the timeline, oldest first, with the counts of our commits. */

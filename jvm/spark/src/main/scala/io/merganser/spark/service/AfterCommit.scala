@@ -39,19 +39,19 @@ object AfterCommit {
   ): WriteResult = {
     val failed       = if (result.notes.isRepetition) Nil else services(session, table, settings)
     val unregistered = failureOf(register(session, table, settings))
-    val failures     = failed.map(_.sentence) ++ unregistered.map(unregisteredSentence)
+    val failures     = failed.map { case (service, f) => service.sentence(f) } ++ unregistered.map(unregisteredSentence)
     val done = result.copy(notes = result.notes.copy(
       serviceFailure = Some(failures.mkString(" ")).filter(_.nonEmpty),
       ignoredOptions = result.notes.ignoredOptions ++ unusedSync(table, settings)))
     if (done.notes.sentences.nonEmpty) {
       val text = s"write ${result.instant} of ${table.storage} is committed. ${done.notes.sentences.mkString(" ")}"
       // Our own errors need no stack trace; that of others is logged.
-      failed.headOption.map(_.cause).orElse(unregistered.map(e => Option(e.getCause).getOrElse(e)))
+      failed.headOption.map(_._2).orElse(unregistered.map(e => Option(e.getCause).getOrElse(e)))
         .filterNot(_.isInstanceOf[MerganserException]).fold(Log.warn(text))(Log.warn(text, _))
     }
-    failed.headOption.filter(_ => settings.failsOnServiceFailure).foreach { f =>
+    failed.headOption.filter(_ => settings.failsOnServiceFailure).foreach { case (service, f) =>
       throw MerganserException(Failed, "path" -> table.storage, "instant" -> result.instant,
-        "service" -> f.service, "failure" -> describe(f.cause)).causedBy(f.cause)
+        "service" -> service.name, "failure" -> describe(f)).causedBy(f)
     }
     requireRegistered(table, settings, result.instant, unregistered)
     done
@@ -81,18 +81,13 @@ object AfterCommit {
         "failure" -> describe(f)).causedBy(f)
     }
 
-  /** @param service its name in messages */
-  private final case class FailedService(service: String, procedure: String, does: String, cause: Throwable) {
-    def sentence: String =
-      s"The inline $service after this write failed: ${describe(cause)} The write is committed; " +
-        s"a later write or CALL $procedure $does."
-  }
-
-  /** Those that are due, the clean after the compaction: each runs, whether or not the other one fails. */
-  private def services(session: SparkSession, table: OpenTable, settings: WriteConfig): Seq[FailedService] =
-    failureOf(CompactionService.inline(session, table, settings)).map(
-      FailedService("compaction", "run_compaction", "compacts", _)).toSeq ++
-      failureOf(CleaningService.inline(table, settings)).map(FailedService("clean", "run_clean", "cleans", _))
+  /** Runs the inline services in their order, each whether or not the one before failed; returns those that failed. */
+  private def services(session: SparkSession, table: OpenTable, settings: WriteConfig): Seq[(Service, Throwable)] =
+    Seq(
+      Compaction -> (() => CompactionService.inline(session, table, settings)),
+      Cleaning   -> (() => CleaningService.inline(table, settings)),
+      Archiving  -> (() => ArchiveService.inline(table, settings))
+    ).flatMap { case (service, run) => failureOf(run()).map(service -> _) }
 
   /** After a compaction, so that its commit is registered too; a repeated write may follow a failed registration. */
   private def register(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
@@ -126,6 +121,21 @@ object AfterCommit {
         Some(e)
       case e @ (NonFatal(_) | _: StackOverflowError | _: LinkageError) => Some(Transaction.userError(e))
     }
+
+  /**
+   * An inline service.
+   *
+   * @param name   in messages
+   * @param remedy what does its work after a failure; a sentence's end
+   */
+  private final case class Service(name: String, remedy: String) {
+    def sentence(failure: Throwable): String =
+      s"The inline $name after this write failed: ${describe(failure)} The write is committed; $remedy"
+  }
+
+  private val Compaction = Service("compaction", "a later write or CALL run_compaction compacts.")
+  private val Cleaning   = Service("clean", "a later write or CALL run_clean cleans.")
+  private val Archiving  = Service("archiving", "a later write or CALL archive_commits archives.")
 
   private def unregisteredSentence(failure: Throwable): String =
     s"The table could not be registered in the Hive metastore: ${describe(failure)} The write is committed; the next " +

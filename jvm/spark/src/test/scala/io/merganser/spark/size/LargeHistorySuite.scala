@@ -54,4 +54,19 @@ final class LargeHistorySuite extends TableSuite with LargeTables {
     assert(rows.map(_.getString(0)).toSeq == Seq(150, 149, 148).map(older(_)._1))
     assert(rows.head.getLong(2) == table.metadata(150).allStats.map(_.totalWriteBytes).sum)
   }
+
+  test("a read and an upsert take as many calls with 10,000 archived commits as with 30") {
+    def calls(archived: Int) = {
+      val (path, table) = large(s"t$archived", even(5, 5), 25, archived = archived)
+      Archives.write(table.root, table.archivedTimes)
+      val rows    = spark.sql("SELECT 'n1' AS k, 2L AS ts, 'w' AS v, 'p0003' AS part")
+      val options = this.options(mergeOnRead = false, bucketed = false)
+      val works = Seq(() => spark.read.format("merganser").load(path).count(),
+        () => rows.write.format("merganser").options(options).mode("append").save(path))
+      // The first of its kind opens files that later ones find open.
+      works.foreach(work => work())
+      works.map(work => counted(0)(work()).calls.groupBy(_.kind).map { case (kind, all) => kind -> all.size })
+    }
+    assert(calls(10000) == calls(30))
+  }
 }

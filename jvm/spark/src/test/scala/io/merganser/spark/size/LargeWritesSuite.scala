@@ -11,7 +11,8 @@ final class LargeWritesSuite extends TableSuite with LargeTables {
   private def upsert(path: String, key: String, more: (String, String)*): Counted[Unit] = {
     val rows = spark.sql(s"SELECT '$key' AS k, 2L AS ts, 'w' AS v, 'p0007' AS part")
     counted(callMs)(rows.write.format("merganser").options(
-        options(mergeOnRead = false, bucketed = false) ++ more).mode("append").save(path))
+        options(mergeOnRead = false, bucketed = false) + ("hoodie.archive.automatic" -> "false") ++ more).mode("append")
+        .save(path))
   }
 
   /** The calls without those of the timeline's listings, which have a page for each thousand instants. */

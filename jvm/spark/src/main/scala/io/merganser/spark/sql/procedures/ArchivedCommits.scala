@@ -6,8 +6,8 @@ import org.apache.spark.sql.Row
 import org.apache.spark.sql.types._
 
 /**
- * CALL show_archived_commits(table => … | path => …): completed writes that another engine moved from the timeline to
- * its archive, newest first, with what they wrote and our counts of each.
+ * CALL show_archived_commits(table => … | path => …): completed writes that were moved from the timeline to its
+ * history, newest first, with what they wrote and our counts of each.
  */
 object ShowArchivedCommits extends LazyTableProcedure {
   override val name = "show_archived_commits"

@@ -78,6 +78,7 @@ trait LazyTableProcedure extends Procedure {
 object Procedure {
 
   val all: Seq[Procedure] = Seq(
+    ArchiveCommits,
     CreateTable,
     DescribeTable,
     Help,

@@ -1,0 +1,110 @@
+"""Old instants are moved to the history: by writes, by CALL and from Python; docs/archiving.md shows it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import merganser
+from merganser import MerganserError
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = (ROOT / "docs" / "archiving.md").read_text()
+OFF = {"hoodie.archive.automatic": "false"}
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+
+
+def timeline(path: Path) -> list[str]:
+    return sorted(f.name for f in (path / ".hoodie" / "timeline").iterdir() if f.is_file() and f.name[0].isdigit())
+
+
+def create(spark: SparkSession, path: Path, **more: str) -> merganser.Table:
+    return merganser.Table.create(spark, path, "id string, n long", record_key="id", options=more)
+
+
+def upsert(spark: SparkSession, table: merganser.Table, n: int, **options: str) -> merganser.CommitResult:
+    return table.upsert(spark.createDataFrame([("a", n)], "id string, n long"), options=options)
+
+
+def test_forty_upserts_of_a_row_leave_a_bounded_timeline_and_every_commit_is_found(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = tmp_path / "t"
+    table = create(spark, path)
+    instants = [upsert(spark, table, n).instant for n in range(40)]
+    assert len(timeline(path)) <= 3 * 30
+    active = [entry.instant for entry in table.history() if entry.state == "COMPLETED"]
+    assert 20 <= len(active) <= 30
+    shown = spark.sql(f"CALL show_archived_commits(path => '{path}', limit => 100)").collect()
+    archived = [row.commit_time for row in shown]
+    assert archived[::-1] + active == instants
+    assert {row.total_update_records_written for row in shown[:-1]} == {1}
+    assert table.df().collect() == [("a", 39)]
+    assert table.df(as_of=instants[4]).collect() == [("a", 4)]
+
+
+def test_python_and_sql_archive_to_their_limits_and_later_writes_go_on(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    table = create(spark, path)
+    instants = [upsert(spark, table, n, **OFF).instant for n in range(8)]
+    done = table.archive(min_commits=4, max_commits=5)
+    assert (done.instants, done.first, done.last, done.remaining) == (4, instants[0], instants[3], 4)
+    assert table.archive(min_commits=4, max_commits=5).instants == 0
+    call = f"CALL archive_commits(path => '{path}', min_commits => 2, max_commits => 3, retain_commits => 0)"
+    (row,) = spark.sql(call).collect()
+    assert (row.result, row.instants_archived, row.last_instant, row.commits_remaining) == (0, 2, instants[5], 2)
+    limits = {"hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3"}
+    later = [upsert(spark, table, n, **limits).instant for n in (8, 9)]
+    assert [entry.instant for entry in table.history()] == later
+    assert table.df().collect() == [("a", 9)]
+
+
+def test_limits_that_contradict_each_other_are_an_error_before_anything_is_written(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = create(spark, tmp_path / "t")
+    with pytest.raises(MerganserError, match=r"hoodie.keep.max.commits.*hoodie.keep.min.commits"):
+        upsert(spark, table, 1, **{"hoodie.keep.min.commits": "30"})
+    assert timeline(tmp_path / "t") == []
+    with pytest.raises(MerganserError, match="OPTION_CONFLICT"):
+        table.archive(min_commits=3, max_commits=3)
+
+
+def test_a_write_whose_archiving_fails_is_committed_and_the_next_one_archives(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = tmp_path / "t"
+    table = create(spark, path)
+    limits = {"hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3"}
+    for n in range(3):
+        upsert(spark, table, n)
+    history = path / ".hoodie" / "timeline" / "history"
+    history.mkdir(exist_ok=True)
+    (history / "_version_").write_text("damaged")
+    result = upsert(spark, table, 3, **limits)
+    assert result.service_failure is not None
+    assert "archiving" in result.service_failure
+    assert table.df().collect() == [("a", 3)]
+    (history / "_version_").unlink()
+    assert upsert(spark, table, 4, **limits).service_failure is None
+    assert len(timeline(path)) == 6
+
+
+def test_the_snippets_of_the_page_do_what_it_says(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names: dict[str, object] = {}
+    exec(compile(blocks("python")[0], "archiving.md", "exec"), names)
+    printed = re.search(r"It prints `([^`]*)`", PAGE)
+    assert printed is not None
+    assert printed[1] in capsys.readouterr().out
+    statements = blocks("sql")[0].replace("{path}", str(names["path"])).split(";")
+    archived, shown = (spark.sql(s).collect() for s in statements if s.strip())
+    assert archived[0].result == 0
+    assert len(shown) == 3

@@ -101,7 +101,6 @@ public final class Options {
   public static final String COMPACTION_LOG_FILES = "hoodie.compaction.logfile.num.threshold";
   public static final String COMPACTION_PARTITIONS = "hoodie.compaction.daybased.target.partitions";
   public static final String COMPACTION_PARTITION_REGEX = "hoodie.compaction.partition.path.regex";
-  public static final String FAIL_ON_SERVICE_FAILURE = "hoodie.fail.writes.on.inline.table.service.exception";
   public static final String CLEAN_AUTOMATIC = "hoodie.clean.automatic";
   public static final String CLEAN_POLICY = "hoodie.clean.policy";
   public static final String CLEAN_COMMITS = "hoodie.clean.commits.retained";
@@ -110,6 +109,15 @@ public final class Options {
   public static final String CLEAN_TRIGGER = "hoodie.clean.trigger.strategy";
   public static final String CLEAN_TRIGGER_COMMITS = "hoodie.clean.trigger.max.commits";
   public static final String CLEAN_INCREMENTAL = "hoodie.clean.incremental.enabled";
+  public static final String ARCHIVE = "hoodie.archive.automatic";
+  public static final String KEEP_MIN_COMMITS = "hoodie.keep.min.commits";
+  public static final String KEEP_MAX_COMMITS = "hoodie.keep.max.commits";
+  public static final String ARCHIVE_BATCH = "hoodie.commits.archival.batch";
+  public static final String ARCHIVE_BEYOND_SAVEPOINT = "hoodie.archive.beyond.savepoint";
+  public static final String HISTORY_MERGE_BATCH = "hoodie.timeline.compaction.batch.size";
+  public static final String HISTORY_FILE_MAX_SIZE = "hoodie.timeline.compaction.target.file.max.bytes";
+  public static final String HISTORY_VERSIONS = "hoodie.timeline.manifest.retained.versions";
+  public static final String FAIL_ON_SERVICE_FAILURE = "hoodie.fail.writes.on.inline.table.service.exception";
   public static final String CONCURRENCY_MODE = "hoodie.write.concurrency.mode";
   public static final String FAILED_WRITES = "hoodie.clean.failed.writes.policy";
   public static final String HEARTBEAT_INTERVAL = "hoodie.client.heartbeat.interval_in_ms";

@@ -85,8 +85,8 @@ object AfterCommit {
   private def services(session: SparkSession, table: OpenTable, settings: WriteConfig): Seq[(Service, Throwable)] =
     Seq(
       Compaction -> (() => CompactionService.inline(session, table, settings)),
-      Cleaning   -> (() => CleaningService.inline(table, settings)),
-      Archiving  -> (() => ArchiveService.inline(table, settings))
+      Cleaning -> (() => CleaningService.inline(table, settings)),
+      Archiving -> (() => ArchiveService.inline(table, settings))
     ).flatMap { case (service, run) => failureOf(run()).map(service -> _) }
 
   /** After a compaction, so that its commit is registered too; a repeated write may follow a failed registration. */

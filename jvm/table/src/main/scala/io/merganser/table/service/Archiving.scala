@@ -87,7 +87,7 @@ final class Archiving(
     def before(bound: Option[String], writes: Seq[Instant]) = writes.filter(i => bound.forall(i.requested < _))
     val named =
       Seq(retainedByClean(timeline), rolledBack(timeline), metadataTable, timeline.schemaInstant.map(_.requested))
-    val within = named.foldLeft(due)((writes, bound) => before(bound, writes))
+    val within     = named.foldLeft(due)((writes, bound) => before(bound, writes))
     val unreplaced = before(replacing(timeline, within), within)
     before(listing(timeline, Parallel.map(unreplaced)(i => i -> timeline.metadata(i))), unreplaced)
   }

@@ -38,7 +38,7 @@ private[table] final class HistoryLog(storage: Storage, config: TableConfig) {
     // A block has one schema.
     val schemas = records.map(_.getSchema).distinct
     val blocks  = schemas.flatMap(schema => records.filter(_.getSchema == schema).grouped(batch))
-    val last = logs(storage, folder).lastOption.fold(0L)(number)
+    val last    = logs(storage, folder).lastOption.fold(0L)(number)
     storage.createNew(s"$folder/$Prefix${last + 1}$Suffix",
       blocks.flatMap(b => RecordLog.block(b.head.getSchema, b)).toArray)
   }

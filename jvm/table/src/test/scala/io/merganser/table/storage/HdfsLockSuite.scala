@@ -23,7 +23,7 @@ final class HdfsLockSuite extends TableSuite {
     val renewing = TableLock.Settings(timeoutMs = 5000, leaseMs = 60)
     for (n <- 1 to 30) {
       val stopped = FaultyFileSystem.failing(n, FaultyFileSystem.Dead)(TableLock.hold(hdfs, renewing)(_ =>
-        Thread.sleep(50)))
+          Thread.sleep(50)))
       assert(!Files.exists(lockFile) || content.startsWith("{\"owner\":\"merganser\""), stopped)
       assert(TableLock.hold(hdfs, renewing)(_ => "next") == "next", stopped)
     }

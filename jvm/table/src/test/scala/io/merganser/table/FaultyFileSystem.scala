@@ -63,7 +63,7 @@ final class FaultyHdfsContext(uri: URI, conf: Configuration)
   override def getUriDefaultPort: Int = -1
 
   override def renameInternal(from: Path, to: Path, replaces: Boolean): Unit =
-    fsImpl match { case hdfs: FaultyFileSystem => hdfs.replace(from, to) }
+    fsImpl.asInstanceOf[FaultyHdfs].replace(from, to)
 }
 
 /** The local disk under the scheme `faulty`, with injected faults. One operation is one call from outside. */

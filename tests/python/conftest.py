@@ -41,6 +41,9 @@ SLOW_FIXTURES = {"spark", "hudi"}
 #: Variants that a test keeps at least where it runs for some of them.
 SOME_VARIANTS = 3
 
+#: How Spark runs expressions in half of the tests. Small tests spend a fifth of their time on the generation of code.
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
 #: The running Spark line, such as (4, 2).
 LINE = tuple(map(int, pyspark.__version__.split(".")[:2]))
 
@@ -128,6 +131,21 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture(autouse=True)
+def interpreted(request: pytest.FixtureRequest) -> None:
+    """Half of the tests that use the session run without generated code: other ones on the newest line than on the
+    oldest, and other ones with another seed. What they check is the same both ways."""
+    if "spark" not in request.fixturenames:
+        return
+    session: SparkSession = request.getfixturevalue("spark")
+    number = zlib.crc32(f"{request.node.nodeid} {os.environ.get('MERGANSER_SEED', '')}".encode()) + LINE[0]
+    for name, setting in INTERPRETED.items():
+        if number % 2:
+            session.conf.set(name, setting)
+        else:
+            session.conf.unset(name)
 
 
 @pytest.fixture(scope="session")

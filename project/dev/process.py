@@ -89,9 +89,14 @@ def run(
     return text
 
 
-def tried(command: Sequence[object], log: str, show: Callable[[str], bool] | None = nothing) -> bool:
+def tried(
+    command: Sequence[object],
+    log: str,
+    show: Callable[[str], bool] | None = nothing,
+    environment: dict[str, str] | None = None,
+) -> bool:
     try:
-        run(command, log, show=show)
+        run(command, log, show=show, environment=environment)
     except Failed:
         return False
     return True

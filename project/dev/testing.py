@@ -8,11 +8,12 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
+from dev.class_archive import archive_classes, java_options
 from dev.environment import Environment
 from dev.jars import build, is_fresh, mark_staged, staged
 from dev.layout import CACHE, STATE, default_line, identifier, spark_lines
@@ -23,8 +24,8 @@ from dev.sbt import sbt
 
 HUDI_LINE = "3.5"  # the line of the Hudi bundle in the tests
 
-# Folders of tests/python that take minutes; the last part is all other tests.
-FOLDERS = ("rules", "sql", "interop", "others")
+# Folders of tests/python that take minutes, and all other tests; those that take longest are first.
+FOLDERS = ("others", "interop", "sql", "rules")
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,10 @@ def test(options: argparse.Namespace, rest: list[str]) -> int:
     say(f"Seed of random tests: {os.environ.get('MERGANSER_SEED', 'the fixed seeds')}")
     lines = list(spark_lines())
     results = Results()
-    environment = Environment(options.spark or lines[0])
+    complete = not (options.scala or rest)
+    environment, *newest = set_up(
+        [options.spark] if options.spark else [lines[0], *lines[-1:]] if complete else lines[:1]
+    )
     line = environment.line
     if options.scala:
         only = [f"{module}{identifier(line)}/testOnly {options.scala}" for module in ("merge", "table", "spark")]
@@ -86,8 +90,14 @@ def test(options: argparse.Namespace, rest: list[str]) -> int:
         build(environment, [line])
         results.step(f"pytest on Spark {line}", lambda: run_pytest(results, environment, rest))
     else:
-        test_all(results, environment, [] if options.spark else [Environment(lines[-1])])
+        test_all(results, environment, newest)
     return results.finish()
+
+
+def set_up(lines: Sequence[str]) -> list[Environment]:
+    """The environments of these lines; those that are not there yet are made at the same time."""
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(Environment, lines))
 
 
 def test_all(results: Results, environment: Environment, newest: list[Environment]) -> None:
@@ -95,16 +105,18 @@ def test_all(results: Results, environment: Environment, newest: list[Environmen
     line, staging = environment.line, [each.line for each in (environment, *newest)]
     started = time.time()
     number = identifier(line)
-    compiled = [f"spark{number}/Test/compile"]  # the next commands do not run if this one fails
+    # The next commands do not run if a compilation fails.
+    commands = ["lint", f"spark{number}/compile", f"stage {' '.join(identifier(each) for each in staging)}"]
+    commands.append(f"spark{number}/Test/compile")
     if line == default_line():
-        compiled.append(f"bench{number}/compile")
-    commands = ["lint", *compiled, f"stage {' '.join(identifier(each) for each in staging)}"]
+        commands.append(f"bench{number}/compile")
     name = f"lint of Scala, ScalaTest on Spark {line}"
     if newest:
-        # In parallel: the tests run in a separate process, which uses one core.
-        others = [identifier(other) for other in spark_lines() if other != line]
+        # In parallel: the tests run in a separate process, which uses one core. The tests' sources are the same on
+        # every line, so that of the lines with Scala 2.13 one compiles them.
         tasks = [f"{module}{number}/test" for module in ("merge", "table", "spark")]
-        tasks += [f"spark{other}/Test/compile" for other in others]
+        tasks += [f"spark{identifier(each.line)}/Test/compile" for each in newest]
+        tasks += [f"spark{identifier(other)}/compile" for other in spark_lines() if other not in staging]
         commands.append(f"all {' '.join(tasks)}")
         name += ", compilation of the other lines"
     else:
@@ -112,34 +124,63 @@ def test_all(results: Results, environment: Environment, newest: list[Environmen
     # Only the stamps: other commands may be reading the jars, each of which the build replaces atomically.
     remove(*(STATE / f"staged-{each}" for each in staging))
 
-    results.step("lint of Python", lambda: lint_python(environment))
-    results.step(name, lambda: run_scalatest(results, environment, commands, newest))
-    mark_staged([each for each in staging if is_fresh(each, started)])
-    hudi_jar(Environment(HUDI_LINE))
-    # Two at a time: a statement on a small table uses less than one core.
+    # Two at a time: ScalaTest uses one core, and a statement on a small table less.
     with ThreadPoolExecutor(max_workers=2) as pool:
-        running = []
-        for part in (Part(each, folder, each in newest) for each in (environment, *newest) for folder in FOLDERS):
-            if staged(part.environment.line):
-                running.append((part, pool.submit(start_pytest, part)))
-            else:
-                results.closing.append(f"{part.name}: not run, because the jar could not be built")
+        scala = pool.submit(start_scalatest, environment, commands, newest)
+        results.step("lint of Python", lambda: lint_python(environment))
+        hudi_jar(Environment(HUDI_LINE))
+        parts = [Part(each, folder, each in newest) for each in (environment, *newest) for folder in FOLDERS]
+        running = [(part, pool.submit(start_part, part, staging, scala, started)) for part in parts]
+        results.step(name, lambda: count_scalatest(results, scala.result), timed=False)
         for part, tests in running:
+            if isinstance(tests.exception(), NotBuilt):
+                results.closing.append(f"{part.name}: not run, because the jar could not be built")
+                continue
             results.step(part.name, functools.partial(count_pytest, results, part, tests.result), timed=False)
 
 
-def run_scalatest(
-    results: Results, environment: Environment, commands: Sequence[str], newest: Sequence[Environment] = ()
-) -> str:
-    """Run sbt's commands, which include lint and tests."""
+class NotBuilt(Failed):
+    """Tests did not run, because there is no jar of the current sources."""
+
+
+def start_part(part: Part, staging: Sequence[str], scala: Future[tuple[str, float]], started: float) -> None:
+    """Run a part as soon as sbt, which goes on with ScalaTest, has written the jars of these lines.
+
+    Raises Failed if it could not run its tests, NotBuilt if sbt has not written the jar of the part's line.
+    """
+    while not all(is_fresh(line, started) for line in staging) and not scala.done():
+        time.sleep(1)
+    if not is_fresh(part.environment.line, started):
+        raise NotBuilt(part.name)
+    if not staged(part.environment.line):
+        mark_staged([part.environment.line])
+    archive_classes(part.environment)
+    start_pytest(part)
+
+
+def run_scalatest(results: Results, environment: Environment, commands: Sequence[str]) -> str:
+    """Run sbt's commands, which include tests."""
+    return count_scalatest(results, lambda: start_scalatest(environment, commands))
+
+
+def start_scalatest(
+    environment: Environment, commands: Sequence[str], newest: Sequence[Environment] = ()
+) -> tuple[str, float]:
+    """Run sbt's commands, which include tests: its output, and the seconds that it took."""
+    start = time.monotonic()
+    output = sbt(environment, commands, *newest)
+    return output, time.monotonic() - start
+
+
+def count_scalatest(results: Results, work: Callable[[], tuple[str, float]]) -> str:
+    """Add the counts of ScalaTest once the work that returns its output has ended."""
     try:
-        output = sbt(environment, commands, *newest)
-        closing = results.scalatest(output)
+        output, seconds = work()
     except Failed:
         results.scalatest((STATE / "sbt.log").read_text(errors="replace"))
         raise
     say("\n".join([f"The {SLOWEST} slowest of ScalaTest:", *slowest_scalatests(output)]))
-    return closing
+    return f"{results.scalatest(output)}, in {seconds:.0f} s"
 
 
 def run_pytest(results: Results, environment: Environment, arguments: Sequence[str]) -> str:
@@ -155,7 +196,11 @@ def start_pytest(part: Part, arguments: Sequence[str] | None = None) -> None:
     """
     environment = part.environment
     hudi = environment if environment.line == HUDI_LINE else Environment(HUDI_LINE)
-    variables = environment.variables(MERGANSER_HUDI_JAR=str(hudi_jar(hudi)), MERGANSER_HUDI_PYTHON=str(hudi.python))
+    variables = environment.variables(
+        MERGANSER_HUDI_JAR=str(hudi_jar(hudi)),
+        MERGANSER_HUDI_PYTHON=str(hudi.python),
+        JDK_JAVA_OPTIONS=java_options(environment),
+    )
     if part.end_to_end and "MERGANSER_FULL" not in os.environ:
         variables["MERGANSER_VARIANTS"] = "some"
     remove(part.report)

@@ -33,7 +33,7 @@ class Bridge:
         self._session: Any = spark._jsparkSession
         jvm: Any = spark._jvm
         self._entry: Any = jvm.io.merganser.spark.python.PythonBridge
-        if not has_jar(jvm):
+        if isinstance(self._entry, JavaPackage):  # what py4j returns for a class that does not exist
             jars = spark.conf.get("spark.jars", None) or "empty"
             raise MissingJarError(
                 f"Cannot find Merganser's jar in this session: 'spark.jars' is {jars}. Start the session with "

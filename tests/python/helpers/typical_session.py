@@ -53,7 +53,8 @@ def main(archive: str) -> None:
         spark.stop()
         gateway: Any = SparkContext._gateway
         gateway.proc.stdin.close()  # upon which the JVM ends, and writes the archive
-        gateway.proc.wait()
+        if gateway.proc.wait():
+            sys.exit("Java failed")  # and an incomplete archive would end each Java that reads it
     os.replace(unfinished, archive)
 
 

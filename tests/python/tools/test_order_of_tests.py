@@ -1,0 +1,82 @@
+"""`./dev test` starts pytest as soon as the jars are there, and not without them; no program is run here."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from dev import testing
+from dev.process import Failed
+from dev.results import Results
+
+REPORT = '<testsuites><testsuite tests="3" failures="0" errors="0" skipped="0" time="2"/></testsuites>'
+
+
+class Stage:
+    """Stands in for sbt and pytest; `built` are the lines whose jars sbt writes, and it fails without one of them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, state: Path, built: set[str]) -> None:
+        self.events: list[str] = []
+        self.written: set[str] = set()
+        self.built = built
+        self.state = state
+        replaced: dict[str, Any] = {
+            "STATE": state,
+            "Environment": lambda line: SimpleNamespace(line=line),
+            "sbt": self.sbt,
+            "start_pytest": self.pytest,
+            "is_fresh": lambda line, since: line in self.written,
+            "staged": lambda line: True,
+        }
+        for name in ("lint_python", "archive_classes", "hudi_jar"):
+            replaced[name] = lambda environment: None
+        for name, stand_in in replaced.items():
+            monkeypatch.setattr(testing, name, stand_in)
+
+    def sbt(self, *_: Any) -> str:
+        self.written |= self.built
+        for _ in range(100 if self.built == {"3.5", "4.2"} else 0):
+            time.sleep(0.05)
+            if self.events:
+                break
+        self.events.append("ScalaTest ends")
+        if self.built != {"3.5", "4.2"}:
+            (self.state / "sbt.log").write_text("[error] (table42 / Compile / compileIncremental) Compilation failed\n")
+            raise Failed("sbt")
+        return "Tests: succeeded 5, failed 0, canceled 0\nSuites: completed 2, aborted 0\n"
+
+    def pytest(self, part: testing.Part) -> None:
+        self.events.append(part.name)
+        part.report.write_text(REPORT)
+
+    def run(self) -> Results:
+        results = Results()
+        oldest, newest = (SimpleNamespace(line=line) for line in ("3.5", "4.2"))
+        testing.test_all(results, oldest, [newest])  # type: ignore[arg-type]
+        return results
+
+
+def test_pytest_begins_while_scalatest_runs_and_all_parts_are_counted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stage = Stage(monkeypatch, tmp_path, {"3.5", "4.2"})
+    results = stage.run()
+    assert "Spark 3.5" in stage.events[0]
+    assert len(stage.events) == 1 + 2 * len(testing.FOLDERS)
+    assert (results.passed, results.failed) == (5 + 3 * 2 * len(testing.FOLDERS), 0)
+
+
+@pytest.mark.parametrize("built", [set(), {"3.5"}], ids=["no jar", "one jar"])
+def test_the_parts_of_a_line_without_a_jar_do_not_run(
+    built: set[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stage = Stage(monkeypatch, tmp_path, built)
+    results = stage.run()
+    assert len(stage.events) == 1 + len(built) * len(testing.FOLDERS)
+    assert stage.events[0] == "ScalaTest ends"
+    assert results.failed == 1
+    assert sum("not run" in line for line in results.closing) == (2 - len(built)) * len(testing.FOLDERS)

@@ -148,8 +148,12 @@ final class Cleaning(
    */
   private def isUnaffected(seen: Timeline, now: Timeline): Boolean = {
     val others = Set[Action](Action.Savepoint, Action.Clean, Action.Restore)
-    seen.completed.toSet.subsetOf(now.completed.toSet) &&
-    seen.instants.filter(i => others(i.action)) == now.instants.filter(i => others(i.action))
+    val isSame = cleaning.policy match {
+      // The next clean by versions looks at the writes that complete after the plan's instant.
+      case CleaningPolicy.Versions(_) => seen.completed == now.completed
+      case _                          => seen.completed.toSet.subsetOf(now.completed.toSet)
+    }
+    isSame && seen.instants.filter(i => others(i.action)) == now.instants.filter(i => others(i.action))
   }
 
   // --- running -------------------------------------------------------------------------------------------------------

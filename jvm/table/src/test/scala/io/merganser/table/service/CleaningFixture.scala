@@ -24,6 +24,9 @@ trait CleaningFixture { this: TableSuite =>
   /** Tests name instants by their milliseconds: 100 is 20200101000000100. */
   protected def t(instant: String): String = if (instant.length == 3) Day + instant else instant
 
+  /** The same long after now: later than the cleans of a test. */
+  protected def later(instant: String): String = "29990101000000" + instant
+
   override protected def base(fileId: String, instant: String): String = FileNames.base(fileId, "0-0-0", t(instant))
 
   private val Day = "20200101000000"

@@ -40,9 +40,9 @@ final class CleaningScopeSuite extends TableSuite with CleaningFixture {
     val s = partitioned("t")
     write(s, "200", Seq("p"))
     assert(listed(s, versions(2)) == Seq("p", "q", "r"))
-    write(s, "300", Seq("q"), partition = "q")
+    write(s, later("300"), Seq("q"), partition = "q")
     assert(listed(s, versions(2)) == Seq("q"))
-    write(s, "400", Seq("q"), partition = "q")
+    write(s, later("400"), Seq("q"), partition = "q")
     assert(listed(s, versions(1)) == Seq("p", "q", "r"))
   }
 

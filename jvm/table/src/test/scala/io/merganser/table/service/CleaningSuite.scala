@@ -54,12 +54,12 @@ final class CleaningSuite extends TableSuite with CleaningFixture {
     write(s, "500", Seq("b"))
     assert(clean(s, versions(3)).map(_.filesDeleted) == Seq(1) && data(s) == bases("200", "300", "400") + base("b",
       "500"))
-    write(s, "600", Seq("c"), action = "replacecommit", replaced = Seq("b"))
+    write(s, later("600"), Seq("c"), action = "replacecommit", replaced = Seq("b"))
     assert(clean(s, versions(3)).map(_.filesDeleted) == Seq(1))
-    assert(data(s) == bases("200", "300", "400") + base("c", "600"))
+    assert(data(s) == bases("200", "300", "400") + base("c", later("600")))
     assert(clean(s, versions(1)).isEmpty, "too few commits since the last clean")
     assert(new Cleaning(s, TableConfig.load(s), versions(1)).onRequest().map(_.filesDeleted) == Seq(2))
-    assert(data(s) == bases("400") + base("c", "600"))
+    assert(data(s) == bases("400") + base("c", later("600")))
   }
 
   test("files of replaced groups are deleted when the retention has passed the commit that replaced them") {

@@ -163,19 +163,20 @@ final class Cleaning(
     timeline.pendingCleans.map(_.requested).flatMap { instant =>
       val started = System.nanoTime()
       val (now, found) = TableLock.hold(storage, lock) { _ =>
-        val now   = prepared(Some(timeline))
-        val found = now.find(instant, Action.Clean).filterNot(_.isCompleted)
-        found.foreach { clean =>
-          if (now.cleanPlan(clean).isEmpty) discard(now, clean)
-          else if (!now.hasFile(clean, InstantState.Inflight)) markInflight(instant)
-        }
-        (now, found)
+      val now = prepared(Some(timeline))
+      val plan = now.find(instant, Action.Clean).filterNot(_.isCompleted).flatMap { clean =>
+        val plan = now.cleanPlan(clean)
+        if (plan.isEmpty) discard(now, clean)
+        else if (!now.hasFile(clean, InstantState.Inflight)) markInflight(instant)
+        plan
       }
-      found.flatMap(now.cleanPlan).map { plan =>
-        val (files, retained) = filesOf(plan, now)
-        run(instant, plan, files, retained, started)
-      }
+      (now, plan)
     }
+    found.map { plan =>
+      val (files, retained) = filesOf(plan, now)
+      run(instant, plan, files, retained, started)
+    }
+  }
 
   /** A clean whose process ended before it wrote a plan has deleted nothing. */
   private def discard(now: Timeline, clean: Instant): Unit =

@@ -12,12 +12,12 @@ final class CleaningScopeSuite extends TableSuite with CleaningFixture {
   /** Folders of partitions that the next clean lists. */
   private def listed(s: Storage, how: CleaningConfig): Seq[String] = {
     val counted = io.merganser.table.FaultyFileSystem.recorded(clean(s, how))
-    counted.filter(_.startsWith("list ")).flatMap(call => Seq("p", "q", "r").filter(p => call.endsWith(s"/$p"))).distinct
+    counted.filter(_.startsWith("list ")).flatMap(call => Seq("p", "q", "r").filter(p => call.endsWith(s"/$p"))).distinct.sorted.toList
   }
 
   private def partitioned(name: String): Storage = {
     val s = faulty(name)
-    table(storage = s)
+    io.merganser.table.commit.Creation.create(s, properties() + ("hoodie.table.initial.version" -> "9"))
     for (p <- Seq("p", "q", "r")) write(s, s"${p.head.toInt}", Seq(p), partition = p)
     s
   }

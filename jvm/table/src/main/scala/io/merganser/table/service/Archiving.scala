@@ -167,17 +167,22 @@ final class Archiving(
     }
 
   private def entry(timeline: Timeline, instant: Instant): HistoryEntry = {
-    val files = timeline.stateFiles(instant).map(f => f.state -> f.content).toMap
-    val done  = files(InstantState.Completed)
+    val done = timeline.content(instant, InstantState.Completed)
     // Of a table that was upgraded, a commit may be JSON.
     val metadata =
-      if (instant.action.isWrite)
-        if (AvroRecords.isContainer(done)) done
-        else CommitMetadata.encodeAvro(CommitMetadata.decode(done), instant.action == Action.ReplaceCommit)
+      if (instant.action.isWrite && !AvroRecords.isContainer(done))
+        CommitMetadata.encodeAvro(CommitMetadata.decode(done), instant.action == Action.ReplaceCommit)
       else done
-    val plan = files.get(InstantState.Requested).filter(_.nonEmpty)
-    HistoryEntry(instant.requested, instant.completed, instant.action, Some(metadata).filter(_.nonEmpty), plan)
+    val plan = if (hasPlan(timeline, instant)) Some(timeline.content(instant, InstantState.Requested)) else None
+    HistoryEntry(instant.requested, instant.completed, instant.action, Some(metadata).filter(_.nonEmpty),
+      plan.filter(_.nonEmpty))
   }
+
+  /** The requested files of commits and delta commits are empty. */
+  private def hasPlan(timeline: Timeline, instant: Instant): Boolean =
+    timeline.hasFile(instant, InstantState.Requested) &&
+      InstantFile.parse(timeline.nameOf(instant, InstantState.Requested)).map(_.action).forall(action =>
+        action != Action.Commit && action != Action.DeltaCommit)
 
   private def removeFiles(timeline: Timeline, all: Seq[Instant]): Unit = {
     def files(states: InstantState*) = all.flatMap(i =>

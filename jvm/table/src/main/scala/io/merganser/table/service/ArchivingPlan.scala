@@ -20,7 +20,7 @@ private[service] object ArchivingPlan {
         saved.filterNot(_ => config.beyondSavepoint) ++
         (if (isMergeOnRead) uncompacted(timeline, config.deltaCommits) else None)
       // A write that is pending has yet to be compared with those that completed since it began.
-      all.dropRight(config.minCommits).filter(i =>
+      all.dropRight(config.minCommits).takeWhile(i =>
         bounds.forall(i.requested < _) && i.completed.forall(c => oldestPending.forall(c < _)))
     }
   }

@@ -475,6 +475,10 @@ final class Timeline private (
 
   private[table] def nameOf(instant: Instant, state: InstantState): String = fileName(instant, state)
 
+  /** Content of the file of an instant in one state. */
+  private[table] def content(instant: Instant, state: InstantState): Array[Byte] =
+    storage.read(s"${config.timelineFolder}/${fileName(instant, state)}")
+
   /** The file of an instant in each of its states that has one. */
   private[table] def stateFiles(instant: Instant): Seq[StateFile] =
     contents(instant).sortBy(_._1.rank).map { case (state, content) =>

@@ -35,8 +35,8 @@ private[write] object NonBlocking {
       refuse(s"the table has version ${config.version}, which stores no completion times",
         "Upgrade it with CALL upgrade_table, or use OPTIMISTIC_CONCURRENCY_CONTROL")
     index match {
-      case IndexType.Bucket(_, _, Some(BucketLayout.Fixed)) => ()
-      case IndexType.Bucket(_, _, Some(BucketLayout.Rings)) =>
+      case IndexType.Bucket(_, _, Some(BucketLayout.Fixed), _) => ()
+      case IndexType.Bucket(_, _, Some(BucketLayout.Rings), _) =>
         refuse("its buckets are of CONSISTENT_HASHING and can be split while a write is running", optimistic)
       case _: IndexType.Bucket =>
         refuse("its numbers of buckets differ by partition and can be changed while a write is running", optimistic)

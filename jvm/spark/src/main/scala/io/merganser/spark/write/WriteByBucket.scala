@@ -26,14 +26,17 @@ private[write] final case class WriteByBucket(tasks: WriteTasks) {
   def write(rows: DataFrame, slices: WriteSlices, index: IndexType.Bucket): Seq[SliceWritten] = {
     val instant           = transaction.instant
     val places            = BucketPlaces(index, table, instant, transaction.action == Action.ReplaceCommit)
-    val (source, columns) = tagged(rows, slices)
+    val (source, columns) = tagged(rows, slices, index)
     val isPartitioned     = config.partitionFields.nonEmpty
     val most              = session.sessionState.conf.numShufflePartitions
     // How many partitions the rows have is known after the shuffle, which leaves out tasks without rows.
     val tasks = math.max(1, if (isPartitioned) most else math.min(places.in("").count, most))
     val paths = new PartitionPaths
     session.sparkContext.register(paths)
-    val shuffle = shuffled(placed(source, places, tasks, paths), columns, tasks)
+    // Buckets of the slices that store tagged keys.
+    val ofSlices =
+      if (columns == incoming.tagged) Some(slices.listed.map(places.bucketOf(_, table).getOrElse(-1)).toArray) else None
+    val shuffle = shuffled(placed(source, places, ofSlices, tasks, paths), columns, tasks)
     val written = shuffle.run()
     val used    = paths.value
     places.store(used)
@@ -52,23 +55,27 @@ private[write] final case class WriteByBucket(tasks: WriteTasks) {
     }
   }
 
-  /** The rows and their columns; with the slices of their keys only where a policy needs them. */
-  private def tagged(rows: DataFrame, slices: WriteSlices): (RDD[InternalRow], StructType) =
+  /** The rows and their columns; with the slices of their keys only where a policy or the index needs them. */
+  private def tagged(rows: DataFrame, slices: WriteSlices, index: IndexType.Bucket): (RDD[InternalRow], StructType) =
     if (incoming.isTagged) (rows.queryExecution.toRdd, incoming.tagged)
-    else if (needsLiveKeys) {
-      val batch = Tagging.byKey(session, rows, ShuffleTasks.forRows(session, rows, settings.shuffleTasks))
-      (tasks.tagged(batch, slices, StoredKeys.Live(keyReader), session.sparkContext.longAccumulator),
-        incoming.tagged)
+    else if (needsLiveKeys || index.looksUp) {
+      val batch    = Tagging.byKey(session, rows, ShuffleTasks.forRows(session, rows, settings.shuffleTasks))
+      val counting = if (needsLiveKeys) StoredKeys.Live(keyReader) else StoredKeys.AndLive(keyReader)
+      (tasks.tagged(batch, slices, counting, session.sparkContext.longAccumulator), incoming.tagged)
     } else (rows.queryExecution.toRdd, incoming.rows)
 
+  /** @param ofSlices buckets of the slices that rows are tagged with; None if they are not tagged */
   private def placed(
       rows: RDD[InternalRow],
       places: BucketPlaces,
+      ofSlices: Option[Array[Int]],
       tasks: Int,
       paths: PartitionPaths
   ): RDD[InternalRow] = {
     val salts            = DirectPartitions.salts(tasks)
     val (key, partition) = (incoming.keyOrdinal, incoming.partitionOrdinal)
+    val tag              = incoming.rows.length
+    val found            = ofSlices.orNull
     Partitions.map(rows) { it =>
       val extra  = new GenericInternalRow(2)
       val joined = new JoinedRow
@@ -82,7 +89,9 @@ private[write] final case class WriteByBucket(tasks: WriteTasks) {
           buckets = places.in(path.toString)
           paths.add((last, buckets.code))
         }
-        val bucket = buckets.of(row.getUTF8String(key))
+        val slice  = if (found == null) -1 else row.getInt(tag)
+        val stored = if (slice < 0) -1 else found(slice)
+        val bucket = if (stored >= 0) stored else buckets.of(row.getUTF8String(key))
         extra.update(0, bucket)
         extra.update(1, salts(((path.hashCode & Int.MaxValue) + bucket.toLong).%(tasks).toInt))
         joined(row, extra)

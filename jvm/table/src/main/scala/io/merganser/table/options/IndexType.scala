@@ -23,9 +23,14 @@ object IndexType {
    * @param buckets    file groups in each partition; None: not configured, inferred from the existing files, or 256
    * @param hashFields key columns that determine the bucket
    * @param layout     None: not configured, inferred from the table's metadata
+   * @param looksUp    keys are looked up before they are placed: other engines may have put them into other buckets
    */
-  final case class Bucket(buckets: Option[Int], hashFields: Seq[String], layout: Option[BucketLayout] = None)
-      extends IndexType
+  final case class Bucket(
+      buckets: Option[Int],
+      hashFields: Seq[String],
+      layout: Option[BucketLayout] = None,
+      looksUp: Boolean = false
+  ) extends IndexType
 }
 
 /** How the keys of a partition are distributed to its buckets. */

@@ -73,11 +73,18 @@ private[write] final class BucketPlaces private (index: IndexType.Bucket, rings:
    * @throws MerganserException TABLE_FEATURE_READ_ONLY if a partition has rows outside of its buckets
    */
   def byBucket(slices: Seq[FileSlice], table: OpenTable): Map[(UTF8String, Int), FileSlice] =
-    slices.flatMap { slice =>
-      val bucket = in(slice.partitionPath).ofGroup(slice.fileId)
-      if (bucket.isEmpty && rings.isDefined) throw outside(slice, table)
-      bucket.map(b => (UTF8String.fromString(slice.partitionPath), b) -> slice)
-    }.toMap
+    slices.flatMap(s => bucketOf(s, table).map(b => (UTF8String.fromString(s.partitionPath), b) -> s)).toMap
+
+  /**
+   * The bucket that is a slice; None if its file id is not that of a bucket.
+   *
+   * @throws MerganserException as [[byBucket]]
+   */
+  def bucketOf(slice: FileSlice, table: OpenTable): Option[Int] = {
+    val bucket = in(slice.partitionPath).ofGroup(slice.fileId)
+    if (bucket.isEmpty && rings.isDefined) throw outside(slice, table)
+    bucket
+  }
 
   private def outside(slice: FileSlice, table: OpenTable) = MerganserException("TABLE_FEATURE_READ_ONLY",
     "path" -> table.storage,

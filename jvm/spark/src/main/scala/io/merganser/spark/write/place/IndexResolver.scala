@@ -5,6 +5,7 @@ import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.base.BaseFileFooter
 import io.merganser.table.commit.BucketMetadata
 import io.merganser.table.file.FileNames
+import io.merganser.table.index.BucketIndex
 import io.merganser.table.options.{BucketLayout, IndexType, OptionEntry, Options}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.slice.FileSlice
@@ -77,6 +78,7 @@ private[spark] object IndexResolver {
 
   private def byFiles(configured: IndexType, table: OpenTable, isStored: Boolean): IndexType = {
     lazy val slices = table.view.slices
+    lazy val keys   = storedKeys(table, slices)
     def conflict(key: OptionEntry, requested: String, actual: String, what: String) =
       throw MerganserException("CONFIG_CONFLICT", "key" -> key.key, "value" -> requested, "stored" -> actual,
         "by" -> s"the files of table '${table.config.name}' are of $what")
@@ -95,19 +97,25 @@ private[spark] object IndexResolver {
         if (layout.contains(BucketLayout.Rings)) engine("CONSISTENT_HASHING", "SIMPLE")
         if (layout.exists(l => l != rule && l != BucketLayout.Fixed))
           conflict(Options.BucketExpressions, "other expressions", "the newest ones", "a rule stored in .hoodie, with")
-        counted(bucket.copy(bucket.buckets.orElse(count).orElse(DefaultCount), layout = Some(rule)), table, slices)
+        counted(bucket.copy(bucket.buckets.orElse(count).orElse(DefaultCount), layout = Some(rule)), table, slices,
+          keys)
       case (None, Some(BucketLayout.Rings)) =>
         if (slices.nonEmpty) engine("CONSISTENT_HASHING", "SIMPLE")
         bucket.copy(bucket.buckets.orElse(DefaultCount))
-      case (None, layout) => counted(bucket.copy(layout = layout.orElse(Some(BucketLayout.Fixed))), table, slices)
+      case (None, layout) => counted(bucket.copy(layout = layout.orElse(Some(BucketLayout.Fixed))), table, slices, keys)
     }
     (configured, found) match {
       case (_: IndexType.Bucket, Some(false)) if !isStored => refuse("BUCKET", "SIMPLE")
-      case (_: IndexType.Simple, Some(true))               => refuse("SIMPLE", "BUCKET")
-      case (bucket: IndexType.Bucket, _)                   => laidOut(bucket)
-      case (IndexType.ByFiles(bucket), Some(true))         => laidOut(bucket)
-      case (simple: IndexType.Simple, _)                   => simple
-      case _                                               => IndexType.Simple(bloomFilters = false)
+      // Keys that are in any of the buckets: they are looked up.
+      case (simple: IndexType.Simple, Some(true)) if stored.isEmpty && noCountFits(table, slices, keys) => simple
+      case (_: IndexType.Simple, Some(true)) => refuse("SIMPLE", "BUCKET")
+      case (bucket: IndexType.Bucket, _)     => laidOut(bucket)
+      case (IndexType.ByFiles(bucket), Some(true))
+          if bucket.buckets.isEmpty && stored.isEmpty && noCountFits(table, slices, keys) =>
+        IndexType.Simple(bloomFilters = false)
+      case (IndexType.ByFiles(bucket), Some(true)) => laidOut(bucket).copy(looksUp = true)
+      case (simple: IndexType.Simple, _)           => simple
+      case _                                       => IndexType.Simple(bloomFilters = false)
     }
   }
 
@@ -117,22 +125,27 @@ private[spark] object IndexResolver {
       numbers.forall(_.isDefined) && numbers.distinct.size == numbers.size
     }
 
-  private def counted(bucket: IndexType.Bucket, table: OpenTable, slices: Seq[FileSlice]): IndexType.Bucket =
+  private def counted(
+      bucket: IndexType.Bucket,
+      table: OpenTable,
+      slices: Seq[FileSlice],
+      keys: => Seq[StoredKey]
+  ): IndexType.Bucket =
     if (slices.isEmpty) bucket.copy(buckets = bucket.buckets.orElse(DefaultCount))
     else {
       val found = slices.groupBy(_.partitionPath).values.map(_.flatMap(s => FileNames.bucketOf(s.fileId)).toSet)
       val least = found.map(_.max).max + 1
       bucket.buckets match {
         case Some(count) if bucket.layout.exists(_ != BucketLayout.Fixed) =>
-          strayKey(table, slices, bucket).foreach(where => throw otherCount(table, count, where))
+          strayKey(keys, bucket).foreach(where => throw otherCount(table, count, where))
           bucket
         case Some(count) =>
           if (count < least) throw otherCount(table, count, s"bucket ${least - 1}")
-          strayKey(table, slices, bucket).foreach(where => throw otherCount(table, count, where))
+          strayKey(keys, bucket).foreach(where => throw otherCount(table, count, where))
           bucket
         // Some partition has every bucket up to the last one found.
         case None
-            if found.exists(_.size == least) && strayKey(table, slices, bucket.copy(buckets = Some(least))).isEmpty =>
+            if found.exists(_.size == least) && strayKey(keys, bucket.copy(buckets = Some(least))).isEmpty =>
           bucket.copy(buckets = Some(least))
         case None =>
           throw MerganserException("BUCKET_COUNT_UNKNOWN", "table" -> table.config.name,
@@ -141,15 +154,36 @@ private[spark] object IndexResolver {
     }
 
   /** A stored key, and its bucket, that would be in another bucket with these settings. */
-  private def strayKey(table: OpenTable, slices: Seq[FileSlice], bucket: IndexType.Bucket): Option[String] = {
+  private def strayKey(keys: Seq[StoredKey], bucket: IndexType.Bucket): Option[String] = {
     val places = BucketPlaces.fixed(bucket)
-    slices.flatMap(s => s.base.map(b => FileNames.bucketOf(s.fileId) -> b)).take(CheckedFiles).flatMap {
-      case (number, base) =>
-        val buckets = places(base.partitionPath)
-        val footer  = BaseFileFooter.read(table.storage.conf, table.storage.path(base.path), base.sizeBytes)
-        (footer.minKey ++ footer.maxKey).find(key => !number.contains(buckets.of(UTF8String.fromString(key))))
-          .map(key => s"key $key in bucket ${number.mkString}")
-    }.headOption
+    keys.find(k => places(k.partitionPath).of(UTF8String.fromString(k.key)) != k.bucket)
+      .map(k => s"key ${k.key} in bucket ${k.bucket}")
+  }
+
+  private final case class StoredKey(partitionPath: String, bucket: Int, key: String)
+
+  /** The first and the last key of some base files. */
+  private def storedKeys(table: OpenTable, slices: Seq[FileSlice]): Seq[StoredKey] =
+    slices.flatMap(s => s.base.flatMap(b => FileNames.bucketOf(s.fileId).map(_ -> b))).take(CheckedFiles)
+      .flatMap { case (number, base) =>
+        val footer = BaseFileFooter.read(table.storage.conf, table.storage.path(base.path), base.sizeBytes)
+        (footer.minKey ++ footer.maxKey).map(StoredKey(base.partitionPath, number, _))
+      }
+
+  /**
+   * True if the keys are in buckets that no number of buckets gives, the same in each partition, by whichever key
+   * fields: an engine with another index has put keys into files that a BUCKET index had made.
+   */
+  private def noCountFits(table: OpenTable, slices: Seq[FileSlice], keys: Seq[StoredKey]): Boolean = {
+    val most  = slices.flatMap(s => FileNames.bucketOf(s.fileId)).max
+    val names = table.config.recordKeyFields
+    names.toSet.subsets().filter(fields => fields.nonEmpty || names.isEmpty).forall { fields =>
+      // A number that fits divides all of these.
+      val distances =
+        keys.map(k => BigInt(BucketIndex.bucket(k.key, names.filter(fields), Int.MaxValue)) - k.bucket)
+      val greatest = distances.foldLeft(BigInt(0))(_.gcd(_))
+      greatest != 0 && greatest <= most
+    }
   }
 
   private def otherCount(table: OpenTable, count: Int, where: String) =

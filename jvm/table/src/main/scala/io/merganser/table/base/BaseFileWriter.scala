@@ -112,7 +112,7 @@ private[table] final class RowParquetWriter(
   val keys: KeyTracker = new KeyTracker(
     if (storesKeys) schema.fieldNames.indexOf(MetaColumns.RecordKey) else KeyTracker.Apart,
     fileName,
-    options.bloomFilter.map { case (expectedKeys, rate) => BloomFilter.sized(expectedKeys, rate) }
+    options.bloomFilter.map { case (expectedKeys, rate) => BloomFilter.divisible(expectedKeys, rate) }
   )
 
   private[this] val writer: ParquetWriter[InternalRow] = new RowParquetWriter.Builder(file,

@@ -18,6 +18,7 @@ private[base] final class KeyTracker(val ordinal: Int, fileName: Option[String],
   private[this] var min: Array[Byte] = _
   private[this] var max: Array[Byte] = _
   private[this] var inOrder          = true
+  private[this] var count            = 0L
 
   def isTracking: Boolean = ordinal >= 0 || ordinal == KeyTracker.Apart
 
@@ -38,6 +39,7 @@ private[base] final class KeyTracker(val ordinal: Int, fileName: Option[String],
       inOrder = false
       if (ByteArray.compareBinary(key, min) < 0) min = key
     }
+    count += 1
     if (filter != null) filter.add(key)
   }
 
@@ -47,7 +49,7 @@ private[base] final class KeyTracker(val ordinal: Int, fileName: Option[String],
     minKey.foreach(entries.put(BaseFileFooter.MinKey, _))
     maxKey.foreach(entries.put(BaseFileFooter.MaxKey, _))
     if (isSorted) fileName.foreach(entries.put(BaseFileFooter.SortedByKey, _))
-    bloom.foreach(filter => entries.put(BaseFileFooter.BloomFilterText, filter.encode))
+    bloom.foreach(filter => entries.put(BaseFileFooter.BloomFilterText, filter.shrunk(count).encode))
     entries
   }
 }

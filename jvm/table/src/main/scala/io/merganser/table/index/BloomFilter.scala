@@ -4,8 +4,12 @@ import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Base64
 
-/** A bloom filter of a base file's record keys, in the form of the reference's BLOOM index (type SIMPLE). */
-final class BloomFilter private (bitCount: Int, hashCount: Int, bytes: Array[Byte]) {
+/**
+ * A bloom filter of a base file's record keys, in the form of the reference's BLOOM index (type SIMPLE).
+ *
+ * @param capacity number of keys that it is sized for; 0 if unknown
+ */
+final class BloomFilter private (bitCount: Int, hashCount: Int, bytes: Array[Byte], capacity: Long) {
 
   /** @param key UTF-8 bytes of the record key */
   def add(key: Array[Byte]): Unit = {
@@ -35,6 +39,26 @@ final class BloomFilter private (bitCount: Int, hashCount: Int, bytes: Array[Byt
 
   def mayContain(key: String): Boolean = mayContain(key.getBytes(UTF_8))
 
+  /**
+   * The filter of the same keys in fewer bits: halved while half of its capacity is enough for them, if its bits can be
+   * halved ([[BloomFilter.divisible]]).
+   *
+   * @param keys number of keys that were added
+   */
+  def shrunk(keys: Long): BloomFilter =
+    if (capacity / 2 < Math.max(1L, keys) || bitCount % 16 != 0) this
+    else {
+      // A key's bits are the remainders of its hashes: half of the divisor has the remainders of these.
+      val half = bytes.length / 2
+      val less = new Array[Byte](half)
+      var i    = 0
+      while (i < half) {
+        less(i) = (bytes(i) | bytes(i + half)).toByte
+        i += 1
+      }
+      new BloomFilter(bitCount / 2, hashCount, less, capacity / 2).shrunk(keys)
+    }
+
   /** The filter as a string for the footer. */
   def encode: String = {
     val out = ByteBuffer.allocate(13 + bytes.length)
@@ -53,12 +77,21 @@ object BloomFilter {
    * @param expectedKeys      number of keys it is sized for
    * @param falsePositiveRate share of other keys that it reports as contained when it has that many
    */
-  def sized(expectedKeys: Long, falsePositiveRate: Double): BloomFilter = {
-    val keys = Math.max(1L, expectedKeys).toDouble
-    val bits =
-      Math.min(Int.MaxValue.toDouble, Math.ceil(keys * -Math.log(falsePositiveRate) / (Math.log(2) * Math.log(2))))
-    val hashes = Math.max(1, Math.ceil(Math.log(2) * bits / keys).toInt)
-    new BloomFilter(bits.toInt, hashes, new Array[Byte](((bits + 7) / 8).toInt))
+  def sized(expectedKeys: Long, falsePositiveRate: Double): BloomFilter = sized(expectedKeys, falsePositiveRate, 1)
+
+  /** [[sized]], with slightly more bits, so that the filter of fewer keys can be shrunk. */
+  def divisible(expectedKeys: Long, falsePositiveRate: Double): BloomFilter =
+    sized(expectedKeys, falsePositiveRate, BitStep)
+
+  /** The number of bits is a multiple of this, where a filter can be shrunk: ten times. */
+  private val BitStep = 8192
+
+  private def sized(expectedKeys: Long, falsePositiveRate: Double, step: Int): BloomFilter = {
+    val keys   = Math.max(1L, expectedKeys).toDouble
+    val exact  = Math.ceil(keys * -Math.log(falsePositiveRate) / (Math.log(2) * Math.log(2)))
+    val bits   = (Math.min(Math.ceil(exact / step), (Int.MaxValue / step).toDouble) * step).toInt
+    val hashes = Math.max(1, Math.ceil(Math.log(2) * Math.min(exact, bits.toDouble) / keys).toInt)
+    new BloomFilter(bits, hashes, new Array[Byte]((bits >> 3) + (if ((bits & 7) == 0) 0 else 1)), expectedKeys)
   }
 
   /** @throws IllegalArgumentException if the string is not a filter of type SIMPLE */
@@ -77,7 +110,7 @@ object BloomFilter {
       throw new IllegalArgumentException(s"a bloom filter of $bits bits in ${in.remaining} bytes")
     val bytes = new Array[Byte](size.toInt)
     in.get(bytes)
-    new BloomFilter(bits, hashes, bytes)
+    new BloomFilter(bits, hashes, bytes, capacity = 0L)
   }
 
   /** Number of hashes and of bits. */

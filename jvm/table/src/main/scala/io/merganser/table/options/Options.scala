@@ -261,7 +261,7 @@ object Options extends ServiceOptions {
     oneOf("snappy", "gzip", "zstd", "lz4", "lz4_raw", "brotli", "uncompressed"), None,
     "Compression of base files; without it Spark's own setting.")
   val BloomEntries: OptionEntry = write("hoodie.index.bloom.num_entries", Integer(1), Some("60000"),
-    "BLOOM: keys that a base file's filter is sized for.")
+    "BLOOM: keys that a base file's filter is sized for. The filter of a file with at most half as many is smaller.")
   val BloomFalsePositives: OptionEntry = write("hoodie.index.bloom.fpp", Fraction, Some("0.000000001"),
     "BLOOM: share of false positives that the filter is sized for.")
   val RecordSizeEstimate: OptionEntry = write("hoodie.copyonwrite.record.size.estimate", Integer(1), Some("1024"),

@@ -21,6 +21,19 @@ class BloomFilterSuite extends AnyFunSuite {
     assert(bytes.length == 13 + (2587966 + 7) / 8)
   }
 
+  test("a filter with fewer keys than it is sized for is halved, finds them, and reports as few others") {
+    val filter = BloomFilter.divisible(60000, 1e-3)
+    (0 until 3000).foreach(i => filter.add(s"key-$i".getBytes(UTF_8)))
+    val shrunk = BloomFilter.decode(filter.shrunk(3000).encode)
+    assert((0 until 3000).forall(i => shrunk.mayContain(s"key-$i")))
+    assert((0 until 10000).count(i => shrunk.mayContain(s"other-$i")) < 30)
+    assert(Seq(60000, 30001, 30000, 3000, 0).map(filter.shrunk(_).encode.length * 100 / filter.encode.length) ==
+      Seq(100, 100, 50, 6, 0))
+    // As the reference sizes them, filters are not shrunk.
+    val exact = BloomFilter.sized(60000, 1e-9)
+    assert(exact.shrunk(10).encode == exact.encode)
+  }
+
   test("the text is the one that the reference writes for the same keys") {
     val filter = BloomFilter.sized(3, 0.01)
     Seq("1", "schlüssel-é€", "abcdefgh😀").foreach(key => filter.add(key.getBytes(UTF_8)))

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from interop.hudi_engine import HudiEngine
 from interop.merganser_engine import MerganserEngine
+from merganser import MerganserError
 
 PARTITION = "hoodie.datasource.write.partitionpath.field"
 CLASS, TYPE = "hoodie.datasource.write.keygenerator.class", "hoodie.datasource.write.keygenerator.type"
@@ -97,3 +98,30 @@ def test_timestamps_in_keys_are_written_as_hudi_has_stored_them_and_another_form
     hudi.upsert(table, SCHEMA, [row(3, "hudi")], **{LOGICAL: stored})
     expected[2][1] = "hudi"
     assert ours.read(table).select(["id", "name"]) == expected
+
+
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_a_table_in_which_hudi_has_stored_timestamps_of_keys_in_both_forms_is_read_and_no_row_is_stored_twice_by_us(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, kind: str
+) -> None:
+    table, name = tmp_path / "t", f"merganser.`{tmp_path / 't'}`"
+    options = {"hoodie.table.name": "t", KEY: "id,at", "hoodie.datasource.write.table.type": kind}
+    rows = [row(i, "bulk") for i in (1, 2, 5)]
+    hudi.write(table, SCHEMA, rows, operation="bulk_insert", mode="overwrite", options=options)
+    # The first and the last key of the file keep the form of the bulk insert.
+    hudi.upsert(table, SCHEMA, [row(2, "upsert"), row(3, "upsert")], **options)
+    doubled = [[1, "bulk"], [2, "bulk"], [2, "upsert"], [3, "upsert"], [5, "bulk"]]
+    assert ours.read(table).select(["id", "name"]) == hudi.read(table).select(["id", "name"]) == doubled
+    before = sorted(str(file) for file in table.rglob("*"))
+    for operation in ("upsert", "delete"):
+        with pytest.raises(MerganserError, match=r"KEY_FORMS_MIXED.*two forms.*id:\d,at:2024-01-02 .*id:\d,at:17"):
+            ours.write(table, SCHEMA, [row(4, "ours")], operation=operation)
+    for statement in (f"UPDATE {name} SET nr = 1 WHERE id = 5", f"DELETE FROM {name} WHERE id = 1"):
+        refused(lambda s=statement: ours.spark.sql(s), "KEY_FORMS_MIXED", "id:")
+    assert sorted(str(file) for file in table.rglob("*")) == before
+    ours.write(table, SCHEMA, [row(4, "ours")], operation="insert")
+    whole = f"SELECT id, nr, max_by(name, nr) AS name, at FROM {name} GROUP BY id, nr, at"
+    copy = tmp_path / "copy"
+    save(ours.spark.sql(whole), copy, {KEY: "id,at"})
+    save(ours.spark.sql(whole), copy, {})
+    assert [key for (key,) in ours.read(copy).select(["id"])] == [1, 2, 3, 4, 5]

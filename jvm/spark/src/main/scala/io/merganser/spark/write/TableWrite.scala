@@ -2,7 +2,7 @@ package io.merganser.spark.write
 
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.spark.write.place.{BucketPlaces, IndexResolver, WriteSlices}
+import io.merganser.spark.write.place.{BucketPlaces, IndexResolver, StoredKeyForm, WriteSlices}
 import io.merganser.spark.write.prepare.{ColumnMask, GeneratedKeys, PreparedRows, PreparedSchema}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{CommitRequest, KeyScope, Rollback, Transaction, Work, WriteBasis}
@@ -155,7 +155,8 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
       readAt: Option[Timeline],
       looksUpAllPartitions: Boolean
   )(rows: (OpenTable, WriteSlices, String) => PreparedRows): WriteResult = {
-    val started     = System.nanoTime()
+    val started = System.nanoTime()
+    StoredKeyForm.requireOne(session, settings, opened)
     val index       = IndexResolver.resolve(settings.index, opened)
     val isOverwrite = replaced != Replaced.Nothing
     val action =

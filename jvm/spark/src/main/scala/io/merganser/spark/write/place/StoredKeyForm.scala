@@ -3,10 +3,15 @@ package io.merganser.spark.write.place
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.base.BaseFileFooter
-import io.merganser.table.options.{OptionEntry, Options}
-import io.merganser.table.schema.FrameCheck
+import io.merganser.table.options.{OptionEntry, Options, StoredKeyPolicy, WriteOperation}
+import io.merganser.table.schema.{FrameCheck, MetaColumns}
 import io.merganser.table.settings.{KeyGenerator, WriteConfig}
-import org.apache.spark.sql.types.TimestampType
+import io.merganser.table.slice.{DerivedColumns, FileSlice, LogInserts, LogVisibility, SliceReader, TableFileReader}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.merganser.Partitions
+import org.apache.spark.sql.types.{StructType, TimestampType}
+
+import scala.collection.mutable
 
 /**
  * The form of a table's stored keys, where its properties leave it open: Hudi's writers choose it by an option that no
@@ -34,6 +39,68 @@ object StoredKeyForm {
     }
   }
 
+  /**
+   * Refuses a write that looks up keys, where keys with timestamps are stored in both forms: a row would be stored a
+   * second time. Keys are sorted as strings, so only all of them show it.
+   *
+   * @throws MerganserException KEY_FORMS_MIXED
+   */
+  private[write] def requireOne(session: SparkSession, settings: WriteConfig, table: OpenTable): Unit =
+    if (table.config.storesKeys && looksUpKeys(settings) && undecided(table).contains(Options.LogicalTimestamp)) {
+      val slices = table.view.slices
+      val inLogs = LogInserts.in(slices.toIndexedSeq, table.config, table.timeline, table.hasRings)
+      val scan   = new KeyScan(table, settings, inLogs)
+      val tasks  = math.min(slices.size, session.sparkContext.defaultParallelism)
+      if (tasks > 0) {
+        val examples = Partitions.collect(session.sparkContext.parallelize(slices.zipWithIndex, tasks))(scan.examples)
+        for (logical <- examples.find(_._1); micros <- examples.find(!_._1))
+          throw MerganserException("KEY_FORMS_MIXED", "table" -> table.config.name, "one" -> logical._2,
+            "other" -> micros._2)
+      }
+    }
+
+  private def looksUpKeys(settings: WriteConfig): Boolean = settings.operation match {
+    case WriteOperation.Upsert | WriteOperation.Delete => true
+    case WriteOperation.Insert =>
+      settings.storedKeys == StoredKeyPolicy.Drop || settings.storedKeys == StoredKeyPolicy.Fail
+    case _ => false
+  }
+
+  /** Reads stored keys in tasks. */
+  private final class KeyScan(table: OpenTable, settings: WriteConfig, inLogs: Set[Int]) extends Serializable {
+    private val fields    = table.config.recordKeyFields
+    private val times     = timeFields(table)
+    private val keyColumn = StructType(Seq(MetaColumns.schema(MetaColumns.RecordKey)))
+    private val merging =
+      new SliceReader(table.storage, table.config, settings.rule, table.schema, keyColumn,
+        LogVisibility(table.timeline), rowKey = table.rowKey)
+    private val storage = table.storage
+    private val config  = table.config
+    private val rowKey  = table.rowKey
+    private val history = table.timeline.history
+
+    /** At most one key of each form, with whether it has the logical one. */
+    def examples(slices: Iterator[(FileSlice, Int)]): Iterator[(Boolean, String)] = {
+      val found   = mutable.Map.empty[Boolean, String]
+      val columns = new DerivedColumns(config, keyColumn, rowKey)
+      while (found.size < 2 && slices.hasNext) {
+        val (slice, position)       = slices.next()
+        def look(key: String): Unit = isLogical(key, fields, times).foreach(form => found.getOrElseUpdate(form, key))
+        if (inLogs(position)) {
+          val open = merging.merge(slice)
+          try while (open.merge.next()) look(open.layout.key(open.merge.row).toString)
+          finally open.close()
+        } else slice.base.foreach { base =>
+          val reader = new TableFileReader(storage, slice.partitionPath, base, columns,
+            versions = history.map(_.columns(base.instant)))
+          try reader.rows().foreach(row => look(row.getString(0)))
+          finally reader.close()
+        }
+      }
+      found.iterator
+    }
+  }
+
   private def undecided(table: OpenTable): Seq[OptionEntry] = {
     val config                 = table.config
     def isOpen(e: OptionEntry) = !e.names.exists(config.properties.contains)
@@ -52,13 +119,18 @@ object StoredKeyForm {
     val fields = table.config.recordKeyFields
     if (entry == Options.ComplexKeyWithoutName) Some(!key.startsWith(s"${fields.head}:"))
     else {
-      val times = fields.filter(f => FrameCheck.find(table.schema, f).exists(_.dataType == TimestampType))
-      times.flatMap(part(key, fields, _)).collectFirst {
-        case Micros()  => false
-        case Logical() => true
-      }
+      isLogical(key, fields, timeFields(table))
     }
   }
+
+  private def timeFields(table: OpenTable): Seq[String] =
+    table.config.recordKeyFields.filter(f => FrameCheck.find(table.schema, f).exists(_.dataType == TimestampType))
+
+  private def isLogical(key: String, fields: Seq[String], times: Seq[String]): Option[Boolean] =
+    times.flatMap(part(key, fields, _)).collectFirst {
+      case Micros()  => false
+      case Logical() => true
+    }
 
   /** The string of one field in a key. */
   private def part(key: String, fields: Seq[String], field: String): Option[String] = {

@@ -20,14 +20,23 @@ private[spark] object ColumnStatistics {
    *
    * @param types    the table's data columns
    * @param byColumn ranges of values as [[ValueOrder]] orders them
+   * @param stored   name of a column in the file; None if its statistics there say nothing
    */
-  def mayHold(footer: BaseFileFooter, types: StructType, byColumn: Map[String, KeyRanges]): Boolean =
+  def mayHold(
+      footer: BaseFileFooter,
+      types: StructType,
+      byColumn: Map[String, KeyRanges],
+      stored: String => Option[String] = Some(_)
+  ): Boolean = {
+    val inFile = byColumn.toSeq.flatMap { case (column, ranges) =>
+      stored(column).map((_, types(column).dataType, ranges))
+    }
     footer.metadata.getBlocks.asScala.exists { block =>
-      byColumn.forall { case (column, ranges) =>
-        block.getColumns.asScala.find(_.getPath.toDotString == column).forall(mayHold(_, types(column).dataType,
-            ranges))
+      inFile.forall { case (column, dataType, ranges) =>
+        block.getColumns.asScala.find(_.getPath.toDotString == column).forall(mayHold(_, dataType, ranges))
       }
     }
+  }
 
   private def mayHold(chunk: ColumnChunkMetaData, dataType: DataType, ranges: KeyRanges): Boolean = {
     val statistics: Statistics[_] = chunk.getStatistics

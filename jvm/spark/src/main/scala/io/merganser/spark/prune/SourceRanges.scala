@@ -33,21 +33,23 @@ final class SourceRanges(val byColumn: Map[String, KeyRanges]) extends Serializa
       })).toSet
     val kept             = slices.filter(s => here(s.partitionPath))
     val (baseOnly, rest) = kept.partition(s => s.logs.isEmpty && s.base.isDefined)
-    // A file may have another column under a name that a column has now.
-    val isNamed = table.timeline.history.isEmpty
     val ofFile = byColumn.filter { case (column, _) =>
-      (isNamed && types.fieldNames.contains(column)) || column == MetaColumns.RecordKey
+      types.fieldNames.contains(column) || column == MetaColumns.RecordKey
     }
     if (ofFile.isEmpty || baseOnly.isEmpty) kept
     else {
       val shared  = session.sparkContext.broadcast(ofFile)
       val storage = table.storage
+      val history = table.timeline.history
       val found = session.sparkContext
         .parallelize(baseOnly, math.min(baseOnly.size, math.max(1, session.sparkContext.defaultParallelism)))
-        .filter(slice =>
-          SourceRanges.mayHold(BaseFileFooter.read(storage.conf, storage.path(slice.base.get.path),
-              slice.base.get.sizeBytes),
-            types, shared.value))
+        .filter { slice =>
+          val base = slice.base.get
+          // Under a name that a column has now, a file may have another one.
+          val columns = history.map(_.columns(base.instant))
+          SourceRanges.mayHold(BaseFileFooter.read(storage.conf, storage.path(base.path), base.sizeBytes), types,
+            shared.value, column => columns.fold(Option(column))(_.measured(column)))
+        }
         .collect().toSeq
       found ++ rest
     }
@@ -77,7 +79,12 @@ object SourceRanges {
       columns.map(_._1).zip(ranges).groupBy(_._1).map { case (name, several) => name -> several.head._2 })
   }
 
-  private def mayHold(footer: BaseFileFooter, types: StructType, byColumn: Map[String, KeyRanges]): Boolean =
+  private def mayHold(
+      footer: BaseFileFooter,
+      types: StructType,
+      byColumn: Map[String, KeyRanges],
+      stored: String => Option[String]
+  ): Boolean =
     byColumn.get(MetaColumns.RecordKey).forall(_.overlaps(footer.minKey, footer.maxKey)) &&
-      ColumnStatistics.mayHold(footer, types, byColumn - MetaColumns.RecordKey)
+      ColumnStatistics.mayHold(footer, types, byColumn - MetaColumns.RecordKey, stored)
 }

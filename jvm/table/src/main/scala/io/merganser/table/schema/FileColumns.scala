@@ -26,6 +26,21 @@ final case class FileColumns(now: InternalSchema, file: InternalSchema) {
   /** The filter with the file's names; None if it refers to a column that the file lacks, or inside of a struct. */
   def stored(filter: Filter): Option[Filter] = if (now eq file) Some(filter) else renamed(filter)
 
+  /**
+   * The name of a column in the file, if the values that readers see are in the range of those that the file has there
+   * in their own type; None if the file may have another column of the name, or none.
+   */
+  def measured(column: String): Option[String] =
+    if (now eq file) Some(column)
+    else for {
+      current <- now.columns.find(_.name == column)
+      there   <- file.columns.find(_.id == current.id)
+      if !isRounded(there.kind, current.kind)
+    } yield there.name
+
+  /** A float becomes the double with its decimal digits, which is another number. */
+  private def isRounded(file: ColumnKind, now: ColumnKind): Boolean = file == Scalar("float") && now != file
+
   private def struct(requested: StructType, now: Seq[SchemaColumn], file: Seq[SchemaColumn]): StructType =
     StructType(requested.map { field =>
       val current = now.find(_.name == field.name)

@@ -108,6 +108,14 @@ class InternalSchemaSuite extends AnyFunSuite {
     assert(history.columns("5").stored(EqualTo("a", 1)).contains(EqualTo("a", 1)))
   }
 
+  test("statistics of a column are those of its id, unless its values are others now or the file lacks it") {
+    assert(Seq("id", "b", "a", "n").map(history.columns("4").measured) == Seq(Some("id"), Some("a"), None, None))
+    assert(history.columns("5").measured("a").contains("a"))
+    val floats = InternalSchema.initial(ddl("i INT, f FLOAT"))
+    val wider  = floats.evolved(ddl("i BIGINT, f DOUBLE"), 5, isExact = true)
+    assert(Seq("i", "f").map(SchemaHistory(Seq(wider, floats)).columns("4").measured) == Seq(Some("i"), None))
+  }
+
   test("an instant has the newest version up to it, and a file from before all of them the oldest") {
     val middle   = now.copy(version = 20240102000000000L)
     val versions = SchemaHistory(Seq(now.copy(version = 20240103000000000L), middle, old.copy(version = 3)))

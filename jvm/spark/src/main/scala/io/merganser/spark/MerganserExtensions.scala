@@ -2,6 +2,7 @@ package io.merganser.spark
 
 import io.merganser.spark.sql.{
   CallParser,
+  ColumnRetyping,
   RowLevelCommandStrategy,
   DescribeStrategy,
   StarExpansion,
@@ -26,6 +27,7 @@ class MerganserExtensions extends (SparkSessionExtensions => Unit) {
 
     // Analyzer extensions. The order matters: commands are deferred before their stars are expanded, and released last.
     extensions.injectResolutionRule(_ => FrameWriteDetection)
+    extensions.injectResolutionRule(_ => ColumnRetyping)
     extensions.injectResolutionRule(PartitionOverwrites(_))
     StatementLine.inject(extensions)
     extensions.injectResolutionRule(DeferredStatements.Decide(_))

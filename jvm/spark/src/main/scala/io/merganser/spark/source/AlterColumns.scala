@@ -155,7 +155,8 @@ object AlterColumns {
       if (was != is && !Widening.isPromotion(was, is) && !(isRetyped && isRetyping(was, is)))
         throw refused(table, c.fieldNames,
           s"stored values of ${field.dataType.catalogString} do not widen to ${c.newDataType.catalogString}",
-          "Add another column, and UPDATE it from this one")
+          if (isRetyping(was, is)) s"${ColumnVersions.Setting}: files are then read by the column's id and new type"
+          else "Add another column, and UPDATE it from this one")
       field.copy(dataType = c.newDataType)
     case c: UpdateColumnNullability =>
       if (field.nullable && !c.nullable)

@@ -16,6 +16,9 @@ import org.apache.spark.sql.types._
  */
 private[source] object ColumnVersions {
 
+  /** Remedy for a change that needs versions. */
+  val Setting: String = s"Set ${Options.SchemaOnRead.key}=true, in the session or as a property of the table"
+
   /**
    * Whether the changes make a new version of the columns.
    *
@@ -24,14 +27,13 @@ private[source] object ColumnVersions {
   def areKept(table: OpenTable, sessionConf: Map[String, String], changes: Seq[TableChange]): Boolean = {
     val kept = table.timeline.history.isDefined ||
       Settings.ofWrite(Map.empty, sessionConf).bool(Options.SchemaOnRead, table.config.properties)
-    val setting = s"Set ${Options.SchemaOnRead.key}=true, in the session or as a property of the table"
     if (!kept) changes.foreach {
       case c: RenameColumn => throw AlterColumns.refused(table.config.name, c.fieldNames,
           s"stored files have its values under this name, not under '${c.newName}'",
-          s"$setting, which finds them by the column's id, or make a new table with CREATE TABLE … AS SELECT")
+          s"$Setting, which finds them by the column's id, or make a new table with CREATE TABLE … AS SELECT")
       case c: DeleteColumn => throw AlterColumns.refused(table.config.name, c.fieldNames,
           "stored files keep its values, which a column of that name would bring back",
-          s"$setting, which gives columns ids, or make a new table with CREATE TABLE … AS SELECT")
+          s"$Setting, which gives columns ids, or make a new table with CREATE TABLE … AS SELECT")
       case _ => ()
     }
     kept

@@ -144,9 +144,9 @@ object SchemaEvolution {
   /** Whether values compare alike in both types, and distinct values stay distinct. */
   private def keepsOrder(from: DataType, to: DataType): Boolean = (from, to) match {
     case (ByteType | ShortType | IntegerType, LongType | DoubleType)     => true
-    case (ByteType | ShortType | IntegerType | LongType, _: DecimalType) => true
+    case (ByteType | ShortType | IntegerType | LongType, _: DecimalType) => Widening.isAllowed(from, to)
     case (FloatType, DoubleType)                                         => true
-    case (_: DecimalType, _: DecimalType)                                => true
+    case (_: DecimalType, _: DecimalType)                                => Widening.isAllowed(from, to)
     case _                                                               => false
   }
 

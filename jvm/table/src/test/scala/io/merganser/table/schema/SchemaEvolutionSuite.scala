@@ -110,6 +110,9 @@ class SchemaEvolutionSuite extends AnyFunSuite {
     refuses("partition", "float", "double", path)
     refuses("ordering", "int", "string", order)
     refuses("ordering", "bigint", "double", order)
+    // Values that do not fit would be null.
+    refuses("ordering", "bigint", "decimal(5,1)", order)
+    refuses("ordering", "int", "decimal(10,1)", order)
     refuses("record key", "int", "double", "hoodie.table.recordkey.fields" -> "id,c")
   }
 }

@@ -5,12 +5,16 @@ import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.connector.catalog.{CatalogV2Util, Column, Identifier, V1Table}
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{StructField, StructType}
 
 /** Entries of tables in Spark's session catalog. */
 object CatalogBridge {
 
   def schema(columns: Array[Column]): StructType = CatalogV2Util.v2ColumnsToStructType(columns)
+
+  /** A column, or a field inside of one, of structs, arrays and maps. */
+  def field(schema: StructType, path: Seq[String]): Option[StructField] =
+    schema.findNestedField(path, includeCollections = true).map(_._2)
 
   /** None if there is no such table, or the name does not have the form of the session catalog's. */
   def catalogTable(session: SparkSession, name: Identifier): Option[CatalogTable] =

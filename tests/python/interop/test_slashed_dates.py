@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -117,3 +118,41 @@ def test_slashed_dates_are_refused_with_hive_style_paths_and_with_several_partit
     with pytest.raises(MerganserError, match=r"OPTION_CONFLICT.*slash.separated.*day,amount"):
         ours.upsert(path, schema, [row], **options(COW, **several))
     assert not path.exists()
+
+
+#: Type of the partition column -> values; those without a path are refused.
+OTHER_VALUES: dict[str, list[Any]] = {
+    "string": ["2024-01-02", "2024/01/03", "2024-01/04", "a-b/c-d", "x/y", "no date"],
+    "int": [20240102, 7],
+    "timestamp": ["2024-01-02T03:04:05.000000"],
+}
+
+
+@pytest.mark.parametrize("dates", OTHER_VALUES)
+def test_values_with_slashes_of_their_own_and_of_other_types_have_hudis_paths_and_each_key_keeps_its_one_path(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, dates: str
+) -> None:
+    schema, chosen, values = COLUMNS % dates, options(COW), OTHER_VALUES[dates]
+    written = [[i, value, i, 1] for i, value in enumerate(values)]
+    hudi.upsert(tmp_path / "hudi", schema, written, **chosen)
+    ours.upsert(tmp_path / "ours", schema, written, **chosen)
+    place = ["id", "_hoodie_partition_path"]
+    expected = hudi.read(tmp_path / "hudi").select(place)
+    assert ours.read(tmp_path / "ours").select(place) == expected
+    again = [[i, value, i + 100, 2] for i, value in enumerate(values)]
+    ours.upsert(tmp_path / "hudi", schema, again)
+    hudi.upsert(tmp_path / "ours", schema, again, **chosen)
+    for path in (tmp_path / "hudi", tmp_path / "ours"):
+        assert ours.read(path).select(place) == expected
+        assert ours.read(path).business == again
+        for i, value in enumerate(values):
+            literal = f"'{value}'" if isinstance(value, str) else value
+            read = ours.spark.read.format("merganser").load(str(path)).where(f"day = {literal}")
+            assert [row.id for row in read.collect()] == [i], value
+
+
+def test_a_value_whose_dashes_leave_an_empty_level_is_refused(ours: MerganserEngine, tmp_path: Path) -> None:
+    for dates, value in (("string", "2024-01-"), ("string", "-"), ("int", -5)):
+        with pytest.raises(MerganserError, match="PARTITION_PATH_INVALID"):
+            ours.upsert(tmp_path / dates, COLUMNS % dates, [[1, value, 1, 1]], **options(COW))
+        assert not list((tmp_path / dates).rglob("*.parquet"))

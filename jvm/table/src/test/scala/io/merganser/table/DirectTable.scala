@@ -109,7 +109,7 @@ final class DirectTable(
     ScheduledCompactions.begin(storage, config, instant, options).run { transaction =>
       val operations = transaction.timeline.compactionPlan(instant).operations
       val planned    = PlannedSlices.of(storage, config, transaction.timeline.compactionPlan(instant))
-      val slices     = planned.map(view(transaction.timeline).committed)
+      val slices     = view(transaction.timeline).committed(planned)
       val written = slices.zipWithIndex.flatMap { case (slice, task) =>
         val open = reader(transaction.timeline, rowSchema).merge(slice)
         try writer(transaction).writeBase(slice.partitionPath, slice.fileId, Some(slice), open.merge,

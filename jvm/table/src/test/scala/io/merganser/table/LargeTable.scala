@@ -17,6 +17,7 @@ import io.merganser.table.timeline.{Action, CommitMetadata, InstantFile, Instant
  * @param archived   how many writes before these are no longer on the timeline
  * @param content    the base file whose rows every base file has
  * @param schemaJson Avro schema of the commits
+ * @param replaced   how many files each commit names in addition, which later ones have replaced and a clean removed
  */
 final class LargeTable(
     val root: NioPath,
@@ -25,7 +26,8 @@ final class LargeTable(
     archived: Int,
     content: NioPath,
     schemaJson: String,
-    mergeOnRead: Boolean = false
+    mergeOnRead: Boolean = false,
+    replaced: Int = 0
 ) {
   import LargeTable._
 
@@ -55,8 +57,10 @@ final class LargeTable(
   private def completed(write: Int): String = InstantFile.completed(instant(write),
     Some(InstantTime.format(Start + write * 2000L + 1000L, java.time.ZoneOffset.UTC)), action)
 
-  private def baseName(group: Int): String =
-    FileNames.base(f"$group%08x-0000-0000-0000-000000000000-0", "0-0-0", instant(group % writes))
+  private def baseName(group: Int): String = baseName(group, group % writes)
+
+  private def baseName(group: Int, write: Int): String =
+    FileNames.base(f"$group%08x-0000-0000-0000-000000000000-0", "0-0-0", instant(write))
 
   /** The instants of archived writes, with their completion times. */
   def archivedTimes: Seq[(String, String)] = (0 until archived).map(c =>
@@ -67,13 +71,16 @@ final class LargeTable(
 
   /** The metadata of a write. */
   def metadata(write: Int): CommitMetadata = {
-    val stats = (write until groups by writes).map { group =>
+    // The groups of the next writes are written again by these.
+    val earlier = (write + 1 until math.min(write + 1 + replaced, math.min(writes, groups)))
+    val stats = ((write until groups by writes) ++ earlier).map { group =>
       val partition = java.util.Arrays.binarySearch(first, group) match {
         case exact if exact >= 0 => first.lastIndexOf(group) // empty partitions begin at the same group
         case insertion           => -insertion - 2
       }
       val path = partitions(partition)._1
-      WriteStat(baseName(group).takeWhile(_ != '_'), FileNames.path(path, baseName(group)), numWrites = 10,
+      val name = baseName(group, write)
+      WriteStat(name.takeWhile(_ != '_'), FileNames.path(path, name), numWrites = 10,
         numInserts = 10, fileSizeInBytes = size, totalWriteBytes = size, partitionPath = path)
     }
     CommitMetadata(OperationType.Insert, stats.groupBy(_.partitionPath), Map("schema" -> schemaJson))

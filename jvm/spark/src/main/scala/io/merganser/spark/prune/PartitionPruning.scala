@@ -4,7 +4,7 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.write.key.PartitionTime
 import io.merganser.table.properties.{PartitionField, PartitionKind, TableConfig}
 import io.merganser.table.schema.FrameCheck
-import io.merganser.table.slice.FileSlice
+import io.merganser.table.slice.{FileSlice, FoundPartitions, TableView}
 import org.apache.spark.sql.catalyst.CatalystTypeConverters
 import org.apache.spark.sql.catalyst.expressions.{Cast, Literal}
 import org.apache.spark.sql.sources._
@@ -57,8 +57,25 @@ final case class PartitionPruning(config: TableConfig, schema: StructType) {
     filters.forall(f => !isNeverTrue(f, known))
   }
 
+  /**
+   * The partitions that may have rows that pass; other folders are listed only to find these.
+   *
+   * @param mayHave further condition on a folder, false if no partition in it or below it is needed
+   */
+  def partitions(view: TableView, filters: Seq[Filter], mayHave: String => Boolean = _ => true): FoundPartitions = {
+    val found = named(filters) match {
+      case Some(some) => FoundPartitions(view.partitionsAmong(some.filter(mayHave)), skipped = 0)
+      case None       => view.partitionsIn(folder => mayContain(folder, filters) && mayHave(folder))
+    }
+    val kept = found.paths.filter(mayHold(_, filters))
+    FoundPartitions(kept, found.skipped + found.paths.size - kept.size)
+  }
+
   /** The folders that alone can have rows that pass, whether they exist or not; None if the filters name none. */
-  def named(filters: Seq[Filter]): Option[Seq[String]] = folders.named(filters)
+  private[prune] def named(filters: Seq[Filter]): Option[Seq[String]] = folders.named(filters)
+
+  /** What a folder determines of the columns in every partition below it and in itself. */
+  private[prune] def below(folder: String): Map[String, PathValue] = folders.known(folder, Nil)
 
   /** Values of the partition columns that the path determines, in Scala form; None if it has other levels. */
   private[spark] def values(path: String): Option[Map[String, Any]] = shown(path).map(_.collect {

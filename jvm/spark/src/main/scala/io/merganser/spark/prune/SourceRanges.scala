@@ -9,6 +9,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.merganser.Partitions
 import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * Ranges of the values in a statement's source, collected by its tasks. A stored row outside them cannot match, and a
@@ -20,16 +21,31 @@ final class SourceRanges(val byColumn: Map[String, KeyRanges]) extends Serializa
 
   def ++(other: Option[SourceRanges]): SourceRanges = other.fold(this)(o => new SourceRanges(byColumn ++ o.byColumn))
 
+  /** Whether a partition in a folder, or in any folder below it, may have a matching row. */
+  def mayContain(pruning: PartitionPruning, folder: String): Boolean =
+    folder.isEmpty || pruning.below(folder).forall { case (column, shown) =>
+      byColumn.get(column).forall { ranges =>
+        shown match {
+          case PartitionPruning.Exactly(value) =>
+            ordered(pruning.schema, column, value).forall(v => ranges.overlaps(v, v))
+          // All strings that go on with a slash are less than the one with the character after it.
+          case PartitionPruning.Below(text) =>
+            ranges.overlaps(UTF8String.fromString(text), UTF8String.fromString(s"${text}0"))
+          case _ => true
+        }
+      }
+    }
+
+  private def ordered(types: StructType, column: String, value: Any): Option[UTF8String] =
+    FrameCheck.find(types, column).flatMap(field => ValueOrder.ofExternal(value, field.dataType))
+
   /** The slices that may hold a matching row. */
   def prune(session: SparkSession, table: OpenTable, slices: Seq[FileSlice]): Seq[FileSlice] = {
     val paths = PartitionPruning(table.config, table.schema)
     val types = table.schema
     val here = slices.map(_.partitionPath).distinct.filter(path =>
       paths.values(path).forall(_.forall { case (column, value) =>
-        byColumn.get(column).forall { ranges =>
-          val dataType = FrameCheck.find(types, column).map(_.dataType)
-          dataType.flatMap(ValueOrder.ofExternal(value, _)).forall(v => ranges.overlaps(v, v))
-        }
+        byColumn.get(column).forall(ranges => ordered(types, column, value).forall(v => ranges.overlaps(v, v)))
       })).toSet
     val kept             = slices.filter(s => here(s.partitionPath))
     val (baseOnly, rest) = kept.partition(s => s.logs.isEmpty && s.base.isDefined)

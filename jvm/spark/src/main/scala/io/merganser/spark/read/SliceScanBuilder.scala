@@ -63,15 +63,9 @@ final class SliceScanBuilder(
       all.size - slices.size, partitions.skipped)
   }
 
-  /** The partitions that may have rows that pass the filters; other folders are listed only to find these. */
   private def partitions: FoundPartitions = {
     val pruning = PartitionPruning(table.config, table.schema)
-    val found = pruning.named(filters.toSeq) match {
-      case Some(folders) => FoundPartitions(table.view.partitionsAmong(folders), skipped = 0)
-      case None          => table.view.partitionsIn(pruning.mayContain(_, filters.toSeq))
-    }
-    val kept = found.paths.filter(pruning.mayHold(_, filters.toSeq))
-    FoundPartitions(kept, found.skipped + found.paths.size - kept.size)
+    pruning.partitions(table.view, filters.toSeq, folder => ranges.forall(_.mayContain(pruning, folder)))
   }
 
   /** A user's merger class is needed only if rows are merged. */

@@ -6,9 +6,9 @@ import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.write.{Counts, TableWrite, WriterOptions}
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.commit.{CommitRequest, CompactionSchedule, Transaction, Work}
+import io.merganser.table.commit.{CommitRequest, CompactionSchedule, LoggedPartitions, Transaction, Work}
 import io.merganser.table.file.WriteToken
-import io.merganser.table.options.FailedWrites
+import io.merganser.table.options.{CompactionStrategy, FailedWrites}
 import io.merganser.table.service.{CompactionDue, CompactionSelection}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.{FileSlice, LogVisibility, PlannedSlices, SliceReader, SliceWriter, TableView}
@@ -45,18 +45,27 @@ object CompactionService {
 
   /** Plans a compaction of the slices that the configured strategy chooses; None if there are none. */
   def schedule(session: SparkSession, path: String, settings: WriteConfig): Option[String] =
-    schedule(OpenTable.load(session, path), settings).map(_.requested)
+    schedule(OpenTable.load(session, path), settings, listsAll = true).map(_.requested)
 
-  private def schedule(table: OpenTable, settings: WriteConfig): Option[Instant] = {
+  /** @param listsAll also partitions that have no log by the commits since the last compaction of all slices */
+  private def schedule(table: OpenTable, settings: WriteConfig, listsAll: Boolean): Option[Instant] = {
     if (!table.config.isMergeOnRead)
       throw MerganserException("COMPACTION_OF_COPY_ON_WRITE", "table" -> table.config.name)
     CompactionSchedule.schedule(table.storage, table.config, settings.lock, settings.permits, Some(table.timeline)) {
       now =>
-        val view       = new TableView(table.storage, table.config, now)
-        val choice     = settings.compaction.choice
-        val partitions = CompactionSelection.partitions(choice, view.partitions, localTime(table).toLocalDate)
-        val operations = view.slicesOf(partitions).filter(_.logs.nonEmpty).map(operation)
-        Some(CompactionPlan(CompactionSelection.operations(choice, operations))).filter(_.operations.nonEmpty)
+        val view   = new TableView(table.storage, table.config, now)
+        val choice = settings.compaction.choice
+        // Which partitions are the latest is known of all alone.
+        val logged = if (listsAll || choice.strategies.contains(CompactionStrategy.DayBased)) None
+        else LoggedPartitions.of(table.config, now)
+        val all        = logged.getOrElse(view.partitions)
+        val partitions = CompactionSelection.partitions(choice, all, localTime(table).toLocalDate)
+        val slices     = if (logged.isDefined) view.slicesOfAny(partitions) else view.slicesOf(partitions)
+        val operations = slices.filter(_.logs.nonEmpty).map(operation)
+        val chosen     = CompactionSelection.operations(choice, operations)
+        val isWhole    = partitions.size == all.size && chosen.size == operations.size
+        Some(CompactionPlan(chosen, if (isWhole) LoggedPartitions.ofAllSlices else Map.empty)).filter(_ =>
+          chosen.nonEmpty)
     }
   }
 
@@ -105,7 +114,7 @@ object CompactionService {
   /** Runs compactions that others planned, too, and registers the table. */
   def scheduleAndRun(session: SparkSession, path: String, settings: WriteConfig): CompactionResult = {
     val table = OpenTable.load(session, path)
-    registered(session, table, settings, scheduleAndRun(session, table, settings))
+    registered(session, table, settings, scheduleAndRun(session, table, settings, listsAll = true))
   }
 
   private def registered(
@@ -118,8 +127,13 @@ object CompactionService {
     result
   }
 
-  private def scheduleAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): CompactionResult = {
-    val planned = schedule(table, settings)
+  private def scheduleAndRun(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      listsAll: Boolean
+  ): CompactionResult = {
+    val planned = schedule(table, settings, listsAll)
     run(session, table, settings, (table.timeline.pendingCompactions ++ planned).distinct)
   }
 
@@ -129,7 +143,8 @@ object CompactionService {
     if (config.isInline || config.isScheduled) {
       val now = table.refreshed()
       if (CompactionDue.isDue(config, now.timeline, localTime(table))) {
-        if (config.isInline) scheduleAndRun(session, now, settings) else schedule(now, settings)
+        if (config.isInline) scheduleAndRun(session, now, settings, listsAll = false)
+        else schedule(now, settings, listsAll = false)
         ()
       }
     }
@@ -172,7 +187,7 @@ object CompactionService {
       else Some(table.asOfInstant(instant.requested)).filter(_.schema.nonEmpty).getOrElse(table)
     val schema  = seen.schema
     val planned = PlannedSlices.of(table.storage, table.config, table.timeline.compactionPlan(instant))
-    val slices  = planned.map(table.view.committed)
+    val slices  = table.view.committed(planned)
     val run     = transaction.runNumber
     val visible = LogVisibility(table.timeline).copy(history = seen.timeline.history)
     val reader =

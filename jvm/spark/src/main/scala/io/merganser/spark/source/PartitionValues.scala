@@ -7,12 +7,13 @@ import io.merganser.spark.write.key.KeyStrings
 import io.merganser.table.options.Options
 import io.merganser.table.properties.PartitionKind
 import io.merganser.table.schema.FrameCheck
-import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation}
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.execution.datasources.ApplyCharTypePadding
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.sources
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -49,9 +50,34 @@ final class PartitionValues(table: OpenTable, declared: StructType) {
     case _                                                          => value
   }
 
-  /** Paths of the partitions that have file groups now, with their values. */
-  def all: Seq[(String, InternalRow)] =
-    table.view.slices.map(_.partitionPath).distinct.sorted.map(path => path -> of(path))
+  /**
+   * Paths of the partitions that have file groups now and these values, with all their values.
+   *
+   * @param positions of the columns whose values `ident` has
+   */
+  def like(positions: Seq[Int], ident: InternalRow): Seq[(String, InternalRow)] = {
+    val filters = positions.zipWithIndex.flatMap { case (at, i) => filter(at, ident, i) }
+    val paths   = PartitionPruning(config, table.schema).partitions(table.view, filters).paths
+    table.view.partitionsWithGroups(paths).map(path => path -> of(path)).filter { case (_, row) =>
+      positions.indices.forall { i =>
+        val dataType = columns(positions(i)).dataType
+        row.get(positions(i), dataType) == padded(positions(i), ident.get(i, dataType))
+      }
+    }
+  }
+
+  /** None where a path does not hold the column's value as it is compared. */
+  private def filter(at: Int, ident: InternalRow, i: Int): Option[sources.Filter] = {
+    val column = columns(at)
+    if (formatted(column.name) || lengths(at).isDefined) None
+    else if (ident.isNullAt(i)) Some(sources.IsNull(column.name))
+    else column.dataType match {
+      case StringType | DateType | BooleanType | ByteType | ShortType | IntegerType | LongType =>
+        val value = CatalystTypeConverters.convertToScala(ident.get(i, column.dataType), column.dataType)
+        Some(sources.EqualTo(column.name, value))
+      case _ => None
+    }
+  }
 
   /**
    * The values in a path, in the order of [[columns]].

@@ -37,23 +37,12 @@ trait TablePartitions extends SupportsAtomicPartitionManagement {
   override def listPartitionIdentifiers(names: Array[String], ident: InternalRow): Array[InternalRow] = {
     val found     = values
     val positions = names.map(name => found.columns.fieldNames.indexWhere(_.equalsIgnoreCase(name)))
-    found.all.collect { case (_, row) if isLike(found, row, positions, ident) => row }.distinct.toArray
-  }
-
-  private def isLike(
-      values: PartitionValues,
-      row: InternalRow,
-      positions: Array[Int],
-      ident: InternalRow
-  ): Boolean = positions.indices.forall { i =>
-    val dataType = values.columns(positions(i)).dataType
-    row.get(positions(i), dataType) == values.padded(positions(i), ident.get(i, dataType))
+    found.like(positions.toSeq, ident).map(_._2).distinct.toArray
   }
 
   override def loadPartitionMetadata(ident: InternalRow): util.Map[String, String] = {
     val found  = values
-    val every  = found.columns.indices.toArray
-    val paths  = found.all.collect { case (path, row) if isLike(found, row, every, ident) => path }
+    val paths  = found.like(found.columns.indices, ident).map(_._1)
     val slices = paths.flatMap(OpenTable.load(opened.storage).view.slices)
     Map(
       "Location" -> paths.map(path => opened.storage.path(path).toString).mkString(", "),
@@ -65,8 +54,7 @@ trait TablePartitions extends SupportsAtomicPartitionManagement {
   /** In one commit; files stay until they are cleaned, and time travel still shows the rows. */
   override def dropPartitions(idents: Array[InternalRow]): Boolean = {
     val found = values
-    val every = found.columns.indices.toArray
-    val gone  = found.all.collect { case (path, row) if idents.exists(isLike(found, row, every, _)) => path }.toSet
+    val gone  = idents.flatMap(found.like(found.columns.indices, _)).map(_._1).toSet
     if (gone.nonEmpty) replaceByNothing(Replaced.Dropped(gone))
     gone.nonEmpty
   }

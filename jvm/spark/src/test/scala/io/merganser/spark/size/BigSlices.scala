@@ -6,13 +6,14 @@ import io.merganser.spark.MerganserExtensions
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.Rows
 import io.merganser.table.log.LogWriter
+import org.apache.spark.sql.functions.{col, count, length, spark_partition_id, sum}
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.types.{LongType, StringType}
 
 /**
  * Writes, reads and compacts file slices with logs that are larger than the memory of the process, then keys of many
- * versions; run in a process of its own. Arguments: a folder, the size of all logs in megabytes, the number of slices,
- * and the number of versions of a key.
+ * versions, then a base file that several tasks read; run in a process of its own. Arguments: a folder, the size of all logs
+ * in megabytes, the number of slices, the number of versions of a key, and the size of the base file in megabytes.
  */
 object BigSlices {
 
@@ -36,6 +37,7 @@ object BigSlices {
     try {
       largeLogs(spark, path("large"), megabytes = arguments(1).toInt, slices = arguments(2))
       hotKeys(spark, path("hot"), versions = arguments(3).toLong)
+      largeBase(spark, path("base"), megabytes = arguments(4).toInt)
     } finally spark.stop()
   }
 
@@ -95,6 +97,27 @@ object BigSlices {
     require(OpenTable.load(spark, path).view.slices.forall(_.logs.isEmpty))
     require(changed() == expected && spark.read.format("merganser").load(path).count() == 10)
     println(s"logs of ${logs.map(_.sizeBytes).sum / 1000000} MB, $versions versions of one key")
+  }
+
+  /** One base file of random bytes, in row groups of 8 MB, read by tasks of 64 MB. */
+  private def largeBase(spark: SparkSession, path: String, megabytes: Int): Unit = {
+    val rows  = megabytes * 1000000L / RowBytes
+    val bytes = (0 until 16).map(i => s"unhex(sha2(CAST(id * 16 + $i AS STRING), 512))").mkString("concat(", ", ", ")")
+    val frame = spark.range(0, rows, 1, 2).selectExpr("id", "1L AS ts").selectExpr("*", s"$bytes AS v")
+    timed("upsert")(frame.write.format("merganser").options(options("1") +
+        ("hoodie.datasource.write.table.type" -> "COPY_ON_WRITE") + ("hoodie.parquet.block.size" -> s"${8 << 20}"))
+        .mode("append").save(path))
+    val slices = OpenTable.load(spark, path).view.slices
+    val size   = slices.flatMap(_.base).map(_.sizeBytes).sum
+    require(slices.size == 1 && size > megabytes * 900000L, slices)
+    spark.conf.set("spark.sql.files.maxPartitionBytes", s"${64 << 20}")
+    val stored = spark.read.format("merganser").load(path)
+    val tasks = timed("read")(stored.groupBy(spark_partition_id()).agg(count("*"), sum("id"), sum(length(col("v"))))
+        .collect().toSeq)
+    require(tasks.map(_.getLong(1)).sum == rows && tasks.map(_.getLong(2)).sum == rows * (rows - 1) / 2)
+    require(tasks.map(_.getLong(3)).sum == rows * 1024)
+    require(tasks.size >= size / (80 << 20), tasks.size)
+    println(s"a base file of ${size / 1000000} MB in ${tasks.size} tasks")
   }
 
   /** Adds a log to the newest commit: version 6 of the format finds logs by listing them. */

@@ -1,5 +1,6 @@
 package io.merganser.spark.size
 
+import io.merganser.spark.MerganserCatalog
 import io.merganser.table.{LargeTableFileSystem, TableSuite}
 import io.merganser.table.timeline.CommitMetadata
 
@@ -31,6 +32,26 @@ final class LargeHistorySuite extends TableSuite with LargeTables {
     assert(all.result == 1000 * scale && commits(all) <= 1000 * scale + 1 && all.mostAtOnce >= atOnce)
     val one = call(path, "show_commits", "filter => 'total_bytes_written < 0'")
     assert(one.result == 0 && one.mostAtOnce >= atOnce)
+  }
+
+  test("partitions are listed as far as SHOW PARTITIONS names them, with the commit of one file each") {
+    val (path, _) = large("t", even(100 * scale, 100), 1000 * scale)
+    spark.conf.set("spark.sql.catalog.spark_catalog", classOf[MerganserCatalog].getName)
+    spark.sql(s"CREATE TABLE big USING merganser LOCATION '$path'")
+    def shown(partition: String) = {
+      val calls = counted(callMs)(spark.sql(s"SHOW PARTITIONS big $partition").collect().map(_.getString(0)).toSeq)
+      (calls, calls.calls.filter(c => c.kind == "list" && !c.path.startsWith(".hoodie")).map(_.path))
+    }
+    try {
+      val (all, everywhere) = shown("")
+      info(f"SHOW PARTITIONS: ${all.shown}, ${all.seconds}%.2f s at $callMs ms a call")
+      assert(all.result.size == 100 * scale && everywhere.size == 100 * scale + 1 && all.mostAtOnce >= atOnce)
+      assert(commits(all) <= 100 * scale + 2)
+      val (one, there) = shown("PARTITION (part = 'p0007')")
+      assert(one.result == Seq("part=p0007") && there == Seq("p0007") && commits(one) <= 3)
+      val (none, nowhere) = shown("PARTITION (part = 'no')")
+      assert(none.result.isEmpty && nowhere == Seq("no"))
+    } finally spark.sql("DROP TABLE big")
   }
 
   test("compactions of a merge-on-read table are shown without its delta commits") {

@@ -63,6 +63,16 @@ final class LargeReadsSuite extends TableSuite with LargeTables {
     info(s"${megabytesInUse()} MB in use after it")
   }
 
+  test("commits that name more files than are cached are read once") {
+    val (path, table) = large("t", even(100 * scale, 100), 1000 * scale, replaced = 220 / scale)
+    table.prepare()
+    val calls = counted(callMs)(read(path).rdd.getNumPartitions)
+    show("whole table, whose commits name three files for each that is left", calls)
+    assert(commits(calls) <= 1000 * scale + 1)
+    assert(calls.mostAtOnce >= atOnce)
+    info(s"${megabytesInUse()} MB in use after it")
+  }
+
   test("a partition of half the groups is not listed for a read of another one, and is read in parallel") {
     val (path, table) = large("t", ("big" -> 5000 * scale) +: even(50 * scale, 100), 1000 * scale)
     table.prepare()

@@ -39,6 +39,8 @@ trait LargeTables extends LocalSession { this: TableSuite =>
    *
    * @param partitions of the table that the file system presents
    * @param without    properties that the table does not store
+   * @param replaced   see [[LargeTable]]
+   * @param more       options of its creation
    */
   protected def large(
       name: String,
@@ -47,12 +49,14 @@ trait LargeTables extends LocalSession { this: TableSuite =>
       archived: Int = 0,
       mergeOnRead: Boolean = false,
       columns: Seq[String] = Seq("part"),
-      without: Set[String] = Set.empty
+      without: Set[String] = Set.empty,
+      replaced: Int = 0,
+      more: Map[String, String] = Map.empty
   ): (String, LargeTable) = {
     val parts = columns.map(c => s"'p0000' AS $c")
     val rows  = spark.range(10).selectExpr(Seq("concat('k', id) AS k", "1L AS ts", "'v' AS v") ++ parts: _*)
     val options = this.options(mergeOnRead, bucketed = false) ++
-      Map("hoodie.datasource.write.partitionpath.field" -> columns.mkString(","))
+      Map("hoodie.datasource.write.partitionpath.field" -> columns.mkString(",")) ++ more
     val seed = folder.resolve(s"$name-seed")
     rows.coalesce(1).write.format("merganser").options(options).save(seed.toString)
     val opened = OpenTable.load(spark, seed.toString)
@@ -64,7 +68,8 @@ trait LargeTables extends LocalSession { this: TableSuite =>
     val kept = Files.readAllLines(seed.resolve(properties)).asScala.filterNot(line =>
       without(line.takeWhile(_ != '=')) || line.startsWith("hoodie.table.checksum"))
     Files.write(root.resolve(properties), kept.asJava)
-    val table = new LargeTable(root, partitions, commits, archived, seed.resolve(base.path), schema, mergeOnRead)
+    val table = new LargeTable(root, partitions, commits, archived, seed.resolve(base.path), schema, mergeOnRead,
+      replaced)
     LargeTableFileSystem.register(table)
     (s"large://$root", table)
   }

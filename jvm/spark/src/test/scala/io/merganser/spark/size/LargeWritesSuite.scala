@@ -1,5 +1,6 @@
 package io.merganser.spark.size
 
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.{LargeTableFileSystem, TableSuite}
 
 /** What it costs to write to one partition of a table of many. */
@@ -36,9 +37,54 @@ final class LargeWritesSuite extends TableSuite with LargeTables {
     info(s"under the lock: ${locked.map(c => s"${c.kind} ${c.path}").mkString(", ")}")
     assert(locked.forall(_.path.startsWith(".hoodie")), locked)
     assert(byKind(ofLarge) == byKind(ofSmall))
-    // The first write searches the commits of other engines for columns that were added, and its clean those that are
-    // not retained for files that they superseded.
-    assert(rest(first).size <= rest(ofLarge).size + 2 * 1000 * scale + 300)
+    // The first write searches the newest commits of other engines for one of ours, and its clean those that are not
+    // retained for files that they superseded.
+    assert(rest(first).size <= rest(ofLarge).size + 1000 * scale + 300)
+  }
+
+  test("the first write to a table whose commits were archived searches those that are left, in parallel") {
+    val (path, table) = large("t", even(10, 10), 100 * scale, archived = 10)
+    Archives.write(table.root, table.archivedTimes)
+    val first  = upsert(path, "n1", "hoodie.clean.automatic" -> "false")
+    val second = upsert(path, "n2", "hoodie.clean.automatic" -> "false")
+    assert(rest(first).size <= rest(second).size + 100 * scale + 150 && first.mostAtOnce >= atOnce)
+  }
+
+  private def partitionsListed(calls: Counted[_]): Seq[String] =
+    calls.calls.filter(c => c.kind == "list" && c.path.matches("p\\d+")).map(_.path).distinct.sorted
+
+  test("an inline compaction lists the partitions that have logs since the last one of all slices") {
+    val (path, _) = large("t", even(20, 5), 300, mergeOnRead = true)
+    val inline    = Seq("hoodie.compact.inline" -> "true", "hoodie.compact.inline.max.delta.commits" -> "1")
+    upsert(path, "n1")
+    // No compaction yet, and more commits than are read to find out which partitions have logs.
+    assert(partitionsListed(upsert(path, "n1", inline: _*)).size == 20)
+    val second = upsert(path, "n1", inline: _*)
+    info(s"with a compaction: ${second.shown}")
+    assert(partitionsListed(second) == Seq("p0007"))
+    assert(OpenTable.load(spark, path).view.slices("p0007").forall(_.logs.isEmpty))
+    assert(spark.sql(s"CALL show_compaction(path => '$path')").collect().length == 2)
+  }
+
+  test("a MERGE by join lists the partitions that its source names") {
+    val (path, _) = large("t", even(20, 100), 200)
+    val merged = counted(callMs)(spark.sql(
+        s"MERGE INTO merganser.`$path` t USING (SELECT 'w' AS v, 'p0007' AS part) s ON t.part = s.part AND t.v = s.v " +
+          "WHEN MATCHED THEN DELETE").collect())
+    assert(partitionsListed(merged) == Seq("p0007"))
+    assert(merged.count("list", "") <= 1)
+  }
+
+  test("the form of stored keys is that of the newest base file, which is found without a listing") {
+    val complex = "org.apache.hudi.keygen.ComplexKeyGenerator"
+    val (path, _) = large("t", even(20, 100), 200,
+      more = Map("hoodie.write.table.version" -> "8",
+        "hoodie.datasource.write.keygenerator.class" -> complex),
+      without =
+        Set("hoodie.write.complex.keygen.new.encoding"))
+    val calls = upsert(path, "k1", "hoodie.write.table.version" -> "8",
+      "hoodie.datasource.write.keygenerator.class" -> complex)
+    assert(partitionsListed(calls) == Seq("p0007"))
   }
 
   test("a table of another engine, which stores no index, is not listed to find out which one it has") {

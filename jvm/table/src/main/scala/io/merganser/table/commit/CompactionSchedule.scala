@@ -42,7 +42,8 @@ object CompactionSchedule {
       }
       if (free.isEmpty) None
       else {
-        val content = CompactionPlan.encode(chosen.copy(operations = free))
+        val extra   = if (free.size < chosen.operations.size) chosen.extra - LoggedPartitions.WholeKey else chosen.extra
+        val content = CompactionPlan.encode(chosen.copy(operations = free, extra = extra))
         Some(Instant(Transaction.announce(storage, config, timeline, Action.Compaction, content, tableLock),
             Action.Compaction,
             InstantState.Requested))

@@ -74,6 +74,18 @@ private[table] object Conflicts {
       gone.take(1).toList.headOption
     }
 
+  /**
+   * Reads what the comparison needs of other writers: of a timeline that begins with `now` it is not read again.
+   *
+   * @param known  timelines since which the commits of others are compared
+   * @param listed what the write has listed
+   */
+  def readAhead(known: Seq[Timeline], now: Timeline, instant: String, listed: ListedGroups): Unit = {
+    now.readAhead(known.flatMap(completedSince(_, now, instant)).distinct)
+    if (listed.partitions.nonEmpty) known.foreach(now.cleansSince)
+    now.readPlans()
+  }
+
   def completedSince(began: Timeline, now: Timeline, instant: String): Seq[Instant] = {
     val known = began.completed.map(_.requested).toSet
     now.completed.filterNot(i => known(i.requested) || i.requested == instant)

@@ -70,10 +70,14 @@ final class Transaction private[table] (
         run.flatMap(_.missing(metadata)).foreach(file =>
           throw conflict(s"its file '$file' is gone, another engine has removed it"))
         // With several writers, most of the comparison is done before the lock, so that others wait less.
-        if (options.heartbeatMs.isDefined && keys.mayConflict)
-          keys.addedByOthers(known, reloaded()).foreach(reason => throw conflict(reason))
+        val ahead = if (options.heartbeatMs.isDefined) reloaded(this.timeline) else this.timeline
+        if (options.heartbeatMs.isDefined) {
+          Conflicts.readAhead(options.opened.toSeq :+ known, ahead, instant, basis.listed)
+          keys.addedByOthers(known, ahead).foreach(reason => throw conflict(reason))
+        }
         TableLock.hold(storage, options.lock) { lock =>
-          val now = reloaded()
+          val now = reloaded(ahead)
+          now.readAhead(Conflicts.completedSince(ahead, now, instant))
           // Commits that others archived meanwhile may be conflicts too.
           val seen = now.withArchivedSince(known)
           requireRunning(now)
@@ -171,7 +175,8 @@ final class Transaction private[table] (
     }
   }
 
-  private def reloaded(): Timeline = Timeline.load(storage, config, Some(timeline))
+  /** The timeline now; what was read of an earlier one is not read again. */
+  private def reloaded(earlier: Timeline): Timeline = Timeline.load(storage, config, Some(earlier))
 
   private def end(): Unit = if (ended.compareAndSet(false, true)) {
     heartbeat.foreach(_.stop())

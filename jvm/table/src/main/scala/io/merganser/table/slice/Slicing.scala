@@ -62,11 +62,17 @@ private[slice] final class Slicing(
   }
 
   /** See [[TableView.committed]]. */
-  def asCommitted(slice: FileSlice): FileSlice = {
-    prefetch(instants(slice))
-    val logs = slice.logs.filter(isNamed).map(withCompletion).sorted
-    withSizes(slice.copy(base = slice.base.filter(isNamed), logs = logs))
+  def asCommitted(slices: Seq[FileSlice]): Seq[FileSlice] = {
+    prefetch(slices.flatMap(instants))
+    slices.map { slice =>
+      val logs = slice.logs.filter(isNamed).map(withCompletion).sorted
+      withSizes(slice.copy(base = slice.base.filter(isNamed), logs = logs))
+    }
   }
+
+  /** Whether a partition has a group that readers see; groups after the first one are not looked at. */
+  def hasGroup(partition: String, files: Seq[ListedFile]): Boolean =
+    groups(partition, files).exists(group => committedSlices(group, newestOf(group), newestOf).isDefined)
 
   /** Reads only the commits of chosen slices. A group with a file that its commit does not name is sliced again. */
   private def committedSlices(
@@ -108,7 +114,11 @@ private[slice] final class Slicing(
 
   /** The files that a commit names; None if they are unknown. */
   private def filesOf(instant: String): Option[Map[String, CommittedFile]] =
-    committed.computeIfAbsent(instant, timeline.committedFiles(_))
+    Option(committed.get(instant)).getOrElse {
+      val files = timeline.committedFiles(instant)
+      committed.put(instant, files)
+      files
+    }
 
   /**
    * In version 6 several writes share a log file, which is named after its slice. An upgraded table may still have such

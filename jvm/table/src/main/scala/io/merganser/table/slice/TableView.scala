@@ -98,8 +98,14 @@ final class TableView(storage: Storage, config: TableConfig, timeline: Timeline)
 
   private def isWhole(partitions: Seq[String]): Boolean = known.contains(partitions)
 
-  /** A slice of a plan, with file sizes from the commits and without files that no commit names. */
-  def committed(slice: FileSlice): FileSlice = slicing.asCommitted(slice)
+  /** Those of some partitions that have a file group. Reads the commit of one group of each. */
+  def partitionsWithGroups(partitions: Seq[String]): Seq[String] = {
+    val found = slicing
+    Parallel.map(partitions)(p => (p, found.hasGroup(p, listing(p)))).collect { case (p, true) => p }
+  }
+
+  /** Slices of a plan, with file sizes from the commits and without files that no commit names. */
+  def committed(slices: Seq[FileSlice]): Seq[FileSlice] = slicing.asCommitted(slices)
 
   private def listed(partitions: Seq[String]): Seq[(String, Seq[ListedFile])] =
     Parallel.map(partitions)(p => p -> listing(p))

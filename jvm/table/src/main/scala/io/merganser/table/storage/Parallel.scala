@@ -8,7 +8,7 @@ import scala.collection.JavaConverters._
 private[table] object Parallel {
 
   /** They wait more than they compute. Stores allow about a hundred connections of one process. */
-  private val Threads = 64
+  private val Threads = 96
   private val Few     = 4
 
   /** In the order of the input; the first failure is thrown as it is. */

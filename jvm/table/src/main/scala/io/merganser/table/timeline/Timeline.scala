@@ -21,7 +21,7 @@ import scala.util.control.NonFatal
  * @param files    name of the file of each instant and state
  * @param limit    as-of instant: instants requested later are ignored
  * @param findsArchive whether older instants may have been archived
- * @param versions size and time of the completed files, by name
+ * @param versions size and time of the files, by name
  * @param unknownActions names of files that look like instants of unknown actions
  */
 final class Timeline private (
@@ -32,11 +32,14 @@ final class Timeline private (
     limit: Option[String],
     complete: Option[Timeline],
     findsArchive: () => Boolean,
-    versions: Map[String, String],
+    private val versions: Map[String, (Long, Long)],
     private[table] val unknownActions: Seq[String]
 ) {
 
   private val read = new ConcurrentHashMap[Instant, CommitMetadata]()
+
+  /** Plans, requests and cleans that were read, by the name of their file. */
+  private val decoded = new ConcurrentHashMap[String, AnyRef]()
 
   /** Lists the history folder, which few uses of a timeline need. */
   private lazy val hasArchive: Boolean = findsArchive()
@@ -91,6 +94,9 @@ final class Timeline private (
     val begin = if (hasArchive) start else None
     new CompletedInstants(completed.map(_.requested).toSet, pending.map(_.requested).toSet, begin, limit)
   }
+
+  /** Whether the timeline has all writes of the table: none was archived. */
+  private[table] def isWhole: Boolean = !hasArchive
 
   /** Requested time of the first write that was not archived, if any were. */
   private[table] def start: Option[String] = {
@@ -155,6 +161,22 @@ final class Timeline private (
   /** The instant of the commit whose schema is the table's. */
   private[table] def schemaInstant: Option[Instant] = schemaCommit.map(_._1)
 
+  /**
+   * Reads the metadata of completed writes in parallel, for later calls on this timeline and on those that begin with
+   * it. Ignores writes that were archived since the timeline was listed.
+   */
+  private[table] def readAhead(writes: Seq[Instant]): Unit = {
+    Parallel.map(writes.filterNot(read.containsKey))(instant => ifPresent(metadata(instant)))
+    ()
+  }
+
+  /** Reads what pending services have planned, likewise. */
+  private[table] def readPlans(): Unit = {
+    Parallel.map(pendingCompactions)(instant => ifPresent(compactionPlan(instant)))
+    Parallel.map(pendingReplaces)(_._1)
+    ()
+  }
+
   private def keep(instant: Instant, metadata: CommitMetadata): Unit = { read.put(instant, metadata); () }
 
   /**
@@ -179,10 +201,13 @@ final class Timeline private (
     earlier.read.asScala.foreach { case (instant, metadata) =>
       if (versionOf(instant).isDefined && versionOf(instant) == earlier.versionOf(instant)) read.put(instant, metadata)
     }
+    earlier.decoded.asScala.foreach { case (name, content) =>
+      if (versions.contains(name) && versions.get(name) == earlier.versions.get(name)) decoded.put(name, content)
+    }
   }
 
   /** Name, size and time of the completed file. */
-  private def versionOf(instant: Instant): Option[(String, String)] =
+  private def versionOf(instant: Instant): Option[(String, (Long, Long))] =
     files.get((instant, InstantState.Completed)).flatMap(name => versions.get(name).map(name -> _))
 
   def metadata(requested: String): Option[CommitMetadata] = completed.find(_.requested == requested).map(metadata)
@@ -213,8 +238,9 @@ final class Timeline private (
   }
 
   private def committedFiles(instant: Instant): Option[Map[String, CommittedFile]] = {
-    val name     = fileName(instant, InstantState.Completed)
-    val cacheKey = s"$storage/${config.timelineFolder}/$name ${versions.getOrElse(name, "")}"
+    val name = fileName(instant, InstantState.Completed)
+    val cacheKey =
+      s"$storage/${config.timelineFolder}/$name ${versions.get(name).fold("") { case (size, time) => s"$size $time" }}"
     CommittedFiles.get(cacheKey).orElse {
       val found = Option(read.get(instant)).orElse(storedMetadata(instant)).map(CommittedFiles.of)
       found.foreach(CommittedFiles.put(cacheKey, _))
@@ -261,7 +287,7 @@ final class Timeline private (
    */
   def compactionPlan(instant: Instant): CompactionPlan = {
     val now = find(instant.requested, instant.action).getOrElse(instant)
-    decode(fileName(now, InstantState.Requested), archive.plan(now))(CompactionPlan.decode)
+    decodeOnce(fileName(now, InstantState.Requested), archive.plan(now))(CompactionPlan.decode)
   }
 
   /**
@@ -287,8 +313,8 @@ final class Timeline private (
   }
 
   private def cleaned(clean: Instant): Option[Cleaned] =
-    if (clean.isCompleted) Some(decodeCompleted(clean)(Cleaned.ofMetadata))
-    else files.get((clean, InstantState.Requested)).map(decode(_)(Cleaned.ofPlan))
+    if (clean.isCompleted) Some(decodeOnce(fileName(clean, InstantState.Completed), archive.content(clean))(Cleaned.ofMetadata))
+    else files.get((clean, InstantState.Requested)).map(decodeOnce(_)(Cleaned.ofPlan))
 
   /** Cleans that have not completed, the oldest first. */
   private[table] def pendingCleans: Seq[Instant] = pending.filter(_.action == Action.Clean)
@@ -354,7 +380,8 @@ final class Timeline private (
   private lazy val pendingReplaces: Seq[(Instant, RequestedReplace)] =
     pending.filter(_.action.whenCompleted == Action.ReplaceCommit).map { instant =>
       val request =
-        files.get((instant, InstantState.Requested)).flatMap(name => ifPresent(decode(name)(RequestedReplace.decode)))
+        files.get((instant, InstantState.Requested)).flatMap(name =>
+          ifPresent(decodeOnce(name)(RequestedReplace.decode)))
       instant -> request.getOrElse(RequestedReplace(None, Set.empty))
     }
 
@@ -410,7 +437,7 @@ final class Timeline private (
   /**
    * Columns that were added after the table was created: earlier writers do not have them. They are determined by the
    * schema of the table's creation, if it is stored; else by the list in our commits; without one, by the oldest commit
-   * on the timeline.
+   * on the timeline. Only where commits were archived are all searched for a list: else the oldest is the table's first.
    */
   lazy val addedColumns: Set[String] = {
     val now = fields(tableSchemaJson)
@@ -418,7 +445,8 @@ final class Timeline private (
       now.filterNot(fields(metadata.schemaJson)) ++ metadata.extra.get(Timeline.AddedKey).toSeq.flatMap(_.split(','))
     def oldest = metadataOf(byCompletion.iterator, most = 1).map(_._2).find(m =>
       m.maySetSchema && m.schemaJson.isDefined)
-    def listed = newestFirst().find(m => m.extra.contains(Timeline.AddedKey) && m.schemaJson.isDefined)
+    def searched = if (isWhole) newestFirst().take(Timeline.OneByOne) else newestFirst()
+    def listed   = searched.find(m => m.extra.contains(Timeline.AddedKey) && m.schemaJson.isDefined)
     val added =
       if (config.createSchema.isDefined) now -- fields(config.createSchema)
       else listed.orElse(oldest).fold(Set.empty[String])(since(_).toSet)
@@ -508,6 +536,16 @@ final class Timeline private (
   /** What was archived since the timeline was listed. */
   private def archive = new ArchivedTimeline(storage, config)
 
+  /** As [[decode]], for content that is read several times. */
+  private def decodeOnce[T <: AnyRef](name: String, archived: => Option[Array[Byte]] = None)(
+      decode: Array[Byte] => T
+  ): T =
+    Option(decoded.get(name)).getOrElse {
+      val content = this.decode(name, archived)(decode)
+      decoded.put(name, content)
+      content
+    }.asInstanceOf[T]
+
   /** @param archived the content of a file that is gone, if the history has it */
   private def decode[T](name: String, archived: => Option[Array[Byte]] = None)(decode: Array[Byte] => T): T = {
     val file = s"${config.timelineFolder}/$name"
@@ -556,10 +594,8 @@ object Timeline {
       val instant = states.map(_._1).maxBy(i => (i.state.rank, i.completed))
       instant -> states.map { case (state, status) => (instant, state.state) -> status.getPath.getName }
     }.toSeq
-    val versions = found.collect {
-      case (instant, status) if instant.isCompleted =>
-        status.getPath.getName -> s"${status.getLen} ${status.getModificationTime}"
-    }
+    val versions =
+      found.map { case (_, status) => status.getPath.getName -> ((status.getLen, status.getModificationTime)) }
     val loaded = new Timeline(storage, config, latest.map(_._1).sortBy(i => (i.requested, i.action.name)),
       latest.flatMap(_._2).toMap, None, None,
       () => mayHaveArchived(storage, config), versions.toMap,

@@ -199,7 +199,7 @@ final class TableViewSuite extends TableSuite {
     val config = TableConfig.load(s)
     assert(show(new TableView(s, config, Timeline.load(s, config).asOf("200")).slices) == Seq("a@100:200"))
     val planned = FileSlice("p", "a", "100", None, Seq(log("a", "200"), again).flatMap(FileNames.parseLog("p", _, 1)))
-    assert(view(s).committed(planned).logs.map(_.name) == Seq(log("a", "200")))
+    assert(view(s).committed(Seq(planned)).head.logs.map(_.name) == Seq(log("a", "200")))
   }
 
   test("files of an archived instant, and of a commit that names none at all, count as they are") {

@@ -3,6 +3,7 @@ package io.merganser.spark.write.place
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.base.BaseFileFooter
+import io.merganser.table.file.FileNames
 import io.merganser.table.options.{OptionEntry, Options, StoredKeyPolicy, WriteOperation}
 import io.merganser.table.schema.{FrameCheck, MetaColumns}
 import io.merganser.table.settings.{KeyGenerator, WriteConfig}
@@ -13,11 +14,16 @@ import org.apache.spark.sql.types.{StructType, TimestampType}
 
 import scala.collection.mutable
 
+import java.io.FileNotFoundException
+
 /**
  * The form of a table's stored keys, where its properties leave it open: Hudi's writers choose it by an option that no
  * table stores, and with another form a key would be stored a second time. One footer of a base file shows it.
  */
 object StoredKeyForm {
+
+  /** Commits that are searched for a base file. */
+  private val Searched = 20
 
   private val Micros  = "-?\\d+".r
   private val Logical = "-?\\d{4,}-\\d\\d-\\d\\d .*".r
@@ -143,9 +149,18 @@ object StoredKeyForm {
     }
   }
 
+  /** A key of the newest base file that the newest commits name; if they name none, of any. */
   private def newestKey(table: OpenTable): Option[String] = {
-    val bases = table.view.slices.flatMap(_.base).sortBy(_.instant).reverse
-    bases.headOption.flatMap(file =>
-      BaseFileFooter.read(table.storage.conf, table.storage.path(file.path), file.sizeBytes).minKey)
+    val newest = table.timeline.completed.reverseIterator.take(Searched)
+    val named = table.timeline.metadataOf(newest, most = 1).flatMap(_._2.allStats).filter(stat =>
+      stat.path.nonEmpty && !stat.isLogFile && stat.fileSizeInBytes > 0).map(stat =>
+      FileNames.path(stat.partitionPath, stat.fileName) -> stat.fileSizeInBytes)
+    def others = table.view.slicesOneByOne(most = 1).flatMap(_.base).map(base => base.path -> base.sizeBytes)
+    (named ++ others).flatMap { case (file, bytes) => keyIn(table, file, bytes) }.take(1).toList.headOption
   }
+
+  /** None if another engine has removed the file, or stored no keys in its footer. */
+  private def keyIn(table: OpenTable, file: String, bytes: Long): Option[String] =
+    try BaseFileFooter.read(table.storage.conf, table.storage.path(file), bytes).minKey
+    catch { case _: FileNotFoundException => None }
 }

@@ -1,5 +1,6 @@
 package io.merganser.spark.size
 
+import io.merganser.spark.MerganserCatalog
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.{LargeTableFileSystem, TableSuite}
 
@@ -55,8 +56,9 @@ final class LargeWritesSuite extends TableSuite with LargeTables {
 
   test("an inline compaction lists the partitions that have logs since the last one of all slices") {
     val (path, _) = large("t", even(20, 5), 300, mergeOnRead = true)
-    val inline    = Seq("hoodie.compact.inline" -> "true", "hoodie.compact.inline.max.delta.commits" -> "1")
-    upsert(path, "n1")
+    val logged    = "hoodie.datasource.write.table.type" -> "MERGE_ON_READ"
+    val inline = Seq(logged, "hoodie.compact.inline" -> "true", "hoodie.compact.inline.max.delta.commits" -> "1")
+    upsert(path, "n1", logged)
     // No compaction yet, and more commits than are read to find out which partitions have logs.
     assert(partitionsListed(upsert(path, "n1", inline: _*)).size == 20)
     val second = upsert(path, "n1", inline: _*)
@@ -68,9 +70,13 @@ final class LargeWritesSuite extends TableSuite with LargeTables {
 
   test("a MERGE by join lists the partitions that its source names") {
     val (path, _) = large("t", even(20, 100), 200)
-    val merged = counted(callMs)(spark.sql(
-        s"MERGE INTO merganser.`$path` t USING (SELECT 'w' AS v, 'p0007' AS part) s ON t.part = s.part AND t.v = s.v " +
-          "WHEN MATCHED THEN DELETE").collect())
+    spark.conf.set("spark.sql.catalog.spark_catalog", classOf[MerganserCatalog].getName)
+    spark.sql(s"CREATE TABLE big USING merganser LOCATION '$path'")
+    val merged =
+      try counted(callMs)(spark.sql(
+            "MERGE INTO big t USING (SELECT 'w' AS v, 'p0007' AS part) s ON t.part = s.part AND t.v = s.v " +
+              "WHEN MATCHED THEN DELETE").collect())
+      finally spark.sql("DROP TABLE big")
     assert(partitionsListed(merged) == Seq("p0007"))
     assert(merged.count("list", "") <= 1)
   }

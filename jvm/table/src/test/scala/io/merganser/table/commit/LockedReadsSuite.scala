@@ -24,10 +24,11 @@ final class LockedReadsSuite extends TableSuite {
     table(storage = s)
     def begin() = Transaction.begin(s, TableConfig.load(s), Action.Commit, options = several)
     val ours    = begin()
-    val written = upserted(writeBase(s, ours, "ours"))
+    def metadata(by: Transaction, group: String) = upserted(writeBase(s, by, group)).copy(extra = Map.empty)
+    val written = metadata(ours, "ours")
     (1 to 8).foreach { i =>
       val other = begin()
-      other.commit(upserted(writeBase(s, other, s"other$i")), Set.empty)
+      other.commit(metadata(other, s"other$i"), Set.empty)
     }
     val calls   = counted(2)(ours.commit(written, Set.empty))
     val commits = calls.calls.filter(c => c.kind == "open" && c.path.matches("\\.hoodie/timeline/.*\\.commit"))

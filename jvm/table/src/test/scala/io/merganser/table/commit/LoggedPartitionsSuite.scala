@@ -28,7 +28,7 @@ final class LoggedPartitionsSuite extends TableSuite {
 
   test("without a compaction they are those with logs, unless commits were archived") {
     val s = storage
-    table(storage = s)
+    Creation.create(s, properties() + ("hoodie.table.initial.version" -> "9"))
     assert(of(s).contains(Nil))
     write(s, "100_101.deltacommit", "a")
     write(s, "110_111.deltacommit", "b", isLog = false)

@@ -12,8 +12,8 @@ import org.apache.spark.sql.types.{LongType, StringType}
 
 /**
  * Writes, reads and compacts file slices with logs that are larger than the memory of the process, then keys of many
- * versions, then a base file that several tasks read; run in a process of its own. Arguments: a folder, the size of all logs
- * in megabytes, the number of slices, the number of versions of a key, and the size of the base file in megabytes.
+ * versions, then a base file that several tasks read; run in a process of its own. Arguments: a folder, the size of all
+ * logs in megabytes, the number of slices, the number of versions of a key, and the size of the base file in megabytes.
  */
 object BigSlices {
 

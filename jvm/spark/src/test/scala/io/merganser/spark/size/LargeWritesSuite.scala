@@ -57,7 +57,7 @@ final class LargeWritesSuite extends TableSuite with LargeTables {
   test("an inline compaction lists the partitions that have logs since the last one of all slices") {
     val (path, _) = large("t", even(20, 5), 300, mergeOnRead = true)
     val logged    = "hoodie.datasource.write.table.type" -> "MERGE_ON_READ"
-    val inline = Seq(logged, "hoodie.compact.inline" -> "true", "hoodie.compact.inline.max.delta.commits" -> "1")
+    val inline    = Seq(logged, "hoodie.compact.inline" -> "true", "hoodie.compact.inline.max.delta.commits" -> "1")
     upsert(path, "n1", logged)
     // No compaction yet, and more commits than are read to find out which partitions have logs.
     assert(partitionsListed(upsert(path, "n1", inline: _*)).size == 20)

@@ -437,7 +437,7 @@ final class Timeline private (
   /**
    * Columns that were added after the table was created: earlier writers do not have them. They are determined by the
    * schema of the table's creation, if it is stored; else by the list in our commits; without one, by the oldest commit
-   * on the timeline. Only where commits were archived are all searched for a list: else the oldest is the table's first.
+   * on the timeline. All commits are searched for a list only where some were archived: else the oldest is the first.
    */
   lazy val addedColumns: Set[String] = {
     val now = fields(tableSchemaJson)

@@ -25,7 +25,7 @@ final class LockedReadsSuite extends TableSuite {
     def begin() = Transaction.begin(s, TableConfig.load(s), Action.Commit, options = several)
     val ours    = begin()
     def metadata(by: Transaction, group: String) = upserted(writeBase(s, by, group)).copy(extra = Map.empty)
-    val written = metadata(ours, "ours")
+    val written                                  = metadata(ours, "ours")
     (1 to 8).foreach { i =>
       val other = begin()
       other.commit(metadata(other, s"other$i"), Set.empty)

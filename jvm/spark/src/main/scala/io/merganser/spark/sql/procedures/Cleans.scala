@@ -154,6 +154,7 @@ object ShowCleanPlans extends LazyTableProcedure {
 
   override val result: StructType = Procedure.columns(
     "plan_time" -> StringType,
+    "state" -> StringType,
     "action" -> StringType,
     "earliest_instant_to_retain" -> StringType,
     "last_completed_commit_timestamp" -> StringType,
@@ -167,10 +168,12 @@ object ShowCleanPlans extends LazyTableProcedure {
   override protected def rows(table: OpenTable, arguments: Arguments): Iterator[Row] = {
     def row(clean: Instant, plan: CleanPlan) = {
       val extra = plan.extra.toSeq.sorted.map { case (key, value) => s"$key=$value" }.mkString(", ")
-      Row(clean.requested, clean.action.name, plan.earliest.map(_.requested).orNull, plan.lastCompleted, plan.policy,
-        plan.version, plan.files.size, plan.partitions.size, if (extra.isEmpty) null else extra)
+      Row(clean.requested, clean.state.shown, clean.action.name, plan.earliest.map(_.requested).orNull,
+        plan.lastCompleted, plan.policy, plan.version, plan.files.size, plan.partitions.size,
+        if (extra.isEmpty) null else extra)
     }
-    def empty(clean: Instant) = Row(clean.requested, clean.action.name, null, null, null, null, null, null, null)
+    def empty(clean: Instant) =
+      Row(clean.requested, clean.state.shown, clean.action.name, null, null, null, null, null, null, null)
     val active =
       Cleans.ofTimeline(table).map(clean => table.timeline.cleanPlan(clean).fold(empty(clean))(row(clean, _)))
     active ++ Cleans.archived(table, arguments)(_.cleanPlans.reverseIterator).map { case (clean, plan) =>

@@ -58,8 +58,8 @@ class Bridge:
     def clean(self, path: str, dry_run: bool, options: Mapping[str, str]) -> Any:
         return self._call("clean", self._session, path, dry_run, json.dumps(dict(options)))
 
-    def archive(self, path: str, options: Mapping[str, str]) -> Any:
-        return self._call("archive", self._session, path, json.dumps(dict(options)))
+    def archive(self, path: str, min_commits: int | None, max_commits: int | None, options: Mapping[str, str]) -> Any:
+        return self._call("archive", self._session, path, min_commits, max_commits, json.dumps(dict(options)))
 
     def history(self, path: str) -> Any:
         return self._call("history", self._session, path)

@@ -55,8 +55,10 @@ class Statements:
     def clean(self, path: str, dry_run: bool, options: Mapping[str, str]) -> Any:
         return self._rows("run_clean", options, path=path, dry_run=dry_run)
 
-    def archive(self, path: str, options: Mapping[str, str]) -> Any:
-        row = self._one("archive_commits", options, path=path, retain_commits=0)
+    def archive(self, path: str, min_commits: int | None, max_commits: int | None, options: Mapping[str, str]) -> Any:
+        limits = {"min_commits": min_commits, "max_commits": max_commits}
+        named = {name: limit for name, limit in limits.items() if limit is not None}
+        row = self._one("archive_commits", options, path=path, retain_commits=0, **named)
         return {
             "instants": row["instantsArchived"],
             "first": row["firstInstant"],

@@ -327,11 +327,10 @@ class Table:
             options: Further settings by their ``hoodie.*`` names.
 
         Raises:
-            ConfigurationConflictError: ``options`` contradicts an argument.
             MerganserError: ``OPTION_CONFLICT``: ``max_commits`` is not greater than ``min_commits``.
         """
-        limits = {"hoodie.keep.min.commits": min_commits, "hoodie.keep.max.commits": max_commits}
-        return ArchiveResult.from_wire(self._transport.archive(self.path, merged_options(limits, options)))
+        settings = merged_options({}, options)
+        return ArchiveResult.from_wire(self._transport.archive(self.path, min_commits, max_commits, settings))
 
     def history(self) -> list[HistoryEntry]:
         """Return the actions on the table's timeline, oldest first; those archived are in its history."""

@@ -25,7 +25,9 @@ def timeline(path: Path) -> list[str]:
 
 
 def create(spark: SparkSession, path: Path, **more: str) -> merganser.Table:
-    return merganser.Table.create(spark, path, "id string, n long", record_key="id", options=more)
+    """A table that is not cleaned: a clean retains instants on the timeline, and adds its own."""
+    options = {"hoodie.clean.automatic": "false", **more}
+    return merganser.Table.create(spark, path, "id string, n long", record_key="id", options=options)
 
 
 def upsert(spark: SparkSession, table: merganser.Table, n: int, **options: str) -> merganser.CommitResult:
@@ -36,17 +38,20 @@ def test_forty_upserts_of_a_row_leave_a_bounded_timeline_and_every_commit_is_fou
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = tmp_path / "t"
-    table = create(spark, path)
+    table = create(spark, path, **{"hoodie.clean.automatic": "true", "hoodie.clean.commits.retained": "15"})
     instants = [upsert(spark, table, n).instant for n in range(40)]
-    assert len(timeline(path)) <= 3 * 30
-    active = [entry.instant for entry in table.history() if entry.state == "COMPLETED"]
+    # Three files of each write and of the clean after it.
+    assert len(timeline(path)) <= 2 * 3 * 30
+    active = [entry.instant for entry in table.history() if entry.action == "commit"]
     assert 20 <= len(active) <= 30
     shown = spark.sql(f"CALL show_archived_commits(path => '{path}', limit => 100)").collect()
     archived = [row.commit_time for row in shown]
     assert archived[::-1] + active == instants
     assert {row.total_update_records_written for row in shown[:-1]} == {1}
     assert table.df().collect() == [("a", 39)]
-    assert table.df(as_of=instants[4]).collect() == [("a", 4)]
+    assert table.df(as_of=instants[30]).collect() == [("a", 30)]
+    with pytest.raises(MerganserError, match="AS_OF_TOO_EARLY"):
+        table.df(as_of=instants[4])
 
 
 def test_python_and_sql_archive_to_their_limits_and_later_writes_go_on(spark: SparkSession, tmp_path: Path) -> None:
@@ -56,6 +61,7 @@ def test_python_and_sql_archive_to_their_limits_and_later_writes_go_on(spark: Sp
     done = table.archive(min_commits=4, max_commits=5)
     assert (done.instants, done.first, done.last, done.remaining) == (4, instants[0], instants[3], 4)
     assert table.archive(min_commits=4, max_commits=5).instants == 0
+    assert table.df(as_of=instants[1]).collect() == [("a", 1)]
     call = f"CALL archive_commits(path => '{path}', min_commits => 2, max_commits => 3, retain_commits => 0)"
     (row,) = spark.sql(call).collect()
     assert (row.result, row.instants_archived, row.last_instant, row.commits_remaining) == (0, 2, instants[5], 2)

@@ -107,12 +107,17 @@ object PythonBridge {
     array.toString
   }
 
-  /** Moves old instants from the timeline to its history. */
-  def archive(session: SparkSession, path: String, optionsJson: String): String = {
+  /**
+   * Moves old instants from the timeline to its history.
+   *
+   * @param min completed writes that stay, and `max`, above which others are moved; null: as configured
+   */
+  def archive(session: SparkSession, path: String, min: Integer, max: Integer, optionsJson: String): String = {
     val started = System.nanoTime()
     val settings =
       WriteConfig.parse(optionsOf(optionsJson), FrameWrite.sessionConf(session), OpenTable.load(session, path).config)
-    val done = ArchiveService.run(session, path, settings)
+    val done = ArchiveService.run(session, path, settings,
+      _.keeping(Option(min).map(_.intValue), Option(max).map(_.intValue), retained = None))
     mapper.createObjectNode()
       .put("instants", done.instants)
       .put("first", done.first.orNull)

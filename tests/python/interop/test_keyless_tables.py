@@ -19,8 +19,8 @@ from merganser import Table
 
 TYPES = {"cow": "COPY_ON_WRITE", "mor": "MERGE_ON_READ"}
 #: Types and versions; all of them with MERGANSER_FULL=1.
-TABLES = [("cow", 9), ("mor", 9), ("cow", 8), ("mor", 6)]
-TABLES += [("cow", 6), ("mor", 8)] if os.environ.get("MERGANSER_FULL") else []
+TABLES = [("cow", 9), ("mor", 9), ("mor", 6)]
+TABLES += [("cow", 6), ("cow", 8), ("mor", 8)] if os.environ.get("MERGANSER_FULL") else []
 each_table = pytest.mark.parametrize(("kind", "version"), TABLES)
 OPERATION = "hoodie.datasource.write.operation"
 PARTITION = "hoodie.datasource.write.partitionpath.field"

@@ -100,7 +100,8 @@ final class WholePathSuite extends AnyFunSuite with BeforeAndAfterEach {
         }
       }
     }
-    assert(cleaned > 0 || nested, "no file was cleaned")
+    // Histories with logs may have too few compactions.
+    assert(cleaned > 0 || mergeOnRead, "no file was cleaned")
   }
 
   private def compare(

@@ -163,20 +163,20 @@ final class Cleaning(
     timeline.pendingCleans.map(_.requested).flatMap { instant =>
       val started = System.nanoTime()
       val (now, found) = TableLock.hold(storage, lock) { _ =>
-      val now = prepared(Some(timeline))
-      val plan = now.find(instant, Action.Clean).filterNot(_.isCompleted).flatMap { clean =>
-        val plan = now.cleanPlan(clean)
-        if (plan.isEmpty) discard(now, clean)
-        else if (!now.hasFile(clean, InstantState.Inflight)) markInflight(instant)
-        plan
+        val now = prepared(Some(timeline))
+        val plan = now.find(instant, Action.Clean).filterNot(_.isCompleted).flatMap { clean =>
+          val plan = now.cleanPlan(clean)
+          if (plan.isEmpty) discard(now, clean)
+          else if (!now.hasFile(clean, InstantState.Inflight)) markInflight(instant)
+          plan
+        }
+        (now, plan)
       }
-      (now, plan)
+      found.map { plan =>
+        val (files, retained) = filesOf(plan, now)
+        run(instant, plan, files, retained, started)
+      }
     }
-    found.map { plan =>
-      val (files, retained) = filesOf(plan, now)
-      run(instant, plan, files, retained, started)
-    }
-  }
 
   /** A clean whose process ended before it wrote a plan has deleted nothing. */
   private def discard(now: Timeline, clean: Instant): Unit =

@@ -12,7 +12,8 @@ final class CleaningScopeSuite extends TableSuite with CleaningFixture {
   /** Folders of partitions that the next clean lists. */
   private def listed(s: Storage, how: CleaningConfig): Seq[String] = {
     val counted = io.merganser.table.FaultyFileSystem.recorded(clean(s, how))
-    counted.filter(_.startsWith("list ")).flatMap(call => Seq("p", "q", "r").filter(p => call.endsWith(s"/$p"))).distinct.sorted.toList
+    counted.filter(_.startsWith("list ")).flatMap(call => Seq("p", "q", "r").filter(p => call.endsWith(s"/$p")))
+      .distinct.sorted.toList
   }
 
   private def partitioned(name: String): Storage = {

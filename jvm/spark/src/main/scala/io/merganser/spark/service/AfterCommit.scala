@@ -21,8 +21,8 @@ object AfterCommit {
   private val SyncFailed = "WRITE_COMMITTED_SYNC_FAILED"
 
   /**
-   * Runs the compaction and the clean that are due, registers the table in a Hive metastore, and logs what the user should know
-   * about the write.
+   * Runs the services that are due, registers the table in a Hive metastore, and logs what the user should know about
+   * the write.
    *
    * @return the result with the failures of these steps
    * @throws MerganserException WRITE_COMMITTED_SERVICE_FAILED, WRITE_COMMITTED_SYNC_FAILED where the write's options

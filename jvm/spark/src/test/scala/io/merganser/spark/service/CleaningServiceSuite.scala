@@ -25,8 +25,9 @@ final class CleaningServiceSuite extends TableSuite with FaultPoints {
   private def cleans(storage: Storage): Int =
     OpenTable.load(storage).timeline.instants.count(i => i.action == Action.Clean && i.isCompleted)
 
-  for ((mergeOnRead, version) <- Seq((false, "9"), (true, "9"), (true, "6")))
-    test(s"a write and the clean after it, ${if (mergeOnRead) "merge on read" else "copy on write"}, version $version: " +
+  for ((mergeOnRead, version) <- Seq((false, "9"), (true, "9"), (true, "6"))) {
+    val kind = if (mergeOnRead) "merge on read" else "copy on write"
+    test(s"a write and the clean after it, $kind, version $version: " +
       "whichever operation fails, a reader sees the old rows or the new ones, and the next write completes the clean") {
       val options = this.options(mergeOnRead, bucketed = true) + ("hoodie.write.table.version" -> version)
       val compact =
@@ -36,6 +37,7 @@ final class CleaningServiceSuite extends TableSuite with FaultPoints {
       val later = options - "hoodie.write.table.version" ++ compact ++ one
       everyPoint(table, later, s => assert(cleans(s) > 0))(write(_, "k1@40=d k4@40=e", later))
     }
+  }
 
   test(
     "a CALL run_clean that removes a partition: whichever operation fails, the rows stay, and the next one completes") {

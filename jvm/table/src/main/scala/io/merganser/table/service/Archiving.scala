@@ -137,12 +137,13 @@ final class Archiving(
     }
 
   /** The newest write that lists the transactions of applications, unless a later one of ours stays. */
-  private def listing(timeline: Timeline, writes: Seq[(Instant, CommitMetadata)]): Option[String] =
-    writes.filter { case (_, metadata) => AppTransactions.isListed(metadata) }.lastOption.map(_._1.requested).filterNot {
-      _ =>
-        timeline.completed.reverseIterator.takeWhile(_.requested > writes.last._1.requested).exists(i =>
-          AppTransactions.isOurs(timeline.metadata(i)))
+  private def listing(timeline: Timeline, writes: Seq[(Instant, CommitMetadata)]): Option[String] = {
+    val last = writes.filter { case (_, metadata) => AppTransactions.isListed(metadata) }.lastOption.map(_._1.requested)
+    last.filterNot { _ =>
+      timeline.completed.reverseIterator.takeWhile(_.requested > writes.last._1.requested).exists(i =>
+        AppTransactions.isOurs(timeline.metadata(i)))
     }
+  }
 
   // --- steps ---------------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,8 @@ import scala.util.Try
 import scala.util.control.NonFatal
 
 /**
- * A file of the history of layout 2, as a manifest lists it; its name is `<first instant>_<last instant>_<layer>.parquet`.
+ * A file of the history of layout 2, as a manifest lists it:
+ * `<first instant>_<last instant>_<layer>.parquet`.
  *
  * @param sizeBytes None if the manifest does not have it
  */

@@ -313,7 +313,8 @@ final class Timeline private (
   }
 
   private def cleaned(clean: Instant): Option[Cleaned] =
-    if (clean.isCompleted) Some(decodeOnce(fileName(clean, InstantState.Completed), archive.content(clean))(Cleaned.ofMetadata))
+    if (clean.isCompleted)
+      Some(decodeOnce(fileName(clean, InstantState.Completed), archive.content(clean))(Cleaned.ofMetadata))
     else files.get((clean, InstantState.Requested)).map(decodeOnce(_)(Cleaned.ofPlan))
 
   /** Cleans that have not completed, the oldest first. */
@@ -358,8 +359,8 @@ final class Timeline private (
    * estimate.
    */
   private[table] def completionOf(instant: Instant): Option[String] =
-    instant.completed.orElse(versionOf(instant).map { case (_, version) =>
-      InstantTime.format(version.drop(version.indexOf(' ') + 1).toLong, config.timelineZone)
+    instant.completed.orElse(versionOf(instant).map { case (_, (_, modified)) =>
+      InstantTime.format(modified, config.timelineZone)
     })
 
   /** Whether older instants may have been archived. */
@@ -511,7 +512,7 @@ final class Timeline private (
   private[table] def stateFiles(instant: Instant): Seq[StateFile] =
     contents(instant).sortBy(_._1.rank).map { case (state, content) =>
       val name = fileName(instant, state)
-      val time = versions.get(name).flatMap(_.split(' ').lastOption).map(_.toLong)
+      val time = versions.get(name).map(_._2)
       StateFile(InstantFile.parse(name).fold(instant.action)(_.action), state, content,
         time.map(InstantTime.format(_, config.timelineZone)))
     }

@@ -52,7 +52,7 @@ final class ArchiveFaultsSuite extends TableSuite with ArchivingFixture {
     assert(all.size == 8)
     val isEach = version == 9 && prepared.fs.getUri == place("n0").fs.getUri && (fault == Before || fault == Dead)
     val step   = if (isFull || isEach) 1 else 7
-    var n    = 1
+    var n      = 1
     while (fails(all, n, fault, place(s"n$n"))) n += step
     info(s"$n operations")
     assert(n > 20)

@@ -50,9 +50,9 @@ final class ArchivingSuite extends TableSuite with ArchivingFixture {
       org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(s.path(s"$folder/$file"), s.conf))
     try {
       assert(footer.getFileMetaData.getSchema.toString.replaceAll("\\s+", " ") ==
-        "message org.apache.hudi.avro.model.HoodieLSMTimelineInstant { optional binary instantTime (STRING); optional " +
-        "binary completionTime (STRING); optional binary action (STRING); optional binary metadata; optional binary " +
-        "plan; required int32 version; } ")
+        "message org.apache.hudi.avro.model.HoodieLSMTimelineInstant { optional binary instantTime (STRING); " +
+        "optional binary completionTime (STRING); optional binary action (STRING); optional binary metadata; " +
+        "optional binary plan; required int32 version; } ")
       assert(footer.getFileMetaData.getKeyValueMetaData.get("parquet.avro.schema").contains("HoodieLSMTimelineInstant"))
     } finally footer.close()
   }

@@ -65,8 +65,6 @@ object IgnoredOptions {
     unless("9223372036854775807", "a clean takes all commits that its policy does not retain",
       "hoodie.clean.max.commits.to.clean"),
     unless("false", "instants are archived in the write, after its commit", "hoodie.archive.async"),
-    whenOn("hoodie.archive.merge.enable", "hoodie.archive.merge.")(
-      "hoodie.timeline.compaction.batch.size merges files of the history; archive files of version 6 are not merged"),
     unless("", "files of archived instants are deleted by up to 64 threads", "hoodie.archive.delete.parallelism"),
     unless("true", "with hoodie.clean.automatic, archiving always ends at the oldest instant that a clean retains",
       "hoodie.archive.block.on.latest.clean.ectr"),

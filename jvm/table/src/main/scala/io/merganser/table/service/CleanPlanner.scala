@@ -84,7 +84,8 @@ private[table] final class CleanPlanner(
       case CleaningPolicy.Versions(count) if !retention.hasPending => Map(VersionsKey -> count.toString)
       case _                                                       => Map.empty[String, String]
     }
-    (if (savepoints.isEmpty) Map.empty else Map(CleanPlan.SavepointsKey -> savepoints.mkString(","))) ++ versions
+    (if (savepoints.isEmpty) Map.empty[String, String]
+     else Map(CleanPlan.SavepointsKey -> savepoints.mkString(","))) ++ versions
   }
 
   /** Files to delete in a partition, and the partition if nothing is left in it then. */

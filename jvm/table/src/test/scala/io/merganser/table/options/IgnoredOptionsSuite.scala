@@ -11,7 +11,6 @@ class IgnoredOptionsSuite extends AnyFunSuite {
   test("what a job may miss of Hudi is reported by name") {
     val missed = Seq("hoodie.clean.async.enabled" -> "true",
       "hoodie.clean.partition.filter.regex" -> "2", "hoodie.archive.async" -> "true",
-      "hoodie.archive.merge.enable" -> "true",
       "hoodie.metrics.on" -> "true", "hoodie.write.commit.callback.on" -> "true",
       "hoodie.bulkinsert.sort.mode" -> "PARTITION_SORT",
       "hoodie.compaction.plan.generator" -> "a.Generator",
@@ -24,7 +23,7 @@ class IgnoredOptionsSuite extends AnyFunSuite {
   test("an option for what is done anyway is not reported, nor one that tunes a feature that is off") {
     val same = Seq("hoodie.datasource.hive_sync.enable" -> "false", "hoodie.clean.async" -> "false",
       "hoodie.metadata.enable" -> "false",
-      "hoodie.archive.async" -> "false", "hoodie.archive.merge.files.batch.size" -> "5", "hoodie.metrics.on" -> "false",
+      "hoodie.archive.async" -> "false", "hoodie.metrics.on" -> "false",
       "hoodie.bulkinsert.sort.mode" -> "global_sort",
       "hoodie.datasource.hive_sync.database" -> "d",
       "hoodie.metrics.reporter.type" -> "JMX",
@@ -49,17 +48,17 @@ class IgnoredOptionsSuite extends AnyFunSuite {
 
   test("Spark's configuration counts, and a write's option wins over it") {
     val session =
-      Map("spark.hoodie.metrics.on" -> "true", "hoodie.archive.automatic" -> "true", "hoodie.metadata.enable" -> "true")
+      Map("spark.hoodie.metrics.on" -> "true", "hoodie.archive.async" -> "true", "hoodie.metadata.enable" -> "true")
     assert(Settings.ofWrite(Map("hoodie.metadata.enable" -> "false"), session).ignored.map(_.key) ==
-      Seq("hoodie.archive.automatic", "hoodie.metrics.on"))
+      Seq("hoodie.archive.async", "hoodie.metrics.on"))
   }
 
   test("those of one effect are described together, without their values") {
-    val ignored = Settings.ofWrite(Map("hoodie.archive.automatic" -> "true", "hoodie.keep.max.commits" -> "77",
-        "hoodie.metrics.on" -> "true"), Map.empty).ignored
+    val ignored = Settings.ofWrite(Map("hoodie.archive.async" -> "true",
+        "hoodie.metrics.on" -> "true", "hoodie.metrics.executor.enable" -> "77"), Map.empty).ignored
     val described = IgnoredOptions.described(ignored)
     assert(
-      described.size == 2 && described.head.startsWith("hoodie.archive.automatic, hoodie.keep.max.commits (") &&
+      described.size == 2 && described.last.startsWith("hoodie.metrics.executor.enable, hoodie.metrics.on (") &&
         !described.mkString.contains("77"))
   }
 
@@ -68,7 +67,7 @@ class IgnoredOptionsSuite extends AnyFunSuite {
       ReadConfig.parse(options, session).ignored.map(_.key)
     val session = Map("hoodie.metadata.enable" -> "true", "hoodie.metrics.on" -> "true")
     assert(ofRead(Map.empty, session).isEmpty)
-    assert(ofRead(Map("hoodie.archive.automatic" -> "true"), session).isEmpty)
+    assert(ofRead(Map("hoodie.archive.async" -> "true"), session).isEmpty)
     assert(ofRead(Map("hoodie.metadata.enable" -> "true"), session) == Seq("hoodie.metadata.enable"))
   }
 }

@@ -171,18 +171,23 @@ private[spark] object IndexResolver {
       }
 
   /**
-   * True if the keys are in buckets that no number of buckets gives, the same in each partition, by whichever key
-   * fields: an engine with another index has put keys into files that a BUCKET index had made.
+   * True if the keys of some partition are in buckets that no number of buckets gives, by whichever key fields: an
+   * engine with another index has put keys into files that a BUCKET index had made. Where each partition has a number
+   * of its own, they are buckets by a rule that the table does not store.
    */
   private def noCountFits(table: OpenTable, slices: Seq[FileSlice], keys: Seq[StoredKey]): Boolean = {
-    val most  = slices.flatMap(s => FileNames.bucketOf(s.fileId)).max
+    val most = slices.groupBy(_.partitionPath).map { case (partition, some) =>
+      partition -> some.flatMap(s => FileNames.bucketOf(s.fileId)).max
+    }
     val names = table.config.recordKeyFields
     names.toSet.subsets().filter(fields => fields.nonEmpty || names.isEmpty).forall { fields =>
-      // A number that fits divides all of these.
-      val distances =
-        keys.map(k => BigInt(BucketIndex.bucket(k.key, names.filter(fields), Int.MaxValue)) - k.bucket)
-      val greatest = distances.foldLeft(BigInt(0))(_.gcd(_))
-      greatest != 0 && greatest <= most
+      keys.groupBy(_.partitionPath).exists { case (partition, some) =>
+        // A number that fits divides all of these.
+        val distances =
+          some.map(k => BigInt(BucketIndex.bucket(k.key, names.filter(fields), Int.MaxValue)) - k.bucket)
+        val greatest = distances.foldLeft(BigInt(0))(_.gcd(_))
+        greatest != 0 && greatest <= most(partition)
+      }
     }
   }
 

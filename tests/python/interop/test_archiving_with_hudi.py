@@ -51,9 +51,16 @@ def test_hudi_and_we_archive_one_table_in_turns_and_both_find_every_commit(
         names = [f.name for f in folder.iterdir() if f.is_file() and f.name.split(".")[-1].endswith("commit")]
         return sorted({name.split(".")[0].split("_")[0] for name in names})
 
+    name = f"archived_{kind}_{version}"
+
     def archived(engine: MerganserEngine | HudiEngine) -> list[str]:
-        call = f"CALL show_archived_commits(path => '{path}', limit => 1000)"
-        rows = engine.spark.sql(call).collect() if isinstance(engine, MerganserEngine) else engine.sql(call)
+        if isinstance(engine, MerganserEngine):
+            rows = engine.spark.sql(f"CALL show_archived_commits(path => '{path}', limit => 1000)").collect()
+        else:
+            register = f"CREATE TABLE IF NOT EXISTS {name} USING hudi LOCATION '{path}'"
+            # Without times, those of the last day are left out.
+            times = "start_ts => '20000101000000000', end_ts => '29990101000000000'"
+            rows = engine.sql(register, f"CALL show_archived_commits(table => '{name}', limit => 1000, {times})")
         return sorted({row[0] for row in rows})
 
     def check(step: int) -> None:
@@ -125,7 +132,7 @@ def test_hudi_with_its_metadata_table_reads_and_writes_on_after_we_rolled_back_i
     assert hudi.read(path, **{"hoodie.metadata.enable": "true"}).business == expected
     # Enough writes that Hudi compacts its metadata table, and that the lost instant is older than the timeline.
     limits = {"hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3", "hoodie.clean.commits.retained": "1"}
-    limits["hoodie.metadata.compact.max.delta.commits"] = "2"
+    limits |= {"hoodie.archive.automatic": "true", "hoodie.metadata.compact.max.delta.commits": "2"}
     for step in range(3, 10):
         hudi.upsert(path, SCHEMA, [[step, "hudi", step], [0, f"step {step}", step]], **{**options, **limits})
         expected = sort_rows([[0, f"step {step}", step], *([i, "hudi", i] for i in range(1, step + 1))])

@@ -40,7 +40,7 @@ private[table] final class HistoryLog(storage: Storage, config: TableConfig) {
     val blocks  = schemas.flatMap(schema => records.filter(_.getSchema == schema).grouped(batch))
     val last    = logs(storage, folder).lastOption.fold(0L)(number)
     storage.createNew(s"$folder/$Prefix${last + 1}$Suffix",
-      blocks.flatMap(b => RecordLog.block(b.head.getSchema, b)).toArray)
+      blocks.flatMap(b => RecordLog.block(JavaStrings.of(b.head.getSchema), b)).toArray)
   }
 
   private def entry(instant: Instant, file: StateFile): GenericRecord = {

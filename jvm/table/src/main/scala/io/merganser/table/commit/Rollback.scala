@@ -108,14 +108,23 @@ object Rollback {
     ()
   }
 
-  /** Cleans up an instant that is not pending: markers of a committed write, a rollback, or a task that outlived it. */
+  /**
+   * Cleans up an instant that is not pending: markers of a committed write, a rollback, or a task that outlived it. If
+   * the history does not show which of these it is, nothing is deleted.
+   */
   private[table] def removeRemains(storage: Storage, config: TableConfig, timeline: Timeline, instant: String): Unit = {
-    if (!timeline.isCompleted(instant)) {
-      removeFiles(storage, config, instant, mayHaveFiles = false)
-      removeMetadata(storage, instant)
-    } else timeline.metadata(instant).foreach(removeUnnamed(storage, config, instant, _))
-    storage.delete(Heartbeat.file(instant))
-    new Markers(storage, instant).deleteAll()
+    val isKnown = timeline.fate(instant) match {
+      case Some(Some(metadata)) => removeUnnamed(storage, config, instant, metadata); true
+      case Some(None) =>
+        removeFiles(storage, config, instant, mayHaveFiles = false)
+        removeMetadata(storage, instant)
+        true
+      case None => false
+    }
+    if (isKnown) {
+      storage.delete(Heartbeat.file(instant))
+      new Markers(storage, instant).deleteAll()
+    }
   }
 
   /** Removes what a write stored of the table's columns and buckets before its commit. */

@@ -3,28 +3,29 @@ package io.merganser.table.options
 /**
  * When a write compacts its table, or schedules a compaction of it.
  *
- * @param name value of `hoodie.compact.inline.trigger.strategy`
+ * @param name     value of `hoodie.compact.inline.trigger.strategy`
+ * @param usesTime whether the time since the last compaction counts
  */
-sealed abstract class CompactionTrigger(val name: String) extends Serializable {
+sealed abstract class CompactionTrigger(val name: String, val usesTime: Boolean) extends Serializable {
   override def toString: String = name
 }
 
 object CompactionTrigger {
 
   /** Delta commits since the last compaction that was completed. */
-  case object NumCommits extends CompactionTrigger("NUM_COMMITS")
+  case object NumCommits extends CompactionTrigger("NUM_COMMITS", usesTime = false)
 
   /** Delta commits since the last compaction that was scheduled, completed or not. */
-  case object NumCommitsAfterLastRequest extends CompactionTrigger("NUM_COMMITS_AFTER_LAST_REQUEST")
+  case object NumCommitsAfterLastRequest extends CompactionTrigger("NUM_COMMITS_AFTER_LAST_REQUEST", usesTime = false)
 
   /** Time since the last compaction that was completed; without one, since the first delta commit. */
-  case object TimeElapsed extends CompactionTrigger("TIME_ELAPSED")
+  case object TimeElapsed extends CompactionTrigger("TIME_ELAPSED", usesTime = true)
 
   /** [[NumCommits]] and [[TimeElapsed]]. */
-  case object NumAndTime extends CompactionTrigger("NUM_AND_TIME")
+  case object NumAndTime extends CompactionTrigger("NUM_AND_TIME", usesTime = true)
 
   /** [[NumCommits]] or [[TimeElapsed]]. */
-  case object NumOrTime extends CompactionTrigger("NUM_OR_TIME")
+  case object NumOrTime extends CompactionTrigger("NUM_OR_TIME", usesTime = true)
 
   val all: Seq[CompactionTrigger] = Seq(NumCommits, NumCommitsAfterLastRequest, TimeElapsed, NumAndTime, NumOrTime)
 

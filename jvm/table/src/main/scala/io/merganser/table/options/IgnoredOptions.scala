@@ -65,7 +65,7 @@ object IgnoredOptions {
     unless("9223372036854775807", "a clean takes all commits that its policy does not retain",
       "hoodie.clean.max.commits.to.clean"),
     unless("false", "instants are archived in the write, after its commit", "hoodie.archive.async"),
-    unless("", "files of archived instants are deleted by up to 64 threads", "hoodie.archive.delete.parallelism"),
+    unless("", "files of archived instants are deleted by the write", "hoodie.archive.delete.parallelism"),
     unless("true", "with hoodie.clean.automatic, archiving always ends at the oldest instant that a clean retains",
       "hoodie.archive.block.on.latest.clean.ectr"),
     unlessOff("hoodie.metadata.enable", "hoodie.metadata.", "hoodie.record.index.", "hoodie.expression.index.")(
@@ -78,9 +78,11 @@ object IgnoredOptions {
     unless("GLOBAL_SORT", "bulk_insert sorts all rows by partition and key", "hoodie.bulkinsert.sort.mode"),
     unless("", "bulk_insert sorts all rows by partition and key",
       "hoodie.bulkinsert.user.defined.partitioner.sort.columns"),
-    unless("true", "hoodie.compact.inline alone decides whether a write compacts", "hoodie.table.services.enabled"),
+    unless("true",
+      "hoodie.compact.inline, hoodie.clean.automatic and hoodie.archive.automatic configure which services " +
+        "follow a write", "hoodie.table.services.enabled"),
     whenOn("hoodie.table.service.manager.enabled", "hoodie.table.service.manager.")(
-      "services run in the write, or by CALL run_compaction"),
+      "services run in the write, or by CALL run_compaction, run_clean and archive_commits"),
     unless("org.apache.hudi.client.transaction.SimpleConcurrentFileWritesConflictResolutionStrategy",
       "of two writes to one file group the later one fails", "hoodie.write.lock.conflict.resolution.strategy"),
     whenOn("hoodie.write.concurrency.early.conflict.detection.enable", "hoodie.write.concurrency.early.conflict.",

@@ -8,7 +8,8 @@ private[options] trait ServiceOptions extends OptionDefinitions {
   // --- compaction
 
   val InlineCompaction: OptionEntry = write("hoodie.compact.inline", Bool, Some("false"),
-    "After a write to a merge-on-read table, compact when enough delta commits have accumulated.")
+    "After a write to a merge-on-read table, compact when a compaction is due " +
+      "(hoodie.compact.inline.trigger.strategy).")
   val AsyncCompaction: OptionEntry = write("hoodie.datasource.compaction.async.enable", Bool, Some("true"),
     "`false` turns hoodie.compact.inline on where that is not set, as in Hudi's batch writes. `true` alone compacts " +
       "nothing: batch writes have no background compaction.")
@@ -21,7 +22,7 @@ private[options] trait ServiceOptions extends OptionDefinitions {
       "`NUM_COMMITS_AFTER_LAST_REQUEST`, since the last one that was scheduled, run or not; `TIME_ELAPSED`, enough " +
       "seconds since the last one, or since the first delta commit; `NUM_AND_TIME`, `NUM_OR_TIME`.")
   val CompactionDeltaCommits: OptionEntry = write("hoodie.compact.inline.max.delta.commits", Integer(1), Some("5"),
-    "Delta commits since the last compaction that make a compaction due.")
+    "Delta commits since the last compaction that make a compaction due, with the triggers for commits.")
   val CompactionDeltaSeconds: OptionEntry =
     write("hoodie.compact.inline.max.delta.seconds", Integer(1), Some("3600"),
       "Seconds since the last compaction that make a compaction due, with the triggers for time.")
@@ -36,14 +37,14 @@ private[options] trait ServiceOptions extends OptionDefinitions {
   val CompactionTargetIo: OptionEntry = write("hoodie.compaction.target.io", Integer(0), Some("512000"),
     "Megabytes that one compaction reads and writes; the slice that reaches the limit is still compacted.")
   val CompactionLogBytes: OptionEntry = write("hoodie.compaction.logfile.size.threshold", Integer(0), Some("0"),
-    "LogFileSizeBasedCompactionStrategy: bytes of logs from which on a slice is compacted.")
+    "LogFileSizeBasedCompactionStrategy: minimum size of a slice's logs, in bytes.")
   val CompactionLogFiles: OptionEntry = write("hoodie.compaction.logfile.num.threshold", Integer(0), Some("0"),
-    "LogFileNumBasedCompactionStrategy: log files from which on a slice is compacted.")
+    "LogFileNumBasedCompactionStrategy: minimum number of a slice's log files.")
   val CompactionPartitions: OptionEntry = write("hoodie.compaction.daybased.target.partitions", Integer(1), Some("10"),
     "DayBasedCompactionStrategy: number of partitions. BoundedPartitionAwareCompactionStrategy and " +
       "UnBoundedPartitionAwareCompactionStrategy: number of days before today.")
   val CompactionPartitionRegex: OptionEntry = write("hoodie.compaction.partition.path.regex", AnyString, None,
-    "PartitionRegexBasedCompactionStrategy: regular expression that is found in the paths of the partitions.")
+    "PartitionRegexBasedCompactionStrategy: regular expression that matches a part of the partition's path.")
 
   // --- cleaning
 
@@ -56,11 +57,11 @@ private[options] trait ServiceOptions extends OptionDefinitions {
       "numbers.",
     "hoodie.cleaner.policy")
   val CleanCommits: OptionEntry = write("hoodie.clean.commits.retained", Integer(1), Some("10"),
-    "KEEP_LATEST_COMMITS: commits. Raise it if queries take longer than so many commits, or to read the table as of " +
-      "earlier times.",
+    "KEEP_LATEST_COMMITS: number of commits. Raise it if queries take longer than so many commits, or to read the " +
+      "table as of earlier times.",
     "hoodie.cleaner.commits.retained")
   val CleanHours: OptionEntry =
-    write("hoodie.clean.hours.retained", Integer(0), Some("24"), "KEEP_LATEST_BY_HOURS: hours.",
+    write("hoodie.clean.hours.retained", Integer(0), Some("24"), "KEEP_LATEST_BY_HOURS: number of hours.",
       "hoodie.cleaner.hours.retained")
   val CleanVersions: OptionEntry = write("hoodie.clean.fileversions.retained", Integer(1), Some("3"),
     "KEEP_LATEST_FILE_VERSIONS: file slices of each file group, with the newest one. Files of file groups that were " +
@@ -85,15 +86,15 @@ private[options] trait ServiceOptions extends OptionDefinitions {
   val KeepMaxCommits: OptionEntry = write("hoodie.keep.max.commits", Integer(2), Some("30"),
     "Completed writes on the timeline above which instants are archived.")
   val ArchiveBatch: OptionEntry = write("hoodie.commits.archival.batch", Integer(1), Some("10"),
-    "Version 6: most records of a block of the archive.")
+    "Version 6: maximum number of records in a block of the archive.")
   val ArchiveBeyondSavepoint: OptionEntry = write("hoodie.archive.beyond.savepoint", Bool, Some("false"),
     "`true`: archiving skips instants with a savepoint and continues after them. `false`: it ends at the first one.")
   val HistoryMergeBatch: OptionEntry = write("hoodie.timeline.compaction.batch.size", Integer(2), Some("10"),
     "Files of one layer of the history that are merged into one of the next. Not in version 6.")
   val HistoryFileMaxSize: OptionEntry = write("hoodie.timeline.compaction.target.file.max.bytes", Integer(1),
-    Some("1048576000"), "Bytes of files of the history that are merged at once at most.")
+    Some("1048576000"), "Maximum total size of the history files that are merged at once, in bytes.")
   val HistoryVersions: OptionEntry = write("hoodie.timeline.manifest.retained.versions", Integer(1), Some("3"),
-    "Versions of the history whose files are kept, for readers that have begun with one.")
+    "Number of versions of the history whose files are retained, for readers that have opened one of them.")
 
   /** All options of table services. */
   val ofServices: Seq[OptionEntry] = Seq(InlineCompaction, AsyncCompaction, ScheduleInline, CompactionTriggerOption,

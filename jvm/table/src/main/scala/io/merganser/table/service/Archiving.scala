@@ -67,15 +67,20 @@ final class Archiving(
     val all = (writes ++ ArchivingPlan.services(timeline, writes, hasLayout2)).sortBy(i => (i.requested, i.action.name))
     if (all.nonEmpty) {
       removeRemains(timeline, writes)
-      held.requireHeld()
-      addToHistory(timeline, all)
-      held.requireHeld()
-      removeFiles(timeline, all)
-      if (hasLayout2) history.compact()
-      Log.info(s"archived ${all.size} instants of $storage up to ${all.last.requested}")
+      move(timeline, all, held)
     }
     Archived(all.size, all.headOption.map(_.requested), all.lastOption.map(_.requested),
       timeline.completed.size - writes.size)
+  }
+
+  /** Moves completed instants of the timeline to the history. Call under the table lock. */
+  private[service] def move(timeline: Timeline, instants: Seq[Instant], held: TableLock): Unit = {
+    held.requireHeld()
+    addToHistory(timeline, instants)
+    held.requireHeld()
+    removeFiles(timeline, instants)
+    if (hasLayout2) history.compact()
+    Log.info(s"archived ${instants.size} instants of $storage up to ${instants.last.requested}")
   }
 
   private def history = new HistoryWriter(storage, config.historyFolder, settings.history)
@@ -126,32 +131,43 @@ final class Archiving(
       lastClean(timeline).map(c => timeline.cleanOf(c).flatMap(_.earliest).getOrElse(c.requested)).getOrElse("")
     replacing.find { instant =>
       val metadata = timeline.metadata(instant)
-      metadata.replaced.nonEmpty && (cleaned <= instant.requested || hasFiles(metadata))
+      metadata.replaced.nonEmpty && (cleaned <= instant.requested || hasFiles(instant, metadata))
     }.map(_.requested)
   }
 
-  private def hasFiles(metadata: CommitMetadata): Boolean =
+  /** Whether there are files of the replaced groups; later ones are of groups that got the same ids. */
+  private def hasFiles(instant: Instant, metadata: CommitMetadata): Boolean =
     metadata.replaced.groupBy(_.partitionPath).exists { case (partition, groups) =>
       val fileIds = groups.map(_.fileId)
-      storage.list(partition).exists(f => f.isFile && FileNames.fileId(f.getPath.getName).exists(fileIds))
+      storage.list(partition).map(_.getPath.getName).exists(name =>
+        FileNames.fileId(name).exists(fileIds) && FileNames.instant(name).forall(i =>
+          instant.completed.forall(i < _)))
     }
 
-  /** The newest write that lists the transactions of applications, unless a later one of ours stays. */
+  /** The write that has the newest list of the applications' transactions, unless a later one of ours stays. */
   private def listing(timeline: Timeline, writes: Seq[(Instant, CommitMetadata)]): Option[String] = {
-    val last = writes.filter { case (_, metadata) => AppTransactions.isListed(metadata) }.lastOption.map(_._1.requested)
-    last.filterNot { _ =>
-      timeline.completed.reverseIterator.takeWhile(_.requested > writes.last._1.requested).exists(i =>
-        AppTransactions.isOurs(timeline.metadata(i)))
-    }
+    def time(i: Instant) = i.completed.getOrElse(i.requested)
+    val archived         = writes.map(_._1).toSet
+    val holders          = writes.filter { case (_, metadata) => AppTransactions.isListed(metadata) }.map(_._1)
+    holders.sortBy(time).lastOption.filterNot { holder =>
+      timeline.completed.reverseIterator.exists(i =>
+        !archived(i) && time(i) > time(holder) && AppTransactions.isOurs(timeline.metadata(i)))
+    }.map(_.requested)
   }
 
   // --- steps ---------------------------------------------------------------------------------------------------------
 
-  /** Files that the commits do not name: once they are archived, all files with their instants count. */
+  /**
+   * Files that the commits do not name, and those of failed writes, which tasks wrote that outlived them: once the
+   * timeline begins after them, all files with their instants count.
+   */
   private def removeRemains(timeline: Timeline, writes: Seq[Instant]): Unit = {
-    val archived = writes.map(_.requested).toSet
-    storage.list(Markers.Folder).map(_.getPath.getName).filter(archived).foreach(
-      Rollback.removeRemains(storage, config, timeline, _))
+    val pending = timeline.pending.map(_.requested).toSet
+    writes.lastOption.foreach { last =>
+      storage.list(Markers.Folder).map(_.getPath.getName).filter(name =>
+        InstantTime.parse(name).isDefined && name <= last.requested && !pending(name)).foreach(
+        Rollback.removeRemains(storage, config, timeline, _))
+    }
   }
 
   private def addToHistory(timeline: Timeline, all: Seq[Instant]): Unit =

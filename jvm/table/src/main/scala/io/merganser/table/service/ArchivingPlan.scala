@@ -18,7 +18,7 @@ private[service] object ArchivingPlan {
       val oldestPending = timeline.pending.filter(isBound).map(_.requested).reduceOption(min)
       val bounds = oldestPending.map(keptBefore(timeline, _)).toSeq ++
         saved.filterNot(_ => config.beyondSavepoint) ++
-        (if (isMergeOnRead) uncompacted(timeline, config.deltaCommits) else None)
+        (if (isMergeOnRead) uncompacted(timeline, config) else None)
       // A write that is pending has yet to be compared with those that completed since it began.
       all.dropRight(config.minCommits).takeWhile(i =>
         bounds.forall(i.requested < _) && i.completed.forall(c => oldestPending.forall(c < _)))
@@ -51,11 +51,15 @@ private[service] object ArchivingPlan {
   private def keptBefore(timeline: Timeline, instant: String): String =
     timeline.completed.map(_.requested).filter(_ < instant).lastOption.getOrElse(instant)
 
-  /** The first of the delta commits that are counted for the next compaction, or the last compaction. */
-  private def uncompacted(timeline: Timeline, counted: Int): Option[String] = {
-    val last   = timeline.completed.filter(_.action == Action.Commit).lastOption.map(_.requested)
-    val deltas = timeline.completed.filter(i => i.action == Action.DeltaCommit && last.forall(_ < i.requested))
-    if (deltas.size > counted) deltas.takeRight(counted).headOption.map(_.requested)
+  /**
+   * The first of the delta commits that are counted for the next compaction, or the last compaction, from which the
+   * time to the next one may be counted.
+   */
+  private def uncompacted(timeline: Timeline, config: ArchiveConfig): Option[String] = {
+    val counted = config.deltaCommits
+    val last    = timeline.completed.filter(_.action == Action.Commit).lastOption.map(_.requested)
+    val deltas  = timeline.completed.filter(i => i.action == Action.DeltaCommit && last.forall(_ < i.requested))
+    if (deltas.size > counted && !config.compactsByTime) deltas.takeRight(counted).headOption.map(_.requested)
     else last.orElse(deltas.headOption.map(_.requested))
   }
 

@@ -98,13 +98,14 @@ private[service] final class CleaningRetention(
   }
 
   /**
-   * The file groups that completed writes replaced and of which nothing is retained, with the first instant that
-   * replaced them.
+   * The file groups that completed writes replaced and of which nothing is retained, with the time up to which files
+   * are theirs: the completion of the first write that replaced them. Later files are of a group that got the same id.
+   * Modification times, which stand for completion times in layout 1, come from another clock than instants.
    */
   lazy val replaced: Map[FileGroupId, String] = {
     val replaces = timeline.completed.filter(_.action == Action.ReplaceCommit)
     replaces.reverse.flatMap(i => timeline.metadata(i).replaced.map(_ -> i)).toMap.collect {
-      case (group, by) if isReplacedForGood(by) => group -> by.requested
+      case (group, by) if isReplacedForGood(by) => group -> by.completed.getOrElse(by.requested)
     }
   }
 
@@ -147,7 +148,13 @@ private[service] object CleaningRetention {
       case CleaningPolicy.Versions(_) => None
     }
     val pending = timeline.pending.find(_.action.whenCompleted.isWrite).map(_.requested)
-    wanted.flatMap(write =>
-      pending.filter(_ < write.requested).fold(Option(write))(p => completed.takeWhile(_.requested < p).lastOption))
+    wanted.flatMap { write =>
+      pending.filter(_ < write.requested).fold(Option(write)) { p =>
+        // What such a write replaced is retained for the pending one, so it is not past.
+        val during = completed.find(timeline.completionOf(_).exists(_ > p))
+        completed.takeWhile(_.requested < p).lastOption.map(before =>
+          during.filter(_.requested < before.requested).getOrElse(before))
+      }
+    }
   }
 }

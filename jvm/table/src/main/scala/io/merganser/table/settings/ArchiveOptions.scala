@@ -12,6 +12,7 @@ import io.merganser.table.options.{HistorySettings, OptionEntry, Options, Settin
  * @param beyondSavepoint continue after instants with a savepoint, which stay
  * @param cleans          the table is cleaned automatically: archiving ends at what the last clean retains
  * @param deltaCommits    delta commits since the last compaction that make one due: so many must stay to be counted
+ * @param compactsByTime  the time since the last compaction makes one due: it must stay to be found
  * @param batch           version 6: most records of a block
  */
 final case class ArchiveConfig(
@@ -21,6 +22,7 @@ final case class ArchiveConfig(
     beyondSavepoint: Boolean = false,
     cleans: Boolean = false,
     deltaCommits: Int = 5,
+    compactsByTime: Boolean = false,
     batch: Int = 10,
     history: HistorySettings = HistorySettings()
 ) {
@@ -29,33 +31,30 @@ final case class ArchiveConfig(
   def keeping(min: Option[Int], max: Option[Int], retained: Option[Int]): ArchiveConfig = {
     val changed = copy(minCommits = min.getOrElse(minCommits), maxCommits = max.getOrElse(maxCommits))
     ArchiveOptions.requireOrder(changed.minCommits, changed.maxCommits)
-    retained.fold(changed)(ArchiveOptions.retaining(changed, _))
+    retained.filter(_ > 0).fold(changed)(ArchiveOptions.retaining(changed, _))
   }
 }
 
 private[table] object ArchiveOptions {
 
-  private val Cleans        = "hoodie.clean.automatic"
-  private val CleanRetained = "hoodie.clean.commits.retained"
-
   /** @throws io.merganser.merge.MerganserException OPTION_CONFLICT if the limits contradict each other */
-  def of(settings: Settings, stored: Map[String, String]): ArchiveConfig = {
+  def of(settings: Settings, stored: Map[String, String], compaction: CompactionConfig): ArchiveConfig = {
     def number(entry: OptionEntry) = settings.whole(entry, stored).toInt
     val (min, max)                 = (number(Options.KeepMinCommits), number(Options.KeepMaxCommits))
     requireOrder(min, max)
-    def cleaning(name: String) = Options.byName.get(name).flatMap(settings.text(_, stored))
     val config = ArchiveConfig(
       automatic = settings.bool(Options.Archive, stored),
       minCommits = min,
       maxCommits = max,
       beyondSavepoint = settings.bool(Options.ArchiveBeyondSavepoint, stored),
-      cleans = cleaning(Cleans).contains("true"),
+      cleans = settings.bool(Options.CleanAutomatic, stored),
       deltaCommits = number(Options.CompactionDeltaCommits),
+      compactsByTime = compaction.usesTime,
       batch = number(Options.ArchiveBatch),
       history = HistorySettings(number(Options.HistoryMergeBatch), settings.whole(Options.HistoryFileMaxSize, stored),
         number(Options.HistoryVersions))
     )
-    cleaning(CleanRetained).filter(_ => config.cleans).fold(config)(n => retaining(config, n.toInt))
+    if (config.cleans) retaining(config, number(Options.CleanCommits)) else config
   }
 
   /** As in Hudi, the limits are raised so that a clean still finds the instants that it has to retain. */

@@ -39,7 +39,11 @@ final case class CompactionConfig(
     deltaCommits: Int,
     deltaSeconds: Long,
     choice: CompactionChoice
-)
+) {
+
+  /** Whether the time since the last compaction makes one due. */
+  def usesTime: Boolean = (isInline || isScheduled) && trigger.usesTime
+}
 
 private[settings] object CompactionConfig {
 

@@ -189,7 +189,7 @@ object WriteConfig {
       allowEmptyCommit = settings.bool(Options.AllowEmptyCommit, stored),
       compaction = CompactionConfig.of(settings, stored, table.isMergeOnRead),
       cleaning = CleaningOptions.of(settings, stored),
-      archive = ArchiveOptions.of(settings, stored),
+      archive = ArchiveOptions.of(settings, stored, CompactionConfig.of(settings, stored, table.isMergeOnRead)),
       failsOnServiceFailure = settings.bool(Options.FailOnServiceFailure, stored),
       failedWrites = failedWrites(settings, stored),
       heartbeatIntervalMs = settings.whole(Options.HeartbeatInterval, stored),

@@ -70,7 +70,7 @@ private[slice] final class Slicing(
     }
   }
 
-  /** Whether a partition has a group that readers see; groups after the first one are not looked at. */
+  /** Whether a partition has a group that readers see; groups after the first one are skipped. */
   def hasGroup(partition: String, files: Seq[ListedFile]): Boolean =
     groups(partition, files).exists(group => committedSlices(group, newestOf(group), newestOf).isDefined)
 

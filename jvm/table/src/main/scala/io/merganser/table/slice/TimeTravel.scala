@@ -52,7 +52,8 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
       "oldest" -> oldest)
 
   private def FilesCleaned =
-    s"files with its rows at that time were cleaned (${Options.CleanCommits.key} and its like set what is retained)"
+    s"files with its rows at that time were cleaned; ${Options.CleanPolicy.key} and ${Options.CleanCommits.key} " +
+      "configure what is retained"
   private def Archived = "it has no earlier commit, or only archived ones"
 
   /** A savepoint retains the files of its instant; below version 8 it does not retain log files. */

@@ -100,6 +100,17 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
   /** The content of the requested file of an archived instant; none in layout 1. */
   private[timeline] def plan(instant: Instant): Option[Array[Byte]] = find(instant).flatMap(_.plan())
 
+  /** See [[Timeline.fate]]: known for writes between the first and the last one of the history. */
+  private[timeline] def fate(requested: String): Option[Option[CommitMetadata]] = {
+    def next(writes: Iterator[(Instant, CommitMetadata)]) = writes.take(1).toList.headOption
+    newestFirst(Some(requested), Some(requested)).find(_._1.requested == requested) match {
+      case Some((_, metadata))                                      => Some(Some(metadata))
+      case None if next(newestFirst(None, Some(requested))).isEmpty => None
+      case None if next(newestFirst(Some(requested), None)).isEmpty => None
+      case None                                                     => Some(None)
+    }
+  }
+
   /** What the cleans of the history deleted. */
   private[table] def cleans: Seq[Cleaned] =
     completed.filter(_.instant.action == Action.Clean).flatMap(_.record().map(Cleaned.of))

@@ -141,18 +141,3 @@ object CleanMetadata {
     )
   }
 }
-
-/** The files that a savepoint retains, by partition path. */
-private[table] object SavepointFiles {
-
-  import AvroRecords._
-
-  def decode(bytes: Array[Byte]): Map[String, Set[String]] = {
-    val savepoint = AvroRecords.decode(bytes)
-    requireFields(savepoint, "partitionMetadata")
-    savepoint.recordMap("partitionMetadata").map { case (path, partition) =>
-      requireFields(partition, "savepointDataFile")
-      path -> partition.strings("savepointDataFile").map(file => file.drop(file.lastIndexOf('/') + 1)).toSet
-    }
-  }
-}

@@ -109,6 +109,15 @@ final class Timeline private (
 
   def isCompleted(requested: String): Boolean = completedInstants(requested)
 
+  /**
+   * What became of an instant that is not pending: Some(metadata) of a completed write, Some(None) if it has not
+   * completed, None if it is older than the timeline and the history does not have that time.
+   */
+  private[table] def fate(requested: String): Option[Option[CommitMetadata]] =
+    if (completed.exists(_.requested == requested)) Some(metadata(requested))
+    else if (!isArchived(requested)) Some(None)
+    else archive.fate(requested)
+
   /** The completion time of an instant on this timeline; None for archived instants and in tables of version 6. */
   def completionTime(requested: String): Option[String] = completionTimes.get(requested)
 
@@ -345,11 +354,18 @@ final class Timeline private (
    * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
    */
   private[table] lazy val savedFiles: Map[String, Set[String]] =
-    Parallel.map(savepoints.filter(_.isCompleted))(i =>
-      decode(fileName(i, InstantState.Completed))(
-        ifNotEmpty(SavepointFiles.decode))).flatten.flatten.groupBy(_._1).map { case (partition, names) =>
-      partition -> names.flatMap(_._2).toSet
+    Parallel.map(savepoints.filter(_.isCompleted))(savepoint).flatMap(_.files).groupBy(_._1).map {
+      case (partition, names) => partition -> names.flatMap(_._2).toSet
     }
+
+  /**
+   * The content of a completed savepoint; without files if the file is empty.
+   *
+   * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
+   */
+  private[table] def savepoint(instant: Instant): SavepointMetadata =
+    decode(fileName(instant, InstantState.Completed))(ifNotEmpty(SavepointMetadata.decode)).getOrElse(
+      SavepointMetadata("", 0L, "", Map.empty))
 
   private def ifNotEmpty[T](decode: Array[Byte] => T)(bytes: Array[Byte]): Option[T] =
     if (bytes.isEmpty) None else Some(decode(bytes))

@@ -28,14 +28,19 @@ private[timeline] object TimelineListing {
     settled(listed, MostTimes)
   }
 
-  /** Whether a completed write has no requested file, and a later one has. */
+  /**
+   * Whether a completed write has no requested file, and a later one has; or a write seems pending that began before
+   * another one completed: its completed file may have been removed in the middle of the listing.
+   */
   private def mayBeArchived(names: Set[String]): Boolean = {
     val writes    = names.toSeq.flatMap(InstantFile.parse).filter(_.action.whenCompleted.isWrite)
     val requested = writes.filter(_.state == InstantState.Requested).map(_.requested)
     val begun     = requested.toSet
-    requested.nonEmpty && {
-      val newest = requested.max
-      writes.exists(i => i.isCompleted && !begun(i.requested) && i.requested < newest)
-    }
+    val done      = writes.filter(_.isCompleted).map(_.requested)
+    val isDone    = done.toSet
+    def isGone    = requested.nonEmpty && done.exists(i => !begun(i) && i < requested.max)
+    def seemsPending =
+      done.nonEmpty && writes.exists(i => i.action.isWrite && !isDone(i.requested) && i.requested < done.max)
+    isGone || seemsPending
   }
 }

@@ -214,6 +214,18 @@ private[timeline] object TimelineSchemas {
     optional("extraMetadata", map(Str))
   )
 
+  val SavepointPartitionMetadata: Schema = record("HoodieSavepointPartitionMetadata", required("partitionPath", Str),
+    required("savepointDataFile", array(Str)))
+
+  val SavepointMetadata: Schema = record(
+    "HoodieSavepointMetadata",
+    required("savepointedBy", Str),
+    required("savepointedAt", Lng),
+    required("comments", Str),
+    required("partitionMetadata", map(SavepointPartitionMetadata)),
+    version(1)
+  )
+
   def cleanFileInfo(path: String): GenericRecord =
     build(CleanFileInfo, "filePath" -> path, "isBootstrapBaseFile" -> false)
 

@@ -43,6 +43,7 @@ from merganser.results import (
     FileSlice,
     HistoryEntry,
     LogFile,
+    Savepoint,
 )
 from merganser.session import configure, session
 from merganser.table import Table
@@ -70,6 +71,7 @@ __all__ = [
     "NullValueError",
     "OptionError",
     "OrderingFieldMissingError",
+    "Savepoint",
     "SchemaConflictError",
     "SliceFileMissingError",
     "Table",

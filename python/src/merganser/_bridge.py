@@ -61,6 +61,17 @@ class Bridge:
     def archive(self, path: str, min_commits: int | None, max_commits: int | None, options: Mapping[str, str]) -> Any:
         return self._call("archive", self._session, path, min_commits, max_commits, json.dumps(dict(options)))
 
+    def create_savepoint(
+        self, path: str, instant: str | None, user: str, comments: str, options: Mapping[str, str]
+    ) -> Any:
+        return self._call("createSavepoint", self._session, path, instant, user, comments, json.dumps(dict(options)))
+
+    def delete_savepoint(self, path: str, instant: str | None, options: Mapping[str, str]) -> None:
+        self._call("deleteSavepoint", self._session, path, instant, json.dumps(dict(options)))
+
+    def savepoints(self, path: str) -> Any:
+        return self._call("savepoints", self._session, path)
+
     def history(self, path: str) -> Any:
         return self._call("history", self._session, path)
 

@@ -67,6 +67,19 @@ class Statements:
             "elapsedMs": row["elapsedMs"],
         }
 
+    def create_savepoint(
+        self, path: str, instant: str | None, user: str, comments: str, options: Mapping[str, str]
+    ) -> Any:
+        write = {} if instant is None else {"commit_time": instant}
+        return self._one("create_savepoint", options, path=path, user=user, comments=comments, **write)
+
+    def delete_savepoint(self, path: str, instant: str | None, options: Mapping[str, str]) -> None:
+        write = {} if instant is None else {"instant_time": instant}
+        self._one("delete_savepoint", options, path=path, **write)
+
+    def savepoints(self, path: str) -> Any:
+        return self._rows("show_savepoints", path=path)
+
     def history(self, path: str) -> Any:
         newest_first = self._rows("show_timeline", path=path, limit=_ALL)
         return [{**row, "instant": row["instantTime"], "completed": row["completedTime"]} for row in newest_first[::-1]]

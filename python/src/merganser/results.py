@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from datetime import datetime, timezone
 from typing import Any
 
 
@@ -53,7 +54,7 @@ class CommitResult:
     columns_widened: tuple[str, ...] = ()
     """Columns whose type this write changed, each as ``amount: int -> bigint``."""
     service_failure: str | None = None
-    """The errors of the compaction and the clean after this write; the write itself is committed."""
+    """The errors of services after this write (compaction, clean, archiving, Hive registration); it is committed."""
     retries: int = 0
     """How often the write was run again after a conflict, see ``hoodie.write.num.retries.on.conflict.failures``."""
     is_repetition: bool = False
@@ -161,6 +162,31 @@ class CleanResult:
             earliest_retained=wire[-1]["earliestCommitToRetain"] if wire else None,
             elapsed_ms=sum(clean["timeTakenInMillis"] or 0 for clean in wire),
             files=tuple(CleanedFile(file["path"], file["size"]) for clean in wire for file in clean["files"] or ()),
+        )
+
+
+@dataclass(frozen=True)
+class Savepoint:
+    """A write whose files cleans retain, so that the table stays readable as of it."""
+
+    instant: str
+    """Requested time of the write."""
+    created_by: str
+    created_at: datetime
+    """In UTC."""
+    comments: str
+    files: int
+    """Base files and logs that it retains."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Savepoint:
+        """Build one from what the jar answers."""
+        return cls(
+            instant=wire["savepointTime"],
+            created_by=wire["savepointedBy"],
+            created_at=datetime.fromtimestamp(wire["savepointedAt"] / 1000, timezone.utc),
+            comments=wire["comments"],
+            files=wire["files"],
         )
 
 

@@ -20,6 +20,7 @@ from merganser.results import (
     CompactionResult,
     FileSlice,
     HistoryEntry,
+    Savepoint,
     TableInfo,
 )
 
@@ -331,6 +332,36 @@ class Table:
         """
         settings = merged_options({}, options)
         return ArchiveResult.from_wire(self._transport.archive(self.path, min_commits, max_commits, settings))
+
+    def create_savepoint(
+        self, instant: str | None = None, *, user: str = "", comments: str = "", options: Options | None = None
+    ) -> Savepoint:
+        """Retain the files of a write, until :meth:`delete_savepoint`: the table stays readable as of it.
+
+        Args:
+            instant: Requested time of a completed write on the timeline; ``None`` is the newest.
+            user: Who creates it.
+            comments: Why.
+            options: Settings by their ``hoodie.*`` names, such as those of the lock.
+
+        Raises:
+            MerganserError: ``SAVEPOINT_INSTANT_UNKNOWN``: there is no such write; ``AS_OF_TOO_EARLY``: files of that
+                time may have been cleaned.
+        """
+        settings = merged_options({}, options)
+        return Savepoint.from_wire(self._transport.create_savepoint(self.path, instant, user, comments, settings))
+
+    def delete_savepoint(self, instant: str | None = None, *, options: Options | None = None) -> None:
+        """Delete the savepoint of a write, or the newest one; the next clean may delete its files.
+
+        Raises:
+            MerganserError: ``SAVEPOINT_UNKNOWN``: there is no such savepoint.
+        """
+        self._transport.delete_savepoint(self.path, instant, merged_options({}, options))
+
+    def savepoints(self) -> list[Savepoint]:
+        """Return the completed savepoints, newest first."""
+        return [Savepoint.from_wire(savepoint) for savepoint in self._transport.savepoints(self.path)]
 
     def history(self) -> list[HistoryEntry]:
         """Return the actions on the table's timeline, oldest first; those archived are in its history."""

@@ -241,7 +241,7 @@ def test_the_base_files_of_a_write_follow_its_options(spark: SparkSession, tmp_p
     assert pages > column(plain, "v").total_uncompressed_size
 
     def filter_bytes(**more: str) -> int:
-        return len(footer(written(10, **{INDEX: "BLOOM", **more})).metadata[b"org.apache.hudi.bloomfilter"])
+        return len(footer(written(**{INDEX: "BLOOM", **more})).metadata[b"org.apache.hudi.bloomfilter"])
 
     assert filter_bytes() > 10 * filter_bytes(**{BLOOM_KEYS: "100"})
     assert filter_bytes() > 2 * filter_bytes(**{BLOOM_RATE: "0.01"})

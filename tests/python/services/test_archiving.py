@@ -25,21 +25,22 @@ def timeline(path: Path) -> list[str]:
 
 
 def create(spark: SparkSession, path: Path, **more: str) -> merganser.Table:
-    """A table that is not cleaned: a clean retains instants on the timeline, and adds its own."""
-    options = {"hoodie.clean.automatic": "false", **more}
-    return merganser.Table.create(spark, path, "id string, n long", record_key="id", options=options)
+    return merganser.Table.create(spark, path, "id string, n long", record_key="id", options=more)
 
 
 def upsert(spark: SparkSession, table: merganser.Table, n: int, **options: str) -> merganser.CommitResult:
-    return table.upsert(spark.createDataFrame([("a", n)], "id string, n long"), options=options)
+    """Without a clean after it, by default: what a clean retains stays on the timeline, with instants of its own."""
+    without = {"hoodie.clean.automatic": "false", **options}
+    return table.upsert(spark.createDataFrame([("a", n)], "id string, n long"), options=without)
 
 
 def test_forty_upserts_of_a_row_leave_a_bounded_timeline_and_every_commit_is_found(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = tmp_path / "t"
-    table = create(spark, path, **{"hoodie.clean.automatic": "true", "hoodie.clean.commits.retained": "15"})
-    instants = [upsert(spark, table, n).instant for n in range(40)]
+    table = create(spark, path)
+    cleaned = {"hoodie.clean.automatic": "true", "hoodie.clean.commits.retained": "15"}
+    instants = [upsert(spark, table, n, **cleaned).instant for n in range(40)]
     # Three files of each write and of the clean after it.
     assert len(timeline(path)) <= 2 * 3 * 30
     active = [entry.instant for entry in table.history() if entry.action == "commit"]

@@ -28,6 +28,8 @@ WITHOUT_COLUMNS = {
 TYPES = {"string": "STRING", "long": "BIGINT", "integer": "INT", "boolean": "BOOLEAN", "double": "DOUBLE"}
 SHARED = [
     "archive_commits",
+    "create_savepoint",
+    "delete_savepoint",
     "run_clean",
     "run_compaction",
     "show_archived_commits",
@@ -41,6 +43,7 @@ SHARED = [
     "show_compaction",
     "show_fsview_latest",
     "show_rollbacks",
+    "show_savepoints",
     "show_table_properties",
     "show_timeline",
     "upgrade_table",

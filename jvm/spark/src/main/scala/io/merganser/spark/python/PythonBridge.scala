@@ -3,7 +3,13 @@ package io.merganser.spark.python
 import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
 import io.merganser.spark.frame.FrameWrite
-import io.merganser.spark.service.{ArchiveService, CleaningService, CompactionResult, CompactionService}
+import io.merganser.spark.service.{
+  ArchiveService,
+  CleaningService,
+  CompactionResult,
+  CompactionService,
+  SavepointService
+}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.source.TableNames
 import io.merganser.spark.sql.DeferredStatements
@@ -11,6 +17,7 @@ import io.merganser.spark.sql.procedures.CreateTable
 import io.merganser.spark.write.{Counts, TableWrite, WriteNotes, WriteResult}
 import io.merganser.spark.write.place.IndexResolver
 import io.merganser.table.rule.MergeMode
+import io.merganser.table.service.Savepoint
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.timeline.{Action, CommitMetadata, Instant, InstantTime}
 import org.apache.spark.sql.{Dataset, Row, SparkSession}
@@ -125,6 +132,43 @@ object PythonBridge {
       .put("remaining", done.remaining)
       .put("elapsedMs", (System.nanoTime() - started) / 1000000L)
       .toString
+  }
+
+  /** @param instant requested time of a write; null: the newest */
+  def createSavepoint(
+      session: SparkSession,
+      path: String,
+      instant: String,
+      user: String,
+      comments: String,
+      optionsJson: String
+  ): String = {
+    val (table, settings) = opened(session, path, optionsJson)
+    savepoint(mapper.createObjectNode(), SavepointService.of(table, settings).create(Option(instant), user, comments))
+      .toString
+  }
+
+  /** @param instant requested time of the write of a savepoint; null: the newest savepoint */
+  def deleteSavepoint(session: SparkSession, path: String, instant: String, optionsJson: String): String = {
+    val (table, settings) = opened(session, path, optionsJson)
+    mapper.createObjectNode().put("savepointTime", SavepointService.of(table, settings).delete(Option(instant)))
+      .toString
+  }
+
+  /** The completed savepoints, newest first. */
+  def savepoints(session: SparkSession, path: String): String = {
+    val array = mapper.createArrayNode()
+    SavepointService.of(OpenTable.load(session, path)).all.foreach(s => savepoint(array.addObject(), s))
+    array.toString
+  }
+
+  private def savepoint(node: ObjectNode, s: Savepoint): ObjectNode =
+    node.put("savepointTime", s.instant).put("savepointedBy", s.metadata.createdBy).put("savepointedAt",
+      s.metadata.createdAtMs).put("comments", s.metadata.comments).put("files", s.files)
+
+  private def opened(session: SparkSession, path: String, optionsJson: String): (OpenTable, WriteConfig) = {
+    val table = OpenTable.load(session, path)
+    (table, WriteConfig.parse(optionsOf(optionsJson), FrameWrite.sessionConf(session), table.config))
   }
 
   /** Every instant on the timeline, oldest first, with the counts of our commits. */

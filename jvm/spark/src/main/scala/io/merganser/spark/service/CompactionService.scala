@@ -55,7 +55,7 @@ object CompactionService {
       now =>
         val view   = new TableView(table.storage, table.config, now)
         val choice = settings.compaction.choice
-        // Which partitions are the latest is known of all alone.
+        // Which partitions are the latest can only be decided among all.
         val logged = if (listsAll || choice.strategies.contains(CompactionStrategy.DayBased)) None
         else LoggedPartitions.of(table.config, now)
         val all        = logged.getOrElse(view.partitions)

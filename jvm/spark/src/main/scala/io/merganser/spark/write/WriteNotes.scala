@@ -9,7 +9,7 @@ import io.merganser.table.options.{IgnoredOption, IgnoredOptions}
  * @param ignoredOptions options that were accepted but ignored, where that may matter to the user
  * @param columnsAdded   columns that this write added to the table
  * @param columnsWidened columns whose type this write widened, each as `amount: int -> bigint`
- * @param serviceFailure a sentence about the table service that failed after the commit, if one did
+ * @param serviceFailure sentences about the steps after the commit that failed, if any did
  * @param retries        times that the write was run again after a conflict
  * @param isRepetition   the write's transaction was committed before: this is that commit's result
  */

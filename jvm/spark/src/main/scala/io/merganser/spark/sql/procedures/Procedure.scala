@@ -79,7 +79,9 @@ object Procedure {
 
   val all: Seq[Procedure] = Seq(
     ArchiveCommits,
+    CreateSavepoint,
     CreateTable,
+    DeleteSavepoint,
     DescribeTable,
     Help,
     RollbackFailedWrites,
@@ -96,6 +98,7 @@ object Procedure {
     ShowCompaction,
     ShowFileSlices,
     ShowRollbacks,
+    ShowSavepoints,
     ShowTableProperties,
     ShowTimeline,
     UpgradeTable,

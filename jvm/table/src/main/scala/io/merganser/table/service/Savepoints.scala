@@ -1,0 +1,144 @@
+package io.merganser.table.service
+
+import io.merganser.merge.MerganserException
+import io.merganser.table.commit.TableFeatures
+import io.merganser.table.options.Permits
+import io.merganser.table.properties.TableConfig
+import io.merganser.table.settings.ArchiveConfig
+import io.merganser.table.slice.{TableView, TimeTravel}
+import io.merganser.table.storage.{Interrupts, Storage, TableLock}
+import io.merganser.table.timeline._
+
+/** A savepoint of the timeline, with the requested time of its write. */
+final case class Savepoint(instant: String, metadata: SavepointMetadata) {
+
+  /** Number of base files and logs. */
+  def files: Int = metadata.files.values.map(_.size).sum
+}
+
+/**
+ * Savepoints of a table: cleans retain the files of a savepoint, and archiving its instant, until it is deleted.
+ *
+ * A savepoint has the requested time of its write. One whose creation stopped retains what a completed one would; the
+ * next call completes it, if no clean has run since, or deletes it.
+ */
+final class Savepoints(
+    storage: Storage,
+    config: TableConfig,
+    lock: TableLock.Settings = TableLock.Settings(),
+    permits: Permits = Permits()
+) {
+  import Savepoints._
+
+  /** Completed savepoints, the newest first. */
+  def all: Seq[Savepoint] = {
+    val now = Timeline.load(storage, config)
+    now.savepoints.filter(_.isCompleted).reverse.map(i => Savepoint(i.requested, now.savepoint(i)))
+  }
+
+  /**
+   * Creates the savepoint of a completed write; nothing changes if there is one.
+   *
+   * @param requested requested time of the write; None: the newest
+   * @throws MerganserException SAVEPOINT_INSTANT_UNKNOWN; AS_OF_TOO_EARLY if files of that time may have been cleaned;
+   *                            LOCK_TIMEOUT
+   */
+  def create(requested: Option[String], by: String, comments: String): Savepoint =
+    (1 to Attempts).iterator.map(i => attempt(requested, by, comments, mayRepeat = i < Attempts))
+      .collectFirst { case Some(savepoint) => savepoint }.get
+
+  /** None if a clean began while the files were listed, so that they must be listed again. */
+  private def attempt(
+      requested: Option[String],
+      by: String,
+      comments: String,
+      mayRepeat: Boolean
+  ): Option[Savepoint] = {
+    val seen    = Timeline.load(storage, config)
+    val instant = writeOf(seen, requested)
+    val listed  = files(seen, instant)
+    TableLock.hold(storage, lock) { held =>
+      val now = Timeline.load(storage, config, Some(seen))
+      TableFeatures.requireWritable(storage, TableConfig.load(storage), now, permits)
+      val isSame = cleans(now) == cleans(seen) && now.completed.contains(instant)
+      if (!isSame && mayRepeat) None
+      else {
+        val chosen = if (isSame) listed else files(now, writeOf(now, Some(instant.requested)))
+        Some(publish(now, instant, SavepointMetadata(by, System.currentTimeMillis(), comments, chosen), held))
+      }
+    }
+  }
+
+  /**
+   * Deletes a savepoint.
+   *
+   * @param requested requested time of its write; None: the newest savepoint
+   * @return its requested time
+   * @throws MerganserException SAVEPOINT_UNKNOWN, LOCK_TIMEOUT
+   */
+  def delete(requested: Option[String]): String = TableLock.hold(storage, lock) { held =>
+    val now = Timeline.load(storage, config)
+    TableFeatures.requireWritable(storage, TableConfig.load(storage), now, permits)
+    val there = now.savepoints
+    val found = requested.fold(there.lastOption)(r => there.find(_.requested == r)).getOrElse(
+      throw MerganserException("SAVEPOINT_UNKNOWN", "path" -> storage, "instant" -> requested.getOrElse("newest"),
+        "savepoints" -> shown(there)))
+    // Without its savepoint the timeline would begin with this write, and later ones in the history would not count.
+    now.completed.find(_.requested == found.requested).filter(isBetweenArchived(now, _)).foreach(write =>
+      new Archiving(storage, config, ArchiveConfig(), lock, permits).move(now, Seq(write), held))
+    held.requireHeld()
+    // The inflight file last: with it alone, the savepoint is still deleted or completed by the next call.
+    Seq(InstantState.Completed, InstantState.Inflight).filter(now.hasFile(found, _)).foreach(state =>
+      storage.delete(s"${config.timelineFolder}/${now.nameOf(found, state)}"))
+    found.requested
+  }
+
+  private def writeOf(timeline: Timeline, requested: Option[String]): Instant =
+    requested.fold(timeline.completed.lastOption)(r => timeline.completed.find(_.requested == r)).getOrElse(
+      throw MerganserException("SAVEPOINT_INSTANT_UNKNOWN", "path" -> storage,
+        "instant" -> requested.getOrElse("newest"), "instants" -> shown(timeline.completed)))
+
+  /** Whether the history has later writes than one on the timeline. */
+  private def isBetweenArchived(timeline: Timeline, write: Instant): Boolean = !timeline.isWhole &&
+    new ArchivedTimeline(storage, config).newestFirst(Some(write.requested), None).exists(_._1.requested >
+        write.requested)
+
+  private def cleans(timeline: Timeline): Seq[String] =
+    timeline.instants.filter(_.action == Action.Clean).map(_.requested)
+
+  private def files(timeline: Timeline, instant: Instant): Map[String, Seq[String]] = {
+    val past = new TimeTravel(storage, config, timeline).to(instant.requested)
+    new TableView(storage, config, past).slices.groupBy(_.partitionPath).map { case (partition, slices) =>
+      partition -> slices.flatMap(s => s.base.map(_.name) ++ s.logs.map(_.name)).sorted
+    }
+  }
+
+  private def publish(now: Timeline, write: Instant, savepoint: SavepointMetadata, held: TableLock): Savepoint =
+    Interrupts.deferred {
+      val found = now.savepoints.find(_.requested == write.requested)
+      found.filter(_.isCompleted).fold {
+        held.requireHeld()
+        def create(file: String, content: Array[Byte]): Unit =
+          storage.createNew(s"${config.timelineFolder}/$file", content)
+        if (found.isEmpty) create(InstantFile.inflight(write.requested, Action.Savepoint), Array.emptyByteArray)
+        val completion =
+          if (config.layoutVersion >= 2) Some(InstantTime.next(storage.identity, config.timelineZone, now.times))
+          else None
+        create(InstantFile.completed(write.requested, completion, Action.Savepoint),
+          SavepointMetadata.encode(savepoint))
+        Savepoint(write.requested, savepoint)
+      }(there => Savepoint(there.requested, now.savepoint(there)))
+    }
+}
+
+private object Savepoints {
+
+  /** Number of attempts; only the last one may list the table under the lock. */
+  val Attempts = 3
+
+  private val Shown = 5
+
+  private def shown(instants: Seq[Instant]): String =
+    if (instants.isEmpty) "none"
+    else (if (instants.size > Shown) Seq("…") else Nil).++(instants.takeRight(Shown).map(_.requested)).mkString(", ")
+}

@@ -1,0 +1,81 @@
+"""Savepoints keep a state of the table readable: by Python, by SQL and over Spark Connect; docs/savepoints.md."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from frames import frame, save
+from option_names import COW, KEY, MOR, ORDERING, TYPE
+from places import ROOT
+from pyspark.sql import SparkSession
+
+import merganser
+from merganser import Table
+
+COLUMNS = "id int, name string, ts bigint"
+ONE = {"hoodie.clean.commits.retained": "1"}
+PAGE = (ROOT / "docs" / "savepoints.md").read_text()
+
+
+def upserted(spark: SparkSession, path: Path, times: range, **options: str) -> Table:
+    for ts in times:
+        save(frame(spark, [(1, f"v{ts}", ts)], COLUMNS), path, {KEY: "id", ORDERING: "ts", **options})
+    return Table.load(spark, str(path))
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("kind", [COW, MOR])
+def test_a_table_stays_readable_as_of_a_savepoint_until_it_is_deleted(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    path = tmp_path / "t"
+    inline = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "2"} if kind == MOR else {}
+    options = {TYPE: kind, **ONE, **inline}
+    table = upserted(spark, path, range(3), **options)
+    before = datetime.now(timezone.utc) - timedelta(seconds=1)
+    saved = table.create_savepoint(user="ops", comments="why")
+    assert (saved.created_by, saved.comments) == ("ops", "why")
+    assert before < saved.created_at < datetime.now(timezone.utc) + timedelta(seconds=1)
+    assert saved.files >= 1
+    assert table.savepoints() == [saved] == [table.create_savepoint(saved.instant)]
+    upserted(spark, path, range(3, 8), **options)
+    table.clean(options=ONE)
+    assert table.df(as_of=saved.instant).first()["name"] == "v2"
+    assert table.df().first()["name"] == "v7"
+    (row,) = spark.sql(f"CALL show_savepoints(path => '{path}')").collect()
+    assert tuple(row) == (saved.instant, "ops", int(saved.created_at.timestamp() * 1000), "why", saved.files)
+    assert spark.sql(f"CALL delete_savepoint(path => '{path}')").first()[0] is True
+    assert table.savepoints() == []
+    upserted(spark, path, range(8, 12), **options)
+    with pytest.raises(merganser.MerganserError, match="AS_OF_TOO_EARLY"):
+        table.df(as_of=saved.instant)
+
+
+def test_errors_name_what_there_is(spark: SparkSession, tmp_path: Path) -> None:
+    table = upserted(spark, tmp_path / "t", range(2))
+    written = [entry.instant for entry in table.history()]
+    with pytest.raises(merganser.MerganserError, match=rf"SAVEPOINT_INSTANT_UNKNOWN.*{written[1]}"):
+        table.create_savepoint("20200101000000000")
+    with pytest.raises(merganser.MerganserError, match=r"SAVEPOINT_UNKNOWN.*none"):
+        table.delete_savepoint()
+    call = f"CALL create_savepoint(path => '{table.path}', commit_time => '{written[0]}', user => 'me')"
+    assert spark.sql(call).first()[:3] == (True, written[0], "me")
+    table.delete_savepoint(written[0])
+
+
+def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    python, sql = (re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)[0] for language in ("python", "sql"))
+    names: dict[str, object] = {}
+    exec(compile(python, "savepoints.md", "exec"), names)
+    printed = re.search(r"It prints `([^`]*)`", PAGE)
+    assert printed is not None
+    assert capsys.readouterr().out.splitlines()[-1] == printed[1]
+    created, shown, deleted = (
+        spark.sql(s).collect() for s in sql.replace("{path}", str(names["path"])).split(";") if s.strip()
+    )
+    assert created[0][0] is True
+    assert [row.comments for row in shown] == ["month end", "before the migration"]
+    assert deleted[0][0] is True

@@ -3,6 +3,8 @@ package io.merganser.table.service
 import io.merganser.merge.MerganserException
 import io.merganser.table.TableSuite
 import io.merganser.table.options.HistorySettings
+import io.merganser.table.commit.{Rollback, Transaction}
+import io.merganser.table.file.{Marker, MarkerKind, Markers}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.settings.{ArchiveConfig, WriteConfig}
 import io.merganser.table.storage.Storage
@@ -90,6 +92,41 @@ final class ArchivingSuite extends TableSuite with ArchivingFixture {
     assert(archived(s) == numbers(1 to 20).filterNot(_ == commitAt(4)))
     assert(active(s) == commitAt(4) +: numbers(21 to 40))
     assert((1 to 40).forall(n => timelineOf(s).isCompleted(commitAt(n))))
+    // Without the savepoint the timeline would begin with its write, and those archived after it would not count.
+    new Savepoints(s, TableConfig.load(s)).delete(None)
+    assert((1 to 40).forall(n => timelineOf(s).isCompleted(commitAt(n))))
+    assert(archived(s) == numbers(1 to 20) && active(s) == numbers(21 to 40))
+  }
+
+  test("the last compaction stays where the time since then makes one due, and else enough delta commits to count") {
+    for (isByTime <- Seq(false, true)) {
+      val s = faulty(s"t$isByTime")
+      table(storage = s)
+      commits(s, 1 to 5, Action.DeltaCommit)
+      commits(s, 6 to 6)
+      commits(s, 7 to 40, Action.DeltaCommit)
+      archive(s, ArchiveConfig(compactsByTime = isByTime))
+      assert(active(s).head == commitAt(if (isByTime) 6 else 21))
+    }
+  }
+
+  test("files that a task wrote after the rollback of its write are removed before the timeline begins after them") {
+    for (isLate <- Seq(false, true)) {
+      val s      = faulty(s"t$isLate")
+      val config = table(storage = s)
+      commits(s, 1 to 40)
+      partition(s)
+      val failed = at(55)
+      def write(): Unit = {
+        val name = base("b", failed)
+        new Markers(s, failed).create(Marker("p", name, MarkerKind.Create))
+        s.createNew(s"p/$name", Array[Byte](1))
+      }
+      if (isLate) archive(s)
+      write()
+      if (isLate) Rollback.failed(s, config, Transaction.Options()) else archive(s)
+      assert(!s.exists(s"p/${base("b", failed)}") && !s.exists(s".hoodie/.temp/$failed"), isLate)
+    }
   }
 
   test("with cleaning, instants that the last clean retains stay; older services are archived but for that clean") {

@@ -125,6 +125,34 @@ final class CleaningSuite extends TableSuite with CleaningFixture {
     assert(!data(s)(base("a", "100")) && data(s)(base("a", "200")))
   }
 
+  test("logs of a replaced group that were requested after the overwrite, and completed before it, are deleted") {
+    val s = faulty("t")
+    table(storage = s)
+    write(s, "100", Seq("a"))
+    write(s, "200", Seq("b"), action = "replacecommit", completed = Some("250"), replaced = Seq("a"))
+    write(s, "210", logs = Seq("a"), action = "deltacommit", completed = Some("220"))
+    write(s, "300", Seq("b"))
+    write(s, "400", Seq("b"))
+    clean(s, commits(1))
+    assert(data(s) == Set(base("b", "300"), base("b", "400")))
+  }
+
+  test("what was replaced while a write was running is deleted when that has completed") {
+    val s = faulty("t")
+    table(storage = s)
+    write(s, "050", Seq("a"))
+    write(s, "100", Seq("b"), action = "replacecommit", completed = Some("400"), replaced = Seq("a"))
+    write(s, "200", Seq("c"), completed = Some("600"))
+    instantFile(s, t("300") + ".commit.requested")
+    for (i <- 700 to 702) write(s, i.toString, Seq("c"))
+    clean(s, commits(1))
+    assert(data(s)(base("a", "050")), "the pending write reads it")
+    s.delete(s".hoodie/timeline/${t("300")}.commit.requested")
+    for (i <- 710 to 712) write(s, i.toString, Seq("c"))
+    clean(s, commits(1))
+    assert(!data(s)(base("a", "050")))
+  }
+
   test("files of savepoints stay until the savepoint is removed") {
     val s = upserted(9, "100", "200", "300", "400", "500")
     savepoint(s, "200", Map("p" -> Seq(base("a", "200"))))

@@ -30,6 +30,7 @@ RUN = {
     "TIMESTAMP AS OF": "test_sql_ddl.py::test_timestamp_as_of_shows_the_rows_as_they_were",
     "CALL run_compaction": HERE,
     "CALL show_commits": "test_sql_procedures.py::test_show_commits_tells_of_each_write_newest_first_with_its_counts",
+    "CALL show_savepoints": "test_savepoints.py::test_a_table_stays_readable_as_of_a_savepoint_until_it_is_deleted",
     "CALL show_timeline": HERE,
     "Table.history()": HERE,
     ".overwrite(condition)": "test_sql_inserts.py::"

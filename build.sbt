@@ -34,7 +34,7 @@ val openModules = Seq(
 
 /**
  * Tests run most code a few times: the second compiler and the parallel collector cost more than they return. With one
- * compiler the JVM has room for 48 MB of compiled code, of which it would drop and compile again the most.
+ * compiler the JVM reserves 48 MB for compiled code, most of which a long run would drop and compile again.
  */
 val shortRuns = Seq("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m", "-XX:+UseSerialGC", "-XX:NewRatio=1",
   "-Djdk.lang.Process.launchMechanism=VFORK")

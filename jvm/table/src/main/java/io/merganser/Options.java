@@ -101,7 +101,10 @@ public final class Options {
   public static final String COMPACTION_LOG_FILES = "hoodie.compaction.logfile.num.threshold";
   public static final String COMPACTION_PARTITIONS = "hoodie.compaction.daybased.target.partitions";
   public static final String COMPACTION_PARTITION_REGEX = "hoodie.compaction.partition.path.regex";
+  public static final String LOG_COMPACTION_INLINE = "hoodie.log.compaction.inline";
+  public static final String LOG_COMPACTION_BLOCKS = "hoodie.log.compaction.blocks.threshold";
   public static final String CLEAN_AUTOMATIC = "hoodie.clean.automatic";
+  public static final String CLEAN_ASYNC = "hoodie.clean.async.enabled";
   public static final String CLEAN_POLICY = "hoodie.clean.policy";
   public static final String CLEAN_COMMITS = "hoodie.clean.commits.retained";
   public static final String CLEAN_HOURS = "hoodie.clean.hours.retained";
@@ -110,6 +113,7 @@ public final class Options {
   public static final String CLEAN_TRIGGER_COMMITS = "hoodie.clean.trigger.max.commits";
   public static final String CLEAN_INCREMENTAL = "hoodie.clean.incremental.enabled";
   public static final String ARCHIVE = "hoodie.archive.automatic";
+  public static final String ARCHIVE_ASYNC = "hoodie.archive.async";
   public static final String KEEP_MIN_COMMITS = "hoodie.keep.min.commits";
   public static final String KEEP_MAX_COMMITS = "hoodie.keep.max.commits";
   public static final String ARCHIVE_BATCH = "hoodie.commits.archival.batch";
@@ -117,6 +121,33 @@ public final class Options {
   public static final String HISTORY_MERGE_BATCH = "hoodie.timeline.compaction.batch.size";
   public static final String HISTORY_FILE_MAX_SIZE = "hoodie.timeline.compaction.target.file.max.bytes";
   public static final String HISTORY_VERSIONS = "hoodie.timeline.manifest.retained.versions";
+  public static final String INLINE_CLUSTERING = "hoodie.clustering.inline";
+  public static final String SCHEDULE_INLINE_CLUSTERING = "hoodie.clustering.schedule.inline";
+  public static final String ASYNC_CLUSTERING = "hoodie.clustering.async.enabled";
+  public static final String ASYNC_CLUSTERING_MAX_COMMITS = "hoodie.clustering.async.max.commits";
+  public static final String CLUSTERING_MAX_COMMITS = "hoodie.clustering.inline.max.commits";
+  public static final String CLUSTERING_SMALL_FILE_LIMIT = "hoodie.clustering.plan.strategy.small.file.limit";
+  public static final String CLUSTERING_TARGET_FILE_BYTES = "hoodie.clustering.plan.strategy.target.file.max.bytes";
+  public static final String CLUSTERING_GROUP_BYTES = "hoodie.clustering.plan.strategy.max.bytes.per.group";
+  public static final String CLUSTERING_GROUPS = "hoodie.clustering.plan.strategy.max.num.groups";
+  public static final String CLUSTERING_SORT_COLUMNS = "hoodie.clustering.plan.strategy.sort.columns";
+  public static final String CLUSTERING_SINGLE_GROUP =
+      "hoodie.clustering.plan.strategy.single.group.clustering.enabled";
+  public static final String CLUSTERING_FILTER_MODE = "hoodie.clustering.plan.partition.filter.mode";
+  public static final String CLUSTERING_LOOKBACK = "hoodie.clustering.plan.strategy.daybased.lookback.partitions";
+  public static final String CLUSTERING_SKIP_LATEST =
+      "hoodie.clustering.plan.strategy.daybased.skipfromlatest.partitions";
+  public static final String CLUSTERING_BEGIN_PARTITION = "hoodie.clustering.plan.strategy.cluster.begin.partition";
+  public static final String CLUSTERING_END_PARTITION = "hoodie.clustering.plan.strategy.cluster.end.partition";
+  public static final String CLUSTERING_PARTITIONS = "hoodie.clustering.plan.strategy.partition.selected";
+  public static final String CLUSTERING_PARTITION_REGEX = "hoodie.clustering.plan.strategy.partition.regex.pattern";
+  public static final String CLUSTERING_PLAN_STRATEGY = "hoodie.clustering.plan.strategy.class";
+  public static final String CLUSTERING_EXECUTION = "hoodie.clustering.execution.strategy.class";
+  public static final String CLUSTERING_UPDATES_STRATEGY = "hoodie.clustering.updates.strategy";
+  public static final String CLUSTERING_PRESERVES = "hoodie.clustering.preserve.commit.metadata";
+  public static final String LAYOUT_STRATEGY = "hoodie.layout.optimize.strategy";
+  public static final String CURVE_METHOD = "hoodie.layout.optimize.curve.build.method";
+  public static final String CURVE_SAMPLE = "hoodie.layout.optimize.build.curve.sample.size";
   public static final String FAIL_ON_SERVICE_FAILURE = "hoodie.fail.writes.on.inline.table.service.exception";
   public static final String CONCURRENCY_MODE = "hoodie.write.concurrency.mode";
   public static final String FAILED_WRITES = "hoodie.clean.failed.writes.policy";
@@ -378,6 +409,41 @@ public final class Options {
     public static final String NUM_COMMITS = "NUM_COMMITS";
 
     private CleanTrigger() {}
+  }
+
+  /** Values of {@link #CLUSTERING_FILTER_MODE}. */
+  public static final class ClusteringFilterMode {
+    public static final String NONE = "NONE";
+    public static final String RECENT_DAYS = "RECENT_DAYS";
+    public static final String SELECTED_PARTITIONS = "SELECTED_PARTITIONS";
+    public static final String DAY_ROLLING = "DAY_ROLLING";
+
+    private ClusteringFilterMode() {}
+  }
+
+  /** Values of {@link #CLUSTERING_UPDATES_STRATEGY}. */
+  public static final class ClusteringUpdatesStrategy {
+    public static final String SPARK_REJECT_UPDATE_STRATEGY = "SparkRejectUpdateStrategy";
+    public static final String SPARK_ALLOW_UPDATE_STRATEGY = "SparkAllowUpdateStrategy";
+
+    private ClusteringUpdatesStrategy() {}
+  }
+
+  /** Values of {@link #LAYOUT_STRATEGY}. */
+  public static final class LayoutStrategy {
+    public static final String LINEAR = "LINEAR";
+    public static final String ZORDER = "ZORDER";
+    public static final String HILBERT = "HILBERT";
+
+    private LayoutStrategy() {}
+  }
+
+  /** Values of {@link #CURVE_METHOD}. */
+  public static final class CurveMethod {
+    public static final String DIRECT = "DIRECT";
+    public static final String SAMPLE = "SAMPLE";
+
+    private CurveMethod() {}
   }
 
   /** Values of {@link #CONCURRENCY_MODE}. */

@@ -30,7 +30,8 @@ class OneFoldSuite extends AnyFunSuite {
     "jvm/table/src/main/scala/io/merganser/table/rule/PayloadMerger.scala" ->
       "is a users' merger: a late-arriving delete loses",
     "jvm/table/src/main/scala/io/merganser/table/rule/CompiledRule.scala" -> "compiles rules",
-    "jvm/table/src/main/scala/io/merganser/table/slice/SliceWriter.scala" -> "counts ties",
+    "jvm/table/src/main/scala/io/merganser/table/slice/SliceWriter.scala" -> "passes on what counts ties",
+    "jvm/table/src/main/scala/io/merganser/table/slice/OpenBaseFile.scala" -> "counts ties",
     "jvm/spark/src/main/scala/io/merganser/spark/write/merge/GroupWriter.scala" -> "passes on what counts ties",
     "jvm/spark/src/main/scala/io/merganser/spark/write/WriteTasks.scala" -> "makes what counts ties",
     "jvm/spark/src/main/scala/io/merganser/spark/write/merge/StatementOutcomes.scala" -> "counts ties"

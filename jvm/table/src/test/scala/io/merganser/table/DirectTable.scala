@@ -11,6 +11,8 @@ import io.merganser.table.log.LogOptions
 import io.merganser.table.options.FailedWrites
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.{CompiledRule, StoredRule}
+import io.merganser.table.schema.MetaColumns
+import io.merganser.table.service.LogCompactionSelection
 import io.merganser.table.slice._
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{Action, CommitMetadata, CompactionPlan, Instant, OperationType, Timeline}
@@ -51,16 +53,32 @@ final class DirectTable(
     new SliceReader(storage, config, rule, columns, requested, LogVisibility(now))
 
   /** The rows that a reader sees now. */
-  def rows: Seq[Change] = {
+  def rows: Seq[Change] = rows(timeline)
+
+  /** The rows that a reader of an earlier time sees. */
+  def rowsAsOf(instant: String): Seq[Change] = rows(new TimeTravel(storage, config, timeline).to(instant))
+
+  /** Key, commit time and sequence number of each row. */
+  def commitColumns: Seq[(String, String, String)] = {
     val now = timeline
-    view(now).slices.flatMap(slice => read(reader(now).rows(slice)))
+    val at  = rowSchema.fieldNames.indexOf(MetaColumns.RecordKey)
+    view(now).slices.flatMap { slice =>
+      val rows = reader(now, rowSchema).rows(slice)
+      try rows.map(r =>
+          (r.getUTF8String(at).toString, r.getUTF8String(at + 2).toString, r.getUTF8String(at + 3).toString)).toList
+      finally rows.close()
+    }.sorted
   }
 
+  /** The rows that a reader of a timeline sees. */
+  def rows(now: Timeline): Seq[Change] =
+    view(now).slices.flatMap(slice => read(reader(now).rows(slice)))
+
   /** The rows of the base files alone. */
-  def readOptimizedRows: Seq[Change] = {
-    val now = timeline
+  def readOptimizedRows: Seq[Change] = readOptimizedRows(timeline)
+
+  def readOptimizedRows(now: Timeline): Seq[Change] =
     view(now).readOptimizedSlices.flatMap(slice => read(reader(now).baseRows(slice)))
-  }
 
   private def action: Action = if (config.isMergeOnRead) Action.DeltaCommit else Action.Commit
 
@@ -126,6 +144,52 @@ final class DirectTable(
   def compact(): Unit = {
     scheduleCompaction()
     runCompactions()
+  }
+
+  /** Schedules a log compaction of all slices with blocks of several writes. */
+  def scheduleLogCompaction(): Option[Instant] =
+    CompactionSchedule.schedule(storage, config, options.lock, action = Action.LogCompaction) { now =>
+      val due = LogCompactionSelection.candidates(view(now).slices, config, now).filter(slice =>
+        LogCompactionSelection.isDue(reader(now, rowSchema).logBlocks(slice), leastBlocks = 2, takesPartial = true))
+      Some(LogCompactionSelection.plan(due)).filter(_.operations.nonEmpty)
+    }
+
+  /** Runs the scheduled log compactions; removes those with nothing to do. */
+  def runLogCompactions(): Unit = timeline.pendingLogCompactions.foreach { instant =>
+    val run = beginLogCompaction(instant)
+    if (run.isEmpty) {
+      run.transaction.rollback()
+      assert(CompactionSchedule.cancel(storage, config, instant, options))
+    } else run.commit()
+  }
+
+  /** A run of a log compaction whose files are written but not committed yet. */
+  def beginLogCompaction(instant: Instant): BegunLogs = {
+    val transaction = ScheduledCompactions.begin(storage, config, instant, options)
+    try {
+      val now     = transaction.timeline
+      val slices  = LogCompactionSelection.current(now.compactionPlan(instant), view(now), now)
+      val visible = LogVisibility(now).copy(maxInstant = instant.requested)
+      val written = slices.zipWithIndex.flatMap { case (slice, task) =>
+        val logs = new SliceReader(storage, config, rule, columns, rowSchema, visible).logVersions(slice)
+        try writer(transaction).appendLog(slice, logs.merge, logs.layout,
+            WriteToken(task, transaction.runNumber, task.toLong), rule.columns(columns).nonEmpty, logs.instants)
+        finally logs.close()
+      }
+      val metadata = CommitMetadata(OperationType.LogCompact, written.map(_.stat).groupBy(_.partitionPath), extra)
+      new BegunLogs(transaction, CommitRequest(metadata, slices.map(_.group).toSet))
+    } catch { case e: Throwable => throw transaction.abandon(e) }
+  }
+
+  final class BegunLogs(val transaction: Transaction, request: CommitRequest) {
+    def isEmpty: Boolean = request.metadata.stats.isEmpty
+
+    def commit(): Unit = { transaction.run(_ => Work((), Some(request))); () }
+  }
+
+  def compactLogs(): Unit = {
+    scheduleLogCompaction()
+    runLogCompactions()
   }
 
   private def place(

@@ -8,6 +8,7 @@ import io.merganser.table.storage.{Storage, StorageLock, TableLock, WaitingThrea
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{
   EtagSource,
+  FSDataInputStream,
   FSDataOutputStream,
   FSDataOutputStreamBuilder,
   FileAlreadyExistsException,
@@ -98,6 +99,16 @@ final class StoragesSuite extends TableSuite {
       if (isOther) assert(result.failed.get.isInstanceOf[FileAlreadyExistsException])
       assert(s3.readText(".hoodie/new") == found)
     }
+  }
+
+  test("a file that another writer replaces while it is read is read again") {
+    val s3 = store("s3a", conditional = true)
+    s3.createExclusively("file", Array[Byte](1))
+    val file = java.nio.file.Paths.get(s3.path("file").toUri.getPath)
+    FakeStore.beforeOpen = Some(() => { Files.write(file, Array[Byte](2)); () })
+    assert(s3.readVersion("file").get.content.toSeq == Seq[Byte](2))
+    FakeStore.beforeOpen = Some(() => ())
+    assert(scala.util.Try(s3.readVersion("file")).isFailure)
   }
 
   test("a version of a file is replaced once, and a lost answer is no failure") {
@@ -199,6 +210,13 @@ final class FakeStore extends RawLocalFileSystem {
     if (found.isDirectory) found else new FakeStore.Status(found, tag(path))
   }
 
+  override def open(path: Path, bufferSize: Int): FSDataInputStream = {
+    val replace = FakeStore.beforeOpen
+    FakeStore.beforeOpen = None
+    replace.foreach { change => change(); throw new IOException("412 the file has changed") }
+    super.open(path, bufferSize)
+  }
+
   private def tag(path: Path): String =
     java.util.Arrays.hashCode(Files.readAllBytes(pathToFile(path).toPath)).toHexString
 
@@ -252,6 +270,9 @@ object FakeStore {
 
   @volatile var conditionalCreates: Int = 0
   @volatile var beforeClose: () => Unit = () => ()
+
+  /** A change of the file that is opened next, upon which opening it fails. */
+  @volatile var beforeOpen: Option[() => Unit] = None
 
   final class Builder(store: FakeStore, path: Path)
       extends FSDataOutputStreamBuilder[FSDataOutputStream, Builder](store, path) {

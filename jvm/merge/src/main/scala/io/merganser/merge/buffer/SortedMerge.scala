@@ -260,6 +260,10 @@ object SortedMerge {
   def forLog(versions: VersionCursor, layout: RowLayout, fold: KeyFold): SortedMerge =
     new SortedMerge(Iterator.empty, versions, layout, fold, NewKeys.Emitted, StoredKeys.Merged, new KeyMemory)
 
+  /** The versions of several batches, out of logs, for one log: combined as far as the rule allows, and emitted. */
+  def logsForLog(versions: VersionCursor, layout: RowLayout, fold: KeyFold): SortedMerge =
+    new SortedMerge(Iterator.empty, versions, layout, fold, NewKeys.Emitted, StoredKeys.MergedWithLogs, new KeyMemory)
+
   /** The versions of several batches, out of logs, merged with the stored rows. */
   def ofLogs(base: Iterator[InternalRow], versions: VersionCursor, layout: RowLayout, fold: KeyFold): SortedMerge =
     new SortedMerge(base, versions, layout, fold, NewKeys.Merged, StoredKeys.MergedWithLogs, new KeyMemory)

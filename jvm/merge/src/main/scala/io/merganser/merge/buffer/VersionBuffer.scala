@@ -87,6 +87,13 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
   /** Merges the versions where nothing is stored. */
   def merge(): MergeIterator = merge(Iterator.empty, baseSorted = true)
 
+  /**
+   * The versions for another log, key by key, those of one key oldest first: combined as far as the rule allows while
+   * the stored row is not known. Deletes and partial versions stay what they are.
+   */
+  def emitted(): MergeIterator =
+    if (sorted == null) new EmittedVersions(complete(), fold) else SortedMerge.logsForLog(sorted.cursor(), layout, fold)
+
   /** The newest version buffered for a key, or null; only while everything is in memory. For tests. */
   private[merganser] def get(key: UTF8String): Version = {
     val entry = table.find(key)
@@ -96,6 +103,24 @@ final class VersionBuffer(layout: RowLayout, fold: KeyFold, bufferBytes: Long) e
 
 object VersionBuffer {
   private val OverheadBytes = 120L
+}
+
+/** Each version of a table as it is. */
+private final class EmittedVersions(table: KeyTable, fold: KeyFold) extends MergeIterator(fold) {
+  private[this] var entry = 0
+  private[this] var rest  = List.empty[Version]
+
+  override def next(): Boolean = {
+    if (rest.isEmpty && entry < table.size) {
+      rest = table.record(entry).oldestFirst
+      entry += 1
+    }
+    rest.nonEmpty && {
+      emit(rest.head)
+      rest = rest.tail
+      true
+    }
+  }
 }
 
 /** A merge with a table of versions: first those whose key is stored, then the others. */

@@ -35,6 +35,27 @@ class SpillSuite extends AnyFunSuite with InTask {
       }
     }
 
+  for ((mode, rule) <- rules; (claim, tested) <- Seq("" -> rule, ", apart" -> new MergePaths.Apart(rule)))
+    test(s"$mode$claim: versions that were emitted for another log, spilled or not, merge as the oracle has them") {
+      inTask {
+        Histories.forAll(partials = true) { (h, random) =>
+          val (first, rest) = h.versions.splitAt(random.nextInt(h.versions.size + 1))
+          val emitted       = MergePaths.buffer(first, tested, bufferBytes = 500L * random.nextInt(4)).emitted()
+          val again         = new VersionBuffer(Notation.layout, MergePaths.fold(tested), Long.MaxValue)
+          while (emitted.next()) {
+            val version = emitted.winner
+            // A log has the end of a history as an unconditional delete of its own.
+            if (version.endsHistory && !version.isUnconditional)
+              again.add(new Version().set(version.row, isDelete = true, isUnconditional = true))
+            again.add(version)
+          }
+          rest.foreach(change => again.add(Notation.record(change)))
+          MergePaths.lines(again.merge(new StoredRows(h.base), baseSorted = false)) -> Oracle.merge(mode, h.base,
+            h.versions)
+        }
+      }
+    }
+
   test("runs go to disk and come back, and no file is left when the task has ended") {
     val changes = manyChanges(400)
     val base =

@@ -20,7 +20,7 @@ private[spark] object ColumnStatistics {
    *
    * @param types    the table's data columns
    * @param byColumn ranges of values as [[ValueOrder]] orders them
-   * @param stored   name of a column in the file; None if its statistics there say nothing
+   * @param stored   name of a column in the file; None if its statistics there do not apply
    */
   def mayHold(
       footer: BaseFileFooter,

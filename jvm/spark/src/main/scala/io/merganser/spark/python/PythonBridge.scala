@@ -1,29 +1,36 @@
 package io.merganser.spark.python
 
-import com.fasterxml.jackson.databind.ObjectMapper
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.ObjectNode
+import io.merganser.merge.MerganserException
 import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.service.{
   ArchiveService,
+  BackgroundServices,
   CleaningService,
+  ClusteringResult,
+  ClusteringService,
   CompactionResult,
   CompactionService,
-  SavepointService
+  LogCompactionService,
+  RestoreService,
+  SavepointService,
+  ServiceStatus
 }
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.source.TableNames
 import io.merganser.spark.sql.DeferredStatements
-import io.merganser.spark.sql.procedures.CreateTable
-import io.merganser.spark.write.{Counts, TableWrite, WriteNotes, WriteResult}
+import io.merganser.spark.sql.procedures.{Arguments, ClusteringArguments, CreateTable, History, Procedure}
+import io.merganser.spark.write.{Counts, WriteNotes, WriteResult}
 import io.merganser.spark.write.place.IndexResolver
+import io.merganser.table.options.{LayoutStrategy, OptionKind}
 import io.merganser.table.rule.MergeMode
-import io.merganser.table.service.Savepoint
+import io.merganser.table.service.{RestoreReport, Savepoint}
 import io.merganser.table.settings.WriteConfig
-import io.merganser.table.timeline.{Action, CommitMetadata, Instant, InstantTime}
 import org.apache.spark.sql.{Dataset, Row, SparkSession}
-import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.sql.catalyst.expressions.{CreateMap, Literal}
+import org.apache.spark.sql.types.{ArrayType, DataType, StructType}
 
-import java.time.temporal.ChronoUnit
 import scala.collection.JavaConverters._
 
 /** Entry point of the Python package: one method for each of its calls. Results and options are JSON. */
@@ -71,14 +78,27 @@ object PythonBridge {
 
   /** @param op schedule, run or scheduleandexecute */
   def compact(session: SparkSession, path: String, op: String, optionsJson: String): String = {
-    val settings =
-      WriteConfig.parse(optionsOf(optionsJson), FrameWrite.sessionConf(session), OpenTable.load(session, path).config)
-    val result = op match {
-      case "schedule"           => CompactionResult(CompactionService.schedule(session, path, settings), 0, 0, 0, 0, 0)
-      case "run"                => CompactionService.run(session, path, settings)
-      case "scheduleandexecute" => CompactionService.scheduleAndRun(session, path, settings)
+    val (table, settings) = opened(session, path, optionsJson)
+    compacted(op match {
+      case "schedule"           => CompactionResult(CompactionService.schedule(table, settings), 0, 0, 0, 0, 0)
+      case "run"                => CompactionService.run(session, table, settings)
+      case "scheduleandexecute" => CompactionService.scheduleAndRun(session, table, settings)
       case other                => throw new IllegalStateException(s"compaction op '$other'")
-    }
+    })
+  }
+
+  /** @param op schedule or scheduleandexecute */
+  def compactLogs(session: SparkSession, path: String, op: String, optionsJson: String): String = {
+    val (table, settings) = opened(session, path, optionsJson)
+    compacted(op match {
+      case "schedule" =>
+        CompactionResult(LogCompactionService.schedule(session, table, settings), 0, 0, 0, 0, 0)
+      case "scheduleandexecute" => LogCompactionService.scheduleAndRun(session, table, settings)
+      case other                => throw new IllegalStateException(s"log compaction op '$other'")
+    })
+  }
+
+  private def compacted(result: CompactionResult): String = {
     val node = mapper.createObjectNode()
     names(node, "left", result.skipped.map(l => s"${l.instant}: ${l.reason}"))
     node
@@ -91,20 +111,69 @@ object PythonBridge {
       .toString
   }
 
+  /**
+   * @param op       schedule or scheduleandexecute
+   * @param columns  to sort by, comma separated; null: as configured
+   * @param strategy linear, z-order or hilbert; null: as configured
+   * @param where    condition on partition columns; null for none
+   */
+  def cluster(
+      session: SparkSession,
+      path: String,
+      op: String,
+      columns: String,
+      strategy: String,
+      where: String,
+      optionsJson: String
+  ): String = {
+    val (table, configured) = opened(session, path, optionsJson)
+    val order               = Option(columns).toSeq.flatMap(OptionKind.NameList.split)
+    val settings = ClusteringArguments(configured, order, Option(strategy).flatMap(LayoutStrategy.parse), None, None,
+      Option(where).map(ClusteringArguments.partitions(session, table, _)))
+    val result = op match {
+      case "schedule"           => ClusteringResult(ClusteringService.schedule(table, settings).toSeq, 0, 0, 0, 0, 0)
+      case "scheduleandexecute" => ClusteringService.scheduleAndRun(session, table, settings)
+      case other                => throw new IllegalStateException(s"clustering op '$other'")
+    }
+    val node = mapper.createObjectNode()
+    names(node, "instants", result.done)
+    names(node, "left", result.skipped.map(l => s"${l.instant}: ${l.reason}"))
+    node
+      .put("filesReplaced", result.filesReplaced)
+      .put("filesWritten", result.filesWritten)
+      .put("rowsWritten", result.rowsWritten)
+      .put("bytesWritten", result.bytesWritten)
+      .put("elapsedMs", result.elapsedMs)
+      .toString
+  }
+
+  /** Rolls planned clusterings back; returns those that were not, with the reason. */
+  def purgeClustering(session: SparkSession, path: String, instant: String, optionsJson: String): String = {
+    val (table, settings) = opened(session, path, optionsJson)
+    val planned           = table.timeline.plannedClusterings.map(_._1.requested)
+    if (!planned.contains(instant))
+      throw MerganserException("CALL_ARGUMENT_INVALID", "procedure" -> "run_clustering", "argument" -> "instants",
+        "value" -> instant,
+        "allowed" -> (if (planned.isEmpty) "the planned clusterings, of which there are none"
+                      else planned.mkString(", ")))
+    val node = mapper.createObjectNode()
+    names(node, "left", ClusteringService.purge(table, settings, Seq(instant)).map(_.reason))
+    node.toString
+  }
+
   /** @param dryRun lists what would be deleted, and changes nothing */
   def clean(session: SparkSession, path: String, dryRun: Boolean, optionsJson: String): String = {
-    val settings =
-      WriteConfig.parse(optionsOf(optionsJson), FrameWrite.sessionConf(session), OpenTable.load(session, path).config)
-    val array = mapper.createArrayNode()
+    val (table, settings) = opened(session, path, optionsJson)
+    val array             = mapper.createArrayNode()
     if (dryRun) {
-      val preview = CleaningService.preview(session, path, settings)
+      val preview = CleaningService.preview(table, settings)
       val node    = array.addObject().putNull("startCleanTime").putNull("timeTakenInMillis")
       node.put("totalFilesDeleted", preview.files.size).put("totalBytesDeleted", preview.files.map(_.sizeBytes).sum)
       node.put("earliestCommitToRetain", preview.earliest.orNull)
       names(node, "partitionsDeleted", preview.partitions)
       val files = node.putArray("files")
       preview.files.foreach(f => files.addObject().put("path", f.path).put("size", f.sizeBytes))
-    } else CleaningService.run(session, path, settings).foreach { done =>
+    } else CleaningService.run(table, settings).foreach { done =>
       val node = array.addObject().put("startCleanTime", done.instant).put("timeTakenInMillis", done.elapsedMs)
       node.put("totalFilesDeleted", done.filesDeleted).put("totalBytesDeleted", done.bytesDeleted)
       node.put("earliestCommitToRetain", done.earliest.orNull)
@@ -120,10 +189,9 @@ object PythonBridge {
    * @param min completed writes that stay, and `max`, above which others are moved; null: as configured
    */
   def archive(session: SparkSession, path: String, min: Integer, max: Integer, optionsJson: String): String = {
-    val started = System.nanoTime()
-    val settings =
-      WriteConfig.parse(optionsOf(optionsJson), FrameWrite.sessionConf(session), OpenTable.load(session, path).config)
-    val done = ArchiveService.run(session, path, settings,
+    val started           = System.nanoTime()
+    val (table, settings) = opened(session, path, optionsJson)
+    val done = ArchiveService.run(table, settings,
       _.keeping(Option(min).map(_.intValue), Option(max).map(_.intValue), retained = None))
     mapper.createObjectNode()
       .put("instants", done.instants)
@@ -132,6 +200,48 @@ object PythonBridge {
       .put("remaining", done.remaining)
       .put("elapsedMs", (System.nanoTime() - started) / 1000000L)
       .toString
+  }
+
+  /**
+   * Starts services of a table in the background; returns their states.
+   *
+   * @param services     comma separated; null: all that apply
+   * @param everySeconds time between runs; null: the default
+   */
+  def startServices(
+      session: SparkSession,
+      path: String,
+      services: String,
+      everySeconds: Integer,
+      optionsJson: String
+  ): String =
+    statuses(BackgroundServices.start(
+        session,
+        OpenTable.load(session, path),
+        Option(services).map(_.split(",").toSeq),
+        Option(everySeconds).map(_.longValue),
+        table =>
+          WriteConfig.parse(optionsOf(optionsJson), FrameWrite.sessionConf(session), table.config, needsRule = false)
+      ))
+
+  /** Ends them after the work that writes have requested; returns whether there were any. */
+  def stopServices(session: SparkSession, path: String): String =
+    BackgroundServices.stop(OpenTable.load(session, path)).toString
+
+  def services(session: SparkSession, path: String): String =
+    statuses(BackgroundServices.of(OpenTable.load(session, path)))
+
+  private def statuses(all: Seq[ServiceStatus]): String = {
+    val array = mapper.createArrayNode()
+    all.foreach { s =>
+      val node = array.addObject().put("service", s.service).put("state", s.state)
+      s.everySeconds.fold(node.putNull("intervalSeconds"))(node.put("intervalSeconds", _))
+      node.put("runs", s.runs).put("failures", s.failures)
+      s.lastRunMs.fold(node.putNull("lastRun"))(node.put("lastRun", _))
+      node.put("lastInstant", s.lastInstant.orNull).put("waitsFor", s.waitsFor.orNull)
+      node.put("lastError", s.lastError.orNull)
+    }
+    array.toString
   }
 
   /** @param instant requested time of a write; null: the newest */
@@ -162,33 +272,110 @@ object PythonBridge {
     array.toString
   }
 
+  /** @param instant requested time of the write that is restored */
+  def restore(session: SparkSession, path: String, instant: String, dryRun: Boolean, optionsJson: String): String = {
+    val (table, settings) = opened(session, path, optionsJson)
+    restored(RestoreService.restore(session, table, settings, instant, dryRun))
+  }
+
+  /** @param savepoint requested time of its write; null: the newest savepoint */
+  def restoreSavepoint(
+      session: SparkSession,
+      path: String,
+      savepoint: String,
+      dryRun: Boolean,
+      optionsJson: String
+  ): String = {
+    val (table, settings) = opened(session, path, optionsJson)
+    restored(RestoreService.restoreSavepoint(session, table, settings, Option(savepoint), dryRun))
+  }
+
+  /** @param instant requested time of the newest write; null: whichever it is */
+  def rollback(session: SparkSession, path: String, instant: String, dryRun: Boolean, optionsJson: String): String = {
+    val (table, settings) = opened(session, path, optionsJson)
+    restored(RestoreService.rollback(session, table, settings, Option(instant), dryRun))
+  }
+
+  private def restored(done: RestoreReport): String = {
+    val node = mapper.createObjectNode()
+    node.put("instant", done.instant.orNull).put("newestCommit", done.newest.orNull)
+    node.put("timeTakenInMillis", done.elapsedMs)
+    val taken = node.putArray("takenBack")
+    done.takenBack.foreach { t =>
+      taken.addObject().put("instant", t.instant).put("action", t.action).put("state", t.state)
+        .put("operation", t.operation.orNull).put("rows_inserted", t.inserted).put("rows_updated", t.updated)
+        .put("rows_deleted", t.deleted)
+    }
+    val files = node.putArray("files")
+    done.files.foreach(f => files.addObject().put("path", f.path).put("size", f.sizeBytes))
+    names(node, "fileGroupsVisible", done.groupPaths)
+    node.toString
+  }
+
   private def savepoint(node: ObjectNode, s: Savepoint): ObjectNode =
     node.put("savepointTime", s.instant).put("savepointedBy", s.metadata.createdBy).put("savepointedAt",
       s.metadata.createdAtMs).put("comments", s.metadata.comments).put("files", s.files)
 
-  private def opened(session: SparkSession, path: String, optionsJson: String): (OpenTable, WriteConfig) = {
-    val table = OpenTable.load(session, path)
-    (table, WriteConfig.parse(optionsOf(optionsJson), FrameWrite.sessionConf(session), table.config))
+  /**
+   * The rows of a procedure, each an object whose fields are the columns in camel case.
+   *
+   * @param argumentsJson strings, booleans and integers by parameter
+   */
+  def call(session: SparkSession, procedure: String, argumentsJson: String, optionsJson: String): String = {
+    val definition = Procedure.byName(procedure).get
+    val options    = optionsOf(optionsJson)
+    val named = mapper.readTree(argumentsJson).fields().asScala.toSeq.map { argument =>
+      val value = argument.getValue
+      argument.getKey ->
+        (if (value.isBoolean) Literal(value.asBoolean)
+         else if (value.isInt) Literal(value.asInt)
+         else Literal(value.asText))
+    } ++ (if (options.isEmpty) Nil
+          else Seq("options" -> CreateMap(options.toSeq.flatMap { case (k, v) => Seq(Literal(k), Literal(v)) })))
+    val array = mapper.createArrayNode()
+    definition.rows(session, Arguments.check(definition, named)).foreach(row =>
+      array.add(node(row, definition.result)))
+    array.toString
   }
 
-  /** Every instant on the timeline, oldest first, with the counts of our commits. */
-  def history(session: SparkSession, path: String): String = {
-    val timeline = OpenTable.load(session, path).timeline
-    val array    = mapper.createArrayNode()
-    val writes   = timeline.completed.toSet
-    val metadata = timeline.metadataOf(timeline.instants.iterator.filter(writes), most = Int.MaxValue)
-    timeline.instants.foreach { instant =>
-      val node = array.addObject()
-      node.put("instant", instant.requested).put("completed", instant.completed.orNull)
-      node.put("action", instant.action.name).put("state", instant.state.shown)
-      if (writes(instant)) describeCommit(node, metadata.next()._2)
-      else {
-        node.putNull("operation")
-        if (instant.action == Action.Clean && instant.isCompleted)
-          timeline.cleanMetadata(instant).foreach(done => node.put("filesDeleted", done.filesDeleted))
-      }
-      elapsedMs(instant).foreach(node.put("elapsedMs", _))
+  private def node(row: Row, columns: StructType): ObjectNode = {
+    val node = mapper.createObjectNode()
+    columns.zip(row.toSeq).foreach { case (column, value) =>
+      node.set[JsonNode](camel(column.name), json(value, column.dataType))
     }
+    node
+  }
+
+  private def json(value: Any, dataType: DataType): JsonNode = (value, dataType) match {
+    case (row: Row, columns: StructType) => node(row, columns)
+    case (values: collection.Seq[_], ArrayType(element, _)) =>
+      val array = mapper.createArrayNode()
+      values.foreach(v => array.add(json(v, element)))
+      array
+    case _ => mapper.valueToTree[JsonNode](value)
+  }
+
+  private def camel(name: String): String = {
+    val words = name.split('_')
+    (words.head +: words.tail.toSeq.map(_.capitalize)).mkString
+  }
+
+  private def opened(session: SparkSession, path: String, optionsJson: String): (OpenTable, WriteConfig) = {
+    val table = OpenTable.load(session, path)
+    (table,
+      WriteConfig.parse(optionsOf(optionsJson), FrameWrite.sessionConf(session), table.config, needsRule = false))
+  }
+
+  /**
+   * What was done to a table, newest first.
+   *
+   * @param limit    most actions; null: all
+   * @param archived whether archived ones follow
+   */
+  def history(session: SparkSession, path: String, limit: Integer, archived: Boolean): String = {
+    val most  = Option(limit).fold(Int.MaxValue)(_.intValue)
+    val array = mapper.createArrayNode()
+    History.of(OpenTable.load(session, path), most, archived).take(most).foreach(History.describe(array.addObject(), _))
     array.toString
   }
 
@@ -205,23 +392,6 @@ object PythonBridge {
     }
     array.toString
   }
-
-  private def describeCommit(node: ObjectNode, metadata: CommitMetadata): Unit = {
-    node.put("operation", metadata.operationType.name)
-    metadata.extra.get(TableWrite.CountsKey).foreach { json =>
-      mapper.readTree(json).fields().asScala.foreach(e => node.put(e.getKey, e.getValue.asLong))
-    }
-    node.put("filesWritten", metadata.allStats.size)
-    node.put("rowsWritten", metadata.allStats.map(_.numWrites).sum)
-    node.put("bytesWritten", metadata.allStats.map(_.totalWriteBytes).sum)
-    ()
-  }
-
-  /** Milliseconds from the request of an action to its completion. */
-  private def elapsedMs(instant: Instant): Option[Long] = for {
-    requested <- InstantTime.parse(instant.requested)
-    completed <- instant.completed.flatMap(InstantTime.parse)
-  } yield ChronoUnit.MILLIS.between(requested, completed)
 
   private def resultOf(result: WriteResult): ObjectNode = {
     val node = mapper.createObjectNode().put("instant", result.instant).put("operation", result.operation.name)

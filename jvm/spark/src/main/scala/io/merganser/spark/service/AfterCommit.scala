@@ -21,8 +21,8 @@ object AfterCommit {
   private val SyncFailed = "WRITE_COMMITTED_SYNC_FAILED"
 
   /**
-   * Runs the services that are due, registers the table in a Hive metastore, and logs what the user should know about
-   * the write.
+   * Runs the services that are due, or leaves them to the background of the session, registers the table in a Hive
+   * metastore, and logs what the user should know about the write.
    *
    * @return the result with the failures of these steps
    * @throws MerganserException WRITE_COMMITTED_SERVICE_FAILED, WRITE_COMMITTED_SYNC_FAILED where the write's options
@@ -37,10 +37,12 @@ object AfterCommit {
       settings: WriteConfig,
       result: WriteResult
   ): WriteResult = {
+    val background   = BackgroundServices.failures(table)
     val failed       = if (result.notes.isRepetition) Nil else services(session, table, settings)
     val unregistered = failureOf(register(session, table, settings))
-    val failures     = failed.map { case (service, f) => service.sentence(f) } ++ unregistered.map(unregisteredSentence)
+    val failures = failed.map { case (service, f) => sentence(service, f) } ++ unregistered.map(unregisteredSentence)
     val done = result.copy(notes = result.notes.copy(
+      warnings = result.notes.warnings ++ background,
       serviceFailure = Some(failures.mkString(" ")).filter(_.nonEmpty),
       ignoredOptions = result.notes.ignoredOptions ++ unusedSync(table, settings)))
     if (done.notes.sentences.nonEmpty) {
@@ -81,13 +83,23 @@ object AfterCommit {
         "failure" -> describe(f)).causedBy(f)
     }
 
-  /** Runs the inline services in their order, each whether or not the one before failed; returns those that failed. */
-  private def services(session: SparkSession, table: OpenTable, settings: WriteConfig): Seq[(Service, Throwable)] =
-    Seq(
-      Compaction -> (() => CompactionService.inline(session, table, settings)),
-      Cleaning -> (() => CleaningService.inline(table, settings)),
-      Archiving -> (() => ArchiveService.inline(table, settings))
-    ).flatMap { case (service, run) => failureOf(run()).map(service -> _) }
+  /**
+   * Runs the inline services in their order, each whether or not the one before failed, and requests the others in the
+   * background; returns those that failed.
+   */
+  private def services(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig
+  ): Seq[(TableService, Throwable)] = {
+    val taken = BackgroundServices.taken(table, settings)
+    val failed = TableService.all.flatMap { service =>
+      failureOf(if (taken.contains(service)) service.prepare(table, settings)
+        else service.inline(session, table, settings)).map(service -> _)
+    }
+    BackgroundServices.request(session, table, settings, taken)
+    failed
+  }
 
   /** After a compaction, so that its commit is registered too; a repeated write may follow a failed registration. */
   private def register(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
@@ -122,20 +134,9 @@ object AfterCommit {
       case e @ (NonFatal(_) | _: StackOverflowError | _: LinkageError) => Some(Transaction.userError(e))
     }
 
-  /**
-   * An inline service.
-   *
-   * @param name   in messages
-   * @param remedy what does its work after a failure; a sentence's end
-   */
-  private final case class Service(name: String, remedy: String) {
-    def sentence(failure: Throwable): String =
-      s"The inline $name after this write failed: ${describe(failure)} The write is committed; $remedy"
-  }
-
-  private val Compaction = Service("compaction", "a later write or CALL run_compaction compacts.")
-  private val Cleaning   = Service("clean", "a later write or CALL run_clean cleans.")
-  private val Archiving  = Service("archiving", "a later write or CALL archive_commits archives.")
+  private def sentence(service: TableService, failure: Throwable): String =
+    s"The inline ${service.name} after this write failed: ${describe(failure)} The write is committed; " +
+      service.remedy
 
   private def unregisteredSentence(failure: Throwable): String =
     s"The table could not be registered in the Hive metastore: ${describe(failure)} The write is committed; the next " +

@@ -3,21 +3,16 @@ package io.merganser.spark.service
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.service.{Archived, Archiving}
 import io.merganser.table.settings.{ArchiveConfig, WriteConfig}
-import org.apache.spark.sql.SparkSession
 
 /** Moves old instants from a table's timeline to its history. */
 object ArchiveService {
 
   /** Archives all that is due. */
   def run(
-      session: SparkSession,
-      path: String,
+      table: OpenTable,
       settings: WriteConfig,
-      limits: ArchiveConfig => ArchiveConfig = identity
-  ): Archived = {
-    val table = OpenTable.load(session, path)
-    archiving(table, settings.copy(archive = limits(settings.archive))).run()
-  }
+      limits: ArchiveConfig => ArchiveConfig
+  ): Archived = archiving(table, settings.copy(archive = limits(settings.archive))).run()
 
   /**
    * After a write: archives if the timeline is longer than configured. Of a very long one a limited number of instants,
@@ -30,6 +25,13 @@ object ArchiveService {
       val service = archiving(table, settings)
       if (service.mayBeDue(table.timeline, more = 1)) { service.runOnce(); () }
     }
+
+  /** Archives all that is due by a timeline that was just loaded. */
+  private[service] def due(table: OpenTable, settings: WriteConfig): Archived = {
+    val service = archiving(table, settings)
+    if (service.mayBeDue(table.timeline, more = 0)) service.run()
+    else Archived(0, None, None, table.timeline.completed.size)
+  }
 
   private def archiving(table: OpenTable, settings: WriteConfig) =
     new Archiving(table.storage, table.config, settings.archive, settings.lock, settings.permits)

@@ -5,7 +5,6 @@ import io.merganser.table.commit.{Rollback, Transaction}
 import io.merganser.table.options.FailedWrites
 import io.merganser.table.service.{CleanPreview, CleanReport, Cleaning}
 import io.merganser.table.settings.WriteConfig
-import org.apache.spark.sql.SparkSession
 
 /** Cleans of a table: after its writes, and on request. */
 object CleaningService {
@@ -14,6 +13,9 @@ object CleaningService {
   def inline(table: OpenTable, settings: WriteConfig): Unit =
     if (settings.cleaning.automatic) { of(table, settings).automatic(); () }
 
+  /** If enough commits have completed since the last clean. */
+  private[service] def due(table: OpenTable, settings: WriteConfig): Seq[CleanReport] = of(table, settings).automatic()
+
   /**
    * Rolls back failed writes that may have left files, where that is not done by each write, and cleans.
    *
@@ -21,21 +23,18 @@ object CleaningService {
    * @param ifTriggered only if enough commits have completed since the last clean
    */
   def run(
-      session: SparkSession,
-      path: String,
+      table: OpenTable,
       settings: WriteConfig,
       schedules: Boolean = true,
       ifTriggered: Boolean = false
   ): Seq[CleanReport] = {
-    val table = OpenTable.load(session, path)
     if (settings.failedWrites != FailedWrites.Eager)
       Rollback.failed(table.storage, table.config, Transaction.Options.of(settings))
     of(table, settings).onRequest(schedules, ifTriggered)
   }
 
   /** What a clean would delete; changes nothing. */
-  def preview(session: SparkSession, path: String, settings: WriteConfig): CleanPreview =
-    of(OpenTable.load(session, path), settings).preview()
+  def preview(table: OpenTable, settings: WriteConfig): CleanPreview = of(table, settings).preview()
 
   private def of(table: OpenTable, settings: WriteConfig): Cleaning =
     new Cleaning(table.storage, table.config, settings.cleaning, settings.lock, settings.permits, Some(table.timeline))

@@ -8,7 +8,7 @@ import io.merganser.spark.write.{Counts, TableWrite, WriterOptions}
 import io.merganser.table.avro.AvroSchemas
 import io.merganser.table.commit.{CommitRequest, CompactionSchedule, LoggedPartitions, Transaction, Work}
 import io.merganser.table.file.WriteToken
-import io.merganser.table.options.{CompactionStrategy, FailedWrites}
+import io.merganser.table.options.CompactionStrategy
 import io.merganser.table.service.{CompactionDue, CompactionSelection}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.slice.{FileSlice, LogVisibility, PlannedSlices, SliceReader, SliceWriter, TableView}
@@ -16,41 +16,36 @@ import io.merganser.table.timeline._
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.merganser.Partitions
-import org.slf4j.LoggerFactory
 
-/**
- * What one compaction did.
- *
- * @param bytesWritten size of the new base files, in bytes
- * @param elapsedMs    milliseconds
- * @param skipped      planned ones that were left alone, as another writer runs them
- */
-final case class CompactionResult(
-    instant: Option[String],
-    filesWritten: Int,
-    rowsWritten: Long,
-    bytesWritten: Long,
-    logFilesCompacted: Int,
-    elapsedMs: Long,
-    skipped: Seq[SkippedCompaction] = Nil
-)
-
-/** A planned compaction that was not run, and why. */
-final case class SkippedCompaction(instant: String, reason: String)
+import scala.util.{Failure, Try}
 
 /** Compaction of a merge-on-read table: read, which is slice -> merge -> rows, then write and commit. */
 object CompactionService {
 
-  private val Log = LoggerFactory.getLogger(classOf[CompactionResult])
-
   /** Plans a compaction of the slices that the configured strategy chooses; None if there are none. */
-  def schedule(session: SparkSession, path: String, settings: WriteConfig): Option[String] =
-    schedule(OpenTable.load(session, path), settings, listsAll = true).map(_.requested)
+  def schedule(table: OpenTable, settings: WriteConfig): Option[String] =
+    schedule(table, settings, listsAll = true).map(_.requested)
+
+  /**
+   * Plans a compaction if one is due.
+   *
+   * @param yields not while an overwrite is running, which could not be committed then
+   * @return the instant, if there is something to compact
+   */
+  def scheduleDue(table: OpenTable, settings: WriteConfig, yields: Boolean = false): Option[String] =
+    if (table.config.isMergeOnRead && !CompactionDue.isDue(settings.compaction, table.timeline, localTime(table))) None
+    else schedule(table, settings, listsAll = false, yields).map(_.requested)
 
   /** @param listsAll also partitions that have no log by the commits since the last compaction of all slices */
-  private def schedule(table: OpenTable, settings: WriteConfig, listsAll: Boolean): Option[Instant] = {
+  private def schedule(
+      table: OpenTable,
+      settings: WriteConfig,
+      listsAll: Boolean,
+      yields: Boolean = false
+  ): Option[Instant] = {
     if (!table.config.isMergeOnRead)
       throw MerganserException("COMPACTION_OF_COPY_ON_WRITE", "table" -> table.config.name)
+    settings.rule // if its class is not there, nothing is planned
     CompactionSchedule.schedule(table.storage, table.config, settings.lock, settings.permits, Some(table.timeline)) {
       now =>
         val view   = new TableView(table.storage, table.config, now)
@@ -64,8 +59,9 @@ object CompactionService {
         val operations = slices.filter(_.logs.nonEmpty).map(operation)
         val chosen     = CompactionSelection.operations(choice, operations)
         val isWhole    = partitions.size == all.size && chosen.size == operations.size
+        val waits      = yields && now.runningWrites.exists(_.action == Action.ReplaceCommit)
         Some(CompactionPlan(chosen, if (isWhole) LoggedPartitions.ofAllSlices else Map.empty)).filter(_ =>
-          chosen.nonEmpty)
+          chosen.nonEmpty && !waits)
     }
   }
 
@@ -79,52 +75,49 @@ object CompactionService {
    */
   def run(
       session: SparkSession,
-      path: String,
+      table: OpenTable,
       settings: WriteConfig,
       chosen: Seq[String] => Seq[String] = identity
   ): CompactionResult = {
-    val table   = OpenTable.load(session, path)
     val planned = table.timeline.pendingCompactions
     val wanted  = chosen(planned.map(_.requested)).toSet
-    registered(session, table, settings, run(session, table, settings, planned.filter(i => wanted(i.requested))))
+    CompactionRuns.registered(session, table, settings,
+      runAll(session, table, settings, planned.filter(i => wanted(i.requested))))
   }
 
-  private def run(
+  /** As [[run]] all planned ones. One that fails does not keep the others from being run; then its error is thrown. */
+  private[service] def runEach(session: SparkSession, table: OpenTable, settings: WriteConfig): CompactionResult = {
+    val results =
+      table.timeline.pendingCompactions.map(_.requested).map(i => Try(run(session, table, settings, _.filter(_ == i))))
+    results.collectFirst { case Failure(error) => throw error }
+    CompactionRuns.joined(results.map(_.get))
+  }
+
+  private def runAll(
       session: SparkSession,
       table: OpenTable,
       settings: WriteConfig,
       planned: Seq[Instant]
   ): CompactionResult = {
-    val started = System.nanoTime()
-    val results = planned.map { instant =>
-      execute(session, table, instant, settings, started).left.map { reason =>
-        Log.warn(s"compaction ${instant.requested} of ${table.storage} is left alone: $reason")
-        SkippedCompaction(instant.requested, reason)
+    val done = CompactionRuns.each(table, planned) { instant =>
+      CompactionRuns.claim(table, instant, settings).map { claimed =>
+        val now = new OpenTable(table.storage, table.config, claimed.timeline)
+        claimed.run(rewrite(session, now, instant, settings, _))
       }
     }
-    val done    = results.collect { case Right(result) => result }
-    val skipped = results.collect { case Left(l) => l }
-    if (done.isEmpty) CompactionResult(None, 0, 0, 0, 0, elapsed(started), skipped)
-    else done.reduce((a, b) =>
-      CompactionResult(
-        b.instant, a.filesWritten + b.filesWritten, a.rowsWritten + b.rowsWritten, a.bytesWritten + b.bytesWritten,
-        a.logFilesCompacted + b.logFilesCompacted, b.elapsedMs)).copy(skipped = skipped)
+    if (done.instant.isDefined && table.timeline.pendingLogCompactions.nonEmpty)
+      CompactionRuns.cancelUseless(table.refreshed(), settings)
+    done
   }
 
   /** Runs compactions that others planned, too, and registers the table. */
-  def scheduleAndRun(session: SparkSession, path: String, settings: WriteConfig): CompactionResult = {
-    val table = OpenTable.load(session, path)
-    registered(session, table, settings, scheduleAndRun(session, table, settings, listsAll = true))
-  }
+  def scheduleAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): CompactionResult =
+    CompactionRuns.registered(session, table, settings, scheduleAndRun(session, table, settings, listsAll = true))
 
-  private def registered(
-      session: SparkSession,
-      table: OpenTable,
-      settings: WriteConfig,
-      result: CompactionResult
-  ): CompactionResult = {
-    result.instant.foreach(AfterCommit.register(session, table, settings, _))
-    result
+  /** As [[scheduleAndRun]], but plans a compaction only if one is due. */
+  def scheduleDueAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): CompactionResult = {
+    scheduleDue(table, settings, yields = true)
+    run(session, table.refreshed(), settings)
   }
 
   private def scheduleAndRun(
@@ -134,44 +127,23 @@ object CompactionService {
       listsAll: Boolean
   ): CompactionResult = {
     val planned = schedule(table, settings, listsAll)
-    run(session, table, settings, (table.timeline.pendingCompactions ++ planned).distinct)
+    runAll(session, table, settings, (table.timeline.pendingCompactions ++ planned).distinct)
   }
 
   /** After a write: compacts, or schedules a compaction, if one is due and configured. */
   def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit = {
     val config = settings.compaction
-    if (config.isInline || config.isScheduled) {
+    if (config.followsWrites) {
       val now = table.refreshed()
-      if (CompactionDue.isDue(config, now.timeline, localTime(table))) {
-        if (config.isInline) scheduleAndRun(session, now, settings, listsAll = false)
-        else schedule(now, settings, listsAll = false)
+      if (!config.isInline) { scheduleDue(now, settings); () }
+      else if (CompactionDue.isDue(config, now.timeline, localTime(table))) {
+        scheduleAndRun(session, now, settings, listsAll = false)
         ()
       }
     }
   }
 
   private def localTime(table: OpenTable): LocalDateTime = LocalDateTime.now(table.config.timelineZone)
-
-  /** @return the result, or why the compaction was left alone */
-  private def execute(
-      session: SparkSession,
-      table: OpenTable,
-      instant: Instant,
-      settings: WriteConfig,
-      started: Long
-  ): Either[String, CompactionResult] = {
-    // The transaction is that of the write before an inline compaction, and is committed with it.
-    val options = Transaction.Options.of(settings)
-      .copy(heartbeatMs = Some(settings.heartbeatIntervalMs), opened = Some(table.timeline), transaction = None)
-    val expiredAfterMs = settings.failedWrites match {
-      case FailedWrites.Lazy(afterMs) => afterMs
-      case FailedWrites.Eager         => CompactionSchedule.ExpiredAfterMs
-    }
-    CompactionSchedule.claim(table.storage, table.config, instant, options, expiredAfterMs).map { claimed =>
-      val now = new OpenTable(table.storage, table.config, claimed.timeline)
-      claimed.run(rewrite(session, now, instant, settings, _)).copy(elapsedMs = elapsed(started))
-    }
-  }
 
   /** Merges the slices of the plan, each into a base file. */
   private def rewrite(
@@ -181,10 +153,7 @@ object CompactionService {
       settings: WriteConfig,
       transaction: Transaction
   ): Work[CompactionResult] = {
-    // In a table with versions of its columns, a file has those of its instant.
-    val seen =
-      if (table.timeline.history.isEmpty) table
-      else Some(table.asOfInstant(instant.requested)).filter(_.schema.nonEmpty).getOrElse(table)
+    val seen    = CompactionRuns.columnsAsOf(table, instant)
     val schema  = seen.schema
     val planned = PlannedSlices.of(table.storage, table.config, table.timeline.compactionPlan(instant))
     val slices  = table.view.committed(planned)
@@ -219,6 +188,4 @@ object CompactionService {
       written.map(_.stat.totalWriteBytes).sum, slices.map(_.logs.size).sum, elapsedMs = 0)
     Work(result, Some(CommitRequest(metadata, slices.map(_.group).toSet)))
   }
-
-  private def elapsed(started: Long): Long = (System.nanoTime() - started) / 1000000L
 }

@@ -22,9 +22,12 @@ object UpgradeService {
         WriteConfig.parse(options.filter { case (name, _) => names(name) }, session.conf.getAll, table.config)
       Rollback.failed(table.storage, table.config, Transaction.Options.of(settings))
       if (table.config.isMergeOnRead) {
-        CompactionService.scheduleAndRun(session, path, settings)
+        CompactionService.scheduleAndRun(session, table.refreshed(), settings)
         // One that was planned before does not compact the logs that were written since.
-        if (table.timeline.pendingCompactions.nonEmpty) CompactionService.scheduleAndRun(session, path, settings)
+        if (table.timeline.pendingCompactions.nonEmpty)
+          CompactionService.scheduleAndRun(session, table.refreshed(), settings)
+        // Their slices are compacted: the plans are removed.
+        LogCompactionService.run(session, table.refreshed(), settings)
       }
       TableUpgrade.run(table.storage, OpenTable.load(table.storage).schema, settings.lock, settings.permits)
       ()

@@ -69,8 +69,15 @@ trait StatementRows {
  *
  * All rows of a key, in order of arrival, reach the one task that writes their file group; there the batch is combined
  * and merged with the stored rows in a single pass.
+ *
+ * @param fixedIndex used in place of the table's: for rows that have their slices already
  */
-final class TableWrite(session: SparkSession, opened: OpenTable, settings: WriteConfig) {
+final class TableWrite(
+    session: SparkSession,
+    opened: OpenTable,
+    settings: WriteConfig,
+    fixedIndex: Option[IndexType] = None
+) {
   private val storage = opened.storage
   private val config  = opened.config
 
@@ -157,7 +164,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
   )(rows: (OpenTable, WriteSlices, String) => PreparedRows): WriteResult = {
     val started = System.nanoTime()
     StoredKeyForm.requireOne(session, settings, opened)
-    val index       = IndexResolver.resolve(settings.index, opened)
+    val index       = fixedIndex.getOrElse(IndexResolver.resolve(settings.index, opened))
     val isOverwrite = replaced != Replaced.Nothing
     val action =
       if (isOverwrite) Action.ReplaceCommit else if (config.isMergeOnRead) Action.DeltaCommit else Action.Commit
@@ -191,7 +198,7 @@ final class TableWrite(session: SparkSession, opened: OpenTable, settings: Write
             val touched = slices.listed.filter(s => fileIds(s.fileId)).map(_.group).toSet
             val scope   = if (looksUpAllPartitions) inTable(index) else newKeys(index, isOverwrite)
             val basis = WriteBasis(scope, replacedPartitions(replaced, stats.keySet), slices.groups,
-              settings.nonBlocking)
+              settings.nonBlocking, BucketPlaces.ranges(index, table, transaction.instant, isOverwrite))
             val warnings = CompiledRule.warning(config, schema).toSeq ++ manyLogs(slices.listed, written.map(_.stat))
             Work((transaction.instant, written, this.notes(schema).copy(warnings = warnings)),
               Some(CommitRequest(metadata, touched, basis)))

@@ -61,6 +61,65 @@ final class ServiceFaultsSuite extends TableSuite with FaultPoints {
       }
   }
 
+  private def logCompaction(storage: Storage, op: String): Unit =
+    sql(s"CALL run_log_compaction(op => '$op', path => '$storage', " +
+      "options => 'hoodie.log.compaction.blocks.threshold=2')")
+
+  for (version <- Seq("6", "9")) {
+
+    for ((op, done) <- Seq("schedule" -> "", "execute" -> "schedule"))
+      test(s"a log compaction, op $op, version $version: whichever operation fails, the rows stay, and the next run " +
+        "completes it") {
+        val options = this.options(mergeOnRead = true, bucketed = true) + ("hoodie.write.table.version" -> version)
+        val prepared = prepare(options) { storage =>
+          write(storage, batch, later(options))
+          write(storage, "k1@15=late k2@30=x k4@30-", later(options))
+          if (done.nonEmpty) logCompaction(storage, done)
+        }
+        everyPoint(prepared, later(options), logCompaction(_, "scheduleandexecute"))(logCompaction(_, op))
+      }
+
+    test(s"an upsert with a log compaction, version $version: whichever operation fails, a reader sees the old rows " +
+      "or the new ones, and the next write repairs the table") {
+      val options = this.options(mergeOnRead = true, bucketed = true) + ("hoodie.write.table.version" -> version)
+      val inline =
+        Map("hoodie.log.compaction.inline" -> "true", "hoodie.log.compaction.blocks.threshold" -> "2")
+      everyPoint(prepare(options)(write(_, batch, later(options))), later(options) ++ inline)(
+        write(_, "k1@15=late k2@30=x k4@30-", later(options) ++ inline))
+    }
+  }
+
+  private def clustering(storage: Storage, op: String): Unit =
+    sql(s"CALL run_clustering(op => '$op', path => '$storage', order => 'v')")
+
+  for ((version, mergeOnRead) <- Seq("6" -> true, "9" -> false, "9" -> true)) {
+
+    for ((op, done) <- Seq("schedule" -> "", "execute" -> "schedule"))
+      test(
+        s"a clustering by CALL run_clustering, op $op, version $version, ${kind(mergeOnRead)}: whichever operation " +
+          "fails, the rows stay, and the next run completes it") {
+        val options = this.options(mergeOnRead, version)
+        val prepared = prepare(options) { storage =>
+          write(storage, logged(bucketed = false), later(options))
+          if (done.nonEmpty) clustering(storage, done)
+        }
+        // A planned clustering refuses writes to its groups unless they are allowed.
+        val allowing = Map("hoodie.clustering.updates.strategy" -> "SparkAllowUpdateStrategy")
+        everyPoint(prepared, later(options) ++ allowing, clustering(_, "scheduleandexecute"))(clustering(_, op))
+      }
+  }
+
+  test("a write that rolls a planned clustering back: whichever operation fails, a reader sees the old rows or the " +
+    "new ones, and the next write repairs the table") {
+    val options = this.options(mergeOnRead = true, bucketed = false)
+    val prepared = prepare(options) { storage =>
+      write(storage, logged(bucketed = false), options)
+      clustering(storage, "schedule")
+    }
+    val allowing = options + ("hoodie.clustering.updates.strategy" -> "SparkAllowUpdateStrategy")
+    everyPoint(prepared, allowing, clustering(_, "scheduleandexecute"))(write(_, "k1@30=z", allowing))
+  }
+
   private val changes = Seq(
     "ADD COLUMN" -> "ADD COLUMN extra BIGINT",
     "ALTER COLUMN" -> "ALTER COLUMN v COMMENT 'text'",

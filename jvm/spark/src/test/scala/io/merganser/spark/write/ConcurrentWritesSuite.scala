@@ -37,6 +37,13 @@ final class ConcurrentWritesSuite extends TableSuite with LocalSession {
     "hoodie.fs.atomic_creation.support" -> "faulty"
   ) ++ more
 
+  private val consistent = Seq(
+    "hoodie.datasource.write.table.type" -> "MERGE_ON_READ",
+    "hoodie.index.type" -> "BUCKET",
+    "hoodie.index.bucket.engine" -> "CONSISTENT_HASHING",
+    "hoodie.bucket.index.num.buckets" -> "16"
+  )
+
   private def frame(rows: String): DataFrame = spark.createDataFrame(
     rows.split(" ").toSeq.map(_.split("[=/]")).map(r => Row(r(0), r(1).toLong, r(2))).asJava, schema)
 
@@ -101,6 +108,31 @@ final class ConcurrentWritesSuite extends TableSuite with LocalSession {
       assert(isRefused(write(plain, frame("m=3/new"), settings))(write(running.toString, frame("n=4/p"), settings,
             "overwrite")))
     } finally Seq("hoodie.write.concurrency.mode", "hoodie.fs.atomic_creation.support").foreach(spark.conf.unset)
+  }
+
+  test("with consistent hashing an overwrite of a partition without rows leaves every key in the range that has it") {
+    val settings = created("a=1/p", consistent: _*)
+    write(plain, frame("k=1/q l=1/q m=1/q"), settings + ("hoodie.datasource.write.operation" -> "insert_overwrite"))
+    write(plain, frame("k=2/q n=2/q"), settings)
+    assert(read == Seq("a=1/p", "k=2/q", "l=1/q", "m=1/q", "n=2/q"))
+  }
+
+  test("with consistent hashing nothing is written into ranges that another writer changes meanwhile") {
+    val settings                     = created("a=1/p", consistent: _*)
+    def replacing(operation: String) = settings + ("hoodie.datasource.write.operation" -> operation)
+    val overwrite                    = replacing("insert_overwrite")
+    // Neither finds ranges in the partition, and both store some.
+    assert(isRefused(write(plain, frame("k=2/q"), overwrite))(write(running.toString, frame("k=3/q"), settings)))
+    assert(read == Seq("a=1/p", "k=2/q"))
+    assert(isRefused(write(plain, frame("k=4/r"), settings))(write(running.toString, frame("k=5/r"), overwrite)))
+    assert(isRefused(write(plain, frame("k=6/s"), overwrite))(write(running.toString, frame("k=7/s"), overwrite)))
+    assert(read == Seq("a=1/p", "k=2/q", "k=4/r", "k=6/s"))
+    // The new key belongs to a range that has no file group yet, and so replaces none.
+    val drop = replacing("delete_partition") + ("hoodie.datasource.write.partitions.to.delete" -> "p")
+    assert(isRefused(write(plain, frame("a=1/p"), drop))(write(running.toString, frame("b=2/p"), settings)))
+    write(running.toString, frame("b=2/p a=3/p"), settings)
+    assert(read == Seq("a=3/p", "b=2/p", "k=2/q", "k=4/r", "k=6/s"))
+    assert(!isRefused(write(plain, frame("c=4/other"), settings))(write(running.toString, frame("d=5/p"), settings)))
   }
 
   test(

@@ -5,6 +5,8 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import io.merganser.table.options.AppTransaction
 import io.merganser.table.timeline.{CommitMetadata, Timeline}
 
+import scala.collection.JavaConverters._
+
 /**
  * The newest transaction of each application, in the extra metadata of commits. A commit lists those of the commits
  * before it, too, so that they outlive the archiving of these.
@@ -29,9 +31,13 @@ object AppTransactions {
    * @param searched an earlier timeline, which does not have it: only the commits since then are searched
    */
   def find(timeline: Timeline, transaction: AppTransaction, searched: Option[Timeline] = None): Option[Committed] =
-    timeline.newestFirst(searched).flatMap(listed).map(of(_, transaction.app)).collectFirst {
-      case Some(found) => found
-    }.filter(_.version >= transaction.version)
+    // A commit that ran beside one that was taken back may list the latter.
+    newest(timeline, transaction.app, searched).filter(_.version >= transaction.version)
+
+  private def newest(timeline: Timeline, app: String, searched: Option[Timeline]): Option[Committed] =
+    timeline.newestFirst(searched).flatMap(listed).map(of(_, app)).collectFirst {
+      case Some(found) if timeline.isCompleted(found.instant) => found
+    }
 
   /** The newest commit of ours, which is to be read before the table is locked, of a timeline of that time. */
   private[table] final class Before(val timeline: Timeline) {
@@ -62,6 +68,12 @@ object AppTransactions {
   ): Map[String, String] = {
     val ours = newestOfOurs(now, before.map(_.timeline)).orElse(before.flatMap(_.ours))
     val all  = ours.flatMap(listed).getOrElse(mapper.createObjectNode())
+    // Those of commits that were taken back: they would count again when the timeline begins after them.
+    all.fieldNames.asScala.toList.filterNot(app => of(all, app).exists(t => now.isCompleted(t.instant))).foreach {
+      app =>
+        all.remove(app)
+        newest(now, app, None).foreach(t => all.putObject(app).put("version", t.version).put("instant", t.instant))
+    }
     own.foreach(t => all.putObject(t.app).put("version", t.version).put("instant", instant))
     if (all.isEmpty) Map.empty else Map(Key -> all.toString)
   }

@@ -12,9 +12,9 @@ import io.merganser.table.storage.{LockFile, Storage}
 import io.merganser.table.timeline.{Action, InstantFile}
 
 /**
- * One run of a scheduled compaction. It is stored in the compaction's inflight file, which is written and replaced
- * under the table lock: a run that finds another claim there has lost the compaction. The heartbeat shows whether the
- * run is alive.
+ * One run of a scheduled compaction or clustering. It is stored in the inflight file of that, which is written and
+ * replaced under the table lock: a run that finds another claim there has lost the plan. The heartbeat shows whether
+ * the run is alive.
  *
  * @param id          unique id of the run
  * @param number      second part of the write tokens of its files, which distinguishes them from those of other runs
@@ -62,13 +62,17 @@ private[table] object Claim {
 
   def end(claim: Claim): Unit = { running.remove(claim.id); () }
 
-  /** The claim on a compaction; None if it is not running or another engine runs it. */
-  def of(storage: Storage, config: TableConfig, instant: String): Option[Claim] =
-    try parse(storage.readUnverified(file(config, instant)))
+  /**
+   * The claim on a compaction, log compaction or clustering; None if it is not running or another engine runs it.
+   *
+   * @param action in the names of its pending files
+   */
+  def of(storage: Storage, config: TableConfig, instant: String, action: Action = Action.Compaction): Option[Claim] =
+    try parse(storage.readUnverified(file(config, instant, action)))
     catch { case _: FileNotFoundException => None }
 
-  def file(config: TableConfig, instant: String): String =
-    s"${config.timelineFolder}/${InstantFile.inflight(instant, Action.Compaction)}"
+  def file(config: TableConfig, instant: String, action: Action = Action.Compaction): String =
+    s"${config.timelineFolder}/${InstantFile.inflight(instant, action)}"
 
   private def parse(content: Array[Byte]): Option[Claim] =
     try

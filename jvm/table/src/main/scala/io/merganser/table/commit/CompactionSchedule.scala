@@ -1,15 +1,17 @@
 package io.merganser.table.commit
 
 import io.merganser.merge.MerganserException
-import io.merganser.table.file.{FileNames, Markers}
+import io.merganser.table.file.{FileGroupId, FileNames, Markers}
+import io.merganser.table.log.BlockInstants
 import io.merganser.table.options.Permits
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Parallel, Storage, TableLock}
 import io.merganser.table.timeline.{Action, CommitMetadata, CompactionPlan, Instant, InstantState, Timeline}
 
 /**
- * Compactions on the timeline: scheduled once, run until a run succeeds. A scheduled compaction is not rolled back,
- * because later writes depend on its instant; of a failed run only the files are removed.
+ * Compactions and log compactions on the timeline: scheduled once, run until a run succeeds. A scheduled compaction is
+ * not rolled back, because later writes depend on its instant; of a failed run only the files are removed. A log
+ * compaction on which nothing depends is cancelled where its plan has become useless.
  */
 object CompactionSchedule {
 
@@ -17,6 +19,7 @@ object CompactionSchedule {
    * Puts a compaction on the timeline.
    *
    * @param opened timeline with which the table was opened: what was read of it is not read again
+   * @param action compaction or logcompaction
    * @param plan makes the plan from a timeline, None if there is nothing to do; called again if the table changes
    *             meanwhile, finally under the lock
    * @return the instant to run
@@ -28,37 +31,53 @@ object CompactionSchedule {
       config: TableConfig,
       lock: TableLock.Settings = TableLock.Settings(),
       permits: Permits = Permits(),
-      opened: Option[Timeline] = None
+      opened: Option[Timeline] = None,
+      action: Action = Action.Compaction
   )(plan: Timeline => Option[CompactionPlan]): Option[Instant] = {
     def requireFree(timeline: Timeline): Unit =
-      if (config.version < 8) timeline.pendingWrites.headOption.foreach { running =>
+      if (config.version < 8) timeline.runningWrites.headOption.foreach { running =>
         throw MerganserException("COMPACTION_BLOCKED", "path" -> storage, "instant" -> running.requested,
           "version" -> config.version)
       }
     def publish(chosen: CompactionPlan, timeline: Timeline, tableLock: TableLock): Option[Instant] = {
-      val free = chosen.operations.filterNot { o =>
-        val group = o.group
-        timeline.groupsInCompaction.contains(group) || timeline.groupsInClustering.contains(group)
-      }
+      val free = chosen.operations.filterNot(o => isPlanned(timeline, o.group, action))
       if (free.isEmpty) None
       else {
         val extra   = if (free.size < chosen.operations.size) chosen.extra - LoggedPartitions.WholeKey else chosen.extra
         val content = CompactionPlan.encode(chosen.copy(operations = free, extra = extra))
-        Some(Instant(Transaction.announce(storage, config, timeline, Action.Compaction, content, tableLock),
-            Action.Compaction,
-            InstantState.Requested))
+        val requested = Transaction.announce(storage, config, timeline, action, content, tableLock)
+        Some(Instant(requested, action, InstantState.Requested))
       }
     }
+
+    planned(storage, config, lock, permits, opened)(requireFree)(plan)(publish)
+  }
+
+  /**
+   * Makes a plan and publishes it; under the lock only if the table does not change while it is listed.
+   *
+   * @param require what must hold of the timeline
+   * @param plan    None if there is nothing to do
+   * @param publish called under the lock
+   */
+  private[commit] def planned[P](
+      storage: Storage,
+      config: TableConfig,
+      lock: TableLock.Settings,
+      permits: Permits,
+      opened: Option[Timeline]
+  )(require: Timeline => Unit)(plan: Timeline => Option[P])(publish: (P, Timeline, TableLock) => Option[Instant])
+      : Option[Instant] = {
 
     /** None if the table changed while it was listed and must be listed again. */
     def attempt(mayRepeat: Boolean): Option[Option[Instant]] = {
       val seen = Timeline.load(storage, config, opened)
-      requireFree(seen)
+      require(seen)
       val chosen = plan(seen)
       TableLock.hold(storage, lock) { tableLock =>
         val now = Timeline.load(storage, config, Some(seen))
         TableFeatures.requireWritable(storage, TableConfig.load(storage), now, permits)
-        requireFree(now)
+        require(now)
         if (now.instants == seen.instants) Some(chosen.flatMap(publish(_, now, tableLock)))
         else if (mayRepeat) None
         else Some(plan(now).flatMap(publish(_, now, tableLock)))
@@ -68,13 +87,40 @@ object CompactionSchedule {
       .collectFirst { case Some(instant) => instant }.flatten
   }
 
+  private def isPlanned(timeline: Timeline, group: FileGroupId, action: Action): Boolean =
+    timeline.groupsInCompaction.contains(group) || timeline.groupsInClustering.contains(group) ||
+      (action == Action.LogCompaction && timeline.groupsInLogCompaction.contains(group))
+
+  /**
+   * Removes a log compaction from the timeline, with the files of runs that failed. Nothing depends on it: it would
+   * only have added log files with the same rows.
+   *
+   * @return false if a run of it is alive, or it is no longer pending
+   * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, and what [[TableFeatures.requireWritable]] throws
+   */
+  def cancel(
+      storage: Storage,
+      config: TableConfig,
+      instant: Instant,
+      options: Transaction.Options = Transaction.Options(),
+      expiredAfterMs: Long = ExpiredAfterMs
+  ): Boolean =
+    TableLock.hold(storage, options.lock) { _ =>
+      val timeline = Timeline.load(storage, config, options.opened)
+      TableFeatures.requireWritable(storage, TableConfig.load(storage), timeline, options.permits)
+      timeline.find(instant.requested, Action.LogCompaction)
+        .filter(found => !found.isCompleted && runner(storage, config, found, expiredAfterMs).isEmpty)
+        .map(Rollback.remove(storage, config, timeline, _)).isDefined
+    }
+
   /** Number of attempts; only the last one may list the table under the lock. */
   private val Attempts = 3
 
   /**
-   * Starts a run of a scheduled compaction, taking over from a run that died, unless another one is running. Files of
-   * other runs are not touched before this one commits.
+   * Starts a run of a scheduled compaction or clustering, taking over from a run that died, unless another one is
+   * running. Files of other runs are not touched before this one commits.
    *
+   * @param instant        with the action of its pending files
    * @param expiredAfterMs milliseconds without a heartbeat after which a run counts as dead
    * @return the run, or the reason why it was not started
    * @throws io.merganser.merge.MerganserException LOCK_TIMEOUT, and what [[TableFeatures.requireWritable]] throws
@@ -90,7 +136,7 @@ object CompactionSchedule {
     TableLock.hold(storage, options.lock) { lock =>
       val timeline = Timeline.load(storage, config, options.opened)
       TableFeatures.requireWritable(storage, TableConfig.load(storage), timeline, options.permits)
-      timeline.find(instant.requested, Action.Compaction) match {
+      timeline.find(instant.requested, instant.action) match {
         case Some(found) if !found.isCompleted =>
           runner(storage, config, found, expiredAfterMs).toLeft {
             lock.requireHeld()
@@ -112,22 +158,31 @@ object CompactionSchedule {
     val claim = Claim.begin(options.heartbeatMs.getOrElse(HeartbeatMs))
     try {
       new Markers(storage, found.requested).prepare()
-      val file = Claim.file(config, found.requested)
+      val file = Claim.file(config, found.requested, found.action)
       if (found.state == InstantState.Inflight) storage.delete(file)
       // Before the transaction, which starts the heartbeat: a heartbeat without a claim belongs to another engine.
       storage.createNew(file, claim.content)
       val takenOver =
-        if (found.state == InstantState.Inflight)
-          timeline.compactionPlan(found).operations.map(_.partitionPath).distinct
-        else Nil
-      val run = new CompactionRun(storage, config, found.requested, claim, takenOver)
-      new Transaction(storage, config, found.requested, Action.Compaction, timeline, options, Some(run))
+        if (found.state == InstantState.Inflight) partitions(timeline, found) else Nil
+      val run = new CompactionRun(storage, config, found, claim, takenOver)
+      new Transaction(storage, config, found.requested, found.action, timeline, options, Some(run))
     } catch { case e: Throwable => Claim.end(claim); throw e }
   }
 
-  /** Describes the live run of a pending compaction, if there is one. */
-  private def runner(storage: Storage, config: TableConfig, found: Instant, expiredAfterMs: Long): Option[String] = {
-    val claim    = if (found.state == InstantState.Inflight) Claim.of(storage, config, found.requested) else None
+  private def partitions(timeline: Timeline, found: Instant): Seq[String] =
+    if (found.action == Action.Compaction || found.action == Action.LogCompaction)
+      timeline.compactionPlan(found).operations.map(_.partitionPath).distinct
+    else timeline.clusteringPlan(found).toSeq.flatMap(_.partitions)
+
+  /** Describes the live run of a pending compaction or clustering, if there is one. */
+  private[table] def runner(
+      storage: Storage,
+      config: TableConfig,
+      found: Instant,
+      expiredAfterMs: Long
+  ): Option[String] = {
+    val claim =
+      if (found.state == InstantState.Inflight) Claim.of(storage, config, found.requested, found.action) else None
     val lastBeat = storage.status(Heartbeat.file(found.requested)).map(_.getModificationTime)
     def alive(who: String, last: Option[Long], forMs: Long): Option[String] =
       last.map(System.currentTimeMillis() - _).filter(_ <= forMs).map { ageMs =>
@@ -138,18 +193,30 @@ object CompactionSchedule {
       case Some(c) if c.isOfThisProcess => if (c.isRunningHere) Some("this process runs it already") else None
       case Some(c) =>
         alive(s"process ${c.pid} on ${c.host}", lastBeat, math.max(expiredAfterMs, MissedBeats * c.heartbeatMs))
+      case None
+          if found.state == InstantState.Inflight && found.action == Action.LogCompaction && config.version < 8 =>
+        Some("another engine has begun it, and may have appended to log files that it shares with other writes; that " +
+          "engine completes it or rolls it back")
       case None if lastBeat.isDefined => alive("another engine", lastBeat, expiredAfterMs)
       // Other engines write heartbeats only if they are configured for several writers.
       case None if found.state == InstantState.Inflight =>
-        val inflight = storage.status(Claim.file(config, found.requested)).map(_.getModificationTime)
+        val inflight = storage.status(Claim.file(config, found.requested, found.action)).map(_.getModificationTime)
         val newest   = (inflight.toSeq ++ new Markers(storage, found.requested).newestMs).reduceOption(math.max(_, _))
         alive("another engine, without a heartbeat,", newest, SilentAfterMs)
       case None => None
     }
   }
 
-  private[table] def conflict(storage: Storage, instant: String, reason: String): MerganserException =
-    MerganserException("COMPACTION_CONFLICT", "instant" -> instant, "path" -> storage, "reason" -> reason)
+  private[table] def conflict(
+      storage: Storage,
+      instant: String,
+      reason: String,
+      action: Action = Action.Compaction
+  ): MerganserException = {
+    val isCompaction = action == Action.Compaction || action == Action.LogCompaction
+    MerganserException(if (isCompaction) "COMPACTION_CONFLICT" else "CLUSTERING_CONFLICT",
+      "instant" -> instant, "path" -> storage, "reason" -> reason)
+  }
 
   /** Milliseconds without a heartbeat after which a run counts as dead by default. */
   val ExpiredAfterMs: Long = Heartbeat.ExpiredAfterMs
@@ -162,23 +229,25 @@ object CompactionSchedule {
 }
 
 /**
- * A run of a compaction in a transaction.
+ * A run of a compaction or clustering in a transaction.
  *
+ * @param pending   with the action of its pending files
  * @param claim     identifies its inflight file and its data files
  * @param takenOver partitions of the plan in which an earlier run may have left files without markers
  */
 private[table] final class CompactionRun(
     storage: Storage,
     config: TableConfig,
-    instant: String,
+    pending: Instant,
     val claim: Claim,
     takenOver: Seq[String]
 ) {
+  private val instant = pending.requested
   private val markers = new Markers(storage, instant)
 
-  /** The reason why the run no longer owns its compaction, if so. Call under the lock. */
+  /** The reason why the run no longer owns its plan, if so. Call under the lock. */
   def lost: Option[String] =
-    if (Claim.of(storage, config, instant).contains(claim)) None
+    if (Claim.of(storage, config, instant, pending.action).contains(claim)) None
     else Some("another run has taken it over, as this one showed no sign of life")
 
   /** A file that the commit names but that no longer exists, if any: an engine that ignores claims removed it. */
@@ -187,7 +256,7 @@ private[table] final class CompactionRun(
     metadata.allStats.map(_.path).find(path => path.nonEmpty && !there(path))
   }
 
-  /** Base files of the instant that the commit does not name: of superseded task attempts and of earlier runs. */
+  /** Files of the instant that the commit does not name: of superseded task attempts and of earlier runs. */
   def unnamed(metadata: CommitMetadata): Seq[String] = {
     val marked = markers.all.map(_.path)
     val found  = Parallel.map(takenOver)(listing).flatten
@@ -201,7 +270,7 @@ private[table] final class CompactionRun(
    * @param now the current timeline
    */
   def remove(now: Timeline): Unit = {
-    val found     = now.find(instant, Action.Compaction)
+    val found     = now.find(instant, pending.action)
     val committed = found.filter(_.isCompleted).toSeq.flatMap(now.metadata(_).allStats).map(_.path).toSet
     markers.all.filter(marker => claim.made(marker.fileName)).foreach { marker =>
       if (!committed(marker.path)) storage.delete(marker.path)
@@ -210,15 +279,22 @@ private[table] final class CompactionRun(
     markers.deleteIfEmpty()
     val isOurs = lost.isEmpty
     if (isOurs || !found.exists(!_.isCompleted)) storage.delete(Heartbeat.file(instant))
-    if (isOurs && found.exists(!_.isCompleted)) storage.delete(Claim.file(config, instant))
+    if (isOurs && found.exists(!_.isCompleted)) storage.delete(Claim.file(config, instant, pending.action))
     ()
   }
 
   private def listing(partition: String): Seq[String] =
     storage.list(partition).map(f => FileNames.path(partition, f.getPath.getName))
 
+  /** In version 6 the name of a log file does not show its write. */
+  private def hasOwnBlocks(path: String, name: String): Boolean =
+    storage.status(path).flatMap(found => FileNames.parseLog(path.dropRight(name.length + 1), name, found.getLen))
+      .exists(BlockInstants.of(storage, _) == Set(instant))
+
   private def isOfInstant(path: String): Boolean = {
     val name = path.drop(path.lastIndexOf('/') + 1)
-    FileNames.parseBase("", name, 0).exists(_.instant == instant)
+    if (pending.action != Action.LogCompaction) FileNames.parseBase("", name, 0).exists(_.instant == instant)
+    else if (config.version >= 8) FileNames.isLog(name) && FileNames.instant(name).contains(instant)
+    else FileNames.isLog(name) && hasOwnBlocks(path, name)
   }
 }

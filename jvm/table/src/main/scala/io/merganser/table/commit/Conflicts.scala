@@ -8,6 +8,7 @@ private[table] object Conflicts {
 
   /**
    * @param nonBlocking the write only appends to logs, also where others have appended
+   * @param refusesClustered whether a file group in a pending clustering is a conflict
    * @return why the write cannot be committed, if it cannot
    */
   def find(
@@ -17,7 +18,8 @@ private[table] object Conflicts {
       action: Action,
       metadata: CommitMetadata,
       touched: Set[FileGroupId],
-      nonBlocking: Boolean = false
+      nonBlocking: Boolean = false,
+      refusesClustered: Boolean = true
   ): Option[String] = {
     val ours  = touched ++ metadata.touched
     val bases = replacesBases(metadata)
@@ -27,8 +29,10 @@ private[table] object Conflicts {
     val committed = completedSince(began, now, instant).iterator.flatMap { other =>
       val done = now.metadata(other)
       val (mine, theirs) =
-        if (action == Action.Compaction) (ours, replacesBases(done))
+        if (action == Action.Compaction || action == Action.LogCompaction) (ours, replacesBases(done))
         else if (done.operationType == OperationType.Compact) (bases, done.touched)
+        // A base file written meanwhile has the rows of the logs that it replaces, and a later read ignores it.
+        else if (done.operationType == OperationType.LogCompact) (Set.empty[FileGroupId], Set.empty[FileGroupId])
         // Another file group of the same bucket is a conflict: keys would be stored in both.
         else if (nonBlocking) (ours, replacesBases(done) ++ (done.touched -- ours))
         else (ours, done.touched)
@@ -38,25 +42,64 @@ private[table] object Conflicts {
       }
     }
     def clustered = now.groupsInClustering.collectFirst {
-      case (group, clustering) if ours(group) && clustering != instant =>
-        s"$group is being clustered by $clustering"
+      case (group, clustering) if refusesClustered && ours(group) && clustering != instant =>
+        s"$group is in the planned clustering $clustering; where no process is running that, CALL " +
+          s"run_clustering(op => 'execute', instants => '$clustering') runs it, and op => 'purge_pending_instant' " +
+          "removes it"
     }
     def compacted = now.groupsInCompaction.collectFirst {
       case (group, compaction)
-          if bases(group) && compaction != instant && !began.groupsInCompaction.get(group).contains(compaction) =>
+          if (bases(group) || (action == Action.LogCompaction && ours(group))) && compaction != instant &&
+            !began.groupsInCompaction.get(group).contains(compaction) =>
         s"$group is being compacted by $compaction"
     }
-    committed.take(1).toList.headOption.orElse(clustered).orElse(compacted)
+    takenBack(began, now).orElse(committed.take(1).toList.headOption).orElse(clustered).orElse(compacted)
+  }
+
+  /** A restore, or a rollback of a completed write, since the table was read. */
+  private def takenBack(began: Timeline, now: Timeline): Option[String] = {
+    val known = began.instants.toSet
+    val reads = began.completed.map(_.requested).toSet
+    now.restores.find(!known(_)).map(i => s"restore ${i.requested} took back commits since the table was read").orElse(
+      now.rollbacks.filterNot(known).flatMap(i => now.rollback(i).instants.map(i -> _.instant)).collectFirst {
+        case (rollback, instant) if reads(instant) =>
+          s"rollback ${rollback.requested} took back commit $instant since the table was read"
+      })
   }
 
   /** A later commit to a partition whose rows the write replaces: rows of that commit would not be replaced. */
   def addedTo(replaces: String => Boolean, began: Timeline, now: Timeline, instant: String): Option[String] =
     completedSince(began, now, instant).iterator.flatMap { other =>
-      now.metadata(other).stats.collectFirst {
-        case (partition, stats) if stats.nonEmpty && replaces(partition) =>
+      val done = now.metadata(other)
+      done.stats.collectFirst {
+        case (partition, stats)
+            if stats.nonEmpty && replaces(partition) && done.operationType != OperationType.LogCompact =>
           s"${other.action} ${other.requested} wrote to partition '$partition', whose rows this write replaces"
       }
     }.take(1).toList.headOption
+
+  /**
+   * A later commit after which keys of a partition belong into other file groups than this write put them in.
+   *
+   * @param ranges file groups of the ranges of a partition in which the write placed its rows
+   */
+  def rangesChanged(
+      ranges: Option[String => Set[FileGroupId]],
+      partitions: Set[String],
+      began: Timeline,
+      now: Timeline,
+      instant: String
+  ): Option[String] = ranges.flatMap { groups =>
+    val changed = for {
+      other <- completedSince(began, now, instant).iterator
+      done = now.metadata(other)
+      if done.operationType != OperationType.Compact
+      replaced = done.replaced
+      group <- done.touched.iterator
+      if partitions(group.partitionPath) && (replaced(group) || !groups(group.partitionPath)(group))
+    } yield s"${other.action} ${other.requested} changed the buckets of partition '${group.partitionPath}'"
+    changed.take(1).toList.headOption
+  }
 
   /**
    * A clean that removed files of a group before the write listed it: newer files of the group are not visible to the

@@ -43,8 +43,8 @@ object Creation {
 
   /** Whether it is a table whose first write neither completed nor shows a sign of life: it counts as not created. */
   def isUnfinished(storage: Storage, config: TableConfig, timeline: Timeline): Boolean =
-    timeline.completed.isEmpty && config.createSchema.isEmpty && timeline.pendingWrites.forall(i =>
-      Heartbeat.hasExpired(storage, i.requested))
+    timeline.completed.isEmpty && config.createSchema.isEmpty && timeline.unfinished.isEmpty &&
+      timeline.pendingWrites.forall(i => Heartbeat.hasExpired(storage, i.requested))
 
   /**
    * Creates an empty table for a first write, replacing an unfinished one if there is one.

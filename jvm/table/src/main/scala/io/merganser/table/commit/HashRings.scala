@@ -14,7 +14,8 @@ import java.util.concurrent.ConcurrentHashMap
  * when they first need it.
  *
  * A partition without a ring gets its first one. A ring whose file groups a commit or this write replaces is renewed:
- * new file groups take the place of those, which readers no longer see.
+ * new file groups take the place of those, which readers no longer see. A write that replaces the partition renews the
+ * first ring too, stored or not: which of both must not depend on when a task looks.
  *
  * @param buckets   number of buckets of a partition that has no ring
  * @param completed instants of the timeline that the write sees
@@ -48,16 +49,18 @@ final class HashRings private (
     if (codes.exists(_ != ring.hashCode) || !isStored(ring)) throw changed(partition)
   }
 
+  /** The file groups of a partition's ranges. */
+  def groups(partition: String): Set[FileGroupId] =
+    of(partition).nodes.map(node => FileGroupId(partition, HashRing.fileId(node))).toSet
+
   /** Renews the rings of partitions that the write replaces and may have no rows for. */
   def renew(partitions: Iterable[String]): Unit = partitions.foreach { partition =>
     if (newest(partition).isDefined && !isStored(current(partition, renews = true))) throw changed(partition)
   }
 
-  private def current(partition: String, renews: Boolean): HashRing = newest(partition) match {
-    case None => HashRing.first(partition, buckets)
-    case Some(ring) =>
-      ring.renewed(instant, node => renews || replaced(FileGroupId(partition, HashRing.fileId(node))))
-  }
+  private def current(partition: String, renews: Boolean): HashRing =
+    newest(partition).getOrElse(HashRing.first(partition, buckets)).renewed(instant,
+      node => renews || replaced(FileGroupId(partition, HashRing.fileId(node))))
 
   /** Stores a ring; false if another one of the same name exists. */
   private def isStored(ring: HashRing): Boolean = {

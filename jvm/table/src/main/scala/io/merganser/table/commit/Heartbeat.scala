@@ -23,7 +23,9 @@ private[table] object Heartbeat {
   /** The default of other engines: two missed heartbeats of a minute each. */
   val ExpiredAfterMs = 120000L
 
-  def file(instant: String): String = s".hoodie/.heartbeat/$instant"
+  val Folder = ".hoodie/.heartbeat"
+
+  def file(instant: String): String = s"$Folder/$instant"
 
   /** Whether the last heartbeat is older than `afterMs` milliseconds; true without a file. */
   def hasExpired(storage: Storage, instant: String, afterMs: Long = ExpiredAfterMs): Boolean =

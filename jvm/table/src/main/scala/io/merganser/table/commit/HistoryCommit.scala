@@ -1,10 +1,9 @@
 package io.merganser.table.commit
 
 import io.merganser.table.avro.AvroSchemas
-import io.merganser.table.properties.TableConfig
 import io.merganser.table.schema.{InternalSchema, InternalSchemaJson, MetaColumns, SchemaHistory}
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.{CommitMetadata, HistoryFiles, InstantTime, Timeline}
+import io.merganser.table.timeline.{CommitMetadata, HistoryFiles, Timeline}
 import org.apache.spark.sql.types.StructType
 
 /**
@@ -22,20 +21,19 @@ private[table] object HistoryCommit {
    */
   def prepare(
       storage: Storage,
-      config: TableConfig,
       now: Timeline,
       instant: String,
       metadata: CommitMetadata
   ): CommitMetadata = (metadata.latestSchema, now.history) match {
     case (Some(json), known) =>
       val versions = known.getOrElse(SchemaHistory(Seq(InternalSchema.initial(columns(now.tableSchemaJson)))))
-      store(storage, config, now, instant, versions.add(InternalSchemaJson.parse(json)))
+      store(storage, now, instant, versions.add(InternalSchemaJson.parse(json)))
       metadata
     case (None, Some(known)) if metadata.maySetSchema && metadata.schemaJson.isDefined =>
       // A column that another writer changed since this write began keeps the later version.
       val version = math.max(SchemaHistory.number(instant), known.newest.version)
       val newest  = known.newest.evolved(columns(metadata.schemaJson), version, isExact = false)
-      store(storage, config, now, instant, known.add(newest))
+      store(storage, now, instant, known.add(newest))
       withVersion(metadata, newest)
     case (None, Some(known)) => withVersion(metadata, known.at(instant))
     case (None, None)        => metadata
@@ -49,7 +47,6 @@ private[table] object HistoryCommit {
 
   private def store(
       storage: Storage,
-      config: TableConfig,
       now: Timeline,
       instant: String,
       history: SchemaHistory
@@ -65,8 +62,7 @@ private[table] object HistoryCommit {
     val file = s"$folder/$instant"
     storage.createNew(s"$file${HistoryFiles.Suffix}.requested", Array.emptyByteArray)
     storage.createNew(s"$file${HistoryFiles.Suffix}.inflight", Array.emptyByteArray)
-    val completion =
-      if (config.layoutVersion >= 2) "_" + InstantTime.next(storage.identity, config.timelineZone, now.times) else ""
+    val completion = now.nextCompletion.fold("")("_" + _)
     storage.createNew(s"$file$completion${HistoryFiles.Suffix}",
       InternalSchemaJson.ofAll(history.versions).getBytes("UTF-8"))
   }

@@ -6,7 +6,15 @@ import io.merganser.table.log.BlockInstants
 import io.merganser.table.options.FailedWrites
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.{Storage, TableLock}
-import io.merganser.table.timeline.{CommitMetadata, HistoryFiles, Instant, InstantFile, InstantState, Timeline}
+import io.merganser.table.timeline.{
+  CommitMetadata,
+  CommitState,
+  HistoryFiles,
+  Instant,
+  InstantFile,
+  InstantState,
+  Timeline
+}
 import org.apache.hadoop.fs.FileStatus
 import org.slf4j.LoggerFactory
 
@@ -37,15 +45,11 @@ object Rollback {
    *                                               [[TableFeatures.requireWritable]] throws
    */
   def failed(storage: Storage, config: TableConfig, options: Transaction.Options): Seq[Instant] = {
-    def hasFailed(instant: Instant) = options.failedWrites match {
-      case FailedWrites.Eager         => true
-      case FailedWrites.Lazy(afterMs) => Heartbeat.hasExpired(storage, instant.requested, afterMs)
-    }
     val temporary = storage.list(Markers.Folder)
     def remains(timeline: Timeline): Seq[String] = temporary.filter(_.isDirectory).map(_.getPath.getName)
       .filter(name => name.nonEmpty && name.forall(_.isDigit) && !timeline.pending.exists(_.requested == name))
     def toRollBack(timeline: Timeline): Seq[Instant] =
-      timeline.pendingWrites.filterNot(i => timeline.pendingClusterings(i.requested)).filter(hasFailed)
+      timeline.runningWrites.filter(hasFailed(storage, options, _))
 
     val unpublished = temporary.filter(f =>
       f.isFile && f.getPath.getName.startsWith("unpublished-") &&
@@ -69,6 +73,26 @@ object Rollback {
           TableUpgrade.remains(storage, config, timeline).foreach(storage.delete)
         instants
       }
+  }
+
+  /** Whether a pending write counts as failed under the settings. */
+  private[table] def hasFailed(storage: Storage, options: Transaction.Options, pending: Instant): Boolean =
+    options.failedWrites match {
+      case FailedWrites.Eager         => true
+      case FailedWrites.Lazy(afterMs) => Heartbeat.hasExpired(storage, pending.requested, afterMs)
+    }
+
+  /**
+   * Removes what is left of an instant that a restore takes back, once its completed file and its data files are gone.
+   *
+   * @param files its inflight and requested file, in this order
+   */
+  private[table] def removeTakenBack(storage: Storage, instant: String, files: Seq[String]): Unit = {
+    removeMetadata(storage, instant)
+    files.foreach(file => storage.delete(file))
+    new Markers(storage, instant).deleteAll()
+    storage.delete(Heartbeat.file(instant))
+    ()
   }
 
   /**
@@ -113,15 +137,15 @@ object Rollback {
    * the history does not show which of these it is, nothing is deleted.
    */
   private[table] def removeRemains(storage: Storage, config: TableConfig, timeline: Timeline, instant: String): Unit = {
-    val isKnown = timeline.fate(instant) match {
-      case Some(Some(metadata)) => removeUnnamed(storage, config, instant, metadata); true
-      case Some(None) =>
+    val state = timeline.commitState(instant)
+    state match {
+      case CommitState.Committed(metadata) => removeUnnamed(storage, config, instant, metadata)
+      case CommitState.NotCommitted =>
         removeFiles(storage, config, instant, mayHaveFiles = false)
         removeMetadata(storage, instant)
-        true
-      case None => false
+      case CommitState.Unknown => ()
     }
-    if (isKnown) {
+    if (state != CommitState.Unknown) {
       storage.delete(Heartbeat.file(instant))
       new Markers(storage, instant).deleteAll()
     }
@@ -190,7 +214,8 @@ object Rollback {
       else throw MerganserException("ROLLBACK_UNSUPPORTED", "path" -> storage, "instant" -> instant, "file" -> file)
     }
 
-  private def blockInstants(storage: Storage, partition: String, file: FileStatus): Set[String] =
+  /** Instants of the intact blocks of a log file. */
+  private[table] def blockInstants(storage: Storage, partition: String, file: FileStatus): Set[String] =
     FileNames.parseLog(partition, file.getPath.getName, file.getLen).map(BlockInstants.of(storage, _)).getOrElse(
       Set.empty)
 }

@@ -51,6 +51,7 @@ object TableFeatures {
   /**
    * Refuses a table that a write would corrupt. Call before a write changes anything, under the table lock.
    *
+   * @param finishesRestore whether the caller finishes restores and rollbacks of ours that stopped
    * @throws MerganserException what [[TableProperties.requireWritable]] throws, TABLE_FEATURE_READ_ONLY,
    *                            TABLE_FEATURE_UNREADABLE, METADATA_INDEX_PRESENT
    */
@@ -58,7 +59,8 @@ object TableFeatures {
       storage: Storage,
       config: TableConfig,
       timeline: Timeline,
-      permits: Permits
+      permits: Permits,
+      finishesRestore: Boolean = false
   ): Unit = {
     TableProperties.requireWritable(storage, config, permits.unknownProperties)
     MetadataTable.requireDroppable(storage, config, permits.dropIndexes)
@@ -82,7 +84,12 @@ object TableFeatures {
       }
     }
     def pending(action: Action): Option[Instant] = timeline.pending.find(_.action == action)
-    pending(Action.Restore).foreach { i =>
+    val unfinished                               = timeline.unfinished
+    if (!finishesRestore) unfinished.headOption.foreach { found =>
+      refuse(s"${found.instant.action} ${found.instant.requested} has not completed",
+        "it takes back commits that would be written onto", s"Run ${found.remedy}, which finishes it")
+    }
+    timeline.pending.find(i => i.action == Action.Restore && !unfinished.exists(_.instant == i)).foreach { i =>
       refuse(s"restore ${i.requested} is pending", "it removes commits while they would be written onto",
         "Wait until it has completed, or run it again with the engine that began it")
     }

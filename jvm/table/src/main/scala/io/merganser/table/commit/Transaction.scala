@@ -4,7 +4,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 
 import io.merganser.merge.MerganserException
 import io.merganser.table.file.{FileGroupId, MarkerKind, Markers, PartitionMetadata}
-import io.merganser.table.options.{AppTransaction, FailedWrites, Permits}
+import io.merganser.table.options.{AppTransaction, ClusteringUpdates, FailedWrites, Permits}
 import io.merganser.table.properties.{BucketProperties, TableConfig}
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.storage.{Interrupts, Parallel, Storage, TableLock}
@@ -84,22 +84,27 @@ final class Transaction private[table] (
           options.transaction.filter(AppTransactions.find(now, _, options.opened).isDefined).foreach(t =>
             throw conflict(s"$t was committed meanwhile"))
           filesOfOtherRuns.foreach(file => storage.delete(file))
-          Conflicts.find(known, seen, instant, action, metadata, touched, basis.nonBlocking)
+          Conflicts.find(known, seen, instant, action, metadata, touched, basis.nonBlocking,
+            refusesClustered = options.clusteringUpdates == ClusteringUpdates.Reject || run.isDefined)
             .orElse(Conflicts.addedTo(basis.replaces, known, seen, instant))
+            .orElse(Conflicts.rangesChanged(basis.ranges, metadata.stats.keySet, known, seen, instant))
             .orElse(Conflicts.cleaned(basis.listed, timeline, now))
             .orElse(keys.addedByOthers(known, seen))
             .foreach(reason => throw conflict(reason + readAgain))
           val joined =
             CommitSchema.merged(config, this.timeline, now, metadata).fold(reason => throw conflict(reason), identity)
+          if (run.isEmpty && options.rollsBackClustering)
+            ClusteringSchedule.rollbackTouched(storage, config, now, touched ++ metadata.touched)
           MetadataTable.drop(storage, options.permits.dropIndexes)
           BucketProperties.complete(storage, config)
           if (joined.latestSchema.isDefined && now.history != this.timeline.history)
             throw conflict("another writer changed the versions of the table's columns since the change began")
           val listed = joined.extra ++ AppTransactions.extend(now, options.transaction, instant, Some(transactions))
-          complete(now, HistoryCommit.prepare(storage, config, now, instant, joined.copy(extra = listed)), lock)
+          val named  = joined.copy(extra = WriterIdentity.now ++ listed)
+          complete(now, HistoryCommit.prepare(storage, now, instant, named), lock)
         }
       } catch {
-        case e: MerganserException if e.condition == "COMMIT_CONFLICT" || e.condition == "COMPACTION_CONFLICT" =>
+        case e: MerganserException if Transaction.ConflictConditions(e.condition) =>
           try Interrupts.deferred { removeOwn(metadata); rollback() }
           catch { case NonFatal(second) => e.addSuppressed(second) }
           throw e
@@ -185,10 +190,9 @@ final class Transaction private[table] (
 
   /** Interrupts are deferred; otherwise a committed write could be reported as failed. */
   private def complete(now: Timeline, metadata: CommitMetadata, lock: TableLock): Instant = Interrupts.deferred {
-    val completion =
-      if (config.layoutVersion >= 2) Some(InstantTime.next(storage.identity, config.timelineZone, now.times)) else None
-    val name      = InstantFile.completed(instant, completion, action)
-    val isReplace = action.whenCompleted == Action.ReplaceCommit
+    val completion = now.nextCompletion
+    val name       = InstantFile.completed(instant, completion, action)
+    val isReplace  = action.whenCompleted == Action.ReplaceCommit
     val content =
       if (config.layoutVersion >= 2) CommitMetadata.encodeAvro(metadata, isReplace)
       else CommitMetadataJson.encode(metadata, isReplace)
@@ -238,7 +242,7 @@ final class Transaction private[table] (
   }
 
   private def conflict(reason: String): MerganserException =
-    if (run.isDefined) CompactionSchedule.conflict(storage, instant, reason)
+    if (run.isDefined) CompactionSchedule.conflict(storage, instant, reason, action)
     else MerganserException("COMMIT_CONFLICT", "instant" -> instant, "path" -> storage, "reason" -> reason)
 
   /** Hint for writes of rows read from the table before: retrying without reading again would write the same rows. */
@@ -269,6 +273,8 @@ object Transaction {
 
   private val Log = LoggerFactory.getLogger(classOf[Transaction])
 
+  private val ConflictConditions = Set("COMMIT_CONFLICT", "COMPACTION_CONFLICT", "CLUSTERING_CONFLICT")
+
   private val RolledBack =
     "another writer rolled it back, as one configured for a single writer does; several writers need " +
       "hoodie.write.concurrency.mode=OPTIMISTIC_CONCURRENCY_CONTROL"
@@ -281,6 +287,8 @@ object Transaction {
    * @param transaction of the application that writes, if it numbers its writes
    * @param readAt      timeline as of the read of the table, if it was read before the write began: changes of others
    *                    since then are conflicts
+   * @param clusteringUpdates what happens if the write touches file groups in a pending clustering
+   * @param rollsBackClustering whether that clustering is rolled back then, if the write may be committed
    */
   final case class Options(
       lock: TableLock.Settings = TableLock.Settings(),
@@ -289,14 +297,17 @@ object Transaction {
       readAt: Option[Timeline] = None,
       failedWrites: FailedWrites = FailedWrites.Eager,
       opened: Option[Timeline] = None,
-      transaction: Option[AppTransaction] = None
+      transaction: Option[AppTransaction] = None,
+      clusteringUpdates: ClusteringUpdates = ClusteringUpdates.Reject,
+      rollsBackClustering: Boolean = false
   )
 
   object Options {
 
     def of(settings: WriteConfig): Options =
       Options(settings.lock, settings.heartbeatMs, settings.permits, failedWrites = settings.failedWrites,
-        transaction = settings.transaction)
+        transaction = settings.transaction, clusteringUpdates = settings.clustering.updates,
+        rollsBackClustering = settings.clustering.updates == ClusteringUpdates.Allow)
   }
 
   /**

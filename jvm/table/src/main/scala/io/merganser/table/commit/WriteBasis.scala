@@ -28,18 +28,21 @@ object KeyScope {
  * @param replaces partitions of which it replaces all rows: nothing may have been written there
  * @param listed   partitions whose file groups it listed after it began, with these groups: a clean must not have
  *                 removed another one's files before
+ * @param ranges   of a partition that it writes to, with consistent hashing: the file groups of its ranges, which must
+ *                 be all that there are; None for other tables
  * @param nonBlocking it only appends versions whose merge does not depend on stored rows: others may append to the same
  *                 file groups
  */
 final case class WriteBasis(
     newKeys: KeyScope = KeyScope.Nowhere,
-    replaces: String => Boolean = WriteBasis.None,
+    replaces: String => Boolean = WriteBasis.Nowhere,
     listed: ListedGroups = ListedGroups(Set.empty, Set.empty),
-    nonBlocking: Boolean = false
+    nonBlocking: Boolean = false,
+    ranges: Option[String => Set[FileGroupId]] = None
 )
 
 final case class ListedGroups(partitions: Set[String], groups: Set[FileGroupId])
 
 object WriteBasis {
-  private val None: String => Boolean = _ => false
+  private val Nowhere: String => Boolean = _ => false
 }

@@ -56,10 +56,15 @@ object FileNames {
 
   def isLog(name: String): Boolean = Log.pattern.matcher(name).matches
 
-  /** The second part of the write token of a base file, if the name is that of one. */
-  private[table] def stageOf(name: String): Option[Long] = name match {
-    case Base(_, token, _) => token.split('-').lift(1).flatMap(stage => Try(stage.toLong).toOption)
-    case _                 => None
+  /** The second part of the write token of a base or log file, if the name has one. */
+  private[table] def stageOf(name: String): Option[Long] = {
+    def stage(token: String) =
+      Option(token).flatMap(_.split('-').lift(1)).flatMap(stage => Try(stage.toLong).toOption)
+    name match {
+      case Base(_, token, _)      => stage(token)
+      case Log(_, _, _, token, _) => stage(token)
+      case _                      => None
+    }
   }
 
   /** Requested time of the write that created a data file; for logs of version 6, their slice's base instant. */

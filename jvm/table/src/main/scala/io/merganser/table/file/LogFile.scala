@@ -11,6 +11,7 @@ package io.merganser.table.file
  *                   and in version 6, where several commits may write to one file
  * @param completed  completion time of its instant; absent where the timeline no longer has it, and in version 6
  * @param checksums  of its blocks, as recorded in a commit of ours
+ * @param isOfOneWrite whether its commit shows that all its blocks are of that write, and none replaces others
  */
 final case class LogFile(
     partitionPath: String,
@@ -22,7 +23,8 @@ final case class LogFile(
     sizeBytes: Long,
     committedBytes: Option[Long] = None,
     completed: Option[String] = None,
-    checksums: Option[String] = None
+    checksums: Option[String] = None,
+    isOfOneWrite: Boolean = false
 ) {
 
   /** Relative to the table's base path. */

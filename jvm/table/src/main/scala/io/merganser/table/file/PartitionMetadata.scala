@@ -10,7 +10,10 @@ object PartitionMetadata {
 
   val Name = ".hoodie_partition_metadata"
 
-  private val Names = Set(Name, s"$Name.parquet", s"$Name.orc")
+  /** The same as a file of the base files' format, which has its content in the footer. */
+  val ParquetName = s"$Name.parquet"
+
+  private val Names = Set(Name, ParquetName, s"$Name.orc")
 
   /** Folders of the format and of file systems; others may be partitions, since values may begin with a dot. */
   private val Foreign = Set(".hoodie", ".snapshot", ".Trash") ++ Names
@@ -32,9 +35,16 @@ object PartitionMetadata {
    */
   def write(storage: Storage, partitionPath: String, instant: String): Unit =
     if (!Names.exists(name => storage.exists(FileNames.path(partitionPath, name)))) {
-      val depth = if (partitionPath.isEmpty) 0 else partitionPath.split('/').length
-      val text  = s"#partition metadata\ncommitTime=$instant\npartitionDepth=$depth\n"
+      val lines = content(partitionPath, instant).map { case (key, value) => s"$key=$value\n" }
+      val text  = lines.mkString("#partition metadata\n", "", "")
       try storage.createNew(FileNames.path(partitionPath, Name), text.getBytes(ISO_8859_1))
       catch { case _: FileAlreadyExistsException => () } // another writer created the partition
     }
+
+  private[table] def content(partitionPath: String, instant: String): Seq[(String, String)] = Seq(
+    CommitTime -> instant,
+    "partitionDepth" -> (if (partitionPath.isEmpty) 0 else partitionPath.split('/').length).toString
+  )
+
+  private[table] val CommitTime = "commitTime"
 }

@@ -16,4 +16,11 @@ private[table] object BlockInstants {
     try reader.blocks()._1.map(_.instant).toSet
     finally reader.close()
   }
+
+  /** Whether it has blocks that act on those of other files, such as a rollback's. */
+  def hasCommands(storage: Storage, log: LogFile): Boolean = {
+    val reader = new LogFileReader(storage, log)
+    try reader.blocks()._1.exists(_.blockType == LogFormat.BlockType.Command)
+    finally reader.close()
+  }
 }

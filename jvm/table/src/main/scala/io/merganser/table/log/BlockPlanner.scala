@@ -59,6 +59,7 @@ private final class PlannedBlock(val kind: BlockKind) {
  *                          recognized by its row is then written as that row
  * @param schema            the table's data columns
  * @param times             collects the event times of the rows
+ * @param isOfLogs          whether the versions are those of other logs, which all stay what they are
  */
 private[table] final class BlockPlanner(
     merge: MergeIterator,
@@ -70,7 +71,8 @@ private[table] final class BlockPlanner(
     partitionPath: String,
     meta: MetaRow,
     times: EventTimes,
-    bufferBytes: Long = BlockPlanner.BufferBytes
+    bufferBytes: Long = BlockPlanner.BufferBytes,
+    isOfLogs: Boolean = false
 ) {
   private[this] val width                          = schema.length
   private[this] val orderingFields                 = StructType(layout.ordering.map(_.leaf))
@@ -148,7 +150,7 @@ private[table] final class BlockPlanner(
   private def advance(): Version = {
     var found: Version = null
     while (found == null && merge.next())
-      if (supportsPartials || merge.winner == null || !merge.winner.isPartial) found = merge.winner
+      if (supportsPartials || isOfLogs || merge.winner == null || !merge.winner.isPartial) found = merge.winner
     if (found != null && !found.isDelete) times.add(found.row, found.provided)
     found
   }
@@ -162,7 +164,8 @@ private[table] final class BlockPlanner(
       last = 0
     }
     if (version.endsHistory && !version.isUnconditional) delete(null)
-    if (version.isDelete) assignDelete(version) else row(version.row, kindOf(version))
+    if (version.isDelete && !(isOfLogs && version.isPartial)) assignDelete(version)
+    else row(version.row, kindOf(version))
   }
 
   private def kindOf(version: Version): BlockKind =

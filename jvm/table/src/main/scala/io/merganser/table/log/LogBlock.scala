@@ -51,3 +51,10 @@ private[log] final case class LogBlock(
     "remedy" -> remedy
   )
 }
+
+private[log] object LogBlock {
+
+  /** Stands for the blocks of a file that was not opened, because those of a log compaction replace them. */
+  def replaced(log: LogFile): LogBlock =
+    LogBlock(log, 0L, BlockType.Avro, Map(Header.InstantTime -> log.instant), 0L, 0L)
+}

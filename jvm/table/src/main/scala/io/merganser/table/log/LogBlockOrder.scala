@@ -28,7 +28,10 @@ private[log] object LogBlockOrder {
   private def holdsRecords(block: LogBlock): Boolean =
     block.blockType != BlockType.Command && block.blockType != BlockType.Cdc
 
-  /** A compacted block takes the position of the newest original block that it replaces, directly or indirectly. */
+  /**
+   * A compacted block takes the position of the newest original block that it replaces, directly or indirectly. Where
+   * none of these is in the slice, the slice's base file has their rows, and the block is ignored.
+   */
   private def withoutCompacted(instants: Seq[(String, Seq[LogBlock])]): Seq[LogBlock] = {
     val replacedBy = mutable.Map.empty[String, String]
     instants.reverseIterator.foreach { case (instant, blocks) =>
@@ -36,14 +39,10 @@ private[log] object LogBlockOrder {
       blocks.head.compactedInstants.foreach(replacedBy.put(_, replacement))
     }
     val ofInstant = instants.toMap
-    val positions =
-      instants.zipWithIndex.groupBy { case ((instant, _), _) => replacedBy.getOrElse(instant, instant) }.map {
-        case (replacement, members) =>
-          val originals = members.filter { case ((_, blocks), _) => blocks.head.compactedInstants.isEmpty }
-          val replaced  = members.filter { case ((instant, _), _) => instant != replacement }
-          val places    = Seq(originals, replaced, members).find(_.nonEmpty).get
-          replacement -> places.map(_._2).max
-      }
+    val originals = instants.zipWithIndex.filter { case ((_, blocks), _) => blocks.head.compactedInstants.isEmpty }
+    val positions = originals.groupBy { case ((instant, _), _) => replacedBy.getOrElse(instant, instant) }.map {
+      case (replacement, members) => replacement -> members.map(_._2).max
+    }
     positions.toSeq.sortBy(_._2).flatMap { case (instant, _) => ofInstant(instant) }
   }
 }

@@ -47,10 +47,10 @@ final class LogScanner(
    * @throws io.merganser.merge.MerganserException LOG_BLOCK_UNREADABLE, COLUMN_TYPE_CHANGED
    */
   def scan(logs: Seq[LogFile], schema: StructType, sink: LogSink): LogScanned = {
-    val visible = logs.filter(log => !log.name.endsWith(".cdc") && (tableVersion < 8 || isCompleted(log.instant)))
+    val visible = visibleOf(logs)
     val files   = new OpenLogs
-    val found   = visible.map(files.blocks)
-    val blocks  = LogBlockOrder.select(found.flatMap(_._1).filter(isOfCompleted), maxInstant).toIndexedSeq
+    val found   = files.blocks(visible)
+    val blocks  = selected(found)
     val feed    = new Feed(schema, sink)
     var i       = 0
     while (i < blocks.length) {
@@ -62,8 +62,25 @@ final class LogScanner(
         }
       }
     }
-    LogScanned(visible.size, blocks.size, found.map(_._2).sum, feed.records, feed.deletes, visible.map(_.sizeBytes).sum)
+    LogScanned(visible.size, blocks.size, found.map(_._2).sum, feed.records, feed.deletes,
+      visible.map(_.sizeBytes).sum, blocks.map(_.instant).distinct)
   }
+
+  /**
+   * The visible blocks of the files, which are not read.
+   *
+   * @param logs the files of one slice in reading order
+   */
+  def blocks(logs: Seq[LogFile]): LogBlocks = {
+    val blocks = selected(new OpenLogs().blocks(visibleOf(logs)))
+    LogBlocks(blocks.size, blocks.map(_.instant).distinct, blocks.exists(_.isPartial))
+  }
+
+  private def visibleOf(logs: Seq[LogFile]): Seq[LogFile] =
+    logs.filter(log => !log.name.endsWith(".cdc") && (tableVersion < 8 || isCompleted(log.instant)))
+
+  private def selected(found: Seq[(Seq[LogBlock], Int)]): IndexedSeq[LogBlock] =
+    LogBlockOrder.select(found.flatMap(_._1).filter(isOfCompleted), maxInstant).toIndexedSeq
 
   /**
    * The files of a scan. A slice may have thousands, so only one is open at a time. Bytes fetched to find blocks are
@@ -74,7 +91,23 @@ final class LogScanner(
     private[this] val schemaStrings = mutable.Map.empty[String, String]
     private[this] var retainedBytes = 0L
 
-    def blocks(log: LogFile): (Seq[LogBlock], Int) = {
+    /**
+     * The blocks of the files and the number of corrupt ones. A file of one write whose blocks a later file replaces
+     * is not opened: a block without content stands for it.
+     */
+    def blocks(logs: Seq[LogFile]): Seq[(Seq[LogBlock], Int)] = {
+      val replaced = mutable.HashSet.empty[String]
+      logs.reverse.map { log =>
+        if (log.isOfOneWrite && replaced(log.instant)) (Seq(LogBlock.replaced(log)), 0)
+        else {
+          val found = blocks(log)
+          if (log.instant <= maxInstant) replaced ++= found._1.flatMap(_.compactedInstants)
+          found
+        }
+      }.reverse
+    }
+
+    private def blocks(log: LogFile): (Seq[LogBlock], Int) = {
       val file = open(log)
       try {
         val found = file.blocks()
@@ -95,7 +128,9 @@ final class LogScanner(
     private def open(log: LogFile) = new LogFileReader(storage, log, isWhole(log), schemaStrings)
   }
 
-  private def isOfCompleted(block: LogBlock): Boolean = tableVersion >= 8 || isCompleted(block.instant)
+  /** A rollback block has any instant of its time. */
+  private def isOfCompleted(block: LogBlock): Boolean =
+    tableVersion >= 8 || block.isRollback || isCompleted(block.instant)
 
   private def schemaOf(block: LogBlock): Schema = {
     val json = block.header.getOrElse(Header.Schema, throw block.unreadable("its header has no schema", Restore))

@@ -24,5 +24,22 @@ trait LogSink {
  *
  * @param corruptBlocks skipped because they are truncated or overwritten
  * @param bytes         size of the files
+ * @param instants      of the blocks, oldest first
  */
-final case class LogScanned(files: Int, blocks: Int, corruptBlocks: Int, records: Long, deletes: Long, bytes: Long)
+final case class LogScanned(
+    files: Int,
+    blocks: Int,
+    corruptBlocks: Int,
+    records: Long,
+    deletes: Long,
+    bytes: Long,
+    instants: Seq[String] = Nil
+)
+
+/**
+ * The visible blocks of some logs.
+ *
+ * @param instants   that wrote them, oldest first
+ * @param hasPartial whether one of them has partial records
+ */
+final case class LogBlocks(count: Int, instants: Seq[String], hasPartial: Boolean)

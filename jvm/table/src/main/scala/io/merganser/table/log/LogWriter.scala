@@ -58,6 +58,7 @@ final case class LogWritten(
  * @param version     the first file's number, greater than those of existing files of that name
  * @param schema      the table's columns, meta columns first; also in the header of delete blocks
  * @param announce    called with the name of each file before it is created
+ * @param compacted   for a log compaction, the instants whose blocks these replace
  */
 final class LogWriter(
     storage: Storage,
@@ -70,7 +71,8 @@ final class LogWriter(
     writeToken: String,
     schema: StructType,
     options: LogOptions = LogOptions(),
-    announce: String => Unit = _ => ()
+    announce: String => Unit = _ => (),
+    compacted: Seq[String] = Nil
 ) {
   private[this] val closed                  = ArrayBuffer.empty[LogWritten]
   private[this] var out: FSDataOutputStream = _
@@ -133,6 +135,13 @@ final class LogWriter(
     finish()
   }
 
+  /** Writes a block that revokes those of another write in earlier files of the slice. */
+  private[table] def rollbackBlock(target: String): Unit = {
+    val header = Seq(Header.InstantTime -> instant, Header.TargetInstantTime -> target,
+      Header.CommandType -> LogFormat.Rollback)
+    block(BlockType.Command, header, 0L)(_ => ())
+  }
+
   /** Closes the last file. */
   def close(): LogWritten = {
     if (out != null) out.close()
@@ -171,11 +180,8 @@ final class LogWriter(
       rows: Iterator[InternalRow],
       isPartial: Boolean
   ): Unit = {
-    val header =
-      Seq(Header.InstantTime -> instant, Header.Schema -> avroSchema.toString) ++ (if (isPartial)
-                                                                                     Seq(Header.IsPartial -> "true")
-                                                                                   else Nil)
-    val first = ArrayBuffer.empty[InternalRow]
+    val header = headerOf(avroSchema) ++ (if (isPartial) Seq(Header.IsPartial -> "true") else Nil)
+    val first  = ArrayBuffer.empty[InternalRow]
     while (first.size <= options.parquetAboveRows && rows.hasNext) first += rows.next().copy()
     if (first.size <= options.parquetAboveRows) avroBlocks(columns, first, header)
     else parquetBlocks(columns, first.iterator ++ rows, header)
@@ -240,7 +246,7 @@ final class LogWriter(
     val length     = list.size + items.size + 1
     val avroSchema = AvroSchemas.toAvro(schema, tableName)
     if (isOrdered) DeleteRecords.markOrdered(avroSchema)
-    val header = Seq(Header.InstantTime -> instant, Header.Schema -> avroSchema.toString)
+    val header = headerOf(avroSchema)
     block(BlockType.Delete, header, 8L + length) { out =>
       val head = new AvroOutput(8)
       head.writeBigEndian(LogFormat.ContentVersion)
@@ -252,6 +258,10 @@ final class LogWriter(
     }
     deletes += count
   }
+
+  private def headerOf(avroSchema: Schema): Seq[(Int, String)] =
+    Seq(Header.InstantTime -> instant, Header.Schema -> avroSchema.toString) ++
+      (if (compacted.isEmpty) Nil else Seq(Header.CompactedBlockTimes -> compacted.mkString(",")))
 
   private def block(
       blockType: Int,

@@ -6,7 +6,7 @@ import java.io.OutputStream
 import scala.collection.mutable.ArrayBuffer
 
 /** A Parquet file in memory, in fixed-size chunks, so that growing copies nothing. */
-private[log] final class MemoryFile(name: String) extends OutputFile {
+private[table] final class MemoryFile(name: String) extends OutputFile {
   private[this] val full  = ArrayBuffer.empty[Array[Byte]]
   private[this] var piece = new Array[Byte](MemoryFile.PieceBytes)
   private[this] var used  = 0

@@ -9,8 +9,15 @@ import org.apache.spark.unsafe.types.UTF8String
  * The five meta columns of the current row. The returned rows are reused.
  *
  * @param stores false: they are null
+ * @param keepsCommit whether rows keep the commit time and sequence number with which a log has them
  */
-private[table] final class MetaRow(instant: String, token: WriteToken, fileName: UTF8String, stores: Boolean = true) {
+private[table] final class MetaRow(
+    instant: String,
+    token: WriteToken,
+    fileName: UTF8String,
+    stores: Boolean = true,
+    keepsCommit: Boolean = false
+) {
   private[this] val instantString  = UTF8String.fromString(instant)
   private[this] val sequencePrefix = s"${instant}_${token.partitionId}_"
   private[this] val meta           = new GenericInternalRow(5)
@@ -32,10 +39,14 @@ private[table] final class MetaRow(instant: String, token: WriteToken, fileName:
     rest(row, width)
   }
 
-  def joined(row: InternalRow, width: Int): InternalRow = both(stamped(row, width), row)
+  /** The meta columns of a row of a log, followed by the row. */
+  def joined(row: InternalRow, width: Int): InternalRow = both(ofLog(row, width), row)
 
-  /** The meta columns of a row changed by this instant, followed by other columns than its own. */
-  def joined(row: InternalRow, width: Int, columns: InternalRow): InternalRow = both(stamped(row, width), columns)
+  /** The meta columns of a row of a log, followed by other columns than its own. */
+  def joined(row: InternalRow, width: Int, columns: InternalRow): InternalRow = both(ofLog(row, width), columns)
+
+  private def ofLog(row: InternalRow, width: Int): InternalRow =
+    if (keepsCommit && !row.isNullAt(width + 2)) kept(row, width) else stamped(row, width)
 
   private def rest(row: InternalRow, width: Int): InternalRow = {
     meta.update(2, row.getUTF8String(width))

@@ -17,8 +17,7 @@ object ForeignOptions {
    */
   final case class Refused(key: String, accepted: Seq[String], remedy: String)
 
-  private val leave   = "Remove the option"
-  private val cluster = "Cluster the table with Hudi while nothing else writes to it; remove the option"
+  private val leave = "Remove the option"
   private val later =
     "Filter the rows: .filter(\"_hoodie_commit_time > '…'\") gives those that were written after an instant"
   private def off(key: String, remedy: String = leave)                 = Refused(key, Seq("false"), remedy)
@@ -36,13 +35,6 @@ object ForeignOptions {
       "Set hoodie.write.set.null.for.missing.columns=true, which writes null to missing columns"),
     off("hoodie.datasource.write.schema.allow.auto.evolution.column.drop"),
     off("hoodie.datasource.write.streaming.ignore.failed.batch"),
-    off("hoodie.clustering.inline", cluster),
-    off("hoodie.clustering.async.enabled", cluster),
-    off("hoodie.clustering.schedule.inline", cluster),
-    off("hoodie.datasource.clustering.inline.enable", cluster),
-    off("hoodie.datasource.clustering.async.enable", cluster),
-    off("hoodie.log.compaction.inline", "Compact the logs with hoodie.compact.inline=true; remove the option"),
-    off("hoodie.log.compaction.enable", "Compact the logs with hoodie.compact.inline=true; remove the option"),
     off("hoodie.partition.ttl.inline", "Remove old partitions with ALTER TABLE … DROP PARTITION; remove the option"),
     off("hoodie.errortable.enable", "Filter the rows before the write; remove the option"),
     off("hoodie.metaserver.enabled", "Tables are stored in their folders only; remove the option"),

@@ -56,7 +56,6 @@ object IgnoredOptions {
       "the table is registered in a Hive metastore by Thrift, and in no other catalog",
       switch = Some(Switch(Options.hiveSyncSwitches.map(_.key), onByDefault = false))
     ),
-    unless("false", "a clean runs in the write, after its commit", "hoodie.clean.async.enabled", "hoodie.clean.async"),
     unless("NONE", "a clean runs after the commit, and failed writes are rolled back before the write",
       "hoodie.prewrite.cleaner.policy"),
     unless("", "a clean takes all partitions in which there are files to delete", "hoodie.clean.partition.filter.regex",
@@ -64,7 +63,6 @@ object IgnoredOptions {
       "hoodie.cleaner.partition.filter.selected"),
     unless("9223372036854775807", "a clean takes all commits that its policy does not retain",
       "hoodie.clean.max.commits.to.clean"),
-    unless("false", "instants are archived in the write, after its commit", "hoodie.archive.async"),
     unless("", "files of archived instants are deleted by the write", "hoodie.archive.delete.parallelism"),
     unless("true", "with hoodie.clean.automatic, archiving always ends at the oldest instant that a clean retains",
       "hoodie.archive.block.on.latest.clean.ectr"),

@@ -4,7 +4,7 @@ import io.merganser.table.options.OptionKind._
 import io.merganser.table.options.OptionScope._
 
 /** Every option that Merganser supports. [[ForeignOptions]] has Hudi's other options. */
-object Options extends ServiceOptions {
+object Options extends ServiceOptions with ClusteringOptions {
 
   /** Prefix of a merge rule's settings, in a table's properties and in options that set them for one write. */
   val MergePropertyPrefix = "hoodie.record.merge.property."
@@ -443,7 +443,7 @@ object Options extends ServiceOptions {
     Codec, BloomEntries,
     BloomFalsePositives,
     RecordSizeEstimate, LogFileMaxSize, LogBlockMaxSize, LogBlockFormat
-  ) ++ ofServices ++ Seq(
+  ) ++ ofServices ++ ofClustering ++ Seq(
     FailOnServiceFailure,
     ConcurrencyMode,
     FailedWrites,

@@ -11,11 +11,12 @@ private[options] trait ServiceOptions extends OptionDefinitions {
     "After a write to a merge-on-read table, compact when a compaction is due " +
       "(hoodie.compact.inline.trigger.strategy).")
   val AsyncCompaction: OptionEntry = write("hoodie.datasource.compaction.async.enable", Bool, Some("true"),
-    "`false` turns hoodie.compact.inline on where that is not set, as in Hudi's batch writes. `true` alone compacts " +
-      "nothing: batch writes have no background compaction.")
+    "`true`, where it is set: after a write to a merge-on-read table, schedule a compaction when one is due, and run " +
+      "it in the background of the session. hoodie.compact.inline=true takes precedence. `false` turns " +
+      "hoodie.compact.inline on where that is not set, as in Hudi's batch writes. Not set: neither.")
   val ScheduleInline: OptionEntry = write("hoodie.compact.schedule.inline", Bool, Some("false"),
     "After a write to a merge-on-read table, schedule a compaction when one is due, and leave it to be run by CALL " +
-      "run_compaction or another engine. Not together with hoodie.compact.inline.")
+      "run_compaction, a service of the session or another engine. Not together with hoodie.compact.inline.")
   val CompactionTriggerOption: OptionEntry = write("hoodie.compact.inline.trigger.strategy",
     OneOf(CompactionTrigger.all.map(_.name)), Some(CompactionTrigger.NumCommits.name),
     "What makes a compaction due: `NUM_COMMITS`, enough delta commits since the last one; " +
@@ -46,10 +47,21 @@ private[options] trait ServiceOptions extends OptionDefinitions {
   val CompactionPartitionRegex: OptionEntry = write("hoodie.compaction.partition.path.regex", AnyString, None,
     "PartitionRegexBasedCompactionStrategy: regular expression that matches a part of the partition's path.")
 
+  val LogCompactionInline: OptionEntry = write("hoodie.log.compaction.inline", Bool, Some("false"),
+    "After a write to a merge-on-read table, merge the log files of each slice with enough log blocks " +
+      "(hoodie.log.compaction.blocks.threshold) into one, beside the base file.")
+  val LogCompactionBlocks: OptionEntry = write("hoodie.log.compaction.blocks.threshold", Integer(2), Some("5"),
+    "Log blocks of a file slice from which on a log compaction takes it. Blocks that an earlier one replaced do not " +
+      "count.")
+
   // --- cleaning
 
   val CleanAutomatic: OptionEntry = write("hoodie.clean.automatic", Bool, Some("true"),
     "After a commit, files of older file slices are deleted that the policy below does not retain.")
+  val CleanAsync: OptionEntry = write("hoodie.clean.async.enabled", Bool, Some("false"),
+    "The clean after a commit runs in the background of the session, and the write does not wait for it. Without " +
+      "effect where hoodie.clean.automatic is false.",
+    "hoodie.clean.async")
   val CleanPolicy: OptionEntry = write("hoodie.clean.policy",
     oneOf("KEEP_LATEST_COMMITS", "KEEP_LATEST_BY_HOURS", "KEEP_LATEST_FILE_VERSIONS"), Some("KEEP_LATEST_COMMITS"),
     "What a clean retains besides the newest file slices: what reads need that began when one of the newest commits " +
@@ -80,6 +92,9 @@ private[options] trait ServiceOptions extends OptionDefinitions {
   val Archive: OptionEntry = write("hoodie.archive.automatic", Bool, Some("true"),
     "After a write, move old instants from the timeline to its history when the timeline has more than " +
       "hoodie.keep.max.commits completed writes.")
+  val ArchiveAsync: OptionEntry = write("hoodie.archive.async", Bool, Some("false"),
+    "The archiving after a write runs in the background of the session, and the write does not wait for it. Without " +
+      "effect where hoodie.archive.automatic is false.")
   val KeepMinCommits: OptionEntry = write("hoodie.keep.min.commits", Integer(1), Some("20"),
     "Completed writes that archiving leaves on the timeline; less than hoodie.keep.max.commits. More stay where they " +
       "are still needed.")
@@ -99,7 +114,8 @@ private[options] trait ServiceOptions extends OptionDefinitions {
   /** All options of table services. */
   val ofServices: Seq[OptionEntry] = Seq(InlineCompaction, AsyncCompaction, ScheduleInline, CompactionTriggerOption,
     CompactionDeltaCommits, CompactionDeltaSeconds, CompactionStrategies, CompactionTargetIo, CompactionLogBytes,
-    CompactionLogFiles, CompactionPartitions, CompactionPartitionRegex, CleanAutomatic, CleanPolicy, CleanCommits,
-    CleanHours, CleanVersions, CleanTrigger, CleanTriggerCommits, CleanIncremental, Archive, KeepMinCommits,
-    KeepMaxCommits, ArchiveBatch, ArchiveBeyondSavepoint, HistoryMergeBatch, HistoryFileMaxSize, HistoryVersions)
+    CompactionLogFiles, CompactionPartitions, CompactionPartitionRegex, LogCompactionInline, LogCompactionBlocks,
+    CleanAutomatic, CleanAsync, CleanPolicy, CleanCommits, CleanHours, CleanVersions, CleanTrigger,
+    CleanTriggerCommits, CleanIncremental, Archive, ArchiveAsync, KeepMinCommits, KeepMaxCommits, ArchiveBatch,
+    ArchiveBeyondSavepoint, HistoryMergeBatch, HistoryFileMaxSize, HistoryVersions)
 }

@@ -47,6 +47,10 @@ private[table] object PropertiesFile {
     throw new IllegalStateException("unreachable")
   }
 
+  /** The properties of one of the two files if it is complete; a file without a checksum counts as complete. */
+  private[table] def intact(storage: Storage, name: String): Option[Map[String, String]] =
+    load(storage, name).filter(_.isValid).map(_.properties)
+
   /** Completes a replacement that was cut short: afterwards the file is complete and there is no backup. */
   def recover(storage: Storage): Unit = {
     val backup = load(storage, Backup)

@@ -73,6 +73,13 @@ final class Archiving(
       timeline.completed.size - writes.size)
   }
 
+  /** Whether a write is not needed on the timeline any more, by the content of the timeline. */
+  private[service] def mayMove(timeline: Timeline, write: Instant): Boolean = {
+    val metadata = timeline.metadata(write)
+    !hasFiles(write, metadata) && !timeline.schemaInstant.contains(write) &&
+    listing(timeline, Seq(write -> metadata)).isEmpty
+  }
+
   /** Moves completed instants of the timeline to the history. Call under the table lock. */
   private[service] def move(timeline: Timeline, instants: Seq[Instant], held: TableLock): Unit = {
     held.requireHeld()
@@ -97,18 +104,15 @@ final class Archiving(
     before(listing(timeline, Parallel.map(unreplaced)(i => i -> timeline.metadata(i))), unreplaced)
   }
 
-  private def lastClean(timeline: Timeline): Option[Instant] =
-    timeline.instants.filter(i => i.action == Action.Clean && i.isCompleted).lastOption
-
   private def retainedByClean(timeline: Timeline): Option[String] =
-    if (settings.cleans) lastClean(timeline).flatMap(timeline.cleanOf).flatMap(_.earliest) else None
+    if (settings.cleans) timeline.lastClean.flatMap(timeline.cleaned).flatMap(_.earliest) else None
 
   /** Instants that pending rollbacks are about to remove. */
   private def rolledBack(timeline: Timeline): Option[String] =
     timeline.pending.filter(_.action == Action.Rollback).flatMap { rollback =>
       timeline.stateFiles(rollback).filter(f => f.state == InstantState.Requested && f.content.nonEmpty).map(f =>
         RollbackPlan.decode(f.content).instant)
-    }.filter(_.nonEmpty).reduceOption(min)
+    }.filter(_.nonEmpty).sorted.headOption
 
   /**
    * Another engine's metadata table has files of instants that it finds on the timeline, and of compacted ones.
@@ -128,7 +132,7 @@ final class Archiving(
     val replacing = writes.filter(_.action == Action.ReplaceCommit)
     // A clean by number of file versions deletes all replaced groups.
     lazy val cleaned =
-      lastClean(timeline).map(c => timeline.cleanOf(c).flatMap(_.earliest).getOrElse(c.requested)).getOrElse("")
+      timeline.lastClean.map(c => timeline.cleaned(c).flatMap(_.earliest).getOrElse(c.requested)).getOrElse("")
     replacing.find { instant =>
       val metadata = timeline.metadata(instant)
       metadata.replaced.nonEmpty && (cleaned <= instant.requested || hasFiles(instant, metadata))
@@ -172,16 +176,18 @@ final class Archiving(
 
   private def addToHistory(timeline: Timeline, all: Seq[Instant]): Unit =
     if (hasLayout2) {
-      val known = history.known(all.head.requested, all.last.requested)
-      val added = all.filterNot(i => known((i.requested, i.action.whenCompleted)))
+      val added = missing(all, history.known(all.head.requested, all.last.requested))
       if (added.nonEmpty) history.add(added.head.requested, added.last.requested,
         added.grouped(AtOnce).flatMap(some => Parallel.map(some)(entry(timeline, _))))
     } else {
       val log   = new HistoryLog(storage, config)
-      val known = log.known
-      val added = all.filterNot(i => known((i.requested, i.action.whenCompleted)))
+      val added = missing(all, log.known)
       if (added.nonEmpty) log.add(Parallel.map(added)(i => i -> timeline.stateFiles(i)), settings.batch)
     }
+
+  /** Those that an archiving that stopped has not added. */
+  private def missing(all: Seq[Instant], known: Set[(String, Action)]): Seq[Instant] =
+    all.filterNot(i => known((i.requested, i.action.whenCompleted)))
 
   private def entry(timeline: Timeline, instant: Instant): HistoryEntry = {
     val done = timeline.content(instant, InstantState.Completed)
@@ -202,13 +208,10 @@ final class Archiving(
         action != Action.Commit && action != Action.DeltaCommit)
 
   private def removeFiles(timeline: Timeline, all: Seq[Instant]): Unit = {
-    def files(states: InstantState*) = all.flatMap(i =>
-      states.filter(timeline.hasFile(i, _)).map(s => s"${config.timelineFolder}/${timeline.nameOf(i, s)}"))
+    def files(states: InstantState*) = all.flatMap(timeline.filesIn(_, states: _*))
     Parallel.map(files(InstantState.Requested, InstantState.Inflight))(f => storage.delete(f))
     files(InstantState.Completed).foreach(f => storage.delete(f))
   }
-
-  private def min(a: String, b: String): String = if (a < b) a else b
 }
 
 object Archiving {

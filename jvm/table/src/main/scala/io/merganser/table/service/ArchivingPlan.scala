@@ -15,7 +15,7 @@ private[service] object ArchivingPlan {
     val all   = timeline.completed.filterNot(i => config.beyondSavepoint && saved(i.requested))
     if (all.size <= config.maxCommits) Nil
     else {
-      val oldestPending = timeline.pending.filter(isBound).map(_.requested).reduceOption(min)
+      val oldestPending = timeline.pending.filter(isBound).map(_.requested).sorted.headOption
       val bounds = oldestPending.map(keptBefore(timeline, _)).toSeq ++
         saved.filterNot(_ => config.beyondSavepoint) ++
         (if (isMergeOnRead) uncompacted(timeline, config) else None)
@@ -31,10 +31,10 @@ private[service] object ArchivingPlan {
    */
   def services(timeline: Timeline, writes: Seq[Instant], hasLayout2: Boolean): Seq[Instant] =
     writes.lastOption.toSeq.flatMap { last =>
-      val oldestPending = timeline.pending.map(_.requested).reduceOption(min)
-      val newestClean   = timeline.instants.filter(i => i.action == Action.Clean && i.isCompleted).lastOption
-      timeline.instants.filter(i =>
-        i.isCompleted && isService(i.action, hasLayout2) && i.requested < last.requested && !newestClean.contains(i) &&
+      val oldestPending = timeline.pending.map(_.requested).sorted.headOption
+      val old           = timeline.instants.filter(i => i.isCompleted && i.requested < last.requested)
+      old.filter(i =>
+        isService(i.action, hasLayout2) && !timeline.lastClean.contains(i) &&
           oldestPending.forall(i.completed.getOrElse(i.requested) < _))
     }
 
@@ -62,6 +62,4 @@ private[service] object ArchivingPlan {
     if (deltas.size > counted && !config.compactsByTime) deltas.takeRight(counted).headOption.map(_.requested)
     else last.orElse(deltas.headOption.map(_.requested))
   }
-
-  private def min(a: String, b: String): String = if (a < b) a else b
 }

@@ -118,7 +118,7 @@ private[table] final class CleanPlanner(
     case _ =>
       val known = newest.filter(n => sameSavepoints(n._2)).flatMap(_._2.earliest).flatMap(completed)
         .filterNot(e => timeline.start.exists(_ > e.requested))
-      if (known.isDefined || (newest.isEmpty && !timeline.mayHaveArchive)) {
+      if (known.isDefined || (newest.isEmpty && timeline.isWhole)) {
         val seen    = known.map(since)
         val again   = Option(looked.get(storage.identity)).flatMap(completed).map(since)
         val commits = timeline.completed.filter(i => retention.isPast(i) && !seen.exists(_.isPast(i)))

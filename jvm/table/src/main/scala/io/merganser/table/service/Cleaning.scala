@@ -180,8 +180,7 @@ final class Cleaning(
 
   /** A clean whose process ended before it wrote a plan has deleted nothing. */
   private def discard(now: Timeline, clean: Instant): Unit =
-    Seq(InstantState.Inflight, InstantState.Requested).filter(now.hasFile(clean, _)).foreach(state =>
-      storage.delete(s"${config.timelineFolder}/${now.nameOf(clean, state)}"))
+    now.filesIn(clean, InstantState.Inflight, InstantState.Requested).foreach(file => storage.delete(file))
 
   /**
    * The files of a plan of any engine that are there, and by partition the names of those that are retained all the
@@ -215,7 +214,7 @@ final class Cleaning(
       // Another process may have run it as well.
       now.find(instant, Action.Clean).filterNot(_.isCompleted).toSeq.flatMap { _ =>
         val removed = plan.partitions.filter(remove(_, now))
-        complete(now, instant, metadata(instant, plan, retained, removed, elapsed), tableLock)
+        complete(now, instant, metadata(instant, plan, files, retained, removed, elapsed), tableLock)
         removed
       }
     }
@@ -226,6 +225,7 @@ final class Cleaning(
   private def metadata(
       instant: String,
       plan: CleanPlan,
+      files: Seq[CleanFile],
       retained: Map[String, Set[String]],
       removed: Seq[String],
       elapsedMs: Long
@@ -234,17 +234,16 @@ final class Cleaning(
       val (failed, deleted) = plan.files.getOrElse(path, Nil).partition(retained.getOrElse(path, Set.empty))
       path -> CleanedPartition(plan.policy, deleted, failed, removed.contains(path))
     }.toMap
+    val extra = WriterIdentity.now + (CleanMetadata.BytesKey -> files.map(_.sizeBytes).sum.toString)
     CleanMetadata(instant, elapsedMs, partitions.values.map(_.deleted.size).sum, plan.earliest.map(_.requested),
-      plan.lastCompleted, partitions, plan.extra)
+      plan.lastCompleted, partitions, extra ++ plan.extra)
   }
 
   private def complete(now: Timeline, instant: String, metadata: CleanMetadata, tableLock: TableLock): Unit =
     Interrupts.deferred {
-      val completion =
-        if (config.layoutVersion >= 2) Some(InstantTime.next(storage.identity, config.timelineZone, now.times))
-        else None
+      val file = InstantFile.completed(instant, now.nextCompletion, Action.Clean)
       tableLock.requireHeld()
-      storage.createNew(s"${config.timelineFolder}/${InstantFile.completed(instant, completion, Action.Clean)}",
+      storage.createNew(s"${config.timelineFolder}/$file",
         CleanMetadata.encode(metadata))
     }
 

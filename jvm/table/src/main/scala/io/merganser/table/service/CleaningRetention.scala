@@ -29,7 +29,7 @@ private[service] final class CleaningRetention(
   /** When the first one of the retained writes completed. */
   private val earliestCompletion: Option[String] = earliest.flatMap(e =>
     timeline.completed.filter(_.requested >= e.requested).flatMap(timeline.completionOf)
-      .reduceOption((a, b) => if (a < b) a else b))
+      .sorted.headOption)
 
   /** Whether what a write superseded is not retained: it is older than `earliest` by its start and its completion. */
   def isPast(write: Instant): Boolean =

@@ -37,6 +37,20 @@ final class Savepoints(
   }
 
   /**
+   * A completed savepoint.
+   *
+   * @param requested requested time of its write; None: the newest
+   * @throws MerganserException SAVEPOINT_UNKNOWN
+   */
+  def find(requested: Option[String]): Instant = found(
+    Timeline.load(storage, config).savepoints.filter(_.isCompleted), requested)
+
+  private def found(there: Seq[Instant], requested: Option[String]): Instant =
+    requested.fold(there.lastOption)(r => there.find(_.requested == r)).getOrElse(
+      throw MerganserException("SAVEPOINT_UNKNOWN", "path" -> storage, "instant" -> requested.getOrElse("newest"),
+        "savepoints" -> shown(there)))
+
+  /**
    * Creates the savepoint of a completed write; nothing changes if there is one.
    *
    * @param requested requested time of the write; None: the newest
@@ -74,22 +88,23 @@ final class Savepoints(
    *
    * @param requested requested time of its write; None: the newest savepoint
    * @return its requested time
-   * @throws MerganserException SAVEPOINT_UNKNOWN, LOCK_TIMEOUT
+   * @throws MerganserException SAVEPOINT_UNKNOWN, LOCK_TIMEOUT; SAVEPOINT_NEEDED if its write would have to be
+   *                            archived, and may not be
    */
   def delete(requested: Option[String]): String = TableLock.hold(storage, lock) { held =>
     val now = Timeline.load(storage, config)
     TableFeatures.requireWritable(storage, TableConfig.load(storage), now, permits)
-    val there = now.savepoints
-    val found = requested.fold(there.lastOption)(r => there.find(_.requested == r)).getOrElse(
-      throw MerganserException("SAVEPOINT_UNKNOWN", "path" -> storage, "instant" -> requested.getOrElse("newest"),
-        "savepoints" -> shown(there)))
+    val found = this.found(now.savepoints, requested)
     // Without its savepoint the timeline would begin with this write, and later ones in the history would not count.
-    now.completed.find(_.requested == found.requested).filter(isBetweenArchived(now, _)).foreach(write =>
-      new Archiving(storage, config, ArchiveConfig(), lock, permits).move(now, Seq(write), held))
+    now.completed.find(_.requested == found.requested).filter(isBetweenArchived(now, _)).foreach { write =>
+      val archiving = new Archiving(storage, config, ArchiveConfig(), lock, permits)
+      if (!archiving.mayMove(now, write))
+        throw MerganserException("SAVEPOINT_NEEDED", "path" -> storage, "instant" -> found.requested)
+      archiving.move(now, Seq(write), held)
+    }
     held.requireHeld()
     // The inflight file last: with it alone, the savepoint is still deleted or completed by the next call.
-    Seq(InstantState.Completed, InstantState.Inflight).filter(now.hasFile(found, _)).foreach(state =>
-      storage.delete(s"${config.timelineFolder}/${now.nameOf(found, state)}"))
+    now.filesIn(found, InstantState.Completed, InstantState.Inflight).foreach(file => storage.delete(file))
     found.requested
   }
 
@@ -121,24 +136,22 @@ final class Savepoints(
         def create(file: String, content: Array[Byte]): Unit =
           storage.createNew(s"${config.timelineFolder}/$file", content)
         if (found.isEmpty) create(InstantFile.inflight(write.requested, Action.Savepoint), Array.emptyByteArray)
-        val completion =
-          if (config.layoutVersion >= 2) Some(InstantTime.next(storage.identity, config.timelineZone, now.times))
-          else None
-        create(InstantFile.completed(write.requested, completion, Action.Savepoint),
+        create(InstantFile.completed(write.requested, now.nextCompletion, Action.Savepoint),
           SavepointMetadata.encode(savepoint))
         Savepoint(write.requested, savepoint)
       }(there => Savepoint(there.requested, now.savepoint(there)))
     }
 }
 
-private object Savepoints {
+private[service] object Savepoints {
 
   /** Number of attempts; only the last one may list the table under the lock. */
   val Attempts = 3
 
   private val Shown = 5
 
-  private def shown(instants: Seq[Instant]): String =
+  /** Of a message: the newest few. */
+  private[service] def shown(instants: Seq[Instant]): String =
     if (instants.isEmpty) "none"
     else (if (instants.size > Shown) Seq("…") else Nil).++(instants.takeRight(Shown).map(_.requested)).mkString(", ")
 }

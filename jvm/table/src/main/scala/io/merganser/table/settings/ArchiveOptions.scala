@@ -7,6 +7,7 @@ import io.merganser.table.options.{HistorySettings, OptionEntry, Options, Settin
  * When and how far instants are archived.
  *
  * @param automatic       after a write
+ * @param isAsync         automatic ones run in the background
  * @param minCommits      completed writes that stay on the timeline
  * @param maxCommits      completed writes above which others are archived
  * @param beyondSavepoint continue after instants with a savepoint, which stay
@@ -24,7 +25,8 @@ final case class ArchiveConfig(
     deltaCommits: Int = 5,
     compactsByTime: Boolean = false,
     batch: Int = 10,
-    history: HistorySettings = HistorySettings()
+    history: HistorySettings = HistorySettings(),
+    isAsync: Boolean = false
 ) {
 
   /** With other limits, as a call of the service names them. */
@@ -52,7 +54,8 @@ private[table] object ArchiveOptions {
       compactsByTime = compaction.usesTime,
       batch = number(Options.ArchiveBatch),
       history = HistorySettings(number(Options.HistoryMergeBatch), settings.whole(Options.HistoryFileMaxSize, stored),
-        number(Options.HistoryVersions))
+        number(Options.HistoryVersions)),
+      isAsync = settings.bool(Options.ArchiveAsync, stored)
     )
     if (config.cleans) retaining(config, number(Options.CleanCommits)) else config
   }

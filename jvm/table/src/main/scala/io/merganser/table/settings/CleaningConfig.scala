@@ -25,6 +25,7 @@ object CleaningPolicy {
  * How a table is cleaned.
  *
  * @param automatic      after each commit
+ * @param isAsync        automatic ones run in the background
  * @param triggerCommits commits since the last clean that make an automatic one due
  * @param isIncremental  only partitions that changed since the last clean are listed, where that is known
  */
@@ -32,7 +33,8 @@ final case class CleaningConfig(
     automatic: Boolean,
     policy: CleaningPolicy,
     triggerCommits: Int,
-    isIncremental: Boolean
+    isIncremental: Boolean,
+    isAsync: Boolean = false
 )
 
 private[settings] object CleaningOptions {
@@ -47,7 +49,8 @@ private[settings] object CleaningOptions {
         case _                           => CleaningPolicy.Commits(count(Options.CleanCommits))
       },
       triggerCommits = count(Options.CleanTriggerCommits),
-      isIncremental = settings.bool(Options.CleanIncremental, stored)
+      isIncremental = settings.bool(Options.CleanIncremental, stored),
+      isAsync = settings.bool(Options.CleanAsync, stored)
     )
   }
 }

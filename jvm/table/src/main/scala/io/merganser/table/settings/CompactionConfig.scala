@@ -25,24 +25,39 @@ final case class CompactionChoice(
 )
 
 /**
+ * When the logs of a slice are merged with each other.
+ *
+ * @param isInline    after each write
+ * @param leastBlocks of a slice
+ */
+final case class LogCompactionConfig(isInline: Boolean, leastBlocks: Int)
+
+/**
  * When a write compacts its table, and what.
  *
  * @param isInline        after the write, if a compaction is due
  * @param isScheduled     after the write, if a compaction is due, it is scheduled and not run
+ * @param isAsync         after the write, if a compaction is due, it is scheduled, and run in the background
  * @param deltaCommits    since the last compaction that make one due
  * @param deltaSeconds    since the last compaction that make one due
+ * @param logs            log compactions
  */
 final case class CompactionConfig(
     isInline: Boolean,
     isScheduled: Boolean,
+    isAsync: Boolean,
     trigger: CompactionTrigger,
     deltaCommits: Int,
     deltaSeconds: Long,
-    choice: CompactionChoice
+    choice: CompactionChoice,
+    logs: LogCompactionConfig
 ) {
 
   /** Whether the time since the last compaction makes one due. */
-  def usesTime: Boolean = (isInline || isScheduled) && trigger.usesTime
+  def usesTime: Boolean = followsWrites && trigger.usesTime
+
+  /** Whether a compaction that is due is scheduled after a write. */
+  def followsWrites: Boolean = isInline || isScheduled || isAsync
 }
 
 private[settings] object CompactionConfig {
@@ -57,10 +72,16 @@ private[settings] object CompactionConfig {
     CompactionConfig(
       isInline = isInline && isMergeOnRead,
       isScheduled = isScheduled && isMergeOnRead,
+      isAsync = isMergeOnRead && !isInline &&
+        settings.explicitOrStored(Options.AsyncCompaction, stored).contains("true"),
       trigger = CompactionTrigger.of(settings.required(Options.CompactionTriggerOption, stored)),
       deltaCommits = settings.whole(Options.CompactionDeltaCommits, stored).toInt,
       deltaSeconds = settings.whole(Options.CompactionDeltaSeconds, stored),
-      choice = choice(settings, stored)
+      choice = choice(settings, stored),
+      logs = LogCompactionConfig(
+        settings.bool(Options.LogCompactionInline, stored) && isMergeOnRead,
+        math.min(settings.whole(Options.LogCompactionBlocks, stored), Int.MaxValue.toLong).toInt
+      )
     )
   }
 

@@ -50,18 +50,20 @@ final case class StatementConfig(orderedDeletes: Boolean, failsOnDuplicates: Boo
  * @param widensToString        a frame, or a MERGE with schema evolution, may turn a column into a string column
  * @param deleteMark            of the table, or, below version 9 where tables cannot store it, of this write
  * @param keyForm               settings of the strings of key and partition path, by name, for a table that stores none
- * @param rule                  the table's merge rule
+ * @param findRule              the table's merge rule
  * @param eventTimeField        column whose range is recorded in the commit's statistics
  * @param commitMetadata        extra metadata of the commit
  * @param permits               what it may do to the table although it is refused by default
  * @param partitionsToDelete    paths that delete_partition removes, `*` for any characters; empty: those of the rows
  * @param compaction            when this write compacts the table, and what
+ * @param clustering            when this write clusters the table, and how
  * @param cleaning              which old files are deleted, and whether after this write
  * @param archive               whether and how instants are archived after this write
  * @param failsOnServiceFailure an inline service that fails after the commit is an error
  * @param nonBlocking           other writers may append to the same file groups
  * @param lock                  how the table is locked
  * @param heartbeatIntervalMs   milliseconds between heartbeats of a write that others could otherwise consider failed
+ * @param heartbeatExpiryMs     milliseconds without a heartbeat after which a run of a service counts as dead
  * @param transaction           of the application that writes: one that is committed is not written again
  * @param conflictRetries       times that a write is run again after a conflict with another one
  * @param shuffleTasks          tasks of its shuffles; None: by the frame's size
@@ -82,18 +84,20 @@ final case class WriteConfig(
     widensToString: Boolean,
     deleteMark: Option[DeleteMark],
     keyForm: Map[String, String],
-    rule: StoredRule,
+    findRule: () => StoredRule,
     eventTimeField: Option[String],
     commitMetadata: Map[String, String],
     permits: Permits,
     partitionsToDelete: Seq[String],
     allowEmptyCommit: Boolean,
     compaction: CompactionConfig,
+    clustering: ClusteringConfig,
     cleaning: CleaningConfig,
     archive: ArchiveConfig,
     failsOnServiceFailure: Boolean,
     failedWrites: FailedWrites,
     heartbeatIntervalMs: Long,
+    heartbeatExpiryMs: Long,
     nonBlocking: Boolean,
     lock: TableLock.Settings,
     transaction: Option[AppTransaction],
@@ -102,6 +106,13 @@ final case class WriteConfig(
     hiveSync: Option[HiveSyncSettings],
     ignored: Seq[IgnoredOption]
 ) {
+
+  /**
+   * The table's merge rule. Services that merge no rows need none, and so no class of a user's.
+   *
+   * @throws MerganserException MERGE_RULE_UNAVAILABLE, MERGER_UNAVAILABLE, PAYLOAD_UNAVAILABLE
+   */
+  lazy val rule: StoredRule = findRule()
 
   /** Milliseconds between the heartbeats that show other writers that this one is alive; None where none are needed. */
   def heartbeatMs: Option[Long] = if (failedWrites == FailedWrites.Eager) None else Some(heartbeatIntervalMs)
@@ -141,6 +152,7 @@ object WriteConfig {
    * @param options     the write's options
    * @param sessionConf Spark's configuration; options take precedence, and both override the table's stored defaults
    * @param creating    the table was just created with this write's options: they are not compared with it again
+   * @param needsRule   false for services, some of which merge no rows
    * @throws MerganserException what [[Settings.ofWrite]] and [[TableConflicts.settled]] throw, MERGE_RULE_UNAVAILABLE,
    *                            KEY_GENERATOR_UNSUPPORTED, OPTION_CONFLICT, DELETE_MARKER_INCOMPLETE,
    *                            BUCKET_HASH_FIELD_UNKNOWN, LOCK_PROVIDER_UNSUPPORTED, TRANSACTION_INCOMPLETE,
@@ -151,15 +163,17 @@ object WriteConfig {
       sessionConf: Map[String, String],
       table: TableConfig,
       source: WriteSource = WriteSource.DataFrameWrite,
-      creating: Boolean = false
+      creating: Boolean = false,
+      needsRule: Boolean = true
   ): WriteConfig = {
     val configured = Settings.ofWrite(options, sessionConf)
     val settings   = if (creating) configured else TableConflicts.settled(configured, table)
     KeyGenerator.stored(table)
     val stored = table.properties
     if (KeylessTable.is(table)) KeylessTable.requireNoUse(settings, table.name)
-    val operation = operationOf(settings, table, source)
-    WriteConfig(
+    val operation  = operationOf(settings, table, source)
+    val compaction = CompactionConfig.of(settings, stored, table.isMergeOnRead)
+    val config = WriteConfig(
       operation = operation,
       combineBeforeInsert =
         settings.bool(Options.CombineBeforeInsert, stored) || settings.bool(Options.InsertDropDuplicates, stored),
@@ -180,19 +194,21 @@ object WriteConfig {
       widensToString = settings.required(Options.FrameEvolution, stored) == "toString",
       deleteMark = deleteMark(settings, table),
       keyForm = (Options.TimeBased ++ Options.KeyForms).flatMap(e => settings.explicit(e).map(e.key -> _)).toMap,
-      rule =
+      findRule = () =>
         StoredRule.of(table, settings.text(Options.MergerClasses, stored).toSeq.flatMap(OptionKind.NameList.split)),
       eventTimeField = settings.text(Options.EventTimeField, stored),
       commitMetadata = settings.commitMetadata,
       permits = TableAccess.permits(settings, stored),
       partitionsToDelete = partitionsToDelete(settings, operation),
       allowEmptyCommit = settings.bool(Options.AllowEmptyCommit, stored),
-      compaction = CompactionConfig.of(settings, stored, table.isMergeOnRead),
+      compaction = compaction,
+      clustering = ClusteringConfig.of(settings, stored),
       cleaning = CleaningOptions.of(settings, stored),
-      archive = ArchiveOptions.of(settings, stored, CompactionConfig.of(settings, stored, table.isMergeOnRead)),
+      archive = ArchiveOptions.of(settings, stored, compaction),
       failsOnServiceFailure = settings.bool(Options.FailOnServiceFailure, stored),
       failedWrites = failedWrites(settings, stored),
       heartbeatIntervalMs = settings.whole(Options.HeartbeatInterval, stored),
+      heartbeatExpiryMs = heartbeatExpiryMs(settings, stored),
       nonBlocking = settings.required(Options.ConcurrencyMode, stored) == "NON_BLOCKING_CONCURRENCY_CONTROL",
       lock = LockOptions.of(settings, stored),
       transaction = transaction(settings),
@@ -201,6 +217,8 @@ object WriteConfig {
       hiveSync = HiveSyncOptions.of(settings, stored, table),
       ignored = settings.ignored
     )
+    if (needsRule) { config.rule; () }
+    config
   }
 
   private def operationOf(settings: Settings, table: TableConfig, source: WriteSource): WriteOperation = {
@@ -320,6 +338,8 @@ object WriteConfig {
   private def failedWrites(settings: Settings, stored: Map[String, String]): FailedWrites =
     if (settings.explicitOrStored(Options.FailedWrites, stored).getOrElse(policyOfMode(settings, stored)) == "EAGER")
       FailedWrites.Eager
-    else FailedWrites.Lazy(settings.whole(Options.HeartbeatInterval, stored) * (settings.whole(Options.HeartbeatMisses,
-      stored) + 1))
+    else FailedWrites.Lazy(heartbeatExpiryMs(settings, stored))
+
+  private def heartbeatExpiryMs(settings: Settings, stored: Map[String, String]): Long =
+    settings.whole(Options.HeartbeatInterval, stored) * (settings.whole(Options.HeartbeatMisses, stored) + 1)
 }

@@ -3,7 +3,7 @@ package io.merganser.table.slice
 import io.merganser.merge.{RowLayout, Version}
 import io.merganser.merge.buffer.{MergeIterator, VersionBuffer}
 import io.merganser.table.file.FileNames
-import io.merganser.table.log.{LogScanner, LogSink}
+import io.merganser.table.log.{LogBlocks, LogScanned, LogScanner, LogSink}
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.rule.{CompiledRule, StoredRule}
 import io.merganser.table.schema.MetaColumns
@@ -27,6 +27,12 @@ final class SliceBatches private (batches: Iterator[ColumnarBatch], open: Seq[Cl
   override def hasNext: Boolean      = batches.hasNext
   override def next(): ColumnarBatch = batches.next()
   override def close(): Unit         = open.foreach(_.close())
+}
+
+/** The versions in a slice's logs, oldest first by key, and the instants of their blocks. Owns open files. */
+final class OpenLogMerge(val merge: MergeIterator, val layout: RowLayout, val instants: Seq[String], open: Closeable)
+    extends Closeable {
+  override def close(): Unit = open.close()
 }
 
 private[slice] object SliceBatches {
@@ -93,7 +99,8 @@ final class SliceReader(
   /** Ordering values of deletes are converted to the types that rows are read with. */
   private def scanner = new LogScanner(
     storage,
-    config.version,
+    // A table that was upgraded may have logs of version 6, with blocks of writes that were taken back since.
+    if (config.isCreatedInLayout2) config.version else math.min(config.version, 6),
     CompiledRule.orderingTypes(rule, schema),
     visibility.completed(_),
     visibility.maxInstant,
@@ -133,14 +140,28 @@ final class SliceReader(
   /** Merges the slice's base rows with its log records. */
   def merge(slice: FileSlice): OpenMerge = merge(slice, versions(slice))
 
+  /** The versions in the slice's logs, merged as far as the rule allows without the stored rows. */
+  def logVersions(slice: FileSlice): OpenLogMerge = {
+    val buffer  = newBuffer(slice)
+    val scanned = scan(slice, buffer)
+    new OpenLogMerge(buffer.emitted(), compiled.layout, scanned.instants, buffer)
+  }
+
+  /** The visible blocks of the slice's logs. */
+  def logBlocks(slice: FileSlice): LogBlocks = missingNamed(slice)(scanner.blocks(slice.logs))
+
   private def versions(slice: FileSlice): VersionBuffer = {
-    val buffer =
-      new VersionBuffer(compiled.layout, compiled.fold(FileNames.path(slice.partitionPath, slice.fileId)), bufferBytes)
-    missingNamed(slice) {
-      val sink = new VersionSink(compiled.layout, buffer)
-      scanner.scan(slice.logs, ofMerge.stored, ofMerge.sink(slice.partitionPath, sink))
-    }
+    val buffer = newBuffer(slice)
+    scan(slice, buffer)
     buffer
+  }
+
+  private def newBuffer(slice: FileSlice): VersionBuffer =
+    new VersionBuffer(compiled.layout, compiled.fold(FileNames.path(slice.partitionPath, slice.fileId)), bufferBytes)
+
+  private def scan(slice: FileSlice, buffer: VersionBuffer): LogScanned = missingNamed(slice) {
+    val sink = new VersionSink(compiled.layout, buffer)
+    scanner.scan(slice.logs, ofMerge.stored, ofMerge.sink(slice.partitionPath, sink))
   }
 
   private def merge(slice: FileSlice, buffer: VersionBuffer): OpenMerge = {

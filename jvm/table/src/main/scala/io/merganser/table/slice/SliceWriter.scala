@@ -1,8 +1,8 @@
 package io.merganser.table.slice
 
 import io.merganser.merge.{DeleteCheck, OrderingComparator, RowLayout}
-import io.merganser.merge.buffer.{MergeIterator, Outcome}
-import io.merganser.table.base.{BaseFileOptions, BaseFileWriter, EventTimeColumn, EventTimes}
+import io.merganser.merge.buffer.MergeIterator
+import io.merganser.table.base.{BaseFileOptions, EventTimeColumn, EventTimes}
 import io.merganser.table.file.{FileGroupId, FileNames, Marker, MarkerKind, Markers, WriteToken}
 import io.merganser.table.log.{BlockPlanner, LogOptions, LogWriter, MetaRow}
 import io.merganser.table.properties.TableConfig
@@ -11,7 +11,6 @@ import io.merganser.table.schema.{DroppedColumns, MetaColumns, SchemaHistory}
 import io.merganser.table.storage.Storage
 import io.merganser.table.timeline.{MergeCounts, WriteStat}
 import org.apache.spark.sql.catalyst.{InternalRow, ProjectingInternalRow}
-import org.apache.spark.sql.catalyst.expressions.JoinedRow
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -43,14 +42,14 @@ final case class SliceWriter(
     eventTime: Option[EventTimeColumn] = None,
     history: Option[SchemaHistory] = None
 ) {
-  private val width      = schema.length
-  private val fileSchema = StructType(MetaColumns.schema ++ schema)
+  private[slice] val width = schema.length
+  private val fileSchema   = StructType(MetaColumns.schema ++ schema)
 
   /** The columns of base files. */
-  private val baseSchema = DroppedColumns.removed(config, fileSchema)
+  private[slice] val baseSchema = DroppedColumns.removed(config, fileSchema)
 
   /** Leaves out of rows what base files do not have; the returned row is reused. */
-  private def storedColumns: InternalRow => InternalRow =
+  private[slice] def storedColumns: InternalRow => InternalRow =
     if (baseSchema.length == fileSchema.length) row => row
     else {
       val projected = ProjectingInternalRow(baseSchema, baseSchema.fieldNames.map(fileSchema.fieldIndex).toIndexedSeq)
@@ -78,7 +77,7 @@ final case class SliceWriter(
       ordering: OrderingComparator,
       token: WriteToken
   ): Option[SliceWritten] = {
-    val file = new OpenBase(partitionPath, fileId, previous, token)
+    val file = new OpenBaseFile(this, partitionPath, fileId, previous, token)
     try {
       if (previous.isDefined) file.open()
       while (merge.next()) file.add(merge, updatesCommitMetadata, ordering)
@@ -109,13 +108,13 @@ final case class SliceWriter(
   ): Seq[SliceWritten] = {
     val written = Seq.newBuilder[SliceWritten]
     var count   = 0
-    var file    = new OpenBase(partitionPath, fileId, None, token)
+    var file    = new OpenBaseFile(this, partitionPath, fileId, None, token)
     try {
       while (merge.next()) {
         if (merge.isLive && file.endsBefore(merge.row)) {
           written ++= file.close()
           count += 1
-          file = new OpenBase(partitionPath, FileNames.following(fileId, count), None, token)
+          file = new OpenBaseFile(this, partitionPath, FileNames.following(fileId, count), None, token)
         }
         file.add(merge, updatesCommitMetadata = true, ordering)
       }
@@ -128,87 +127,40 @@ final case class SliceWriter(
     }
   }
 
-  /** A base file that is being written, with counts of the outcomes of the merge. */
-  private final class OpenBase(partitionPath: String, fileId: String, previous: Option[FileSlice], token: WriteToken) {
-    private[this] val name   = FileNames.base(fileId, token.toString, instant)
-    private[this] val meta   = new MetaRow(instant, token, UTF8String.fromString(name), config.storesKeys)
-    private[this] val joined = new JoinedRow
-    private[this] val stored = storedColumns
-    private[this] val times  = new EventTimes(eventTime)
-    private[this] var writer: BaseFileWriter                              = _
-    private[this] var (inserted, updated, unchanged, late, deleted, ties) = (0L, 0L, 0L, 0L, 0L, 0L)
-    private[this] var rows                                                = 0L
-    private[this] var check                                               = SliceWriter.FirstCheck
-    private[this] var keyWhenFull: UTF8String                             = _
-
-    def open(): Unit = {
-      val kind = if (previous.exists(_.base.isDefined)) MarkerKind.Merge else MarkerKind.Create
-      markers.create(Marker(partitionPath, name, kind))
-      writer =
-        new BaseFileWriter(storage.conf, storage.path(FileNames.path(partitionPath, name)), baseSchema, baseOptions,
-          config.storesKeys)
-    }
-
-    def add(merge: MergeIterator, updatesCommitMetadata: Boolean, ordering: OrderingComparator): Unit = {
-      val row = merge.row
-      merge.outcome match {
-        case Outcome.Unchanged => unchanged += 1
-        case Outcome.Late      => late += 1
-        case Outcome.Updated =>
-          updated += 1
-          if (ordering != null && ordering.compare(merge.storedRow, row) == 0) ties += 1
-        case Outcome.Inserted => inserted += 1
-        case Outcome.Deleted  => deleted += 1
-        case Outcome.Absent   =>
+  /**
+   * Writes stored rows in the given order to the base files of new groups, each filled up to the largest size.
+   *
+   * @param fileId        id of the first group
+   * @param rows          of [[SliceWriter.rowSchema]]; may be reused objects
+   * @param updatesCommitMetadata true if the rows get the commit metadata columns of this instant
+   * @return empty if there is no row
+   */
+  def rewrite(
+      partitionPath: String,
+      fileId: String,
+      rows: Iterator[InternalRow],
+      updatesCommitMetadata: Boolean,
+      token: WriteToken
+  ): Seq[SliceWritten] = {
+    val written = Seq.newBuilder[SliceWritten]
+    var count   = 0
+    var file    = new OpenBaseFile(this, partitionPath, fileId, None, token)
+    try {
+      rows.foreach { row =>
+        if (file.isFull) {
+          written ++= file.close()
+          count += 1
+          file = new OpenBaseFile(this, partitionPath, FileNames.following(fileId, count), None, token)
+        }
+        file.put(row, updatesCommitMetadata)
       }
-      if (merge.isLive) {
-        if (writer == null) open()
-        val isNew = updatesCommitMetadata && merge.outcome >= Outcome.Updated
-        if (merge.outcome >= Outcome.Updated) times.add(row, null)
-        writer.write(stored(joined(if (isNew) meta.stamped(row, width) else meta.kept(row, width), row)))
-        if (!config.storesKeys) writer.track(row.getUTF8String(width))
-        rows += 1
-        if (rows == check) checkSize(row)
-      }
+      written ++= file.close()
+      written.result()
+    } catch {
+      case e: Throwable =>
+        file.abort()
+        throw e
     }
-
-    /** The size estimate visits every column, so the next check is half way to the row that would fill the file. */
-    private def checkSize(row: InternalRow): Unit = {
-      val (bytes, max) = (writer.estimatedBytes, baseOptions.maxFileBytes)
-      if (bytes >= max) keyWhenFull = row.getUTF8String(width).copy()
-      else
-        check = rows + math.max(1L, math.min(SliceWriter.LargestStep, (max - bytes) / math.max(1L, bytes / rows) / 2))
-    }
-
-    /** Whether the file is full and the row has another key than the last one. */
-    def endsBefore(row: InternalRow): Boolean = keyWhenFull != null && row.getUTF8String(width) != keyWhenFull
-
-    /** None if no row was written and no file was required. */
-    def close(): Option[SliceWritten] =
-      if (writer == null) None
-      else {
-        val written = writer.close()
-        Some(SliceWritten(
-            WriteStat(
-              fileId = fileId,
-              path = FileNames.path(partitionPath, name),
-              partitionPath = partitionPath,
-              prevCommit = previous.flatMap(_.base).map(_.instant).getOrElse("null"),
-              numWrites = written.rowCount,
-              numInserts = inserted,
-              numUpdateWrites = updated,
-              numDeletes = deleted,
-              fileSizeInBytes = written.sizeBytes,
-              totalWriteBytes = written.sizeBytes,
-              prevBaseFile = previous.flatMap(_.base).map(_.name),
-              minEventTime = times.least,
-              maxEventTime = times.greatest
-            ),
-            MergeCounts(inserted, updated, unchanged, late, deleted, ties)
-          ))
-      }
-
-    def abort(): Unit = if (writer != null) writer.abort()
   }
 
   private def namesLogsBySlice: Boolean = config.version < 8
@@ -227,6 +179,8 @@ final case class SliceWriter(
    * @param merge            one version a step, not merged with stored rows; below version 8, where a log holds only
    *                         full rows, already merged with them
    * @param writesDeletedRows true if the rule uses columns of a delete other than its ordering value
+   * @param compacted        for a log compaction, the instants whose blocks these replace: rows are those of the
+   *                         slice's logs and keep their commit metadata columns
    * @return empty if there is nothing to append
    */
   def appendLog(
@@ -234,22 +188,25 @@ final case class SliceWriter(
       merge: MergeIterator,
       layout: RowLayout,
       token: WriteToken,
-      writesDeletedRows: Boolean = false
+      writesDeletedRows: Boolean = false,
+      compacted: Seq[String] = Nil
   ): Seq[SliceWritten] = {
     val (nameInstant, version) = logName(slice)
-    val meta                   = new MetaRow(instant, token, UTF8String.fromString(slice.fileId), config.storesKeys)
-    val times                  = new EventTimes(eventTime)
+    val isOfLogs               = compacted.nonEmpty
+    val meta =
+      new MetaRow(instant, token, UTF8String.fromString(slice.fileId), config.storesKeys, keepsCommit = isOfLogs)
+    val times = new EventTimes(eventTime)
     val blocks =
       new BlockPlanner(merge, layout, storedDeletes, writesDeletedRows,
         supportsPartials = config.version >= 8 && history.isEmpty,
-        schema, slice.partitionPath, meta, times)
+        schema, slice.partitionPath, meta, times, isOfLogs = isOfLogs)
     if (blocks.isEmpty) Nil
     else {
       val kind                         = if (namesLogsBySlice) MarkerKind.Append else MarkerKind.Create
       def announce(name: String): Unit = markers.create(Marker(slice.partitionPath, name, kind))
       val writer = new LogWriter(storage, config.name, slice.partitionPath, slice.fileId, nameInstant, instant, version,
         token.toString,
-        fileSchema, logOptions, announce)
+        fileSchema, logOptions, announce, compacted)
       try {
         blocks.write(writer)
         val last = writer.close()
@@ -271,11 +228,13 @@ final case class SliceWriter(
               logOffset = Some(0L),
               baseFile = Some(slice.base.map(_.name).getOrElse("")),
               logFiles = Seq(written.name),
+              totalLogFilesCompacted = if (isOfLogs) slice.logs.size.toLong else 0L,
               checksums = if (namesLogsBySlice) "" else written.checksums,
               minEventTime = times.least,
               maxEventTime = times.greatest
             ),
-            MergeCounts(appended = written.records + written.deletes, appendedDeletes = written.deletes)
+            if (isOfLogs) MergeCounts()
+            else MergeCounts(appended = written.records + written.deletes, appendedDeletes = written.deletes)
           )
         }
       } catch {
@@ -288,10 +247,6 @@ final case class SliceWriter(
 }
 
 object SliceWriter {
-
-  /** Rows before the first check of a new file's size, and the most between two checks. */
-  private val FirstCheck  = 100L
-  private val LargestStep = 10000L
 
   /** The columns of the rows that a write processes. */
   def rowSchema(schema: StructType): StructType =

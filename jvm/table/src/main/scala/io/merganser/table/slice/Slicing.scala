@@ -44,6 +44,7 @@ private[slice] final class Slicing(
     val slices = committedSlices(listed)(newestOf)
     requireNoneMissing(listed, isWhole, slices, withLogs = true)
     requireBases(slices)
+    requireNoneTakenBack()
     slices
   }
 
@@ -51,6 +52,7 @@ private[slice] final class Slicing(
     val slices = committedSlices(listed)(group =>
       group.bases.lastOption.map(base => FileSlice(group.partitionPath, group.fileId, base.instant, Some(base), Nil)))
     requireNoneMissing(listed, isWhole, slices, withLogs = false)
+    requireNoneTakenBack()
     slices
   }
 
@@ -142,7 +144,8 @@ private[slice] final class Slicing(
     else slice.copy(logs = slice.logs.toVector.map { log =>
       val committed = commitOf(log).filter(_.sizeBytes > 0)
       committed.fold(log)(file =>
-        log.copy(committedBytes = Some(file.sizeBytes), checksums = Some(file.checksums).filter(_.nonEmpty)))
+        log.copy(committedBytes = Some(file.sizeBytes), checksums = Some(file.checksums).filter(_.nonEmpty),
+          isOfOneWrite = config.isCreatedInLayout2 && !file.isOfLogCompaction))
     })
 
   private def commitOf(log: LogFile): Option[CommittedFile] =
@@ -187,6 +190,16 @@ private[slice] final class Slicing(
     } throw missing(file.partitionPath, file.name, instant)
   }
 
+  /**
+   * A restore removes the newest instant from the timeline before it removes a data file. If that instant is there
+   * after the partitions were listed, no file was missing in them.
+   */
+  private def requireNoneTakenBack(): Unit =
+    timeline.newestFile.filterNot { case (_, file) => storage.exists(file) }.foreach { case (newest, _) =>
+      if (!Timeline.load(storage, config).isCompleted(newest.requested))
+        throw MerganserException("READ_TAKEN_BACK", "table" -> config.name, "instant" -> newest.requested)
+    }
+
   /** False if files of several commits may have the name of one, as logs have in version 6. */
   private def hasInstantsInNames: Boolean = config.isCreatedInLayout2 || !config.isMergeOnRead
 
@@ -226,8 +239,10 @@ private[slice] final class Slicing(
       newest(base.fileId).forall(s => base.instant > s.baseInstant || (base.instant == s.baseInstant && s.base.isEmpty))
     } || (withLogs && config.isCreatedInLayout2 && FileNames.parseLog(file.partitionPath, file.name, 0L).exists { log =>
       // A log of a bucket that was to be split is named after the clustering, which may have been rolled back.
+      // A log compaction may have completed while an overwrite of its slice ran, which is archived before it.
       isLive(log.fileId) && isCompleted(log.instant) &&
-      newest(log.fileId).forall(s => s.base.isEmpty || timeline.completionTime(log.instant).exists(s.baseInstant <= _))
+      newest(log.fileId).fold(!file.isOfLogCompaction)(s =>
+        s.base.isEmpty || timeline.completionTime(log.instant).exists(s.baseInstant <= _))
     })
   }
 

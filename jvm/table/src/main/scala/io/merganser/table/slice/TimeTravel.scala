@@ -5,7 +5,7 @@ import io.merganser.table.file.{FileGroupId, FileNames}
 import io.merganser.table.options.Options
 import io.merganser.table.properties.TableConfig
 import io.merganser.table.storage.Storage
-import io.merganser.table.timeline.{Action, ArchivedTimeline, Cleaned, Timeline}
+import io.merganser.table.timeline.{Action, ArchivedTimeline, Cleaned, Instant, RolledBack, Timeline}
 
 /**
  * Checks from which instant on a table can be read as of the past: rows of cleaned files or archived instants would be
@@ -18,9 +18,14 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
   /**
    * The table's timeline as of an instant.
    *
-   * @throws io.merganser.merge.MerganserException AS_OF_TOO_EARLY if files or instants of that time may be gone
+   * @throws io.merganser.merge.MerganserException AS_OF_TOO_EARLY if files or instants of that time may be gone;
+   *                                               AS_OF_TAKEN_BACK if commits of that time were taken back
    */
-  def to(instant: String): Timeline =
+  def to(instant: String): Timeline = {
+    requireNotTakenBack(instant,
+      timeline.restores.filter(instant < _.requested).map(i => i -> timeline.restore(i).instants) ++
+        timeline.unfinished.filter(_.isEffective).map(u => u.instant -> u.plan.toSeq.flatMap(_.instants)),
+      timeline.rollbacks.filter(instant < _.requested).map(i => i -> timeline.rollback(i).instants))
     if (isSaved(instant)) timeline.asOf(instant)
     else {
       if (start.isEmpty) throw tooEarly(instant, "none", "the table has no commit")
@@ -32,13 +37,32 @@ final class TimeTravel(storage: Storage, config: TableConfig, timeline: Timeline
         timeline.asOf(instant)
       }
     }
+  }
+
+  /**
+   * Between the first commit that a restore took back and the restore itself, the table had rows that are gone. A
+   * rollback may be that of a failed write, which readers never saw: only its own instant cannot be read.
+   */
+  private def requireNotTakenBack(
+      instant: String,
+      restores: Seq[(Instant, Seq[RolledBack])],
+      rollbacks: Seq[(Instant, Seq[RolledBack])]
+  ): Unit = {
+    def fail(by: Instant, first: String) = throw MerganserException("AS_OF_TAKEN_BACK", "table" -> config.name,
+      "instant" -> instant, "action" -> by.action, "by" -> by.requested, "first" -> first)
+    restores.filter(instant < _._1.requested).foreach { case (restore, taken) =>
+      taken.filter(_.isWrite).map(_.instant).sorted.headOption.filter(_ <= instant).foreach(fail(restore, _))
+    }
+    rollbacks.foreach { case (rollback, taken) => taken.map(_.instant).find(_ == instant).foreach(fail(rollback, _)) }
+  }
 
   /** The timeline as of an archived instant, whose files may still be there. */
   private def ofArchive(instant: String): Timeline = {
     val archive = new ArchivedTimeline(storage, config)
-    val writes  = archive.writes
-    val whole   = timeline.withArchived(writes)
-    val travel  = new TimeTravel(storage, config, whole)
+    requireNotTakenBack(instant, archive.restores, archive.rollbacks)
+    val writes = archive.writes
+    val whole  = timeline.withArchived(writes)
+    val travel = new TimeTravel(storage, config, whole)
     if (!writes.exists(_._1.requested <= instant))
       throw tooEarly(instant, writes.headOption.map(_._1.requested).orElse(start).getOrElse("none"), Archived)
     travel.cleanedUpTo(archive.cleans ++ timeline.cleans).filter(instant < _).foreach { oldest =>

@@ -188,9 +188,15 @@ final class Storage private (val basePath: Path, configuration: SerializableConf
   /** A file with its version, where the store [[replacesConditionally]]; None if there is no such file. */
   def readVersion(relative: String): Option[FileVersion] =
     try {
-      val before  = versionTag(relative)
-      val content = Storage.readFully(fs, path(relative))
-      if (versionTag(relative) == before) Some(FileVersion(content, before)) else readVersion(relative)
+      val before = versionTag(relative)
+      val content =
+        try Some(Storage.readFully(fs, path(relative)))
+        catch {
+          case e: FileNotFoundException => throw e
+          // S3A fails where the file is replaced while it is opened.
+          case _: IOException if versionTag(relative) != before => None
+        }
+      content.filter(_ => versionTag(relative) == before).map(FileVersion(_, before)).orElse(readVersion(relative))
     } catch { case _: FileNotFoundException => None }
 
   private def versionTag(relative: String): String = fs.getFileStatus(path(relative)) match {

@@ -53,6 +53,12 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
       a.record().map(a.instant -> CommitMetadata.decodeAvro(_)))
   }
 
+  /** All completed instants, the newest first; read as in [[newestFirst]]. */
+  private[table] def actionsNewestFirst: Iterator[ArchivedAction] = {
+    val entries = if (config.layoutVersion < 2) completed.reverseIterator else new NewestEntries(files.zipWithIndex)
+    entries.map(a => ArchivedAction(a.instant, a.bytes))
+  }
+
   /** The entries of some files with their numbers in the manifest; of equal instants that of the last file. */
   private final class NewestEntries(chosen: Seq[(HistoryFile, Int)]) extends Iterator[Archived] {
     private var files  = chosen.sortBy { case (file, _) => file.range._2 }.reverse
@@ -87,6 +93,17 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
   def cleanPlans: Seq[(Instant, CleanPlan)] =
     completed.filter(_.instant.action == Action.Clean).flatMap(a => a.plan().map(a.instant -> CleanPlan.decode(_)))
 
+  /** The restores of the history with what they took back, the oldest first; none in layout 1. */
+  private[table] def restores: Seq[(Instant, Seq[RolledBack])] =
+    if (config.layoutVersion < 2) Nil
+    else completed.filter(_.instant.action == Action.Restore).flatMap(a =>
+      a.record().map(a.instant -> RestoreMetadata.of(_).instants))
+
+  /** The rollbacks of the history with what they removed, the oldest first. */
+  private[table] def rollbacks: Seq[(Instant, Seq[RolledBack])] =
+    completed.filter(_.instant.action == Action.Rollback).flatMap(a =>
+      a.record().map(a.instant -> RollbackMetadata.of(_).instants))
+
   /** The newest entry of an instant. */
   private def find(instant: Instant): Option[Archived] = {
     val some = if (config.layoutVersion < 2) ofLogs else files.filter(_.covers(instant.requested)).flatMap(ofFile)
@@ -95,19 +112,18 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
   }
 
   /** The content of the completed file of an archived instant. */
-  private[timeline] def content(instant: Instant): Option[Array[Byte]] = find(instant).flatMap(_.bytes())
+  private[table] def content(instant: Instant): Option[Array[Byte]] = find(instant).flatMap(_.bytes())
 
   /** The content of the requested file of an archived instant; none in layout 1. */
   private[timeline] def plan(instant: Instant): Option[Array[Byte]] = find(instant).flatMap(_.plan())
 
-  /** See [[Timeline.fate]]: known for writes between the first and the last one of the history. */
-  private[timeline] def fate(requested: String): Option[Option[CommitMetadata]] = {
-    def next(writes: Iterator[(Instant, CommitMetadata)]) = writes.take(1).toList.headOption
-    newestFirst(Some(requested), Some(requested)).find(_._1.requested == requested) match {
-      case Some((_, metadata))                                      => Some(Some(metadata))
-      case None if next(newestFirst(None, Some(requested))).isEmpty => None
-      case None if next(newestFirst(Some(requested), None)).isEmpty => None
-      case None                                                     => Some(None)
+  /** See [[Timeline.commitState]]: known for writes between the first and the last one of the history. */
+  private[timeline] def commitState(requested: String): CommitState = {
+    def has(first: Option[String], last: Option[String]) = newestFirst(first, last).nonEmpty
+    newestFirst(Some(requested), Some(requested)).map(_._2).take(1).toList match {
+      case metadata :: _                                                   => CommitState.Committed(metadata)
+      case Nil if has(None, Some(requested)) && has(Some(requested), None) => CommitState.NotCommitted
+      case Nil                                                             => CommitState.Unknown
     }
   }
 
@@ -139,6 +155,7 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
         case Action.ReplaceCommit => "hoodieReplaceCommitMetadata"
         case Action.Clean         => "hoodieCleanMetadata"
         case Action.Rollback      => "hoodieRollbackMetadata"
+        case Action.Savepoint     => "hoodieSavePointMetadata"
         case _                    => "hoodieCommitMetadata"
       }
       def record() = entry.record(field)
@@ -181,6 +198,9 @@ final class ArchivedTimeline(storage: Storage, config: TableConfig) {
       finally reader.close()
     }
 }
+
+/** @param bytes content of its completed file, if the history has it */
+private[table] final case class ArchivedAction(instant: Instant, bytes: () => Option[Array[Byte]])
 
 private object ArchivedTimeline {
   import HistoryParquet._

@@ -14,6 +14,8 @@ private[table] object AvroRecords {
   val Int: Schema  = Schema.create(Schema.Type.INT)
   val Bool: Schema = Schema.create(Schema.Type.BOOLEAN)
 
+  val Bytes: Schema = Schema.create(Schema.Type.BYTES)
+
   private val Null = Schema.create(Schema.Type.NULL)
 
   def array(of: Schema): Schema = Schema.createArray(of)

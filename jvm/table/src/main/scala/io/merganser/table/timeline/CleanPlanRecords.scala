@@ -97,6 +97,9 @@ object CleanMetadata {
 
   import AvroRecords._
 
+  /** Key in the extra metadata of our cleans: size of the deleted files, in bytes. */
+  val BytesKey = "merganser.bytes.deleted"
+
   def encode(metadata: CleanMetadata): Array[Byte] = AvroRecords.encode(
     build(
       TimelineSchemas.CleanMetadata,

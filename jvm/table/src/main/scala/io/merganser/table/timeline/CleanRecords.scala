@@ -10,7 +10,7 @@ import org.apache.avro.generic.GenericRecord
  */
 final case class Cleaned(earliest: Option[String], files: Map[String, Seq[String]])
 
-private[timeline] object Cleaned {
+private[table] object Cleaned {
 
   import AvroRecords._
 

@@ -12,6 +12,7 @@ import java.util.{LinkedHashMap => OrderedMap}
  * @param hasInserts whether rows were inserted, as far as the writer counted them
  * @param checksums of a log file's blocks; empty if the writer recorded none
  * @param baseFile  for a log file, the name of the base file that its rows are read with, if it has one
+ * @param isOfLogCompaction whether it replaces other log files
  */
 final case class CommittedFile(
     path: String,
@@ -19,7 +20,8 @@ final case class CommittedFile(
     sizeBytes: Long,
     hasInserts: Boolean,
     checksums: String,
-    baseFile: Option[String] = None
+    baseFile: Option[String] = None,
+    isOfLogCompaction: Boolean = false
 ) {
 
   /** Without folders. */
@@ -57,7 +59,8 @@ private[timeline] object CommittedFiles {
     stats.filter(_.path.nonEmpty).map { stat =>
       val path = FileNames.path(partition, stat.fileName)
       path -> CommittedFile(path, partition, stat.fileSizeInBytes, stat.numInserts > 0, stat.checksums,
-        stat.baseFile.filter(name => name.nonEmpty && stat.isLogFile).map(name => name.drop(name.lastIndexOf('/') + 1)))
+        stat.baseFile.filter(name => name.nonEmpty && stat.isLogFile).map(name => name.drop(name.lastIndexOf('/') + 1)),
+        metadata.operationType == OperationType.LogCompact)
     }
   }
 }

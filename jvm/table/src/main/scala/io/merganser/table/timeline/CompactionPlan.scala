@@ -105,31 +105,3 @@ object CompactionPlan {
 
   private def fileName(path: String): String = path.drop(path.lastIndexOf('/') + 1)
 }
-
-/** The content of the requested file of a replacecommit or a clustering. */
-private[table] final case class RequestedReplace(
-    operationType: Option[OperationType],
-    clusteredGroups: Set[FileGroupId]
-) {
-  def isClustering: Boolean = operationType.contains(OperationType.Cluster) || clusteredGroups.nonEmpty
-}
-
-private[table] object RequestedReplace {
-
-  import AvroRecords._
-
-  /** For an insert overwrite or a partition delete, which have no plan. */
-  def empty: Array[Byte] = AvroRecords.encode(build(TimelineSchemas.RequestedReplaceMetadata, "version" -> 1))
-
-  def decode(bytes: Array[Byte]): RequestedReplace =
-    if (bytes.isEmpty) RequestedReplace(None, Set.empty)
-    else {
-      val request = AvroRecords.decode(bytes)
-      val slices =
-        request.record("clusteringPlan").toSeq.flatMap(_.records("inputGroups")).flatMap(_.records("slices"))
-      RequestedReplace(
-        request.string("operationType").map(OperationType.parse),
-        slices.map(s => FileGroupId(s.string("partitionPath").getOrElse(""), s.string("fileId").getOrElse(""))).toSet
-      )
-    }
-}

@@ -55,12 +55,10 @@ private[timeline] object HistoryParquet {
 
   /** Other engines' readers take the columns from the Avro schema. */
   private val avroSchema: String = {
-    def union(name: String, of: String) = s"""{"name":"$name","type":["null",$of],"default":null}"""
-    val string                          = """{"type":"string","avro.java.string":"String"}"""
-    val fields = Seq(Requested, Completed, ActionName).map(union(_, string)) ++
-      Seq(Metadata, Plan).map(union(_, "\"bytes\"")) :+ s"""{"name":"version","type":"int","default":$EntryVersion}"""
-    s"""{"type":"record","name":"HoodieLSMTimelineInstant","namespace":"org.apache.hudi.avro.model","fields":[${fields
-        .mkString(",")}]}"""
+    import AvroRecords._
+    val fields = Seq(Requested, Completed, ActionName).map(optional(_, Str)) ++
+      Seq(Metadata, Plan).map(optional(_, Bytes)) :+ withDefault("version", Int, Integer.valueOf(EntryVersion))
+    JavaStrings.of(record("HoodieLSMTimelineInstant", fields: _*)).toString
   }
 
   /** Writes a file, whether or not there is one; returns its size in bytes. */
@@ -113,7 +111,7 @@ private[timeline] object HistoryParquet {
   /**
    * Reads rows with some columns, one after the other; close it after use.
    *
-   * @throws RuntimeException if the file is gone or has another size than the manifest says
+   * @throws RuntimeException if the file is gone or has another size than in the manifest
    */
   def reader(storage: Storage, folder: String, file: HistoryFile, columns: MessageType): ParquetReader[Group] = {
     val found = storage.status(s"$folder/${file.name}").map(_.getLen)

@@ -1,5 +1,7 @@
 package io.merganser.table.timeline
 
+import org.apache.avro.generic.GenericRecord
+
 /**
  * The plan of a rollback.
  *
@@ -14,7 +16,11 @@ final case class RollbackPlan(instant: String, action: String, files: Map[String
  *
  * @param action as the engine that rolled it back names it
  */
-final case class RolledBack(instant: String, action: String)
+final case class RolledBack(instant: String, action: String) {
+
+  /** Unknown ones count as writes. */
+  private[table] def isWrite: Boolean = Action.parse(action).forall(_.isWrite)
+}
 
 /**
  * The result of a rollback.
@@ -69,7 +75,9 @@ object RollbackMetadata {
 
   import AvroRecords._
 
-  def encode(metadata: RollbackMetadata): Array[Byte] = {
+  def encode(metadata: RollbackMetadata): Array[Byte] = AvroRecords.encode(record(metadata))
+
+  private[timeline] def record(metadata: RollbackMetadata): GenericRecord = {
     val partitions = (metadata.deleted.keySet ++ metadata.failed.keySet).toSeq.map { partition =>
       partition -> build(
         TimelineSchemas.RollbackPartitionMetadata,
@@ -78,23 +86,22 @@ object RollbackMetadata {
         "failedDeleteFiles" -> metadata.failed.getOrElse(partition, Nil)
       )
     }
-    AvroRecords.encode(
-      build(
-        TimelineSchemas.RollbackMetadata,
-        "startRollbackTime" -> metadata.startTime,
-        "timeTakenInMillis" -> metadata.elapsedMs,
-        "totalFilesDeleted" -> metadata.deleted.values.map(_.size).sum,
-        "commitsRollback" -> metadata.instants.map(_.instant),
-        "partitionMetadata" -> partitions.toMap,
-        "version" -> 1,
-        "instantsRollback" -> metadata.instants.map(rolled =>
-          build(TimelineSchemas.InstantInfo, "commitTime" -> rolled.instant, "action" -> rolled.action))
-      )
+    build(
+      TimelineSchemas.RollbackMetadata,
+      "startRollbackTime" -> metadata.startTime,
+      "timeTakenInMillis" -> metadata.elapsedMs,
+      "totalFilesDeleted" -> metadata.deleted.values.map(_.size).sum,
+      "commitsRollback" -> metadata.instants.map(_.instant),
+      "partitionMetadata" -> partitions.toMap,
+      "version" -> 1,
+      "instantsRollback" -> metadata.instants.map(rolled =>
+        build(TimelineSchemas.InstantInfo, "commitTime" -> rolled.instant, "action" -> rolled.action))
     )
   }
 
-  def decode(bytes: Array[Byte]): RollbackMetadata = {
-    val metadata   = AvroRecords.decode(bytes)
+  def decode(bytes: Array[Byte]): RollbackMetadata = of(AvroRecords.decode(bytes))
+
+  private[timeline] def of(metadata: GenericRecord): RollbackMetadata = {
     val partitions = metadata.recordMap("partitionMetadata")
     RollbackMetadata(
       startTime = metadata.string("startRollbackTime").getOrElse(""),

@@ -23,6 +23,7 @@ import scala.util.control.NonFatal
  * @param findsArchive whether older instants may have been archived
  * @param versions size and time of the files, by name
  * @param unknownActions names of files that look like instants of unknown actions
+ * @param unfinished     restores, and rollbacks of completed writes, of ours that have not completed
  */
 final class Timeline private (
     storage: Storage,
@@ -33,7 +34,8 @@ final class Timeline private (
     complete: Option[Timeline],
     findsArchive: () => Boolean,
     private val versions: Map[String, (Long, Long)],
-    private[table] val unknownActions: Seq[String]
+    private[table] val unknownActions: Seq[String],
+    private[table] val unfinished: Seq[UnfinishedRestore]
 ) {
 
   private val read = new ConcurrentHashMap[Instant, CommitMetadata]()
@@ -57,6 +59,8 @@ final class Timeline private (
   def pendingWrites: Seq[Instant] = pending.filter(_.action.isWrite)
 
   def pendingCompactions: Seq[Instant] = pending.filter(_.action == Action.Compaction)
+
+  def pendingLogCompactions: Seq[Instant] = pending.filter(_.action == Action.LogCompaction)
 
   /** The newest by completion time if instants have one, else by requested time. */
   def newestCompleted: Option[Instant] = byCompletion.lastOption
@@ -109,14 +113,10 @@ final class Timeline private (
 
   def isCompleted(requested: String): Boolean = completedInstants(requested)
 
-  /**
-   * What became of an instant that is not pending: Some(metadata) of a completed write, Some(None) if it has not
-   * completed, None if it is older than the timeline and the history does not have that time.
-   */
-  private[table] def fate(requested: String): Option[Option[CommitMetadata]] =
-    if (completed.exists(_.requested == requested)) Some(metadata(requested))
-    else if (!isArchived(requested)) Some(None)
-    else archive.fate(requested)
+  /** Whether an instant that is not pending is that of a commit, by the timeline and its history. */
+  private[table] def commitState(requested: String): CommitState =
+    metadata(requested).map(CommitState.Committed(_)).getOrElse(
+      if (isArchived(requested)) archive.commitState(requested) else CommitState.NotCommitted)
 
   /** The completion time of an instant on this timeline; None for archived instants and in tables of version 6. */
   def completionTime(requested: String): Option[String] = completionTimes.get(requested)
@@ -127,6 +127,10 @@ final class Timeline private (
   /** Whether the instant is older than the timeline, and so counts as completed and archived. */
   def isArchived(requested: String): Boolean = completedInstants.isArchived(requested)
 
+  /** The completion time of an instant that completes now; None in layout 1. Call under the table lock. */
+  private[table] def nextCompletion: Option[String] =
+    if (config.layoutVersion >= 2) Some(InstantTime.next(storage.identity, config.timelineZone, times)) else None
+
   /** All requested and completion times: a new one must be greater. */
   private[table] def times: Iterable[String] = instants.flatMap(i => i.requested +: i.completed.toSeq)
 
@@ -135,7 +139,7 @@ final class Timeline private (
     val included = instants.filter(_.requested <= instant)
     val past =
       new Timeline(storage, config, included, files, Some(limit.fold(instant)(l => if (l < instant) l else instant)),
-        Some(complete.getOrElse(this)), () => hasArchive, versions, unknownActions)
+        Some(complete.getOrElse(this)), () => hasArchive, versions, unknownActions, unfinished)
     // Archived instants have no file.
     read.asScala.foreach { case (i, metadata) =>
       if (!files.contains((i, InstantState.Completed))) past.keep(i, metadata)
@@ -147,7 +151,7 @@ final class Timeline private (
   private[table] def withArchived(archived: Seq[(Instant, CommitMetadata)]): Timeline = {
     val older = archived.filterNot { case (instant, _) => find(instant.requested, instant.action).isDefined }
     val whole = new Timeline(storage, config, (older.map(_._1) ++ instants).sortBy(i => (i.requested, i.action.name)),
-      files, limit, complete, () => hasArchive, versions, unknownActions)
+      files, limit, complete, () => hasArchive, versions, unknownActions, unfinished)
     whole.reuse(this)
     older.foreach { case (instant, metadata) => whole.keep(instant, metadata) }
     whole
@@ -290,7 +294,8 @@ final class Timeline private (
   }
 
   /**
-   * The plan of a compaction, whatever state the instant has: on an earlier timeline it may have had another one.
+   * The plan of a compaction or log compaction, whatever state the instant has: on an earlier timeline it may have had
+   * another one.
    *
    * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
    */
@@ -308,6 +313,19 @@ final class Timeline private (
     decodeCompleted(instant)(RollbackMetadata.decode)
 
   /**
+   * What a completed restore took back.
+   *
+   * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
+   */
+  def restore(instant: Instant): RestoreMetadata = decodeCompleted(instant)(RestoreMetadata.decode)
+
+  /** Completed restores, the oldest first. */
+  def restores: Seq[Instant] = instants.filter(i => i.isCompleted && i.action == Action.Restore)
+
+  /** Completed rollbacks, the oldest first. */
+  def rollbacks: Seq[Instant] = instants.filter(i => i.isCompleted && i.action == Action.Rollback)
+
+  /**
    * What completed cleans deleted and what pending ones will delete.
    *
    * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
@@ -321,10 +339,15 @@ final class Timeline private (
     instants.filter(i => i.action == Action.Clean && !known(i)).flatMap(i => cleaned(i).map(i -> _))
   }
 
-  private def cleaned(clean: Instant): Option[Cleaned] =
+  /** What a clean deleted, or will. */
+  private[table] def cleaned(clean: Instant): Option[Cleaned] =
     if (clean.isCompleted)
       Some(decodeOnce(fileName(clean, InstantState.Completed), archive.content(clean))(Cleaned.ofMetadata))
     else files.get((clean, InstantState.Requested)).map(decodeOnce(_)(Cleaned.ofPlan))
+
+  /** The newest clean that has completed. */
+  private[table] def lastClean: Option[Instant] =
+    instants.reverseIterator.find(i => i.action == Action.Clean && i.isCompleted)
 
   /** Cleans that have not completed, the oldest first. */
   private[table] def pendingCleans: Seq[Instant] = pending.filter(_.action == Action.Clean)
@@ -379,27 +402,45 @@ final class Timeline private (
       InstantTime.format(modified, config.timelineZone)
     })
 
-  /** Whether older instants may have been archived. */
-  private[table] def mayHaveArchive: Boolean = hasArchive
-
   /** File groups in a pending compaction, with its instant. */
   lazy val groupsInCompaction: Map[FileGroupId, String] =
     pendingCompactions.flatMap(instant => compactionPlan(instant).groups.map(_ -> instant.requested)).toMap
+
+  /** File groups in a pending log compaction, with its instant. */
+  lazy val groupsInLogCompaction: Map[FileGroupId, String] =
+    pendingLogCompactions.flatMap(instant => compactionPlan(instant).groups.map(_ -> instant.requested)).toMap
 
   /** File groups in a pending clustering, with its instant; they must not be updated. */
   lazy val groupsInClustering: Map[FileGroupId, String] =
     pendingReplaces.flatMap { case (instant, request) => request.clusteredGroups.map(_ -> instant.requested) }.toMap
 
   /** Pending clusterings; in layout 1 their file names do not distinguish them from replacecommits. */
-  private[table] lazy val pendingClusterings: Set[String] =
-    pendingReplaces.collect { case (instant, request) if request.isClustering => instant.requested }.toSet
+  private[table] lazy val pendingClusterings: Set[String] = plannedClusterings.map(_._1.requested).toSet
+
+  /** Pending clusterings with their plans, oldest first. */
+  def plannedClusterings: Seq[(Instant, ClusteringPlan)] = pendingReplaces.collect {
+    case (instant, request) if request.isClustering =>
+      instant -> request.plan.getOrElse(ClusteringPlan(Nil, Map.empty, preservesCommit = true))
+  }
+
+  /** Writes that have not completed, without clusterings, in both layouts. */
+  def runningWrites: Seq[Instant] = pendingWrites.filterNot(i => pendingClusterings(i.requested))
+
+  /**
+   * The plan of a clustering, whatever state the instant has; None for another replacecommit, and if it is archived.
+   *
+   * @throws io.merganser.merge.MerganserException TIMELINE_FILE_UNREADABLE
+   */
+  def clusteringPlan(instant: Instant): Option[ClusteringPlan] =
+    files.get((find(instant.requested, instant.action).getOrElse(instant), InstantState.Requested))
+      .flatMap(name => decodeOnce(name)(RequestedReplace.decode).plan)
 
   private lazy val pendingReplaces: Seq[(Instant, RequestedReplace)] =
     pending.filter(_.action.whenCompleted == Action.ReplaceCommit).map { instant =>
       val request =
         files.get((instant, InstantState.Requested)).flatMap(name =>
           ifPresent(decodeOnce(name)(RequestedReplace.decode)))
-      instant -> request.getOrElse(RequestedReplace(None, Set.empty))
+      instant -> request.getOrElse(RequestedReplace(None, None))
     }
 
   /** File groups that completed replacecommits removed. */
@@ -501,7 +542,10 @@ final class Timeline private (
     val found = complete match {
       case Some(all) => all.history.map(whole => limit.fold(whole)(whole.asOf))
       case None =>
+        val (here, from) = (completed.toSet, start)
         val known = knownHistory.filter { case (seen, _) =>
+          // A restore may have taken back writes that it had.
+          seen.forall(i => here(i) || from.exists(i.requested < _)) &&
           completed.forall(i => seen(i) || metadata(i).latestSchema.isEmpty)
         }
         known.fold(HistoryFiles.load(storage, isCompleted(_)))(_._2)
@@ -518,7 +562,15 @@ final class Timeline private (
   /** Names of the files of all instants. */
   private[table] def fileNames: Seq[String] = files.values.toSeq
 
+  /** The newest completed write by requested time, with the path of its file, if that was not archived. */
+  private[table] def newestFile: Option[(Instant, String)] =
+    completed.lastOption.flatMap(i => filesIn(i, InstantState.Completed).headOption.map(i -> _))
+
   private[table] def nameOf(instant: Instant, state: InstantState): String = fileName(instant, state)
+
+  /** Paths of the files of an instant in some states, in this order, of those that it has. */
+  private[table] def filesIn(instant: Instant, states: InstantState*): Seq[String] =
+    states.filter(hasFile(instant, _)).map(state => s"${config.timelineFolder}/${nameOf(instant, state)}")
 
   /** Content of the file of an instant in one state. */
   private[table] def content(instant: Instant, state: InstantState): Array[Byte] =
@@ -532,9 +584,6 @@ final class Timeline private (
       StateFile(InstantFile.parse(name).fold(instant.action)(_.action), state, content,
         time.map(InstantTime.format(_, config.timelineZone)))
     }
-
-  /** What a clean deleted. */
-  private[table] def cleanOf(clean: Instant): Option[Cleaned] = cleaned(clean)
 
   /** Contents of the files of an instant, one for each state that has a file. */
   private[table] def contents(instant: Instant): Seq[(InstantState, Array[Byte])] =
@@ -593,9 +642,20 @@ object Timeline {
    *
    * @param known an earlier timeline of the table: commits that were read from it are not read again
    */
-  def load(storage: Storage, config: TableConfig, known: Option[Timeline] = None): Timeline = {
-    val listed = TimelineListing.of(storage, config.timelineFolder)
-    val parsed = listed.map(status => InstantFile.parse(status.getPath.getName) -> status)
+  def load(storage: Storage, config: TableConfig, known: Option[Timeline] = None): Timeline =
+    load(storage, config, known, hidesTakenBack = true)
+
+  /** With the instants that a restore which has not completed is removing: readers and writers do not see them. */
+  private[table] def loadWhole(storage: Storage, config: TableConfig): Timeline =
+    load(storage, config, None, hidesTakenBack = false)
+
+  private def load(
+      storage: Storage,
+      config: TableConfig,
+      known: Option[Timeline],
+      hidesTakenBack: Boolean
+  ): Timeline = {
+    val parsed = TimelineListing.of(storage, config.timelineFolder)
     val found = parsed.flatMap { case (named, status) =>
       named.map { instant =>
         // For a completed file of layout 1 in a table of layout 2, the modification time is the best estimate.
@@ -613,12 +673,21 @@ object Timeline {
     }.toSeq
     val versions =
       found.map { case (_, status) => status.getPath.getName -> ((status.getLen, status.getModificationTime)) }
-    val loaded = new Timeline(storage, config, latest.map(_._1).sortBy(i => (i.requested, i.action.name)),
-      latest.flatMap(_._2).toMap, None, None,
-      () => mayHaveArchived(storage, config), versions.toMap,
-      parsed.collect { case (None, status) => status.getPath.getName }.filter(InstantFile.isUnknown).sorted)
-    known.foreach(loaded.reuse)
-    loaded
+    val files = latest.flatMap(_._2).toMap
+    UnfinishedRestore.of(storage, config, latest.map(_._1), files) match {
+      // It completed since the listing, and what it took back is gone.
+      case None => load(storage, config, known, hidesTakenBack)
+      case Some(unfinished) =>
+        val takenBack =
+          if (hidesTakenBack) unfinished.filter(_.isEffective).flatMap(_.takenBack).toSet else Set.empty[String]
+        val seen = latest.map(_._1).filterNot(i => i.action.whenCompleted.isWrite && takenBack(i.requested))
+        val loaded = new Timeline(storage, config, seen.sortBy(i => (i.requested, i.action.name)), files, None, None,
+          () => mayHaveArchived(storage, config), versions.toMap,
+          parsed.collect { case (None, status) => status.getPath.getName }.filter(InstantFile.isUnknown).sorted,
+          unfinished)
+        known.foreach(loaded.reuse)
+        loaded
+    }
   }
 
   /** A table created in layout 2 archives only to its history folder; others may have archived elsewhere before. */

@@ -10,17 +10,21 @@ import scala.annotation.tailrec
  *
  * Archiving removes the requested files of its instants, then their completed files, the oldest first. A listing at
  * that time may lack any of them, and with it an instant between others; it is repeated until nothing was removed
- * meanwhile.
+ * meanwhile. A restore removes the files of the instants that it takes back.
  */
 private[timeline] object TimelineListing {
 
   private val MostTimes = 10
 
-  def of(storage: Storage, folder: String): Seq[FileStatus] = {
-    def listed                        = storage.list(folder).filter(_.isFile)
-    def names(files: Seq[FileStatus]) = files.map(_.getPath.getName).toSet
-    @tailrec def settled(files: Seq[FileStatus], times: Int): Seq[FileStatus] =
-      if (times == 0 || !mayBeArchived(names(files))) files
+  /** Each file with its instant; None for other files. */
+  def of(storage: Storage, folder: String): Seq[(Option[Instant], FileStatus)] = {
+    def listed = storage.list(folder).filter(_.isFile).map(file => InstantFile.parse(file.getPath.getName) -> file)
+    def names(files: Seq[(Option[Instant], FileStatus)]) = files.map(_._2.getPath.getName).toSet
+    @tailrec def settled(
+        files: Seq[(Option[Instant], FileStatus)],
+        times: Int
+    ): Seq[(Option[Instant], FileStatus)] =
+      if (times == 0 || !mayBeArchived(files.flatMap(_._1))) files
       else {
         val again = listed
         if ((names(files) -- names(again)).isEmpty) again else settled(again, times - 1)
@@ -32,15 +36,17 @@ private[timeline] object TimelineListing {
    * Whether a completed write has no requested file, and a later one has; or a write seems pending that began before
    * another one completed: its completed file may have been removed in the middle of the listing.
    */
-  private def mayBeArchived(names: Set[String]): Boolean = {
-    val writes    = names.toSeq.flatMap(InstantFile.parse).filter(_.action.whenCompleted.isWrite)
+  private def mayBeArchived(instants: Seq[Instant]): Boolean = {
+    val writes    = instants.filter(_.action.whenCompleted.isWrite)
     val requested = writes.filter(_.state == InstantState.Requested).map(_.requested)
     val begun     = requested.toSet
     val done      = writes.filter(_.isCompleted).map(_.requested)
     val isDone    = done.toSet
-    def isGone    = requested.nonEmpty && done.exists(i => !begun(i) && i < requested.max)
-    def seemsPending =
-      done.nonEmpty && writes.exists(i => i.action.isWrite && !isDone(i.requested) && i.requested < done.max)
-    isGone || seemsPending
+    val newest    = requested.sorted.lastOption
+    val newestEnd = done.sorted.lastOption
+    // A restore removes completed files, and then completes.
+    instants.sortBy(_.requested).lastOption.exists(i => i.action == Action.Restore || i.action == Action.Rollback) ||
+    done.exists(i => !begun(i) && newest.exists(i < _)) ||
+    writes.exists(i => i.action.isWrite && !isDone(i.requested) && newestEnd.exists(i.requested < _))
   }
 }

@@ -89,7 +89,7 @@ private[timeline] object TimelineSchemas {
     optional("missingSchedulePartitions", array(Str))
   )
 
-  private val SliceInfo: Schema = record(
+  val SliceInfo: Schema = record(
     "HoodieSliceInfo",
     optional("dataFilePath", Str),
     optional("deltaFilePaths", array(Str)),
@@ -99,7 +99,7 @@ private[timeline] object TimelineSchemas {
     version(1)
   )
 
-  private val ClusteringGroup: Schema = record(
+  val ClusteringGroup: Schema = record(
     "HoodieClusteringGroup",
     optional("slices", array(SliceInfo)),
     optional("metrics", map(Schema.create(Schema.Type.DOUBLE))),
@@ -108,14 +108,14 @@ private[timeline] object TimelineSchemas {
     version(1)
   )
 
-  private val ClusteringStrategy: Schema = record(
+  val ClusteringStrategy: Schema = record(
     "HoodieClusteringStrategy",
     optional("strategyClassName", Str),
     optional("strategyParams", map(Str)),
     version(1)
   )
 
-  private val ClusteringPlan: Schema = record(
+  val ClusteringPlan: Schema = record(
     "HoodieClusteringPlan",
     optional("inputGroups", array(ClusteringGroup)),
     optional("strategy", ClusteringStrategy),
@@ -171,6 +171,40 @@ private[timeline] object TimelineSchemas {
     required("partitionMetadata", map(RollbackPartitionMetadata)),
     version(1),
     withDefault("instantsRollback", array(InstantInfo), empty)
+  )
+
+  /** Fields of ours: what is removed, by partition path, and the log blocks that are revoked, by the file's path. */
+  private def removedFields: Seq[Schema.Field] =
+    Seq(optional("removedInstants", array(InstantInfo)), optional("removedFiles", map(array(Str))),
+      optional("revokedBlocks", map(array(Str))))
+
+  val RestorePlan: Schema = record(
+    "HoodieRestorePlan",
+    Seq(
+      withDefault("instantsToRollback", array(InstantInfo), empty),
+      version(2),
+      optional("savepointToRestoreTimestamp", Str)
+    ) ++ removedFields: _*
+  )
+
+  val CompletedRollbackPlan: Schema = record(
+    "HoodieRollbackPlan",
+    Seq(
+      optional("instantToRollback", InstantInfo),
+      optional("RollbackRequests", array(RollbackRequest)),
+      version(1)
+    ) ++ removedFields: _*
+  )
+
+  val RestoreMetadata: Schema = record(
+    "HoodieRestoreMetadata",
+    required("startRestoreTime", Str),
+    required("timeTakenInMillis", Lng),
+    required("instantsToRollback", array(Str)),
+    required("hoodieRestoreMetadata",
+      map(array(Schema.createUnion(Schema.create(Schema.Type.NULL), RollbackMetadata)))),
+    version(1),
+    withDefault("restoreInstantInfo", array(InstantInfo), empty)
   )
 
   private val ActionInstant: Schema =

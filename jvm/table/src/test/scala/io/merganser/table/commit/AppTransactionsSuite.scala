@@ -29,6 +29,17 @@ final class AppTransactionsSuite extends TableSuite {
     assert(found("a", 4).isEmpty && found("c", 0).isEmpty && found("b", 1).map(_.instant).contains("200"))
   }
 
+  test("the transaction of a commit that was taken back is not listed again, but the one before it") {
+    table()
+    commit(100, ours, list("a", 3, 100))
+    // It ran beside 300, which is gone.
+    commit(200, ours, list("a", 4, 300))
+    assert(AppTransactions.extend(timeline, None, "900").get(AppTransactions.Key).contains(
+        """{"a":{"version":3,"instant":"100"}}"""))
+    commit(250, ours, list("b", 1, 300))
+    assert(AppTransactions.extend(timeline, None, "900").isEmpty)
+  }
+
   test("the next commit lists what the newest commit of ours does, with its own; no commit below that one is read") {
     val config = table()
     storage.createNew(s"${config.timelineFolder}/100_105.commit", "no commit".getBytes)

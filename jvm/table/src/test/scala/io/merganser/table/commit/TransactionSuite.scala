@@ -90,7 +90,7 @@ final class TransactionSuite extends TableSuite {
     write(s, "a", "b")
     val t = begin(s, Action.ReplaceCommit)
     assert(RequestedReplace.decode(s.read(s"$timelineFolder/${t.instant}.replacecommit.requested")) == RequestedReplace(
-      None, Set.empty))
+      None, None))
     t.commit(CommitMetadata(OperationType.InsertOverwrite, Map("p" -> Seq(writeBase(s, t, "c"))), Map.empty,
         Map("p" -> Seq("a", "b"))), Set.empty)
     assert(visible(s) == Seq("c"))

@@ -124,7 +124,7 @@ class LogFilesSuite extends LogFixture {
     }
     val (found, scanned) = scan()
     assert(found == Seq(1, 2, 10).flatMap(v => named("001", v) :+ Deleted(s"d$v", "p", null)))
-    assert(scanned == LogScanned(3, 6, 0, 3, 3, logs.map(_.sizeBytes).sum))
+    assert(scanned == LogScanned(3, 6, 0, 3, 3, logs.map(_.sizeBytes).sum, Seq("001")))
   }
 
   test("a partial block records which columns its records carry, in Avro and in Parquet") {
@@ -212,6 +212,40 @@ class LogFilesSuite extends LogFixture {
     assert(scan(scanner(version = 6))._1 == named("005", 5) ++ named("003", 3) ++ named("004", 4))
     merged("006", 6, "005,003", 6)
     assert(scan(scanner(version = 6))._1 == named("006", 6) ++ named("004", 4))
+  }
+
+  test("a merged block none of whose instants is in the slice is ignored: the base file has their rows") {
+    val merged = writer("005", compacted = Seq("001", "002"))
+    merged.dataBlock(rows("005", Seq(5)))
+    merged.deleteBlock(deletes("k7"), ordering)
+    merged.close()
+    val later = writer("006")
+    later.dataBlock(rows("006", Seq(6)))
+    later.close()
+    assert(scan()._1 == named("006", 6))
+    val original = writer("002")
+    original.dataBlock(rows("002", Seq(2)))
+    original.close()
+    val (found, scanned) = scan()
+    assert(found == named("005", 5) ++ Seq(Deleted("k7", "p", null)) ++ named("006", 6))
+    assert(scanned.instants == Seq("005", "006") && scanner().blocks(logs) == LogBlocks(3, scanned.instants, false))
+  }
+
+  test("a file of one write whose blocks a later file replaces is not opened") {
+    Seq("001", "002").foreach { instant =>
+      val log = writer(instant)
+      log.dataBlock(rows(instant, Seq(1)))
+      log.close()
+    }
+    val merged = writer("003", compacted = Seq("001", "002"))
+    merged.dataBlock(rows("003", Seq(3)))
+    merged.close()
+    val known = logs.map(log => log.copy(isOfOneWrite = log.instant != "003"))
+    storage.delete(known.head.path)
+    assert(scan(files = known)._1 == named("003", 3))
+    assert(intercept[java.io.FileNotFoundException](scan(files = known.map(_.copy(isOfOneWrite = false)))) != null)
+    // As of an earlier time the replaced files are read.
+    assert(scan(scanner(maxInstant = "002"), files = known.tail)._1 == named("002", 1))
   }
 
   test("one row object is returned again and again: rows to be stored must be copied") {

@@ -24,10 +24,12 @@ abstract class LogFixture extends AnyFunSuite with TempFolder {
       schema: StructType = columns,
       options: LogOptions = LogOptions(),
       nameInstant: String = null,
-      announce: String => Unit = _ => ()
+      announce: String => Unit = _ => (),
+      compacted: Seq[String] = Nil
   ): LogWriter = new LogWriter(
     storage, "t", "p", "f1-0", Option(nameInstant).getOrElse(instant), instant, version, "1-0-1", schema, options,
-    announce
+    announce,
+    compacted
   )
 
   protected def rows(instant: String, keys: Seq[Int]): Iterator[InternalRow] =

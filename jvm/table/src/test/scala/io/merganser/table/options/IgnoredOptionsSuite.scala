@@ -9,8 +9,7 @@ class IgnoredOptionsSuite extends AnyFunSuite {
     Settings.ofWrite(options.toMap, Map.empty).ignored.map(_.key)
 
   test("what a job may miss of Hudi is reported by name") {
-    val missed = Seq("hoodie.clean.async.enabled" -> "true",
-      "hoodie.clean.partition.filter.regex" -> "2", "hoodie.archive.async" -> "true",
+    val missed = Seq("hoodie.clean.partition.filter.regex" -> "2", "hoodie.archive.delete.parallelism" -> "3",
       "hoodie.metrics.on" -> "true", "hoodie.write.commit.callback.on" -> "true",
       "hoodie.bulkinsert.sort.mode" -> "PARTITION_SORT",
       "hoodie.compaction.plan.generator" -> "a.Generator",
@@ -48,13 +47,14 @@ class IgnoredOptionsSuite extends AnyFunSuite {
 
   test("Spark's configuration counts, and a write's option wins over it") {
     val session =
-      Map("spark.hoodie.metrics.on" -> "true", "hoodie.archive.async" -> "true", "hoodie.metadata.enable" -> "true")
+      Map("spark.hoodie.metrics.on" -> "true", "hoodie.archive.delete.parallelism" -> "3",
+        "hoodie.metadata.enable" -> "true")
     assert(Settings.ofWrite(Map("hoodie.metadata.enable" -> "false"), session).ignored.map(_.key) ==
-      Seq("hoodie.archive.async", "hoodie.metrics.on"))
+      Seq("hoodie.archive.delete.parallelism", "hoodie.metrics.on"))
   }
 
   test("those of one effect are described together, without their values") {
-    val ignored = Settings.ofWrite(Map("hoodie.archive.async" -> "true",
+    val ignored = Settings.ofWrite(Map("hoodie.archive.delete.parallelism" -> "3",
         "hoodie.metrics.on" -> "true", "hoodie.metrics.executor.enable" -> "77"), Map.empty).ignored
     val described = IgnoredOptions.described(ignored)
     assert(
@@ -67,7 +67,7 @@ class IgnoredOptionsSuite extends AnyFunSuite {
       ReadConfig.parse(options, session).ignored.map(_.key)
     val session = Map("hoodie.metadata.enable" -> "true", "hoodie.metrics.on" -> "true")
     assert(ofRead(Map.empty, session).isEmpty)
-    assert(ofRead(Map("hoodie.archive.async" -> "true"), session).isEmpty)
+    assert(ofRead(Map("hoodie.archive.delete.parallelism" -> "3"), session).isEmpty)
     assert(ofRead(Map("hoodie.metadata.enable" -> "true"), session) == Seq("hoodie.metadata.enable"))
   }
 }

@@ -75,7 +75,7 @@ class SettingsSuite extends AnyFunSuite {
   test("options that cannot change rows or layout are accepted with any value") {
     val settings = accepted("hoodie.file.listing.parallelism" -> "2", "hoodie.metadata.enable" -> "true",
       "hoodie.datasource.hive_sync.jdbcurl" -> "x",
-      "hoodie.metrics.on" -> "true", "hoodie.clean.async" -> "false", "hoodie.cleaner.parallelism" -> "3",
+      "hoodie.metrics.on" -> "true", "hoodie.cleaner.parallelism" -> "3",
       "hoodie.write.markers.type" -> "DIRECT",
       "hoodie.embed.timeline.server" -> "false",
       "hoodie.memory.merge.max.size" -> "1",
@@ -86,7 +86,7 @@ class SettingsSuite extends AnyFunSuite {
 
   test("a known option that would change rows or layout is refused by name, its harmless value accepted") {
     val cases = Seq(("hoodie.table.cdc.enabled", "true", "false"), ("hoodie.table.base.file.format", "ORC", "parquet"),
-      ("hoodie.clustering.inline", "true", "false"), ("hoodie.allow.operation.metadata.field", "true", "false"))
+      ("hoodie.partition.ttl.inline", "true", "false"), ("hoodie.allow.operation.metadata.field", "true", "false"))
     for ((key, changing, harmless) <- cases) {
       val thrown = refusal(key -> changing)
       assert(thrown.condition == "UNSUPPORTED_OPTION" && thrown.getMessage.contains(key) && thrown.getMessage.contains(

@@ -162,6 +162,24 @@ final class ArchivingSuite extends TableSuite with ArchivingFixture {
     assert(historyOf(s).writes.map(_._2.replacedFileIds).filter(_.nonEmpty) == Seq(Map("p" -> Seq("old-0"))))
   }
 
+  test("the savepoint of a replacecommit between archived writes stays until the replaced files are gone") {
+    val s        = copyOnWrite()
+    def replaced = plain(4).copy(replacedFileIds = Map("p" -> Seq("old-0")))
+    commits(s, 1 to 3)
+    commits(s, Seq(4), Action.ReplaceCommit, _ => replaced)
+    commits(s, 5 to 40)
+    partition(s, base("old-0", commitAt(1)))
+    s.createNew(s"${TableConfig.load(s).timelineFolder}/${commitAt(4)}_${at(45)}.savepoint", Array[Byte](1))
+    archive(s, ArchiveConfig(beyondSavepoint = true))
+    assert(active(s) == commitAt(4) +: numbers(21 to 40))
+    def delete() = new Savepoints(s, TableConfig.load(s)).delete(None)
+    assert(conditionOf(delete()) == "SAVEPOINT_NEEDED")
+    assert(timelineOf(s).replacedGroups.map(_.fileId) == Set("old-0") && timelineOf(s).savepoints.size == 1)
+    s.delete(s"p/${base("old-0", commitAt(1))}")
+    assert(delete() == commitAt(4))
+    assert(archived(s) == numbers(1 to 20) && active(s) == numbers(21 to 40))
+  }
+
   test("delta commits that are counted for the next compaction stay, and the last compaction") {
     val s = storage
     table(storage = s)

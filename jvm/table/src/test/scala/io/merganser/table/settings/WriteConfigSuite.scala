@@ -229,6 +229,24 @@ class WriteConfigSuite extends AnyFunSuite {
     assert(!parse(table(), "hoodie.datasource.compaction.async.enable" -> "false").compaction.isInline)
   }
 
+  test("services run in the background where that is configured; an inline compaction takes precedence") {
+    val mor   = table("hoodie.datasource.write.table.type" -> "mor")
+    val async = "hoodie.datasource.compaction.async.enable" -> "true"
+    assert(!parse(mor).compaction.isAsync && !parse(mor).compaction.followsWrites && !parse(mor).cleaning.isAsync)
+    assert(parse(mor, async).compaction.isAsync && !parse(table(), async).compaction.isAsync)
+    val inline = parse(mor, async, "hoodie.compact.inline" -> "true").compaction
+    assert(inline.isInline && !inline.isAsync)
+    assert(parse(mor, async, "hoodie.compact.inline.trigger.strategy" -> "TIME_ELAPSED").archive.compactsByTime)
+    assert(parse(mor, "hoodie.clean.async" -> "true").cleaning.isAsync)
+    assert(parse(mor, "hoodie.archive.async" -> "true").archive.isAsync)
+  }
+
+  test("a run of a service counts as dead after the configured heartbeats, also with a single writer") {
+    assert(parse(table()).heartbeatExpiryMs == 180000)
+    assert(parse(table(), "hoodie.client.heartbeat.interval_in_ms" -> "500",
+      "hoodie.client.heartbeat.tolerable.misses" -> "1").heartbeatExpiryMs == 1000)
+  }
+
   test("a write may be stricter about null ordering values than the table, not laxer") {
     assert(parse(table(), "spark.merganser.write.nullOrdering" -> "reject").nullOrdering == NullOrdering.Reject)
     val strict = table("spark.merganser.write.nullOrdering" -> "reject")

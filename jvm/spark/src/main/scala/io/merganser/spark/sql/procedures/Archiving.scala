@@ -1,14 +1,12 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.service.ArchiveService
 import io.merganser.spark.snapshot.OpenTable
-import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
 /** CALL archive_commits(table => … | path => …): moves old instants from the timeline to its history. */
-object ArchiveCommits extends Procedure {
+object ArchiveCommits extends TableProcedure {
   override val name = "archive_commits"
 
   private val Retained = 10
@@ -28,6 +26,8 @@ object ArchiveCommits extends Procedure {
   )
 
   /** Hudi's column, which is 0, and what was archived. */
+  override val measures: Seq[String] = Seq("instants_archived")
+
   override val result: StructType = Procedure.columns(
     "result" -> IntegerType,
     "instants_archived" -> IntegerType,
@@ -37,14 +37,11 @@ object ArchiveCommits extends Procedure {
     "elapsed_ms" -> LongType
   )
 
-  override def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
+  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
     val started = System.nanoTime()
-    val path    = arguments.tablePath(session)
     for (name <- Seq("min_commits", "max_commits"); value <- arguments.int(name) if value < 1)
       throw arguments.invalid(name, value.toString, "1 or more")
-    val settings = WriteConfig.parse(arguments.options("options"), FrameWrite.sessionConf(session),
-      OpenTable.load(session, path).config)
-    val done = ArchiveService.run(session, path, settings,
+    val done = ArchiveService.run(table, arguments.settings(session, table),
       _.keeping(arguments.int("min_commits"), arguments.int("max_commits"),
         arguments.int("retain_commits").orElse(Some(
             Retained))))

@@ -1,10 +1,14 @@
 package io.merganser.spark.sql.procedures
 
 import io.merganser.merge.MerganserException
+import io.merganser.spark.frame.FrameWrite
+import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.source.TableNames
+import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.util.MapData
+import org.apache.spark.sql.catalyst.util.{DateTimeUtils, MapData}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -18,9 +22,19 @@ final class Arguments private (val procedure: String, values: Map[String, Any]) 
   def long(parameter: String): Option[Long]       = values.get(parameter).map(_.asInstanceOf[Long])
   def boolean(parameter: String): Option[Boolean] = values.get(parameter).map(_.asInstanceOf[Boolean])
 
+  /** In milliseconds since 1970. */
+  def time(parameter: String): Option[Long] = values.get(parameter).map(_.asInstanceOf[Long] / 1000L)
+
   /** Empty if there are none. */
   def options(parameter: String): Map[String, String] =
     values.get(parameter).fold(Map.empty[String, String])(_.asInstanceOf[Map[String, String]])
+
+  /** Settings of a call that changes a table: by its options, the session's configuration and the table. */
+  def settings(
+      session: SparkSession,
+      table: OpenTable,
+      named: Map[String, String] = options(Parameter.options.name)
+  ): WriteConfig = WriteConfig.parse(named, FrameWrite.sessionConf(session), table.config, needsRule = false)
 
   /** The argument of a required parameter. */
   def required(parameter: String): String =
@@ -89,11 +103,18 @@ object Arguments {
       case (BooleanType, BooleanType)                                        => found
       case (IntegerType, ByteType | ShortType | IntegerType)                 => found.asInstanceOf[Number].longValue
       case (LongType, ByteType | ShortType | IntegerType | LongType)         => found.asInstanceOf[Number].longValue
+      case (TimestampType, TimestampType)                                    => found
+      case (TimestampType, _: StringType)                                    => time(found, wrong)
       case (Parameter.OptionsType, _: StringType)                            => options(procedure.name, found.toString)
       case (Parameter.OptionsType, MapType(_: StringType, _: StringType, _)) => options(found.asInstanceOf[MapData])
       case _                                                                 => throw wrong
     })
   }
+
+  /** A time in the session's zone, in microseconds since 1970. */
+  private def time(text: Any, wrong: => MerganserException): Long = DateTimeUtils.stringToTimestamp(
+    UTF8String.fromString(text.toString), DateTimeUtils.getZoneId(SQLConf.get.sessionLocalTimeZone)).getOrElse(
+    throw wrong)
 
   private def options(procedure: String, text: String): Map[String, String] =
     text.split(",").filter(_.trim.nonEmpty).map(_.split("=", 2)).map {

@@ -1,8 +1,11 @@
 package io.merganser.spark.sql.procedures
 
+import org.apache.spark.SparkContext
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression}
+import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 
 import scala.collection.JavaConverters._
 
@@ -20,12 +23,30 @@ final case class CallCommand(procedure: String, names: Seq[String], values: Seq[
 
   override val output: Seq[Attribute] = definition.result.map(f => AttributeReference(f.name, f.dataType, f.nullable)())
 
+  override lazy val metrics: Map[String, SQLMetric] = {
+    val context = SparkContext.getOrCreate()
+    definition.measures.map(name => name -> SQLMetrics.createMetric(context, name.replace('_', ' '))).toMap
+  }
+
   override def run(session: SparkSession): Seq[Row] = {
     val arguments = Arguments.check(definition, names.zip(values))
     val limit     = arguments.limit(definition)
-    val rows      = definition.rows(session, arguments)
+    val rows      = measured(session, definition.rows(session, arguments))
     val chosen = arguments.filter.fold(rows)(condition =>
       session.createDataFrame(rows.toList.asJava, definition.result).where(condition).collect().iterator)
     limit.fold(chosen)(chosen.take).toList
   }
+
+  private def measured(session: SparkSession, rows: Iterator[Row]): Iterator[Row] =
+    if (metrics.isEmpty) rows
+    else {
+      val all = rows.toList
+      metrics.foreach { case (name, metric) =>
+        val at = definition.result.fieldIndex(name)
+        metric.set(all.filterNot(_.isNullAt(at)).map(_.getAs[Number](at).longValue).sum)
+      }
+      val execution = session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
+      SQLMetrics.postDriverMetricUpdates(session.sparkContext, execution, metrics.values.toSeq)
+      all.iterator
+    }
 }

@@ -1,11 +1,9 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.service.CleaningService
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.options.{OptionEntry, Options}
 import io.merganser.table.service.{CleanFile, CleanPreview, CleanReport}
-import io.merganser.table.settings.WriteConfig
 import io.merganser.table.timeline.{Action, ArchivedTimeline, CleanMetadata, CleanPlan, Instant}
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
@@ -14,7 +12,7 @@ import org.apache.spark.sql.types._
  * CALL run_clean(table => … | path => …): deletes files that no read inside the retention needs; with `dry_run` it
  * lists them.
  */
-object RunClean extends Procedure {
+object RunClean extends TableProcedure {
   override val name = "run_clean"
 
   private val Numbers: Seq[(String, OptionEntry)] = Seq(
@@ -49,6 +47,8 @@ object RunClean extends Procedure {
       default = Some("false"))
   )
 
+  override val measures: Seq[String] = Seq("total_files_deleted", "total_bytes_deleted")
+
   override val result: StructType = Procedure.columns(
     "start_clean_time" -> StringType,
     "time_taken_in_millis" -> LongType,
@@ -61,12 +61,10 @@ object RunClean extends Procedure {
     "files" -> ArrayType(Procedure.columns("path" -> StringType, "size" -> LongType))
   )
 
-  override def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
-    val path = arguments.tablePath(session)
-    val settings =
-      WriteConfig.parse(options(arguments), FrameWrite.sessionConf(session), OpenTable.load(session, path).config)
-    if (arguments.boolean("dry_run").contains(true)) Seq(row(CleaningService.preview(session, path, settings)))
-    else CleaningService.run(session, path, settings, arguments.boolean("schedule_in_line").getOrElse(true),
+  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
+    val settings = arguments.settings(session, table, options(arguments))
+    if (arguments.boolean("dry_run").contains(true)) Seq(row(CleaningService.preview(table, settings)))
+    else CleaningService.run(table, settings, arguments.boolean("schedule_in_line").getOrElse(true),
       ifTriggered = arguments.int("trigger_max_commits").isDefined).map(row)
   }
 

@@ -1,7 +1,6 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.frame.FrameWrite
-import io.merganser.spark.service.{CompactionResult, CompactionService}
+import io.merganser.spark.service.{CompactionResult, CompactionService, LogCompactionService}
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.settings.WriteConfig
 import io.merganser.table.timeline.{Action, InstantState, OperationType}
@@ -14,8 +13,68 @@ import java.util.Locale
  * CALL run_compaction(op => …, table => … | path => …): plans compactions of a merge-on-read table, runs those planned,
  * or both.
  */
-object RunCompaction extends Procedure {
+object RunCompaction extends CompactionProcedure {
   override val name = "run_compaction"
+
+  override protected def schedule(session: SparkSession, table: OpenTable, settings: WriteConfig): Option[String] =
+    CompactionService.schedule(table, settings)
+
+  override protected def runPlanned(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      chosen: Seq[String] => Seq[String]
+  ): CompactionResult = CompactionService.run(session, table, settings, chosen)
+
+  override protected def scheduleAndRun(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig
+  ): CompactionResult = CompactionService.scheduleAndRun(session, table, settings)
+
+  override protected def scheduleDue(session: SparkSession, table: OpenTable, settings: WriteConfig): Option[String] =
+    CompactionService.scheduleDue(table, settings, yields = true)
+
+  override protected def scheduleDueAndRun(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig
+  ): CompactionResult = CompactionService.scheduleDueAndRun(session, table, settings)
+}
+
+/** CALL run_log_compaction(op => …, table => … | path => …): the same for log compactions, which write log files. */
+object RunLogCompaction extends CompactionProcedure {
+  override val name = "run_log_compaction"
+
+  override protected def schedule(session: SparkSession, table: OpenTable, settings: WriteConfig): Option[String] =
+    LogCompactionService.schedule(session, table, settings)
+
+  override protected def runPlanned(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      chosen: Seq[String] => Seq[String]
+  ): CompactionResult = LogCompactionService.run(session, table, settings, chosen)
+
+  override protected def scheduleAndRun(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig
+  ): CompactionResult = LogCompactionService.scheduleAndRun(session, table, settings)
+
+  /** Slices with enough log blocks are all that is due. */
+  override protected def scheduleDue(session: SparkSession, table: OpenTable, settings: WriteConfig): Option[String] =
+    schedule(session, table, settings)
+
+  override protected def scheduleDueAndRun(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig
+  ): CompactionResult = scheduleAndRun(session, table, settings)
+}
+
+/** Plans compactions of one kind, runs those planned, or both. */
+private[procedures] abstract class CompactionProcedure extends TableProcedure {
 
   override val parameters: Seq[Parameter] = Seq(
     Parameter("op", StringType, "schedule, run (also execute) or scheduleandexecute", isRequired = true),
@@ -24,8 +83,13 @@ object RunCompaction extends Procedure {
     Parameter("timestamp", LongType, "run: the one planned compaction to run"),
     Parameter.options,
     Parameter("instants", StringType, "run: the planned compactions to run, comma separated"),
-    Parameter("limit", IntegerType, "run: maximum number of compactions to run, oldest first")
+    Parameter("limit", IntegerType, "run: maximum number of compactions to run, oldest first"),
+    Parameter("if_due", BooleanType,
+      "true: plans a compaction only if hoodie.compact.inline.trigger.strategy makes one due, and no overwrite runs",
+      default = Some("false"))
   )
+
+  override val measures: Seq[String] = Seq("operation_size", "rows_written", "bytes_written", "log_files_compacted")
 
   override val result: StructType = Procedure.columns(
     "timestamp" -> StringType,
@@ -38,17 +102,35 @@ object RunCompaction extends Procedure {
     "left_because" -> StringType
   )
 
-  override def run(session: SparkSession, arguments: Arguments): Seq[Row] = {
-    val path = arguments.tablePath(session)
-    val settings = WriteConfig.parse(arguments.options("options"), FrameWrite.sessionConf(session),
-      OpenTable.load(session, path).config)
-    val op = arguments.required("op")
+  protected def schedule(session: SparkSession, table: OpenTable, settings: WriteConfig): Option[String]
+
+  /** @param chosen selects the instants to run from all planned ones */
+  protected def runPlanned(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      chosen: Seq[String] => Seq[String]
+  ): CompactionResult
+
+  protected def scheduleAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): CompactionResult
+
+  protected def scheduleDue(session: SparkSession, table: OpenTable, settings: WriteConfig): Option[String]
+
+  protected def scheduleDueAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): CompactionResult
+
+  override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
+    val settings = arguments.settings(session, table)
+    val op       = arguments.required("op")
+    val ifDue    = arguments.boolean("if_due").contains(true)
     op.toLowerCase(Locale.ROOT) match {
+      case "schedule" if ifDue =>
+        scheduleDue(session, table, settings).map(planned(_, InstantState.Requested)).toSeq
       case "schedule" =>
-        CompactionService.schedule(session, path, settings).map(planned(_, InstantState.Requested)).toSeq
-      case "run" | "execute"    => done(CompactionService.run(session, path, settings, chosen(arguments)))
-      case "scheduleandexecute" => done(CompactionService.scheduleAndRun(session, path, settings))
-      case _                    => throw arguments.invalid("op", op, "schedule, run, execute, scheduleandexecute")
+        schedule(session, table, settings).map(planned(_, InstantState.Requested)).toSeq
+      case "run" | "execute"             => done(runPlanned(session, table, settings, chosen(arguments)))
+      case "scheduleandexecute" if ifDue => done(scheduleDueAndRun(session, table, settings))
+      case "scheduleandexecute"          => done(scheduleAndRun(session, table, settings))
+      case _ => throw arguments.invalid("op", op, "schedule, run, execute, scheduleandexecute")
     }
   }
 

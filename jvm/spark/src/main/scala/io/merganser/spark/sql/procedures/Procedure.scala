@@ -7,7 +7,8 @@ import org.apache.spark.sql.types._
 /**
  * A parameter of a procedure.
  *
- * @param dataType of its argument: STRING, INT, BIGINT or BOOLEAN; [[Parameter.OptionsType]] takes 'k=v,k=v' as well
+ * @param dataType of its argument: STRING, INT, BIGINT, BOOLEAN or TIMESTAMP; [[Parameter.OptionsType]] takes
+ *                 'k=v,k=v' as well
  * @param meaning  in a few words
  * @param default  value where the argument is absent
  */
@@ -44,6 +45,9 @@ trait Procedure {
 
   /** Columns of its result. */
   def result: StructType
+
+  /** Of these columns, with whole numbers, the SQL tab shows the sums beside the call. */
+  def measures: Seq[String] = Nil
 
   /** Runs the procedure; the caller applies `filter` and `limit` to its rows, and takes no more than it needs. */
   def rows(session: SparkSession, arguments: Arguments): Iterator[Row] = run(session, arguments).iterator
@@ -84,23 +88,44 @@ object Procedure {
     DeleteSavepoint,
     DescribeTable,
     Help,
+    RestoreToInstant,
+    RemoveOrphanFiles,
+    RepairAddPartitionMeta,
+    RepairCorruptedCleanFiles,
+    RepairDeduplicate,
+    RepairMigratePartitionMeta,
+    RepairOverwriteHoodieProps,
+    RepairProperties,
     RollbackFailedWrites,
+    RollbackToInstant,
+    RollbackToSavepoint,
     RunClean,
+    RunClustering,
     RunCompaction,
+    RunLogCompaction,
     ShowArchivedCommits,
     ShowCleanPlans,
     ShowCleans,
     ShowCleansMetadata,
+    ShowClustering,
     ShowCommitFiles,
     ShowCommitPartitions,
     ShowCommits,
     ShowCommitsMetadata,
     ShowCompaction,
     ShowFileSlices,
+    ShowRestores,
+    ShowRollbackDetail,
+    ShowHistory,
+    ShowInvalidParquet,
+    ShowOrphanFiles,
     ShowRollbacks,
     ShowSavepoints,
+    ShowServices,
     ShowTableProperties,
     ShowTimeline,
+    StartServices,
+    StopServices,
     UpgradeTable,
     WriteRows
   ).sortBy(_.name)

@@ -1,10 +1,8 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.spark.service.SavepointService
 import io.merganser.table.service.Savepoint
-import io.merganser.table.settings.WriteConfig
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
 
@@ -26,9 +24,8 @@ object CreateSavepoint extends TableProcedure {
     ("create_savepoint_result" -> BooleanType) +: Savepoints.columns: _*)
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
-    val settings =
-      WriteConfig.parse(arguments.options("options"), FrameWrite.sessionConf(session), table.config)
-    val created = SavepointService.of(table, settings).create(arguments.string("commit_time").filter(_.nonEmpty),
+    val created = SavepointService.of(table, arguments.settings(session, table)).create(
+      arguments.string("commit_time").filter(_.nonEmpty),
       arguments.string("user").getOrElse(""), arguments.string("comments").getOrElse(""))
     Seq(Row.fromSeq(true +: Savepoints.row(created)))
   }
@@ -48,9 +45,7 @@ object DeleteSavepoint extends TableProcedure {
   override val result: StructType = Procedure.columns("delete_savepoint_result" -> BooleanType)
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
-    val settings =
-      WriteConfig.parse(arguments.options("options"), FrameWrite.sessionConf(session), table.config)
-    val service = SavepointService.of(table, settings)
+    val service = SavepointService.of(table, arguments.settings(session, table))
     val named   = arguments.string("instant_time").toSeq.flatMap(_.split(',')).map(_.trim).filter(_.nonEmpty)
     if (named.isEmpty) service.delete(None) else named.foreach(time => service.delete(Some(time)))
     Seq(Row(true))

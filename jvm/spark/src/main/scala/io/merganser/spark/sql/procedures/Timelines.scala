@@ -1,9 +1,7 @@
 package io.merganser.spark.sql.procedures
 
-import io.merganser.spark.frame.FrameWrite
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.commit.{Rollback, Transaction}
-import io.merganser.table.settings.WriteConfig
 import io.merganser.table.timeline.{Action, Instant, Timeline}
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.types._
@@ -53,8 +51,8 @@ object ShowTimeline extends LazyTableProcedure {
 }
 
 /**
- * CALL show_rollbacks(table => … | path => …): rollbacks that other engines wrote on the timeline, newest first. Ours
- * leave none.
+ * CALL show_rollbacks(table => … | path => …): rollbacks on the timeline, newest first: of completed writes, and those
+ * of failed writes that other engines wrote. Ours of failed writes leave none.
  */
 object ShowRollbacks extends LazyTableProcedure {
   override val name = "show_rollbacks"
@@ -93,7 +91,7 @@ object RollbackFailedWrites extends TableProcedure {
     Procedure.columns("instant" -> StringType, "action" -> StringType, "state" -> StringType)
 
   override protected def run(session: SparkSession, table: OpenTable, arguments: Arguments): Seq[Row] = {
-    val settings = WriteConfig.parse(arguments.options("options"), FrameWrite.sessionConf(session), table.config)
+    val settings = arguments.settings(session, table)
     Rollback.failed(table.storage, table.config, Transaction.Options.of(settings)).map(i =>
       Row(i.requested, i.action.name, i.state.shown))
   }

@@ -3,7 +3,7 @@ package io.merganser.spark.write.place
 import io.merganser.merge.MerganserException
 import io.merganser.spark.snapshot.OpenTable
 import io.merganser.table.commit.HashRings
-import io.merganser.table.file.FileNames
+import io.merganser.table.file.{FileGroupId, FileNames}
 import io.merganser.table.index.{BucketIndex, HashRing}
 import io.merganser.table.options.{BucketLayout, IndexType}
 import io.merganser.table.slice.FileSlice
@@ -103,6 +103,17 @@ private[write] object BucketPlaces {
     case bucket: IndexType.Bucket if partitions.nonEmpty =>
       rings(bucket, table, instant, replaces = true).foreach(_.renew(partitions))
     case _ => ()
+  }
+
+  /** The file groups of a partition's ranges as a write places rows in them, with consistent hashing. */
+  def ranges(
+      index: IndexType,
+      table: OpenTable,
+      instant: String,
+      replaces: Boolean
+  ): Option[String => Set[FileGroupId]] = index match {
+    case bucket: IndexType.Bucket => rings(bucket, table, instant, replaces).map(r => r.groups(_))
+    case _                        => None
   }
 
   /** The buckets of a partition where they are counted. */

@@ -5,7 +5,7 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning
+import org.apache.spark.sql.catalyst.plans.physical.{HashPartitioning, RangePartitioning, SinglePartition}
 import org.apache.spark.sql.execution.{CoalescedPartitionSpec, LeafExecNode, ShufflePartitionSpec, SortExec}
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 import org.apache.spark.sql.types.StructType
@@ -61,6 +61,18 @@ object RowShuffle {
       tasks: Int
   ): RowShuffle = active(session) {
     new RowShuffle(session.sparkContext, ShuffleExchangeExec(HashPartitioning(by, tasks), ExistingRows(columns, rows)))
+  }
+
+  /** The rows in ranges of the values: those of a partition are not after those of the next one; nulls are first. */
+  def ranges(
+      session: SparkSession,
+      rows: RDD[InternalRow],
+      columns: Seq[Attribute],
+      by: Seq[Expression],
+      tasks: Int
+  ): RDD[InternalRow] = active(session) {
+    val partitioning = if (tasks == 1) SinglePartition else RangePartitioning(by.map(SortOrder(_, Ascending)), tasks)
+    ShuffleExchangeExec(partitioning, ExistingRows(columns, rows)).execute()
   }
 
   /** The rows of each partition in ascending order; nulls are first. */

@@ -1,0 +1,312 @@
+package io.merganser.spark.service
+
+import java.time.LocalDateTime
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.write.{TableWrite, WriterOptions}
+import io.merganser.spark.write.place.IndexResolver
+import io.merganser.table.avro.AvroSchemas
+import io.merganser.table.commit.{ClusteringSchedule, CommitRequest, Transaction, Work}
+import io.merganser.table.file.{FileNames, WriteToken}
+import io.merganser.table.options.{IndexType, LayoutStrategy, OptionKind, Options}
+import io.merganser.table.service.{ClusteringDue, ClusteringPlanner}
+import io.merganser.table.settings.{ClusteringOrder, WriteConfig}
+import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader, SliceWriter, SliceWritten, TableView}
+import io.merganser.table.timeline._
+import org.apache.spark.TaskContext
+import org.apache.spark.rdd.UnionRDD
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.merganser.Partitions
+import org.slf4j.LoggerFactory
+
+import scala.util.{Failure, Try}
+import scala.util.control.NonFatal
+
+/**
+ * What clusterings did.
+ *
+ * @param done          instants of those that were run, in their order
+ * @param filesReplaced file groups whose rows are in other ones now
+ * @param bytesWritten  size of the new base files, in bytes
+ * @param elapsedMs     milliseconds
+ * @param skipped       planned ones that were not run
+ */
+final case class ClusteringResult(
+    done: Seq[String],
+    filesReplaced: Int,
+    filesWritten: Int,
+    rowsWritten: Long,
+    bytesWritten: Long,
+    elapsedMs: Long,
+    skipped: Seq[SkippedClustering] = Nil
+)
+
+/** A planned clustering that was not run, and why. */
+final case class SkippedClustering(instant: String, reason: String, isRolledBack: Boolean)
+
+/** Clustering: reads the merged rows of file groups, sorts them, writes new ones, and replaces the old ones by them. */
+object ClusteringService {
+
+  private val Log = LoggerFactory.getLogger(classOf[ClusteringResult])
+
+  /**
+   * Refuses what no clustering can be planned with.
+   *
+   * @throws MerganserException UNSUPPORTED_OPTION for a strategy of others, CLUSTERING_OF_BUCKETS,
+   *                            CLUSTERING_COLUMN_UNKNOWN, CLUSTERING_COLUMN_UNSUPPORTED, MERGER_UNAVAILABLE
+   */
+  private[service] def check(table: OpenTable, settings: WriteConfig): Unit = {
+    settings.clustering.otherStrategies.headOption.foreach { case (key, name) =>
+      throw MerganserException("UNSUPPORTED_OPTION", "key" -> key, "value" -> name,
+        "remedy" -> "Remove the option; file slices are grouped by their size, and sorted")
+    }
+    requireNoBuckets(table, settings)
+    settings.rule // if its class is not there, nothing is planned
+    ClusteringColumns.check(table.config.name, settings.clustering.order, table.schema)
+  }
+
+  /**
+   * Plans a clustering of the slices that the settings choose; None if there are none.
+   *
+   * @throws MerganserException what [[check]] and [[ClusteringSchedule.schedule]] throw
+   */
+  def schedule(table: OpenTable, settings: WriteConfig): Option[String] = {
+    check(table, settings)
+    ClusteringSchedule.schedule(table.storage, table.config, settings.lock, settings.permits, Some(table.timeline)) {
+      now =>
+        val view   = new TableView(table.storage, table.config, now)
+        val hour   = LocalDateTime.now(table.config.timelineZone).getHour
+        val chosen = ClusteringPlanner.partitions(settings.clustering.partitions, view.partitions, hour)
+        val planned = now.groupsInCompaction.keySet ++ now.groupsInClustering.keySet ++ now.pending
+          .filter(_.action == Action.LogCompaction).flatMap(now.compactionPlan(_).groups)
+        ClusteringPlanner.plan(settings.clustering, view.slicesOf(chosen).filterNot(s => planned(s.group)))
+    }.map(_.requested)
+  }
+
+  /** A key of another file group than its bucket's would not be found. */
+  private def requireNoBuckets(table: OpenTable, settings: WriteConfig): Unit =
+    IndexResolver.resolve(settings.index, table) match {
+      case _: IndexType.Bucket => throw MerganserException("CLUSTERING_OF_BUCKETS", "table" -> table.config.name)
+      case _                   => ()
+    }
+
+  /**
+   * Runs planned clusterings, oldest first, and registers the table. Those that another writer runs are left alone;
+   * those whose file groups were written to since are rolled back.
+   *
+   * @param chosen selects the instants to run from all planned ones
+   */
+  def run(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      chosen: Seq[String] => Seq[String] = identity
+  ): ClusteringResult = {
+    val planned = table.timeline.plannedClusterings.map(_._1)
+    val wanted  = chosen(planned.map(_.requested)).toSet
+    registered(session, table, settings, runAll(session, table, settings, planned.filter(i => wanted(i.requested))))
+  }
+
+  /** Runs one planned clustering, and registers the table. */
+  def run(session: SparkSession, table: OpenTable, settings: WriteConfig, instant: String): ClusteringResult =
+    run(session, table, settings, _.filter(_ == instant))
+
+  /** Runs clusterings that others planned, too, and registers the table. */
+  def scheduleAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): ClusteringResult =
+    registered(session, table, settings, scheduledAndRun(session, table, settings))
+
+  /** After a write: clusters, or schedules a clustering, if one is due and configured. */
+  def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit = {
+    val config = settings.clustering
+    if (config.isInline || config.isScheduled) {
+      val now = table.refreshed()
+      if (ClusteringDue.isDue(config, now.timeline)) {
+        if (!config.isInline) { schedule(now, settings); () }
+        else
+          orPurged(now, settings, schedule(now, settings)) {
+            val planned = now.refreshed()
+            runAll(session, planned, settings, planned.timeline.plannedClusterings.map(_._1))
+            ()
+          }
+      }
+    }
+  }
+
+  /**
+   * Plans a clustering if one is due and no write is running, whose commit it could refuse, and runs all that are
+   * planned. One that fails does not keep the others from being run; then its error is thrown.
+   */
+  private[service] def dueAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): ClusteringResult = {
+    val isDue = ClusteringDue.isDue(settings.clustering, table.timeline) && table.timeline.runningWrites.isEmpty
+    val added = if (isDue) schedule(table, settings) else None
+    val results = table.refreshed().timeline.plannedClusterings.map(_._1.requested).map { instant =>
+      Try(orPurged(table, settings, added.filter(_ == instant))(run(session, table.refreshed(), settings, instant)))
+    }
+    results.collectFirst { case Failure(error) => throw error }
+    results.map(_.get).foldLeft(ClusteringResult(Nil, 0, 0, 0, 0, 0))((a, b) =>
+      ClusteringResult(a.done ++ b.done, a.filesReplaced + b.filesReplaced, a.filesWritten + b.filesWritten,
+        a.rowsWritten + b.rowsWritten, a.bytesWritten + b.bytesWritten, a.elapsedMs + b.elapsedMs,
+        a.skipped ++ b.skipped))
+  }
+
+  /**
+   * Runs a clustering that a write or a service has just planned. If it fails, its plan is rolled back: it would refuse
+   * later writes to its groups, and with them the run that follows a write.
+   */
+  private def orPurged[T](table: OpenTable, settings: WriteConfig, added: Option[String])(run: => T): T =
+    try run
+    catch {
+      case failure: Throwable =>
+        // A query that is stopped interrupts its thread.
+        val wasInterrupted = Thread.interrupted()
+        try { if (added.isDefined) purge(table.refreshed(), settings, added.toSeq); () }
+        catch { case NonFatal(second) => failure.addSuppressed(second) }
+        finally if (wasInterrupted) Thread.currentThread.interrupt()
+        throw failure
+    }
+
+  /**
+   * Rolls planned clusterings back, with what runs of them have written.
+   *
+   * @return those that were not, with the reason
+   */
+  def purge(table: OpenTable, settings: WriteConfig, instants: Seq[String]): Seq[SkippedClustering] =
+    table.timeline.plannedClusterings.map(_._1).filter(i => instants.contains(i.requested)).flatMap { instant =>
+      ClusteringSchedule.rollback(table.storage, table.config, instant, options(table, settings),
+        settings.heartbeatExpiryMs).map(SkippedClustering(instant.requested, _, isRolledBack = false))
+    }
+
+  private def scheduledAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): ClusteringResult = {
+    schedule(table, settings)
+    val now = table.refreshed()
+    runAll(session, now, settings, now.timeline.plannedClusterings.map(_._1))
+  }
+
+  private def registered(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      result: ClusteringResult
+  ): ClusteringResult = {
+    result.done.lastOption.foreach(AfterCommit.register(session, table, settings, _))
+    result
+  }
+
+  private def runAll(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      planned: Seq[Instant]
+  ): ClusteringResult = {
+    val started = System.nanoTime()
+    val results = planned.map { instant =>
+      execute(session, table, instant, settings).left.map { skipped =>
+        Log.warn(s"clustering ${instant.requested} of ${table.storage} is not run: ${skipped.reason}")
+        skipped
+      }
+    }
+    val none = ClusteringResult(Nil, 0, 0, 0, 0, 0, results.collect { case Left(l) => l })
+    results.collect { case Right(result) => result }.foldLeft(none)((a, b) =>
+      a.copy(a.done ++ b.done, a.filesReplaced + b.filesReplaced, a.filesWritten + b.filesWritten,
+        a.rowsWritten + b.rowsWritten, a.bytesWritten + b.bytesWritten, elapsed(started)))
+  }
+
+  /** The transaction is that of the write before an inline clustering, and is committed with it. */
+  private def options(table: OpenTable, settings: WriteConfig): Transaction.Options =
+    Transaction.Options.of(settings).copy(heartbeatMs = Some(settings.heartbeatIntervalMs),
+      opened = Some(table.timeline), transaction = None)
+
+  private def execute(
+      session: SparkSession,
+      table: OpenTable,
+      instant: Instant,
+      settings: WriteConfig
+  ): Either[SkippedClustering, ClusteringResult] = {
+    val options = this.options(table, settings)
+    settings.rule // if its class is not there, nothing is begun
+    ClusteringSchedule.claim(table.storage, table.config, instant, options, settings.heartbeatExpiryMs)
+      .left.map(SkippedClustering(instant.requested, _, isRolledBack = false))
+      .flatMap { claimed =>
+        val now = new OpenTable(table.storage, table.config, claimed.timeline)
+        claimed.run { transaction =>
+          val plan   = now.timeline.clusteringPlan(instant).getOrElse(ClusteringPlan(Nil, Map.empty, true))
+          val slices = now.view.slicesOfAny(plan.partitions)
+          ClusteringSchedule.outdated(plan, slices) match {
+            case Some(reason) => Work[Either[String, ClusteringResult]](Left(reason), None)
+            case None =>
+              requireNoBuckets(now, settings)
+              rewrite(session, now, instant, plan, slices, settings, transaction)
+          }
+        }.left.map { reason =>
+          val alive = ClusteringSchedule.rollback(table.storage, table.config, instant, options,
+            settings.heartbeatExpiryMs)
+          SkippedClustering(instant.requested, alive.getOrElse(s"$reason; it is rolled back"), alive.isEmpty)
+        }
+      }
+  }
+
+  /** Writes the rows of each group of the plan, sorted. */
+  private def rewrite(
+      session: SparkSession,
+      table: OpenTable,
+      instant: Instant,
+      plan: ClusteringPlan,
+      newest: Seq[FileSlice],
+      settings: WriteConfig,
+      transaction: Transaction
+  ): Work[Either[String, ClusteringResult]] = {
+    // In a table with versions of its columns, a file has those of its instant.
+    val seen =
+      if (table.timeline.history.isEmpty) table
+      else Some(table.asOfInstant(instant.requested)).filter(_.schema.nonEmpty).getOrElse(table)
+    val schema  = seen.schema
+    val run     = transaction.runNumber
+    val visible = LogVisibility(table.timeline).copy(history = seen.timeline.history)
+    val reader =
+      new SliceReader(table.storage, table.config, settings.rule, schema, SliceWriter.rowSchema(schema), visible,
+        rowKey = table.rowKey)
+    val files  = WriterOptions.writer(session, table, schema, transaction, settings)
+    val target = plan.targetFileBytes.getOrElse(settings.clustering.sizes.targetFileBytes)
+    val writer = files.copy(baseOptions = files.baseOptions.copy(maxFileBytes = target))
+    val byId   = newest.map(s => s.group -> s).toMap
+    val groups = plan.groups.map(g => g -> g.slices.map(s => byId(s.group))).filter(_._2.nonEmpty)
+    val sorted = new ClusteredRows(session, table.config.name, reader, schema, orderOf(plan, settings))
+    val written =
+      try {
+        val rows = groups.map { case (group, slices) => sorted.of(slices, group.outputGroups) }
+        val partitionOf = groups.zip(rows).flatMap { case ((g, _), r) => Seq.fill(r.getNumPartitions)(g.partitionPath) }
+          .toArray
+        val (requested, updates) = (instant.requested, !plan.preservesCommit)
+        // In the order of the groups, with all their partitions.
+        Partitions.collect[InternalRow, SliceWritten](new UnionRDD(session.sparkContext, rows)) { it =>
+          val context       = TaskContext.get()
+          val number        = context.partitionId()
+          val partitionPath = partitionOf(number)
+          writer.rewrite(partitionPath, FileNames.fileIdOf(requested, partitionPath, number), it, updates,
+            WriteToken(number, run, context.taskAttemptId())).iterator
+        }
+      } finally sorted.close()
+    val metadata = CommitMetadata(
+      OperationType.Cluster,
+      written.map(_.stat).groupBy(_.partitionPath),
+      Map("schema" -> AvroSchemas.toAvro(table.forCommit(schema), table.config.name).toString,
+        TableWrite.WriterKey -> TableWrite.Writer),
+      plan.slices.groupBy(_.partitionPath).map { case (partition, slices) => partition -> slices.map(_.fileId) }
+    )
+    val stats = written.map(_.stat)
+    val result = ClusteringResult(Seq(instant.requested), plan.slices.size, stats.size, stats.map(_.numWrites).sum,
+      stats.map(_.totalWriteBytes).sum, elapsedMs = 0)
+    Work(Right(result), Some(CommitRequest(metadata, plan.fileGroups)))
+  }
+
+  /** The plan's; where another engine made it, the runner's strategy. */
+  private def orderOf(plan: ClusteringPlan, settings: WriteConfig): ClusteringOrder = {
+    val columns = plan.params.get(Options.ClusteringSortColumns.key).toSeq.flatMap(OptionKind.NameList.split)
+    val own     = settings.clustering.order
+    own.copy(columns = columns, strategy = plan.layout.getOrElse(own.strategy: LayoutStrategy))
+  }
+
+  private def elapsed(started: Long): Long = (System.nanoTime() - started) / 1000000L
+}

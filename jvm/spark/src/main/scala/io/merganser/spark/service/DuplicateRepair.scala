@@ -1,0 +1,189 @@
+package io.merganser.spark.service
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.write.{StatementRows, TableWrite, WriteResult}
+import io.merganser.spark.write.place.{IndexResolver, PersistedRows, WriteSlices}
+import io.merganser.spark.write.prepare.{PreparedRows, PreparedSchema}
+import io.merganser.spark.write.prepare.PreparedRows.quoted
+import io.merganser.spark.write.tag.{DuplicateKeys, MergedCopies}
+import io.merganser.table.options.{IndexType, NullOrdering, WriteOperation}
+import io.merganser.table.settings.{KeylessTable, WriteConfig}
+import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.functions.{col, struct, to_json}
+import org.apache.spark.sql.merganser.{Partitions, SparkBridge}
+
+/**
+ * What a repair of duplicates changed.
+ *
+ * @param keys   that were stored more than once
+ * @param copies rows of these keys
+ * @param write  the commit; None if there was no duplicate
+ */
+final case class DuplicateReport(keys: Long, copies: Long, write: Option[WriteResult])
+
+/**
+ * What a repair of duplicates would change.
+ *
+ * @param rows the copies and the merged rows, as many as were requested
+ */
+final case class DuplicatePreview(keys: Long, copies: Long, rows: Seq[DuplicateCopy])
+
+/**
+ * A copy of a duplicate key, or the row that its copies are merged into.
+ *
+ * @param fileId     file group; empty for a row that gets a new one
+ * @param commitTime requested time of the write that the copy is of; None for a merged row
+ * @param wins       whether it is the key's row afterwards
+ * @param row        its columns as JSON
+ */
+final case class DuplicateCopy(
+    key: String,
+    partitionPath: String,
+    fileId: String,
+    commitTime: Option[String],
+    wins: Boolean,
+    row: String
+)
+
+/**
+ * Merges the rows of keys that a table stores more than once, by the table's rule, in one commit.
+ *
+ * The index decides which rows have the same key: those of one partition, or under a global index those of the table.
+ */
+object DuplicateRepair {
+
+  /**
+   * @param partition path of the one partition to repair; None: all
+   * @throws MerganserException DUPLICATES_WITHOUT_KEYS, PARTITIONS_NOT_FOUND, and what a write throws
+   */
+  def run(
+      session: SparkSession,
+      opened: OpenTable,
+      settings: WriteConfig,
+      partition: Option[String]
+  ): DuplicateReport = {
+    require(opened, partition)
+    val config  = of(settings)
+    val started = new Counted(session, settings, partition)
+    if (!opened.timeline.hasWrites) DuplicateReport(0, 0, None)
+    else {
+      val write = new TableWrite(session, opened, config, fixedIndex = Some(config.index))
+      try {
+        val result = write.change(opened.schema, Nil, readAt = None, looksUpAllPartitions = false)(started)
+        if (result.instant.isEmpty) DuplicateReport(0, 0, None)
+        else {
+          val done = AfterCommit.run(session, opened, settings, result)
+          compact(session, opened, settings, done.instant)
+          DuplicateReport(started.keys, started.copies, Some(done))
+        }
+      } finally started.close()
+    }
+  }
+
+  /**
+   * The copies of duplicate keys and the rows that would win; changes nothing.
+   *
+   * @param limit most rows to return
+   */
+  def preview(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      partition: Option[String],
+      limit: Int
+  ): DuplicatePreview = {
+    require(table, partition)
+    val counted = new Counted(session, settings, partition)
+    val slices  = new WriteSlices(table)
+    try {
+      val found = counted.all(table, slices)
+      val fixed = Seq(PreparedSchema.SliceColumn.name, MergedCopies.Role, MergedCopies.Commit,
+        PreparedRows.StatementKey, PreparedRows.StatementPath).map(col)
+      val data = to_json(struct(table.schema.fieldNames.map(quoted).toSeq: _*))
+      val rows = found.orderBy(fixed(3), fixed(4), fixed(1).desc, fixed(2)).limit(limit).select(fixed :+ data: _*)
+      DuplicatePreview(counted.keys, counted.copies,
+        rows.collect().toSeq.map { r =>
+          val fileId = if (r.getInt(0) < 0) "" else slices.listed(r.getInt(0)).fileId
+          DuplicateCopy(r.getString(3), r.getString(4), fileId, Option(r.getString(2)),
+            r.getInt(1) != MergedCopies.Removed, r.getString(5))
+        })
+    } finally counted.close()
+  }
+
+  private def require(table: OpenTable, partition: Option[String]): Unit = {
+    if (KeylessTable.is(table.config))
+      throw MerganserException("DUPLICATES_WITHOUT_KEYS", "table" -> table.config.name)
+    partition.filter(p => table.view.partitionsAmong(Seq(p)).isEmpty).foreach(p =>
+      throw MerganserException("PARTITIONS_NOT_FOUND", "table" -> table.config.name, "partition" -> p))
+  }
+
+  /** The rows are tagged with their slices, so that no index is needed. */
+  private def of(settings: WriteConfig): WriteConfig = settings.copy(
+    operation = WriteOperation.Upsert,
+    combineBeforeUpsert = true,
+    index = IndexType.Simple(bloomFilters = IndexResolver.usesFilters(settings.index)),
+    nullOrdering = NullOrdering.Lowest,
+    allowEmptyCommit = false,
+    nonBlocking = false,
+    transaction = None
+  )
+
+  private def keys(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      partition: Option[String]
+  ): DuplicateKeys = DuplicateKeys(session, table, settings,
+    byPath = partition.isDefined || IndexResolver.globalKeys(settings.index, table.config).isEmpty)
+
+  /** Until logs are compacted, base files have the deleted copies: an index that reads only those would find them. */
+  private def compact(session: SparkSession, table: OpenTable, settings: WriteConfig, instant: String): Unit =
+    if (table.config.isMergeOnRead)
+      AfterCommit.quietly(instant, s"compact the repaired file groups of ${table.storage}") {
+        CompactionService.scheduleAndRun(session, table.refreshed(), settings)
+        ()
+      }
+
+  /** The rows of the write, and their counts. */
+  private final class Counted(
+      session: SparkSession,
+      settings: WriteConfig,
+      partition: Option[String]
+  ) extends StatementRows with AutoCloseable {
+    private var open = Option.empty[PersistedRows]
+
+    var keys   = 0L
+    var copies = 0L
+
+    override def frame(table: OpenTable, slices: WriteSlices): DataFrame =
+      all(table, slices).where(col(MergedCopies.Role) =!= MergedCopies.Kept)
+
+    /** The rows of the write, and the copies that stay as they are. */
+    def all(table: OpenTable, slices: WriteSlices): DataFrame = {
+      close()
+      val found = DuplicateRepair.keys(session, table, settings, partition)
+      val rows  = new PersistedRows(found.merged(slices, partition), found.columns)
+      open = Some(rows)
+      val at = found.columns.fieldIndex(MergedCopies.Copies)
+      val counts = Partitions.collect[InternalRow, (Long, Long)](rows.rows) { it =>
+        var (keys, copies) = (0L, 0L)
+        it.foreach { row =>
+          val count = row.getInt(at)
+          if (count > 0) keys += 1
+          copies += count
+        }
+        Iterator((keys, copies))
+      }
+      keys = counts.map(_._1).sum
+      copies = counts.map(_._2).sum
+      SparkBridge.internalCreateDataFrame(session, rows.rows, found.columns)
+    }
+
+    override def close(): Unit = {
+      open.foreach(_.close())
+      open = None
+    }
+  }
+}

@@ -1,0 +1,212 @@
+package io.merganser.spark.service
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.snapshot.OpenTable
+import io.merganser.spark.write.{Counts, TableWrite, WriterOptions}
+import io.merganser.table.avro.AvroSchemas
+import io.merganser.table.commit.{CommitRequest, CompactionSchedule, LoggedPartitions, Transaction, Work}
+import io.merganser.table.file.WriteToken
+import io.merganser.table.service.LogCompactionSelection
+import io.merganser.table.settings.WriteConfig
+import io.merganser.table.slice.{FileSlice, LogVisibility, SliceReader, SliceWriter, TableView}
+import io.merganser.table.timeline._
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.merganser.Partitions
+
+import scala.util.control.NonFatal
+
+/**
+ * Log compactions of a merge-on-read table: the versions in the logs of a slice are merged with each other, as far as
+ * the table's rule allows without the stored rows, and written to one more log. Its blocks name those that they
+ * replace, and take their place in the order of versions. The replaced files stay as long as the slice: reads of
+ * earlier times need them, and readers find the place by them.
+ */
+object LogCompactionService {
+
+  /** Plans a log compaction of the slices with enough log blocks; None if there are none. */
+  def schedule(session: SparkSession, table: OpenTable, settings: WriteConfig): Option[String] =
+    schedule(session, table, settings, listsAll = true).map(_.requested)
+
+  /** @param listsAll also partitions that have no log by the commits since the last compaction of all slices */
+  private def schedule(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      listsAll: Boolean
+  ): Option[Instant] = {
+    if (!table.config.isMergeOnRead)
+      throw MerganserException("COMPACTION_OF_COPY_ON_WRITE", "table" -> table.config.name)
+    // Read once, by Spark: the last attempt is made under the table's lock, for which other writers wait.
+    var enough = Option.empty[Seq[FileSlice]]
+    CompactionSchedule.schedule(table.storage, table.config, settings.lock, settings.permits, Some(table.timeline),
+      Action.LogCompaction) { now =>
+      val view   = new TableView(table.storage, table.config, now)
+      val logged = if (listsAll) None else LoggedPartitions.of(table.config, now)
+      val slices = logged.fold(view.slices)(view.slicesOfAny(_))
+      val some   = LogCompactionSelection.candidates(slices, table.config, now)
+      if (enough.isEmpty)
+        enough = Some(withEnough(session, new OpenTable(table.storage, table.config, now), settings, some))
+      val free   = some.map(s => (s.group, s.baseInstant)).toSet
+      val chosen = enough.get.filter(s => free((s.group, s.baseInstant)))
+      Some(LogCompactionSelection.plan(chosen)).filter(_.operations.nonEmpty)
+    }
+  }
+
+  /** The slices with enough blocks of several writes, by the headers of their blocks. */
+  private def withEnough(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      candidates: Seq[FileSlice]
+  ): Seq[FileSlice] =
+    if (candidates.isEmpty) Nil
+    else {
+      val reader      = readerOf(table, table, settings, LogVisibility(table.timeline))
+      val leastBlocks = settings.compaction.logs.leastBlocks
+      // Hudi reads partial rows wrongly where a table has versions of its columns: they are not written again.
+      val takesPartial = table.logsPartialRows || table.config.version < 8
+      val tasks        = math.min(candidates.size, session.sparkContext.defaultParallelism)
+      Partitions.collect(session.sparkContext.parallelize(candidates, tasks)) { it =>
+        it.filter(slice => LogCompactionSelection.isDue(reader.logBlocks(slice), leastBlocks, takesPartial))
+      }
+    }
+
+  /**
+   * Runs planned log compactions, oldest first, and registers the table. Those that another writer runs are left alone;
+   * a plan whose slices have been compacted meanwhile is removed.
+   */
+  def run(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      chosen: Seq[String] => Seq[String] = identity
+  ): CompactionResult = {
+    val planned = table.timeline.pendingLogCompactions
+    val wanted  = chosen(planned.map(_.requested)).toSet
+    CompactionRuns.registered(session, table, settings,
+      runAll(session, table, settings, planned.filter(i => wanted(i.requested))))
+  }
+
+  /** Runs log compactions that others planned, too, and registers the table. */
+  def scheduleAndRun(session: SparkSession, table: OpenTable, settings: WriteConfig): CompactionResult =
+    CompactionRuns.registered(session, table, settings, scheduleAndRun(session, table, settings, listsAll = true))
+
+  /** As [[scheduleAndRun]], of the partitions that have logs. */
+  private[service] def scheduleAndRunLogged(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig
+  ): CompactionResult =
+    CompactionRuns.registered(session, table, settings, scheduleAndRun(session, table, settings, listsAll = false))
+
+  /** After a write, if it is configured. */
+  def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
+    if (settings.compaction.logs.isInline) {
+      scheduleAndRun(session, table.refreshed(), settings, listsAll = false)
+      ()
+    }
+
+  private def scheduleAndRun(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      listsAll: Boolean
+  ): CompactionResult = {
+    val pending = table.timeline.pendingLogCompactions
+    val planned = schedule(session, table, settings, listsAll)
+    val done    = runAll(session, table, settings, (pending ++ planned).distinct)
+    if (pending.isEmpty || done.instant.isDefined || done.skipped.nonEmpty) done
+    else {
+      // The old plans were useless and have been removed: their slices are free for a new one.
+      val now = table.refreshed()
+      runAll(session, now, settings, schedule(session, now, settings, listsAll).toSeq)
+    }
+  }
+
+  /** One that fails does not keep the others from being run; then its error is thrown. */
+  private def runAll(
+      session: SparkSession,
+      table: OpenTable,
+      settings: WriteConfig,
+      planned: Seq[Instant]
+  ): CompactionResult = {
+    var failure = Option.empty[Throwable]
+    val done = CompactionRuns.each(table, planned) { instant =>
+      CompactionRuns.claim(table, instant, settings).flatMap { claimed =>
+        val now = new OpenTable(table.storage, table.config, claimed.timeline)
+        try {
+          val result = claimed.run(rewrite(session, now, instant, settings, _))
+          if (result.instant.isEmpty) CompactionRuns.cancel(table.refreshed(), instant, settings)
+          Right(result)
+        } catch {
+          case e: MerganserException if e.condition == "COMPACTION_CONFLICT" => Left(e.parameters("reason").toString)
+          case NonFatal(error)                                               =>
+            // Nothing depends on the plan, and it would hold back cleans and archivings.
+            try CompactionRuns.cancel(table.refreshed(), instant, settings)
+            catch { case NonFatal(second) => error.addSuppressed(second) }
+            failure = failure.orElse(Some(error))
+            Left(String.valueOf(error.getMessage))
+        }
+      }
+    }
+    failure.foreach(throw _)
+    done
+  }
+
+  private def readerOf(
+      table: OpenTable,
+      seen: OpenTable,
+      settings: WriteConfig,
+      visible: LogVisibility
+  ): SliceReader =
+    new SliceReader(table.storage, table.config, settings.rule, seen.schema, SliceWriter.rowSchema(seen.schema),
+      visible, rowKey = table.rowKey)
+
+  /** Merges the logs of the slices of the plan, each into one log. */
+  private def rewrite(
+      session: SparkSession,
+      table: OpenTable,
+      instant: Instant,
+      settings: WriteConfig,
+      transaction: Transaction
+  ): Work[CompactionResult] = {
+    val plan   = table.timeline.compactionPlan(instant)
+    val slices = LogCompactionSelection.current(plan, table.view, table.timeline)
+    val seen   = CompactionRuns.columnsAsOf(table, instant)
+    val schema = seen.schema
+    val run    = transaction.runNumber
+    // In version 6 a planned file may have blocks of later writes.
+    val visible =
+      LogVisibility(table.timeline).copy(maxInstant = instant.requested, history = seen.timeline.history)
+    val reader  = readerOf(table, seen, settings, visible)
+    val writer  = WriterOptions.writer(session, table, schema, transaction, settings)
+    val deleted = settings.rule.columns(schema).nonEmpty
+    val written = Partitions.collect(session.sparkContext.parallelize(slices, math.max(1, slices.size))) { it =>
+      val context = TaskContext.get()
+      val token   = WriteToken(context.partitionId(), run, context.taskAttemptId())
+      it.flatMap { slice =>
+        val logs = reader.logVersions(slice)
+        try
+          if (logs.instants.size < 2) Nil
+          else writer.appendLog(slice, logs.merge, logs.layout, token, deleted, compacted = logs.instants)
+        finally logs.close()
+      }
+    }
+    if (written.isEmpty) Work(CompactionResult(None, 0, 0, 0, 0, 0), None)
+    else {
+      val metadata = CommitMetadata(
+        OperationType.LogCompact,
+        written.map(_.stat).groupBy(_.partitionPath),
+        Map(
+          "schema" -> AvroSchemas.toAvro(table.forCommit(schema), table.config.name).toString,
+          TableWrite.WriterKey -> TableWrite.Writer,
+          TableWrite.CountsKey -> Counts.toJson(MergeCounts())
+        )
+      )
+      val result = CompactionResult(Some(instant.requested), written.size, written.map(_.stat.numWrites).sum,
+        written.map(_.stat.totalWriteBytes).sum, slices.map(_.logs.size).sum, elapsedMs = 0)
+      Work(result, Some(CommitRequest(metadata, slices.map(_.group).toSet)))
+    }
+  }
+}

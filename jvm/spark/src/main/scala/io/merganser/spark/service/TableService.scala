@@ -1,0 +1,177 @@
+package io.merganser.spark.service
+
+import io.merganser.merge.MerganserException
+import io.merganser.spark.snapshot.OpenTable
+import io.merganser.table.settings.WriteConfig
+import org.apache.spark.sql.SparkSession
+
+import scala.annotation.unused
+
+/**
+ * What one run of a service in the background did.
+ *
+ * @param instant  the newest instant that it completed; None if nothing was due
+ * @param waitsFor why some of it could not be done yet
+ */
+private[service] final case class ServiceRun(instant: Option[String] = None, waitsFor: Option[String] = None)
+
+/**
+ * A service of a table. It follows the writes of the table, inside them or in the background of the session.
+ *
+ * @param name   in messages and in procedures
+ * @param remedy what does its work after a failure in a write; a sentence's end
+ * @param pool   the scheduler pool of its Spark jobs; None if it has none, and only changes files
+ */
+private[service] sealed abstract class TableService(
+    val name: String,
+    val remedy: String,
+    val pool: Option[String] = None
+) {
+
+  /** Whether it can be run on a table. */
+  def appliesTo(table: OpenTable): Boolean
+
+  /** Refuses to start where every run would fail. */
+  def check(@unused table: OpenTable, @unused settings: WriteConfig): Unit = ()
+
+  /** Whether it is among the services that start where none are named. */
+  def isDefault: Boolean = true
+
+  /** Whether it follows a write with these settings, if the session has a service for the table. */
+  def follows(table: OpenTable, settings: WriteConfig): Boolean
+
+  /** Whether a write with these settings leaves it to the background in any case. */
+  def isAsync(settings: WriteConfig): Boolean
+
+  /** In the write: does what is due, if the settings configure that. */
+  def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit
+
+  /** In the write, before it leaves the rest to the background. */
+  def prepare(table: OpenTable, settings: WriteConfig): Unit
+
+  /**
+   * In the background: does what is due.
+   *
+   * @param plans also what no write has planned
+   */
+  def run(session: SparkSession, table: OpenTable, settings: WriteConfig, plans: Boolean): ServiceRun
+
+  override def toString: String = name
+}
+
+private[service] object TableService {
+
+  /** In version 6 nothing can be planned while a write is running: only what is planned is run, and why is returned. */
+  private def orBlocked[T](condition: String)(run: => T)(runPlanned: => T): (T, Option[String]) =
+    try { (run, None) }
+    catch { case e: MerganserException if e.condition == condition => (runPlanned, Some(e.getMessage)) }
+
+  private object Compaction
+      extends TableService("compaction", "a later write or CALL run_compaction compacts.", Some("hoodiecompact")) {
+
+    override def appliesTo(table: OpenTable): Boolean                      = table.config.isMergeOnRead
+    override def follows(table: OpenTable, settings: WriteConfig): Boolean = appliesTo(table)
+    override def isAsync(settings: WriteConfig): Boolean                   = settings.compaction.isAsync
+
+    override def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
+      CompactionService.inline(session, table, settings)
+
+    override def prepare(table: OpenTable, settings: WriteConfig): Unit =
+      if (settings.compaction.followsWrites) { CompactionService.scheduleDue(table.refreshed(), settings); () }
+
+    override def run(session: SparkSession, table: OpenTable, settings: WriteConfig, plans: Boolean): ServiceRun = {
+      val blocked =
+        try {
+          if (plans) CompactionService.scheduleDue(table, settings, yields = true)
+          None
+        } catch { case e: MerganserException if e.condition == "COMPACTION_BLOCKED" => Some(e.getMessage) }
+      val done = CompactionService.runEach(session, table.refreshed(), settings)
+      ServiceRun(done.instant,
+        done.skipped.headOption.map(s => s"compaction ${s.instant}: ${s.reason}").orElse(blocked))
+    }
+  }
+
+  private object LogCompaction
+      extends TableService("log compaction", "a later write or CALL run_log_compaction compacts the logs.",
+        Some("hoodiecompact")) {
+
+    override def appliesTo(table: OpenTable): Boolean                      = table.config.isMergeOnRead
+    override def isDefault: Boolean                                        = false
+    override def follows(table: OpenTable, settings: WriteConfig): Boolean = appliesTo(table)
+    override def isAsync(settings: WriteConfig): Boolean                   = false
+
+    override def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
+      LogCompactionService.inline(session, table, settings)
+
+    override def prepare(table: OpenTable, settings: WriteConfig): Unit = ()
+
+    override def run(session: SparkSession, table: OpenTable, settings: WriteConfig, plans: Boolean): ServiceRun = {
+      val (done, blocked) = orBlocked("COMPACTION_BLOCKED") {
+        if (plans) LogCompactionService.scheduleAndRunLogged(session, table, settings)
+        else LogCompactionService.run(session, table, settings)
+      }(LogCompactionService.run(session, table.refreshed(), settings))
+      ServiceRun(done.instant,
+        done.skipped.headOption.map(s => s"log compaction ${s.instant}: ${s.reason}")
+          .orElse(blocked))
+    }
+  }
+
+  private object Clustering
+      extends TableService("clustering", "a later write or CALL run_clustering clusters.", Some("hoodieclustering")) {
+
+    override def appliesTo(table: OpenTable): Boolean                 = true
+    override def isDefault: Boolean                                   = false
+    override def check(table: OpenTable, settings: WriteConfig): Unit = ClusteringService.check(table, settings)
+    override def follows(table: OpenTable, settings: WriteConfig): Boolean =
+      settings.clustering.isInline || settings.clustering.isScheduled
+    override def isAsync(settings: WriteConfig): Boolean = settings.clustering.isAsync
+
+    override def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
+      ClusteringService.inline(session, table, settings)
+
+    // A plan refuses writes to its groups: it is made when it can be run.
+    override def prepare(table: OpenTable, settings: WriteConfig): Unit = ()
+
+    override def run(session: SparkSession, table: OpenTable, settings: WriteConfig, plans: Boolean): ServiceRun = {
+      val (done, blocked) = orBlocked("CLUSTERING_BLOCKED")(ClusteringService.dueAndRun(session, table, settings))(
+        ClusteringService.run(session, table.refreshed(), settings))
+      val left = done.skipped.filterNot(_.isRolledBack)
+      ServiceRun(done.done.lastOption,
+        left.headOption.map(s => s"clustering ${s.instant}: ${s.reason}")
+          .orElse(blocked))
+    }
+  }
+
+  private object Clean extends TableService("clean", "a later write or CALL run_clean cleans.") {
+
+    override def appliesTo(table: OpenTable): Boolean                      = true
+    override def follows(table: OpenTable, settings: WriteConfig): Boolean = settings.cleaning.automatic
+    override def isAsync(settings: WriteConfig): Boolean = settings.cleaning.automatic && settings.cleaning.isAsync
+
+    override def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
+      CleaningService.inline(table, settings)
+
+    override def prepare(table: OpenTable, settings: WriteConfig): Unit = ()
+
+    override def run(session: SparkSession, table: OpenTable, settings: WriteConfig, plans: Boolean): ServiceRun =
+      ServiceRun(CleaningService.due(table, settings).lastOption.map(_.instant))
+  }
+
+  private object Archiving extends TableService("archiving", "a later write or CALL archive_commits archives.") {
+
+    override def appliesTo(table: OpenTable): Boolean                      = true
+    override def follows(table: OpenTable, settings: WriteConfig): Boolean = settings.archive.automatic
+    override def isAsync(settings: WriteConfig): Boolean = settings.archive.automatic && settings.archive.isAsync
+
+    override def inline(session: SparkSession, table: OpenTable, settings: WriteConfig): Unit =
+      ArchiveService.inline(table, settings)
+
+    override def prepare(table: OpenTable, settings: WriteConfig): Unit = ()
+
+    override def run(session: SparkSession, table: OpenTable, settings: WriteConfig, plans: Boolean): ServiceRun =
+      ServiceRun(ArchiveService.due(table, settings).last)
+  }
+
+  /** All services, in the order in which they follow a write. */
+  val all: Seq[TableService] = Seq(Compaction, LogCompaction, Clustering, Clean, Archiving)
+}

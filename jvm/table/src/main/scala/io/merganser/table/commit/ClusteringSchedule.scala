@@ -1,0 +1,132 @@
+package io.merganser.table.commit
+
+import io.merganser.merge.MerganserException
+import io.merganser.table.file.FileGroupId
+import io.merganser.table.options.Permits
+import io.merganser.table.properties.TableConfig
+import io.merganser.table.slice.FileSlice
+import io.merganser.table.storage.{Storage, TableLock}
+import io.merganser.table.timeline._
+
+/**
+ * Clusterings on the timeline: scheduled once, run until a run succeeds, as [[CompactionSchedule]] does with
+ * compactions. No write depends on a clustering's instant, so that one can be rolled back.
+ */
+object ClusteringSchedule {
+
+  /**
+   * Puts a clustering on the timeline.
+   *
+   * @param opened timeline with which the table was opened: what was read of it is not read again
+   * @param plan   makes the plan from a timeline, None if there is nothing to do; called again if the table changes
+   *               meanwhile, finally under the lock
+   * @return the instant to run
+   * @throws MerganserException CLUSTERING_BLOCKED in version 6 while a write is running: its log files could belong to
+   *                            the slices that are clustered; LOCK_TIMEOUT
+   */
+  def schedule(
+      storage: Storage,
+      config: TableConfig,
+      lock: TableLock.Settings = TableLock.Settings(),
+      permits: Permits = Permits(),
+      opened: Option[Timeline] = None
+  )(plan: Timeline => Option[ClusteringPlan]): Option[Instant] = {
+    def requireFree(timeline: Timeline): Unit =
+      if (config.version < 8) timeline.runningWrites.headOption.foreach { running =>
+        throw MerganserException("CLUSTERING_BLOCKED", "path" -> storage, "instant" -> running.requested,
+          "version" -> config.version)
+      }
+    def publish(chosen: ClusteringPlan, timeline: Timeline, tableLock: TableLock): Option[Instant] = {
+      val content = RequestedReplace.clustering(chosen, path => storage.path(path).toString)
+      val action  = actionOf(config)
+      Some(Instant(Transaction.announce(storage, config, timeline, action, content, tableLock), action,
+          InstantState.Requested))
+    }
+    CompactionSchedule.planned(storage, config, lock, permits, opened)(requireFree)(plan)(publish)
+  }
+
+  /** In the names of pending files. */
+  private def actionOf(config: TableConfig): Action =
+    if (config.layoutVersion >= 2) Action.Clustering else Action.ReplaceCommit
+
+  /** Starts a run of a scheduled clustering, see [[CompactionSchedule.claim]]. */
+  def claim(
+      storage: Storage,
+      config: TableConfig,
+      instant: Instant,
+      options: Transaction.Options = Transaction.Options(),
+      expiredAfterMs: Long = CompactionSchedule.ExpiredAfterMs
+  ): Either[String, Transaction] = CompactionSchedule.claim(storage, config, instant, options, expiredAfterMs)
+
+  /**
+   * Why a plan can no longer be run, if so: another write has changed its file groups since.
+   *
+   * @param slices the newest slices of the plan's partitions
+   */
+  def outdated(plan: ClusteringPlan, slices: Seq[FileSlice]): Option[String] = {
+    val newest = slices.map(s => s.group -> s).toMap
+    plan.slices.flatMap { planned =>
+      newest.get(planned.group) match {
+        case None => Some(s"${planned.group} was replaced since it was planned")
+        case Some(now) =>
+          val added = now.logs.map(_.name).filterNot(planned.logFiles.toSet)
+          if (now.base.map(_.name) != planned.baseFile || added.nonEmpty)
+            Some(s"${planned.group} was written to since it was planned")
+          else None
+      }
+    }.headOption
+  }
+
+  /**
+   * Rolls a pending clustering back: removes the files of its runs, then its plan.
+   *
+   * @return the reason why it was not, if it was not: a run is alive, or it has been completed
+   * @throws MerganserException LOCK_TIMEOUT, and what [[TableFeatures.requireWritable]] throws
+   */
+  def rollback(
+      storage: Storage,
+      config: TableConfig,
+      instant: Instant,
+      options: Transaction.Options = Transaction.Options(),
+      expiredAfterMs: Long = CompactionSchedule.ExpiredAfterMs
+  ): Option[String] =
+    TableLock.hold(storage, options.lock) { lock =>
+      val timeline = Timeline.load(storage, config, options.opened)
+      TableFeatures.requireWritable(storage, TableConfig.load(storage), timeline, options.permits)
+      timeline.find(instant.requested, instant.action) match {
+        case Some(found) if !found.isCompleted =>
+          val alive = CompactionSchedule.runner(storage, config, found, expiredAfterMs)
+          if (alive.isEmpty) {
+            lock.requireHeld()
+            remove(storage, config, timeline, found)
+          }
+          alive
+        case Some(_) => Some("it has been completed")
+        case None    => None
+      }
+    }
+
+  /**
+   * Rolls back the pending clusterings of file groups that a write is about to commit to; a run that is alive finds no
+   * plan at its commit. Call under the lock.
+   */
+  private[commit] def rollbackTouched(
+      storage: Storage,
+      config: TableConfig,
+      now: Timeline,
+      touched: Set[FileGroupId]
+  ): Unit =
+    now.plannedClusterings.filter { case (_, plan) => plan.fileGroups.exists(touched) }.foreach { case (instant, _) =>
+      remove(storage, config, now, instant)
+    }
+
+  /**
+   * Our claim first, whose files have markers: if this stops in between, a run that waits for the lock must not commit
+   * files of which some are gone.
+   */
+  private def remove(storage: Storage, config: TableConfig, now: Timeline, instant: Instant): Unit = {
+    Claim.of(storage, config, instant.requested, instant.action).foreach(_ =>
+      storage.delete(Claim.file(config, instant.requested, instant.action)))
+    Rollback.remove(storage, config, now, instant)
+  }
+}

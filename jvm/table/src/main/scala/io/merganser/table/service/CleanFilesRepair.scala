@@ -1,0 +1,36 @@
+package io.merganser.table.service
+
+import io.merganser.merge.MerganserException
+import io.merganser.table.commit.TableFeatures
+import io.merganser.table.options.Permits
+import io.merganser.table.properties.TableConfig
+import io.merganser.table.storage.{Storage, TableLock}
+import io.merganser.table.timeline.{Instant, InstantState, Timeline}
+
+/** Removes pending cleans whose plan cannot be read: every write of any engine fails on them. */
+final class CleanFilesRepair(
+    storage: Storage,
+    lock: TableLock.Settings = TableLock.Settings(),
+    permits: Permits = Permits()
+) {
+
+  /**
+   * A clean that has not completed has deleted only files that the next one deletes, so that nothing is lost.
+   *
+   * @return requested times of the cleans removed
+   */
+  def run(): Seq[String] = TableLock.hold(storage, lock) { _ =>
+    val config   = TableConfig.repair(storage)
+    val timeline = Timeline.load(storage, config)
+    TableFeatures.requireWritable(storage, config, timeline, permits)
+    timeline.pendingCleans.filterNot(hasPlan(timeline, _)).map { clean =>
+      // The requested file last: with it alone, the next call removes the clean.
+      timeline.filesIn(clean, InstantState.Inflight, InstantState.Requested).foreach(file => storage.delete(file))
+      clean.requested
+    }
+  }
+
+  private def hasPlan(timeline: Timeline, clean: Instant): Boolean =
+    try timeline.cleanPlan(clean).isDefined
+    catch { case e: MerganserException if e.condition == "TIMELINE_FILE_UNREADABLE" => false }
+}

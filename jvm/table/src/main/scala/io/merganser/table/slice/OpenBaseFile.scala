@@ -1,0 +1,120 @@
+// Hot path: one call per row.
+package io.merganser.table.slice
+
+import io.merganser.merge.OrderingComparator
+import io.merganser.merge.buffer.{MergeIterator, Outcome}
+import io.merganser.table.base.{BaseFileWriter, EventTimes}
+import io.merganser.table.file.{FileNames, Marker, MarkerKind, WriteToken}
+import io.merganser.table.log.MetaRow
+import io.merganser.table.timeline.{MergeCounts, WriteStat}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.JoinedRow
+import org.apache.spark.unsafe.types.UTF8String
+
+/** A base file that is being written, with counts of the outcomes of the merge. */
+private[slice] final class OpenBaseFile(
+    slices: SliceWriter,
+    partitionPath: String,
+    fileId: String,
+    previous: Option[FileSlice],
+    token: WriteToken
+) {
+  import slices.{baseOptions, baseSchema, eventTime, instant, markers, storage}
+  import OpenBaseFile._
+
+  private[this] val width      = slices.width
+  private[this] val storesKeys = slices.config.storesKeys
+
+  private[this] val name                   = FileNames.base(fileId, token.toString, instant)
+  private[this] val meta                   = new MetaRow(instant, token, UTF8String.fromString(name), storesKeys)
+  private[this] val joined                 = new JoinedRow
+  private[this] val stored                 = slices.storedColumns
+  private[this] val times                  = new EventTimes(eventTime)
+  private[this] var writer: BaseFileWriter = _
+  private[this] var (inserted, updated, unchanged, late, deleted, ties) = (0L, 0L, 0L, 0L, 0L, 0L)
+  private[this] var rows                                                = 0L
+  private[this] var check                                               = FirstCheck
+  private[this] var keyWhenFull: UTF8String                             = _
+
+  def open(): Unit = {
+    val kind = if (previous.exists(_.base.isDefined)) MarkerKind.Merge else MarkerKind.Create
+    markers.create(Marker(partitionPath, name, kind))
+    writer =
+      new BaseFileWriter(storage.conf, storage.path(FileNames.path(partitionPath, name)), baseSchema, baseOptions,
+        storesKeys)
+  }
+
+  def add(merge: MergeIterator, updatesCommitMetadata: Boolean, ordering: OrderingComparator): Unit = {
+    val row = merge.row
+    merge.outcome match {
+      case Outcome.Unchanged => unchanged += 1
+      case Outcome.Late      => late += 1
+      case Outcome.Updated =>
+        updated += 1
+        if (ordering != null && ordering.compare(merge.storedRow, row) == 0) ties += 1
+      case Outcome.Inserted => inserted += 1
+      case Outcome.Deleted  => deleted += 1
+      case Outcome.Absent   =>
+    }
+    if (merge.isLive) {
+      if (merge.outcome >= Outcome.Updated) times.add(row, null)
+      put(row, updatesCommitMetadata && merge.outcome >= Outcome.Updated)
+    }
+  }
+
+  /** @param isNew whether the row gets the commit metadata columns of this instant */
+  def put(row: InternalRow, isNew: Boolean): Unit = {
+    if (writer == null) open()
+    writer.write(stored(joined(if (isNew) meta.stamped(row, width) else meta.kept(row, width), row)))
+    if (!storesKeys) writer.track(row.getUTF8String(width))
+    rows += 1
+    if (rows == check) checkSize(row)
+  }
+
+  /** The size estimate visits every column, so the next check is half way to the row that would fill the file. */
+  private def checkSize(row: InternalRow): Unit = {
+    val (bytes, max) = (writer.estimatedBytes, baseOptions.maxFileBytes)
+    if (bytes >= max) keyWhenFull = row.getUTF8String(width).copy()
+    else
+      check = rows + math.max(1L, math.min(LargestStep, (max - bytes) / math.max(1L, bytes / rows) / 2))
+  }
+
+  def isFull: Boolean = keyWhenFull != null
+
+  /** Whether the file is full and the row has another key than the last one. */
+  def endsBefore(row: InternalRow): Boolean = keyWhenFull != null && row.getUTF8String(width) != keyWhenFull
+
+  /** None if no row was written and no file was required. */
+  def close(): Option[SliceWritten] =
+    if (writer == null) None
+    else {
+      val written = writer.close()
+      Some(SliceWritten(
+          WriteStat(
+            fileId = fileId,
+            path = FileNames.path(partitionPath, name),
+            partitionPath = partitionPath,
+            prevCommit = previous.flatMap(_.base).map(_.instant).getOrElse("null"),
+            numWrites = written.rowCount,
+            numInserts = inserted,
+            numUpdateWrites = updated,
+            numDeletes = deleted,
+            fileSizeInBytes = written.sizeBytes,
+            totalWriteBytes = written.sizeBytes,
+            prevBaseFile = previous.flatMap(_.base).map(_.name),
+            minEventTime = times.least,
+            maxEventTime = times.greatest
+          ),
+          MergeCounts(inserted, updated, unchanged, late, deleted, ties)
+        ))
+    }
+
+  def abort(): Unit = if (writer != null) writer.abort()
+}
+
+private object OpenBaseFile {
+
+  /** Rows before the first check of a new file's size, and the most between two checks. */
+  private val FirstCheck  = 100L
+  private val LargestStep = 10000L
+}

@@ -1,0 +1,142 @@
+package io.merganser.table.commit
+
+import io.merganser.table.{FaultyFileSystem, Leftovers, TableSuite}
+import io.merganser.table.file.FileGroupId
+import io.merganser.table.options.ClusteringUpdates
+import io.merganser.table.properties.TableConfig
+import io.merganser.table.storage.Storage
+import io.merganser.table.timeline.{Action, ClusteringPlan, CommitMetadata, Instant, OperationType, Timeline, WriteStat}
+
+/** Clusterings on the timeline: who runs one, what other writes may do meanwhile, and how one is rolled back. */
+final class ClusteringRunsSuite extends TableSuite {
+
+  private def written(s: Storage, config: TableConfig, fileId: String, options: Transaction.Options): Unit = {
+    val write = Transaction.begin(s, config, Action.Commit, options = options)
+    write.run(t => Work((), Some(CommitRequest(upserted(writeBase(s, t, fileId)), Set.empty))))
+  }
+
+  private def written(s: Storage, config: TableConfig, fileId: String): Unit =
+    written(s, config, fileId, Transaction.Options())
+
+  private def planned(s: Storage): ClusteringPlan = {
+    val now = view(s).slices
+    val plan = io.merganser.table.service.ClusteringPlanner.plan(
+      io.merganser.table.settings.WriteConfig.parse(Map.empty, Map.empty, TableConfig.load(s)).clustering, now)
+    plan.getOrElse(fail("nothing to cluster"))
+  }
+
+  /** A table with the groups a and b, and a clustering of both on the timeline. */
+  private def scheduled(version: Int = 9): (Storage, TableConfig, Instant) = {
+    val s      = storage
+    val config = table(version, s)
+    Seq("a", "b").foreach(written(s, config, _))
+    (s, config, ClusteringSchedule.schedule(s, config)(_ => Some(planned(s))).get)
+  }
+
+  private def clustered(stat: WriteStat): CommitMetadata =
+    CommitMetadata(OperationType.Cluster, Map("p" -> Seq(stat)), Map.empty, Map("p" -> Seq("a", "b")))
+
+  private def taken(s: Storage, config: TableConfig, instant: Instant): Transaction =
+    ClusteringSchedule.claim(s, config, instant).fold(reason => fail(reason), identity)
+
+  private def plans(s: Storage, config: TableConfig): Seq[String] =
+    Timeline.load(s, config).plannedClusterings.map(_._1.requested)
+
+  for (version <- Seq(6, 8, 9)) {
+
+    test(s"version $version: a clustering replaces its groups when it completes, and no sooner") {
+      val (s, config, instant) = scheduled(version)
+      assert(Timeline.load(s, config).groupsInClustering.keySet == Set(FileGroupId("p", "a"), FileGroupId("p", "b")))
+      val files = names(s, config.timelineFolder)
+      assert(files.contains(s"${instant.requested}.${if (version >= 8) "clustering" else "replacecommit"}.requested"))
+      val run = taken(s, config, instant)
+      assert(ClusteringSchedule.claim(s, config, instant).left.exists(_.contains("this process runs it already")))
+      val stat = writeBase(s, run, "c")
+      assert(view(s).slices.map(_.fileId) == Seq("a", "b"))
+      run.commit(clustered(stat), Set("a", "b").map(FileGroupId("p", _)))
+      assert(view(s).slices.map(_.fileId) == Seq("c"))
+      val now = Timeline.load(s, config)
+      assert(now.completed.last.action == Action.ReplaceCommit && now.pending.isEmpty)
+      assert(now.clusteringPlan(now.completed.last).exists(_.slices.map(_.fileId) == Seq("a", "b")))
+      assert(ClusteringSchedule.claim(s, config, instant).left.exists(_.contains("completed")))
+      assert(Leftovers.of(s).isEmpty)
+    }
+
+    test(s"version $version: a run that fails leaves the plan, and a rollback removes it with the files of its runs") {
+      val (s, config, instant) = scheduled(version)
+      val run                  = taken(s, config, instant)
+      assert(ClusteringSchedule.rollback(s, config, instant).exists(_.contains("this process")))
+      intercept[IllegalStateException](
+        run.run[Unit] { t => writeBase(s, t, "c"); throw new IllegalStateException("x") })
+      assert(plans(s, config) == Seq(instant.requested) && view(s).slices.map(_.fileId) == Seq("a", "b"))
+      // Of another process, which died.
+      val dead = taken(s, config, instant)
+      writeBase(s, dead, "c")
+      dead.rollback()
+      s.createNew(Claim.file(config, instant.requested, instant.action),
+        Claim("other", 7, "other", "elsewhere", "1", 10).content)
+      assert(ClusteringSchedule.rollback(s, config, instant, expiredAfterMs = 0).isEmpty)
+      assert(plans(s, config).isEmpty && ClusteringSchedule.rollback(s, config, instant).isEmpty)
+      assert(Leftovers.of(s).isEmpty && names(s, "p").size == 3)
+    }
+  }
+
+  test("a run whose plan was rolled back cannot be committed") {
+    val (s, config, instant) = scheduled()
+    val run                  = taken(s, config, instant)
+    val stat                 = writeBase(s, run, "c")
+    written(s, config, "a",
+      Transaction.Options(clusteringUpdates = ClusteringUpdates.Allow, rollsBackClustering = true))
+    assert(conditionOf(run.run(_ => Work((), Some(CommitRequest(clustered(stat), Set.empty))))) ==
+      "CLUSTERING_CONFLICT")
+    assert(plans(s, config).isEmpty && view(s).slices.map(_.fileId) == Seq("a", "b") && Leftovers.of(s).isEmpty)
+  }
+
+  test("a run commits no file that an allowed write has removed, though that write failed while it removed the plan") {
+    val s      = faulty("t")
+    val config = table(9, s)
+    Seq("a", "b").foreach(written(s, config, _))
+    val instant = ClusteringSchedule.schedule(s, config)(_ => Some(planned(s))).get
+    val run     = taken(s, config, instant)
+    val stat    = writeBase(s, run, "c")
+    val allowed = Transaction.Options(clusteringUpdates = ClusteringUpdates.Allow, rollsBackClustering = true)
+    def other   = scala.util.Try(written(s, config, "a", allowed))
+    // The run has looked for its files already when it reads the timeline, and waits for the lock then.
+    val committed = FaultyFileSystem.interrupting("list .*/\\.hoodie/timeline")(
+      assert(FaultyFileSystem.failingFirst("delete .*\\.clustering\\.inflight")(assert(other.isFailure)).isEmpty))(
+      scala.util.Try(run.commit(clustered(stat), Set("a", "b").map(FileGroupId("p", _)))))
+    assert(committed.isFailure || s.exists(stat.path))
+    assert(view(s).slices.map(_.fileId) == (if (committed.isSuccess) Seq("c") else Seq("a", "b")))
+  }
+
+  test("a write to a group of a planned clustering is refused, or allowed, and then the plan cannot be run any more") {
+    val (s, config, instant) = scheduled()
+    def outdated             = ClusteringSchedule.outdated(planOf(s, config, instant), view(s).slices)
+    assert(conditionOf(written(s, config, "a")) == "COMMIT_CONFLICT" && outdated.isEmpty)
+    written(s, config, "other")
+    assert(outdated.isEmpty && plans(s, config) == Seq(instant.requested))
+    written(s, config, "a", Transaction.Options(clusteringUpdates = ClusteringUpdates.Allow))
+    assert(outdated.exists(_.contains("written to since it was planned")) && plans(s, config).size == 1)
+  }
+
+  private def planOf(s: Storage, config: TableConfig, instant: Instant): ClusteringPlan =
+    Timeline.load(s, config).clusteringPlan(instant).get
+
+  test("a write that commits to a group while the clustering runs makes its run fail") {
+    val (s, config, instant) = scheduled()
+    val run                  = taken(s, config, instant)
+    written(s, config, "a", Transaction.Options(clusteringUpdates = ClusteringUpdates.Allow))
+    val stat = writeBase(s, run, "c")
+    assert(conditionOf(run.run(_ => Work((), Some(CommitRequest(clustered(stat), Set.empty))))) ==
+      "CLUSTERING_CONFLICT")
+    assert(view(s).slices.map(_.fileId) == Seq("a", "b") && Leftovers.of(s).size == 1, "the plan is left")
+  }
+
+  test("in version 6 none is scheduled while a write is running; a planned clustering blocks no compaction") {
+    val (s, config, _) = scheduled(6)
+    val running        = Transaction.begin(s, config, Action.Commit)
+    assert(conditionOf(ClusteringSchedule.schedule(s, config)(_ => Some(planned(s)))) == "CLUSTERING_BLOCKED")
+    running.rollback()
+    assert(CompactionSchedule.schedule(s, config)(_ => None).isEmpty)
+  }
+}

@@ -1,0 +1,289 @@
+package io.merganser.table.service
+
+import io.merganser.merge.{MerganserException, Notation}
+import io.merganser.table.{DirectTable, Leftovers, TableSuite}
+import io.merganser.table.commit.{Claim, ClusteringSchedule, Heartbeat, Transaction}
+import io.merganser.table.options.FailedWrites
+import io.merganser.table.settings.{CleaningConfig, CleaningPolicy}
+import io.merganser.table.storage.Storage
+import io.merganser.table.timeline._
+
+import scala.util.Random
+
+/** Restores and rollbacks of completed writes: what the table has afterwards, and what refuses them. */
+final class RestoreSuite extends TableSuite with RestoreFixture {
+
+  private val histories = if (sys.env.get("MERGANSER_FULL").contains("1")) 20 else 3
+
+  private def clean(s: Storage, retained: Int): Unit = {
+    new Cleaning(s, config(s),
+      CleaningConfig(automatic = true, CleaningPolicy.Commits(retained), triggerCommits = 1, isIncremental = true))
+      .onRequest()
+    ()
+  }
+
+  private def batch(random: Random, step: Int): String = (1 to 1 + random.nextInt(4)).map { _ =>
+    val key = s"k${random.nextInt(8)}"
+    if (random.nextInt(4) == 0) s"$key-" else s"$key@${100 + random.nextInt(20)}=v$step"
+  }.distinct.groupBy(_.takeWhile(c => c != '@' && c != '-')).map(_._2.head).mkString(" ")
+
+  for (version <- Seq(6, 8, 9); mergeOnRead <- Seq(false, true))
+    test(s"version $version, merge on read $mergeOnRead: a restore to any write of a random history gives the rows " +
+      "that time travel read before, on every path") {
+      val seeds = new Random(version * 31 + (if (mergeOnRead) 1 else 0))
+      for (_ <- 1 to histories) {
+        val seed   = seeds.nextInt(100000)
+        val random = new Random(seed)
+        val s      = faulty(s"t$seed")
+        val table  = created(s, version, mergeOnRead)
+        for (step <- 1 to 5 + random.nextInt(5)) random.nextInt(8) match {
+          case 0 if mergeOnRead                       => table.compact()
+          case 1 if mergeOnRead                       => table.scheduleCompaction()
+          case 2 if step > 3                          => clean(s, 1 + random.nextInt(3))
+          case 3 if table.timeline.completed.nonEmpty => new Savepoints(s, config(s)).create(None, "", "")
+          case _                                      => table.upsert(Notation.changes(batch(random, step)))
+        }
+        if (table.timeline.completed.isEmpty) table.upsert(Notation.changes("k1@1=a"))
+        val all    = table.timeline.completed.map(_.requested)
+        val target = all(random.nextInt(all.size))
+        val clue   = s"seed $seed, to ${all.indexOf(target)} of ${all.size}"
+        table.timeline.savepoints.filter(_.requested > target).foreach { saved =>
+          assert(conditionOf(restoring(s).restore(target)) == "RESTORE_OF_SAVEPOINT", clue)
+          new Savepoints(s, config(s)).delete(Some(saved.requested))
+        }
+        val past =
+          try Some(asOf(s, target))
+          catch {
+            case e: MerganserException =>
+              assert(e.condition == "AS_OF_TOO_EARLY", clue); None
+          }
+        past match {
+          case None => assert(conditionOf(restoring(s).restore(target)) == "RESTORE_TOO_EARLY", clue)
+          case Some(before) =>
+            val (rows, optimized) = (sorted(table.rows(before)), sorted(table.readOptimizedRows(before)))
+            val shown             = restoring(s).previewRestore(target)
+            val done              = restoring(s).restore(target)
+            assert(shown.copy(elapsedMs = 0) == done.copy(instant = None, elapsedMs = 0), clue)
+            assert(done.takenBack.map(_.instant).toSet.intersect(all.toSet) == all.filter(_ > target).toSet, clue)
+            assert(sorted(table.rows) == rows && sorted(table.readOptimizedRows) == optimized, clue)
+            assert(done.files.forall(f => !s.exists(f.path)), clue)
+            if (mergeOnRead) { table.compact(); assert(sorted(table.rows) == rows, s"compacted, $clue") }
+            table.upsert(Notation.changes("k9@999=z"))
+            assert(sorted(table.rows) == (rows.filterNot(_.startsWith("k9")) :+ "k9@999=z").sorted, clue)
+            val left = Leftovers.of(s).filterNot(_.contains("savepoint"))
+            assert(left.isEmpty, clue)
+        }
+      }
+    }
+
+  test("the newest write is rolled back; an older one is not, and the error names the way") {
+    for (version <- Seq(6, 9)) {
+      val s     = faulty(s"t$version")
+      val table = created(s, version, mergeOnRead = true)
+      val first = upsert(table, "k1@1=a k2@1=b")
+      val last  = upsert(table, "k1@2=A k3@1=c")
+      val error = intercept[MerganserException](restoring(s).rollback(Some(first)))
+      assert(error.condition == "ROLLBACK_NOT_NEWEST" && error.getMessage.contains(last))
+      assert(conditionOf(restoring(s).rollback(Some("20200101000000000"))) == "RESTORE_INSTANT_UNKNOWN")
+      val done = restoring(s).rollback(Some(last))
+      assert(done.takenBack.map(t => (t.instant, t.operation)) == Seq(last -> Some("UPSERT")))
+      assert(rowsOf(s) == Seq("k1@1=a", "k2@1=b"))
+      val now = timelineOf(s)
+      assert(now.rollbacks.map(_.requested) == done.instant.toSeq && now.restores.isEmpty)
+      assert(now.rollback(now.rollbacks.head).instants.map(_.instant) == Seq(last))
+      assert(conditionOf(asOf(s, last)) == "AS_OF_TAKEN_BACK")
+      assert(restoring(s).rollback(None).newest.isEmpty && rowsOf(s).isEmpty)
+      assert(conditionOf(restoring(s).rollback(None)) == "RESTORE_INSTANT_UNKNOWN")
+      upsert(table, "k1@3=x")
+      assert(rowsOf(s) == Seq("k1@3=x"))
+    }
+  }
+
+  test("the times between the first write that was taken back and the restore cannot be read, others can") {
+    val s      = faulty("t")
+    val table  = created(s, 9, mergeOnRead = false)
+    val writes = (1 to 4).map(n => upsert(table, s"k1@$n=v$n"))
+    val done   = restoring(s).restore(writes(1)).instant.get
+    val next   = upsert(table, "k1@9=z")
+    for (gone <- writes.drop(2)) assert(conditionOf(asOf(s, gone)) == "AS_OF_TAKEN_BACK")
+    assert(sorted(table.rows(asOf(s, writes.head))) == Seq("k1@1=v1"))
+    assert(sorted(table.rows(asOf(s, done))) == Seq("k1@2=v2"))
+    assert(sorted(table.rows(asOf(s, next))) == Seq("k1@9=z"))
+    assert(conditionOf(restoring(s).restore(writes(2))) == "RESTORE_INSTANT_UNKNOWN")
+    // A second restore goes further back, over the first.
+    restoring(s).restore(writes.head)
+    assert(rowsOf(s) == Seq("k1@1=v1") && timelineOf(s).restores.size == 2)
+    assert(restoring(s).restore(writes.head).instant.isEmpty, "there is nothing to take back")
+  }
+
+  test("the files of Hudi: the plan names the instants, and the metadata the files of each") {
+    val s      = faulty("t")
+    val table  = created(s, 9, mergeOnRead = true)
+    val writes = (1 to 3).map(n => upsert(table, s"k1@$n=v$n"))
+    table.scheduleCompaction()
+    val planned = table.timeline.pendingCompactions.head.requested
+    val done    = restoring(s).restore(writes.head)
+    val now     = timelineOf(s)
+    val restore = now.restores.head
+    val plan    = AvroRecords.decode(now.content(restore, InstantState.Requested))
+    import AvroRecords._
+    assert(plan.getSchema.getName == "HoodieRestorePlan")
+    assert(plan.records("instantsToRollback").map(i => (i.string("commitTime").get, i.string("action").get)) ==
+      Seq(planned -> "compaction", writes(2) -> "deltacommit", writes(1) -> "deltacommit"))
+    assert(plan.string("savepointToRestoreTimestamp").contains(writes.head))
+    assert(now.content(restore, InstantState.Inflight).isEmpty)
+    val metadata = now.restore(restore)
+    assert(metadata.instants.map(_.instant) == done.takenBack.map(_.instant))
+    val deleted = metadata.rollbacks(writes(1)).deleted.values.toSeq.flatten
+    assert(deleted.size == 1 && deleted.forall(_.contains(writes(1))))
+    assert(AvroRecords.decode(now.content(restore, InstantState.Completed)).getSchema.getName ==
+      "HoodieRestoreMetadata")
+    assert(now.pendingCompactions.isEmpty)
+  }
+
+  test("a running write or compaction refuses a restore, a failed write is rolled back") {
+    val s     = faulty("t")
+    val table = created(s, 9, mergeOnRead = true)
+    val first = upsert(table, "k1@1=a")
+    upsert(table, "k1@2=b")
+    val several = Transaction.Options(heartbeatMs = Some(60000L),
+      failedWrites = FailedWrites.Lazy(Heartbeat.ExpiredAfterMs))
+    val running = new DirectTable(s, bucketed = false, several).begun(Notation.changes("k1@3=c"))
+    for (preview <- Seq(true, false)) {
+      def restore() =
+        if (preview) restoring(s, several).previewRestore(first) else restoring(s, several).restore(first)
+      assert(conditionOf(restore()) == "RESTORE_WHILE_WRITING")
+    }
+    assert(rowsOf(s) == Seq("k1@2=b"))
+    // With a single writer it counts as failed: its commit is refused.
+    restoring(s).restore(first)
+    assert(conditionOf(running.commit()) == "COMMIT_CONFLICT")
+    assert(rowsOf(s) == Seq("k1@1=a") && Leftovers.of(s).isEmpty)
+  }
+
+  for (version <- Seq(6, 9))
+    test(s"version $version: a running log compaction refuses a restore; what one that died has written goes too") {
+      val s       = faulty("t")
+      val table   = created(s, version, mergeOnRead = true)
+      val writes  = upsert(table, "k2@1=a k4@1=b") +: (2 to 4).map(n => upsert(table, s"k2@$n=v$n"))
+      val instant = table.scheduleLogCompaction().get
+      val run     = table.beginLogCompaction(instant)
+      assert(names(s, "p0").count(_.contains(".log.")) == 4)
+      for (act <- Seq[Restoring => Any](_.previewRestore(writes(1)), _.restore(writes(1)), _.rollback(None)))
+        assert(conditionOf(act(restoring(s))) == "RESTORE_WHILE_WRITING")
+      // As of another process, which died.
+      s.delete(Claim.file(config(s), instant.requested, instant.action))
+      s.createNew(Claim.file(config(s), instant.requested, instant.action),
+        Claim("other", 7, "other", "elsewhere", "1", 10).content)
+      s.delete(Heartbeat.file(instant.requested))
+      restoring(s).restore(writes(1))
+      assert(names(s, "p0").count(_.contains(".log.")) == 1 && rowsOf(s) == Seq("k2@2=v2", "k4@1=b"))
+      run.transaction.abandon(new IllegalStateException("it is dead"))
+      assert(Leftovers.of(s).isEmpty)
+      // Also once the timeline begins after it.
+      for (n <- 5 to 9) upsert(table, s"k6@$n=v$n")
+      new Archiving(s, config(s), io.merganser.table.settings.ArchiveConfig().copy(minCommits = 1, maxCommits = 2))
+        .run()
+      assert(timelineOf(s).start.exists(_ > instant.requested))
+      assert(rowsOf(s) == Seq("k2@2=v2", "k4@1=b", "k6@9=v9"))
+    }
+
+  for (version <- Seq(6, 9))
+    test(s"version $version: a running clustering refuses a restore, a planned one goes with it") {
+      val s     = faulty("t")
+      val table = created(s, version, mergeOnRead = false)
+      val first = upsert(table, "k2@1=a")
+      upsert(table, "k2@2=b")
+      val groups = view(s).slices.map(g =>
+        ClusteringGroup(Seq(ClusteringSlice(g.partitionPath, g.fileId, g.base.map(_.name), Nil)), outputGroups = 1))
+      val planned =
+        ClusteringSchedule.schedule(s, config(s))(_ => Some(ClusteringPlan(groups, Map.empty, true))).get
+      val run = ClusteringSchedule.claim(s, config(s), planned).fold(reason => fail(reason), identity)
+      assert(conditionOf(restoring(s).restore(first)) == "RESTORE_WHILE_WRITING")
+      assert(timelineOf(s).plannedClusterings.size == 1 && rowsOf(s) == Seq("k2@2=b"))
+      run.rollback()
+      val done = restoring(s).restore(first)
+      assert(done.takenBack.map(_.instant).contains(planned.requested))
+      assert(timelineOf(s).plannedClusterings.isEmpty && rowsOf(s) == Seq("k2@1=a") && Leftovers.of(s).isEmpty)
+    }
+
+  test("a write of rows that were read before a restore is a conflict") {
+    val s     = faulty("t")
+    val table = created(s, 9, mergeOnRead = false)
+    val first = upsert(table, "k1@1=a")
+    upsert(table, "k1@2=b")
+    val read = table.timeline
+    restoring(s).restore(first)
+    val writer = new DirectTable(s, bucketed = false, Transaction.Options(readAt = Some(read)))
+    assert(conditionOf(writer.upsert(Notation.changes("k1@3=c"))) == "COMMIT_CONFLICT")
+    assert(rowsOf(s) == Seq("k1@1=a"))
+  }
+
+  test(
+    "writes whose later ones were archived cannot be restored; restores are archived, and still refuse their times") {
+    val s      = faulty("t")
+    val table  = created(s, 9, mergeOnRead = false)
+    val writes = (1 to 3).map(n => upsert(table, s"k1@$n=v$n"))
+    restoring(s).restore(writes(1))
+    new Savepoints(s, config(s)).create(Some(writes.head), "", "")
+    for (n <- 4 to 8) upsert(table, s"k1@$n=v$n")
+    val limits =
+      io.merganser.table.settings.ArchiveConfig().copy(minCommits = 2, maxCommits = 3, beyondSavepoint = true)
+    new Archiving(s, config(s), limits).run()
+    val now = timelineOf(s)
+    assert(now.restores.isEmpty && now.completed.head.requested == writes.head)
+    assert(conditionOf(restoring(s).restore(writes.head)) == "RESTORE_ARCHIVED")
+    assert(conditionOf(restoring(s).restore(writes(1))) == "RESTORE_INSTANT_UNKNOWN")
+    assert(conditionOf(asOf(s, writes(2))) == "AS_OF_TAKEN_BACK")
+    val newest = now.completed.dropRight(1).last.requested
+    restoring(s).restore(newest)
+    assert(rowsOf(s) == Seq("k1@7=v7"))
+  }
+
+  test("groups that an overwrite replaced are visible again, and the report names them") {
+    val s      = faulty("t")
+    val table  = created(s, 9, mergeOnRead = false)
+    val first  = upsert(table, "k2@1=a")
+    val groups = table.timeline.metadata(first).get.allStats.map(_.group)
+    Transaction.run(s, config(s), Action.ReplaceCommit, Transaction.Options()) { _ =>
+      val replaced = groups.groupBy(_.partitionPath).map { case (p, some) => p -> some.map(_.fileId) }
+      io.merganser.table.commit.Work((),
+        Some(io.merganser.table.commit.CommitRequest(
+            CommitMetadata(OperationType.DeletePartition, Map.empty, Map.empty, replaced), groups.toSet)))
+    }
+    assert(rowsOf(s).isEmpty)
+    val done = restoring(s).restore(first)
+    assert(done.groups == groups && done.takenBack.map(_.operation) == Seq(Some("DELETE_PARTITION")))
+    assert(rowsOf(s) == Seq("k2@1=a"))
+  }
+
+  test("version 6: blocks of the writes that are taken back are revoked where their log file has blocks of others") {
+    val s      = faulty("t")
+    val table  = created(s, 6, mergeOnRead = true)
+    val writes = upsert(table, "k2@1=a k4@1=b") +: (2 to 4).map(n => upsert(table, s"k2@$n=v$n"))
+    // As an engine that appends leaves them.
+    val logs = names(s, "p0").filter(_.contains(".log.")).toSeq.sortBy(_.split("log\\.")(1))
+    assert(logs.size == 3)
+    val bytes = logs.flatMap(name => s.read(s"p0/$name")).toArray
+    logs.foreach(name => s.delete(s"p0/$name"))
+    s.createNew(s"p0/${logs.head}", bytes)
+    for ((instant, own) <- writes.tail.zip(logs)) {
+      val file = s".hoodie/$instant.deltacommit"
+      val text = s.readText(file)
+      s.delete(file)
+      s.createNew(file, text.replace(own, logs.head).getBytes)
+    }
+    assert(rowsOf(s) == Seq("k2@4=v4", "k4@1=b"))
+    assert(restoring(s).previewRestore(writes(1)).files.isEmpty)
+    restoring(s).restore(writes(1))
+    assert(names(s, "p0").count(_.contains(".log.")) == 2 && rowsOf(s) == Seq("k2@2=v2", "k4@1=b"))
+    assert(restoring(s).restore(writes(1)).instant.isEmpty)
+    // Also once the timeline begins after the revoked writes.
+    for (n <- 5 to 9) upsert(table, s"k6@$n=v$n")
+    new Archiving(s, config(s), io.merganser.table.settings.ArchiveConfig().copy(minCommits = 1, maxCommits = 2)).run()
+    assert(timelineOf(s).start.exists(_ > writes.last))
+    assert(rowsOf(s) == Seq("k2@2=v2", "k4@1=b", "k6@9=v9"))
+    table.compact()
+    assert(rowsOf(s) == Seq("k2@2=v2", "k4@1=b", "k6@9=v9"))
+  }
+}

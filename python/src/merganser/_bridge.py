@@ -55,11 +55,39 @@ class Bridge:
     def compact(self, path: str, op: str, options: Mapping[str, str]) -> Any:
         return self._call("compact", self._session, path, op, json.dumps(dict(options)))
 
+    def compact_logs(self, path: str, op: str, options: Mapping[str, str]) -> Any:
+        return self._call("compactLogs", self._session, path, op, json.dumps(dict(options)))
+
+    def cluster(
+        self,
+        path: str,
+        op: str,
+        columns: str | None,
+        strategy: str | None,
+        where: str | None,
+        options: Mapping[str, str],
+    ) -> Any:
+        return self._call("cluster", self._session, path, op, columns, strategy, where, json.dumps(dict(options)))
+
+    def purge_clustering(self, path: str, instant: str, options: Mapping[str, str]) -> Any:
+        return self._call("purgeClustering", self._session, path, instant, json.dumps(dict(options)))
+
     def clean(self, path: str, dry_run: bool, options: Mapping[str, str]) -> Any:
         return self._call("clean", self._session, path, dry_run, json.dumps(dict(options)))
 
     def archive(self, path: str, min_commits: int | None, max_commits: int | None, options: Mapping[str, str]) -> Any:
         return self._call("archive", self._session, path, min_commits, max_commits, json.dumps(dict(options)))
+
+    def start_services(
+        self, path: str, services: str | None, interval_seconds: int | None, options: Mapping[str, str]
+    ) -> Any:
+        return self._call("startServices", self._session, path, services, interval_seconds, json.dumps(dict(options)))
+
+    def stop_services(self, path: str) -> None:
+        self._call("stopServices", self._session, path)
+
+    def services(self, path: str) -> Any:
+        return self._call("services", self._session, path)
 
     def create_savepoint(
         self, path: str, instant: str | None, user: str, comments: str, options: Mapping[str, str]
@@ -72,8 +100,20 @@ class Bridge:
     def savepoints(self, path: str) -> Any:
         return self._call("savepoints", self._session, path)
 
-    def history(self, path: str) -> Any:
-        return self._call("history", self._session, path)
+    def restore(self, path: str, instant: str, dry_run: bool, options: Mapping[str, str]) -> Any:
+        return self._call("restore", self._session, path, instant, dry_run, json.dumps(dict(options)))
+
+    def restore_savepoint(self, path: str, savepoint: str | None, dry_run: bool, options: Mapping[str, str]) -> Any:
+        return self._call("restoreSavepoint", self._session, path, savepoint, dry_run, json.dumps(dict(options)))
+
+    def rollback(self, path: str, instant: str | None, dry_run: bool, options: Mapping[str, str]) -> Any:
+        return self._call("rollback", self._session, path, instant, dry_run, json.dumps(dict(options)))
+
+    def history(self, path: str, limit: int | None, archived: bool) -> Any:
+        return self._call("history", self._session, path, limit, archived)
+
+    def rows(self, procedure: str, options: Mapping[str, str] | None = None, **arguments: Any) -> Any:
+        return self._call("call", self._session, procedure, json.dumps(arguments), json.dumps(dict(options or {})))
 
     def file_slices(self, path: str) -> Any:
         return self._call("fileSlices", self._session, path)

@@ -14,6 +14,8 @@ from merganser.errors import MerganserError, MissingJarError, error_for
 
 _ALL = 2**31 - 1  # procedures limit their rows by default
 
+_CLUSTERED = ("filesReplaced", "filesWritten", "rowsWritten", "bytesWritten", "elapsedMs")
+
 _NO_PROCEDURES = re.compile(r"PROCEDURE|ROUTINE|PARSE_SYNTAX_ERROR")
 """Conditions of Spark itself for a missing procedure, or for a missing CALL statement."""
 
@@ -44,7 +46,13 @@ class Statements:
             self._spark.catalog.dropTempView(view)
 
     def compact(self, path: str, op: str, options: Mapping[str, str]) -> Any:
-        found = self._rows("run_compaction", options, path=path, op=op)
+        return self._compacted("run_compaction", path, op, options)
+
+    def compact_logs(self, path: str, op: str, options: Mapping[str, str]) -> Any:
+        return self._compacted("run_log_compaction", path, op, options)
+
+    def _compacted(self, procedure: str, path: str, op: str, options: Mapping[str, str]) -> Any:
+        found = self.rows(procedure, options, path=path, op=op)
         left = [f"{row['timestamp']}: {row['leftBecause']}" for row in found if row["leftBecause"] is not None]
         done = [row for row in found if row["leftBecause"] is None]
         if not done:
@@ -52,8 +60,29 @@ class Statements:
         response = {**done[0], "instant": done[0]["timestamp"], "filesWritten": done[0]["operationSize"], "left": left}
         return {key: 0 if value is None else value for key, value in response.items()}  # null if only planned
 
+    def cluster(
+        self,
+        path: str,
+        op: str,
+        columns: str | None,
+        strategy: str | None,
+        where: str | None,
+        options: Mapping[str, str],
+    ) -> Any:
+        given = {"order": columns, "order_strategy": strategy, "predicate": where}
+        named = {name: value for name, value in given.items() if value is not None}
+        found = self.rows("run_clustering", options, path=path, op=op, **named)
+        done = [row for row in found if row["leftBecause"] is None]
+        sums = {key: sum(row[key] or 0 for row in done) for key in _CLUSTERED}
+        left = [f"{row['timestamp']}: {row['leftBecause']}" for row in found if row["leftBecause"] is not None]
+        return {**sums, "instants": [row["timestamp"] for row in done], "left": left}
+
+    def purge_clustering(self, path: str, instant: str, options: Mapping[str, str]) -> Any:
+        rows = self.rows("run_clustering", options, path=path, op="purge_pending_instant", instants=instant)
+        return {"left": [row["leftBecause"] for row in rows if row["leftBecause"] is not None]}
+
     def clean(self, path: str, dry_run: bool, options: Mapping[str, str]) -> Any:
-        return self._rows("run_clean", options, path=path, dry_run=dry_run)
+        return self.rows("run_clean", options, path=path, dry_run=dry_run)
 
     def archive(self, path: str, min_commits: int | None, max_commits: int | None, options: Mapping[str, str]) -> Any:
         limits = {"min_commits": min_commits, "max_commits": max_commits}
@@ -67,6 +96,19 @@ class Statements:
             "elapsedMs": row["elapsedMs"],
         }
 
+    def start_services(
+        self, path: str, services: str | None, interval_seconds: int | None, options: Mapping[str, str]
+    ) -> Any:
+        given = {"services": services, "interval_seconds": interval_seconds}
+        named = {name: value for name, value in given.items() if value is not None}
+        return self.rows("start_services", options, path=path, **named)
+
+    def stop_services(self, path: str) -> None:
+        self._one("stop_services", path=path)
+
+    def services(self, path: str) -> Any:
+        return self.rows("show_services", path=path)
+
     def create_savepoint(
         self, path: str, instant: str | None, user: str, comments: str, options: Mapping[str, str]
     ) -> Any:
@@ -78,11 +120,33 @@ class Statements:
         self._one("delete_savepoint", options, path=path, **write)
 
     def savepoints(self, path: str) -> Any:
-        return self._rows("show_savepoints", path=path)
+        return self.rows("show_savepoints", path=path)
 
-    def history(self, path: str) -> Any:
-        newest_first = self._rows("show_timeline", path=path, limit=_ALL)
-        return [{**row, "instant": row["instantTime"], "completed": row["completedTime"]} for row in newest_first[::-1]]
+    def rows(self, procedure: str, options: Mapping[str, str] | None = None, **arguments: Any) -> list[dict[str, Any]]:
+        """The rows of a call, their columns named as the fields of the jar's JSON are."""
+        statement, values = call(procedure, options or {}, arguments)
+        try:
+            rows = self._spark.sql(statement, values).collect()
+        except PySparkException as failure:
+            error = translated(failure)
+            if error is None:
+                raise
+            raise error from failure
+        return [{_camel(name): value for name, value in row.asDict(recursive=True).items()} for row in rows]
+
+    def restore(self, path: str, instant: str, dry_run: bool, options: Mapping[str, str]) -> Any:
+        return self._one("restore_to_instant", options, path=path, instant_time=instant, dry_run=dry_run)
+
+    def restore_savepoint(self, path: str, savepoint: str | None, dry_run: bool, options: Mapping[str, str]) -> Any:
+        write = {} if savepoint is None else {"instant_time": savepoint}
+        return self._one("rollback_to_savepoint", options, path=path, dry_run=dry_run, **write)
+
+    def rollback(self, path: str, instant: str | None, dry_run: bool, options: Mapping[str, str]) -> Any:
+        write = {} if instant is None else {"instant_time": instant}
+        return self._one("rollback_to_instant", options, path=path, dry_run=dry_run, **write)
+
+    def history(self, path: str, limit: int | None, archived: bool) -> Any:
+        return self.rows("show_history", path=path, limit=_ALL if limit is None else limit, archived=archived)
 
     def file_slices(self, path: str) -> Any:
         return [
@@ -94,24 +158,12 @@ class Statements:
                 "baseSizeBytes": row["dataFileSize"],
                 "logFiles": [{"name": log["name"], "sizeBytes": log["size"]} for log in row["deltaFiles"]],
             }
-            for row in self._rows("show_fsview_latest", path=path, limit=_ALL)
+            for row in self.rows("show_fsview_latest", path=path, limit=_ALL)
         ]
 
     def _one(self, procedure: str, options: Mapping[str, str] | None = None, **arguments: Any) -> dict[str, Any]:
-        (row,) = self._rows(procedure, options, **arguments)
+        (row,) = self.rows(procedure, options, **arguments)
         return row
-
-    def _rows(self, procedure: str, options: Mapping[str, str] | None = None, **arguments: Any) -> list[dict[str, Any]]:
-        """The rows of a call, their columns named as the fields of the jar's JSON are."""
-        statement, values = call(procedure, options or {}, arguments)
-        try:
-            rows = self._spark.sql(statement, values).collect()
-        except PySparkException as failure:
-            error = translated(failure)
-            if error is None:
-                raise
-            raise error from failure
-        return [{_camel(name): value for name, value in row.asDict(recursive=True).items()} for row in rows]
 
 
 def call(procedure: str, options: Mapping[str, str], arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -134,6 +134,12 @@ class CompactionConflictError(CommitConflictError):
     CONDITIONS: ClassVar[tuple[str, ...]] = ("COMPACTION_CONFLICT",)
 
 
+class ClusteringConflictError(CommitConflictError):
+    """Another writer ran the same clustering, rolled it back or changed its rows first; no row has changed."""
+
+    CONDITIONS: ClassVar[tuple[str, ...]] = ("CLUSTERING_CONFLICT",)
+
+
 class LockTimeoutError(_ConditionError):
     """Another writer held the table's lock for too long; write again."""
 

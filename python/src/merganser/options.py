@@ -99,7 +99,10 @@ COMPACTION_LOG_BYTES = "hoodie.compaction.logfile.size.threshold"
 COMPACTION_LOG_FILES = "hoodie.compaction.logfile.num.threshold"
 COMPACTION_PARTITIONS = "hoodie.compaction.daybased.target.partitions"
 COMPACTION_PARTITION_REGEX = "hoodie.compaction.partition.path.regex"
+LOG_COMPACTION_INLINE = "hoodie.log.compaction.inline"
+LOG_COMPACTION_BLOCKS = "hoodie.log.compaction.blocks.threshold"
 CLEAN_AUTOMATIC = "hoodie.clean.automatic"
+CLEAN_ASYNC = "hoodie.clean.async.enabled"
 CLEAN_POLICY = "hoodie.clean.policy"
 CLEAN_COMMITS = "hoodie.clean.commits.retained"
 CLEAN_HOURS = "hoodie.clean.hours.retained"
@@ -108,6 +111,7 @@ CLEAN_TRIGGER = "hoodie.clean.trigger.strategy"
 CLEAN_TRIGGER_COMMITS = "hoodie.clean.trigger.max.commits"
 CLEAN_INCREMENTAL = "hoodie.clean.incremental.enabled"
 ARCHIVE = "hoodie.archive.automatic"
+ARCHIVE_ASYNC = "hoodie.archive.async"
 KEEP_MIN_COMMITS = "hoodie.keep.min.commits"
 KEEP_MAX_COMMITS = "hoodie.keep.max.commits"
 ARCHIVE_BATCH = "hoodie.commits.archival.batch"
@@ -115,6 +119,31 @@ ARCHIVE_BEYOND_SAVEPOINT = "hoodie.archive.beyond.savepoint"
 HISTORY_MERGE_BATCH = "hoodie.timeline.compaction.batch.size"
 HISTORY_FILE_MAX_SIZE = "hoodie.timeline.compaction.target.file.max.bytes"
 HISTORY_VERSIONS = "hoodie.timeline.manifest.retained.versions"
+INLINE_CLUSTERING = "hoodie.clustering.inline"
+SCHEDULE_INLINE_CLUSTERING = "hoodie.clustering.schedule.inline"
+ASYNC_CLUSTERING = "hoodie.clustering.async.enabled"
+ASYNC_CLUSTERING_MAX_COMMITS = "hoodie.clustering.async.max.commits"
+CLUSTERING_MAX_COMMITS = "hoodie.clustering.inline.max.commits"
+CLUSTERING_SMALL_FILE_LIMIT = "hoodie.clustering.plan.strategy.small.file.limit"
+CLUSTERING_TARGET_FILE_BYTES = "hoodie.clustering.plan.strategy.target.file.max.bytes"
+CLUSTERING_GROUP_BYTES = "hoodie.clustering.plan.strategy.max.bytes.per.group"
+CLUSTERING_GROUPS = "hoodie.clustering.plan.strategy.max.num.groups"
+CLUSTERING_SORT_COLUMNS = "hoodie.clustering.plan.strategy.sort.columns"
+CLUSTERING_SINGLE_GROUP = "hoodie.clustering.plan.strategy.single.group.clustering.enabled"
+CLUSTERING_FILTER_MODE = "hoodie.clustering.plan.partition.filter.mode"
+CLUSTERING_LOOKBACK = "hoodie.clustering.plan.strategy.daybased.lookback.partitions"
+CLUSTERING_SKIP_LATEST = "hoodie.clustering.plan.strategy.daybased.skipfromlatest.partitions"
+CLUSTERING_BEGIN_PARTITION = "hoodie.clustering.plan.strategy.cluster.begin.partition"
+CLUSTERING_END_PARTITION = "hoodie.clustering.plan.strategy.cluster.end.partition"
+CLUSTERING_PARTITIONS = "hoodie.clustering.plan.strategy.partition.selected"
+CLUSTERING_PARTITION_REGEX = "hoodie.clustering.plan.strategy.partition.regex.pattern"
+CLUSTERING_PLAN_STRATEGY = "hoodie.clustering.plan.strategy.class"
+CLUSTERING_EXECUTION = "hoodie.clustering.execution.strategy.class"
+CLUSTERING_UPDATES_STRATEGY = "hoodie.clustering.updates.strategy"
+CLUSTERING_PRESERVES = "hoodie.clustering.preserve.commit.metadata"
+LAYOUT_STRATEGY = "hoodie.layout.optimize.strategy"
+CURVE_METHOD = "hoodie.layout.optimize.curve.build.method"
+CURVE_SAMPLE = "hoodie.layout.optimize.build.curve.sample.size"
 FAIL_ON_SERVICE_FAILURE = "hoodie.fail.writes.on.inline.table.service.exception"
 CONCURRENCY_MODE = "hoodie.write.concurrency.mode"
 FAILED_WRITES = "hoodie.clean.failed.writes.policy"
@@ -354,6 +383,37 @@ class CleanTrigger:
     """Values of ``CLEAN_TRIGGER``."""
 
     NUM_COMMITS = "NUM_COMMITS"
+
+
+class ClusteringFilterMode:
+    """Values of ``CLUSTERING_FILTER_MODE``."""
+
+    NONE = "NONE"
+    RECENT_DAYS = "RECENT_DAYS"
+    SELECTED_PARTITIONS = "SELECTED_PARTITIONS"
+    DAY_ROLLING = "DAY_ROLLING"
+
+
+class ClusteringUpdatesStrategy:
+    """Values of ``CLUSTERING_UPDATES_STRATEGY``."""
+
+    SPARK_REJECT_UPDATE_STRATEGY = "SparkRejectUpdateStrategy"
+    SPARK_ALLOW_UPDATE_STRATEGY = "SparkAllowUpdateStrategy"
+
+
+class LayoutStrategy:
+    """Values of ``LAYOUT_STRATEGY``."""
+
+    LINEAR = "LINEAR"
+    ZORDER = "ZORDER"
+    HILBERT = "HILBERT"
+
+
+class CurveMethod:
+    """Values of ``CURVE_METHOD``."""
+
+    DIRECT = "DIRECT"
+    SAMPLE = "SAMPLE"
 
 
 class ConcurrencyMode:

@@ -6,29 +6,25 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
-from typing import Any, Union
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from merganser._transport import Transport, transport_for
 from merganser.config import IndexType, MergeMode, Options, TableType, WriteOptions, merged_options
+from merganser.history import History
 from merganser.results import (
-    ArchiveResult,
-    CleanResult,
     CommitResult,
-    CompactionResult,
     FileSlice,
-    HistoryEntry,
-    Savepoint,
     TableInfo,
 )
+from merganser.services import Columns, TableServices
 
-Columns = Union[str, Sequence[str]]
 _FORMAT = "merganser"
 
 
-class Table:
+class Table(TableServices):
     """A table at a path. Use :meth:`create` or :meth:`load`.
 
     The session may be a classic one, or a client of a Spark Connect server that runs with the jar.
@@ -290,82 +286,22 @@ class Table:
         none = self._spark.createDataFrame([], self.schema)
         return self._write("delete_partition", none, named, txn)
 
-    def compact(self, *, schedule_only: bool = False, options: Options | None = None) -> CompactionResult | None:
-        """Merge the logs of a merge-on-read table into its base files.
+    def history(self, limit: int | None = None, *, archived: bool = False) -> History:
+        """Return what was done to the table, newest first: writes, services, savepoints, and what is pending.
+
+        Only files of the timeline are read, of as many actions as are returned. An archiving is no action of its own;
+        what it moved has ``archived``.
 
         Args:
-            schedule_only: Write only the plan, to be run by a later compaction.
-            options: Settings of this compaction alone, by their ``hoodie.*`` names.
-
-        Returns:
-            What was compacted or planned; ``None`` if there was nothing to compact, or if other processes are running
-            all planned compactions, which Spark's log and ``CALL run_compaction`` report.
-        """
-        op = "schedule" if schedule_only else "scheduleandexecute"
-        return CompactionResult.from_wire(self._transport.compact(self.path, op, merged_options({}, options)))
-
-    def clean(self, *, dry_run: bool = False, options: Options | None = None) -> CleanResult:
-        """Delete files of older file slices that no read inside the retention needs.
-
-        Writes do this after their commit, unless ``hoodie.clean.automatic`` is false.
-
-        Args:
-            dry_run: Change nothing, and return the files that would be deleted.
-            options: Settings of this clean alone, by their ``hoodie.*`` names: ``hoodie.clean.policy``,
-                ``hoodie.clean.commits.retained``, ``hoodie.clean.hours.retained``,
-                ``hoodie.clean.fileversions.retained``. ``None`` uses the table's and the session's.
-        """
-        return CleanResult.from_wire(self._transport.clean(self.path, dry_run, merged_options({}, options)))
-
-    def archive(
-        self, *, min_commits: int | None = None, max_commits: int | None = None, options: Options | None = None
-    ) -> ArchiveResult:
-        """Move old instants from the timeline to its history, as writes do by themselves.
-
-        Args:
-            min_commits: Completed writes that stay on the timeline.
-            max_commits: Completed writes on the timeline above which others are moved.
-            options: Further settings by their ``hoodie.*`` names.
+            limit: Most actions to return; ``None`` returns all.
+            archived: Whether actions that were moved from the timeline to its history follow.
 
         Raises:
-            MerganserError: ``OPTION_CONFLICT``: ``max_commits`` is not greater than ``min_commits``.
+            ValueError: ``limit`` is negative.
         """
-        settings = merged_options({}, options)
-        return ArchiveResult.from_wire(self._transport.archive(self.path, min_commits, max_commits, settings))
-
-    def create_savepoint(
-        self, instant: str | None = None, *, user: str = "", comments: str = "", options: Options | None = None
-    ) -> Savepoint:
-        """Retain the files of a write, until :meth:`delete_savepoint`: the table stays readable as of it.
-
-        Args:
-            instant: Requested time of a completed write on the timeline; ``None`` is the newest.
-            user: Who creates it.
-            comments: Why.
-            options: Settings by their ``hoodie.*`` names, such as those of the lock.
-
-        Raises:
-            MerganserError: ``SAVEPOINT_INSTANT_UNKNOWN``: there is no such write; ``AS_OF_TOO_EARLY``: files of that
-                time may have been cleaned.
-        """
-        settings = merged_options({}, options)
-        return Savepoint.from_wire(self._transport.create_savepoint(self.path, instant, user, comments, settings))
-
-    def delete_savepoint(self, instant: str | None = None, *, options: Options | None = None) -> None:
-        """Delete the savepoint of a write, or the newest one; the next clean may delete its files.
-
-        Raises:
-            MerganserError: ``SAVEPOINT_UNKNOWN``: there is no such savepoint.
-        """
-        self._transport.delete_savepoint(self.path, instant, merged_options({}, options))
-
-    def savepoints(self) -> list[Savepoint]:
-        """Return the completed savepoints, newest first."""
-        return [Savepoint.from_wire(savepoint) for savepoint in self._transport.savepoints(self.path)]
-
-    def history(self) -> list[HistoryEntry]:
-        """Return the actions on the table's timeline, oldest first; those archived are in its history."""
-        return [HistoryEntry.from_wire(entry) for entry in self._transport.history(self.path)]
+        if limit is not None and limit < 0:
+            raise ValueError(f"limit is {limit}, but not below 0")
+        return History.from_wire(self._transport.history(self.path, limit, archived))
 
     def file_slices(self) -> list[FileSlice]:
         """Return the latest file slice of every file group."""

@@ -1,0 +1,202 @@
+"""The history of a table: what was done to it, action by action, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from html import escape
+from typing import Any
+
+
+@dataclass(frozen=True)
+class HistoryEntry:
+    """One action on a table. Counts are ``None`` where the timeline does not have them.
+
+    Those of a compaction are the outcomes of merging the logs' versions with the rows of the base files. For commits of
+    other engines, ``inserted``, ``updated`` and ``deleted`` are what these count for each file.
+    """
+
+    instant: str
+    """Requested time in the zone of the table's timeline; identifies the action."""
+    requested_at: datetime | None
+    """The same in UTC; ``None`` for instants that are no times."""
+    completed: str | None
+    """When it was completed, in the format of ``instant``; ``None`` while it is pending, and in version 6."""
+    completed_at: datetime | None
+    """When it was completed, in UTC; in version 6 by the modification time of its file. ``None`` while pending."""
+    elapsed_ms: int | None
+    """From its request to its completion; ``None`` for a savepoint."""
+    action: str
+    """``commit``, ``deltacommit``, ``replacecommit``, ``clean``, ``savepoint``, ...; pending: ``compaction``, ..."""
+    operation: str | None
+    """Of a write: ``UPSERT``, ``COMPACT``, ``DELETE_PARTITION``, ..."""
+    state: str
+    """``REQUESTED``, ``INFLIGHT`` or ``COMPLETED``."""
+    user: str | None
+    """User of the Spark application; of a savepoint, who created it. ``None`` where another engine wrote."""
+    application: str | None
+    """Id of the Spark application."""
+    engine: str | None
+    """Name and version; ``None`` where another engine wrote, as these do not store theirs."""
+    inserted: int | None
+    updated: int | None
+    unchanged: int | None
+    late: int | None
+    ties: int | None
+    deleted: int | None
+    duplicates: int | None
+    appended: int | None
+    appended_deletes: int | None
+    files: int | None
+    """Base and log files written."""
+    rows_written: int | None
+    bytes_written: int | None
+    groups_replaced: int | None
+    """File groups that a write removed from the table: overwrites, deletes of partitions, clusterings."""
+    files_deleted: int | None
+    """Of a clean, rollback or restore."""
+    bytes_deleted: int | None
+    """Of a clean by Merganser."""
+    partitions: int | None
+    """Number of partitions in which it wrote, replaced or deleted files; of a savepoint, with files that it retains."""
+    planned: int | None
+    """Pending: file groups that a compaction or clustering will rewrite, files that a clean or rollback will delete."""
+    comment: str | None
+    """Of a savepoint; of a rollback or restore, the instants that it removed."""
+    readable: bool | None
+    """Of a completed write: whether the table can be read as of it. ``None`` if only a listing of files shows it."""
+    archived: bool
+    """Whether it was moved from the timeline to the history."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> HistoryEntry:
+        """Build one from what the jar answers."""
+        return cls(
+            instant=wire["instantTime"],
+            requested_at=_time(wire["requestedAt"]),
+            completed=wire["completedTime"],
+            completed_at=_time(wire["completedAt"]),
+            elapsed_ms=wire["elapsedMs"],
+            action=wire["action"],
+            operation=wire["operation"],
+            state=wire["state"],
+            user=wire["user"],
+            application=wire["application"],
+            engine=wire["engine"],
+            inserted=wire["inserted"],
+            updated=wire["updated"],
+            unchanged=wire["unchanged"],
+            late=wire["late"],
+            ties=wire["ties"],
+            deleted=wire["deleted"],
+            duplicates=wire["duplicates"],
+            appended=wire["appended"],
+            appended_deletes=wire["appendedDeletes"],
+            files=wire["filesWritten"],
+            rows_written=wire["rowsWritten"],
+            bytes_written=wire["bytesWritten"],
+            groups_replaced=wire["groupsReplaced"],
+            files_deleted=wire["filesDeleted"],
+            bytes_deleted=wire["bytesDeleted"],
+            partitions=wire["partitions"],
+            planned=wire["planned"],
+            comment=wire["comment"],
+            readable=wire["readable"],
+            archived=wire["archived"],
+        )
+
+    def __str__(self) -> str:
+        """One line: when, what, how much, by whom."""
+        when = self.instant if self.requested_at is None else f"{self.requested_at:%Y-%m-%d %H:%M:%S} {self.instant}"
+        parts = [when, self.operation or self.action]
+        if self.state != "COMPLETED":
+            parts.append(self.state.lower())
+        parts += [f"{count} {name}" for name, count in self._amounts() if count]
+        if self.elapsed_ms is not None:
+            parts.append(f"{self.elapsed_ms / 1000:.1f} s")
+        if self.user:
+            parts.append(f"by {self.user}")
+        if self.comment:
+            parts.append(f"({self.comment})")
+        return "  ".join(parts)
+
+    def _amounts(self) -> list[tuple[str, int | None]]:
+        return [
+            ("inserted", self.inserted),
+            ("updated", self.updated),
+            ("deleted", self.deleted),
+            ("late", self.late),
+            ("duplicates", self.duplicates),
+            ("appended", self.appended),
+            ("files written", self.files),
+            ("bytes written", self.bytes_written),
+            ("file groups replaced", self.groups_replaced),
+            ("files deleted", self.files_deleted),
+            ("bytes deleted", self.bytes_deleted),
+            ("planned", self.planned),
+        ]
+
+
+class History(list[HistoryEntry]):
+    """The actions on a table, newest first. Notebooks show it as a table, ``print`` as a line for each action."""
+
+    @classmethod
+    def from_wire(cls, wire: Sequence[Mapping[str, Any]]) -> History:
+        """Build one from what the jar answers."""
+        return cls(HistoryEntry.from_wire(entry) for entry in wire)
+
+    def __str__(self) -> str:
+        """One line for each action."""
+        return "\n".join(map(str, self)) or "no actions"
+
+    def _repr_html_(self) -> str:
+        """An HTML table, without the columns in which no action has a value."""
+        shown = [name for name in _COLUMNS if any(getattr(entry, name) is not None for entry in self)]
+        head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in shown)
+        rows = ("".join(f"<td>{_cell(getattr(entry, name))}</td>" for name in shown) for entry in self)
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+_COLUMNS = (
+    "instant",
+    "requested_at",
+    "elapsed_ms",
+    "action",
+    "operation",
+    "state",
+    "user",
+    "inserted",
+    "updated",
+    "deleted",
+    "late",
+    "duplicates",
+    "appended",
+    "files",
+    "bytes_written",
+    "groups_replaced",
+    "files_deleted",
+    "bytes_deleted",
+    "partitions",
+    "planned",
+    "readable",
+    "comment",
+)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S}"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return escape(str(value))
+
+
+def _time(value: int | datetime | None) -> datetime | None:
+    """A time in UTC: of the bridge in milliseconds since 1970, of a statement in the local zone, as PySpark has it."""
+    if value is None or isinstance(value, datetime):
+        return None if value is None else value.astimezone(timezone.utc)
+    return datetime.fromtimestamp(value / 1000, timezone.utc)

@@ -1,0 +1,395 @@
+"""What calls of services return. Sizes are in bytes, times in milliseconds, counts in rows, unless noted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any, TypeVar
+
+_Restored = TypeVar("_Restored", bound="RestoreResult")
+
+
+@dataclass(frozen=True)
+class CompactionResult:
+    """The plan or the result of a compaction or log compaction. One that is only scheduled has written nothing yet."""
+
+    instant: str
+    files: int
+    """Base files written; log files, by a log compaction."""
+    rows_written: int
+    bytes_written: int
+    log_files_compacted: int
+    elapsed_ms: int
+    left: tuple[str, ...] = ()
+    """Planned compactions that another process is running and that were skipped: instant and reason of each."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> CompactionResult | None:
+        """Build one from what the jar answers; ``None`` when nothing was compacted."""
+        if wire["instant"] is None:
+            return None
+        return cls(
+            instant=wire["instant"],
+            files=wire["filesWritten"],
+            rows_written=wire["rowsWritten"],
+            bytes_written=wire["bytesWritten"],
+            log_files_compacted=wire["logFilesCompacted"],
+            elapsed_ms=wire["elapsedMs"],
+            left=tuple(wire["left"]),
+        )
+
+
+@dataclass(frozen=True)
+class ClusteringResult:
+    """The plan or the result of clusterings. One that is only scheduled has written nothing yet."""
+
+    instants: tuple[str, ...]
+    """Those run, or the one scheduled."""
+    file_groups_replaced: int
+    """File groups whose rows are in other ones now."""
+    files: int
+    """Base files written."""
+    rows_written: int
+    bytes_written: int
+    elapsed_ms: int
+    left: tuple[str, ...] = ()
+    """Planned clusterings that were not run, as another process runs them or their rows have changed: instant and
+    reason of each."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> ClusteringResult | None:
+        """Build one from what the jar answers; ``None`` when nothing was clustered."""
+        if not wire["instants"]:
+            return None
+        return cls(
+            instants=tuple(wire["instants"]),
+            file_groups_replaced=wire["filesReplaced"],
+            files=wire["filesWritten"],
+            rows_written=wire["rowsWritten"],
+            bytes_written=wire["bytesWritten"],
+            elapsed_ms=wire["elapsedMs"],
+            left=tuple(wire["left"]),
+        )
+
+
+@dataclass(frozen=True)
+class ServiceStatus:
+    """The state of a service of a table in the background of the session."""
+
+    service: str
+    """``compaction``, ``log compaction``, ``clustering``, ``clean`` or ``archiving``."""
+    state: str
+    """``idle``, ``running``, ``waiting`` (for another process) or ``failed`` (the last run did; it is repeated)."""
+    interval_seconds: int | None
+    """Time between its runs; ``None`` if it runs after writes only."""
+    runs: int
+    failures: int
+    """Runs that failed since the last one that succeeded."""
+    last_run: datetime | None
+    """When its last run ended, in UTC."""
+    last_instant: str | None
+    """The newest instant that it completed."""
+    waits_for: str | None
+    """Why some of the work could not be done yet."""
+    last_error: str | None
+    """Of the last run that failed; it remains after a success."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> ServiceStatus:
+        """Build one from what the jar answers."""
+        ended = wire["lastRun"]
+        return cls(
+            service=wire["service"],
+            state=wire["state"],
+            interval_seconds=wire["intervalSeconds"],
+            runs=wire["runs"],
+            failures=wire["failures"],
+            last_run=None if ended is None else datetime.fromtimestamp(ended / 1000, tz=timezone.utc),
+            last_instant=wire["lastInstant"],
+            waits_for=wire["waitsFor"],
+            last_error=wire["lastError"],
+        )
+
+
+@dataclass(frozen=True)
+class CleanedFile:
+    """A file that a clean deletes."""
+
+    path: str
+    """Below the table's folder."""
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class CleanResult:
+    """What cleans deleted, or what a dry run would delete: pending cleans that were run first, and the new one."""
+
+    instants: tuple[str, ...]
+    """Of the cleans, oldest first; empty for a dry run, and if there was nothing to clean."""
+    files_deleted: int
+    bytes_deleted: int
+    partitions_deleted: tuple[str, ...]
+    """Paths of the partitions whose folders were removed, as nothing was left in them."""
+    earliest_retained: str | None
+    """The oldest commit whose rows can be read as of; ``None`` where file versions are counted or nothing is due."""
+    elapsed_ms: int
+    files: tuple[CleanedFile, ...] = ()
+    """For a dry run, the files."""
+
+    @classmethod
+    def from_wire(cls, wire: Sequence[Mapping[str, Any]]) -> CleanResult:
+        """Build one from what the jar answers."""
+        return cls(
+            instants=tuple(clean["startCleanTime"] for clean in wire if clean["startCleanTime"] is not None),
+            files_deleted=sum(clean["totalFilesDeleted"] for clean in wire),
+            bytes_deleted=sum(clean["totalBytesDeleted"] for clean in wire),
+            partitions_deleted=tuple(path for clean in wire for path in clean["partitionsDeleted"]),
+            earliest_retained=wire[-1]["earliestCommitToRetain"] if wire else None,
+            elapsed_ms=sum(clean["timeTakenInMillis"] or 0 for clean in wire),
+            files=tuple(CleanedFile(file["path"], file["size"]) for clean in wire for file in clean["files"] or ()),
+        )
+
+
+@dataclass(frozen=True)
+class ArchiveResult:
+    """What one archiving moved from the timeline to its history."""
+
+    instants: int
+    """Instants moved, of writes and services."""
+    first: str | None
+    """The oldest of them."""
+    last: str | None
+    """The newest of them."""
+    remaining: int
+    """Completed writes on the timeline."""
+    elapsed_ms: int
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> ArchiveResult:
+        """Build one from what the jar answers."""
+        return cls(
+            instants=wire["instants"],
+            first=wire["first"],
+            last=wire["last"],
+            remaining=wire["remaining"],
+            elapsed_ms=wire["elapsedMs"],
+        )
+
+
+@dataclass(frozen=True)
+class Savepoint:
+    """A write whose files cleans retain, so that the table stays readable as of it."""
+
+    instant: str
+    """Requested time of the write."""
+    created_by: str
+    created_at: datetime
+    """In UTC."""
+    comments: str
+    files: int
+    """Base files and logs that it retains."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Savepoint:
+        """Build one from what the jar answers."""
+        return cls(
+            instant=wire["savepointTime"],
+            created_by=wire["savepointedBy"],
+            created_at=datetime.fromtimestamp(wire["savepointedAt"] / 1000, timezone.utc),
+            comments=wire["comments"],
+            files=wire["files"],
+        )
+
+
+@dataclass(frozen=True)
+class TakenBack:
+    """A write, or a planned compaction or clustering, that a restore or a rollback takes back."""
+
+    instant: str
+    """Its requested time."""
+    action: str
+    state: str
+    """``COMPLETED``, or for what was only planned ``REQUESTED`` or ``INFLIGHT``."""
+    operation: str | None
+    """Such as ``UPSERT``; ``None`` for what was only planned."""
+    rows_inserted: int
+    """Rows of new keys, as the commit counts them per file; 0 for services, which change no row."""
+    rows_updated: int
+    rows_deleted: int
+
+
+@dataclass(frozen=True)
+class RestoredFile:
+    """A data file that a restore or a rollback deletes."""
+
+    path: str
+    """Below the table's folder."""
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class RestoreResult:
+    """What a restore took back, or what a dry run would take back."""
+
+    instant: str | None
+    """Requested time of the restore; ``None`` for a dry run, and if there was nothing to take back."""
+    newest_commit: str | None
+    """Requested time of the newest write that stays; ``None`` if none does."""
+    taken_back: tuple[TakenBack, ...]
+    """The newest first."""
+    files: tuple[RestoredFile, ...]
+    """The data files that are deleted."""
+    file_groups_visible: tuple[str, ...]
+    """File groups that overwrites had replaced and that are visible again: partition path and file id."""
+    elapsed_ms: int
+
+    @property
+    def bytes_deleted(self) -> int:
+        """Size of the deleted files."""
+        return sum(file.size_bytes for file in self.files)
+
+    @property
+    def commits_lost(self) -> int:
+        """Completed writes and services that are taken back."""
+        return sum(taken.operation is not None for taken in self.taken_back)
+
+    @classmethod
+    def from_wire(cls: type[_Restored], wire: Mapping[str, Any]) -> _Restored:
+        """Build one from what the jar answers."""
+        return cls(
+            instant=wire["instant"],
+            newest_commit=wire["newestCommit"],
+            taken_back=tuple(TakenBack(**taken) for taken in wire["takenBack"]),
+            files=tuple(RestoredFile(file["path"], file["size"]) for file in wire["files"]),
+            file_groups_visible=tuple(wire["fileGroupsVisible"]),
+            elapsed_ms=wire["timeTakenInMillis"],
+        )
+
+
+@dataclass(frozen=True)
+class RollbackResult(RestoreResult):
+    """What a rollback of the newest write took back, or what a dry run would take back."""
+
+
+@dataclass(frozen=True)
+class DuplicateCopy:
+    """A row of a key that is stored more than once, or the row that its copies are merged into."""
+
+    record_key: str
+    partition_path: str
+    file_id: str
+    """File group; empty for a merged row that gets a new one."""
+    commit_time: str | None
+    """Requested time of the write of a copy; ``None`` for a merged row."""
+    wins: bool
+    """Whether it is the key's row after the repair."""
+    row: dict[str, Any]
+    """Its columns, as JSON has them."""
+
+
+@dataclass(frozen=True)
+class RepairResult:
+    """What a repair of duplicates changed, or what a dry run would change."""
+
+    instant: str | None
+    """The commit; ``None`` for a dry run, and if no key was stored more than once."""
+    keys: int
+    """Keys that were stored more than once."""
+    rows: int
+    """Rows of these keys; all but one of each key are gone."""
+    files_written: int
+    bytes_written: int
+    elapsed_ms: int
+    copies: tuple[DuplicateCopy, ...] = ()
+    """For a dry run, the copies of the first keys and the rows that would win."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> RepairResult:
+        """Build one from what the jar answers."""
+        return cls(
+            instant=wire["instant"],
+            keys=wire["keys"],
+            rows=wire["rows"],
+            files_written=wire["filesWritten"] or 0,
+            bytes_written=wire["bytesWritten"] or 0,
+            elapsed_ms=wire["elapsedMs"] or 0,
+            copies=tuple(
+                DuplicateCopy(
+                    record_key=_field(copy, "record_key"),
+                    partition_path=_field(copy, "partition_path"),
+                    file_id=_field(copy, "file_id"),
+                    commit_time=_field(copy, "commit_time"),
+                    wins=copy["wins"],
+                    row=json.loads(copy["row"]),
+                )
+                for copy in wire["copies"] or ()
+            ),
+        )
+
+
+def _field(wire: Mapping[str, Any], name: str) -> Any:
+    """A field inside a column of a result: of the jar's JSON, or of a row."""
+    head, *tail = name.split("_")
+    return wire.get("".join([head, *map(str.capitalize, tail)]), wire.get(name))
+
+
+@dataclass(frozen=True)
+class OrphanFile:
+    """A data file that no commit names."""
+
+    path: str
+    """Whole."""
+    size_bytes: int
+    modified_at: datetime
+    """In UTC."""
+    instant: str
+    """In its name."""
+    reason: str
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> OrphanFile:
+        """Build one from what the jar answers."""
+        return cls(
+            path=wire["orphanFileLocation"],
+            size_bytes=wire["sizeInBytes"],
+            modified_at=datetime.fromtimestamp(wire["lastModified"] / 1000, timezone.utc),
+            instant=wire["instant"],
+            reason=wire["reason"],
+        )
+
+
+@dataclass(frozen=True)
+class PartitionRepair:
+    """A folder with data files or partition metadata."""
+
+    path: str
+    """Below the table's folder."""
+    has_metadata: bool
+    """Whether it had ``.hoodie_partition_metadata``; without it readers ignore the folder."""
+    repaired: bool
+    """Whether it got one."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> PartitionRepair:
+        """Build one from what the jar answers."""
+        return cls(
+            path=wire["partitionPath"],
+            has_metadata=wire["metadataIsPresent"] == "Yes",
+            repaired=wire["action"] == "Repaired",
+        )
+
+
+@dataclass(frozen=True)
+class PropertyChange:
+    """A property of a table before and after a repair; ``None`` where it is not there."""
+
+    key: str
+    before: str | None
+    after: str | None
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> PropertyChange:
+        """Build one from what the jar answers."""
+        return cls(key=wire["property"], before=wire["oldValue"], after=wire["newValue"])

@@ -26,7 +26,7 @@ time.tzset()
 #: For every JVM that the tests start. They run thousands of small statements, mostly code that runs a few times: the
 #: second compiler and the parallel collector cost more than half of the processor time and return nothing. Hadoop
 #: starts a `chmod` for each file, which takes milliseconds unless the process is made by vfork. With one compiler the
-#: JVM has room for 48 MB of compiled code, of which it would drop and compile again the most.
+#: JVM reserves 48 MB for compiled code, most of which a long session would drop and compile again.
 JVM = (
     "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC -XX:NewRatio=1 "
     "-Djdk.lang.Process.launchMechanism=VFORK"

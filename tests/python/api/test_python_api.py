@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -173,7 +174,7 @@ def test_rows_and_partitions_are_replaced_and_partitions_removed_each_in_one_com
     whole = table.overwrite(table.df().where("id = 4"))
     assert whole.operation == "insert_overwrite_table"
     assert content(table.df()) == [after[2]]
-    assert [entry.action for entry in table.history()][-3:] == ["replacecommit"] * 3
+    assert [entry.action for entry in table.history(3)] == ["replacecommit"] * 3
     to_delete = {"hoodie.datasource.write.partitions.to.delete": "a"}
     with pytest.raises(merganser.ConfigurationConflictError):
         table.delete_partitions(["b"], options=to_delete)
@@ -247,10 +248,11 @@ def test_a_compaction_can_be_scheduled_now_and_run_later(spark: SparkSession, ro
 # ---- history
 
 
-def test_history_tells_every_commit_oldest_first_with_its_counts(spark: SparkSession, rows: Rows, path: str) -> None:
+def test_history_has_every_commit_newest_first_with_its_counts(spark: SparkSession, rows: Rows, path: str) -> None:
     table = create(spark, path)
     results = [table.upsert(rows((1, "a", 5, 1.0))), table.upsert(rows((1, "a", 4, 0.0), (2, "a", 1, 2.0)))]
-    entries = table.history()
+    newest_first = table.history()
+    entries = newest_first[::-1]
     assert [entry.instant for entry in entries] == [result.instant for result in results]
     assert [(e.action, e.operation, e.state) for e in entries] == [("commit", "UPSERT", "COMPLETED")] * 2
     assert [(e.inserted, e.updated, e.late, e.files, e.rows_written) for e in entries] == [
@@ -259,6 +261,19 @@ def test_history_tells_every_commit_oldest_first_with_its_counts(spark: SparkSes
     ]
     assert all(entry.completed is not None and entry.completed >= entry.instant for entry in entries)
     assert all(0 <= (entry.elapsed_ms or 0) <= result.elapsed_ms for entry, result in zip(entries, results))
+    for entry in entries:
+        assert entry.requested_at is not None
+        assert entry.completed_at is not None
+        now = datetime.now(timezone.utc)
+        assert now - timedelta(minutes=10) < entry.requested_at <= entry.completed_at <= now + timedelta(seconds=1)
+        assert entry.user
+        assert entry.application
+        assert (entry.engine, entry.readable, entry.archived) == ("Merganser 0.1.0", True, False)
+    assert table.history(1) == newest_first[:1]
+    assert table.history(0) == []
+    assert table.history(archived=True) == newest_first
+    with pytest.raises(ValueError, match="limit"):
+        table.history(-1)
 
 
 def test_a_table_is_read_as_of_an_instant(spark: SparkSession, rows: Rows, path: str) -> None:

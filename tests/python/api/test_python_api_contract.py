@@ -28,6 +28,14 @@ from merganser.session import CATALOG, EXTENSIONS, configure, jar_for
 
 EXCEPTION = "io.merganser.merge.MerganserException"
 
+#: Fields of an entry of the history.
+ACTION = [
+    *("instantTime", "requestedAt", "completedTime", "completedAt", "elapsedMs", "action", "operation", "state"),
+    *("user", "application", "engine", "inserted", "updated", "unchanged", "late", "ties", "deleted", "duplicates"),
+    *("appended", "appendedDeletes", "filesWritten", "rowsWritten", "bytesWritten", "groupsReplaced", "filesDeleted"),
+    *("bytesDeleted", "partitions", "planned", "comment", "readable", "archived"),
+]
+
 # ---- the jar
 
 
@@ -440,12 +448,46 @@ def test_compact_returns_what_it_did_and_none_when_there_was_nothing_to_do() -> 
     assert [call[3] for call in entry.calls] == ["scheduleandexecute", "schedule"]
 
 
+def action(**fields: Any) -> dict[str, Any]:
+    """An entry of the history as the jar answers it; fields without a value are null."""
+    return {**dict.fromkeys(ACTION), "instantTime": "20250101120000000", "archived": False, **fields}
+
+
 def test_history_holds_none_where_the_timeline_has_no_count() -> None:
-    compaction = {"instant": "2", "completed": None, "action": "compaction", "operation": None, "state": "REQUESTED"}
-    commit = {**COMMIT, "completed": "1", "action": "deltacommit", "state": "COMPLETED"}
-    first, second = table_with(Entry([commit, compaction])).history()
+    commit = action(action="deltacommit", state="COMPLETED", inserted=1, filesWritten=8, elapsedMs=11)
+    pending = action(action="compaction", state="REQUESTED", planned=3)
+    first, second = table_with(entry := Entry([commit, pending])).history(2, archived=True)
     assert (first.action, first.inserted, first.files, first.elapsed_ms) == ("deltacommit", 1, 8, 11)
-    assert (second.state, second.completed, second.inserted, second.files) == ("REQUESTED", None, None, None)
+    assert (second.state, second.completed, second.inserted, second.planned) == ("REQUESTED", None, None, 3)
+    assert entry.calls[-1][-2:] == (2, True)
+
+
+def test_history_prints_a_line_for_each_action_and_is_a_table_in_notebooks() -> None:
+    commit = action(
+        requestedAt=1735732800000,
+        completedAt=1735732801500,
+        elapsedMs=1500,
+        action="commit",
+        operation="UPSERT",
+        state="COMPLETED",
+        user="<ops>",
+        inserted=2,
+        updated=0,
+        late=1,
+        filesWritten=1,
+        readable=True,
+    )
+    history = table_with(Entry([commit, action(action="compaction", state="REQUESTED", planned=3)])).history()
+    assert str(history).splitlines() == [
+        "2025-01-01 12:00:00 20250101120000000  UPSERT  2 inserted  1 late  1 files written  1.5 s  by <ops>",
+        "20250101120000000  compaction  requested  3 planned",
+    ]
+    page = history._repr_html_()
+    assert "<td>&lt;ops&gt;</td>" in page
+    assert "<th>requested at</th>" in page
+    assert "<th>comment</th>" not in page  # no action has one
+    assert page.count("<tr>") == 3
+    assert str(table_with(Entry([])).history()) == "no actions"
 
 
 def test_file_slices_hold_their_log_files_and_may_lack_a_base_file() -> None:

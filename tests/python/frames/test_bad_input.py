@@ -174,7 +174,11 @@ REFUSED_OPTIONS: dict[str, tuple[dict[str, str], str, list[str]]] = {
         "UNSUPPORTED_OPTION",
         ["hoodie.table.cdc.enabled", "'true'"],
     ),
-    "inline clustering": ({"hoodie.clustering.inline": "true"}, "UNSUPPORTED_OPTION", ["hoodie.clustering.inline"]),
+    "an inline deletion of old partitions": (
+        {"hoodie.partition.ttl.inline": "true"},
+        "UNSUPPORTED_OPTION",
+        ["hoodie.partition.ttl.inline", "DROP PARTITION"],
+    ),
     "hfile log blocks": (
         {"hoodie.logfile.data.block.format": "hfile"},
         "UNSUPPORTED_OPTION",

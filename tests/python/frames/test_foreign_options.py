@@ -21,13 +21,17 @@ OPTIONS = {KEY: "id", ORDERING: "ts"}
 #: As a job on Hudi gives them, with what each means for this write.
 OF_A_JOB = {
     "hoodie.datasource.hive_sync.enable": "true",
-    "hoodie.archive.async": "true",
+    "hoodie.archive.delete.parallelism": "5",
     "hoodie.cleaner.commits.retained": "2",
-    "hoodie.clean.async": "true",
+    "hoodie.clean.max.commits.to.clean": "3",
     "hoodie.metrics.on": "false",
     "hoodie.memory.merge.max.size": "1000000",
 }
-REPORTED = ("hoodie.archive.async", "hoodie.clean.async", "hoodie.datasource.hive_sync.enable")
+REPORTED = (
+    "hoodie.archive.delete.parallelism",
+    "hoodie.clean.max.commits.to.clean",
+    "hoodie.datasource.hive_sync.enable",
+)
 
 
 def test_the_options_of_hudi_that_are_known_are_those_in_its_jar() -> None:

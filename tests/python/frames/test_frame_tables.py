@@ -61,8 +61,8 @@ def test_an_overwrite_with_the_same_settings_is_one_replacecommit(
     earlier = [entry.instant for entry in table.history()]
     save(trips(spark, (2, 1, "new", "x"), (3, 1, "c", "x")), path, options, mode="overwrite")
     history = table.history()
-    assert [entry.instant for entry in history[:-1]] == earlier
-    assert (history[-1].action, history[-1].state) == ("replacecommit", "COMPLETED")
+    assert [entry.instant for entry in history[1:]] == earlier
+    assert (history[0].action, history[0].state) == ("replacecommit", "COMPLETED")
     assert rows_of(load(spark, path)) == [(2, 1, "new", "x"), (3, 1, "c", "x")]
     save(trips(spark, (2, 0, "late", "x"), (3, 2, "c2", "x")), path, options)
     assert rows_of(load(spark, path)) == [(2, 1, "new", "x"), (3, 2, "c2", "x")]
@@ -269,7 +269,7 @@ def test_meta_columns_are_hidden_and_selectable_by_name(spark: SparkSession, tmp
     table = load(spark, path)
     assert table.columns == ["id", "ts", "v", "city"]
     assert len(table.select("*").first()) == 4
-    first, second = (entry.instant for entry in merganser.Table.load(spark, str(path)).history())
+    second, first = (entry.instant for entry in merganser.Table.load(spark, str(path)).history())
     meta = table.select("_hoodie_commit_time", "_hoodie_record_key", "_hoodie_partition_path", "id")
     assert rows_of(meta) == [(first, "1", "x", 1), (second, "2", "x", 2)]
     names = {row[0] for row in table.select("_hoodie_file_name").collect()}

@@ -38,6 +38,10 @@ TRANSACTIONS = "test_transactions.py::test_a_write_that_is_repeated"
 OVERWRITES = "test_overwrites.py::"
 HIVE = "test_hive_metastore.py::"
 CLEANING = "test_cleaning.py::"
+LOG_COMPACTIONS = "test_log_compaction.py::"
+BACKGROUND = "BackgroundServicesSuite.scala::"
+CLUSTERED = "ClusteringServiceSuite.scala::"
+PLANNED = "ClusteringPlannerSuite.scala::"
 
 #: Where a changed value of each option is seen.
 SEEN = {
@@ -122,11 +126,40 @@ SEEN = {
     "hoodie.logfile.max.size": LOGS,
     "hoodie.logfile.data.block.max.size": LOGS,
     "hoodie.logfile.data.block.format": LOGS,
+    "hoodie.clustering.inline": CLUSTERED + "after writes, one is run or scheduled when enough commits have gathered",
+    "hoodie.clustering.schedule.inline": CLUSTERED + "after writes, one is run or scheduled when enough commits",
+    "hoodie.clustering.async.enabled": BACKGROUND
+    + "a clustering in the background follows the write that makes it due",
+    "hoodie.clustering.async.max.commits": BACKGROUND
+    + "a clustering in the background follows the write that makes it",
+    "hoodie.clustering.inline.max.commits": PLANNED + "commits after the last clustering make one due",
+    "hoodie.clustering.plan.strategy.small.file.limit": PLANNED + "small slices of a partition are grouped",
+    "hoodie.clustering.plan.strategy.target.file.max.bytes": CLUSTERED + "files roll at the target size",
+    "hoodie.clustering.plan.strategy.max.bytes.per.group": PLANNED + "small slices of a partition are grouped",
+    "hoodie.clustering.plan.strategy.max.num.groups": PLANNED + "small slices of a partition are grouped",
+    "hoodie.clustering.plan.strategy.sort.columns": CLUSTERED + "files roll at the target size",
+    "hoodie.clustering.plan.strategy.single.group.clustering.enabled": PLANNED + "a slice alone is left",
+    "hoodie.clustering.plan.partition.filter.mode": PLANNED + "partitions are all, the latest ones",
+    "hoodie.clustering.plan.strategy.daybased.lookback.partitions": PLANNED + "partitions are all, the latest ones",
+    "hoodie.clustering.plan.strategy.daybased.skipfromlatest.partitions": PLANNED + "partitions are all, the latest",
+    "hoodie.clustering.plan.strategy.cluster.begin.partition": PLANNED + "partitions are all, the latest ones",
+    "hoodie.clustering.plan.strategy.cluster.end.partition": PLANNED + "partitions are all, the latest ones",
+    "hoodie.clustering.plan.strategy.partition.selected": PLANNED + "partitions are chosen by their paths",
+    "hoodie.clustering.plan.strategy.partition.regex.pattern": PLANNED + "partitions are chosen by their paths",
+    "hoodie.clustering.plan.strategy.class": "test_clustering.py::test_other_strategies_of_hudi_are_refused",
+    "hoodie.clustering.execution.strategy.class": "test_clustering.py::test_other_strategies_of_hudi_are_refused",
+    "hoodie.clustering.updates.strategy": "test_clustering.py::test_a_write_beside_a_planned_clustering",
+    "hoodie.clustering.preserve.commit.metadata": CLUSTERED + "after writes, one is run or scheduled",
+    "hoodie.layout.optimize.strategy": CLUSTERED + "files roll at the target size",
+    "hoodie.layout.optimize.curve.build.method": CLUSTERED + "files roll at the target size",
+    "hoodie.layout.optimize.build.curve.sample.size": CLUSTERED + "files roll at the target size",
     "hoodie.compact.inline": "test_scan.py::test_a_write_compacts_when_enough_delta_commits_have_gathered",
     "hoodie.compact.inline.max.delta.commits": "test_scan.py::test_a_write_compacts_when_enough_delta_commits",
     "hoodie.compact.schedule.inline": "AfterCommitSuite.scala::a compaction that is due is scheduled after a write",
     "hoodie.compact.inline.trigger.strategy": "CompactionDueSuite.scala::before the first compaction, commits count",
     "hoodie.compact.inline.max.delta.seconds": "CompactionDueSuite.scala::before the first compaction, commits count",
+    "hoodie.log.compaction.inline": LOG_COMPACTIONS + "test_a_write_compacts_logs_when_a_slice_has_as_many_blocks",
+    "hoodie.log.compaction.blocks.threshold": LOG_COMPACTIONS + "test_a_write_compacts_logs_when_a_slice_has_as_many",
     "hoodie.compaction.strategy": STRATEGIES + "slices are chosen by their number of log files",
     "hoodie.compaction.target.io": STRATEGIES + "the largest logs are first by default",
     "hoodie.compaction.logfile.size.threshold": STRATEGIES + "the largest logs are first by default",
@@ -164,7 +197,9 @@ SEEN = {
     "hoodie.datasource.hive_sync.ignore_exceptions": HIVE + "test_a_registration_that_fails",
     "hoodie.datasource.hive_sync.table_properties": HIVE + "test_the_options_of_a_registration_change",
     "hoodie.datasource.hive_sync.serde_properties": HIVE + "test_the_options_of_a_registration_change",
-    "hoodie.datasource.compaction.async.enable": "AfterCommitSuite.scala::where asynchronous compaction is turned off",
+    "hoodie.datasource.compaction.async.enable": BACKGROUND + "a write with an asynchronous compaction returns",
+    "hoodie.clean.async.enabled": BACKGROUND + "the end of the session ends the threads, after cleans",
+    "hoodie.archive.async": BACKGROUND + "an archiving in the background follows its write",
     "hoodie.archive.automatic": "test_archiving.py::test_python_and_sql_archive_to_their_limits",
     "hoodie.keep.min.commits": "test_archiving.py::test_python_and_sql_archive_to_their_limits",
     "hoodie.keep.max.commits": "test_archiving.py::test_python_and_sql_archive_to_their_limits",
@@ -284,7 +319,7 @@ def test_the_logs_of_a_write_follow_its_options(spark: SparkSession, tmp_path: P
     several = logs(5, **block, **{"hoodie.logfile.max.size": "30000"})
     assert len(several) > 2
     assert len(table.history()) == 5
-    assert table.history()[-1].rows_written == 500
+    assert table.history(1)[0].rows_written == 500
     assert {row.ts for row in table.df().collect()} == {5}
     table.compact()
     assert rows_of(table.df().select("id", "ts")) == sorted(((i, 5) for i in range(500)), key=repr)
@@ -297,7 +332,7 @@ def test_a_write_without_rows_makes_no_commit_where_none_is_wanted(sql: Sql) -> 
         table = merganser.Table.load(sql.spark, name)
         none = rows(sql.spark, 0)
         table.upsert(rows(sql.spark, 3))
-        assert table.upsert(none).instant == table.history()[-1].instant
+        assert table.upsert(none).instant == table.history(1)[0].instant
         assert len(table.history()) == 2
         assert table.upsert(none, options=merganser.WriteOptions(hoodie=never)).instant == ""
         with sql.settings(never):
@@ -349,7 +384,7 @@ def test_settings_of_a_session_change_what_statements_commit(sql: Sql) -> None:
         sql.run(f"INSERT INTO {name} VALUES (1, 1, 'a', 'b')")
     sql.run(f"INSERT INTO {name} VALUES (2, 1, 'a', 'b')")
     table = merganser.Table.load(sql.spark, name)
-    assert [entry.operation for entry in table.history()] == ["BULK_INSERT", "INSERT"]
+    assert [entry.operation for entry in table.history()] == ["INSERT", "BULK_INSERT"]
 
 
 @each_kind

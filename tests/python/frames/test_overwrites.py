@@ -39,7 +39,7 @@ def stored(spark: SparkSession, path: Path) -> list[tuple[Any, ...]]:
 
 
 def last(spark: SparkSession, path: Path) -> tuple[str, str | None]:
-    entry = [entry for entry in merganser.Table.load(spark, str(path)).history() if entry.action != "clean"][-1]
+    entry = next(entry for entry in merganser.Table.load(spark, str(path)).history() if entry.action != "clean")
     return entry.action, entry.operation
 
 

@@ -7,7 +7,7 @@ Nothing is shared with what the tests compare with it.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -121,22 +121,31 @@ def combined(rule: Rule, versions: Batch) -> list[Version]:
     return [] if state is None else [state]
 
 
-def fold(rule: Rule, batches: Sequence[Batch], *, tombstones: bool) -> dict[str, Row]:
+def fold(rule: Rule, batches: Sequence[Batch], *, tombstones: bool, compacted: Container[int] = ()) -> dict[str, Row]:
     """The rows that must be there after the batches, by key.
 
     Args:
         tombstones: Deletes are remembered beyond their batch, as a log does and a base file does not.
+        compacted: Batches after which the logs became base files: deletes up to there are forgotten, and so are later
+            ones of keys that are then not stored, as there is no file group to remember them in.
     """
     stored: dict[str, State] = {}
-    for batch in batches:
+    absent: set[str] = set()
+    for i, batch in enumerate(batches):
         by_key: dict[str, list[Version]] = {}
         for version in batch:
             by_key.setdefault(version.key, []).append(version)
         for key, versions in by_key.items():
             for version in combined(rule, versions):
                 stored[key] = step(rule, stored.get(key), version, by_event=rule.by_event)
-        if not tombstones:
+            state = stored.get(key)
+            if state is not None and not state.deletes:
+                absent.discard(key)
+            elif key in absent:
+                stored[key] = None
+        if not tombstones or i in compacted:
             stored = {key: None if state is None or state.deletes else state for key, state in stored.items()}
+            absent = {key for key, state in stored.items() if state is None}
     return {key: state.row for key, state in stored.items() if state is not None and not state.deletes}
 
 

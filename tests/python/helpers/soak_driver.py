@@ -1,4 +1,4 @@
-"""One driver process of the soak test: four writers, a compactor and a reader in a session each.
+"""One driver process of the soak test: four writers, a thread of services and a reader in a session each.
 
 Run as a program, with the folder of the tables, the number of the process, the seconds and the seed. What a thread did
 is written to `<number>-<thread>.jsonl`, a line for each operation; rows that were read, to the folder `reads`.
@@ -227,24 +227,46 @@ class Writer(Worker):
         return {"counts": counts.asDict() if counts else {}}
 
 
-class Compactor(Worker):
-    """Schedules and runs compactions, its own and those of the other process."""
+class Servant(Worker):
+    """Runs services on the table: its own plans, and those of the other process."""
 
     def step(self, table: SoakTable) -> None:
-        if table.kind != "MERGE_ON_READ":
-            time.sleep(0.3)
-            return
-        entry: dict[str, Any] = {"op": "", "kind": "compaction", "table": table.name, "begun": time.time()}
+        entry: dict[str, Any] = {"op": "", "kind": self.kind(table), "table": table.name, "begun": time.time()}
         try:
-            only = self.rng.random() < 0.3
-            done = self.table(table).compact(schedule_only=only, options=table.settings)
-            entry.update(outcome="done", files=done.files if done else 0, instant=done.instant if done else "")
+            entry.update(self.serve(entry["kind"], self.table(table), table.settings), outcome="done")
         except MerganserError as error:
             entry.update(outcome="refused", condition=error.condition, message=str(error)[:2000])
         except Exception as error:
             entry.update(outcome="failed", condition=type(error).__name__, message=str(error)[:6000])
         self.note(**entry, ended=time.time())
         time.sleep(self.rng.random())
+
+    def kind(self, table: SoakTable) -> str:
+        kinds = {"clean": 1, "savepoint": 1}
+        if table.kind == "MERGE_ON_READ":
+            kinds |= {"compaction": 6, "log compaction": 2}
+        if "BUCKET" not in table.options.values():
+            kinds |= {"clustering": 2}
+        return self.rng.choices(list(kinds), list(kinds.values()))[0]
+
+    def serve(self, kind: str, table: Table, settings: dict[str, str]) -> dict[str, Any]:
+        if kind == "clean":
+            return {"files": table.clean(options=settings).files_deleted}
+        if kind == "savepoint":
+            if table.savepoints():
+                table.delete_savepoint(options=settings)
+            else:
+                table.create_savepoint(options=settings)
+            return {}
+        if kind == "clustering":
+            clustered = table.cluster(order_by="v", options=settings)
+            return {"files": clustered.files if clustered else 0}
+        if kind == "log compaction":
+            few = {**settings, "hoodie.log.compaction.blocks.threshold": "2"}
+            done = table.compact_logs(options=few)
+        else:
+            done = table.compact(schedule_only=self.rng.random() < 0.3, options=settings)
+        return {"files": done.files if done else 0, "instant": done.instant if done else ""}
 
 
 class Reader(Worker):
@@ -271,7 +293,9 @@ def warmed_up(spark: SparkSession, folder: Path) -> None:
     writer = Writer(spark, folder, "warm", 0, clock)
     for kind in ("upsert", "insert", "delete", "merge", "overwrite"):
         writer.write(kind, writer.rows(kind, f"warm-{kind}", mine), mine, mine.settings)
-    Compactor(spark, folder, "warm-compactor", 0, clock).step(mine)
+    servant = Servant(spark, folder, "warm-servant", 0, clock)
+    for kind in ("compaction", "log compaction", "clustering", "clean", "savepoint"):
+        servant.serve(kind, servant.table(mine), mine.settings)
     Reader(spark, folder, "warm-reader", 0, clock).step(mine)
 
 
@@ -300,7 +324,7 @@ def main(root: Path, number: int, seconds: float, seed: int) -> None:
         time.sleep(0.05)
     clock = Clock(float((root / "go").read_text()), seconds, TABLES)
     workers: list[Worker] = [Writer(spark, root, f"{number}{i}", seed, clock) for i in range(WRITERS)]
-    workers.append(Compactor(spark, root, f"{number}-compactor", seed, clock))
+    workers.append(Servant(spark, root, f"{number}-servant", seed, clock))
     workers.append(Reader(spark, root, f"{number}-reader", seed, clock))
     for worker in workers:
         worker.start()

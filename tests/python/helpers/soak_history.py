@@ -21,7 +21,13 @@ COMPLETED = re.compile(r"(\d+)_(\d+)\.(commit|deltacommit|replacecommit)")
 OPERATION = re.compile(rb"<([0-9]+-[0-9]+)>")
 
 #: What a write may be refused with only because others write at the same time.
-ORDINARY = ("COMMIT_CONFLICT", "COMPACTION_CONFLICT", "LOCK_TIMEOUT", "WRITE_COMMITTED_SERVICE_FAILED")
+ORDINARY = (
+    "COMMIT_CONFLICT",
+    "COMPACTION_CONFLICT",
+    "CLUSTERING_CONFLICT",
+    "LOCK_TIMEOUT",
+    "WRITE_COMMITTED_SERVICE_FAILED",
+)
 
 State = dict[tuple[str, str], Row]
 Note = dict[str, Any]
@@ -29,7 +35,7 @@ Note = dict[str, Any]
 
 @dataclass(frozen=True)
 class Commit:
-    """A completed instant; `op` is empty for compactions and the first rows."""
+    """A completed instant; `op` is empty for services and the first rows."""
 
     requested: str
     completed: str

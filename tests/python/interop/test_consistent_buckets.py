@@ -140,12 +140,16 @@ def test_a_table_that_we_create_with_consistent_buckets_is_continued_by_hudi_als
     # Overwritten and dropped partitions get new file groups, which Hudi then uses.
     ours.spark.sql(f"INSERT OVERWRITE {table} PARTITION (day = 'a') VALUES (1, 4, 4L), (2, 4, 4L)")
     ours.spark.sql(f"ALTER TABLE {table} DROP PARTITION (day = 'b')")
-    hudi.upsert(path, SCHEMA, rows(range(1, 7), "a", 5, 5) + rows([1, 2], "b", 5, 5), **settings)
-    expected = rows(range(1, 7), "a", 5, 5) + rows([1, 2], "b", 5, 5) + rows(range(3), "n", 3, 3)
+    ours.spark.sql(f"INSERT OVERWRITE {table} PARTITION (day = 'o') VALUES (1, 4, 4L), (2, 4, 4L)")
+    hudi.upsert(
+        path, SCHEMA, rows(range(1, 7), "a", 5, 5) + rows([1, 2], "b", 5, 5) + rows(range(2, 9), "o", 5, 5), **settings
+    )
+    new = rows(range(2, 9), "o", 5, 5) + rows([1], "o", 4, 4)
+    expected = rows(range(1, 7), "a", 5, 5) + rows([1, 2], "b", 5, 5) + rows(range(3), "n", 3, 3) + new
     assert ours.read(path).business == hudi.read(path).business == sort_rows(expected)
     ours.upsert(path, SCHEMA, rows(range(7), "a", 6, 6) + rows(range(3), "b", 6, 6))
     ours.compact(path)
-    expected = rows(range(7), "a", 6, 6) + rows(range(3), "b", 6, 6) + rows(range(3), "n", 3, 3)
+    expected = rows(range(7), "a", 6, 6) + rows(range(3), "b", 6, 6) + rows(range(3), "n", 3, 3) + new
     assert ours.read(path).business == hudi.read(path).business == sort_rows(expected)
 
 

@@ -419,7 +419,8 @@ def test_as_of_an_instant_that_hudi_cleaned_is_an_error_in_both_engines_and_late
     for ts in range(1, 7):
         hudi.upsert(table, ITEM, [[1, f"v{ts}", ts]], **options)
     assert list((table / ".hoodie" / "timeline").glob("*.clean"))
-    instants = [entry.instant for entry in Table.load(ours.spark, str(table)).history() if entry.action == "commit"]
+    history = Table.load(ours.spark, str(table)).history()
+    instants = [entry.instant for entry in reversed(history) if entry.action == "commit"]
     assert len(instants) == 6
     as_of = {ts: {"as.of.instant": instant} for ts, instant in enumerate(instants, 1)}
     with pytest.raises(HudiError, match="Cleaner cleaned up"):
@@ -437,7 +438,7 @@ def test_as_of_an_instant_that_hudi_cleaned_is_an_error_in_both_engines_and_late
                 hudi.read(table, **as_of[ts])
     by_version = {"hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.clean.fileversions.retained": "1"}
     hudi.upsert(table, ITEM, [[1, "v7", 7]], **options, **by_version)
-    last = [e.instant for e in Table.load(ours.spark, str(table)).history() if e.action == "commit"][-1]
+    last = next(e.instant for e in Table.load(ours.spark, str(table)).history() if e.action == "commit")
     with pytest.raises(MerganserError, match=f"AS_OF_TOO_EARLY.*{last}"):
         ours.read(table, **as_of[6])
     assert ours.read(table, **{"as.of.instant": last}).business == [[1, "v7", 7]]

@@ -178,7 +178,7 @@ def test_a_write_compacts_when_enough_delta_commits_have_gathered(
     actions = []
     for i in range(4):
         save(frame(spark, [(1, i, i, "x"), (2, -i, i, "x")], COLUMNS), path, options)
-        actions.append([entry.action for entry in Table.load(spark, str(path)).history()])
+        actions.append([entry.action for entry in reversed(Table.load(spark, str(path)).history())])
     assert [len(a) for a in actions] == [1, 2, 4, 5]
     assert actions[-1][3] == "commit", "a compaction is a commit on the timeline"
     table = Table.load(spark, str(path))
@@ -234,7 +234,7 @@ def test_a_read_as_of_an_instant_sees_what_was_committed_then(spark: SparkSessio
     save(frame(spark, [(1, 2, 2, "x")], COLUMNS), path, OPTIONS)
     save(frame(spark, [(1, None, None, None)], COLUMNS), path, {**OPTIONS, OPERATION: "delete"})
     table = Table.load(spark, str(path))
-    instants = [entry.instant for entry in table.history()]
+    instants = [entry.instant for entry in reversed(table.history())]
     assert [rows_of(table.df(as_of=instant).select("v")) for instant in instants] == [[(1,)], [(2,)], []]
 
 

@@ -38,7 +38,7 @@ def table(sql: Sql) -> str:
 
 
 def instants(sql: Sql, table: str) -> list[str]:
-    return [entry.instant for entry in Table.load(sql.spark, table).history()]
+    return [entry.instant for entry in reversed(Table.load(sql.spark, table).history())]
 
 
 def test_every_form_of_a_time_reads_the_rows_of_then_by_every_way_to_read(sql: Sql, table: str) -> None:

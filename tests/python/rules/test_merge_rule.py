@@ -68,7 +68,7 @@ def test_event_time_keeps_the_larger_ordering_value_and_of_equal_ones_the_newer(
     result = upsert(table, (1, 11, "newer"), (2, 10, "tie"), (3, 9, "late"), (4, -5, "very late"), (9, 0, "fresh"))
     assert values(table) == {1: "newer", 2: "tie", 3: "old", 4: "old", 5: "old", 9: "fresh"}
     assert counts(result) == {"inserted": 1, "updated": 2, "unchanged": 1, "late": 2, "ties": 1}
-    last = table.history()[-1]
+    last = table.history()[0]
     assert (last.inserted, last.updated, last.unchanged, last.late, last.ties, last.deleted) == (1, 2, 1, 2, 1, 0)
 
 
@@ -403,7 +403,7 @@ def test_a_key_that_was_deleted_and_inserted_again_is_there_once(new: NEW) -> No
 def test_results_and_history_tell_the_same(new: NEW) -> None:
     table = new()
     result = upsert(table, (1, 1, "a"), (2, 1, "b"))
-    entry = table.history()[-1]
+    entry = table.history()[0]
     assert (entry.instant, entry.state) == (result.instant, "COMPLETED")
     assert entry.action == ("deltacommit" if table.type is TableType.MERGE_ON_READ else "commit")
     assert (entry.files, entry.rows_written, entry.bytes_written) == (

@@ -43,7 +43,7 @@ def test_forty_upserts_of_a_row_leave_a_bounded_timeline_and_every_commit_is_fou
     instants = [upsert(spark, table, n, **cleaned).instant for n in range(40)]
     # Three files of each write and of the clean after it.
     assert len(timeline(path)) <= 2 * 3 * 30
-    active = [entry.instant for entry in table.history() if entry.action == "commit"]
+    active = [entry.instant for entry in reversed(table.history()) if entry.action == "commit"]
     assert 20 <= len(active) <= 30
     shown = spark.sql(f"CALL show_archived_commits(path => '{path}', limit => 100)").collect()
     archived = [row.commit_time for row in shown]
@@ -68,7 +68,7 @@ def test_python_and_sql_archive_to_their_limits_and_later_writes_go_on(spark: Sp
     assert (row.result, row.instants_archived, row.last_instant, row.commits_remaining) == (0, 2, instants[5], 2)
     limits = {"hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3"}
     later = [upsert(spark, table, n, **limits).instant for n in (8, 9)]
-    assert [entry.instant for entry in table.history()] == later
+    assert [entry.instant for entry in table.history()] == later[::-1]
     assert table.df().collect() == [("a", 9)]
 
 

@@ -51,7 +51,7 @@ def test_forty_upserts_leave_the_files_of_the_retained_commits(spark: SparkSessi
     cleans = [entry for entry in table.history() if entry.action == "clean"]
     assert {entry.state for entry in cleans} == {"COMPLETED"}
     assert sum(entry.files_deleted or 0 for entry in cleans) > commits - 15
-    written = [entry.instant for entry in table.history() if entry.action in ("commit", "deltacommit")]
+    written = [entry.instant for entry in table.history() if entry.action in ("commit", "deltacommit")][::-1]
     assert table.df(as_of=written[-10]).count() == 1
     with pytest.raises(Exception, match="AS_OF_TOO_EARLY") as early:
         table.df(as_of=written[-12]).collect()
@@ -79,13 +79,13 @@ def test_a_clean_by_python_and_by_sql_says_what_it_deletes_and_a_dry_run_changes
     assert not [entry for entry in table.history() if entry.action == "clean"]
 
     (done,) = spark.sql(f"CALL run_clean(path => '{path}', retain_commits => 3)").collect()
-    written = [entry.instant for entry in table.history() if entry.action == "commit"]
+    written = [entry.instant for entry in reversed(table.history()) if entry.action == "commit"]
     assert (done["total_files_deleted"], done["earliest_commit_to_retain"], done["version"]) == (1, written[-3], 2)
     by_python = table.clean(options=ONE)
     assert (by_python.files_deleted, by_python.earliest_retained) == (2, written[-1])
     assert data_files(path) == before - set(oldest)
     assert dataclasses.is_dataclass(by_python)
-    assert table.history()[-1].files_deleted == 2
+    assert table.history()[0].files_deleted == 2
 
     newest, older = spark.sql(f"CALL show_cleans(path => '{path}')").collect()
     assert (newest["clean_time"], newest["total_files_deleted"]) == (by_python.instants[0], 2)
@@ -120,7 +120,7 @@ def test_the_policy_and_its_numbers_are_taken_from_the_table_and_its_older_names
     assert len(data_files(tmp_path / "c")) == 2
     every_third = {**ONE, "hoodie.clean.max.commits": "3", "hoodie.clean.trigger.strategy": "NUM_COMMITS"}
     table = upserted(spark, tmp_path / "d", 6, **every_third)
-    assert [entry.files_deleted for entry in table.history() if entry.action == "clean"] == [1, 3]
+    assert [entry.files_deleted for entry in table.history() if entry.action == "clean"] == [3, 1]
     table = upserted(spark, tmp_path / "e", 5, **ONE, **{"hoodie.clean.incremental.enabled": "false"})
     assert len(data_files(tmp_path / "e")) == 2
 

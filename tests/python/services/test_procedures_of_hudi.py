@@ -9,9 +9,11 @@ from sql_steps import Sql
 
 from interop.hudi_engine import HudiEngine
 
-#: What Hudi has and ours lack: archived and pending instants, and how far a file group is planned to be compacted.
+#: What Hudi has and ours lack: archived and pending instants, how far a file group is planned to be compacted, and a
+#: listing of invalid files that deletes them.
 WITHOUT_PARAMETERS = {
     "show_fsview_latest": {"include_max", "include_in_flight", "exclude_compaction", "path_regex", "merge"},
+    "show_invalid_parquet": {"instants", "needDelete", "parallelism", "partitions"},
     "show_timeline": {"showArchived"},
 }
 WITHOUT_COLUMNS = {
@@ -30,18 +32,29 @@ SHARED = [
     "archive_commits",
     "create_savepoint",
     "delete_savepoint",
+    "rollback_to_instant",
+    "rollback_to_savepoint",
+    "repair_add_partition_meta",
+    "repair_corrupted_clean_files",
+    "repair_deduplicate",
+    "repair_migrate_partition_meta",
+    "repair_overwrite_hoodie_props",
     "run_clean",
+    "run_clustering",
     "run_compaction",
     "show_archived_commits",
     "show_clean_plans",
     "show_cleans",
     "show_cleans_metadata",
+    "show_clustering",
     "show_commit_files",
     "show_commit_partitions",
     "show_commits",
     "show_commits_metadata",
     "show_compaction",
     "show_fsview_latest",
+    "show_rollback_detail",
+    "show_invalid_parquet",
     "show_rollbacks",
     "show_savepoints",
     "show_table_properties",
@@ -87,5 +100,21 @@ def test_a_procedure_of_hudi_takes_its_arguments_and_returns_its_columns(
 
 
 def test_every_procedure_of_ours_is_one_of_hudi_s_or_is_named_here(sql: Sql) -> None:
-    own = {"create_table", "describe_table", "help", "rollback_failed_writes", "write_rows"}
+    own = {
+        "create_table",
+        "describe_table",
+        "help",
+        "remove_orphan_files",
+        "repair_properties",
+        "restore_to_instant",
+        "rollback_failed_writes",
+        "run_log_compaction",
+        "show_history",
+        "show_orphan_files",
+        "show_restores",
+        "show_services",
+        "start_services",
+        "stop_services",
+        "write_rows",
+    }
     assert {row[0] for row in sql.run("CALL help()")} == own | set(SHARED)

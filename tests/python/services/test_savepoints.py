@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 from frames import frame, save
@@ -56,7 +57,7 @@ def test_a_table_stays_readable_as_of_a_savepoint_until_it_is_deleted(
 
 def test_errors_name_what_there_is(spark: SparkSession, tmp_path: Path) -> None:
     table = upserted(spark, tmp_path / "t", range(2))
-    written = [entry.instant for entry in table.history()]
+    written = [entry.instant for entry in reversed(table.history())]
     with pytest.raises(merganser.MerganserError, match=rf"SAVEPOINT_INSTANT_UNKNOWN.*{written[1]}"):
         table.create_savepoint("20200101000000000")
     with pytest.raises(merganser.MerganserError, match=r"SAVEPOINT_UNKNOWN.*none"):
@@ -67,15 +68,31 @@ def test_errors_name_what_there_is(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
-    python, sql = (re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)[0] for language in ("python", "sql"))
+    (python, restore), (saves, restores) = (
+        re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL) for language in ("python", "sql")
+    )
     names: dict[str, object] = {}
     exec(compile(python, "savepoints.md", "exec"), names)
     printed = re.search(r"It prints `([^`]*)`", PAGE)
     assert printed is not None
     assert capsys.readouterr().out.splitlines()[-1] == printed[1]
-    created, shown, deleted = (
-        spark.sql(s).collect() for s in sql.replace("{path}", str(names["path"])).split(";") if s.strip()
-    )
+    created, shown, deleted = run(spark, saves, path=names["path"])
     assert created[0][0] is True
     assert [row.comments for row in shown] == ["month end", "before the migration"]
     assert deleted[0][0] is True
+    saved = names["saved"]
+    assert isinstance(saved, merganser.Savepoint)
+    planned, none, _ = run(spark, restores, path=names["path"], instant=saved.instant)
+    assert (planned[0].commits_lost, none) == (3, [])
+    exec(compile(restore, "savepoints.md", "exec"), names)
+    lost, back = capsys.readouterr().out.splitlines()[-2:]
+    restored = re.search(r"Three commits are lost, and the table is back at `([^`]*)`", PAGE)
+    assert restored is not None
+    assert (lost.startswith("3 commits are lost"), back) == (True, restored[1])
+    assert len(run(spark, restores, path=names["path"], instant=saved.instant)[1]) == 1
+
+
+def run(spark: SparkSession, statements: str, **values: object) -> list[list[Any]]:
+    for name, value in values.items():
+        statements = statements.replace("{" + name + "}", str(value))
+    return [spark.sql(s).collect() for s in statements.split(";") if s.strip()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -14,6 +15,8 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import bench
 import lineitem
 import ratios
+import services
+import upsert_curve
 
 
 @pytest.mark.e2e
@@ -58,6 +61,46 @@ def test_a_run_on_a_partitioned_table_also_measures_an_upsert_into_one_partition
 
     assert samples[-1].work == "upsert of 5 % of one of 3 partitions"
     assert_costs(samples)
+
+
+def test_services_are_measured_beside_code_that_moves_the_same_bytes(spark: SparkSession, tmp_path: Path) -> None:
+    settings = services.Settings(groups=2, rows=400, commits=4, repetitions=1, warm_ups=0)
+
+    clean, archive, compaction = services.Services(spark, settings, tmp_path, print).run()
+
+    assert clean.work == "clean of 8 files"
+    assert clean.plain_costs["delete"] == 8
+    assert clean.our_costs["delete"] >= 8
+    assert archive.work == "archiving of 9 files"
+    assert (archive.plain_costs["open"], archive.plain_costs["delete"]) == (9, 9)
+    assert archive.our_costs["create"] >= 1
+    assert compaction.plain_costs["open"] >= 2
+    assert all(sample.ours > 0 and sample.plain > 0 for sample in (clean, archive, compaction))
+    assert "archiving of 9 files" in ratios.markdown({}, ratios.summed_up([clean, archive, compaction]))
+
+
+#: The merge-on-read table, and a thousand upserts, with MERGANSER_FULL=1.
+FULL = bool(os.environ.get("MERGANSER_FULL"))
+
+
+@pytest.mark.parametrize("kind", list(upsert_curve.KINDS) if FULL else ["copy-on-write"])
+def test_a_small_table_stays_small_however_often_it_is_upserted(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    """With defaults; benchmarks/upsert_curve.py draws it."""
+    points = upsert_curve.measure(spark, tmp_path / "t", kind, 1000 if FULL else 120, 10, reads=1)
+
+    settled = [point for point in points if point.upserts >= 50]
+    # Slices that cleans retain for ten commits and the newest one, and files of 30 writes with a clean after each.
+    assert max(point.data_files for point in settled) <= (13 if kind == "copy-on-write" else 60)
+    assert max(point.timeline_files for point in settled) <= 2 * 3 * 31
+    half = len(settled) // 2
+    for value in (lambda p: p.data_files, lambda p: p.data_bytes, lambda p: p.timeline_files):
+        assert max(map(value, settled[half:])) <= 1.2 * max(map(value, settled[:half])), "it does not grow"
+    # Ten files of a layer are merged into one of the next.
+    assert max(point.history_files for point in settled) <= 80
+
+    drawn = upsert_curve.picture({kind: points})
+    assert drawn.count("<polyline") == 4
+    assert f"| {kind} | {points[-1].upserts:,} |" in upsert_curve.numbers({kind: points}, 0.0)
 
 
 def assert_costs(samples: list[ratios.Sample]) -> None:

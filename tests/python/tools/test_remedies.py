@@ -28,7 +28,15 @@ RUN = {
     "SHOW PARTITIONS": HERE,
     "VERSION AS OF": HERE,
     "TIMESTAMP AS OF": "test_sql_ddl.py::test_timestamp_as_of_shows_the_rows_as_they_were",
+    "CALL run_clustering": "test_clustering.py::test_a_plan_is_run_later_or_purged",
+    "CALL show_clustering": "test_clustering.py::test_a_plan_is_run_later_or_purged",
     "CALL run_compaction": HERE,
+    "CALL run_clean": "test_cleaning.py::"
+    "test_a_clean_by_python_and_by_sql_says_what_it_deletes_and_a_dry_run_changes_nothing",
+    "CALL start_services": "test_background_services.py::"
+    "test_services_of_a_table_start_run_beside_writes_show_their_state_and_stop",
+    "CALL restore_to_instant": "test_restores.py::test_a_table_is_restored_to_a_write_and_to_a_savepoint",
+    "CALL repair_properties": "test_repair.py::test_lost_properties_are_recreated_and_wrong_ones_refused",
     "CALL show_commits": "test_sql_procedures.py::test_show_commits_tells_of_each_write_newest_first_with_its_counts",
     "CALL show_savepoints": "test_savepoints.py::test_a_table_stays_readable_as_of_a_savepoint_until_it_is_deleted",
     "CALL show_timeline": HERE,

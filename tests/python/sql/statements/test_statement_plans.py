@@ -225,6 +225,20 @@ FEW = values(
 )
 
 
+def test_calls_of_services_show_on_the_sql_tab_what_they_did(sql: Sql) -> None:
+    table = sql.create("mor")
+    sql.run(f"INSERT INTO {table} VALUES (1, 1, 'a'), (2, 1, 'b')")
+    sql.run(f"UPDATE {table} SET v = 'c' WHERE id = 1")
+    sql.run(f"CALL run_compaction(op => 'scheduleandexecute', table => '{table}')")
+    compacted = metrics_of_last_statement(sql.spark)
+    assert (compacted["operation size"], compacted["rows written"], compacted["log files compacted"]) == ("1", "2", "1")
+    rewritten = sql.create("cow")
+    for ts in range(3):
+        sql.run(f"INSERT INTO {rewritten} VALUES (1, {ts}, 'a')")
+    sql.run(f"CALL run_clean(table => '{rewritten}', retain_commits => 1)")
+    assert metrics_of_last_statement(sql.spark)["total files deleted"] == "1"
+
+
 @each_kind
 def test_of_many_files_a_merge_reads_those_where_the_sources_keys_lie(sql: Sql, tmp_path: Path, kind: str) -> None:
     table = many_files(sql, tmp_path, kind, partitioned=False)

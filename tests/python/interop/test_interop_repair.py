@@ -1,0 +1,90 @@
+"""Repaired tables in Hudi: it reads them, writes to them and runs its own services on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from frames import properties
+
+from interop.hudi_engine import HudiEngine
+from interop.merganser_engine import MerganserEngine
+from merganser import Table
+
+SCHEMA = "id int, name string, ts bigint, part string"
+MOR = "MERGE_ON_READ"
+
+
+@pytest.mark.parametrize(
+    ("version", "kind"), [("6", "COPY_ON_WRITE"), ("6", MOR), ("8", MOR), ("9", "COPY_ON_WRITE"), ("9", MOR)]
+)
+def test_duplicates_of_two_hudi_inserts_are_repaired_and_hudi_reads_writes_and_cleans_the_table(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, version: str, kind: str
+) -> None:
+    path = tmp_path / "t"
+    options = {
+        "hoodie.table.name": f"repaired_{version}_{kind.lower()}",
+        "hoodie.datasource.write.recordkey.field": "id",
+        "hoodie.datasource.write.partitionpath.field": "part",
+        "hoodie.table.ordering.fields": "ts",
+        "hoodie.datasource.write.precombine.field": "ts",
+        "hoodie.datasource.write.table.type": kind,
+        "hoodie.write.table.version": version,
+        "hoodie.parquet.small.file.limit": "0",
+        "hoodie.metadata.enable": "false",
+    }
+    first = [[1, "a", 1, "p"], [2, "b", 5, "p"], [3, "c", 1, "q"]]
+    hudi.write(path, SCHEMA, first, operation="insert", mode="overwrite", options=options)
+    second = [[1, "A", 3, "p"], [2, "B", 2, "p"], [4, "d", 1, "q"]]
+    hudi.write(path, SCHEMA, second, operation="insert", options=options)
+    assert len(hudi.read(path).business) == 6
+    table = Table.load(ours.spark, str(path))
+    done = table.repair_duplicates()
+    assert (done.keys, done.rows) == (2, 4)
+    rows = [[1, "A", 3, "p"], [2, "b", 5, "p"], [3, "c", 1, "q"], [4, "d", 1, "q"]]
+    assert hudi.read(path).business == ours.read(path).business == rows
+    # An index that reads base files alone finds each key once.
+    hudi.write(
+        path, SCHEMA, [[1, "new", 7, "p"], [2, "new", 7, "p"]], options={**options, "hoodie.index.type": "SIMPLE"}
+    )
+    rows[0][1:3] = rows[1][1:3] = ["new", 7]
+    assert hudi.read(path).business == ours.read(path).business == rows
+    if kind == MOR:
+        hudi.compact(path, **{"hoodie.compact.inline.max.delta.commits": "1"})
+        assert hudi.read(path, "read_optimized").business == rows
+    assert hudi.read(path).business == ours.read(path).business == rows
+
+
+@pytest.mark.parametrize("version", ["6", "9"])
+def test_hudi_reads_and_writes_a_table_whose_partitions_and_properties_were_repaired(
+    ours: MerganserEngine, hudi: HudiEngine, tmp_path: Path, version: str
+) -> None:
+    path = tmp_path / "t"
+    options = {
+        "hoodie.table.name": f"mended_{version}",
+        "hoodie.datasource.write.recordkey.field": "id",
+        "hoodie.datasource.write.partitionpath.field": "part",
+        "hoodie.table.ordering.fields": "ts",
+        "hoodie.datasource.write.precombine.field": "ts",
+        "hoodie.write.table.version": version,
+        "hoodie.metadata.enable": "false",
+    }
+    rows = [[1, "a", 1, "p"], [2, "b", 1, "q"]]
+    hudi.write(path, SCHEMA, rows, mode="overwrite", options=options)
+    for file in [*path.glob("*/.hoodie_partition_metadata"), *path.glob("*/..hoodie_partition_metadata.crc")]:
+        file.unlink()
+    table = Table.load(ours.spark, str(path))
+    assert [found.repaired for found in table.repair_partitions()] == [True, True]
+    assert hudi.read(path).business == rows
+    ours.spark.sql(f"CALL repair_migrate_partition_meta(path => '{path}', dry_run => false)").collect()
+    assert hudi.read(path).business == ours.read(path).business == rows
+    before = properties(path)
+    for file in (path / ".hoodie").glob("*hoodie.properties*"):
+        file.unlink()
+    named = {key: before[key] for key in before if key.startswith("hoodie.table.") and key != "hoodie.table.checksum"}
+    named = {key: value for key, value in named.items() if "format" not in key and "metadata" not in key}
+    Table.repair_properties(ours.spark, path, properties=named)
+    rows = [[1, "a", 1, "p"], [2, "B", 2, "q"], [3, "c", 1, "r"]]
+    hudi.write(path, SCHEMA, rows[1:], options=options)
+    assert hudi.read(path).business == ours.read(path).business == rows
+    assert table.remove_orphan_files() == []

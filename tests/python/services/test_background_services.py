@@ -1,0 +1,225 @@
+"""Services beside writers: in the background of the session, and of another process; docs/compaction.md shows them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from held import held
+from pyspark.sql import SparkSession
+
+import merganser
+from merganser import Table
+from merganser.cli import main
+
+ROOT = Path(__file__).resolve().parents[3]
+COLUMNS = "id string, ts long, v string"
+MOR = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "1"}
+BEATS = {"hoodie.client.heartbeat.interval_in_ms": "200", "hoodie.client.heartbeat.tolerable.misses": "4"}
+START_S = 120
+
+
+def blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
+
+
+def create(spark: SparkSession, path: Path, kind: str = "MERGE_ON_READ") -> Table:
+    return Table.create(
+        spark,
+        path,
+        COLUMNS,
+        record_key="id",
+        ordering_by="ts",
+        options={**MOR, "hoodie.datasource.write.table.type": kind},
+    )
+
+
+def upsert(spark: SparkSession, table: Table, ts: int, **options: str) -> None:
+    rows = [(key, ts, f"{key}{ts}") for key in "ab"]
+    table.upsert(spark.createDataFrame(rows, COLUMNS), options=options)
+
+
+def rows_of(table: Table) -> list[tuple[object, ...]]:
+    return sorted(tuple(row) for row in table.df().collect())
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + START_S
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_services_of_a_table_start_run_beside_writes_show_their_state_and_stop(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = create(spark, tmp_path / "t")
+    upsert(spark, table, 1)
+    settings = {"hoodie.compact.inline.max.delta.commits": "2", "hoodie.clean.commits.retained": "1"}
+    started = table.start_services(["compaction", "clean"], interval_seconds=300, options=settings)
+    assert [(s.service, s.interval_seconds) for s in started] == [("compaction", 300), ("clean", 300)]
+    for ts in range(2, 7):
+        upsert(spark, table, ts)
+    table.stop_services()
+    assert table.services() == []
+    done = table.history()
+    assert sum(entry.action == "commit" for entry in done) >= 1
+    assert sum(entry.action == "clean" for entry in done) >= 1
+    assert all(entry.state == "COMPLETED" for entry in done)
+    assert rows_of(table) == [("a", 6, "a6"), ("b", 6, "b6")]
+    with pytest.raises(TypeError, match="list of names"):
+        table.start_services("clean")
+
+
+def test_a_runner_that_is_killed_in_a_compaction_is_waited_for_while_its_heart_beats_and_then_replaced(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = tmp_path / "t"
+    table = create(spark, path)
+    for ts in (1, 2):
+        upsert(spark, table, ts)
+    assert table.compact(schedule_only=True) is not None
+    upsert(spark, table, 3)
+    orders = held(tmp_path / "held")
+    orders.order("compaction", "hold", ".parquet")
+    command = [
+        sys.executable,
+        "-m",
+        "merganser",
+        "compact",
+        f"held://{path}",
+        "--run",
+        "--json",
+        "--master",
+        "local[1]",
+    ]
+    conf = {**orders.settings, "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+    for key, value in conf.items():
+        command += ["--conf", f"{key}={value}"]
+    for key, value in BEATS.items():
+        command += ["--option", f"{key}={value}"]
+    with (tmp_path / "log.txt").open("wb") as log:
+        runner = subprocess.Popen(command, stdout=log, stderr=log, cwd=tmp_path)
+        try:
+            runner_pid = orders.reached("compaction").pid
+            (left,) = spark.sql(f"CALL run_compaction(op => 'run', path => '{path}')").collect()
+            assert left.state == "INFLIGHT"
+            assert re.match(rf"process {runner_pid} on .* runs it", left.left_because)
+            upsert(spark, table, 4)
+            os.kill(runner_pid, signal.SIGKILL)
+            assert runner.wait(START_S) == 1
+        finally:
+            runner.kill()
+    expiring = ", ".join(f"'{key}', '{value}'" for key, value in BEATS.items())
+    call = f"CALL run_compaction(op => 'run', path => '{path}', options => map({expiring}))"
+    wait_until(lambda: [row.state for row in spark.sql(call).collect()] == ["COMPLETED"])
+    assert rows_of(table) == [("a", 4, "a4"), ("b", 4, "b4")]
+    bases = [file.name for file in path.glob("*.parquet")]
+    assert len([name for name in bases if left.timestamp in name]) == 1
+    assert [file.name for file in (path / ".hoodie" / ".heartbeat").glob("*")] == []
+
+
+def test_the_command_line_compacts_cleans_and_archives_and_prints_what_was_done(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "t")
+    table = create(spark, tmp_path / "t")
+
+    def printed(*arguments: str, code: int = 0) -> str:
+        assert main([*arguments]) == code
+        return capsys.readouterr().out
+
+    for ts in range(1, 4):
+        upsert(spark, table, ts, **{"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"})
+    assert printed("compact", path, "--if-due") == "nothing to do\n"
+    (planned,) = json.loads(printed("compact", path, "--schedule", "--json"))
+    assert planned["state"] == "REQUESTED"
+    lines = dict(line.split(maxsplit=1) for line in printed("compact", path, "--run").splitlines() if line)
+    assert (lines["timestamp"], lines["rows_written"]) == (planned["timestamp"], "2")
+    upsert(spark, table, 4, **{"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"})
+    (preview,) = json.loads(printed("clean", path, "--dry-run", "--retain-commits", "1", "--json"))
+    (cleaned,) = json.loads(printed("clean", path, "--option", "hoodie.clean.commits.retained=1", "--json"))
+    assert cleaned["total_files_deleted"] == len(preview["files"]) > 0
+    (archived,) = json.loads(printed("archive", path, "--min-commits", "1", "--max-commits", "2", "--json"))
+    assert archived["commits_remaining"] >= 1
+    assert rows_of(table) == [("a", 4, "a4"), ("b", 4, "b4")]
+
+
+def test_a_command_that_fails_returns_1_and_names_the_condition_and_wrong_arguments_return_2(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create(spark, tmp_path / "it's", kind="COPY_ON_WRITE")
+    assert main(["compact", str(tmp_path / "it's"), "--json", "--every", "1s"]) == 1
+    out, err = capsys.readouterr()
+    assert json.loads(out)["error"] == "COMPACTION_OF_COPY_ON_WRITE"
+    assert "COMPACTION_OF_COPY_ON_WRITE" in err
+    for wrong in (
+        ["compact"],
+        ["compact", "t", "--run", "--schedule"],
+        ["compact", "t", "--every", "soon"],
+        ["clean", "t", "--option", "novalue"],
+        ["archive", "t", "--min-commits", "0"],
+        ["nothing"],
+    ):
+        with pytest.raises(SystemExit, match="2"):
+            main(wrong)
+    capsys.readouterr()
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+    shown = capsys.readouterr().out
+    assert all(command in shown for command in ("compact", "clean", "archive"))
+
+
+def test_a_command_with_every_is_repeated_until_the_process_is_ended_and_goes_on_after_a_failure(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    import io
+    import threading
+
+    from merganser.cli import parser
+    from merganser.cli._run import _repeat
+
+    rows = iter([[{"n": 1}], merganser.MerganserError("once", condition="LOCK_TIMEOUT"), [], [{"n": 2}]])
+    end, out, err = threading.Event(), io.StringIO(), io.StringIO()
+
+    def command(*_: object) -> list[dict[str, object]]:
+        found = next(rows)
+        if isinstance(found, Exception):
+            raise found
+        if found == [{"n": 2}]:
+            end.set()
+        return found
+
+    arguments = parser().parse_args(["clean", "t", "--every", "1s", "--json"])
+    arguments.command, arguments.every = command, 0.01
+    _repeat(spark, arguments, out, err, end)
+    shown = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert shown == [[{"n": 1}], {"error": "LOCK_TIMEOUT", "message": "once"}, [{"n": 2}]]
+    assert err.getvalue() == "merganser: once\n"
+
+
+def test_the_page_on_compaction_runs(spark: SparkSession, tmp_path: Path) -> None:
+    table = create(spark, tmp_path / "trips")
+    (python,) = (block for block in blocks("compaction.md", "python") if "start_services" in block)
+    exec(compile(python, "compaction.md", "exec"), {"spark": spark, "path": str(tmp_path / "p"), "table": table})
+    assert table.services() == []
+
+
+def test_the_commands_of_the_page_are_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    from merganser.cli import parser
+
+    (text,) = blocks("command-line.md", "bash")
+    commands = [line.split("#")[0].split() for line in text.splitlines() if line.strip()]
+    assert len(commands) >= 5
+    for words in commands:
+        start = 3 if words[:3] == ["python", "-m", "merganser"] else 1
+        assert words[0] in ("python", "merganser")
+        parser().parse_args(words[start:])

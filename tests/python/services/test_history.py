@@ -1,0 +1,140 @@
+"""What was done to a table: by Python, by SQL, and docs/history.md; tests/python/api runs it over Spark Connect too."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from places import ROOT
+from pyspark.sql import SparkSession
+
+import merganser
+from merganser import HistoryEntry, TableType
+
+PAGE = (ROOT / "docs" / "history.md").read_text()
+SCHEMA = "id string, n long, ts long, part string"
+QUIET = {"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"}
+
+#: Columns of SQL whose field in Python has another name.
+NAMES = {"instant_time": "instant", "completed_time": "completed", "files_written": "files"}
+
+
+def test_the_page_shows_what_it_says(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    python, sql = (re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)[0] for language in ("python", "sql"))
+    names: dict[str, Any] = {}
+    exec(compile(python, "history.md", "exec"), names)
+    printed = re.search(r"The last line prints `([^`]*)`", PAGE)
+    assert printed is not None
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == printed[1]
+    assert [line.split("  ")[1] for line in lines[-4:-1]] == ["savepoint", "UPSERT", "UPSERT"]
+    three, late, recent = (
+        spark.sql(statement).collect()
+        for statement in sql.replace("{path}", names["path"]).split(";")
+        if statement.strip()
+    )
+    assert [row.comment for row in three] == ["month end", None, None]
+    assert [row.late for row in late] == [1]
+    assert recent == three
+    assert three[0].user == "ops"
+
+
+def test_the_page_describes_every_column(spark: SparkSession) -> None:
+    listed = re.findall(r"^\| (`.*?) \| (.*?) \| .* \|$", PAGE, re.MULTILINE)
+    described = [name for columns, _ in listed for name in re.findall(r"`(\w+)`", columns)]
+    fields_described = [
+        name
+        for columns, theirs in listed
+        for name in re.findall(r"`(\w+)`", columns if theirs == "the same" else theirs)
+    ]
+    shown = [
+        row[0].split()[1] for row in spark.sql("CALL help(cmd => 'show_history')").collect() if "returns" in row[0]
+    ]
+    assert sorted(described) == sorted(shown)
+    assert sorted(fields_described) == sorted(field.name for field in fields(HistoryEntry))
+
+
+@pytest.mark.e2e
+def test_every_kind_of_action_is_an_entry_with_what_it_did(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    before = datetime.now(timezone.utc).replace(microsecond=0)
+    table = merganser.Table.create(
+        spark,
+        path,
+        SCHEMA,
+        record_key="id",
+        partition_by="part",
+        ordering_by="ts",
+        table_type=TableType.MERGE_ON_READ,
+    )
+
+    def upsert(*rows: tuple[Any, ...]) -> str:
+        return table.upsert(spark.createDataFrame(list(rows), SCHEMA), options=QUIET).instant
+
+    first = upsert(("a", 1, 5, "x"), ("b", 1, 5, "y"))
+    table.create_savepoint(user="ops", comments="why")
+    upsert(("a", 2, 6, "x"), ("b", 0, 4, "y"), ("b", 9, 9, "y"))
+    table.compact(options=QUIET)
+    removed = table.delete_partitions(["y"], options=QUIET)
+    upsert(("a", 3, 7, "x"))
+    table.clean(options={"hoodie.clean.commits.retained": "1"})
+    planned = table.compact(schedule_only=True)
+    assert planned is not None
+    history = table.history()
+    assert [(entry.action, entry.operation, entry.state) for entry in history] == [
+        ("compaction", None, "REQUESTED"),
+        ("clean", None, "COMPLETED"),
+        ("deltacommit", "UPSERT", "COMPLETED"),
+        ("replacecommit", "DELETE_PARTITION", "COMPLETED"),
+        ("commit", "COMPACT", "COMPLETED"),
+        ("deltacommit", "UPSERT", "COMPLETED"),
+        ("savepoint", None, "COMPLETED"),
+        ("deltacommit", "UPSERT", "COMPLETED"),
+    ]
+    plan, clean, third, replaced, compacted, second, savepoint, oldest = history
+    assert (plan.instant, plan.planned, plan.partitions, plan.completed_at) == (planned.instant, 1, 1, None)
+    assert (replaced.instant, replaced.groups_replaced, replaced.partitions) == (removed.instant, 1, 1)
+    assert (compacted.updated, compacted.files, compacted.partitions) == (2, 2, 2)
+    assert (second.appended, second.duplicates, second.files) == (2, 1, 2)
+    assert (savepoint.instant, savepoint.user, savepoint.comment) == (first, "ops", "why")
+    assert (oldest.inserted, oldest.rows_written, oldest.partitions) == (2, 2, 2)
+    for entry in history:
+        assert entry.requested_at is not None
+        assert before <= entry.requested_at <= datetime.now(timezone.utc)
+        if entry.action not in ("compaction", "savepoint"):
+            assert (entry.user, entry.application) == (clean.user, spark.sparkContext.applicationId)
+            assert entry.engine == "Merganser 0.1.0"
+            assert entry.completed_at is not None
+            assert entry.completed_at >= entry.requested_at
+    assert clean.user
+    writes = [third, replaced, compacted, second, oldest]
+    assert [entry.readable for entry in writes] == [can_read(table, entry) for entry in writes]
+    assert third.readable
+    assert oldest.readable
+
+    shown = spark.sql(f"CALL show_history(path => '{path}')").collect()
+    for row, entry in zip(shown, history, strict=True):
+        for name, value in row.asDict().items():
+            ours = getattr(entry, NAMES.get(name, name))
+            assert (value.astimezone(timezone.utc) if isinstance(value, datetime) else value) == ours, name
+    assert spark.sql(f"CALL show_history(path => '{path}', limit => 2)").collect() == shown[:2]
+    assert table.history(2) == history[:2]
+
+    table.archive(min_commits=1, max_commits=2, options={"hoodie.archive.beyond.savepoint": "true"})
+    assert [(e.instant, e.action, e.archived) for e in table.history(archived=True)] == [
+        (e.instant, e.action, e.instant not in {left.instant for left in table.history()}) for e in history
+    ]
+    named = spark.sql(f"CALL show_history(path => '{path}', archived => true, filter => 'archived')").collect()
+    assert named != []
+
+
+def can_read(table: merganser.Table, entry: HistoryEntry) -> bool:
+    try:
+        table.df(as_of=entry.instant)
+    except merganser.MerganserError as failed:
+        return failed.condition != "AS_OF_TOO_EARLY"
+    return True

@@ -1,0 +1,232 @@
+"""Repairs: duplicates, orphan files, partition metadata, properties; by Python and by SQL; docs/repair.md."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from frames import frame, load, properties, rows_of, save
+from option_names import COW, INDEX, KEY, MOR, OPERATION, ORDERING, PARTITION, TYPE
+from places import ROOT
+from pyspark.sql import SparkSession
+
+import merganser
+from merganser import Table
+from merganser._statements import Statements
+
+COLUMNS = "id int, name string, ts bigint, part string"
+PAGE = (ROOT / "docs" / "repair.md").read_text()
+NEW_FILES = {OPERATION: "bulk_insert", "hoodie.combine.before.insert": "false"}
+SMALL_FILE = {OPERATION: "insert"}
+
+
+def write(spark: SparkSession, path: Path, rows: list[Any], columns: str = COLUMNS, **options: str) -> None:
+    save(frame(spark, rows, columns), path, {KEY: "id", **options})
+
+
+def stored(spark: SparkSession, table: Table) -> list[int]:
+    """The keys in the base files of the newest slices."""
+    files = [f"{table.path}/{s.partition_path}/{s.base_file}" for s in table.file_slices() if s.base_file]
+    return sorted(row["id"] for row in spark.read.parquet(*files).select("id").collect())
+
+
+@pytest.mark.parametrize("kind", [COW, MOR])
+@pytest.mark.parametrize("mode", ["EVENT_TIME_ORDERING", "COMMIT_TIME_ORDERING"])
+def test_copies_of_a_key_in_several_file_groups_and_in_one_are_merged_by_the_rule_in_one_commit(
+    spark: SparkSession, tmp_path: Path, kind: str, mode: str
+) -> None:
+    path = tmp_path / "t"
+    options = {TYPE: kind, ORDERING: "ts", "hoodie.record.merge.mode": mode, PARTITION: "part"}
+    first = [(1, "a", 1, "p"), (2, "b", 5, "p"), (3, "c", 1, "p"), (4, "d", 1, "p"), (1, "q", 1, "q")]
+    first += [(6, "f", 1, "p"), (6, "F", 2, "p")]
+    write(spark, path, first, **options, **NEW_FILES)
+    write(spark, path, [(1, "A", 3, "p"), (2, "B", 2, "p"), (5, "e", 1, "p")], **options, **NEW_FILES)
+    write(spark, path, [(3, "C", 0, "p")], **options, **SMALL_FILE)
+    if kind == MOR:
+        write(spark, path, [(4, "D", 7, "p"), (2, "BB", 3, "p")], **options)
+    table = Table.load(spark, str(path))
+    before = rows_of(table.df())
+    assert sorted(row[0] for row in before) == [1, 1, 1, 2, 2, 3, 3, 4, 5, 6, 6]
+    preview = table.repair_duplicates(dry_run=True)
+    assert (preview.keys, preview.rows, preview.instant) == (4, 8, None)
+    assert rows_of(table.df()) == before
+    event = mode == "EVENT_TIME_ORDERING"
+    wins = {copy.row["id"]: copy.row["name"] for copy in preview.copies if copy.wins}
+    two = "b" if event else ("BB" if kind == MOR else "B")
+    # A copy that was updated in both file groups is the same row twice.
+    assert wins[1] == "A"
+    assert wins[3] == ("c" if event else "C")
+    done = table.repair_duplicates()
+    assert (done.keys, done.rows) == (4, 8)
+    assert done.instant is not None
+    assert done.files_written >= 2
+    after = {(row[0], row[3]): row[1] for row in rows_of(table.df())}
+    four = "D" if kind == MOR else "d"
+    assert after == {
+        (1, "p"): "A",
+        (1, "q"): "q",
+        (2, "p"): two,
+        (3, "p"): wins[3],
+        (4, "p"): four,
+        (5, "p"): "e",
+        (6, "p"): "F",
+    }
+    assert len(rows_of(table.df())) == 7
+    assert stored(spark, table) == [1, 1, 2, 3, 4, 5, 6]
+    again = table.repair_duplicates()
+    assert (again.keys, again.instant) == (0, None)
+    write(spark, path, [(1, "new", 9, "p"), (2, "new", 9, "p")], **options)
+    assert [row[1] for row in rows_of(table.df()) if row[0] in (1, 2)] == ["new", "q", "new"]
+
+
+@pytest.mark.parametrize("kind", [COW, MOR])
+def test_a_rule_that_makes_a_row_of_several_copies_writes_it_where_the_newest_one_was(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    path = tmp_path / "t"
+    payload = "org.apache.hudi.common.model.PartialUpdateAvroPayload"
+    options = {TYPE: kind, ORDERING: "ts", "hoodie.datasource.write.payload.class": payload}
+    columns = "id int, a string, b string, ts bigint"
+    for row in [(1, "a", None, 1), (1, None, "b", 2), (1, None, None, 3)]:
+        write(spark, path, [row, (row[3] + 10, "x", "y", 1)], columns, **options, **NEW_FILES)
+    table = Table.load(spark, str(path))
+    (winner,) = (copy for copy in table.repair_duplicates(dry_run=True).copies if copy.wins)
+    assert winner.row == {"id": 1, "a": "a", "b": "b", "ts": 3}
+    assert winner.commit_time is None
+    assert table.repair_duplicates().rows == 3
+    assert rows_of(table.df())[0] == (1, "a", "b", 3)
+    assert stored(spark, table) == [1, 11, 12, 13]
+
+
+def test_under_a_global_index_a_key_is_one_in_the_whole_table(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    options = {ORDERING: "ts", PARTITION: "part", INDEX: "GLOBAL_SIMPLE"}
+    write(spark, path, [(1, "a", 1, "p"), (2, "b", 1, "p")], **options, **NEW_FILES)
+    write(spark, path, [(1, "A", 3, "q"), (2, "B", 0, "q")], **options, **NEW_FILES)
+    table = Table.load(spark, str(path))
+    assert table.repair_duplicates("p").keys == 0
+    assert table.repair_duplicates().rows == 4
+    assert rows_of(table.df()) == [(1, "A", 3, "q"), (2, "b", 1, "p")]
+
+
+def test_what_cannot_be_repaired_is_refused_by_name(spark: SparkSession, tmp_path: Path) -> None:
+    save(frame(spark, [(1, "a")], "id int, name string"), tmp_path / "keyless", {})
+    keyless = Table.load(spark, str(tmp_path / "keyless"))
+    with pytest.raises(merganser.MerganserError, match="DUPLICATES_WITHOUT_KEYS"):
+        keyless.repair_duplicates()
+    write(spark, tmp_path / "t", [(1, "a", 1, "p")], **{PARTITION: "part"})
+    table = Table.load(spark, str(tmp_path / "t"))
+    with pytest.raises(merganser.MerganserError, match=r"PARTITIONS_NOT_FOUND.*'x'"):
+        table.repair_duplicates("x")
+    with pytest.raises(merganser.MerganserError, match=r"CALL_ARGUMENT_INVALID.*repaired_output_path"):
+        spark.sql(f"CALL repair_deduplicate(path => '{table.path}', repaired_output_path => '/tmp/x')").collect()
+
+
+def test_orphan_files_are_shown_with_their_age_and_removed_on_request(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    write(spark, path, [(1, "a", 1, "p"), (2, "b", 1, "q")], **{PARTITION: "part"})
+    table = Table.load(spark, str(path))
+    (base,) = (path / "p").glob("*.parquet")
+    orphan = base.with_name(re.sub(r"_\d{17}", "_29990101000000000", base.name))
+    shutil.copy(base, orphan)
+    assert table.remove_orphan_files() == []
+    now = datetime.now(timezone.utc) + timedelta(seconds=5)
+    (found,) = table.remove_orphan_files(older_than=now, dry_run=True)
+    assert found.path.endswith(orphan.name)
+    assert found.size_bytes == base.stat().st_size
+    assert abs(found.modified_at - now) < timedelta(minutes=5)
+    assert found.instant == "29990101000000000"
+    sql = f"CALL show_orphan_files(path => '{path}', older_than => '{now.isoformat()}')"
+    (row,) = spark.sql(sql).collect()
+    assert row.orphan_file_location == found.path
+    assert table.remove_orphan_files(older_than=now, backup_path=tmp_path / "backup") == [found]
+    assert not orphan.exists()
+    assert (tmp_path / "backup" / "p" / orphan.name).exists()
+    assert len(rows_of(load(spark, path))) == 2
+    with pytest.raises(merganser.MerganserError, match="CALL_ARGUMENT_TYPE"):
+        spark.sql(f"CALL show_orphan_files(path => '{path}', older_than => 'yesterday, maybe')").collect()
+
+
+def test_partition_metadata_is_added_and_migrated(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    rows = [(1, "a", 1, "p"), (2, "b", 1, "q")]
+    write(spark, path, rows, **{PARTITION: "part"})
+    table = Table.load(spark, str(path))
+    (path / "q" / ".hoodie_partition_metadata").unlink()
+    assert [f.path for f in table.repair_partitions(dry_run=True) if not f.has_metadata] == ["q"]
+    assert [f.path for f in table.repair_partitions() if f.repaired] == ["q"]
+    call = f"CALL repair_migrate_partition_meta(path => '{path}', dry_run => false)"
+    assert [tuple(row) for row in spark.sql(call).collect()] == [
+        ("p", "true", "false", "MIGRATED"),
+        ("q", "true", "false", "MIGRATED"),
+    ]
+    assert not list(path.glob("*/.hoodie_partition_metadata"))
+    assert rows_of(load(spark, path)) == rows
+    assert spark.sql(f"CALL repair_corrupted_clean_files(path => '{path}')").first()[0] is True
+    assert spark.sql(f"CALL show_invalid_parquet(path => '{path}')").collect() == []
+    (base,) = (file for file in (path / "p").glob("*.parquet") if not file.name.startswith("."))
+    base.write_bytes(b"x" * base.stat().st_size)
+    (invalid,) = spark.sql(f"CALL show_invalid_parquet(path => '{path}')").collect()
+    assert invalid[0].endswith(base.name)
+
+
+@pytest.mark.parametrize("version", ["6", "9"])
+def test_lost_properties_are_recreated_and_wrong_ones_refused(
+    spark: SparkSession, tmp_path: Path, version: str
+) -> None:
+    path = tmp_path / "t"
+    write(spark, path, [(1, "a", 1, "p")], **{PARTITION: "part", ORDERING: "ts", "hoodie.write.table.version": version})
+    before = properties(path)
+    (path / ".hoodie" / "hoodie.properties").unlink()
+    for crc in (path / ".hoodie").glob(".hoodie.properties*.crc"):
+        crc.unlink()
+    named = {"hoodie.table.partition.fields": "part", "hoodie.table.ordering.fields": "ts", "hoodie.table.name": "t"}
+    with pytest.raises(merganser.MerganserError, match="PROPERTY_REQUIRED"):
+        Table.repair_properties(spark, path, properties=named)
+    named["hoodie.table.version"] = version
+    with pytest.raises(merganser.MerganserError, match=r"PROPERTIES_CONTRADICT_DATA.*recordkey.*'name'.*key '1'"):
+        Table.repair_properties(spark, path, properties={**named, "hoodie.table.recordkey.fields": "name"})
+    named["hoodie.table.recordkey.fields"] = "id"
+    assert Table.repair_properties(spark, path, properties=named, dry_run=True)
+    assert not (path / ".hoodie" / "hoodie.properties").exists()
+    Table.repair_properties(spark, path, properties=named)
+    assert properties(path) == before
+    write(spark, path, [(1, "b", 2, "p")])
+    assert rows_of(load(spark, path)) == [(1, "b", 2, "p")]
+    file = tmp_path / "new.properties"
+    file.write_text((path / ".hoodie" / "hoodie.properties").read_text() + "owner.of.table=me\n")
+    call = f"CALL repair_overwrite_hoodie_props(path => '{path}', new_props_file_path => '{file}')"
+    changed = [tuple(row) for row in spark.sql(call).collect() if row.old_value != row.new_value]
+    assert changed == [("owner.of.table", None, "me")]
+    file.write_text("hoodie.table.name=t\n")
+    with pytest.raises(merganser.MerganserError, match="TABLE_VERSION_UNKNOWN"):
+        Table.repair_properties(spark, path, properties={"hoodie.table.version": "7"})
+    assert properties(path)["owner.of.table"] == "me"
+
+
+def test_by_statements_alone_repairs_return_the_same(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    for name in ("a", "b"):
+        write(spark, path, [(1, name, 1, "p")], **{PARTITION: "part"}, **NEW_FILES)
+    direct = Table.load(spark, str(path))
+    client = Table(spark, Statements(spark), direct._info)
+    now = datetime.now(timezone.utc) + timedelta(seconds=5)
+    assert client.repair_duplicates(dry_run=True) == direct.repair_duplicates(dry_run=True)
+    assert client.repair_duplicates("p").rows == 2
+    assert client.remove_orphan_files(older_than=now) == direct.remove_orphan_files(older_than=now) == []
+    assert client.repair_partitions() == direct.repair_partitions()
+
+
+def test_the_snippets_of_the_page_do_what_it_says(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    python, sql = (re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)[0] for language in ("python", "sql"))
+    names: dict[str, object] = {}
+    exec(compile(python, "repair.md", "exec"), names)
+    printed = re.search(r"It prints `([^`]*)`", PAGE)
+    assert printed is not None
+    assert capsys.readouterr().out.splitlines()[-1] == printed[1]
+    for statement in filter(str.strip, sql.replace("{path}", str(names["path"])).split(";")):
+        spark.sql(statement).collect()

@@ -1,0 +1,97 @@
+"""Restores and rollbacks of completed writes: by Python, by SQL and over Spark Connect; docs/savepoints.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from frames import frame, save
+from option_names import COW, KEY, MOR, ORDERING, TYPE
+from pyspark.sql import SparkSession
+
+import merganser
+from merganser import Table
+
+COLUMNS = "id int, name string, ts bigint"
+
+
+def upserted(spark: SparkSession, path: Path, times: range, **options: str) -> Table:
+    """Updates the row 1 at each time; at even ones a row is new."""
+    for ts in times:
+        rows = [(1, f"v{ts}", ts)] + [(10 + ts, "new", ts)] * (ts % 2 == 0)
+        save(frame(spark, rows, COLUMNS), path, {KEY: "id", ORDERING: "ts", **options})
+    return Table.load(spark, str(path))
+
+
+def names(table: Table, **read: str) -> list[str]:
+    return sorted(row["name"] for row in table.df(**read).collect())
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("kind", [COW, MOR])
+def test_a_table_is_restored_to_a_write_and_to_a_savepoint(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "t"
+    table = upserted(spark, path, range(5), **{TYPE: kind})
+    writes = [entry.instant for entry in reversed(table.history())]
+    if kind == MOR:
+        table.compact()
+    before = names(table, as_of=writes[2])
+    shown = table.restore(writes[2], dry_run=True)
+    (row,) = spark.sql(
+        f"CALL restore_to_instant(path => '{path}', instant_time => '{writes[2]}', dry_run => true)"
+    ).collect()
+    assert (row.restore_result, row.instant, row.newest_commit) == (True, None, writes[2])
+    assert (row.commits_lost, row.rows_inserted, row.rows_updated) == (shown.commits_lost, 1, 2)
+    assert [(file.path, file.size) for file in row.files] == [(file.path, file.size_bytes) for file in shown.files]
+    assert shown.commits_lost == (2 if kind == COW else 3)
+    assert all((path / file.path).stat().st_size == file.size_bytes for file in shown.files)
+    assert shown.instant is None
+    assert names(table)[-1] == "v4"
+    done = table.restore(writes[2])
+    assert (done.taken_back, done.files, done.newest_commit) == (shown.taken_back, shown.files, writes[2])
+    assert done.bytes_deleted == sum(file.size_bytes for file in shown.files) == row.total_bytes_deleted
+    assert not any((path / file.path).exists() for file in done.files)
+    assert names(table) == names(table, as_of=writes[2]) == before
+    assert table.history()[0].action == "restore"
+    (restore,) = spark.sql(f"CALL show_restores(path => '{path}')").collect()
+    assert (restore.instant, set(restore.restored_instants)) == (
+        done.instant,
+        {taken.instant for taken in done.taken_back},
+    )
+    with pytest.raises(merganser.MerganserError, match="AS_OF_TAKEN_BACK"):
+        table.df(as_of=writes[3])
+    with pytest.raises(merganser.MerganserError, match="RESTORE_INSTANT_UNKNOWN"):
+        table.restore(writes[3])
+
+    saved = table.create_savepoint(writes[1])
+    with pytest.raises(merganser.MerganserError, match=f"RESTORE_OF_SAVEPOINT.*{saved.instant}"):
+        table.restore(writes[0])
+    upserted(spark, path, range(7, 8))
+    assert spark.sql(f"CALL rollback_to_savepoint(path => '{path}')").first()[0] is True
+    assert names(table) == names(table, as_of=saved.instant) == ["new", "v1"]
+    with pytest.raises(merganser.MerganserError, match="SAVEPOINT_UNKNOWN"):
+        table.restore(savepoint="20200101000000000")
+    with pytest.raises(TypeError):
+        table.restore()
+
+
+def test_the_newest_write_is_rolled_back_and_its_rollback_shown(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    table = upserted(spark, path, range(3))
+    writes = [entry.instant for entry in reversed(table.history())]
+    with pytest.raises(merganser.MerganserError, match=f"ROLLBACK_NOT_NEWEST.*{writes[2]}.*{writes[0]}"):
+        table.rollback(writes[1])
+    assert table.rollback(dry_run=True).taken_back[0].instant == writes[2]
+    (row,) = spark.sql(f"CALL rollback_to_instant(path => '{path}', instant_time => '{writes[2]}')").collect()
+    assert (row.rollback_result, row.newest_commit, row.commits_lost) == (True, writes[1], 1)
+    assert names(table) == ["new", "v1"]
+    (shown,) = spark.sql(f"CALL show_rollbacks(path => '{path}')").collect()
+    assert (shown.instant, shown.rollback_instant) == (row.instant, writes[2])
+    detail = spark.sql(f"CALL show_rollback_detail(path => '{path}', instant_time => '{row.instant}')").collect()
+    assert [Path(file.deleted_file).name for file in detail] == [Path(file.path).name for file in row.files]
+    assert all(file.succeeded for file in detail)
+    done = table.rollback()
+    assert isinstance(done, merganser.RollbackResult)
+    assert done.newest_commit == writes[0]
+    upserted(spark, path, range(9, 10))
+    assert names(table) == ["new", "v9"]

@@ -32,7 +32,7 @@ def main() -> None:
     before = table.df().collect()
     compaction = table.compact()
     after = table.df().collect()
-    for commit in table.history():
+    for commit in reversed(table.history()):
         counts = f"appended {commit.appended}, late {commit.late}, deleted {commit.deleted}"
         print(commit.instant, commit.operation, counts)
     print("log files folded in:", compaction.log_files_compacted if compaction else 0)

@@ -29,14 +29,17 @@ def demo(options: argparse.Namespace, rest: list[str]) -> int:
 def bench(options: argparse.Namespace, rest: list[str]) -> int:
     """compare loads, changes, reads and compaction with plain Spark [--spark LINE] [BENCHMARK ARGUMENTS]
 
-    It compares times, and what operations cost: jobs, shuffles, calls of the file system. `./dev bench merge` times the
-    merge loop alone, on the default line.
+    It compares times, and what operations cost: jobs, shuffles, calls of the file system. `./dev bench services` does
+    so with cleans, archivings and compactions, `./dev bench merge` times the merge loop alone, on the default line.
     """
     if rest[:1] == ["merge"]:
         bench_merge(rest[1:])
     environment = Environment(options.spark or default_line())
     build(environment, [environment.line])
-    replace_by([environment.python, "benchmarks/bench.py", *rest], environment.variables())
+    script = "benchmarks/bench.py"
+    if rest[:1] == ["services"]:
+        script, rest = "benchmarks/services.py", rest[1:]
+    replace_by([environment.python, script, *rest], environment.variables())
 
 
 def bench_merge(rest: list[str]) -> NoReturn:
